@@ -1,0 +1,46 @@
+// Package crashpoint owns the named places at which a test can make the real binary die as if the power went. It
+// does nothing unless DEED_CRASHPOINT names the place.
+package crashpoint
+
+import (
+	"os"
+	"syscall"
+)
+
+// A Point is a durable step at which a crash must lose nothing and do nothing twice.
+type Point string
+
+// The points, in the order in which a task meets them. The crash test walks this list, so a point that is added
+// here is tested.
+const (
+	EnqueueBefore     Point = "enqueue.before"
+	EnqueueCommitted  Point = "enqueue.committed"
+	ClaimCommitted    Point = "claim.committed"
+	WorkspaceSeeded   Point = "attempt.workspace_seeded"
+	BeginCommitted    Point = "attempt.begin_committed"
+	DriverStarted     Point = "attempt.driver_started"
+	DriverEnded       Point = "attempt.driver_ended"
+	GateDecided       Point = "attempt.gate_decided"
+	SettlementWritten Point = "attempt.settlement_written"
+	BundlePublished   Point = "attempt.bundle_published"
+	SettleCommitted   Point = "settle.committed"
+	CleanupDone       Point = "settle.cleanup_done"
+	DeliverBefore     Point = "deliver.before"
+	DeliverCommitted  Point = "deliver.committed"
+)
+
+// All lists every point in order.
+var All = []Point{
+	EnqueueBefore, EnqueueCommitted, ClaimCommitted, WorkspaceSeeded, BeginCommitted, DriverStarted, DriverEnded,
+	GateDecided, SettlementWritten, BundlePublished, SettleCommitted, CleanupDone, DeliverBefore, DeliverCommitted,
+}
+
+var armed = Point(os.Getenv("DEED_CRASHPOINT"))
+
+// Hit kills this process with SIGKILL when the point is armed: no deferred call runs, no buffer is flushed.
+func Hit(p Point) {
+	if armed != "" && armed == p {
+		_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}

@@ -1,0 +1,127 @@
+// Package home owns the layout of a deed home: where the database, the attempts, the bundles, the keys and the
+// locks are. It makes directories and takes the dispatch lock; what is inside the files belongs to others.
+package home
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A Home is the root directory of one installation.
+type Home struct {
+	root string
+}
+
+// Resolve finds the home: the flag, else $DEED_HOME, else the XDG state directory.
+func Resolve(flag string, getenv func(string) string) (string, error) {
+	dir := flag
+	if dir == "" {
+		dir = getenv("DEED_HOME")
+	}
+	if dir == "" {
+		if x := getenv("XDG_STATE_HOME"); x != "" && filepath.IsAbs(x) {
+			dir = filepath.Join(x, "deed")
+		}
+	}
+	if dir == "" {
+		h := getenv("HOME")
+		if h == "" {
+			return "", errors.New("no home: set --home, DEED_HOME or HOME")
+		}
+		dir = filepath.Join(h, ".local", "state", "deed")
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("home %q: %w", dir, err)
+	}
+	return abs, nil
+}
+
+// Open makes the home's directories where they are missing, readable by their owner alone.
+func Open(root string) (*Home, error) {
+	if !filepath.IsAbs(root) {
+		return nil, fmt.Errorf("home %q is not an absolute path", root)
+	}
+	h := &Home{root: root}
+	for _, d := range []string{root, h.Attempts(), h.Bundles(), h.Keys(), h.Tmp(), h.Cache()} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, unusable(root, err)
+		}
+	}
+	// A home on a read-only mount passes MkdirAll once it exists, so ask the file system.
+	probe, err := os.CreateTemp(h.Tmp(), "probe-*")
+	if err != nil {
+		return nil, unusable(root, err)
+	}
+	_, werr := probe.WriteString("deed")
+	cerr := probe.Close()
+	rerr := os.Remove(probe.Name())
+	if err := errors.Join(werr, cerr, rerr); err != nil {
+		return nil, unusable(root, err)
+	}
+	return h, nil
+}
+
+// View names an existing home without making or probing anything, for commands that only read.
+func View(root string) (*Home, error) {
+	fi, err := os.Stat(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("home %s does not exist (run `deed init`, or any command that adds work, to make it)", root)
+	}
+	if err != nil {
+		return nil, unusable(root, err)
+	}
+	if !fi.IsDir() {
+		return nil, fmt.Errorf("home %s is not a directory (choose another with --home or DEED_HOME)", root)
+	}
+	return &Home{root: root}, nil
+}
+
+// ErrUnusable marks a home that cannot hold state: read-only, full, or not a directory.
+var ErrUnusable = errors.New("home is not usable")
+
+func unusable(root string, err error) error {
+	return fmt.Errorf("%w: %s: %w (make it writable, or choose another with --home or DEED_HOME)", ErrUnusable, root, err)
+}
+
+// Root is the home's own directory.
+func (h *Home) Root() string { return h.root }
+
+// DB is the path of the embedded database.
+func (h *Home) DB() string { return filepath.Join(h.root, "deed.db") }
+
+// Attempts holds a directory for each live attempt.
+func (h *Home) Attempts() string { return filepath.Join(h.root, "attempts") }
+
+// Attempt is the directory of one live attempt.
+func (h *Home) Attempt(id string) string { return filepath.Join(h.root, "attempts", id) }
+
+// Bundles holds a directory for each finished attempt.
+func (h *Home) Bundles() string { return filepath.Join(h.root, "bundles") }
+
+// Bundle is the evidence directory of one attempt.
+func (h *Home) Bundle(attemptID string) string { return filepath.Join(h.root, "bundles", attemptID) }
+
+// Keys holds the signing key and the trusted public keys.
+func (h *Home) Keys() string { return filepath.Join(h.root, "keys") }
+
+// Tmp is on the same file system as the rest, so that a rename out of it is atomic.
+func (h *Home) Tmp() string { return filepath.Join(h.root, "tmp") }
+
+// Cache holds what can be deleted at any time, such as the build caches of checks.
+func (h *Home) Cache() string { return filepath.Join(h.root, "cache") }
+
+// Config is the home's own configuration file, used when no project has one.
+func (h *Home) Config() string { return filepath.Join(h.root, "deed.yaml") }
+
+// Rel returns a path relative to the home, as the store keeps it.
+func (h *Home) Rel(path string) (string, error) {
+	rel, err := filepath.Rel(h.root, path)
+	if err != nil {
+		return "", fmt.Errorf("path %s is not below the home %s: %w", path, h.root, err)
+	}
+	return rel, nil
+}

@@ -1,0 +1,62 @@
+package home
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// The wake-up is a FIFO in the home: whoever adds work writes one byte, and the dispatcher that holds it open
+// wakes at once. A FIFO, not a socket, because a socket's path is limited to about a hundred bytes and a home's
+// is not. A byte that nobody reads is lost, and so is one written in the instant before the reader opens: the
+// dispatcher's timer is the safety net.
+
+func (h *Home) wakePath() string { return filepath.Join(h.root, "wake") }
+
+// Wake tells a dispatcher in this home, if there is one, that there may be work. It never blocks.
+func (h *Home) Wake() {
+	fd, err := unix.Open(h.wakePath(), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return // no FIFO or no reader: nobody to wake
+	}
+	_, _ = unix.Write(fd, []byte{'w'})
+	_ = unix.Close(fd)
+}
+
+// Wakes returns a channel that receives when somebody called Wake. It ends with the context.
+func (h *Home) Wakes(ctx context.Context) (<-chan struct{}, error) {
+	path := h.wakePath()
+	if err := unix.Mkfifo(path, 0o600); err != nil && !errors.Is(err, unix.EEXIST) {
+		return nil, fmt.Errorf("make wake-up %s: %w", path, err)
+	}
+	// Read and write, so that the last writer's close is not an end of file.
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open wake-up %s: %w", path, err)
+	}
+	if fi, err := f.Stat(); err != nil || fi.Mode().Type() != os.ModeNamedPipe {
+		_ = f.Close()
+		return nil, fmt.Errorf("wake-up %s is not a FIFO (remove it)", path)
+	}
+	ch := make(chan struct{}, 1)
+	stop := context.AfterFunc(ctx, func() { _ = f.Close() })
+	go func() {
+		defer stop()
+		buf := make([]byte, 512)
+		for {
+			if _, err := f.Read(buf); err != nil {
+				close(ch)
+				return
+			}
+			select {
+			case ch <- struct{}{}:
+			default: // one wake-up is as good as many
+			}
+		}
+	}()
+	return ch, nil
+}
