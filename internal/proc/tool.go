@@ -1,0 +1,156 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// DefaultToolOutput bounds what a tool may write to stdout when ToolSpec.MaxOutput is zero.
+const DefaultToolOutput = 64 << 20
+
+// toolStderr is how much of a tool's stderr is kept: enough for every message of a tool that deed runs itself.
+const toolStderr = 64 << 10
+
+// toolWaitDelay bounds how long a tool that was told to die, or a child of it that holds a pipe, can delay the end.
+const toolWaitDelay = 2 * time.Second
+
+// ErrOutputLimit reports that a tool wrote more to stdout than ToolSpec.MaxOutput. The tool was killed, and what it
+// wrote up to then is not a result.
+var ErrOutputLimit = errors.New("output limit reached")
+
+// A ToolSpec describes a short, trusted command such as git. Agents never run through it.
+type ToolSpec struct {
+	Argv      []string  // Argv[0] without a slash is looked up on deed's own PATH
+	Dir       string    // empty: deed's working directory
+	Env       []string  // the complete environment; nil is an empty one, nothing is inherited
+	Stdin     io.Reader // nil: the null device
+	Stdout    io.Writer // where stdout goes instead of ToolResult.Stdout
+	MaxOutput int64     // bytes of stdout; 0: DefaultToolOutput, negative: no bound (only sensible with Stdout)
+}
+
+// A ToolResult is what a tool left behind.
+type ToolResult struct {
+	ExitCode int    // 128+n when signal n ended it
+	Stdout   []byte // empty when ToolSpec.Stdout was set
+	Stderr   []byte // the first 64 KiB
+	name     string
+}
+
+// A ToolError is a tool's non-zero exit, with the end of what it said.
+type ToolError struct {
+	Name     string
+	ExitCode int
+	Stderr   string
+}
+
+func (e *ToolError) Error() string {
+	msg := strings.TrimSpace(e.Stderr)
+	if len(msg) > 2000 {
+		msg = "… " + msg[len(msg)-2000:]
+	}
+	if msg == "" {
+		return fmt.Sprintf("%s: exit %d", e.Name, e.ExitCode)
+	}
+	return fmt.Sprintf("%s: exit %d: %s", e.Name, e.ExitCode, msg)
+}
+
+// Check returns nil for exit 0 and a *ToolError otherwise, for callers to whom every other exit is a failure.
+func (r ToolResult) Check() error {
+	if r.ExitCode == 0 {
+		return nil
+	}
+	return &ToolError{Name: r.name, ExitCode: r.ExitCode, Stderr: string(r.Stderr)}
+}
+
+// Tool runs a command to its end in a process group of its own. The group is killed when ctx ends, and then the
+// error is ctx's cause. A non-zero exit is not an error (git speaks through exit codes): see ToolResult.Check. An
+// error means that there is no exit code to speak of: the command could not start, was killed for ctx, or wrote
+// more than MaxOutput (ErrOutputLimit).
+func Tool(ctx context.Context, spec ToolSpec) (ToolResult, error) {
+	if len(spec.Argv) == 0 || spec.Argv[0] == "" {
+		return ToolResult{}, errors.New("run tool: argv is empty (give the command as its first item)")
+	}
+	res := ToolResult{name: spec.Argv[0]}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	cmd := exec.CommandContext(ctx, spec.Argv[0], spec.Argv[1:]...)
+	cmd.Dir = spec.Dir
+	cmd.Env = append([]string{}, spec.Env...)
+	cmd.Stdin = spec.Stdin
+	cmd.SysProcAttr = groupAttr()
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = toolWaitDelay
+
+	limit := spec.MaxOutput
+	if limit == 0 {
+		limit = DefaultToolOutput
+	}
+	var captured bytes.Buffer
+	out := spec.Stdout
+	if out == nil {
+		out = &captured
+	}
+	if limit > 0 {
+		out = &limitWriter{w: out, left: limit, exceeded: func() { cancel(ErrOutputLimit) }}
+	}
+	cmd.Stdout = out
+	stderr := &headBuffer{max: toolStderr}
+	cmd.Stderr = stderr
+
+	err := cmd.Run()
+	res.Stdout, res.Stderr = captured.Bytes(), stderr.buf
+	if cause := context.Cause(ctx); cause != nil {
+		return res, fmt.Errorf("run %s: %w", res.name, cause)
+	}
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return res, nil
+	case errors.As(err, &exit):
+		res.ExitCode = exit.ExitCode()
+		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			res.ExitCode = 128 + int(ws.Signal())
+		}
+		return res, nil
+	default:
+		return res, fmt.Errorf("run %s: %w", res.name, err)
+	}
+}
+
+// limitWriter passes on at most left bytes, then reports once and refuses the rest.
+type limitWriter struct {
+	w        io.Writer
+	left     int64
+	exceeded func()
+}
+
+func (l *limitWriter) Write(p []byte) (int, error) {
+	if int64(len(p)) > l.left {
+		l.exceeded()
+		return 0, ErrOutputLimit
+	}
+	n, err := l.w.Write(p)
+	l.left -= int64(n)
+	return n, err
+}
+
+// headBuffer keeps the first max bytes and swallows the rest, so that a talkative tool is never blocked.
+type headBuffer struct {
+	buf []byte
+	max int
+}
+
+func (h *headBuffer) Write(p []byte) (int, error) {
+	if room := h.max - len(h.buf); room > 0 {
+		h.buf = append(h.buf, p[:min(room, len(p))]...)
+	}
+	return len(p), nil
+}
