@@ -1,0 +1,74 @@
+package atomicfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// syncWorkers is how many fsyncs are in flight at once. They wait for the disk, not for a processor: a journalling file
+// system answers many of them with one commit, so that a tree of twenty small files costs little more than one file.
+const syncWorkers = 16
+
+// SyncTree makes root and everything below it durable. Symlinks are not followed: the directory that holds one makes it
+// durable. The tree must not change meanwhile.
+func SyncTree(ctx context.Context, root string) error {
+	var paths []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.Type().IsRegular() || d.IsDir() {
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	if err != nil {
+		return Explain("sync "+root, err)
+	}
+	return SyncPaths(ctx, paths)
+}
+
+// SyncPaths makes the named files and directories durable, many at a time.
+func SyncPaths(ctx context.Context, paths []string) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(syncWorkers)
+	for _, p := range paths {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := syncPath(p); err != nil {
+				return Explain("sync "+p, err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// PublishDir gives the finished directory tmp its final name: everything in it is made durable, then it is renamed, then
+// the parent is. After a crash final is a whole directory or is not there; tmp may be left. An existing final is refused
+// with an error that wraps ErrExists. Both names must be on one file system.
+func PublishDir(ctx context.Context, tmp, final string) error {
+	if err := SyncTree(ctx, tmp); err != nil {
+		return err
+	}
+	return RenameDir(tmp, final)
+}
+
+// RenameDir is the last step of PublishDir, for a caller that has made the tree durable itself.
+func RenameDir(tmp, final string) error {
+	if err := renameNoReplace(tmp, final); err != nil {
+		if errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("publish %s: %w", final, ErrExists)
+		}
+		return Explain("publish "+final, err)
+	}
+	return SyncDir(filepath.Dir(final))
+}

@@ -1,0 +1,61 @@
+// Package canonjson owns the one byte form of a JSON value that deed hashes and signs: RFC 8785, which is also what
+// JavaScript writes for a value with its keys sorted by UTF-16 code unit and no white space. It does not validate values
+// against schemas.
+package canonjson
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/gowebpki/jcs"
+)
+
+// Marshal returns the canonical form of v's JSON.
+func Marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode for hashing: %w", err)
+	}
+	return Canonicalize(buf.Bytes())
+}
+
+// Canonicalize returns the canonical form of one JSON text. Duplicate keys, lone surrogates, numbers outside the range
+// of a double and bytes after the value are errors.
+func Canonicalize(raw []byte) ([]byte, error) {
+	out, err := jcs.Transform(raw)
+	if err != nil {
+		return nil, fmt.Errorf("canonicalize JSON: %w", err)
+	}
+	return out, nil
+}
+
+// Hash returns the SHA-256 of v's canonical form in lower-case hexadecimal.
+func Hash(v any) (string, error) {
+	b, err := Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	return sum(b), nil
+}
+
+// HashIn is Hash with a first line that names what is hashed, so that digests of different kinds never collide.
+func HashIn(domain string, v any) (string, error) {
+	b, err := Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	h.Write([]byte(domain + "\n"))
+	h.Write(b)
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func sum(b []byte) string {
+	s := sha256.Sum256(b)
+	return hex.EncodeToString(s[:])
+}
