@@ -1,19 +1,23 @@
 package deed
 
+import "encoding/json"
+
 // A TaskSpec carries deed's own fields of a task, in the intent's `deed` object. It is pinned and hashed at claim.
 type TaskSpec struct {
-	Schema              string     `json:"schema,omitempty"`
-	DedupeKey           string     `json:"dedupe_key,omitempty"`            // unique while its task lives, or for the window
-	DedupeWindowSeconds int64      `json:"dedupe_window_seconds,omitempty"` // 0: while the task lives
-	MaxAttempts         int        `json:"max_attempts,omitempty"`          // 0: the configured default
-	TimeoutSeconds      int64      `json:"timeout_seconds,omitempty"`       // 0: the adapter's timeout_ms
-	Workspace           *Workspace `json:"workspace,omitempty"`             // absent: an empty directory
-	WriteScope          []string   `json:"write_scope,omitempty"`           // globs; empty: the whole workspace
-	ProtectedPaths      []string   `json:"protected_paths,omitempty"`       // globs that must not change
-	Checks              []Check    `json:"checks,omitempty"`                // run in a clean room, all must pass
-	RequireChanges      *bool      `json:"require_changes,omitempty"`       // nil: the task type decides
-	Isolation           string     `json:"isolation,omitempty"`             // none, process, namespace or container
-	SecretEnv           []string   `json:"secret_env,omitempty"`            // names only; values come from the runner's environment
+	Schema              string          `json:"schema,omitempty"`
+	DedupeKey           string          `json:"dedupe_key,omitempty"`            // unique while its task lives, or for the window
+	DedupeWindowSeconds int64           `json:"dedupe_window_seconds,omitempty"` // 0: while the task lives
+	MaxAttempts         int             `json:"max_attempts,omitempty"`          // 0: the configured default
+	TimeoutSeconds      int64           `json:"timeout_seconds,omitempty"`       // 0: the adapter's timeout_ms
+	Workspace           *Workspace      `json:"workspace,omitempty"`             // absent: an empty directory
+	WriteScope          []string        `json:"write_scope,omitempty"`           // globs; empty: the whole workspace
+	ProtectedPaths      []string        `json:"protected_paths,omitempty"`       // globs that must not change
+	Checks              []Check         `json:"checks,omitempty"`                // run in a clean room, all must pass
+	RequireChanges      *bool           `json:"require_changes,omitempty"`       // nil: the task type decides
+	AcceptEmptyOutput   *bool           `json:"accept_empty_output,omitempty"`   // nil: the task type decides; true: exit 0 with no output is a result
+	Adapter             json.RawMessage `json:"adapter,omitempty"`               // an adapter.config for this task alone; from trusted callers only
+	Isolation           string          `json:"isolation,omitempty"`             // none, process, namespace or container
+	SecretEnv           []string        `json:"secret_env,omitempty"`            // names only; values come from the runner's environment
 }
 
 // A Workspace says what the agent's directory starts from. deed copies; the source is never written.
