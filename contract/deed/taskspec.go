@@ -38,11 +38,11 @@ type Check struct {
 
 // A TypeSpec carries deed's own fields of a task type, in its `deed` object.
 type TypeSpec struct {
-	Schema            string   `json:"schema,omitempty"`
-	AcceptEmptyOutput bool     `json:"accept_empty_output,omitempty"` // exit 0 with no output is a result
-	RequireChanges    bool     `json:"require_changes,omitempty"`     // an empty change set is refused
-	MaxAttempts       int      `json:"max_attempts,omitempty"`
-	ProtectedPaths    []string `json:"protected_paths,omitempty"`
-	Checks            []Check  `json:"checks,omitempty"`
-	PayloadSchema     any      `json:"payload_schema,omitempty"` // a JSON Schema for payload_schema_id, in place
+	Schema            string          `json:"schema,omitempty"`
+	AcceptEmptyOutput bool            `json:"accept_empty_output,omitempty"` // exit 0 with no output is a result
+	RequireChanges    bool            `json:"require_changes,omitempty"`     // an empty change set is refused
+	MaxAttempts       int             `json:"max_attempts,omitempty"`
+	ProtectedPaths    []string        `json:"protected_paths,omitempty"`
+	Checks            []Check         `json:"checks,omitempty"`
+	PayloadSchema     json.RawMessage `json:"payload_schema,omitempty"` // a JSON Schema for payload_schema_id, in place
 }
