@@ -14,6 +14,7 @@ type TaskSpec struct {
 	ProtectedPaths      []string        `json:"protected_paths,omitempty"`       // globs that must not change
 	Checks              []Check         `json:"checks,omitempty"`                // run in a clean room, all must pass
 	RequireChanges      *bool           `json:"require_changes,omitempty"`       // nil: the task type decides
+	RequireArtifacts    bool            `json:"require_artifacts,omitempty"`     // at least one artifact must be declared
 	AcceptEmptyOutput   *bool           `json:"accept_empty_output,omitempty"`   // nil: the task type decides; true: exit 0 with no output is a result
 	Adapter             json.RawMessage `json:"adapter,omitempty"`               // an adapter.config for this task alone; from trusted callers only
 	Isolation           string          `json:"isolation,omitempty"`             // none, process, namespace or container
