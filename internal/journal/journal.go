@@ -92,16 +92,16 @@ func (j *Journal) recover() error {
 	return j.seekLocked()
 }
 
-// Append writes one entry and returns its number. Detail is anything that marshals to JSON, or nil.
-func (j *Journal) Append(kind string, detail any) (int64, error) {
+// Append writes one entry. Detail is anything that marshals to JSON, or nil.
+func (j *Journal) Append(kind string, detail any) error {
 	if kind == "" {
-		return 0, errors.New("append to journal: kind is empty (name what happened)")
+		return errors.New("append to journal: kind is empty (name what happened)")
 	}
 	var raw json.RawMessage
 	if detail != nil {
 		b, err := json.Marshal(detail)
 		if err != nil {
-			return 0, fmt.Errorf("append %s to journal: %w", kind, err)
+			return fmt.Errorf("append %s to journal: %w", kind, err)
 		}
 		raw = b
 	}
@@ -109,20 +109,20 @@ func (j *Journal) Append(kind string, detail any) (int64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.broken != nil {
-		return 0, fmt.Errorf("append %s to journal: %w", kind, j.broken)
+		return fmt.Errorf("append %s to journal: %w", kind, j.broken)
 	}
 	line, err := json.Marshal(Entry{Seq: j.seq + 1, At: agentruntime.At(j.opt.Clock()), Kind: kind, Detail: raw})
 	if err != nil {
-		return 0, fmt.Errorf("append %s to journal: %w", kind, err)
+		return fmt.Errorf("append %s to journal: %w", kind, err)
 	}
 	if j.opt.Redact != nil {
 		line = j.opt.Redact(line)
 		if !json.Valid(line) || bytes.IndexByte(line, '\n') >= 0 {
-			return 0, fmt.Errorf("append %s to journal: the redacted entry is not one line of JSON", kind)
+			return fmt.Errorf("append %s to journal: the redacted entry is not one line of JSON", kind)
 		}
 	}
 	if len(line) > MaxEntry {
-		return 0, fmt.Errorf("append %s to journal: %d bytes: %w (at most %d)", kind, len(line), ErrTooLarge, MaxEntry)
+		return fmt.Errorf("append %s to journal: %d bytes: %w (at most %d)", kind, len(line), ErrTooLarge, MaxEntry)
 	}
 	line = append(line, '\n')
 	if _, err := j.f.Write(line); err != nil {
@@ -130,11 +130,11 @@ func (j *Journal) Append(kind string, detail any) (int64, error) {
 		if terr := errors.Join(j.f.Truncate(j.size), j.seekLocked()); terr != nil {
 			j.broken = fmt.Errorf("an earlier write left half a line: %w", errors.Join(err, terr))
 		}
-		return 0, fmt.Errorf("append %s to journal: %w", kind, err)
+		return fmt.Errorf("append %s to journal: %w", kind, err)
 	}
 	j.seq++
 	j.size += int64(len(line))
-	return j.seq, nil
+	return nil
 }
 
 func (j *Journal) seekLocked() error {

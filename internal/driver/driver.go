@@ -1,0 +1,200 @@
+// Package driver owns the plug point for agents: what a driver is given, what it hands back, and how the words of
+// an agent are read. It decides nothing about whether work is done; an agent's word is a claim.
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/redact"
+)
+
+// ErrLastTurn is returned by Turn when the session has no further turn: a one-turn driver after its first, any
+// driver after its agent ended.
+var ErrLastTurn = errors.New("the session has no further turn")
+
+// A Driver makes one kind of agent work. A Driver holds no state of a run: its methods may be called from several
+// goroutines.
+type Driver interface {
+	// Kind returns the adapter kind that the driver serves.
+	Kind() string
+	// Ready says what is missing on this machine, by name and with the remedy, without starting an agent.
+	Ready(ctx context.Context, a agentruntime.AdapterConfig) Readiness
+	// Start prepares a session and starts nothing that cannot be thrown away. It is cheap to fail: everything that
+	// can be known to be wrong beforehand is an error here, of class failure.Config or failure.Spawn, and leaves no
+	// process. j.Resume, when set, is the Ref of an earlier session.
+	Start(ctx context.Context, j Job) (Session, error)
+}
+
+// A Session takes turns with one agent. It is used by one goroutine.
+type Session interface {
+	// Turn gives the agent its input and returns when the agent yields: with a completion attempt, a required action
+	// or an end. What it sees goes to sink as it happens. A failure of the agent is a Yield with its class and error;
+	// Turn's own error means that there is no account of the turn at all, except ErrLastTurn. When ctx ends, the
+	// agent's whole tree is ended and the Yield says why, by the cause of ctx (see ErrCanceled, ErrInterrupted).
+	Turn(ctx context.Context, in Input, sink Sink) (Yield, error)
+	// Ref is what Start needs to go on with this conversation; empty when that is not possible.
+	Ref() string
+	// Close ends the session. The whole process tree is gone when it returns. It may be called more than once.
+	Close(ctx context.Context) error
+}
+
+// Causes that a caller gives to context.WithCancelCause, so that the end of a turn can be classed. Any other cause
+// reads as ErrInterrupted.
+var (
+	// ErrCanceled is the cause when an operator cancelled the task.
+	ErrCanceled = errors.New("cancelled by the operator")
+	// ErrInterrupted is the cause when deed was told to stop.
+	ErrInterrupted = errors.New("deed was told to stop")
+)
+
+// Dirs are the directories of an attempt, all absolute and existing.
+type Dirs struct {
+	Workspace string // the agent's working copy
+	Home      string // the agent's HOME
+	Tmp       string // the agent's TMPDIR
+	Artifacts string // where the agent leaves declared artifacts
+	Run       string // deed's own record of the run: payload, brief, output, result
+}
+
+// A Job is everything that a driver needs for one attempt.
+type Job struct {
+	TaskID    string
+	AttemptID string
+	TaskType  string
+
+	Adapter agentruntime.AdapterConfig // paths in it are already absolute; see the drivers
+	Model   string                     // as resolved for this attempt; empty: the agent's own default
+	Payload json.RawMessage            // the task's payload, as it was written
+	Brief   string                     // what the agent is told
+
+	AcceptEmptyOutput bool // the task type takes exit 0 without output as a result
+
+	Dirs Dirs
+
+	Timeout   time.Duration // 0: the adapter's timeout_ms
+	Grace     time.Duration // between SIGTERM and SIGKILL; 0: proc.DefaultGrace
+	OutputCap int64         // bytes kept of each output stream; 0: DefaultOutputCap
+	Limits    proc.Limits
+
+	Redactor *redact.Redactor  // stands before everything that is written; nil: there are no secrets
+	Secrets  map[string]string // by the name of the variable that carries them
+	BaseEnv  map[string]string // from the operator's configuration, below the adapter's own; may not set deed's names
+
+	Runtime    string // the name of this installation, for AGENT_RUNTIME_NAME; empty: "deed"
+	Supervisor *proc.Supervisor
+	Resume     string
+}
+
+// An Input begins a turn. The first one carries nothing that is not in the Job's brief; a later one carries the
+// gate's reasons.
+type Input struct {
+	Turn int    // 1, 2, …
+	Text string // what to tell the agent, for turns after the first
+}
+
+// A Sink takes events as they happen. Its method may be called from several goroutines and must not block for long.
+type Sink interface {
+	Event(kind string, detail any)
+}
+
+// SinkFunc makes a Sink of a function.
+type SinkFunc func(kind string, detail any)
+
+// Event calls the function.
+func (f SinkFunc) Event(kind string, detail any) { f(kind, detail) }
+
+// Discard is a Sink that takes everything and keeps nothing.
+var Discard Sink = SinkFunc(func(string, any) {})
+
+// Events that drivers report. Details are given with each.
+const (
+	EventStarted   = "process_started"    // {"pid": n}
+	EventEnded     = "process_ended"      // Ended
+	EventTruncated = "output_truncated"   // Truncation
+	EventClaim     = "claim"              // {"status", "machine_status", "source"}
+	EventDropped   = "claim_part_dropped" // {"what"}
+)
+
+// Ended is the detail of EventEnded.
+type Ended struct {
+	ExitCode   int    `json:"exit_code"`
+	Signal     string `json:"signal,omitempty"`
+	TimedOut   bool   `json:"timed_out,omitempty"`
+	Canceled   bool   `json:"canceled,omitempty"`
+	DurationMS int64  `json:"duration_ms"`
+	Killed     int    `json:"killed,omitempty"` // processes that the agent left behind
+}
+
+// YieldKind says how a turn ended.
+type YieldKind string
+
+// The kinds of Yield.
+const (
+	YieldCompletion     YieldKind = "completion"      // the agent says that it is done; the gate decides
+	YieldRequiredAction YieldKind = "required_action" // the agent needs a person
+	YieldEnd            YieldKind = "end"             // the agent ended without a completion: see Class
+)
+
+// A Yield is what a turn left: facts that deed saw, and beside them the agent's word. Everything in it is redacted.
+// All paths are absolute, below Dirs.Run, and name regular files that exist, or are empty.
+type Yield struct {
+	Kind       YieldKind
+	ExitStatus agentruntime.ExitStatus
+	Class      failure.Class // failure.None for a completion
+	Err        error         // why, when Class is not None; a *failure.Error
+
+	Proc  proc.Exit
+	Claim *Claim // nil when there is none that can be read
+
+	StdoutPath      string
+	StderrPath      string
+	ResultPath      string // the agent's result as deed took it over
+	LastMessagePath string // the agent's last message, as text
+	Truncated       []Truncation
+
+	Audit       json.RawMessage // the adapter's own account, if the agent left a readable one; see AuditFile
+	Diagnostics map[string]any  // "invocation" holds an Invocation
+	RetryAfter  time.Duration   // what the agent asked for; 0 when it did not
+}
+
+// DefaultOutputCap is how much is kept of each output stream when the Job says nothing.
+const DefaultOutputCap = 16 << 20
+
+// AuditFile is the name, in Dirs.Artifacts, under which an agent leaves its own account of what it ran.
+const AuditFile = "adapter-audit.json"
+
+// A Truncation says what is missing from a recorded stream.
+type Truncation struct {
+	Stream  string `json:"stream"`
+	Total   int64  `json:"total_bytes"`   // what the agent wrote, after redaction
+	Kept    int64  `json:"kept_bytes"`    // of these, head and tail together
+	Dropped int64  `json:"dropped_bytes"` // from the middle
+}
+
+// An Invocation is the record of what was started. Values are redacted.
+type Invocation struct {
+	Argv []string          `json:"argv"`
+	Path string            `json:"path"` // the file that was executed
+	Cwd  string            `json:"cwd"`
+	Env  map[string]string `json:"env"`
+	PID  int               `json:"pid,omitempty"`
+}
+
+// Readiness says whether a driver can work here.
+type Readiness struct {
+	Ready   bool
+	Missing []Missing
+}
+
+// Missing is one thing that a driver needs and does not find.
+type Missing struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+	Remedy string `json:"remedy"`
+}
