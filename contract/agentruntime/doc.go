@@ -1,7 +1,18 @@
 // Package agentruntime holds the records of the agent-runtime vocabulary: identity, adapters, skills, sensors,
 // tasks, attempts, outcomes, workflows, schedules, artifacts and events. It owns their wire names and the rules
 // that a single record can break; it does no I/O and decides nothing about a run.
+//
+// Every record has a Validate method that returns all its faults at once as fault.Faults. A member without
+// omitempty is required; one that is a pointer without omitempty is required and may be null. An optional member
+// with its zero value is the same as an absent one. Payloads and other free-form objects stay raw JSON, so that
+// their numbers survive. Any record may name its own schema id in `schema`.
 package agentruntime
+
+import (
+	"fmt"
+
+	"github.com/deedrun/deed/contract/fault"
+)
 
 // Schema ids of the records in this package. An id never changes its meaning; a new meaning gets a new id.
 const (
@@ -23,3 +34,10 @@ const (
 	SchemaTaskTypeSpec       = "agent-runtime/task.type/v1"
 	SchemaRuntimeEvent       = "agent-runtime/runtime.event/v1"
 )
+
+// schemaIs demands that a record which names its schema names its own.
+func schemaIs(l *fault.List, got, want string) {
+	if got != "" && got != want {
+		l.Add("$.schema", fault.WrongSchema, fmt.Sprintf("%q is not the schema of this record", clip(got)), fmt.Sprintf("write %q or leave it out", want))
+	}
+}

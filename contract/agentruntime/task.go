@@ -9,14 +9,14 @@ import (
 // A TaskIntent is the portable unit of work that operators, sensors, schedules and workflows create.
 type TaskIntent struct {
 	Schema               string                `json:"schema,omitempty"`
-	TaskType             string                `json:"task_type"`
-	Source               string                `json:"source"`
+	TaskType             string                `json:"task_type" jsonschema:"minLength=1,maxLength=512"`
+	Source               string                `json:"source" jsonschema:"minLength=1,maxLength=512"`
 	Subject              string                `json:"subject,omitempty"`
 	Description          string                `json:"description,omitempty"`
 	Priority             *int64                `json:"priority,omitempty"` // any integer, higher first; never chooses a model
-	RequestedProfileID   string                `json:"requested_profile_id,omitempty"`
-	RequestedAdapterID   string                `json:"requested_adapter_id,omitempty"`
-	RequestedModel       string                `json:"requested_model,omitempty"`
+	RequestedProfileID   string                `json:"requested_profile_id,omitempty" jsonschema:"maxLength=512"`
+	RequestedAdapterID   string                `json:"requested_adapter_id,omitempty" jsonschema:"maxLength=512"`
+	RequestedModel       string                `json:"requested_model,omitempty" jsonschema:"maxLength=512"`
 	SkillIDs             []string              `json:"skill_ids,omitempty"`
 	WorkflowRef          *WorkflowRef          `json:"workflow_ref,omitempty"`
 	Schedule             *RelativeSchedule     `json:"schedule,omitempty"`
@@ -28,14 +28,14 @@ type TaskIntent struct {
 
 // A WorkflowRef ties a task to the workflow state that asked for it.
 type WorkflowRef struct {
-	WorkflowID  string `json:"workflow_id"`
-	StateID     string `json:"state_id"`
-	InstanceKey string `json:"instance_key"`
+	WorkflowID  string `json:"workflow_id" jsonschema:"minLength=1,maxLength=512"`
+	StateID     string `json:"state_id" jsonschema:"minLength=1,maxLength=512"`
+	InstanceKey string `json:"instance_key" jsonschema:"minLength=1,maxLength=512"`
 }
 
 // A RelativeSchedule delays a task from the moment it is taken in.
 type RelativeSchedule struct {
-	DelayMinutes float64 `json:"delay_minutes"`
+	DelayMinutes float64 `json:"delay_minutes" jsonschema:"minimum=0,maximum=5256000"`
 }
 
 // EvidenceRequirements say what must be shown before the task counts as done.
@@ -76,21 +76,25 @@ const (
 	MachineCanceled   MachineStatus = "canceled"
 )
 
+// MachineStatuses lists every machine status.
+var MachineStatuses = []MachineStatus{MachineOK, MachineNeedsRetry, MachineBlocked, MachineFailed, MachineCanceled}
+
 // A TaskRecord is engine state, never author input.
 type TaskRecord struct {
-	TaskID             string          `json:"task_id"`
-	TaskType           string          `json:"task_type"`
-	Source             string          `json:"source"`
+	Schema             string          `json:"schema,omitempty"`
+	TaskID             string          `json:"task_id" jsonschema:"minLength=1,maxLength=512"`
+	TaskType           string          `json:"task_type" jsonschema:"minLength=1,maxLength=512"`
+	Source             string          `json:"source" jsonschema:"minLength=1,maxLength=512"`
 	Subject            *string         `json:"subject"`
 	Description        *string         `json:"description"`
 	Priority           int64           `json:"priority"`
 	Payload            json.RawMessage `json:"payload"`
-	RequestedProfileID string          `json:"requested_profile_id"`
+	RequestedProfileID string          `json:"requested_profile_id" jsonschema:"minLength=1,maxLength=512"`
 	RequestedAdapterID *string         `json:"requested_adapter_id"`
 	RequestedModel     *string         `json:"requested_model"`
 	Status             TaskStatus      `json:"status"`
-	MaxAttempts        int             `json:"max_attempts"`
-	AttemptCount       int             `json:"attempt_count"`
+	MaxAttempts        int             `json:"max_attempts" jsonschema:"minimum=1"`
+	AttemptCount       int             `json:"attempt_count" jsonschema:"minimum=0"`
 	AvailableAt        Timestamp       `json:"available_at"`
 	CreatedAt          Timestamp       `json:"created_at"`
 	UpdatedAt          Timestamp       `json:"updated_at"`
@@ -110,6 +114,9 @@ const (
 	ExitTimeout ExitStatus = "timeout"
 )
 
+// ExitStatuses lists every exit status.
+var ExitStatuses = []ExitStatus{ExitOK, ExitError, ExitTimeout}
+
 // RetryClass says whether an attempt's failure may be tried again.
 type RetryClass string
 
@@ -120,35 +127,40 @@ const (
 	RetryPermanent RetryClass = "permanent"
 )
 
+// RetryClasses lists every retry class.
+var RetryClasses = []RetryClass{RetryNone, RetryRetryable, RetryPermanent}
+
 // A TaskAttempt is the evidence of one execution. Its paths are relative to the attempt's bundle.
 type TaskAttempt struct {
-	AttemptID       string          `json:"attempt_id"`
-	TaskID          string          `json:"task_id"`
-	AdapterID       string          `json:"adapter_id"`
-	AdapterKind     string          `json:"adapter_kind"`
+	Schema          string          `json:"schema,omitempty"`
+	AttemptID       string          `json:"attempt_id" jsonschema:"minLength=1,maxLength=512"`
+	TaskID          string          `json:"task_id" jsonschema:"minLength=1,maxLength=512"`
+	AdapterID       string          `json:"adapter_id" jsonschema:"minLength=1,maxLength=512"`
+	AdapterKind     string          `json:"adapter_kind" jsonschema:"minLength=1,maxLength=512"`
 	Model           *string         `json:"model"`
-	RunnerID        string          `json:"runner_id"`
+	RunnerID        string          `json:"runner_id" jsonschema:"minLength=1,maxLength=512"`
 	StartedAt       Timestamp       `json:"started_at"`
 	EndedAt         *Timestamp      `json:"ended_at"`
 	ExitStatus      ExitStatus      `json:"exit_status"`
 	RetryClass      RetryClass      `json:"retry_class"`
-	PromptPath      string          `json:"prompt_path,omitempty"`
-	StdoutPath      string          `json:"stdout_path,omitempty"`
-	StderrPath      string          `json:"stderr_path,omitempty"`
-	ResultPath      string          `json:"result_path,omitempty"`
-	LastMessagePath string          `json:"last_message_path,omitempty"`
+	PromptPath      string          `json:"prompt_path,omitempty" jsonschema:"maxLength=4096"`
+	StdoutPath      string          `json:"stdout_path,omitempty" jsonschema:"maxLength=4096"`
+	StderrPath      string          `json:"stderr_path,omitempty" jsonschema:"maxLength=4096"`
+	ResultPath      string          `json:"result_path,omitempty" jsonschema:"maxLength=4096"`
+	LastMessagePath string          `json:"last_message_path,omitempty" jsonschema:"maxLength=4096"`
 	Diagnostics     json.RawMessage `json:"diagnostics,omitempty"`
 }
 
 // A TaskOutcome is the canonical result after normalisation. Only the gate makes one that says completed.
 type TaskOutcome struct {
-	Status           TaskStatus        `json:"status"`
+	Schema           string            `json:"schema,omitempty"`
+	Status           TaskStatus        `json:"status" jsonschema:"enum=completed,enum=retryable_failure,enum=permanent_failure,enum=blocked,enum=operator_canceled"`
 	MachineStatus    MachineStatus     `json:"machine_status"`
 	OperatorSummary  string            `json:"operator_summary"`
 	RawOutput        string            `json:"raw_output,omitempty"`
 	FileChanges      []string          `json:"file_changes,omitempty"`
 	ArtifactPaths    []string          `json:"artifact_paths,omitempty"`
-	WorkflowSignal   string            `json:"workflow_signal,omitempty"`
+	WorkflowSignal   string            `json:"workflow_signal,omitempty" jsonschema:"maxLength=512"`
 	FollowUpTasks    []TaskIntent      `json:"follow_up_tasks,omitempty"`
 	ExternalMessages []json.RawMessage `json:"external_messages,omitempty"`
 }

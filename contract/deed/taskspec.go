@@ -1,40 +1,121 @@
 package deed
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/fault"
+)
+
+// Isolations lists the kinds of containment that a task can ask for, from none to the strongest.
+var Isolations = []string{"none", "process", "namespace", "container"}
+
+// Bounds of the numbers in these records.
+const (
+	MaxAttemptsLimit      = 1000
+	MaxTimeoutSeconds     = 7 * 24 * 3600
+	MaxDedupeWindowSecond = 10 * 365 * 24 * 3600
+)
 
 // A TaskSpec carries deed's own fields of a task, in the intent's `deed` object. It is pinned and hashed at claim.
 type TaskSpec struct {
 	Schema              string          `json:"schema,omitempty"`
-	DedupeKey           string          `json:"dedupe_key,omitempty"`            // unique while its task lives, or for the window
-	DedupeWindowSeconds int64           `json:"dedupe_window_seconds,omitempty"` // 0: while the task lives
-	MaxAttempts         int             `json:"max_attempts,omitempty"`          // 0: the configured default
-	TimeoutSeconds      int64           `json:"timeout_seconds,omitempty"`       // 0: the adapter's timeout_ms
-	Workspace           *Workspace      `json:"workspace,omitempty"`             // absent: an empty directory
-	WriteScope          []string        `json:"write_scope,omitempty"`           // globs; empty: the whole workspace
-	ProtectedPaths      []string        `json:"protected_paths,omitempty"`       // globs that must not change
-	Checks              []Check         `json:"checks,omitempty"`                // run in a clean room, all must pass
-	RequireChanges      *bool           `json:"require_changes,omitempty"`       // nil: the task type decides
-	RequireArtifacts    bool            `json:"require_artifacts,omitempty"`     // at least one artifact must be declared
-	AcceptEmptyOutput   *bool           `json:"accept_empty_output,omitempty"`   // nil: the task type decides; true: exit 0 with no output is a result
-	Adapter             json.RawMessage `json:"adapter,omitempty"`               // an adapter.config for this task alone; from trusted callers only
-	Isolation           string          `json:"isolation,omitempty"`             // none, process, namespace or container
-	SecretEnv           []string        `json:"secret_env,omitempty"`            // names only; values come from the runner's environment
+	DedupeKey           string          `json:"dedupe_key,omitempty" jsonschema:"maxLength=512"`                                       // unique while its task lives, or for the window
+	DedupeWindowSeconds int64           `json:"dedupe_window_seconds,omitempty" jsonschema:"minimum=0,maximum=315360000"`              // 0: while the task lives
+	MaxAttempts         int             `json:"max_attempts,omitempty" jsonschema:"minimum=0,maximum=1000"`                            // 0: the configured default
+	TimeoutSeconds      int64           `json:"timeout_seconds,omitempty" jsonschema:"minimum=0,maximum=604800"`                       // 0: the adapter's timeout_ms
+	Workspace           *Workspace      `json:"workspace,omitempty"`                                                                   // absent: an empty directory
+	WriteScope          []string        `json:"write_scope,omitempty"`                                                                 // globs; empty: the whole workspace
+	ProtectedPaths      []string        `json:"protected_paths,omitempty"`                                                             // globs that must not change
+	Checks              []Check         `json:"checks,omitempty"`                                                                      // run in a clean room, all must pass
+	RequireChanges      *bool           `json:"require_changes,omitempty"`                                                             // nil: the task type decides
+	RequireArtifacts    bool            `json:"require_artifacts,omitempty"`                                                           // at least one artifact must be declared
+	AcceptEmptyOutput   *bool           `json:"accept_empty_output,omitempty"`                                                         // nil: the task type decides; true: exit 0 with no output is a result
+	Adapter             json.RawMessage `json:"adapter,omitempty"`                                                                     // an adapter.config for this task alone; from trusted callers only
+	Isolation           string          `json:"isolation,omitempty" jsonschema:"enum=none,enum=process,enum=namespace,enum=container"` // none, process, namespace or container
+	SecretEnv           []string        `json:"secret_env,omitempty"`                                                                  // names only; values come from the runner's environment
 }
 
 // A Workspace says what the agent's directory starts from. deed copies; the source is never written.
 type Workspace struct {
-	Source string `json:"source"`        // an absolute directory; a git work tree is taken as it stands, uncommitted work included
-	Ref    string `json:"ref,omitempty"` // with a git source: this commit instead of the work tree
+	Source string `json:"source" jsonschema:"minLength=1,maxLength=4096"` // an absolute directory; a git work tree is taken as it stands, uncommitted work included
+	Ref    string `json:"ref,omitempty" jsonschema:"maxLength=512"`       // with a git source: this commit instead of the work tree
+}
+
+// Validate returns every fault of the record. The adapter, whose record is another package's, must be an object
+// here; agentruntime.TaskIntent checks what it says.
+func (t TaskSpec) Validate() error {
+	var l fault.List
+	schemaIs(&l, t.Schema, SchemaTaskSpec)
+	l.OptionalName("$.dedupe_key", t.DedupeKey)
+	l.Between("$.dedupe_window_seconds", t.DedupeWindowSeconds, 0, MaxDedupeWindowSecond)
+	if t.DedupeWindowSeconds > 0 && t.DedupeKey == "" {
+		l.Add("$.dedupe_window_seconds", fault.Conflict, "is set and dedupe_key is not", "name the key, or leave the window out")
+	}
+	l.Between("$.max_attempts", int64(t.MaxAttempts), 0, MaxAttemptsLimit)
+	l.Between("$.timeout_seconds", t.TimeoutSeconds, 0, MaxTimeoutSeconds)
+	if w := t.Workspace; w != nil {
+		l.Path("$.workspace.source", w.Source)
+		if w.Source != "" && !path.IsAbs(w.Source) {
+			l.Add("$.workspace.source", fault.BadFormat, fmt.Sprintf("%q is not absolute", clip(w.Source)), "write the whole path of the directory")
+		}
+		l.OptionalName("$.workspace.ref", w.Ref)
+		if strings.HasPrefix(w.Ref, "-") {
+			l.Add("$.workspace.ref", fault.BadFormat, fmt.Sprintf("%q begins with a dash", clip(w.Ref)), "name a commit, a tag or a branch")
+		}
+	}
+	globs(&l, "$.write_scope", t.WriteScope)
+	globs(&l, "$.protected_paths", t.ProtectedPaths)
+	checks(&l, "$.checks", t.Checks)
+	l.OptionalObject("$.adapter", t.Adapter)
+	if t.Isolation != "" {
+		fault.OneOf(&l, "$.isolation", t.Isolation, Isolations...)
+	}
+	for i, name := range t.SecretEnv {
+		at := fault.Index("$.secret_env", i)
+		l.EnvName(at, name)
+		if slices.Contains(t.SecretEnv[:i], name) {
+			l.Add(at, fault.Duplicate, fmt.Sprintf("%q is there twice", clip(name)), "name it once")
+		}
+	}
+	return l.Err()
 }
 
 // A Check is a command that must exit 0 in a clean room made of the base and the agent's patch.
 type Check struct {
-	Name           string            `json:"name,omitempty"`
-	Command        []string          `json:"command,omitempty"` // an argument vector
-	Shell          string            `json:"shell,omitempty"`   // or a line for /bin/sh -c
-	Dir            string            `json:"dir,omitempty"`     // below the workspace
+	Name           string            `json:"name,omitempty" jsonschema:"maxLength=512"`
+	Command        []string          `json:"command,omitempty"`                         // an argument vector
+	Shell          string            `json:"shell,omitempty"`                           // or a line for /bin/sh -c
+	Dir            string            `json:"dir,omitempty" jsonschema:"maxLength=4096"` // below the workspace
 	Env            map[string]string `json:"env,omitempty"`
-	TimeoutSeconds int64             `json:"timeout_seconds,omitempty"`
+	TimeoutSeconds int64             `json:"timeout_seconds,omitempty" jsonschema:"minimum=0,maximum=604800"`
+}
+
+// Validate returns every fault of the check.
+func (c Check) Validate() error {
+	var l fault.List
+	l.OptionalName("$.name", c.Name)
+	switch argv, shell := len(c.Command) > 0, strings.TrimSpace(c.Shell) != ""; {
+	case argv && shell:
+		l.Add("$.shell", fault.Conflict, "is set beside command", "use an argument vector or a shell line, not both")
+	case !argv && !shell:
+		l.Add("$", fault.MissingField, "has neither command nor shell", `name what to run, as in "command": ["go", "test", "./..."]`)
+	case argv && strings.TrimSpace(c.Command[0]) == "":
+		l.Add("$.command[0]", fault.Blank, "is blank", "name the program to run")
+	}
+	for i, arg := range c.Command {
+		l.Text(fault.Index("$.command", i), arg)
+	}
+	l.Text("$.shell", c.Shell)
+	if c.Dir != "." {
+		l.OptionalRelativePath("$.dir", c.Dir)
+	}
+	l.Env("$.env", c.Env)
+	l.Between("$.timeout_seconds", c.TimeoutSeconds, 0, MaxTimeoutSeconds)
+	return l.Err()
 }
 
 // A TypeSpec carries deed's own fields of a task type, in its `deed` object.
@@ -42,8 +123,52 @@ type TypeSpec struct {
 	Schema            string          `json:"schema,omitempty"`
 	AcceptEmptyOutput bool            `json:"accept_empty_output,omitempty"` // exit 0 with no output is a result
 	RequireChanges    bool            `json:"require_changes,omitempty"`     // an empty change set is refused
-	MaxAttempts       int             `json:"max_attempts,omitempty"`
+	MaxAttempts       int             `json:"max_attempts,omitempty" jsonschema:"minimum=0,maximum=1000"`
 	ProtectedPaths    []string        `json:"protected_paths,omitempty"`
 	Checks            []Check         `json:"checks,omitempty"`
 	PayloadSchema     json.RawMessage `json:"payload_schema,omitempty"` // a JSON Schema for payload_schema_id, in place
+}
+
+// Validate returns every fault of the record. Whether payload_schema is a JSON Schema is for schema.CompilePayload.
+func (t TypeSpec) Validate() error {
+	var l fault.List
+	schemaIs(&l, t.Schema, SchemaTypeSpec)
+	l.Between("$.max_attempts", int64(t.MaxAttempts), 0, MaxAttemptsLimit)
+	globs(&l, "$.protected_paths", t.ProtectedPaths)
+	checks(&l, "$.checks", t.Checks)
+	l.OptionalObject("$.payload_schema", t.PayloadSchema)
+	return l.Err()
+}
+
+func globs(l *fault.List, at string, patterns []string) {
+	for i, p := range patterns {
+		l.Glob(fault.Index(at, i), p)
+	}
+}
+
+func checks(l *fault.List, at string, cs []Check) {
+	for i, c := range cs {
+		if err := c.Validate(); err != nil {
+			l.Within(fault.Index(at, i), err)
+		}
+		if c.Name == "" {
+			continue
+		}
+		if slices.ContainsFunc(cs[:i], func(o Check) bool { return o.Name == c.Name }) {
+			l.Add(fault.Index(at, i)+".name", fault.Duplicate, fmt.Sprintf("%q is there twice", clip(c.Name)), "give every check its own name")
+		}
+	}
+}
+
+func schemaIs(l *fault.List, got, want string) {
+	if got != "" && got != want {
+		l.Add("$.schema", fault.WrongSchema, fmt.Sprintf("%q is not the schema of this record", clip(got)), fmt.Sprintf("write %q or leave it out", want))
+	}
+}
+
+func clip(s string) string {
+	if len(s) > 64 {
+		return s[:64]
+	}
+	return s
 }

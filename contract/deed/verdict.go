@@ -1,5 +1,11 @@
 package deed
 
+import (
+	"fmt"
+
+	"github.com/deedrun/deed/contract/fault"
+)
+
 // A Verdict is the gate's decision on one completion attempt, with every reason.
 type Verdict struct {
 	Schema   string        `json:"schema"`
@@ -12,7 +18,7 @@ type Verdict struct {
 
 // A Reason is one ground for refusal: a code that programs read and a sentence that people read.
 type Reason struct {
-	Code    string `json:"code"`
+	Code    string `json:"code" jsonschema:"minLength=1,maxLength=512"`
 	Message string `json:"message"`
 	Path    string `json:"path,omitempty"`
 	Check   string `json:"check,omitempty"`
@@ -22,9 +28,60 @@ type Reason struct {
 type CheckResult struct {
 	Name       string   `json:"name"`
 	Command    []string `json:"command"`
-	Status     string   `json:"status"` // passed, failed, timeout, error
+	Status     string   `json:"status" jsonschema:"enum=passed,enum=failed,enum=timeout,enum=error"` // passed, failed, timeout, error
 	ExitCode   int      `json:"exit_code"`
-	DurationMS int64    `json:"duration_ms"`
+	DurationMS int64    `json:"duration_ms" jsonschema:"minimum=0"`
 	Log        string   `json:"log,omitempty"`  // the bundle's path of its output
 	Tail       string   `json:"tail,omitempty"` // the last lines, redacted
+}
+
+// The statuses of a check.
+const (
+	CheckPassed  = "passed"
+	CheckFailed  = "failed"
+	CheckTimeout = "timeout"
+	CheckError   = "error" // it could not be run
+)
+
+// CheckStatuses lists every status of a check.
+var CheckStatuses = []string{CheckPassed, CheckFailed, CheckTimeout, CheckError}
+
+// Validate returns every fault of the record: an accepted verdict has no reason against it and no check that did
+// not pass, a refused one says why, and only an accepted one can be a no-op.
+func (v Verdict) Validate() error {
+	var l fault.List
+	if v.Schema != SchemaVerdict {
+		l.Add("$.schema", fault.WrongSchema, fmt.Sprintf("%q is not the schema of this record", clip(v.Schema)), fmt.Sprintf("write %q", SchemaVerdict))
+	}
+	switch {
+	case v.Accepted && len(v.Reasons) > 0:
+		l.Add("$.accepted", fault.Conflict, "is true beside reasons for refusal", "one reason is enough to refuse")
+	case !v.Accepted && len(v.Reasons) == 0:
+		l.Add("$.reasons", fault.Conflict, "is empty and the verdict is a refusal", "a refusal says why")
+	}
+	if v.NoOp && !v.Accepted {
+		l.Add("$.no_op", fault.Conflict, "is true and the verdict is a refusal", "only an accepted empty change is a no-op")
+	}
+	reasons(&l, "$.reasons", v.Reasons)
+	reasons(&l, "$.notes", v.Notes)
+	for i, c := range v.Checks {
+		at := fault.Index("$.checks", i)
+		l.Text(at+".name", c.Name)
+		fault.OneOf(&l, at+".status", c.Status, CheckStatuses...)
+		if v.Accepted && c.Status != CheckPassed {
+			l.Add(at+".status", fault.Conflict, fmt.Sprintf("is %q and the verdict is accepted", clip(c.Status)), "every check must pass")
+		}
+		if c.DurationMS < 0 {
+			l.Add(at+".duration_ms", fault.OutOfRange, fmt.Sprintf("%d is negative", c.DurationMS), "time does not run backwards")
+		}
+		l.OptionalRelativePath(at+".log", c.Log)
+	}
+	return l.Err()
+}
+
+func reasons(l *fault.List, at string, rs []Reason) {
+	for i, r := range rs {
+		l.Name(fault.Index(at, i)+".code", r.Code)
+		l.Text(fault.Index(at, i)+".message", r.Message)
+	}
 }

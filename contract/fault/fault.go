@@ -1,0 +1,143 @@
+// Package fault owns how a fault in a record is named: where it is, what kind it is, what is wrong and what to do
+// about it. It also holds the small rules that several records share. It knows no record and does no I/O.
+package fault
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// The codes of faults. Programs decide on these; a code never changes its meaning.
+const (
+	InvalidJSON  = "invalid_json"  // not JSON, not UTF-8, or nested too deep
+	TrailingData = "trailing_data" // more after the one document
+	DuplicateKey = "duplicate_key" // a member name occurs twice in one object
+	UnknownField = "unknown_field" // the record has no such member
+	MissingField = "missing_field" // a required member is absent
+	WrongType    = "wrong_type"    // a member has another JSON type than the record says
+	WrongSchema  = "wrong_schema"  // the record names another schema than the one asked for
+	Blank        = "blank"         // a text that must say something does not
+	NotAllowed   = "not_allowed"   // a word outside the closed set
+	OutOfRange   = "out_of_range"  // a number, a length or an instant outside its bounds
+	BadFormat    = "bad_format"    // a text that is not what it should be: a timestamp, a path, a URL, a name
+	Conflict     = "conflict"      // two members, or two entries, contradict each other
+	Undeclared   = "undeclared"    // a trusted posture that is used and not declared
+	Dangling     = "dangling"      // a name that refers to nothing
+	Duplicate    = "duplicate"     // an entry that must be unique is not
+)
+
+// A Fault is one thing that is wrong with a record.
+type Fault struct {
+	// Path is the place as a JSON path: $ is the record itself, $.deed.checks[0].command a member of it.
+	Path string `json:"path"`
+	// Code is one of the constants of this package.
+	Code string `json:"code"`
+	// Message says what is wrong, with the value where that helps.
+	Message string `json:"message"`
+	// Remedy says what to do about it; it may be empty.
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// String returns the fault on one line.
+func (f Fault) String() string {
+	s := f.Path + ": " + f.Message
+	if f.Remedy != "" {
+		s += " (" + f.Remedy + ")"
+	}
+	return s
+}
+
+// Faults is every fault that was found in one record. As an error it prints one per line. Functions that find
+// none return a nil error, never an empty Faults.
+type Faults []Fault
+
+// Error returns all faults, one per line.
+func (fs Faults) Error() string {
+	lines := make([]string, len(fs))
+	for i, f := range fs {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err returns the faults as an error, or nil when there are none.
+func (fs Faults) Err() error {
+	if len(fs) == 0 {
+		return nil
+	}
+	return fs
+}
+
+// Of returns the faults that an error carries, or nil.
+func Of(err error) Faults {
+	var fs Faults
+	if errors.As(err, &fs) {
+		return fs
+	}
+	return nil
+}
+
+// A List collects faults. The zero value is ready; a List that collects nothing allocates nothing.
+type List struct {
+	faults Faults
+}
+
+// Add adds one fault.
+func (l *List) Add(path, code, message, remedy string) {
+	l.faults = append(l.faults, Fault{Path: path, Code: code, Message: message, Remedy: remedy})
+}
+
+// Within adds the faults of a nested record, with its own paths moved below path. An error that carries no faults
+// becomes one.
+func (l *List) Within(path string, err error) {
+	if err == nil {
+		return
+	}
+	fs := Of(err)
+	if fs == nil {
+		l.Add(path, BadFormat, err.Error(), "")
+		return
+	}
+	for _, f := range fs {
+		f.Path = Join(path, f.Path)
+		l.faults = append(l.faults, f)
+	}
+}
+
+// Faults returns what was collected.
+func (l *List) Faults() Faults { return l.faults }
+
+// Err returns what was collected as an error, or nil.
+func (l *List) Err() error { return l.faults.Err() }
+
+// Root is the path of the record itself.
+const Root = "$"
+
+// Field returns the path of a member below path.
+func Field(path, name string) string {
+	if plain(name) {
+		return path + "." + name
+	}
+	return path + "[" + strconv.Quote(name) + "]"
+}
+
+// Index returns the path of an entry below path.
+func Index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// Join returns the path that inner, a path from a nested record's root, has below outer.
+func Join(outer, inner string) string { return outer + strings.TrimPrefix(inner, Root) }
+
+// plain reports whether a member name can follow a dot in a JSON path.
+func plain(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case c == '_', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= 0x80:
+		case i > 0 && (c >= '0' && c <= '9' || c == '-'):
+		default:
+			return false
+		}
+	}
+	return name != ""
+}

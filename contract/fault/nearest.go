@@ -1,0 +1,52 @@
+package fault
+
+import "strings"
+
+// Nearest returns the known name that a wrong one most likely stands for, or "" when none is near. Case and
+// separators do not count, so taskType finds task_type; a name that was only begun or carried on finds its whole,
+// so requested_profile finds requested_profile_id.
+func Nearest(wrong string, known []string) string {
+	if len(wrong) == 0 || len(wrong) > 64 {
+		return ""
+	}
+	w := fold(wrong)
+	best, bestDistance := "", 1+max(1, len(w)/3)
+	for _, k := range known {
+		f := fold(k)
+		d := distance(w, f)
+		if d > 0 && min(len(w), len(f)) >= 4 && (strings.HasPrefix(f, w) || strings.HasPrefix(w, f)) {
+			d = 1
+		}
+		if d < bestDistance {
+			best, bestDistance = k, d
+		}
+	}
+	return best
+}
+
+func fold(s string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(s))
+}
+
+// distance is the optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours.
+func distance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,276 @@
+package fault
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits that several records share, in bytes.
+const (
+	MaxName = 512  // identifiers, keys and references
+	MaxPath = 4096 // paths, as PATH_MAX
+)
+
+// Name demands an identifier or a key: not blank, one line, no control character, at most MaxName bytes.
+func (l *List) Name(at, value string) {
+	switch {
+	case strings.TrimSpace(value) == "":
+		l.Add(at, Blank, "is blank", "give it a value")
+	case len(value) > MaxName:
+		l.Add(at, OutOfRange, fmt.Sprintf("has %d bytes", len(value)), fmt.Sprintf("use at most %d", MaxName))
+	default:
+		l.noControl(at, value)
+	}
+}
+
+// OptionalName is Name for a value that may be absent.
+func (l *List) OptionalName(at, value string) {
+	if value != "" {
+		l.Name(at, value)
+	}
+}
+
+// Names demands unique identifiers.
+func (l *List) Names(at string, values []string) {
+	for i, v := range values {
+		l.Name(Index(at, i), v)
+	}
+	l.unique(at, values)
+}
+
+// Text demands valid UTF-8 without NUL, which PostgreSQL and file systems cannot hold.
+func (l *List) Text(at, value string) {
+	if !utf8.ValidString(value) {
+		l.Add(at, BadFormat, "is not UTF-8", "write it in UTF-8")
+	}
+	if strings.IndexByte(value, 0) >= 0 {
+		l.Add(at, BadFormat, "holds a NUL character", "remove it")
+	}
+}
+
+// Say is Text for a value that must say something.
+func (l *List) Say(at, value string) {
+	if strings.TrimSpace(value) == "" {
+		l.Add(at, Blank, "is blank", "say what it is")
+		return
+	}
+	l.Text(at, value)
+}
+
+// OneOf demands a word of a closed set.
+func OneOf[S ~string](l *List, at string, value S, allowed ...S) {
+	if slices.Contains(allowed, value) {
+		return
+	}
+	words := make([]string, len(allowed))
+	for i, a := range allowed {
+		words[i] = string(a)
+	}
+	if near := Nearest(string(value), words); near != "" {
+		l.Add(at, NotAllowed, fmt.Sprintf("%s is not allowed; did you mean %q?", show(string(value)), near), "use one of "+strings.Join(words, ", "))
+		return
+	}
+	l.Add(at, NotAllowed, show(string(value))+" is not allowed", "use one of "+strings.Join(words, ", "))
+}
+
+// Between demands a number within bounds.
+func (l *List) Between(at string, value, low, high int64) {
+	if value < low || value > high {
+		l.Add(at, OutOfRange, strconv.FormatInt(value, 10)+" is out of range", fmt.Sprintf("use %d to %d", low, high))
+	}
+}
+
+// RelativePath demands a slash-separated path that stays below the directory it is relative to.
+func (l *List) RelativePath(at, value string) {
+	if fault, remedy := relative(value); fault != "" {
+		l.Add(at, BadFormat, fault, remedy)
+	}
+}
+
+// OptionalRelativePath is RelativePath for a value that may be absent.
+func (l *List) OptionalRelativePath(at, value string) {
+	if value != "" {
+		l.RelativePath(at, value)
+	}
+}
+
+func relative(p string) (message, remedy string) {
+	const below = "use a relative path below the root, such as out/report.md"
+	switch {
+	case strings.TrimSpace(p) == "":
+		return "is blank", below
+	case len(p) > MaxPath:
+		return fmt.Sprintf("has %d bytes", len(p)), fmt.Sprintf("use at most %d", MaxPath)
+	case strings.IndexByte(p, 0) >= 0:
+		return "holds a NUL character", "remove it"
+	case !utf8.ValidString(p):
+		return "is not UTF-8", "write it in UTF-8"
+	case path.IsAbs(p):
+		return show(p) + " is absolute", below
+	case slices.Contains(strings.Split(p, "/"), ".."):
+		return show(p) + " climbs with ..", below
+	case path.Clean(p) != p || p == ".":
+		return show(p) + " is not clean", cleanRemedy(p, below)
+	}
+	return "", ""
+}
+
+func cleanRemedy(p, otherwise string) string {
+	if c := path.Clean(p); c != "." {
+		return fmt.Sprintf("write %q", c)
+	}
+	return otherwise
+}
+
+// Path demands a path that a file system can hold: not blank, no NUL, at most MaxPath bytes. It may be absolute.
+func (l *List) Path(at, value string) {
+	switch {
+	case strings.TrimSpace(value) == "":
+		l.Add(at, Blank, "is blank", "name a path")
+	case len(value) > MaxPath:
+		l.Add(at, OutOfRange, fmt.Sprintf("has %d bytes", len(value)), fmt.Sprintf("use at most %d", MaxPath))
+	default:
+		l.Text(at, value)
+	}
+}
+
+// OptionalPath is Path for a value that may be absent.
+func (l *List) OptionalPath(at, value string) {
+	if value != "" {
+		l.Path(at, value)
+	}
+}
+
+// Glob demands a relative pattern in the syntax of path.Match, with ** as a whole segment for any depth. What a
+// matcher would read as something else than the author meant (a directory with a trailing slash, a leading !,
+// braces) is refused: a pattern that silently matches nothing would protect nothing.
+func (l *List) Glob(at, value string) {
+	if message, remedy := relative(value); message != "" {
+		if t := strings.TrimRight(value, "/"); t != value && t != "" {
+			message, remedy = show(value)+" ends in a slash", fmt.Sprintf("write %q for the whole directory", t+"/**")
+		}
+		l.Add(at, BadFormat, message, remedy)
+		return
+	}
+	switch {
+	case strings.HasPrefix(value, "!"):
+		l.Add(at, BadFormat, show(value)+" begins with !, and patterns are not negated", "list what is meant")
+		return
+	case strings.ContainsAny(value, "{}"):
+		l.Add(at, BadFormat, show(value)+" has braces, and patterns do not expand them", "write one pattern for each alternative")
+		return
+	}
+	for seg := range strings.SplitSeq(value, "/") {
+		if seg == "**" {
+			continue
+		}
+		if strings.Contains(seg, "**") {
+			l.Add(at, BadFormat, show(value)+" has ** beside other characters", "use ** as a whole segment, as in src/**/*.go")
+			return
+		}
+		if _, err := path.Match(seg, ""); err != nil {
+			l.Add(at, BadFormat, show(value)+" is not a valid pattern", "close every [ and put no \\ at the end")
+			return
+		}
+	}
+}
+
+// EnvName demands the name of an environment variable.
+func (l *List) EnvName(at, name string) {
+	if !IsEnvName(name) {
+		l.Add(at, BadFormat, show(name)+" is not the name of an environment variable", "use letters, digits and _, and no digit first")
+	}
+}
+
+// IsEnvName reports whether a name matches ^[A-Za-z_][A-Za-z0-9_]*$.
+func IsEnvName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case c == '_', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+		case i > 0 && c >= '0' && c <= '9':
+		default:
+			return false
+		}
+	}
+	return name != ""
+}
+
+// Env demands valid names and values without NUL.
+func (l *List) Env(at string, env map[string]string) {
+	if len(env) == 0 {
+		return
+	}
+	names := make([]string, 0, len(env))
+	for name := range env {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		l.EnvName(Field(at, name), name)
+		l.Text(Field(at, name), env[name])
+	}
+}
+
+// HTTPURL demands an absolute http or https URL with a host.
+func (l *List) HTTPURL(at, value string) {
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		l.Add(at, BadFormat, show(value)+" is not an http or https URL", "write it whole, as in http://127.0.0.1:11434")
+	}
+}
+
+// Object demands a JSON object in a member that is kept as it was written.
+func (l *List) Object(at string, raw []byte) {
+	if len(raw) == 0 {
+		l.Add(at, MissingField, "is missing", "use {} for an empty object")
+		return
+	}
+	if !IsObject(raw) {
+		l.Add(at, WrongType, "is not a JSON object", "use {} for an empty object")
+	}
+}
+
+// OptionalObject is Object for a member that may be absent.
+func (l *List) OptionalObject(at string, raw []byte) {
+	if len(raw) > 0 {
+		l.Object(at, raw)
+	}
+}
+
+func (l *List) unique(at string, values []string) {
+	for i, v := range values {
+		if slices.Contains(values[:i], v) {
+			l.Add(Index(at, i), Duplicate, show(v)+" is there twice", "name it once")
+		}
+	}
+}
+
+func (l *List) noControl(at, value string) {
+	if !utf8.ValidString(value) {
+		l.Add(at, BadFormat, "is not UTF-8", "write it in UTF-8")
+		return
+	}
+	if i := strings.IndexFunc(value, unicode.IsControl); i >= 0 {
+		l.Add(at, BadFormat, show(value)+" holds a control character", "remove it")
+	}
+}
+
+// show quotes a value for a message and keeps it short.
+func show(v string) string {
+	const most = 80
+	if len(v) > most {
+		cut := most
+		for cut > 0 && !utf8.RuneStart(v[cut]) {
+			cut--
+		}
+		return strconv.Quote(v[:cut]) + "…"
+	}
+	return strconv.Quote(v)
+}
