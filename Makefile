@@ -1,0 +1,79 @@
+# How deed is built and tested. Run make without a target for the list.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# The version is stamped by the linker from the tags. Stamping by the go command is off: it fails in a clone that
+# belongs to another user, which a build machine may well have.
+VERSION ?= $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo unknown)
+export GOFLAGS ?= -buildvcs=false
+
+# deed is pure Go. cgo is on for the race detector alone, which needs a C compiler.
+export CGO_ENABLED := 0
+RACE := $(if $(shell command -v gcc || command -v clang),yes)
+
+TOOLS := .cache/tools
+LINT  := $(TOOLS)/golangci-lint
+
+##@ Develop
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build
+build: ## Build bin/deed with its version stamped in
+	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/deed ./cmd/deed
+
+.PHONY: fmt
+fmt: $(LINT) ## Format all Go code
+	$(LINT) fmt ./... tools/testrun
+
+##@ Check
+
+.PHONY: setup
+setup: ## Install what the tests need, as far as this user may
+	@scripts/setup.sh
+
+# Everything: checks and tests all run, whatever fails before them; the last line counts them. The tests run once,
+# under the race detector where there is a C compiler.
+.PHONY: test
+test: setup $(TOOLS)/testrun ## Run all checks and tests, and count them
+	@$(if $(RACE),CGO_ENABLED=1) $(TOOLS)/testrun \
+	  -check 'lint=[ -x $(LINT) ] || { echo "missing tool: golangci-lint: see what make setup said"; exit 77; }; $(MAKE) lint' \
+	  -check 'darwin=$(MAKE) darwin' \
+	  -check 'tools=cd tools && go vet ./testrun && go test ./testrun' \
+	  -check 'race=$(if $(RACE),true,echo "missing tool: gcc: apt-get install gcc libc6-dev"; exit 77)' \
+	  $(if $(RACE),-race) -timeout 15m ./...
+
+.PHONY: lint
+lint: $(LINT) ## Run the linters of .golangci.yml
+	@$(LINT) run ./...
+
+.PHONY: darwin
+darwin: ## Check that deed compiles for macOS
+	@GOOS=darwin go vet ./...
+
+##@ Measure
+
+.PHONY: bench
+bench: ## Print speeds as ratios to a floor measured in the same run
+	DEED_BENCH=1 go test ./bench/... -run Bench -v -count=1 -timeout 30m
+
+.PHONY: soak
+soak: ## Fuzz every target and repeat the crash tests (SOAK_SECONDS, SOAK_CRASHES)
+	@scripts/soak.sh
+
+.PHONY: clean
+clean: ## Remove what was built here
+	rm -rf bin .cache
+
+$(TOOLS)/golangci-lint: tools/go.mod tools/go.sum
+	@go build -C tools -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(TOOLS)/testrun: tools/go.mod $(wildcard tools/testrun/*.go)
+	@go build -C tools -o ../$@ ./testrun

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Makes ready what the tests need: Debian packages when run as root on a Debian system, Go modules, the tools of
+# tools/go.mod. What cannot be installed is named, and is no error: the tests that need it are skipped and say so
+# (with CI=true such a skip fails). Running it again when all is there takes about a second.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf 'setup: %s\n' "$*"; }
+
+# have PROBE: PROBE is a command, or a path with wildcards.
+have() {
+  case $1 in
+    */*) compgen -G "$1" >/dev/null ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+  esac
+}
+
+# again COMMAND...: three tries, because downloads fail now and then.
+again() {
+  local try
+  for try in 1 2 3; do
+    "$@" && return 0
+    say "try $try of 3 did not work: $*"
+    sleep "$try"
+  done
+  return 1
+}
+
+# What is probed for | the Debian packages that bring it | what it is for.
+wanted='
+git                            | git                 | workspaces and patches
+gcc                            | gcc libc6-dev       | the race detector
+/usr/lib/postgresql/*/bin/initdb | postgresql        | the store suite on PostgreSQL
+'
+
+missing=()
+while IFS='|' read -r probe packages purpose; do
+  read -r probe <<<"$probe"
+  [ -n "$probe" ] || continue
+  have "$probe" && continue
+  read -ra names <<<"$packages"
+  say "missing: ${probe##*/} (${purpose# }); Debian: apt-get install ${names[*]}"
+  missing+=("${names[@]}")
+done <<<"$wanted"
+
+if [ ${#missing[@]} -gt 0 ]; then
+  if [ "$(id -u)" = 0 ] && have apt-get; then
+    export DEBIAN_FRONTEND=noninteractive
+    # The tests start throw-away clusters of their own: the package need not make and start one.
+    if [[ " ${missing[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+      mkdir -p /etc/postgresql-common
+      echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+    fi
+    say "installing ${missing[*]}"
+    log=$(mktemp)
+    if ! { again apt-get -q update && again apt-get -q -y --no-install-recommends install "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+      say "not installed, the tests that need them will be skipped; apt-get ended with:"
+      tail -n 20 "$log"
+    fi
+    rm -f "$log"
+  else
+    say "not root on a Debian system: the tests that need these will be skipped"
+  fi
+fi
+
+again go mod download
+again make -s .cache/tools/golangci-lint || say "golangci-lint could not be downloaded and built: no lint"
