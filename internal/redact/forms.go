@@ -1,0 +1,187 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A form is one spelling of one secret.
+type form struct {
+	text   []byte
+	secret int
+}
+
+// minForm is the shortest spelling looked for; the pieces of a short secret inside longer base64 text can be shorter.
+const minForm = 4
+
+// forms lists the spellings of value that are looked for, without duplicates.
+func forms(value string) [][]byte {
+	var out [][]byte
+	add := func(s ...string) {
+		for _, f := range s {
+			if len(f) >= minForm {
+				out = append(out, []byte(f))
+			}
+		}
+	}
+	for _, v := range plain(value) {
+		add(v)
+		add(base64Forms(v)...)
+		h := hex.EncodeToString([]byte(v))
+		add(h, strings.ToUpper(h))
+		add(urlForms(v)...)
+		if utf8.ValidString(v) { // JSON writers put the same mark for every invalid byte, which says nothing of the value
+			add(jsonForms(v)...)
+		}
+	}
+	slices.SortFunc(out, bytes.Compare)
+	return slices.CompactFunc(out, bytes.Equal)
+}
+
+// plain lists the texts that count as the value: itself, itself without the white space that a file or a shell puts around
+// it, and, of a value of several lines, each line long enough to be unmistakable, because a key is often re-indented.
+func plain(value string) []string {
+	out := []string{value}
+	if t := strings.TrimSpace(value); t != value {
+		out = append(out, t)
+	}
+	if strings.ContainsAny(value, "\r\n") {
+		for line := range strings.Lines(value) {
+			line = strings.TrimSpace(line)
+			if len(line) >= 16 && !strings.HasPrefix(line, "-----") { // armour says only what kind of key it is
+				out = append(out, line)
+			}
+		}
+	}
+	return out
+}
+
+// base64Forms returns the value encoded by itself, padded and not, and the characters that it alone decides when it
+// stands at each of the three offsets inside a longer text.
+func base64Forms(v string) []string {
+	var out []string
+	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		raw := enc.WithPadding(base64.NoPadding)
+		out = append(out, enc.EncodeToString([]byte(v)), raw.EncodeToString([]byte(v)))
+		for offset := range 3 {
+			text := raw.EncodeToString(append(make([]byte, offset), v...))
+			from := (offset*8 + 5) / 6      // the first character made of the value's bits alone
+			to := (offset + len(v)) * 8 / 6 // and the one after the last
+			out = append(out, text[from:to])
+		}
+	}
+	return out
+}
+
+func urlForms(v string) []string {
+	out := []string{url.QueryEscape(v), url.PathEscape(v), percent(v, "-_.~"), percent(v, "-_.!~*'()"), percent(v, "-_.!~*'();/?:@&=+$,#")}
+	for _, f := range out {
+		out = append(out, lowerEscapes(f))
+	}
+	return append(out, percentAll(v, "%%%02X"), percentAll(v, "%%%02x"))
+}
+
+// percent escapes every byte but letters, digits and those in keep: the rules of RFC 3986 and of JavaScript differ in keep.
+func percent(v, keep string) string {
+	var b strings.Builder
+	for i := range len(v) {
+		c := v[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte(keep, c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+func percentAll(v, verb string) string {
+	var b strings.Builder
+	for i := range len(v) {
+		fmt.Fprintf(&b, verb, v[i])
+	}
+	return b.String()
+}
+
+// lowerEscapes writes the hexadecimal digits of percent escapes in lower case.
+func lowerEscapes(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:], bytes.ToLower(b[i+1:i+3]))
+			i += 2
+		}
+	}
+	return string(b)
+}
+
+// jsonForms returns the value as JSON writers of several languages spell it inside a string, and those spellings inside
+// a JSON text that is itself a JSON string, which is how an agent's output ends up in an event.
+func jsonForms(v string) []string {
+	var once []string
+	for _, html := range []bool{false, true} {
+		once = append(once, jsonText(v, html))
+	}
+	once = append(once, strings.ReplaceAll(jsonText(v, false), "/", `\/`), jsonASCII(v, false), strings.ReplaceAll(jsonASCII(v, false), "/", `\/`))
+	out := slices.Clone(once)
+	for _, f := range once {
+		out = append(out, jsonText(f, false), jsonText(f, true))
+	}
+	for _, upper := range []bool{false, true} {
+		all := jsonEscapeAll(v, upper)
+		out = append(out, all, jsonText(all, false))
+	}
+	return out
+}
+
+func jsonText(v string, html bool) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	_ = enc.Encode(v) // a string always encodes
+	s := strings.TrimSuffix(b.String(), "\n")
+	return s[1 : len(s)-1]
+}
+
+// jsonASCII is jsonText with everything beyond ASCII as \u escapes.
+func jsonASCII(v string, html bool) string {
+	var b strings.Builder
+	for _, c := range jsonText(v, html) {
+		if c < utf8.RuneSelf {
+			b.WriteRune(c)
+		} else {
+			writeEscape(&b, c, `\u%04x`)
+		}
+	}
+	return b.String()
+}
+
+// jsonEscapeAll spells every character as a \u escape.
+func jsonEscapeAll(v string, upper bool) string {
+	verb := `\u%04x`
+	if upper {
+		verb = `\u%04X`
+	}
+	var b strings.Builder
+	for _, c := range v {
+		writeEscape(&b, c, verb)
+	}
+	return b.String()
+}
+
+func writeEscape(b *strings.Builder, c rune, verb string) {
+	if hi, lo := utf16.EncodeRune(c); hi != utf8.RuneError {
+		fmt.Fprintf(b, verb, hi)
+		fmt.Fprintf(b, verb, lo)
+		return
+	}
+	fmt.Fprintf(b, verb, c)
+}
