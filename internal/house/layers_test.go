@@ -1,0 +1,112 @@
+package house
+
+import (
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+)
+
+// The packages of the module from top to bottom. A package may import what stands below it, in its own layer too,
+// and nothing else of the module. A new package is added here, at the place that its description in
+// docs/ARCHITECTURE.md gives it.
+var layers = []struct {
+	name     string
+	packages []string
+}{
+	{"command", []string{"cmd/deed"}},
+	{"surface", []string{"internal/cli", "internal/server"}},
+	{"engine", []string{
+		"internal/dispatch", "internal/sensor", "internal/schedule", "internal/workflow", "internal/fanout",
+		"internal/outbox", "internal/task",
+	}},
+	{"run", []string{
+		"internal/attempt",
+		"internal/driver/builtin", "internal/driver/script",
+		"internal/loop", "internal/gate", "internal/check", "internal/brief",
+		"internal/driver", // the plug point: drivers stand above it, and the gate judges what it describes
+	}},
+	{"parts", []string{
+		"internal/workspace", "internal/sandbox", "internal/bundle", "internal/runtimepkg", "internal/policy",
+		"internal/action", "internal/secret", "internal/egress", "internal/journal", "internal/redact",
+		"internal/usage", "internal/model", "internal/store",
+	}},
+	{"base", []string{
+		"internal/config", "internal/home", "internal/proc", "internal/state", "internal/atomicfile",
+		"internal/canonjson", "internal/failure", "internal/crashpoint", "internal/clock",
+	}},
+	{"contract", []string{
+		"provider", "contract/schema", "contract/schema/internal/catalog", "contract/bridge", "contract/settings",
+		"contract/agentruntime", "contract/codebox", "contract/homeboy", "contract/runner", "contract/deed",
+		"contract/fault",
+	}},
+}
+
+// apart lists packages that stand beside the layers: nothing imports them, and they may import anything.
+var apart = []string{"internal/house", "bench"}
+
+// place returns the depth of a package from the top, and its layer.
+func place(pkg string) (depth int, layer string, ok bool) {
+	for _, l := range layers {
+		if i := slices.Index(l.packages, pkg); i >= 0 {
+			return depth + i, l.name, true
+		}
+		depth += len(l.packages)
+	}
+	return 0, "", false
+}
+
+func checkLayers(files []*file) []finding {
+	var found []finding
+	unlisted := map[string]bool{}
+	for _, f := range files {
+		if !f.inModule() || isTestSupport(f.dir()) || slices.Contains(apart, f.dir()) {
+			continue
+		}
+		depth, layer, ok := place(f.dir())
+		if !ok {
+			if !unlisted[f.dir()] {
+				unlisted[f.dir()] = true
+				found = append(found, f.at(f.ast.Name, "package %s has no place in the table of layers", f.dir()))
+			}
+			continue
+		}
+		if f.isTest() {
+			continue
+		}
+		for target, spec := range f.imports() {
+			if bad := importFault(f.dir(), depth, layer, target); bad != "" {
+				found = append(found, f.at(ast.Node(spec), "%s", bad))
+			}
+		}
+	}
+	return found
+}
+
+// importFault says what is wrong with a production import, or nothing.
+func importFault(from string, depth int, layer, target string) string {
+	if target == "testing" {
+		return "production code imports testing"
+	}
+	pkg, ours := strings.CutPrefix(target, module+"/")
+	if !ours {
+		return ""
+	}
+	if isTestSupport(pkg) {
+		return "production code imports " + pkg + ", which supports tests"
+	}
+	if slices.Contains(apart, pkg) {
+		return "nothing imports " + pkg
+	}
+	below, targetLayer, ok := place(pkg)
+	switch {
+	case !ok:
+		return "imports " + pkg + ", which has no place in the table of layers"
+	case below > depth:
+		return ""
+	case targetLayer == layer:
+		return path.Base(from) + " imports " + path.Base(pkg) + ", which stands above it in layer " + layer
+	default:
+		return "layer " + layer + " imports " + pkg + " of layer " + targetLayer + " above it"
+	}
+}
