@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+)
+
+// A conn runs statements. Their texts are the same on both engines; see rewrite for the two words that are not.
+type conn interface {
+	exec(ctx context.Context, q string, args ...any) (sql.Result, error)
+	query(ctx context.Context, q string, args ...any) (*sql.Rows, error)
+	row(ctx context.Context, q string, args ...any) scanner
+}
+
+// A scanner is a row that can be read once.
+type scanner interface{ Scan(dest ...any) error }
+
+// A tx is a conn inside a write transaction.
+type tx interface {
+	conn
+	// insertTasks inserts rows in the given order together with one task_enqueued event for each.
+	insertTasks(ctx context.Context, rows []taskRow) error
+	// notify wakes the listeners of other processes when the transaction commits.
+	notify(ctx context.Context) error
+}
+
+// An engine is one of the two databases.
+type engine interface {
+	dialect() string
+	// read returns a conn for reads outside of a transaction.
+	read() conn
+	// write runs fn in one transaction, and commits when fn returns nil. fn may be run again from its start when
+	// the engine gave the transaction up; it must have no effect but on the tx and on variables that it sets anew.
+	write(ctx context.Context, fn func(ctx context.Context, t tx) error) error
+	// enqueue inserts tasks that need nothing else in their transaction.
+	enqueue(ctx context.Context, rows []taskRow) error
+	listen(ctx context.Context) (<-chan struct{}, error)
+	close() error
+	// migrateDB returns the handle and the lock that migrations need.
+	migrateDB(ctx context.Context) (*sql.DB, error)
+}
+
+// The two words of a statement that only PostgreSQL has. SQLite's write transaction excludes every other writer, so
+// that there is nothing to lock.
+const (
+	forUpdate  = "{FOR UPDATE}"
+	skipLocked = "{FOR UPDATE SKIP LOCKED}"
+)
+
+func rewrite(q string, locks bool) string {
+	if !strings.Contains(q, "{") {
+		return q
+	}
+	if locks {
+		return strings.NewReplacer("{", "", "}", "").Replace(q)
+	}
+	return strings.NewReplacer(skipLocked, "", forUpdate, "").Replace(q)
+}
+
+// write is a transaction with classified errors.
+func (s *Store) write(ctx context.Context, fn func(ctx context.Context, t tx) error) error {
+	return classify(s.eng.write(ctx, fn))
+}
+
+// an errRow is a scanner that has failed already.
+type errRow struct{ err error }
+
+func (r errRow) Scan(...any) error { return r.err }

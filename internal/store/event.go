@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The events that are deed's own, beside those of the contract.
+const (
+	EventTaskOperatorCanceled = "task_operator_canceled"
+	EventTaskCancelRequested  = "task_cancel_requested" // a running task; its attempt has yet to obey
+	EventTaskOperatorRetried  = "task_operator_retried"
+	EventDispatchPaused       = "dispatch_paused"
+	EventDispatchResumed      = "dispatch_resumed"
+	EventActionOpened         = "action_opened"
+	EventActionAnswered       = "action_answered"
+	EventActionDismissed      = "action_dismissed"
+)
+
+// An Event is one thing that the engine did. Seq grows in the order of insertion; on PostgreSQL two transactions that
+// run at once may commit in the other order, so that a reader who follows the log by After must read some way back.
+type Event struct {
+	Seq       int64
+	Type      string
+	TaskID    string // "": not about a task
+	AttemptID string
+	At        time.Time       // zero: now, when appended
+	Detail    json.RawMessage // a JSON object
+}
+
+// Append records events in their order, in one transaction.
+func (s *Store) Append(ctx context.Context, events ...Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	err := s.write(ctx, func(ctx context.Context, t tx) error {
+		for i := range events {
+			if err := s.appendOne(ctx, t, events[i], Ref{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("append events: %w", err)
+	}
+	return nil
+}
+
+// appendOne appends an event of a caller; ref fills in what the event does not name.
+func (s *Store) appendOne(ctx context.Context, t tx, e Event, ref Ref) error {
+	if e.Type == "" {
+		return invalid("event type is empty")
+	}
+	detail, err := rawJSON("event detail", e.Detail)
+	if err != nil {
+		return err
+	}
+	if e.TaskID == "" {
+		e.TaskID = ref.TaskID
+	}
+	if e.AttemptID == "" {
+		e.AttemptID = ref.AttemptID
+	}
+	at := micros(s.now())
+	if !e.At.IsZero() {
+		at = micros(e.At)
+	}
+	return appendEvent(ctx, t, clean(e.Type), at, e.TaskID, e.AttemptID, detail)
+}
+
+func appendEvent(ctx context.Context, t tx, typ string, at int64, taskID, attemptID string, detail any) error {
+	_, err := t.exec(ctx, `INSERT INTO events (type, at, task_id, attempt_id, detail) VALUES ($1, $2, $3, $4, $5)`,
+		typ, at, nullable(taskID), nullable(attemptID), detail)
+	return err
+}
+
+// An EventFilter selects events. The zero value selects the oldest ones.
+type EventFilter struct {
+	TaskID    string
+	AttemptID string
+	After     int64 // only events with a greater Seq
+	Limit     int   // 0: 1000
+	Newest    bool  // the newest ones of the selection; still returned oldest first
+}
+
+// Events returns the events of the selection, oldest first.
+func (s *Store) Events(ctx context.Context, f EventFilter) ([]Event, error) {
+	if f.Limit <= 0 {
+		f.Limit = 1000
+	}
+	var q strings.Builder
+	q.WriteString(`SELECT seq, type, at, task_id, attempt_id, detail FROM events WHERE seq > $1`)
+	args := []any{f.After, f.Limit}
+	switch { // one index walk for each form
+	case f.AttemptID != "":
+		args = append(args, f.AttemptID)
+		q.WriteString(` AND attempt_id = $3`)
+		if f.TaskID != "" {
+			args = append(args, f.TaskID)
+			q.WriteString(` AND task_id = $4`)
+		}
+	case f.TaskID != "":
+		args = append(args, f.TaskID)
+		q.WriteString(` AND task_id = $3`)
+	}
+	q.WriteString(` ORDER BY seq`)
+	if f.Newest {
+		q.WriteString(` DESC`)
+	}
+	q.WriteString(` LIMIT $2`)
+	rows, err := s.eng.read().query(ctx, q.String(), args...)
+	if err != nil {
+		return nil, fmt.Errorf("events: %w", classify(err))
+	}
+	var out []Event
+	err = eachRow(rows, func() error {
+		var e Event
+		var at int64
+		var task, attempt, detail *string
+		err := rows.Scan(&e.Seq, &e.Type, &at, &task, &attempt, &detail)
+		e.At, e.TaskID, e.AttemptID = fromMicros(at), str(task), str(attempt)
+		e.Detail = json.RawMessage(`{}`)
+		if detail != nil {
+			e.Detail = json.RawMessage(*detail)
+		}
+		out = append(out, e)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("events: %w", classify(err))
+	}
+	if f.Newest {
+		for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+			out[i], out[j] = out[j], out[i]
+		}
+	}
+	return out, nil
+}

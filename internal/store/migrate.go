@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// schemaKnown is the newest migration that this binary carries. Migrations only go forward, and a released one is
+// never edited.
+const schemaKnown = 1
+
+//go:embed migrations
+var migrations embed.FS
+
+// schemaVersion reads the schema's version, 0 for an empty database, and the ageing step of the ranks.
+func (s *Store) schemaVersion(ctx context.Context) (version, step int64, err error) {
+	var text *string
+	err = s.eng.read().row(ctx, `SELECT (SELECT max(version_id) FROM schema_migrations WHERE is_applied),
+		(SELECT value FROM controls WHERE name = 'ageing_step')`).Scan(&version, &text)
+	if err == nil {
+		if text != nil {
+			step, err = strconv.ParseInt(*text, 10, 64)
+		}
+		return version, step, err
+	}
+	// Something of it is not there. Whether that is an empty database is asked apart, so that the common case is
+	// one query.
+	if v, ok := s.probe(ctx); ok {
+		return v, 0, nil
+	}
+	if s.Dialect() == SQLite {
+		var tables int
+		if cerr := s.eng.read().row(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&tables); cerr != nil {
+			return 0, 0, classify(cerr)
+		}
+		if tables > 0 {
+			return 0, 0, ErrForeign
+		}
+		return 0, 0, nil
+	}
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) && pe.Code == "42P01" { // undefined_table
+		return 0, 0, nil
+	}
+	return 0, 0, classify(err)
+}
+
+// probe reads the version of a database whose other tables this binary does not know.
+func (s *Store) probe(ctx context.Context) (int64, bool) {
+	var v *int64
+	if err := s.eng.read().row(ctx, `SELECT max(version_id) FROM schema_migrations WHERE is_applied`).Scan(&v); err != nil {
+		return 0, false
+	}
+	if v == nil {
+		return 0, true
+	}
+	return *v, true
+}
+
+// migrate applies what is missing, each migration in its own transaction. Two processes that open a new store at the
+// same moment are kept apart by an advisory lock on PostgreSQL; on SQLite the second one finds the work done.
+func (s *Store) migrate(ctx context.Context, have int64) error {
+	db, err := s.eng.migrateDB(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	sub, err := fs.Sub(migrations, "migrations/"+s.Dialect())
+	if err != nil {
+		return err
+	}
+	opts := []goose.ProviderOption{
+		goose.WithTableName("schema_migrations"), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()),
+	}
+	dialect := goose.DialectSQLite3
+	if s.Dialect() == Postgres {
+		dialect = goose.DialectPostgres
+		locker, err := lock.NewPostgresSessionLocker()
+		if err != nil {
+			return err
+		}
+		opts = append(opts, goose.WithSessionLocker(locker))
+	} else {
+		db.SetMaxOpenConns(1)
+	}
+	p, err := goose.NewProvider(dialect, db, sub, opts...)
+	if err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		if _, err = p.Up(ctx); err == nil {
+			return nil
+		}
+		if v, ok := s.probe(ctx); ok && v >= schemaKnown {
+			return nil
+		}
+		if try == 5 || ctx.Err() != nil || s.Dialect() == Postgres {
+			return fmt.Errorf("migrate from schema %d to %d: %w", have, schemaKnown, classify(err))
+		}
+	}
+}
