@@ -12,6 +12,4 @@ func Validate(id string, data []byte) error { return nil }
 // TypeScript returns the TypeScript types of all published records.
 func TypeScript() ([]byte, error) { return nil, nil }
 
-func wellFormed(data []byte) error { return nil }
-
 func translate(err error) error { return err }

@@ -1,0 +1,155 @@
+// Package catalog owns the table of published records: which Go type stands for which schema id, which of them
+// people author, and what reflection cannot see of them. Reading and generating both work from this table; adding
+// a record is adding a line.
+package catalog
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/settings"
+)
+
+// A Record is one published record.
+type Record struct {
+	ID   string
+	Type reflect.Type
+}
+
+// Records lists every published record.
+var Records = []Record{
+	{agentruntime.SchemaAgentIdentity, reflect.TypeFor[agentruntime.AgentIdentity]()},
+	{agentruntime.SchemaAgentConstitution, reflect.TypeFor[agentruntime.AgentConstitution]()},
+	{agentruntime.SchemaWalletIdentity, reflect.TypeFor[agentruntime.WalletIdentity]()},
+	{agentruntime.SchemaAdapterConfig, reflect.TypeFor[agentruntime.AdapterConfig]()},
+	{agentruntime.SchemaAgentProfile, reflect.TypeFor[agentruntime.SubagentProfile]()},
+	{agentruntime.SchemaSkillManifest, reflect.TypeFor[agentruntime.SkillManifest]()},
+	{agentruntime.SchemaSensorEvent, reflect.TypeFor[agentruntime.SensorEvent]()},
+	{agentruntime.SchemaTaskIntent, reflect.TypeFor[agentruntime.TaskIntent]()},
+	{agentruntime.SchemaTaskRecord, reflect.TypeFor[agentruntime.TaskRecord]()},
+	{agentruntime.SchemaTaskAttempt, reflect.TypeFor[agentruntime.TaskAttempt]()},
+	{agentruntime.SchemaTaskOutcome, reflect.TypeFor[agentruntime.TaskOutcome]()},
+	{agentruntime.SchemaWorkflowDefinition, reflect.TypeFor[agentruntime.WorkflowDefinition]()},
+	{agentruntime.SchemaWorkflowRecord, reflect.TypeFor[agentruntime.WorkflowRecord]()},
+	{agentruntime.SchemaRecurringSchedule, reflect.TypeFor[agentruntime.RecurringScheduleRecord]()},
+	{agentruntime.SchemaArtifactRecord, reflect.TypeFor[agentruntime.ArtifactRecord]()},
+	{agentruntime.SchemaTaskTypeSpec, reflect.TypeFor[agentruntime.TaskTypeSpec]()},
+	{agentruntime.SchemaRuntimeEvent, reflect.TypeFor[agentruntime.RuntimeEventRecord]()},
+
+	{deed.SchemaTaskSpec, reflect.TypeFor[deed.TaskSpec]()},
+	{deed.SchemaTypeSpec, reflect.TypeFor[deed.TypeSpec]()},
+	{deed.SchemaVerdict, reflect.TypeFor[deed.Verdict]()},
+	{deed.SchemaAdapterAudit, reflect.TypeFor[deed.AdapterAudit]()},
+	{settings.Schema, reflect.TypeFor[settings.Config]()},
+
+	{codebox.SchemaManifest, reflect.TypeFor[codebox.Manifest]()},
+	{codebox.SchemaMetadata, reflect.TypeFor[codebox.Metadata]()},
+	{codebox.SchemaChangedFiles, reflect.TypeFor[codebox.ChangedFiles]()},
+	{codebox.SchemaTestResults, reflect.TypeFor[codebox.TestResults]()},
+	{codebox.SchemaReview, reflect.TypeFor[codebox.Review]()},
+	{codebox.SchemaCompletionOutcome, reflect.TypeFor[codebox.CompletionOutcome]()},
+	{codebox.SchemaAgentResult, reflect.TypeFor[codebox.AgentResult]()},
+	{codebox.SchemaAgentTranscript, reflect.TypeFor[codebox.AgentTranscript]()},
+	{codebox.SchemaToolCallTranscript, reflect.TypeFor[codebox.ToolCallTranscript]()},
+	{codebox.SchemaRuntimeReferenceManifest, reflect.TypeFor[codebox.RuntimeReferenceManifest]()},
+	{codebox.SchemaRedaction, reflect.TypeFor[codebox.RedactionSummary]()},
+	{codebox.SchemaVerification, reflect.TypeFor[codebox.BundleVerification]()},
+}
+
+// SchemaID returns the id that a type's own `schema` member must hold, or "".
+func SchemaID(t reflect.Type) string {
+	for _, m := range Adapter.Members {
+		if m.Type == t {
+			return agentruntime.SchemaAdapterConfig
+		}
+	}
+	for _, r := range Records {
+		if r.Type == t {
+			return r.ID
+		}
+	}
+	return ""
+}
+
+// open holds the records that deed writes. A reader tolerates members it does not know in them, because a newer
+// deed may have written them; in everything else, which people author, an unknown member is a fault.
+var open = []reflect.Type{
+	reflect.TypeFor[agentruntime.TaskRecord](),
+	reflect.TypeFor[agentruntime.TaskAttempt](),
+	reflect.TypeFor[agentruntime.TaskOutcome](),
+	reflect.TypeFor[agentruntime.WorkflowRecord](),
+	reflect.TypeFor[agentruntime.ArtifactRecord](),
+	reflect.TypeFor[agentruntime.RuntimeEventRecord](),
+	reflect.TypeFor[deed.Verdict](),
+	reflect.TypeFor[deed.Reason](),
+	reflect.TypeFor[deed.CheckResult](),
+	reflect.TypeFor[deed.AdapterAudit](),
+	reflect.TypeFor[deed.AuditCommand](),
+}
+
+// Open reports whether unknown members of a struct are tolerated.
+func Open(t reflect.Type) bool {
+	return slices.Contains(open, t) || strings.HasSuffix(t.PkgPath(), "/contract/codebox")
+}
+
+// A Union is a type whose JSON is one of several members, told apart by the word in one of their fields.
+type Union struct {
+	Type    reflect.Type
+	Key     string
+	Members []Member
+}
+
+// A Member is one case of a union.
+type Member struct {
+	Word  string
+	Field string // the union's own field that holds it, as a pointer
+	Type  reflect.Type
+}
+
+// Adapter is the one union of the contract.
+var Adapter = Union{
+	Type: reflect.TypeFor[agentruntime.AdapterConfig](),
+	Key:  "kind",
+	Members: []Member{
+		{agentruntime.KindClaudeCode, "ClaudeCode", reflect.TypeFor[agentruntime.ClaudeCodeAdapter]()},
+		{agentruntime.KindCodex, "Codex", reflect.TypeFor[agentruntime.CodexAdapter]()},
+		{agentruntime.KindHermesAgent, "HermesAgent", reflect.TypeFor[agentruntime.HermesAgentAdapter]()},
+		{agentruntime.KindOllamaGenerate, "OllamaGenerate", reflect.TypeFor[agentruntime.OllamaGenerateAdapter]()},
+		{agentruntime.KindScript, "Script", reflect.TypeFor[agentruntime.ScriptAdapter]()},
+	},
+}
+
+// Raw returns the type that a raw member holds, or nil for a free-form object. Such a member stays raw in Go only
+// because its type lives in a package that imports this one's.
+func Raw(owner reflect.Type, name string) reflect.Type {
+	if owner == reflect.TypeFor[deed.TaskSpec]() && name == "adapter" {
+		return Adapter.Type
+	}
+	return nil
+}
+
+// Words returns the closed set of a named string type, or nil.
+func Words(t reflect.Type) []string { return words[t] }
+
+var words = map[reflect.Type][]string{
+	reflect.TypeFor[agentruntime.TaskStatus]():         texts(agentruntime.TaskStatuses),
+	reflect.TypeFor[agentruntime.MachineStatus]():      texts(agentruntime.MachineStatuses),
+	reflect.TypeFor[agentruntime.ExitStatus]():         texts(agentruntime.ExitStatuses),
+	reflect.TypeFor[agentruntime.RetryClass]():         texts(agentruntime.RetryClasses),
+	reflect.TypeFor[agentruntime.ArtifactRole]():       texts(agentruntime.ArtifactRoles),
+	reflect.TypeFor[agentruntime.WorkflowStatus]():     texts(agentruntime.WorkflowStatuses),
+	reflect.TypeFor[agentruntime.ProfileStyle]():       texts(agentruntime.ProfileStyles),
+	reflect.TypeFor[agentruntime.ExternalNameSource](): texts(agentruntime.ExternalNameSources),
+}
+
+func texts[S ~string](in []S) []string {
+	out := make([]string, len(in))
+	for i, s := range in {
+		out[i] = string(s)
+	}
+	return out
+}
