@@ -15,9 +15,9 @@ var Isolations = []string{"none", "process", "namespace", "container"}
 
 // Bounds of the numbers in these records.
 const (
-	MaxAttemptsLimit      = 1000
-	MaxTimeoutSeconds     = 7 * 24 * 3600
-	MaxDedupeWindowSecond = 10 * 365 * 24 * 3600
+	MaxAttemptsLimit       = 1000
+	MaxTimeoutSeconds      = 7 * 24 * 3600
+	MaxDedupeWindowSeconds = 10 * 365 * 24 * 3600
 )
 
 // A TaskSpec carries deed's own fields of a task, in the intent's `deed` object. It is pinned and hashed at claim.
@@ -31,9 +31,9 @@ type TaskSpec struct {
 	WriteScope          []string        `json:"write_scope,omitempty"`                                                                 // globs; empty: the whole workspace
 	ProtectedPaths      []string        `json:"protected_paths,omitempty"`                                                             // globs that must not change
 	Checks              []Check         `json:"checks,omitempty"`                                                                      // run in a clean room, all must pass
-	RequireChanges      *bool           `json:"require_changes,omitempty"`                                                             // nil: the task type decides
+	RequireChanges      *bool           `json:"require_changes,omitempty"`                                                             // absent: the task type decides
 	RequireArtifacts    bool            `json:"require_artifacts,omitempty"`                                                           // at least one artifact must be declared
-	AcceptEmptyOutput   *bool           `json:"accept_empty_output,omitempty"`                                                         // nil: the task type decides; true: exit 0 with no output is a result
+	AcceptEmptyOutput   *bool           `json:"accept_empty_output,omitempty"`                                                         // absent: the task type decides; true: exit 0 with no output is a result
 	Adapter             json.RawMessage `json:"adapter,omitempty"`                                                                     // an adapter.config for this task alone; from trusted callers only
 	Isolation           string          `json:"isolation,omitempty" jsonschema:"enum=none,enum=process,enum=namespace,enum=container"` // none, process, namespace or container
 	SecretEnv           []string        `json:"secret_env,omitempty"`                                                                  // names only; values come from the runner's environment
@@ -51,7 +51,7 @@ func (t TaskSpec) Validate() error {
 	var l fault.List
 	schemaIs(&l, t.Schema, SchemaTaskSpec)
 	l.OptionalName("$.dedupe_key", t.DedupeKey)
-	l.Between("$.dedupe_window_seconds", t.DedupeWindowSeconds, 0, MaxDedupeWindowSecond)
+	l.Between("$.dedupe_window_seconds", t.DedupeWindowSeconds, 0, MaxDedupeWindowSeconds)
 	if t.DedupeWindowSeconds > 0 && t.DedupeKey == "" {
 		l.Add("$.dedupe_window_seconds", fault.Conflict, "is set and dedupe_key is not", "name the key, or leave the window out")
 	}
@@ -87,8 +87,8 @@ func (t TaskSpec) Validate() error {
 // A Check is a command that must exit 0 in a clean room made of the base and the agent's patch.
 type Check struct {
 	Name           string            `json:"name,omitempty" jsonschema:"maxLength=512"`
-	Command        []string          `json:"command,omitempty"`                         // an argument vector
-	Shell          string            `json:"shell,omitempty"`                           // or a line for /bin/sh -c
+	Command        []string          `json:"command,omitempty" jsonschema:"minItems=1"` // an argument vector
+	Shell          string            `json:"shell,omitempty" jsonschema:"minLength=1"`  // or a line for /bin/sh -c
 	Dir            string            `json:"dir,omitempty" jsonschema:"maxLength=4096"` // below the workspace
 	Env            map[string]string `json:"env,omitempty"`
 	TimeoutSeconds int64             `json:"timeout_seconds,omitempty" jsonschema:"minimum=0,maximum=604800"`
@@ -98,7 +98,7 @@ type Check struct {
 func (c Check) Validate() error {
 	var l fault.List
 	l.OptionalName("$.name", c.Name)
-	switch argv, shell := len(c.Command) > 0, strings.TrimSpace(c.Shell) != ""; {
+	switch argv, shell := len(c.Command) > 0, c.Shell != ""; {
 	case argv && shell:
 		l.Add("$.shell", fault.Conflict, "is set beside command", "use an argument vector or a shell line, not both")
 	case !argv && !shell:
@@ -109,7 +109,9 @@ func (c Check) Validate() error {
 	for i, arg := range c.Command {
 		l.Text(fault.Index("$.command", i), arg)
 	}
-	l.Text("$.shell", c.Shell)
+	if c.Shell != "" {
+		l.Say("$.shell", c.Shell)
+	}
 	if c.Dir != "." {
 		l.OptionalRelativePath("$.dir", c.Dir)
 	}

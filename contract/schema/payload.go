@@ -66,5 +66,5 @@ func against(s *jsonschema.Schema, data []byte) error {
 	if err != nil {
 		return fault.Faults{{Path: fault.Root, Code: fault.InvalidJSON, Message: err.Error()}}
 	}
-	return translate(s.Validate(v))
+	return translate(s.Validate(v), v)
 }

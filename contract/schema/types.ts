@@ -1,0 +1,1197 @@
+// Code generated from the JSON Schemas of deed's contract. DO NOT EDIT.
+
+/** An AdapterConfig is a union by kind: exactly one member is set. In JSON it is the member itself, told apart by its kind. Schema: agent-runtime/adapter.config/v1 */
+export type AdapterConfig = ClaudeCodeAdapter | CodexAdapter | HermesAgentAdapter | OllamaGenerateAdapter | ScriptAdapter;
+
+/** An AgentConstitution pins the two documents that an agent wrote about itself, by content hash. It belongs to the agent; a subagent inherits it. Schema: agent-runtime/agent.constitution/v1 */
+export type AgentConstitution = {
+  schema?: "agent-runtime/agent.constitution/v1";
+  agent_id: string;
+  /** SOUL.md: identity, values, communication style */
+  soul_path: string;
+  /** PURPOSE.md: goals and weighted self-evaluation */
+  purpose_path: string;
+  /** content hash when the brief was compiled */
+  soul_hash: string;
+  purpose_hash: string;
+  /** semantic version or ISO 8601 revision */
+  version: string;
+  revised_at: string;
+};
+
+/** An AgentIdentity is the durable top-level agent, one per machine: data, never engine code. The internal name is its key; the external name and the on-chain entry may be absent and never override it. Schema: agent-runtime/agent.identity/v1 */
+export type AgentIdentity = {
+  schema?: "agent-runtime/agent.identity/v1";
+  /** the canonical key; equals internal_name */
+  agent_id: string;
+  /** the given name that operators and peers use */
+  internal_name: string;
+  external_name?: ExternalName;
+  onchain_identity?: OnchainIdentity;
+  /** what people are shown */
+  display_name: string;
+  /** an older alias */
+  codename?: string;
+  /** the path of PURPOSE.md */
+  purpose_ref?: string;
+  /** the path of SOUL.md */
+  soul_ref?: string;
+  host?: string;
+  user?: string;
+  runtime_instance_id?: string;
+  metadata?: Record<string, unknown>;
+};
+
+/** An ArtifactRecord tracks one file that a task made. Its path is relative to the managed artifact root. Schema: agent-runtime/artifact.record/v1 */
+export type ArtifactRecord = {
+  schema?: "agent-runtime/artifact.record/v1";
+  artifact_id: string;
+  task_id: string;
+  role: "plan" | "execute-report" | "verify-report" | "output" | "snapshot" | "adapter-audit";
+  relative_path: string;
+  content_type?: string;
+  created_at: string;
+  verified_at?: string;
+};
+
+/** A CLICommand is a command that a skill offers. */
+export type CLICommand = {
+  name: string;
+  command: string;
+  description?: string;
+};
+
+/** A ClaudeCodeAdapter runs the Claude Code CLI. */
+export type ClaudeCodeAdapter = {
+  schema?: "agent-runtime/adapter.config/v1";
+  adapter_id: string;
+  kind: "claude-code";
+  command: string;
+  working_dir?: string;
+  timeout_ms: number;
+  sandbox?: "read-only" | "workspace-write" | "danger-full-access";
+  env_file?: string;
+  env?: Record<string, string>;
+  model?: string;
+  autonomy?: ClaudeCodeAutonomy;
+  extra_args?: string[];
+};
+
+/** ClaudeCodeAutonomy declares the posture of Claude Code, with the settings files it depends on. */
+export type ClaudeCodeAutonomy = {
+  profile: "restricted" | "trusted-vm";
+  required_args?: string[];
+  required_settings_files?: string[];
+};
+
+/** An AgentResult is files/agent-result.json: what the agent's executions left behind. Schema: wp-codebox/agent-result/v1 */
+export type CodeboxAgentResult = {
+  schema: "wp-codebox/agent-result/v1";
+  status: string;
+  actionable: boolean;
+  summary: string;
+  changedFiles: CodeboxChangeSummary;
+  patch: CodeboxPatchSummary;
+  transcript: CodeboxTranscriptSummary;
+  artifacts: CodeboxResultArtifacts;
+  failures: CodeboxExecutionFailure[];
+  noOpReason?: string;
+  workspaceTools?: CodeboxWorkspaceTools;
+};
+
+/** An AgentTranscript is files/transcript.json: the agent's executions, in order. Schema: wp-codebox/agent-transcript/v1 */
+export type CodeboxAgentTranscript = {
+  schema: "wp-codebox/agent-transcript/v1";
+  executions: CodeboxExecution[];
+};
+
+/** An ArtifactBundleRef names a bundle by id and content digest. */
+export type CodeboxArtifactBundleRef = {
+  kind: string;
+  id: string;
+  digest: CodeboxDigest;
+};
+
+/** A Blocker is one thing that stands in the way. */
+export type CodeboxBlocker = {
+  kind: string;
+  message: string;
+  retryable: boolean;
+};
+
+/** A BundleVerification is the outcome of checking a bundle. Schema: wp-codebox/artifact-bundle-verification/v1 */
+export type CodeboxBundleVerification = {
+  schema: "wp-codebox/artifact-bundle-verification/v1";
+  bundleDirectory: string;
+  valid: boolean;
+  violations: CodeboxViolation[];
+  manifest?: CodeboxManifest;
+};
+
+/** A CaseArtifact is one file of a case. */
+export type CodeboxCaseArtifact = {
+  path: string;
+  kind: string;
+  contentType?: string;
+  sha256?: CodeboxDigest;
+  publicUrl?: string;
+  redaction?: CodeboxFileRedaction;
+  provenance?: CodeboxFileProvenance;
+  metadata?: Record<string, unknown>;
+};
+
+/** A CaseVerification is what somebody found when checking a case. */
+export type CodeboxCaseVerification = {
+  status: string;
+  verifiedAt?: string;
+  verifier?: string;
+  diagnostics?: unknown[];
+  metadata?: Record<string, unknown>;
+};
+
+/** A ChangeSummary counts the changed files and points at their list. */
+export type CodeboxChangeSummary = {
+  count: number;
+  paths: string[];
+  statuses: Record<string, number>;
+  artifact: string;
+};
+
+/** A ChangedFile is one changed path. Hashes are over the file's exact bytes (a symlink's are over its target text); modes are git's six octal digits. */
+export type CodeboxChangedFile = {
+  /** mount target, slash, relative path */
+  path: string;
+  relativePath: string;
+  status: string;
+  beforeSha256?: string;
+  beforeMode?: string;
+  afterSha256?: string;
+  afterMode?: string;
+  mountIndex: number;
+  mountTarget: string;
+  /** empty when the change is not in the patch */
+  patchPath?: string;
+  /** deed: "ignored" when the change is kept out of the patch */
+  class?: string;
+};
+
+/** ChangedFiles is files/changed-files.json: every path that differs between the workspace before and after. Schema: wp-codebox/changed-files/v1 */
+export type CodeboxChangedFiles = {
+  schema: "wp-codebox/changed-files/v1";
+  files: CodeboxChangedFile[];
+};
+
+/** A CompletionOutcome is files/completion-outcome.json: how the run ended and what follows from that. Schema: wp-codebox/sandbox-completion-outcome/v1 */
+export type CodeboxCompletionOutcome = {
+  schema: "wp-codebox/sandbox-completion-outcome/v1";
+  status: string;
+  summary: string;
+  changedFiles: CodeboxChangeSummary;
+  patch: CodeboxPatchSummary;
+  artifacts: CodeboxResultArtifacts;
+  verification: CodeboxOutcomeVerification;
+  blockers: CodeboxBlocker[];
+  riskNotes: string[];
+  confidence: string;
+  nextAction: string;
+  provenance: CodeboxOutcomeProvenance;
+};
+
+/** A ContentDigest is the digest from which the bundle id is made, with the paths whose bytes went into it, in order. */
+export type CodeboxContentDigest = {
+  algorithm: string;
+  inputs: string[];
+  value: string;
+};
+
+/** A Digest is a named hash value: lower-case hexadecimal, 64 digits. */
+export type CodeboxDigest = {
+  algorithm: string;
+  value: string;
+};
+
+/** An Environment describes what a runtime is: for deed, the containment kind and the platform. */
+export type CodeboxEnvironment = {
+  kind: string;
+  name?: string;
+  version?: string;
+  phpVersion?: string;
+  blueprint?: unknown;
+  os?: string;
+  arch?: string;
+};
+
+/** An EvidenceReference names a file of the bundle with its hash. */
+export type CodeboxEvidenceReference = {
+  path: string;
+  sha256: string;
+};
+
+/** An Execution is one run of the agent's command, with the bounded text that it printed. */
+export type CodeboxExecution = {
+  executionIndex: number;
+  command: string;
+  exitCode: number;
+  recipePhase?: string;
+  recipeStepIndex?: number;
+  recipeCommand?: string;
+  stdout: string;
+  stderr: string;
+  parsed?: unknown;
+};
+
+/** An ExecutionFailure is one execution that failed. */
+export type CodeboxExecutionFailure = {
+  executionIndex: number;
+  command: string;
+  exitCode: number;
+  message: string;
+};
+
+/** A FileProvenance says where a file's content came from. */
+export type CodeboxFileProvenance = {
+  source: string;
+  operation?: string;
+  id?: string;
+  metadata?: Record<string, unknown>;
+};
+
+/** A FileRedaction says whether a file's content was or must be redacted. */
+export type CodeboxFileRedaction = {
+  policy: string;
+  reason?: string;
+  sensitive?: boolean;
+};
+
+/** A FileReference names a file of the bundle. */
+export type CodeboxFileReference = {
+  path: string;
+  kind: string;
+};
+
+/** A Manifest is the content-addressed index of a bundle. It lists every file, itself included. Schema: wp-codebox/artifact-manifest/v1 */
+export type CodeboxManifest = {
+  id: string;
+  contentDigest: CodeboxContentDigest;
+  createdAt: string;
+  runtime: CodeboxRuntime;
+  files: CodeboxManifestFile[];
+  cases?: CodeboxManifestCase[];
+};
+
+/** A ManifestCase groups files of the bundle under one case of a test matrix. */
+export type CodeboxManifestCase = {
+  id: string;
+  hash?: string;
+  digest?: CodeboxDigest;
+  artifacts: CodeboxCaseArtifact[];
+  redaction?: CodeboxFileRedaction;
+  verification?: CodeboxCaseVerification;
+};
+
+/** A ManifestFile is one file of the bundle. SHA256 is absent only in bundles that others made wrongly. */
+export type CodeboxManifestFile = {
+  path: string;
+  kind: string;
+  contentType: string;
+  sha256?: CodeboxDigest;
+  redaction?: CodeboxFileRedaction;
+  provenance?: CodeboxFileProvenance;
+  viewer?: CodeboxViewer;
+};
+
+/** A Metadata is metadata.json: what ran, for which task, under which policy, and where in the bundle things are. Schema: wp-codebox/artifact-metadata/v1 */
+export type CodeboxMetadata = {
+  id: string;
+  contentDigest: CodeboxContentDigest;
+  createdAt: string;
+  runtime: CodeboxRuntime;
+  provenance: CodeboxProvenance;
+  mounts: CodeboxMount[];
+  policy: CodeboxPolicy;
+  context?: Record<string, unknown>;
+  spec?: unknown;
+  /** name to bundle path; every path is listed in the manifest */
+  artifacts: Record<string, string>;
+  redaction: CodeboxRedactionSummary;
+  evidence?: Record<string, unknown>;
+};
+
+/** A Mount is a directory that the runtime saw, by its name inside the runtime. */
+export type CodeboxMount = {
+  index: number;
+  target: string;
+  /** readonly or readwrite */
+  mode: string;
+};
+
+/** OutcomeProvenance ties an outcome to its bundle. */
+export type CodeboxOutcomeProvenance = {
+  artifactBundleId: string;
+  artifactDirectory: string;
+  runtime?: CodeboxRuntime;
+  task?: unknown;
+};
+
+/** An OutcomeVerification lists the commands whose exits the outcome rests on. */
+export type CodeboxOutcomeVerification = {
+  transcript: string;
+  commands: CodeboxVerificationCommand[];
+  artifactBundle?: string;
+};
+
+/** A PatchSummary is the size and hash of the patch. */
+export type CodeboxPatchSummary = {
+  bytes: number;
+  sha256: string;
+  artifact: string;
+};
+
+/** A Policy is what the run was allowed to do, with how far each part of it was made to hold. */
+export type CodeboxPolicy = {
+  network: string;
+  filesystem: string;
+  commands: string[];
+  secrets: string;
+  approvals: string;
+  enforcement: CodeboxPolicyEnforcement;
+};
+
+/** A PolicyBlock is one mark with a sentence on how the part was held, or why it was not. */
+export type CodeboxPolicyBlock = {
+  /** enforced, declared or not_configured */
+  status: string;
+  detail?: string;
+};
+
+/** PolicyEnforcement marks each part of a policy. */
+export type CodeboxPolicyEnforcement = {
+  network: CodeboxPolicyBlock;
+  filesystem: CodeboxPolicyBlock;
+  commands: CodeboxPolicyBlock;
+  secrets: CodeboxPolicyBlock;
+  approvals: CodeboxPolicyBlock;
+  isolation: CodeboxPolicyBlock;
+  limits: CodeboxPolicyBlock;
+};
+
+/** A Provenance says what a bundle's content comes from. Values are those of the caller; none is a host path. */
+export type CodeboxProvenance = {
+  task?: Record<string, unknown>;
+  workspace?: Record<string, unknown>;
+  packages?: unknown[];
+  runtime?: CodeboxRuntime;
+  agent?: Record<string, unknown>;
+  mounts?: CodeboxMount[];
+};
+
+/** A RedactedArtifact is one file in which something was replaced. */
+export type CodeboxRedactedArtifact = {
+  path: string;
+  count: number;
+  kinds: string[];
+};
+
+/** A RedactionSummary counts what was replaced, by kind (for deed: the secret's name) and by file. It never holds a value. Schema: wp-codebox/artifact-redaction/v1 */
+export type CodeboxRedactionSummary = {
+  schema: "wp-codebox/artifact-redaction/v1";
+  status: string;
+  total: number;
+  byKind: Record<string, number>;
+  artifacts: CodeboxRedactedArtifact[];
+};
+
+/** A ReferenceFile names a file of the bundle with its hash. */
+export type CodeboxReferenceFile = {
+  path: string;
+  kind: string;
+  contentType: string;
+  sha256: CodeboxDigest;
+  viewer?: CodeboxViewer;
+};
+
+/** A ReferenceRef names one record of a runtime, and its file where it has one. */
+export type CodeboxReferenceRef = {
+  kind: string;
+  id: string;
+  digest?: CodeboxDigest;
+  artifactId?: string;
+  path?: string;
+};
+
+/** A ReferenceSnapshot names a snapshot of a runtime and the files that hold it. */
+export type CodeboxReferenceSnapshot = {
+  id: string;
+  semantics: string;
+  digest: CodeboxDigest;
+  replay: CodeboxViewerReplay;
+  artifactRefs: CodeboxReferenceRef[];
+};
+
+/** ResultArtifacts points at the files a reader starts from. Directory is "." in a bundle that can be moved. */
+export type CodeboxResultArtifacts = {
+  directory: string;
+  review: string;
+  manifest: string;
+};
+
+/** A Review is files/review.json: the summary for a reviewer, derived from the canonical files. Schema: wp-codebox/artifact-review/v1 */
+export type CodeboxReview = {
+  schema: "wp-codebox/artifact-review/v1";
+  artifactId: string;
+  createdAt: string;
+  provenance?: CodeboxProvenance;
+  summary: string;
+  stats: CodeboxReviewStats;
+  changedFiles: CodeboxReviewFile[];
+  preview?: unknown;
+  progress: CodeboxReviewProgress[];
+  actions: CodeboxReviewAction[];
+  evidence: CodeboxReviewEvidence;
+  browser?: unknown;
+  redaction?: CodeboxRedactionSummary;
+  riskFlags: string[];
+};
+
+/** A ReviewAction is something that a reviewer may do with the bundle. */
+export type CodeboxReviewAction = {
+  /** approve, approve-files, discard or iterate */
+  kind: string;
+  label: string;
+};
+
+/** ReviewEvidence ties a review to the files it was derived from. */
+export type CodeboxReviewEvidence = {
+  workspacePatch?: string;
+  patch: string;
+  patchSha256: string;
+  artifactContentDigest: string;
+  changedFiles: string;
+  diagnostics?: string;
+  testResults: string;
+  runtimeEpisodeTrace?: string;
+  runtimeReferenceManifest?: string;
+  runtimeReplayReferenceIndex?: string;
+  runtimeEvidence?: Record<string, CodeboxEvidenceReference>;
+};
+
+/** A ReviewFile is one changed file as a reviewer sees it. */
+export type CodeboxReviewFile = {
+  path: string;
+  status: string;
+  label: string;
+  mountTarget: string;
+  relativePath: string;
+};
+
+/** A ReviewProgress is one step that the run took. */
+export type CodeboxReviewProgress = {
+  label: string;
+  status: string;
+  at?: string;
+};
+
+/** ReviewStats counts changed files by status. */
+export type CodeboxReviewStats = {
+  added: number;
+  modified: number;
+  deleted: number;
+  total: number;
+};
+
+/** A Runtime names the execution environment that the bundle is evidence of. */
+export type CodeboxRuntime = {
+  id: string;
+  backend: string;
+  environment: CodeboxEnvironment;
+  createdAt: string;
+  status: string;
+  previewUrl?: string;
+};
+
+/** A RuntimeReferenceManifest is files/runtime-reference-manifest.json: a hashed index of the files that a runtime left, tied to the bundle's id. Its digest covers everything but id, digest and createdAt. Schema: wp-codebox/runtime-reference-manifest/v1 */
+export type CodeboxRuntimeReferenceManifest = {
+  schema: "wp-codebox/runtime-reference-manifest/v1";
+  version: number;
+  id: string;
+  createdAt: string;
+  digest: CodeboxDigest;
+  runtime: CodeboxRuntime;
+  artifactBundle: CodeboxArtifactBundleRef;
+  files: CodeboxReferenceFile[];
+  trace?: CodeboxReferenceFile;
+  events?: CodeboxReferenceFile;
+  snapshots: CodeboxReferenceSnapshot[];
+};
+
+/** TestResults is files/test-results.json. Schema: wp-codebox/test-results/v1 */
+export type CodeboxTestResults = {
+  schema: "wp-codebox/test-results/v1";
+  status: string;
+  summary: CodeboxTestSummary;
+  suites: CodeboxTestSuite[];
+  rawLogReferences: CodeboxFileReference[];
+};
+
+/** A TestSuite counts the tests of one suite. */
+export type CodeboxTestSuite = {
+  name: string;
+  status: string;
+  tests: number;
+  passed: number;
+  failed: number;
+  skipped: number;
+  unknown: number;
+  rawLogReferences?: CodeboxFileReference[];
+};
+
+/** A TestSummary counts tests over all suites. */
+export type CodeboxTestSummary = {
+  total: number;
+  passed: number;
+  failed: number;
+  skipped: number;
+  unknown: number;
+};
+
+/** A ToolArtifact names a persisted input or output of a call. */
+export type CodeboxToolArtifact = {
+  path: string;
+  kind?: string;
+  contentType?: string;
+  sha256?: CodeboxDigest;
+};
+
+/** A ToolCall is one call. */
+export type CodeboxToolCall = {
+  call_id: string;
+  tool_name: string;
+  tool_type: string;
+  phase: string;
+  status: string;
+  started_at?: string;
+  finished_at?: string;
+  input_artifacts?: CodeboxToolArtifact[];
+  output_artifacts?: CodeboxToolArtifact[];
+  input_digest?: CodeboxDigest;
+  output_digest?: CodeboxDigest;
+  redaction: CodeboxFileRedaction;
+  metadata?: Record<string, unknown>;
+};
+
+/** A ToolCallTranscript is the evidence of tool and command calls, with references to their persisted input and output. Schema: wp-codebox/tool-call-transcript/v1 */
+export type CodeboxToolCallTranscript = {
+  schema: "wp-codebox/tool-call-transcript/v1";
+  tool_calls: CodeboxToolCall[];
+  redaction: CodeboxFileRedaction;
+  metadata?: Record<string, unknown>;
+};
+
+/** A TranscriptSummary points at the transcript. */
+export type CodeboxTranscriptSummary = {
+  artifact: string;
+  executionCount: number;
+};
+
+/** A VerificationCommand is one command with its exit code. */
+export type CodeboxVerificationCommand = {
+  command: string;
+  exitCode: number;
+};
+
+/** A Viewer tells how a web page shows a file. */
+export type CodeboxViewer = {
+  kind: string;
+  base: string;
+  query: CodeboxViewerQuery;
+  replay: CodeboxViewerReplay;
+};
+
+/** A ViewerQuery is the query parameter that carries the file to a viewer. */
+export type CodeboxViewerQuery = {
+  parameter: string;
+  value: Record<string, unknown>;
+  encoding: string;
+};
+
+/** A ViewerReplay says how much of a run a viewer can show again. */
+export type CodeboxViewerReplay = {
+  status: string;
+  limitations: string[];
+};
+
+/** A Violation is one fault of a bundle: a code that programs read, the field that is wrong, and a sentence. */
+export type CodeboxViolation = {
+  code: string;
+  path: string;
+  message: string;
+  file?: string;
+  details?: Record<string, unknown>;
+};
+
+/** WorkspaceTools carries what the workspace tools had to say. */
+export type CodeboxWorkspaceTools = {
+  diagnostics: unknown[];
+};
+
+/** A CodexAdapter runs the Codex CLI. */
+export type CodexAdapter = {
+  schema?: "agent-runtime/adapter.config/v1";
+  adapter_id: string;
+  kind: "codex";
+  command: string;
+  working_dir?: string;
+  timeout_ms: number;
+  sandbox?: "read-only" | "workspace-write" | "danger-full-access";
+  env_file?: string;
+  env?: Record<string, string>;
+  model?: string;
+  provider?: CodexProvider;
+  autonomy?: HarnessAutonomy;
+  extra_args?: string[];
+};
+
+/** A CodexProvider selects a model provider for Codex. */
+export type CodexProvider = {
+  id: string;
+  name?: string;
+  base_url?: string;
+  wire_api?: "responses";
+  requires_openai_auth?: boolean;
+};
+
+/** A ContextPolicy bounds what a brief holds. */
+export type ContextPolicy = {
+  max_prompt_chars: number;
+  include_recent_memory: boolean;
+};
+
+/** An AdapterAudit is an adapter's own account of what it ran and changed. The gate compares it with what deed saw; by itself it proves nothing. Schema: deed/adapter-audit/v1 */
+export type DeedAdapterAudit = {
+  schema: "deed/adapter-audit/v1";
+  commands?: DeedAuditCommand[];
+  file_changes: string[];
+  exit_code?: number;
+};
+
+/** An AuditCommand is one command that the adapter says it ran. */
+export type DeedAuditCommand = {
+  argv: string[];
+  exit_code: number;
+};
+
+/** A Check is a command that must exit 0 in a clean room made of the base and the agent's patch. */
+export type DeedCheck = {
+  name?: string;
+  /** an argument vector */
+  command?: string[];
+  /** or a line for /bin/sh -c */
+  shell?: string;
+  /** below the workspace */
+  dir?: string;
+  env?: Record<string, string>;
+  timeout_seconds?: number;
+};
+
+/** A CheckResult is what deed saw when it ran one check. */
+export type DeedCheckResult = {
+  name: string;
+  command: string[];
+  /** passed, failed, timeout, error */
+  status: "passed" | "failed" | "timeout" | "error";
+  exit_code: number;
+  duration_ms: number;
+  /** the bundle's path of its output */
+  log?: string;
+  /** the last lines, redacted */
+  tail?: string;
+};
+
+/** A Config is one deed.yaml. Schema: deed/config/v1 */
+export type DeedConfig = {
+  schema?: "deed/config/v1";
+  /** the name of this runtime: agents see it as AGENT_RUNTIME_NAME */
+  name?: string;
+  /** a postgres:// address; absent: the database in the home */
+  database?: string;
+  defaults?: DeedConfigDefaults;
+  retry?: DeedConfigRetry;
+  adapters?: Record<string, AdapterConfig>;
+  profiles?: Record<string, SubagentProfile>;
+  task_types?: Record<string, TaskTypeSpec>;
+};
+
+/** Defaults fill what a task leaves open. */
+export type DeedConfigDefaults = {
+  adapter_id?: string;
+  profile_id?: string;
+  max_attempts?: number;
+  lease_seconds?: number;
+  /** AgeingSeconds lets an old task overtake: one priority step is worth this much waiting. 0: strict priority. */
+  ageing_seconds?: number;
+};
+
+/** Retry is the waiting rule between attempts: base doubled with every attempt, up to max, spread by jitter. */
+export type DeedConfigRetry = {
+  base_seconds?: number;
+  max_seconds?: number;
+  /** RetryAfterCapSeconds limits how long a service's own Retry-After can make a task wait. */
+  retry_after_cap_seconds?: number;
+  jitter?: number;
+};
+
+/** A Reason is one ground for refusal: a code that programs read and a sentence that people read. */
+export type DeedReason = {
+  code: string;
+  message: string;
+  path?: string;
+  check?: string;
+};
+
+/** A TaskSpec carries deed's own fields of a task, in the intent's `deed` object. It is pinned and hashed at claim. Schema: deed/task.spec/v1 */
+export type DeedTaskSpec = {
+  schema?: "deed/task.spec/v1";
+  /** unique while its task lives, or for the window */
+  dedupe_key?: string;
+  /** 0: while the task lives */
+  dedupe_window_seconds?: number;
+  /** 0: the configured default */
+  max_attempts?: number;
+  /** 0: the adapter's timeout_ms */
+  timeout_seconds?: number;
+  /** absent: an empty directory */
+  workspace?: DeedWorkspace;
+  /** globs; empty: the whole workspace */
+  write_scope?: string[];
+  /** globs that must not change */
+  protected_paths?: string[];
+  /** run in a clean room, all must pass */
+  checks?: DeedCheck[];
+  /** absent: the task type decides */
+  require_changes?: boolean;
+  /** at least one artifact must be declared */
+  require_artifacts?: boolean;
+  /** absent: the task type decides; true: exit 0 with no output is a result */
+  accept_empty_output?: boolean;
+  /** an adapter.config for this task alone; from trusted callers only */
+  adapter?: AdapterConfig;
+  /** none, process, namespace or container */
+  isolation?: "none" | "process" | "namespace" | "container";
+  /** names only; values come from the runner's environment */
+  secret_env?: string[];
+};
+
+/** A TypeSpec carries deed's own fields of a task type, in its `deed` object. Schema: deed/type.spec/v1 */
+export type DeedTypeSpec = {
+  schema?: "deed/type.spec/v1";
+  /** exit 0 with no output is a result */
+  accept_empty_output?: boolean;
+  /** an empty change set is refused */
+  require_changes?: boolean;
+  max_attempts?: number;
+  protected_paths?: string[];
+  checks?: DeedCheck[];
+  /** a JSON Schema for payload_schema_id, in place */
+  payload_schema?: Record<string, unknown>;
+};
+
+/** A Verdict is the gate's decision on one completion attempt, with every reason. Schema: deed/verdict/v1 */
+export type DeedVerdict = {
+  schema: "deed/verdict/v1";
+  accepted: boolean;
+  /** accepted, and nothing was changed */
+  no_op: boolean;
+  reasons: DeedReason[];
+  /** seen, and not a ground for refusal */
+  notes?: DeedReason[];
+  checks: DeedCheckResult[];
+};
+
+/** A Workspace says what the agent's directory starts from. deed copies; the source is never written. */
+export type DeedWorkspace = {
+  /** an absolute directory; a git work tree is taken as it stands, uncommitted work included */
+  source: string;
+  /** with a git source: this commit instead of the work tree */
+  ref?: string;
+};
+
+/** EvidenceRequirements say what must be shown before the task counts as done. */
+export type EvidenceRequirements = {
+  required_artifacts?: string[];
+  require_file_change_verification?: boolean;
+  require_adapter_audit?: boolean;
+};
+
+/** An ExternalName is a registered name that was derived from a wallet. */
+export type ExternalName = {
+  name: string;
+  registered_at?: string;
+  source: "aibtc-api" | "local-cache";
+  /** the address that authored the registration */
+  wallet_ref: string;
+};
+
+/** A HarnessAutonomy declares the posture of an agent CLI. */
+export type HarnessAutonomy = {
+  /** restricted or trusted-vm */
+  profile: "restricted" | "trusted-vm";
+  required_args?: string[];
+};
+
+/** A HermesAgentAdapter runs Hermes Agent, a harness like any other. */
+export type HermesAgentAdapter = {
+  schema?: "agent-runtime/adapter.config/v1";
+  adapter_id: string;
+  kind: "hermes-agent";
+  command: string;
+  working_dir?: string;
+  timeout_ms: number;
+  sandbox?: "read-only" | "workspace-write" | "danger-full-access";
+  env_file?: string;
+  env?: Record<string, string>;
+  model?: string;
+  autonomy?: HarnessAutonomy;
+  extra_args?: string[];
+};
+
+/** An OllamaGenerateAdapter asks an Ollama endpoint. */
+export type OllamaGenerateAdapter = {
+  schema?: "agent-runtime/adapter.config/v1";
+  adapter_id: string;
+  kind: "ollama-generate";
+  endpoint: string;
+  model: string;
+  timeout_ms: number;
+};
+
+/** An OnchainIdentity is an entry in an ERC-8004-compatible contract. */
+export type OnchainIdentity = {
+  /** the contract's principal */
+  contract: string;
+  token_id?: string;
+  /** the contract method that reads reputation */
+  reputation_ref?: string;
+};
+
+/** A ProposedWorkflow asks for a workflow to be created or woken. */
+export type ProposedWorkflow = {
+  template: string;
+  instance_key: string;
+  state?: string;
+  context?: Record<string, unknown>;
+};
+
+/** A RecurringScheduleRecord enqueues a normal task at every interval. It decides when work should exist and never runs any. Missed slots become one task. Schema: agent-runtime/schedule.record/v1 */
+export type RecurringScheduleRecord = {
+  schema?: "agent-runtime/schedule.record/v1";
+  schedule_id: string;
+  name: string;
+  enabled: boolean;
+  interval_seconds: number;
+  next_run_at: string;
+  last_run_at: string | null;
+  task: TaskIntent;
+  created_at: string;
+  updated_at: string;
+};
+
+/** A RelativeSchedule delays a task from the moment it is taken in. */
+export type RelativeSchedule = {
+  delay_minutes: number;
+};
+
+/** A ResultPolicy says which side effects an outcome may ask for. */
+export type ResultPolicy = {
+  allow_follow_up_tasks: boolean;
+  allow_external_messages: boolean;
+};
+
+/** A RuntimeEventRecord is one event with its place in the order, its time and what it was about. Schema: agent-runtime/runtime.event/v1 */
+export type RuntimeEventRecord = {
+  schema?: "agent-runtime/runtime.event/v1";
+  /** grows within one store */
+  seq?: number;
+  event: "task_enqueued" | "task_claimed" | "bundle_compiled" | "task_retry_scheduled" | "task_attempt_finished" | "task_started" | "task_finished" | "schedule_upserted" | "schedule_task_created" | "sensor_event_recorded" | "sensor_event_deduped" | "sensor_task_created" | "sensor_workflow_created" | "sensor_workflow_deduped" | "workflow_transitioned" | "workflow_completed" | "workflow_task_created" | "dispatch_idle" | "dispatch_locked" | "boot_sweep_reclaimed" | "dispatch_lock_stale_cleared" | (string & {});
+  task_id?: string;
+  attempt_id?: string;
+  at: string;
+  detail?: Record<string, unknown>;
+};
+
+/** A ScriptAdapter runs a command, for deterministic work that needs no model. */
+export type ScriptAdapter = {
+  schema?: "agent-runtime/adapter.config/v1";
+  adapter_id: string;
+  kind: "script";
+  command: string;
+  working_dir?: string;
+  timeout_ms: number;
+  env_file?: string;
+  env?: Record<string, string>;
+  autonomy?: ScriptAutonomy;
+  extra_args?: string[];
+};
+
+/** ScriptAutonomy declares the posture of a script adapter. */
+export type ScriptAutonomy = {
+  /** runtime-native */
+  profile: "runtime-native";
+};
+
+/** A SensorEvent is what a sensor saw, with the work that it proposes. Its dedupe key is the sensor's own and stable. Schema: agent-runtime/sensor.event/v1 */
+export type SensorEvent = {
+  schema?: "agent-runtime/sensor.event/v1";
+  sensor_id: string;
+  event_id: string;
+  observed_at: string;
+  source_ref: string;
+  dedupe_key: string;
+  /** the event is stale from here on */
+  freshness_deadline?: string;
+  payload: Record<string, unknown>;
+  proposed_task?: TaskIntent;
+  proposed_workflow?: ProposedWorkflow;
+};
+
+/** A SkillManifest is an operational capability with assets that can be found: instructions, commands, a sensor. Paths are relative to the manifest's directory. Schema: agent-runtime/skill.manifest/v1 */
+export type SkillManifest = {
+  schema?: "agent-runtime/skill.manifest/v1";
+  skill_id: string;
+  description: string;
+  tags?: string[];
+  /** SKILL.md */
+  instruction_path: string;
+  /** AGENT.md */
+  subagent_path?: string;
+  cli_commands?: CLICommand[];
+  sensor_path?: string;
+  input_schema_id?: string;
+  output_schema_id?: string;
+};
+
+/** A SubagentProfile says what a pair of agent and skill can do: adapter, skills, prompt framing and result policies. It carries no identity and no constitution of its own; those are inherited when the brief is compiled. Schema: agent-runtime/agent.profile/v1 */
+export type SubagentProfile = {
+  schema?: "agent-runtime/agent.profile/v1";
+  profile_id: string;
+  style: "claude-like" | "codex-like" | "hermes-like";
+  /** the operational role, not an identity */
+  role: string;
+  default_adapter_id: string;
+  default_model?: string;
+  /** operational framing, not the content of SOUL.md */
+  prompt_parts: string[];
+  skill_ids: string[];
+  context_policy: ContextPolicy;
+  result_policy: ResultPolicy;
+  /** by service */
+  integration_policy?: Record<string, string>;
+};
+
+/** A SuccessPolicy adds evidence requirements to every task of a type. */
+export type SuccessPolicy = {
+  require_artifacts?: boolean;
+  require_adapter_audit?: boolean;
+  verify_claimed_file_changes?: boolean;
+};
+
+/** A TaskAttempt is the evidence of one execution. Its paths are relative to the attempt's bundle. Schema: agent-runtime/task.attempt/v1 */
+export type TaskAttempt = {
+  schema?: "agent-runtime/task.attempt/v1";
+  attempt_id: string;
+  task_id: string;
+  adapter_id: string;
+  adapter_kind: string;
+  model: string | null;
+  runner_id: string;
+  started_at: string;
+  ended_at: string | null;
+  exit_status: "ok" | "error" | "timeout";
+  retry_class: "none" | "retryable" | "permanent";
+  prompt_path?: string;
+  stdout_path?: string;
+  stderr_path?: string;
+  result_path?: string;
+  last_message_path?: string;
+  diagnostics?: Record<string, unknown>;
+};
+
+/** A TaskIntent is the portable unit of work that operators, sensors, schedules and workflows create. Schema: agent-runtime/task.intent/v1 */
+export type TaskIntent = {
+  schema?: "agent-runtime/task.intent/v1";
+  task_type: string;
+  source: string;
+  subject?: string;
+  description?: string;
+  /** any integer, higher first; never chooses a model */
+  priority?: number;
+  requested_profile_id?: string;
+  requested_adapter_id?: string;
+  requested_model?: string;
+  skill_ids?: string[];
+  workflow_ref?: WorkflowRef;
+  schedule?: RelativeSchedule;
+  available_at?: string;
+  /** a JSON object, kept as it was written */
+  payload: Record<string, unknown>;
+  evidence_requirements?: EvidenceRequirements;
+  /** deed's own fields */
+  deed?: DeedTaskSpec;
+};
+
+/** A TaskOutcome is the canonical result after normalisation. Only the gate makes one that says completed. Schema: agent-runtime/task.outcome/v1 */
+export type TaskOutcome = {
+  schema?: "agent-runtime/task.outcome/v1";
+  status: "pending" | "running" | "completed" | "retryable_failure" | "permanent_failure" | "blocked" | "operator_canceled" | "completed" | "retryable_failure" | "permanent_failure" | "blocked" | "operator_canceled";
+  machine_status: "ok" | "needs_retry" | "blocked" | "failed" | "canceled";
+  operator_summary: string;
+  raw_output?: string;
+  file_changes?: string[];
+  artifact_paths?: string[];
+  workflow_signal?: string;
+  follow_up_tasks?: TaskIntent[];
+  external_messages?: Record<string, unknown>[];
+};
+
+/** A TaskRecord is engine state, never author input. Schema: agent-runtime/task.record/v1 */
+export type TaskRecord = {
+  schema?: "agent-runtime/task.record/v1";
+  task_id: string;
+  task_type: string;
+  source: string;
+  subject: string | null;
+  description: string | null;
+  priority: number;
+  payload: Record<string, unknown>;
+  requested_profile_id: string;
+  requested_adapter_id: string | null;
+  requested_model: string | null;
+  status: "pending" | "running" | "completed" | "retryable_failure" | "permanent_failure" | "blocked" | "operator_canceled";
+  max_attempts: number;
+  attempt_count: number;
+  available_at: string;
+  created_at: string;
+  updated_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  outcome: TaskOutcome | null;
+  last_error: string | null;
+};
+
+/** A TaskTypeSpec is a task type as data: what its tasks carry, who runs them and what counts as success. Schema: agent-runtime/task.type/v1 */
+export type TaskTypeSpec = {
+  schema?: "agent-runtime/task.type/v1";
+  task_type: string;
+  payload_schema_id: string;
+  default_profile_id?: string;
+  default_adapter_id?: string;
+  default_model?: string;
+  allowed_skill_ids?: string[];
+  artifact_roles?: ("plan" | "execute-report" | "verify-report" | "output" | "snapshot" | "adapter-audit")[];
+  success_policy?: SuccessPolicy;
+  /** deed's own fields */
+  deed?: DeedTypeSpec;
+};
+
+/** A WalletIdentity attaches one address on one chain to an agent, as data. Schema: agent-runtime/wallet.identity/v1 */
+export type WalletIdentity = {
+  schema?: "agent-runtime/wallet.identity/v1";
+  agent_id: string;
+  /** stacks, bitcoin, ethereum and so on */
+  chain: string;
+  /** mainnet, testnet or devnet */
+  network?: string;
+  address: string;
+  public_key?: string;
+  /** a BNS or similar name */
+  name?: string;
+  /** sign, heartbeat, message, claim, publish */
+  capabilities?: string[];
+  /** must equal the agent's onchain_identity.contract */
+  onchain_identity_contract?: string;
+  reputation_ref?: string;
+  metadata?: Record<string, unknown>;
+};
+
+/** A WorkflowDefinition is the logic of a workflow as data. Schema: agent-runtime/workflow.definition/v1 */
+export type WorkflowDefinition = {
+  schema?: "agent-runtime/workflow.definition/v1";
+  workflow_type: string;
+  initial_state: string;
+  states: WorkflowState[];
+};
+
+/** A WorkflowRecord is one running workflow. It moves by recorded signals only. Schema: agent-runtime/workflow.record/v1 */
+export type WorkflowRecord = {
+  schema?: "agent-runtime/workflow.record/v1";
+  workflow_id: string;
+  workflow_type: string;
+  instance_key: string;
+  current_state: string;
+  context: unknown | null;
+  status: "active" | "completed" | "blocked";
+  created_at: string;
+  updated_at: string;
+  completed_at: string | null;
+};
+
+/** A WorkflowRef ties a task to the workflow state that asked for it. */
+export type WorkflowRef = {
+  workflow_id: string;
+  state_id: string;
+  instance_key: string;
+};
+
+/** A WorkflowState is one state: the task it asks for, and the signals that lead on or end it. */
+export type WorkflowState = {
+  state_id: string;
+  task_type?: string;
+  default_profile_id?: string;
+  default_skill_ids?: string[];
+  transitions?: WorkflowTransition[];
+  completion_signals?: string[];
+  emits_task_intent?: boolean;
+};
+
+/** A WorkflowTransition leads from a state to the next one on a signal. */
+export type WorkflowTransition = {
+  signal: string;
+  next_state: string;
+};
+
+/** The record of every schema id. */
+export type Records = {
+  "agent-runtime/adapter.config/v1": AdapterConfig;
+  "agent-runtime/agent.constitution/v1": AgentConstitution;
+  "agent-runtime/agent.identity/v1": AgentIdentity;
+  "agent-runtime/agent.profile/v1": SubagentProfile;
+  "agent-runtime/artifact.record/v1": ArtifactRecord;
+  "agent-runtime/runtime.event/v1": RuntimeEventRecord;
+  "agent-runtime/schedule.record/v1": RecurringScheduleRecord;
+  "agent-runtime/sensor.event/v1": SensorEvent;
+  "agent-runtime/skill.manifest/v1": SkillManifest;
+  "agent-runtime/task.attempt/v1": TaskAttempt;
+  "agent-runtime/task.intent/v1": TaskIntent;
+  "agent-runtime/task.outcome/v1": TaskOutcome;
+  "agent-runtime/task.record/v1": TaskRecord;
+  "agent-runtime/task.type/v1": TaskTypeSpec;
+  "agent-runtime/wallet.identity/v1": WalletIdentity;
+  "agent-runtime/workflow.definition/v1": WorkflowDefinition;
+  "agent-runtime/workflow.record/v1": WorkflowRecord;
+  "deed/adapter-audit/v1": DeedAdapterAudit;
+  "deed/config/v1": DeedConfig;
+  "deed/task.spec/v1": DeedTaskSpec;
+  "deed/type.spec/v1": DeedTypeSpec;
+  "deed/verdict/v1": DeedVerdict;
+  "wp-codebox/agent-result/v1": CodeboxAgentResult;
+  "wp-codebox/agent-transcript/v1": CodeboxAgentTranscript;
+  "wp-codebox/artifact-bundle-verification/v1": CodeboxBundleVerification;
+  "wp-codebox/artifact-manifest/v1": CodeboxManifest;
+  "wp-codebox/artifact-metadata/v1": CodeboxMetadata;
+  "wp-codebox/artifact-redaction/v1": CodeboxRedactionSummary;
+  "wp-codebox/artifact-review/v1": CodeboxReview;
+  "wp-codebox/changed-files/v1": CodeboxChangedFiles;
+  "wp-codebox/runtime-reference-manifest/v1": CodeboxRuntimeReferenceManifest;
+  "wp-codebox/sandbox-completion-outcome/v1": CodeboxCompletionOutcome;
+  "wp-codebox/test-results/v1": CodeboxTestResults;
+  "wp-codebox/tool-call-transcript/v1": CodeboxToolCallTranscript;
+};
