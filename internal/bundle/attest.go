@@ -1,0 +1,178 @@
+package bundle
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	intoto "github.com/in-toto/attestation/go/v1"
+	"github.com/secure-systems-lab/go-securesystemslib/dsse"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/canonjson"
+)
+
+// PredicateType names the shape of what deed attests.
+const PredicateType = "https://deed.run/attestation/run/v1"
+
+// payloadType is the DSSE payload type of an in-toto statement.
+const payloadType = "application/vnd.in-toto+json"
+
+// maxAttestation is how large an attestation file may be.
+const maxAttestation = 1 << 20
+
+// A Statement is what deed claims of an attempt under its signature.
+type Statement struct {
+	TaskID      string   `json:"taskId"`
+	AttemptID   string   `json:"attemptId"`
+	Verdict     string   `json:"verdict"`           // accepted, rejected, or none when no gate ran
+	Reasons     []string `json:"reasons,omitempty"` // codes of the verdict
+	Status      string   `json:"status"`            // how the attempt ended
+	Containment string   `json:"containment"`       // none, process, namespace or container
+	DeedVersion string   `json:"deedVersion,omitempty"`
+}
+
+// A Predicate is the signed predicate: the statement, what it is tied to, and how far it can be relied on.
+type Predicate struct {
+	Statement
+	BundleID  string          `json:"bundleId"`
+	CreatedAt string          `json:"createdAt"`
+	Signer    PredicateSigner `json:"signer"`
+	Note      string          `json:"note"`
+}
+
+// A PredicateSigner carries the public key, so that a stranger can tell a broken signature from an unknown key. It proves
+// nothing about who holds the key.
+type PredicateSigner struct {
+	KeyID     string `json:"keyId"`
+	PublicKey string `json:"publicKey"`
+}
+
+// containmentNote says what a signature is worth under a containment kind.
+func containmentNote(kind string) string {
+	switch kind {
+	case "none", "process":
+		return "The agent ran as the same user as deed, without a sandbox (containment \"" + kind + "\"): it could have read the signing key. " +
+			"The signature shows that the bundle did not change since it was signed, not that the agent had no part in signing it."
+	}
+	return "The agent ran in a sandbox (containment \"" + kind + "\") that does not contain the signing key."
+}
+
+// sign returns the attestation file: a DSSE envelope with an in-toto statement whose subjects are the manifest and the patch.
+func sign(ctx context.Context, k *Key, s Statement, bundleID, attested, patchSHA, createdAt string) ([]byte, error) {
+	p := Predicate{
+		Statement: s, BundleID: bundleID, CreatedAt: createdAt, Note: containmentNote(s.Containment),
+		Signer: PredicateSigner{KeyID: k.ID, PublicKey: string(k.PEM())},
+	}
+	p.Verdict = cmp.Or(p.Verdict, "none")
+	m, err := tree(p)
+	if err != nil {
+		return nil, err
+	}
+	predicate, err := structpb.NewStruct(m)
+	if err != nil {
+		return nil, fmt.Errorf("attest: %w", err)
+	}
+	st := &intoto.Statement{
+		Type: intoto.StatementTypeUri,
+		Subject: []*intoto.ResourceDescriptor{
+			{Name: codebox.PathManifest, Digest: map[string]string{algorithmAttested: attested}},
+			{Name: codebox.PathPatch, Digest: map[string]string{codebox.AlgorithmSHA256: patchSHA}},
+		},
+		PredicateType: PredicateType,
+		Predicate:     predicate,
+	}
+	if err := st.Validate(); err != nil {
+		return nil, fmt.Errorf("attest: %w", err)
+	}
+	text, err := protojson.Marshal(st)
+	if err != nil {
+		return nil, fmt.Errorf("attest: %w", err)
+	}
+	// The library varies its white space on purpose; the canonical form does not.
+	payload, err := canonjson.Canonicalize(text)
+	if err != nil {
+		return nil, fmt.Errorf("attest: %w", err)
+	}
+	es, err := dsse.NewEnvelopeSigner(signer{k})
+	if err != nil {
+		return nil, fmt.Errorf("attest: %w", err)
+	}
+	envelope, err := es.SignPayload(ctx, payloadType, payload)
+	if err != nil {
+		return nil, fmt.Errorf("attest: %w", err)
+	}
+	return encode(envelope, "  ")
+}
+
+// An attestation is a parsed envelope whose signature was checked with the key that it names itself.
+type attestation struct {
+	predicate   Predicate
+	key         PublicKey
+	manifestSum string
+	patchSum    string
+}
+
+// openAttestation parses an envelope, checks its signature with one of keys or else with the key inside, and returns what it
+// says. An error means that nothing in it can be relied on.
+func openAttestation(data []byte, keys []PublicKey) (attestation, error) {
+	var a attestation
+	var envelope dsse.Envelope
+	if err := json.Unmarshal(data, &envelope); err != nil {
+		return a, fmt.Errorf("not a DSSE envelope: %w", err)
+	}
+	if envelope.PayloadType != payloadType {
+		return a, fmt.Errorf("payload type is %q, not %q", envelope.PayloadType, payloadType)
+	}
+	payload, err := envelope.DecodeB64Payload()
+	if err != nil {
+		return a, err
+	}
+	var st intoto.Statement
+	if err := protojson.Unmarshal(payload, &st); err != nil {
+		return a, fmt.Errorf("payload is not an in-toto statement: %w", err)
+	}
+	if err := st.Validate(); err != nil {
+		return a, fmt.Errorf("payload is not a valid in-toto statement: %w", err)
+	}
+	if st.GetType() != intoto.StatementTypeUri || st.GetPredicateType() != PredicateType {
+		return a, fmt.Errorf("statement is a %q with predicate %q, not %q", st.GetType(), st.GetPredicateType(), PredicateType)
+	}
+	text, err := protojson.Marshal(st.GetPredicate())
+	if err == nil {
+		err = json.Unmarshal(text, &a.predicate)
+	}
+	if err != nil {
+		return a, fmt.Errorf("predicate: %w", err)
+	}
+	inside, err := ParsePublicKey([]byte(a.predicate.Signer.PublicKey))
+	if err != nil {
+		return a, fmt.Errorf("predicate names no usable key: %w", err)
+	}
+	for _, k := range append(append([]PublicKey(nil), keys...), inside) {
+		ev, err := dsse.NewEnvelopeVerifier(verifier{k})
+		if err != nil {
+			return a, err
+		}
+		if _, err := ev.Verify(context.Background(), &envelope); err == nil {
+			a.key = k
+			break
+		}
+	}
+	if a.key.key == nil {
+		return a, errors.New("the signature fits neither a given key nor the key inside")
+	}
+	for _, s := range st.GetSubject() {
+		switch s.GetName() {
+		case codebox.PathManifest:
+			a.manifestSum = s.GetDigest()[algorithmAttested]
+		case codebox.PathPatch:
+			a.patchSum = s.GetDigest()[codebox.AlgorithmSHA256]
+		}
+	}
+	return a, nil
+}

@@ -1,0 +1,103 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/deedrun/deed/internal/atomicfile"
+)
+
+// A writer's directory stands beside the final one under a hidden name, and its writer holds a lock on it. Whoever gets
+// that lock knows that the writer is dead.
+const tempSuffix = ".tmp"
+
+// makeTemp creates and locks a directory for a bundle that will be called final.
+func makeTemp(final string) (dir string, lock *os.File, err error) {
+	parent := filepath.Dir(final)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", nil, atomicfile.Explain("create bundle "+final, err)
+	}
+	for range 10 {
+		dir, err := os.MkdirTemp(parent, "."+filepath.Base(final)+".*"+tempSuffix)
+		if err != nil {
+			return "", nil, atomicfile.Explain("create bundle "+final, err)
+		}
+		lock, err := lockDir(dir)
+		if err == nil {
+			if err := os.Chmod(dir, 0o755); err != nil {
+				return "", nil, errors.Join(atomicfile.Explain("create bundle "+final, err), lock.Close())
+			}
+			return dir, lock, nil
+		}
+		// RemoveStale came between the two steps; it takes only directories that nobody has locked yet.
+		if !errors.Is(err, errLocked) && !errors.Is(err, os.ErrNotExist) {
+			return "", nil, atomicfile.Explain("create bundle "+final, err)
+		}
+	}
+	return "", nil, fmt.Errorf("create bundle %s: the directory is removed again and again while it is made", final)
+}
+
+var errLocked = errors.New("locked by its writer")
+
+// lockDir locks a directory without waiting and makes sure that it is still the one under that name.
+func lockDir(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errLocked
+		}
+		return nil, err
+	}
+	held, err := f.Stat()
+	if err == nil {
+		var named os.FileInfo
+		if named, err = os.Lstat(dir); err == nil && !os.SameFile(held, named) {
+			err = os.ErrNotExist
+		}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// RemoveStale deletes the unfinished bundles below parent whose writers are dead, and returns how many those were. It is
+// safe beside running writers.
+func RemoveStale(parent string) (int, error) {
+	entries, err := os.ReadDir(parent)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look for unfinished bundles: %w", err)
+	}
+	n := 0
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), tempSuffix) {
+			continue
+		}
+		dir := filepath.Join(parent, e.Name())
+		lock, err := lockDir(dir)
+		if errors.Is(err, errLocked) || errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return n, fmt.Errorf("remove unfinished bundle %s: %w", dir, err)
+		}
+		err = errors.Join(os.RemoveAll(dir), lock.Close())
+		if err != nil {
+			return n, fmt.Errorf("remove unfinished bundle %s: %w", dir, err)
+		}
+		n++
+	}
+	return n, nil
+}

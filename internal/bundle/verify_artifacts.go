@@ -1,0 +1,160 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/deedrun/deed/contract/codebox"
+)
+
+// checkTypedArtifacts is step 14.
+func (v *verification) checkTypedArtifacts(f *listedFile) {
+	doc, err := v.readTree(f)
+	if err != nil {
+		v.add(codebox.CodeMalformedReference, f.path, f.path, "the index of typed artifacts cannot be read: %v", err)
+		return
+	}
+	list, ok := doc["artifacts"].([]any)
+	if doc["schema"] != codebox.SchemaTypedArtifactsIndex || !ok {
+		v.add(codebox.CodeMalformedReference, f.path, f.path, "not a %s", codebox.SchemaTypedArtifactsIndex)
+		return
+	}
+	for i, e := range list {
+		where := fmt.Sprintf("%s:artifacts[%d]", f.path, i)
+		entry, _ := e.(map[string]any)
+		ref, _ := entry["artifact"].(map[string]any)
+		p, ok := ref["path"].(string)
+		if !ok {
+			v.add(codebox.CodeMalformedReference, where, f.path, "an entry without artifact.path")
+			continue
+		}
+		target := v.reference(p, where+".artifact.path")
+		if want, ok := ref["sha256"].(string); ok && target != nil {
+			if actual, err := v.bytesHash(target); err != nil {
+				v.add(codebox.CodeMissingFile, where+".artifact.sha256", p, "cannot be hashed: %v", err)
+			} else if actual != want {
+				v.add(codebox.CodeFileHashMismatch, where+".artifact.sha256", p, "%s has the hash %s, not %q", p, actual, shorten(want))
+			}
+		}
+		v.checkPayload(entry, where, f.path)
+	}
+}
+
+// checkPayload validates the payload of a typed artifact against the schema beside it.
+func (v *verification) checkPayload(entry map[string]any, where, file string) {
+	schema, ok := entry["payload_schema"].(map[string]any)
+	if !ok {
+		schema, ok = entry["payloadSchema"].(map[string]any)
+	}
+	payload, there := entry["payload"]
+	if !ok || !there {
+		return
+	}
+	const id = "urn:deed:payload-schema"
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	err := c.AddResource(id, schema)
+	var s *jsonschema.Schema
+	if err == nil {
+		s, err = c.Compile(id)
+	}
+	if err != nil {
+		v.add(codebox.CodePayloadSchemaViolation, where+".payload_schema", file, "not a usable JSON Schema: %s", shorten(err.Error()))
+		return
+	}
+	if err := s.Validate(payload); err != nil {
+		v.add(codebox.CodePayloadSchemaViolation, where+".payload", file, "the payload does not fit its schema: %s", shorten(err.Error()))
+	}
+}
+
+// noLoader keeps a schema in a bundle from reading anything outside it.
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) { return nil, errors.New("a schema in a bundle must stand alone") }
+
+// checkToolCalls is step 15.
+func (v *verification) checkToolCalls(f *listedFile) {
+	doc, err := v.readTree(f)
+	if err != nil {
+		v.add(codebox.CodeMalformedReference, f.path, f.path, "the tool call transcript cannot be read: %v", err)
+		return
+	}
+	calls, ok := doc["tool_calls"].([]any)
+	if doc["schema"] != codebox.SchemaToolCallTranscript || !ok {
+		v.add(codebox.CodeMalformedReference, f.path, f.path, "not a %s", codebox.SchemaToolCallTranscript)
+		return
+	}
+	if !hasPolicy(doc) {
+		v.add(codebox.CodeMalformedReference, f.path+":redaction", f.path, "the transcript does not state its redaction policy")
+	}
+	for i, c := range calls {
+		where := fmt.Sprintf("%s:tool_calls[%d]", f.path, i)
+		call, ok := c.(map[string]any)
+		if !ok || !hasStrings(call, "call_id", "tool_name", "tool_type", "phase", "status") {
+			v.add(codebox.CodeMalformedReference, where, f.path, "a call needs call_id, tool_name, tool_type, phase and status")
+			continue
+		}
+		if !hasPolicy(call) {
+			v.add(codebox.CodeMalformedReference, where+".redaction", f.path, "the call does not state its redaction policy")
+		}
+		for _, side := range []string{"input", "output"} {
+			v.checkToolArtifacts(call, side, where, f.path)
+		}
+	}
+}
+
+func hasPolicy(m map[string]any) bool {
+	r, _ := m["redaction"].(map[string]any)
+	_, ok := r["policy"].(string)
+	return ok
+}
+
+// checkToolArtifacts checks the references of one side of a call, and the digest that the call states of that side.
+func (v *verification) checkToolArtifacts(call map[string]any, side, where, file string) {
+	at := where + "." + side + "_artifacts"
+	stated, there := call[side+"_artifacts"]
+	list, ok := stated.([]any)
+	if there && !ok {
+		v.add(codebox.CodeMalformedReference, at, file, "not a list")
+	}
+	var only *listedFile
+	for j, e := range list {
+		ref, _ := e.(map[string]any)
+		p, ok := ref["path"].(string)
+		here := fmt.Sprintf("%s[%d]", at, j)
+		if !ok {
+			v.add(codebox.CodeMalformedReference, here, file, "a reference without a path")
+			continue
+		}
+		target := v.reference(p, here+".path")
+		if target == nil {
+			continue
+		}
+		only = target
+		if want, ok := digestValue(ref["sha256"]); ok {
+			if actual, err := v.bytesHash(target); err != nil {
+				v.add(codebox.CodeMissingFile, here+".sha256", p, "cannot be hashed: %v", err)
+			} else if actual != want {
+				v.add(codebox.CodeFileHashMismatch, here+".sha256", p, "%s has the hash %s, not %s", p, actual, want)
+			}
+		} else if _, stated := ref["sha256"]; stated {
+			v.add(codebox.CodeMissingFileHash, here+".sha256", p, "no well-formed SHA-256")
+		}
+	}
+	digest, there := call[side+"_digest"]
+	if !there {
+		return
+	}
+	want, ok := digestValue(digest)
+	if !ok {
+		v.add(codebox.CodeMissingFileHash, where+"."+side+"_digest", file, "no well-formed SHA-256")
+		return
+	}
+	if len(list) == 1 && only != nil {
+		if actual, err := v.bytesHash(only); err == nil && actual != want {
+			v.add(codebox.CodeFileHashMismatch, where+"."+side+"_digest", only.path, "%s has the hash %s, not %s", only.path, actual, want)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package bundle
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/deedrun/deed/contract/codebox"
+)
+
+func decode(data []byte) (any, error) {
+	var v any
+	err := json.Unmarshal(data, &v)
+	return v, err
+}
+
+// checkMetadata is step 9: what metadata.json points at is in the bundle. A missing or unreadable file is left to its hash.
+func (v *verification) checkMetadata() {
+	md, err := v.readTree(v.listed(codebox.PathMetadata))
+	if err != nil {
+		return
+	}
+	artifacts, _ := md["artifacts"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(artifacts)) {
+		where := "metadata.artifacts." + shorten(name)
+		switch value := artifacts[name].(type) {
+		case string:
+			v.reference(value, where)
+		case []any:
+			for _, e := range value {
+				if s, ok := e.(string); ok {
+					v.reference(s, where)
+				}
+			}
+		}
+	}
+}
+
+// checkReview is step 10: the review was derived from this bundle's files.
+func (v *verification) checkReview() {
+	const name = codebox.PathReview
+	f := v.listed(name)
+	if !f.usable {
+		return
+	}
+	data, err := readJSON(v.root, name)
+	if err != nil {
+		return
+	}
+	doc, err := decode(data)
+	if err != nil {
+		return
+	}
+	review, _ := doc.(map[string]any)
+	evidence, ok := review["evidence"].(map[string]any)
+	if !ok {
+		v.add(codebox.CodeMalformedReference, name, name, "the review has no evidence object")
+		return
+	}
+	if s, ok := evidence["artifactContentDigest"].(string); ok && s != v.digest {
+		v.add(codebox.CodeReviewEvidenceMismatch, name+":evidence.artifactContentDigest", name, "the review is of the content digest %q", shorten(s))
+	}
+	if p, ok := evidence["patch"].(string); ok {
+		patch := v.reference(p, name+":evidence.patch")
+		if want, ok := evidence["patchSha256"].(string); ok {
+			actual := ""
+			if patch != nil {
+				actual, err = v.bytesHash(patch)
+			}
+			if patch == nil || err != nil || actual != want {
+				v.add(codebox.CodeReviewEvidenceMismatch, name+":evidence.patchSha256", name, "the review is of a patch with the hash %q", shorten(want))
+			}
+		}
+	}
+	if p, ok := evidence["changedFiles"].(string); ok {
+		if f := v.reference(p, name+":evidence.changedFiles"); f != nil {
+			v.checkReviewedFiles(review, f)
+		} else {
+			v.add(codebox.CodeReviewEvidenceMismatch, name+":evidence.changedFiles", name, "the change list of the review cannot be read")
+		}
+	}
+	for _, key := range []string{"runtimeEpisodeTrace", "runtimeReferenceManifest", "runtimeReplayReferenceIndex"} {
+		if p, ok := evidence[key].(string); ok {
+			v.reference(p, name+":evidence."+key)
+		}
+	}
+}
+
+func (v *verification) checkReviewedFiles(review map[string]any, f *listedFile) {
+	const name = codebox.PathReview
+	changed, err := v.readTree(f)
+	if err != nil {
+		v.add(codebox.CodeReviewEvidenceMismatch, name+":evidence.changedFiles", f.path, "the change list of the review cannot be read: %v", err)
+		return
+	}
+	list, ok := changed["files"].([]any)
+	reviewed, ok2 := review["changedFiles"].([]any)
+	if !ok || !ok2 {
+		return
+	}
+	key := func(e any) (string, bool) {
+		m, ok := e.(map[string]any)
+		return fmt.Sprintf("%v:%v", m["path"], m["status"]), ok
+	}
+	have := make(map[string]bool, len(list))
+	for _, e := range list {
+		if k, ok := key(e); ok {
+			have[k] = true
+		}
+	}
+	for _, e := range reviewed {
+		if k, ok := key(e); ok && !have[k] {
+			v.add(codebox.CodeReviewEvidenceMismatch, name+":changedFiles", name, "reviewed but not in %s: %q", f.path, shorten(k))
+		}
+	}
+}
+
+// checkCases is step 16.
+func (v *verification) checkCases() {
+	cases, _ := v.manifest["cases"].([]any)
+	seen := map[string]bool{}
+	for i, c := range cases {
+		m, _ := c.(map[string]any)
+		where := fmt.Sprintf("manifest.cases[%d]", i)
+		id, _ := m["id"].(string)
+		if seen[id] {
+			v.add(codebox.CodeInvalidManifestShape, where+".id", "", "two cases have the id %q", shorten(id))
+		}
+		seen[id] = true
+		if ver, ok := m["verification"].(map[string]any); ok {
+			if at, ok := ver["verifiedAt"].(string); ok && !isInstant(at) {
+				v.add(codebox.CodeInvalidManifestShape, where+".verification.verifiedAt", "", "not an instant: %q", shorten(at))
+			}
+		}
+		artifacts, _ := m["artifacts"].([]any)
+		for j, a := range artifacts {
+			ref, _ := a.(map[string]any)
+			at := fmt.Sprintf("%s.artifacts[%d]", where, j)
+			p, _ := ref["path"].(string)
+			f := v.reference(p, at+".path")
+			if sum, stated := ref["sha256"]; stated && f != nil {
+				v.checkStatedHash(f, sum, at+".sha256")
+			}
+			if u, ok := ref["publicUrl"].(string); ok {
+				v.checkURL(u, at+".publicUrl", p)
+			}
+		}
+	}
+}
+
+// checkStatedHash compares a digest that some record states of a listed file with the file.
+func (v *verification) checkStatedHash(f *listedFile, digest any, where string) {
+	want, ok := digestValue(digest)
+	if !ok {
+		v.add(codebox.CodeMissingFileHash, where, f.path, "no well-formed SHA-256 for %q", f.path)
+		return
+	}
+	if actual, err := v.bytesHash(f); err != nil {
+		v.add(codebox.CodeFileHashMismatch, where, f.path, "cannot be hashed: %v", err)
+	} else if actual != want {
+		v.add(codebox.CodeFileHashMismatch, where, f.path, "%s has the hash %s, not %s", f.path, actual, want)
+	}
+}
+
+// casesFault checks the shape of the manifest's cases, which are optional.
+func casesFault(v any) string {
+	if v == nil {
+		return ""
+	}
+	cases, ok := v.([]any)
+	if !ok {
+		return "cases is not a list"
+	}
+	for i, c := range cases {
+		m, ok := c.(map[string]any)
+		if !ok {
+			return fmt.Sprintf("cases[%d] is not an object", i)
+		}
+		if _, ok := m["id"].(string); !ok {
+			return fmt.Sprintf("cases[%d].id is not a string", i)
+		}
+		list, ok := m["artifacts"].([]any)
+		if !ok {
+			return fmt.Sprintf("cases[%d].artifacts is not a list", i)
+		}
+		for j, a := range list {
+			ref, _ := a.(map[string]any)
+			_, hasPath := ref["path"].(string)
+			if _, hasKind := ref["kind"].(string); !hasPath || !hasKind {
+				return fmt.Sprintf("cases[%d].artifacts[%d] lacks path or kind", i, j)
+			}
+		}
+	}
+	return ""
+}
