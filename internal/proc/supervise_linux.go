@@ -1,0 +1,382 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/deedrun/deed/internal/clock"
+)
+
+// superviseCommand is the hidden argument that makes the binary a supervisor.
+const superviseCommand = "__supervise"
+
+// controlFD is where a supervisor finds its socket.
+const controlFD = 3
+
+// killDeadline bounds how long a supervisor tries to end a tree before it names the survivors.
+const killDeadline = 10 * time.Second
+
+// IsSupervisor reports whether the arguments of the process, with its name in front, ask it to be a supervisor. The
+// main function of every binary that makes a Supervisor asks this first, the TestMain of a test binary included.
+func IsSupervisor(args []string) bool { return len(args) > 1 && args[1] == superviseCommand }
+
+// SupervisorMain is the life of a supervisor process: it takes run requests from deed, one after the other, until
+// deed closes the socket or dies, and leaves no process behind. It returns the exit code.
+func SupervisorMain([]string) int {
+	// The kernel ties parent-death signals and tracing to the thread that forked.
+	runtime.LockOSThread()
+	s, err := newSupervise()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "deed %s: %v (this command is for deed's own use)\n", superviseCommand, err)
+		return 2
+	}
+	if err := s.ch.send(message{Op: opReady}); err != nil {
+		return 3
+	}
+	for {
+		select {
+		case in, ok := <-s.inbox:
+			if !ok {
+				return 0
+			}
+			if in.m.Op != opRun || in.m.Run == nil || len(in.files) != maxFiles {
+				closeAll(in.files) // an end that came after its run was over
+				continue
+			}
+			if !s.run(in) {
+				return 0
+			}
+		case <-s.orphaned:
+			return 0
+		}
+	}
+}
+
+// A supervise is the state of a supervisor process.
+type supervise struct {
+	ch       *channel
+	inbox    chan delivery // closed when deed is gone
+	orphaned chan struct{} // gets a token when the kernel says that deed is gone
+}
+
+type delivery struct {
+	m     message
+	files []int
+}
+
+func newSupervise() (*supervise, error) {
+	f := os.NewFile(controlFD, "control")
+	conn, err := net.FileConn(f)
+	if err != nil {
+		return nil, fmt.Errorf("no control socket: %w", err)
+	}
+	f.Close()
+	uc, ok := conn.(*net.UnixConn)
+	if !ok {
+		return nil, errors.New("the control socket is of another kind")
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("become child subreaper: %w", err)
+	}
+	// An agent of the same user shall not trace this process or read its memory. exec makes the agent's own
+	// process readable again.
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	unix.Umask(0o022)
+
+	s := &supervise{ch: &channel{conn: uc}, inbox: make(chan delivery), orphaned: make(chan struct{}, 1)}
+	s.watchParent()
+	go s.receive()
+	return s, nil
+}
+
+// watchParent is the second line behind the socket: the kernel signals the death of the thread that started this
+// process, which is the death of deed when the parent is another one afterwards. The signals of a terminal or of a
+// service manager are taken and dropped; deed decides when a run ends.
+func (s *supervise) watchParent() {
+	sigs := make(chan os.Signal, 8)
+	signal.Notify(sigs, unix.SIGUSR1, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT)
+	parent := os.Getppid()
+	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGUSR1), 0, 0, 0)
+	go func() {
+		for range sigs {
+			if os.Getppid() != parent {
+				select {
+				case s.orphaned <- struct{}{}:
+				default:
+				}
+			}
+		}
+	}()
+}
+
+func (s *supervise) receive() {
+	defer close(s.inbox)
+	for {
+		m, files, err := s.ch.receive()
+		if err != nil {
+			return
+		}
+		s.inbox <- delivery{m, files}
+	}
+}
+
+// run makes one run and reports whether deed is still there.
+func (s *supervise) run(in delivery) bool {
+	req := in.m.Run
+	start := clock.Start()
+	pid, what, err := startMain(req, in.files)
+	closeAll(in.files)
+	if err != nil {
+		var errno syscall.Errno
+		errors.As(err, &errno)
+		return s.ch.send(message{Op: opRefused, Seq: in.m.Seq, Errno: int(errno), What: what}) == nil
+	}
+	r := &supervisedRun{
+		s: s, seq: in.m.Seq, main: pid, start: start, grace: time.Duration(req.GraceNS),
+		tree: newTree(os.Getpid(), nil), killed: map[int]bool{}, timer: time.NewTimer(time.Hour),
+	}
+	if err := s.ch.send(message{Op: opStarted, Seq: in.m.Seq, PID: pid}); err != nil {
+		r.abandon()
+	}
+	r.watch(time.Duration(req.TimeoutNS))
+	if r.abandoned {
+		return false
+	}
+	return s.ch.send(message{Op: opDone, Seq: in.m.Seq, Done: &r.report}) == nil
+}
+
+// startMain starts the main process of a run in a session of its own. ForkExec and not package os, which would
+// reserve the right to wait for it.
+func startMain(req *runRequest, files []int) (pid int, what string, err error) {
+	attr := &syscall.ProcAttr{
+		Dir:   string(req.Dir),
+		Env:   stringsOf(req.Env),
+		Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Ptrace: req.Limits != nil},
+	}
+	pid, err = syscall.ForkExec(string(req.Path), stringsOf(req.Argv), attr)
+	if err != nil {
+		return 0, "execute", err
+	}
+	if req.Limits != nil {
+		if err := limitAndRelease(pid, *req.Limits); err != nil {
+			_ = unix.Kill(pid, unix.SIGKILL)
+			_, _ = unix.Wait4(pid, nil, unix.WALL, nil)
+			return 0, "set resource limits", err
+		}
+	}
+	return pid, "", nil
+}
+
+// A supervisedRun is one run from the start of its main process until nothing is left of it. Its fields belong to
+// the goroutine of watch.
+type supervisedRun struct {
+	s     *supervise
+	seq   uint64
+	main  int
+	start time.Time
+	grace time.Duration
+
+	tree      *tree
+	killed    map[int]bool
+	mainEnded bool
+	ending    bool // SIGTERM was sent
+	killing   bool // SIGKILL was sent
+	abandoned bool // deed is gone
+	timer     *time.Timer
+	until     time.Time     // when timer fires, while ending
+	killStart time.Time     // when SIGKILL was sent first
+	pause     time.Duration // between two rounds of SIGKILL
+	report    doneReport
+}
+
+// watch waits for the end of the run and brings it about. It returns when there is no process left: wait4 has no
+// child to wait for, and every process of the run has an ancestor that is a child of this process, since orphans
+// become its children.
+func (r *supervisedRun) watch(timeout time.Duration) {
+	r.timer.Stop()
+	defer r.timer.Stop()
+	deaths := make(chan deathBatch, 16)
+	go reap(deaths)
+
+	var timedOut <-chan time.Time
+	if timeout > 0 {
+		t := time.NewTimer(max(timeout-clock.Since(r.start), 0))
+		defer t.Stop()
+		timedOut = t.C
+	}
+	inbox, orphaned := r.s.inbox, r.s.orphaned
+	for {
+		select {
+		case batch := <-deaths:
+			r.count(batch)
+			if batch.none {
+				r.report.Killed = len(r.killed)
+				return
+			}
+			if r.mainEnded && !r.ending {
+				r.end(min(r.grace, leftoverGrace))
+			}
+		case <-timedOut:
+			timedOut = nil
+			if !r.mainEnded && !r.ending {
+				r.report.TimedOut = true
+				r.end(r.grace)
+			}
+		case <-r.timer.C:
+			if !r.kill() {
+				go drain(deaths)
+				return
+			}
+		case in, ok := <-inbox:
+			switch {
+			case !ok:
+				inbox = nil
+				r.abandon()
+			case in.m.Op == opEnd && in.m.Seq == r.seq:
+				if !r.mainEnded && !r.report.TimedOut {
+					r.report.Canceled = true
+				}
+				r.end(time.Duration(in.m.GraceMS) * time.Millisecond)
+			default:
+				closeAll(in.files)
+			}
+		case <-orphaned:
+			orphaned = nil
+			r.abandon()
+		}
+	}
+}
+
+func (r *supervisedRun) abandon() {
+	r.abandoned = true
+	r.end(-1)
+}
+
+// end begins the end of the tree, or shortens one that has begun.
+func (r *supervisedRun) end(grace time.Duration) {
+	if r.killing {
+		return
+	}
+	until := clock.Start().Add(max(grace, 0))
+	if !r.ending {
+		r.ending = true
+		if grace > 0 {
+			r.tree.terminate(r.note)
+		}
+	} else if !until.Before(r.until) {
+		return
+	}
+	r.until = until
+	r.timer.Reset(max(grace, 0))
+}
+
+// kill makes one round of SIGKILL and arms the next. It reports false when the deadline has passed: what is left
+// then cannot be killed.
+func (r *supervisedRun) kill() bool {
+	if !r.killing {
+		r.killing = true
+		r.killStart = clock.Start()
+		r.pause = time.Millisecond
+	}
+	r.tree.kill(r.note)
+	if clock.Since(r.killStart) > killDeadline {
+		r.tree.seen = map[int]bool{}
+		r.tree.walk(func(st procStat) { r.report.Survivors = append(r.report.Survivors, st.pid) })
+		r.report.Killed = len(r.killed)
+		if len(r.report.Survivors) > 0 {
+			return false
+		}
+	}
+	r.timer.Reset(r.pause)
+	r.pause = min(2*r.pause, 50*time.Millisecond)
+	return true
+}
+
+func (r *supervisedRun) note(pid int) {
+	if r.mainEnded && pid != r.main {
+		r.killed[pid] = true
+	}
+}
+
+func (r *supervisedRun) count(batch deathBatch) {
+	for _, d := range batch.deaths {
+		if d.pid == r.main && !r.mainEnded {
+			r.mainEnded = true
+			r.report.Status = uint32(d.status)
+			r.report.DurationNS = int64(clock.Since(r.start))
+		}
+		r.report.UserNS += d.usage.Utime.Nano()
+		r.report.SystemNS += d.usage.Stime.Nano()
+		r.report.MaxRSSKiB = max(r.report.MaxRSSKiB, d.usage.Maxrss)
+	}
+}
+
+type death struct {
+	pid    int
+	status unix.WaitStatus
+	usage  unix.Rusage
+}
+
+// A deathBatch is what wait4 gave at once. With none set there is no child left, dead or alive.
+type deathBatch struct {
+	deaths []death
+	none   bool
+}
+
+// reap waits for children until there is none. Nothing else in a supervisor waits.
+func reap(out chan<- deathBatch) {
+	for {
+		var b deathBatch
+		options := unix.WALL
+		for {
+			var d death
+			pid, err := unix.Wait4(-1, &d.status, options, &d.usage)
+			if errors.Is(err, unix.EINTR) {
+				continue
+			}
+			if err != nil { // ECHILD
+				b.none = true
+				break
+			}
+			if pid == 0 {
+				break
+			}
+			d.pid = pid
+			b.deaths = append(b.deaths, d)
+			options |= unix.WNOHANG
+			if len(b.deaths) == 256 {
+				break
+			}
+		}
+		out <- b
+		if b.none {
+			return
+		}
+	}
+}
+
+func drain(deaths <-chan deathBatch) {
+	for b := range deaths {
+		if b.none {
+			return
+		}
+	}
+}
+
+func stringsOf(bs [][]byte) []string {
+	out := make([]string, len(bs))
+	for i, b := range bs {
+		out[i] = string(b)
+	}
+	return out
+}

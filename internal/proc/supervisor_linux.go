@@ -1,0 +1,383 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// watchdogSlack is what a supervisor may need beyond its grace to end a tree and say so. After that it counts as
+// lost: an agent can stop it.
+const watchdogSlack = killDeadline + 5*time.Second
+
+// A Supervisor runs commands one after the other below a small process of its own, which holds everything that they
+// start: also what leaves its process group and session, also what its parent no longer knows. When deed dies, by
+// SIGKILL too, that process kills what runs and ends.
+//
+// Should the supervisor process itself be killed, what it held becomes deed's child and is killed by deed; the next
+// Run starts another supervisor process. Run may be called from several goroutines; the calls wait for each other.
+type Supervisor struct {
+	opt  Options
+	slot chan struct{} // holds a token while a Run is under way
+
+	mu     sync.Mutex
+	proc   *supervisorProcess // guarded by mu; nil when the next Run has to start one
+	closed bool               // guarded by mu
+	seq    uint64             // guarded by mu
+}
+
+// NewSupervisor starts a supervisor process and returns when it is ready for a run; ctx bounds only that. It makes
+// deed's process a child subreaper (see BecomeSubreaper).
+func NewSupervisor(ctx context.Context, opt Options) (*Supervisor, error) {
+	if opt.Exe == "" {
+		opt.Exe = "/proc/self/exe"
+	}
+	if opt.Args == nil {
+		opt.Args = []string{superviseCommand}
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := BecomeSubreaper(); err != nil {
+		return nil, err
+	}
+	s := &Supervisor{opt: opt, slot: make(chan struct{}, 1)}
+	p, err := startSupervisor(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	s.proc = p
+	return s, nil
+}
+
+// PID returns the process id of the supervisor process, or 0 when there is none.
+func (s *Supervisor) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc == nil {
+		return 0
+	}
+	return s.proc.cmd.Process.Pid
+}
+
+// Close ends the supervisor process and everything that it runs. A Run under way returns ErrClosed. A second call
+// does nothing.
+func (s *Supervisor) Close() error {
+	s.mu.Lock()
+	p := s.proc
+	s.proc, s.closed = nil, true
+	s.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	return p.close()
+}
+
+// Run runs a command to its end. An Exit without an error means that the command ended, by itself, at its timeout
+// or because ctx ended, and that no process of it is left. Errors: a *StartError when the command could not be
+// started; ErrSupervisorLost, with what is known in Exit; ErrSurvivors; ErrClosed; the error of a writer.
+func (s *Supervisor) Run(ctx context.Context, spec Spec) (Exit, error) {
+	path, err := resolve(spec)
+	if err != nil {
+		return Exit{}, err
+	}
+	select {
+	case s.slot <- struct{}{}:
+		defer func() { <-s.slot }()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return Exit{Code: -1, Canceled: true, Cause: context.Cause(ctx)}, nil
+	}
+	var (
+		p    *supervisorProcess
+		exit Exit
+	)
+	for range 2 { // a supervisor can die while it is idle; what could not be sent to it was not run
+		var seq uint64
+		if p, seq, err = s.ready(ctx); err != nil {
+			return Exit{}, err
+		}
+		var r *run
+		if r, err = newRun(p, seq, path, spec); err != nil {
+			return Exit{}, err
+		}
+		var sent bool
+		if exit, sent, err = r.drive(ctx); sent {
+			break
+		}
+	}
+	if errors.Is(err, ErrSupervisorLost) || errors.Is(err, ErrSurvivors) {
+		s.mu.Lock()
+		closed := s.closed
+		if s.proc == p {
+			s.proc = nil
+		}
+		s.mu.Unlock()
+		if closed {
+			return exit, fmt.Errorf("run %s: %w", path, ErrClosed)
+		}
+		s.opt.Log.Warn("supervisor lost", "pid", p.cmd.Process.Pid, "err", err)
+	}
+	return exit, err
+}
+
+// ready returns a living supervisor process, starting one if the last one was lost.
+func (s *Supervisor) ready(ctx context.Context) (*supervisorProcess, uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, 0, ErrClosed
+	}
+	if s.proc != nil {
+		select {
+		case <-s.proc.gone: // it died while idle
+			s.proc = nil
+		default:
+		}
+	}
+	if s.proc == nil {
+		p, err := startSupervisor(ctx, s.opt)
+		if err != nil {
+			return nil, 0, err
+		}
+		s.proc = p
+	}
+	s.seq++
+	return s.proc, s.seq, nil
+}
+
+// resolve finds the file to execute, and checks what the kernel would report less clearly.
+func resolve(spec Spec) (string, error) {
+	if len(spec.Argv) == 0 || spec.Argv[0] == "" {
+		return "", errors.New("run: argv is empty (give the command as its first item)")
+	}
+	for _, list := range [][]string{spec.Argv, spec.Env, {spec.Dir}} {
+		for _, v := range list {
+			if strings.IndexByte(v, 0) >= 0 {
+				return "", fmt.Errorf("run %s: an argument, a variable or the directory holds a NUL byte", spec.Argv[0])
+			}
+		}
+	}
+	if !filepath.IsAbs(spec.Dir) {
+		return "", fmt.Errorf("run %s: working directory %q is not an absolute path", spec.Argv[0], spec.Dir)
+	}
+	if st, err := os.Stat(spec.Dir); err != nil {
+		return "", &StartError{Path: spec.Argv[0], Err: fmt.Errorf("working directory: %w", err)}
+	} else if !st.IsDir() {
+		return "", &StartError{Path: spec.Argv[0], Err: fmt.Errorf("working directory %s: %w", spec.Dir, syscall.ENOTDIR)}
+	}
+	path, err := LookPath(spec.Argv[0], Getenv(spec.Env, "PATH"), spec.Dir)
+	if err != nil {
+		return "", &StartError{Path: spec.Argv[0], Err: err}
+	}
+	return path, nil
+}
+
+// A run is one run as deed sees it.
+type run struct {
+	p     *supervisorProcess
+	seq   uint64
+	path  string
+	spec  Spec
+	grace time.Duration
+
+	out, err *pump
+	in       *feeder
+	files    [maxFiles]int // the child's ends; -1 when closed
+	broken   chan error    // a writer's first error
+}
+
+func newRun(p *supervisorProcess, seq uint64, path string, spec Spec) (*run, error) {
+	r := &run{p: p, seq: seq, path: path, spec: spec, grace: spec.Grace, files: [maxFiles]int{-1, -1, -1}, broken: make(chan error, 2)}
+	if r.grace == 0 {
+		r.grace = DefaultGrace
+	}
+	var err error
+	if r.in, r.files[0], err = newFeeder(spec.Stdin); err == nil {
+		if r.out, r.files[1], err = newPump(spec.Stdout, r.broken); err == nil {
+			r.err, r.files[2], err = newPump(spec.Stderr, r.broken)
+		}
+	}
+	if err != nil {
+		r.discard()
+		return nil, fmt.Errorf("run %s: make pipes: %w", path, err)
+	}
+	return r, nil
+}
+
+// discard closes what newRun opened.
+func (r *run) discard() {
+	r.closeFiles()
+	r.in.close()
+	r.out.close()
+	r.err.close()
+}
+
+func (r *run) closeFiles() {
+	for i, fd := range r.files {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+			r.files[i] = -1
+		}
+	}
+}
+
+func (r *run) request() message {
+	req := &runRequest{
+		Path: []byte(r.path), Argv: bytesOf(r.spec.Argv), Env: bytesOf(r.spec.Env), Dir: []byte(r.spec.Dir),
+		TimeoutNS: int64(r.spec.Timeout), GraceNS: int64(r.grace),
+	}
+	if r.spec.Limits != (Limits{}) {
+		req.Limits = &r.spec.Limits
+	}
+	return message{Op: opRun, Seq: r.seq, Run: req}
+}
+
+// drive sends the request, feeds and empties the pipes, and waits for the end. With sent false nothing was run, and
+// the supervisor is gone.
+func (r *run) drive(ctx context.Context) (exit Exit, sent bool, err error) {
+	err = r.p.ch.send(r.request(), r.files[:]...)
+	r.closeFiles()
+	if err != nil {
+		r.discard()
+		r.p.kill()
+		<-r.p.gone
+		return Exit{Code: -1}, false, errors.Join(r.lost(), err)
+	}
+	r.in.start()
+	r.out.start()
+	r.err.start()
+
+	exit, err = r.wait(ctx)
+
+	r.in.close()
+	werr := errors.Join(r.out.finish(), r.err.finish())
+	if err == nil && werr != nil {
+		err = fmt.Errorf("run %s: write output: %w", r.path, werr)
+	}
+	return exit, true, err
+}
+
+// wait follows the conversation to its last message. The watchdog starts with the end of the run's time, however
+// that comes, because a supervisor that an agent stopped would never say anything again.
+func (r *run) wait(ctx context.Context) (Exit, error) {
+	var (
+		exit     = Exit{Code: -1}
+		canceled = ctx.Done()
+		broken   = r.broken
+		watchdog = time.NewTimer(time.Hour)
+		armed    bool
+	)
+	defer watchdog.Stop()
+	watchdog.Stop()
+	if r.spec.Timeout > 0 {
+		watchdog.Reset(r.spec.Timeout + max(r.grace, 0) + watchdogSlack)
+	}
+	end := func(grace time.Duration) {
+		_ = r.p.ch.send(message{Op: opEnd, Seq: r.seq, GraceMS: grace.Milliseconds()})
+		if !armed {
+			armed = true
+			watchdog.Reset(max(grace, 0) + watchdogSlack)
+		}
+	}
+	for {
+		select {
+		case m, ok := <-r.p.msgs:
+			if !ok {
+				r.p.kill()
+				<-r.p.gone
+				return exit, r.lost()
+			}
+			if m.Seq != r.seq {
+				continue
+			}
+			switch m.Op {
+			case opStarted:
+				if r.spec.OnStart != nil {
+					r.spec.OnStart(m.PID)
+				}
+			case opRefused:
+				return exit, r.refused(m)
+			case opDone:
+				return r.done(ctx, m.Done)
+			}
+		case <-canceled:
+			canceled = nil
+			exit.Canceled, exit.Cause = true, context.Cause(ctx)
+			end(r.grace)
+		case <-broken:
+			broken = nil // finish has it; the run is worth nothing without its record
+			end(-1)
+		case <-watchdog.C:
+			if !exit.Canceled && !armed {
+				exit.TimedOut, exit.Cause = true, ErrTimeout
+			}
+			r.p.kill()
+		}
+	}
+}
+
+// lost makes the error for a supervisor process that is gone.
+func (r *run) lost() error {
+	err := fmt.Errorf("run %s: %w: %s", r.path, ErrSupervisorLost, r.p.epitaph())
+	if r.p.orphanErr != nil {
+		err = errors.Join(err, r.p.orphanErr)
+	}
+	return err
+}
+
+func (r *run) refused(m message) error {
+	errno := syscall.Errno(m.Errno)
+	if m.What != "execute" {
+		return &StartError{Path: r.path, Err: fmt.Errorf("%s: %w", m.What, errno)}
+	}
+	return &StartError{Path: r.path, Err: errno}
+}
+
+func (r *run) done(ctx context.Context, d *doneReport) (Exit, error) {
+	ws := syscall.WaitStatus(d.Status)
+	exit := Exit{
+		Code:       ws.ExitStatus(),
+		TimedOut:   d.TimedOut,
+		Canceled:   d.Canceled && ctx.Err() != nil,
+		Duration:   time.Duration(d.DurationNS),
+		Killed:     d.Killed,
+		MaxRSS:     d.MaxRSSKiB << 10,
+		UserTime:   time.Duration(d.UserNS),
+		SystemTime: time.Duration(d.SystemNS),
+	}
+	if ws.Signaled() {
+		exit.Code = 128 + int(ws.Signal())
+		exit.Signal = unix.SignalName(ws.Signal())
+	}
+	switch {
+	case exit.TimedOut:
+		exit.Cause = ErrTimeout
+	case exit.Canceled:
+		exit.Cause = context.Cause(ctx)
+	}
+	if len(d.Survivors) > 0 {
+		r.p.kill()
+		<-r.p.gone
+		return exit, fmt.Errorf("run %s: %w: %v", r.path, ErrSurvivors, d.Survivors)
+	}
+	return exit, nil
+}
+
+func bytesOf(list []string) [][]byte {
+	out := make([][]byte, len(list))
+	for i, s := range list {
+		out[i] = []byte(s)
+	}
+	return out
+}
