@@ -3,6 +3,7 @@ package house
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -81,7 +82,10 @@ func (s session) run(ctx context.Context, dir string, env []string) ([]finding, 
 
 	parts := strings.Split(out.String(), mark)
 	if len(parts) != len(s.steps)+1 {
-		return nil, fmt.Errorf("%s: the shell ended after %d of %d commands (%v):\n%s", s.document, len(parts)-1, len(s.steps), runErr, out.String())
+		if runErr == nil {
+			runErr = errors.New("a command ended it")
+		}
+		return nil, fmt.Errorf("%s: the shell ended after %d of %d commands: %w, after:\n%s", s.document, len(parts)-1, len(s.steps), runErr, out.String())
 	}
 	var found []finding
 	for i, st := range s.steps {
