@@ -31,7 +31,8 @@ build: ## Build bin/deed with its version stamped in
 
 .PHONY: fmt
 fmt: $(LINT) ## Format all Go code
-	$(LINT) fmt ./... tools/testrun
+	$(LINT) fmt ./...
+	cd tools && ../$(LINT) fmt ./testrun
 
 ##@ Check
 
@@ -53,6 +54,7 @@ test: setup $(TOOLS)/testrun ## Run all checks and tests, and count them
 .PHONY: lint
 lint: $(LINT) ## Run the linters of .golangci.yml
 	@$(LINT) run ./...
+	@cd tools && ../$(LINT) run ./testrun
 
 .PHONY: darwin
 darwin: ## Check that deed compiles for macOS

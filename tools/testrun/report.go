@@ -91,7 +91,7 @@ func (r *report) read(in io.Reader) error {
 			if json.Unmarshal([]byte(line), &e) == nil && e.Action != "" {
 				r.handle(e)
 			} else {
-				io.WriteString(r.out, line)
+				fmt.Fprint(r.out, line)
 			}
 		}
 		if err == io.EOF {
