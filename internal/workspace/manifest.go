@@ -91,6 +91,9 @@ type Manifest struct {
 	Entries []Entry
 	Git     []GitDir
 
+	// gitEntries is what is in the repositories, so that a second snapshot need not read it again. It is not stored.
+	gitEntries []Entry
+
 	// fsStart is the time of the file system, in nanoseconds, before the first file was read. An entry with a ctime
 	// that is not clearly older may have been written again within the clock's grain: see trusted.
 	fsStart int64

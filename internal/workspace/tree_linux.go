@@ -1,0 +1,63 @@
+package workspace
+
+import (
+	"errors"
+	"strconv"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// noOpenat2 remembers that the kernel, or a filter in front of it, does not have openat2.
+var noOpenat2 atomic.Bool
+
+// openBeneath opens a path below dir without following a symbolic link in any component.
+func openBeneath(dir int, rel string, flags int) (int, error) {
+	if noOpenat2.Load() {
+		return openBySteps(dir, rel, flags)
+	}
+	how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
+	for {
+		fd, err := unix.Openat2(dir, rel, &how)
+		switch {
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
+			continue
+		case errors.Is(err, unix.ENOSYS):
+			noOpenat2.Store(true)
+			return openBySteps(dir, rel, flags)
+		case errors.Is(err, unix.EPERM):
+			// A seccomp filter that does not know the call answers so; an ordinary refusal comes back from the steps.
+			return openBySteps(dir, rel, flags)
+		}
+		return fd, err
+	}
+}
+
+// fsNow returns the present time as the file system of dir stamps it: the ctime of a file without a name, which is
+// in no listing and changes no directory. ok is false where there is no such thing.
+func fsNow(dir string) (ns int64, ok bool) {
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return 0, false
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return 0, false
+	}
+	return unix.TimespecToNsec(st.Ctim), true
+}
+
+// chmodDirAt changes the mode of the directory name in dir, and of nothing else: not of what a link points to.
+func chmodDirAt(dir int, name string, mode uint32) error {
+	fd, err := retryFD(func() (int, error) {
+		return unix.Openat(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Chmod(procFD(fd), mode)
+}
+
+func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
