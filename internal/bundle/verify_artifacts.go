@@ -72,7 +72,9 @@ func (v *verification) checkPayload(entry map[string]any, where, file string) {
 // noLoader keeps a schema in a bundle from reading anything outside it.
 type noLoader struct{}
 
-func (noLoader) Load(string) (any, error) { return nil, errors.New("a schema in a bundle must stand alone") }
+func (noLoader) Load(string) (any, error) {
+	return nil, errors.New("a schema in a bundle must stand alone")
+}
 
 // checkToolCalls is step 15.
 func (v *verification) checkToolCalls(f *listedFile) {

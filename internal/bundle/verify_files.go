@@ -234,4 +234,3 @@ func shorten(s string) string {
 	}
 	return s[:200] + "…"
 }
-
