@@ -45,7 +45,7 @@ done <<<"$wanted"
 
 if [ ${#missing[@]} -gt 0 ]; then
   if [ "$(id -u)" = 0 ] && have apt-get; then
-    export DEBIAN_FRONTEND=noninteractive
+    export DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1
     # The tests start throw-away clusters of their own: the package need not make and start one.
     if [[ " ${missing[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
       mkdir -p /etc/postgresql-common
