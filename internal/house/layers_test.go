@@ -36,7 +36,9 @@ var layers = []struct {
 		"internal/canonjson", "internal/failure", "internal/crashpoint", "internal/clock",
 	}},
 	{"contract", []string{
-		"provider", "contract/schema", "contract/schema/internal/catalog", "contract/bridge", "contract/settings",
+		"provider",
+		"contract/schema/internal/schemagen", "contract/schema/internal/generate", "contract/schema",
+		"contract/schema/internal/catalog", "contract/bridge", "contract/settings",
 		"contract/agentruntime", "contract/codebox", "contract/homeboy", "contract/runner", "contract/deed",
 		"contract/fault",
 	}},
