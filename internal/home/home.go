@@ -65,6 +65,9 @@ func Open(root string) (*Home, error) {
 	return h, nil
 }
 
+// At names a home by its path alone, without asking whether it is there.
+func At(root string) *Home { return &Home{root: root} }
+
 // View names an existing home without making or probing anything, for commands that only read.
 func View(root string) (*Home, error) {
 	fi, err := os.Stat(root)

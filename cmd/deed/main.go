@@ -1,0 +1,16 @@
+// Command deed queues, runs, contains, gates and verifies the work of coding agents.
+package main
+
+import (
+	"os"
+
+	"github.com/deedrun/deed/internal/cli"
+	"github.com/deedrun/deed/internal/proc"
+)
+
+func main() {
+	if proc.IsSupervisor(os.Args) {
+		os.Exit(proc.SupervisorMain(os.Args))
+	}
+	os.Exit(cli.Main(os.Args[1:], os.Environ(), cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}

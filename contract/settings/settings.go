@@ -1,0 +1,39 @@
+// Package settings holds the record of deed's configuration file, deed.yaml. It owns the names and the limits of
+// single values; finding, reading and joining files belongs to internal/config.
+package settings
+
+import "github.com/deedrun/deed/contract/agentruntime"
+
+// Schema is the id of the configuration's schema.
+const Schema = "deed/config/v1"
+
+// A Config is one deed.yaml.
+type Config struct {
+	Schema    string                                  `json:"schema,omitempty"`
+	Name      string                                  `json:"name,omitempty" jsonschema:"description=the name of this runtime: agents see it as AGENT_RUNTIME_NAME"`
+	Database  string                                  `json:"database,omitempty" jsonschema:"description=a postgres:// address; absent: the database in the home"`
+	Defaults  *Defaults                               `json:"defaults,omitempty"`
+	Retry     *Retry                                  `json:"retry,omitempty"`
+	Adapters  map[string]agentruntime.AdapterConfig   `json:"adapters,omitempty"`
+	Profiles  map[string]agentruntime.SubagentProfile `json:"profiles,omitempty"`
+	TaskTypes map[string]agentruntime.TaskTypeSpec    `json:"task_types,omitempty"`
+}
+
+// Defaults fill what a task leaves open.
+type Defaults struct {
+	AdapterID    string `json:"adapter_id,omitempty"`
+	ProfileID    string `json:"profile_id,omitempty"`
+	MaxAttempts  int    `json:"max_attempts,omitempty" jsonschema:"minimum=1,maximum=1000"`
+	LeaseSeconds int    `json:"lease_seconds,omitempty" jsonschema:"minimum=3,maximum=86400"`
+	// AgeingSeconds lets an old task overtake: one priority step is worth this much waiting. 0: strict priority.
+	AgeingSeconds int64 `json:"ageing_seconds,omitempty" jsonschema:"minimum=0,maximum=31536000"`
+}
+
+// Retry is the waiting rule between attempts: base doubled with every attempt, up to max, spread by jitter.
+type Retry struct {
+	BaseSeconds float64 `json:"base_seconds,omitempty" jsonschema:"minimum=0,maximum=86400"`
+	MaxSeconds  float64 `json:"max_seconds,omitempty" jsonschema:"minimum=0,maximum=604800"`
+	// RetryAfterCapSeconds limits how long a service's own Retry-After can make a task wait.
+	RetryAfterCapSeconds float64 `json:"retry_after_cap_seconds,omitempty" jsonschema:"minimum=0,maximum=604800"`
+	Jitter               float64 `json:"jitter,omitempty" jsonschema:"minimum=0,maximum=1"`
+}

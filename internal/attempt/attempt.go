@@ -1,0 +1,208 @@
+// Package attempt owns one attempt from brief to bundle: it is the only place that composes workspace, driver,
+// gate and bundle. It settles the task under the fence of its claim; queueing, retrying and delivering belong to
+// the engine above.
+//
+// The steps and what a crash leaves behind at each:
+//
+//	claimed      nothing but the lease; the sweep settles the task as lost
+//	prepared     a directory of the attempt; the sweep removes it
+//	begun        store knows adapter and brief; otherwise as before
+//	driven       the supervisor kills the tree when deed dies; the journal keeps what was seen
+//	judged       as before: a verdict that is not in a bundle does not exist
+//	published    a whole bundle with its settlement inside; the sweep adopts it instead of running again
+//	settled      the store has it all; leftovers of the directory are removed by the next sweep
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/brief"
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/journal"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// A Runner holds what every attempt of one process shares.
+type Runner struct {
+	Home     *home.Home
+	Store    *store.Store
+	Config   *config.Config
+	Clock    clock.Clock
+	RunnerID string
+	Version  string
+	Lease    time.Duration
+	Environ  []string // deed's own environment: secrets are taken from it by name, nothing else passes
+	Drivers  driver.Set
+	Key      *bundle.Key    // signs the bundles
+	Observe  func(Progress) // may be nil; called from the attempt's goroutine
+	Keep     bool           // leave the attempt's directory, for a person who wants to look
+}
+
+// A Progress is one step that a watcher may show.
+type Progress struct {
+	TaskID    string
+	AttemptID string
+	Step      string // prepared, started, output, ended, judging, check, verdict, settled
+	Text      string
+}
+
+// A Result is how an attempt ended.
+type Result struct {
+	Ref        store.Ref
+	Settlement store.Settlement
+	Verdict    *deed.Verdict
+	Changes    workspace.ChangeSet
+	BundleDir  string // absolute; empty when no bundle could be written
+	Claim      *driver.Claim
+}
+
+// ErrShutdown is the cancellation cause when deed is told to stop.
+var ErrShutdown = errors.New("deed is stopping")
+
+// run is the state of one attempt while it happens.
+type run struct {
+	*Runner
+	sup   *proc.Supervisor
+	claim *store.Claim
+	dir   string
+
+	started  time.Time
+	plan     plan
+	redactor *redact.Redactor
+	journal  *journal.Journal
+	brief    brief.Brief
+	seeded   workspace.Seeded
+	before   *workspace.Manifest
+	after    *workspace.Manifest
+	changes  workspace.ChangeSet
+	patch    string // path of the patch file; empty when there is none
+	secret   bool   // a secret's value is in the change
+	yield    *driver.Yield
+	verdict  *deed.Verdict
+	commands []command
+}
+
+// Run takes a claim to its settlement. It always settles, unless the claim was lost to another runner (the error
+// then wraps store.ErrFenced) or the store itself cannot be written.
+func (r *Runner) Run(ctx context.Context, sup *proc.Supervisor, c *store.Claim) (Result, error) {
+	a := &run{
+		Runner: r, sup: sup, claim: c, dir: r.Home.Attempt(c.Ref.AttemptID),
+		started: r.Clock(), redactor: redact.New(nil),
+	}
+	crashpoint.Hit(crashpoint.ClaimCommitted)
+	ctx, release := a.keepLease(ctx)
+	defer release()
+
+	err := a.execute(ctx)
+	if lost := lostCause(ctx, err); lost != nil {
+		a.cleanup()
+		return Result{Ref: c.Ref}, lost
+	}
+	// From here on the work is evidence, and evidence is written even when the attempt was cancelled.
+	return a.finish(context.WithoutCancel(ctx), a.classify(ctx, err))
+}
+
+// execute does the work. A panic anywhere below becomes a failure with its stack, here and nowhere else.
+func (a *run) execute(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = failure.New(failure.Panic, "run attempt", fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "this is a fault in deed: please report it with the bundle")
+		}
+	}()
+	if err := a.prepare(ctx); err != nil {
+		return err
+	}
+	if err := a.drive(ctx); err != nil {
+		return err
+	}
+	return a.judge(ctx)
+}
+
+// drive starts the driver and takes its turn.
+func (a *run) drive(ctx context.Context) error {
+	if err := a.Store.Begin(ctx, a.claim.Ref, store.Begin{
+		AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(), Model: a.plan.model,
+		BriefHash: a.brief.Hash, SpecHash: a.plan.specHash,
+		Detail: mustJSON(map[string]any{"bundle_hash": a.brief.Hash, "replay_grade": a.brief.Grade, "spec_hash": a.plan.specHash, "base_digest": a.before.Digest()}),
+	}); err != nil {
+		return fmt.Errorf("begin attempt: %w", err)
+	}
+	a.note("begun", map[string]any{"adapter_id": a.plan.adapter.ID(), "brief_hash": a.brief.Hash, "spec_hash": a.plan.specHash})
+	crashpoint.Hit(crashpoint.BeginCommitted)
+
+	s, err := a.plan.driver.Start(ctx, a.job())
+	if err != nil {
+		return err
+	}
+	a.progress("started", a.plan.adapter.ID())
+	y, err := s.Turn(ctx, driver.Input{Turn: 1}, a.sink())
+	cerr := s.Close(context.WithoutCancel(ctx))
+	crashpoint.Hit(crashpoint.DriverEnded)
+	if err != nil {
+		return err
+	}
+	a.yield = &y
+	a.note("driver_ended", map[string]any{
+		"exit_status": y.ExitStatus, "class": y.Class, "exit_code": y.Proc.Code, "signal": y.Proc.Signal,
+		"duration_ms": y.Proc.Duration.Milliseconds(), "killed_after_end": y.Proc.Killed,
+	})
+	a.progress("ended", string(y.ExitStatus))
+	if cerr != nil {
+		return failure.New(failure.Infra, "end the agent's processes", cerr, "")
+	}
+	return nil
+}
+
+// note writes to the journal. A journal that cannot be written must not fail the work that it describes: the
+// bundle is then short of that line, and the runtime log says so.
+func (a *run) note(kind string, detail any) {
+	if a.journal != nil {
+		_ = a.journal.Append(kind, detail)
+	}
+}
+
+func (a *run) progress(step, text string) {
+	if a.Observe != nil {
+		a.Observe(Progress{TaskID: a.claim.Ref.TaskID, AttemptID: a.claim.Ref.AttemptID, Step: step, Text: text})
+	}
+}
+
+// cleanup removes the attempt's directory.
+func (a *run) cleanup() {
+	if a.journal != nil {
+		_ = a.journal.Close()
+	}
+	if a.Keep {
+		return
+	}
+	_ = workspace.Remove(a.dir)
+}
+
+func (a *run) path(elem ...string) string {
+	return filepath.Join(append([]string{a.dir}, elem...)...)
+}
+
+func (a *run) mkdirs(names ...string) error {
+	for _, n := range names {
+		if err := os.MkdirAll(a.path(n), 0o700); err != nil {
+			return failure.New(failure.Infra, "make the attempt's directory", err, "free space in the home, or make it writable")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/brief"
+	"github.com/deedrun/deed/internal/canonjson"
+	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/journal"
+	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// A plan is what was resolved at the claim and holds for the whole attempt, whatever happens to the files that it
+// came from.
+type plan struct {
+	adapter  agentruntime.AdapterConfig
+	driver   driver.Driver
+	profile  agentruntime.SubagentProfile
+	model    string
+	spec     deed.TaskSpec
+	specHash string
+	evidence agentruntime.EvidenceRequirements
+	source   workspace.Source
+	secrets  map[string]string
+	timeout  time.Duration
+}
+
+// prepare resolves the plan, makes the attempt's directories and takes the first manifest. Nothing of the agent
+// runs here.
+func (a *run) prepare(ctx context.Context) error {
+	if err := a.mkdirs("home", "tmp", "artifacts", "run"); err != nil {
+		return err
+	}
+	p, err := a.resolve()
+	if err != nil {
+		return err
+	}
+	a.plan = p
+	a.redactor = redact.New(p.secrets)
+	a.journal, err = journal.Open(a.path("journal.jsonl"), journal.Options{Clock: a.Clock, Redact: a.redactor.Bytes})
+	if err != nil {
+		return failure.New(failure.Infra, "open the journal", err, "")
+	}
+	a.note("claimed", map[string]any{
+		"task_id": a.claim.Ref.TaskID, "attempt_id": a.claim.Ref.AttemptID, "fence": a.claim.Ref.Fence,
+		"runner_id": a.RunnerID, "attempt": a.claim.Task.Record.AttemptCount, "max_attempts": a.claim.Task.Record.MaxAttempts,
+	})
+	if err := a.seed(ctx); err != nil {
+		return err
+	}
+	a.brief, err = brief.Compile(brief.Input{
+		RuntimeName: a.Config.Name, Intent: a.claim.Task.Intent, Profile: p.profile,
+		AdapterID: p.adapter.ID(), AdapterKind: p.adapter.Kind(), Model: p.model,
+		Spec: p.spec, Required: p.evidence.RequiredArtifacts, Base: a.before.Digest(), Commit: a.seeded.Commit,
+	})
+	if err != nil {
+		return failure.New(failure.Config, "compile the brief", err, "")
+	}
+	a.progress("prepared", string(a.seeded.Kind))
+	return nil
+}
+
+// resolve makes the plan. What it cannot resolve is a fault of configuration and is not tried again.
+func (a *run) resolve() (plan, error) {
+	t := a.claim.Task
+	p := plan{}
+	if t.Intent.Deed != nil {
+		p.spec = *t.Intent.Deed
+	}
+	if t.Intent.EvidenceRequirements != nil {
+		p.evidence = *t.Intent.EvidenceRequirements
+	}
+	var err error
+	if p.specHash, err = canonjson.Hash(p.spec); err != nil {
+		return p, failure.New(failure.Config, "hash the task's spec", err, "")
+	}
+	switch p.spec.Isolation {
+	case "", "none", "process":
+	default:
+		return p, failure.New(failure.Isolation, "contain the agent", fmt.Errorf("isolation %q is not available here", p.spec.Isolation),
+			"ask for `process`, or run the task where it is available")
+	}
+	if p.adapter, err = a.adapter(t.Record.RequestedAdapterID, p.spec); err != nil {
+		return p, failure.New(failure.Config, "resolve the adapter", err, "")
+	}
+	if p.driver, err = a.Drivers.For(p.adapter.Kind()); err != nil {
+		return p, err
+	}
+	if p.profile, err = a.Config.Profile(t.Record.RequestedProfileID); err != nil {
+		return p, failure.New(failure.Config, "resolve the profile", err, "")
+	}
+	if t.Record.RequestedModel != nil {
+		p.model = *t.Record.RequestedModel
+	}
+	if p.secrets, err = a.secrets(p); err != nil {
+		return p, err
+	}
+	if p.spec.TimeoutSeconds > 0 {
+		p.timeout = time.Duration(p.spec.TimeoutSeconds) * time.Second
+	}
+	p.source = source(p, a.Home.Root())
+	return p, nil
+}
+
+func (a *run) adapter(id *string, spec deed.TaskSpec) (agentruntime.AdapterConfig, error) {
+	if len(spec.Adapter) > 0 {
+		return schema.Decode[agentruntime.AdapterConfig](agentruntime.SchemaAdapterConfig, spec.Adapter)
+	}
+	if id == nil || *id == "" {
+		return agentruntime.AdapterConfig{}, errors.New("the task names no adapter")
+	}
+	c, err := a.Config.Adapter(*id)
+	return c.AdapterConfig, err
+}
+
+// source says what the workspace starts from: the task's own, else an adapter's absolute working_dir. deed works
+// on a copy either way.
+func source(p plan, home string) workspace.Source {
+	if w := p.spec.Workspace; w != nil {
+		return workspace.Source{Dir: w.Source, Ref: w.Ref, Home: home}
+	}
+	if s := p.adapter.Script; s != nil && filepath.IsAbs(s.WorkingDir) {
+		return workspace.Source{Dir: s.WorkingDir, Home: home}
+	}
+	return workspace.Source{}
+}
+
+// secrets collects every value that must not reach a file: those the task names, and those in the adapter's
+// environment that look like credentials.
+func (a *run) secrets(p plan) (map[string]string, error) {
+	env := map[string]string{}
+	for _, kv := range a.Environ {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			env[k] = v
+		}
+	}
+	out := map[string]string{}
+	for _, name := range p.spec.SecretEnv {
+		v, ok := env[name]
+		if !ok || v == "" {
+			return nil, failure.New(failure.Config, "resolve secrets", fmt.Errorf("secret_env names %s, and it is not set in the runner's environment", name), "set it where `deed` runs")
+		}
+		out[name] = v
+	}
+	return out, nil
+}
+
+// seed fills the base from the source and the workspace from the base, and takes the manifest that everything
+// after is held against. The agent is given the workspace only.
+func (a *run) seed(ctx context.Context) error {
+	var err error
+	base, work := a.path("base"), a.path("workspace")
+	if a.seeded, err = workspace.Seed(ctx, a.plan.source, base); err != nil {
+		return classify(ctx, failure.Config, "seed the workspace", err)
+	}
+	if err := workspace.Clone(ctx, base, work); err != nil {
+		return classify(ctx, failure.Infra, "copy the base", err)
+	}
+	if a.before, err = workspace.Snapshot(ctx, work, nil); err != nil {
+		return classify(ctx, failure.Infra, "take the first manifest", err)
+	}
+	a.note("seeded", map[string]any{"kind": a.seeded.Kind, "commit": a.seeded.Commit, "dirty": a.seeded.Dirty, "base_digest": a.before.Digest(), "entries": len(a.before.Entries)})
+	crashpoint.Hit(crashpoint.WorkspaceSeeded)
+	return nil
+}
+
+// classify gives an error a class unless it carries one, or unless the attempt was cancelled.
+func classify(ctx context.Context, c failure.Class, op string, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var f *failure.Error
+	if errors.As(err, &f) {
+		return err
+	}
+	return failure.New(c, op, err, "")
+}
+
+// job is what the driver is given.
+func (a *run) job() driver.Job {
+	return driver.Job{
+		TaskID: a.claim.Ref.TaskID, AttemptID: a.claim.Ref.AttemptID, TaskType: a.claim.Task.Record.TaskType,
+		Adapter: relativeDir(a.plan.adapter), Model: a.plan.model, Payload: a.claim.Task.Record.Payload, Brief: a.brief.Text,
+		AcceptEmptyOutput: a.plan.spec.AcceptEmptyOutput != nil && *a.plan.spec.AcceptEmptyOutput,
+		Dirs: driver.Dirs{
+			Workspace: a.path("workspace"), Home: a.path("home"), Tmp: a.path("tmp"), Artifacts: a.path("artifacts"), Run: a.path("run"),
+		},
+		Timeout: a.plan.timeout, Redactor: a.redactor, Secrets: a.plan.secrets,
+		BaseEnv: toolchain(a.Environ, filepath.Join(a.Home.Cache(), "agents")), Runtime: a.Config.Name, Supervisor: a.sup,
+	}
+}
+
+// relativeDir takes an absolute working_dir out of the adapter: it was the source of the workspace, and the agent
+// starts at the workspace's top.
+func relativeDir(c agentruntime.AdapterConfig) agentruntime.AdapterConfig {
+	if c.Script != nil && filepath.IsAbs(c.Script.WorkingDir) {
+		s := *c.Script
+		s.WorkingDir = ""
+		c.Script = &s
+	}
+	return c
+}
+
+// sink writes what the driver sees to the journal and to the watcher.
+func (a *run) sink() driver.Sink {
+	return driver.SinkFunc(func(kind string, detail any) {
+		a.note(kind, detail)
+		if kind == driver.EventStarted {
+			crashpoint.Hit(crashpoint.DriverStarted)
+		}
+	})
+}
+
+func mustJSON(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("marshal %T: %v", v, err)) // only for values that deed builds itself
+	}
+	return b
+}

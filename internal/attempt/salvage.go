@@ -1,0 +1,103 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/journal"
+	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// Salvage settles an attempt whose runner is gone. A whole bundle that it left is adopted; else the attempt is
+// settled as lost, with a bundle of what its journal and its output show.
+func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err error) {
+	a := &run{
+		Runner: r, claim: &store.Claim{Task: l.Task, Attempt: l.Attempt, Ref: l.Ref, LeaseUntil: l.Attempt.LeaseUntil},
+		dir: r.Home.Attempt(l.Ref.AttemptID), started: r.Clock(), redactor: redact.New(nil),
+	}
+	defer a.cleanup()
+	s, ok, err := a.adopt()
+	if err != nil {
+		return false, err
+	}
+	if ok {
+		return true, r.Store.Settle(ctx, l.Ref, s)
+	}
+	why := failure.New(failure.Lost, "run attempt", fmt.Errorf("reason: lost (%s)", l.Reason), "")
+	if p, err := a.resolve(); err == nil {
+		a.plan = p
+		a.redactor = redact.New(p.secrets)
+	}
+	if _, err := os.Stat(a.path("journal.jsonl")); err == nil {
+		// A journal that cannot be opened is not worth losing the settlement for.
+		a.journal, _ = journal.Open(a.path("journal.jsonl"), journal.Options{Clock: r.Clock, Redact: a.redactor.Bytes})
+	}
+	a.note("lost", map[string]any{"reason": l.Reason, "runner_id": l.Attempt.Record.RunnerID, "swept_by": r.RunnerID})
+	a.RunnerID = l.Attempt.Record.RunnerID
+	_, err = a.finish(ctx, end{class: failure.Lost, err: why})
+	return false, err
+}
+
+// Abort settles a claim that could not even be started, such as one for which no supervisor could be had.
+func (r *Runner) Abort(ctx context.Context, c *store.Claim, cause error) error {
+	a := &run{Runner: r, claim: c, dir: r.Home.Attempt(c.Ref.AttemptID), started: r.Clock(), redactor: redact.New(nil)}
+	if p, err := a.resolve(); err == nil {
+		a.plan = p
+		a.redactor = redact.New(p.secrets)
+	}
+	_, err := a.finish(context.WithoutCancel(ctx), end{class: failure.ClassOf(cause), err: cause})
+	return errors.Join(cause, err)
+}
+
+const maxSettlement = 32 << 20
+
+// adopt returns the settlement inside a finished bundle of this attempt. The bundle must verify, signed by this
+// installation's own key; anything else is not adopted and is put aside.
+func (a *run) adopt() (store.Settlement, bool, error) {
+	var s store.Settlement
+	dir := a.Home.Bundle(a.claim.Ref.AttemptID)
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return s, false, nil
+	}
+	rep, err := bundle.Verify(dir, bundle.VerifyOptions{Keys: []bundle.PublicKey{a.Key.PublicKey}, RequireSignature: true})
+	if err == nil && rep.Valid {
+		if s, err = readSettlement(dir); err == nil && s.Attempt.AttemptID == a.claim.Ref.AttemptID {
+			s.BundleID = rep.Manifest.ID
+			if s.BundleDir, err = a.Home.Rel(dir); err == nil {
+				return s, true, nil
+			}
+		}
+	}
+	aside := dir + ".refused"
+	if rerr := os.Rename(dir, aside); rerr != nil {
+		return s, false, fmt.Errorf("put aside a bundle that does not verify: %w", rerr)
+	}
+	return store.Settlement{}, false, nil
+}
+
+func readSettlement(dir string) (store.Settlement, error) {
+	var s store.Settlement
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return s, err
+	}
+	defer func() { _ = root.Close() }()
+	f, err := root.Open(pathSettlement)
+	if err != nil {
+		return s, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxSettlement))
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(data, &s)
+}

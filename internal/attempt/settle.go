@@ -1,0 +1,306 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// An end is how the attempt ended: the class that decides what follows, and why.
+type end struct {
+	class failure.Class
+	err   error
+	after time.Duration // a wait that was asked for
+}
+
+// classify decides by precedence: cancelled, then what the driver or deed itself ran into, then the gate.
+func (a *run) classify(ctx context.Context, err error) end {
+	cause := context.Cause(ctx)
+	switch {
+	case err == nil:
+		return end{class: failure.None}
+	case ctx.Err() != nil && errors.Is(cause, driver.ErrCanceled):
+		return end{class: failure.Canceled, err: cause}
+	case ctx.Err() != nil:
+		return end{class: failure.Interrupted, err: cause}
+	}
+	e := end{class: failure.ClassOf(err), err: err}
+	if a.yield != nil {
+		e.after = a.yield.RetryAfter
+	}
+	var f *failure.Error
+	if errors.As(err, &f) && f.RetryAfter > 0 {
+		e.after = f.RetryAfter
+	}
+	return e
+}
+
+// finish writes the bundle, then settles. In this order, because a bundle without a settlement is adopted at the
+// next boot, and a settlement without a bundle would be a claim without evidence.
+func (a *run) finish(ctx context.Context, e end) (Result, error) {
+	s := a.settlement(e)
+	res := Result{Ref: a.claim.Ref, Verdict: a.verdict, Changes: a.changes}
+	if a.yield != nil {
+		res.Claim = a.yield.Claim
+	}
+	final := a.Home.Bundle(a.claim.Ref.AttemptID)
+	sealed, err := a.publish(ctx, final, &s, e)
+	if err != nil {
+		// The work cannot be shown, so it does not count; the next attempt may find room for its evidence.
+		s = a.settlement(end{class: failure.Infra, err: fmt.Errorf("write the bundle: %w", err)})
+		s.Artifacts, s.Outbox = nil, nil
+	} else {
+		res.BundleDir = final
+		s.BundleID = sealed.ID
+		if s.BundleDir, err = a.Home.Rel(final); err != nil {
+			return res, err
+		}
+	}
+	crashpoint.Hit(crashpoint.BundlePublished)
+	res.Settlement = s
+	if err := a.Store.Settle(ctx, a.claim.Ref, s); err != nil {
+		if errors.Is(err, store.ErrFenced) {
+			a.cleanup()
+		}
+		return res, err
+	}
+	crashpoint.Hit(crashpoint.SettleCommitted)
+	a.progress("settled", string(s.Status))
+	a.cleanup()
+	crashpoint.Hit(crashpoint.CleanupDone)
+	return res, nil
+}
+
+// settlement turns an end into what the store will write.
+func (a *run) settlement(e end) store.Settlement {
+	rule := e.class.Rule()
+	now := a.Clock()
+	ended := agentruntime.At(now)
+	s := store.Settlement{
+		Class: string(e.class), State: string(state.FailedTerminal), Refund: rule.Refund,
+		Attempt: agentruntime.TaskAttempt{
+			AttemptID: a.claim.Ref.AttemptID, TaskID: a.claim.Ref.TaskID, RunnerID: a.RunnerID,
+			AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(),
+			StartedAt: a.claim.Attempt.Record.StartedAt, EndedAt: &ended, ExitStatus: rule.Exit, RetryClass: rule.Retry,
+			Diagnostics: a.diagnostics(e),
+		},
+	}
+	if a.plan.model != "" {
+		s.Attempt.Model = &a.plan.model
+	}
+	a.attemptPaths(&s.Attempt)
+	if a.verdict != nil {
+		s.Verdict = mustJSON(a.verdict)
+	}
+	if e.err != nil {
+		s.LastError = a.redactor.String(e.err.Error())
+	}
+	switch {
+	case e.class == failure.None:
+		s.State, s.Status = string(state.Completed), agentruntime.TaskCompleted
+		s.Outcome = a.outcome(agentruntime.TaskCompleted, agentruntime.MachineOK, a.summary())
+		s.Artifacts = a.artifactRecords(now)
+		s.Outbox = a.outbox()
+	case e.class == failure.Canceled:
+		s.Status = agentruntime.TaskOperatorCanceled
+		s.Outcome = a.outcome(agentruntime.TaskOperatorCanceled, agentruntime.MachineCanceled, s.LastError)
+	case e.class == failure.Blocked:
+		s.Status = agentruntime.TaskBlocked
+		s.State = string(state.Resumable)
+		s.Outcome = a.outcome(agentruntime.TaskBlocked, agentruntime.MachineBlocked, s.LastError)
+		s.Action = &store.NewAction{Kind: "agent_blocked", Prompt: s.LastError}
+	case rule.Retry == agentruntime.RetryRetryable:
+		s.Status = agentruntime.TaskRetryableFailure
+		s.AvailableAt = now
+		if e.class != failure.Interrupted {
+			s.AvailableAt = now.Add(backoff(a.Config.Retry, a.claim.Task.Record.AttemptCount, e.after, spread)).Truncate(time.Microsecond)
+		}
+	default:
+		s.Status = agentruntime.TaskPermanentFailure
+		s.Outcome = a.outcome(agentruntime.TaskPermanentFailure, agentruntime.MachineFailed, s.LastError)
+	}
+	return s
+}
+
+// outcome is deed's own account: files as the change set has them, never as the agent said.
+func (a *run) outcome(st agentruntime.TaskStatus, m agentruntime.MachineStatus, summary string) *agentruntime.TaskOutcome {
+	o := &agentruntime.TaskOutcome{Status: st, MachineStatus: m, OperatorSummary: summary}
+	for _, f := range a.changes.Files() {
+		o.FileChanges = append(o.FileChanges, f.RelativePath)
+	}
+	if st == agentruntime.TaskCompleted {
+		for _, p := range a.artifactNames() {
+			o.ArtifactPaths = append(o.ArtifactPaths, filepath.ToSlash(filepath.Join("bundles", a.claim.Ref.AttemptID, artifactDir, p)))
+		}
+		if c := a.yield.Claim; c != nil {
+			o.WorkflowSignal = c.WorkflowSignal
+			if a.plan.profile.ResultPolicy.AllowFollowUpTasks {
+				o.FollowUpTasks = c.FollowUpTasks
+			}
+			if a.plan.profile.ResultPolicy.AllowExternalMessages {
+				o.ExternalMessages = c.ExternalMessages
+			}
+		}
+	}
+	return o
+}
+
+// summary says in deed's words what was found.
+func (a *run) summary() string {
+	parts := []string{"accepted"}
+	switch n := len(a.changes.Files()); n {
+	case 0:
+		parts = append(parts, "nothing changed")
+	case 1:
+		parts = append(parts, "1 file changed")
+	default:
+		parts = append(parts, fmt.Sprintf("%d files changed", n))
+	}
+	if n := len(a.verdict.Checks); n == 1 {
+		parts = append(parts, "1 check passed")
+	} else if n > 1 {
+		parts = append(parts, fmt.Sprintf("%d checks passed", n))
+	}
+	if n := len(a.artifactNames()); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d artifacts", n))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// diagnostics holds what helps a person and decides nothing: the agent's claim among it.
+func (a *run) diagnostics(e end) json.RawMessage {
+	d := map[string]any{"class": e.class, "about": e.class.Rule().About}
+	if e.err != nil {
+		d["error"] = a.redactor.String(e.err.Error())
+	}
+	if y := a.yield; y != nil {
+		d["exit_code"] = y.Proc.Code
+		if y.Proc.Signal != "" {
+			d["signal"] = y.Proc.Signal
+		}
+		if len(y.Truncated) > 0 {
+			d["truncated"] = y.Truncated
+		}
+		if y.Claim != nil {
+			d["claim"] = claimDoc(y.Claim)
+			if n := len(y.Claim.FollowUpTasks); n > 0 && !a.plan.profile.ResultPolicy.AllowFollowUpTasks {
+				d["refused_follow_up_tasks"] = n
+			}
+			if n := len(y.Claim.ExternalMessages); n > 0 && !a.plan.profile.ResultPolicy.AllowExternalMessages {
+				d["refused_external_messages"] = n
+			}
+		}
+	}
+	if u := a.redactor.Unredactable(); len(u) > 0 {
+		d["unredactable_secrets"] = u
+	}
+	return mustJSON(d)
+}
+
+// claimDoc is the agent's word, marked as such.
+func claimDoc(c *driver.Claim) map[string]any {
+	return map[string]any{
+		"status": c.Status, "machine_status": c.MachineStatus, "summary": c.Summary,
+		"file_changes": c.FileChanges, "artifact_paths": c.ArtifactPaths,
+	}
+}
+
+// outbox turns what an accepted claim asks for into items, as far as the profile allows.
+func (a *run) outbox() []store.OutboxItem {
+	var out []store.OutboxItem
+	c := a.yield.Claim
+	if c == nil {
+		return nil
+	}
+	if a.plan.profile.ResultPolicy.AllowFollowUpTasks {
+		for i, t := range c.FollowUpTasks {
+			out = append(out, store.OutboxItem{Kind: store.OutboxFollowUpTask, Ordinal: i, Body: mustJSON(t)})
+		}
+	}
+	if a.plan.profile.ResultPolicy.AllowExternalMessages {
+		for i, m := range c.ExternalMessages {
+			out = append(out, store.OutboxItem{Kind: store.OutboxExternalMessage, Ordinal: i, Body: m})
+		}
+	}
+	return out
+}
+
+// artifactDir is where a bundle keeps the agent's artifacts.
+const artifactDir = "files/artifacts"
+
+// artifactNames lists what the agent left in its directory of artifacts.
+func (a *run) artifactNames() []string {
+	names, err := gate.ListArtifacts(a.path("artifacts"))
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
+// artifactRecords are the accepted artifacts. The gate looked at each, so they are verified.
+func (a *run) artifactRecords(now time.Time) []agentruntime.ArtifactRecord {
+	var out []agentruntime.ArtifactRecord
+	for _, p := range a.artifactNames() {
+		role := agentruntime.RoleOutput
+		if p == driver.AuditFile {
+			role = agentruntime.RoleAdapterAudit
+		}
+		out = append(out, agentruntime.ArtifactRecord{
+			ArtifactID: store.NewID(), TaskID: a.claim.Ref.TaskID, Role: role,
+			RelativePath: p, CreatedAt: agentruntime.At(now), VerifiedAt: agentruntime.At(now),
+		})
+	}
+	return out
+}
+
+// attemptPaths names the files of the bundle that hold the attempt's evidence.
+func (a *run) attemptPaths(t *agentruntime.TaskAttempt) {
+	if a.brief.Text != "" {
+		t.PromptPath = bundle.PathPrompt
+	}
+	if a.yield == nil {
+		return
+	}
+	for path, field := range map[string]struct {
+		dst  *string
+		name string
+	}{
+		a.yield.StdoutPath:      {&t.StdoutPath, bundle.PathStdout},
+		a.yield.StderrPath:      {&t.StderrPath, bundle.PathStderr},
+		a.yield.ResultPath:      {&t.ResultPath, bundle.PathResult},
+		a.yield.LastMessagePath: {&t.LastMessagePath, bundle.PathLastMessage},
+	} {
+		if path == "" {
+			continue
+		}
+		if _, err := os.Lstat(path); err == nil {
+			*field.dst = field.name
+		}
+	}
+}
+
+// accepted reports the verdict as one word.
+func accepted(v *deed.Verdict) string {
+	switch {
+	case v == nil:
+		return "none"
+	case v.Accepted:
+		return "accepted"
+	}
+	return "rejected"
+}

@@ -1,0 +1,235 @@
+// Package brief compiles what an agent is told and hashes it. It owns the text, its canonical document and the
+// replay grade; it does not decide who runs the task or what counts as done.
+package brief
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/canonjson"
+)
+
+// Version names the document's layout. A change of layout changes every hash, so it gets a new version.
+const Version = "deed/brief/v1"
+
+// The replay grades: how far the same brief can be expected to give the same work.
+const (
+	GradeInputsFrozen  = "inputs_frozen"        // a deterministic driver on pinned inputs
+	GradeBestEffort    = "best_effort"          // an input was not pinned
+	GradeModelInvolved = "non_replayable_model" // a model takes part
+)
+
+// Input is everything that goes into a brief.
+type Input struct {
+	RuntimeName string
+	Intent      agentruntime.TaskIntent
+	Profile     agentruntime.SubagentProfile
+	AdapterID   string
+	AdapterKind string
+	Model       string
+	Spec        deed.TaskSpec // effective, with the task type's part merged in
+	Required    []string      // artifacts that must be there at the end
+	Base        string        // the digest of the workspace's first state
+	Commit      string        // the commit behind it, when it came from git
+}
+
+// A Brief is the compiled result.
+type Brief struct {
+	Text     string   // what the agent reads
+	Document []byte   // canonical JSON (RFC 8785) of all inputs and the text
+	Hash     string   // SHA-256 of the document, lower-case hex
+	Grade    string   // one of the grades
+	Dropped  []string // what did not fit into max_prompt_chars, in the order in which it was dropped
+}
+
+type document struct {
+	Version string                       `json:"version"`
+	Agent   string                       `json:"agent"`
+	Task    taskPart                     `json:"task"`
+	Profile agentruntime.SubagentProfile `json:"profile"`
+	Adapter adapterPart                  `json:"adapter"`
+	Work    workPart                     `json:"workspace"`
+	Prompt  string                       `json:"prompt"`
+	Dropped []string                     `json:"dropped"`
+}
+
+// taskPart has no id and no time, so that two equal tasks have one hash.
+type taskPart struct {
+	TaskType             string                             `json:"task_type"`
+	Subject              string                             `json:"subject"`
+	Description          string                             `json:"description"`
+	Payload              json.RawMessage                    `json:"payload"`
+	EvidenceRequirements *agentruntime.EvidenceRequirements `json:"evidence_requirements,omitempty"`
+	Deed                 deed.TaskSpec                      `json:"deed"`
+}
+
+type adapterPart struct {
+	AdapterID string `json:"adapter_id"`
+	Kind      string `json:"kind"`
+	Model     string `json:"model"`
+}
+
+type workPart struct {
+	BaseDigest string `json:"base_digest"`
+	Commit     string `json:"commit"`
+}
+
+// Compile renders the text within the profile's max_prompt_chars, then hashes everything. The output contract is
+// never dropped; when even the rest's first needs do not fit, the error says by how much.
+func Compile(in Input) (Brief, error) {
+	text, dropped, err := render(in)
+	if err != nil {
+		return Brief{}, err
+	}
+	spec := in.Spec
+	if spec.Workspace != nil {
+		spec.Workspace = &deed.Workspace{Ref: spec.Workspace.Ref} // where the source lies differs by machine; its digest is pinned
+	}
+	payload := in.Intent.Payload
+	if len(payload) == 0 {
+		payload = json.RawMessage("{}")
+	}
+	if dropped == nil {
+		dropped = []string{}
+	}
+	doc, err := canonjson.Marshal(document{
+		Version: Version,
+		Agent:   in.RuntimeName,
+		Task: taskPart{
+			TaskType: in.Intent.TaskType, Subject: in.Intent.Subject, Description: in.Intent.Description,
+			Payload: payload, EvidenceRequirements: in.Intent.EvidenceRequirements, Deed: spec,
+		},
+		Profile: in.Profile,
+		Adapter: adapterPart{in.AdapterID, in.AdapterKind, in.Model},
+		Work:    workPart{in.Base, in.Commit},
+		Prompt:  text,
+		Dropped: dropped,
+	})
+	if err != nil {
+		return Brief{}, fmt.Errorf("canonical brief: %w", err)
+	}
+	sum := sha256.Sum256(doc)
+	return Brief{Text: text, Document: doc, Hash: hex.EncodeToString(sum[:]), Grade: grade(in.AdapterKind), Dropped: dropped}, nil
+}
+
+func grade(kind string) string {
+	if kind == agentruntime.KindScript {
+		return GradeInputsFrozen
+	}
+	return GradeModelInvolved
+}
+
+// A part of the text; parts with a larger rank are dropped first, rank 0 never.
+type part struct {
+	name string
+	rank int
+	text string
+}
+
+func render(in Input) (string, []string, error) {
+	parts := []part{
+		{"goal", 0, goal(in.Intent)},
+		{"rules", 1, rules(in)},
+		{"payload", 2, payloadText(in.Intent.Payload)},
+		{"profile", 3, strings.Join(in.Profile.PromptParts, "\n\n")},
+		{"output contract", 0, outputContract},
+	}
+	limit := int(in.Profile.ContextPolicy.MaxPromptChars)
+	var dropped []string
+	for {
+		text := join(parts)
+		if limit <= 0 || len(text) <= limit {
+			return text, dropped, nil
+		}
+		worst := -1
+		for i, p := range parts {
+			if p.rank > 0 && p.text != "" && (worst < 0 || p.rank > parts[worst].rank) {
+				worst = i
+			}
+		}
+		if worst < 0 {
+			return "", nil, fmt.Errorf("brief needs %d characters for the goal and the output contract, and the profile's context_policy.max_prompt_chars is %d (shorten the description or raise the limit)", len(text), limit)
+		}
+		dropped = append(dropped, parts[worst].name)
+		parts[worst].text = ""
+	}
+}
+
+func join(parts []part) string {
+	var b strings.Builder
+	for _, p := range parts {
+		if p.text == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(p.text)
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+func goal(t agentruntime.TaskIntent) string {
+	switch {
+	case t.Subject != "" && t.Description != "":
+		return "# " + t.Subject + "\n\n" + t.Description
+	case t.Subject != "":
+		return "# " + t.Subject
+	case t.Description != "":
+		return t.Description
+	default:
+		return "# " + t.TaskType
+	}
+}
+
+func rules(in Input) string {
+	var b strings.Builder
+	line := func(f string, a ...any) { fmt.Fprintf(&b, f+"\n", a...) }
+	if len(in.Spec.WriteScope) > 0 {
+		line("- Change files only under: %s", strings.Join(in.Spec.WriteScope, ", "))
+	}
+	if len(in.Spec.ProtectedPaths) > 0 {
+		line("- Do not change: %s", strings.Join(in.Spec.ProtectedPaths, ", "))
+	}
+	for _, c := range in.Spec.Checks {
+		cmd := c.Shell
+		if cmd == "" {
+			cmd = strings.Join(c.Command, " ")
+		}
+		line("- This must exit 0 on a clean copy with your change applied: %s", cmd)
+	}
+	req := append([]string(nil), in.Required...)
+	sort.Strings(req)
+	for _, a := range req {
+		line("- Leave this file in $DEED_ARTIFACTS: %s", a)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "## Rules\n\n" + strings.TrimRight(b.String(), "\n")
+}
+
+func payloadText(p json.RawMessage) string {
+	s := strings.TrimSpace(string(p))
+	if s == "" || s == "{}" {
+		return ""
+	}
+	return "## Payload\n\n```json\n" + s + "\n```"
+}
+
+const outputContract = `## Result
+
+Write one JSON object to the file named by $DEED_RESULT_FILE, or print it as the last thing on standard output:
+
+    {"status": "completed", "machine_status": "ok", "operator_summary": "what was done",
+     "file_changes": ["every/path/changed"], "artifact_paths": []}
+
+status is completed, retryable_failure, permanent_failure or blocked; machine_status is ok, needs_retry, failed or
+blocked to match. Your result is a claim: it counts when the changed files and the checks bear it out.`

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/dispatch"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/driver/script"
+	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/outbox"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/task"
+)
+
+// app is one invocation: the global flags and the parts that a command opened.
+type app struct {
+	Stdio
+	environ  []string
+	unhook   func() // gives signals back to the system
+	color    palette
+	errColor palette
+
+	homeFlag   string
+	configFlag string
+	json       bool
+	quiet      bool
+
+	h   *home.Home
+	cfg *config.Config
+	st  *store.Store
+}
+
+func (a *app) getenv(name string) string {
+	for i := len(a.environ) - 1; i >= 0; i-- {
+		if k, v, ok := strings.Cut(a.environ[i], "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+func (a *app) close() error {
+	if a.st == nil {
+		return nil
+	}
+	err := a.st.Close()
+	a.st = nil
+	return err
+}
+
+// config loads the settings once.
+func (a *app) config() (*config.Config, error) {
+	if a.cfg != nil {
+		return a.cfg, nil
+	}
+	root, err := home.Resolve(a.homeFlag, a.getenv)
+	if err != nil {
+		return nil, usage(err)
+	}
+	explicit := a.configFlag
+	if explicit == "" {
+		explicit = a.getenv("DEED_CONFIG")
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = ""
+	}
+	c, err := config.Load(config.Options{Explicit: explicit, Home: home.At(root).Config(), Dir: dir})
+	if err != nil {
+		return nil, usage(err)
+	}
+	a.cfg = c
+	return c, nil
+}
+
+// open opens home, settings and store for a command that may write.
+func (a *app) open(ctx context.Context) error {
+	if a.st != nil {
+		return nil
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	root, err := home.Resolve(a.homeFlag, a.getenv)
+	if err != nil {
+		return usage(err)
+	}
+	if a.h, err = home.Open(root); err != nil {
+		return err
+	}
+	return a.openStore(ctx, cfg)
+}
+
+// view opens an existing home for a command that only reads: it makes nothing.
+func (a *app) view(ctx context.Context) error {
+	if a.st != nil {
+		return nil
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	root, err := home.Resolve(a.homeFlag, a.getenv)
+	if err != nil {
+		return usage(err)
+	}
+	if a.h, err = home.View(root); err != nil {
+		return usage(err)
+	}
+	return a.openStore(ctx, cfg)
+}
+
+func (a *app) openStore(ctx context.Context, cfg *config.Config) error {
+	dsn := a.getenv("DEED_DATABASE")
+	if dsn == "" {
+		dsn = cfg.Database
+	}
+	if dsn == "" {
+		dsn = a.h.DB()
+	}
+	st, err := store.Open(ctx, dsn, store.Options{Clock: clock.System, AgeingStep: cfg.AgeingStep})
+	if err != nil {
+		return err
+	}
+	a.st = st
+	return nil
+}
+
+// drivers is the list of agents that this binary can run.
+func drivers() driver.Set { return driver.NewSet(script.New()) }
+
+func (a *app) admission() *task.Admission {
+	return &task.Admission{Store: a.st, Config: a.cfg, Clock: clock.System, Drivers: drivers()}
+}
+
+// engine composes the dispatcher. The caller registers and closes it.
+func (a *app) engine(slots int, observe func(attempt.Progress)) (*dispatch.Engine, error) {
+	self, err := proc.SelfIdentity()
+	if err != nil {
+		return nil, fmt.Errorf("identify this process: %w", err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this binary: %w", err)
+	}
+	key, err := bundle.LoadOrCreateKey(a.h.Keys())
+	if err != nil {
+		return nil, err
+	}
+	if err := proc.BecomeSubreaper(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, fmt.Errorf("adopt orphans: %w", err)
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, fmt.Errorf("make a runner id: %w", err)
+	}
+	r := &attempt.Runner{
+		Home: a.h, Store: a.st, Config: a.cfg, Clock: clock.System,
+		RunnerID: fmt.Sprintf("%s:%d:%s", self.Host, self.PID, id), Version: Version(),
+		Lease: a.cfg.Lease, Environ: a.environ, Drivers: drivers(), Key: key, Observe: observe,
+	}
+	return &dispatch.Engine{
+		Home: a.h, Store: a.st, Runner: r, Clock: clock.System, Self: self, Exe: exe, Slots: slots,
+		Outbox: &outbox.Deliverer{Store: a.st, Admission: a.admission(), Clock: clock.System},
+		Log:    slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: a.level()})),
+	}, nil
+}
+
+func (a *app) level() slog.Level {
+	if a.quiet {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}

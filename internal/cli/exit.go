@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// The exit codes: the whole table.
+const (
+	ExitDone        = 0   // the work is done, the bundle is valid, the question is answered
+	ExitNotDone     = 1   // the work is not done, or there are findings
+	ExitUsage       = 2   // the command line or its input is wrong; nothing was changed
+	ExitInfra       = 3   // disk, database or another part of the machine failed
+	ExitLocked      = 4   // another process dispatches in this home
+	ExitInterrupted = 130 // a signal ended the command
+)
+
+// ExitCodes names every code, for the docs and for --json.
+var ExitCodes = map[int]string{
+	ExitDone: "done", ExitNotDone: "not_done", ExitUsage: "usage", ExitInfra: "infrastructure", ExitLocked: "locked", ExitInterrupted: "interrupted",
+}
+
+func exitName(code int) string { return ExitCodes[code] }
+
+// errSilent ends a command whose output has already said everything.
+var errSilent = errors.New("said already")
+
+// errNotDone ends a command with code 1 and no further message.
+var errNotDone = &exitError{code: ExitNotDone, err: errSilent}
+
+// An exitError carries its exit code.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks an error as the caller's: nothing was changed, and code 2 says so.
+func usage(err error) error { return &exitError{code: ExitUsage, err: err} }
+
+// exitCode maps an error to its code.
+func exitCode(err error) int {
+	var e *exitError
+	var faults fault.Faults
+	var ce *config.Error
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.As(err, &e):
+		return e.code
+	case errors.As(err, &faults), errors.As(err, &ce), errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrAmbiguous):
+		return ExitUsage
+	case errors.Is(err, home.ErrLocked):
+		return ExitLocked
+	case errors.Is(err, context.Canceled):
+		return ExitInterrupted
+	}
+	return ExitInfra
+}

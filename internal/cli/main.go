@@ -1,0 +1,160 @@
+// Package cli owns the command line: commands, flags, output, progress and exit codes. Standard output carries
+// data, standard error carries talk. It composes the packages below and decides nothing about a task.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/config"
+)
+
+// Stdio is what a command reads and writes.
+type Stdio struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+}
+
+// Main runs one command line and returns its exit code. It reads nothing of the process but what it is given, so
+// that a test can run it as a user would.
+func Main(args, environ []string, stdio Stdio) int {
+	a := &app{Stdio: stdio, environ: environ}
+	a.color = colorFor(stdio.Out, a.getenv)
+	a.errColor = colorFor(stdio.Err, a.getenv)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a.unhook = stop
+
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdio.In)
+	root.SetOut(stdio.Out)
+	root.SetErr(stdio.Err)
+	err := root.ExecuteContext(ctx)
+	if cerr := a.close(); err == nil {
+		err = cerr
+	}
+	code := exitCode(err)
+	if err != nil && !errors.Is(err, errSilent) {
+		a.report(err, code)
+	}
+	return code
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "deed",
+		Short: "Run coding agents that nobody has to trust",
+		Long: `deed queues a task, runs an agent on it in a workspace of deed's own, decides by itself whether the
+work is done, and leaves a signed bundle that anybody can verify offline.
+
+Begin with:   deed demo          see three agents lie and one do the work
+              deed init          write a deed.yaml for this directory
+              deed run --script ./agent.sh --check "make test" "make the failing test pass"`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return c.Help()
+		},
+	}
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage(fmt.Errorf("%w (see `%s --help`)", err, c.CommandPath()))
+	})
+	f := root.PersistentFlags()
+	f.StringVar(&a.homeFlag, "home", "", "directory of deed's state (default $DEED_HOME, else the XDG state directory)")
+	f.StringVar(&a.configFlag, "config", "", "configuration file (default $DEED_CONFIG, else the home's and the nearest deed.yaml)")
+	f.BoolVar(&a.json, "json", false, "write one JSON document to standard output")
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress and no hints on standard error")
+
+	root.AddGroup(
+		&cobra.Group{ID: "work", Title: "Work:"},
+		&cobra.Group{ID: "queue", Title: "Queue:"},
+		&cobra.Group{ID: "evidence", Title: "Evidence:"},
+		&cobra.Group{ID: "setup", Title: "Set-up:"},
+	)
+	add := func(group string, cmds ...*cobra.Command) {
+		for _, c := range cmds {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add("work", a.runCmd(), a.demoCmd())
+	add("queue", a.taskCmd(), a.dispatchCmd(), a.serveCmd(), a.pauseCmd(), a.resumeCmd())
+	add("evidence", a.attemptCmd(), a.verifyCmd(), a.keyCmd(), a.schemaCmd())
+	add("setup", a.initCmd(), a.doctorCmd(), a.versionCmd())
+	root.SetHelpCommandGroupID("setup")
+	root.SetCompletionCommandGroupID("setup")
+	wrapArgs(root)
+	return root
+}
+
+// wrapArgs makes every complaint about arguments a usage error.
+func wrapArgs(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return usage(fmt.Errorf("%w (see `%s --help`)", err, c.CommandPath()))
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		wrapArgs(sub)
+	}
+}
+
+// group makes a command that only holds others: alone it shows its help, and a word that it does not know is an
+// error, not help with exit code 0.
+func group(use, short string, subs ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(subs...)
+	return c
+}
+
+// report tells the user what went wrong: as JSON on standard output when that was asked for, as text otherwise.
+func (a *app) report(err error, code int) {
+	if a.json {
+		doc := errorDoc{Schema: "deed/error/v1", Error: errorBody{Message: err.Error(), ExitCode: code, Kind: exitName(code)}}
+		doc.Error.Faults = fault.Of(err)
+		var ce *config.Error
+		if errors.As(err, &ce) {
+			for _, f := range ce.Faults {
+				doc.Error.Faults = append(doc.Error.Faults, f.Fault)
+			}
+		}
+		if b, merr := json.MarshalIndent(doc, "", "  "); merr == nil {
+			fmt.Fprintf(a.Out, "%s\n", b)
+			return
+		}
+	}
+	lines := strings.Split(strings.TrimRight(err.Error(), "\n"), "\n")
+	fmt.Fprintf(a.Err, "%s %s\n", a.errColor.red("deed:"), lines[0])
+	for _, l := range lines[1:] {
+		fmt.Fprintf(a.Err, "      %s\n", l)
+	}
+}
+
+type errorDoc struct {
+	Schema string    `json:"schema"`
+	Error  errorBody `json:"error"`
+}
+
+type errorBody struct {
+	Message  string        `json:"message"`
+	Kind     string        `json:"kind"`
+	ExitCode int           `json:"exit_code"`
+	Faults   []fault.Fault `json:"faults,omitempty"`
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
+)
+
+// palette colours text, or does not.
+type palette bool
+
+// colorFor is on for a terminal whose user did not ask for plain text.
+func colorFor(w io.Writer, getenv func(string) string) palette {
+	return palette(isTerminal(w) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb")
+}
+
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+func (p palette) wrap(code, s string) string {
+	if !p || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p palette) red(s string) string    { return p.wrap("31", s) }
+func (p palette) green(s string) string  { return p.wrap("32", s) }
+func (p palette) yellow(s string) string { return p.wrap("33", s) }
+func (p palette) bold(s string) string   { return p.wrap("1", s) }
+func (p palette) dim(s string) string    { return p.wrap("2", s) }
+
+// clean makes text that an agent wrote safe to show on a terminal: escape sequences and control characters are
+// gone, line breaks are spaces.
+func clean(s string) string {
+	s = ansi.Strip(s)
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case unicode.IsControl(r), r == '\u202e', r == '\u2066', r == '\u2067', r == '\u2068', r == '\u2069':
+			return -1
+		}
+		return r
+	}, s))
+}
+
+// cleanLines is clean for text that keeps its lines.
+func cleanLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(strings.Map(func(r rune) rune {
+			if r != '\t' && unicode.IsControl(r) {
+				return -1
+			}
+			return r
+		}, ansi.Strip(l)), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// shorten cuts a text to n runes.
+func shorten(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}
+
+// emit writes one JSON document.
+func (a *app) emit(v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode output: %w", err)
+	}
+	_, err = fmt.Fprintf(a.Out, "%s\n", b)
+	return err
+}
+
+// printf writes data to standard output.
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.Out, format, args...) }
+
+// hint writes talk to standard error, unless the user asked for quiet or for JSON.
+func (a *app) hint(format string, args ...any) {
+	if !a.quiet && !a.json {
+		fmt.Fprintf(a.Err, format+"\n", args...)
+	}
+}
+
+// table writes aligned columns.
+func (a *app) table(head []string, rows [][]string) {
+	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
+	if len(head) > 0 {
+		fmt.Fprintln(w, strings.Join(head, "\t"))
+	}
+	for _, r := range rows {
+		fmt.Fprintln(w, strings.Join(r, "\t"))
+	}
+	_ = w.Flush()
+}

@@ -1,0 +1,355 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/store"
+)
+
+func (a *app) taskShowCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "show TASK", Short: "Show a task, its attempts and why it stands where it stands", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx := c.Context()
+			if err := a.view(ctx); err != nil {
+				return err
+			}
+			t, err := a.lookup(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			attempts, err := a.st.Attempts(ctx, t.ID())
+			if err != nil {
+				return err
+			}
+			arts, err := a.st.Artifacts(ctx, t.ID())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				docs := make([]attemptDoc, len(attempts))
+				for i, at := range attempts {
+					docs[i] = a.attemptDoc(at)
+				}
+				return a.emit(map[string]any{"task": t.Record, "intent": t.Intent, "attempts": docs, "artifacts": arts, "cancel_requested": t.CancelRequested})
+			}
+			a.showTask(t)
+			for _, at := range attempts {
+				a.printf("\n")
+				a.showAttempt(at)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) field(name, value string) {
+	if value != "" {
+		a.printf("%s %s\n", a.color.dim(fmt.Sprintf("%-10s", name)), value)
+	}
+}
+
+func (a *app) showTask(t store.Task) {
+	r := t.Record
+	a.field("task", a.color.bold(t.ID()))
+	a.field("about", clean(title(t)))
+	a.field("type", r.TaskType)
+	a.field("status", a.status(r.Status))
+	a.field("adapter", deref(r.RequestedAdapterID))
+	a.field("priority", fmt.Sprint(r.Priority))
+	a.field("attempts", fmt.Sprintf("%d of %d", r.AttemptCount, r.MaxAttempts))
+	a.field("created", string(r.CreatedAt))
+	if r.Status == agentruntime.TaskPending || r.Status == agentruntime.TaskRetryableFailure {
+		a.field("due", string(r.AvailableAt))
+	}
+	if r.Outcome != nil {
+		a.field("outcome", clean(r.Outcome.OperatorSummary))
+	}
+	a.field("last error", clean(deref(r.LastError)))
+	if t.CancelRequested {
+		a.field("cancel", "requested")
+	}
+}
+
+func deref[T ~string](s *T) string {
+	if s == nil {
+		return ""
+	}
+	return string(*s)
+}
+
+// attemptDoc is an attempt as --json shows it.
+type attemptDoc struct {
+	agentruntime.TaskAttempt
+	State     string          `json:"state"`
+	Class     string          `json:"class"`
+	Fence     int64           `json:"fence"`
+	BriefHash string          `json:"brief_hash"`
+	SpecHash  string          `json:"spec_hash"`
+	BundleID  string          `json:"bundle_id"`
+	Bundle    string          `json:"bundle"`
+	Verdict   json.RawMessage `json:"verdict"`
+}
+
+func (a *app) attemptDoc(at store.Attempt) attemptDoc {
+	d := attemptDoc{
+		TaskAttempt: at.Record, State: at.State, Class: at.Class, Fence: at.Fence,
+		BriefHash: at.BriefHash, SpecHash: at.SpecHash, BundleID: at.BundleID, Verdict: at.Verdict,
+	}
+	if at.BundleDir != "" {
+		d.Bundle = filepath.Join(a.h.Root(), at.BundleDir)
+	}
+	if len(d.Verdict) == 0 {
+		d.Verdict = json.RawMessage("null")
+	}
+	return d
+}
+
+func (a *app) attemptCmd() *cobra.Command {
+	return group("attempt", "Show attempts", &cobra.Command{
+		Use: "show ATTEMPT", Short: "Show one attempt: its end, the verdict with every reason, and its bundle", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := a.view(c.Context()); err != nil {
+				return err
+			}
+			at, err := a.st.Attempt(c.Context(), args[0])
+			if errors.Is(err, store.ErrNotFound) {
+				return usage(fmt.Errorf("no attempt %s in %s (`deed task show TASK` lists a task's attempts)", args[0], a.h.Root()))
+			}
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.emit(a.attemptDoc(at))
+			}
+			a.showAttempt(at)
+			return nil
+		},
+	})
+}
+
+func (a *app) showAttempt(at store.Attempt) {
+	r := at.Record
+	a.field("attempt", a.color.bold(r.AttemptID))
+	a.field("adapter", r.AdapterID+" ("+r.AdapterKind+")")
+	a.field("state", at.State)
+	a.field("runner", r.RunnerID)
+	a.field("started", string(r.StartedAt))
+	a.field("ended", deref(r.EndedAt))
+	if !at.Live {
+		a.field("exit", string(r.ExitStatus))
+		a.field("class", at.Class)
+	}
+	if len(at.Verdict) > 0 {
+		var v deed.Verdict
+		if json.Unmarshal(at.Verdict, &v) == nil && v.Schema != "" {
+			a.showVerdict(v)
+		}
+	}
+	if at.BundleDir != "" {
+		a.field("bundle", filepath.Join(a.h.Root(), at.BundleDir))
+	}
+}
+
+// showVerdict prints the decision and every reason for it.
+func (a *app) showVerdict(v deed.Verdict) {
+	word := a.color.red("rejected")
+	if v.Accepted {
+		word = a.color.green("accepted")
+		if v.NoOp {
+			word += " (nothing changed)"
+		}
+	}
+	a.field("verdict", word)
+	for _, r := range v.Reasons {
+		a.printf("           %s %s  %s\n", a.color.red("✗"), r.Code, clean(r.Message))
+	}
+	for _, c := range v.Checks {
+		mark := a.color.green("✓")
+		if c.Status != "passed" {
+			mark = a.color.red("✗")
+		}
+		a.printf("           %s check %s: %s in %s\n", mark, clean(c.Name), c.Status, (time.Duration(c.DurationMS) * time.Millisecond).Round(10*time.Millisecond))
+	}
+	for _, r := range v.Notes {
+		a.printf("           %s %s  %s\n", a.color.dim("·"), r.Code, clean(r.Message))
+	}
+}
+
+func (a *app) taskLogsCmd() *cobra.Command {
+	var stderr bool
+	c := &cobra.Command{
+		Use: "logs TASK", Short: "Print what the task's newest attempt wrote", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx := c.Context()
+			if err := a.view(ctx); err != nil {
+				return err
+			}
+			t, err := a.lookup(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			attempts, err := a.st.Attempts(ctx, t.ID())
+			if err != nil {
+				return err
+			}
+			if len(attempts) == 0 {
+				return usage(fmt.Errorf("task %s has no attempt yet", t.ID()))
+			}
+			at := attempts[len(attempts)-1]
+			path, err := a.logPath(at, stderr)
+			if err != nil {
+				return err
+			}
+			return a.copyLog(path)
+		},
+	}
+	c.Flags().BoolVar(&stderr, "stderr", false, "standard error instead of standard output")
+	return c
+}
+
+// logPath finds an attempt's output: in its bundle, or in its directory while it runs.
+func (a *app) logPath(at store.Attempt, stderr bool) (string, error) {
+	name, rel := "stdout.log", at.Record.StdoutPath
+	if stderr {
+		name, rel = "stderr.log", at.Record.StderrPath
+	}
+	if at.BundleDir != "" && rel != "" {
+		return filepath.Join(a.h.Root(), at.BundleDir, rel), nil
+	}
+	live := filepath.Join(a.h.Attempt(at.Record.AttemptID), "run", name)
+	if _, err := os.Stat(live); errors.Is(err, fs.ErrNotExist) {
+		return "", usage(fmt.Errorf("attempt %s has written nothing", at.Record.AttemptID))
+	}
+	return live, nil
+}
+
+func (a *app) copyLog(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read log: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	if a.json {
+		data, err := io.ReadAll(io.LimitReader(f, 64<<20))
+		if err != nil {
+			return fmt.Errorf("read log: %w", err)
+		}
+		return a.emit(map[string]any{"path": path, "text": string(data)})
+	}
+	if !isTerminal(a.Out) {
+		_, err = io.Copy(a.Out, f)
+		return err
+	}
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 16<<20)
+	for sc.Scan() { // what an agent wrote must not drive the terminal
+		a.printf("%s\n", cleanLines(sc.Text()))
+	}
+	return sc.Err()
+}
+
+func (a *app) taskEventsCmd() *cobra.Command {
+	var (
+		follow bool
+		limit  int
+	)
+	c := &cobra.Command{
+		Use: "events [TASK]", Short: "Print the runtime events of a task, or of the whole home", Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx := c.Context()
+			if err := a.view(ctx); err != nil {
+				return err
+			}
+			filter := store.EventFilter{Limit: limit, Newest: true}
+			if len(args) == 1 {
+				t, err := a.lookup(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				filter.TaskID = t.ID()
+			}
+			return a.events(ctx, filter, follow)
+		},
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new events; ends when the task does")
+	c.Flags().IntVar(&limit, "limit", 200, "the newest ones, at most this many")
+	return c
+}
+
+type eventDoc struct {
+	Seq       int64                  `json:"seq"`
+	Event     string                 `json:"event"`
+	TaskID    string                 `json:"task_id,omitempty"`
+	AttemptID string                 `json:"attempt_id,omitempty"`
+	At        agentruntime.Timestamp `json:"at"`
+	Detail    json.RawMessage        `json:"detail,omitempty"`
+}
+
+func (a *app) events(ctx context.Context, f store.EventFilter, follow bool) error {
+	list, err := a.st.Events(ctx, f)
+	if err != nil {
+		return err
+	}
+	if a.json && !follow {
+		docs := make([]eventDoc, len(list))
+		for i, e := range list {
+			docs[i] = eventDoc{e.Seq, e.Type, e.TaskID, e.AttemptID, agentruntime.At(e.At), e.Detail}
+		}
+		return a.emit(map[string]any{"events": docs})
+	}
+	f.Newest = false
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for _, e := range list {
+			f.After = e.Seq
+			if a.json {
+				b, err := json.Marshal(eventDoc{e.Seq, e.Type, e.TaskID, e.AttemptID, agentruntime.At(e.At), e.Detail})
+				if err != nil {
+					return err
+				}
+				a.printf("%s\n", b)
+				continue
+			}
+			a.printf("%s  %-24s %s %s\n", e.At.Format("15:04:05.000"), e.Type, e.AttemptID, a.color.dim(shorten(clean(string(e.Detail)), 120)))
+		}
+		if !follow {
+			return nil
+		}
+		if f.TaskID != "" {
+			if t, err := a.st.Task(ctx, f.TaskID); err == nil && terminal(t.Record.Status) && len(list) == 0 {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if list, err = a.st.Events(ctx, f); err != nil {
+			return err
+		}
+	}
+}
+
+func terminal(s agentruntime.TaskStatus) bool {
+	switch s {
+	case agentruntime.TaskCompleted, agentruntime.TaskPermanentFailure, agentruntime.TaskOperatorCanceled:
+		return true
+	}
+	return false
+}

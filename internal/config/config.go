@@ -1,0 +1,199 @@
+// Package config owns deed's settings: it finds deed.yaml, reads it strictly, joins the home's file with the
+// project's and adds what deed ships. Faults name file, line and field. It knows nothing of tasks.
+package config
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/settings"
+)
+
+// A Config is the joined and checked result. It is read-only after Load.
+type Config struct {
+	Files []string // the files it came from, lowest precedence first
+
+	Name        string
+	Database    string // empty: the database in the home
+	AdapterID   string // default adapter; may be empty
+	ProfileID   string
+	MaxAttempts int
+	Lease       time.Duration
+	AgeingStep  time.Duration
+	Retry       Retry
+	adapters    map[string]Adapter
+	profiles    map[string]agentruntime.SubagentProfile
+	types       map[string]agentruntime.TaskTypeSpec
+}
+
+// An Adapter is a configured adapter and whether it came from a project's file: such an adapter travels with the
+// task, because the process that runs the task may not see that file.
+type Adapter struct {
+	agentruntime.AdapterConfig
+	FromProject bool
+}
+
+// Retry is the waiting rule between attempts.
+type Retry struct {
+	Base          time.Duration
+	Max           time.Duration
+	RetryAfterCap time.Duration
+	Jitter        float64
+}
+
+// The names of what deed ships.
+const (
+	TypeAgentTask  = "agent-task" // a goal for an agent in a workspace; an empty change is refused
+	TypeScript     = "script"     // deterministic work; exit 0 is a result
+	TypeOperator   = "operator"   // a request of a person
+	DefaultProfile = "default"
+)
+
+// Default returns the settings without any file.
+func Default() *Config {
+	return &Config{
+		Name: "deed", ProfileID: DefaultProfile, MaxAttempts: 3, Lease: 60 * time.Second,
+		Retry:    Retry{Base: 10 * time.Second, Max: time.Hour, RetryAfterCap: 6 * time.Hour, Jitter: 0.2},
+		adapters: map[string]Adapter{},
+		profiles: map[string]agentruntime.SubagentProfile{DefaultProfile: {
+			ProfileID: DefaultProfile, Style: "claude-like", Role: "engineer", PromptParts: []string{}, SkillIDs: []string{},
+			ContextPolicy: agentruntime.ContextPolicy{MaxPromptChars: 100_000},
+			ResultPolicy:  agentruntime.ResultPolicy{AllowFollowUpTasks: true},
+		}},
+		types: map[string]agentruntime.TaskTypeSpec{
+			TypeAgentTask: {
+				TaskType: TypeAgentTask, PayloadSchemaID: "deed/payload.any/v1",
+				Deed: &deed.TypeSpec{RequireChanges: true},
+			},
+			TypeScript: {
+				TaskType: TypeScript, PayloadSchemaID: "deed/payload.any/v1",
+				Deed: &deed.TypeSpec{AcceptEmptyOutput: true},
+			},
+			TypeOperator: {TaskType: TypeOperator, PayloadSchemaID: "deed/payload.any/v1"},
+		},
+	}
+}
+
+// Adapter returns a configured adapter. The error lists what there is.
+func (c *Config) Adapter(id string) (Adapter, error) {
+	if a, ok := c.adapters[id]; ok {
+		return a, nil
+	}
+	return Adapter{}, unknown("adapter", id, c.AdapterIDs(), "add it under `adapters:` in deed.yaml")
+}
+
+// Profile returns a profile.
+func (c *Config) Profile(id string) (agentruntime.SubagentProfile, error) {
+	if p, ok := c.profiles[id]; ok {
+		return p, nil
+	}
+	return agentruntime.SubagentProfile{}, unknown("profile", id, keys(c.profiles), "add it under `profiles:` in deed.yaml")
+}
+
+// Type returns a task type.
+func (c *Config) Type(name string) (agentruntime.TaskTypeSpec, error) {
+	if t, ok := c.types[name]; ok {
+		return t, nil
+	}
+	return agentruntime.TaskTypeSpec{}, unknown("task type", name, c.TypeNames(), "add it under `task_types:` in deed.yaml")
+}
+
+// AdapterIDs lists the configured adapters.
+func (c *Config) AdapterIDs() []string { return keys(c.adapters) }
+
+// ProfileIDs lists the profiles.
+func (c *Config) ProfileIDs() []string { return keys(c.profiles) }
+
+// TypeNames lists the task types.
+func (c *Config) TypeNames() []string { return keys(c.types) }
+
+func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func unknown(what, name string, known []string, remedy string) error {
+	have := "none is configured"
+	if len(known) > 0 {
+		have = "there are: " + strings.Join(known, ", ")
+	}
+	return fmt.Errorf("unknown %s %q; %s (%s)", what, name, have, remedy)
+}
+
+// join lays one file's settings over c.
+func (c *Config) join(s settings.Config, file string, project bool) {
+	c.Files = append(c.Files, file)
+	if s.Name != "" {
+		c.Name = s.Name
+	}
+	if s.Database != "" {
+		c.Database = s.Database
+	}
+	if d := s.Defaults; d != nil {
+		set(&c.AdapterID, d.AdapterID)
+		set(&c.ProfileID, d.ProfileID)
+		set(&c.MaxAttempts, d.MaxAttempts)
+		set(&c.Lease, time.Duration(d.LeaseSeconds)*time.Second)
+		set(&c.AgeingStep, time.Duration(d.AgeingSeconds)*time.Second)
+	}
+	if r := s.Retry; r != nil {
+		set(&c.Retry.Base, seconds(r.BaseSeconds))
+		set(&c.Retry.Max, seconds(r.MaxSeconds))
+		set(&c.Retry.RetryAfterCap, seconds(r.RetryAfterCapSeconds))
+		set(&c.Retry.Jitter, r.Jitter)
+	}
+	dir := filepath.Dir(file)
+	for id, a := range s.Adapters {
+		c.adapters[id] = Adapter{AdapterConfig: anchor(a, dir), FromProject: project}
+	}
+	maps.Copy(c.profiles, s.Profiles)
+	maps.Copy(c.types, s.TaskTypes)
+}
+
+func set[T comparable](dst *T, v T) {
+	var zero T
+	if v != zero {
+		*dst = v
+	}
+}
+
+func seconds(f float64) time.Duration { return time.Duration(f * float64(time.Second)) }
+
+// anchor makes the paths of an adapter absolute, against the directory of the file that declares them. A bare
+// command name stays as it is and is looked up on PATH.
+func anchor(a agentruntime.AdapterConfig, dir string) agentruntime.AdapterConfig {
+	abs := func(p string) string {
+		if p == "" || filepath.IsAbs(p) {
+			return p
+		}
+		return filepath.Join(dir, p)
+	}
+	command := func(p string) string {
+		if strings.Contains(p, "/") {
+			return abs(p)
+		}
+		return p
+	}
+	switch {
+	case a.Script != nil:
+		s := *a.Script
+		s.Command, s.EnvFile = command(s.Command), abs(s.EnvFile)
+		a.Script = &s
+	case a.Codex != nil:
+		s := *a.Codex
+		s.Command, s.EnvFile = command(s.Command), abs(s.EnvFile)
+		a.Codex = &s
+	case a.ClaudeCode != nil:
+		s := *a.ClaudeCode
+		s.Command, s.EnvFile = command(s.Command), abs(s.EnvFile)
+		a.ClaudeCode = &s
+	case a.HermesAgent != nil:
+		s := *a.HermesAgent
+		s.Command, s.EnvFile = command(s.Command), abs(s.EnvFile)
+		a.HermesAgent = &s
+	}
+	return a
+}

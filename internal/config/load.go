@@ -1,0 +1,230 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/contract/settings"
+)
+
+// FileName is the name of the configuration file.
+const FileName = "deed.yaml"
+
+const maxFile = 4 << 20
+
+// Options say where to look.
+type Options struct {
+	Explicit string // --config or DEED_CONFIG: must exist, and nothing else is read
+	Home     string // the home's own file; may be absent
+	Dir      string // the project: the nearest deed.yaml from here upwards; empty: none
+}
+
+// Load finds, reads and joins the files: what deed ships, then the home's, then the project's.
+func Load(o Options) (*Config, error) {
+	c := Default()
+	if o.Explicit != "" {
+		if err := c.add(o.Explicit, false, true); err != nil {
+			return nil, err
+		}
+		return c, c.check()
+	}
+	if err := c.add(o.Home, false, false); err != nil {
+		return nil, err
+	}
+	if p := Find(o.Dir); p != "" && p != o.Home {
+		if err := c.add(p, true, true); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.check()
+}
+
+// Find returns the nearest deed.yaml from dir upwards, or "".
+func Find(dir string) string {
+	for dir != "" {
+		p := filepath.Join(dir, FileName)
+		if fi, err := os.Stat(p); err == nil && fi.Mode().IsRegular() {
+			return p
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			break
+		}
+		dir = up
+	}
+	return ""
+}
+
+func (c *Config) add(path string, project, must bool) error {
+	if path == "" {
+		return nil
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return fmt.Errorf("config %s: %w", path, err)
+	}
+	fi, err := os.Stat(abs)
+	if errors.Is(err, fs.ErrNotExist) && !must {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read config: %w", err)
+	}
+	if !fi.Mode().IsRegular() || fi.Size() > maxFile {
+		return fmt.Errorf("config %s is not a regular file of at most %d bytes", abs, maxFile)
+	}
+	data, err := os.ReadFile(abs)
+	if err != nil {
+		return fmt.Errorf("read config: %w", err)
+	}
+	s, err := Parse(abs, data)
+	if err != nil {
+		return err
+	}
+	c.join(s, abs, project)
+	return nil
+}
+
+// An Error is every fault of one file, each with its line.
+type Error struct {
+	File   string
+	Faults []LineFault
+}
+
+// A LineFault is a fault and where it stands; Line is 0 when that is not known.
+type LineFault struct {
+	fault.Fault
+	Line   int `json:"line"`
+	Column int `json:"column"`
+}
+
+func (e *Error) Error() string {
+	lines := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		at := e.File
+		if f.Line > 0 {
+			at = fmt.Sprintf("%s:%d:%d", e.File, f.Line, f.Column)
+		}
+		lines[i] = at + ": " + f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Parse reads one file's text. JSON is YAML, so both are read the same way.
+func Parse(name string, data []byte) (settings.Config, error) {
+	var none settings.Config
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return none, syntaxError(name, err)
+	}
+	if len(file.Docs) == 0 || file.Docs[0].Body == nil || file.Docs[0].Body.Type() == ast.NullType {
+		return none, nil // an empty file asks for nothing
+	}
+	if len(file.Docs) > 1 {
+		return none, &Error{File: name, Faults: []LineFault{{Fault: fault.Fault{Path: fault.Root, Code: fault.TrailingData, Message: "more than one YAML document in the file"}}}}
+	}
+	raw, err := yaml.YAMLToJSON(data)
+	if err != nil {
+		return none, syntaxError(name, err)
+	}
+	raw, err = nameAdapters(raw)
+	if err != nil {
+		return none, &Error{File: name, Faults: []LineFault{{Fault: fault.Fault{Path: fault.Root, Code: fault.WrongType, Message: err.Error()}}}}
+	}
+	s, err := schema.Decode[settings.Config](settings.Schema, raw)
+	if err != nil {
+		return none, locate(name, file, err)
+	}
+	return s, nil
+}
+
+// nameAdapters copies the key of each entry into the id that its record requires, so that nobody writes it twice.
+func nameAdapters(raw []byte) ([]byte, error) {
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &top); err != nil {
+		return nil, errors.New("the file is not a mapping of settings")
+	}
+	for section, field := range map[string]string{"adapters": "adapter_id", "profiles": "profile_id", "task_types": "task_type"} {
+		var entries map[string]map[string]json.RawMessage
+		if top[section] == nil || json.Unmarshal(top[section], &entries) != nil {
+			continue // a wrong type is reported by the strict reading that follows
+		}
+		for id, e := range entries {
+			if e == nil {
+				continue
+			}
+			if _, ok := e[field]; !ok {
+				name, _ := json.Marshal(id)
+				e[field] = name
+			}
+		}
+		text, err := json.Marshal(entries)
+		if err != nil {
+			return nil, err
+		}
+		top[section] = text
+	}
+	return json.Marshal(top)
+}
+
+func syntaxError(name string, err error) error {
+	f := LineFault{Fault: fault.Fault{Path: fault.Root, Code: fault.InvalidJSON, Message: firstLine(err.Error())}}
+	var y yaml.Error
+	if errors.As(err, &y) {
+		f.Message = y.GetMessage()
+		if t := y.GetToken(); t != nil {
+			f.Line, f.Column = t.Position.Line, t.Position.Column
+		}
+	}
+	return &Error{File: name, Faults: []LineFault{f}}
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// locate gives each fault the line of the node at its path, or of the nearest node above it.
+func locate(name string, file *ast.File, err error) error {
+	faults := fault.Of(err)
+	if faults == nil {
+		return fmt.Errorf("config %s: %w", name, err)
+	}
+	out := &Error{File: name}
+	for _, f := range faults {
+		lf := LineFault{Fault: f}
+		for path := f.Path; path != ""; path = parent(path) {
+			p, err := yaml.PathString(path)
+			if err != nil {
+				continue
+			}
+			node, err := p.FilterFile(file)
+			if err != nil || node == nil || node.GetToken() == nil {
+				continue
+			}
+			lf.Line, lf.Column = node.GetToken().Position.Line, node.GetToken().Position.Column
+			break
+		}
+		out.Faults = append(out.Faults, lf)
+	}
+	return out
+}
+
+func parent(path string) string {
+	i := strings.LastIndexAny(path, ".[")
+	if i <= 0 {
+		return ""
+	}
+	return path[:i]
+}

@@ -1,0 +1,126 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// Once does one cycle under the dispatch lock: everything that comes before a claim, then at most one task for
+// each slot, then delivery.
+func (e *Engine) Once(ctx context.Context) (Report, error) {
+	rep := Report{Status: "idle", Ran: []Ran{}}
+	if err := e.before(ctx, &rep); err != nil {
+		return rep, err
+	}
+	if stop, err := e.checkPause(ctx); err != nil || stop {
+		rep.Status = "paused"
+		return rep, err
+	}
+	type done struct {
+		r   Ran
+		err error
+	}
+	ch := make(chan done)
+	started := 0
+	for started < max(e.Slots, 1) {
+		c, err := e.claim(ctx)
+		if errors.Is(err, store.ErrNoTask) {
+			break
+		}
+		if err != nil {
+			rep.Faults = append(rep.Faults, err.Error())
+			break
+		}
+		started++
+		go func() {
+			res, err := e.Execute(ctx, c)
+			ch <- done{ran(res), err}
+		}()
+	}
+	for range started {
+		d := <-ch
+		if d.err != nil {
+			rep.Faults = append(rep.Faults, d.err.Error())
+			continue
+		}
+		rep.Ran = append(rep.Ran, d.r)
+	}
+	n, err := e.Outbox.Deliver(ctx)
+	rep.Delivered = n
+	if err != nil {
+		rep.Faults = append(rep.Faults, err.Error())
+	}
+	if started > 0 {
+		rep.Status = "ran"
+		e.busy()
+		return rep, nil
+	}
+	return rep, e.idle(ctx)
+}
+
+// before is the part of a cycle that comes before claiming: sweep, deliver what an earlier process left, then due
+// schedules, sensors and workflows.
+func (e *Engine) before(ctx context.Context, rep *Report) error {
+	n, err := e.Sweep(ctx)
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	rep.Reclaimed = n
+	if d, err := e.Outbox.Deliver(ctx); err != nil {
+		rep.Faults = append(rep.Faults, err.Error())
+	} else {
+		rep.Delivered += d
+	}
+	for _, h := range e.Hooks {
+		made, err := h.Due(ctx)
+		rep.Created += made
+		if err != nil {
+			rep.Faults = append(rep.Faults, fmt.Sprintf("%s: %v", h.Name, err))
+		}
+	}
+	return nil
+}
+
+func (e *Engine) claim(ctx context.Context) (*store.Claim, error) {
+	return e.Store.Claim(ctx, store.ClaimOptions{RunnerID: e.Runner.RunnerID, Lease: e.Runner.Lease})
+}
+
+// idle records dispatch_idle when the queue becomes empty, not on every look.
+func (e *Engine) idle(ctx context.Context) error {
+	e.mu.Lock()
+	said := e.quiet
+	e.quiet = true
+	e.mu.Unlock()
+	if said {
+		return nil
+	}
+	return e.event(ctx, agentruntime.EventDispatchIdle, nil)
+}
+
+func (e *Engine) busy() {
+	e.mu.Lock()
+	e.quiet = false
+	e.mu.Unlock()
+}
+
+// checkPause reports whether dispatch is paused.
+func (e *Engine) checkPause(ctx context.Context) (bool, error) {
+	_, paused, err := e.Store.Paused(ctx)
+	return paused, err
+}
+
+func mustJSON(v any) json.RawMessage {
+	if v == nil {
+		return json.RawMessage("{}")
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("marshal %T: %v", v, err)) // only for values that deed builds itself
+	}
+	return b
+}

@@ -1,0 +1,163 @@
+// Package dispatch owns the cycle: sweep what is dead, let schedules, sensors and workflows make their tasks,
+// claim, run, settle, deliver. It holds the home's dispatch lock and the slots in which attempts run; what happens
+// inside an attempt belongs to package attempt.
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/outbox"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// A Hook makes due work appear: schedules, sensors and workflows each bring one. It returns how many tasks it
+// made. An error is recorded and the cycle goes on, so that one bad schedule cannot stop the queue.
+type Hook struct {
+	Name string
+	Due  func(ctx context.Context) (int, error)
+	Next func(ctx context.Context) (time.Time, bool, error) // when to look again; may be nil
+}
+
+// An Engine dispatches in one home.
+type Engine struct {
+	Home   *home.Home
+	Store  *store.Store
+	Runner *attempt.Runner
+	Outbox *outbox.Deliverer
+	Clock  clock.Clock
+	Log    *slog.Logger
+	Self   proc.Identity
+	Hooks  []Hook // schedules, sensors, workflows, in this order
+	Exe    string // the binary that becomes a supervisor
+	Slots  int
+
+	mu     sync.Mutex
+	supers []*proc.Supervisor // guarded by mu; idle ones
+	quiet  bool               // guarded by mu; idle was said
+	paused bool               // guarded by mu; pause was said
+}
+
+// A Report is what one cycle did.
+type Report struct {
+	Status    string   `json:"status"` // ran, idle, paused or locked
+	Reclaimed int      `json:"reclaimed"`
+	Created   int      `json:"created"`
+	Ran       []Ran    `json:"ran"`
+	Delivered int      `json:"delivered"`
+	Faults    []string `json:"faults,omitempty"`
+}
+
+// A Ran is one attempt of a cycle.
+type Ran struct {
+	TaskID    string                  `json:"task_id"`
+	AttemptID string                  `json:"attempt_id"`
+	Status    agentruntime.TaskStatus `json:"status"`
+	Class     string                  `json:"class"`
+	Summary   string                  `json:"summary"`
+	Bundle    string                  `json:"bundle,omitempty"`
+}
+
+// Lock takes the home's dispatch lock and records what it finds: a holder that died, or one that lives.
+func (e *Engine) Lock(ctx context.Context) (*home.Lock, error) {
+	l, err := e.Home.Lock(home.Holder{PID: e.Self.PID, RunnerID: e.Runner.RunnerID, CreatedAt: e.Clock()})
+	if errors.Is(err, home.ErrLocked) {
+		_ = e.event(ctx, agentruntime.EventDispatchLocked, map[string]any{"reason": err.Error()})
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	if l.Stale != nil {
+		if err := e.event(ctx, agentruntime.EventDispatchLockStaleClear, map[string]any{
+			"reason": "holder_gone", "previous_pid": l.Stale.PID, "previous_runner_id": l.Stale.RunnerID,
+		}); err != nil {
+			_ = l.Release()
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+func (e *Engine) event(ctx context.Context, t agentruntime.RuntimeEvent, detail any) error {
+	return e.Store.Append(ctx, store.Event{Type: string(t), At: e.Clock(), Detail: mustJSON(detail)})
+}
+
+// Register tells the store who runs here, so that others can see whether this process still lives.
+func (e *Engine) Register(ctx context.Context) error {
+	now := e.Clock()
+	return e.Store.PutRunner(ctx, store.Runner{
+		ID: e.Runner.RunnerID, Host: e.Self.Host, PID: e.Self.PID, BootID: e.Self.BootID + "|" + e.Self.Namespace, ProcStart: int64(e.Self.StartTime),
+		StartedAt: now, SeenAt: now, Version: e.Runner.Version,
+	})
+}
+
+// Close ends the supervisors and takes this runner out of the store.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	supers := e.supers
+	e.supers = nil
+	e.mu.Unlock()
+	var errs []error
+	for _, s := range supers {
+		errs = append(errs, s.Close())
+	}
+	errs = append(errs, e.Store.DropRunner(ctx, e.Runner.RunnerID))
+	return errors.Join(errs...)
+}
+
+// Execute runs one claim in a slot of its own and delivers what it settled.
+func (e *Engine) Execute(ctx context.Context, c *store.Claim) (attempt.Result, error) {
+	sup, err := e.supervisor(ctx)
+	if err != nil {
+		return attempt.Result{Ref: c.Ref}, e.Runner.Abort(ctx, c, err)
+	}
+	res, err := e.Runner.Run(ctx, sup, c)
+	e.putBack(sup)
+	if err != nil {
+		return res, err
+	}
+	if _, derr := e.Outbox.Deliver(context.WithoutCancel(ctx)); derr != nil {
+		e.Log.Error("deliver", "error", derr)
+	}
+	return res, nil
+}
+
+func (e *Engine) supervisor(ctx context.Context) (*proc.Supervisor, error) {
+	e.mu.Lock()
+	if n := len(e.supers); n > 0 {
+		s := e.supers[n-1]
+		e.supers = e.supers[:n-1]
+		e.mu.Unlock()
+		return s, nil
+	}
+	e.mu.Unlock()
+	return proc.NewSupervisor(ctx, proc.Options{Exe: e.Exe})
+}
+
+func (e *Engine) putBack(s *proc.Supervisor) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.supers = append(e.supers, s)
+}
+
+func ran(r attempt.Result) Ran {
+	out := Ran{TaskID: r.Ref.TaskID, AttemptID: r.Ref.AttemptID, Status: r.Settlement.Status, Class: r.Settlement.Class, Bundle: r.BundleDir}
+	if o := r.Settlement.Outcome; o != nil {
+		out.Summary = o.OperatorSummary
+	} else {
+		out.Summary = r.Settlement.LastError
+	}
+	return out
+}
+
+func (r Ran) String() string { return fmt.Sprintf("%s %s %s", r.TaskID, r.Status, r.Summary) }

@@ -1,0 +1,214 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// safetyNet is how long the loop sleeps at most: wake-ups and due times end the sleep, and this ends it when a
+// wake-up was lost or when another machine's runner died.
+const safetyNet = 30 * time.Second
+
+// Serve dispatches until drain is closed, then waits for the running attempts; ending ctx stops these too. Both
+// leave nothing running when it returns. The caller holds the dispatch lock.
+func (e *Engine) Serve(ctx context.Context, drain <-chan struct{}) error {
+	wakes, err := e.wakes(ctx)
+	if err != nil {
+		return err
+	}
+	type done struct {
+		r   attempt.Result
+		err error
+	}
+	finished := make(chan done)
+	running, draining := 0, false
+	report := func(d done) {
+		running--
+		r := ran(d.r)
+		switch {
+		case errors.Is(d.err, store.ErrFenced):
+			e.Log.Warn("attempt abandoned: another runner owns the task", "task", r.TaskID, "attempt", r.AttemptID)
+		case d.err != nil:
+			e.Log.Error("attempt", "task", r.TaskID, "attempt", r.AttemptID, "error", d.err)
+		default:
+			e.Log.Info("settled", "task", r.TaskID, "attempt", r.AttemptID, "status", r.Status, "class", r.Class, "summary", r.Summary, "bundle", r.Bundle)
+		}
+	}
+	var swept time.Time
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		if ctx.Err() != nil {
+			draining = true
+		}
+		if !draining {
+			if now := e.Clock(); now.Sub(swept) >= e.Runner.Lease/2 {
+				var rep Report
+				if err := e.before(ctx, &rep); err != nil {
+					e.Log.Error("before claiming", "error", err)
+				}
+				e.logReport(rep)
+				swept = now
+				if err := e.Register(ctx); err != nil {
+					e.Log.Error("heartbeat", "error", err)
+				}
+			}
+			running += e.fill(ctx, running, func(c *store.Claim) {
+				go func() {
+					res, err := e.Execute(ctx, c)
+					finished <- done{res, err}
+				}()
+			})
+		}
+		if draining && running == 0 {
+			return nil
+		}
+		timer.Reset(e.sleep(ctx, draining || running >= e.Slots))
+		drainCh := drain
+		if draining {
+			drainCh = nil
+		}
+		done := ctx.Done()
+		if draining {
+			done = nil
+		}
+		select {
+		case d := <-finished:
+			report(d)
+		case _, ok := <-wakes:
+			if !ok {
+				wakes = nil
+			}
+		case <-timer.C:
+		case <-drainCh:
+			draining = true
+			e.Log.Info("draining", "running", running)
+		case <-done:
+			draining = true
+		}
+	}
+}
+
+// fill claims while there is a free slot and due work, and returns how many it started.
+func (e *Engine) fill(ctx context.Context, running int, start func(*store.Claim)) int {
+	if paused, err := e.checkPause(ctx); err != nil || paused {
+		if err != nil {
+			e.Log.Error("look for a pause", "error", err)
+		}
+		e.sayPaused(paused)
+		return 0
+	}
+	e.sayPaused(false)
+	n := 0
+	for running+n < e.Slots && ctx.Err() == nil {
+		c, err := e.claim(ctx)
+		if errors.Is(err, store.ErrNoTask) {
+			if running+n == 0 {
+				if err := e.idle(ctx); err != nil {
+					e.Log.Error("record idle", "error", err)
+				}
+			}
+			break
+		}
+		if err != nil {
+			e.Log.Error("claim", "error", err)
+			break
+		}
+		e.busy()
+		n++
+		start(c)
+	}
+	return n
+}
+
+// sleep is the time until the next known due work.
+func (e *Engine) sleep(ctx context.Context, full bool) time.Duration {
+	d := safetyNet
+	if l := e.Runner.Lease / 2; l < d {
+		d = l
+	}
+	if full {
+		return d
+	}
+	now := e.Clock()
+	sooner := func(t time.Time, ok bool, err error) {
+		if err == nil && ok {
+			d = min(d, max(t.Sub(now), 0))
+		}
+	}
+	paused, err := e.checkPause(ctx)
+	if err == nil && !paused {
+		sooner(e.Store.NextDue(ctx))
+	}
+	for _, h := range e.Hooks {
+		if h.Next != nil {
+			sooner(h.Next(ctx))
+		}
+	}
+	if d <= 0 {
+		d = 10 * time.Millisecond // due, and not claimed a moment ago: another runner was faster, or the store is busy
+	}
+	return d
+}
+
+// wakes joins the home's wake-up with the store's own, where it has one.
+func (e *Engine) wakes(ctx context.Context) (<-chan struct{}, error) {
+	local, err := e.Home.Wakes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	remote, err := e.Store.Listen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if remote == nil {
+		return local, nil
+	}
+	out := make(chan struct{}, 1)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case _, ok := <-local:
+				if !ok {
+					local = nil
+				}
+			case _, ok := <-remote:
+				if !ok {
+					remote = nil
+				}
+			}
+			select {
+			case out <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return out, nil
+}
+
+func (e *Engine) logReport(rep Report) {
+	if rep.Reclaimed > 0 {
+		e.Log.Warn("reclaimed", "attempts", rep.Reclaimed)
+	}
+	for _, f := range rep.Faults {
+		e.Log.Error("cycle", "fault", f)
+	}
+}
+
+func (e *Engine) sayPaused(p bool) {
+	e.mu.Lock()
+	changed := e.paused != p
+	e.paused = p
+	e.mu.Unlock()
+	if changed && p {
+		e.Log.Info("dispatch is paused; `deed resume` goes on")
+	} else if changed {
+		e.Log.Info("dispatch goes on")
+	}
+}

@@ -1,0 +1,89 @@
+package gate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+const maxAudit = 8 << 20
+
+// AuditFacts are what deed itself saw of the adapter's process.
+type AuditFacts struct {
+	ExitCode int
+}
+
+// audit compares the adapter's account with what deed saw. An account that is there is always compared; only a
+// missing one depends on the task.
+func (v *verdict) audit(in Input) {
+	required := in.Evidence.RequireAdapterAudit
+	a, err := readAudit(in.Artifacts)
+	if errors.Is(err, fs.ErrNotExist) {
+		if required {
+			v.reject(CodeAuditMissing, driver.AuditFile, "the adapter's own account is required and is not in the directory of artifacts")
+		}
+		return
+	}
+	if err != nil {
+		v.reject(CodeAuditMismatch, driver.AuditFile, "the adapter's account is not readable: %v", err)
+		return
+	}
+	if in.Audit != nil && a.ExitCode != nil && *a.ExitCode != in.Audit.ExitCode {
+		v.reject(CodeAuditMismatch, driver.AuditFile, "the adapter says that it ended with exit code %d, and deed saw %d", *a.ExitCode, in.Audit.ExitCode)
+	}
+	said := map[string]bool{}
+	for _, p := range a.FileChanges {
+		said[clean(p)] = true
+	}
+	for _, c := range in.Changes.Of(workspace.ClassTracked) {
+		if !said[c.Path] {
+			v.reject(CodeAuditMismatch, c.Path, "%s was %s, and the adapter's account does not mention it", c.Path, c.Status)
+		}
+		delete(said, c.Path)
+	}
+	for _, p := range sorted(said) {
+		v.reject(CodeAuditMismatch, p, "the adapter's account says that %s changed, and it did not", p)
+	}
+}
+
+func readAudit(root string) (deed.AdapterAudit, error) {
+	var a deed.AdapterAudit
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return a, err
+	}
+	defer func() { _ = r.Close() }()
+	fi, err := r.Lstat(driver.AuditFile)
+	if err != nil {
+		return a, err
+	}
+	if !fi.Mode().IsRegular() {
+		return a, fmt.Errorf("%s is not a regular file", driver.AuditFile)
+	}
+	f, err := r.Open(driver.AuditFile)
+	if err != nil {
+		return a, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxAudit+1))
+	if err != nil {
+		return a, err
+	}
+	if len(data) > maxAudit {
+		return a, fmt.Errorf("%s is larger than %d bytes", driver.AuditFile, maxAudit)
+	}
+	if err := json.Unmarshal(data, &a); err != nil {
+		return a, err
+	}
+	if a.Schema != deed.SchemaAdapterAudit {
+		return a, fmt.Errorf("schema is %q, want %q", a.Schema, deed.SchemaAdapterAudit)
+	}
+	return a, nil
+}

@@ -1,0 +1,206 @@
+// Package gate owns the completion decision: it holds an agent's claim against what deed itself saw and answers
+// accepted or rejected with every reason. It runs outside the agent, on inputs pinned before the agent started;
+// it changes nothing but the clean room that it makes.
+package gate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// The reason codes. Programs read them, so a code never changes its meaning.
+const (
+	CodeNoClaim            = "no_completion_claim"         // the agent did not say that it is done
+	CodeClaimedNotChanged  = "claimed_not_changed"         // a file it says it changed is as it was
+	CodeChangedNotClaimed  = "changed_not_claimed"         // a file changed that it does not mention
+	CodeEmptyChange        = "empty_change_set"            // nothing changed, and the task asks for a change
+	CodeOutOfScope         = "out_of_scope"                // a change outside the write scope
+	CodeProtectedPath      = "protected_path"              // a protected file changed
+	CodePinnedInput        = "pinned_input_changed"        // the base or the pinned task is not what it was at the claim
+	CodeUnrepresentable    = "unrepresentable_change"      // a change that no patch can carry
+	CodePatchInapplicable  = "patch_not_applicable"        // base plus patch is not what the agent left behind
+	CodeSecretInChange     = "secret_in_change"            // the change holds a secret's value
+	CodeArtifactMissing    = "artifact_missing"            // a declared artifact is not there
+	CodeArtifactOutside    = "artifact_outside_root"       // a declared artifact is not inside the managed directory
+	CodeArtifactInvalid    = "artifact_invalid"            // a declared artifact is not a regular file, or breaks its schema
+	CodeAuditMissing       = "adapter_audit_missing"       // the adapter's account is required and not there
+	CodeAuditMismatch      = "adapter_audit_mismatch"      // the account contradicts what deed saw
+	CodeCheckFailed        = "check_failed"                // a check ended with a non-zero exit
+	CodeCheckTimeout       = "check_timeout"               // a check ran into its time limit
+	CodeCheckError         = "check_error"                 // a check could not be run
+	NoteRepositoryTouched  = "repository_metadata_changed" // commits, refs or the index changed; not part of the patch
+	NoteNotCarried         = "not_carried_by_patch"        // an empty directory, permission bits or an owner
+	NoteIgnoredFileChanged = "ignored_file_changed"        // a file that version control ignores changed
+)
+
+// Input is what a decision rests on.
+type Input struct {
+	Claim    *driver.Claim
+	Spec     deed.TaskSpec // effective: the task's own fields with its type's merged in
+	Evidence agentruntime.EvidenceRequirements
+
+	Changes   workspace.ChangeSet
+	Base      string              // the directory with the first state, which no agent was given
+	Manifest  *workspace.Manifest // of the base, taken before the agent started
+	After     *workspace.Manifest // of the agent's directory, taken when its last process was gone
+	Patch     string              // the patch file; the decision checks that it applies
+	RoomDir   string              // where the clean room is made; must not exist
+	SecretHit bool                // a secret's value is in the change
+	PinFault  string              // not empty: what was pinned at the claim is not what it was
+
+	Artifacts string      // the managed directory of artifacts, new with this attempt
+	Audit     *AuditFacts // what deed saw of the adapter's process; nil when there was none
+
+	RunCheck func(ctx context.Context, c deed.Check, room string) deed.CheckResult
+}
+
+// Decide looks at everything and reports all reasons, not just the first. An error means that deed could not
+// decide (a full disk, say), never that the work is bad.
+func Decide(ctx context.Context, in Input) (deed.Verdict, error) {
+	v := &verdict{}
+	v.claim(in)
+	v.scope(in)
+	v.artifacts(in)
+	v.audit(in)
+	if err := v.room(ctx, in); err != nil {
+		return deed.Verdict{}, err
+	}
+	out := deed.Verdict{
+		Schema: deed.SchemaVerdict, Accepted: len(v.reasons) == 0, Reasons: v.reasons, Notes: v.notes, Checks: v.checks,
+	}
+	out.NoOp = out.Accepted && in.Changes.Empty()
+	if out.Reasons == nil {
+		out.Reasons = []deed.Reason{}
+	}
+	if out.Checks == nil {
+		out.Checks = []deed.CheckResult{}
+	}
+	return out, nil
+}
+
+type verdict struct {
+	reasons []deed.Reason
+	notes   []deed.Reason
+	checks  []deed.CheckResult
+}
+
+func (v *verdict) reject(code, path, format string, a ...any) {
+	v.reasons = append(v.reasons, deed.Reason{Code: code, Path: path, Message: fmt.Sprintf(format, a...)})
+}
+
+func (v *verdict) note(code, path, format string, a ...any) {
+	v.notes = append(v.notes, deed.Reason{Code: code, Path: path, Message: fmt.Sprintf(format, a...)})
+}
+
+// claim holds the claimed file changes against the change set that deed computed.
+func (v *verdict) claim(in Input) {
+	if in.Claim == nil || in.Claim.Status != agentruntime.TaskCompleted {
+		v.reject(CodeNoClaim, "", "the agent did not claim completion")
+	}
+	if in.PinFault != "" {
+		v.reject(CodePinnedInput, "", "%s", in.PinFault)
+	}
+	// Every change counts as a change; only those that the patch carries must be mentioned, since builds litter.
+	actual, carried := map[string]string{}, map[string]string{}
+	for _, c := range in.Changes.Changes {
+		if c.Class != workspace.ClassGit {
+			actual[c.Path] = string(c.Status)
+		}
+		if c.Class == workspace.ClassTracked {
+			carried[c.Path] = string(c.Status)
+		}
+	}
+	claimed := map[string]bool{}
+	if in.Claim != nil {
+		for _, p := range in.Claim.FileChanges {
+			claimed[clean(p)] = true
+		}
+	}
+	for _, p := range sorted(claimed) {
+		if _, ok := actual[p]; ok {
+			continue
+		}
+		if in.Manifest.Find(p) != nil {
+			v.reject(CodeClaimedNotChanged, p, "the agent claims to have changed %s, and its content is as it was before", p)
+		} else {
+			v.reject(CodeClaimedNotChanged, p, "the agent claims to have changed %s, and there is no such change", p)
+		}
+	}
+	// An agent that lists files must list all of them; one that lists none has claimed nothing, which is refused
+	// only where the task asks for the comparison.
+	if len(claimed) > 0 || in.Evidence.RequireFileChangeVerification {
+		for _, p := range sorted(carried) {
+			if !claimed[p] {
+				v.reject(CodeChangedNotClaimed, p, "%s was %s, and the agent does not mention it", p, carried[p])
+			}
+		}
+	}
+	if in.Spec.RequireChanges != nil && *in.Spec.RequireChanges && in.Changes.Empty() {
+		v.reject(CodeEmptyChange, "", "no file changed, and the task asks for a change")
+	}
+}
+
+// scope holds every change against the write scope and the protected paths.
+func (v *verdict) scope(in Input) {
+	for _, c := range in.Changes.Changes {
+		switch c.Class {
+		case workspace.ClassGit:
+			v.note(NoteRepositoryTouched, c.Path, "the repository metadata in %s changed; the patch does not carry it", c.Path)
+			continue
+		case workspace.ClassIgnored:
+			v.note(NoteIgnoredFileChanged, c.Path, "%s is ignored by version control; the patch does not carry it", c.Path)
+		case workspace.ClassUnrepresentable:
+			if harmless[c.Reason] {
+				v.note(NoteNotCarried, c.Path, "%s (%s) is not carried by the patch", c.Path, c.Reason)
+				continue
+			}
+			v.reject(CodeUnrepresentable, c.Path, "%s cannot be carried by a patch (%s)", c.Path, c.Reason)
+		}
+		if len(in.Spec.WriteScope) > 0 && !matchAny(in.Spec.WriteScope, c.Path) {
+			v.reject(CodeOutOfScope, c.Path, "%s was %s outside the write scope (%s)", c.Path, c.Status, strings.Join(in.Spec.WriteScope, ", "))
+		}
+		if g, ok := matching(in.Spec.ProtectedPaths, c.Path); ok {
+			v.reject(CodeProtectedPath, c.Path, "%s was %s and is protected by %q", c.Path, c.Status, g)
+		}
+	}
+	if in.SecretHit {
+		v.reject(CodeSecretInChange, "", "the change holds the value of a secret; the stored patch is redacted and cannot be applied")
+	}
+}
+
+// harmless are the differences that a patch does not carry and that change no content.
+var harmless = map[workspace.Reason]bool{
+	workspace.ReasonEmptyDirectory: true,
+	workspace.ReasonModeBits:       true,
+	workspace.ReasonOwnership:      true,
+}
+
+func matchAny(globs []string, path string) bool {
+	_, ok := matching(globs, path)
+	return ok
+}
+
+func matching(globs []string, path string) (string, bool) {
+	for _, g := range globs {
+		if workspace.Match(g, path) {
+			return g, true
+		}
+	}
+	return "", false
+}
+
+// clean reduces the ways in which agents write a path to the one in which deed does.
+func clean(p string) string {
+	p = strings.TrimPrefix(strings.TrimSpace(p), "./")
+	return strings.TrimSuffix(p, "/")
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,212 @@
+// Package task owns admission: the one way in for every task, whoever asks for it. It resolves an intent against
+// its task type, fills what the intent leaves open, and hands the result to the store in one transaction. It runs
+// nothing.
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// DefaultPriority is what a task gets that does not ask for one.
+const DefaultPriority = 5
+
+// An Admission takes tasks in.
+type Admission struct {
+	Store   *store.Store
+	Config  *config.Config
+	Clock   clock.Clock
+	Drivers driver.Set
+}
+
+// A Caller says who hands in the intent, and how far it is trusted.
+type Caller struct {
+	// Trusted callers (an operator at the command line, deed itself) may give an absolute available_at and an
+	// adapter of their own. A sensor, a follow-up task of an agent or a remote caller may not.
+	Trusted bool
+}
+
+// Decode reads one intent strictly.
+func Decode(data []byte) (agentruntime.TaskIntent, error) {
+	return schema.Decode[agentruntime.TaskIntent](agentruntime.SchemaTaskIntent, data)
+}
+
+// Add admits intents, all or none, in one durable transaction.
+func (a *Admission) Add(ctx context.Context, by Caller, intents ...agentruntime.TaskIntent) ([]store.Enqueued, error) {
+	rows := make([]store.NewTask, len(intents))
+	for i, in := range intents {
+		row, err := a.Prepare(in, by)
+		if err != nil {
+			if len(intents) > 1 {
+				return nil, fmt.Errorf("intent %d of %d: %w", i+1, len(intents), err)
+			}
+			return nil, err
+		}
+		rows[i] = row
+	}
+	crashpoint.Hit(crashpoint.EnqueueBefore)
+	out, err := a.Store.Enqueue(ctx, rows...)
+	if err != nil {
+		return nil, err
+	}
+	crashpoint.Hit(crashpoint.EnqueueCommitted)
+	return out, nil
+}
+
+// Prepare resolves an intent without storing it. All faults are reported together.
+func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTask, error) {
+	if err := in.Validate(); err != nil {
+		return store.NewTask{}, err
+	}
+	var faults fault.List
+	typ, err := a.Config.Type(in.TaskType)
+	if err != nil {
+		faults.Add("$.task_type", fault.Dangling, err.Error(), "")
+		return store.NewTask{}, faults.Err()
+	}
+	if len(in.Payload) == 0 {
+		in.Payload = json.RawMessage("{}")
+	}
+	checkPayload(&faults, typ, in.Payload)
+	if len(in.SkillIDs) > 0 {
+		faults.Add("$.skill_ids", fault.Dangling, fmt.Sprintf("no skill is installed, so %q cannot be resolved", strings.Join(in.SkillIDs, ", ")), "leave the list out")
+	}
+	profileID := firstOf(in.RequestedProfileID, typ.DefaultProfileID, a.Config.ProfileID)
+	profile, err := a.Config.Profile(profileID)
+	if err != nil {
+		faults.Add("$.requested_profile_id", fault.Dangling, err.Error(), "")
+	}
+	spec := Effective(in.Deed, typ)
+	in.EvidenceRequirements = evidence(in.EvidenceRequirements, typ.SuccessPolicy)
+	adapterID, err := a.adapter(&in, &spec, typ, profile, by)
+	if err != nil {
+		faults.Add("$.requested_adapter_id", fault.Dangling, err.Error(), "")
+	}
+	at := a.availableAt(&faults, in, by)
+	in.Deed = &spec
+	in.Schedule, in.AvailableAt = nil, "" // folded into the row's own available_at
+	if err := faults.Err(); err != nil {
+		return store.NewTask{}, err
+	}
+	row := store.NewTask{
+		Intent: in, ProfileID: profileID, AdapterID: adapterID,
+		Model:    firstOf(in.RequestedModel, typ.DefaultModel, profile.DefaultModel),
+		Priority: DefaultPriority, MaxAttempts: spec.MaxAttempts, AvailableAt: at,
+		DedupeKey: spec.DedupeKey, DedupeWindow: time.Duration(spec.DedupeWindowSeconds) * time.Second,
+	}
+	if in.Priority != nil {
+		row.Priority = *in.Priority
+	}
+	if row.MaxAttempts == 0 {
+		row.MaxAttempts = a.Config.MaxAttempts
+	}
+	return row, nil
+}
+
+// adapter resolves who runs the task: the task's own adapter, the one it requests, the type's, the profile's,
+// the configured default. One that comes from a project's file, or with the task, travels with it.
+func (a *Admission) adapter(in *agentruntime.TaskIntent, spec *deed.TaskSpec, typ agentruntime.TaskTypeSpec, p agentruntime.SubagentProfile, by Caller) (string, error) {
+	if len(spec.Adapter) > 0 {
+		if !by.Trusted {
+			return "", fmt.Errorf("deed.adapter is accepted from operators only; name a configured adapter instead")
+		}
+		cfg, err := schema.Decode[agentruntime.AdapterConfig](agentruntime.SchemaAdapterConfig, spec.Adapter)
+		if err != nil {
+			return "", fmt.Errorf("deed.adapter: %w", err)
+		}
+		if in.RequestedAdapterID != "" && in.RequestedAdapterID != cfg.ID() {
+			return "", fmt.Errorf("requested_adapter_id is %q and deed.adapter is %q", in.RequestedAdapterID, cfg.ID())
+		}
+		if _, err := a.Drivers.For(cfg.Kind()); err != nil {
+			return "", err
+		}
+		return cfg.ID(), nil
+	}
+	id := firstOf(in.RequestedAdapterID, typ.DefaultAdapterID, p.DefaultAdapterID, a.Config.AdapterID)
+	if id == "" {
+		return "", fmt.Errorf("no adapter: neither the task, its type, its profile nor defaults.adapter_id names one")
+	}
+	cfg, err := a.Config.Adapter(id)
+	if err != nil {
+		return "", err
+	}
+	if _, err := a.Drivers.For(cfg.Kind()); err != nil {
+		return "", err
+	}
+	if cfg.FromProject {
+		text, err := json.Marshal(cfg.AdapterConfig)
+		if err != nil {
+			return "", fmt.Errorf("adapter %s: %w", id, err)
+		}
+		spec.Adapter = text
+	}
+	return id, nil
+}
+
+// maxDelay keeps an instant inside what every engine can store.
+const maxDelay = 10 * 365 * 24 * time.Hour
+
+func (a *Admission) availableAt(faults *fault.List, in agentruntime.TaskIntent, by Caller) time.Time {
+	now := a.Clock()
+	switch {
+	case in.AvailableAt != "":
+		if !by.Trusted {
+			faults.Add("$.available_at", fault.NotAllowed, "an absolute available_at is accepted from operators only", "use schedule.delay_minutes")
+			return now
+		}
+		t, err := in.AvailableAt.Time()
+		if err != nil {
+			faults.Add("$.available_at", fault.BadFormat, err.Error(), "")
+			return now
+		}
+		if t.Sub(now) > maxDelay {
+			faults.Add("$.available_at", fault.OutOfRange, fmt.Sprintf("%s is more than ten years away", in.AvailableAt), "")
+		}
+		return t
+	case in.Schedule != nil:
+		m := in.Schedule.DelayMinutes
+		if math.IsNaN(m) || m < 0 || m > maxDelay.Minutes() {
+			faults.Add("$.schedule.delay_minutes", fault.OutOfRange, fmt.Sprintf("%v is not between 0 and %v", m, maxDelay.Minutes()), "")
+			return now
+		}
+		return now.Add(time.Duration(m * float64(time.Minute))).Truncate(time.Microsecond)
+	}
+	return now
+}
+
+func checkPayload(faults *fault.List, typ agentruntime.TaskTypeSpec, payload json.RawMessage) {
+	if typ.Deed == nil || len(typ.Deed.PayloadSchema) == 0 {
+		return
+	}
+	p, err := schema.CompilePayload(typ.Deed.PayloadSchema)
+	if err != nil {
+		faults.Add("$.task_type", fault.BadFormat, fmt.Sprintf("the payload schema of task type %s: %v", typ.TaskType, err), "")
+		return
+	}
+	if err := p.Check(payload); err != nil {
+		faults.Within("$.payload", err)
+	}
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
