@@ -80,13 +80,13 @@ func (k *kindred) killOrphans() error {
 		// The lock keeps a supervisor that is being started out of the walk.
 		k.mu.Lock()
 		orphans := map[int]bool{} // kill walks more than once
-		t := newTree(os.Getpid(), func(st procStat) bool {
+		t := &tree{root: os.Getpid(), skip: func(st procStat) bool {
 			mine := k.own[st.pid] || st.sid == session || st.start < k.since
 			if !mine {
 				orphans[st.pid] = true
 			}
 			return mine
-		})
+		}}
 		t.kill(nil)
 		k.mu.Unlock()
 		if len(orphans) == 0 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -142,7 +143,8 @@ func (s *supervise) run(in delivery) bool {
 	}
 	r := &supervisedRun{
 		s: s, seq: in.m.Seq, main: pid, start: start, grace: time.Duration(req.GraceNS),
-		tree: newTree(os.Getpid(), nil), killed: map[int]bool{}, timer: time.NewTimer(time.Hour),
+		reaper: &reaper{news: make(chan struct{}, 1), main: pid, mainFrom: start},
+		tree:   &tree{root: os.Getpid(), exclusive: true}, killed: map[int]bool{}, timer: time.NewTimer(time.Hour),
 	}
 	if err := s.ch.send(message{Op: opStarted, Seq: in.m.Seq, PID: pid}); err != nil {
 		r.abandon()
@@ -186,9 +188,11 @@ type supervisedRun struct {
 	start time.Time
 	grace time.Duration
 
+	reaper    *reaper
 	tree      *tree
 	killed    map[int]bool
 	mainEnded bool
+	leftover  bool // what outlived the main process was asked to end
 	ending    bool // SIGTERM was sent
 	killing   bool // SIGKILL was sent
 	abandoned bool // deed is gone
@@ -205,8 +209,7 @@ type supervisedRun struct {
 func (r *supervisedRun) watch(timeout time.Duration) {
 	r.timer.Stop()
 	defer r.timer.Stop()
-	deaths := make(chan deathBatch, 16)
-	go reap(deaths)
+	go r.reaper.loop()
 
 	var timedOut <-chan time.Time
 	if timeout > 0 {
@@ -217,13 +220,12 @@ func (r *supervisedRun) watch(timeout time.Duration) {
 	inbox, orphaned := r.s.inbox, r.s.orphaned
 	for {
 		select {
-		case batch := <-deaths:
-			r.count(batch)
-			if batch.none {
-				r.report.Killed = len(r.killed)
+		case <-r.reaper.news:
+			if none := r.look(); none {
 				return
 			}
-			if r.mainEnded && !r.ending {
+			if r.mainEnded && !r.leftover {
+				r.leftover = true
 				r.end(min(r.grace, leftoverGrace))
 			}
 		case <-timedOut:
@@ -234,8 +236,7 @@ func (r *supervisedRun) watch(timeout time.Duration) {
 			}
 		case <-r.timer.C:
 			if !r.kill() {
-				go drain(deaths)
-				return
+				return // the reaper waits on; deed ends this process
 			}
 		case in, ok := <-inbox:
 			switch {
@@ -268,15 +269,13 @@ func (r *supervisedRun) end(grace time.Duration) {
 		return
 	}
 	until := clock.Start().Add(max(grace, 0))
-	if !r.ending {
-		r.ending = true
-		if grace > 0 {
-			r.tree.terminate(r.note)
-		}
-	} else if !until.Before(r.until) {
+	if r.ending && !until.Before(r.until) {
 		return
 	}
-	r.until = until
+	r.ending, r.until = true, until
+	if grace > 0 {
+		r.tree.terminate(r.note)
+	}
 	r.timer.Reset(max(grace, 0))
 }
 
@@ -288,11 +287,12 @@ func (r *supervisedRun) kill() bool {
 		r.killStart = clock.Start()
 		r.pause = time.Millisecond
 	}
+	r.reaper.mu.Lock()
 	r.tree.kill(r.note)
+	r.reaper.mu.Unlock()
 	if clock.Since(r.killStart) > killDeadline {
 		r.tree.seen = map[int]bool{}
 		r.tree.walk(func(st procStat) { r.report.Survivors = append(r.report.Survivors, st.pid) })
-		r.report.Killed = len(r.killed)
 		if len(r.report.Survivors) > 0 {
 			return false
 		}
@@ -308,68 +308,78 @@ func (r *supervisedRun) note(pid int) {
 	}
 }
 
-func (r *supervisedRun) count(batch deathBatch) {
-	for _, d := range batch.deaths {
-		if d.pid == r.main && !r.mainEnded {
-			r.mainEnded = true
-			r.report.Status = uint32(d.status)
-			r.report.DurationNS = int64(clock.Since(r.start))
-		}
-		r.report.UserNS += d.usage.Utime.Nano()
-		r.report.SystemNS += d.usage.Stime.Nano()
-		r.report.MaxRSSKiB = max(r.report.MaxRSSKiB, d.usage.Maxrss)
-	}
+// look takes over what the reaper knows, and reports whether there is no process left.
+func (r *supervisedRun) look() (none bool) {
+	r.reaper.mu.Lock()
+	defer r.reaper.mu.Unlock()
+	r.mainEnded = r.reaper.ended
+	r.report.Status = uint32(r.reaper.status)
+	r.report.DurationNS = int64(r.reaper.endedAt)
+	r.report.UserNS, r.report.SystemNS, r.report.MaxRSSKiB = r.reaper.user, r.reaper.system, r.reaper.maxRSS
+	r.report.Killed = len(r.killed)
+	return r.reaper.none
 }
 
-type death struct {
-	pid    int
-	status unix.WaitStatus
-	usage  unix.Rusage
+// A reaper takes the children of a supervisor off the kernel's list as they die. Nothing else in a supervisor does.
+type reaper struct {
+	news chan struct{} // gets a token when the fields below have changed
+
+	mu       sync.Mutex // held while children are reaped: with it, the number of a child stays that child's
+	main     int
+	status   unix.WaitStatus // guarded by mu; of main
+	ended    bool            // guarded by mu; main has ended
+	none     bool            // guarded by mu; there is no child left, dead or alive
+	user     int64           // guarded by mu; nanoseconds, of all
+	system   int64           // guarded by mu
+	maxRSS   int64           // guarded by mu; KiB
+	endedAt  time.Duration   // guarded by mu; since the start, of main
+	mainFrom time.Time
 }
 
-// A deathBatch is what wait4 gave at once. With none set there is no child left, dead or alive.
-type deathBatch struct {
-	deaths []death
-	none   bool
-}
-
-// reap waits for children until there is none. Nothing else in a supervisor waits.
-func reap(out chan<- deathBatch) {
+// loop runs until there is no child.
+func (r *reaper) loop() {
 	for {
-		var b deathBatch
-		options := unix.WALL
-		for {
-			var d death
-			pid, err := unix.Wait4(-1, &d.status, options, &d.usage)
-			if errors.Is(err, unix.EINTR) {
-				continue
-			}
-			if err != nil { // ECHILD
-				b.none = true
-				break
-			}
-			if pid == 0 {
-				break
-			}
-			d.pid = pid
-			b.deaths = append(b.deaths, d)
-			options |= unix.WNOHANG
-			if len(b.deaths) == 256 {
-				break
-			}
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT|unix.WALL, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
 		}
-		out <- b
-		if b.none {
+		none := r.reapAll()
+		select {
+		case r.news <- struct{}{}:
+		default:
+		}
+		if none {
 			return
 		}
 	}
 }
 
-func drain(deaths <-chan deathBatch) {
-	for b := range deaths {
-		if b.none {
-			return
+func (r *reaper) reapAll() (none bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for {
+		var (
+			status unix.WaitStatus
+			usage  unix.Rusage
+		)
+		pid, err := unix.Wait4(-1, &status, unix.WNOHANG|unix.WALL, &usage)
+		if errors.Is(err, unix.EINTR) {
+			continue
 		}
+		if err != nil { // ECHILD
+			r.none = true
+			return true
+		}
+		if pid == 0 {
+			return false
+		}
+		if pid == r.main && !r.ended {
+			r.ended, r.status, r.endedAt = true, status, clock.Since(r.mainFrom)
+		}
+		r.user += usage.Utime.Nano()
+		r.system += usage.Stime.Nano()
+		r.maxRSS = max(r.maxRSS, usage.Maxrss)
 	}
 }
 

@@ -26,8 +26,9 @@ const watchdogSlack = killDeadline + 5*time.Second
 // Should the supervisor process itself be killed, what it held becomes deed's child and is killed by deed; the next
 // Run starts another supervisor process. Run may be called from several goroutines; the calls wait for each other.
 type Supervisor struct {
-	opt  Options
-	slot chan struct{} // holds a token while a Run is under way
+	opt   Options
+	slot  chan struct{} // holds a token while a Run is under way
+	slack time.Duration // watchdogSlack, but for tests
 
 	mu     sync.Mutex
 	proc   *supervisorProcess // guarded by mu; nil when the next Run has to start one
@@ -50,7 +51,7 @@ func NewSupervisor(ctx context.Context, opt Options) (*Supervisor, error) {
 	if err := BecomeSubreaper(); err != nil {
 		return nil, err
 	}
-	s := &Supervisor{opt: opt, slot: make(chan struct{}, 1)}
+	s := &Supervisor{opt: opt, slot: make(chan struct{}, 1), slack: watchdogSlack}
 	p, err := startSupervisor(ctx, opt)
 	if err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (s *Supervisor) Run(ctx context.Context, spec Spec) (Exit, error) {
 			return Exit{}, err
 		}
 		var r *run
-		if r, err = newRun(p, seq, path, spec); err != nil {
+		if r, err = newRun(p, seq, path, spec, s.slack); err != nil {
 			return Exit{}, err
 		}
 		var sent bool
@@ -190,6 +191,7 @@ type run struct {
 	path  string
 	spec  Spec
 	grace time.Duration
+	slack time.Duration
 
 	out, err *pump
 	in       *feeder
@@ -197,8 +199,8 @@ type run struct {
 	broken   chan error    // a writer's first error
 }
 
-func newRun(p *supervisorProcess, seq uint64, path string, spec Spec) (*run, error) {
-	r := &run{p: p, seq: seq, path: path, spec: spec, grace: spec.Grace, files: [maxFiles]int{-1, -1, -1}, broken: make(chan error, 2)}
+func newRun(p *supervisorProcess, seq uint64, path string, spec Spec, slack time.Duration) (*run, error) {
+	r := &run{p: p, seq: seq, path: path, spec: spec, grace: spec.Grace, slack: slack, files: [maxFiles]int{-1, -1, -1}, broken: make(chan error, 2)}
 	if r.grace == 0 {
 		r.grace = DefaultGrace
 	}
@@ -281,13 +283,13 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 	defer watchdog.Stop()
 	watchdog.Stop()
 	if r.spec.Timeout > 0 {
-		watchdog.Reset(r.spec.Timeout + max(r.grace, 0) + watchdogSlack)
+		watchdog.Reset(r.spec.Timeout + max(r.grace, 0) + r.slack)
 	}
 	end := func(grace time.Duration) {
 		_ = r.p.ch.send(message{Op: opEnd, Seq: r.seq, GraceMS: grace.Milliseconds()})
 		if !armed {
 			armed = true
-			watchdog.Reset(max(grace, 0) + watchdogSlack)
+			watchdog.Reset(max(grace, 0) + r.slack)
 		}
 	}
 	for {

@@ -122,10 +122,10 @@ type tree struct {
 	root int
 	skip func(procStat) bool // children of the root that are none of our business; may be nil
 	seen map[int]bool        // of this pass only: numbers are used again
-}
 
-func newTree(root int, skip func(procStat) bool) *tree {
-	return &tree{root: root, skip: skip}
+	// exclusive says that the root is this process, that all its children are of the tree, and that none is reaped
+	// during a pass: their numbers are theirs, and they can be signalled without a second look.
+	exclusive bool
 }
 
 // walk visits every process below the root, a parent before its children, and calls visit on those that are alive.
@@ -205,11 +205,14 @@ func (t *tree) terminate(each func(pid int)) {
 	})
 }
 
-// kill ends every process of the tree. It first stops them, parents before children, until a walk finds no new one:
+// kill ends every process of the tree. It first stops them, parents before children, until a look finds no new one:
 // a stopped process does not fork, so that a tree that grows faster than it can be listed stands still. Callers
 // repeat it until nothing is left, since a process can also start another just before it is stopped and die.
 func (t *tree) kill(each func(pid int)) {
 	t.seen = map[int]bool{}
+	if t.exclusive {
+		t.stopChildren()
+	}
 	var alive []int
 	for range 8 {
 		alive = alive[:0]
@@ -224,5 +227,64 @@ func (t *tree) kill(each func(pid int)) {
 		if t.signal(pid, unix.SIGKILL) == nil && each != nil {
 			each(pid)
 		}
+	}
+}
+
+// stopChildren stops the children of the root with as little between look and signal as can be. A process that
+// becomes another one by fork and exit many times in a millisecond is caught only so; its latest form is a child of
+// the root, because every orphan is.
+func (t *tree) stopChildren() {
+	dir := "/proc/" + strconv.Itoa(t.root) + "/task"
+	tids, err := numbers(dir)
+	if err != nil {
+		return
+	}
+	buf := make([]byte, 64<<10)
+	for range 64 {
+		grown := false
+		for _, tid := range tids {
+			n := readInto(dir+"/"+strconv.Itoa(tid)+"/children", buf)
+			eachNumber(buf[:n], func(pid int) {
+				if !t.seen[pid] {
+					_ = unix.Kill(pid, unix.SIGSTOP)
+					t.seen[pid] = true
+					grown = true
+				}
+			})
+		}
+		if !grown {
+			return
+		}
+	}
+}
+
+func readInto(path string, buf []byte) int {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0
+	}
+	defer unix.Close(fd)
+	total := 0
+	for total < len(buf) {
+		n, err := unix.Read(fd, buf[total:])
+		if n <= 0 || err != nil {
+			break
+		}
+		total += n
+	}
+	return total
+}
+
+func eachNumber(b []byte, f func(int)) {
+	n, in := 0, false
+	for _, c := range b {
+		if c >= '0' && c <= '9' {
+			n, in = n*10+int(c-'0'), true
+			continue
+		}
+		if in {
+			f(n)
+		}
+		n, in = 0, false
 	}
 }
