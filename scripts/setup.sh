@@ -15,14 +15,20 @@ have() {
   esac
 }
 
-# again COMMAND...: three tries, because downloads fail now and then.
+# again COMMAND...: three tries, because downloads fail now and then. Its output is shown when it does not work.
 again() {
-  local try
+  local try log
+  log=$(mktemp)
   for try in 1 2 3; do
-    "$@" && return 0
+    if "$@" >"$log" 2>&1 </dev/null; then
+      rm -f "$log"
+      return 0
+    fi
     say "try $try of 3 did not work: $*"
     sleep "$try"
   done
+  tail -n 20 "$log"
+  rm -f "$log"
   return 1
 }
 
@@ -52,16 +58,12 @@ if [ ${#missing[@]} -gt 0 ]; then
       echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
     fi
     say "installing ${missing[*]}"
-    log=$(mktemp)
-    if ! { again apt-get -q update && again apt-get -q -y --no-install-recommends install "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
-      say "not installed, the tests that need them will be skipped; apt-get ended with:"
-      tail -n 20 "$log"
-    fi
-    rm -f "$log"
+    { again apt-get -q update && again apt-get -q -y --no-install-recommends install "${missing[@]}"; } ||
+      say "not installed: the tests that need them will be skipped"
   else
     say "not root on a Debian system: the tests that need these will be skipped"
   fi
 fi
 
-again go mod download
+again go mod download || say "some modules could not be downloaded"
 again make -s .cache/tools/golangci-lint || say "golangci-lint could not be downloaded and built: no lint"

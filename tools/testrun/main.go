@@ -38,7 +38,7 @@ func run(args []string, strict bool, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("testrun", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: testrun [-check NAME=COMMAND]... [go test arguments]")
+		fmt.Fprintln(stderr, "usage: testrun [-check NAME=COMMAND]... [-- go test arguments]")
 		flags.PrintDefaults()
 	}
 	flags.Func("check", "`NAME=COMMAND`: a shell command that counts as one test; may be repeated", func(s string) error {
