@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // The packages of the module from top to bottom. A package may import what stands below it, in its own layer too,
@@ -15,32 +16,21 @@ var layers = []struct {
 	packages []string
 }{
 	{"command", []string{"cmd/deed"}},
-	{"surface", []string{"internal/cli", "internal/server"}},
-	{"engine", []string{
-		"internal/dispatch", "internal/sensor", "internal/schedule", "internal/workflow", "internal/fanout",
-		"internal/outbox", "internal/task",
-	}},
+	{"surface", []string{"internal/cli"}},
+	{"engine", []string{"internal/dispatch", "internal/outbox", "internal/task"}},
 	{"run", []string{
-		"internal/attempt",
-		"internal/driver/builtin", "internal/driver/script",
-		"internal/loop", "internal/gate", "internal/check", "internal/brief",
+		"internal/attempt", "internal/driver/script", "internal/gate", "internal/brief",
 		"internal/driver", // the plug point: drivers stand above it, and the gate judges what it describes
 	}},
-	{"parts", []string{
-		"internal/workspace", "internal/sandbox", "internal/bundle", "internal/runtimepkg", "internal/policy",
-		"internal/action", "internal/secret", "internal/egress", "internal/journal", "internal/redact",
-		"internal/usage", "internal/model", "internal/store",
-	}},
+	{"parts", []string{"internal/workspace", "internal/bundle", "internal/journal", "internal/redact", "internal/store"}},
 	{"base", []string{
 		"internal/config", "internal/home", "internal/proc", "internal/state", "internal/atomicfile",
 		"internal/canonjson", "internal/failure", "internal/crashpoint", "internal/clock",
 	}},
 	{"contract", []string{
-		"provider",
 		"contract/schema/internal/schemagen", "contract/schema/internal/generate", "contract/schema",
 		"contract/schema/internal/catalog", "contract/bridge", "contract/settings",
-		"contract/agentruntime", "contract/codebox", "contract/homeboy", "contract/runner", "contract/deed",
-		"contract/fault",
+		"contract/agentruntime", "contract/codebox", "contract/deed", "contract/fault",
 	}},
 }
 
@@ -56,6 +46,24 @@ func place(pkg string) (depth int, layer string, ok bool) {
 		depth += len(l.packages)
 	}
 	return 0, "", false
+}
+
+// TestLayersAreCurrent keeps packages that are gone out of the table.
+func TestLayersAreCurrent(t *testing.T) {
+	t.Parallel()
+	there := map[string]bool{}
+	for _, f := range repository(t) {
+		if f.inModule() {
+			there[f.dir()] = true
+		}
+	}
+	for _, l := range layers {
+		for _, pkg := range l.packages {
+			if !there[pkg] {
+				t.Errorf("layer %s lists %s, which is not there", l.name, pkg)
+			}
+		}
+	}
 }
 
 func checkLayers(files []*file) []finding {
