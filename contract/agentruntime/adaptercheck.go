@@ -123,31 +123,36 @@ func posture(l *fault.List, profile string, extra, required []string) {
 		args []string
 	}{{"$.extra_args", extra}, {"$.autonomy.required_args", required}} {
 		for i, arg := range list.args {
-			if lifts(list.args, i) {
-				l.Add(fault.Index(list.at, i), fault.Undeclared, fmt.Sprintf("%q lifts the agent's own guards", clip(arg)), `declare "autonomy": {"profile": "trusted-vm"}, or remove it`)
+			with, lifted := lifts(list.args, i)
+			if !lifted {
+				continue
 			}
+			if with != "" {
+				arg += " " + with
+			}
+			l.Add(fault.Index(list.at, i), fault.Undeclared, fmt.Sprintf("%q lifts the agent's own guards", clip(arg)), `declare "autonomy": {"profile": "trusted-vm"}, or remove it`)
 		}
 	}
 }
 
-// lifts reports whether the argument at i, alone or with the one after it, bypasses approvals or the sandbox of
+// lifts reports whether the argument at i, alone or with the one after it (with), bypasses approvals or the sandbox of
 // Claude Code, Codex or Hermes Agent.
-func lifts(args []string, i int) bool {
+func lifts(args []string, i int) (with string, lifted bool) {
 	name, value, joined := strings.Cut(args[i], "=")
 	if !joined && i+1 < len(args) {
-		value = args[i+1]
+		value, with = args[i+1], args[i+1]
 	}
 	switch {
 	case strings.HasPrefix(name, "--dangerously-"), strings.HasPrefix(name, "--allow-dangerously-"), name == "--yolo":
-		return true
+		return "", true
 	case name == "--permission-mode":
-		return value == "bypassPermissions"
+		return with, value == "bypassPermissions"
 	case name == "--sandbox", name == "-s":
-		return value == "danger-full-access"
+		return with, value == "danger-full-access"
 	case name == "-c", name == "--config":
-		return strings.Contains(value, "danger-full-access")
-	case name == "-sdanger-full-access":
-		return true
+		return with, strings.Contains(value, "danger-full-access")
+	case strings.HasPrefix(name, "-c"), name == "-sdanger-full-access": // a short option with its value attached
+		return "", strings.Contains(args[i], "danger-full-access")
 	}
-	return false
+	return "", false
 }

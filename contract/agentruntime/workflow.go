@@ -133,12 +133,11 @@ func (w WorkflowRecord) Validate() error {
 	instant(&l, "$.created_at", w.CreatedAt)
 	instant(&l, "$.updated_at", w.UpdatedAt)
 	nullableInstant(&l, "$.completed_at", w.CompletedAt)
-	if done := w.Status == WorkflowCompleted; done != (w.CompletedAt != nil) {
-		if done {
-			l.Add("$.completed_at", fault.Conflict, "is null and the status is completed", "a completed workflow says when")
-		} else {
-			l.Add("$.completed_at", fault.Conflict, fmt.Sprintf("is set and the status is %s", clip(string(w.Status))), "only a completed workflow has it")
-		}
+	switch {
+	case w.Status == WorkflowCompleted && w.CompletedAt == nil:
+		l.Add("$.completed_at", fault.Conflict, "is null and the status is completed", "a completed workflow says when")
+	case (w.Status == WorkflowActive || w.Status == WorkflowBlocked) && w.CompletedAt != nil:
+		l.Add("$.completed_at", fault.Conflict, fmt.Sprintf("is set and the status is %s", w.Status), "only a completed workflow has it")
 	}
 	return l.Err()
 }

@@ -3,8 +3,8 @@ package fault
 import "strings"
 
 // Nearest returns the known name that a wrong one most likely stands for, or "" when none is near. Case and
-// separators do not count, so taskType finds task_type; a name that was only begun or carried on finds its whole,
-// so requested_profile finds requested_profile_id.
+// separators do not count, so taskType finds task_type; a name that is only part of another finds it, so
+// requested_profile finds requested_profile_id.
 func Nearest(wrong string, known []string) string {
 	if len(wrong) == 0 || len(wrong) > 64 {
 		return ""
@@ -14,8 +14,12 @@ func Nearest(wrong string, known []string) string {
 	for _, k := range known {
 		f := fold(k)
 		d := distance(w, f)
-		if d > 0 && min(len(w), len(f)) >= 4 && (strings.HasPrefix(f, w) || strings.HasPrefix(w, f)) {
+		switch shorter := min(len(w), len(f)); {
+		case d == 0:
+		case shorter >= 4 && (strings.HasPrefix(f, w) || strings.HasPrefix(w, f)):
 			d = 1
+		case shorter >= 6 && (strings.Contains(f, w) || strings.Contains(w, f)):
+			d = 2
 		}
 		if d < bestDistance {
 			best, bestDistance = k, d

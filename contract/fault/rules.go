@@ -29,6 +29,11 @@ func (l *List) Name(at, value string) {
 	}
 }
 
+func isName(value string) bool {
+	return strings.TrimSpace(value) != "" && len(value) <= MaxName && utf8.ValidString(value) &&
+		strings.IndexFunc(value, unicode.IsControl) < 0
+}
+
 // OptionalName is Name for a value that may be absent.
 func (l *List) OptionalName(at, value string) {
 	if value != "" {
@@ -39,7 +44,9 @@ func (l *List) OptionalName(at, value string) {
 // Names demands unique identifiers.
 func (l *List) Names(at string, values []string) {
 	for i, v := range values {
-		l.Name(Index(at, i), v)
+		if !isName(v) { // the path is made only for what is wrong
+			l.Name(Index(at, i), v)
+		}
 	}
 	l.unique(at, values)
 }
@@ -72,11 +79,15 @@ func OneOf[S ~string](l *List, at string, value S, allowed ...S) {
 	for i, a := range allowed {
 		words[i] = string(a)
 	}
-	if near := Nearest(string(value), words); near != "" {
-		l.Add(at, NotAllowed, fmt.Sprintf("%s is not allowed; did you mean %q?", show(string(value)), near), "use one of "+strings.Join(words, ", "))
-		return
+	remedy := "use one of " + strings.Join(words, ", ")
+	if len(words) == 1 {
+		remedy = "use " + words[0]
 	}
-	l.Add(at, NotAllowed, show(string(value))+" is not allowed", "use one of "+strings.Join(words, ", "))
+	message := show(string(value)) + " is not allowed"
+	if near := Nearest(string(value), words); near != "" {
+		message += fmt.Sprintf("; did you mean %q?", near)
+	}
+	l.Add(at, NotAllowed, message, remedy)
 }
 
 // Between demands a number within bounds.

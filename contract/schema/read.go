@@ -132,7 +132,11 @@ func (s *scanner) textRules(r *catalog.Rules, val string) {
 		}
 		fault.OneOf(&s.faults, s.at(), val, r.Enum...)
 	case r.MinLength > 0 && val == "":
-		s.fault(fault.Blank, "is blank", "give it a value, or leave it out if it may be absent")
+		remedy := "give it a value"
+		if r.Optional {
+			remedy = "give it a value, or leave it out"
+		}
+		s.fault(fault.Blank, "is blank", remedy)
 	case r.MaxLength > 0 && len(val) > r.MaxLength:
 		if n := utf8.RuneCountInString(val); n > r.MaxLength {
 			s.fault(fault.OutOfRange, fmt.Sprintf("has %d characters", n), fmt.Sprintf("use at most %d", r.MaxLength))

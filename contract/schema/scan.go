@@ -263,7 +263,6 @@ func (s *scanner) members(each func(key []byte, f found) bool) bool {
 	if len(s.path) >= maxDepth {
 		return s.breaks("it is nested more than " + strconv.Itoa(maxDepth) + " deep")
 	}
-	s.path = append(s.path, step{})
 	first := len(s.keys)
 	var many map[string]bool
 	for {
@@ -272,7 +271,7 @@ func (s *scanner) members(each func(key []byte, f found) bool) bool {
 		if !ok {
 			return false
 		}
-		s.path[len(s.path)-1].key = key
+		s.path = append(s.path, step{key: key})
 		name := key
 		if f.escaped {
 			name = []byte(unquote(key))
@@ -286,12 +285,13 @@ func (s *scanner) members(each func(key []byte, f found) bool) bool {
 		if !each(name, f) {
 			return false
 		}
+		s.path = s.path[:len(s.path)-1]
 		switch s.peek() {
 		case ',':
 			s.pos++
 		case '}':
 			s.pos++
-			s.path, s.keys = s.path[:len(s.path)-1], s.keys[:first]
+			s.keys = s.keys[:first]
 			return true
 		default:
 			return s.breaks("a comma or } is needed")

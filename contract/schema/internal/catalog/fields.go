@@ -26,6 +26,7 @@ type Rules struct {
 	MinLength, MaxLength int // MaxLength 0: none
 	MinItems             int
 	Enum                 []string
+	Optional             bool // the member itself may be absent
 }
 
 // Fields returns the members of a struct type. The types of the contract are plain: no embedding, no `string`
@@ -48,6 +49,7 @@ func Fields(t reflect.Type) []Field {
 			f.Nullable = !f.Optional
 		}
 		f.Rules, f.Nullable = rules(f.Type, sf.Tag.Get("jsonschema"), f.Nullable)
+		f.Rules.Optional = f.Optional && f.Type.Kind() == reflect.String
 		fields = append(fields, f)
 	}
 	return fields
