@@ -51,16 +51,26 @@ type Runner struct {
 	Drivers  driver.Set
 	Key      *bundle.Key    // signs the bundles
 	Observe  func(Progress) // may be nil; called from the attempt's goroutine
-	Keep     bool           // leave the attempt's directory, for a person who wants to look
 }
 
 // A Progress is one step that a watcher may show.
 type Progress struct {
 	TaskID    string
 	AttemptID string
-	Step      string // prepared, started, output, ended, judging, check, verdict, settled
+	Step      string
 	Text      string
 }
+
+// The steps of an attempt, in order; StepCheck comes once for each check.
+const (
+	StepPrepared = "prepared"
+	StepStarted  = "started"
+	StepEnded    = "ended"
+	StepJudging  = "judging"
+	StepCheck    = "check"
+	StepVerdict  = "verdict"
+	StepSettled  = "settled"
+)
 
 // A Result is how an attempt ended.
 type Result struct {
@@ -150,7 +160,7 @@ func (a *run) drive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.progress("started", a.plan.adapter.ID())
+	a.progress(StepStarted, a.plan.adapter.ID())
 	y, err := s.Turn(ctx, driver.Input{Turn: 1}, a.sink())
 	cerr := s.Close(context.WithoutCancel(ctx))
 	crashpoint.Hit(crashpoint.DriverEnded)
@@ -162,7 +172,7 @@ func (a *run) drive(ctx context.Context) error {
 		"exit_status": y.ExitStatus, "class": y.Class, "exit_code": y.Proc.Code, "signal": y.Proc.Signal,
 		"duration_ms": y.Proc.Duration.Milliseconds(), "killed_after_end": y.Proc.Killed,
 	})
-	a.progress("ended", string(y.ExitStatus))
+	a.progress(StepEnded, string(y.ExitStatus))
 	if cerr != nil {
 		return failure.New(failure.Infra, "end the agent's processes", cerr, "")
 	}
@@ -187,9 +197,6 @@ func (a *run) progress(step, text string) {
 func (a *run) cleanup() {
 	if a.journal != nil {
 		_ = a.journal.Close()
-	}
-	if a.Keep {
-		return
 	}
 	_ = workspace.Remove(a.dir)
 }

@@ -32,7 +32,7 @@ func (a *run) judge(ctx context.Context) error {
 	if a.yield.Kind != driver.YieldCompletion {
 		return failure.New(failure.InvalidWord, "read the result", errors.New("the agent ended without a completion"), "")
 	}
-	a.progress("judging", fmt.Sprintf("%d changed", len(a.changes.Files())))
+	a.progress(StepJudging, fmt.Sprintf("%d changed", len(a.changes.Files())))
 	v, err := gate.Decide(ctx, gate.Input{
 		Claim: a.yield.Claim, Spec: a.plan.spec, Evidence: a.plan.evidence,
 		Changes: a.changes, Base: a.path("base"), Manifest: a.before, After: a.after, Patch: a.patch,
@@ -48,10 +48,10 @@ func (a *run) judge(ctx context.Context) error {
 	a.note("verdict", v)
 	crashpoint.Hit(crashpoint.GateDecided)
 	if !v.Accepted {
-		a.progress("verdict", "rejected")
+		a.progress(StepVerdict, "rejected")
 		return failure.New(failure.Rejected, "judge the attempt", errors.New(reasons(v)), "")
 	}
-	a.progress("verdict", "accepted")
+	a.progress(StepVerdict, "accepted")
 	return nil
 }
 
@@ -148,7 +148,7 @@ const checkLogCap = 4 << 20
 // gone by now.
 func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.CheckResult {
 	r := deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: "error", ExitCode: -1}
-	a.progress("check", r.Name)
+	a.progress(StepCheck, r.Name)
 	n := len(a.commands)
 	log := a.path("run", fmt.Sprintf("check-%d.log", n))
 	bundleLog := fmt.Sprintf("files/checks/%d.log", n)

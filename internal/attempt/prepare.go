@@ -68,7 +68,7 @@ func (a *run) prepare(ctx context.Context) error {
 	if err != nil {
 		return failure.New(failure.Config, "compile the brief", err, "")
 	}
-	a.progress("prepared", string(a.seeded.Kind))
+	a.progress(StepPrepared, string(a.seeded.Kind))
 	return nil
 }
 

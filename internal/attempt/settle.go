@@ -80,7 +80,7 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 		return res, err
 	}
 	crashpoint.Hit(crashpoint.SettleCommitted)
-	a.progress("settled", string(s.Status))
+	a.progress(StepSettled, string(s.Status))
 	a.cleanup()
 	crashpoint.Hit(crashpoint.CleanupDone)
 	return res, nil

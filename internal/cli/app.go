@@ -85,6 +85,15 @@ func (a *app) config() (*config.Config, error) {
 	return c, nil
 }
 
+// makeHome opens the home alone, making it where it is missing.
+func (a *app) makeHome() (*home.Home, error) {
+	root, err := home.Resolve(a.homeFlag, a.getenv)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return home.Open(root)
+}
+
 // open opens home, settings and store for a command that may write.
 func (a *app) open(ctx context.Context) error {
 	if a.st != nil {
@@ -94,11 +103,7 @@ func (a *app) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	root, err := home.Resolve(a.homeFlag, a.getenv)
-	if err != nil {
-		return usage(err)
-	}
-	if a.h, err = home.Open(root); err != nil {
+	if a.h, err = a.makeHome(); err != nil {
 		return err
 	}
 	return a.openStore(ctx, cfg)

@@ -57,6 +57,19 @@ type Report struct {
 	Faults    []string `json:"faults,omitempty"`
 }
 
+// Add adds another cycle's report to r.
+func (r *Report) Add(o Report) {
+	r.Reclaimed += o.Reclaimed
+	r.Created += o.Created
+	r.Delivered += o.Delivered
+	r.Ran = append(r.Ran, o.Ran...)
+	r.Faults = append(r.Faults, o.Faults...)
+	r.Status = o.Status
+	if len(r.Ran) > 0 {
+		r.Status = "ran"
+	}
+}
+
 // A Ran is one attempt of a cycle.
 type Ran struct {
 	TaskID    string                  `json:"task_id"`

@@ -1,0 +1,282 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+//go:embed demo/*.sh
+var demoAgents embed.FS
+
+// demoCast is who takes part, in the order of the table.
+var demoCast = []string{"talker", "eraser", "forger", "worker"}
+
+// demoModule is a module with one failing test.
+var demoModule = map[string]string{
+	"go.mod": "module example.com/stats\n\ngo 1.21\n",
+	"stats.go": `package stats
+
+// Mean returns the arithmetic mean of xs, or 0 for none.
+func Mean(xs []int) float64 {
+	if len(xs) == 0 {
+		return 0
+	}
+	sum := 0
+	for _, x := range xs {
+		sum += x
+	}
+	return float64(sum / len(xs))
+}
+`,
+	"stats_test.go": `package stats
+
+import "testing"
+
+func TestMean(t *testing.T) {
+	if got := Mean([]int{1, 2}); got != 1.5 {
+		t.Errorf("Mean(1, 2) = %v, want 1.5", got)
+	}
+}
+`,
+}
+
+type demoAgent struct {
+	Name    string        `json:"name"`
+	Claim   string        `json:"claim"`
+	Verdict string        `json:"verdict"` // accepted or rejected
+	Reasons []deed.Reason `json:"reasons"`
+	bundle  string
+}
+
+type demoReport struct {
+	Agents       []demoAgent `json:"agents"`
+	Bundle       string      `json:"bundle"`
+	TamperCaught bool        `json:"tamper_caught"`
+	Violations   []string    `json:"tamper_violations"`
+	Home         string      `json:"home"`
+}
+
+func (a *app) demoCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "demo", Short: "See three agents lie, one do the work, and deed believe only the last", Args: cobra.NoArgs,
+		Long: `In a temporary home, give the same task (make a failing test pass) to four scripted agents, judge each, and
+show that a changed bundle is caught. Needs go and git.`,
+		RunE: func(c *cobra.Command, _ []string) error { return a.demo(c.Context()) },
+	}
+}
+
+func (a *app) demo(ctx context.Context) error {
+	for _, tool := range []string{"go", "git"} {
+		if _, err := proc.LookPath(tool, a.getenv("PATH"), "/"); err != nil {
+			return fmt.Errorf("the demo needs %s, and it is not on PATH (install it)", tool)
+		}
+	}
+	root, err := os.MkdirTemp("", "deed-demo-")
+	if err != nil {
+		return fmt.Errorf("make a temporary home: %w", err)
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return err
+	}
+	d := &app{Stdio: a.Stdio, environ: a.environ, color: a.color, errColor: a.errColor, json: a.json, quiet: a.quiet,
+		homeFlag: filepath.Join(root, "home"), cfg: config.Default()}
+	defer func() { _ = d.close() }()
+	rep := demoReport{Home: d.homeFlag, Agents: []demoAgent{}}
+	project := filepath.Join(root, "stats")
+	if err := d.demoSetup(ctx, project, filepath.Join(root, "agents")); err != nil {
+		return err
+	}
+	if !a.json {
+		a.printf("%s\n\n", a.color.bold("One failing test, four agents, the same task: make it pass."))
+	}
+	for _, name := range demoCast {
+		ag, err := d.demoRun(ctx, name, project, filepath.Join(root, "agents", name+".sh"))
+		if err != nil {
+			return fmt.Errorf("agent %s: %w", name, err)
+		}
+		rep.Agents = append(rep.Agents, ag)
+		if ag.Verdict == "accepted" {
+			rep.Bundle = ag.bundle
+		}
+		if !a.json {
+			a.showDemoAgent(ag)
+		}
+	}
+	if rep.Bundle == "" {
+		return errors.New("no agent was accepted: this is a fault in deed")
+	}
+	if err := a.demoTamper(&rep, filepath.Join(root, "tampered")); err != nil {
+		return err
+	}
+	if a.json {
+		err = a.emit(rep)
+	} else {
+		a.hint("\nall of it is kept for you in %s", root)
+	}
+	if err != nil {
+		return err
+	}
+	if !rep.TamperCaught {
+		return errNotDone
+	}
+	return nil
+}
+
+// demoSetup writes the module and the agents, and opens the temporary home.
+func (a *app) demoSetup(ctx context.Context, project, agents string) error {
+	for _, dir := range []string{project, agents} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	for name, text := range demoModule {
+		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	for _, name := range demoCast {
+		text, err := demoAgents.ReadFile("demo/" + name + ".sh")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(agents, name+".sh"), text, 0o755); err != nil {
+			return err
+		}
+	}
+	return a.open(ctx)
+}
+
+// demoRun gives the task to one agent.
+func (a *app) demoRun(ctx context.Context, name, project, script string) (demoAgent, error) {
+	adapter, err := json.Marshal(agentruntime.AdapterConfig{Script: &agentruntime.ScriptAdapter{
+		AdapterID: name, Kind: agentruntime.KindScript, Command: script, TimeoutMS: 60_000,
+	}})
+	if err != nil {
+		return demoAgent{}, err
+	}
+	check := deed.Check{Name: "go test", Command: []string{"go", "test", "./..."}, TimeoutSeconds: 120}
+	if cache := a.goCache(); cache != "" {
+		check.Env = map[string]string{"GOCACHE": cache} // a cold cache would compile the standard library first
+	}
+	show := a.newProgress()
+	show.say(name)
+	defer show.clear()
+	res, err := a.execute(ctx, agentruntime.TaskIntent{
+		TaskType: config.TypeAgentTask, Source: "demo", Subject: "Make the failing test pass", Payload: json.RawMessage(`{}`),
+		Deed: &deed.TaskSpec{
+			MaxAttempts: 1, Adapter: adapter, Workspace: &deed.Workspace{Source: project},
+			WriteScope: []string{"stats.go"}, ProtectedPaths: []string{"**/*_test.go"}, Checks: []deed.Check{check},
+		},
+	}, nil)
+	if err != nil {
+		return demoAgent{}, err
+	}
+	if res.Verdict == nil {
+		return demoAgent{}, fmt.Errorf("no verdict: %s", res.Settlement.LastError)
+	}
+	ag := demoAgent{Name: name, Verdict: "rejected", Reasons: res.Verdict.Reasons, bundle: res.BundleDir}
+	if res.Verdict.Accepted {
+		ag.Verdict = "accepted"
+	}
+	if res.Claim != nil {
+		ag.Claim = res.Claim.Summary
+	}
+	return ag, nil
+}
+
+// goCache is the build cache of the person who runs the demo.
+func (a *app) goCache() string {
+	if c := a.getenv("GOCACHE"); filepath.IsAbs(c) {
+		return c
+	}
+	dir := a.getenv("XDG_CACHE_HOME")
+	if dir == "" && a.getenv("HOME") != "" {
+		dir = filepath.Join(a.getenv("HOME"), ".cache")
+	}
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	return filepath.Join(dir, "go-build")
+}
+
+func (a *app) showDemoAgent(ag demoAgent) {
+	word := a.color.red("rejected")
+	if ag.Verdict == "accepted" {
+		word = a.color.green("accepted")
+	}
+	a.printf("  %s  %s  says “%s”\n", a.color.bold(fmt.Sprintf("%-6s", ag.Name)), word, clean(ag.Claim))
+	for _, r := range ag.Reasons {
+		a.printf("            %s %-20s %s\n", a.color.red("✗"), r.Code, clean(r.Message))
+	}
+	if ag.Verdict == "accepted" {
+		a.printf("            %s the change is what it says, inside its scope, and go test passes on a clean copy\n", a.color.green("✓"))
+	}
+	a.printf("\n")
+}
+
+// demoTamper verifies the accepted bundle, then flips one bit of a copy and verifies that.
+func (a *app) demoTamper(rep *demoReport, copyDir string) error {
+	keys, err := bundle.TrustedKeys(filepath.Join(rep.Home, "keys"))
+	if err != nil {
+		return err
+	}
+	o := bundle.VerifyOptions{TrustedKeys: keys, RequireSignature: true}
+	good, err := bundle.Verify(rep.Bundle, o)
+	if err != nil {
+		return err
+	}
+	if !good.Valid {
+		return fmt.Errorf("the accepted bundle does not verify: %v", good.Violations)
+	}
+	if err := workspace.Clone(context.Background(), rep.Bundle, copyDir); err != nil {
+		return err
+	}
+	patch := filepath.Join(copyDir, filepath.FromSlash(codebox.PathPatch))
+	text, err := os.ReadFile(patch)
+	if err != nil {
+		return err
+	}
+	i := bytes.Index(text, []byte("/ float64"))
+	if i < 0 {
+		return errors.New("the accepted patch is not the one that the demo expects")
+	}
+	text[i] ^= 0x05 // "/" becomes "*"
+	if err := os.WriteFile(patch, text, 0o644); err != nil {
+		return err
+	}
+	bad, err := bundle.Verify(copyDir, o)
+	if err != nil {
+		return err
+	}
+	rep.TamperCaught = !bad.Valid
+	for _, v := range bad.Violations {
+		rep.Violations = append(rep.Violations, v.Code)
+	}
+	if !a.json {
+		a.printf("%s  %s\n", a.color.green("✓ bundle verified"), rep.Bundle)
+		a.printf("             signature %s by %s\n", good.Signature.Status, good.Signature.KeyID)
+		if rep.TamperCaught {
+			a.printf("%s  one byte of a copy flipped: %s\n", a.color.green("✓ tampering caught"), strings.Join(rep.Violations, ", "))
+		} else {
+			a.printf("%s  one byte of a copy flipped, and nobody noticed\n", a.color.red("✗ tampering missed"))
+		}
+	}
+	return nil
+}

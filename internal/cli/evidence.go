@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/home"
+)
+
+func (a *app) verifyCmd() *cobra.Command {
+	var (
+		keyFile string
+		require bool
+	)
+	c := &cobra.Command{
+		Use: "verify DIR", Short: "Check a bundle offline: every file, digest, reference and the signature", Args: cobra.ExactArgs(1),
+		Long: `Check a bundle from its directory alone. Every violation is reported with its code; exit code 0 means that
+there is none. A bundle without an attestation is valid and said to be unsigned, unless --require-signature is given. A
+good signature by a key that nobody vouched for reads valid_untrusted_key: give --key, or trust it with deed key trust.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			o := bundle.VerifyOptions{RequireSignature: require}
+			if keyFile != "" {
+				k, err := bundle.ReadPublicKey(keyFile)
+				if err != nil {
+					return usage(err)
+				}
+				o.Keys = append(o.Keys, k)
+			} else {
+				keys, err := a.trusted()
+				if err != nil {
+					return err
+				}
+				o.TrustedKeys = keys
+			}
+			rep, err := bundle.Verify(args[0], o)
+			if err != nil {
+				return usage(err)
+			}
+			if a.json {
+				if err := a.emit(rep); err != nil {
+					return err
+				}
+			} else {
+				a.showVerification(rep)
+			}
+			if !rep.Valid {
+				return errNotDone
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&keyFile, "key", "", "public key (PEM) that must have signed the bundle")
+	c.Flags().BoolVar(&require, "require-signature", false, "refuse a bundle without a signature by a trusted key")
+	return c
+}
+
+// trusted lists the keys that this installation trusts: its own and those it was told about. A machine without a
+// home trusts none.
+func (a *app) trusted() ([]bundle.PublicKey, error) {
+	root, err := home.Resolve(a.homeFlag, a.getenv)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a verifier needs no home
+	}
+	dir := home.At(root).Keys()
+	if _, err := os.Stat(dir); err != nil {
+		return nil, nil //nolint:nilerr // as above
+	}
+	return bundle.TrustedKeys(dir)
+}
+
+func (a *app) showVerification(rep bundle.Verification) {
+	if rep.Valid {
+		a.printf("%s %s\n", a.color.green("valid"), rep.BundleDirectory)
+	} else {
+		a.printf("%s %s: %s\n", a.color.red("invalid"), rep.BundleDirectory, count(len(rep.Violations), "violation"))
+	}
+	for _, v := range rep.Violations {
+		a.printf("  %s %s  %s\n", a.color.red("✗"), v.Code, clean(v.Message))
+	}
+	if rep.Manifest != nil {
+		a.field("bundle", clean(rep.Manifest.ID))
+		a.field("files", fmt.Sprint(len(rep.Manifest.Files)))
+	}
+	sig := rep.Signature.Status
+	if rep.Signature.KeyID != "" {
+		sig += " by " + rep.Signature.KeyID
+	}
+	a.field("signature", sig)
+	if s := rep.Statement; s != nil {
+		a.field("verdict", clean(s.Verdict))
+		a.field("task", clean(s.TaskID))
+		a.field("contained", clean(s.Containment))
+	}
+}
+
+// count says "1 fault" or "2 faults".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func (a *app) keyCmd() *cobra.Command {
+	show := &cobra.Command{
+		Use: "show", Short: "Print this installation's public key", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			h, err := a.makeHome()
+			if err != nil {
+				return err
+			}
+			k, err := bundle.LoadOrCreateKey(h.Keys())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.emit(map[string]string{"key_id": k.ID, "public_key": string(k.PEM())})
+			}
+			a.printf("%s", k.PEM())
+			a.hint("key id %s", k.ID)
+			return nil
+		},
+	}
+	trust := &cobra.Command{
+		Use: "trust FILE", Short: "Trust bundles that this public key signed", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			k, err := bundle.ReadPublicKey(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			h, err := a.makeHome()
+			if err != nil {
+				return err
+			}
+			if err := bundle.Trust(h.Keys(), k); err != nil {
+				return err
+			}
+			if a.json {
+				return a.emit(map[string]string{"key_id": k.ID})
+			}
+			a.printf("trusted %s\n", k.ID)
+			return nil
+		},
+	}
+	return group("key", "Show the signing key, trust others", show, trust)
+}

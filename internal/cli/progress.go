@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/clock"
+)
+
+// progress is one line on a terminal that says what is being done and for how long. In a pipe it is silent.
+type progress struct {
+	a     *app
+	start time.Time
+	stop  context.CancelFunc
+	done  chan struct{}
+
+	mu   sync.Mutex
+	text string // guarded by mu
+}
+
+func (a *app) newProgress() *progress {
+	p := &progress{a: a, start: clock.Start(), text: "starting"}
+	if a.quiet || a.json || !isTerminal(a.Err) {
+		return p
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	p.stop, p.done = stop, make(chan struct{})
+	go func() {
+		defer close(p.done)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for i := 0; ; i++ {
+			p.draw(i)
+			select {
+			case <-ctx.Done():
+				fmt.Fprint(a.Err, "\r\x1b[K")
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return p
+}
+
+var frames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
+
+func (p *progress) draw(i int) {
+	p.mu.Lock()
+	text := p.text
+	p.mu.Unlock()
+	took := clock.Since(p.start).Round(100 * time.Millisecond).String()
+	fmt.Fprintf(p.a.Err, "\r\x1b[K%s %s %s", frames[i%len(frames)], shorten(clean(text), 70), p.a.errColor.dim(took))
+}
+
+// step takes a step of an attempt.
+func (p *progress) step(s attempt.Progress) {
+	switch s.Step {
+	case attempt.StepPrepared:
+		p.say("workspace ready")
+	case attempt.StepStarted:
+		p.say("agent runs")
+	case attempt.StepEnded:
+		p.say("agent ended")
+	case attempt.StepJudging:
+		p.say("judging: " + s.Text)
+	case attempt.StepCheck:
+		p.say("check: " + s.Text)
+	case attempt.StepVerdict, attempt.StepSettled:
+		p.say(s.Text)
+	}
+}
+
+func (p *progress) say(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text = text
+}
+
+// clear takes the line away; a second call does nothing.
+func (p *progress) clear() {
+	if p.stop != nil {
+		p.stop()
+		<-p.done
+	}
+}

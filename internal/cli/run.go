@@ -1,0 +1,300 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/task"
+)
+
+type runFlags struct {
+	agent, script, workspace, ref, taskType, isolation string
+	empty, allowEmpty                                  bool
+	checks, scope, protect, secrets, artifacts         []string
+	timeout                                            time.Duration
+	attempts                                           int
+}
+
+func (a *app) runCmd() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run [flags] GOAL",
+		Short: "Run one task here and now, and end with a verdict",
+		Long: `Queue a task, run it in this process beside any running dispatcher, and end with the verdict, the reasons,
+the patch and the bundle. The agent works on a copy of the workspace: nothing in it changes until you apply the patch.
+Exit code 0 means that deed found the work done.`,
+		Example: `  deed run --script ./agent.sh --check "go test ./..." "make the failing test pass"
+  deed run --agent fixer --scope 'internal/**' --protect '**/*_test.go' --check "make test" "fix the parser"`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			in, err := a.runIntent(f, strings.Join(args, " "))
+			if err != nil {
+				return err
+			}
+			return a.run(c.Context(), in)
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.agent, "agent", "", "configured adapter to run")
+	fl.StringVar(&f.script, "script", "", "executable file to run as the agent")
+	fl.StringArrayVar(&f.checks, "check", nil, "shell command that must exit 0 on a clean copy with the patch applied; repeatable")
+	fl.StringVarP(&f.workspace, "workspace", "w", ".", "directory that the agent gets a copy of")
+	fl.StringVar(&f.ref, "ref", "", "with a git workspace: this commit instead of the files as they stand")
+	fl.BoolVar(&f.empty, "no-workspace", false, "start from an empty directory")
+	fl.StringSliceVar(&f.scope, "scope", nil, "globs that may change (default: everything)")
+	fl.StringSliceVar(&f.protect, "protect", nil, "globs that must not change")
+	fl.StringSliceVar(&f.artifacts, "artifact", nil, "files that the agent must leave in $DEED_ARTIFACTS")
+	fl.BoolVar(&f.allowEmpty, "allow-empty", false, "accept an attempt that changes nothing")
+	fl.StringSliceVar(&f.secrets, "secret", nil, "names of environment variables whose values the agent gets")
+	fl.DurationVar(&f.timeout, "timeout", 0, "time limit of an attempt (default: the adapter's)")
+	fl.IntVar(&f.attempts, "attempts", 1, "attempts at most")
+	fl.StringVar(&f.isolation, "isolation", "", "none, process, namespace or container (default process)")
+	fl.StringVar(&f.taskType, "type", config.TypeAgentTask, "task type")
+	c.MarkFlagsMutuallyExclusive("agent", "script")
+	c.MarkFlagsMutuallyExclusive("workspace", "no-workspace")
+	return c
+}
+
+// defaultScriptTimeout bounds an agent given with --script.
+const defaultScriptTimeout = 30 * time.Minute
+
+// runIntent turns the flags into an intent.
+func (a *app) runIntent(f runFlags, goal string) (agentruntime.TaskIntent, error) {
+	var none agentruntime.TaskIntent
+	if strings.TrimSpace(goal) == "" {
+		return none, usage(errors.New("the goal is empty (say what the agent should do)"))
+	}
+	if f.attempts < 1 {
+		return none, usage(fmt.Errorf("--attempts %d is less than 1", f.attempts))
+	}
+	if f.timeout < 0 || (f.timeout > 0 && f.timeout < time.Second) {
+		return none, usage(fmt.Errorf("--timeout %s is less than a second", f.timeout))
+	}
+	spec := &deed.TaskSpec{
+		WriteScope: f.scope, ProtectedPaths: f.protect, SecretEnv: f.secrets, MaxAttempts: f.attempts,
+		TimeoutSeconds: int64(f.timeout / time.Second), Isolation: f.isolation,
+	}
+	for _, c := range f.checks {
+		spec.Checks = append(spec.Checks, deed.Check{Shell: c})
+	}
+	if f.allowEmpty {
+		no := false
+		spec.RequireChanges = &no
+	}
+	if !f.empty {
+		abs, err := filepath.Abs(f.workspace)
+		if err != nil {
+			return none, usage(err)
+		}
+		if abs, err = filepath.EvalSymlinks(abs); err != nil {
+			return none, usage(fmt.Errorf("--workspace: %w", err))
+		}
+		spec.Workspace = &deed.Workspace{Source: abs, Ref: f.ref}
+	} else if f.ref != "" {
+		return none, usage(errors.New("--ref needs a workspace"))
+	}
+	if f.script != "" {
+		ad, err := scriptAdapter(f.script)
+		if err != nil {
+			return none, usage(err)
+		}
+		spec.Adapter = ad
+	}
+	payload, err := json.Marshal(map[string]string{"goal": goal})
+	if err != nil {
+		return none, err
+	}
+	in := agentruntime.TaskIntent{
+		TaskType: f.taskType, Source: "cli:run", Description: goal, RequestedAdapterID: f.agent, Payload: payload, Deed: spec,
+	}
+	if len(f.artifacts) > 0 {
+		in.EvidenceRequirements = &agentruntime.EvidenceRequirements{RequiredArtifacts: f.artifacts}
+	}
+	return in, nil
+}
+
+// scriptAdapter makes an adapter of a file.
+func scriptAdapter(file string) (json.RawMessage, error) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := os.Stat(abs)
+	if err != nil {
+		return nil, fmt.Errorf("--script: %w", err)
+	}
+	if !fi.Mode().IsRegular() || fi.Mode().Perm()&0o111 == 0 {
+		return nil, fmt.Errorf("--script %s is not an executable file (chmod +x it)", file)
+	}
+	return json.Marshal(agentruntime.AdapterConfig{Script: &agentruntime.ScriptAdapter{
+		AdapterID: "script", Kind: agentruntime.KindScript, Command: abs, TimeoutMS: defaultScriptTimeout.Milliseconds(),
+	}})
+}
+
+// run takes one intent to its end and shows it.
+func (a *app) run(ctx context.Context, in agentruntime.TaskIntent) error {
+	if err := a.open(ctx); err != nil {
+		return err
+	}
+	show := a.newProgress()
+	defer show.clear()
+	res, err := a.execute(ctx, in, show.step)
+	show.clear()
+	if err != nil {
+		return err
+	}
+	if a.json {
+		if err := a.emit(a.runDoc(res)); err != nil {
+			return err
+		}
+	} else {
+		a.showRun(res)
+	}
+	if res.Settlement.Status != agentruntime.TaskCompleted {
+		return errNotDone
+	}
+	return nil
+}
+
+// execute admits an intent and runs it under a claim of its own until it is settled for good.
+func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe func(attempt.Progress)) (attempt.Result, error) {
+	var none attempt.Result
+	row, err := a.admission().Prepare(in, task.Caller{Trusted: true})
+	if err != nil {
+		return none, err
+	}
+	eng, err := a.engine(1, observe)
+	if err != nil {
+		return none, err
+	}
+	if err := eng.Register(ctx); err != nil {
+		return none, err
+	}
+	bg := context.WithoutCancel(ctx)
+	defer func() { _ = eng.Close(bg) }()
+	// Ctrl-C is the operator's cancel: the attempt ends, is settled as cancelled, and keeps its evidence.
+	run, cancel := context.WithCancelCause(bg)
+	defer cancel(nil)
+	stop := context.AfterFunc(ctx, func() { cancel(driver.ErrCanceled) })
+	defer stop()
+
+	opt := store.ClaimOptions{RunnerID: eng.Runner.RunnerID, Lease: eng.Runner.Lease}
+	claim, err := a.st.EnqueueClaimed(bg, row, opt)
+	if err != nil {
+		return none, err
+	}
+	for {
+		res, err := eng.Execute(run, claim)
+		if err != nil {
+			return res, err
+		}
+		t, err := a.st.Task(bg, res.Ref.TaskID)
+		if err != nil {
+			return res, err
+		}
+		// The store has the last word: a retryable failure with its attempts used up is permanent.
+		res.Settlement.Status = t.Record.Status
+		if t.Record.Status != agentruntime.TaskRetryableFailure || run.Err() != nil {
+			return res, nil
+		}
+		if claim, err = a.again(run, t, opt); err != nil {
+			return res, err
+		}
+	}
+}
+
+// again waits until a task is due once more and claims it.
+func (a *app) again(ctx context.Context, t store.Task, opt store.ClaimOptions) (*store.Claim, error) {
+	at, err := t.Record.AvailableAt.Time()
+	if err != nil {
+		return nil, err
+	}
+	timer := time.NewTimer(max(at.Sub(clock.System()), 0))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		_, err := a.st.Cancel(context.WithoutCancel(ctx), t.ID(), "interrupted at the terminal", a.operator())
+		return nil, errors.Join(context.Canceled, err)
+	case <-timer.C:
+	}
+	opt.TaskID = t.ID()
+	return a.st.Claim(ctx, opt)
+}
+
+// runDoc is the result as --json prints it.
+func (a *app) runDoc(r attempt.Result) map[string]any {
+	files := []string{}
+	for _, f := range r.Changes.Files() {
+		files = append(files, f.RelativePath)
+	}
+	doc := map[string]any{
+		"schema": "deed/run/v1", "task_id": r.Ref.TaskID, "attempt_id": r.Ref.AttemptID,
+		"status": r.Settlement.Status, "class": r.Settlement.Class, "verdict": r.Verdict, "error": r.Settlement.LastError,
+		"changed_files": files, "bundle": r.BundleDir, "bundle_id": r.Settlement.BundleID, "claim": nil,
+	}
+	if r.Claim != nil {
+		doc["claim"] = map[string]any{"status": r.Claim.Status, "summary": r.Claim.Summary, "file_changes": r.Claim.FileChanges}
+	}
+	return doc
+}
+
+func (a *app) showRun(r attempt.Result) {
+	a.field("task", r.Ref.TaskID)
+	a.field("attempt", r.Ref.AttemptID)
+	if r.Claim != nil {
+		a.field("claim", "“"+shorten(clean(r.Claim.Summary), 100)+"”")
+	}
+	if r.Verdict != nil {
+		a.showVerdict(*r.Verdict)
+	} else {
+		a.field("failed", a.color.red(r.Settlement.Class)+"  "+clean(r.Settlement.LastError))
+	}
+	a.showChanges(r)
+	a.field("status", a.status(r.Settlement.Status))
+	if r.BundleDir == "" {
+		a.field("bundle", "none could be written")
+		return
+	}
+	a.field("bundle", r.BundleDir)
+	if r.Settlement.Status == agentruntime.TaskCompleted {
+		a.hint("\nverify it:  deed verify %s", r.BundleDir)
+		if !r.Changes.Empty() {
+			a.hint("apply it:   git apply %s", filepath.Join(r.BundleDir, "files", "patch.diff"))
+		}
+	}
+}
+
+func (a *app) showChanges(r attempt.Result) {
+	files := r.Changes.Files()
+	if len(files) == 0 {
+		a.field("changes", "none")
+		return
+	}
+	const most = 12
+	for i, f := range files {
+		name := "changes"
+		if i > 0 {
+			name = " "
+		}
+		if i == most {
+			a.field(name, fmt.Sprintf("… and %d more", len(files)-most))
+			return
+		}
+		a.field(name, fmt.Sprintf("%-8s %s", f.Status, clean(f.RelativePath)))
+	}
+}

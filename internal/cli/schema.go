@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/contract/schema"
+)
+
+func (a *app) schemaCmd() *cobra.Command {
+	list := &cobra.Command{
+		Use: "list", Short: "List the schemas of every record", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			ids := schema.IDs()
+			if a.json {
+				return a.emit(map[string]any{"schemas": ids})
+			}
+			for _, id := range ids {
+				a.printf("%s\n", id)
+			}
+			return nil
+		},
+	}
+	show := &cobra.Command{
+		Use: "show ID", Short: "Print a JSON Schema (2020-12)", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: schemaIDs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, ok := schema.Get(args[0])
+			if !ok {
+				return unknownSchema(args[0])
+			}
+			_, err := a.Out.Write(text)
+			return err
+		},
+	}
+	validate := &cobra.Command{
+		Use: "validate ID FILE", Short: "Check a record: every fault with its path", Args: cobra.ExactArgs(2),
+		ValidArgsFunction: schemaIDs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if _, ok := schema.Get(args[0]); !ok {
+				return unknownSchema(args[0])
+			}
+			data, err := a.readFile(args[1])
+			if err != nil {
+				return usage(err)
+			}
+			return a.showFaults(args[0], schema.Validate(args[0], data))
+		},
+	}
+	var lang string
+	types := &cobra.Command{
+		Use: "types", Short: "Print types for another language, made from the same schemas", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if lang != "ts" {
+				return usage(fmt.Errorf("--lang %q is unknown; there is: ts", lang))
+			}
+			text, err := schema.TypeScript()
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.emit(map[string]string{"lang": lang, "text": string(text)})
+			}
+			_, err = a.Out.Write(text)
+			return err
+		},
+	}
+	types.Flags().StringVar(&lang, "lang", "ts", "language")
+	return group("schema", "List, print and check against the record schemas", list, show, validate, types)
+}
+
+func unknownSchema(id string) error {
+	return usage(fmt.Errorf("unknown schema %q (`deed schema list` shows what there is)", id))
+}
+
+func schemaIDs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return schema.IDs(), cobra.ShellCompDirectiveDefault
+}
+
+// maxDocument bounds what a command reads into memory.
+const maxDocument = 64 << 20
+
+// readFile reads a document from a file, or from standard input for "-".
+func (a *app) readFile(name string) ([]byte, error) {
+	r := a.In
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }()
+		r = f
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(data) > maxDocument {
+		return nil, fmt.Errorf("%s is larger than %d bytes", name, maxDocument)
+	}
+	return data, nil
+}
+
+// showFaults prints the outcome of a validation: valid, or every fault. Faults are findings, so they end with
+// code 1.
+func (a *app) showFaults(id string, err error) error {
+	faults := fault.Of(err)
+	if err != nil && faults == nil {
+		return err
+	}
+	if faults == nil {
+		faults = fault.Faults{}
+	}
+	if a.json {
+		if err := a.emit(map[string]any{"schema": id, "valid": len(faults) == 0, "faults": faults}); err != nil {
+			return err
+		}
+	} else if len(faults) == 0 {
+		a.printf("%s %s\n", a.color.green("valid"), id)
+	} else {
+		a.printf("%s %s: %s\n", a.color.red("invalid"), id, count(len(faults), "fault"))
+		for _, f := range faults {
+			a.printf("  %s %s\n", a.color.red("✗"), clean(f.String()))
+		}
+	}
+	if len(faults) > 0 {
+		return errNotDone
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/dispatch"
+	"github.com/deedrun/deed/internal/home"
+)
+
+func (a *app) dispatchCmd() *cobra.Command {
+	var (
+		once  bool
+		slots int
+	)
+	c := &cobra.Command{
+		Use: "dispatch", Short: "Run what is due, then end", Args: cobra.NoArgs,
+		Long: `Take the home's dispatch lock, sweep what is dead, and run due tasks until none is left. With --once: one
+cycle, at most one task for each slot.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.dispatch(c.Context(), once, slots)
+		},
+	}
+	c.Flags().BoolVar(&once, "once", false, "one cycle only")
+	c.Flags().IntVar(&slots, "concurrency", 1, "attempts at a time")
+	return c
+}
+
+// locked opens everything for a dispatcher and takes the lock. The returned function gives both back.
+func (a *app) locked(ctx context.Context, slots int) (*dispatch.Engine, func() error, error) {
+	if slots < 1 || slots > 1024 {
+		return nil, nil, usage(fmt.Errorf("--concurrency %d is not between 1 and 1024", slots))
+	}
+	if err := a.open(ctx); err != nil {
+		return nil, nil, err
+	}
+	eng, err := a.engine(slots, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	lock, err := eng.Lock(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := eng.Register(ctx); err != nil {
+		return nil, nil, errors.Join(err, lock.Release())
+	}
+	return eng, func() error {
+		return errors.Join(eng.Close(context.WithoutCancel(ctx)), lock.Release())
+	}, nil
+}
+
+func (a *app) dispatch(ctx context.Context, once bool, slots int) error {
+	eng, release, err := a.locked(ctx, slots)
+	if errors.Is(err, home.ErrLocked) && a.json {
+		_ = a.emit(dispatch.Report{Status: "locked", Ran: []dispatch.Ran{}, Faults: []string{err.Error()}})
+		return &exitError{code: ExitLocked, err: errSilent}
+	}
+	if err != nil {
+		return err
+	}
+	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	stop := context.AfterFunc(ctx, func() { cancel(attempt.ErrShutdown) })
+	defer stop()
+	total := dispatch.Report{Ran: []dispatch.Ran{}}
+	for {
+		rep, err := eng.Once(run)
+		total.Add(rep)
+		if !a.json {
+			a.showCycle(rep)
+		}
+		if err != nil {
+			return errors.Join(err, release())
+		}
+		if once || run.Err() != nil || rep.Status != "ran" {
+			break
+		}
+	}
+	if err := release(); err != nil {
+		return err
+	}
+	if a.json {
+		return a.emit(total)
+	}
+	if len(total.Ran) == 0 {
+		a.hint("%s", total.Status)
+	}
+	return nil
+}
+
+func (a *app) showCycle(rep dispatch.Report) {
+	for _, r := range rep.Ran {
+		a.printf("%s  %s  %s\n", r.TaskID, a.status(r.Status), clean(r.Summary))
+	}
+	for _, f := range rep.Faults {
+		fmt.Fprintf(a.Err, "%s %s\n", a.errColor.red("deed:"), f)
+	}
+}
+
+func (a *app) serveCmd() *cobra.Command {
+	var slots int
+	c := &cobra.Command{
+		Use: "serve", Short: "Dispatch until told to stop", Args: cobra.NoArgs,
+		Long: `Dispatch as work arrives: woken by new tasks and by due times. The first SIGTERM or Ctrl-C drains: nothing
+new is claimed and running attempts end by themselves. The second stops them; their tasks wait for the next dispatcher and
+lose no attempt. Both leave nothing running.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			a.unhook() // from here on signals mean drain and stop
+			return a.serve(context.WithoutCancel(c.Context()), slots)
+		},
+	}
+	c.Flags().IntVar(&slots, "concurrency", 2, "attempts at a time")
+	return c
+}
+
+func (a *app) serve(ctx context.Context, slots int) error {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	eng, release, err := a.locked(ctx, slots)
+	if err != nil {
+		return err
+	}
+	run, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	drain, served := make(chan struct{}), make(chan struct{})
+	defer close(served)
+	go func() {
+		select {
+		case <-signals:
+			close(drain)
+		case <-served:
+			return
+		}
+		select {
+		case <-signals:
+			eng.Log.Warn("stopping running attempts")
+			stop(attempt.ErrShutdown)
+		case <-served:
+		}
+	}()
+	eng.Log.Info("serving", "home", a.h.Root(), "store", a.st.Dialect(), "concurrency", slots, "runner", eng.Runner.RunnerID)
+	err = eng.Serve(run, drain)
+	return errors.Join(err, release())
+}
+
+func (a *app) pauseCmd() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: "pause", Short: "Stop claiming tasks; running ones go on", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := a.open(c.Context()); err != nil {
+				return err
+			}
+			if err := a.st.Pause(c.Context(), reason, a.operator()); err != nil {
+				return err
+			}
+			a.h.Wake()
+			return a.sayPause(c.Context())
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return c
+}
+
+func (a *app) resumeCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "resume", Short: "Claim tasks again after a pause", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := a.open(c.Context()); err != nil {
+				return err
+			}
+			if err := a.st.Resume(c.Context(), a.operator()); err != nil {
+				return err
+			}
+			a.h.Wake()
+			return a.sayPause(c.Context())
+		},
+	}
+}
+
+func (a *app) sayPause(ctx context.Context) error {
+	p, paused, err := a.st.Paused(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.emit(map[string]any{"paused": paused, "reason": p.Reason})
+	}
+	if paused {
+		a.printf("dispatch is paused\n")
+	} else {
+		a.printf("dispatch goes on\n")
+	}
+	return nil
+}

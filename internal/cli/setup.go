@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// template is the deed.yaml that init writes. A test reads it back.
+const template = `# Settings of deed for this directory. Every key is optional; unknown keys are errors.
+# ` + "`deed schema show deed/config/v1`" + ` prints what there is.
+
+# adapters:                     who can do work; ` + "`deed run --agent NAME`" + ` picks one
+#   fixer:
+#     kind: script              any executable: it gets the task on stdin and in files, and works in a copy
+#     command: ./agents/fixer.sh
+#     timeout_ms: 900000
+
+# task_types:                   what counts as done, for every task of a type
+#   fix:
+#     payload_schema_id: deed/payload.any/v1
+#     deed:
+#       require_changes: true
+#       protected_paths: ["**/*_test.go", ".github/**"]
+#       checks:
+#         - shell: make test
+
+# defaults:
+#   adapter_id: fixer
+#   max_attempts: 3
+`
+
+func (a *app) initCmd() *cobra.Command {
+	var force bool
+	c := &cobra.Command{
+		Use: "init", Short: "Write a deed.yaml here and make the home", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			h, err := a.makeHome()
+			if err != nil {
+				return err
+			}
+			k, err := bundle.LoadOrCreateKey(h.Keys())
+			if err != nil {
+				return err
+			}
+			path, err := filepath.Abs(config.FileName)
+			if err != nil {
+				return err
+			}
+			if _, err := os.Lstat(path); err == nil && !force {
+				return usage(fmt.Errorf("%s exists (edit it, or overwrite it with --force)", path))
+			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if err := atomicfile.WriteFile(path, []byte(template), 0o644); err != nil {
+				return err
+			}
+			if a.json {
+				return a.emit(map[string]string{"config": path, "home": h.Root(), "key_id": k.ID})
+			}
+			a.printf("wrote %s\nhome  %s\nkey   %s\n", path, h.Root(), k.ID)
+			a.hint("\nnext: add an adapter to it, then  deed run --agent NAME --check CMD GOAL")
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
+	return c
+}
+
+// A finding is one line of the doctor's report.
+type finding struct {
+	Name   string `json:"name"`
+	Status string `json:"status"` // ok, warning or fault
+	Detail string `json:"detail"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+func (a *app) doctorCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Check this machine, the home and the settings", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			list := a.examine(c.Context())
+			bad := 0
+			for _, f := range list {
+				if f.Status == "fault" {
+					bad++
+				}
+			}
+			if a.json {
+				if err := a.emit(map[string]any{"findings": list, "healthy": bad == 0}); err != nil {
+					return err
+				}
+			} else {
+				for _, f := range list {
+					mark := map[string]string{"ok": a.color.green("✓"), "warning": a.color.yellow("!"), "fault": a.color.red("✗")}[f.Status]
+					a.printf("%s %-12s %s\n", mark, f.Name, clean(f.Detail))
+					if f.Remedy != "" {
+						a.printf("  %-12s %s\n", "", a.color.dim(f.Remedy))
+					}
+				}
+			}
+			if bad > 0 {
+				return errNotDone
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) examine(ctx context.Context) []finding {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	var out []finding
+	add := func(name, status, detail, remedy string) { out = append(out, finding{name, status, detail, remedy}) }
+
+	add("deed", "ok", "version "+Version(), "")
+	if cfg, err := a.config(); err != nil {
+		add("settings", "fault", err.Error(), "correct the file that is named")
+	} else if len(cfg.Files) == 0 {
+		add("settings", "ok", "no deed.yaml; deed's own defaults hold", "")
+	} else {
+		add("settings", "ok", fmt.Sprintf("%s (%s, %s)", strings.Join(cfg.Files, ", "), count(len(cfg.AdapterIDs()), "adapter"), count(len(cfg.TypeNames()), "task type")), "")
+	}
+	a.examineHome(ctx, add)
+	a.examineTools(ctx, add)
+	return out
+}
+
+func (a *app) examineHome(ctx context.Context, add func(name, status, detail, remedy string)) {
+	root, err := home.Resolve(a.homeFlag, a.getenv)
+	if err != nil {
+		add("home", "fault", err.Error(), "")
+		return
+	}
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		add("home", "ok", root+" (not made yet)", "")
+		return
+	}
+	if a.h, err = home.Open(root); err != nil {
+		add("home", "fault", err.Error(), "")
+		return
+	}
+	add("home", "ok", root, "")
+	if a.cfg == nil {
+		return
+	}
+	if err := a.openStore(ctx, a.cfg); err != nil {
+		remedy := ""
+		if errors.Is(err, store.ErrSchemaNewer) {
+			remedy = "use the newer deed that wrote it"
+		}
+		add("store", "fault", err.Error(), remedy)
+		return
+	}
+	counts, err := a.st.Counts(ctx)
+	if err != nil {
+		add("store", "fault", err.Error(), "")
+		return
+	}
+	var total int64
+	for _, n := range counts {
+		total += n
+	}
+	add("store", "ok", fmt.Sprintf("%s, %d tasks", a.st.Dialect(), total), "")
+	if p, paused, err := a.st.Paused(ctx); err == nil && paused {
+		add("dispatch", "warning", "paused: "+p.Reason, "deed resume")
+	}
+	if keys, err := bundle.TrustedKeys(a.h.Keys()); err != nil {
+		add("keys", "fault", err.Error(), "")
+	} else {
+		add("keys", "ok", count(len(keys), "trusted key"), "")
+	}
+}
+
+func (a *app) examineTools(ctx context.Context, add func(name, status, detail, remedy string)) {
+	path := a.getenv("PATH")
+	if git, err := proc.LookPath("git", path, "/"); err != nil {
+		add("git", "fault", "not on PATH", "install git: patches are made and applied by it")
+	} else if res, err := proc.Tool(ctx, proc.ToolSpec{Argv: []string{git, "version"}, Dir: "/"}); err != nil {
+		add("git", "fault", err.Error(), "")
+	} else {
+		add("git", "ok", strings.TrimSpace(string(res.Stdout)), "")
+	}
+	start := clock.Start()
+	if err := a.trySupervisor(ctx); err != nil {
+		add("supervisor", "fault", err.Error(), "deed cannot run agents here")
+	} else {
+		add("supervisor", "ok", "a process ran and ended in "+clock.Since(start).Round(time.Millisecond).String(), "")
+	}
+	add("containment", "ok", "none, process", "")
+}
+
+// trySupervisor runs one process the way an agent is run.
+func (a *app) trySupervisor(ctx context.Context) error {
+	s, err := proc.NewSupervisor(ctx, proc.Options{})
+	if err != nil {
+		return err
+	}
+	exit, err := s.Run(ctx, proc.Spec{Argv: []string{"/bin/sh", "-c", "exit 0"}, Dir: "/", Timeout: 10 * time.Second})
+	if err == nil && exit.Code != 0 {
+		err = fmt.Errorf("a shell ended with exit code %d", exit.Code)
+	}
+	return errors.Join(err, s.Close())
+}
