@@ -3,6 +3,7 @@ package workspace
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -53,6 +54,10 @@ func removeAt(parent int, name string) error {
 	defer unix.Close(top)
 	// What is lifted lands in the top directory, so it is listed again until nothing is left there.
 	for {
+		// The list shares its position with the descriptor.
+		if _, err := unix.Seek(top, 0, io.SeekStart); err != nil {
+			return err
+		}
 		lifted := r.lifted
 		if err := r.empty(top, removeDepth); err != nil {
 			return err

@@ -145,7 +145,7 @@ func retryFD(open func() (int, error)) (int, error) {
 	}
 }
 
-// names lists a directory and closes its descriptor's copy; the descriptor itself stays open.
+// names lists a directory from where the descriptor stands, which stays open and shares its position with the list.
 func names(fd int) ([]string, error) {
 	dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
