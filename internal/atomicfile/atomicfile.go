@@ -84,6 +84,26 @@ func CreateFile(path string, data []byte, perm os.FileMode) error {
 	return SyncDir(dir)
 }
 
+// MkdirAll is os.MkdirAll with durable names: every directory that it had to make survives a crash.
+func MkdirAll(dir string, perm os.FileMode) error {
+	var synced []string // parents of the directories that are not there yet
+	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
+		if _, err := os.Stat(d); !errors.Is(err, os.ErrNotExist) {
+			break // it is there, or MkdirAll says what is wrong with it
+		}
+		synced = append(synced, filepath.Dir(d))
+	}
+	if err := os.MkdirAll(dir, perm); err != nil {
+		return Explain("create directory "+dir, err)
+	}
+	for _, d := range synced {
+		if err := SyncDir(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // SyncDir makes the names in a directory durable: those created, renamed and removed so far.
 func SyncDir(dir string) error {
 	if err := syncPath(dir); err != nil {

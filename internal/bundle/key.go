@@ -40,10 +40,10 @@ type Key struct {
 }
 
 // String names the key.
-func (k *Key) String() string { return "ed25519 key " + k.ID }
+func (k Key) String() string { return "ed25519 key " + k.ID }
 
 // GoString is String: the private part stays out of every format verb.
-func (k *Key) GoString() string { return k.String() }
+func (k Key) GoString() string { return k.String() }
 
 // LoadOrCreateKey returns the installation's signing key from dir, and makes it on first use. The directory has mode 0700
 // and the key 0600; a key that others can read is refused. Of several processes that make it at once one wins, and all
@@ -54,8 +54,8 @@ func LoadOrCreateKey(dir string) (*Key, error) {
 	if !errors.Is(err, os.ErrNotExist) {
 		return k, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, atomicfile.Explain("create signing key", err)
+	if err := atomicfile.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create signing key: %w", err)
 	}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -160,8 +160,8 @@ func ReadPublicKey(path string) (PublicKey, error) {
 // Trust adds a public key to those that the installation with keys directory dir trusts.
 func Trust(dir string, k PublicKey) error {
 	trusted := filepath.Join(dir, trustedDir)
-	if err := os.MkdirAll(trusted, 0o700); err != nil {
-		return atomicfile.Explain("trust key "+k.ID, err)
+	if err := atomicfile.MkdirAll(trusted, 0o700); err != nil {
+		return fmt.Errorf("trust key %s: %w", k.ID, err)
 	}
 	return atomicfile.WriteFile(filepath.Join(trusted, k.ID+".pem"), k.PEM(), 0o644)
 }

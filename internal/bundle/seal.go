@@ -16,6 +16,9 @@ import (
 	"github.com/deedrun/deed/internal/atomicfile"
 )
 
+// at marks the steps between which a crash test kills the process. Only tests set it, before they write anything.
+var at = func(step string) {}
+
 // A SealInput is what the caller knows of the attempt beside the files it added. Strings in it are redacted.
 type SealInput struct {
 	CreatedAt time.Time
@@ -77,6 +80,7 @@ func (w *Writer) seal(ctx context.Context, in SealInput) (Sealed, error) {
 	if err != nil {
 		return Sealed{}, err
 	}
+	at("added")
 	d, err := w.derive(id, digest, in)
 	if err != nil {
 		return Sealed{}, err
@@ -99,10 +103,12 @@ func (w *Writer) seal(ctx context.Context, in SealInput) (Sealed, error) {
 	if err := w.putJSON(codebox.PathRuntimeReference, codebox.KindRuntimeReference, ref); err != nil {
 		return Sealed{}, err
 	}
+	at("derived")
 	self, keyID, err := w.writeManifest(ctx, d)
 	if err != nil {
 		return Sealed{}, err
 	}
+	at("manifest")
 	if err := w.publish(ctx); err != nil {
 		return Sealed{}, err
 	}
@@ -166,6 +172,7 @@ func (w *Writer) writeManifest(ctx context.Context, d derivedDocs) (self, keyID 
 		sum := sha(hashBytes(envelope))
 		m.Files[1].SHA256 = &sum
 		keyID = w.o.Key.ID
+		at("signed")
 	}
 	t, err := tree(m)
 	if err != nil {
@@ -208,6 +215,7 @@ func (w *Writer) publish(ctx context.Context) error {
 	if err := atomicfile.SyncPaths(ctx, paths); err != nil {
 		return err
 	}
+	at("synced")
 	if err := atomicfile.RenameDir(w.dir, w.final); err != nil {
 		if !errors.Is(err, atomicfile.ErrExists) {
 			// The rename may have happened and the parent's fsync failed: then the name is not durable and must not be used.
@@ -217,6 +225,7 @@ func (w *Writer) publish(ctx context.Context) error {
 		}
 		return err
 	}
+	at("published")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.finished = true

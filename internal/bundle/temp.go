@@ -18,8 +18,8 @@ const tempSuffix = ".tmp"
 // makeTemp creates and locks a directory for a bundle that will be called final.
 func makeTemp(final string) (dir string, lock *os.File, err error) {
 	parent := filepath.Dir(final)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", nil, atomicfile.Explain("create bundle "+final, err)
+	if err := atomicfile.MkdirAll(parent, 0o755); err != nil {
+		return "", nil, fmt.Errorf("create bundle: %w", err)
 	}
 	for range 10 {
 		dir, err := os.MkdirTemp(parent, "."+filepath.Base(final)+".*"+tempSuffix)

@@ -69,6 +69,7 @@ func Create(dir string, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("create bundle: %w", err), lock.Close(), os.RemoveAll(temp))
 	}
+	at("created")
 	return &Writer{final: dir, dir: temp, o: o, root: root, lock: lock, files: map[string]*entry{}, made: map[string]bool{".": true}}, nil
 }
 
