@@ -29,7 +29,8 @@ var (
 	// ErrClosed reports a Run on a Supervisor that was closed, before or during it.
 	ErrClosed = errors.New("supervisor closed")
 	// ErrUnsupported reports an operation that this operating system has no means for.
-	ErrUnsupported = errors.New("not supported on this operating system")
+	// It is errors.ErrUnsupported.
+	ErrUnsupported = fmt.Errorf("on this operating system: %w", errors.ErrUnsupported)
 )
 
 // A StartError reports that the command of a Spec could not be started. Nothing was run.

@@ -1,0 +1,166 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
+)
+
+// DefaultPath is the PATH of a script when Job.BaseEnv has none.
+const DefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// maxPayloadVar bounds the payload that goes into a variable: the kernel takes no single string of 128 KiB, and all of
+// arguments and environment share a few MiB. A larger payload is in its file and on stdin only.
+const maxPayloadVar = 96 << 10
+
+// Names below Dirs.Run. What the agent reads and writes is in a directory of its own, apart from deed's record.
+const (
+	exchangeDir = "exchange"
+	payloadFile = "payload.json"
+	briefFile   = "brief.md"
+	resultFile  = "result.json" // in the exchange: the agent's; in Run: what deed took over
+
+	stdoutFile  = "stdout.log"
+	stderrFile  = "stderr.log"
+	messageFile = "last-message.txt"
+)
+
+// A variable is one entry of an agent's environment, with what may be recorded of it.
+type variable struct {
+	name, value string
+	hidden      string // recorded instead of the value; empty: the redacted value
+}
+
+// Environ returns the complete environment of a script, as the package documentation lists it, in the order of
+// names. Nothing of deed's own environment is in it.
+func Environ(j driver.Job) ([]string, error) {
+	vars, err := environ(j)
+	if err != nil {
+		return nil, err
+	}
+	return list(vars), nil
+}
+
+func list(vars map[string]variable) []string {
+	out := make([]string, 0, len(vars))
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		out = append(out, name+"="+vars[name].value)
+	}
+	return out
+}
+
+func environ(j driver.Job) (map[string]variable, error) {
+	vars := map[string]variable{}
+	set := func(name, value, hidden string) { vars[name] = variable{name, value, hidden} }
+	for name, value := range map[string]string{
+		"PATH": DefaultPath, "HOME": j.Dirs.Home, "TMPDIR": j.Dirs.Tmp, "SHELL": "/bin/sh",
+		"USER": userName(), "LOGNAME": userName(), "LANG": "C.UTF-8", "TZ": "UTC",
+	} {
+		set(name, value, "")
+	}
+	add := func(what string, from map[string]string, hidden string) error {
+		for _, name := range slices.Sorted(maps.Keys(from)) {
+			err := checkName(name)
+			if err == nil && reserved(name) {
+				err = fmt.Errorf("%s is deed's own name", name)
+			}
+			if err == nil && strings.IndexByte(from[name], 0) >= 0 {
+				err = fmt.Errorf("the value of %s holds a NUL byte", name)
+			}
+			if err != nil {
+				return failure.New(failure.Config, "make the environment from "+what, err, "rename or remove the variable")
+			}
+			set(name, from[name], hidden)
+		}
+		return nil
+	}
+	if err := add("the base environment", j.BaseEnv, ""); err != nil {
+		return nil, err
+	}
+	a := j.Adapter.Script
+	if a.EnvFile != "" {
+		fromFile, err := readEnvFile(a.EnvFile)
+		if err != nil {
+			return nil, err
+		}
+		// The file is where people keep credentials: what is in it is never recorded.
+		if err := add("env_file "+a.EnvFile, fromFile, "[from env_file]"); err != nil {
+			return nil, err
+		}
+	}
+	if err := add("the adapter's env", a.Env, ""); err != nil {
+		return nil, err
+	}
+	if err := add("the task's secrets", j.Secrets, "[secret]"); err != nil {
+		return nil, err
+	}
+
+	exchange := filepath.Join(j.Dirs.Run, exchangeDir)
+	name := j.Runtime
+	if name == "" {
+		name = "deed"
+	}
+	for name, value := range map[string]string{
+		"DEED_TASK_ID":      j.TaskID,
+		"DEED_ATTEMPT_ID":   j.AttemptID,
+		"DEED_WORKSPACE":    j.Dirs.Workspace,
+		"DEED_ARTIFACTS":    j.Dirs.Artifacts,
+		"DEED_PAYLOAD_FILE": filepath.Join(exchange, payloadFile),
+		"DEED_BRIEF_FILE":   filepath.Join(exchange, briefFile),
+		"DEED_RESULT_FILE":  filepath.Join(exchange, resultFile),
+
+		"AGENT_RUNTIME_NAME":         name,
+		"AGENT_RUNTIME_TASK_ID":      j.TaskID,
+		"AGENT_RUNTIME_ATTEMPT_ID":   j.AttemptID,
+		"AGENT_RUNTIME_ARTIFACT_DIR": j.Dirs.Artifacts,
+		"AGENT_RUNTIME_STATE_DIR":    j.Dirs.Home,
+	} {
+		set(name, value, "")
+	}
+	if p := payload(j); len(p) <= maxPayloadVar && !slices.Contains(p, 0) {
+		set("AGENT_RUNTIME_TASK_PAYLOAD_JSON", string(p), "[the payload]")
+	}
+	return vars, nil
+}
+
+// payload returns the task's payload; a task without one has an empty object.
+func payload(j driver.Job) []byte {
+	if len(j.Payload) == 0 {
+		return []byte("{}")
+	}
+	return j.Payload
+}
+
+// reserved reports names that only deed sets: they tell whose a process is.
+func reserved(name string) bool {
+	return strings.HasPrefix(name, "DEED_") || strings.HasPrefix(name, "AGENT_RUNTIME_")
+}
+
+func checkName(name string) error {
+	if name == "" {
+		return errors.New("the name of a variable is empty")
+	}
+	for i, c := range []byte(name) {
+		switch {
+		case c == '_', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', i > 0 && c >= '0' && c <= '9':
+		default:
+			return fmt.Errorf("%.60q is not the name of a variable (letters, digits and _, not a digit first)", name)
+		}
+	}
+	return nil
+}
+
+var userName = sync.OnceValue(func() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "deed"
+})
