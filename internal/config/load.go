@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
@@ -205,20 +206,49 @@ func locate(name string, file *ast.File, err error) error {
 	for _, f := range faults {
 		lf := LineFault{Fault: f}
 		for path := f.Path; path != ""; path = parent(path) {
-			p, err := yaml.PathString(path)
-			if err != nil {
-				continue
+			if tok := tokenAt(file, path); tok != nil {
+				lf.Line, lf.Column = tok.Position.Line, tok.Position.Column
+				break
 			}
-			node, err := p.FilterFile(file)
-			if err != nil || node == nil || node.GetToken() == nil {
-				continue
-			}
-			lf.Line, lf.Column = node.GetToken().Position.Line, node.GetToken().Position.Column
-			break
 		}
 		out.Faults = append(out.Faults, lf)
 	}
 	return out
+}
+
+// tokenAt returns where a path stands: the key of a mapping's entry, the first token of anything else.
+func tokenAt(file *ast.File, path string) *token.Token {
+	up := parent(path)
+	if name, ok := strings.CutPrefix(path, up+"."); ok && up != "" {
+		var entries []*ast.MappingValueNode
+		switch n := nodeAt(file, up).(type) {
+		case *ast.MappingNode:
+			entries = n.Values
+		case *ast.MappingValueNode:
+			entries = []*ast.MappingValueNode{n}
+		}
+		for _, e := range entries {
+			if t := e.Key.GetToken(); t != nil && t.Value == name {
+				return t
+			}
+		}
+	}
+	if n := nodeAt(file, path); n != nil {
+		return n.GetToken()
+	}
+	return nil
+}
+
+func nodeAt(file *ast.File, path string) ast.Node {
+	p, err := yaml.PathString(path)
+	if err != nil {
+		return nil
+	}
+	n, err := p.FilterFile(file)
+	if err != nil {
+		return nil
+	}
+	return n
 }
 
 func parent(path string) string {

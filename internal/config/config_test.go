@@ -1,0 +1,178 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFilesAreJoinedAndPathsAnchored(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	homeFile := write(t, filepath.Join(dir, "home", FileName), `
+name: box
+defaults: {adapter_id: shared, max_attempts: 7, lease_seconds: 30}
+retry: {base_seconds: 2, max_seconds: 60}
+adapters:
+  shared: {kind: script, command: ./bin/shared, timeout_ms: 1000}
+  both:   {kind: script, command: from-home, timeout_ms: 1000}
+`)
+	write(t, filepath.Join(dir, "project", FileName), `
+adapters:
+  both: {kind: script, command: tools/mine.sh, env_file: .env, timeout_ms: 5000}
+task_types:
+  fix:
+    payload_schema_id: deed/payload.any/v1
+    default_adapter_id: both
+    deed: {require_changes: true, checks: [{shell: make test}]}
+`)
+	c, err := Load(Options{Home: homeFile, Dir: filepath.Join(dir, "project", "deep")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Name != "box" || c.MaxAttempts != 7 || c.Lease != 30*time.Second || c.Retry.Base != 2*time.Second || c.Retry.Jitter != 0.2 {
+		t.Errorf("settings are %+v", c)
+	}
+	shared, err := c.Adapter("shared")
+	if err != nil || shared.Script.Command != filepath.Join(dir, "home", "bin", "shared") || shared.FromProject || shared.ID() != "shared" {
+		t.Errorf("adapter shared is %+v, %v", shared.Script, err)
+	}
+	both, err := c.Adapter("both")
+	if err != nil || both.Script.Command != filepath.Join(dir, "project", "tools", "mine.sh") || !both.FromProject ||
+		both.Script.EnvFile != filepath.Join(dir, "project", ".env") {
+		t.Errorf("adapter both is %+v, %v", both.Script, err)
+	}
+	typ, err := c.Type("fix")
+	if err != nil || typ.Deed == nil || !typ.Deed.RequireChanges || len(typ.Deed.Checks) != 1 || typ.TaskType != "fix" {
+		t.Errorf("type fix is %+v, %v", typ, err)
+	}
+	if _, err := c.Adapter("gone"); err == nil || !strings.Contains(err.Error(), "both, shared") {
+		t.Errorf("unknown adapter: %v, want the list of known ones", err)
+	}
+}
+
+func TestNoFileIsDefault(t *testing.T) {
+	t.Parallel()
+	c, err := Load(Options{Home: filepath.Join(t.TempDir(), "none", FileName)})
+	if err != nil || len(c.Files) != 0 || c.MaxAttempts != 3 {
+		t.Fatalf("Load without files: %+v, %v", c, err)
+	}
+	for _, name := range []string{TypeAgentTask, TypeScript, TypeOperator} {
+		spec, err := c.Type(name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if err := spec.Validate(); err != nil {
+			t.Errorf("shipped type %s: %v", name, err)
+		}
+	}
+	p, err := c.Profile(DefaultProfile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.DefaultAdapterID = "any" // the shipped profile leaves the choice open
+	if err := p.Validate(); err != nil {
+		t.Errorf("shipped profile: %v", err)
+	}
+}
+
+func TestAnExplicitFileMustExistAndStandsAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := Load(Options{Explicit: filepath.Join(dir, "none.yaml")}); err == nil {
+		t.Error("a missing explicit file: no error")
+	}
+	write(t, filepath.Join(dir, FileName), `name: ignored`)
+	only := write(t, filepath.Join(dir, "only.yaml"), `name: only`)
+	c, err := Load(Options{Explicit: only, Dir: dir})
+	if err != nil || c.Name != "only" || len(c.Files) != 1 {
+		t.Errorf("Load = %+v, %v", c, err)
+	}
+}
+
+// Every fault is named with its line, and all of them at once.
+func TestFaultsNameTheirLines(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text string
+		want       []string // "line: part of the message"
+	}{
+		{"unknown key with a near name", "adaptors:\n  a: {}\n", []string{"deed.yaml:1:", "adaptors", "adapters"}},
+		{"wrong types", "name: ok\ndefaults:\n  max_attempts: many\nretry:\n  jitter: [1]\n", []string{"deed.yaml:3:", "max_attempts", "deed.yaml:5:", "jitter"}},
+		{"union member", "adapters:\n  a:\n    kind: script\n    comand: x\n    timeout_ms: 5\n", []string{"comand", "deed.yaml:"}},
+		{"unknown kind", "adapters:\n  a:\n    kind: robot\n", []string{"robot", "deed.yaml:"}},
+		{"broken YAML", "name: [1\n", []string{"deed.yaml:"}},
+		{"duplicate key", "name: a\nname: b\n", []string{"deed.yaml:2:", "name"}},
+		{"not a mapping", "- 1\n", []string{"mapping"}},
+		{"two documents", "name: a\n---\nname: b\n", []string{"more than one"}},
+		{"negative lease", "defaults:\n  lease_seconds: -1\n", []string{"lease_seconds", "deed.yaml:2:"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse("deed.yaml", []byte(c.text))
+			var ce *Error
+			if !errors.As(err, &ce) {
+				t.Fatalf("Parse: %v, want *Error", err)
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("error lacks %q:\n%v", w, err)
+				}
+			}
+		})
+	}
+}
+
+func TestNamesMustResolveAcrossFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, FileName), `
+defaults: {adapter_id: gone, profile_id: lost}
+task_types:
+  t: {payload_schema_id: deed/payload.any/v1, default_adapter_id: absent}
+`)
+	_, err := Load(Options{Explicit: file})
+	if err == nil {
+		t.Fatal("dangling names: no error")
+	}
+	for _, w := range []string{"gone", "lost", "absent", file} {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("error lacks %q: %v", w, err)
+		}
+	}
+}
+
+func TestJSONIsYAML(t *testing.T) {
+	t.Parallel()
+	s, err := Parse("x.json", []byte(`{"name": "j", "adapters": {"a": {"kind": "script", "command": "true", "timeout_ms": 1000}}}`))
+	if err != nil || s.Name != "j" || s.Adapters["a"].ID() != "a" {
+		t.Errorf("Parse = %+v, %v", s, err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"", "name: a", "a: &a [*a]", "adapters: {x: {kind: script}}", "\x00", "? ? :", "- - -", "!!binary x"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<12 {
+			t.Skip()
+		}
+		_, _ = Parse("fuzz.yaml", data)
+	})
+}

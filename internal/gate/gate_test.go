@@ -1,0 +1,348 @@
+package gate
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// A scene is a base, what an agent did to its copy, and what it said about that.
+type scene struct {
+	base   map[string]string
+	work   func(t *testing.T, dir string) // changes the agent's copy
+	claims []string
+	mute   bool // the agent makes no claim of completion
+	edit   func(in *Input, artifacts string)
+	check  func(room string) deed.CheckResult
+}
+
+func (s scene) decide(t *testing.T) deed.Verdict {
+	t.Helper()
+	ctx := t.Context()
+	root := t.TempDir()
+	src, base, work := filepath.Join(root, "src"), filepath.Join(root, "base"), filepath.Join(root, "work")
+	files := s.base
+	if files == nil {
+		files = map[string]string{"main.go": "package main\n", "main_test.go": "package main // test\n", "docs/a.md": "a\n"}
+	}
+	for name, text := range files {
+		put(t, src, name, text)
+	}
+	if _, err := workspace.Seed(ctx, workspace.Source{Dir: src}, base); err != nil {
+		t.Fatal(err)
+	}
+	if err := workspace.Clone(ctx, base, work); err != nil {
+		t.Fatal(err)
+	}
+	before, err := workspace.Snapshot(ctx, work, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.work != nil {
+		s.work(t, work)
+	}
+	after, cs, err := workspace.Capture(ctx, base, work, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := filepath.Join(root, "patch.diff")
+	f, err := os.Create(patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := workspace.WritePatch(ctx, base, work, cs, f); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	artifacts := filepath.Join(root, "artifacts")
+	if err := os.Mkdir(artifacts, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	in := Input{
+		Claim:   &driver.Claim{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, FileChanges: s.claims},
+		Changes: cs, Base: base, Manifest: before, After: after, Patch: patch, RoomDir: filepath.Join(root, "room"),
+		Artifacts: artifacts, Audit: &AuditFacts{ExitCode: 0},
+		RunCheck: func(_ context.Context, c deed.Check, room string) deed.CheckResult {
+			if s.check == nil {
+				return deed.CheckResult{Name: CheckName(c), Status: "passed"}
+			}
+			r := s.check(room)
+			r.Name = CheckName(c)
+			return r
+		},
+	}
+	if s.mute {
+		in.Claim = nil
+	}
+	if s.edit != nil {
+		s.edit(&in, artifacts)
+	}
+	v, err := Decide(ctx, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	p := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func codes(v deed.Verdict) []string {
+	var out []string
+	for _, r := range v.Reasons {
+		s := r.Code
+		if r.Path != "" {
+			s += ":" + r.Path
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func change(name, text string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) { put(t, dir, name, text) }
+}
+
+func TestDecisions(t *testing.T) {
+	t.Parallel()
+	yes := true
+	for _, c := range []struct {
+		name string
+		scene
+		want []string // reasons; none: accepted
+	}{
+		{"honest work", scene{work: change("main.go", "package main // better\n"), claims: []string{"main.go"}}, nil},
+		{"claims are normalised", scene{work: change("main.go", "x"), claims: []string{"./main.go"}}, nil},
+		{"a deletion that is claimed", scene{work: func(t *testing.T, d string) { rm(t, d, "docs/a.md") }, claims: []string{"docs/a.md"}}, nil},
+		{"nothing done and nothing asked", scene{}, nil},
+		{"no claim", scene{mute: true}, []string{CodeNoClaim}},
+		{"claimed and untouched", scene{claims: []string{"main.go", "no/such.go"}}, []string{CodeClaimedNotChanged + ":main.go", CodeClaimedNotChanged + ":no/such.go"}},
+		{"written again with the same content", scene{work: change("main.go", "package main\n"), claims: []string{"main.go"}}, []string{CodeClaimedNotChanged + ":main.go"}},
+		{"changed and not mentioned", scene{
+			work:   func(t *testing.T, d string) { put(t, d, "main.go", "x"); put(t, d, "extra.txt", "y") },
+			claims: []string{"main.go"},
+		}, []string{CodeChangedNotClaimed + ":extra.txt"}},
+		{"silence is no claim unless it is asked for", scene{work: change("main.go", "x")}, nil},
+		{"silence where a comparison is asked for", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) {
+			in.Evidence.RequireFileChangeVerification = true
+		}}, []string{CodeChangedNotClaimed + ":main.go"}},
+		{"empty change", scene{edit: func(in *Input, _ string) { in.Spec.RequireChanges = &yes }}, []string{CodeEmptyChange}},
+		{"outside the scope", scene{
+			work: func(t *testing.T, d string) { put(t, d, "main.go", "x"); put(t, d, "ci/run.yml", "y") },
+			edit: func(in *Input, _ string) { in.Spec.WriteScope = []string{"*.go", "docs/"} },
+		}, []string{CodeOutOfScope + ":ci/run.yml"}},
+		{"a protected test deleted", scene{
+			work: func(t *testing.T, d string) { rm(t, d, "main_test.go") },
+			edit: func(in *Input, _ string) { in.Spec.ProtectedPaths = []string{"**/*_test.go"} },
+		}, []string{CodeProtectedPath + ":main_test.go"}},
+		{"a new file under a protected glob", scene{
+			work: change("other_test.go", "x"),
+			edit: func(in *Input, _ string) { in.Spec.ProtectedPaths = []string{"**/*_test.go"} },
+		}, []string{CodeProtectedPath + ":other_test.go"}},
+		{"only the mode of a protected file", scene{
+			work: func(t *testing.T, d string) { must(t, os.Chmod(filepath.Join(d, "main_test.go"), 0o755)) },
+			edit: func(in *Input, _ string) { in.Spec.ProtectedPaths = []string{"**/*_test.go"} },
+		}, []string{CodeProtectedPath + ":main_test.go"}},
+		{"a link out of the workspace is content like any other", scene{
+			work: func(t *testing.T, d string) { must(t, os.Symlink("/etc/passwd", filepath.Join(d, "link"))) }, claims: []string{"link"},
+		}, nil},
+		{"an empty directory is a note", scene{work: func(t *testing.T, d string) { must(t, os.Mkdir(filepath.Join(d, "new"), 0o755)) }}, nil},
+		{"a secret in the change", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) { in.SecretHit = true }}, []string{CodeSecretInChange}},
+		{"the pinned task was changed", scene{edit: func(in *Input, _ string) { in.PinFault = "changed" }}, []string{CodePinnedInput}},
+		{"the base was changed", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) {
+			if err := os.WriteFile(filepath.Join(in.Base, "main.go"), []byte("poisoned"), 0o644); err != nil {
+				panic(err)
+			}
+		}}, []string{CodePinnedInput}},
+		{"a patch that is not the change", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) {
+			if err := os.WriteFile(in.Patch, nil, 0o600); err != nil {
+				panic(err)
+			}
+		}}, []string{CodePatchInapplicable}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			v := c.decide(t)
+			if got := codes(v); !slices.Equal(got, c.want) {
+				t.Errorf("reasons %v, want %v", got, c.want)
+			}
+			if v.Accepted != (len(c.want) == 0) {
+				t.Errorf("accepted = %v with reasons %v", v.Accepted, codes(v))
+			}
+		})
+	}
+}
+
+func rm(t *testing.T, dir, name string) {
+	t.Helper()
+	must(t, os.Remove(filepath.Join(dir, name)))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNoOpIsAcceptedAndSaid(t *testing.T) {
+	t.Parallel()
+	if v := (scene{}).decide(t); !v.Accepted || !v.NoOp {
+		t.Errorf("an accepted empty change: %+v, want no_op", v)
+	}
+	if v := (scene{work: change("main.go", "x")}).decide(t); v.NoOp {
+		t.Error("a change is a no-op")
+	}
+}
+
+// A check sees the base plus the patch, with protected files as they were, and never the agent's directory.
+func TestChecksRunInACleanRoom(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	v := scene{
+		work: func(t *testing.T, d string) {
+			put(t, d, "main.go", "package main // better\n")
+			rm(t, d, "main_test.go")
+			put(t, d, "sneaky_test.go", "always passes")
+		},
+		edit: func(in *Input, _ string) {
+			in.Spec.Checks = []deed.Check{{Name: "look", Shell: "true"}}
+			in.Spec.ProtectedPaths = []string{"**/*_test.go"}
+		},
+		check: func(room string) deed.CheckResult {
+			for _, n := range []string{"main.go", "main_test.go", "sneaky_test.go"} {
+				b, err := os.ReadFile(filepath.Join(room, n))
+				if err != nil {
+					seen = append(seen, n+" is not there")
+					continue
+				}
+				seen = append(seen, n+": "+strings.TrimSpace(string(b)))
+			}
+			return deed.CheckResult{Status: "failed", ExitCode: 1}
+		},
+	}.decide(t)
+	want := []string{"main.go: package main // better", "main_test.go: package main // test", "sneaky_test.go is not there"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("the room holds %q, want %q", seen, want)
+	}
+	if got := codes(v); !slices.Equal(got, []string{CodeProtectedPath + ":main_test.go", CodeProtectedPath + ":sneaky_test.go", CodeCheckFailed}) {
+		t.Errorf("reasons %v: all must be reported, the check's too", got)
+	}
+}
+
+func TestCheckEnds(t *testing.T) {
+	t.Parallel()
+	for status, code := range map[string]string{"passed": "", "failed": CodeCheckFailed, "timeout": CodeCheckTimeout, "error": CodeCheckError, "": CodeCheckError} {
+		v := scene{
+			edit:  func(in *Input, _ string) { in.Spec.Checks = []deed.Check{{Shell: "x"}} },
+			check: func(string) deed.CheckResult { return deed.CheckResult{Status: status} },
+		}.decide(t)
+		var want []string
+		if code != "" {
+			want = []string{code}
+		}
+		if got := codes(v); !slices.Equal(got, want) {
+			t.Errorf("status %q: reasons %v, want %v", status, got, want)
+		}
+	}
+}
+
+func TestArtifacts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		edit func(in *Input, dir string)
+		want []string
+	}{
+		{"there", func(in *Input, d string) {
+			write(d, "report.md", "x")
+			in.Evidence.RequiredArtifacts = []string{"report.md"}
+		}, nil},
+		{"an absolute path inside", func(in *Input, d string) {
+			write(d, "report.md", "x")
+			in.Claim.ArtifactPaths = []string{filepath.Join(d, "report.md")}
+		}, nil},
+		{"missing", func(in *Input, _ string) { in.Evidence.RequiredArtifacts = []string{"report.md"} }, []string{CodeArtifactMissing + ":report.md"}},
+		{"claimed and missing", func(in *Input, _ string) { in.Claim.ArtifactPaths = []string{"x"} }, []string{CodeArtifactMissing + ":x"}},
+		{"outside", func(in *Input, _ string) { in.Claim.ArtifactPaths = []string{"../x", "/etc/passwd", "a/../../y", ""} },
+			[]string{CodeArtifactOutside, CodeArtifactOutside + ":../x", CodeArtifactOutside + ":/etc/passwd", CodeArtifactOutside + ":a/../../y"}},
+		{"a link", func(in *Input, d string) {
+			if err := os.Symlink("/etc/passwd", filepath.Join(d, "l")); err != nil {
+				panic(err)
+			}
+			in.Claim.ArtifactPaths = []string{"l"}
+		}, []string{CodeArtifactInvalid + ":l"}},
+		{"a directory", func(in *Input, d string) {
+			if err := os.Mkdir(filepath.Join(d, "d"), 0o700); err != nil {
+				panic(err)
+			}
+			in.Claim.ArtifactPaths = []string{"d"}
+		}, []string{CodeArtifactInvalid + ":d"}},
+		{"some are required and none is declared", func(in *Input, _ string) { in.Spec.RequireArtifacts = true }, []string{CodeArtifactMissing}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := codes(scene{edit: c.edit}.decide(t)); !slices.Equal(got, c.want) {
+				t.Errorf("reasons %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func write(dir, name, text string) {
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		panic(err)
+	}
+}
+
+func TestAdapterAudit(t *testing.T) {
+	t.Parallel()
+	const good = `{"schema": "deed/adapter-audit/v1", "commands": [{"argv": ["sed"], "exit_code": 0}], "file_changes": ["main.go"], "exit_code": 0}`
+	for _, c := range []struct {
+		name, audit string
+		required    bool
+		want        []string
+	}{
+		{"required and missing", "", true, []string{CodeAuditMissing + ":" + driver.AuditFile}},
+		{"not required and missing", "", false, nil},
+		{"true", good, true, nil},
+		{"false, though not required", strings.Replace(good, "main.go", "other.go", 1), false, []string{CodeAuditMismatch + ":main.go", CodeAuditMismatch + ":other.go"}},
+		{"exit code contradicts", strings.Replace(good, `"file_changes": ["main.go"], "exit_code": 0`, `"file_changes": ["main.go"], "exit_code": 7`, 1), true, []string{CodeAuditMismatch + ":" + driver.AuditFile}},
+		{"not JSON", "{", true, []string{CodeAuditMismatch + ":" + driver.AuditFile}},
+		{"another schema", `{"schema": "x", "file_changes": []}`, true, []string{CodeAuditMismatch + ":" + driver.AuditFile}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := codes(scene{
+				work: change("main.go", "x"), claims: []string{"main.go"},
+				edit: func(in *Input, dir string) {
+					in.Evidence.RequireAdapterAudit = c.required
+					if c.audit != "" {
+						write(dir, driver.AuditFile, c.audit)
+					}
+				},
+			}.decide(t))
+			if !slices.Equal(got, c.want) {
+				t.Errorf("reasons %v, want %v", got, c.want)
+			}
+		})
+	}
+}
