@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 )
 
 // schemaKnown is the newest migration that this binary carries. Migrations only go forward, and a released one is
@@ -65,33 +65,35 @@ func (s *Store) probe(ctx context.Context) (int64, bool) {
 	return *v, true
 }
 
+// migrateLock is the key of the advisory lock that keeps two migrating processes apart on PostgreSQL.
+const migrateLock = 0x64656564 // "deed"
+
 // migrate applies what is missing, each migration in its own transaction. Two processes that open a new store at the
-// same moment are kept apart by an advisory lock on PostgreSQL; on SQLite the second one finds the work done.
+// same moment are kept apart by an advisory lock on PostgreSQL; on SQLite the second one fails on what the first one
+// has made, looks again and finds the work done.
 func (s *Store) migrate(ctx context.Context, have int64) error {
 	db, err := s.eng.migrateDB(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
+	dialect := goose.DialectSQLite3
+	if s.Dialect() == Postgres {
+		dialect = goose.DialectPostgres
+		unlock, err := advisoryLock(ctx, db)
+		if err != nil {
+			return classify(err)
+		}
+		defer unlock()
+	} else {
+		db.SetMaxOpenConns(1)
+	}
 	sub, err := fs.Sub(migrations, "migrations/"+s.Dialect())
 	if err != nil {
 		return err
 	}
-	opts := []goose.ProviderOption{
-		goose.WithTableName("schema_migrations"), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()),
-	}
-	dialect := goose.DialectSQLite3
-	if s.Dialect() == Postgres {
-		dialect = goose.DialectPostgres
-		locker, err := lock.NewPostgresSessionLocker()
-		if err != nil {
-			return err
-		}
-		opts = append(opts, goose.WithSessionLocker(locker))
-	} else {
-		db.SetMaxOpenConns(1)
-	}
-	p, err := goose.NewProvider(dialect, db, sub, opts...)
+	p, err := goose.NewProvider(dialect, db, sub,
+		goose.WithTableName("schema_migrations"), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		return err
 	}
@@ -106,4 +108,20 @@ func (s *Store) migrate(ctx context.Context, have int64) error {
 			return fmt.Errorf("migrate from schema %d to %d: %w", have, schemaKnown, classify(err))
 		}
 	}
+}
+
+// advisoryLock waits for the lock and returns what gives it back.
+func advisoryLock(ctx context.Context, db *sql.DB) (func(), error) {
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, migrateLock); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return func() {
+		_, _ = c.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, migrateLock)
+		_ = c.Close()
+	}, nil
 }
