@@ -65,7 +65,8 @@ const maxViolations = 10_000
 //
 // Stricter than the contract: the content digest must cover the change list and the patch; the id must bear the content
 // digest; keys of the manifest must be unique; paths must be in their shortest form; no directory of a listed file may be a
-// symlink; a digest that a tool call states must be well formed and, with one artifact, be that artifact's.
+// symlink; a listed review or metadata must be readable; a digest that a tool call states must be well formed and, with one
+// artifact, be that artifact's.
 func Verify(dir string, o VerifyOptions) (Verification, error) {
 	v := &verification{o: o}
 	v.out.Schema = codebox.SchemaVerification

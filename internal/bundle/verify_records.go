@@ -15,10 +15,15 @@ func decode(data []byte) (any, error) {
 	return v, err
 }
 
-// checkMetadata is step 9: what metadata.json points at is in the bundle. A missing or unreadable file is left to its hash.
+// checkMetadata is step 9: what metadata.json points at is in the bundle.
 func (v *verification) checkMetadata() {
-	md, err := v.readTree(v.listed(codebox.PathMetadata))
-	if err != nil {
+	f := v.listed(codebox.PathMetadata)
+	if !f.usable {
+		return
+	}
+	md, err := v.readTree(f)
+	if err != nil || md == nil {
+		v.add(codebox.CodeMalformedReference, f.path, f.path, "not a readable JSON object: %v", err)
 		return
 	}
 	artifacts, _ := md["artifacts"].(map[string]any)
@@ -44,15 +49,11 @@ func (v *verification) checkReview() {
 	if !f.usable {
 		return
 	}
-	data, err := readJSON(v.root, name)
+	review, err := v.readTree(f)
 	if err != nil {
+		v.add(codebox.CodeMalformedReference, name, name, "not readable JSON: %v", err)
 		return
 	}
-	doc, err := decode(data)
-	if err != nil {
-		return
-	}
-	review, _ := doc.(map[string]any)
 	evidence, ok := review["evidence"].(map[string]any)
 	if !ok {
 		v.add(codebox.CodeMalformedReference, name, name, "the review has no evidence object")
