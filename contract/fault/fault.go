@@ -4,6 +4,8 @@ package fault
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,6 +27,7 @@ const (
 	Undeclared   = "undeclared"    // a trusted posture that is used and not declared
 	Dangling     = "dangling"      // a name that refers to nothing
 	Duplicate    = "duplicate"     // an entry that must be unique is not
+	More         = "more"          // there are more faults than are listed
 )
 
 // A Fault is one thing that is wrong with a record.
@@ -81,11 +84,26 @@ func Of(err error) Faults {
 // A List collects faults. The zero value is ready; a List that collects nothing allocates nothing.
 type List struct {
 	faults Faults
+	more   int // found, and not kept
 }
 
-// Add adds one fault.
+// maxKept bounds what a hostile document can make of its reader's memory. No person reads further.
+const maxKept = 100
+
+// Add adds one fault, unless it is there already.
 func (l *List) Add(path, code, message, remedy string) {
-	l.faults = append(l.faults, Fault{Path: path, Code: code, Message: message, Remedy: remedy})
+	l.add(Fault{Path: path, Code: code, Message: message, Remedy: remedy})
+}
+
+func (l *List) add(f Fault) {
+	if slices.Contains(l.faults, f) {
+		return
+	}
+	if len(l.faults) == maxKept {
+		l.more++
+		return
+	}
+	l.faults = append(l.faults, f)
 }
 
 // Within adds the faults of a nested record, with its own paths moved below path. An error that carries no faults
@@ -101,15 +119,23 @@ func (l *List) Within(path string, err error) {
 	}
 	for _, f := range fs {
 		f.Path = Join(path, f.Path)
-		l.faults = append(l.faults, f)
+		l.add(f)
 	}
 }
 
-// Faults returns what was collected.
-func (l *List) Faults() Faults { return l.faults }
+// Len returns how many faults were found.
+func (l *List) Len() int { return len(l.faults) + l.more }
+
+// Faults returns what was collected: the first hundred, and a last one that says how many more there are.
+func (l *List) Faults() Faults {
+	if l.more == 0 {
+		return l.faults
+	}
+	return append(l.faults[:len(l.faults):len(l.faults)], Fault{Path: Root, Code: More, Message: fmt.Sprintf("has %d more faults", l.more), Remedy: "mend these first"})
+}
 
 // Err returns what was collected as an error, or nil.
-func (l *List) Err() error { return l.faults.Err() }
+func (l *List) Err() error { return l.Faults().Err() }
 
 // Root is the path of the record itself.
 const Root = "$"

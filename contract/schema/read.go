@@ -221,6 +221,9 @@ func (s *scanner) readList(sh *shape, r *catalog.Rules, v reflect.Value) bool {
 func (s *scanner) readTable(sh *shape, r *catalog.Rules, v reflect.Value) bool {
 	m := reflect.MakeMap(v.Type())
 	ok := s.members(func(key []byte, f found) bool {
+		if f.twice {
+			return s.skip()
+		}
 		if f.lone || f.nul {
 			s.fault(fault.BadFormat, "is named by a text that cannot be kept", "use another name")
 		}
@@ -237,13 +240,13 @@ func (s *scanner) readTable(sh *shape, r *catalog.Rules, v reflect.Value) bool {
 
 func (s *scanner) readObject(sh *shape, v reflect.Value) bool {
 	var seen uint64
-	if !s.members(func(key []byte, _ found) bool {
+	if !s.members(func(key []byte, f found) bool {
+		if f.twice { // the first one counts
+			return s.skip()
+		}
 		i, known := sh.index[string(key)]
 		if !known {
 			return s.unknown(sh, string(key))
-		}
-		if seen&(1<<i) != 0 { // reported already; the first one counts
-			return s.skip()
 		}
 		seen |= 1 << i
 		m := &sh.fields[i]
@@ -293,11 +296,11 @@ func (s *scanner) member(sh *shape, m *member, v reflect.Value) bool {
 	if m.holds != nil {
 		start := s.pos
 		held := reflect.New(m.holds.typ)
-		before := len(s.faults.Faults())
+		before := s.faults.Len()
 		if !s.read(m.holds, nil, held.Elem()) {
 			return false
 		}
-		if len(s.faults.Faults()) == before {
+		if s.faults.Len() == before {
 			v.SetBytes(append([]byte(nil), s.data[start:s.pos]...))
 			if c, ok := held.Interface().(interface{ Validate() error }); ok {
 				s.faults.Within(s.at(), c.Validate())

@@ -74,6 +74,7 @@ type found struct {
 	escaped bool // it has to be unquoted
 	lone    bool // it has half a surrogate pair, which no text can hold
 	nul     bool // it has a NUL
+	twice   bool // as a name: the object has had it already, and that is reported
 }
 
 // str reads a string and returns the text between its quotes.
@@ -252,8 +253,7 @@ func (s *scanner) entries(each func(i int) bool) bool {
 	}
 }
 
-// members reads an object and calls each for every member, with the path standing on it. Names that occur twice
-// are reported, and each sees the later ones too.
+// members reads an object and calls each for every member, with the path standing on it.
 func (s *scanner) members(each func(key []byte, f found) bool) bool {
 	s.pos++
 	if s.peek() == '}' {
@@ -276,7 +276,7 @@ func (s *scanner) members(each func(key []byte, f found) bool) bool {
 		if f.escaped {
 			name = []byte(unquote(key))
 		}
-		many = s.once(name, first, many)
+		f.twice, many = s.once(name, first, many)
 		if s.peek() != ':' {
 			return s.breaks("a colon is needed after a name")
 		}
@@ -303,8 +303,7 @@ func (s *scanner) members(each func(key []byte, f found) bool) bool {
 const fewKeys = 24
 
 // once reports a name that the object has had already.
-func (s *scanner) once(name []byte, first int, many map[string]bool) map[string]bool {
-	twice := false
+func (s *scanner) once(name []byte, first int, many map[string]bool) (twice bool, _ map[string]bool) {
 	if many == nil {
 		for _, k := range s.keys[first:] {
 			if string(k) == string(name) {
@@ -326,7 +325,7 @@ func (s *scanner) once(name []byte, first int, many map[string]bool) map[string]
 	if twice {
 		s.fault(fault.DuplicateKey, "is there twice in one object", "name it once")
 	}
-	return many
+	return twice, many
 }
 
 // unquote returns the text of a string whose escapes are known to be well formed.

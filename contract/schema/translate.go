@@ -31,7 +31,7 @@ func translate(err error, doc any) error {
 }
 
 // leaves returns the errors that say something by themselves. Of alternatives that all failed it follows the one
-// that came nearest: the fewest faults, then the deepest.
+// that came nearest.
 func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return []*jsonschema.ValidationError{e}
@@ -40,7 +40,7 @@ func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	case *kind.OneOf, *kind.AnyOf:
 		var best []*jsonschema.ValidationError
 		for _, c := range e.Causes {
-			if ls := leaves(c); best == nil || len(ls) < len(best) || len(ls) == len(best) && depth(ls) > depth(best) {
+			if ls := leaves(c); best == nil || distance(e, ls) < distance(e, best) {
 				best = ls
 			}
 		}
@@ -53,12 +53,22 @@ func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return all
 }
 
-func depth(ls []*jsonschema.ValidationError) int {
-	most := 0
+// distance tells how far an alternative is from what was written. One of another type was hardly meant, and one
+// with another word in a closed set, such as the kind of a union, was meant less than one with a few slips.
+func distance(alternatives *jsonschema.ValidationError, ls []*jsonschema.ValidationError) int {
+	d := 0
 	for _, e := range ls {
-		most = max(most, len(e.InstanceLocation))
+		switch e.ErrorKind.(type) {
+		case *kind.Type:
+			if len(e.InstanceLocation) == len(alternatives.InstanceLocation) {
+				d += 1000
+			}
+		case *kind.Const, *kind.Enum:
+			d += 10
+		}
+		d++
 	}
-	return most
+	return d
 }
 
 func report(l *fault.List, e *jsonschema.ValidationError, doc any, printer *message.Printer) {

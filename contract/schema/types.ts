@@ -1041,7 +1041,7 @@ export type TaskIntent = {
 /** A TaskOutcome is the canonical result after normalisation. Only the gate makes one that says completed. Schema: agent-runtime/task.outcome/v1 */
 export type TaskOutcome = {
   schema?: "agent-runtime/task.outcome/v1";
-  status: "pending" | "running" | "completed" | "retryable_failure" | "permanent_failure" | "blocked" | "operator_canceled" | "completed" | "retryable_failure" | "permanent_failure" | "blocked" | "operator_canceled";
+  status: "completed" | "retryable_failure" | "permanent_failure" | "blocked" | "operator_canceled";
   machine_status: "ok" | "needs_retry" | "blocked" | "failed" | "canceled";
   operator_summary: string;
   raw_output?: string;
@@ -1127,7 +1127,7 @@ export type WorkflowRecord = {
   workflow_type: string;
   instance_key: string;
   current_state: string;
-  context: unknown | null;
+  context: Record<string, unknown> | null;
   status: "active" | "completed" | "blocked";
   created_at: string;
   updated_at: string;

@@ -243,22 +243,42 @@ func (g *generator) complete(t reflect.Type, done map[reflect.Type]bool) error {
 				continue
 			}
 		}
-		if f.Rules.Enum != nil && len(f.Rules.Enum) == 1 && p.Type == "string" {
-			p.Enum, p.Const = nil, f.Rules.Enum[0]
+		inner := *p
+		if f.Nullable && len(p.OneOf) == 2 { // the reflector's own reading of the nullable tag
+			inner = *p.OneOf[0]
 		}
-		if f.Nullable {
-			description := p.Description
-			inner := *p
-			inner.Description = ""
-			inner.OneOf = nil
-			d.Properties.Set(f.Name, &jsonschema.Schema{
-				AnyOf:       []*jsonschema.Schema{&inner, {Type: "null"}},
-				Description: description,
-			})
+		inner.Description = ""
+		words(&inner, f.Rules.Enum)
+		if !f.Nullable {
+			inner.Description = p.Description
+			d.Properties.Set(f.Name, &inner)
+			continue
 		}
+		d.Properties.Set(f.Name, &jsonschema.Schema{
+			AnyOf:       []*jsonschema.Schema{&inner, {Type: "null"}},
+			Description: p.Description,
+		})
 	}
 	between(t, d)
 	return nil
+}
+
+// words sets the closed set of a text, or of the entries of a list. A tag narrows what the type allows.
+func words(s *jsonschema.Schema, enum []string) {
+	if s.Type == "array" && s.Items != nil {
+		items := *s.Items
+		words(&items, enum)
+		s.Items = &items
+		return
+	}
+	if len(enum) == 0 || s.Type != "string" {
+		return
+	}
+	if len(enum) == 1 {
+		s.Enum, s.Const = nil, enum[0]
+		return
+	}
+	s.Enum = anys(enum)
 }
 
 // refersTo reports whether any definition refers to a name.
