@@ -79,7 +79,7 @@ func TestEndLeavesNothing(t *testing.T) {
 		"daemonised":            `setsid sh -c '(setsid sh -c "sleep 1000" &)'; exit 5`,
 		"daemonised, no pipes":  `setsid sh -c 'setsid sleep 1000 </dev/null >/dev/null 2>&1 &'; exit 5`,
 		"emptied environment":   `setsid env -i /bin/sleep 1000 & exit 5`,
-		"forks while it is hit": `setsid sh -c 'trap "" TERM; while :; do sleep 1000 & done' & exit 5`,
+		"forks while it is hit": `setsid sh -c 'trap "" TERM; while :; do sleep 1000 & sleep 0.001; done' & exit 5`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -88,8 +88,9 @@ type turn struct {
 	sink           driver.Sink
 	stdout, stderr *driver.Recorder
 	yield          driver.Yield
-	resultErr      error // why there is no claim
-	noResult       bool  // there is none at all
+	lastError      string // the end of stderr
+	resultErr      error  // why there is no claim
+	noResult       bool   // there is none at all
 }
 
 func (t *turn) take(ctx context.Context) (driver.Yield, error) {
@@ -177,6 +178,7 @@ func (t *turn) gather() error {
 		return err
 	}
 	t.readAudit()
+	t.lastError = lastLine(t.stderr.Tail(maxMessage))
 	return errors.Join(t.stdout.Close(), t.stderr.Close())
 }
 
@@ -317,8 +319,8 @@ func (t *turn) concludeExit(fail func(*failure.Error)) {
 	if t.resultErr != nil {
 		t.yield.Diagnostics["result_error"] = t.resultErr.Error()
 	}
-	if last := lastLine(t.stderr.Tail(maxMessage)); last != "" {
-		why += ": " + last
+	if t.lastError != "" {
+		why += ": " + t.lastError
 	}
 	fail(failure.New(failure.AgentFailed, "run the script", errors.New(why), ""))
 }
