@@ -112,15 +112,27 @@ func testTimeout(t *testing.T, h Harness) {
 }
 
 func testCancel(t *testing.T, h Harness) {
-	for cause, class := range map[error]failure.Class{
-		driver.ErrCanceled:                         failure.Canceled,
-		driver.ErrInterrupted:                      failure.Interrupted,
-		fmt.Errorf("stop: %w", driver.ErrCanceled): failure.Canceled,
-		failure.New(failure.Lost, "hold the lease", errors.New("gone"), ""): failure.Lost,
-		context.Canceled: failure.Interrupted,
-	} {
-		cancel("cause", trees["daemonised"], cause, class)
+	end := func(name, tree string, cause error, class failure.Class) {
+		t.Run(string(class)+"/"+name, func(t *testing.T) {
+			t.Parallel()
+			b := New(t, h, tree)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			stop := whenExists(t, filepath.Join(b.Job.Dirs.Workspace, "up"), func() { cancel(cause) })
+			y := b.Turn(ctx)
+			stop()
+			if y.Kind != driver.YieldEnd || y.Class != class || !y.Proc.Canceled {
+				t.Errorf("got %s, %s, %v", y.Kind, y.Class, y.Err)
+			}
+		})
 	}
+	for name, tree := range trees {
+		end(name, tree, driver.ErrCanceled, failure.Canceled)
+	}
+	lost := failure.New(failure.Lost, "hold the lease", errors.New("gone"), "")
+	end("cause", trees["daemonised"], driver.ErrInterrupted, failure.Interrupted)
+	end("bare", trees["daemonised"], context.Canceled, failure.Interrupted)
+	end("wrapped", trees["daemonised"], fmt.Errorf("stop: %w", driver.ErrCanceled), failure.Canceled)
+	end("classed", trees["daemonised"], lost, failure.Lost)
 }
 
 // whenExists calls f when a foreign process has made the file. It returns a function that waits for the watcher.
