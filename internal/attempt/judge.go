@@ -62,10 +62,7 @@ func (a *run) capture(ctx context.Context) error {
 	if a.after, a.changes, err = workspace.Capture(ctx, a.path("base"), work, a.before); err != nil {
 		return classify(ctx, failure.Infra, "compare the workspace with its first manifest", err)
 	}
-	if a.changes.Empty() {
-		return nil
-	}
-	path := a.path("run", "patch.diff")
+	path := a.path("run", "patch.diff") // an empty change has an empty patch
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return failure.New(failure.Infra, "write the patch", err, "")

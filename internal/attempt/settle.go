@@ -124,7 +124,7 @@ func (a *run) settlement(e end) store.Settlement {
 		s.State = string(state.Resumable)
 		s.Outcome = a.outcome(agentruntime.TaskBlocked, agentruntime.MachineBlocked, s.LastError)
 		s.Action = &store.NewAction{Kind: "agent_blocked", Prompt: s.LastError}
-	case rule.Retry == agentruntime.RetryRetryable:
+	case rule.Retry == agentruntime.RetryRetryable && (rule.Refund || a.claim.Task.Record.AttemptCount < a.claim.Task.Record.MaxAttempts):
 		s.Status = agentruntime.TaskRetryableFailure
 		s.AvailableAt = now
 		if e.class != failure.Interrupted {

@@ -203,14 +203,12 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 		if err != nil {
 			return res, err
 		}
+		if res.Settlement.Status != agentruntime.TaskRetryableFailure || run.Err() != nil {
+			return res, nil
+		}
 		t, err := a.st.Task(bg, res.Ref.TaskID)
 		if err != nil {
 			return res, err
-		}
-		// The store has the last word: a retryable failure with its attempts used up is permanent.
-		res.Settlement.Status = t.Record.Status
-		if t.Record.Status != agentruntime.TaskRetryableFailure || run.Err() != nil {
-			return res, nil
 		}
 		if claim, err = a.again(run, t, opt); err != nil {
 			return res, err
