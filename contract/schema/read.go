@@ -59,7 +59,12 @@ func (s *scanner) read(sh *shape, r *catalog.Rules, v reflect.Value) bool {
 		if !ok {
 			return false
 		}
-		if err := json.Unmarshal(raw, v.Addr().Interface()); err != nil {
+		err := json.Unmarshal(raw, v.Addr().Interface())
+		switch {
+		case err == nil:
+		case sh.form == anything: // well formed, so it can only be a number that Go cannot hold
+			s.fault(fault.OutOfRange, "holds a number that is too large", "use a smaller number")
+		default:
 			s.fault(fault.WrongType, err.Error(), "")
 		}
 		return true
