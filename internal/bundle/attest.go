@@ -133,7 +133,8 @@ func openAttestation(data []byte, keys []PublicKey) (attestation, error) {
 		return a, err
 	}
 	var st intoto.Statement
-	if err := protojson.Unmarshal(payload, &st); err != nil {
+	// The format asks readers to pass over fields that they do not know; the signature covers them anyway.
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(payload, &st); err != nil {
 		return a, fmt.Errorf("payload is not an in-toto statement: %w", err)
 	}
 	if err := st.Validate(); err != nil {

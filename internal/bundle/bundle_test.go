@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -425,6 +426,47 @@ func TestMaxFiles(t *testing.T) {
 	}
 	if !errors.Is(err, bundle.ErrTooLarge) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestHugeChangeList(t *testing.T) {
+	t.Parallel()
+	w, err := bundle.Create(filepath.Join(t.TempDir(), "b"), bundle.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := changes()
+	for i := range 100_000 {
+		f := c.Files[0]
+		f.RelativePath = fmt.Sprintf("node_modules/%d", i)
+		f.Path = "/workspace/" + f.RelativePath
+		c.Files = append(c.Files, f)
+	}
+	for _, p := range bundle.Required() {
+		switch p {
+		case codebox.PathChangedFiles:
+			err = w.AddJSON(p, codebox.KindChangedFiles, c)
+		default:
+			err = w.AddBytes(p, "x", codebox.TypeText, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := w.Seal(context.Background(), input())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundletest.Check(t, s.Dir)
+	if v := verify(t, s.Dir, bundle.VerifyOptions{}); !v.Valid {
+		t.Errorf("violations: %+v", v.Violations)
+	}
+	var r codebox.Review
+	if err := json.Unmarshal([]byte(read(t, s.Dir, codebox.PathReview)), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Stats.Total != 100_001 || len(r.ChangedFiles) != 5000 || !slices.Contains(r.RiskFlags, "changed-files-truncated") {
+		t.Errorf("stats %+v, %d files, flags %v", r.Stats, len(r.ChangedFiles), r.RiskFlags)
 	}
 }
 

@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+	case os.Getenv("BUNDLE_TEST_DISK") != "":
+		fmt.Print(writeOnBadDisk(os.Getenv("BUNDLE_TEST_DISK"), os.Getenv("BUNDLE_TEST_MOUNT")))
 	case os.Getenv("BUNDLE_TEST_KEY") != "":
 		k, err := bundle.LoadOrCreateKey(os.Getenv("BUNDLE_TEST_KEY"))
 		if err != nil {

@@ -34,10 +34,6 @@ func (w *Writer) derive(id, digest string, in SealInput) (derivedDocs, error) {
 	if err := complete(&in); err != nil {
 		return derivedDocs{}, err
 	}
-	changed, err := w.changedFiles()
-	if err != nil {
-		return derivedDocs{}, err
-	}
 	created := in.CreatedAt.UTC().Format(isoMillis)
 	redaction := w.Redactions()
 	if n := counts.Total(); n > 0 {
@@ -62,25 +58,12 @@ func (w *Writer) derive(id, digest string, in SealInput) (derivedDocs, error) {
 			RuntimeReferenceManifest: codebox.PathRuntimeReference,
 		},
 	}
-	for _, f := range changed.Files {
-		review.ChangedFiles = append(review.ChangedFiles, codebox.ReviewFile{
-			Path: f.Path, Status: f.Status, Label: f.Status + " " + f.RelativePath, MountTarget: f.MountTarget, RelativePath: f.RelativePath,
-		})
-		review.Stats.Total++
-		switch f.Status {
-		case codebox.ChangeAdded:
-			review.Stats.Added++
-		case codebox.ChangeModified:
-			review.Stats.Modified++
-		case codebox.ChangeDeleted:
-			review.Stats.Deleted++
-		default:
-			return derivedDocs{}, fmt.Errorf("%s: %q has status %q, not added, modified or deleted", codebox.PathChangedFiles, f.RelativePath, f.Status)
-		}
+	if err := w.reviewChanges(&review); err != nil {
+		return derivedDocs{}, err
 	}
 	if review.Actions == nil {
 		review.Actions = []codebox.ReviewAction{{Kind: "discard", Label: "Discard the change"}}
-		if len(changed.Files) > 0 {
+		if review.Stats.Total > 0 {
 			review.Actions = append([]codebox.ReviewAction{{Kind: "approve", Label: "Apply the change"}}, review.Actions...)
 		}
 	}
@@ -132,9 +115,12 @@ func redactInput(r *redact.Redactor, in SealInput, counts redact.Counts) (SealIn
 	}
 	clean := map[string]any{}
 	for k, e := range v {
-		if k == "CreatedAt" {
+		switch k {
+		case "CreatedAt":
 			clean[k] = e
-		} else {
+		case "Task", "Agent", "Workspace", "Context", "Spec":
+			clean[k] = redactValue(r, e)
+		default:
 			clean[k] = redactStrings(r, e)
 		}
 	}

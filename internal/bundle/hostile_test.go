@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/redact"
 )
 
 // hostile writes a bundle directory with a self-consistent manifest over the given files, as an attacker would.
@@ -78,15 +79,57 @@ func TestDeepDirectoriesAreBounded(t *testing.T) {
 	}
 }
 
-func TestManyOrphansAreBounded(t *testing.T) {
+func TestViolationsAreBounded(t *testing.T) {
 	t.Parallel()
 	dir := copyOf(t, "testdata/golden")
-	for i := range 10_050 {
-		write(t, dir, fmt.Sprintf("x%d", i), "")
-	}
+	edit(t, dir, func(m map[string]any) {
+		for range 6000 { // each is two violations
+			m["files"] = append(m["files"].([]any), map[string]any{"path": "../x", "kind": "x", "contentType": "y"})
+		}
+	})
 	if v := verify(t, dir, bundle.VerifyOptions{}); v.Valid || len(v.Violations) != 10_001 {
 		t.Errorf("%d violations", len(v.Violations))
 	}
+}
+
+func TestLargeFilesUseLittleMemory(t *testing.T) { // not parallel: it measures what is allocated
+	const size = 64 << 20
+	w, err := bundle.Create(filepath.Join(t.TempDir(), "b"), bundle.Options{Redactor: redact.New(map[string]string{"S": "hunter2-hunter2"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(w, patch); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := w.AddReader("logs/big.log", codebox.KindLog, codebox.TypeText, io.LimitReader(lines{}, size)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.AddReader("logs/big.jsonl", codebox.KindLog, codebox.TypeNDJSON, io.LimitReader(lines{}, size)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.Seal(context.Background(), input())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := verify(t, s.Dir, bundle.VerifyOptions{}); !v.Valid {
+		t.Errorf("violations: %+v", v.Violations)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 32<<20 {
+		t.Errorf("%d MB were allocated for %d MB", used>>20, 2*size>>20)
+	}
+}
+
+// lines is an endless text.
+type lines struct{}
+
+func (lines) Read(p []byte) (int, error) {
+	for n := 0; n < len(p); {
+		n += copy(p[n:], "the quick brown fox jumps over the lazy dog\n")
+	}
+	return len(p), nil
 }
 
 func TestRecordsInABundle(t *testing.T) {
@@ -174,12 +217,8 @@ func FuzzVerifyManifest(f *testing.F) {
 	}
 	f.Add(golden)
 	f.Add([]byte(`{"id":"x","createdAt":"y","runtime":{},"contentDigest":{"algorithm":"sha256","inputs":["a"],"value":"b"},"files":[{"path":"a","kind":"tool-call-transcript","contentType":"z"}],"cases":[{"id":"a","artifacts":[{"path":"a","kind":"b"}]}]}`))
-	base := copyOf(f, "testdata/golden")
+	dir := copyOf(f, "testdata/golden") // each fuzzing process has its own
 	f.Fuzz(func(t *testing.T, text []byte) {
-		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(base)); err != nil {
-			t.Fatal(err)
-		}
 		write(t, dir, "manifest.json", string(text))
 		v := verify(t, dir, bundle.VerifyOptions{})
 		if v.Valid != (len(v.Violations) == 0) {

@@ -3,7 +3,6 @@ package bundle
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -255,20 +254,4 @@ func jsonValues(data []byte) int {
 		}
 	}
 	return n
-}
-
-// changedFiles reads the change list as it stands in the bundle, redacted.
-func (w *Writer) changedFiles() (codebox.ChangedFiles, error) {
-	var cf codebox.ChangedFiles
-	data, err := readJSON(w.root, codebox.PathChangedFiles)
-	if err == nil {
-		err = json.Unmarshal(data, &cf)
-	}
-	if err != nil {
-		return cf, fmt.Errorf("%s: %w", codebox.PathChangedFiles, err)
-	}
-	if cf.Schema != codebox.SchemaChangedFiles {
-		return cf, fmt.Errorf("%s: schema is %q, not %q", codebox.PathChangedFiles, cf.Schema, codebox.SchemaChangedFiles)
-	}
-	return cf, nil
 }

@@ -90,30 +90,28 @@ func (v *verification) checkReview() {
 
 func (v *verification) checkReviewedFiles(review map[string]any, f *listedFile) {
 	const name = codebox.PathReview
-	changed, err := v.readTree(f)
-	if err != nil {
-		v.add(codebox.CodeReviewEvidenceMismatch, name+":evidence.changedFiles", f.path, "the change list of the review cannot be read: %v", err)
+	if !f.usable {
+		v.add(codebox.CodeReviewEvidenceMismatch, name+":evidence.changedFiles", f.path, "the change list of the review cannot be read")
 		return
 	}
-	list, ok := changed["files"].([]any)
-	reviewed, ok2 := review["changedFiles"].([]any)
-	if !ok || !ok2 {
-		return
-	}
-	key := func(e any) (string, bool) {
-		m, ok := e.(map[string]any)
-		return fmt.Sprintf("%v:%v", m["path"], m["status"]), ok
-	}
-	have := make(map[string]bool, len(list))
-	for _, e := range list {
-		if k, ok := key(e); ok {
-			have[k] = true
-		}
-	}
+	key := func(m map[string]any) string { return fmt.Sprintf("%v:%v", m["path"], m["status"]) }
+	missing := map[string]bool{} // reviewed and not found in the change list yet
+	reviewed, _ := review["changedFiles"].([]any)
 	for _, e := range reviewed {
-		if k, ok := key(e); ok && !have[k] {
-			v.add(codebox.CodeReviewEvidenceMismatch, name+":changedFiles", name, "reviewed but not in %s: %q", f.path, shorten(k))
+		if m, ok := e.(map[string]any); ok {
+			missing[key(m)] = true
 		}
+	}
+	_, err := eachChange(v.root, f.path, func(m map[string]any) error {
+		delete(missing, key(m))
+		return nil
+	})
+	if err != nil {
+		v.add(codebox.CodeReviewEvidenceMismatch, name+":evidence.changedFiles", f.path, "the change list of the review cannot be read: %s", shorten(err.Error()))
+		return
+	}
+	for _, k := range slices.Sorted(maps.Keys(missing)) {
+		v.add(codebox.CodeReviewEvidenceMismatch, name+":changedFiles", name, "reviewed but not in %s: %q", f.path, shorten(k))
 	}
 }
 
