@@ -104,6 +104,7 @@ type gitCall struct {
 	stdin    io.Reader
 	stdout   io.Writer
 	max      int64 // bytes of output
+	locks    bool  // write an index that was only read, to keep what was learnt
 }
 
 func (g *git) env(c gitCall) []string {
@@ -119,7 +120,6 @@ func (g *git) env(c gitCall) []string {
 		"GIT_ATTR_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_PAGER=cat",
-		"GIT_OPTIONAL_LOCKS=0",
 		"GIT_NO_LAZY_FETCH=1",
 		"GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_ALLOW_PROTOCOL=file",
@@ -133,6 +133,9 @@ func (g *git) env(c gitCall) []string {
 		n++
 	}
 	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n))
+	if !c.locks {
+		env = append(env, "GIT_OPTIONAL_LOCKS=0")
+	}
 	if c.gitDir != "" {
 		env = append(env, "GIT_DIR="+c.gitDir)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/internal/failure"
@@ -49,6 +50,7 @@ func seedGit(ctx context.Context, dir, ref, dst string) (Seeded, error) {
 type gitSeed struct {
 	*git
 	src, dst string
+	isSparse bool
 }
 
 // ask runs git in the source, of which it only reads.
@@ -65,99 +67,124 @@ func (s *gitSeed) ask(ctx context.Context, args ...string) (string, bool, error)
 
 // in runs git in the new repository.
 func (s *gitSeed) in(ctx context.Context, args ...string) (string, error) {
-	return s.run(ctx, gitCall{args: args, dir: s.dst, gitDir: filepath.Join(s.dst, ".git"), workTree: s.dst, max: 1 << 30})
+	return s.run(ctx, gitCall{args: args, dir: s.dst, gitDir: s.path(), workTree: s.dst, max: 1 << 30})
 }
 
 // head finds the commit to start from and the branch to be on.
 func (s *gitSeed) head(ctx context.Context, ref string) (commit, branch string, err error) {
+	// symbolic-ref knows the branch of a HEAD that has no commit yet, too.
+	ask := []string{"symbolic-ref", "--quiet", "HEAD"}
 	if ref == "" {
 		ref = "HEAD"
 	}
-	full, ok, err := s.ask(ctx, "rev-parse", "--verify", "--quiet", "--symbolic-full-name", "--end-of-options", ref)
+	if ref != "HEAD" {
+		ask = []string{"rev-parse", "--verify", "--quiet", "--symbolic-full-name", "--end-of-options", ref}
+	}
+	full, _, err := s.ask(ctx, ask...)
 	if err != nil {
 		return "", "", err
-	}
-	if ok && ref == "HEAD" {
-		full, _, err = s.ask(ctx, "symbolic-ref", "--quiet", "HEAD")
-		if err != nil {
-			return "", "", err
-		}
 	}
 	branch, isBranch := strings.CutPrefix(full, "refs/heads/")
 	if !isBranch {
 		branch = ""
 	}
-	commit, ok, err = s.ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
-	if err != nil {
-		return "", "", err
+	commit, ok, err := s.ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	if err == nil && !ok && ref != "HEAD" {
+		err = &Error{Code: ErrSource, Op: "find ref", Path: ref, Err: errors.New("the repository has no such commit"), Remedy: "give a commit, branch or tag of " + s.src}
 	}
-	if !ok && ref != "HEAD" {
-		return "", "", &Error{Code: ErrSource, Op: "find ref", Path: ref, Err: errors.New("the repository has no such commit"), Remedy: "give a commit, branch or tag of " + s.src}
-	}
-	if !ok { // before the first commit
-		full, _, err := s.ask(ctx, "symbolic-ref", "--quiet", "HEAD")
-		branch, _ = strings.CutPrefix(full, "refs/heads/")
-		return "", branch, err
-	}
-	return commit, branch, nil
+	return commit, branch, err
 }
 
 // repository makes the new one and brings branches, tags and the commit over. The objects travel as one pack of what
 // is reachable: nothing of the caller's stash or of work that was thrown away comes along.
 func (s *gitSeed) repository(ctx context.Context, commit, branch string) error {
-	format, _, err := s.ask(ctx, "rev-parse", "--show-object-format")
-	if err != nil {
-		return err
-	}
-	if _, err := s.run(ctx, gitCall{args: []string{"init", "--quiet", "--template=", "--object-format=" + format, s.dst}}); err != nil {
-		return err
-	}
 	if err := s.settings(ctx); err != nil {
 		return err
 	}
+	head := commit + "\n"
 	if branch != "" {
-		if _, err := s.in(ctx, "symbolic-ref", "HEAD", "refs/heads/"+branch); err != nil {
-			return err
-		}
+		head = "ref: refs/heads/" + branch + "\n"
 	}
 	if commit == "" {
-		return nil
+		return s.put("HEAD", head)
 	}
-	const arrived = "refs/deed/seed"
+	// git takes a directory without a HEAD for no repository, and one with a HEAD that it lacks for a damaged one.
+	if err := s.put("HEAD", "ref: refs/heads/"+arriving+"\n"); err != nil {
+		return err
+	}
 	if _, err := s.in(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--update-head-ok",
 		"--update-shallow", "--no-recurse-submodules", "--end-of-options", s.src,
-		"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+"+commit+":"+arrived); err != nil {
+		"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+"+commit+":refs/deed/"+arriving); err != nil {
 		return err
 	}
-	if branch == "" {
-		if _, err := s.in(ctx, "update-ref", "--no-deref", "HEAD", commit); err != nil {
-			return err
-		}
-	} else if _, err := s.in(ctx, "update-ref", "refs/heads/"+branch, commit); err != nil {
+	if err := s.put("HEAD", head); err != nil {
 		return err
 	}
-	_, err = s.in(ctx, "update-ref", "-d", arrived)
+	orders := "delete refs/deed/" + arriving + "\n"
+	if branch != "" { // which may have moved on since it was looked at
+		orders = "update refs/heads/" + branch + " " + commit + "\n" + orders
+	}
+	_, err := s.run(ctx, gitCall{args: []string{"update-ref", "--stdin"}, gitDir: s.path(), stdin: strings.NewReader(orders)})
 	return err
 }
 
-// settings copies what the work tree depends on: the list of copiedConfig, and the repository's own exclude file.
+// arriving names what is not there yet.
+const arriving = "deed-seed"
+
+func (s *gitSeed) path(name ...string) string {
+	return filepath.Join(append([]string{s.dst, ".git"}, name...)...)
+}
+
+func (s *gitSeed) put(name, text string) error {
+	if err := os.MkdirAll(filepath.Dir(s.path(name)), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(s.path(name), []byte(text), 0o644)
+}
+
+// settings makes the empty repository with what the work tree depends on: the object format, the list of
+// copiedConfig, and the repository's own exclude file.
 func (s *gitSeed) settings(ctx context.Context) error {
-	list, _, err := s.ask(ctx, "config", "--local", "--includes", "-z", "--list")
+	found, ok, err := s.ask(ctx, "rev-parse", "--show-object-format", "--git-common-dir")
+	format, common, both := strings.Cut(found, "\n")
+	if err == nil && (!ok || !both) {
+		err = fmt.Errorf("git rev-parse printed %q", found)
+	}
 	if err != nil {
 		return err
 	}
+	list, _, err := s.ask(ctx, "config", "--includes", "-z", "--list")
+	if err != nil {
+		return err
+	}
+	conf := map[string]string{"core.filemode": "true"}
 	for kv := range strings.SplitSeq(list, "\x00") {
 		k, v, ok := strings.Cut(kv, "\n")
-		for _, want := range copiedConfig {
-			if k == want && ok {
-				if _, err := s.in(ctx, "config", "--local", k, v); err != nil {
-					return err
-				}
-			}
+		if !ok {
+			v = "true" // a key alone
+		}
+		if slices.Contains(copiedConfig, k) && plainValue(v) {
+			conf[k] = v
+		}
+		if k == "core.sparsecheckout" {
+			s.isSparse = strings.EqualFold(v, "true") || v == "1"
 		}
 	}
-	common, _, err := s.ask(ctx, "rev-parse", "--git-common-dir")
-	if err != nil {
+	text := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+	if format != "sha1" {
+		text = "[extensions]\n\tobjectformat = " + format + "\n[core]\n\trepositoryformatversion = 1\n\tbare = false\n"
+	}
+	for _, k := range copiedConfig {
+		if v, ok := conf[k]; ok {
+			text += "\t" + strings.TrimPrefix(k, "core.") + " = " + v + "\n"
+		}
+	}
+	for _, d := range []string{"objects", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(s.path(d), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := s.put("config", text); err != nil {
 		return err
 	}
 	if !filepath.IsAbs(common) {
@@ -167,11 +194,12 @@ func (s *gitSeed) settings(ctx context.Context) error {
 	if err != nil || len(exclude) == 0 {
 		return err
 	}
-	info := filepath.Join(s.dst, ".git", "info")
-	if err := os.MkdirAll(info, 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(info, "exclude"), exclude, 0o644)
+	return s.put("info/exclude", string(exclude))
+}
+
+// plainValue reports whether a value can stand in a configuration file as it is; all that copiedConfig can have do.
+func plainValue(v string) bool {
+	return v != "" && strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
 }
 
 // readSmall reads a regular file of at most maxIgnoreFile bytes; what is absent or something else is empty.
@@ -195,7 +223,7 @@ func readSmall(dir, name string) ([]byte, error) {
 }
 
 // index sets the index to HEAD, keeps the paths that a sparse checkout leaves out marked as such, and asks whether the
-// work tree differs.
+// work tree differs. The answer refreshes the index on the way, so that the agent's first git status is quick.
 func (s *gitSeed) index(ctx context.Context, commit string) (dirty bool, err error) {
 	if commit != "" {
 		if _, err := s.in(ctx, "read-tree", "HEAD"); err != nil {
@@ -204,19 +232,17 @@ func (s *gitSeed) index(ctx context.Context, commit string) (dirty bool, err err
 		if err := s.sparse(ctx); err != nil {
 			return false, err
 		}
-		// Exit 1 says that something needs an update, which is no error here.
-		if _, err := s.try(ctx, gitCall{args: []string{"update-index", "-q", "--refresh"}, dir: s.dst}); err != nil {
-			return false, &Error{Code: ErrGit, Op: "git update-index", Err: err}
-		}
 	}
-	status, err := s.in(ctx, "status", "--porcelain", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=all")
+	status, err := s.run(ctx, gitCall{
+		args: []string{"status", "--porcelain", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=all"},
+		dir:  s.dst, gitDir: s.path(), workTree: s.dst, max: 1 << 30, locks: true,
+	})
 	return status != "", err
 }
 
 func (s *gitSeed) sparse(ctx context.Context) error {
-	on, _, err := s.ask(ctx, "config", "--bool", "core.sparseCheckout")
-	if err != nil || on != "true" {
-		return err
+	if !s.isSparse {
+		return nil
 	}
 	res, err := s.try(ctx, gitCall{args: []string{"ls-files", "-z", "-t", "--cached"}, dir: s.src, max: 1 << 30})
 	if err != nil {
@@ -234,7 +260,7 @@ func (s *gitSeed) sparse(ctx context.Context) error {
 	// Paths that HEAD does not have make git complain, and are of no interest.
 	res, err = s.try(ctx, gitCall{
 		args: []string{"update-index", "-q", "--skip-worktree", "-z", "--stdin"}, dir: s.dst,
-		gitDir: filepath.Join(s.dst, ".git"), workTree: s.dst, stdin: &in,
+		gitDir: s.path(), workTree: s.dst, stdin: &in,
 	})
 	if err == nil && res.ExitCode != 0 {
 		err = gitSays(res)
