@@ -90,14 +90,14 @@ func (s *Store) Actions(ctx context.Context, f ActionFilter) ([]Action, error) {
 	if f.Limit <= 0 {
 		f.Limit = 100
 	}
-	q, args := `SELECT `+actionColumns+` FROM actions`, []any{f.Limit}
+	q, args := `SELECT `+actionColumns+` FROM actions WHERE seq > 0`, []any{f.Limit}
 	switch {
 	case f.TaskID != "" && f.State != "":
-		q, args = q+` WHERE task_id = $2 AND state = $3`, append(args, f.TaskID, f.State)
+		q, args = q+` AND task_id = $2 AND state = $3`, append(args, f.TaskID, f.State)
 	case f.TaskID != "":
-		q, args = q+` WHERE task_id = $2`, append(args, f.TaskID)
+		q, args = q+` AND task_id = $2`, append(args, f.TaskID)
 	case f.State != "":
-		q, args = q+` WHERE state = $2`, append(args, f.State)
+		q, args = q+` AND state = $2`, append(args, f.State)
 	}
 	rows, err := s.eng.read().query(ctx, q+` ORDER BY seq LIMIT $1`, args...)
 	if err != nil {

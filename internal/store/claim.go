@@ -171,8 +171,8 @@ func (s *Store) claimOne(ctx context.Context, t tx, o ClaimOptions, id string) (
 func (s *Store) Promote(ctx context.Context, limit int) (int, error) {
 	var n int
 	err := s.write(ctx, func(ctx context.Context, t tx) error {
-		_, err := t.exec(ctx, `DELETE FROM dedupe_keys WHERE dedupe_key IN (SELECT dedupe_key FROM dedupe_keys
-			WHERE expires_at <= $1 ORDER BY expires_at LIMIT 1000 `+skipLocked+`)`, micros(s.now()))
+		_, err := t.exec(ctx, `DELETE FROM dedupe_keys WHERE dedupe_key `+inSet+`SELECT dedupe_key FROM dedupe_keys
+			WHERE expires_at <= $1 ORDER BY expires_at LIMIT 1000 `+skipLocked+endSet, micros(s.now()))
 		if err != nil {
 			return err
 		}
@@ -189,8 +189,8 @@ func (s *Store) promote(ctx context.Context, t tx, limit int) (int, error) {
 	total := 0
 	for now := micros(s.now()); total < limit; {
 		step := min(promoteStep, limit-total)
-		res, err := t.exec(ctx, `UPDATE tasks SET lane = 1 WHERE seq IN (SELECT seq FROM tasks
-			WHERE lane = 2 AND available_at <= $1 ORDER BY available_at, seq LIMIT $2 `+skipLocked+`)`, now, step)
+		res, err := t.exec(ctx, `UPDATE tasks SET lane = 1 WHERE seq `+inSet+`SELECT seq FROM tasks
+			WHERE lane = 2 AND available_at <= $1 ORDER BY available_at, seq LIMIT $2 `+skipLocked+endSet, now, step)
 		if err != nil {
 			return total, err
 		}

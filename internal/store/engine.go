@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A conn runs statements. Their texts are the same on both engines; see rewrite for the two words that are not.
+// A conn runs statements. Their texts are the same on both engines; see rewrite for the few words that are not.
 type conn interface {
 	exec(ctx context.Context, q string, args ...any) (sql.Result, error)
 	query(ctx context.Context, q string, args ...any) (*sql.Rows, error)
@@ -41,21 +41,27 @@ type engine interface {
 	migrateDB(ctx context.Context) (*sql.DB, error)
 }
 
-// The two words of a statement that only PostgreSQL has. SQLite's write transaction excludes every other writer, so
-// that there is nothing to lock.
+// What only PostgreSQL has. SQLite's write transaction excludes every other writer, so that there is nothing to lock.
+// PostgreSQL takes a set that a query returns as an array, because it would plan a join for IN, and for a join it may
+// read the whole table.
 const (
 	forUpdate  = "{FOR UPDATE}"
 	skipLocked = "{FOR UPDATE SKIP LOCKED}"
+	inSet      = "{IN}"
+	endSet     = "{END}"
 )
 
-func rewrite(q string, locks bool) string {
-	if !strings.Contains(q, "{") {
+var (
+	toPostgres = strings.NewReplacer(forUpdate, "FOR UPDATE", skipLocked, "FOR UPDATE SKIP LOCKED", inSet, "= ANY (ARRAY(", endSet, "))")
+	toSQLite   = strings.NewReplacer(forUpdate, "", skipLocked, "", inSet, "IN (", endSet, ")")
+)
+
+// rewrite turns a statement into the engine's own words.
+func rewrite(q string, r *strings.Replacer) string {
+	if strings.IndexByte(q, '{') < 0 {
 		return q
 	}
-	if locks {
-		return strings.NewReplacer("{", "", "}", "").Replace(q)
-	}
-	return strings.NewReplacer(skipLocked, "", forUpdate, "").Replace(q)
+	return r.Replace(q)
 }
 
 // write is a transaction with classified errors.

@@ -210,7 +210,7 @@ func (t *sqliteTx) stmt(ctx context.Context, q string) (*sql.Stmt, error) {
 	if s, ok := t.stmts[q]; ok {
 		return s, nil
 	}
-	s, err := t.conn.PrepareContext(context.WithoutCancel(ctx), rewrite(q, false))
+	s, err := t.conn.PrepareContext(context.WithoutCancel(ctx), rewrite(q, toSQLite))
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +299,7 @@ func (c *stmtCache) stmt(ctx context.Context, q string) (*sql.Stmt, error) {
 	if s, ok := c.m.Load(q); ok {
 		return s.(*sql.Stmt), nil
 	}
-	s, err := c.db.PrepareContext(ctx, rewrite(q, false))
+	s, err := c.db.PrepareContext(ctx, rewrite(q, toSQLite))
 	if err != nil {
 		return nil, err
 	}

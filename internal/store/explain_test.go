@@ -1,0 +1,323 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store/pgtest"
+)
+
+// Every statement that the store runs walks an index: none reads a table from end to end and none sorts. The
+// statements are those that a working store really ran, not a list that could grow old.
+func TestStatementsWalkIndexes(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "deed.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	d := s.eng.(*sqliteDB)
+	workload(t, s, 30)
+	statements := statementsOf(d)
+	if len(statements) < 50 {
+		t.Fatalf("the workload ran only %d statements", len(statements))
+	}
+	scan := regexp.MustCompile(`SCAN (\w+)( USING (COVERING )?INDEX \w+)?`)
+	for _, q := range statements {
+		for _, step := range sqlitePlan(t, d, q) {
+			if m := scan.FindStringSubmatch(step); m != nil && m[2] == "" && !small[m[1]] {
+				t.Errorf("%s\nin %s", step, q)
+			}
+			if strings.Contains(step, "TEMP B-TREE") {
+				t.Errorf("%s\nin %s", step, q)
+			}
+		}
+	}
+	// The claim reads its one row out of the index of what is ready.
+	plan := strings.Join(sqlitePlan(t, d, claimNext), "\n")
+	if !strings.Contains(plan, "USING COVERING INDEX tasks_ready") {
+		t.Errorf("claim:\n%s", plan)
+	}
+}
+
+// small tables may be read whole: they hold a handful of rows.
+var small = map[string]bool{"runners": true, "controls": true, "sqlite_master": true, "schema_migrations": true, "CONSTANT": true}
+
+func statementsOf(d *sqliteDB) []string {
+	var out []string
+	for q := range d.stmts {
+		out = append(out, q)
+	}
+	d.readers.m.Range(func(q, _ any) bool { out = append(out, q.(string)); return true })
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(q string) bool {
+		return q == "BEGIN IMMEDIATE" || q == "COMMIT" || q == "ROLLBACK"
+	})
+}
+
+func sqlitePlan(t *testing.T, d *sqliteDB, q string) []string {
+	t.Helper()
+	args := make([]any, params(q))
+	if !strings.Contains(q, "$") {
+		args = make([]any, strings.Count(q, "?"))
+	}
+	rows, err := d.reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+rewrite(q, toSQLite), args...)
+	if err != nil {
+		t.Fatalf("%v\nin %s", err, q)
+	}
+	var out []string
+	if err := eachRow(rows, func() error {
+		var id, parent, unused int
+		var step string
+		err := rows.Scan(&id, &parent, &unused, &step)
+		out = append(out, step)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+var param = regexp.MustCompile(`\$(\d+)`)
+
+func params(q string) int {
+	most := 0
+	for _, m := range param.FindAllStringSubmatch(q, -1) {
+		var n int
+		_, _ = fmt.Sscan(m[1], &n)
+		most = max(most, n)
+	}
+	return most
+}
+
+// The same statements on PostgreSQL, with the plan that it uses for any value.
+func TestStatementsWalkIndexesOnPostgres(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	lite, err := Open(t.Context(), filepath.Join(t.TempDir(), "deed.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lite.Close() }()
+	workload(t, lite, 1)
+
+	s, err := Open(t.Context(), dsn, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	workload(t, s, 3000) // enough for the planner to prefer an index
+	db := s.eng.(*postgresDB).db
+	c, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	exec := func(q string) {
+		t.Helper()
+		if _, err := c.ExecContext(t.Context(), q); err != nil {
+			t.Fatalf("%v\nin %s", err, q)
+		}
+	}
+	exec("VACUUM ANALYZE")
+	exec("SET plan_cache_mode = force_generic_plan")
+	for i, q := range statementsOf(lite.eng.(*sqliteDB)) {
+		if strings.Contains(q, "?") || strings.Contains(q, "sqlite_master") {
+			continue // SQLite's own
+		}
+		exec(fmt.Sprintf("PREPARE q%d AS %s", i, rewrite(q, toPostgres)))
+		call := fmt.Sprintf("EXPLAIN EXECUTE q%d", i)
+		if n := params(q); n > 0 {
+			call += "(" + strings.TrimSuffix(strings.Repeat("NULL,", n), ",") + ")"
+		}
+		// What the planner chooses by itself, for the tables that are large here.
+		for _, m := range seqScan.FindAllStringSubmatch(pgPlan(t, c, call), -1) {
+			if slices.Contains([]string{"tasks", "attempts", "events"}, m[1]) {
+				t.Errorf("reads %s from end to end:\n%s", m[1], q)
+			}
+		}
+		// And for the tables that are small here, whether there is another way at all.
+		exec("SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off")
+		exec("DISCARD PLANS")
+		plan := pgPlan(t, c, call)
+		exec("SET enable_seqscan = on; SET enable_sort = on; SET enable_bitmapscan = on")
+		exec("DISCARD PLANS")
+		for _, m := range seqScan.FindAllStringSubmatch(plan, -1) {
+			if !small[m[1]] {
+				t.Errorf("no index for %s:\n%s\nin %s", m[1], plan, q)
+			}
+		}
+		if strings.Contains(plan, "Sort") {
+			t.Errorf("sorts:\n%s\nin %s", plan, q)
+		}
+	}
+}
+
+var seqScan = regexp.MustCompile(`Seq Scan on (\w+)`)
+
+func pgPlan(t *testing.T, c *sql.Conn, call string) string {
+	t.Helper()
+	rows, err := c.QueryContext(t.Context(), call)
+	if err != nil {
+		t.Fatalf("%v\nin %s", err, call)
+	}
+	var plan []string
+	if err := eachRow(rows, func() error {
+		var line string
+		err := rows.Scan(&line)
+		plan = append(plan, line)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(plan, "\n")
+}
+
+// workload calls every method of the store with n tasks behind it.
+func workload(t *testing.T, s *Store, n int) {
+	t.Helper()
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	nt := func(i int) NewTask {
+		return NewTask{
+			Intent:    agentruntime.TaskIntent{TaskType: fmt.Sprint("t", i%5), Source: "s", Payload: json.RawMessage(`{}`)},
+			ProfileID: "p", MaxAttempts: 2, Priority: int64(i % 3),
+		}
+	}
+	var batch []NewTask
+	for i := range n {
+		v := nt(i)
+		if i%3 == 1 {
+			v.AvailableAt = s.now().Add(time.Hour)
+		}
+		batch = append(batch, v)
+	}
+	_, err := s.Enqueue(ctx, batch...)
+	ok(err)
+	keyed := nt(0)
+	keyed.DedupeKey, keyed.Intent.Payload = "k", json.RawMessage(`"`+strings.Repeat("x", 3000)+`"`)
+	_, err = s.Enqueue(ctx, keyed)
+	ok(err)
+	_, err = s.Enqueue(ctx, keyed)
+	ok(err)
+	settle := func(c *Claim, in Settlement) {
+		t.Helper()
+		ok(s.Begin(ctx, c.Ref, Begin{}))
+		_, err := s.Renew(ctx, c.Ref, time.Minute)
+		ok(err)
+		ok(s.Transition(ctx, c.Ref, state.Streaming))
+		ok(s.Settle(ctx, c.Ref, in))
+	}
+	finish := Settlement{
+		State: "completed", Status: agentruntime.TaskCompleted,
+		Outcome:   &agentruntime.TaskOutcome{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK},
+		Artifacts: []agentruntime.ArtifactRecord{{Role: "output"}},
+		Outbox:    []OutboxItem{{Kind: "k", Body: json.RawMessage(`{}`)}, {Kind: "k", Ordinal: 1, Body: json.RawMessage(`{}`)}, {Kind: "k", Ordinal: 2, Body: json.RawMessage(`{}`)}},
+	}
+	claim := ClaimOptions{RunnerID: "r", Lease: time.Minute}
+	var wg sync.WaitGroup // finished ones, several at once so that their commits share the disk
+	for w := range 8 {
+		wg.Go(func() {
+			for i := w; i < n/3; i += 8 {
+				c, err := s.Claim(ctx, claim)
+				if err == nil {
+					err = s.Begin(ctx, c.Ref, Begin{})
+				}
+				if err == nil {
+					err = s.Settle(ctx, c.Ref, finish)
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	c, err := s.EnqueueClaimed(ctx, nt(1), claim)
+	ok(err)
+	settle(c, finish)
+	due, err := s.OutboxDue(ctx, 10)
+	ok(err)
+	_, err = s.DeliverTask(ctx, due[0].ID, nt(2))
+	ok(err)
+	ok(s.OutboxDone(ctx, due[1].ID, ""))
+	ok(s.OutboxFail(ctx, due[2].ID, "", s.now(), false))
+	_, err = s.OutboxOf(ctx, c.Ref.TaskID)
+	ok(err)
+	_, _, err = s.NextOutbox(ctx)
+	ok(err)
+	block := Settlement{State: "resumable", Status: agentruntime.TaskBlocked, Action: &NewAction{Kind: "q"}}
+	for range 2 {
+		c, err = s.EnqueueClaimed(ctx, nt(1), claim)
+		ok(err)
+		settle(c, block)
+	}
+	_, err = s.Actions(ctx, ActionFilter{})
+	ok(err)
+	_, err = s.Actions(ctx, ActionFilter{TaskID: c.Ref.TaskID})
+	ok(err)
+	_, err = s.Actions(ctx, ActionFilter{State: ActionOpen})
+	ok(err)
+	open, err := s.Actions(ctx, ActionFilter{TaskID: c.Ref.TaskID, State: ActionOpen})
+	ok(err)
+	ok(s.AnswerAction(ctx, open[0].ID, nil, "me"))
+	_, err = s.Claim(ctx, ClaimOptions{RunnerID: "r", Lease: time.Minute, TaskID: c.Ref.TaskID})
+	ok(err)
+	_, err = s.Cancel(ctx, c.Ref.TaskID, "", "")
+	ok(err)
+	lost, err := s.Lost(ctx, []string{"r"})
+	ok(err)
+	ok(s.Settle(ctx, lost[0].Ref, Settlement{State: "failed_terminal", Status: agentruntime.TaskRetryableFailure, LastError: "x"}))
+	ok(s.Retry(ctx, c.Ref.TaskID, "", ""))
+	_, err = s.Cancel(ctx, c.Ref.TaskID, "", "")
+	ok(err)
+	_, err = s.Promote(ctx, 10)
+	ok(err)
+	for _, f := range []TaskFilter{{}, {Type: "t1"}, {Status: agentruntime.TaskStatuses[:2]}, {Before: c.Ref.TaskID, Type: "t1", Status: agentruntime.TaskStatuses[:1]}} {
+		_, err = s.Tasks(ctx, f)
+		ok(err)
+	}
+	for _, f := range []EventFilter{{}, {Newest: true}, {TaskID: c.Ref.TaskID}, {TaskID: c.Ref.TaskID, Newest: true}, {AttemptID: c.Ref.AttemptID}, {AttemptID: c.Ref.AttemptID, TaskID: c.Ref.TaskID}} {
+		_, err = s.Events(ctx, f)
+		ok(err)
+	}
+	_, err = s.Task(ctx, c.Ref.TaskID[:34])
+	if err != nil && !strings.Contains(err.Error(), "more than one") {
+		t.Fatal(err)
+	}
+	_, err = s.Attempt(ctx, c.Ref.AttemptID)
+	ok(err)
+	_, err = s.Attempts(ctx, c.Ref.TaskID)
+	ok(err)
+	_, err = s.Artifacts(ctx, c.Ref.TaskID)
+	ok(err)
+	_, err = s.Counts(ctx)
+	ok(err)
+	_, _, err = s.NextDue(ctx)
+	ok(err)
+	ok(s.Append(ctx, Event{Type: "x"}))
+	ok(s.PutRunner(ctx, Runner{ID: "r"}))
+	_, err = s.Runners(ctx)
+	ok(err)
+	ok(s.DropRunner(ctx, "r"))
+	ok(s.Pause(ctx, "", ""))
+	_, _, err = s.Paused(ctx)
+	ok(err)
+	ok(s.Resume(ctx, ""))
+}
