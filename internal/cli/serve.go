@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -70,21 +71,16 @@ func (a *app) dispatch(ctx context.Context, once bool, slots int) error {
 	defer cancel(nil)
 	stop := context.AfterFunc(ctx, func() { cancel(attempt.ErrShutdown) })
 	defer stop()
-	total := dispatch.Report{Ran: []dispatch.Ran{}}
-	for {
-		rep, err := eng.Once(run)
-		total.Add(rep)
+	var total dispatch.Report
+	if once {
+		total, err = eng.Once(run)
 		if !a.json {
-			a.showCycle(rep)
+			a.showCycle(total)
 		}
-		if err != nil {
-			return errors.Join(err, release())
-		}
-		if once || run.Err() != nil || rep.Status != "ran" {
-			break
-		}
+	} else {
+		total, err = a.drain(run, eng)
 	}
-	if err := release(); err != nil {
+	if err = errors.Join(err, release()); err != nil {
 		return err
 	}
 	if a.json {
@@ -94,6 +90,23 @@ func (a *app) dispatch(ctx context.Context, once bool, slots int) error {
 		a.hint("%s", total.Status)
 	}
 	return nil
+}
+
+// drain runs what is due until nothing is, with every slot busy.
+func (a *app) drain(ctx context.Context, eng *dispatch.Engine) (dispatch.Report, error) {
+	total := dispatch.Report{Status: "idle", Ran: []dispatch.Ran{}}
+	eng.Log = slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	err := eng.Serve(ctx, dispatch.ServeOptions{UntilIdle: true, Settled: func(r dispatch.Ran) {
+		one := dispatch.Report{Status: "ran", Ran: []dispatch.Ran{r}}
+		if !a.json {
+			a.showCycle(one)
+		}
+		total.Add(one)
+	}})
+	if _, paused, perr := a.st.Paused(ctx); perr == nil && paused && len(total.Ran) == 0 {
+		total.Status = "paused"
+	}
+	return total, err
 }
 
 func (a *app) showCycle(rep dispatch.Report) {
@@ -148,7 +161,7 @@ func (a *app) serve(ctx context.Context, slots int) error {
 		}
 	}()
 	eng.Log.Info("serving", "home", a.h.Root(), "store", a.st.Dialect(), "concurrency", slots, "runner", eng.Runner.RunnerID)
-	err = eng.Serve(run, drain)
+	err = eng.Serve(run, dispatch.ServeOptions{Drain: drain})
 	return errors.Join(err, release())
 }
 

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/deedrun/deed/internal/attempt"
@@ -13,9 +14,16 @@ import (
 // wake-up was lost or when another machine's runner died.
 const safetyNet = 30 * time.Second
 
-// Serve dispatches until drain is closed, then waits for the running attempts; ending ctx stops these too. Both
-// leave nothing running when it returns. The caller holds the dispatch lock.
-func (e *Engine) Serve(ctx context.Context, drain <-chan struct{}) error {
+// ServeOptions change how Serve ends and what it tells.
+type ServeOptions struct {
+	Drain     <-chan struct{} // closed: claim nothing more, end when the running attempts have ended
+	UntilIdle bool            // end when nothing is due and nothing runs, instead of waiting for work
+	Settled   func(Ran)       // called for every settled attempt; may be nil
+}
+
+// Serve dispatches as work arrives. Ending ctx stops the running attempts; however it ends, nothing is left running
+// when it returns. The caller holds the dispatch lock.
+func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 	wakes, err := e.wakes(ctx)
 	if err != nil {
 		return err
@@ -26,6 +34,7 @@ func (e *Engine) Serve(ctx context.Context, drain <-chan struct{}) error {
 	}
 	finished := make(chan done)
 	running, draining := 0, false
+	var failed error // why claiming ended, for a caller who waits for idle
 	report := func(d done) {
 		running--
 		r := ran(d.r)
@@ -35,6 +44,9 @@ func (e *Engine) Serve(ctx context.Context, drain <-chan struct{}) error {
 		case d.err != nil:
 			e.Log.Error("attempt", "task", r.TaskID, "attempt", r.AttemptID, "error", d.err)
 		default:
+			if o.Settled != nil {
+				o.Settled(r)
+			}
 			e.Log.Info("settled", "task", r.TaskID, "attempt", r.AttemptID, "status", r.Status, "class", r.Class, "summary", r.Summary, "bundle", r.Bundle)
 		}
 	}
@@ -57,18 +69,27 @@ func (e *Engine) Serve(ctx context.Context, drain <-chan struct{}) error {
 					e.Log.Error("heartbeat", "error", err)
 				}
 			}
-			running += e.fill(ctx, running, func(c *store.Claim) {
+			n, err := e.fill(ctx, running, func(c *store.Claim) {
 				go func() {
 					res, err := e.Execute(ctx, c)
 					finished <- done{res, err}
 				}()
 			})
+			running += n
+			if err != nil {
+				e.Log.Error("claim", "error", err)
+				failed = err
+				draining = o.UntilIdle
+			}
 		}
-		if draining && running == 0 {
+		if running == 0 && o.UntilIdle {
+			return failed
+		}
+		if running == 0 && draining {
 			return nil
 		}
 		timer.Reset(e.sleep(ctx, draining || running >= e.Slots))
-		drainCh := drain
+		drainCh := o.Drain
 		if draining {
 			drainCh = nil
 		}
@@ -94,35 +115,32 @@ func (e *Engine) Serve(ctx context.Context, drain <-chan struct{}) error {
 }
 
 // fill claims while there is a free slot and due work, and returns how many it started.
-func (e *Engine) fill(ctx context.Context, running int, start func(*store.Claim)) int {
-	if paused, err := e.checkPause(ctx); err != nil || paused {
-		if err != nil {
-			e.Log.Error("look for a pause", "error", err)
-		}
-		e.sayPaused(paused)
-		return 0
+func (e *Engine) fill(ctx context.Context, running int, start func(*store.Claim)) (int, error) {
+	paused, err := e.checkPause(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("look for a pause: %w", err)
 	}
-	e.sayPaused(false)
+	e.sayPaused(paused)
+	if paused {
+		return 0, nil
+	}
 	n := 0
 	for running+n < e.Slots && ctx.Err() == nil {
 		c, err := e.claim(ctx)
 		if errors.Is(err, store.ErrNoTask) {
 			if running+n == 0 {
-				if err := e.idle(ctx); err != nil {
-					e.Log.Error("record idle", "error", err)
-				}
+				return n, e.idle(ctx)
 			}
-			break
+			return n, nil
 		}
 		if err != nil {
-			e.Log.Error("claim", "error", err)
-			break
+			return n, err
 		}
 		e.busy()
 		n++
 		start(c)
 	}
-	return n
+	return n, nil
 }
 
 // sleep is the time until the next known due work.
