@@ -1,0 +1,45 @@
+package codebox_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/deedrun/deed/contract/codebox"
+)
+
+// Records of a bundle that was made elsewhere pass through the types unchanged: every field has its name, none is added.
+func TestGoldenRecordsRoundTrip(t *testing.T) {
+	t.Parallel()
+	for path, v := range map[string]any{
+		codebox.PathManifest:           new(codebox.Manifest),
+		codebox.PathChangedFiles:       new(codebox.ChangedFiles),
+		codebox.PathTestResults:        new(codebox.TestResults),
+		codebox.PathReview:             new(codebox.Review),
+		codebox.PathToolCallTranscript: new(codebox.ToolCallTranscript),
+	} {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			want, err := os.ReadFile(filepath.Join("../../internal/bundle/testdata/golden", path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			dec := json.NewDecoder(bytes.NewReader(want))
+			dec.DisallowUnknownFields()
+			if err := dec.Decode(v); err != nil {
+				t.Fatal(err)
+			}
+			got, err := json.MarshalIndent(v, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)+"\n"); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
