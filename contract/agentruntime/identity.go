@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/deedrun/deed/contract/fault"
@@ -123,14 +124,17 @@ func hash(l *fault.List, at, v string) {
 	}
 }
 
-var semver = regexp.MustCompile(`^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+// semver is compiled when a constitution is first checked, not when the program starts.
+var semver = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+})
 
 func revision(l *fault.List, at, v string) {
 	if strings.TrimSpace(v) == "" {
 		l.Name(at, v)
 		return
 	}
-	if semver.MatchString(v) {
+	if semver().MatchString(v) {
 		return
 	}
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly, "2006-01", "20060102", "20060102T150405Z"} {

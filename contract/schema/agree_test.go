@@ -146,7 +146,7 @@ func leaf(rnd *rand.Rand) any {
 // Every valid fixture is changed in a few thousand ways; the seed is fixed, so a failure comes back.
 func TestSchemaAndDecodeAgree(t *testing.T) {
 	t.Parallel()
-	rounds := 150
+	rounds := 60
 	if testing.Short() {
 		rounds = 25
 	}
