@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -11,6 +12,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if mode := os.Getenv("DEED_STORE_HELPER"); mode != "" {
+		helper(mode)
+	}
 	// The pool that pgtest keeps for making databases lives as long as the binary.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("database/sql.(*DB).connectionOpener"))
 }

@@ -1,0 +1,276 @@
+package store_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/store/pgtest"
+	"github.com/deedrun/deed/internal/store/storetest"
+)
+
+// helper is the other process of the tests below. It prints a line after each acknowledged effect and never returns.
+func helper(mode string) {
+	ctx := context.Background()
+	s, err := store.Open(ctx, os.Getenv("DEED_STORE_DSN"), store.Options{})
+	if mode == "open" {
+		fmt.Println(err)
+		os.Exit(0)
+	}
+	check := func(err error) {
+		if err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+	}
+	check(err)
+	limit := -1
+	if mode == "three" {
+		limit, mode = 3, "enqueue"
+	}
+	for n := 0; n != limit; n++ {
+		task := store.NewTask{
+			Intent:      agentruntime.TaskIntent{TaskType: "t", Source: "s", Payload: json.RawMessage(`{}`)},
+			MaxAttempts: 1,
+		}
+		if mode == "enqueue" {
+			out, err := s.Enqueue(ctx, task, task)
+			check(err)
+			fmt.Printf("%s %s\n", out[0].TaskID, out[1].TaskID)
+			continue
+		}
+		c, err := s.EnqueueClaimed(ctx, task, store.ClaimOptions{RunnerID: "helper", Lease: time.Hour})
+		check(err)
+		check(s.Begin(ctx, c.Ref, store.Begin{}))
+		check(s.Settle(ctx, c.Ref, store.Settlement{
+			State: "completed", Status: agentruntime.TaskCompleted,
+			Outcome: &agentruntime.TaskOutcome{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK},
+		}))
+		fmt.Println(c.Ref.TaskID)
+	}
+	check(s.Close())
+	os.Exit(0)
+}
+
+func helperCommand(t *testing.T, mode, dsn string, prefix ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append(prefix, self)
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), "DEED_STORE_HELPER="+mode, "DEED_STORE_DSN="+dsn)
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// killAfter runs the helper, kills it after so many lines, and returns every line that it printed.
+func killAfter(t *testing.T, mode, dsn string, lines int) []string {
+	t.Helper()
+	cmd := helperCommand(t, mode, dsn)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for in := bufio.NewScanner(out); in.Scan(); {
+		if strings.HasPrefix(in.Text(), "error") {
+			t.Error(in.Text())
+		}
+		if got = append(got, in.Text()); len(got) == lines {
+			if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err == nil || len(got) < lines {
+		t.Fatalf("the helper ended by itself after %d lines: %v", len(got), err)
+	}
+	return got
+}
+
+func bothEngines(t *testing.T, run func(*testing.T, storetest.Target)) {
+	t.Parallel()
+	for name, target := range map[string]storetest.Target{"SQLite": sqliteDSN, "Postgres": pgtest.DSN} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, target)
+		})
+	}
+}
+
+// An id that was returned survives kill -9.
+func TestKilledEnqueuerLosesNothing(t *testing.T) {
+	bothEngines(t, func(t *testing.T, target storetest.Target) {
+		dsn := target(t)
+		var ids []string
+		for _, lines := range []int{1, 7, 60} {
+			for _, l := range killAfter(t, "enqueue", dsn, lines) {
+				ids = append(ids, strings.Fields(l)...)
+			}
+		}
+		s := open(t, dsn)
+		for _, id := range ids {
+			if _, err := s.Task(t.Context(), id); err != nil {
+				t.Fatalf("an acknowledged task is gone: %v", err)
+			}
+		}
+		// All or nothing: whatever was not acknowledged came in pairs, each with its event.
+		n, err := s.Counts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := n[agentruntime.TaskPending]
+		ev, err := s.Events(t.Context(), store.EventFilter{Limit: 100_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if total%2 != 0 || int(total) < len(ids) || int64(len(ev)) != total {
+			t.Fatalf("%d tasks and %d events for %d acknowledged", total, len(ev), len(ids))
+		}
+	})
+}
+
+// Killed anywhere between enqueue, claim, begin and settle, the store stays whole and every task has its wake-up.
+func TestKilledRunnerLeavesAWholeStore(t *testing.T) {
+	bothEngines(t, func(t *testing.T, target storetest.Target) {
+		dsn := target(t)
+		var settled []string
+		for _, lines := range []int{1, 2, 3, 5, 11, 23} {
+			settled = append(settled, killAfter(t, "settle", dsn, lines)...)
+		}
+		s := open(t, dsn)
+		for _, id := range settled {
+			task, err := s.Task(t.Context(), id)
+			if err != nil || task.Record.Status != agentruntime.TaskCompleted {
+				t.Fatalf("task %s: %s %v", id, task.Record.Status, err)
+			}
+		}
+		if faults, err := s.Audit(t.Context()); err != nil || len(faults) > 0 {
+			t.Fatalf("audit: %v %v", faults, err)
+		}
+		lost, err := s.Lost(t.Context(), []string{"helper"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range lost {
+			in := store.Settlement{State: "failed_terminal", Class: "lost", Status: agentruntime.TaskRetryableFailure, LastError: "lost"}
+			if err := s.Settle(t.Context(), l.Ref, in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n, err := s.Counts(t.Context())
+		if err != nil || n[agentruntime.TaskRunning] != 0 || n[agentruntime.TaskPending] != 0 {
+			t.Fatalf("counts: %v %v", n, err)
+		}
+	})
+}
+
+// The log is on the disk before an id is told: each line of the helper comes after an fsync of the log, which comes
+// after the last write to it.
+func TestSQLiteSyncsBeforeItAcknowledges(t *testing.T) {
+	t.Parallel()
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("strace is not installed")
+	}
+	dir := t.TempDir()
+	trace, dsn := filepath.Join(dir, "trace"), filepath.Join(dir, "deed.db")
+	cmd := helperCommand(t, "three", dsn, strace, "-f", "-y", "-s", "16", "-o", trace, "-e", "trace=pwrite64,write,fsync,fdatasync")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Skipf("strace cannot trace here: %v\n%s", err, out)
+	}
+	text, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wal := regexp.QuoteMeta(dsn) + `-wal>`
+	wrote, synced := regexp.MustCompile(`pwrite64\(\d+<`+wal), regexp.MustCompile(`(fsync|fdatasync)\(\d+<`+wal+`\)\s+= 0`)
+	told := regexp.MustCompile(`write\(1<[^>]*>, "0`)
+	acks, dirty, syncs := 0, false, 0
+	for line := range strings.Lines(string(text)) {
+		switch {
+		case wrote.MatchString(line):
+			dirty = true
+		case synced.MatchString(line):
+			dirty = false
+			syncs++
+		case told.MatchString(line):
+			acks++
+			if dirty || syncs == 0 {
+				t.Errorf("id %d was told before the log was synced (%d syncs)", acks, syncs)
+			}
+			syncs = 0
+		}
+	}
+	if acks != 3 {
+		t.Fatalf("%d ids seen in the trace", acks)
+	}
+}
+
+// A home that this user cannot write is a clear error. Root can write everywhere, so another user tries.
+func TestSQLiteReadOnly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	dsn := filepath.Join(dir, "deed.db")
+	s := open(t, dsn)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{filepath.Dir(dir), dir} {
+		if err := os.Chmod(p, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(dsn, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Skip("no /proc/self/exe")
+	}
+	bin := filepath.Join(t.TempDir(), "helper")
+	if err := os.Chmod(filepath.Dir(bin), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(bin, self, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for mode, target := range map[string]string{"enqueue": dsn, "open": filepath.Join(dir, "new.db")} {
+		cmd := exec.CommandContext(t.Context(), bin)
+		cmd.Env = []string{"DEED_STORE_HELPER=" + mode, "DEED_STORE_DSN=" + target}
+		if os.Geteuid() == 0 {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		}
+		out, _ := cmd.CombinedOutput()
+		if !strings.Contains(string(out), store.ErrReadOnly.Error()) {
+			t.Errorf("%s: %s", mode, out)
+		}
+	}
+}
+
+func open(t *testing.T, dsn string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), dsn, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
