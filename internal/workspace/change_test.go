@@ -186,6 +186,26 @@ func deepWrite(d dir, p, text string) {
 	d.do(r.WriteFile(p, []byte(text), 0o644))
 }
 
+func TestTooLargeForAPatch(t *testing.T) {
+	t.Parallel()
+	at := func(size int64, sum byte) *Manifest {
+		return &Manifest{Entries: []Entry{{Path: "big", Kind: KindFile, Mode: 0o644, Size: size, SHA256: Hash{sum}}}}
+	}
+	for _, tt := range []struct {
+		before, after *Manifest
+		want          string
+	}{
+		{at(1, 1), at(MaxPatchFile, 2), "tracked modified big\n"},
+		{at(1, 1), at(MaxPatchFile+1, 2), "unrepresentable modified big (too_large)\n"},
+		{at(MaxPatchFile+1, 1), &Manifest{}, "unrepresentable deleted big (too_large)\n"},
+		{&Manifest{}, at(MaxPatchFile+1, 1), "unrepresentable added big (too_large)\n"},
+	} {
+		if got := summary(Diff(tt.before, tt.after, Ignore{})); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
 func TestChangedFiles(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(d dir) {

@@ -33,6 +33,9 @@ const (
 	ErrGlob Code = "glob_invalid"
 	// ErrManifest means that a stored manifest cannot be read back.
 	ErrManifest Code = "manifest_invalid"
+	// ErrRoot means that the root of a tree is not a directory that deed can open: an agent can remove, replace or
+	// lock the directory it works in.
+	ErrRoot Code = "root_unusable"
 	// ErrGit means that git itself failed where it should not.
 	ErrGit Code = "git_failed"
 )

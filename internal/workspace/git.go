@@ -39,6 +39,7 @@ var hermetic = []string{
 	"advice.detachedHead=false",
 	"safe.directory=*",
 	"core.logAllRefUpdates=false",
+	"core.fsync=none", // what is made here is made again after a crash
 }
 
 // A git is a private place from which git runs: its home, its configuration and, if wanted, a repository of deed's

@@ -8,8 +8,11 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// maxGlob is the longest glob, in bytes.
-const maxGlob = 1024
+// The limits of a glob: bytes, and groups of alternatives, each of which multiplies the time that a match can take.
+const (
+	maxGlob   = 1024
+	maxGroups = 4
+)
 
 // Match reports whether a glob covers a path of a tree. `*` and `?` stay within one component, `**` as a whole
 // component stands for any number of them, `[a-z]` and `{a,b}` are alternatives, a backslash takes the next character
@@ -47,6 +50,8 @@ func ValidateGlob(glob string) error {
 		return bad("it is empty", "use ** for the whole tree")
 	case len(glob) > maxGlob:
 		return bad(fmt.Sprintf("it has %d bytes, more than %d", len(glob), maxGlob), "use a shorter one")
+	case strings.Count(glob, "{") > maxGroups:
+		return bad(fmt.Sprintf("it has more than %d groups in braces", maxGroups), "use several globs")
 	case strings.IndexByte(glob, 0) >= 0:
 		return bad("it has a NUL byte", "no path has one")
 	case strings.HasPrefix(glob, "/"):

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -13,11 +14,11 @@ import (
 // the one before equals one that does not, and both survive storage.
 func TestAnyChange(t *testing.T) {
 	t.Parallel()
+	top, n := tempDir(t), 0
 	rapid.Check(t, func(rt *rapid.T) {
-		root, err := os.MkdirTemp("", "deed-property-")
-		if err != nil {
-			rt.Fatal(err)
-		}
+		n++
+		root := filepath.Join(top, strconv.Itoa(n))
+		must(rt, os.Mkdir(root, 0o755))
 		defer func() {
 			if err := Remove(root); err != nil {
 				rt.Error(err)

@@ -38,18 +38,18 @@ const (
 
 // A Note is something that a reader of the evidence should know about a seeded workspace.
 type Note struct {
-	Path   string
-	Code   string
-	Detail string
+	Path   string `json:"path"` // in the form of EncodePath only when it is not valid UTF-8
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
 }
 
 // Seeded says what a workspace was made of.
 type Seeded struct {
-	Kind   SourceKind
-	Commit string // what HEAD names; "" without a repository or before its first commit
-	Branch string // "" when HEAD is detached
-	Dirty  bool   // the work tree differs from Commit, or has untracked files
-	Notes  []Note // by path
+	Kind   SourceKind `json:"kind"`
+	Commit string     `json:"commit,omitempty"` // what HEAD names; "" without a repository or before its first commit
+	Branch string     `json:"branch,omitempty"` // "" when HEAD is detached
+	Dirty  bool       `json:"dirty,omitempty"`  // the work tree differs from Commit, or has untracked files
+	Notes  []Note     `json:"notes,omitempty"`  // by path
 }
 
 // Seed makes a workspace at dst, which must be absent or empty, and leaves the source untouched.

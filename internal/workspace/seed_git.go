@@ -55,7 +55,7 @@ type gitSeed struct {
 
 // ask runs git in the source, of which it only reads.
 func (s *gitSeed) ask(ctx context.Context, args ...string) (string, bool, error) {
-	res, err := s.try(ctx, gitCall{args: args, dir: s.src})
+	res, err := s.try(ctx, s.source(args))
 	if err != nil {
 		return "", false, &Error{Code: ErrGit, Op: "git " + args[0], Err: err}
 	}
@@ -63,6 +63,14 @@ func (s *gitSeed) ask(ctx context.Context, args ...string) (string, bool, error)
 		return "", false, &Error{Code: ErrSource, Op: "read repository", Path: s.src, Err: gitSays(res)}
 	}
 	return strings.TrimSuffix(string(res.Stdout), "\n"), res.ExitCode == 0, nil
+}
+
+// source is a call in the source. Its repository is named, so that git does not go looking for another one above it.
+func (s *gitSeed) source(args []string) gitCall {
+	if isBare(s.src) {
+		return gitCall{args: args, dir: s.src, gitDir: s.src}
+	}
+	return gitCall{args: args, dir: s.src, gitDir: filepath.Join(s.src, ".git"), workTree: s.src, max: 1 << 30}
 }
 
 // in runs git in the new repository.
@@ -244,7 +252,7 @@ func (s *gitSeed) sparse(ctx context.Context) error {
 	if !s.isSparse {
 		return nil
 	}
-	res, err := s.try(ctx, gitCall{args: []string{"ls-files", "-z", "-t", "--cached"}, dir: s.src, max: 1 << 30})
+	res, err := s.try(ctx, s.source([]string{"ls-files", "-z", "-t", "--cached"}))
 	if err != nil {
 		return &Error{Code: ErrGit, Op: "git ls-files", Err: err}
 	}

@@ -376,6 +376,12 @@ func TestSeedGitShapes(t *testing.T) {
 		if _, err := Seed(t.Context(), Source{Dir: src.root}, dst); !errors.Is(err, ErrSource) || failure.ClassOf(err) != failure.Config {
 			t.Errorf("err = %v", err)
 		}
+		// An empty .git must not lead to the repository around it.
+		outer := repo(t)
+		outer.mkdir("inner/.git")
+		if s, err := Seed(t.Context(), Source{Dir: outer.path("inner")}, dst); !errors.Is(err, ErrSource) {
+			t.Errorf("%+v, %v", s, err)
+		}
 	})
 }
 

@@ -151,11 +151,8 @@ func snap(t tester, root string, prev *Manifest) *Manifest {
 // tempDir is like t.TempDir, but survives trees that os.RemoveAll cannot remove.
 func tempDir(t *testing.T) string {
 	t.Helper()
-	d, err := os.MkdirTemp("", "deed-workspace-")
+	d, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
-		t.Fatal(err)
-	}
-	if d, err = filepath.EvalSymlinks(d); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -41,11 +41,11 @@ const (
 // by a program, so an agent cannot hide a change from this without control of the machine's clock.
 //
 // A file that vanishes meanwhile is left out; one that keeps changing is ErrChangedDuringCapture. A tree beyond the
-// limits of this package is ErrTreeTooLarge.
+// limits of this package is ErrTreeTooLarge. A root that cannot be opened as a directory is ErrRoot.
 func Snapshot(ctx context.Context, root string, prev *Manifest) (*Manifest, error) {
 	t, err := openTree(root)
 	if err != nil {
-		return nil, fmt.Errorf("snapshot: %w", err)
+		return nil, &Error{Code: ErrRoot, Op: "snapshot", Err: err}
 	}
 	defer t.close()
 	m := &Manifest{}

@@ -174,7 +174,7 @@ func kindOf(st *unix.Stat_t) Kind {
 
 func identityOf(st *unix.Stat_t) identity {
 	return identity{
-		Dev: uint64(st.Dev), Ino: st.Ino, //nolint:unconvert // Dev is signed on some platforms
+		Dev: uint64(st.Dev), Ino: st.Ino,
 		Ctime: unix.TimespecToNsec(st.Ctim), Mtime: unix.TimespecToNsec(st.Mtim),
 	}
 }
