@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -369,4 +372,56 @@ func FuzzPath(f *testing.F) {
 			t.Errorf("%q decodes to %q, which encodes to %q", s, dec, EncodePath(dec))
 		}
 	})
+}
+
+// A tree that changes while it is read gives a manifest of things that were there, or an error that says so.
+func TestSnapshotOfABusyTree(t *testing.T) {
+	t.Parallel()
+	d := newDir(t, tempDir(t))
+	for i := range 50 {
+		d.write(fmt.Sprintf("keep/%d", i), "kept")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			p := d.path(fmt.Sprintf("busy/%d", i%7))
+			switch i % 5 {
+			case 0, 1:
+				_ = os.MkdirAll(p, 0o755)
+				_ = os.WriteFile(filepath.Join(p, "f"), []byte(strings.Repeat("x", i%100_000)), 0o644)
+			case 2:
+				_ = os.RemoveAll(p)
+			case 3:
+				_ = os.Symlink("/etc", p)
+			case 4:
+				_ = os.Remove(p)
+				_ = syscall.Mkfifo(p, 0o644)
+			}
+		}
+	})
+	var prev *Manifest
+	good := 0
+	for range 300 {
+		m, err := Snapshot(t.Context(), d.root, prev)
+		if err != nil {
+			if !errors.Is(err, ErrChangedDuringCapture) {
+				t.Error(err)
+			}
+			continue
+		}
+		good++
+		prev = m
+		if files, _ := m.Count(); files < 50 {
+			t.Errorf("%d files", files)
+		}
+	}
+	stop()
+	wg.Wait()
+	if good == 0 {
+		t.Error("no snapshot succeeded")
+	}
+	if diffs := Compare(snap(t, d.root, nil), snap(t, d.root, prev)); len(diffs) > 0 {
+		t.Errorf("a snapshot that leans on one of the busy tree differs: %v", diffs)
+	}
 }
