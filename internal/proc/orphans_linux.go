@@ -87,7 +87,7 @@ func (k *kindred) killOrphans() error {
 			}
 			return mine
 		}}
-		t.kill(nil)
+		t.kill()
 		k.mu.Unlock()
 		if len(orphans) == 0 {
 			return nil

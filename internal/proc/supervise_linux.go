@@ -143,8 +143,8 @@ func (s *supervise) run(in delivery) bool {
 	}
 	r := &supervisedRun{
 		s: s, seq: in.m.Seq, main: pid, start: start, grace: time.Duration(req.GraceNS),
-		reaper: &reaper{news: make(chan struct{}, 1), main: pid, mainFrom: start},
-		tree:   &tree{root: os.Getpid(), exclusive: true}, killed: map[int]bool{}, timer: time.NewTimer(time.Hour),
+		reaper: &reaper{news: make(chan struct{}, 1), main: pid, mainFrom: start, killed: map[int]bool{}},
+		tree:   &tree{root: os.Getpid()}, timer: time.NewTimer(time.Hour),
 	}
 	if err := s.ch.send(message{Op: opStarted, Seq: in.m.Seq, PID: pid}); err != nil {
 		r.abandon()
@@ -190,16 +190,15 @@ type supervisedRun struct {
 
 	reaper    *reaper
 	tree      *tree
-	killed    map[int]bool
 	mainEnded bool
 	leftover  bool // what outlived the main process was asked to end
 	ending    bool // SIGTERM was sent
 	killing   bool // SIGKILL was sent
 	abandoned bool // deed is gone
 	timer     *time.Timer
-	until     time.Time     // when timer fires, while ending
-	killStart time.Time     // when SIGKILL was sent first
-	pause     time.Duration // between two rounds of SIGKILL
+	until     time.Time // when timer fires, while ending
+	killStart time.Time // when SIGKILL was sent first
+	rounds    int       // of SIGKILL
 	report    doneReport
 }
 
@@ -285,11 +284,15 @@ func (r *supervisedRun) kill() bool {
 	if !r.killing {
 		r.killing = true
 		r.killStart = clock.Start()
-		r.pause = time.Millisecond
 	}
+	r.rounds++
 	r.reaper.mu.Lock()
-	r.tree.kill(r.note)
+	killChildren(func() { r.reaper.reapLocked() })
 	r.reaper.mu.Unlock()
+	// The slow way is for what grows below a living parent. Against what only changes its number it wins nothing.
+	if r.rounds%4 == 0 {
+		r.tree.kill()
+	}
 	if clock.Since(r.killStart) > killDeadline {
 		r.tree.seen = map[int]bool{}
 		r.tree.walk(func(st procStat) { r.report.Survivors = append(r.report.Survivors, st.pid) })
@@ -297,14 +300,16 @@ func (r *supervisedRun) kill() bool {
 			return false
 		}
 	}
-	r.timer.Reset(r.pause)
-	r.pause = min(2*r.pause, 50*time.Millisecond)
+	r.timer.Reset(min(time.Duration(r.rounds)*time.Millisecond, 20*time.Millisecond))
 	return true
 }
 
+// note counts a process that outlived the main process.
 func (r *supervisedRun) note(pid int) {
 	if r.mainEnded && pid != r.main {
-		r.killed[pid] = true
+		r.reaper.mu.Lock()
+		r.reaper.killed[pid] = true
+		r.reaper.mu.Unlock()
 	}
 }
 
@@ -316,7 +321,7 @@ func (r *supervisedRun) look() (none bool) {
 	r.report.Status = uint32(r.reaper.status)
 	r.report.DurationNS = int64(r.reaper.endedAt)
 	r.report.UserNS, r.report.SystemNS, r.report.MaxRSSKiB = r.reaper.user, r.reaper.system, r.reaper.maxRSS
-	r.report.Killed = len(r.killed)
+	r.report.Killed = len(r.reaper.killed)
 	return r.reaper.none
 }
 
@@ -332,6 +337,7 @@ type reaper struct {
 	user     int64           // guarded by mu; nanoseconds, of all
 	system   int64           // guarded by mu
 	maxRSS   int64           // guarded by mu; KiB
+	killed   map[int]bool    // guarded by mu; what was ended after main
 	endedAt  time.Duration   // guarded by mu; since the start, of main
 	mainFrom time.Time
 }
@@ -358,6 +364,10 @@ func (r *reaper) loop() {
 func (r *reaper) reapAll() (none bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.reapLocked()
+}
+
+func (r *reaper) reapLocked() (none bool) {
 	for {
 		var (
 			status unix.WaitStatus
@@ -374,8 +384,11 @@ func (r *reaper) reapAll() (none bool) {
 		if pid == 0 {
 			return false
 		}
-		if pid == r.main && !r.ended {
+		switch {
+		case pid == r.main && !r.ended:
 			r.ended, r.status, r.endedAt = true, status, clock.Since(r.mainFrom)
+		case r.ended && status.Signaled() && status.Signal() == unix.SIGKILL:
+			r.killed[pid] = true
 		}
 		r.user += usage.Utime.Nano()
 		r.system += usage.Stime.Nano()

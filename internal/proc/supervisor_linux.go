@@ -369,9 +369,12 @@ func (r *run) done(ctx context.Context, d *doneReport) (Exit, error) {
 		exit.Cause = context.Cause(ctx)
 	}
 	if len(d.Survivors) > 0 {
+		// Without the supervisor they are deed's children, and deed tries once more. The next Run starts another one.
 		r.p.kill()
 		<-r.p.gone
-		return exit, fmt.Errorf("run %s: %w: %v", r.path, ErrSurvivors, d.Survivors)
+		if r.p.orphanErr != nil {
+			return exit, fmt.Errorf("run %s: %w", r.path, r.p.orphanErr)
+		}
 	}
 	return exit, nil
 }

@@ -122,10 +122,6 @@ type tree struct {
 	root int
 	skip func(procStat) bool // children of the root that are none of our business; may be nil
 	seen map[int]bool        // of this pass only: numbers are used again
-
-	// exclusive says that the root is this process, that all its children are of the tree, and that none is reaped
-	// during a pass: their numbers are theirs, and they can be signalled without a second look.
-	exclusive bool
 }
 
 // walk visits every process below the root, a parent before its children, and calls visit on those that are alive.
@@ -205,14 +201,12 @@ func (t *tree) terminate(each func(pid int)) {
 	})
 }
 
-// kill ends every process of the tree. It first stops them, parents before children, until a look finds no new one:
-// a stopped process does not fork, so that a tree that grows faster than it can be listed stands still. Callers
-// repeat it until nothing is left, since a process can also start another just before it is stopped and die.
-func (t *tree) kill(each func(pid int)) {
+// kill makes one round at ending every process of the tree. Callers repeat it until nothing is left.
+//
+// It stops the processes, parents before children, until a walk finds no new one, and then kills them: a stopped
+// process does not fork, so that a tree that grows faster than it can be listed stands still.
+func (t *tree) kill() {
 	t.seen = map[int]bool{}
-	if t.exclusive {
-		t.stopChildren()
-	}
 	var alive []int
 	for range 8 {
 		alive = alive[:0]
@@ -224,35 +218,40 @@ func (t *tree) kill(each func(pid int)) {
 		}
 	}
 	for _, pid := range alive {
-		if t.signal(pid, unix.SIGKILL) == nil && each != nil {
-			each(pid)
-		}
+		_ = t.signal(pid, unix.SIGKILL)
 	}
 }
 
-// stopChildren stops the children of the root with as little between look and signal as can be. A process that
-// becomes another one by fork and exit many times in a millisecond is caught only so; its latest form is a child of
-// the root, because every orphan is.
-func (t *tree) stopChildren() {
-	dir := "/proc/" + strconv.Itoa(t.root) + "/task"
-	tids, err := numbers(dir)
-	if err != nil {
-		return
-	}
-	buf := make([]byte, 64<<10)
-	for range 64 {
-		grown := false
-		for _, tid := range tids {
-			n := readInto(dir+"/"+strconv.Itoa(tid)+"/children", buf)
+// killChildren kills the children of this process with as little between look and signal as can be, and reaps them
+// with reap, until a look finds none or for a while. A process that becomes another one by fork
+// and exit many times in a millisecond is caught only this way: its latest form is a child of this process, because
+// every orphan is. Nothing but reap may take children off the kernel's list meanwhile; without that, the number of a
+// child is that child's, and a signal needs no second look.
+func killChildren(reap func()) {
+	leader, self := os.Getpid(), unix.Gettid()
+	buf := make([]byte, 32<<10)
+	for round := range 64 {
+		// Orphans become children of the leader, and this thread started the main process. Others have none, but
+		// that is the kernel's affair, so look there, too, now and then.
+		tids := []int{leader, self}
+		if round%16 == 0 {
+			if all, err := numbers("/proc/self/task"); err == nil {
+				tids = all
+			}
+		}
+		found := false
+		for i, tid := range tids {
+			if i > 0 && tid == tids[0] {
+				continue
+			}
+			n := readInto("/proc/self/task/"+strconv.Itoa(tid)+"/children", buf)
 			eachNumber(buf[:n], func(pid int) {
-				if !t.seen[pid] {
-					_ = unix.Kill(pid, unix.SIGSTOP)
-					t.seen[pid] = true
-					grown = true
-				}
+				found = true
+				_ = unix.Kill(pid, unix.SIGKILL)
 			})
 		}
-		if !grown {
+		reap()
+		if !found {
 			return
 		}
 	}

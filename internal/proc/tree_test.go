@@ -111,40 +111,31 @@ func childrenOf(t *testing.T, pid int) string {
 	return strings.TrimSpace(string(out))
 }
 
-// A process that is a new one every few microseconds, in a new session each time, is hit by chance only.
-func TestHopperIsCaught(t *testing.T) {
+// What forks as fast as it can, in the three ways that a listing of processes falls behind of.
+func TestGrowthIsCaught(t *testing.T) {
 	t.Parallel()
 	perl, err := exec.LookPath("perl")
 	if err != nil {
-		t.Skip("perl makes the hopper")
+		t.Skip("perl forks faster than a shell")
 	}
-	b := setup(t)
-	spec := b.shell("")
-	spec.Argv = []string{perl, "-MPOSIX", "-e", `$|=1; $SIG{TERM}="IGNORE"; if (fork()) { print "ready\n"; exit 5 } while (1) { POSIX::setsid(); if (fork()) { POSIX::_exit(0) } }`}
-	exit, err := b.sup.Run(t.Context(), spec)
-	if err != nil || exit.Code != 5 {
-		t.Errorf("got %+v, %v", exit, err)
+	for name, script := range map[string]string{
+		"hopper: a new process in a new session every time": `if (fork()) { exit 5 } while (1) { POSIX::setsid(); if (fork()) { POSIX::_exit(0) } }`,
+		"many hoppers":            `for (1..5) { fork() } while (1) { if (fork()) { POSIX::_exit(0) } POSIX::setsid() if rand() < 0.5; select(undef, undef, undef, 0.001) }`,
+		"a chain whose end grows": `while (1) { if (fork()) { while (1) { sleep 1000 } } }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			spec := b.shell("")
+			spec.Argv = []string{perl, "-MPOSIX", "-e", `$SIG{TERM} = "IGNORE"; ` + script}
+			spec.Timeout, spec.Grace = 100*time.Millisecond, 5*time.Millisecond
+			exit, err := b.sup.Run(t.Context(), spec)
+			if err != nil {
+				t.Errorf("got %+v, %v", exit, err)
+			}
+			mustBeGone(t, b.marker)
+		})
 	}
-	mustBeGone(t, b.marker)
-}
-
-func TestForkBombIsCaught(t *testing.T) {
-	t.Parallel()
-	perl, err := exec.LookPath("perl")
-	if err != nil {
-		t.Skip("perl makes the bomb")
-	}
-	b := setup(t)
-	spec := b.shell("")
-	// Each process makes three more and ends, down to a floor of processes that keep replacing themselves.
-	spec.Argv = []string{perl, "-MPOSIX", "-e", `$SIG{TERM}="IGNORE"; $SIG{CHLD}="IGNORE"; for (1..6) { fork() } print "x" x 1; while (1) { my $p = fork(); if ($p) { POSIX::_exit(0) } POSIX::setsid() if rand() < 0.5; select(undef,undef,undef,0.001) }`}
-	spec.Timeout, spec.Grace = 300*time.Millisecond, 20*time.Millisecond
-	spec.Stdout = &bytes.Buffer{}
-	exit, err := b.sup.Run(t.Context(), spec)
-	if err != nil {
-		t.Errorf("got %+v, %v", exit, err)
-	}
-	mustBeGone(t, b.marker)
 }
 
 func TestGraceLetsAnAgentFinish(t *testing.T) {
