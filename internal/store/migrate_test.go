@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+)
+
+var makeFixture = flag.Bool("make-fixture", false, "write testdata/schema1.db anew; only before schema 1 is released")
+
+// The file was written by a deed that knew schema 1. Every later deed must open it, bring it up to date, and find in it
+// what was put there.
+func TestSchema1(t *testing.T) {
+	t.Parallel()
+	const fixture = "testdata/schema1.db"
+	if *makeFixture {
+		writeFixture(t, fixture)
+	}
+	data, err := os.ReadFile(fixture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "deed.db")
+	write(t, path, data)
+	s := openFile(t, path)
+	if v, ok := s.probe(t.Context()); !ok || v != schemaKnown {
+		t.Fatalf("schema %d, want %d", v, schemaKnown)
+	}
+	got := map[string]agentruntime.TaskStatus{}
+	list, err := s.Tasks(t.Context(), TaskFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range list {
+		got[task.Record.Source] = task.Record.Status
+		if string(task.Record.Payload) != `{ "n": 1.10 }` {
+			t.Errorf("payload %s", task.Record.Payload)
+		}
+	}
+	if d := cmp.Diff(map[string]agentruntime.TaskStatus{
+		"done": agentruntime.TaskCompleted, "failed": agentruntime.TaskPermanentFailure, "blocked": agentruntime.TaskBlocked,
+		"running": agentruntime.TaskRunning, "waiting": agentruntime.TaskRetryableFailure, "fresh": agentruntime.TaskPending,
+	}, got); d != "" {
+		t.Fatalf("tasks differ (-want +got):\n%s", d)
+	}
+	if faults, err := s.Audit(t.Context()); err != nil || len(faults) > 0 {
+		t.Fatalf("audit: %v %v", faults, err)
+	}
+	if p, on, err := s.Paused(t.Context()); !on || err != nil || p.Reason != "kept" {
+		t.Fatalf("pause: %+v %v %v", p, on, err)
+	}
+	ev, err := s.Events(t.Context(), EventFilter{})
+	if err != nil || len(ev) < 20 {
+		t.Fatalf("%d events: %v", len(ev), err)
+	}
+	// The queue goes on.
+	for range 2 {
+		if _, err := s.Claim(t.Context(), ClaimOptions{RunnerID: "r", Lease: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost, err := s.Lost(t.Context(), []string{"gone"})
+	if err != nil || len(lost) != 1 || lost[0].Task.Record.Source != "running" {
+		t.Fatalf("lost: %+v %v", lost, err)
+	}
+	open, err := s.Actions(t.Context(), ActionFilter{State: ActionOpen})
+	if err != nil || len(open) != 1 {
+		t.Fatalf("actions: %+v %v", open, err)
+	}
+	if err := s.AnswerAction(t.Context(), open[0].ID, json.RawMessage(`true`), "me"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeFixture(t *testing.T, fixture string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fixture.db")
+	s := openFile(t, path)
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		in   *Settlement
+	}{
+		{"done", &Settlement{
+			State: "completed", Class: "none", Status: agentruntime.TaskCompleted,
+			Outcome:   &agentruntime.TaskOutcome{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, OperatorSummary: "done"},
+			Artifacts: []agentruntime.ArtifactRecord{{Role: agentruntime.RoleOutput, RelativePath: "artifacts/out.txt"}},
+			Outbox:    []OutboxItem{{Kind: OutboxFollowUpTask, Body: json.RawMessage(`{"task_type":"t"}`)}},
+			Verdict:   json.RawMessage(`{"accepted":true}`), BundleDir: "bundles/x", BundleID: "x",
+		}},
+		{"failed", &Settlement{State: "failed_terminal", Class: "config", Status: agentruntime.TaskPermanentFailure, LastError: "no adapter"}},
+		{"blocked", &Settlement{State: "resumable", Class: "blocked", Status: agentruntime.TaskBlocked, Action: &NewAction{Kind: "question", Prompt: "which?"}}},
+		{"waiting", &Settlement{State: "failed_terminal", Class: "timeout", Status: agentruntime.TaskRetryableFailure, LastError: "slow"}},
+		{"running", nil},
+	} {
+		n := plainTask(c.name)
+		n.MaxAttempts, n.Intent.Payload = 3, json.RawMessage(`{ "n": 1.10 }`)
+		claim, err := s.EnqueueClaimed(ctx, n, ClaimOptions{RunnerID: "gone", Lease: 100 * 365 * 24 * time.Hour})
+		ok(err)
+		ok(s.Begin(ctx, claim.Ref, Begin{AdapterID: "a", AdapterKind: "script"}))
+		if c.in != nil {
+			ok(s.Settle(ctx, claim.Ref, *c.in))
+		}
+	}
+	n := plainTask("fresh")
+	n.Intent.Payload, n.DedupeKey = json.RawMessage(`{ "n": 1.10 }`), "key"
+	_, err := s.Enqueue(ctx, n)
+	ok(err)
+	ok(s.PutRunner(ctx, Runner{ID: "gone", Host: "h", PID: 1}))
+	ok(s.Pause(ctx, "kept", "me"))
+	ok(s.Close())
+	db, err := s.eng.(*sqliteDB).migrateDB(context.Background())
+	ok(err)
+	_, err = db.Exec("VACUUM")
+	ok(err)
+	ok(db.Close())
+	data, err := os.ReadFile(path)
+	ok(err)
+	ok(os.MkdirAll(filepath.Dir(fixture), 0o755))
+	ok(os.WriteFile(fixture, data, 0o644))
+}
