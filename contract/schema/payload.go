@@ -1,12 +1,10 @@
 package schema
 
 import (
-	"bytes"
 	"fmt"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/contract/schema/internal/jsonschema"
 )
 
 // A Payload checks the payloads of one task type against a schema that its author wrote. It is safe for concurrent
@@ -15,13 +13,11 @@ type Payload struct {
 	compiled *jsonschema.Schema
 }
 
-// CompilePayload compiles a JSON Schema, 2020-12 unless it says otherwise. A schema must stand alone: a reference to
-// a file or to the network is refused, never fetched.
+// CompilePayload compiles a JSON Schema of the draft 2020-12. A schema must stand alone: a reference to a file or to
+// the network is refused, never fetched. All faults of the schema are reported at once as fault.Faults, with paths in
+// the schema.
 func CompilePayload(schema []byte) (*Payload, error) {
-	if err := wellFormed(schema); err != nil {
-		return nil, fmt.Errorf("read payload schema: %w", err)
-	}
-	s, err := compile("payload", schema)
+	s, err := compile(schema)
 	if err != nil {
 		return nil, fmt.Errorf("compile payload schema: %w", err)
 	}
@@ -37,34 +33,22 @@ func (p *Payload) Check(payload []byte) error {
 }
 
 // compile compiles one document that stands alone.
-func compile(name string, doc []byte) (*jsonschema.Schema, error) {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+func compile(doc []byte) (*jsonschema.Schema, error) {
+	if err := wellFormed(doc); err != nil {
+		return nil, err
+	}
+	v, err := jsonschema.Parse(doc)
 	if err != nil {
-		return nil, err
+		return nil, fault.Faults{{Path: fault.Root, Code: fault.InvalidJSON, Message: err.Error()}}
 	}
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.AssertFormat()
-	c.UseLoader(noLoader{})
-	url := "deed:///" + name
-	if err := c.AddResource(url, v); err != nil {
-		return nil, err
-	}
-	return c.Compile(url)
+	return jsonschema.Compile(v)
 }
 
-// noLoader refuses every reference out of a schema: reading a record never opens a file or a connection.
-type noLoader struct{}
-
-func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("%s is outside this schema, and a schema must stand alone", url)
-}
-
-// against validates data, which must be well-formed JSON.
+// against checks data, which must be well-formed JSON.
 func against(s *jsonschema.Schema, data []byte) error {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	v, err := jsonschema.Parse(data)
 	if err != nil {
 		return fault.Faults{{Path: fault.Root, Code: fault.InvalidJSON, Message: err.Error()}}
 	}
-	return translate(s.Validate(v), v)
+	return s.Check(v)
 }

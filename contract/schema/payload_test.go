@@ -80,7 +80,7 @@ func sorted(in []string, less func(a, b string) bool) []string {
 func TestPayloadSchemaThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ doc, says string }{
-		"not JSON":         {`{"type": `, "not JSON"},
+		"not JSON":         {`{"type": `, "is not JSON"},
 		"unknown type":     {`{"type": "thing"}`, "type"},
 		"bad pattern":      {`{"pattern": "("}`, "pattern"},
 		"a file":           {`{"$ref": "file:///etc/passwd"}`, "must stand alone"},

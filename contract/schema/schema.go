@@ -8,10 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema/internal/catalog"
+	"github.com/deedrun/deed/contract/schema/internal/jsonschema"
 )
 
 //go:generate go run ./internal/schemagen
@@ -72,7 +71,7 @@ func compiled(id string) (*jsonschema.Schema, error) {
 		return nil, unknownID(id)
 	}
 	once, _ := compiledSchemas.LoadOrStore(id, sync.OnceValues(func() (*jsonschema.Schema, error) {
-		s, err := compile(id, doc)
+		s, err := compile(doc)
 		if err != nil {
 			return nil, fmt.Errorf("compile schema %s: %w", id, err)
 		}
