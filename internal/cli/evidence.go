@@ -16,7 +16,7 @@ func (a *app) verifyCmd() *cobra.Command {
 		require bool
 	)
 	c := &cobra.Command{
-		Use: "verify DIR", Short: "Check a bundle offline: every file, digest, reference and the signature", Args: cobra.ExactArgs(1),
+		Use: "verify DIR...", Short: "Check bundles offline: every file, digest, reference and the signature", Args: cobra.MinimumNArgs(1),
 		Long: `Check a bundle from its directory alone. Every violation is reported with its code; exit code 0 means that
 there is none. A bundle without an attestation is valid and said to be unsigned, unless --require-signature is given. A
 good signature by a key that nobody vouched for reads valid_untrusted_key: give --key, or trust it with deed key trust.`,
@@ -35,26 +35,41 @@ good signature by a key that nobody vouched for reads valid_untrusted_key: give 
 				}
 				o.TrustedKeys = keys
 			}
-			rep, err := bundle.Verify(args[0], o)
-			if err != nil {
-				return usage(err)
-			}
-			if a.json {
-				if err := a.emit(rep); err != nil {
-					return err
-				}
-			} else {
-				a.showVerification(rep)
-			}
-			if !rep.Valid {
-				return errNotDone
-			}
-			return nil
+			return a.verify(args, o)
 		},
 	}
 	c.Flags().StringVar(&keyFile, "key", "", "public key (PEM) that must have signed the bundle")
 	c.Flags().BoolVar(&require, "require-signature", false, "refuse a bundle without a signature by a trusted key")
 	return c
+}
+
+// verify checks each directory and shows what it found. As JSON one bundle is one record, several are a list.
+func (a *app) verify(dirs []string, o bundle.VerifyOptions) error {
+	reps := make([]bundle.Verification, len(dirs))
+	valid := true
+	for i, dir := range dirs {
+		var err error
+		if reps[i], err = bundle.Verify(dir, o); err != nil {
+			return usage(err)
+		}
+		valid = valid && reps[i].Valid
+		if !a.json {
+			a.showVerification(reps[i])
+		}
+	}
+	if a.json {
+		var doc any = map[string]any{"bundles": reps}
+		if len(reps) == 1 {
+			doc = reps[0]
+		}
+		if err := a.emit(doc); err != nil {
+			return err
+		}
+	}
+	if !valid {
+		return errNotDone
+	}
+	return nil
 }
 
 // trusted lists the keys that this installation trusts: its own and those it was told about. A machine without a

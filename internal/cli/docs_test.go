@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// repository is the root of the module.
+const repository = "../.."
+
+var fence = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+
+// elsewhere are the blocks that set the machine up instead of using deed: the make targets and the module path in
+// them are checked, and make test itself is what runs this test.
+var elsewhere = regexp.MustCompile(`^(make [a-z]+|go install github\.com/deedrun/deed/cmd/deed@latest.*|go run \./cmd/deed demo)\n$`)
+
+// TestREADMECommandsRun runs every command block of the README, one after the other as a reader would.
+func TestREADMECommandsRun(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	wrapper := fmt.Sprintf("#!/bin/sh\n%s=1 exec %q \"$@\"\n", asDeed, os.Args[0])
+	if err := os.WriteFile(filepath.Join(bin, "deed"), []byte(wrapper), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var script strings.Builder
+	script.WriteString("set -eu\n")
+	blocks := fence.FindAllStringSubmatch(string(text), -1)
+	ran := 0
+	for _, b := range blocks {
+		if elsewhere.MatchString(b[1]) {
+			continue
+		}
+		ran++
+		script.WriteString(b[1])
+	}
+	if len(blocks) < 5 || ran < 2 {
+		t.Fatalf("found %d blocks and ran %d: the README or this test has lost them", len(blocks), ran)
+	}
+	c := exec.Command("/bin/sh", "-c", script.String())
+	c.Dir = dir
+	c.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir, "USER=reader"}
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("the README's commands: %v\n%s", err, out)
+	}
+	for _, want := range []string{"verdict    accepted", "modified greeting.txt", "completed", "valid "} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("output lacks %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(string(out), "rejected") {
+		t.Errorf("something was rejected:\n%s", out)
+	}
+}
+
+// TestREADMEShowsTheRealDemo compares the README's output with what the demo prints.
+func TestREADMEShowsTheRealDemo(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "```text\n")
+	shown, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("the README shows no output")
+	}
+	s := newSite(t, nil)
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp := filepath.Join(s.dir, "tmp")
+	if err := os.MkdirAll(tmp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	o := s.deed([]string{"GOCACHE=" + filepath.Join(cache, "go-build"), "TMPDIR=" + tmp}, "demo")
+	if o.code != 0 {
+		t.Fatalf("demo: exit %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	if !strings.HasPrefix(o.stdout, shown) {
+		t.Errorf("the README shows\n%s\nand the demo prints\n%s", shown, o.stdout)
+	}
+	if !strings.Contains(o.stdout, "tampering caught") {
+		t.Errorf("the demo does not catch tampering:\n%s", o.stdout)
+	}
+	s.home = filepath.Join(demoRoot(t, tmp), "home")
+	s.tidy()
+}
+
+func demoRoot(t *testing.T, tmp string) string {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(tmp, "deed-demo-*"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("the demo left %v, %v", dirs, err)
+	}
+	return dirs[0]
+}
