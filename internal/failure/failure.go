@@ -53,7 +53,7 @@ var Rules = map[Class]Rule{
 	Rejected:    {agentruntime.RetryRetryable, agentruntime.ExitOK, false, "the gate did not find the work done"},
 	AskedRetry:  {agentruntime.RetryRetryable, agentruntime.ExitOK, false, "the agent asked for another try"},
 	AskedFail:   {agentruntime.RetryPermanent, agentruntime.ExitOK, false, "the agent said that it cannot do the work"},
-	Blocked:     {agentruntime.RetryNone, agentruntime.ExitOK, false, "the agent waits for a person; a required action is open"},
+	Blocked:     {agentruntime.RetryNone, agentruntime.ExitOK, true, "the agent waits for a person; a required action is open"},
 	RateLimited: {agentruntime.RetryRetryable, agentruntime.ExitError, false, "a service asked to wait; the wait is respected up to a cap"},
 	Provider:    {agentruntime.RetryRetryable, agentruntime.ExitError, false, "a service or model behind the agent failed"},
 	Lost:        {agentruntime.RetryRetryable, agentruntime.ExitError, false, "the runner died or its lease ran out"},
