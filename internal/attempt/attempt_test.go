@@ -1,0 +1,338 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/bundle/bundletest"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/driver/script"
+	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/store"
+)
+
+func TestMain(m *testing.M) {
+	if proc.IsSupervisor(os.Args) {
+		os.Exit(proc.SupervisorMain(os.Args))
+	}
+	os.Exit(m.Run())
+}
+
+// A testBundle is a runner on a home of its own.
+type testBundle struct {
+	t *testing.T
+	*Runner
+	sup *proc.Supervisor
+}
+
+func setup(t *testing.T) *testBundle {
+	t.Helper()
+	h, err := home.Open(filepath.Join(t.TempDir(), "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.Context(), h.DB(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := bundle.LoadOrCreateKey(h.Keys())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sup, err := proc.NewSupervisor(t.Context(), proc.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(sup.Close(), st.Close()) })
+	return &testBundle{t: t, sup: sup, Runner: &Runner{
+		Home: h, Store: st, Config: config.Default(), Clock: clock.System, RunnerID: "runner", Version: "test",
+		Lease: time.Minute, Environ: os.Environ(), Drivers: driver.NewSet(script.New()), Key: key,
+	}}
+}
+
+// claim queues a task for a shell script and claims it.
+func (b *testBundle) claim(text string, edit func(*store.NewTask)) *store.Claim {
+	b.t.Helper()
+	file := filepath.Join(b.t.TempDir(), "agent.sh")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	adapter, err := json.Marshal(agentruntime.AdapterConfig{Script: &agentruntime.ScriptAdapter{
+		AdapterID: "agent", Kind: agentruntime.KindScript, Command: file, TimeoutMS: 60_000,
+	}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	row := store.NewTask{
+		Intent: agentruntime.TaskIntent{
+			TaskType: "t", Source: "test", Payload: json.RawMessage(`{}`), Deed: &deed.TaskSpec{Adapter: adapter},
+		},
+		ProfileID: config.DefaultProfile, AdapterID: "agent", MaxAttempts: 3,
+	}
+	if edit != nil {
+		edit(&row)
+	}
+	c, err := b.Store.EnqueueClaimed(b.t.Context(), row, store.ClaimOptions{RunnerID: "runner", Lease: time.Minute})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c
+}
+
+func (b *testBundle) task(id string) store.Task {
+	b.t.Helper()
+	t, err := b.Store.Task(b.t.Context(), id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return t
+}
+
+const done = `echo '{"status": "completed", "machine_status": "ok", "operator_summary": "done"}'`
+
+func TestAnAttemptLeavesItsEvidence(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := b.claim(`echo talk >&2; echo made > new.txt; echo report > "$DEED_ARTIFACTS/r.md"; `+done, nil)
+	res, err := b.Run(t.Context(), b.sup, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Settlement.Status != agentruntime.TaskCompleted {
+		t.Fatalf("settled as %s: %s", res.Settlement.Status, res.Settlement.LastError)
+	}
+	bundletest.Check(t, res.BundleDir)
+	at, err := b.Store.Attempt(t.Context(), c.Ref.AttemptID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := at.Record
+	for name, p := range map[string]string{"prompt": r.PromptPath, "stdout": r.StdoutPath, "stderr": r.StderrPath, "result": r.ResultPath, "last message": r.LastMessagePath} {
+		if fi, err := os.Stat(filepath.Join(b.Home.Root(), at.BundleDir, p)); p == "" || err != nil || fi.IsDir() {
+			t.Errorf("the attempt's %s is %q: %v", name, p, err)
+		}
+	}
+	task := b.task(c.Ref.TaskID)
+	if o := task.Record.Outcome; o == nil || len(o.FileChanges) != 1 || o.FileChanges[0] != "new.txt" || len(o.ArtifactPaths) != 1 {
+		t.Errorf("outcome is %+v", o)
+	} else if _, err := os.Stat(filepath.Join(b.Home.Root(), o.ArtifactPaths[0])); err != nil {
+		t.Errorf("a declared artifact does not resolve: %v", err)
+	}
+	if o := task.Record.Outcome; o != nil && strings.Contains(o.OperatorSummary, "done") {
+		t.Errorf("the agent's words became the outcome: %q", o.OperatorSummary)
+	}
+	if _, err := os.Stat(b.Home.Attempt(c.Ref.AttemptID)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the attempt's directory is left: %v", err)
+	}
+}
+
+type panicking struct{ driver.Driver }
+
+func (panicking) Kind() string { return agentruntime.KindScript }
+func (panicking) Start(context.Context, driver.Job) (driver.Session, error) {
+	panic("the driver is broken")
+}
+
+func TestAPanicIsEvidence(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Drivers = driver.NewSet(panicking{script.New()})
+	c := b.claim(done, nil)
+	res, err := b.Run(t.Context(), b.sup, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Settlement.Class != "panic" || res.Settlement.Status != agentruntime.TaskRetryableFailure || !strings.Contains(res.Settlement.LastError, "the driver is broken") {
+		t.Errorf("settled as %+v", res.Settlement)
+	}
+	bundletest.Check(t, res.BundleDir)
+}
+
+func TestClasses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, script, class string
+		status              agentruntime.TaskStatus
+		edit                func(*store.NewTask)
+	}{
+		{"asked to try again", `echo '{"status": "retryable_failure", "machine_status": "needs_retry", "operator_summary": "later", "retry_after_seconds": 120}'`, "asked_retry", agentruntime.TaskRetryableFailure, nil},
+		{"gave up", `echo '{"status": "permanent_failure", "machine_status": "failed", "operator_summary": "cannot"}'`, "declared_failed", agentruntime.TaskPermanentFailure, nil},
+		{"waits for a person", `echo '{"status": "blocked", "machine_status": "blocked", "operator_summary": "which one?"}'`, "blocked", agentruntime.TaskBlocked, nil},
+		{"claims to be cancelled", `echo '{"status": "operator_canceled", "machine_status": "canceled", "operator_summary": "x"}'`, "invalid_result", agentruntime.TaskRetryableFailure, nil},
+		{"a sandbox that is not there", done, "isolation_unavailable", agentruntime.TaskPermanentFailure, func(n *store.NewTask) { n.Intent.Deed.Isolation = "namespace" }},
+		{"time is up", `sleep 1000`, "timeout", agentruntime.TaskRetryableFailure, func(n *store.NewTask) { n.Intent.Deed.TimeoutSeconds = 1 }},
+		{"an unknown adapter", done, "config", agentruntime.TaskPermanentFailure, func(n *store.NewTask) { n.Intent.Deed.Adapter, n.AdapterID = nil, "gone" }},
+		{"a source that is not there", done, "config", agentruntime.TaskPermanentFailure, func(n *store.NewTask) {
+			n.Intent.Deed.Workspace = &deed.Workspace{Source: "/no/such/directory"}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			res, err := b.Run(t.Context(), b.sup, b.claim(c.script, c.edit))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Settlement.Class != c.class || res.Settlement.Status != c.status {
+				t.Errorf("class %s, status %s (%s), want %s, %s", res.Settlement.Class, res.Settlement.Status, res.Settlement.LastError, c.class, c.status)
+			}
+			bundletest.Check(t, res.BundleDir)
+			if got := b.task(res.Ref.TaskID).Record.Status; got != c.status {
+				t.Errorf("the store says %s", got)
+			}
+			if c.class == "asked_retry" {
+				if wait := res.Settlement.AvailableAt.Sub(b.Clock()); wait < 100*time.Second {
+					t.Errorf("the wait is %s, want the 120 s that were asked for", wait)
+				}
+			}
+			if c.class == "blocked" {
+				acts, err := b.Store.Actions(t.Context(), store.ActionFilter{TaskID: res.Ref.TaskID, State: store.ActionOpen})
+				if err != nil || len(acts) != 1 || !strings.Contains(acts[0].Prompt, "which one?") {
+					t.Errorf("open actions are %+v, %v", acts, err)
+				}
+			}
+		})
+	}
+}
+
+// A runner whose claim was taken over must not settle, and leaves nothing.
+func TestAFencedAttemptStops(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Lease = 3 * time.Second
+	c := b.claim(`touch up; while :; do sleep 0.05; done`, nil)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := b.Run(t.Context(), b.sup, c)
+		ended <- err
+	}()
+	up := filepath.Join(b.Home.Attempt(c.Ref.AttemptID), "workspace", "up")
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		if _, err := os.Stat(up); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the agent does not start")
+		}
+	}
+	lost, err := b.Store.Lost(t.Context(), []string{"runner"})
+	if err != nil || len(lost) != 1 {
+		t.Fatalf("Lost = %v, %v", lost, err)
+	}
+	select {
+	case err := <-ended:
+		if !errors.Is(err, store.ErrFenced) {
+			t.Errorf("Run = %v, want ErrFenced", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the fenced attempt goes on")
+	}
+	other := *b.Runner
+	other.RunnerID = "sweeper"
+	if adopted, err := other.Salvage(t.Context(), lost[0]); err != nil || adopted {
+		t.Errorf("Salvage = %v, %v", adopted, err)
+	}
+	if got := b.task(c.Ref.TaskID).Record.Status; got != agentruntime.TaskRetryableFailure {
+		t.Errorf("the task is %s", got)
+	}
+	bundletest.Check(t, b.Home.Bundle(c.Ref.AttemptID))
+}
+
+// A bundle that was published before its runner died is adopted; one that somebody made up is put aside.
+func TestAdoption(t *testing.T) {
+	t.Parallel()
+	for _, forged := range []bool{false, true} {
+		b := setup(t)
+		c := b.claim(`echo x > new.txt; `+done, nil)
+		a := &run{Runner: b.Runner, sup: b.sup, claim: c, dir: b.Home.Attempt(c.Ref.AttemptID), started: b.Clock()}
+		if err := a.execute(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if forged {
+			stranger, err := bundle.LoadOrCreateKey(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			mine := *b.Runner
+			mine.Key = stranger
+			a.Runner = &mine
+		}
+		e := a.classify(t.Context(), nil)
+		s := a.settlement(e)
+		if _, err := a.publish(t.Context(), b.Home.Bundle(c.Ref.AttemptID), &s, e); err != nil {
+			t.Fatal(err)
+		}
+		lost, err := b.Store.Lost(t.Context(), []string{"runner"})
+		if err != nil || len(lost) != 1 {
+			t.Fatalf("Lost = %v, %v", lost, err)
+		}
+		adopted, err := b.Salvage(t.Context(), lost[0])
+		if err != nil || adopted == forged {
+			t.Fatalf("forged %v: Salvage = %v, %v", forged, adopted, err)
+		}
+		want := agentruntime.TaskCompleted
+		if forged {
+			want = agentruntime.TaskRetryableFailure
+		}
+		if got := b.task(c.Ref.TaskID).Record.Status; got != want {
+			t.Errorf("forged %v: the task is %s, want %s", forged, got, want)
+		}
+		bundletest.Check(t, b.Home.Bundle(c.Ref.AttemptID))
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+	r := config.Retry{Base: 10 * time.Second, Max: time.Minute, RetryAfterCap: time.Hour, Jitter: 0.5}
+	middle := func() float64 { return 0.5 }
+	for _, c := range []struct {
+		n     int
+		asked time.Duration
+		rnd   float64
+		want  time.Duration
+	}{
+		{1, 0, 0.5, 10 * time.Second}, {2, 0, 0.5, 20 * time.Second}, {3, 0, 0.5, 40 * time.Second}, {4, 0, 0.5, time.Minute}, {5000, 0, 0.5, time.Minute},
+		{1, 0, 0, 5 * time.Second}, {1, 0, 1, 15 * time.Second}, {0, 0, 0.5, 10 * time.Second},
+		{1, 30 * time.Second, 0.5, 30 * time.Second}, {1, 5 * time.Second, 0.5, 10 * time.Second}, {1, 48 * time.Hour, 0.5, time.Hour},
+	} {
+		rnd := middle
+		if c.rnd != 0.5 {
+			rnd = func() float64 { return c.rnd }
+		}
+		if got := backoff(r, c.n, c.asked, rnd); got != c.want {
+			t.Errorf("backoff after attempt %d, asked %s, random %v = %s, want %s", c.n, c.asked, c.rnd, got, c.want)
+		}
+	}
+}
+
+// Builds find what is installed; what they write is deed's, and agents and checks do not share it.
+func TestToolchain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mod := filepath.Join(dir, "go", "pkg", "mod")
+	if err := os.MkdirAll(mod, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	env := toolchain([]string{"HOME=" + dir, "GOPROXY=off", "AWS_SECRET_ACCESS_KEY=x", "GOCACHE=/operator"}, "/cache")
+	want := map[string]string{"GOMODCACHE": mod, "GOPROXY": "off", "GOCACHE": "/cache/go-build"}
+	for k, v := range want {
+		if env[k] != v {
+			t.Errorf("%s = %q, want %q", k, env[k], v)
+		}
+	}
+	if _, ok := env["AWS_SECRET_ACCESS_KEY"]; ok {
+		t.Error("an unrelated variable is passed on")
+	}
+}
