@@ -210,14 +210,14 @@ func testCappedOutput(t *testing.T, h Harness) {
 }
 
 func testMemory(t *testing.T, h Harness) {
-	b := New(t, h, `head -c 1073741824 /dev/zero; `+done)
+	b := New(t, h, fmt.Sprintf("head -c %d /dev/zero; ", muchOutput)+done)
 	b.Secrets(map[string]string{"TOKEN": "s3cr3t-value-that-is-long"})
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	y := b.Turn(t.Context())
 	runtime.ReadMemStats(&after)
-	if y.Kind != driver.YieldCompletion || len(y.Truncated) != 1 || y.Truncated[0].Total < 1<<30 {
+	if y.Kind != driver.YieldCompletion || len(y.Truncated) != 1 || y.Truncated[0].Total < muchOutput {
 		t.Fatalf("got %s, %v, truncated %v", y.Kind, y.Err, y.Truncated)
 	}
 	// All that was ever allocated, garbage included.
