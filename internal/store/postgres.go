@@ -19,12 +19,13 @@ type postgresDB struct {
 	cfg *pgx.ConnConfig
 	db  *sql.DB
 
-	stop context.CancelFunc // ends the listeners
-	done context.Context
-	wg   sync.WaitGroup
+	mu        sync.Mutex
+	closed    bool                 // guarded by mu
+	listeners []context.CancelFunc // guarded by mu
+	wg        sync.WaitGroup       // of the listeners
 }
 
-func openPostgres(ctx context.Context, dsn string) (engine, error) {
+func openPostgres(dsn string) (engine, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, invalid("open store: the PostgreSQL connection string cannot be parsed; use postgres://user@host/database")
@@ -40,7 +41,6 @@ func openPostgres(ctx context.Context, dsn string) (engine, error) {
 	d.db.SetMaxOpenConns(16)
 	d.db.SetMaxIdleConns(8)
 	d.db.SetConnMaxIdleTime(5 * time.Minute)
-	d.done, d.stop = context.WithCancel(context.Background())
 	return d, nil
 }
 
@@ -84,7 +84,12 @@ func (d *postgresDB) enqueue(ctx context.Context, rows []taskRow) error {
 }
 
 func (d *postgresDB) close() error {
-	d.stop()
+	d.mu.Lock()
+	d.closed = true
+	for _, stop := range d.listeners {
+		stop()
+	}
+	d.mu.Unlock()
 	d.wg.Wait()
 	return d.db.Close()
 }
@@ -101,7 +106,14 @@ func (d *postgresDB) listen(ctx context.Context) (<-chan struct{}, error) {
 		return nil, classify(err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	context.AfterFunc(d.done, cancel)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		cancel()
+		_ = c.Close(context.WithoutCancel(ctx))
+		return nil, errStoreClosed
+	}
+	d.listeners = append(d.listeners, cancel)
 	wake := make(chan struct{}, 1)
 	d.wg.Go(func() {
 		defer cancel()

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -87,6 +88,9 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range again { // and when the store is closed
+	}
+	if _, err := a.Listen(t.Context()); !errors.Is(err, ErrUnavailable) {
+		t.Fatalf("listen after close: %v", err)
 	}
 }
 

@@ -38,7 +38,7 @@ type sqliteDB struct {
 	stmts  map[string]*sql.Stmt
 }
 
-func openSQLite(ctx context.Context, path string) (engine, error) {
+func openSQLite(path string) (engine, error) {
 	if path == "" || strings.ContainsRune(path, 0) {
 		return nil, invalid("open store: path %q is empty or has a NUL; give the path of a file", path)
 	}

@@ -60,9 +60,9 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	s := &Store{now: o.Clock, step: o.AgeingStep.Microseconds()}
 	var err error
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
-		s.eng, err = openPostgres(ctx, dsn)
+		s.eng, err = openPostgres(dsn)
 	} else {
-		s.eng, err = openSQLite(ctx, strings.TrimPrefix(dsn, "sqlite:"))
+		s.eng, err = openSQLite(strings.TrimPrefix(dsn, "sqlite:"))
 	}
 	if err != nil {
 		return nil, err

@@ -49,18 +49,16 @@ func DSN(t testing.TB) string {
 }
 
 type cluster struct {
-	sockets string
-	admin   *sql.DB
-	next    atomic.Int64
+	sockets  string
+	lifeline *os.File // never closed by hand: its end is the end of the process
+	admin    *sql.DB
+	next     atomic.Int64
 }
 
 func (c *cluster) dsn(database string) string {
 	q := url.Values{"host": {c.sockets}, "user": {"deed"}, "sslmode": {"disable"}}
 	return "postgres:///" + database + "?" + q.Encode()
 }
-
-// lifeline is never closed by hand: its end is the end of the process.
-var lifeline *os.File
 
 var shared = sync.OnceValues(start)
 
@@ -91,43 +89,46 @@ func start() (*cluster, error) {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	if err := serve(bin, dir, attr); err != nil {
+	c := &cluster{sockets: dir}
+	if c.lifeline, err = serve(bin, dir, attr); err != nil {
 		return nil, err
 	}
-	c := &cluster{sockets: dir}
 	if c.admin, err = sql.Open("pgx", c.dsn("postgres")); err != nil {
 		return nil, err
 	}
 	c.admin.SetMaxOpenConns(2)
-	for deadline := time.Now().Add(startLimit); ; time.Sleep(20 * time.Millisecond) {
+	again, deadline := time.NewTicker(20*time.Millisecond), time.After(startLimit)
+	defer again.Stop()
+	for {
 		if err = c.admin.Ping(); err == nil {
 			return c, nil
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-again.C:
+		case <-deadline:
 			log, _ := os.ReadFile(filepath.Join(dir, "log"))
 			return nil, fmt.Errorf("the server does not answer: %w\n%s", err, log)
 		}
 	}
 }
 
-// serve starts the server under the shell that ends it.
-func serve(bin, dir string, attr *syscall.SysProcAttr) error {
+// serve starts the server under the shell that ends it, and returns the end of the pipe that keeps it alive.
+func serve(bin, dir string, attr *syscall.SysProcAttr) (*os.File, error) {
 	const script = `"$0" -D "$1/data" -k "$1" -c listen_addresses= -c max_connections=200 -c shared_buffers=64MB \
 		-c max_wal_size=2GB -c fsync=on </dev/null >"$1/log" 2>&1 & pid=$!
 		cat >/dev/null; kill -QUIT $pid; wait $pid; rm -rf "$1"`
 	r, w, err := os.Pipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = r.Close() }()
 	cmd := exec.Command("/bin/sh", "-c", script, filepath.Join(bin, "postgres"), dir)
 	cmd.SysProcAttr, cmd.Dir, cmd.Stdin = attr, "/", r
 	if err := cmd.Start(); err != nil {
 		_ = w.Close()
-		return err
+		return nil, err
 	}
-	lifeline = w
-	return nil
+	return w, nil
 }
 
 // binaries finds the newest installation. Debian keeps the server's programs out of the PATH.
