@@ -60,7 +60,7 @@ func (a *run) capture(ctx context.Context) error {
 	var err error
 	work := a.path("workspace")
 	if a.after, a.changes, err = workspace.Capture(ctx, a.path("base"), work, a.before); err != nil {
-		return classify(ctx, failure.Infra, "compare the workspace with its first manifest", err)
+		return classify(ctx, captureClass(err), "compare the workspace with its first manifest", err)
 	}
 	path := a.path("run", "patch.diff") // an empty change has an empty patch
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -69,13 +69,23 @@ func (a *run) capture(ctx context.Context) error {
 	}
 	err = workspace.WritePatch(ctx, a.path("base"), work, a.changes, f)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return classify(ctx, failure.Infra, "write the patch", err)
+		return classify(ctx, captureClass(err), "write the patch", err)
 	}
 	a.patch = path
 	if a.secret, err = a.holdsSecret(path); err != nil {
 		return failure.New(failure.Infra, "search the patch for secrets", err, "")
 	}
 	return nil
+}
+
+// captureClass tells what the agent did to its directory from what failed in deed.
+func captureClass(err error) failure.Class {
+	for _, code := range []workspace.Code{workspace.ErrRoot, workspace.ErrTreeTooLarge, workspace.ErrChangedDuringCapture, workspace.ErrPatchTooLarge} {
+		if errors.Is(err, code) {
+			return failure.AgentFailed
+		}
+	}
+	return failure.Infra
 }
 
 // holdsSecret looks into the changed files themselves, because a binary patch is compressed, and into the patch,

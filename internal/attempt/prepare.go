@@ -19,6 +19,7 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -60,16 +61,36 @@ func (a *run) prepare(ctx context.Context) error {
 	if err := a.seed(ctx); err != nil {
 		return err
 	}
+	answers, err := a.answers(ctx)
+	if err != nil {
+		return failure.New(failure.Infra, "read the answers of people", err, "")
+	}
 	a.brief, err = brief.Compile(brief.Input{
 		RuntimeName: a.Config.Name, Intent: a.claim.Task.Intent, Profile: p.profile,
 		AdapterID: p.adapter.ID(), AdapterKind: p.adapter.Kind(), Model: p.model,
-		Spec: p.spec, Required: p.evidence.RequiredArtifacts, Base: a.before.Digest(), Commit: a.seeded.Commit,
+		Spec: p.spec, Required: p.evidence.RequiredArtifacts, Base: a.before.Digest(), Commit: a.seeded.Commit, Answers: answers,
 	})
 	if err != nil {
 		return failure.New(failure.Config, "compile the brief", err, "")
 	}
 	a.progress(StepPrepared, string(a.seeded.Kind))
 	return nil
+}
+
+// answers lists what people answered when earlier attempts of the task asked.
+func (a *run) answers(ctx context.Context) ([]brief.Answer, error) {
+	if a.claim.Task.Record.AttemptCount == 1 && a.claim.Ref.Fence == 1 {
+		return nil, nil // nobody can have asked yet
+	}
+	acts, err := a.Store.Actions(ctx, store.ActionFilter{TaskID: a.claim.Ref.TaskID, State: store.ActionAnswered})
+	if err != nil {
+		return nil, err
+	}
+	var out []brief.Answer
+	for _, x := range acts {
+		out = append(out, brief.Answer{Prompt: x.Prompt, Answer: x.Answer})
+	}
+	return out, nil
 }
 
 // resolve makes the plan. What it cannot resolve is a fault of configuration and is not tried again.

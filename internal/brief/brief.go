@@ -37,6 +37,13 @@ type Input struct {
 	Required    []string      // artifacts that must be there at the end
 	Base        string        // the digest of the workspace's first state
 	Commit      string        // the commit behind it, when it came from git
+	Answers     []Answer      // what people answered when an earlier attempt asked
+}
+
+// An Answer is a person's answer to a required action.
+type Answer struct {
+	Prompt string          `json:"prompt"`
+	Answer json.RawMessage `json:"answer"`
 }
 
 // A Brief is the compiled result.
@@ -55,6 +62,7 @@ type document struct {
 	Profile agentruntime.SubagentProfile `json:"profile"`
 	Adapter adapterPart                  `json:"adapter"`
 	Work    workPart                     `json:"workspace"`
+	Answers []Answer                     `json:"answers,omitempty"`
 	Prompt  string                       `json:"prompt"`
 	Dropped []string                     `json:"dropped"`
 }
@@ -108,6 +116,7 @@ func Compile(in Input) (Brief, error) {
 		Profile: in.Profile,
 		Adapter: adapterPart{in.AdapterID, in.AdapterKind, in.Model},
 		Work:    workPart{in.Base, in.Commit},
+		Answers: in.Answers,
 		Prompt:  text,
 		Dropped: dropped,
 	})
@@ -135,6 +144,7 @@ type part struct {
 func render(in Input) (string, []string, error) {
 	parts := []part{
 		{"goal", 0, goal(in.Intent)},
+		{"answers", 1, answers(in.Answers)},
 		{"rules", 1, rules(in)},
 		{"payload", 2, payloadText(in.Intent.Payload)},
 		{"profile", 3, strings.Join(in.Profile.PromptParts, "\n\n")},
@@ -214,6 +224,18 @@ func rules(in Input) string {
 		return ""
 	}
 	return "## Rules\n\n" + strings.TrimRight(b.String(), "\n")
+}
+
+func answers(list []Answer) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("## Answers to what you asked\n")
+	for _, a := range list {
+		fmt.Fprintf(&b, "\n- %s\n  %s", strings.Join(strings.Fields(a.Prompt), " "), a.Answer)
+	}
+	return b.String()
 }
 
 func payloadText(p json.RawMessage) string {

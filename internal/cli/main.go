@@ -92,7 +92,7 @@ Begin with:   deed demo          see three agents lie and one do the work
 		}
 	}
 	add("work", a.runCmd(), a.demoCmd())
-	add("queue", a.taskCmd(), a.dispatchCmd(), a.serveCmd(), a.pauseCmd(), a.resumeCmd())
+	add("queue", a.taskCmd(), a.actionCmd(), a.dispatchCmd(), a.serveCmd(), a.pauseCmd(), a.resumeCmd())
 	add("evidence", a.attemptCmd(), a.verifyCmd(), a.keyCmd(), a.schemaCmd())
 	add("setup", a.initCmd(), a.doctorCmd(), a.versionCmd())
 	root.SetHelpCommandGroupID("setup")

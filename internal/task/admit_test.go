@@ -146,7 +146,9 @@ func TestRefusals(t *testing.T) {
 			in.AvailableAt, in.Schedule = "2027-01-01T00:00:00Z", &agentruntime.RelativeSchedule{DelayMinutes: 1}
 		}), Caller{Trusted: true}, "$", ""},
 		{"a negative delay", intent(func(in *agentruntime.TaskIntent) { in.Schedule = &agentruntime.RelativeSchedule{DelayMinutes: -1} }), Caller{}, "$.schedule.delay_minutes", ""},
-		{"no number", intent(func(in *agentruntime.TaskIntent) { in.Schedule = &agentruntime.RelativeSchedule{DelayMinutes: math.NaN()} }), Caller{}, "$.schedule.delay_minutes", ""},
+		{"no number", intent(func(in *agentruntime.TaskIntent) {
+			in.Schedule = &agentruntime.RelativeSchedule{DelayMinutes: math.NaN()}
+		}), Caller{}, "$.schedule.delay_minutes", ""},
 		{"a stranger's own adapter", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{Adapter: own} }), Caller{}, "$.requested_adapter_id", "operators only"},
 		{"payload against its schema", agentruntime.TaskIntent{TaskType: "strict", Source: "t", Payload: json.RawMessage(`{"n": "one"}`)}, Caller{}, "$.payload", ""},
 		{"payload is no object", intent(func(in *agentruntime.TaskIntent) { in.Payload = json.RawMessage(`[]`) }), Caller{}, "$.payload", ""},
