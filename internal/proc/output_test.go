@@ -90,8 +90,6 @@ func TestSlowWriterSlowsTheAgent(t *testing.T) {
 		}
 		return errOut.Write(p)
 	})
-	pids := make(chan int, 1)
-	spec.OnStart = func(pid int) { pids <- pid }
 	go func() {
 		<-first
 		// The agent is held when it waits to write into the full pipe.
