@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"sync"
 	"syscall"
 	"time"
 
@@ -323,77 +322,6 @@ func (r *supervisedRun) look() (none bool) {
 	r.report.UserNS, r.report.SystemNS, r.report.MaxRSSKiB = r.reaper.user, r.reaper.system, r.reaper.maxRSS
 	r.report.Killed = len(r.reaper.killed)
 	return r.reaper.none
-}
-
-// A reaper takes the children of a supervisor off the kernel's list as they die. Nothing else in a supervisor does.
-type reaper struct {
-	news chan struct{} // gets a token when the fields below have changed
-
-	mu       sync.Mutex // held while children are reaped: with it, the number of a child stays that child's
-	main     int
-	status   unix.WaitStatus // guarded by mu; of main
-	ended    bool            // guarded by mu; main has ended
-	none     bool            // guarded by mu; there is no child left, dead or alive
-	user     int64           // guarded by mu; nanoseconds, of all
-	system   int64           // guarded by mu
-	maxRSS   int64           // guarded by mu; KiB
-	killed   map[int]bool    // guarded by mu; what was ended after main
-	endedAt  time.Duration   // guarded by mu; since the start, of main
-	mainFrom time.Time
-}
-
-// loop runs until there is no child.
-func (r *reaper) loop() {
-	for {
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT|unix.WALL, nil)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		none := r.reapAll()
-		select {
-		case r.news <- struct{}{}:
-		default:
-		}
-		if none {
-			return
-		}
-	}
-}
-
-func (r *reaper) reapAll() (none bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.reapLocked()
-}
-
-func (r *reaper) reapLocked() (none bool) {
-	for {
-		var (
-			status unix.WaitStatus
-			usage  unix.Rusage
-		)
-		pid, err := unix.Wait4(-1, &status, unix.WNOHANG|unix.WALL, &usage)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil { // ECHILD
-			r.none = true
-			return true
-		}
-		if pid == 0 {
-			return false
-		}
-		switch {
-		case pid == r.main && !r.ended:
-			r.ended, r.status, r.endedAt = true, status, clock.Since(r.mainFrom)
-		case r.ended && status.Signaled() && status.Signal() == unix.SIGKILL:
-			r.killed[pid] = true
-		}
-		r.user += usage.Utime.Nano()
-		r.system += usage.Stime.Nano()
-		r.maxRSS = max(r.maxRSS, usage.Maxrss)
-	}
 }
 
 func stringsOf(bs [][]byte) []string {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 )
@@ -160,12 +161,12 @@ func whenExists(t testing.TB, path string, f func()) (stop func()) {
 
 func testLeftovers(t *testing.T, h Harness) {
 	b := New(t, h, `setsid sh -c '(trap "" TERM; setsid sleep 1000 &)'; sleep 1000 & `+done)
-	start := time.Now()
+	start := clock.Start()
 	y := b.Turn(t.Context())
 	if y.Kind != driver.YieldCompletion || y.Proc.Killed < 1 {
 		t.Errorf("got %s, %s, %+v", y.Kind, y.Class, y.Proc)
 	}
-	if took := time.Since(start); took > 20*time.Second {
+	if took := clock.Since(start); took > 20*time.Second {
 		t.Errorf("what was left held up the end for %v", took)
 	}
 }
