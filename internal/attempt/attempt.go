@@ -92,20 +92,21 @@ type run struct {
 	claim *store.Claim
 	dir   string
 
-	started  time.Time
-	plan     plan
-	redactor *redact.Redactor
-	journal  *journal.Journal
-	brief    brief.Brief
-	seeded   workspace.Seeded
-	before   *workspace.Manifest
-	after    *workspace.Manifest
-	changes  workspace.ChangeSet
-	patch    string // path of the patch file; empty when there is none
-	secret   bool   // a secret's value is in the change
-	yield    *driver.Yield
-	verdict  *deed.Verdict
-	commands []command
+	started   time.Time
+	plan      plan
+	redactor  *redact.Redactor
+	journal   *journal.Journal
+	brief     brief.Brief
+	seeded    workspace.Seeded
+	before    *workspace.Manifest
+	after     *workspace.Manifest
+	changes   workspace.ChangeSet
+	patch     string   // path of the patch file; empty when there is none
+	secret    bool     // a secret's value is in the change
+	artifacts []string // what the agent left in its directory of artifacts
+	yield     *driver.Yield
+	verdict   *deed.Verdict
+	commands  []command
 }
 
 // Run takes a claim to its settlement. It always settles, unless the claim was lost to another runner (the error

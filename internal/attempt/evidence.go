@@ -249,15 +249,8 @@ func (a *run) addAttemptFiles(w *bundle.Writer) error {
 	return nil
 }
 
-// maxArtifacts keeps the manifest within what every verifier reads.
-const maxArtifacts = 1000
-
 func (a *run) addArtifacts(w *bundle.Writer) error {
-	list := a.artifactNames()
-	if len(list) > maxArtifacts {
-		return fmt.Errorf("the agent left %d artifacts; a bundle takes %d (leave an archive instead)", len(list), maxArtifacts)
-	}
-	for _, p := range list {
+	for _, p := range a.artifacts {
 		if err := w.AddFile(path.Join(artifactDir, p), kindArtifact, codebox.TypeBytes, a.path("artifacts", p)); err != nil {
 			return err
 		}

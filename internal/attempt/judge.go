@@ -55,12 +55,22 @@ func (a *run) judge(ctx context.Context) error {
 	return nil
 }
 
+// maxArtifacts keeps the manifest within what every verifier reads.
+const maxArtifacts = 1000
+
 // capture takes the second manifest, the change set and the patch.
 func (a *run) capture(ctx context.Context) error {
 	var err error
 	work := a.path("workspace")
 	if a.after, a.changes, err = workspace.Capture(ctx, a.path("base"), work, a.before); err != nil {
 		return classify(ctx, captureClass(err), "compare the workspace with its first manifest", err)
+	}
+	if a.artifacts, err = gate.ListArtifacts(a.path("artifacts")); err != nil {
+		return failure.New(failure.AgentFailed, "list the artifacts", err, "")
+	}
+	if n := len(a.artifacts); n > maxArtifacts {
+		a.artifacts = nil
+		return failure.New(failure.AgentFailed, "list the artifacts", fmt.Errorf("the agent left %d artifacts", n), fmt.Sprintf("a bundle takes %d; leave an archive instead", maxArtifacts))
 	}
 	path := a.path("run", "patch.diff") // an empty change has an empty patch
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)

@@ -16,7 +16,6 @@ import (
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/gate"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -144,7 +143,7 @@ func (a *run) outcome(st agentruntime.TaskStatus, m agentruntime.MachineStatus, 
 		o.FileChanges = append(o.FileChanges, f.RelativePath)
 	}
 	if st == agentruntime.TaskCompleted {
-		for _, p := range a.artifactNames() {
+		for _, p := range a.artifacts {
 			o.ArtifactPaths = append(o.ArtifactPaths, filepath.ToSlash(filepath.Join("bundles", a.claim.Ref.AttemptID, artifactDir, p)))
 		}
 		if c := a.yield.Claim; c != nil {
@@ -176,7 +175,7 @@ func (a *run) summary() string {
 	} else if n > 1 {
 		parts = append(parts, fmt.Sprintf("%d checks passed", n))
 	}
-	if n := len(a.artifactNames()); n > 0 {
+	if n := len(a.artifacts); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d artifacts", n))
 	}
 	return strings.Join(parts, ", ")
@@ -243,19 +242,10 @@ func (a *run) outbox() []store.OutboxItem {
 // artifactDir is where a bundle keeps the agent's artifacts.
 const artifactDir = "files/artifacts"
 
-// artifactNames lists what the agent left in its directory of artifacts.
-func (a *run) artifactNames() []string {
-	names, err := gate.ListArtifacts(a.path("artifacts"))
-	if err != nil {
-		return nil
-	}
-	return names
-}
-
 // artifactRecords are the accepted artifacts. The gate looked at each, so they are verified.
 func (a *run) artifactRecords(now time.Time) []agentruntime.ArtifactRecord {
 	var out []agentruntime.ArtifactRecord
-	for _, p := range a.artifactNames() {
+	for _, p := range a.artifacts {
 		role := agentruntime.RoleOutput
 		if p == driver.AuditFile {
 			role = agentruntime.RoleAdapterAudit
