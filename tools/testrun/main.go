@@ -102,7 +102,7 @@ func (r *report) check(c check) {
 		fmt.Fprintf(r.out, "skip  check %s\n", c.name)
 	default:
 		r.fail(result{Test: c.name})
-		fmt.Fprintf(r.out, "FAIL  check %s: %v\n%s\n", c.name, err, indent(out.String()))
+		fmt.Fprintf(r.out, "FAIL  check %s: %v (%.1fs)\n%s\n", c.name, err, time.Since(begin).Seconds(), indent(out.String()))
 	}
 }
 

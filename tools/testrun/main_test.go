@@ -142,7 +142,7 @@ func TestSummary(t *testing.T) {
 			args:   []string{"-check", "bad=echo what is wrong; exit 3", "-check", "good=true", "-check", "gone=echo missing tool: x: get it; exit 77", "./..."},
 			status: 1,
 			last:   "3 passed, 1 failed, 1 skipped",
-			want:   []string{"FAIL  check bad: exit status 3\n    what is wrong\n", "  1 × missing tool: x: get it\n"},
+			want:   []string{"FAIL  check bad: exit status 3 (", "\n    what is wrong\n", "  1 × missing tool: x: get it\n"},
 		},
 		{
 			name:   "a check that misses a tool fails in CI",
