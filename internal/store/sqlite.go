@@ -21,7 +21,7 @@ const (
 	sqliteAll       = "_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)"
 	sqliteReader    = sqliteAll + "&_pragma=query_only(1)"
 	sqliteWriter    = sqliteAll + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
-	sqliteBatchRows = 32 // rows of one multi-row insert
+	sqliteBatchRows = 100 // rows of one multi-row insert
 )
 
 // sqliteDB is the embedded engine: one connection writes, a small pool reads. Readers never wait for the writer.
