@@ -37,6 +37,8 @@ wanted='
 git                            | git                 | workspaces and patches
 gcc                            | gcc libc6-dev       | the race detector
 /usr/lib/postgresql/*/bin/initdb | postgresql        | the store suite on PostgreSQL
+strace                         | strace              | the order of writes and syncs
+perl                           | perl                | agents that fork faster than a shell can
 '
 
 missing=()

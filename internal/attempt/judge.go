@@ -55,8 +55,11 @@ func (a *run) judge(ctx context.Context) error {
 	return nil
 }
 
-// maxArtifacts keeps the manifest within what every verifier reads.
-const maxArtifacts = 1000
+// maxArtifacts keeps the manifest within what every verifier reads, and maxArtifactBytes the disk within reason.
+const (
+	maxArtifacts     = 1000
+	maxArtifactBytes = 1 << 30
+)
 
 // capture takes the second manifest, the change set and the patch.
 func (a *run) capture(ctx context.Context) error {
@@ -65,13 +68,14 @@ func (a *run) capture(ctx context.Context) error {
 	if a.after, a.changes, err = workspace.Capture(ctx, a.path("base"), work, a.before); err != nil {
 		return classify(ctx, captureClass(err), "compare the workspace with its first manifest", err)
 	}
-	if a.artifacts, err = gate.ListArtifacts(a.path("artifacts")); err != nil {
+	names, size, err := gate.ListArtifacts(a.path("artifacts"))
+	if err == nil && (len(names) > maxArtifacts || size > maxArtifactBytes) {
+		err = fmt.Errorf("the agent left %d artifacts of %d bytes; a bundle takes %d of %d bytes", len(names), size, maxArtifacts, maxArtifactBytes)
+	}
+	if err != nil {
 		return failure.New(failure.AgentFailed, "list the artifacts", err, "")
 	}
-	if n := len(a.artifacts); n > maxArtifacts {
-		a.artifacts = nil
-		return failure.New(failure.AgentFailed, "list the artifacts", fmt.Errorf("the agent left %d artifacts", n), fmt.Sprintf("a bundle takes %d; leave an archive instead", maxArtifacts))
-	}
+	a.artifacts = names
 	path := a.path("run", "patch.diff") // an empty change has an empty patch
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -181,8 +185,8 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.Chec
 	}
 	env := toolchain(a.Environ, filepath.Join(a.Home.Cache(), "checks"))
 	for k, v := range map[string]string{
-		"PATH": lookup(a.Environ, "PATH"), "HOME": a.path("check-home"), "TMPDIR": a.path("check-tmp"), "LANG": "C.UTF-8", "TZ": "UTC",
-		"USER": lookup(a.Environ, "USER"), "SHELL": "/bin/sh", "CI": "true",
+		"PATH": proc.Getenv(a.Environ, "PATH"), "HOME": a.path("check-home"), "TMPDIR": a.path("check-tmp"), "LANG": "C.UTF-8", "TZ": "UTC",
+		"USER": proc.Getenv(a.Environ, "USER"), "SHELL": "/bin/sh", "CI": "true",
 		"DEED_TASK_ID": a.claim.Ref.TaskID, "DEED_ATTEMPT_ID": a.claim.Ref.AttemptID, "DEED_CHECK": r.Name,
 	} {
 		env[k] = v
@@ -190,11 +194,7 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.Chec
 	for k, v := range c.Env {
 		env[k] = v
 	}
-	argv, err := absoluteCommand(gate.Argv(c), dir, env["PATH"])
-	if err != nil {
-		r.Tail = err.Error()
-		return r
-	}
+	argv := gate.Argv(c)
 	out, err := newCapped(log, checkLogCap)
 	if err != nil {
 		r.Tail = err.Error()

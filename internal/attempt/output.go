@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -58,15 +56,6 @@ func (l *locked) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-func lookup(environ []string, name string) string {
-	for _, kv := range environ {
-		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
-			return v
-		}
-	}
-	return ""
-}
-
 func environ(env map[string]string) []string {
 	out := make([]string, 0, len(env))
 	for k, v := range env {
@@ -87,31 +76,4 @@ func names(env map[string]string) []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// absoluteCommand resolves a bare command name on the given PATH, never on deed's own, and a relative one against
-// the directory it runs in.
-func absoluteCommand(argv []string, dir, path string) ([]string, error) {
-	if len(argv) == 0 || argv[0] == "" {
-		return nil, errors.New("the check has no command")
-	}
-	out := slices.Clone(argv)
-	if filepath.IsAbs(argv[0]) {
-		return out, nil
-	}
-	if strings.Contains(argv[0], "/") {
-		out[0] = filepath.Join(dir, argv[0])
-		return out, nil
-	}
-	for _, d := range filepath.SplitList(path) {
-		if !filepath.IsAbs(d) {
-			continue
-		}
-		p := filepath.Join(d, argv[0])
-		if fi, err := os.Stat(p); err == nil && fi.Mode().IsRegular() && fi.Mode().Perm()&0o111 != 0 {
-			out[0] = p
-			return out, nil
-		}
-	}
-	return nil, fmt.Errorf("command %q is not on PATH (%s)", argv[0], path)
 }

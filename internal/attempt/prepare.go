@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -18,6 +18,7 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/journal"
+	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
@@ -34,7 +35,8 @@ type plan struct {
 	specHash string
 	evidence agentruntime.EvidenceRequirements
 	source   workspace.Source
-	secrets  map[string]string
+	secrets  map[string]string // given to the agent by name
+	hidden   map[string]string // kept out of every file: the secrets and the adapter's own credentials
 	timeout  time.Duration
 }
 
@@ -49,7 +51,7 @@ func (a *run) prepare(ctx context.Context) error {
 		return err
 	}
 	a.plan = p
-	a.redactor = redact.New(p.secrets)
+	a.redactor = redact.New(p.hidden)
 	a.journal, err = journal.Open(a.path("journal.jsonl"), journal.Options{Clock: a.Clock, Redact: a.redactor.Bytes})
 	if err != nil {
 		return failure.New(failure.Infra, "open the journal", err, "")
@@ -125,7 +127,7 @@ func (a *run) resolve() (plan, error) {
 	if t.Record.RequestedModel != nil {
 		p.model = *t.Record.RequestedModel
 	}
-	if p.secrets, err = a.secrets(p); err != nil {
+	if err := a.secrets(&p); err != nil {
 		return p, err
 	}
 	if p.spec.TimeoutSeconds > 0 {
@@ -158,24 +160,25 @@ func source(p plan, home string) workspace.Source {
 	return workspace.Source{}
 }
 
-// secrets collects every value that must not reach a file: those the task names, and those in the adapter's
-// environment that look like credentials.
-func (a *run) secrets(p plan) (map[string]string, error) {
-	env := map[string]string{}
-	for _, kv := range a.Environ {
-		if k, v, ok := strings.Cut(kv, "="); ok {
-			env[k] = v
+// secrets collects every value that must not reach a file: those the task names, and those in the adapter's own
+// environment that are credentials.
+func (a *run) secrets(p *plan) error {
+	p.secrets, p.hidden = map[string]string{}, map[string]string{}
+	if d, ok := p.driver.(driver.Credentialed); ok {
+		found, err := d.Credentials(p.adapter)
+		if err != nil {
+			return err
 		}
+		maps.Copy(p.hidden, found)
 	}
-	out := map[string]string{}
 	for _, name := range p.spec.SecretEnv {
-		v, ok := env[name]
-		if !ok || v == "" {
-			return nil, failure.New(failure.Config, "resolve secrets", fmt.Errorf("secret_env names %s, and it is not set in the runner's environment", name), "set it where `deed` runs")
+		v := proc.Getenv(a.Environ, name)
+		if v == "" {
+			return failure.New(failure.Config, "resolve secrets", fmt.Errorf("secret_env names %s, and it is not set in the runner's environment", name), "set it where `deed` runs")
 		}
-		out[name] = v
+		p.secrets[name], p.hidden[name] = v, v
 	}
-	return out, nil
+	return nil
 }
 
 // seed fills the base from the source and the workspace from the base, and takes the manifest that everything

@@ -34,7 +34,7 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 	why := failure.New(failure.Lost, "run attempt", fmt.Errorf("reason: lost (%s)", l.Reason), "")
 	if p, err := a.resolve(); err == nil {
 		a.plan = p
-		a.redactor = redact.New(p.secrets)
+		a.redactor = redact.New(p.hidden)
 	}
 	if _, err := os.Stat(a.path("journal.jsonl")); err == nil {
 		// A journal that cannot be opened is not worth losing the settlement for.
@@ -51,7 +51,7 @@ func (r *Runner) Abort(ctx context.Context, c *store.Claim, cause error) error {
 	a := &run{Runner: r, claim: c, dir: r.Home.Attempt(c.Ref.AttemptID), started: r.Clock(), redactor: redact.New(nil)}
 	if p, err := a.resolve(); err == nil {
 		a.plan = p
-		a.redactor = redact.New(p.secrets)
+		a.redactor = redact.New(p.hidden)
 	}
 	_, err := a.finish(context.WithoutCancel(ctx), end{class: failure.ClassOf(cause), err: cause})
 	return errors.Join(cause, err)

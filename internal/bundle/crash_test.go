@@ -145,7 +145,7 @@ func TestSyncComesBeforeRename(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
-		t.Skip("strace is not installed")
+		t.Skip("missing tool: strace: apt-get install strace")
 	}
 	parent := t.TempDir()
 	final := filepath.Join(parent, "bundles", "a")

@@ -138,7 +138,33 @@ func (a *app) examine(ctx context.Context) []finding {
 	}
 	a.examineHome(ctx, add)
 	a.examineTools(ctx, add)
+	a.examineAdapters(ctx, add)
 	return out
+}
+
+// examineAdapters asks each configured adapter's driver what is missing here.
+func (a *app) examineAdapters(ctx context.Context, add func(name, status, detail, remedy string)) {
+	if a.cfg == nil {
+		return
+	}
+	for _, id := range a.cfg.AdapterIDs() {
+		ad, err := a.cfg.Adapter(id)
+		if err != nil {
+			continue // the id comes from the list
+		}
+		d, err := drivers().For(ad.Kind())
+		if err != nil {
+			add("adapter", "warning", fmt.Sprintf("%s: %v", id, err), "")
+			continue
+		}
+		ready := d.Ready(ctx, ad.AdapterConfig)
+		if ready.Ready {
+			add("adapter", "ok", id+" ("+ad.Kind()+")", "")
+		}
+		for _, m := range ready.Missing {
+			add("adapter", "fault", fmt.Sprintf("%s: %s %s", id, m.Name, m.Reason), m.Remedy)
+		}
+	}
 }
 
 func (a *app) examineHome(ctx context.Context, add func(name, status, detail, remedy string)) {
@@ -177,6 +203,13 @@ func (a *app) examineHome(ctx context.Context, add func(name, status, detail, re
 		total += n
 	}
 	add("store", "ok", fmt.Sprintf("%s, %d tasks", a.st.Dialect(), total), "")
+	if faults, err := a.st.Audit(ctx); err != nil {
+		add("store", "fault", err.Error(), "")
+	} else {
+		for _, f := range faults {
+			add("store", "fault", f, "this is a fault in deed: please report it")
+		}
+	}
 	if p, paused, err := a.st.Paused(ctx); err == nil && paused {
 		add("dispatch", "warning", "paused: "+p.Reason, "deed resume")
 	}

@@ -31,6 +31,12 @@ type Driver interface {
 	Start(ctx context.Context, j Job) (Session, error)
 }
 
+// A Credentialed driver knows which values of an adapter's own environment are credentials. It is an optional
+// ability; the values are kept out of everything that deed writes.
+type Credentialed interface {
+	Credentials(a agentruntime.AdapterConfig) (map[string]string, error)
+}
+
 // A Session takes turns with one agent. It is used by one goroutine.
 type Session interface {
 	// Turn gives the agent its input and returns when the agent yields: with a completion attempt, a required action

@@ -69,25 +69,31 @@ func ArtifactPath(root, p string) (string, bool) {
 	return filepath.Clean(p), true
 }
 
-// ListArtifacts returns every regular file in the directory of artifacts, relative and sorted.
-func ListArtifacts(root string) ([]string, error) {
+// ListArtifacts returns every regular file in the directory of artifacts, relative and sorted, and their size in
+// all.
+func ListArtifacts(root string) (names []string, size int64, err error) {
 	var out []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.Type().IsRegular() {
+			fi, err := d.Info()
+			if err != nil {
+				return err
+			}
 			rel, err := filepath.Rel(root, path)
 			if err != nil {
 				return err
 			}
 			out = append(out, filepath.ToSlash(rel))
+			size += fi.Size()
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	sort.Strings(out)
-	return out, nil
+	return out, size, nil
 }

@@ -187,7 +187,7 @@ func TestSQLiteSyncsBeforeItAcknowledges(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
-		t.Skip("strace is not installed")
+		t.Skip("missing tool: strace: apt-get install strace")
 	}
 	dir := t.TempDir()
 	trace, dsn := filepath.Join(dir, "trace"), filepath.Join(dir, "deed.db")

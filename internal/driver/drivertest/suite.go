@@ -95,7 +95,7 @@ var trees = map[string]string{
 	"grandchild holds the pipe": `(sleep 1000 & sleep 1000 & touch "$DEED_WORKSPACE/up"; wait); :`,
 	"daemonised": `setsid sh -c '(setsid sh -c "trap \"\" TERM; touch \"$DEED_WORKSPACE/up\"; while :; do sleep 1000; done" &)'
 while :; do sleep 1000; done`,
-	"forks while it is killed": `trap '' TERM; touch "$DEED_WORKSPACE/up"; while :; do sleep 1000 & sleep 0.002; done`,
+	"forks while it is killed": `trap '' TERM; touch "$DEED_WORKSPACE/up"; i=0; while [ $i -lt 2000 ]; do i=$((i+1)); sleep 1000 & sleep 0.002; done; sleep 1000`,
 }
 
 func testTimeout(t *testing.T, h Harness) {

@@ -37,7 +37,7 @@ func DSN(t testing.TB) string {
 		if os.Getenv("CI") == "true" {
 			t.Fatalf("PostgreSQL: %v", err)
 		}
-		t.Skipf("PostgreSQL: %v", err)
+		t.Skipf("missing tool: postgresql: %v", err)
 	}
 	name := fmt.Sprintf("t%d", c.next.Add(1))
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
