@@ -7,11 +7,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	oracle "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema/internal/catalog"
@@ -44,9 +42,6 @@ func agree(t *testing.T, r catalog.Record, data []byte) bool {
 	if serr := against(s, data); serr != nil {
 		t.Errorf("%s: the schema refuses what Decode accepts:\n%v\n%s", r.ID, serr, data)
 	}
-	if verr := other(t, r.ID, data); verr != nil {
-		t.Errorf("%s: another validator refuses what Decode accepts:\n%v\n%s", r.ID, verr, data)
-	}
 	plain := reflect.New(r.Type)
 	if err := json.Unmarshal(data, plain.Interface()); err != nil {
 		t.Errorf("%s: encoding/json: %v\n%s", r.ID, err, data)
@@ -66,36 +61,6 @@ func agree(t *testing.T, r catalog.Record, data []byte) bool {
 		t.Errorf("%s: the round trip is not stable: %v\n%s\n%s", r.ID, err, out, twice)
 	}
 	return true
-}
-
-var otherSchemas sync.Map // id to *oracle.Schema
-
-// other validates with an established validator, so that the published schemas are held to more than deed's own.
-func other(t *testing.T, id string, data []byte) error {
-	t.Helper()
-	s, ok := otherSchemas.Load(id)
-	if !ok {
-		doc, _ := Get(id)
-		v, err := oracle.UnmarshalJSON(bytes.NewReader(doc))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := oracle.NewCompiler()
-		c.AssertFormat()
-		if err := c.AddResource("deed:///schema", v); err != nil {
-			t.Fatal(err)
-		}
-		compiled, err := c.Compile("deed:///schema")
-		if err != nil {
-			t.Fatalf("%s: %v", id, err)
-		}
-		s, _ = otherSchemas.LoadOrStore(id, compiled)
-	}
-	v, err := oracle.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		return err
-	}
-	return s.(*oracle.Schema).Validate(v)
 }
 
 // structural reports whether a fault says that the form is wrong, as a JSON Schema would.

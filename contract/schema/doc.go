@@ -9,5 +9,6 @@
 // Three things hold for every document, and are tested on many thousands: what Decode accepts its schema accepts,
 // what the schema accepts Decode does not refuse for its structure, and what was read is written again unchanged.
 //
-// Nothing is compiled when the program starts.
+// No schema of the contract is compiled before it is asked for, and then once. The validator behind Validate and
+// CompilePayload is a library, which loads nothing from outside; only this package knows it.
 package schema

@@ -53,6 +53,9 @@ func TestPayloadCheck(t *testing.T) {
 		{"not an object", `[]`, []string{"wrong_type $"}},
 		{"twice", `{"id": 1, "id": 2}`, []string{"duplicate_key $.id"}},
 		{"not JSON", `{"id": }`, []string{"invalid_json $.id"}},
+		{"a number beyond all bounds", `{"id": 1e9999999}`, []string{"out_of_range $.id"}},
+		{"a number next to nothing", `{"id": -1e-99999999999999999999}`, []string{"wrong_type $.id"}},
+		{"zero in many words", `{"id": 0e9999999}`, nil},
 		{"two documents", `{"id": 1}{}`, []string{"trailing_data $"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -87,6 +90,10 @@ func TestPayloadSchemaThatCannotBeUsed(t *testing.T) {
 		"the network":      {`{"$ref": "https://example.com/s.json"}`, "must stand alone"},
 		"dangling":         {`{"$ref": "#/$defs/none"}`, "none"},
 		"a number":         {`7`, "compile payload schema"},
+		"another draft":    {`{"$schema": "http://json-schema.org/draft-07/schema#"}`, "write https://json-schema.org/draft/2020-12/schema"},
+		"an own draft":     {`{"$schema": "https://example.com/meta"}`, "is not supported here"},
+		"a bound beyond":   {`{"multipleOf": -1e-9999999}`, "out of range"},
+		"too large":        {`{"allOf": [` + strings.Repeat(`true,`, 10_000) + `true]}`, "at most 10000"},
 		"names that clash": {`{"type": "object", "type": "string"}`, "twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,4 +119,118 @@ func TestPayloadSchemaMayNameItself(t *testing.T) {
 			t.Errorf("%s: %v", id, got)
 		}
 	}
+}
+
+// Every keyword has its code, its place and words that say what to do.
+func TestPayloadFaultsInWords(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ schema, payload, want string }{
+		{`{"type": "object"}`, `[]`, `wrong_type $: is an array (use an object)`},
+		{`{"type": ["string", "null"]}`, `1`, `wrong_type $: is a number (use null or a string)`},
+		{`{"enum": ["a", 1, null]}`, `"b"`, `not_allowed $: "b" is not allowed (use one of "a", 1, null)`},
+		{`{"const": {"a": 1}}`, `2`, `not_allowed $: 2 is not allowed (use {"a":1})`},
+		{`{"format": "ipv4"}`, `"1.2.3"`, `bad_format $: "1.2.3" is not of the format ipv4: `},
+		{`{"pattern": "^a+$"}`, `"b"`, `bad_format $: "b" does not match ^a+$`},
+		{`{"minimum": 2}`, `1.5`, `out_of_range $: 1.5 is out of range (use at least 2)`},
+		{`{"maximum": 2}`, `1234567`, `out_of_range $: 1234567 is out of range (use at most 2)`},
+		{`{"exclusiveMinimum": 2}`, `2`, `out_of_range $: 2 is out of range (use more than 2)`},
+		{`{"exclusiveMaximum": 0.5}`, `2`, `out_of_range $: 2 is out of range (use less than 0.5)`},
+		{`{"multipleOf": 2}`, `3`, `out_of_range $: 3 is out of range (use a multiple of 2)`},
+		{`{"minLength": 2}`, `"é"`, `out_of_range $: has 1 character (use at least 2)`},
+		{`{"maxLength": 1}`, `"éé"`, `out_of_range $: has 2 characters (use at most 1)`},
+		{`{"minItems": 1}`, `[]`, `out_of_range $: has 0 entries (use at least 1)`},
+		{`{"maxItems": 0}`, `[1]`, `out_of_range $: has 1 entry (use at most 0)`},
+		{`{"minProperties": 1}`, `{}`, `out_of_range $: has 0 members (use at least 1)`},
+		{`{"maxProperties": 0}`, `{"a": 1}`, `out_of_range $: has 1 member (use at most 0)`},
+		{`{"uniqueItems": true}`, `[1, 2, 1.0]`, `duplicate $[2]: is the same as entry 0 (list it once)`},
+		{`{"contains": {"type": "string"}}`, `[1, 2]`, `out_of_range $: has 0 entries of the kind that it must contain (use at least 1)`},
+		{`{"contains": true, "minContains": 2}`, `[1]`, `out_of_range $: has 1 entry of the kind that it must contain (use at least 2)`},
+		{`{"contains": true, "maxContains": 1}`, `[1, 2]`, `out_of_range $: has 2 entries of the kind that it must contain (use at most 1)`},
+		{`{"required": ["b", "a"]}`, `{}`, "missing_field $.b: is missing (add it)\nmissing_field $.a: is missing (add it)"},
+		{`{"dependentRequired": {"a": ["b"]}}`, `{"a": 1}`, `missing_field $.b: is missing, and "a" is there (add it)`},
+		{`{"additionalProperties": false, "properties": {"colour": true}}`, `{"color": 1, "x": 2}`,
+			"unknown_field $.color: is not allowed by the schema (did you mean \"colour\"?)\nunknown_field $.x: is not allowed by the schema (remove it)"},
+		{`{"properties": {"a": {"$ref": "#/$defs/x~1y"}}, "$defs": {"x/y": {"additionalProperties": false, "properties": {"name": true}}}}`, `{"a": {"nam": 1}}`,
+			`unknown_field $.a.nam: is not allowed by the schema (did you mean "name"?)`},
+		{`{"unevaluatedProperties": false, "properties": {"a": true}}`, `{"b": 1}`, `unknown_field $.b: is not allowed by the schema (remove it)`},
+		{`{"propertyNames": {"maxLength": 1}}`, `{"ab": 1}`, `out_of_range $.ab: has a name that the schema refuses: has 2 characters (use at most 1)`},
+		{`{"not": {"type": "string"}}`, `"a"`, `conflict $: is what the schema excludes`},
+		{`{"oneOf": [true, true]}`, `1`, `conflict $: fits more than one alternative where it must fit one`},
+		{`{"anyOf": [{"type": "string"}, {"type": "object", "required": ["a"]}]}`, `{}`, `missing_field $.a: is missing (add it)`},
+		{`{"if": {"type": "string"}, "else": {"maximum": 1}}`, `2`, `out_of_range $: 2 is out of range (use at most 1)`},
+		{`{"$ref": "#"}`, `1`, `conflict $: cannot be checked: the schema refers to itself without end (mend the schema)`},
+		{`false`, `1`, `unknown_field $: is not allowed by the schema (remove it)`},
+		{`{"items": {"type": "string"}}`, `[0,1,2,3,4,5,6,7,8,9,10,"x"]`, strings.Join(func() (lines []string) {
+			for i := range 11 {
+				lines = append(lines, "wrong_type "+fault.Index("$", i)+": is a number (use a string)")
+			}
+			return lines
+		}(), "\n")},
+		{`{"propertyNames": false, "dependentRequired": {"b": ["x"], "a": ["x"]}}`, `{"a": 1, "b": 1}`, strings.Join([]string{
+			`missing_field $.x: is missing, and "a" is there (add it)`, `missing_field $.x: is missing, and "b" is there (add it)`,
+			"unknown_field $.a: has a name that the schema refuses: is not allowed by the schema (remove it)",
+			"unknown_field $.b: has a name that the schema refuses: is not allowed by the schema (remove it)"}, "\n")},
+		// The validator reports the place of a sibling here.
+		{`{"additionalProperties": {"propertyNames": {"pattern": "^x"}}}`, `{"a": {"p": 1}, "b": {"q": 1}, "c": {"x": 1}}`,
+			"bad_format $.a.p: has a name that the schema refuses: \"p\" does not match ^x\nbad_format $.b.q: has a name that the schema refuses: \"q\" does not match ^x"},
+	} {
+		p, err := CompilePayload([]byte(tc.schema))
+		if err != nil {
+			t.Errorf("%s: %v", tc.schema, err)
+			continue
+		}
+		for range 10 { // the same words in the same order every time
+			if got := strings.TrimSuffix(listing(p.Check([]byte(tc.payload))), "\n"); got != tc.want && !(strings.HasSuffix(tc.want, ": ") && strings.HasPrefix(got, tc.want)) {
+				t.Errorf("%s\n%s\n%s\nwant\n%s", tc.schema, tc.payload, got, tc.want)
+			}
+		}
+	}
+}
+
+func TestPayloadSchemaFaultsHavePlaces(t *testing.T) {
+	t.Parallel()
+	for doc, want := range map[string][]string{
+		`{"type": "thing", "properties": {"a": {"minLength": -1}}}`:               {"out_of_range $.properties.a.minLength", "not_allowed $.type"},
+		`{"properties": {"a": {"pattern": "("}}}`:                                 {"bad_format $.properties.a.pattern"},
+		`{"patternProperties": {"(": true}}`:                                      {`bad_format $.patternProperties["("]`},
+		`{"items": [{"$ref": "#/x"}]}`:                                            {"wrong_type $.items"},
+		`{"allOf": [{"$ref": "#/x"}], "x": {"type": 7}}`:                          {"not_allowed $.x.type"},
+		`{"allOf": [true, {"$ref": "#/$defs/no%20ne"}]}`:                          {`dangling $.allOf[1]["$ref"]`},
+		`{"not": {"$ref": "#here"}}`:                                              {`dangling $.not["$ref"]`},
+		`{"not": {"$ref": "file:///etc/passwd#/a"}}`:                              {`dangling $.not["$ref"]`},
+		`{"$id": "https://example.com/a/b", "not": {"$ref": "c.json"}}`:           {`dangling $.not["$ref"]`},
+		`{"$defs": {"a": {"$anchor": "q"}, "b": {"$anchor": "q"}}}`:               {`duplicate $["$defs"].b["$anchor"]`},
+		`{"$defs": {"a": {"$id": "q"}, "b": {"$id": "q"}}}`:                       {`duplicate $["$defs"].b["$id"]`},
+		`{"$id": "http://[::1"}`:                                                  {`bad_format $["$id"]`},
+		`{"properties": {"a": {"$schema": "https://example.com/x", "$id": "a"}}}`: {"dangling $"},
+		`7`: {"wrong_type $"},
+	} {
+		_, err := CompilePayload([]byte(doc))
+		if diff := cmp.Diff(want, paths(err)); diff != "" {
+			t.Errorf("%s:\n%s\n%v", doc, diff, err)
+		}
+	}
+}
+
+// FuzzPayload demands that no schema and no payload breaks the validator, and that what is refused is refused with faults.
+func FuzzPayload(f *testing.F) {
+	for _, s := range []string{
+		orderSchema, `true`, `{"$ref": "#"}`, `{"minimum": 1e5000, "multipleOf": 1e-5000}`, `{"uniqueItems": true}`, `{"propertyNames": {"format": "regex"}}`,
+		`{"$dynamicRef": "#a", "$dynamicAnchor": "a", "unevaluatedItems": false}`, `{"$id": "a:b", "$ref": "c"}`, `{"maxLength": 1e30}`,
+	} {
+		f.Add([]byte(s), []byte(`{"a": [1, 1e9999999, "x"], "b": {"a": null}}`))
+		f.Add([]byte(s), []byte(`[1e999, 1e1001, -0.0e77777777777777777777]`))
+	}
+	f.Fuzz(func(t *testing.T, doc, payload []byte) {
+		p, err := CompilePayload(doc)
+		if err != nil {
+			if len(fault.Of(err)) == 0 {
+				t.Errorf("refused without faults: %v\n%s", err, doc)
+			}
+			return
+		}
+		if err := p.Check(payload); err != nil && len(fault.Of(err)) == 0 {
+			t.Errorf("refused without faults: %v\n%s\n%s", err, doc, payload)
+		}
+	})
 }

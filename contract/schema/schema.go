@@ -10,7 +10,6 @@ import (
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema/internal/catalog"
-	"github.com/deedrun/deed/contract/schema/internal/jsonschema"
 )
 
 //go:generate go run ./internal/schemagen
@@ -59,25 +58,25 @@ func Validate(id string, data []byte) error {
 	return merge(found, against(s, data)).Err()
 }
 
-var compiledSchemas sync.Map // id to a func() (*jsonschema.Schema, error) that works once
+var compiledSchemas sync.Map // id to a func() (*validator, error) that works once
 
 // compiled returns the compiled schema of an id. Nothing is compiled before it is asked for.
-func compiled(id string) (*jsonschema.Schema, error) {
+func compiled(id string) (*validator, error) {
 	if once, ok := compiledSchemas.Load(id); ok {
-		return once.(func() (*jsonschema.Schema, error))()
+		return once.(func() (*validator, error))()
 	}
 	doc, ok := Get(id)
 	if !ok {
 		return nil, unknownID(id)
 	}
-	once, _ := compiledSchemas.LoadOrStore(id, sync.OnceValues(func() (*jsonschema.Schema, error) {
+	once, _ := compiledSchemas.LoadOrStore(id, sync.OnceValues(func() (*validator, error) {
 		s, err := compile(doc)
 		if err != nil {
 			return nil, fmt.Errorf("compile schema %s: %w", id, err)
 		}
 		return s, nil
 	}))
-	return once.(func() (*jsonschema.Schema, error))()
+	return once.(func() (*validator, error))()
 }
 
 func unknownID(id string) error {

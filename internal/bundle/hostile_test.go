@@ -167,6 +167,11 @@ func TestRecordsInABundle(t *testing.T) {
 		{"payload against its schema", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":{},"payload_schema":{"required":["a"]}}`), codebox.CodePayloadSchemaViolation},
 		{"schema that is none", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":{},"payload_schema":{"type":7}}`), codebox.CodePayloadSchemaViolation},
 		{"schema that reads a file", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":{},"payload_schema":{"$ref":"file:///etc/passwd"}}`), codebox.CodePayloadSchemaViolation},
+		{"schema under its other name", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":{},"payloadSchema":{"required":["a"]}}`), codebox.CodePayloadSchemaViolation},
+		{"payload that is null", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":null,"payload_schema":{"type":"object"}}`), codebox.CodePayloadSchemaViolation},
+		{"payload with an exact number", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":9007199254740993,"payload_schema":{"const":9007199254740992}}`), codebox.CodePayloadSchemaViolation},
+		{"payload with a number beyond all bounds", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":1e-9999999,"payload_schema":{"minimum":1}}`), codebox.CodePayloadSchemaViolation},
+		{"list under a name of other letters", index, codebox.KindTypedArtifacts, strings.TrimSuffix(typed(`{"artifact":{"path":"`+inputFile+`"},"payload":{},"payload_schema":{"required":["a"]}}`), "}") + `,"ARTIFACTS":[]}`, codebox.CodePayloadSchemaViolation},
 
 		{"episode trace", "files/t.json", codebox.KindRuntimeEpisode, `{"schema":"wp-codebox/runtime-episode-trace/v1"}`, ""},
 		{"episode trace of another schema", "files/t.json", codebox.KindRuntimeEpisode, `{}`, codebox.CodeMalformedReference},

@@ -1,17 +1,20 @@
 package bundle
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/schema"
 )
 
 // checkTypedArtifacts is step 14.
 func (v *verification) checkTypedArtifacts(f *listedFile) {
-	doc, err := v.readTree(f)
+	data, err := v.readText(f)
+	var doc map[string]any
+	if err == nil {
+		doc, err = object(data)
+	}
 	if err != nil {
 		v.add(codebox.CodeMalformedReference, f.path, f.path, "the index of typed artifacts cannot be read: %v", err)
 		return
@@ -21,6 +24,7 @@ func (v *verification) checkTypedArtifacts(f *listedFile) {
 		v.add(codebox.CodeMalformedReference, f.path, f.path, "not a %s", codebox.SchemaTypedArtifactsIndex)
 		return
 	}
+	texts := artifactTexts(data)
 	for i, e := range list {
 		where := fmt.Sprintf("%s:artifacts[%d]", f.path, i)
 		entry, _ := e.(map[string]any)
@@ -38,43 +42,49 @@ func (v *verification) checkTypedArtifacts(f *listedFile) {
 				v.add(codebox.CodeFileHashMismatch, where+".artifact.sha256", p, "%s has the hash %s, not %q", p, actual, shorten(want))
 			}
 		}
-		v.checkPayload(entry, where, f.path)
+		v.checkPayload(texts[i], where, f.path)
 	}
 }
 
+// artifactTexts returns the members of the index's entries as they are written: a payload is checked on its own text,
+// in which numbers are exact and a name that occurs twice is seen. The index is known to be an object with a list;
+// an entry that is no object has no members.
+func artifactTexts(index []byte) []map[string]json.RawMessage {
+	// A map, because names are matched exactly in one: a struct would take ARTIFACTS for artifacts.
+	var doc map[string]json.RawMessage
+	var entries []json.RawMessage
+	if json.Unmarshal(index, &doc) != nil || json.Unmarshal(doc["artifacts"], &entries) != nil {
+		return nil
+	}
+	texts := make([]map[string]json.RawMessage, len(entries))
+	for i, e := range entries {
+		_ = json.Unmarshal(e, &texts[i])
+	}
+	return texts
+}
+
 // checkPayload validates the payload of a typed artifact against the schema beside it.
-func (v *verification) checkPayload(entry map[string]any, where, file string) {
-	schema, ok := entry["payload_schema"].(map[string]any)
-	if !ok {
-		schema, ok = entry["payloadSchema"].(map[string]any)
+func (v *verification) checkPayload(entry map[string]json.RawMessage, where, file string) {
+	doc := entry["payload_schema"]
+	if !isObject(doc) {
+		doc = entry["payloadSchema"]
 	}
 	payload, there := entry["payload"]
-	if !ok || !there {
+	if !isObject(doc) || !there {
 		return
 	}
-	const id = "urn:deed:payload-schema"
-	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
-	err := c.AddResource(id, schema)
-	var s *jsonschema.Schema
-	if err == nil {
-		s, err = c.Compile(id)
-	}
+	p, err := schema.CompilePayload(doc)
 	if err != nil {
 		v.add(codebox.CodePayloadSchemaViolation, where+".payload_schema", file, "not a usable JSON Schema: %s", shorten(err.Error()))
 		return
 	}
-	if err := s.Validate(payload); err != nil {
+	if err := p.Check(payload); err != nil {
 		v.add(codebox.CodePayloadSchemaViolation, where+".payload", file, "the payload does not fit its schema: %s", shorten(err.Error()))
 	}
 }
 
-// noLoader keeps a schema in a bundle from reading anything outside it.
-type noLoader struct{}
-
-func (noLoader) Load(string) (any, error) {
-	return nil, errors.New("a schema in a bundle must stand alone")
-}
+// isObject tells an object from other JSON by its first byte; decoding has dropped the white space before it.
+func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
 // checkToolCalls is step 15.
 func (v *verification) checkToolCalls(f *listedFile) {

@@ -210,15 +210,25 @@ func (v *verification) bytesHash(f *listedFile) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// readTree reads a listed JSON file. A nil error with a nil map means that it holds JSON, but no object.
-func (v *verification) readTree(f *listedFile) (map[string]any, error) {
+// readText reads a listed JSON file.
+func (v *verification) readText(f *listedFile) ([]byte, error) {
 	if f == nil || !f.usable {
 		return nil, os.ErrNotExist
 	}
-	data, err := readJSON(v.root, f.path)
+	return readJSON(v.root, f.path)
+}
+
+// readTree reads and decodes a listed JSON file. A nil error with a nil map means that it holds JSON, but no object.
+func (v *verification) readTree(f *listedFile) (map[string]any, error) {
+	data, err := v.readText(f)
 	if err != nil {
 		return nil, err
 	}
+	return object(data)
+}
+
+// object decodes an object, or returns a nil map for other JSON.
+func object(data []byte) (map[string]any, error) {
 	doc, err := decode(data)
 	if err != nil {
 		return nil, err
