@@ -282,7 +282,7 @@ func idleMemory(t *testing.T, bin string) float64 {
 	buf := make([]byte, 4096)
 	_, err = pipe.Read(buf) // "serving"
 	must(t, err)
-	time.Sleep(2 * time.Second) // let it become idle; a measurement, not a test
+	<-time.After(2 * time.Second) // let it become idle; a measurement, not a test
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", c.Process.Pid))
 	must(t, err)
 	for l := range strings.Lines(string(text)) {

@@ -165,9 +165,19 @@ func TestAdapterUnion(t *testing.T) {
 func TestHiddenPosture(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"--dangerously-skip-permissions"}, {"--allow-dangerously-skip-permissions"}, {"--dangerously-bypass-approvals-and-sandbox"}, {"--yolo"}, {"--yolo=true"},
-		{"--permission-mode", "bypassPermissions"}, {"--permission-mode=bypassPermissions"}, {"--sandbox", "danger-full-access"}, {"-s", "danger-full-access"},
-		{"-sdanger-full-access"}, {"-c", `sandbox_mode="danger-full-access"`}, {"--config=sandbox_mode=danger-full-access"}, {`-csandbox_mode="danger-full-access"`},
+		{"--dangerously-skip-permissions"},
+		{"--allow-dangerously-skip-permissions"},
+		{"--dangerously-bypass-approvals-and-sandbox"},
+		{"--yolo"},
+		{"--yolo=true"},
+		{"--permission-mode", "bypassPermissions"},
+		{"--permission-mode=bypassPermissions"},
+		{"--sandbox", "danger-full-access"},
+		{"-s", "danger-full-access"},
+		{"-sdanger-full-access"},
+		{"-c", `sandbox_mode="danger-full-access"`},
+		{"--config=sandbox_mode=danger-full-access"},
+		{`-csandbox_mode="danger-full-access"`},
 	} {
 		a := AdapterConfig{Codex: &CodexAdapter{AdapterID: "a", Kind: KindCodex, Command: "c", TimeoutMS: 1, ExtraArgs: args}}
 		if got := paths(a.Validate()); !slices.Equal(got, []string{"undeclared $.extra_args[0]"}) {

@@ -67,11 +67,10 @@ func optionalInstant(l *fault.List, at string, t Timestamp) (time.Time, bool) {
 }
 
 // nullableInstant is instant for a member that may be null.
-func nullableInstant(l *fault.List, at string, t *Timestamp) (time.Time, bool) {
-	if t == nil {
-		return time.Time{}, false
+func nullableInstant(l *fault.List, at string, t *Timestamp) {
+	if t != nil {
+		instant(l, at, *t)
 	}
-	return instant(l, at, *t)
 }
 
 func clip(s string) string {

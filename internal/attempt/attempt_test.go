@@ -303,9 +303,17 @@ func TestBackoff(t *testing.T) {
 		rnd   float64
 		want  time.Duration
 	}{
-		{1, 0, 0.5, 10 * time.Second}, {2, 0, 0.5, 20 * time.Second}, {3, 0, 0.5, 40 * time.Second}, {4, 0, 0.5, time.Minute}, {5000, 0, 0.5, time.Minute},
-		{1, 0, 0, 5 * time.Second}, {1, 0, 1, 15 * time.Second}, {0, 0, 0.5, 10 * time.Second},
-		{1, 30 * time.Second, 0.5, 30 * time.Second}, {1, 5 * time.Second, 0.5, 10 * time.Second}, {1, 48 * time.Hour, 0.5, time.Hour},
+		{1, 0, 0.5, 10 * time.Second},
+		{2, 0, 0.5, 20 * time.Second},
+		{3, 0, 0.5, 40 * time.Second},
+		{4, 0, 0.5, time.Minute},
+		{5000, 0, 0.5, time.Minute},
+		{1, 0, 0, 5 * time.Second},
+		{1, 0, 1, 15 * time.Second},
+		{0, 0, 0.5, 10 * time.Second},
+		{1, 30 * time.Second, 0.5, 30 * time.Second},
+		{1, 5 * time.Second, 0.5, 10 * time.Second},
+		{1, 48 * time.Hour, 0.5, time.Hour},
 	} {
 		rnd := middle
 		if c.rnd != 0.5 {

@@ -17,8 +17,10 @@ func input() Input {
 		},
 		Profile:   agentruntime.SubagentProfile{ProfileID: "p", PromptParts: []string{"Be careful."}, ContextPolicy: agentruntime.ContextPolicy{MaxPromptChars: 10_000}},
 		AdapterID: "a", AdapterKind: agentruntime.KindScript,
-		Spec: deed.TaskSpec{WriteScope: []string{"src/**"}, ProtectedPaths: []string{"**/*_test.go"}, Checks: []deed.Check{{Shell: "make test"}},
-			Workspace: &deed.Workspace{Source: "/somewhere/on/this/machine"}},
+		Spec: deed.TaskSpec{
+			WriteScope: []string{"src/**"}, ProtectedPaths: []string{"**/*_test.go"}, Checks: []deed.Check{{Shell: "make test"}},
+			Workspace: &deed.Workspace{Source: "/somewhere/on/this/machine"},
+		},
 		Required: []string{"report.md"}, Base: "abc",
 	}
 }

@@ -95,8 +95,10 @@ func (a *app) demo(ctx context.Context) error {
 	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return err
 	}
-	d := &app{Stdio: a.Stdio, environ: a.environ, color: a.color, errColor: a.errColor, json: a.json, quiet: a.quiet,
-		homeFlag: filepath.Join(root, "home"), cfg: config.Default()}
+	d := &app{
+		Stdio: a.Stdio, environ: a.environ, color: a.color, errColor: a.errColor, json: a.json, quiet: a.quiet,
+		homeFlag: filepath.Join(root, "home"), cfg: config.Default(),
+	}
 	defer func() { _ = d.close() }()
 	rep := demoReport{Home: d.homeFlag, Agents: []demoAgent{}}
 	project := filepath.Join(root, "stats")

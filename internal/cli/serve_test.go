@@ -269,8 +269,10 @@ func TestABadTaskStopsNobody(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"quiet": "exit 0", "gone": "exit 0"})
 	bad := s.add(map[string]any{"task_type": "script", "source": "t", "priority": 9, "requested_adapter_id": "gone", "payload": map[string]any{}})
-	worse := s.add(map[string]any{"task_type": "script", "source": "t", "priority": 8, "requested_adapter_id": "quiet", "payload": map[string]any{},
-		"deed": map[string]any{"workspace": map[string]any{"source": filepath.Join(s.dir, "no-such-directory")}}})
+	worse := s.add(map[string]any{
+		"task_type": "script", "source": "t", "priority": 8, "requested_adapter_id": "quiet", "payload": map[string]any{},
+		"deed": map[string]any{"workspace": map[string]any{"source": filepath.Join(s.dir, "no-such-directory")}},
+	})
 	good := s.add(map[string]any{"task_type": "script", "source": "t", "requested_adapter_id": "quiet", "payload": map[string]any{}})
 	if err := os.Remove(filepath.Join(s.dir, "gone.sh")); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,8 @@ import (
 func openRoot(t interface {
 	Fatal(...any)
 	Cleanup(func())
-}, dir string) *os.Root {
+}, dir string,
+) *os.Root {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)

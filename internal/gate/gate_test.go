@@ -282,8 +282,10 @@ func TestArtifacts(t *testing.T) {
 		}, nil},
 		{"missing", func(in *Input, _ string) { in.Evidence.RequiredArtifacts = []string{"report.md"} }, []string{CodeArtifactMissing + ":report.md"}},
 		{"claimed and missing", func(in *Input, _ string) { in.Claim.ArtifactPaths = []string{"x"} }, []string{CodeArtifactMissing + ":x"}},
-		{"outside", func(in *Input, _ string) { in.Claim.ArtifactPaths = []string{"../x", "/etc/passwd", "a/../../y", ""} },
-			[]string{CodeArtifactOutside, CodeArtifactOutside + ":../x", CodeArtifactOutside + ":/etc/passwd", CodeArtifactOutside + ":a/../../y"}},
+		{
+			"outside", func(in *Input, _ string) { in.Claim.ArtifactPaths = []string{"../x", "/etc/passwd", "a/../../y", ""} },
+			[]string{CodeArtifactOutside, CodeArtifactOutside + ":../x", CodeArtifactOutside + ":/etc/passwd", CodeArtifactOutside + ":a/../../y"},
+		},
 		{"a link", func(in *Input, d string) {
 			if err := os.Symlink("/etc/passwd", filepath.Join(d, "l")); err != nil {
 				panic(err)

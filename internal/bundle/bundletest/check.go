@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -66,7 +67,7 @@ func (c *checker) run() {
 
 func (c *checker) load() bool {
 	b, err := os.ReadFile(filepath.Join(c.dir, "manifest.json"))
-	if os.IsNotExist(err) {
+	if errors.Is(err, os.ErrNotExist) {
 		c.fault("missing-manifest", "%v", err)
 		return false
 	}

@@ -357,7 +357,7 @@ func testLastTurn(t *testing.T, h Harness) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close(t.Context())
+	defer func() { _ = s.Close(t.Context()) }()
 	if _, err := s.Turn(t.Context(), driver.Input{Turn: 1}, driver.Discard); err != nil {
 		t.Fatal(err)
 	}

@@ -105,11 +105,11 @@ func (t *turn) take(ctx context.Context) (driver.Yield, error) {
 	if t.stdout, err = driver.NewRecorder(t.run, stdoutFile, t.job.OutputCap, t.job.Redactor); err != nil {
 		return infra("run the script", err)
 	}
-	defer t.stdout.Close()
+	defer func() { _ = t.stdout.Close() }()
 	if t.stderr, err = driver.NewRecorder(t.run, stderrFile, t.job.OutputCap, t.job.Redactor); err != nil {
 		return infra("run the script", err)
 	}
-	defer t.stderr.Close()
+	defer func() { _ = t.stderr.Close() }()
 
 	invocation := t.invocation()
 	t.yield.Diagnostics = map[string]any{}
