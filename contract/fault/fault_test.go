@@ -101,7 +101,10 @@ func TestRelativePathAndGlob(t *testing.T) {
 			t.Errorf("%q: %s", p, got)
 		}
 	}
-	for _, p := range []string{"", " ", "/", "/a", "..", "../a", "a/..", "a/../../b", "a/../b", "./a", "a/", "a//b", ".", "a\x00b", "a\xffb", long} {
+	if got := codes(func(l *List) { l.RelativePath("$", "a/") }); got != BadFormat {
+		t.Errorf("path a/: %q", got)
+	}
+	for _, p := range []string{"", " ", "/", "//", "/a", "..", "../", "../a", "a/..", "a/../../b", "a/../b", "./a", "a//", "a//b", ".", "./", "a\x00b", "a\xffb", long} {
 		if got := codes(func(l *List) { l.RelativePath("$", p) }); got != BadFormat {
 			t.Errorf("path %.20q: %q", p, got)
 		}
@@ -109,12 +112,12 @@ func TestRelativePathAndGlob(t *testing.T) {
 			t.Errorf("glob %.20q: %q", p, got)
 		}
 	}
-	for _, p := range []string{"**", "**/*.go", "src/**", "a/**/b/?.[ch]", "[!a]x", `\*`} {
+	for _, p := range []string{"**", "**/*.go", "src/**", "src/", "**/", "a/**/b/?.[ch]", "[!a]x", "[^a]x", `\*`, `\!a`, "[a-a]", `[!a-b]-[c]`, `[\--b]`, "b-a", strings.Repeat("a", MaxGlob)} {
 		if got := codes(func(l *List) { l.Glob("$", p) }); got != "" {
 			t.Errorf("glob %q: %s", p, got)
 		}
 	}
-	for _, p := range []string{"[", "a[", "!a", "{a,b}", "a**", "**a/b", `a\`, "src/*/../x"} {
+	for _, p := range []string{"[", "a[", "!a", "{a,b}", "a**", "**a/b", `a\`, "src/*/../x", "[!]", "[^]", "[!]a", "[]", "[a/b]", "[b-a]", `x[^ab-\a]`, `[!z-ab]`, strings.Repeat("a", MaxGlob+1)} {
 		if got := codes(func(l *List) { l.Glob("$", p) }); got != BadFormat {
 			t.Errorf("glob %q: %q", p, got)
 		}

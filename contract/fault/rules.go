@@ -15,6 +15,7 @@ import (
 const (
 	MaxName = 512  // identifiers, keys and references
 	MaxPath = 4096 // paths, as PATH_MAX
+	MaxGlob = 1024 // patterns of paths
 )
 
 // Name demands an identifier or a key: not blank, one line, no control character, at most MaxName bytes.
@@ -158,38 +159,81 @@ func (l *List) OptionalPath(at, value string) {
 	}
 }
 
-// Glob demands a relative pattern in the syntax of path.Match, with ** as a whole segment for any depth. What a
-// matcher would read as something else than the author meant (a directory with a trailing slash, a leading !,
-// braces) is refused: a pattern that silently matches nothing would protect nothing.
+// Glob demands a relative pattern of paths: `*` and `?` within one segment, `**` as a whole segment for any depth,
+// `[a-z]` and `[!a-z]` or `[^a-z]`, and a backslash before a character that is meant as it is. One slash may end it.
+// What a matcher could read as something else than the author meant (a leading !, braces, a class that is not closed)
+// is refused: a pattern that silently matches nothing would protect nothing.
 func (l *List) Glob(at, value string) {
-	if message, remedy := relative(value); message != "" {
-		if t := strings.TrimRight(value, "/"); t != value && t != "" {
-			message, remedy = show(value)+" ends in a slash", fmt.Sprintf("write %q for the whole directory", t+"/**")
-		}
+	if message, remedy := glob(value); message != "" {
 		l.Add(at, BadFormat, message, remedy)
-		return
+	}
+}
+
+func glob(value string) (message, remedy string) {
+	if len(value) > MaxGlob {
+		return fmt.Sprintf("has %d bytes", len(value)), fmt.Sprintf("use at most %d", MaxGlob)
+	}
+	dir := value
+	if len(dir) > 1 && !strings.HasSuffix(dir, "//") {
+		dir = strings.TrimSuffix(dir, "/") // docs/ is docs
+	}
+	if message, remedy = relative(dir); message != "" {
+		return message, remedy
 	}
 	switch {
 	case strings.HasPrefix(value, "!"):
-		l.Add(at, BadFormat, show(value)+" begins with !, and patterns are not negated", "list what is meant")
-		return
+		return show(value) + " begins with !, and patterns are not negated", "list what is meant"
 	case strings.ContainsAny(value, "{}"):
-		l.Add(at, BadFormat, show(value)+" has braces, and patterns do not expand them", "write one pattern for each alternative")
-		return
+		return show(value) + " has braces, and patterns do not expand them", "write one pattern for each alternative"
 	}
-	for seg := range strings.SplitSeq(value, "/") {
+	for seg := range strings.SplitSeq(dir, "/") {
 		if seg == "**" {
 			continue
 		}
 		if strings.Contains(seg, "**") {
-			l.Add(at, BadFormat, show(value)+" has ** beside other characters", "use ** as a whole segment, as in src/**/*.go")
-			return
+			return show(value) + " has ** beside other characters", "use ** as a whole segment, as in src/**/*.go"
 		}
-		if _, err := path.Match(seg, ""); err != nil {
-			l.Add(at, BadFormat, show(value)+" is not a valid pattern", "close every [ and put no \\ at the end")
-			return
+		// path.Match negates with ^ only. It would read [!] as a class of one character, which is none here.
+		if _, err := path.Match(strings.ReplaceAll(seg, "[!", "[^"), ""); err != nil {
+			return show(value) + " is not a valid pattern", "close every [ and put no \\ at the end"
+		}
+		if backward(seg) {
+			return show(value) + " has a range that runs backward", "write the lower character first, as in [a-z]"
 		}
 	}
+	return "", ""
+}
+
+// backward reports whether a valid segment has a range such as [z-a]. Matchers differ in what that is.
+func backward(seg string) bool {
+	r := []rune(seg)
+	inside, last := false, rune(0)
+	for i := 0; i < len(r); i++ {
+		switch {
+		case !inside && r[i] == '[':
+			inside = true
+			if r[i+1] == '!' || r[i+1] == '^' {
+				i++
+			}
+			continue
+		case inside && r[i] == ']':
+			inside = false
+			continue
+		case inside && r[i] == '-': // in a valid class it stands between two characters
+			i++
+			if r[i] == '\\' {
+				i++
+			}
+			if r[i] < last {
+				return true
+			}
+			continue
+		case r[i] == '\\':
+			i++
+		}
+		last = r[i]
+	}
+	return false
 }
 
 // EnvName demands the name of an environment variable.

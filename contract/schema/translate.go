@@ -7,11 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"github.com/deedrun/deed/contract/fault"
 )
@@ -161,7 +160,7 @@ func report(l *fault.List, e *jsonschema.ValidationError, doc, schema any) {
 		l.Add(at, fault.Conflict, "cannot be checked: the schema refers to itself without end", "mend the schema")
 	default:
 		if !reportBounds(l, at, v, e.ErrorKind) {
-			l.Add(at, fault.Conflict, cut(e.ErrorKind.LocalizedString(message.NewPrinter(language.English))), "")
+			l.Add(at, fault.Conflict, "breaks the schema's rule "+cut(strings.Join(e.ErrorKind.KeywordPath(), " ")), "")
 		}
 	}
 }

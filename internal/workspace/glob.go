@@ -2,30 +2,40 @@ package workspace
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-)
 
-// The limits of a glob: bytes, and groups of alternatives, each of which multiplies the time that a match can take.
-const (
-	maxGlob   = 1024
-	maxGroups = 4
+	"github.com/deedrun/deed/contract/fault"
 )
 
 // Match reports whether a glob covers a path of a tree. `*` and `?` stay within one component, `**` as a whole
-// component stands for any number of them, `[a-z]` and `{a,b}` are alternatives, a backslash takes the next character
-// as it is. A glob that covers a directory covers all that is below it: "docs", "docs/" and "docs/**" mean the same.
-// A glob is matched from the root: `*.go` is the Go files at the top, `**/*.go` all of them. An invalid glob covers
-// nothing; see ValidateGlob.
+// component stands for any number of them, `[a-z]` is one of some characters and `[!a-z]` or `[^a-z]` one of the
+// others, a backslash takes the next character as it is. A glob that covers a directory covers all that is below it:
+// "docs", "docs/" and "docs/**" mean the same. A glob is matched from the root: `*.go` is the Go files at the top,
+// `**/*.go` all of them. A glob that ValidateGlob refuses has no meaning.
 func Match(glob, path string) bool {
-	g := strings.TrimSuffix(glob, "/")
-	if ok, err := doublestar.Match(g, path); err != nil || ok {
-		return err == nil
+	return covers(strings.Split(strings.TrimSuffix(glob, "/"), "/"), strings.Split(path, "/"))
+}
+
+// covers matches component by component, because to the library a class such as [!a] can be a slash.
+func covers(glob, path []string) bool {
+	again, from := -1, 0 // the component after the last **, and where in the path it was last tried
+	for g, p := 0, 0; g < len(glob); {
+		switch {
+		case glob[g] == "**":
+			g++
+			again, from = g, p
+		case p < len(path) && doublestar.MatchUnvalidated(glob[g], path[p]):
+			g, p = g+1, p+1
+		case again >= 0 && from < len(path):
+			from++
+			g, p = again, from
+		default:
+			return false
+		}
 	}
-	ok, err := doublestar.Match(g+"/**", path)
-	return err == nil && ok
+	return true // what is left of the path is below what the glob names
 }
 
 // MatchAny reports whether one of the globs covers the path.
@@ -38,33 +48,13 @@ func MatchAny(globs []string, path string) bool {
 	return false
 }
 
-// ValidateGlob reports why a glob cannot be used for the paths of a tree.
+// ValidateGlob reports why a glob cannot be used for the paths of a tree. The rule is the contract's, so a glob that
+// was admitted with a task is never refused here.
 func ValidateGlob(glob string) error {
-	bad := func(why, remedy string) error {
-		return &Error{Code: ErrGlob, Op: "check glob", Path: glob, Err: errors.New(why), Remedy: remedy}
-	}
-	switch {
-	case strings.Trim(glob, "/") == "" && glob != "":
-		return bad("it names the file system's root", "use ** for the whole tree")
-	case glob == "":
-		return bad("it is empty", "use ** for the whole tree")
-	case len(glob) > maxGlob:
-		return bad(fmt.Sprintf("it has %d bytes, more than %d", len(glob), maxGlob), "use a shorter one")
-	case strings.Count(glob, "{") > maxGroups:
-		return bad(fmt.Sprintf("it has more than %d groups in braces", maxGroups), "use several globs")
-	case strings.IndexByte(glob, 0) >= 0:
-		return bad("it has a NUL byte", "no path has one")
-	case strings.HasPrefix(glob, "/"):
-		return bad("it is absolute", "give it relative to the workspace")
-	}
-	for c := range strings.SplitSeq(strings.TrimSuffix(glob, "/"), "/") {
-		switch c {
-		case "", ".", "..":
-			return bad(fmt.Sprintf("it has a %q component, which no path of a tree has", c), "give it relative to the workspace")
-		}
-	}
-	if !doublestar.ValidatePattern(glob) {
-		return bad("it is not well formed", "close every [ and {, and end on no backslash")
+	var l fault.List
+	l.Glob(fault.Root, glob)
+	for _, f := range l.Faults() {
+		return &Error{Code: ErrGlob, Op: "check glob", Path: glob, Err: errors.New(f.Message), Remedy: f.Remedy}
 	}
 	return nil
 }
