@@ -96,7 +96,7 @@ func (r *report) check(c check) {
 	switch {
 	case err == nil:
 		r.pass(result{Test: c.name, Elapsed: time.Since(begin).Seconds()})
-		fmt.Fprintf(r.out, "ok    %-50s %6.1fs\n", "check "+c.name, time.Since(begin).Seconds())
+		fmt.Fprintf(r.out, "ok    %-62s %6.1fs\n", "check "+c.name, time.Since(begin).Seconds())
 	case errors.As(err, &exit) && exit.ExitCode() == skipped:
 		r.skip(result{Test: c.name, Reason: lastLine(out.Bytes())})
 		fmt.Fprintf(r.out, "skip  check %s\n", c.name)

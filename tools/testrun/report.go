@@ -164,7 +164,7 @@ func (r *report) endPackage(e event) {
 	}
 	if e.Action != "fail" {
 		if r.counts[e.Package] > 0 {
-			fmt.Fprintf(r.out, "ok    %-50s %6.1fs %4d tests\n", e.Package, e.Elapsed, r.counts[e.Package])
+			fmt.Fprintf(r.out, "ok    %-62s %6.1fs %4d tests\n", e.Package, e.Elapsed, r.counts[e.Package])
 		}
 		return
 	}
