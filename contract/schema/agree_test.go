@@ -138,7 +138,12 @@ func leaf(rnd *rand.Rand) any {
 		"http://x", "a\x00b", "é😀", strings.Repeat("ü", 300), strings.Repeat("x", 513), strings.Repeat("y/", 2100),
 		json.Number("0"), json.Number("-1"), json.Number("1"), json.Number("1.0"), json.Number("0.5"), json.Number("1e3"), json.Number("-0"),
 		json.Number("1e400"), json.Number("9223372036854775807"), json.Number("9223372036854775808"), json.Number("604800000"),
-		[]any{}, []any{"x"}, []any{nil}, map[string]any{}, map[string]any{"x": json.Number("1")}, map[string]any{"kind": "script"},
+		[]any{},
+		[]any{"x"},
+		[]any{nil},
+		map[string]any{},
+		map[string]any{"x": json.Number("1")},
+		map[string]any{"kind": "script"},
 	}
 	return leaves[rnd.IntN(len(leaves))]
 }

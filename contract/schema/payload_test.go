@@ -148,10 +148,14 @@ func TestPayloadFaultsInWords(t *testing.T) {
 		{`{"contains": true, "maxContains": 1}`, `[1, 2]`, `out_of_range $: has 2 entries of the kind that it must contain (use at most 1)`},
 		{`{"required": ["b", "a"]}`, `{}`, "missing_field $.b: is missing (add it)\nmissing_field $.a: is missing (add it)"},
 		{`{"dependentRequired": {"a": ["b"]}}`, `{"a": 1}`, `missing_field $.b: is missing, and "a" is there (add it)`},
-		{`{"additionalProperties": false, "properties": {"colour": true}}`, `{"color": 1, "x": 2}`,
-			"unknown_field $.color: is not allowed by the schema (did you mean \"colour\"?)\nunknown_field $.x: is not allowed by the schema (remove it)"},
-		{`{"properties": {"a": {"$ref": "#/$defs/x~1y"}}, "$defs": {"x/y": {"additionalProperties": false, "properties": {"name": true}}}}`, `{"a": {"nam": 1}}`,
-			`unknown_field $.a.nam: is not allowed by the schema (did you mean "name"?)`},
+		{
+			`{"additionalProperties": false, "properties": {"colour": true}}`, `{"color": 1, "x": 2}`,
+			"unknown_field $.color: is not allowed by the schema (did you mean \"colour\"?)\nunknown_field $.x: is not allowed by the schema (remove it)",
+		},
+		{
+			`{"properties": {"a": {"$ref": "#/$defs/x~1y"}}, "$defs": {"x/y": {"additionalProperties": false, "properties": {"name": true}}}}`, `{"a": {"nam": 1}}`,
+			`unknown_field $.a.nam: is not allowed by the schema (did you mean "name"?)`,
+		},
 		{`{"unevaluatedProperties": false, "properties": {"a": true}}`, `{"b": 1}`, `unknown_field $.b: is not allowed by the schema (remove it)`},
 		{`{"propertyNames": {"maxLength": 1}}`, `{"ab": 1}`, `out_of_range $.ab: has a name that the schema refuses: has 2 characters (use at most 1)`},
 		{`{"not": {"type": "string"}}`, `"a"`, `conflict $: is what the schema excludes`},
@@ -169,10 +173,13 @@ func TestPayloadFaultsInWords(t *testing.T) {
 		{`{"propertyNames": false, "dependentRequired": {"b": ["x"], "a": ["x"]}}`, `{"a": 1, "b": 1}`, strings.Join([]string{
 			`missing_field $.x: is missing, and "a" is there (add it)`, `missing_field $.x: is missing, and "b" is there (add it)`,
 			"unknown_field $.a: has a name that the schema refuses: is not allowed by the schema (remove it)",
-			"unknown_field $.b: has a name that the schema refuses: is not allowed by the schema (remove it)"}, "\n")},
+			"unknown_field $.b: has a name that the schema refuses: is not allowed by the schema (remove it)",
+		}, "\n")},
 		// The validator reports the place of a sibling here.
-		{`{"additionalProperties": {"propertyNames": {"pattern": "^x"}}}`, `{"a": {"p": 1}, "b": {"q": 1}, "c": {"x": 1}}`,
-			"bad_format $.a.p: has a name that the schema refuses: \"p\" does not match ^x\nbad_format $.b.q: has a name that the schema refuses: \"q\" does not match ^x"},
+		{
+			`{"additionalProperties": {"propertyNames": {"pattern": "^x"}}}`, `{"a": {"p": 1}, "b": {"q": 1}, "c": {"x": 1}}`,
+			"bad_format $.a.p: has a name that the schema refuses: \"p\" does not match ^x\nbad_format $.b.q: has a name that the schema refuses: \"q\" does not match ^x",
+		},
 	} {
 		p, err := CompilePayload([]byte(tc.schema))
 		if err != nil {

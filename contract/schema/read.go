@@ -108,7 +108,7 @@ func (s *scanner) readText(r *catalog.Rules, v reflect.Value) bool {
 	if !ok {
 		return false
 	}
-	val := ""
+	var val string
 	if f.escaped {
 		val = unquote(raw)
 	} else {

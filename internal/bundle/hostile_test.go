@@ -18,7 +18,7 @@ import (
 )
 
 // hostile writes a bundle directory with a self-consistent manifest over the given files, as an attacker would.
-func hostile(t testing.TB, files map[string]string, kinds map[string]string) string {
+func hostile(t testing.TB, files, kinds map[string]string) string {
 	t.Helper()
 	dir := copyOf(t, "testdata/golden")
 	for p, text := range files {

@@ -69,6 +69,7 @@ func notAsRecorded(err error) error {
 
 // tampered and changed give an error of copyOut its code, by the side that it was read from.
 func tampered(op, path string, err error) error { return recoded(ErrBaseTampered, op, path, err) }
+
 func changed(op, path string, err error) error {
 	return recoded(ErrChangedDuringCapture, op, path, err)
 }
