@@ -91,6 +91,7 @@ type run struct {
 	sup   *proc.Supervisor
 	claim *store.Claim
 	dir   string
+	owner string // the runner whose attempt this is: not the one who salvages it
 
 	started   time.Time
 	plan      plan
@@ -113,7 +114,7 @@ type run struct {
 // then wraps store.ErrFenced) or the store itself cannot be written.
 func (r *Runner) Run(ctx context.Context, sup *proc.Supervisor, c *store.Claim) (Result, error) {
 	a := &run{
-		Runner: r, sup: sup, claim: c, dir: r.Home.Attempt(c.Ref.AttemptID),
+		Runner: r, sup: sup, claim: c, dir: r.Home.Attempt(c.Ref.AttemptID), owner: r.RunnerID,
 		started: r.Clock(), redactor: redact.New(nil),
 	}
 	crashpoint.Hit(crashpoint.ClaimCommitted)

@@ -10,6 +10,7 @@ import (
 // HOME is a fresh directory. What they name is read by builds; what they write goes to caches that belong to
 // deed, one for agents and one for checks, so that an agent cannot prepare the cache from which a check builds.
 //
+//	PATH              as deed has it
 //	GOMODCACHE, GOPROXY, GONOSUMDB, GONOSUMCHECK, GOPRIVATE, GOFLAGS, GOTOOLCHAIN   passed on when set
 //	GOMODCACHE        else the module cache of the operator's home, when there is one
 //	CARGO_HOME, RUSTUP_HOME, PYENV_ROOT, NVM_DIR, JAVA_HOME   passed on, or the usual place in the operator's home
@@ -22,6 +23,7 @@ func toolchain(environ []string, cache string) map[string]string {
 		}
 	}
 	out := map[string]string{
+		"PATH":             have["PATH"],
 		"GOCACHE":          filepath.Join(cache, "go-build"),
 		"npm_config_cache": filepath.Join(cache, "npm"),
 		"PIP_CACHE_DIR":    filepath.Join(cache, "pip"),
@@ -34,6 +36,9 @@ func toolchain(environ []string, cache string) map[string]string {
 		if v, ok := have[k]; ok {
 			out[k] = v
 		}
+	}
+	if out["PATH"] == "" {
+		delete(out, "PATH")
 	}
 	home := have["HOME"]
 	if _, ok := out["GOMODCACHE"]; !ok {

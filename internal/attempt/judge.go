@@ -185,7 +185,7 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.Chec
 	}
 	env := toolchain(a.Environ, filepath.Join(a.Home.Cache(), "checks"))
 	for k, v := range map[string]string{
-		"PATH": proc.Getenv(a.Environ, "PATH"), "HOME": a.path("check-home"), "TMPDIR": a.path("check-tmp"), "LANG": "C.UTF-8", "TZ": "UTC",
+		"HOME": a.path("check-home"), "TMPDIR": a.path("check-tmp"), "LANG": "C.UTF-8", "TZ": "UTC",
 		"USER": proc.Getenv(a.Environ, "USER"), "SHELL": "/bin/sh", "CI": "true",
 		"DEED_TASK_ID": a.claim.Ref.TaskID, "DEED_ATTEMPT_ID": a.claim.Ref.AttemptID, "DEED_CHECK": r.Name,
 	} {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -76,6 +77,23 @@ func (a *run) prepare(ctx context.Context) error {
 		return failure.New(failure.Config, "compile the brief", err, "")
 	}
 	a.progress(StepPrepared, string(a.seeded.Kind))
+	return nil
+}
+
+// Preflight reports why a task cannot be attempted here, as far as that can be known without running anything.
+func (r *Runner) Preflight(ctx context.Context, t store.NewTask) error {
+	c := &store.Claim{Task: store.Task{Intent: t.Intent}}
+	c.Task.Record.RequestedProfileID = t.ProfileID
+	c.Task.Record.RequestedAdapterID = &t.AdapterID
+	a := &run{Runner: r, claim: c}
+	p, err := a.resolve()
+	if err != nil {
+		return err
+	}
+	if rd := p.driver.Ready(ctx, p.adapter); !rd.Ready {
+		m := rd.Missing[0]
+		return failure.New(failure.Config, "adapter "+p.adapter.ID(), fmt.Errorf("%s %s", m.Name, m.Reason), m.Remedy)
+	}
 	return nil
 }
 
@@ -178,6 +196,9 @@ func (a *run) secrets(p *plan) error {
 		}
 		p.secrets[name], p.hidden[name] = v, v
 	}
+	if short := redact.New(p.secrets).Unredactable(); len(short) > 0 {
+		return failure.New(failure.Config, "resolve secrets", fmt.Errorf("the value of %s is too short or too plain to be kept out of what is written", strings.Join(short, ", ")), "use a longer one, or pass it in the adapter's env if it is no secret")
+	}
 	return nil
 }
 
@@ -195,7 +216,7 @@ func (a *run) seed(ctx context.Context) error {
 	if a.before, err = workspace.Snapshot(ctx, work, nil); err != nil {
 		return classify(ctx, failure.Infra, "take the first manifest", err)
 	}
-	a.note("seeded", map[string]any{"kind": a.seeded.Kind, "commit": a.seeded.Commit, "dirty": a.seeded.Dirty, "base_digest": a.before.Digest(), "entries": len(a.before.Entries)})
+	a.note("seeded", map[string]any{"kind": a.seeded.Kind, "commit": a.seeded.Commit, "dirty": a.seeded.Dirty, "base_digest": a.before.Digest(), "entries": len(a.before.Entries), "notes": a.seeded.Notes})
 	crashpoint.Hit(crashpoint.WorkspaceSeeded)
 	return nil
 }

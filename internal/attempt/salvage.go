@@ -21,7 +21,7 @@ import (
 func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err error) {
 	a := &run{
 		Runner: r, claim: &store.Claim{Task: l.Task, Attempt: l.Attempt, Ref: l.Ref, LeaseUntil: l.Attempt.LeaseUntil},
-		dir: r.Home.Attempt(l.Ref.AttemptID), started: r.Clock(), redactor: redact.New(nil),
+		dir: r.Home.Attempt(l.Ref.AttemptID), owner: l.Attempt.Record.RunnerID, started: r.Clock(), redactor: redact.New(nil),
 	}
 	defer a.cleanup()
 	s, ok, err := a.adopt()
@@ -41,14 +41,17 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 		a.journal, _ = journal.Open(a.path("journal.jsonl"), journal.Options{Clock: r.Clock, Redact: a.redactor.Bytes})
 	}
 	a.note("lost", map[string]any{"reason": l.Reason, "runner_id": l.Attempt.Record.RunnerID, "swept_by": r.RunnerID})
-	a.RunnerID = l.Attempt.Record.RunnerID
-	_, err = a.finish(ctx, end{class: failure.Lost, err: why})
+	e := end{class: failure.Lost, err: why}
+	if l.Task.CancelRequested { // nobody is left to obey it
+		e = end{class: failure.Canceled, err: &canceled{l.Task.CancelReason}}
+	}
+	_, err = a.finish(ctx, e)
 	return false, err
 }
 
 // Abort settles a claim that could not even be started, such as one for which no supervisor could be had.
 func (r *Runner) Abort(ctx context.Context, c *store.Claim, cause error) error {
-	a := &run{Runner: r, claim: c, dir: r.Home.Attempt(c.Ref.AttemptID), started: r.Clock(), redactor: redact.New(nil)}
+	a := &run{Runner: r, claim: c, dir: r.Home.Attempt(c.Ref.AttemptID), owner: r.RunnerID, started: r.Clock(), redactor: redact.New(nil)}
 	if p, err := a.resolve(); err == nil {
 		a.plan = p
 		a.redactor = redact.New(p.hidden)

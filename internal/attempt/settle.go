@@ -18,6 +18,7 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // An end is how the attempt ended: the class that decides what follows, and why.
@@ -52,6 +53,7 @@ func (a *run) classify(ctx context.Context, err error) end {
 // finish writes the bundle, then settles. In this order, because a bundle without a settlement is adopted at the
 // next boot, and a settlement without a bundle would be a claim without evidence.
 func (a *run) finish(ctx context.Context, e end) (Result, error) {
+	a.release()
 	s := a.settlement(e)
 	res := Result{Ref: a.claim.Ref, Verdict: a.verdict, Changes: a.changes}
 	if a.yield != nil {
@@ -85,6 +87,14 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	return res, nil
 }
 
+// release removes the trees that the evidence does not need any more, before the evidence is written: an agent that
+// filled the disk must not be able to prevent it.
+func (a *run) release() {
+	for _, d := range []string{"workspace", "base", "room", "home", "tmp", "check-home", "check-tmp"} {
+		_ = workspace.Remove(a.path(d)) // what is left, cleanup tries again
+	}
+}
+
 // settlement turns an end into what the store will write.
 func (a *run) settlement(e end) store.Settlement {
 	rule := e.class.Rule()
@@ -93,7 +103,7 @@ func (a *run) settlement(e end) store.Settlement {
 	s := store.Settlement{
 		Class: string(e.class), State: string(state.FailedTerminal), Refund: rule.Refund,
 		Attempt: agentruntime.TaskAttempt{
-			AttemptID: a.claim.Ref.AttemptID, TaskID: a.claim.Ref.TaskID, RunnerID: a.RunnerID,
+			AttemptID: a.claim.Ref.AttemptID, TaskID: a.claim.Ref.TaskID, RunnerID: a.owner,
 			AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(),
 			StartedAt: a.claim.Attempt.Record.StartedAt, EndedAt: &ended, ExitStatus: rule.Exit, RetryClass: rule.Retry,
 			Diagnostics: a.diagnostics(e),

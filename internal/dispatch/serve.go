@@ -19,6 +19,7 @@ type ServeOptions struct {
 	Drain     <-chan struct{} // closed: claim nothing more, end when the running attempts have ended
 	UntilIdle bool            // end when nothing is due and nothing runs, instead of waiting for work
 	Settled   func(Ran)       // called for every settled attempt; may be nil
+	Cycle     func(Report)    // called for what was done before claiming; may be nil
 }
 
 // Serve dispatches as work arrives. Ending ctx stops the running attempts; however it ends, nothing is left running
@@ -64,6 +65,9 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 					e.Log.Error("before claiming", "error", err)
 				}
 				e.logReport(rep)
+				if o.Cycle != nil {
+					o.Cycle(rep)
+				}
 				swept = now
 				if err := e.Register(ctx); err != nil {
 					e.Log.Error("heartbeat", "error", err)
