@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -59,8 +60,11 @@ func (a *app) actionCmd() *cobra.Command {
 	}
 	list.Flags().BoolVar(&all, "all", false, "closed ones too")
 	answer := &cobra.Command{
-		Use: "answer ACTION TEXT", Short: "Answer a required action; its task goes on", Args: cobra.ExactArgs(2),
+		Use: "answer ACTION TEXT", Short: "Answer a required action; its task goes on", Args: names("ACTION", "TEXT"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if strings.TrimSpace(args[1]) == "" {
+				return usage(errors.New("the answer is empty"))
+			}
 			if err := a.view(c.Context()); err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
@@ -125,17 +126,27 @@ func (a *app) view(ctx context.Context) error {
 	if a.h, err = home.View(root); err != nil {
 		return usage(err)
 	}
+	if a.database(cfg) == a.h.DB() {
+		if _, err := os.Stat(a.h.DB()); errors.Is(err, fs.ErrNotExist) {
+			return usage(fmt.Errorf("there is no deed home at %s (add work first, or choose another with --home or DEED_HOME)", root))
+		}
+	}
 	return a.openStore(ctx, cfg)
 }
 
+// database is where the state is: the variable, else the settings, else the home.
+func (a *app) database(cfg *config.Config) string {
+	if dsn := a.getenv("DEED_DATABASE"); dsn != "" {
+		return dsn
+	}
+	if cfg.Database != "" {
+		return cfg.Database
+	}
+	return a.h.DB()
+}
+
 func (a *app) openStore(ctx context.Context, cfg *config.Config) error {
-	dsn := a.getenv("DEED_DATABASE")
-	if dsn == "" {
-		dsn = cfg.Database
-	}
-	if dsn == "" {
-		dsn = a.h.DB()
-	}
+	dsn := a.database(cfg)
 	st, err := store.Open(ctx, dsn, store.Options{Clock: clock.System, AgeingStep: cfg.AgeingStep})
 	if err != nil {
 		return err
@@ -153,6 +164,9 @@ func (a *app) admission() *task.Admission {
 
 // engine composes the dispatcher. The caller registers and closes it.
 func (a *app) engine(slots int, observe func(attempt.Progress)) (*dispatch.Engine, error) {
+	if _, err := proc.LookPath("git", a.getenv("PATH"), "/"); err != nil {
+		return nil, errors.New("git is not on PATH (install it: patches are made and applied by it)")
+	}
 	self, err := proc.SelfIdentity()
 	if err != nil {
 		return nil, fmt.Errorf("identify this process: %w", err)

@@ -140,7 +140,7 @@ func (a *app) keyCmd() *cobra.Command {
 		},
 	}
 	trust := &cobra.Command{
-		Use: "trust FILE", Short: "Trust bundles that this public key signed", Args: cobra.ExactArgs(1),
+		Use: "trust FILE", Short: "Trust bundles that this public key signed", Args: names("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			k, err := bundle.ReadPublicKey(args[0])
 			if err != nil {

@@ -29,7 +29,8 @@ type Stdio struct {
 // Main runs one command line and returns its exit code. It reads nothing of the process but what it is given, so
 // that a test can run it as a user would.
 func Main(args, environ []string, stdio Stdio) int {
-	a := &app{Stdio: stdio, environ: environ}
+	out := &sink{w: stdio.Out}
+	a := &app{Stdio: Stdio{In: stdio.In, Out: out, Err: stdio.Err}, environ: environ}
 	a.color = colorFor(stdio.Out, a.getenv)
 	a.errColor = colorFor(stdio.Err, a.getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -39,11 +40,17 @@ func Main(args, environ []string, stdio Stdio) int {
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdio.In)
-	root.SetOut(stdio.Out)
+	root.SetOut(out)
 	root.SetErr(stdio.Err)
 	err := root.ExecuteContext(ctx)
 	if cerr := a.close(); err == nil {
 		err = cerr
+	}
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("write to standard output: %w", out.err)
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = &exitError{code: ExitInterrupted, err: errors.New("interrupted")}
 	}
 	code := exitCode(err)
 	if err != nil && !errors.Is(err, errSilent) {
@@ -61,7 +68,11 @@ work is done, and leaves a signed bundle that anybody can verify offline.
 
 Begin with:   deed demo          see three agents lie and one do the work
               deed init          write a deed.yaml for this directory
-              deed run --script ./agent.sh --check "make test" "make the failing test pass"`,
+              deed run --script ./agent.sh --check "make test" "make the failing test pass"
+
+Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothing changed
+              3 infrastructure   4 another process dispatches in this home   130 interrupted`,
+		Version:       Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -93,7 +104,7 @@ Begin with:   deed demo          see three agents lie and one do the work
 	}
 	add("work", a.runCmd(), a.demoCmd())
 	add("queue", a.taskCmd(), a.actionCmd(), a.dispatchCmd(), a.serveCmd(), a.pauseCmd(), a.resumeCmd())
-	add("evidence", a.attemptCmd(), a.verifyCmd(), a.keyCmd(), a.schemaCmd())
+	add("evidence", a.attemptCmd(), a.verifyCmd(), a.applyCmd(), a.keyCmd(), a.schemaCmd())
 	add("setup", a.initCmd(), a.doctorCmd(), a.versionCmd())
 	root.SetHelpCommandGroupID("setup")
 	root.SetCompletionCommandGroupID("setup")
@@ -114,6 +125,20 @@ func wrapArgs(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		wrapArgs(sub)
 	}
+}
+
+// sink remembers the first failed write, so that a full disk behind a pipe is not a success.
+type sink struct {
+	w   io.Writer
+	err error
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+	return n, err
 }
 
 // group makes a command that only holds others: alone it shows its help, and a word that it does not know is an
@@ -157,4 +182,17 @@ type errorBody struct {
 	Kind     string        `json:"kind"`
 	ExitCode int           `json:"exit_code"`
 	Faults   []fault.Fault `json:"faults,omitempty"`
+}
+
+// names asks for exactly these arguments and names the one that is missing.
+func names(want ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < len(want) {
+			return fmt.Errorf("%s is missing", want[len(args)])
+		}
+		if len(args) > len(want) {
+			return fmt.Errorf("%q is one argument too many", args[len(want)])
+		}
+		return nil
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
@@ -22,6 +21,9 @@ func colorFor(w io.Writer, getenv func(string) string) palette {
 }
 
 func isTerminal(w any) bool {
+	if s, ok := w.(*sink); ok {
+		w = s.w
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
@@ -99,12 +101,20 @@ func (a *app) hint(format string, args ...any) {
 
 // table writes aligned columns.
 func (a *app) table(head []string, rows [][]string) {
-	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
-	if len(head) > 0 {
-		fmt.Fprintln(w, strings.Join(head, "\t"))
+	width := make([]int, len(head))
+	for _, r := range append([][]string{head}, rows...) {
+		for i, cell := range r {
+			width[i] = max(width[i], ansi.StringWidth(cell)) // colours have no width
+		}
 	}
-	for _, r := range rows {
-		fmt.Fprintln(w, strings.Join(r, "\t"))
+	for _, r := range append([][]string{head}, rows...) {
+		var line strings.Builder
+		for i, cell := range r {
+			line.WriteString(cell)
+			if i < len(r)-1 {
+				line.WriteString(strings.Repeat(" ", width[i]-ansi.StringWidth(cell)+2))
+			}
+		}
+		a.printf("%s\n", strings.TrimRight(line.String(), " "))
 	}
-	_ = w.Flush()
 }

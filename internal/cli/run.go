@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/config"
@@ -23,11 +22,9 @@ import (
 )
 
 type runFlags struct {
-	agent, script, workspace, ref, taskType, isolation string
-	empty, allowEmpty                                  bool
-	checks, scope, protect, secrets, artifacts         []string
-	timeout                                            time.Duration
-	attempts                                           int
+	specFlags
+	agent, script, workspace, taskType string
+	empty                              bool
 }
 
 func (a *app) runCmd() *cobra.Command {
@@ -52,21 +49,11 @@ Exit code 0 means that deed found the work done.`,
 	fl := c.Flags()
 	fl.StringVar(&f.agent, "agent", "", "configured adapter to run")
 	fl.StringVar(&f.script, "script", "", "executable file to run as the agent")
-	fl.StringArrayVar(&f.checks, "check", nil, "shell command that must exit 0 on a clean copy with the patch applied; repeatable")
-	fl.StringVarP(&f.workspace, "workspace", "w", ".", "directory that the agent gets a copy of")
-	fl.StringVar(&f.ref, "ref", "", "with a git workspace: this commit instead of the files as they stand")
+	fl.StringVarP(&f.workspace, "workspace", "w", "", "directory that the agent gets a copy of (default: this one)")
 	fl.BoolVar(&f.empty, "no-workspace", false, "start from an empty directory")
-	fl.StringSliceVar(&f.scope, "scope", nil, "globs that may change (default: everything)")
-	fl.StringSliceVar(&f.protect, "protect", nil, "globs that must not change")
-	fl.StringSliceVar(&f.artifacts, "artifact", nil, "files that the agent must leave in $DEED_ARTIFACTS")
-	fl.BoolVar(&f.allowEmpty, "allow-empty", false, "accept an attempt that changes nothing")
-	fl.StringSliceVar(&f.secrets, "secret", nil, "names of environment variables whose values the agent gets")
-	fl.DurationVar(&f.timeout, "timeout", 0, "time limit of an attempt (default: the adapter's)")
 	fl.IntVar(&f.attempts, "attempts", 1, "attempts at most")
-	fl.StringVar(&f.isolation, "isolation", "", "none, process, namespace or container (default process)")
 	fl.StringVar(&f.taskType, "type", config.TypeAgentTask, "task type")
-	c.MarkFlagsMutuallyExclusive("agent", "script")
-	c.MarkFlagsMutuallyExclusive("workspace", "no-workspace")
+	f.register(fl)
 	return c
 }
 
@@ -76,44 +63,28 @@ const defaultScriptTimeout = 30 * time.Minute
 // runIntent turns the flags into an intent.
 func (a *app) runIntent(f runFlags, goal string) (agentruntime.TaskIntent, error) {
 	var none agentruntime.TaskIntent
-	if strings.TrimSpace(goal) == "" {
+	switch {
+	case strings.TrimSpace(goal) == "":
 		return none, usage(errors.New("the goal is empty (say what the agent should do)"))
-	}
-	if f.attempts < 1 {
+	case f.attempts < 1:
 		return none, usage(fmt.Errorf("--attempts %d is less than 1", f.attempts))
+	case f.agent != "" && f.script != "":
+		return none, usage(errors.New("--agent and --script exclude each other (give one)"))
+	case f.workspace != "" && f.empty:
+		return none, usage(errors.New("--workspace and --no-workspace exclude each other (give one)"))
 	}
-	if f.timeout < 0 || (f.timeout > 0 && f.timeout < time.Second) {
-		return none, usage(fmt.Errorf("--timeout %s is less than a second", f.timeout))
+	dir := f.workspace
+	if dir == "" && !f.empty {
+		dir = "."
 	}
-	spec := &deed.TaskSpec{
-		WriteScope: f.scope, ProtectedPaths: f.protect, SecretEnv: f.secrets, MaxAttempts: f.attempts,
-		TimeoutSeconds: int64(f.timeout / time.Second), Isolation: f.isolation,
-	}
-	for _, c := range f.checks {
-		spec.Checks = append(spec.Checks, deed.Check{Shell: c})
-	}
-	if f.allowEmpty {
-		no := false
-		spec.RequireChanges = &no
-	}
-	if !f.empty {
-		abs, err := filepath.Abs(f.workspace)
-		if err != nil {
-			return none, usage(err)
-		}
-		if abs, err = filepath.EvalSymlinks(abs); err != nil {
-			return none, usage(fmt.Errorf("--workspace: %w", err))
-		}
-		spec.Workspace = &deed.Workspace{Source: abs, Ref: f.ref}
-	} else if f.ref != "" {
-		return none, usage(errors.New("--ref needs a workspace"))
+	spec, err := a.spec(&f.specFlags, dir)
+	if err != nil {
+		return none, err
 	}
 	if f.script != "" {
-		ad, err := scriptAdapter(f.script)
-		if err != nil {
+		if spec.Adapter, err = scriptAdapter(f.script); err != nil {
 			return none, usage(err)
 		}
-		spec.Adapter = ad
 	}
 	payload, err := json.Marshal(map[string]string{"goal": goal})
 	if err != nil {
@@ -121,11 +92,9 @@ func (a *app) runIntent(f runFlags, goal string) (agentruntime.TaskIntent, error
 	}
 	in := agentruntime.TaskIntent{
 		TaskType: f.taskType, Source: "cli:run", Description: goal, RequestedAdapterID: f.agent, Payload: payload, Deed: spec,
+		EvidenceRequirements: f.evidence(),
 	}
-	if len(f.artifacts) > 0 {
-		in.EvidenceRequirements = &agentruntime.EvidenceRequirements{RequiredArtifacts: f.artifacts}
-	}
-	return in, nil
+	return in, a.refuseSecrets(in)
 }
 
 // scriptAdapter makes an adapter of a file.
@@ -180,6 +149,12 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 	}
 	eng, err := a.engine(1, observe)
 	if err != nil {
+		return none, err
+	}
+	if err := eng.Runner.Preflight(ctx, row); err != nil {
+		return none, usage(err)
+	}
+	if _, err := eng.Sweep(ctx); err != nil { // what a killed `deed run` left would wait for a dispatcher otherwise
 		return none, err
 	}
 	if err := eng.Register(ctx); err != nil {
@@ -255,7 +230,7 @@ func (a *app) showRun(r attempt.Result) {
 	a.field("task", r.Ref.TaskID)
 	a.field("attempt", r.Ref.AttemptID)
 	if r.Claim != nil {
-		a.field("claim", "“"+shorten(clean(r.Claim.Summary), 100)+"”")
+		a.showClaim(string(r.Claim.Status), r.Claim.Summary)
 	}
 	if r.Verdict != nil {
 		a.showVerdict(*r.Verdict)
@@ -269,12 +244,25 @@ func (a *app) showRun(r attempt.Result) {
 		return
 	}
 	a.field("bundle", r.BundleDir)
-	if r.Settlement.Status == agentruntime.TaskCompleted {
-		a.hint("\nverify it:  deed verify %s", r.BundleDir)
+	switch {
+	case r.Settlement.Status == agentruntime.TaskCompleted:
+		a.hint("\nverify it:  deed verify %s", quote(r.BundleDir))
 		if !r.Changes.Empty() {
-			a.hint("apply it:   git apply %s", filepath.Join(r.BundleDir, "files", "patch.diff"))
+			a.hint("apply it:   deed apply %s", quote(r.BundleDir))
 		}
+	case r.Settlement.Status == agentruntime.TaskBlocked:
+		a.hint("\nit waits for you:  deed action list")
+	default:
+		a.hint("\nlook closer:  deed task logs %s", r.Ref.TaskID)
 	}
+}
+
+// quote makes a word safe to paste into a shell.
+func quote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%,=") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 func (a *app) showChanges(r attempt.Result) {

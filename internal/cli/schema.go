@@ -26,7 +26,7 @@ func (a *app) schemaCmd() *cobra.Command {
 		},
 	}
 	show := &cobra.Command{
-		Use: "show ID", Short: "Print a JSON Schema (2020-12)", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Print a JSON Schema (2020-12)", Args: names("ID"),
 		ValidArgsFunction: schemaIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, ok := schema.Get(args[0])
@@ -38,7 +38,7 @@ func (a *app) schemaCmd() *cobra.Command {
 		},
 	}
 	validate := &cobra.Command{
-		Use: "validate ID FILE", Short: "Check a record: every fault with its path", Args: cobra.ExactArgs(2),
+		Use: "validate ID FILE", Short: "Check a record: every fault with its path", Args: names("ID", "FILE"),
 		ValidArgsFunction: schemaIDs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, ok := schema.Get(args[0]); !ok {

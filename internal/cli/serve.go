@@ -13,7 +13,6 @@ import (
 
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/dispatch"
-	"github.com/deedrun/deed/internal/home"
 )
 
 func (a *app) dispatchCmd() *cobra.Command {
@@ -60,10 +59,6 @@ func (a *app) locked(ctx context.Context, slots int) (*dispatch.Engine, func() e
 
 func (a *app) dispatch(ctx context.Context, once bool, slots int) error {
 	eng, release, err := a.locked(ctx, slots)
-	if errors.Is(err, home.ErrLocked) && a.json {
-		_ = a.emit(dispatch.Report{Status: "locked", Ran: []dispatch.Ran{}, Faults: []string{err.Error()}})
-		return &exitError{code: ExitLocked, err: errSilent}
-	}
 	if err != nil {
 		return err
 	}
@@ -96,13 +91,16 @@ func (a *app) dispatch(ctx context.Context, once bool, slots int) error {
 func (a *app) drain(ctx context.Context, eng *dispatch.Engine) (dispatch.Report, error) {
 	total := dispatch.Report{Status: "idle", Ran: []dispatch.Ran{}}
 	eng.Log = slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	err := eng.Serve(ctx, dispatch.ServeOptions{UntilIdle: true, Settled: func(r dispatch.Ran) {
+	err := eng.Serve(ctx, dispatch.ServeOptions{UntilIdle: true, Cycle: total.Add, Settled: func(r dispatch.Ran) {
 		one := dispatch.Report{Status: "ran", Ran: []dispatch.Ran{r}}
 		if !a.json {
 			a.showCycle(one)
 		}
 		total.Add(one)
 	}})
+	if len(total.Ran) == 0 {
+		total.Status = "idle"
+	}
 	if _, paused, perr := a.st.Paused(ctx); perr == nil && paused && len(total.Ran) == 0 {
 		total.Status = "paused"
 	}

@@ -21,7 +21,7 @@ import (
 
 func (a *app) taskShowCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "show TASK", Short: "Show a task, its attempts and why it stands where it stands", Args: cobra.ExactArgs(1),
+		Use: "show TASK", Short: "Show a task, its attempts and why it stands where it stands", Args: names("TASK"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
 			if err := a.view(ctx); err != nil {
@@ -38,6 +38,9 @@ func (a *app) taskShowCmd() *cobra.Command {
 			arts, err := a.st.Artifacts(ctx, t.ID())
 			if err != nil {
 				return err
+			}
+			if arts == nil {
+				arts = []agentruntime.ArtifactRecord{}
 			}
 			if a.json {
 				docs := make([]attemptDoc, len(attempts))
@@ -120,7 +123,7 @@ func (a *app) attemptDoc(at store.Attempt) attemptDoc {
 
 func (a *app) attemptCmd() *cobra.Command {
 	return group("attempt", "Show attempts", &cobra.Command{
-		Use: "show ATTEMPT", Short: "Show one attempt: its end, the verdict with every reason, and its bundle", Args: cobra.ExactArgs(1),
+		Use: "show ATTEMPT", Short: "Show one attempt: its end, the verdict with every reason, and its bundle", Args: names("ATTEMPT"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.view(c.Context()); err != nil {
 				return err
@@ -153,6 +156,21 @@ func (a *app) showAttempt(at store.Attempt) {
 		a.field("exit", string(r.ExitStatus))
 		a.field("class", at.Class)
 	}
+	var d struct {
+		Error string `json:"error"`
+		Claim *struct {
+			Status  string `json:"status"`
+			Summary string `json:"summary"`
+		} `json:"claim"`
+	}
+	if len(r.Diagnostics) > 0 && json.Unmarshal(r.Diagnostics, &d) == nil {
+		if d.Claim != nil {
+			a.showClaim(d.Claim.Status, d.Claim.Summary)
+		}
+		if len(at.Verdict) == 0 {
+			a.field("error", clean(d.Error))
+		}
+	}
 	if len(at.Verdict) > 0 {
 		var v deed.Verdict
 		if json.Unmarshal(at.Verdict, &v) == nil && v.Schema != "" {
@@ -162,6 +180,15 @@ func (a *app) showAttempt(at store.Attempt) {
 	if at.BundleDir != "" {
 		a.field("bundle", filepath.Join(a.h.Root(), at.BundleDir))
 	}
+}
+
+// showClaim prints what the agent said, as a claim.
+func (a *app) showClaim(status, summary string) {
+	if summary == "" {
+		a.field("claim", status)
+		return
+	}
+	a.field("claim", status+" “"+shorten(clean(summary), 100)+"”")
 }
 
 // showVerdict prints the decision and every reason for it.
@@ -192,7 +219,7 @@ func (a *app) showVerdict(v deed.Verdict) {
 func (a *app) taskLogsCmd() *cobra.Command {
 	var stderr bool
 	c := &cobra.Command{
-		Use: "logs TASK", Short: "Print what the task's newest attempt wrote", Args: cobra.ExactArgs(1),
+		Use: "logs TASK", Short: "Print what the task's newest attempt wrote", Args: names("TASK"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
 			if err := a.view(ctx); err != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/task"
 )
@@ -32,11 +30,10 @@ const chunk = 1000
 func (a *app) taskAddCmd() *cobra.Command {
 	var (
 		in                           agentruntime.TaskIntent
-		spec                         deed.TaskSpec
+		sf                           specFlags
 		file, payload, workspace, at string
 		delay                        time.Duration
 		priority                     int64
-		checks                       []string
 	)
 	c := &cobra.Command{
 		Use:   "add [flags]",
@@ -69,17 +66,11 @@ a JSON array, or one object per line. A file is checked whole before anything is
 					in.Schedule = &agentruntime.RelativeSchedule{DelayMinutes: delay.Minutes()}
 				}
 				in.AvailableAt = agentruntime.Timestamp(at)
-				for _, s := range checks {
-					spec.Checks = append(spec.Checks, deed.Check{Shell: s})
+				in.EvidenceRequirements = sf.evidence()
+				var err error
+				if in.Deed, err = a.spec(&sf, workspace); err != nil {
+					return err
 				}
-				if workspace != "" {
-					abs, err := filepath.Abs(workspace)
-					if err != nil {
-						return usage(err)
-					}
-					spec.Workspace = &deed.Workspace{Source: abs}
-				}
-				in.Deed = &spec
 				intents = []agentruntime.TaskIntent{in}
 			}
 			return a.addTasks(c.Context(), intents, file != "")
@@ -98,13 +89,9 @@ a JSON array, or one object per line. A file is checked whole before anything is
 	f.StringVar(&in.RequestedModel, "model", "", "model")
 	f.DurationVar(&delay, "delay", 0, "not before this much time has passed, for example 10m")
 	f.StringVar(&at, "at", "", "not before this instant (RFC 3339)")
-	f.StringVar(&workspace, "workspace", "", "directory that the agent gets a copy of")
-	f.StringArrayVar(&checks, "check", nil, "shell command that must exit 0 in the clean room; repeatable")
-	f.StringSliceVar(&spec.WriteScope, "scope", nil, "globs that may change")
-	f.StringSliceVar(&spec.ProtectedPaths, "protect", nil, "globs that must not change")
-	f.StringVar(&spec.DedupeKey, "dedupe", "", "refuse a second task with this key while the first lives")
-	f.IntVar(&spec.MaxAttempts, "attempts", 0, "attempts at most")
-	f.StringSliceVar(&spec.SecretEnv, "secret", nil, "names of environment variables of the runner that hold secrets")
+	f.StringVarP(&workspace, "workspace", "w", "", "directory that the agent gets a copy of (default: an empty one)")
+	f.IntVar(&sf.attempts, "attempts", 0, "attempts at most (default: the configured number)")
+	sf.register(f)
 	return c
 }
 
@@ -114,6 +101,11 @@ func (a *app) addTasks(ctx context.Context, intents []agentruntime.TaskIntent, m
 	}
 	adm := a.admission()
 	by := task.Caller{Trusted: true}
+	for _, in := range intents {
+		if err := a.refuseSecrets(in); err != nil {
+			return err
+		}
+	}
 	if len(intents) > chunk { // what is wrong in the last chunk must stop the first one too
 		for i, in := range intents {
 			if _, err := adm.Prepare(in, by); err != nil {
@@ -144,15 +136,17 @@ func (a *app) addTasks(ctx context.Context, intents []agentruntime.TaskIntent, m
 		}
 		return a.emit(map[string]any{"tasks": rows})
 	}
+	deduped := 0
 	for _, e := range added {
 		if e.Deduped {
+			deduped++
 			a.printf("%s deduped\n", e.TaskID)
 			continue
 		}
 		a.printf("%s\n", e.TaskID)
 	}
 	if many {
-		a.hint("queued %d tasks", len(added))
+		a.hint("queued %s, %d deduped", count(len(added)-deduped, "task"), deduped)
 	}
 	return nil
 }
@@ -185,16 +179,27 @@ func (a *app) readIntents(path string) ([]agentruntime.TaskIntent, error) {
 		return nil, usage(errors.New("the file holds no intent"))
 	}
 	out := make([]agentruntime.TaskIntent, len(raws))
+	var bad []string
 	for i, raw := range raws {
 		if out[i], err = task.Decode(raw); err != nil {
-			if len(raws) > 1 {
-				return nil, fmt.Errorf("intent %d of %d:\n%w", i+1, len(raws), err)
+			if len(raws) == 1 {
+				return nil, err
 			}
-			return nil, err
+			if len(bad) == maxBad {
+				bad = append(bad, "and more")
+				break
+			}
+			bad = append(bad, fmt.Sprintf("intent %d of %d: %s", i+1, len(raws), strings.ReplaceAll(err.Error(), "\n", "; ")))
 		}
+	}
+	if len(bad) > 0 {
+		return nil, usage(errors.New(strings.Join(bad, "\n")))
 	}
 	return out, nil
 }
+
+// maxBad bounds how many faulty intents of a file are listed.
+const maxBad = 20
 
 // splitIntents cuts a JSON array, or objects one after the other, into single documents.
 func splitIntents(data []byte) ([]json.RawMessage, error) {
@@ -317,7 +322,7 @@ func (a *app) lookup(ctx context.Context, id string) (store.Task, error) {
 func (a *app) taskCancelCmd() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
-		Use: "cancel TASK", Short: "Cancel a task; a running one is stopped", Args: cobra.ExactArgs(1),
+		Use: "cancel TASK", Short: "Cancel a task; a running one is stopped", Args: names("TASK"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.view(c.Context()); err != nil {
 				return err
@@ -357,7 +362,7 @@ func (a *app) operator() string {
 func (a *app) taskRetryCmd() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
-		Use: "retry TASK", Short: "Give a failed, cancelled or waiting task another attempt now", Args: cobra.ExactArgs(1),
+		Use: "retry TASK", Short: "Give a failed, cancelled or waiting task another attempt now", Args: names("TASK"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.view(c.Context()); err != nil {
 				return err

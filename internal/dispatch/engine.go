@@ -49,7 +49,7 @@ type Engine struct {
 
 // A Report is what one cycle did.
 type Report struct {
-	Status    string   `json:"status"` // ran, idle, paused or locked
+	Status    string   `json:"status"` // ran, idle or paused
 	Reclaimed int      `json:"reclaimed"`
 	Created   int      `json:"created"`
 	Ran       []Ran    `json:"ran"`

@@ -23,6 +23,9 @@ const killWait = 10 * time.Second
 // Sweep settles what has no owner any more: attempts whose lease ran out, and those of processes on this machine
 // that are gone. Processes that such an attempt left behind are killed first. It returns how many attempts it
 // settled.
+//
+// Two sweepers at once, here or on other machines, do no harm: taking over a lost attempt raises its fence, so only
+// one of them can settle it.
 func (e *Engine) Sweep(ctx context.Context) (int, error) {
 	dead, err := e.deadRunners(ctx)
 	if err != nil {

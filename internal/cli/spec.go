@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/home"
+)
+
+// specFlags are the flags that say what a task may do and what counts as done. `run` and `task add` share them.
+type specFlags struct {
+	checks, scope, protect, secrets, artifacts []string
+	timeout, checkTimeout                      time.Duration
+	attempts                                   int
+	isolation, ref, dedupe                     string
+	allowEmpty                                 bool
+}
+
+func (f *specFlags) register(fl *pflag.FlagSet) {
+	fl.StringArrayVar(&f.checks, "check", nil, "shell command that must exit 0 on a clean copy with the patch applied; repeatable")
+	fl.DurationVar(&f.checkTimeout, "check-timeout", 0, "time limit of each check (default 10m)")
+	fl.StringArrayVar(&f.scope, "scope", nil, "glob that may change; repeatable (default: everything)")
+	fl.StringArrayVar(&f.protect, "protect", nil, "glob that must not change; repeatable")
+	fl.StringArrayVar(&f.artifacts, "artifact", nil, "file that the agent must leave in $DEED_ARTIFACTS; repeatable")
+	fl.BoolVar(&f.allowEmpty, "allow-empty", false, "accept an attempt that changes nothing")
+	fl.StringArrayVar(&f.secrets, "secret", nil, "name of an environment variable whose value the agent gets; repeatable")
+	fl.DurationVar(&f.timeout, "timeout", 0, "time limit of the agent, checks not included (default: the adapter's)")
+	fl.StringVar(&f.isolation, "isolation", "", "none, process, namespace or container (default process)")
+	fl.StringVar(&f.ref, "ref", "", "with a git workspace: this commit instead of the files as they stand")
+	fl.StringVar(&f.dedupe, "dedupe", "", "refuse a second task with this key while the first lives")
+}
+
+// spec turns the flags into the task's own fields; workspace is "" for none.
+func (a *app) spec(f *specFlags, workspace string) (*deed.TaskSpec, error) {
+	for name, d := range map[string]time.Duration{"--timeout": f.timeout, "--check-timeout": f.checkTimeout} {
+		if d < 0 || (d > 0 && d < time.Second) {
+			return nil, usage(fmt.Errorf("%s %s is less than a second", name, d))
+		}
+	}
+	for name, list := range map[string][]string{"--scope": f.scope, "--protect": f.protect, "--secret": f.secrets, "--artifact": f.artifacts, "--check": f.checks} {
+		for _, v := range list {
+			if strings.TrimSpace(v) == "" {
+				return nil, usage(fmt.Errorf("%s is empty (is a variable unset?)", name))
+			}
+		}
+	}
+	s := &deed.TaskSpec{
+		WriteScope: f.scope, ProtectedPaths: f.protect, SecretEnv: f.secrets, MaxAttempts: f.attempts, DedupeKey: f.dedupe,
+		TimeoutSeconds: int64(f.timeout / time.Second), Isolation: f.isolation,
+	}
+	for _, c := range f.checks {
+		s.Checks = append(s.Checks, deed.Check{Shell: c, TimeoutSeconds: int64(f.checkTimeout / time.Second)})
+	}
+	if f.allowEmpty {
+		no := false
+		s.RequireChanges = &no
+	}
+	if workspace == "" {
+		if f.ref != "" {
+			return nil, usage(errors.New("--ref needs a workspace"))
+		}
+		return s, nil
+	}
+	dir, err := a.workspace(workspace)
+	if err != nil {
+		return nil, usage(err)
+	}
+	s.Workspace = &deed.Workspace{Source: dir, Ref: f.ref}
+	return s, nil
+}
+
+// workspace makes a source absolute and refuses what cannot be one.
+func (a *app) workspace(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return "", fmt.Errorf("--workspace: %w", err)
+	}
+	if fi, err := os.Stat(abs); err != nil || !fi.IsDir() {
+		return "", fmt.Errorf("--workspace %s is not a directory", dir)
+	}
+	root, err := home.Resolve(a.homeFlag, a.getenv)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("home: %w", err)
+	}
+	if within(abs, root) {
+		return "", fmt.Errorf("the home %s lies in the workspace %s (choose another home with --home or DEED_HOME)", root, abs)
+	}
+	if within(root, abs) {
+		return "", fmt.Errorf("the workspace %s lies in the home %s (choose another)", abs, root)
+	}
+	return abs, nil
+}
+
+// within reports whether path is dir or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && (rel == "." || filepath.IsLocal(rel))
+}
+
+// evidence turns the flags into evidence requirements, or nil.
+func (f *specFlags) evidence() *agentruntime.EvidenceRequirements {
+	if len(f.artifacts) == 0 {
+		return nil
+	}
+	return &agentruntime.EvidenceRequirements{RequiredArtifacts: f.artifacts}
+}
+
+// refuseSecrets refuses an intent whose own text holds the value of a secret that it names: the queue keeps that text.
+func (a *app) refuseSecrets(in agentruntime.TaskIntent) error {
+	if in.Deed == nil {
+		return nil
+	}
+	for _, name := range in.Deed.SecretEnv {
+		v := a.getenv(name)
+		if v == "" {
+			continue
+		}
+		for field, text := range map[string]string{"description": in.Description, "subject": in.Subject, "payload": string(in.Payload), "source": in.Source} {
+			if strings.Contains(text, v) {
+				return usage(fmt.Errorf("the task's %s holds the value of the secret %s (leave it out: the agent gets it as $%s)", field, name, name))
+			}
+		}
+	}
+	return nil
+}
