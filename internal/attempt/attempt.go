@@ -15,13 +15,16 @@ package attempt
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync"
 	"time"
 
+	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/brief"
 	"github.com/deedrun/deed/internal/bundle"
@@ -30,6 +33,7 @@ import (
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/gate"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/proc"
@@ -93,21 +97,26 @@ type run struct {
 	dir   string
 	owner string // the runner whose attempt this is: not the one who salvages it
 
-	started   time.Time
-	plan      plan
-	redactor  *redact.Redactor
-	journal   *journal.Journal
-	brief     brief.Brief
-	seeded    workspace.Seeded
-	before    *workspace.Manifest
-	after     *workspace.Manifest
-	changes   workspace.ChangeSet
-	patch     string   // path of the patch file; empty when there is none
-	secret    bool     // a secret's value is in the change
-	artifacts []string // what the agent left in its directory of artifacts
-	yield     *driver.Yield
-	verdict   *deed.Verdict
-	commands  []command
+	mu     sync.Mutex      // guards events: a driver reports from several goroutines
+	events []journal.Entry // guarded by mu; what the journal was told, out of the agent's reach
+
+	started      time.Time
+	plan         plan
+	redactor     *redact.Redactor
+	journal      *journal.Journal
+	evidence     *bundle.Writer // takes what the agent left before any check runs; nil until then
+	brief        brief.Brief
+	seeded       workspace.Seeded
+	before       *workspace.Manifest
+	after        *workspace.Manifest
+	changes      workspace.ChangeSet
+	patch        string       // path of the patch file; empty when there is none
+	secret       bool         // a secret's value is in the change
+	artifactRoot *os.Root     // of the directory of artifacts, opened before the agent ran
+	artifacts    gate.Listing // what the agent left in it
+	yield        *driver.Yield
+	verdict      *deed.Verdict
+	commands     []command
 }
 
 // Run takes a claim to its settlement. It always settles, unless the claim was lost to another runner (the error
@@ -169,6 +178,9 @@ func (a *run) drive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.redactor.Value(&y.Claim); err != nil { // decoded, so that no escape hides a secret
+		return failure.New(failure.Infra, "redact the claim", err, "")
+	}
 	a.yield = &y
 	a.note("driver_ended", map[string]any{
 		"exit_status": y.ExitStatus, "class": y.Class, "exit_code": y.Proc.Code, "signal": y.Proc.Signal,
@@ -187,6 +199,13 @@ func (a *run) note(kind string, detail any) {
 	if a.journal != nil {
 		_ = a.journal.Append(kind, detail)
 	}
+	text, err := json.Marshal(detail)
+	if err != nil {
+		text = mustJSON(map[string]string{"error": err.Error()})
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.events = append(a.events, journal.Entry{Seq: int64(len(a.events) + 1), At: agentruntime.At(a.Clock()), Kind: kind, Detail: text})
 }
 
 func (a *run) progress(step, text string) {
@@ -199,6 +218,12 @@ func (a *run) progress(step, text string) {
 func (a *run) cleanup() {
 	if a.journal != nil {
 		_ = a.journal.Close()
+	}
+	if a.artifactRoot != nil {
+		_ = a.artifactRoot.Close()
+	}
+	if a.evidence != nil {
+		_ = a.evidence.Abort() // nothing to do for one that was sealed
 	}
 	_ = workspace.Remove(a.dir)
 }

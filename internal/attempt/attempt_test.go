@@ -256,18 +256,16 @@ func TestAdoption(t *testing.T) {
 	for _, forged := range []bool{false, true} {
 		b := setup(t)
 		c := b.claim(`echo x > new.txt; `+done, nil)
-		a := &run{Runner: b.Runner, sup: b.sup, claim: c, dir: b.Home.Attempt(c.Ref.AttemptID), started: b.Clock()}
-		if err := a.execute(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		runner := *b.Runner
 		if forged {
-			stranger, err := bundle.LoadOrCreateKey(t.TempDir())
-			if err != nil {
+			var err error
+			if runner.Key, err = bundle.LoadOrCreateKey(t.TempDir()); err != nil {
 				t.Fatal(err)
 			}
-			mine := *b.Runner
-			mine.Key = stranger
-			a.Runner = &mine
+		}
+		a := &run{Runner: &runner, sup: b.sup, claim: c, dir: b.Home.Attempt(c.Ref.AttemptID), started: b.Clock()}
+		if err := a.execute(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 		e := a.classify(t.Context(), nil)
 		s := a.settlement(e)

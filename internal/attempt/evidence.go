@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,82 +34,93 @@ const (
 	mountTarget    = "/workspace"
 )
 
-// publish writes everything that the attempt left as evidence, signs it and gives it its name.
+// publish adds what is known at the end, signs the bundle and gives it its name.
 func (a *run) publish(ctx context.Context, final string, s *store.Settlement, e end) (bundle.Sealed, error) {
-	w, err := bundle.Create(final, bundle.Options{Redactor: a.redactor, Key: a.Key})
-	if err != nil {
-		return bundle.Sealed{}, err
+	if a.evidence == nil {
+		if err := a.collect(); err != nil {
+			return bundle.Sealed{}, err
+		}
 	}
-	if err := a.fill(w, s, e); err != nil {
+	w := a.evidence
+	if err := a.conclude(w, s, e); err != nil {
 		return bundle.Sealed{}, errors.Join(err, w.Abort())
 	}
 	crashpoint.Hit(crashpoint.SettlementWritten)
 	return w.Seal(ctx, a.sealInput(s, e))
 }
 
-func (a *run) fill(w *bundle.Writer, s *store.Settlement, e end) error {
-	a.note("settling", map[string]any{"status": s.Status, "class": s.Class})
-	entries := a.entries()
-	files := a.changedFiles()
-	steps := []func() error{
-		func() error {
-			return w.AddBytes(codebox.PathEvents, codebox.KindEvents, codebox.TypeNDJSON, lines(entries))
-		},
-		func() error {
-			return w.AddBytes(codebox.PathCommands, codebox.KindCommands, codebox.TypeNDJSON, lines(a.commandList()))
-		},
-		func() error {
-			return w.AddBytes(codebox.PathObservations, codebox.KindObservations, codebox.TypeNDJSON, lines(a.observations()))
-		},
-		func() error {
-			return w.AddBytes(codebox.PathRuntimeLog, codebox.KindLog, codebox.TypeText, runtimeLog(entries))
-		},
-		func() error {
-			return w.AddBytes(codebox.PathCommandsLog, codebox.KindLog, codebox.TypeText, commandLog(a.commandList()))
-		},
-		func() error { return w.AddJSON(codebox.PathChangedFiles, codebox.KindChangedFiles, files) },
-		func() error { return a.addPatch(w) },
-		func() error { return w.AddJSON(codebox.PathTestResults, codebox.KindTestResults, testResults()) },
-		func() error { return a.addAttemptFiles(w) },
-		func() error { return a.addArtifacts(w) },
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	change := a.changeSummary(w, files)
-	if err := w.AddJSON(codebox.PathAgentResult, codebox.KindAgentResult, a.agentResult(change, e)); err != nil {
+// collect begins the bundle with what the agent left: the change, its output, its artifacts. It happens before any
+// code that the agent wrote runs again as a check; the writer remembers what it hashed, so that a file that is changed
+// afterwards makes a bundle that does not verify, never one that lies.
+func (a *run) collect() error {
+	w, err := bundle.Create(a.Home.Bundle(a.claim.Ref.AttemptID), bundle.Options{Redactor: a.redactor, Key: a.Key})
+	if err != nil {
 		return err
 	}
+	err = w.AddJSON(codebox.PathChangedFiles, codebox.KindChangedFiles, a.changedFiles())
+	for _, add := range []func(*bundle.Writer) error{a.addPatch, a.addAttemptFiles, a.addArtifacts} {
+		if err == nil {
+			err = add(w)
+		}
+	}
+	if err != nil {
+		return errors.Join(err, w.Abort())
+	}
+	a.evidence = w
+	return nil
+}
+
+// conclude adds what deed says: what happened, the verdict and what will be settled.
+func (a *run) conclude(w *bundle.Writer, s *store.Settlement, e end) error {
+	a.note("settling", map[string]any{"status": s.Status, "class": s.Class})
+	entries := a.entries()
+	change := a.changeSummary(w, a.changedFiles())
 	id, _, err := w.ContentID()
 	if err != nil {
 		return err
 	}
-	if err := w.AddJSON(codebox.PathCompletionOutcome, codebox.KindCompletionOutcome, a.completionOutcome(change, id, e)); err != nil {
-		return err
+	type doc struct {
+		path, kind string
+		value      any
 	}
-	if err := w.AddJSON(codebox.PathTranscript, codebox.KindAgentTranscript, a.transcript()); err != nil {
-		return err
+	docs := []doc{
+		{codebox.PathTestResults, codebox.KindTestResults, testResults()},
+		{codebox.PathAgentResult, codebox.KindAgentResult, a.agentResult(change, e)},
+		{codebox.PathCompletionOutcome, codebox.KindCompletionOutcome, a.completionOutcome(change, id, e)},
+		{codebox.PathTranscript, codebox.KindAgentTranscript, a.transcript()},
+		{pathSettlement, kindSettlement, s},
 	}
 	if a.verdict != nil {
-		if err := w.AddJSON(bundle.PathVerdict, bundle.KindVerdict, a.verdict); err != nil {
+		docs = append(docs, doc{bundle.PathVerdict, bundle.KindVerdict, a.verdict})
+	}
+	for _, d := range docs {
+		if err := w.AddJSON(d.path, d.kind, d.value); err != nil {
 			return err
 		}
 	}
-	return w.AddJSON(pathSettlement, kindSettlement, s)
+	for _, f := range []struct {
+		path, kind, contentType string
+		data                    []byte
+	}{
+		{codebox.PathEvents, codebox.KindEvents, codebox.TypeNDJSON, lines(entries)},
+		{codebox.PathCommands, codebox.KindCommands, codebox.TypeNDJSON, lines(a.commandList())},
+		{codebox.PathObservations, codebox.KindObservations, codebox.TypeNDJSON, lines(a.observations())},
+		{codebox.PathRuntimeLog, codebox.KindLog, codebox.TypeText, runtimeLog(entries)},
+		{codebox.PathCommandsLog, codebox.KindLog, codebox.TypeText, commandLog(a.commandList())},
+	} {
+		if err := w.AddBytes(f.path, f.kind, f.contentType, f.data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// entries reads the journal back: events.jsonl is its closed projection.
+// entries is what events.jsonl is made of: what this process noted itself, or, for an attempt that another process
+// began, what its journal has.
 func (a *run) entries() []journal.Entry {
-	if a.journal == nil {
-		return nil
-	}
-	list, err := journal.Read(a.path("journal.jsonl"))
-	if err != nil {
-		list = append(list, journal.Entry{Seq: int64(len(list) + 1), At: agentruntime.At(a.Clock()), Kind: "journal_damaged", Detail: mustJSON(map[string]string{"error": err.Error()})})
-	}
-	return list
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.events)
 }
 
 // lines encodes one JSON document per line.
@@ -241,17 +253,17 @@ func (a *run) addAttemptFiles(w *bundle.Writer) error {
 			}
 		}
 	}
-	for _, c := range a.commands {
-		if err := w.AddFile(c.Stdout, bundle.KindCheckLog, codebox.TypeText, c.log); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
 func (a *run) addArtifacts(w *bundle.Writer) error {
-	for _, p := range a.artifacts {
-		if err := w.AddFile(path.Join(artifactDir, p), kindArtifact, codebox.TypeBytes, a.path("artifacts", p)); err != nil {
+	for _, p := range a.artifacts.Names {
+		f, err := a.artifactRoot.Open(p)
+		if err != nil {
+			return err
+		}
+		err = w.AddReader(path.Join(artifactDir, p), kindArtifact, codebox.TypeBytes, f)
+		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 	}

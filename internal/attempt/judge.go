@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
@@ -32,18 +35,29 @@ func (a *run) judge(ctx context.Context) error {
 	if a.yield.Kind != driver.YieldCompletion {
 		return failure.New(failure.InvalidWord, "read the result", errors.New("the agent ended without a completion"), "")
 	}
+	// From here on code that the agent wrote may run, as a check. What is evidence is taken before that.
+	if err := a.collect(); err != nil {
+		return failure.New(failure.Infra, "collect the evidence", err, "")
+	}
+	rooms, err := os.MkdirTemp(a.Home.Tmp(), RoomPrefix+a.claim.Ref.AttemptID+"-")
+	if err != nil {
+		return failure.New(failure.Infra, "make a place for clean rooms", err, "")
+	}
+	defer func() { _ = workspace.Remove(rooms) }()
 	a.progress(StepJudging, fmt.Sprintf("%d changed", len(a.changes.Files())))
 	v, err := gate.Decide(ctx, gate.Input{
 		Claim: a.yield.Claim, Spec: a.plan.spec, Evidence: a.plan.evidence,
 		Changes: a.changes, Base: a.path("base"), Manifest: a.before, After: a.after, Patch: a.patch,
-		RoomDir: a.path("room"), SecretHit: a.secret, PinFault: a.pinFault(),
-		Artifacts: a.path("artifacts"), Audit: &gate.AuditFacts{ExitCode: a.yield.Proc.Code},
+		Rooms: rooms, SecretHit: a.secret, PinFault: a.pinFault(),
+		Artifacts: a.artifactRoot, Listed: a.artifacts, Audit: &gate.AuditFacts{ExitCode: a.yield.Proc.Code},
 		RunCheck: a.runCheck,
 	})
 	if err != nil {
 		return classify(ctx, failure.Infra, "judge the attempt", err)
 	}
-	a.redactVerdict(&v)
+	if err := a.redactor.Value(&v); err != nil {
+		return failure.New(failure.Infra, "redact the verdict", err, "")
+	}
 	a.verdict = &v
 	a.note("verdict", v)
 	crashpoint.Hit(crashpoint.GateDecided)
@@ -68,14 +82,13 @@ func (a *run) capture(ctx context.Context) error {
 	if a.after, a.changes, err = workspace.Capture(ctx, a.path("base"), work, a.before); err != nil {
 		return classify(ctx, captureClass(err), "compare the workspace with its first manifest", err)
 	}
-	names, size, err := gate.ListArtifacts(a.path("artifacts"))
-	if err == nil && (len(names) > maxArtifacts || size > maxArtifactBytes) {
-		err = fmt.Errorf("the agent left %d artifacts of %d bytes; a bundle takes %d of %d bytes", len(names), size, maxArtifacts, maxArtifactBytes)
+	if a.artifacts, err = gate.ListArtifacts(a.artifactRoot); err == nil && (len(a.artifacts.Names) > maxArtifacts || a.artifacts.Size > maxArtifactBytes) {
+		err = fmt.Errorf("the agent left %d artifacts of %d bytes; a bundle takes %d of %d bytes", len(a.artifacts.Names), a.artifacts.Size, maxArtifacts, maxArtifactBytes)
 	}
 	if err != nil {
+		a.artifacts = gate.Listing{}
 		return failure.New(failure.AgentFailed, "list the artifacts", err, "")
 	}
-	a.artifacts = names
 	path := a.path("run", "patch.diff") // an empty change has an empty patch
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -91,6 +104,10 @@ func (a *run) capture(ctx context.Context) error {
 	}
 	return nil
 }
+
+// RoomPrefix begins the names, in the home's temporary directory, of the places where checks run. The attempt's id
+// follows, so that the sweep can tell whose they are.
+const RoomPrefix = "rooms-"
 
 // captureClass tells what the agent did to its directory from what failed in deed.
 func captureClass(err error) failure.Class {
@@ -157,7 +174,6 @@ type command struct {
 	Stdout     string   `json:"stdout,omitempty"` // bundle paths
 	Stderr     string   `json:"stderr,omitempty"`
 	KilledLeft int      `json:"killed_after_end,omitempty"`
-	log        string   // where the output is now
 }
 
 // defaultCheckTimeout bounds a check that names no limit of its own.
@@ -165,37 +181,29 @@ const defaultCheckTimeout = 10 * time.Minute
 
 const checkLogCap = 4 << 20
 
-// runCheck runs one check in the clean room, under the same supervisor as the agent did, whose processes are all
-// gone by now.
+// runCheck runs one check in a room of its own, under the same supervisor as the agent did, whose processes are all
+// gone by now. Home, temporary directory and caches are new as well: what one check leaves behind, the next does not
+// find, and a build cache that agent code could have written to is never used again.
 func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.CheckResult {
-	r := deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: "error", ExitCode: -1}
+	r := deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}
 	a.progress(StepCheck, r.Name)
 	n := len(a.commands)
 	log := a.path("run", fmt.Sprintf("check-%d.log", n))
-	bundleLog := fmt.Sprintf("files/checks/%d.log", n)
-	dir := room
-	if c.Dir != "" {
-		dir = filepath.Join(room, c.Dir)
+	dir, err := checkDir(filepath.Join(room, gate.TreeDir), c.Dir)
+	if err != nil {
+		r.Tail = err.Error()
+		return r
 	}
-	for _, d := range []string{a.path("check-home"), a.path("check-tmp")} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			r.Tail = err.Error()
-			return r
-		}
-	}
-	env := toolchain(a.Environ, filepath.Join(a.Home.Cache(), "checks"))
+	env := toolchain(a.Environ, filepath.Join(room, "cache"))
 	for k, v := range map[string]string{
-		"HOME": a.path("check-home"), "TMPDIR": a.path("check-tmp"), "LANG": "C.UTF-8", "TZ": "UTC",
+		"HOME": filepath.Join(room, "home"), "TMPDIR": filepath.Join(room, "tmp"), "LANG": "C.UTF-8", "TZ": "UTC",
 		"USER": proc.Getenv(a.Environ, "USER"), "SHELL": "/bin/sh", "CI": "true",
 		"DEED_TASK_ID": a.claim.Ref.TaskID, "DEED_ATTEMPT_ID": a.claim.Ref.AttemptID, "DEED_CHECK": r.Name,
 	} {
 		env[k] = v
 	}
-	for k, v := range c.Env {
-		env[k] = v
-	}
-	argv := gate.Argv(c)
-	out, err := newCapped(log, checkLogCap)
+	maps.Copy(env, c.Env)
+	out, err := openLog(room, log)
 	if err != nil {
 		r.Tail = err.Error()
 		return r
@@ -207,14 +215,17 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.Chec
 	}
 	both := &locked{w: w}
 	exit, err := a.sup.Run(ctx, proc.Spec{
-		Argv: argv, Dir: dir, Env: environ(env), Stdout: both, Stderr: both, Timeout: limit, Grace: 2 * time.Second,
+		Argv: gate.Argv(c), Dir: dir, Env: environ(env), Stdout: both, Stderr: both, Timeout: limit, Grace: 2 * time.Second,
 	})
 	cerr := errors.Join(w.Close(), out.Close())
-	r.ExitCode, r.DurationMS, r.Log = exit.Code, exit.Duration.Milliseconds(), bundleLog
-	r.Tail = tail(log)
+	r.ExitCode, r.DurationMS, r.Tail = exit.Code, exit.Duration.Milliseconds(), tail(log)
+	if cerr == nil {
+		r.Log = fmt.Sprintf("files/checks/%d.log", n)
+		cerr = a.evidence.AddFile(r.Log, bundle.KindCheckLog, codebox.TypeText, log)
+	}
 	a.commands = append(a.commands, command{
 		Role: "check", Name: r.Name, Argv: r.Command, Cwd: filepath.Join("room", c.Dir), Env: names(env), ExitCode: exit.Code, Signal: exit.Signal,
-		TimedOut: exit.TimedOut, DurationMS: r.DurationMS, Stdout: bundleLog, KilledLeft: exit.Killed, log: log,
+		TimedOut: exit.TimedOut, DurationMS: r.DurationMS, Stdout: r.Log, KilledLeft: exit.Killed,
 	})
 	switch {
 	case err != nil:
@@ -222,21 +233,44 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.Chec
 	case cerr != nil:
 		r.Tail = cerr.Error()
 	case exit.TimedOut:
-		r.Status = "timeout"
+		r.Status = deed.CheckTimeout
 	case exit.Canceled:
 		r.Tail = "cancelled"
 	case exit.Code == 0 && exit.Signal == "":
-		r.Status = "passed"
+		r.Status = deed.CheckPassed
 	default:
-		r.Status = "failed"
+		r.Status = deed.CheckFailed
 	}
 	return r
 }
 
-func (a *run) redactVerdict(v *deed.Verdict) {
-	for i := range v.Reasons {
-		v.Reasons[i].Message = a.redactor.String(v.Reasons[i].Message)
+// openLog makes the directories of a check and its log.
+func openLog(room, log string) (*capped, error) {
+	for _, d := range []string{"home", "tmp", "cache"} {
+		if err := os.Mkdir(filepath.Join(room, d), 0o700); err != nil {
+			return nil, err
+		}
 	}
+	return newCapped(log, checkLogCap)
+}
+
+// checkDir finds the directory of a check below the tree. A link that leads out of it is refused.
+func checkDir(tree, dir string) (string, error) {
+	if dir == "" {
+		return tree, nil
+	}
+	root, err := filepath.EvalSymlinks(tree)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(root, dir))
+	if err != nil {
+		return "", fmt.Errorf("the check's directory %s: %w", dir, err)
+	}
+	if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("the check's directory %s leads out of the tree", dir)
+	}
+	return real, nil
 }
 
 // reasons joins the messages of a rejection into one line.

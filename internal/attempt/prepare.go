@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -56,6 +57,9 @@ func (a *run) prepare(ctx context.Context) error {
 	a.journal, err = journal.Open(a.path("journal.jsonl"), journal.Options{Clock: a.Clock, Redact: a.redactor.Bytes})
 	if err != nil {
 		return failure.New(failure.Infra, "open the journal", err, "")
+	}
+	if a.artifactRoot, err = os.OpenRoot(a.path("artifacts")); err != nil {
+		return failure.New(failure.Infra, "open the directory of artifacts", err, "")
 	}
 	a.note("claimed", map[string]any{
 		"task_id": a.claim.Ref.TaskID, "attempt_id": a.claim.Ref.AttemptID, "fence": a.claim.Ref.Fence,

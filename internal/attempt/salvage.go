@@ -36,10 +36,8 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 		a.plan = p
 		a.redactor = redact.New(p.hidden)
 	}
-	if _, err := os.Stat(a.path("journal.jsonl")); err == nil {
-		// A journal that cannot be opened is not worth losing the settlement for.
-		a.journal, _ = journal.Open(a.path("journal.jsonl"), journal.Options{Clock: r.Clock, Redact: a.redactor.Bytes})
-	}
+	// A journal that cannot be read is not worth losing the settlement for.
+	a.events, _ = journal.Read(a.path("journal.jsonl"))
 	a.note("lost", map[string]any{"reason": l.Reason, "runner_id": l.Attempt.Record.RunnerID, "swept_by": r.RunnerID})
 	e := end{class: failure.Lost, err: why}
 	if l.Task.CancelRequested { // nobody is left to obey it

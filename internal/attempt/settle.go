@@ -16,6 +16,7 @@ import (
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/gate"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
@@ -62,10 +63,14 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	final := a.Home.Bundle(a.claim.Ref.AttemptID)
 	sealed, err := a.publish(ctx, final, &s, e)
 	if err != nil {
-		// The work cannot be shown, so it does not count; the next attempt may find room for its evidence.
-		s = a.settlement(end{class: failure.Infra, err: fmt.Errorf("write the bundle: %w", err)})
-		s.Artifacts, s.Outbox = nil, nil
-	} else {
+		// The work cannot be shown, so it does not count. A bundle that says so may still find room.
+		e = end{class: failure.Infra, err: fmt.Errorf("write the bundle: %w", err)}
+		a.strip()
+		res.Verdict, res.Changes = nil, workspace.ChangeSet{}
+		s = a.settlement(e)
+		sealed, err = a.publish(ctx, final, &s, e)
+	}
+	if err == nil {
 		res.BundleDir = final
 		s.BundleID = sealed.ID
 		if s.BundleDir, err = a.Home.Rel(final); err != nil {
@@ -73,6 +78,9 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 		}
 	}
 	crashpoint.Hit(crashpoint.BundlePublished)
+	if err := a.redactor.Value(&s); err != nil {
+		return res, fmt.Errorf("redact the settlement: %w", err)
+	}
 	res.Settlement = s
 	if err := a.Store.Settle(ctx, a.claim.Ref, s); err != nil {
 		if errors.Is(err, store.ErrFenced) {
@@ -87,10 +95,20 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	return res, nil
 }
 
+// strip leaves only what deed itself says about the attempt.
+func (a *run) strip() {
+	if a.evidence != nil {
+		_ = a.evidence.Abort()
+		a.evidence = nil
+	}
+	a.verdict, a.patch, a.yield, a.artifacts, a.changes, a.commands = nil, "", nil, gate.Listing{}, workspace.ChangeSet{}, nil
+	a.brief.Text = ""
+}
+
 // release removes the trees that the evidence does not need any more, before the evidence is written: an agent that
 // filled the disk must not be able to prevent it.
 func (a *run) release() {
-	for _, d := range []string{"workspace", "base", "room", "home", "tmp", "check-home", "check-tmp"} {
+	for _, d := range []string{"workspace", "base", "home", "tmp"} {
 		_ = workspace.Remove(a.path(d)) // what is left, cleanup tries again
 	}
 }
@@ -153,7 +171,7 @@ func (a *run) outcome(st agentruntime.TaskStatus, m agentruntime.MachineStatus, 
 		o.FileChanges = append(o.FileChanges, f.RelativePath)
 	}
 	if st == agentruntime.TaskCompleted {
-		for _, p := range a.artifacts {
+		for _, p := range a.artifacts.Names {
 			o.ArtifactPaths = append(o.ArtifactPaths, filepath.ToSlash(filepath.Join("bundles", a.claim.Ref.AttemptID, artifactDir, p)))
 		}
 		if c := a.yield.Claim; c != nil {
@@ -185,7 +203,7 @@ func (a *run) summary() string {
 	} else if n > 1 {
 		parts = append(parts, fmt.Sprintf("%d checks passed", n))
 	}
-	if n := len(a.artifacts); n > 0 {
+	if n := len(a.artifacts.Names); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d artifacts", n))
 	}
 	return strings.Join(parts, ", ")
@@ -255,7 +273,7 @@ const artifactDir = "files/artifacts"
 // artifactRecords are the accepted artifacts. The gate looked at each, so they are verified.
 func (a *run) artifactRecords(now time.Time) []agentruntime.ArtifactRecord {
 	var out []agentruntime.ArtifactRecord
-	for _, p := range a.artifacts {
+	for _, p := range a.artifacts.Names {
 		role := agentruntime.RoleOutput
 		if p == driver.AuditFile {
 			role = agentruntime.RoleAdapterAudit

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/store"
@@ -119,6 +120,21 @@ func (e *Engine) tidy(ctx context.Context) error {
 			continue
 		}
 		faults = append(faults, workspace.Remove(filepath.Join(e.Home.Attempts(), d.Name())))
+	}
+	rooms, err := filepath.Glob(filepath.Join(e.Home.Tmp(), attempt.RoomPrefix+"*"))
+	faults = append(faults, err)
+	for _, dir := range rooms {
+		id := strings.TrimPrefix(filepath.Base(dir), attempt.RoomPrefix)
+		if i := strings.LastIndexByte(id, '-'); i > 0 {
+			id = id[:i] // what os.MkdirTemp added
+		}
+		if at, err := e.Store.Attempt(ctx, id); err == nil && at.Live {
+			continue
+		} else if err != nil && !errors.Is(err, store.ErrNotFound) {
+			faults = append(faults, err)
+			continue
+		}
+		faults = append(faults, workspace.Remove(dir))
 	}
 	_, err = bundle.RemoveStale(e.Home.Bundles())
 	return errors.Join(append(faults, err)...)

@@ -5,13 +5,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // artifacts checks that what was declared is there: inside the managed directory, which is new with this attempt,
-// and a regular file. A file of the same name elsewhere is not an artifact.
+// and a regular file. A file of the same name elsewhere is not an artifact. The directory was opened before the agent
+// ran, so that one put in its place is not looked at.
 func (v *verdict) artifacts(in Input) {
+	for _, p := range in.Listed.Bad {
+		v.reject(CodeArtifactInvalid, p, "%s cannot be kept: its name is not plain text, or too long", quotePath(p))
+	}
 	declared := map[string]bool{}
 	for _, p := range in.Evidence.RequiredArtifacts {
 		declared[p] = true
@@ -24,29 +31,23 @@ func (v *verdict) artifacts(in Input) {
 	if in.Spec.RequireArtifacts && len(declared) == 0 {
 		v.reject(CodeArtifactMissing, "", "the task asks for artifacts, and none is declared")
 	}
-	if len(declared) == 0 {
-		return
-	}
-	root, err := os.OpenRoot(in.Artifacts)
-	if err != nil {
-		v.reject(CodeArtifactMissing, "", "the directory of artifacts cannot be opened: %v", err)
-		return
-	}
-	defer func() { _ = root.Close() }()
 	for _, p := range sorted(declared) {
-		rel, ok := ArtifactPath(in.Artifacts, p)
+		rel, ok := ArtifactPath(in.Artifacts.Name(), p)
 		if !ok {
-			v.reject(CodeArtifactOutside, p, "%s is not inside the directory of artifacts", p)
+			v.reject(CodeArtifactOutside, p, "%s is not inside the directory of artifacts", quotePath(p))
 			continue
 		}
-		fi, err := root.Lstat(rel)
+		if slices.Contains(in.Listed.Names, filepath.ToSlash(rel)) {
+			continue
+		}
+		fi, err := in.Artifacts.Lstat(rel)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			v.reject(CodeArtifactMissing, p, "%s is declared and is not in the directory of artifacts", p)
+			v.reject(CodeArtifactMissing, p, "%s is declared and is not in the directory of artifacts", quotePath(p))
 		case err != nil:
-			v.reject(CodeArtifactOutside, p, "%s cannot be read inside the directory of artifacts: %v", p, err)
-		case !fi.Mode().IsRegular():
-			v.reject(CodeArtifactInvalid, p, "%s is not a regular file (%s)", p, fi.Mode().Type())
+			v.reject(CodeArtifactOutside, p, "%s cannot be read inside the directory of artifacts: %v", quotePath(p), err)
+		default:
+			v.reject(CodeArtifactInvalid, p, "%s is not a regular file that can be kept (%s)", quotePath(p), fi.Mode().Type())
 		}
 	}
 }
@@ -69,31 +70,55 @@ func ArtifactPath(root, p string) (string, bool) {
 	return filepath.Clean(p), true
 }
 
-// ListArtifacts returns every regular file in the directory of artifacts, relative and sorted, and their size in
-// all.
-func ListArtifacts(root string) (names []string, size int64, err error) {
-	var out []string
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+// A Listing is what is in a directory of artifacts.
+type Listing struct {
+	Names []string // regular files, relative, slash-separated and sorted
+	Bad   []string // names that a bundle cannot hold
+	Size  int64    // of the regular files, in bytes
+}
+
+// maxArtifactName leaves room for the directory that a bundle puts before it.
+const maxArtifactName = 900
+
+// ListArtifacts lists the directory of artifacts. Links and special files are not artifacts.
+func ListArtifacts(root *os.Root) (Listing, error) {
+	var l Listing
+	err := fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if path == "." && errors.Is(err, fs.ErrNotExist) {
+			return nil // the agent removed it: there are no artifacts
+		}
 		if err != nil {
 			return err
 		}
-		if d.Type().IsRegular() {
-			fi, err := d.Info()
-			if err != nil {
-				return err
-			}
-			rel, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
-			out = append(out, filepath.ToSlash(rel))
-			size += fi.Size()
+		if !d.Type().IsRegular() {
+			return nil
 		}
+		if !plain(path) || len(path) > maxArtifactName {
+			l.Bad = append(l.Bad, path)
+			return nil
+		}
+		fi, err := d.Info()
+		if err != nil {
+			return err
+		}
+		l.Names = append(l.Names, path)
+		l.Size += fi.Size()
 		return nil
 	})
-	if err != nil {
-		return nil, 0, err
+	slices.Sort(l.Names)
+	return l, err
+}
+
+// plain reports whether a name can be shown and stored as it is.
+func plain(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == '\\' })
+}
+
+// quotePath makes a path of the agent's safe to show: one that is not plain text is quoted, so that it cannot pose as
+// another.
+func quotePath(p string) string {
+	if plain(p) {
+		return p
 	}
-	sort.Strings(out)
-	return out, size, nil
+	return strconv.Quote(p)
 }

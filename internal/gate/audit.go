@@ -44,22 +44,17 @@ func (v *verdict) audit(in Input) {
 	}
 	for _, c := range in.Changes.Of(workspace.ClassTracked) {
 		if !said[c.Path] {
-			v.reject(CodeAuditMismatch, c.Path, "%s was %s, and the adapter's account does not mention it", c.Path, c.Status)
+			v.reject(CodeAuditMismatch, c.Path, "%s was %s, and the adapter's account does not mention it", quotePath(c.Path), c.Status)
 		}
 		delete(said, c.Path)
 	}
 	for _, p := range sorted(said) {
-		v.reject(CodeAuditMismatch, p, "the adapter's account says that %s changed, and it did not", p)
+		v.reject(CodeAuditMismatch, p, "the adapter's account says that %s changed, and it did not", quotePath(p))
 	}
 }
 
-func readAudit(root string) (deed.AdapterAudit, error) {
+func readAudit(r *os.Root) (deed.AdapterAudit, error) {
 	var a deed.AdapterAudit
-	r, err := os.OpenRoot(root)
-	if err != nil {
-		return a, err
-	}
-	defer func() { _ = r.Close() }()
 	fi, err := r.Lstat(driver.AuditFile)
 	if err != nil {
 		return a, err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -25,6 +26,7 @@ const (
 	CodeOutOfScope         = "out_of_scope"                // a change outside the write scope
 	CodeProtectedPath      = "protected_path"              // a protected file changed
 	CodePinnedInput        = "pinned_input_changed"        // the base or the pinned task is not what it was at the claim
+	CodeLinkOutside        = "link_outside"                // a link that leads out of the workspace
 	CodeUnrepresentable    = "unrepresentable_change"      // a change that no patch can carry
 	CodePatchInapplicable  = "patch_not_applicable"        // base plus patch is not what the agent left behind
 	CodeSecretInChange     = "secret_in_change"            // the change holds a secret's value
@@ -52,13 +54,15 @@ type Input struct {
 	Manifest  *workspace.Manifest // of the base, taken before the agent started
 	After     *workspace.Manifest // of the agent's directory, taken when its last process was gone
 	Patch     string              // the patch file; the decision checks that it applies
-	RoomDir   string              // where the clean room is made; must not exist
+	Rooms     string              // an empty directory with a name that the agent could not know; each check gets one below it
 	SecretHit bool                // a secret's value is in the change
 	PinFault  string              // not empty: what was pinned at the claim is not what it was
 
-	Artifacts string      // the managed directory of artifacts, new with this attempt
+	Artifacts *os.Root    // the managed directory of artifacts, new with this attempt and opened before the agent ran
+	Listed    Listing     // what is in it
 	Audit     *AuditFacts // what deed saw of the adapter's process; nil when there was none
 
+	// RunCheck runs one check. room is a directory of its own; the tree to check is room/tree.
 	RunCheck func(ctx context.Context, c deed.Check, room string) deed.CheckResult
 }
 
@@ -129,9 +133,9 @@ func (v *verdict) claim(in Input) {
 			continue
 		}
 		if in.Manifest.Find(p) != nil {
-			v.reject(CodeClaimedNotChanged, p, "the agent claims to have changed %s, and its content is as it was before", p)
+			v.reject(CodeClaimedNotChanged, p, "the agent claims to have changed %s, and its content is as it was before", quotePath(p))
 		} else {
-			v.reject(CodeClaimedNotChanged, p, "the agent claims to have changed %s, and there is no such change", p)
+			v.reject(CodeClaimedNotChanged, p, "the agent claims to have changed %s, and there is no such change", quotePath(p))
 		}
 	}
 	// An agent that lists files must list all of them; one that lists none has claimed nothing, which is refused
@@ -139,7 +143,7 @@ func (v *verdict) claim(in Input) {
 	if len(claimed) > 0 || in.Evidence.RequireFileChangeVerification {
 		for _, p := range sorted(carried) {
 			if !claimed[p] {
-				v.reject(CodeChangedNotClaimed, p, "%s was %s, and the agent does not mention it", p, carried[p])
+				v.reject(CodeChangedNotClaimed, p, "%s was %s, and the agent does not mention it", quotePath(p), carried[p])
 			}
 		}
 	}
@@ -153,22 +157,25 @@ func (v *verdict) scope(in Input) {
 	for _, c := range in.Changes.Changes {
 		switch c.Class {
 		case workspace.ClassGit:
-			v.note(NoteRepositoryTouched, c.Path, "the repository metadata in %s changed; the patch does not carry it", c.Path)
+			v.note(NoteRepositoryTouched, c.Path, "the repository metadata in %s changed; the patch does not carry it", quotePath(c.Path))
 			continue
 		case workspace.ClassIgnored:
-			v.note(NoteIgnoredFileChanged, c.Path, "%s is ignored by version control; the patch does not carry it", c.Path)
+			v.note(NoteIgnoredFileChanged, c.Path, "%s is ignored by version control; the patch does not carry it", quotePath(c.Path))
 		case workspace.ClassUnrepresentable:
 			if harmless[c.Reason] {
-				v.note(NoteNotCarried, c.Path, "%s (%s) is not carried by the patch", c.Path, c.Reason)
+				v.note(NoteNotCarried, c.Path, "%s (%s) is not carried by the patch", quotePath(c.Path), c.Reason)
 				continue
 			}
-			v.reject(CodeUnrepresentable, c.Path, "%s cannot be carried by a patch (%s)", c.Path, c.Reason)
+			v.reject(CodeUnrepresentable, c.Path, "%s cannot be carried by a patch (%s)", quotePath(c.Path), c.Reason)
+		}
+		if c.After != nil && c.After.Kind == workspace.KindSymlink && c.Class == workspace.ClassTracked && workspace.LeavesTree(c.Path, c.After.Target) {
+			v.reject(CodeLinkOutside, c.Path, "%s is a link to %s, outside the workspace", quotePath(c.Path), quotePath(c.After.Target))
 		}
 		if len(in.Spec.WriteScope) > 0 && !matchAny(in.Spec.WriteScope, c.Path) {
-			v.reject(CodeOutOfScope, c.Path, "%s was %s outside the write scope (%s)", c.Path, c.Status, strings.Join(in.Spec.WriteScope, ", "))
+			v.reject(CodeOutOfScope, c.Path, "%s was %s outside the write scope (%s)", quotePath(c.Path), c.Status, strings.Join(in.Spec.WriteScope, ", "))
 		}
 		if g, ok := matching(in.Spec.ProtectedPaths, c.Path); ok {
-			v.reject(CodeProtectedPath, c.Path, "%s was %s and is protected by %q", c.Path, c.Status, g)
+			v.reject(CodeProtectedPath, c.Path, "%s was %s and is protected by %q", quotePath(c.Path), c.Status, g)
 		}
 	}
 	if in.SecretHit {

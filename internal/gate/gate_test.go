@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,10 +69,15 @@ func (s scene) decide(t *testing.T) deed.Verdict {
 	if err := os.Mkdir(artifacts, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	rooms := filepath.Join(root, "rooms")
+	must(t, os.Mkdir(rooms, 0o700))
+	managed, err := os.OpenRoot(artifacts)
+	must(t, err)
+	t.Cleanup(func() { _ = managed.Close() })
 	in := Input{
 		Claim:   &driver.Claim{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, FileChanges: s.claims},
-		Changes: cs, Base: base, Manifest: before, After: after, Patch: patch, RoomDir: filepath.Join(root, "room"),
-		Artifacts: artifacts, Audit: &AuditFacts{ExitCode: 0},
+		Changes: cs, Base: base, Manifest: before, After: after, Patch: patch, Rooms: rooms,
+		Artifacts: managed, Audit: &AuditFacts{ExitCode: 0},
 		RunCheck: func(_ context.Context, c deed.Check, room string) deed.CheckResult {
 			if s.check == nil {
 				return deed.CheckResult{Name: CheckName(c), Status: "passed"}
@@ -86,6 +92,9 @@ func (s scene) decide(t *testing.T) deed.Verdict {
 	}
 	if s.edit != nil {
 		s.edit(&in, artifacts)
+	}
+	if in.Listed, err = ListArtifacts(managed); err != nil {
+		t.Fatal(err)
 	}
 	v, err := Decide(ctx, in)
 	if err != nil {
@@ -161,9 +170,18 @@ func TestDecisions(t *testing.T) {
 			work: func(t *testing.T, d string) { must(t, os.Chmod(filepath.Join(d, "main_test.go"), 0o755)) },
 			edit: func(in *Input, _ string) { in.Spec.ProtectedPaths = []string{"**/*_test.go"} },
 		}, []string{CodeProtectedPath + ":main_test.go"}},
-		{"a link out of the workspace is content like any other", scene{
-			work: func(t *testing.T, d string) { must(t, os.Symlink("/etc/passwd", filepath.Join(d, "link"))) }, claims: []string{"link"},
+		{"a link inside the workspace", scene{
+			work: func(t *testing.T, d string) { must(t, os.Symlink("../main.go", filepath.Join(d, "docs", "link"))) }, claims: []string{"docs/link"},
 		}, nil},
+		{"a link out of the workspace", scene{
+			work: func(t *testing.T, d string) { must(t, os.Symlink("/etc/passwd", filepath.Join(d, "link"))) }, claims: []string{"link"},
+		}, []string{CodeLinkOutside + ":link"}},
+		{"a file replaced by a link to its work elsewhere", scene{
+			work: func(t *testing.T, d string) {
+				rm(t, d, "main.go")
+				must(t, os.Symlink("../artifacts/main.go", filepath.Join(d, "main.go")))
+			}, claims: []string{"main.go"},
+		}, []string{CodeLinkOutside + ":main.go"}},
 		{"an empty directory is a note", scene{work: func(t *testing.T, d string) { must(t, os.Mkdir(filepath.Join(d, "new"), 0o755)) }}, nil},
 		{"a secret in the change", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) { in.SecretHit = true }}, []string{CodeSecretInChange}},
 		{"the pinned task was changed", scene{edit: func(in *Input, _ string) { in.PinFault = "changed" }}, []string{CodePinnedInput}},
@@ -229,7 +247,7 @@ func TestChecksRunInACleanRoom(t *testing.T) {
 		},
 		check: func(room string) deed.CheckResult {
 			for _, n := range []string{"main.go", "main_test.go", "sneaky_test.go"} {
-				b, err := os.ReadFile(filepath.Join(room, n))
+				b, err := os.ReadFile(filepath.Join(room, TreeDir, n))
 				if err != nil {
 					seen = append(seen, n+" is not there")
 					continue
@@ -245,6 +263,56 @@ func TestChecksRunInACleanRoom(t *testing.T) {
 	}
 	if got := codes(v); !slices.Equal(got, []string{CodeProtectedPath + ":main_test.go", CodeProtectedPath + ":sneaky_test.go", CodeCheckFailed}) {
 		t.Errorf("reasons %v: all must be reported, the check's too", got)
+	}
+}
+
+// What one check's code does to its room, the next check does not see.
+func TestEachCheckHasARoomOfItsOwn(t *testing.T) {
+	t.Parallel()
+	var rooms, seen []string
+	v := scene{
+		work: change("main.go", "package main // better\n"),
+		edit: func(in *Input, _ string) { in.Spec.Checks = []deed.Check{{Shell: "one"}, {Shell: "two"}} },
+		check: func(room string) deed.CheckResult {
+			file := filepath.Join(room, TreeDir, "main_test.go")
+			b, err := os.ReadFile(file)
+			if err != nil {
+				panic(err)
+			}
+			rooms, seen = append(rooms, room), append(seen, string(b))
+			if err := os.WriteFile(file, []byte("always passes"), 0o600); err != nil {
+				panic(err)
+			}
+			return deed.CheckResult{Status: "passed"}
+		},
+	}.decide(t)
+	if !v.Accepted || len(seen) != 2 || seen[0] != seen[1] || rooms[0] == rooms[1] {
+		t.Errorf("rooms %v saw %q; verdict %+v", rooms, seen, v)
+	}
+	for _, r := range rooms {
+		if _, err := os.Stat(r); err == nil {
+			t.Errorf("room %s is left", r)
+		}
+	}
+}
+
+// A check's code that rewrites the patch after it was proven is caught by the next look at it.
+func TestAPatchRewrittenByACheck(t *testing.T) {
+	t.Parallel()
+	var patch string
+	v := scene{
+		work: change("main.go", "package main // better\n"),
+		edit: func(in *Input, _ string) {
+			in.Spec.Checks = []deed.Check{{Shell: "one"}, {Shell: "two"}}
+			patch = in.Patch
+		},
+		check: func(string) deed.CheckResult {
+			write(filepath.Dir(patch), filepath.Base(patch), "another")
+			return deed.CheckResult{Status: "passed"}
+		},
+	}.decide(t)
+	if got := codes(v); !slices.Equal(got, []string{CodePinnedInput}) {
+		t.Errorf("reasons %v, want the pinned patch", got)
 	}
 }
 
@@ -298,6 +366,15 @@ func TestArtifacts(t *testing.T) {
 			}
 			in.Claim.ArtifactPaths = []string{"d"}
 		}, []string{CodeArtifactInvalid + ":d"}},
+		{"a name that poses as another", func(_ *Input, d string) { write(d, "a\nb", "x") }, []string{CodeArtifactInvalid + ":a\nb"}},
+		{"the directory put aside for another", func(in *Input, d string) {
+			in.Evidence.RequiredArtifacts = []string{"report.md"}
+			other := filepath.Join(filepath.Dir(d), "elsewhere")
+			if err := errors.Join(os.Remove(d), os.Mkdir(other, 0o700), os.Symlink(other, d)); err != nil {
+				panic(err)
+			}
+			write(other, "report.md", "x")
+		}, []string{CodeArtifactMissing + ":report.md"}},
 		{"some are required and none is declared", func(in *Input, _ string) { in.Spec.RequireArtifacts = true }, []string{CodeArtifactMissing}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,16 +2,22 @@ package gate
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
-// room proves the patch and runs the checks. First base plus patch must give what the agent left behind. Then a
-// clean room is made of the base and the patch, with every protected file as it was, and the checks run there:
-// code from the agent's own directory never runs, and what the agent did to a protected test has no effect.
+// room proves the patch and runs the checks. First base plus patch must give what the agent left behind. Then every
+// check gets a clean room of its own, made of the base and the patch with every protected file as it was: code from
+// the agent's own directory never runs, what the agent did to a protected test has no effect, and what one check's
+// code does to its room is not there for the next.
 func (v *verdict) room(ctx context.Context, in Input) error {
 	if len(in.Spec.Checks) == 0 && in.Changes.Empty() {
 		return nil
@@ -23,34 +29,66 @@ func (v *verdict) room(ctx context.Context, in Input) error {
 		}
 		return nil
 	}
+	pin, err := hashFile(in.Patch)
+	if err != nil {
+		return fmt.Errorf("pin the patch: %w", err)
+	}
 	if !in.Changes.Empty() {
 		if err := workspace.Check(ctx, in.Base, in.Manifest, in.Patch, in.After, in.Changes); err != nil {
 			return v.workspaceFault(ctx, "prove the patch", err)
 		}
 	}
-	if len(in.Spec.Checks) == 0 {
-		return nil
-	}
-	if err := workspace.CleanRoom(ctx, in.Base, in.Manifest, in.Patch, in.Spec.ProtectedPaths, in.RoomDir); err != nil {
-		return v.workspaceFault(ctx, "make the clean room", err)
-	}
-	for _, c := range in.Spec.Checks {
-		r := in.RunCheck(ctx, c, in.RoomDir)
+	for i, c := range in.Spec.Checks {
+		room := filepath.Join(in.Rooms, strconv.Itoa(i))
+		if err := os.Mkdir(room, 0o700); err != nil {
+			return fmt.Errorf("make the clean room: %w", err)
+		}
+		if now, err := hashFile(in.Patch); err != nil || now != pin {
+			v.reject(CodePinnedInput, "", "the patch was changed after it was proven")
+			return nil
+		}
+		if err := workspace.CleanRoom(ctx, in.Base, in.Manifest, in.Patch, in.Spec.ProtectedPaths, filepath.Join(room, TreeDir)); err != nil {
+			return v.workspaceFault(ctx, "make the clean room", err)
+		}
+		r := in.RunCheck(ctx, c, room)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		v.checks = append(v.checks, r)
-		switch r.Status {
-		case "passed":
-		case "timeout":
-			v.rejectCheck(CodeCheckTimeout, r, "ran into its time limit")
-		case "failed":
-			v.rejectCheck(CodeCheckFailed, r, fmt.Sprintf("ended with exit code %d in the clean room", r.ExitCode))
-		default:
-			v.rejectCheck(CodeCheckError, r, "could not be run: "+r.Tail)
+		v.checkEnded(r)
+		if err := workspace.Remove(room); err != nil {
+			return fmt.Errorf("remove a clean room: %w", err)
 		}
 	}
 	return nil
+}
+
+// TreeDir is the name, in a check's room, of the tree that is checked.
+const TreeDir = "tree"
+
+func (v *verdict) checkEnded(r deed.CheckResult) {
+	v.checks = append(v.checks, r)
+	switch r.Status {
+	case "passed":
+	case "timeout":
+		v.rejectCheck(CodeCheckTimeout, r, "ran into its time limit")
+	case "failed":
+		v.rejectCheck(CodeCheckFailed, r, fmt.Sprintf("ended with exit code %d in the clean room", r.ExitCode))
+	default:
+		v.rejectCheck(CodeCheckError, r, "could not be run: "+r.Tail)
+	}
+}
+
+func hashFile(path string) (sum [sha256.Size]byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return sum, err
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return sum, err
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
 // workspaceFault turns a fault of the agent's into a reason, and returns a fault of deed's own as an error. The

@@ -222,6 +222,9 @@ func leavesTree(rel, target string) bool {
 	return p == ".." || strings.HasPrefix(p, "../")
 }
 
+// LeavesTree reports whether the link at a path of a tree leads out of the tree, judged by the text of its target.
+func LeavesTree(link, target string) bool { return leavesTree(path.Dir(link), target) }
+
 func (c *copier) batch(w *worker, rel string, list []string) error {
 	from, err := c.src.openDir(rel)
 	if err != nil {
