@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/canonjson"
@@ -56,8 +57,11 @@ type Verification struct {
 	Statement *Predicate `json:"statement,omitempty"`
 }
 
-// maxViolations bounds what a hostile bundle can make a verifier say.
-const maxViolations = 10_000
+// Bounds of what a hostile bundle can make a verifier say.
+const (
+	maxViolations = 10_000
+	maxMessage    = 2000
+)
 
 // Verify checks the bundle in dir: every check of the wp-codebox contract in its order, deed's stricter ones, and the
 // signature. It reports all violations. It reads nothing outside dir, follows no symlink below it, and uses bounded memory
@@ -68,7 +72,7 @@ const maxViolations = 10_000
 // symlink; a listed review or metadata must be readable; a digest that a tool call states must be well formed and, with one
 // artifact, be that artifact's.
 func Verify(dir string, o VerifyOptions) (Verification, error) {
-	v := &verification{o: o}
+	v := &verification{o: o, schemas: newMeter()}
 	v.out.Schema = codebox.SchemaVerification
 	v.out.BundleDirectory = dir
 	v.out.Violations = []codebox.Violation{}
@@ -101,6 +105,7 @@ type verification struct {
 	inputs   []string
 	files    []listedFile
 	byPath   map[string]int // listed path to its first entry
+	schemas  *meter
 }
 
 // A listedFile is one manifest entry and what was found on disk for it.
@@ -115,7 +120,11 @@ type listedFile struct {
 func (v *verification) add(code, path, file, format string, args ...any) {
 	switch n := len(v.out.Violations); {
 	case n < maxViolations:
-		v.out.Violations = append(v.out.Violations, codebox.Violation{Code: code, Path: path, File: file, Message: fmt.Sprintf(format, args...)})
+		message := fmt.Sprintf(format, args...)
+		if len(message) > maxMessage {
+			message = strings.ToValidUTF8(message[:maxMessage], "") + "…" // an error can quote the text that it is about
+		}
+		v.out.Violations = append(v.out.Violations, codebox.Violation{Code: code, Path: path, File: file, Message: message})
 	case n == maxViolations:
 		v.out.Violations = append(v.out.Violations, codebox.Violation{Code: code, Path: path, Message: "there are more violations than are listed"})
 	}

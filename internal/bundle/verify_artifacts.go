@@ -63,7 +63,7 @@ func artifactTexts(index []byte) []map[string]json.RawMessage {
 	return texts
 }
 
-// checkPayload validates the payload of a typed artifact against the schema beside it.
+// checkPayload validates the payload of a typed artifact against the schema beside it, unless that could take too long.
 func (v *verification) checkPayload(entry map[string]json.RawMessage, where, file string) {
 	doc := entry["payload_schema"]
 	if !isObject(doc) {
@@ -73,9 +73,22 @@ func (v *verification) checkPayload(entry map[string]json.RawMessage, where, fil
 	if !isObject(doc) || !there {
 		return
 	}
+	unusable := func(err error) {
+		v.add(codebox.CodePayloadSchemaViolation, where+".payload_schema", file, "not a usable JSON Schema: %s", shorten(err.Error()))
+	}
+	// The compiler names the faults of a schema better than the meter does, but may be asked only for what it can afford.
+	plan, err := v.schemas.schema(doc)
+	if err != nil {
+		unusable(err)
+		return
+	}
 	p, err := schema.CompilePayload(doc)
 	if err != nil {
-		v.add(codebox.CodePayloadSchemaViolation, where+".payload_schema", file, "not a usable JSON Schema: %s", shorten(err.Error()))
+		unusable(err)
+		return
+	}
+	if err := v.schemas.payload(plan, payload); err != nil {
+		unusable(err)
 		return
 	}
 	if err := p.Check(payload); err != nil {
