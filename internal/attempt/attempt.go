@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/brief"
 	"github.com/deedrun/deed/internal/bundle"
@@ -81,8 +82,8 @@ type Result struct {
 	Ref        store.Ref
 	Settlement store.Settlement
 	Verdict    *deed.Verdict
-	Changes    workspace.ChangeSet
-	BundleDir  string // absolute; empty when no bundle could be written
+	Files      []codebox.ChangedFile // what the patch changes
+	BundleDir  string                // absolute; empty when no bundle could be written
 	Claim      *driver.Claim
 }
 

@@ -242,7 +242,6 @@ func (a *run) addAttemptFiles(w *bundle.Writer) error {
 		for _, f := range []struct{ src, dst, kind, typ string }{
 			{y.StdoutPath, bundle.PathStdout, bundle.KindStdout, codebox.TypeText},
 			{y.StderrPath, bundle.PathStderr, bundle.KindStderr, codebox.TypeText},
-			{y.ResultPath, bundle.PathResult, bundle.KindResult, codebox.TypeJSON},
 			{y.LastMessagePath, bundle.PathLastMessage, bundle.KindLastMessage, codebox.TypeText},
 		} {
 			if f.src == "" {
@@ -252,8 +251,34 @@ func (a *run) addAttemptFiles(w *bundle.Writer) error {
 				return err
 			}
 		}
+		return a.addResult(w)
 	}
 	return nil
+}
+
+// addResult adds the agent's result. Where there are secrets it is written anew from its decoded value, so that no
+// escape in the agent's spelling hides one.
+func (a *run) addResult(w *bundle.Writer) error {
+	src := a.yield.ResultPath
+	if src == "" {
+		return nil
+	}
+	if a.redactor.Active() {
+		data, err := os.ReadFile(src)
+		if err != nil {
+			return err
+		}
+		var v any
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.UseNumber()
+		if dec.Decode(&v) == nil {
+			if err := a.redactor.Value(&v); err != nil {
+				return err
+			}
+			return w.AddJSON(bundle.PathResult, bundle.KindResult, v)
+		}
+	}
+	return w.AddFile(bundle.PathResult, bundle.KindResult, codebox.TypeJSON, src)
 }
 
 func (a *run) addArtifacts(w *bundle.Writer) error {

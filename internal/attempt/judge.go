@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,6 +90,13 @@ func (a *run) capture(ctx context.Context) error {
 		a.artifacts = gate.Listing{}
 		return failure.New(failure.AgentFailed, "list the artifacts", err, "")
 	}
+	a.artifacts.Names = slices.DeleteFunc(a.artifacts.Names, func(p string) bool {
+		hit := a.redactor.Contains([]byte(p))
+		if hit {
+			a.artifacts.Bad = append(a.artifacts.Bad, p)
+		}
+		return hit
+	})
 	path := a.path("run", "patch.diff") // an empty change has an empty patch
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -56,7 +56,10 @@ func (a *run) classify(ctx context.Context, err error) end {
 func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	a.release()
 	s := a.settlement(e)
-	res := Result{Ref: a.claim.Ref, Verdict: a.verdict, Changes: a.changes}
+	res := Result{Ref: a.claim.Ref, Verdict: a.verdict, Files: a.changedFiles().Files}
+	if err := a.redactor.Value(&res.Files); err != nil {
+		return res, fmt.Errorf("redact the file names: %w", err)
+	}
 	if a.yield != nil {
 		res.Claim = a.yield.Claim
 	}
@@ -66,7 +69,7 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 		// The work cannot be shown, so it does not count. A bundle that says so may still find room.
 		e = end{class: failure.Infra, err: fmt.Errorf("write the bundle: %w", err)}
 		a.strip()
-		res.Verdict, res.Changes = nil, workspace.ChangeSet{}
+		res.Verdict, res.Files = nil, nil
 		s = a.settlement(e)
 		sealed, err = a.publish(ctx, final, &s, e)
 	}

@@ -147,12 +147,28 @@ func (a *app) database(cfg *config.Config) string {
 
 func (a *app) openStore(ctx context.Context, cfg *config.Config) error {
 	dsn := a.database(cfg)
+	if dsn == a.h.DB() {
+		if err := a.notEmptied(); err != nil {
+			return err
+		}
+	}
 	st, err := store.Open(ctx, dsn, store.Options{Clock: clock.System, AgeingStep: cfg.AgeingStep})
 	if err != nil {
 		return err
 	}
 	a.st = st
 	return nil
+}
+
+// notEmptied refuses to begin a new queue in a home that has evidence of an old one.
+func (a *app) notEmptied() error {
+	if fi, err := os.Stat(a.h.DB()); err == nil && fi.Size() > 0 {
+		return nil // the store itself tells whether it is sound
+	}
+	if list, err := os.ReadDir(a.h.Bundles()); err != nil || len(list) == 0 {
+		return nil //nolint:nilerr // a home without bundles has nothing to lose
+	}
+	return fmt.Errorf("%s is missing or empty, and %s holds bundles of its tasks (restore the database from a backup, or move the home aside)", a.h.DB(), a.h.Bundles())
 }
 
 // drivers is the list of agents that this binary can run.

@@ -87,7 +87,7 @@ func (a *app) apply(ctx context.Context, dir, to string, dry, force bool) error 
 		return a.emit(map[string]any{"applied": !dry && len(files) > 0, "directory": target, "files": paths})
 	}
 	for _, f := range files {
-		a.printf("%-8s %s\n", f.Status, clean(f.RelativePath))
+		a.printf("%-8s %s\n", f.Status, showPath(f.RelativePath))
 	}
 	if dry {
 		a.hint("it would apply; nothing was changed")

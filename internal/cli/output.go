@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -54,6 +55,14 @@ func clean(s string) string {
 		}
 		return r
 	}, s))
+}
+
+// showPath makes a path safe to show: one with control characters is quoted, so that it cannot pose as another.
+func showPath(p string) string {
+	if c := clean(p); c == p {
+		return p
+	}
+	return strconv.Quote(p)
 }
 
 // cleanLines is clean for text that keeps its lines.

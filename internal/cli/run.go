@@ -212,7 +212,7 @@ func (a *app) again(ctx context.Context, t store.Task, opt store.ClaimOptions) (
 // runDoc is the result as --json prints it.
 func (a *app) runDoc(r attempt.Result) map[string]any {
 	files := []string{}
-	for _, f := range r.Changes.Files() {
+	for _, f := range r.Files {
 		files = append(files, f.RelativePath)
 	}
 	doc := map[string]any{
@@ -247,7 +247,7 @@ func (a *app) showRun(r attempt.Result) {
 	switch {
 	case r.Settlement.Status == agentruntime.TaskCompleted:
 		a.hint("\nverify it:  deed verify %s", quote(r.BundleDir))
-		if !r.Changes.Empty() {
+		if len(r.Files) > 0 {
 			a.hint("apply it:   deed apply %s", quote(r.BundleDir))
 		}
 	case r.Settlement.Status == agentruntime.TaskBlocked:
@@ -266,7 +266,7 @@ func quote(s string) string {
 }
 
 func (a *app) showChanges(r attempt.Result) {
-	files := r.Changes.Files()
+	files := r.Files
 	if len(files) == 0 {
 		a.field("changes", "none")
 		return
@@ -281,6 +281,6 @@ func (a *app) showChanges(r attempt.Result) {
 			a.field(name, fmt.Sprintf("… and %d more", len(files)-most))
 			return
 		}
-		a.field(name, fmt.Sprintf("%-8s %s", f.Status, clean(f.RelativePath)))
+		a.field(name, fmt.Sprintf("%-8s %s", f.Status, showPath(f.RelativePath)))
 	}
 }

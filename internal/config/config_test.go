@@ -120,6 +120,8 @@ func TestFaultsNameTheirLines(t *testing.T) {
 		{"duplicate key", "name: a\nname: b\n", []string{"deed.yaml:2:", "name"}},
 		{"not a mapping", "- 1\n", []string{"mapping"}},
 		{"two documents", "name: a\n---\nname: b\n", []string{"more than one"}},
+		{"aliases", "name: &n box\ndatabase: *n\n", []string{"deed.yaml:", "aliases"}},
+		{"a bomb of brackets", "name: " + strings.Repeat("[", 100_000), []string{"deed.yaml:1:", "nested"}},
 		{"negative lease", "defaults:\n  lease_seconds: -1\n", []string{"lease_seconds", "deed.yaml:2:"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -22,7 +23,12 @@ import (
 // FileName is the name of the configuration file.
 const FileName = "deed.yaml"
 
-const maxFile = 4 << 20
+// Limits against files that are small and need much: deed.yaml is found upwards from where a person stands, so that a
+// cloned repository can bring one.
+const (
+	maxFile  = 1 << 20
+	maxDepth = 100
+)
 
 // Options say where to look.
 type Options struct {
@@ -125,6 +131,9 @@ func (e *Error) Error() string {
 // Parse reads one file's text. JSON is YAML, so both are read the same way.
 func Parse(name string, data []byte) (settings.Config, error) {
 	var none settings.Config
+	if f, bad := tooDeep(data); bad {
+		return none, &Error{File: name, Faults: []LineFault{f}}
+	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return none, syntaxError(name, err)
@@ -134,6 +143,9 @@ func Parse(name string, data []byte) (settings.Config, error) {
 	}
 	if len(file.Docs) > 1 {
 		return none, &Error{File: name, Faults: []LineFault{{Fault: fault.Fault{Path: fault.Root, Code: fault.TrailingData, Message: "more than one YAML document in the file"}}}}
+	}
+	if f, bad := alias(file); bad {
+		return none, &Error{File: name, Faults: []LineFault{f}}
 	}
 	raw, err := yaml.YAMLToJSON(data)
 	if err != nil {
@@ -148,6 +160,40 @@ func Parse(name string, data []byte) (settings.Config, error) {
 		return none, locate(name, file, err)
 	}
 	return s, nil
+}
+
+// tooDeep refuses brackets nested beyond reason before anything parses them. Brackets inside of texts count too: a
+// settings file has no use for a hundred of them.
+func tooDeep(data []byte) (LineFault, bool) {
+	depth, line := 0, 1
+	for _, c := range data {
+		switch c {
+		case '\n':
+			line++
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if depth > maxDepth {
+			return LineFault{Fault: fault.Fault{Path: fault.Root, Code: fault.OutOfRange, Message: fmt.Sprintf("brackets are nested more than %d deep", maxDepth)}, Line: line}, true
+		}
+	}
+	return LineFault{}, false
+}
+
+// alias refuses anchors and aliases: a few lines of them stand for gigabytes.
+func alias(file *ast.File) (LineFault, bool) {
+	for _, doc := range file.Docs {
+		for _, n := range slices.Concat(ast.Filter(ast.AliasType, doc.Body), ast.Filter(ast.AnchorType, doc.Body)) {
+			f := LineFault{Fault: fault.Fault{Path: fault.Root, Code: fault.NotAllowed, Message: "YAML anchors and aliases are not accepted", Remedy: "write the value out"}}
+			if t := n.GetToken(); t != nil {
+				f.Line, f.Column = t.Position.Line, t.Position.Column
+			}
+			return f, true
+		}
+	}
+	return LineFault{}, false
 }
 
 // nameAdapters copies the key of each entry into the id that its record requires, so that nobody writes it twice.

@@ -82,7 +82,17 @@ type Ran struct {
 
 // Lock takes the home's dispatch lock and records what it finds: a holder that died, or one that lives.
 func (e *Engine) Lock(ctx context.Context) (*home.Lock, error) {
-	l, err := e.Home.Lock(home.Holder{PID: e.Self.PID, RunnerID: e.Runner.RunnerID, CreatedAt: e.Clock()})
+	me := home.Holder{PID: e.Self.PID, RunnerID: e.Runner.RunnerID, CreatedAt: e.Clock()}
+	l, err := e.Home.Lock(me)
+	// A child between fork and exec holds its parent's files for an instant, also when the parent was killed then.
+	for i := 0; i < 20 && errors.Is(err, home.ErrLocked) && e.Home.HolderGone(); i++ {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(25 * time.Millisecond):
+		}
+		l, err = e.Home.Lock(me)
+	}
 	if errors.Is(err, home.ErrLocked) {
 		_ = e.event(ctx, agentruntime.EventDispatchLocked, map[string]any{"reason": err.Error()})
 		return nil, err

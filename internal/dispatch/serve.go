@@ -35,7 +35,7 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 	}
 	finished := make(chan done)
 	running, draining := 0, false
-	var failed error // why claiming ended, for a caller who waits for idle
+	var failed error // why it ends by itself
 	report := func(d done) {
 		running--
 		r := ran(d.r)
@@ -57,6 +57,10 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 	for {
 		if ctx.Err() != nil {
 			draining = true
+		}
+		if err := e.Home.Check(); err != nil && !draining {
+			e.Log.Error("stopping", "error", err)
+			draining, failed = true, err
 		}
 		if !draining {
 			if now := e.Clock(); now.Sub(swept) >= e.Runner.Lease/2 {
@@ -82,15 +86,16 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 			running += n
 			if err != nil {
 				e.Log.Error("claim", "error", err)
-				failed = err
-				draining = o.UntilIdle
+				if o.UntilIdle {
+					draining, failed = true, err
+				}
 			}
 		}
 		if running == 0 && o.UntilIdle {
 			return failed
 		}
 		if running == 0 && draining {
-			return nil
+			return failed
 		}
 		timer.Reset(e.sleep(ctx, draining || running >= e.Slots))
 		drainCh := o.Drain

@@ -12,7 +12,23 @@ import (
 
 // A Home is the root directory of one installation.
 type Home struct {
-	root string
+	root  string
+	found os.FileInfo // the directory as it was opened; nil for a home that was only named
+}
+
+// ErrGone says that the home was removed or replaced while it was in use.
+var ErrGone = errors.New("the home is gone")
+
+// Check reports whether the home is still the directory that was opened.
+func (h *Home) Check() error {
+	if h.found == nil {
+		return nil
+	}
+	fi, err := os.Stat(h.root)
+	if err != nil || !os.SameFile(fi, h.found) {
+		return fmt.Errorf("%w: %s was removed, moved or replaced", ErrGone, h.root)
+	}
+	return nil
 }
 
 // Resolve finds the home: the flag, else $DEED_HOME, else the XDG state directory.
@@ -60,6 +76,9 @@ func Open(root string) (*Home, error) {
 	cerr := probe.Close()
 	rerr := os.Remove(probe.Name())
 	if err := errors.Join(werr, cerr, rerr); err != nil {
+		return nil, unusable(root, err)
+	}
+	if h.found, err = os.Stat(root); err != nil {
 		return nil, unusable(root, err)
 	}
 	return h, nil

@@ -67,6 +67,17 @@ func (l *Lock) Release() error {
 	return errors.Join(err, l.f.Close())
 }
 
+// HolderGone reports whether the process that the lock file names does not run any more.
+func (h *Home) HolderGone() bool {
+	f, err := os.Open(filepath.Join(h.root, "dispatch.lock"))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	who := readHolder(f)
+	return who != nil && who.PID > 0 && errors.Is(unix.Kill(who.PID, 0), unix.ESRCH)
+}
+
 func rewrite(f *os.File, text []byte) error {
 	if err := f.Truncate(0); err != nil {
 		return err

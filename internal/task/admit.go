@@ -25,6 +25,13 @@ import (
 // DefaultPriority is what a task gets that does not ask for one.
 const DefaultPriority = 5
 
+// Limits of what a task may say of itself: every attempt's evidence repeats it.
+const (
+	maxName    = 4 << 10
+	maxText    = 1 << 20
+	maxPayload = 8 << 20
+)
+
 // An Admission takes tasks in.
 type Admission struct {
 	Store   *store.Store
@@ -73,6 +80,21 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 		return store.NewTask{}, err
 	}
 	var faults fault.List
+	for _, l := range []struct {
+		path string
+		size int
+		most int
+	}{
+		{"$.source", len(in.Source), maxName}, {"$.subject", len(in.Subject), maxName},
+		{"$.description", len(in.Description), maxText}, {"$.payload", len(in.Payload), maxPayload},
+	} {
+		if l.size > l.most {
+			faults.Add(l.path, fault.OutOfRange, fmt.Sprintf("%d bytes are more than %d", l.size, l.most), "put it into a file of the workspace")
+		}
+	}
+	if err := faults.Err(); err != nil {
+		return store.NewTask{}, err
+	}
 	typ, err := a.Config.Type(in.TaskType)
 	if err != nil {
 		faults.Add("$.task_type", fault.Dangling, err.Error(), "")
