@@ -269,7 +269,7 @@ func TestAdoption(t *testing.T) {
 		}
 		e := a.classify(t.Context(), nil)
 		s := a.settlement(e)
-		if _, err := a.publish(t.Context(), b.Home.Bundle(c.Ref.AttemptID), &s, e); err != nil {
+		if _, err := a.publish(t.Context(), &s, e); err != nil {
 			t.Fatal(err)
 		}
 		lost, err := b.Store.Lost(t.Context(), []string{"runner"})

@@ -35,7 +35,7 @@ const (
 )
 
 // publish adds what is known at the end, signs the bundle and gives it its name.
-func (a *run) publish(ctx context.Context, final string, s *store.Settlement, e end) (bundle.Sealed, error) {
+func (a *run) publish(ctx context.Context, s *store.Settlement, e end) (bundle.Sealed, error) {
 	if a.evidence == nil {
 		if err := a.collect(); err != nil {
 			return bundle.Sealed{}, err

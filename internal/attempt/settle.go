@@ -64,14 +64,14 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 		res.Claim = a.yield.Claim
 	}
 	final := a.Home.Bundle(a.claim.Ref.AttemptID)
-	sealed, err := a.publish(ctx, final, &s, e)
+	sealed, err := a.publish(ctx, &s, e)
 	if err != nil {
 		// The work cannot be shown, so it does not count. A bundle that says so may still find room.
 		e = end{class: failure.Infra, err: fmt.Errorf("write the bundle: %w", err)}
 		a.strip()
 		res.Verdict, res.Files = nil, nil
 		s = a.settlement(e)
-		sealed, err = a.publish(ctx, final, &s, e)
+		sealed, err = a.publish(ctx, &s, e)
 	}
 	if err == nil {
 		res.BundleDir = final

@@ -153,6 +153,9 @@ func (a *app) openStore(ctx context.Context, cfg *config.Config) error {
 		}
 	}
 	st, err := store.Open(ctx, dsn, store.Options{Clock: clock.System, AgeingStep: cfg.AgeingStep})
+	if dsn == a.h.DB() && (errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrReadOnly)) {
+		return fmt.Errorf("%w: %s (its directory must be writable, also for reading)", err, dsn)
+	}
 	if err != nil {
 		return err
 	}

@@ -244,13 +244,13 @@ func (a *app) showRun(r attempt.Result) {
 		return
 	}
 	a.field("bundle", r.BundleDir)
-	switch {
-	case r.Settlement.Status == agentruntime.TaskCompleted:
+	switch r.Settlement.Status {
+	case agentruntime.TaskCompleted:
 		a.hint("\nverify it:  deed verify %s", quote(r.BundleDir))
 		if len(r.Files) > 0 {
 			a.hint("apply it:   deed apply %s", quote(r.BundleDir))
 		}
-	case r.Settlement.Status == agentruntime.TaskBlocked:
+	case agentruntime.TaskBlocked:
 		a.hint("\nit waits for you:  deed action list")
 	default:
 		a.hint("\nlook closer:  deed task logs %s", r.Ref.TaskID)

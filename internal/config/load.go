@@ -184,16 +184,18 @@ func tooDeep(data []byte) (LineFault, bool) {
 
 // alias refuses anchors and aliases: a few lines of them stand for gigabytes.
 func alias(file *ast.File) (LineFault, bool) {
+	var found []ast.Node
 	for _, doc := range file.Docs {
-		for _, n := range slices.Concat(ast.Filter(ast.AliasType, doc.Body), ast.Filter(ast.AnchorType, doc.Body)) {
-			f := LineFault{Fault: fault.Fault{Path: fault.Root, Code: fault.NotAllowed, Message: "YAML anchors and aliases are not accepted", Remedy: "write the value out"}}
-			if t := n.GetToken(); t != nil {
-				f.Line, f.Column = t.Position.Line, t.Position.Column
-			}
-			return f, true
-		}
+		found = slices.Concat(found, ast.Filter(ast.AliasType, doc.Body), ast.Filter(ast.AnchorType, doc.Body))
 	}
-	return LineFault{}, false
+	if len(found) == 0 {
+		return LineFault{}, false
+	}
+	f := LineFault{Fault: fault.Fault{Path: fault.Root, Code: fault.NotAllowed, Message: "YAML anchors and aliases are not accepted", Remedy: "write the value out"}}
+	if t := found[0].GetToken(); t != nil {
+		f.Line, f.Column = t.Position.Line, t.Position.Column
+	}
+	return f, true
 }
 
 // nameAdapters copies the key of each entry into the id that its record requires, so that nobody writes it twice.

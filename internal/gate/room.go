@@ -43,7 +43,11 @@ func (v *verdict) room(ctx context.Context, in Input) error {
 		if err := os.Mkdir(room, 0o700); err != nil {
 			return fmt.Errorf("make the clean room: %w", err)
 		}
-		if now, err := hashFile(in.Patch); err != nil || now != pin {
+		now, err := hashFile(in.Patch)
+		if err != nil {
+			return fmt.Errorf("look at the patch again: %w", err)
+		}
+		if now != pin {
 			v.reject(CodePinnedInput, "", "the patch was changed after it was proven")
 			return nil
 		}

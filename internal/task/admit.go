@@ -85,8 +85,10 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 		size int
 		most int
 	}{
-		{"$.source", len(in.Source), maxName}, {"$.subject", len(in.Subject), maxName},
-		{"$.description", len(in.Description), maxText}, {"$.payload", len(in.Payload), maxPayload},
+		{"$.source", len(in.Source), maxName},
+		{"$.subject", len(in.Subject), maxName},
+		{"$.description", len(in.Description), maxText},
+		{"$.payload", len(in.Payload), maxPayload},
 	} {
 		if l.size > l.most {
 			faults.Add(l.path, fault.OutOfRange, fmt.Sprintf("%d bytes are more than %d", l.size, l.most), "put it into a file of the workspace")
