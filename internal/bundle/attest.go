@@ -1,8 +1,10 @@
 package bundle
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,7 +120,9 @@ type attestation struct {
 }
 
 // openAttestation parses an envelope, checks its signature with one of keys or else with the key inside, and returns what it
-// says. An error means that nothing in it can be relied on.
+// says. The signature covers the payload and its type only, so the file must be byte for byte what sign writes for them:
+// whatever else it held would be nobody's word in a file that counts as signed. An error means that nothing in it can be
+// relied on.
 func openAttestation(data []byte, keys []PublicKey) (attestation, error) {
 	var a attestation
 	var envelope dsse.Envelope
@@ -127,6 +131,9 @@ func openAttestation(data []byte, keys []PublicKey) (attestation, error) {
 	}
 	if envelope.PayloadType != payloadType {
 		return a, fmt.Errorf("payload type is %q, not %q", envelope.PayloadType, payloadType)
+	}
+	if n := len(envelope.Signatures); n != 1 {
+		return a, fmt.Errorf("the envelope has %d signatures, not one", n)
 	}
 	payload, err := envelope.DecodeB64Payload()
 	if err != nil {
@@ -167,6 +174,9 @@ func openAttestation(data []byte, keys []PublicKey) (attestation, error) {
 	if a.key.key == nil {
 		return a, errors.New("the signature fits neither a given key nor the key inside")
 	}
+	if err := asWritten(data, envelope, payload, a.key); err != nil {
+		return a, err
+	}
 	for _, s := range st.GetSubject() {
 		switch s.GetName() {
 		case codebox.PathManifest:
@@ -176,4 +186,23 @@ func openAttestation(data []byte, keys []PublicKey) (attestation, error) {
 		}
 	}
 	return a, nil
+}
+
+// asWritten compares an attestation file with the one encoding of what was verified in it.
+func asWritten(data []byte, e dsse.Envelope, payload []byte, k PublicKey) error {
+	sig, err := base64.StdEncoding.DecodeString(e.Signatures[0].Sig)
+	if err != nil {
+		return fmt.Errorf("signature: %w", err)
+	}
+	want, err := encode(dsse.Envelope{
+		PayloadType: payloadType, Payload: base64.StdEncoding.EncodeToString(payload),
+		Signatures: []dsse.Signature{{KeyID: k.ID, Sig: base64.StdEncoding.EncodeToString(sig)}},
+	}, "  ")
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(data, want) {
+		return errors.New("the file holds more than the signed statement and its signature, or spells them in another way than deed does")
+	}
+	return nil
 }

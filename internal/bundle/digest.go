@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
@@ -73,28 +75,26 @@ func fileListDigest(manifest map[string]any) (string, error) {
 }
 
 // hashManifest hashes a manifest with the hashes of the entries named by zeroed replaced by zeros: an entry that is itself
-// made from the result cannot be part of it. It works on the parsed text, so that fields unknown here are covered too.
+// made from the result cannot be part of it. It works on the parsed text, so that fields unknown here are covered too, also
+// those beside a hash that is replaced.
 func hashManifest(domain string, manifest map[string]any, zeroed ...string) (string, error) {
 	files, _ := manifest["files"].([]any)
 	copied := make([]any, len(files))
 	for i, f := range files {
 		copied[i] = f
 		entry, _ := f.(map[string]any)
-		for _, p := range zeroed {
-			if entry["path"] == p {
-				blank := make(map[string]any, len(entry))
-				for k, v := range entry {
-					blank[k] = v
-				}
-				blank["sha256"] = map[string]any{"algorithm": codebox.AlgorithmSHA256, "value": zeroHash}
-				copied[i] = blank
-			}
+		path, _ := entry["path"].(string)
+		digest, ok := entry["sha256"].(map[string]any)
+		if !ok || !slices.Contains(zeroed, path) {
+			continue
 		}
+		digest = maps.Clone(digest)
+		digest["value"] = zeroHash
+		entry = maps.Clone(entry)
+		entry["sha256"] = digest
+		copied[i] = entry
 	}
-	shallow := make(map[string]any, len(manifest))
-	for k, v := range manifest {
-		shallow[k] = v
-	}
+	shallow := maps.Clone(manifest)
 	shallow["files"] = copied
 	return canonjson.HashIn(domain, shallow)
 }

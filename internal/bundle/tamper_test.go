@@ -69,8 +69,8 @@ func rehash(t testing.TB, m map[string]any) {
 	t.Helper()
 	for _, f := range m["files"].([]any) {
 		if e := f.(map[string]any); e["path"] == "manifest.json" {
-			sum := map[string]any{"algorithm": "sha256", "value": strings.Repeat("0", 64)}
-			e["sha256"] = sum
+			sum := e["sha256"].(map[string]any)
+			sum["value"] = strings.Repeat("0", 64)
 			h, err := canonjson.HashIn(codebox.DomainManifestSelf, m)
 			if err != nil {
 				t.Fatal(err)
@@ -335,6 +335,37 @@ func TestTampering(t *testing.T) {
 		{"another payload type", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) {
 			editEnvelope(t, dir, func(e map[string]any) { e["payloadType"] = "text/plain" })
 		}},
+		{"field added to the envelope", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) {
+			editEnvelope(t, dir, func(e map[string]any) { e["approvedBy"] = "the boss" })
+		}},
+		{"field added to the signature", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) {
+			editEnvelope(t, dir, func(e map[string]any) { e["signatures"].([]any)[0].(map[string]any)["cert"] = "x" })
+		}},
+		{"foreign signature added", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) {
+			editEnvelope(t, dir, func(e map[string]any) {
+				e["signatures"] = append(e["signatures"].([]any), map[string]any{"keyid": other.ID, "sig": base64.StdEncoding.EncodeToString(make([]byte, 64))})
+			})
+		}},
+		{"own signature twice", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) {
+			editEnvelope(t, dir, func(e map[string]any) {
+				e["signatures"] = append(e["signatures"].([]any), e["signatures"].([]any)...)
+			})
+		}},
+		{"another key named", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, k.ID, other.ID)},
+		{"no key named", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, k.ID, "")},
+		{"payload twice", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, "{\n", "{\n  \"payload\": \"e30=\",\n")},
+		{"payload in other letters", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, `"payload"`, `"Payload"`)},
+		{"payload with an escape", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, `"payload": "e`, `"payload": "\u0065`)},
+		{"payload with a line break", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, `"payload": "`, `"payload": "\n`)},
+		{"envelope with white space", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, "{\n", "{\n ")},
+		{"envelope with a tail", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) {
+			rewrite(t, dir, bundle.PathAttestation, read(t, dir, bundle.PathAttestation)+"\n")
+		}},
+		{"member beside the manifest's own hash", codebox.CodeInvalidManifestShape, false, besideHash(codebox.PathManifest)},
+		{"member beside the attestation's hash", codebox.CodeInvalidManifestShape, false, besideHash(bundle.PathAttestation)},
+		{"member beside the manifest's own hash, signed", bundle.CodeAttestationMismatch, false, besideHash(codebox.PathManifest)},
+		{"member beside the attestation's hash, signed", bundle.CodeAttestationMismatch, false, besideHash(bundle.PathAttestation)},
+		{"member beside the patch's hash", codebox.CodeInvalidManifestShape, false, besideHash(codebox.PathPatch)},
 		{"attestation removed with care", bundle.CodeSignatureMissing, false, func(t *testing.T, dir string) {
 			if err := os.Remove(join(dir, bundle.PathAttestation)); err != nil {
 				t.Fatal(err)
@@ -376,6 +407,26 @@ func TestTampering(t *testing.T) {
 	})
 }
 
+// replaceIn changes a file's first occurrence of a text, and its hash.
+func replaceIn(p, from, to string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		text := read(t, dir, p)
+		if !strings.Contains(text, from) {
+			t.Fatalf("%s does not contain %q", p, from)
+		}
+		rewrite(t, dir, p, strings.Replace(text, from, to, 1))
+	}
+}
+
+// besideHash puts a member into the digest of an entry, also where the hash of the manifest has zeros in place of its value.
+func besideHash(p string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		edit(t, dir, func(m map[string]any) { entryOf(m, p)["sha256"].(map[string]any)["note"] = "unsigned" })
+	}
+}
+
 func editEnvelope(t *testing.T, dir string, change func(map[string]any)) {
 	t.Helper()
 	var e map[string]any
@@ -383,11 +434,15 @@ func editEnvelope(t *testing.T, dir string, change func(map[string]any)) {
 		t.Fatal(err)
 	}
 	change(e)
-	b, err := json.Marshal(e)
-	if err != nil {
+	// In the order and the layout of the original, so that the change itself is what is seen.
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(e); err != nil {
 		t.Fatal(err)
 	}
-	rewrite(t, dir, bundle.PathAttestation, string(b))
+	rewrite(t, dir, bundle.PathAttestation, b.String())
 }
 
 // foreignBundle is a good bundle of another change, signed with the same key.

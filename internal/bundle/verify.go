@@ -68,9 +68,11 @@ const (
 // whatever the bundle holds. The error is for a directory that cannot be read at all, never for a bad bundle.
 //
 // Stricter than the contract: the content digest must cover the change list and the patch; the id must bear the content
-// digest; keys of the manifest must be unique; paths must be in their shortest form; no directory of a listed file may be a
+// digest; keys of the manifest must be unique; the hash of an entry has
+// no members but algorithm and value; paths must be in their shortest form; no directory of a listed file may be a
 // symlink; a listed review or metadata must be readable; a digest that a tool call states must be well formed and, with one
-// artifact, be that artifact's.
+// artifact, be that artifact's; a
+// payload schema must be affordable; an attestation file must be exactly what deed writes.
 func Verify(dir string, o VerifyOptions) (Verification, error) {
 	v := &verification{o: o, schemas: newMeter()}
 	v.out.Schema = codebox.SchemaVerification

@@ -157,6 +157,9 @@ func (v *verification) checkHashes() {
 			v.add(codebox.CodeMissingFileHash, where, f.path, "no well-formed SHA-256 for %q", shorten(f.path))
 			continue
 		}
+		if digest, _ := f.raw["sha256"].(map[string]any); len(digest) != 2 {
+			v.add(codebox.CodeInvalidManifestShape, where, f.path, "the SHA-256 of %q has members beside algorithm and value", shorten(f.path))
+		}
 		if f.path == codebox.PathManifest && v.byPath[f.path] == i {
 			f.actual, f.readErr = selfHash(v.manifest)
 		}
