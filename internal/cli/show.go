@@ -24,10 +24,7 @@ func (a *app) taskShowCmd() *cobra.Command {
 		Use: "show TASK", Short: "Show a task, its attempts and why it stands where it stands", Args: names("TASK"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
-			if err := a.view(ctx); err != nil {
-				return err
-			}
-			t, err := a.lookup(ctx, args[0])
+			t, err := a.oneTask(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -222,10 +219,7 @@ func (a *app) taskLogsCmd() *cobra.Command {
 		Use: "logs TASK", Short: "Print what the task's newest attempt wrote", Args: names("TASK"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
-			if err := a.view(ctx); err != nil {
-				return err
-			}
-			t, err := a.lookup(ctx, args[0])
+			t, err := a.oneTask(ctx, args[0])
 			if err != nil {
 				return err
 			}

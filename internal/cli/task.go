@@ -310,6 +310,14 @@ func (a *app) status(s agentruntime.TaskStatus) string {
 	return string(s)
 }
 
+// oneTask opens the home for reading and finds a task.
+func (a *app) oneTask(ctx context.Context, id string) (store.Task, error) {
+	if err := a.view(ctx); err != nil {
+		return store.Task{}, err
+	}
+	return a.lookup(ctx, id)
+}
+
 // lookup finds a task by id or by the beginning of one.
 func (a *app) lookup(ctx context.Context, id string) (store.Task, error) {
 	t, err := a.st.Task(ctx, id)
@@ -324,10 +332,7 @@ func (a *app) taskCancelCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "cancel TASK", Short: "Cancel a task; a running one is stopped", Args: names("TASK"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := a.view(c.Context()); err != nil {
-				return err
-			}
-			t, err := a.lookup(c.Context(), args[0])
+			t, err := a.oneTask(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -364,10 +369,7 @@ func (a *app) taskRetryCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "retry TASK", Short: "Give a failed, cancelled or waiting task another attempt now", Args: names("TASK"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := a.view(c.Context()); err != nil {
-				return err
-			}
-			t, err := a.lookup(c.Context(), args[0])
+			t, err := a.oneTask(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
