@@ -32,12 +32,12 @@ func TestMain(m *testing.M) {
 
 // A testBundle is a runner on a home of its own.
 type testBundle struct {
-	t *testing.T
+	t testing.TB
 	*Runner
 	sup *proc.Supervisor
 }
 
-func setup(t *testing.T) *testBundle {
+func setup(t testing.TB) *testBundle {
 	t.Helper()
 	h, err := home.Open(filepath.Join(t.TempDir(), "home"))
 	if err != nil {

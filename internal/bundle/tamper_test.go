@@ -335,9 +335,7 @@ func TestTampering(t *testing.T) {
 		{"another payload type", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) {
 			editEnvelope(t, dir, func(e map[string]any) { e["payloadType"] = "text/plain" })
 		}},
-		{"field added to the envelope", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) {
-			editEnvelope(t, dir, func(e map[string]any) { e["approvedBy"] = "the boss" })
-		}},
+		{"field added to the envelope", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, "{\n", "{\n  \"approvedBy\": \"the boss\",\n")},
 		{"field added to the signature", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) {
 			editEnvelope(t, dir, func(e map[string]any) { e["signatures"].([]any)[0].(map[string]any)["cert"] = "x" })
 		}},
@@ -389,6 +387,14 @@ func TestTampering(t *testing.T) {
 			}
 		})
 	}
+	t.Run("nothing changed", func(t *testing.T) { // the edits above are seen for what they change, not for how they are made
+		t.Parallel()
+		dir := copyOf(t, s.Dir)
+		editEnvelope(t, dir, func(map[string]any) {})
+		if v := verify(t, dir, bundle.VerifyOptions{RequireSignature: true, TrustedKeys: []bundle.PublicKey{k.PublicKey}}); !v.Valid {
+			t.Errorf("violations: %+v", v.Violations)
+		}
+	})
 	t.Run("another key", func(t *testing.T) {
 		t.Parallel()
 		for _, o := range []bundle.VerifyOptions{
@@ -435,14 +441,15 @@ func editEnvelope(t *testing.T, dir string, change func(map[string]any)) {
 	}
 	change(e)
 	// In the order and the layout of the original, so that the change itself is what is seen.
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(e); err != nil {
+	b, err := json.MarshalIndent(struct {
+		PayloadType any `json:"payloadType"`
+		Payload     any `json:"payload"`
+		Signatures  any `json:"signatures"`
+	}{e["payloadType"], e["payload"], e["signatures"]}, "", "  ")
+	if err != nil {
 		t.Fatal(err)
 	}
-	rewrite(t, dir, bundle.PathAttestation, b.String())
+	rewrite(t, dir, bundle.PathAttestation, string(b)+"\n")
 }
 
 // foreignBundle is a good bundle of another change, signed with the same key.
