@@ -53,7 +53,7 @@ Exit code 0 means that deed found the work done.`,
 	fl.BoolVar(&f.empty, "no-workspace", false, "start from an empty directory")
 	fl.IntVar(&f.attempts, "attempts", 1, "attempts at most")
 	fl.StringVar(&f.taskType, "type", config.TypeAgentTask, "task type")
-	f.register(fl)
+	f.register(c)
 	return c
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
@@ -25,7 +25,8 @@ type specFlags struct {
 	allowEmpty                                 bool
 }
 
-func (f *specFlags) register(fl *pflag.FlagSet) {
+func (f *specFlags) register(c *cobra.Command) {
+	fl := c.Flags()
 	fl.StringArrayVar(&f.checks, "check", nil, "shell command that must exit 0 on a clean copy with the patch applied; repeatable")
 	fl.DurationVar(&f.checkTimeout, "check-timeout", 0, "time limit of each check (default 10m)")
 	fl.StringArrayVar(&f.scope, "scope", nil, "glob that may change; repeatable (default: everything)")

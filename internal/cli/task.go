@@ -91,7 +91,7 @@ a JSON array, or one object per line. A file is checked whole before anything is
 	f.StringVar(&at, "at", "", "not before this instant (RFC 3339)")
 	f.StringVarP(&workspace, "workspace", "w", "", "directory that the agent gets a copy of (default: an empty one)")
 	f.IntVar(&sf.attempts, "attempts", 0, "attempts at most (default: the configured number)")
-	sf.register(f)
+	sf.register(c)
 	return c
 }
 

@@ -17,33 +17,42 @@ import (
 type form struct {
 	text   []byte
 	secret int
+	wraps  bool // tools break this spelling into lines
 }
 
 // minForm is the shortest spelling looked for; the pieces of a short secret inside longer base64 text can be shorter.
 const minForm = 4
 
 // forms lists the spellings of value that are looked for, without duplicates.
-func forms(value string) [][]byte {
-	var out [][]byte
-	add := func(s ...string) {
+func forms(value string) []form {
+	var out []form
+	add := func(wraps bool, s ...string) {
 		for _, f := range s {
 			if len(f) >= minForm {
-				out = append(out, []byte(f))
+				out = append(out, form{text: []byte(f), wraps: wraps})
 			}
 		}
 	}
 	for _, v := range plain(value) {
-		add(v)
-		add(base64Forms(v)...)
+		add(false, v)
+		add(true, base64Forms(v)...)
 		h := hex.EncodeToString([]byte(v))
-		add(h, strings.ToUpper(h))
-		add(urlForms(v)...)
+		add(true, h, strings.ToUpper(h))
+		add(false, urlForms(v)...)
 		if utf8.ValidString(v) { // JSON writers put the same mark for every invalid byte, which says nothing of the value
-			add(jsonForms(v)...)
+			add(false, jsonForms(v)...)
 		}
 	}
-	slices.SortFunc(out, bytes.Compare)
-	return slices.CompactFunc(out, bytes.Equal)
+	slices.SortFunc(out, func(a, b form) int {
+		if c := bytes.Compare(a.text, b.text); c != 0 || a.wraps == b.wraps {
+			return c
+		}
+		if a.wraps { // of two spellings that are equal the one that finds more is kept
+			return -1
+		}
+		return 1
+	})
+	return slices.CompactFunc(out, func(a, b form) bool { return bytes.Equal(a.text, b.text) })
 }
 
 // plain lists the texts that count as the value: itself, itself without the white space that a file or a shell puts around

@@ -1,34 +1,33 @@
 package redact
 
-import (
-	"bytes"
-	"cmp"
-	"slices"
-)
+import "bytes"
 
-// An index finds, at a position of a text, the longest form that starts there. Nearly every position is ruled out by one
-// look into a table of the two-byte starts; the few that are left are compared with the forms that share their first four
-// bytes. The forms are fixed when it is built.
+// An index finds, at a position of a text, the form that starts there and takes most of it. Nearly every position is ruled
+// out by one look into a table of the two-byte starts; the few that are left are compared with the forms that share their
+// first four bytes. The forms are fixed when it is built.
 type index struct {
-	start   [1 << 16]bool     // the first two bytes of some form
+	start   [1 << 16]bool     // the first two bytes of some form, or the first of one that wraps and a line break
 	first   [256]bool         // the first byte of some form
 	triples map[uint32]bool   // the first three bytes of some form
-	buckets map[uint32][]form // by the first four bytes, longest first
-	longest int
+	wrapped map[string]bool   // the first one, two and three bytes of the forms that wrap
+	buckets map[uint32][]form // by the first four bytes
 }
 
 func newIndex(all []form) *index {
-	ix := &index{triples: map[uint32]bool{}, buckets: map[uint32][]form{}}
+	ix := &index{triples: map[uint32]bool{}, wrapped: map[string]bool{}, buckets: map[uint32][]form{}}
 	for _, f := range all {
 		ix.first[f.text[0]] = true
 		ix.start[pair(f.text)] = true
 		ix.triples[triple(f.text)] = true
 		k := quad(f.text)
 		ix.buckets[k] = append(ix.buckets[k], f)
-		ix.longest = max(ix.longest, len(f.text))
-	}
-	for _, b := range ix.buckets {
-		slices.SortStableFunc(b, func(x, y form) int { return cmp.Compare(len(y.text), len(x.text)) })
+		if f.wraps {
+			ix.start[pair([]byte{f.text[0], '\r'})] = true
+			ix.start[pair([]byte{f.text[0], '\n'})] = true
+			for n := 1; n < minForm; n++ {
+				ix.wrapped[string(f.text[:n])] = true
+			}
+		}
 	}
 	return ix
 }
@@ -51,20 +50,95 @@ func (ix *index) next(b []byte, i int) int {
 	return i
 }
 
-// at returns the longest form that b starts with. When a longer one could still match with more bytes, or any one could
-// and none does yet, open is true.
-func (ix *index) at(b []byte) (f form, ok, open bool) {
-	if len(b) < minForm {
-		return form{}, false, ix.couldStart(b)
+// at returns the form at the start of b that takes most of it, and how much; the first of several. When one that takes all
+// of b could still match with more bytes, open is true.
+func (ix *index) at(b []byte) (f form, n int, open bool) {
+	if len(b) >= minForm {
+		f, n, open = ix.longest(b, quad(b), false)
+	} else {
+		open = ix.couldStart(b)
 	}
-	for _, c := range ix.buckets[quad(b)] {
-		if len(c.text) > len(b) {
-			open = open || bytes.HasPrefix(c.text, b)
-		} else if bytes.HasPrefix(b, c.text) {
-			return c, true, open
+	// A line break among the first bytes hides the bucket of a form that wraps. The buckets are never the same: no such
+	// form has a line break in it.
+	if q, k := unwrap(b); k < minForm {
+		open = open || k > 0 && ix.wrapped[string(q[:k])]
+	} else if len(b) >= minForm && quad(q[:]) != quad(b) {
+		wf, wn, wopen := ix.longest(b, quad(q[:]), true)
+		if wn > n {
+			f, n = wf, wn
+		}
+		open = open || wopen
+	}
+	return f, n, open
+}
+
+func (ix *index) longest(b []byte, bucket uint32, wrapsOnly bool) (f form, n int, open bool) {
+	for _, c := range ix.buckets[bucket] {
+		if wrapsOnly && !c.wraps {
+			continue
+		}
+		m, o := c.match(b)
+		open = open || o
+		if m > n {
+			f, n = c, m
 		}
 	}
-	return form{}, false, open
+	return f, n, open
+}
+
+// match returns how much of b the form takes, or 0. When b ends before the form does and agrees so far, open is true.
+func (f form) match(b []byte) (n int, open bool) {
+	if bytes.HasPrefix(b, f.text) {
+		return len(f.text), false
+	}
+	if !f.wraps {
+		return 0, bytes.HasPrefix(f.text, b)
+	}
+	i := 0
+	for k, c := range f.text {
+		if k > 0 {
+			i += gap(b[i:])
+		}
+		if i == len(b) {
+			return 0, true
+		}
+		if b[i] != c {
+			return 0, false
+		}
+		i++
+	}
+	return i, false
+}
+
+// maxIndent is how many spaces may follow a line break inside a form.
+const maxIndent = 8
+
+// gap returns the length of the line break at the start of b, with the indentation after it.
+func gap(b []byte) int {
+	n := 0
+	if n < len(b) && b[n] == '\r' {
+		n++
+	}
+	if n < len(b) && b[n] == '\n' {
+		n++
+	}
+	if n == 0 {
+		return 0
+	}
+	for end := min(n+maxIndent, len(b)); n < end && b[n] == ' '; n++ {
+	}
+	return n
+}
+
+// unwrap returns the first bytes of b without the line breaks between them, and how many it found: all of b is used up
+// when they are fewer than a form has.
+func unwrap(b []byte) (q [minForm]byte, k int) {
+	for i := 0; i < len(b) && k < minForm; k++ {
+		q[k] = b[i]
+		i++
+		i += gap(b[i:])
+	}
+	return q, k
 }
 
 // couldStart reports whether the whole of b, shorter than any form, is the start of one.
@@ -82,7 +156,7 @@ func (ix *index) couldStart(b []byte) bool {
 
 func (ix *index) contains(b []byte) bool {
 	for i := ix.next(b, 0); i+minForm <= len(b); i = ix.next(b, i+1) {
-		if _, ok, _ := ix.at(b[i:]); ok {
+		if _, n, _ := ix.at(b[i:]); n > 0 {
 			return true
 		}
 	}

@@ -1,5 +1,5 @@
 // Package redact owns the replacing of secret values in everything that deed writes. It knows a value's plain text and
-// the encodings in which it commonly travels; it does not resolve secrets, and it cannot see a value that somebody
+// the encodings in which it commonly travels, base64 and hexadecimal also broken into lines; it does not resolve secrets, and it cannot see a value that somebody
 // encrypted, compressed, split or spelled in an encoding of their own.
 package redact
 
@@ -50,7 +50,8 @@ func New(secrets map[string]string) *Redactor {
 			continue
 		}
 		for _, f := range forms(value) {
-			all = append(all, form{text: f, secret: len(r.names)})
+			f.secret = len(r.names)
+			all = append(all, f)
 		}
 		r.names = append(r.names, name)
 	}

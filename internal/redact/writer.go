@@ -4,7 +4,8 @@ import "io"
 
 // A Writer replaces secrets in a stream. However the input is cut into writes, the output is the same: overlapping finds
 // become one replacement, which bears the name of the one that starts first, or of the longest of those. It holds back
-// only bytes that may be the start of a form, at most as many as the longest form has. It is not safe for concurrent use.
+// only bytes that may be the start of a form: at most as many as the longest form has, with a line break and its indentation
+// between each two of them. It is not safe for concurrent use.
 type Writer struct {
 	r      *Redactor
 	w      io.Writer
@@ -90,11 +91,11 @@ func (w *Writer) scan(b []byte, end bool) int {
 		if i >= len(b) {
 			break
 		}
-		f, ok, open := ix.at(b[i:])
+		f, n, open := ix.at(b[i:])
 		if open && !end {
 			break // more input decides
 		}
-		if !ok {
+		if n == 0 {
 			i++
 			continue
 		}
@@ -103,7 +104,7 @@ func (w *Writer) scan(b []byte, end bool) int {
 			w.emit(w.r.labels[f.secret])
 			w.count(f.secret)
 		}
-		until = max(until, i+len(f.text))
+		until = max(until, i+n)
 		plain = until
 		i++
 	}
