@@ -6,7 +6,7 @@ import "bytes"
 // out by one look into a table of the two-byte starts; the few that are left are compared with the forms that share their
 // first four bytes. The forms are fixed when it is built.
 type index struct {
-	start   [1 << 16]bool     // the first two bytes of some form, or the first of one that wraps and a line break
+	start   [1 << 16]bool     // the first two bytes of some form, or the first of one that wraps and the start of a line break
 	first   [256]bool         // the first byte of some form
 	triples map[uint32]bool   // the first three bytes of some form
 	wrapped map[string]bool   // the first one, two and three bytes of the forms that wrap
@@ -22,8 +22,9 @@ func newIndex(all []form) *index {
 		k := quad(f.text)
 		ix.buckets[k] = append(ix.buckets[k], f)
 		if f.wraps {
-			ix.start[pair([]byte{f.text[0], '\r'})] = true
-			ix.start[pair([]byte{f.text[0], '\n'})] = true
+			for _, c := range []byte("\r\n\\") {
+				ix.start[pair([]byte{f.text[0], c})] = true
+			}
 			for n := 1; n < minForm; n++ {
 				ix.wrapped[string(f.text[:n])] = true
 			}
@@ -62,7 +63,7 @@ func (ix *index) at(b []byte) (f form, n int, open bool) {
 	// form has a line break in it.
 	if q, k := unwrap(b); k < minForm {
 		open = open || k > 0 && ix.wrapped[string(q[:k])]
-	} else if len(b) >= minForm && quad(q[:]) != quad(b) {
+	} else if quad(q[:]) != quad(b) {
 		wf, wn, wopen := ix.longest(b, quad(q[:]), true)
 		if wn > n {
 			f, n = wf, wn
@@ -110,24 +111,42 @@ func (f form) match(b []byte) (n int, open bool) {
 	return i, false
 }
 
-// maxIndent is how many spaces may follow a line break inside a form.
-const maxIndent = 8
+const (
+	maxIndent    = 8 // spaces after a line break inside a form
+	maxBackslash = 4 // backslashes of an escaped line break: one in JSON, two in JSON inside JSON, four inside that
+)
 
-// gap returns the length of the line break at the start of b, with the indentation after it.
+// gap returns the length of the line break at the start of b, plain or escaped, with the indentation after it. It is all of
+// b when b may end within one. No form that wraps holds any of these bytes but the letters.
 func gap(b []byte) int {
-	n := 0
-	if n < len(b) && b[n] == '\r' {
-		n++
-	}
-	if n < len(b) && b[n] == '\n' {
-		n++
-	}
+	n := lineBreak(b, '\r', 'r')
+	n += lineBreak(b[n:], '\n', 'n')
 	if n == 0 {
 		return 0
 	}
 	for end := min(n+maxIndent, len(b)); n < end && b[n] == ' '; n++ {
 	}
 	return n
+}
+
+func lineBreak(b []byte, plain, escaped byte) int {
+	if len(b) == 0 || b[0] != plain && b[0] != '\\' {
+		return 0
+	}
+	if b[0] == plain {
+		return 1
+	}
+	n := 1
+	for n < len(b) && n < maxBackslash && b[n] == '\\' {
+		n++
+	}
+	switch {
+	case n == len(b):
+		return n
+	case b[n] == escaped:
+		return n + 1
+	}
+	return 0
 }
 
 // unwrap returns the first bytes of b without the line breaks between them, and how many it found: all of b is used up

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"io"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -206,18 +208,111 @@ func TestFindCountsAcrossChunks(t *testing.T) {
 	}
 }
 
+// wrap breaks text into lines as base64 -w and xxd -p do.
+func wrap(text string, width int, brk string) string {
+	var b strings.Builder
+	for ; len(text) > width; text = text[width:] {
+		b.WriteString(text[:width] + brk)
+	}
+	return b.String() + text
+}
+
+func TestWrappedEncodingsAreReplaced(t *testing.T) {
+	t.Parallel()
+	r := redact.New(map[string]string{"K": secret})
+	long := strings.Repeat("some text before ", 5) + secret + " and some after it, so that it lies over an end of line"
+	encodings := map[string]string{
+		"base64": base64.StdEncoding.EncodeToString([]byte(secret)), "base64 url": base64.RawURLEncoding.EncodeToString([]byte(secret)),
+		"hex": hex.EncodeToString([]byte(secret)), "hex upper": strings.ToUpper(hex.EncodeToString([]byte(secret))),
+		"base64 in a file": base64.StdEncoding.EncodeToString([]byte(long)), "hex in a file": hex.EncodeToString([]byte(long)),
+	}
+	for name, text := range encodings {
+		for _, brk := range []string{"\n", "\r\n", "\r", "\n  ", "\r\n        ", `\n`, `\r\n`, `\\n    `, `\\\\r\\\\n`} {
+			for _, width := range []int{1, 2, 3, 4, 5, 7, 19, 60, 64, 76} {
+				in := "first\n" + wrap(text, width, brk) + "\nlast\n"
+				out := r.String(in)
+				if strings.Count(out, "[REDACTED:K]") != 1 || !strings.HasPrefix(out, "first\n") || !strings.HasSuffix(out, "\nlast\n") {
+					t.Errorf("%s, width %d, break %q: %q", name, width, brk, out)
+				}
+				var buf bytes.Buffer
+				w := r.Writer(&buf)
+				if _, err := io.Copy(w, iotest.OneByteReader(strings.NewReader(in))); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.Close(); err != nil || buf.String() != out {
+					t.Errorf("%s, width %d, break %q: by the byte %q, %v", name, width, brk, buf.String(), err)
+				}
+			}
+		}
+	}
+}
+
+func TestOnlyLineBreaksMayWrap(t *testing.T) {
+	t.Parallel()
+	r := redact.New(map[string]string{"K": "correct-horse-battery"})
+	plain := "correct-horse\n-battery"
+	h := hex.EncodeToString([]byte("correct-horse-battery"))
+	for _, in := range []string{
+		plain, h[:10] + " " + h[10:], h[:10] + "\n\n" + h[10:], h[:10] + "\n         " + h[10:], h[:10] + `\` + h[10:], h[:10] + `\\\\\n` + h[10:], h[:10] + `\t` + h[10:],
+	} {
+		if out := r.String(in); out != in {
+			t.Errorf("%q became %q", in, out)
+		}
+	}
+}
+
+func TestWriterHoldsLittleOfEndlessBreaks(t *testing.T) {
+	t.Parallel()
+	h := hex.EncodeToString([]byte("correct-horse-battery"))
+	for _, brk := range []string{"\n", " ", `\`, "\r\n", "\n        "} {
+		var buf bytes.Buffer
+		w := redact.New(map[string]string{"K": "correct-horse-battery"}).Writer(&buf)
+		in := h[:41] + strings.Repeat(brk, 10_000)
+		if _, err := io.WriteString(w, in); err != nil {
+			t.Fatal(err)
+		}
+		if held := len(in) - buf.Len(); held > 20*len(h) {
+			t.Errorf("break %q: %d bytes are held", brk, held)
+		}
+	}
+}
+
+// left finds an encoding of s, broken into lines or not, by other means than the package's own.
+func left(t *testing.T, s string, text []byte) string {
+	t.Helper()
+	for _, e := range []string{base64.StdEncoding.EncodeToString([]byte(s)), base64.URLEncoding.EncodeToString([]byte(s)), hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s)))} {
+		var parts []string
+		for _, c := range e {
+			parts = append(parts, regexp.QuoteMeta(string(c)))
+		}
+		const cr, lf = `(\r|\\{1,4}r)`, `(\n|\\{1,4}n)`
+		re, err := regexp.Compile(strings.Join(parts, `((`+cr+lf+`?|`+lf+`) {0,8})?`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := re.Find(text); found != nil {
+			return string(found)
+		}
+	}
+	return ""
+}
+
 func FuzzChunksDoNotMatter(f *testing.F) {
-	f.Add("hunter2", "ter2hun", []byte("a hunter2hunter2ter2hun b"), uint8(3))
-	f.Add("aaaa", "aaaab", []byte("aaaaaaaaab"), uint8(1))
-	f.Add(`a"b\c/d`, "é", []byte(`{"x":"a\"b\\c\/d"}`), uint8(2))
-	f.Add("[REDACTED:A]", "<RED", []byte("[REDACTED:A]<RED"), uint8(5))
-	f.Fuzz(func(t *testing.T, a, b string, text []byte, step uint8) {
+	f.Add("hunter2", "ter2hun", []byte("a hunter2hunter2ter2hun b"), uint8(3), uint8(5), "\n")
+	f.Add("aaaa", "aaaab", []byte("aaaaaaaaab"), uint8(1), uint8(1), "\r\n  ")
+	f.Add(`a"b\c/d`, "é", []byte(`{"x":"a\"b\\c\/d"}`), uint8(2), uint8(2), `\r\n`)
+	f.Add("[REDACTED:A]", "<RED", []byte("[REDACTED:A]<RED"), uint8(5), uint8(3), "\r")
+	f.Add("correct-horse", "Y29y", []byte("Y29ycmVj\n\ndC1o\r"), uint8(0), uint8(4), "\n        ")
+	f.Add("line one of it\nline two of it", "6c696e65", []byte("\\\\n6c\\n69"), uint8(7), uint8(9), `\\n`)
+	f.Fuzz(func(t *testing.T, a, b string, text []byte, step, width uint8, brk string) {
 		// The text is seeded with spellings, or the fuzzer would hardly ever hit one.
 		for _, s := range []string{a, b} {
 			text = append(text, s...)
 			text = append(text, base64.StdEncoding.EncodeToString([]byte("x"+s+"yy"))...)
 			text = append(text, hex.EncodeToString([]byte(s))...)
 			text = append(text, url.QueryEscape(s)...)
+			text = append(text, wrap(base64.StdEncoding.EncodeToString([]byte(s)), int(width%80)+1, brk)...)
+			text = append(text, wrap(hex.EncodeToString([]byte("z"+s)), int(width%80)+1, brk)...)
 		}
 		r := redact.New(map[string]string{"A": a, "B": b})
 		whole := r.Bytes(text)
@@ -238,6 +333,14 @@ func FuzzChunksDoNotMatter(f *testing.F) {
 		}
 		if r.Contains(whole) {
 			t.Fatalf("secrets %q, %q: a form is left in %q", a, b, whole)
+		}
+		for name, s := range map[string]string{"A": a, "B": b} {
+			if len(s) > 100 || slices.Contains(r.Unredactable(), name) {
+				continue
+			}
+			if found := left(t, s, whole); found != "" {
+				t.Fatalf("secret %q: %q is left in %q", s, found, whole)
+			}
 		}
 	})
 }
