@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -269,7 +270,9 @@ func (a *app) demoTamper(rep *demoReport, copyDir string) error {
 	}
 	rep.TamperCaught = !bad.Valid
 	for _, v := range bad.Violations {
-		rep.Violations = append(rep.Violations, v.Code)
+		if !slices.Contains(rep.Violations, v.Code) {
+			rep.Violations = append(rep.Violations, v.Code)
+		}
 	}
 	if !a.json {
 		a.printf("%s  %s\n", a.color.green("✓ bundle verified"), rep.Bundle)
