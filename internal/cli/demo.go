@@ -122,6 +122,9 @@ func (a *app) demo(ctx context.Context) error {
 			a.showDemoAgent(ag)
 		}
 	}
+	if !a.json {
+		a.showDemoTable(rep.Agents)
+	}
 	if rep.Bundle == "" {
 		return errors.New("no agent was accepted: this is a fault in deed")
 	}
@@ -231,6 +234,26 @@ func (a *app) showDemoAgent(ag demoAgent) {
 	if ag.Verdict == "accepted" {
 		a.printf("            %s the change is what it says, inside its scope, and go test passes on a clean copy\n", a.color.green("✓"))
 	}
+	a.printf("\n")
+}
+
+// showDemoTable sums the verdicts up.
+func (a *app) showDemoTable(agents []demoAgent) {
+	rows := make([][]string, len(agents))
+	for i, ag := range agents {
+		word := a.color.red(ag.Verdict)
+		if ag.Verdict == "accepted" {
+			word = a.color.green(ag.Verdict)
+		}
+		var codes []string
+		for _, r := range ag.Reasons {
+			if !slices.Contains(codes, r.Code) {
+				codes = append(codes, r.Code)
+			}
+		}
+		rows[i] = []string{ag.Name, word, strings.Join(codes, ", ")}
+	}
+	a.table([]string{"AGENT", "VERDICT", "REASONS"}, rows)
 	a.printf("\n")
 }
 

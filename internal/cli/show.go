@@ -206,7 +206,7 @@ func (a *app) showVerdict(v deed.Verdict) {
 		if c.Status != "passed" {
 			mark = a.color.red("✗")
 		}
-		a.printf("           %s check %s: %s in %s\n", mark, clean(c.Name), c.Status, (time.Duration(c.DurationMS) * time.Millisecond).Round(10*time.Millisecond))
+		a.printf("           %s check %s: %s in %s\n", mark, clean(c.Name), c.Status, (time.Duration(c.DurationMS) * time.Millisecond).Round(time.Millisecond))
 	}
 	for _, r := range v.Notes {
 		a.printf("           %s %s  %s\n", a.color.dim("·"), r.Code, clean(r.Message))
