@@ -131,22 +131,42 @@ func (r *Runner) Run(ctx context.Context, sup *proc.Supervisor, c *store.Claim) 
 	ctx, release := a.keepLease(ctx)
 	defer release()
 
-	err := a.execute(ctx)
+	err := guard(func() error { return a.execute(ctx) })
 	if lost := lostCause(ctx, err); lost != nil {
 		a.cleanup()
 		return Result{Ref: c.Ref}, lost
 	}
 	// From here on the work is evidence, and evidence is written even when the attempt was cancelled.
-	return a.finish(context.WithoutCancel(ctx), a.classify(ctx, err))
+	e := a.classify(ctx, err)
+	ctx = context.WithoutCancel(ctx)
+	var res Result
+	err = guard(func() (err error) {
+		res, err = a.finish(ctx, e)
+		return err
+	})
+	if failure.ClassOf(err) == failure.Panic {
+		a.strip()
+		e = end{class: failure.Panic, err: err}
+		err = guard(func() (err error) {
+			res, err = a.finish(ctx, e)
+			return err
+		})
+	}
+	return res, err
 }
 
-// execute does the work. A panic anywhere below becomes a failure with its stack, here and nowhere else.
-func (a *run) execute(ctx context.Context) (err error) {
+// guard turns a panic into a failure with its stack, here and nowhere else.
+func guard(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = failure.New(failure.Panic, "run attempt", fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "this is a fault in deed: please report it with the bundle")
 		}
 	}()
+	return fn()
+}
+
+// execute does the work.
+func (a *run) execute(ctx context.Context) error {
 	if err := a.prepare(ctx); err != nil {
 		return err
 	}
@@ -187,6 +207,9 @@ func (a *run) drive(ctx context.Context) error {
 		"exit_status": y.ExitStatus, "class": y.Class, "exit_code": y.Proc.Code, "signal": y.Proc.Signal,
 		"duration_ms": y.Proc.Duration.Milliseconds(), "killed_after_end": y.Proc.Killed,
 	})
+	if err := a.journal.Sync(); err != nil { // the end of a turn
+		return failure.New(failure.Infra, "sync the journal", err, "")
+	}
 	a.progress(StepEnded, string(y.ExitStatus))
 	if cerr != nil {
 		return failure.New(failure.Infra, "end the agent's processes", cerr, "")

@@ -160,6 +160,38 @@ func TestAPanicIsEvidence(t *testing.T) {
 	bundletest.Check(t, res.BundleDir)
 }
 
+// A fault in writing the evidence is caught as well, and a bundle says so.
+func TestAPanicInTheEvidenceIsEvidence(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Observe = func(p Progress) {
+		if p.Step == StepVerdict {
+			b.Observe = nil
+			b.Version = "after the verdict"
+		}
+	}
+	c := b.claim(`echo x > new.txt; `+done, nil)
+	c.Task.Record.TaskType = "t"
+	clock := b.Clock
+	calls := 0
+	b.Clock = func() time.Time {
+		if b.Version == "after the verdict" {
+			if calls++; calls == 2 {
+				panic("the evidence is broken")
+			}
+		}
+		return clock()
+	}
+	res, err := b.Run(t.Context(), b.sup, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Settlement.Class != "panic" || res.Settlement.Status == agentruntime.TaskCompleted || res.Verdict != nil {
+		t.Errorf("settled as %+v with verdict %+v", res.Settlement, res.Verdict)
+	}
+	bundletest.Check(t, res.BundleDir)
+}
+
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/redact"
@@ -39,12 +41,26 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 	// A journal that cannot be read is not worth losing the settlement for.
 	a.events, _ = journal.Read(a.path("journal.jsonl"))
 	a.note("lost", map[string]any{"reason": l.Reason, "runner_id": l.Attempt.Record.RunnerID, "swept_by": r.RunnerID})
+	a.found(why)
 	e := end{class: failure.Lost, err: why}
 	if l.Task.CancelRequested { // nobody is left to obey it
 		e = end{class: failure.Canceled, err: &canceled{l.Task.CancelReason}}
 	}
 	_, err = a.finish(ctx, e)
 	return false, err
+}
+
+// found takes up the output that a dead runner left; it was redacted when it was written. How the agent ended is not
+// known.
+func (a *run) found(why error) {
+	y := &driver.Yield{Kind: driver.YieldEnd, ExitStatus: agentruntime.ExitError, Class: failure.Lost, Err: why}
+	y.Proc.Code = -1
+	for name, dst := range map[string]*string{driver.StdoutFile: &y.StdoutPath, driver.StderrFile: &y.StderrPath} {
+		if fi, err := os.Lstat(a.path("run", name)); err == nil && fi.Mode().IsRegular() {
+			*dst = a.path("run", name)
+			a.yield = y
+		}
+	}
 }
 
 // Abort settles a claim that could not even be started, such as one for which no supervisor could be had.

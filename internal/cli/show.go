@@ -16,6 +16,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -244,9 +245,9 @@ func (a *app) taskLogsCmd() *cobra.Command {
 
 // logPath finds an attempt's output: in its bundle, or in its directory while it runs.
 func (a *app) logPath(at store.Attempt, stderr bool) (string, error) {
-	name, rel := "stdout.log", at.Record.StdoutPath
+	name, rel := driver.StdoutFile, at.Record.StdoutPath
 	if stderr {
-		name, rel = "stderr.log", at.Record.StderrPath
+		name, rel = driver.StderrFile, at.Record.StderrPath
 	}
 	if at.BundleDir != "" && rel != "" {
 		return filepath.Join(a.h.Root(), at.BundleDir, rel), nil

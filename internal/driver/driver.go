@@ -172,6 +172,12 @@ type Yield struct {
 // DefaultOutputCap is how much is kept of each output stream when the Job says nothing.
 const DefaultOutputCap = 16 << 20
 
+// StdoutFile and StderrFile are the names, in Dirs.Run, under which a driver records the agent's output as it arrives.
+const (
+	StdoutFile = "stdout.log"
+	StderrFile = "stderr.log"
+)
+
 // AuditFile is the name, in Dirs.Artifacts, under which an agent leaves its own account of what it ran.
 const AuditFile = "adapter-audit.json"
 

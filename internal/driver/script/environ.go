@@ -28,8 +28,6 @@ const (
 	briefFile   = "brief.md"
 	resultFile  = "result.json" // in the exchange: the agent's; in Run: what deed took over
 
-	stdoutFile  = "stdout.log"
-	stderrFile  = "stderr.log"
 	messageFile = "last-message.txt"
 )
 

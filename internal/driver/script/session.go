@@ -102,11 +102,11 @@ func (t *turn) take(ctx context.Context) (driver.Yield, error) {
 		return infra("open the payload", err)
 	}
 	defer stdin.Close()
-	if t.stdout, err = driver.NewRecorder(t.run, stdoutFile, t.job.OutputCap, t.job.Redactor); err != nil {
+	if t.stdout, err = driver.NewRecorder(t.run, driver.StdoutFile, t.job.OutputCap, t.job.Redactor); err != nil {
 		return infra("run the script", err)
 	}
 	defer func() { _ = t.stdout.Close() }()
-	if t.stderr, err = driver.NewRecorder(t.run, stderrFile, t.job.OutputCap, t.job.Redactor); err != nil {
+	if t.stderr, err = driver.NewRecorder(t.run, driver.StderrFile, t.job.OutputCap, t.job.Redactor); err != nil {
 		return infra("run the script", err)
 	}
 	defer func() { _ = t.stderr.Close() }()
@@ -160,8 +160,8 @@ func (t *turn) gather() error {
 	if err := errors.Join(t.stdout.Finish(), t.stderr.Finish()); err != nil {
 		return err
 	}
-	t.yield.StdoutPath = filepath.Join(t.job.Dirs.Run, stdoutFile)
-	t.yield.StderrPath = filepath.Join(t.job.Dirs.Run, stderrFile)
+	t.yield.StdoutPath = filepath.Join(t.job.Dirs.Run, driver.StdoutFile)
+	t.yield.StderrPath = filepath.Join(t.job.Dirs.Run, driver.StderrFile)
 	for _, r := range []struct {
 		stream string
 		rec    *driver.Recorder
