@@ -106,10 +106,30 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 	add("queue", a.taskCmd(), a.actionCmd(), a.dispatchCmd(), a.serveCmd(), a.pauseCmd(), a.resumeCmd())
 	add("evidence", a.attemptCmd(), a.verifyCmd(), a.applyCmd(), a.keyCmd(), a.schemaCmd())
 	add("setup", a.initCmd(), a.doctorCmd(), a.versionCmd())
+	root.SetHelpCommand(helpCmd(root))
 	root.SetHelpCommandGroupID("setup")
 	root.SetCompletionCommandGroupID("setup")
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil {
+		c.Short = "Print a completion script for a shell"
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
 	wrapArgs(root)
 	return root
+}
+
+// helpCmd is cobra's, but for a command that is not there: that is an error.
+func helpCmd(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command]", Short: "Show the help of a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return usage(fmt.Errorf("unknown command %q (`deed --help` lists them)", strings.Join(args, " ")))
+			}
+			return c.Help()
+		},
+	}
 }
 
 // wrapArgs makes every complaint about arguments a usage error.
