@@ -264,6 +264,35 @@ func TestALostLastAttemptIsPermanent(t *testing.T) {
 	s.tidy()
 }
 
+// A dispatcher whose home is removed or moved must not go on in a directory that nobody sees.
+func TestServeEndsWhenItsHomeIsGone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"quiet": "exit 0"})
+	v := s.serve()
+	s.until("the wake-up is there", func() bool { _, err := os.Stat(filepath.Join(s.home, "wake")); return err == nil })
+	old := s.home + "-moved"
+	if err := os.Rename(s.home, old); err != nil {
+		t.Fatal(err)
+	}
+	// Somebody goes on with a new home of the same name; the wake-up of the old one is still open.
+	fifo, err := os.OpenFile(filepath.Join(old, "wake"), os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fifo.Write([]byte("w")); err != nil {
+		t.Fatal(err)
+	}
+	if err := fifo.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code := v.wait(); code != ExitInfra || !strings.Contains(v.said(), "the home is gone") {
+		t.Errorf("serve ended with %d:\n%s", code, v.said())
+	}
+	if _, err := os.Stat(s.home); err == nil {
+		t.Error("the old dispatcher made the home anew")
+	}
+}
+
 // One bad task never stops the queue.
 func TestABadTaskStopsNobody(t *testing.T) {
 	t.Parallel()

@@ -159,6 +159,23 @@ task_types:
 	}
 }
 
+// What the docs show is accepted.
+func TestTheDocsAreValid(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/SCRIPTS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "```yaml\n")
+	block, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("docs/SCRIPTS.md shows no settings")
+	}
+	if s, err := Parse("docs/SCRIPTS.md", []byte(block)); err != nil || len(s.Adapters) != 1 {
+		t.Errorf("Parse = %+v, %v", s, err)
+	}
+}
+
 func TestJSONIsYAML(t *testing.T) {
 	t.Parallel()
 	s, err := Parse("x.json", []byte(`{"name": "j", "adapters": {"a": {"kind": "script", "command": "true", "timeout_ms": 1000}}}`))
