@@ -275,10 +275,12 @@ func TestServeEndsWhenItsHomeIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Somebody goes on with a new home of the same name; the wake-up of the old one is still open.
-	fifo, err := os.OpenFile(filepath.Join(old, "wake"), os.O_WRONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var fifo *os.File
+	s.until("somebody listens", func() bool {
+		var err error
+		fifo, err = os.OpenFile(filepath.Join(old, "wake"), os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		return err == nil
+	})
 	if _, err := fifo.Write([]byte("w")); err != nil {
 		t.Fatal(err)
 	}
