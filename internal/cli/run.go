@@ -47,12 +47,12 @@ Exit code 0 means that deed found the work done.`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.agent, "agent", "", "configured adapter to run")
-	fl.StringVar(&f.script, "script", "", "executable file to run as the agent")
-	fl.StringVarP(&f.workspace, "workspace", "w", "", "directory that the agent gets a copy of (default: this one)")
+	fl.StringVar(&f.agent, "agent", "", "configured `ADAPTER` to run")
+	fl.StringVar(&f.script, "script", "", "executable `FILE` to run as the agent")
+	fl.StringVarP(&f.workspace, "workspace", "w", "", "`DIR` that the agent gets a copy of (default: this one)")
 	fl.BoolVar(&f.empty, "no-workspace", false, "start from an empty directory")
 	fl.IntVar(&f.attempts, "attempts", 1, "attempts at most")
-	fl.StringVar(&f.taskType, "type", config.TypeAgentTask, "task type")
+	fl.StringVar(&f.taskType, "type", config.TypeAgentTask, "task `TYPE`")
 	f.register(c)
 	return c
 }

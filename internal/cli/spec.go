@@ -27,17 +27,17 @@ type specFlags struct {
 
 func (f *specFlags) register(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringArrayVar(&f.checks, "check", nil, "shell command that must exit 0 on a clean copy with the patch applied; repeatable")
+	fl.StringArrayVar(&f.checks, "check", nil, "shell `COMMAND` that must exit 0 on a clean copy with the patch applied; repeatable")
 	fl.DurationVar(&f.checkTimeout, "check-timeout", 0, "time limit of each check (default 10m)")
-	fl.StringArrayVar(&f.scope, "scope", nil, "glob that may change; repeatable (default: everything)")
-	fl.StringArrayVar(&f.protect, "protect", nil, "glob that must not change; repeatable")
-	fl.StringArrayVar(&f.artifacts, "artifact", nil, "file that the agent must leave in $DEED_ARTIFACTS; repeatable")
+	fl.StringArrayVar(&f.scope, "scope", nil, "`GLOB` that may change; repeatable (default: everything)")
+	fl.StringArrayVar(&f.protect, "protect", nil, "`GLOB` that must not change; repeatable")
+	fl.StringArrayVar(&f.artifacts, "artifact", nil, "`FILE` that the agent must leave in $DEED_ARTIFACTS; repeatable")
 	fl.BoolVar(&f.allowEmpty, "allow-empty", false, "accept an attempt that changes nothing")
-	fl.StringArrayVar(&f.secrets, "secret", nil, "name of an environment variable whose value the agent gets; repeatable")
+	fl.StringArrayVar(&f.secrets, "secret", nil, "`NAME` of an environment variable whose value the agent gets; repeatable")
 	fl.DurationVar(&f.timeout, "timeout", 0, "time limit of the agent, checks not included (default: the adapter's)")
-	fl.StringVar(&f.isolation, "isolation", "", "none, process, namespace or container (default process)")
-	fl.StringVar(&f.ref, "ref", "", "with a git workspace: this commit instead of the files as they stand")
-	fl.StringVar(&f.dedupe, "dedupe", "", "refuse a second task with this key while the first lives")
+	fl.StringVar(&f.isolation, "isolation", "", "`KIND`: none, process, namespace or container (default process)")
+	fl.StringVar(&f.ref, "ref", "", "with a git workspace: this `COMMIT` instead of the files as they stand")
+	fl.StringVar(&f.dedupe, "dedupe", "", "refuse a second task with this `KEY` while the first lives")
 }
 
 // spec turns the flags into the task's own fields; workspace is "" for none.
