@@ -35,6 +35,7 @@ type TaskSpec struct {
 	RequireArtifacts    bool            `json:"require_artifacts,omitempty"`                                                           // at least one artifact must be declared
 	AcceptEmptyOutput   *bool           `json:"accept_empty_output,omitempty"`                                                         // absent: the task type decides; true: exit 0 with no output is a result
 	Adapter             json.RawMessage `json:"adapter,omitempty"`                                                                     // an adapter.config for this task alone; from trusted callers only
+	Depth               int             `json:"depth,omitempty"`                                                                       // set by deed: how many follow-up tasks stand between this one and a person
 	Isolation           string          `json:"isolation,omitempty" jsonschema:"enum=none,enum=process,enum=namespace,enum=container"` // none, process, namespace or container
 	SecretEnv           []string        `json:"secret_env,omitempty"`                                                                  // names only; values come from the runner's environment
 }

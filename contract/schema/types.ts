@@ -775,6 +775,8 @@ export type DeedTaskSpec = {
   accept_empty_output?: boolean;
   /** an adapter.config for this task alone; from trusted callers only */
   adapter?: AdapterConfig;
+  /** set by deed: how many follow-up tasks stand between this one and a person */
+  depth?: number;
   /** none, process, namespace or container */
   isolation?: "none" | "process" | "namespace" | "container";
   /** names only; values come from the runner's environment */

@@ -31,9 +31,9 @@ type Defaults struct {
 
 // Retry is the waiting rule between attempts: base doubled with every attempt, up to max, spread by jitter.
 type Retry struct {
-	BaseSeconds float64 `json:"base_seconds,omitempty" jsonschema:"minimum=0,maximum=86400"`
-	MaxSeconds  float64 `json:"max_seconds,omitempty" jsonschema:"minimum=0,maximum=604800"`
+	BaseSeconds *float64 `json:"base_seconds,omitempty" jsonschema:"minimum=0,maximum=86400"`
+	MaxSeconds  *float64 `json:"max_seconds,omitempty" jsonschema:"minimum=0,maximum=604800"`
 	// RetryAfterCapSeconds limits how long a service's own Retry-After can make a task wait.
-	RetryAfterCapSeconds float64 `json:"retry_after_cap_seconds,omitempty" jsonschema:"minimum=0,maximum=604800"`
-	Jitter               float64 `json:"jitter,omitempty" jsonschema:"minimum=0,maximum=1"`
+	RetryAfterCapSeconds *float64 `json:"retry_after_cap_seconds,omitempty" jsonschema:"minimum=0,maximum=604800"`
+	Jitter               *float64 `json:"jitter,omitempty" jsonschema:"minimum=0,maximum=1"`
 }

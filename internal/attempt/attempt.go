@@ -217,8 +217,8 @@ func (a *run) drive(ctx context.Context) error {
 	return nil
 }
 
-// note writes to the journal. A journal that cannot be written must not fail the work that it describes: the
-// bundle is then short of that line, and the runtime log says so.
+// note keeps what happened, in memory for the bundle and in the journal for whoever salvages the attempt. A journal
+// that cannot be written must not fail the work that it describes.
 func (a *run) note(kind string, detail any) {
 	if a.journal != nil {
 		_ = a.journal.Append(kind, detail)

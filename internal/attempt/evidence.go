@@ -228,7 +228,7 @@ func testResults() codebox.TestResults {
 	}
 }
 
-// addAttemptFiles adds what the attempt's record points at, and the logs of the checks.
+// addAttemptFiles adds what the attempt's record points at.
 func (a *run) addAttemptFiles(w *bundle.Writer) error {
 	if a.brief.Text != "" {
 		if err := w.AddBytes(bundle.PathPrompt, bundle.KindPrompt, codebox.TypeText, []byte(a.brief.Text)); err != nil {
@@ -430,7 +430,9 @@ func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 	}
 	if a.verdict != nil {
 		for _, r := range a.verdict.Reasons {
-			st.Reasons = append(st.Reasons, r.Code)
+			if !slices.Contains(st.Reasons, r.Code) {
+				st.Reasons = append(st.Reasons, r.Code)
+			}
 		}
 	}
 	summary := s.LastError

@@ -48,7 +48,7 @@ func (a *run) judge(ctx context.Context) error {
 	a.progress(StepJudging, fmt.Sprintf("%d changed", len(a.changes.Files())))
 	v, err := gate.Decide(ctx, gate.Input{
 		Claim: a.yield.Claim, Spec: a.plan.spec, Evidence: a.plan.evidence,
-		Changes: a.changes, Base: a.path("base"), Manifest: a.before, After: a.after, Patch: a.patch,
+		Workspace: a.path("workspace"), Changes: a.changes, Base: a.path("base"), Manifest: a.before, After: a.after, Patch: a.patch,
 		Rooms: rooms, SecretHit: a.secret, PinFault: a.pinFault(),
 		Artifacts: a.artifactRoot, Listed: a.artifacts, Audit: &gate.AuditFacts{ExitCode: a.yield.Proc.Code},
 		RunCheck: a.runCheck,
@@ -203,14 +203,20 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.Chec
 		return r
 	}
 	env := toolchain(a.Environ, filepath.Join(room, "cache"))
+	maps.Copy(env, c.Env)
+	for k, v := range map[string]string{
+		"DEED_TASK_ID": a.claim.Ref.TaskID, "DEED_ATTEMPT_ID": a.claim.Ref.AttemptID, "DEED_CHECK": r.Name,
+	} {
+		env[k] = v // by these the sweep finds what is left of it
+	}
 	for k, v := range map[string]string{
 		"HOME": filepath.Join(room, "home"), "TMPDIR": filepath.Join(room, "tmp"), "LANG": "C.UTF-8", "TZ": "UTC",
 		"USER": proc.Getenv(a.Environ, "USER"), "SHELL": "/bin/sh", "CI": "true",
-		"DEED_TASK_ID": a.claim.Ref.TaskID, "DEED_ATTEMPT_ID": a.claim.Ref.AttemptID, "DEED_CHECK": r.Name,
 	} {
-		env[k] = v
+		if _, own := c.Env[k]; !own {
+			env[k] = v
+		}
 	}
-	maps.Copy(env, c.Env)
 	out, err := openLog(room, log)
 	if err != nil {
 		r.Tail = err.Error()

@@ -64,8 +64,7 @@ func (a *run) keepLease(parent context.Context) (context.Context, func()) {
 				cancel(fmt.Errorf("%w: %w", errLost, err))
 				return
 			case err == nil && l.CancelRequested:
-				cancel(&canceled{l.CancelReason})
-				return
+				cancel(&canceled{l.CancelReason}) // and go on renewing: ending and evidence take their time
 			}
 		}
 	}()

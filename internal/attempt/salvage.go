@@ -46,8 +46,10 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 	if l.Task.CancelRequested { // nobody is left to obey it
 		e = end{class: failure.Canceled, err: &canceled{l.Task.CancelReason}}
 	}
-	_, err = a.finish(ctx, e)
-	return false, err
+	return false, guard(func() error {
+		_, err := a.finish(ctx, e)
+		return err
+	})
 }
 
 // found takes up the output that a dead runner left; it was redacted when it was written. How the agent ended is not
@@ -70,7 +72,11 @@ func (r *Runner) Abort(ctx context.Context, c *store.Claim, cause error) error {
 		a.plan = p
 		a.redactor = redact.New(p.hidden)
 	}
-	_, err := a.finish(context.WithoutCancel(ctx), end{class: failure.ClassOf(cause), err: cause})
+	e := a.classify(ctx, cause)
+	err := guard(func() error {
+		_, err := a.finish(context.WithoutCancel(ctx), e)
+		return err
+	})
 	return errors.Join(cause, err)
 }
 

@@ -138,7 +138,7 @@ func (a *run) settlement(e end) store.Settlement {
 		s.Verdict = mustJSON(a.verdict)
 	}
 	if e.err != nil {
-		s.LastError = a.redactor.String(e.err.Error())
+		s.LastError = cut(a.redactor.String(e.err.Error()))
 	}
 	switch {
 	case e.class == failure.None:
@@ -165,6 +165,16 @@ func (a *run) settlement(e end) store.Settlement {
 		s.Outcome = a.outcome(agentruntime.TaskPermanentFailure, agentruntime.MachineFailed, s.LastError)
 	}
 	return s
+}
+
+// maxError bounds what a task says of its last failure; the whole is in the bundle.
+const maxError = 8 << 10
+
+func cut(s string) string {
+	if len(s) <= maxError {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxError], "") + " … (cut)"
 }
 
 // outcome is deed's own account: files as the change set has them, never as the agent said.

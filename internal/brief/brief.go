@@ -96,6 +96,7 @@ func Compile(in Input) (Brief, error) {
 		return Brief{}, err
 	}
 	spec := in.Spec
+	spec.Adapter = nil // its command and environment are the operator's own; the adapter's id and kind are here
 	if spec.Workspace != nil {
 		spec.Workspace = &deed.Workspace{Ref: spec.Workspace.Ref} // where the source lies differs by machine; its digest is pinned
 	}

@@ -77,7 +77,7 @@ func (a *app) actionCmd() *cobra.Command {
 				return usage(fmt.Errorf("no action %s in %s (`deed action list` shows what is open)", args[0], a.h.Root()))
 			}
 			if err != nil {
-				return usage(err)
+				return refused(err)
 			}
 			a.h.Wake()
 			if a.json {

@@ -110,7 +110,7 @@ func (a *app) open(ctx context.Context) error {
 	return a.openStore(ctx, cfg)
 }
 
-// view opens an existing home for a command that only reads: it makes nothing.
+// view opens an existing home, for a command about what is already there: it makes none.
 func (a *app) view(ctx context.Context) error {
 	if a.st != nil {
 		return nil

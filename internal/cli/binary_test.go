@@ -56,7 +56,7 @@ func (s *site) command(env []string, args ...string) *exec.Cmd {
 	c := exec.Command(os.Args[0], args...)
 	c.Dir = s.dir
 	c.Env = append([]string{
-		asDeed + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(s.dir, "user"), "DEED_HOME=" + s.home, "USER=tester",
+		asDeed + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(s.dir, "user"), "DEED_HOME=" + s.home, "DEED_CONFIG=" + filepath.Join(s.dir, "deed.yaml"), "USER=tester",
 	}, env...)
 	if s.dsn != "" {
 		c.Env = append(c.Env, "DEED_DATABASE="+s.dsn)

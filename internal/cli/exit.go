@@ -45,6 +45,17 @@ func (e *exitError) Unwrap() error { return e.err }
 // usage marks an error as the caller's: nothing was changed, and code 2 says so.
 func usage(err error) error { return &exitError{code: ExitUsage, err: err} }
 
+// refused marks an error as the caller's when the state of the task or action is the reason; a store that does not
+// work is not.
+func refused(err error) error {
+	var status *store.StatusError
+	var dup *store.DuplicateError
+	if errors.As(err, &status) || errors.As(err, &dup) || errors.Is(err, store.ErrClosed) {
+		return usage(err)
+	}
+	return err
+}
+
 // exitCode maps an error to its code.
 func exitCode(err error) int {
 	var e *exitError

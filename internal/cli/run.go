@@ -17,6 +17,7 @@ import (
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/task"
 )
@@ -154,8 +155,9 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 	if err := eng.Runner.Preflight(ctx, row); err != nil {
 		return none, usage(err)
 	}
-	if _, err := eng.Sweep(ctx); err != nil { // what a killed `deed run` left would wait for a dispatcher otherwise
-		return none, err
+	// What a killed `deed run` left would wait for a dispatcher otherwise; what cannot be cleared away is the doctor's.
+	if _, err := eng.Sweep(ctx); err != nil {
+		eng.Log.Warn("sweep", "error", err)
 	}
 	if err := eng.Register(ctx); err != nil {
 		return none, err
@@ -185,28 +187,69 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 		if err != nil {
 			return res, err
 		}
-		if claim, err = a.again(run, t, opt); err != nil {
+		if claim, t, err = a.again(run, t, opt); err != nil {
 			return res, err
+		}
+		if claim == nil {
+			return a.settledElsewhere(bg, t)
 		}
 	}
 }
 
-// again waits until a task is due once more and claims it.
-func (a *app) again(ctx context.Context, t store.Task, opt store.ClaimOptions) (*store.Claim, error) {
-	at, err := t.Record.AvailableAt.Time()
-	if err != nil {
-		return nil, err
-	}
-	timer := time.NewTimer(max(at.Sub(clock.System()), 0))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		_, err := a.st.Cancel(context.WithoutCancel(ctx), t.ID(), "interrupted at the terminal", a.operator())
-		return nil, errors.Join(context.Canceled, err)
-	case <-timer.C:
-	}
+// again waits until a task is due once more and claims it. Beside a dispatcher that was faster it waits for what that
+// one makes of it; the claim is nil when the task ended there.
+func (a *app) again(ctx context.Context, t store.Task, opt store.ClaimOptions) (*store.Claim, store.Task, error) {
 	opt.TaskID = t.ID()
-	return a.st.Claim(ctx, opt)
+	for {
+		at, err := t.Record.AvailableAt.Time()
+		if err != nil {
+			return nil, t, err
+		}
+		wait := max(at.Sub(clock.System()), 0)
+		if t.Record.Status == agentruntime.TaskRunning {
+			wait = 200 * time.Millisecond
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			_, err := a.st.Cancel(context.WithoutCancel(ctx), t.ID(), "interrupted at the terminal", a.operator())
+			return nil, t, errors.Join(context.Canceled, err)
+		case <-timer.C:
+		}
+		claim, err := a.st.Claim(ctx, opt)
+		if err == nil {
+			return claim, t, nil
+		}
+		if !errors.Is(err, store.ErrNoTask) && !errors.Is(err, store.ErrTerminal) && !errors.Is(err, store.ErrRunning) {
+			return nil, t, err
+		}
+		if t, err = a.st.Task(ctx, t.ID()); err != nil {
+			return nil, t, err
+		}
+		if state.TaskTerminal(t.Record.Status) || t.Record.Status == agentruntime.TaskBlocked {
+			return nil, t, nil
+		}
+	}
+}
+
+// settledElsewhere is the result of a task that another runner brought to its end.
+func (a *app) settledElsewhere(ctx context.Context, t store.Task) (attempt.Result, error) {
+	res := attempt.Result{Ref: store.Ref{TaskID: t.ID(), AttemptID: t.AttemptID, Fence: t.Fence}}
+	at, err := a.st.Attempt(ctx, t.AttemptID)
+	if err != nil {
+		return res, err
+	}
+	res.Settlement = store.Settlement{Attempt: at.Record, Class: at.Class, Status: t.Record.Status, Outcome: t.Record.Outcome, LastError: deref(t.Record.LastError), BundleID: at.BundleID}
+	if len(at.Verdict) > 0 {
+		if err := json.Unmarshal(at.Verdict, &res.Verdict); err != nil {
+			return res, fmt.Errorf("verdict of attempt %s: %w", t.AttemptID, err)
+		}
+	}
+	if at.BundleDir != "" {
+		res.BundleDir = filepath.Join(a.h.Root(), at.BundleDir)
+	}
+	return res, nil
 }
 
 // runDoc is the result as --json prints it.

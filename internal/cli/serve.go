@@ -79,10 +79,14 @@ func (a *app) dispatch(ctx context.Context, once bool, slots int) error {
 		return err
 	}
 	if a.json {
-		return a.emit(total)
-	}
-	if len(total.Ran) == 0 {
+		if err := a.emit(total); err != nil {
+			return err
+		}
+	} else if len(total.Ran) == 0 {
 		a.hint("%s", total.Status)
+	}
+	if len(total.Faults) > 0 {
+		return &exitError{code: ExitInfra, err: errSilent}
 	}
 	return nil
 }

@@ -295,6 +295,17 @@ func TestServeEndsWhenItsHomeIsGone(t *testing.T) {
 	}
 }
 
+// A run that is tried again beside a dispatcher ends with its task, whoever makes the next attempt.
+func TestRunIsTriedAgainBesideServe(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"third": `echo x >> "$OUT/tries"; [ $(wc -l < "$OUT/tries") -ge 3 ] || exit 1; echo '{"status": "completed", "machine_status": "ok", "operator_summary": "at last"}'`})
+	s.serve()
+	o := s.deed(nil, "run", "--no-workspace", "--allow-empty", "--agent", "third", "--attempts", "5", "try")
+	if o.code != 0 || !strings.Contains(o.stdout, "completed") {
+		t.Errorf("exit %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+}
+
 // One bad task never stops the queue.
 func TestABadTaskStopsNobody(t *testing.T) {
 	t.Parallel()

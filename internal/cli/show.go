@@ -17,6 +17,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -353,7 +354,7 @@ func (a *app) events(ctx context.Context, f store.EventFilter, follow bool) erro
 			return nil
 		}
 		if f.TaskID != "" {
-			if t, err := a.st.Task(ctx, f.TaskID); err == nil && terminal(t.Record.Status) && len(list) == 0 {
+			if t, err := a.st.Task(ctx, f.TaskID); err == nil && state.TaskTerminal(t.Record.Status) && len(list) == 0 {
 				return nil
 			}
 		}
@@ -366,12 +367,4 @@ func (a *app) events(ctx context.Context, f store.EventFilter, follow bool) erro
 			return err
 		}
 	}
-}
-
-func terminal(s agentruntime.TaskStatus) bool {
-	switch s {
-	case agentruntime.TaskCompleted, agentruntime.TaskPermanentFailure, agentruntime.TaskOperatorCanceled:
-		return true
-	}
-	return false
 }

@@ -338,7 +338,7 @@ func (a *app) taskCancelCmd() *cobra.Command {
 			}
 			res, err := a.st.Cancel(c.Context(), t.ID(), reason, a.operator())
 			if err != nil {
-				return usage(err)
+				return refused(err)
 			}
 			a.h.Wake()
 			if a.json {
@@ -374,7 +374,7 @@ func (a *app) taskRetryCmd() *cobra.Command {
 				return err
 			}
 			if err := a.st.Retry(c.Context(), t.ID(), reason, a.operator()); err != nil {
-				return usage(err)
+				return refused(err)
 			}
 			a.h.Wake()
 			if a.json {

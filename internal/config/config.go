@@ -140,10 +140,14 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 		set(&c.AgeingStep, time.Duration(d.AgeingSeconds)*time.Second)
 	}
 	if r := s.Retry; r != nil {
-		set(&c.Retry.Base, seconds(r.BaseSeconds))
-		set(&c.Retry.Max, seconds(r.MaxSeconds))
-		set(&c.Retry.RetryAfterCap, seconds(r.RetryAfterCapSeconds))
-		set(&c.Retry.Jitter, r.Jitter)
+		for dst, v := range map[*time.Duration]*float64{&c.Retry.Base: r.BaseSeconds, &c.Retry.Max: r.MaxSeconds, &c.Retry.RetryAfterCap: r.RetryAfterCapSeconds} {
+			if v != nil {
+				*dst = seconds(*v)
+			}
+		}
+		if r.Jitter != nil {
+			c.Retry.Jitter = *r.Jitter
+		}
 	}
 	dir := filepath.Dir(file)
 	for id, a := range s.Adapters {

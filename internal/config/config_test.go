@@ -140,6 +140,27 @@ func TestFaultsNameTheirLines(t *testing.T) {
 	}
 }
 
+// A project's file is found by standing in a directory: it may not move the queue or change how it is run.
+func TestAProjectMaySayLess(t *testing.T) {
+	t.Parallel()
+	text := "database: postgres://elsewhere/x\ndefaults: {lease_seconds: 5, ageing_seconds: 1}\nretry: {jitter: 0}\n"
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, FileName), text)
+	_, err := Load(Options{Dir: dir})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, w := range []string{"$.database", "$.retry", "lease_seconds", "ageing_seconds", "--config"} {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("error lacks %q: %v", w, err)
+		}
+	}
+	c, err := Load(Options{Explicit: file})
+	if err != nil || c.Database == "" || c.Retry.Jitter != 0 || c.Lease != 5*time.Second {
+		t.Errorf("named with --config: %+v, %v", c, err)
+	}
+}
+
 func TestNamesMustResolveAcrossFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -99,8 +99,38 @@ func (c *Config) add(path string, project, must bool) error {
 	if err != nil {
 		return err
 	}
+	if project {
+		if err := projectOnly(abs, s); err != nil {
+			return err
+		}
+	}
 	c.join(s, abs, project)
 	return nil
+}
+
+// projectOnly refuses what a project's file may not say: it is found by standing in a directory, and a cloned
+// repository must not be able to move the queue elsewhere or change how it is run.
+func projectOnly(file string, s settings.Config) error {
+	var l fault.List
+	refuse := func(path string, set bool) {
+		if set {
+			l.Add(path, fault.NotAllowed, "a project's file may not set this", "put it into the home's deed.yaml, or name this file with --config")
+		}
+	}
+	refuse("$.database", s.Database != "")
+	refuse("$.retry", s.Retry != nil)
+	if d := s.Defaults; d != nil {
+		refuse("$.defaults.lease_seconds", d.LeaseSeconds != 0)
+		refuse("$.defaults.ageing_seconds", d.AgeingSeconds != 0)
+	}
+	if l.Err() == nil {
+		return nil
+	}
+	e := &Error{File: file}
+	for _, f := range l.Faults() {
+		e.Faults = append(e.Faults, LineFault{Fault: f})
+	}
+	return e
 }
 
 // An Error is every fault of one file, each with its line.

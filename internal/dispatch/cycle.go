@@ -14,9 +14,7 @@ import (
 // each slot, then delivery.
 func (e *Engine) Once(ctx context.Context) (Report, error) {
 	rep := Report{Status: "idle", Ran: []Ran{}}
-	if err := e.before(ctx, &rep); err != nil {
-		return rep, err
-	}
+	e.before(ctx, &rep)
 	if stop, err := e.checkPause(ctx); err != nil || stop {
 		rep.Status = "paused"
 		return rep, err
@@ -51,7 +49,7 @@ func (e *Engine) Once(ctx context.Context) (Report, error) {
 		rep.Ran = append(rep.Ran, d.r)
 	}
 	n, err := e.Outbox.Deliver(ctx)
-	rep.Delivered = n
+	rep.Delivered += n
 	if err != nil {
 		rep.Faults = append(rep.Faults, err.Error())
 	}
@@ -63,18 +61,24 @@ func (e *Engine) Once(ctx context.Context) (Report, error) {
 	return rep, e.idle(ctx)
 }
 
+// promoteBatch is how many tasks that fell due one cycle makes ready at most; a claim goes on where it ends.
+const promoteBatch = 10_000
+
 // before is the part of a cycle that comes before claiming: sweep, deliver what an earlier process left, then due
 // schedules, sensors and workflows.
-func (e *Engine) before(ctx context.Context, rep *Report) error {
+func (e *Engine) before(ctx context.Context, rep *Report) {
 	n, err := e.Sweep(ctx)
-	if err != nil {
-		return fmt.Errorf("sweep: %w", err)
+	if err != nil { // what cannot be cleared away must not stop the queue
+		rep.Faults = append(rep.Faults, fmt.Sprintf("sweep: %v", err))
 	}
 	rep.Reclaimed = n
 	if d, err := e.Outbox.Deliver(ctx); err != nil {
 		rep.Faults = append(rep.Faults, err.Error())
 	} else {
 		rep.Delivered += d
+	}
+	if _, err := e.Store.Promote(ctx, promoteBatch); err != nil {
+		rep.Faults = append(rep.Faults, fmt.Sprintf("promote due tasks: %v", err))
 	}
 	for _, h := range e.Hooks {
 		made, err := h.Due(ctx)
@@ -83,7 +87,6 @@ func (e *Engine) before(ctx context.Context, rep *Report) error {
 			rep.Faults = append(rep.Faults, fmt.Sprintf("%s: %v", h.Name, err))
 		}
 	}
-	return nil
 }
 
 func (e *Engine) claim(ctx context.Context) (*store.Claim, error) {
@@ -97,6 +100,14 @@ func (e *Engine) idle(ctx context.Context) error {
 	e.quiet = true
 	e.mu.Unlock()
 	if said {
+		return nil
+	}
+	// A dispatcher that starts, finds nothing and ends, minute by minute, must not write a row each time.
+	last, err := e.Store.Events(ctx, store.EventFilter{Newest: true, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(last) == 1 && last[0].Type == string(agentruntime.EventDispatchIdle) {
 		return nil
 	}
 	return e.event(ctx, agentruntime.EventDispatchIdle, nil)

@@ -63,11 +63,9 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 			draining, failed = true, err
 		}
 		if !draining {
-			if now := e.Clock(); now.Sub(swept) >= e.Runner.Lease/2 {
+			if now := e.Clock(); now.Sub(swept) >= e.Runner.Lease/2 || e.otherDue(ctx, now) {
 				var rep Report
-				if err := e.before(ctx, &rep); err != nil {
-					e.Log.Error("before claiming", "error", err)
-				}
+				e.before(ctx, &rep)
 				e.logReport(rep)
 				if o.Cycle != nil {
 					o.Cycle(rep)
@@ -123,6 +121,19 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 	}
 }
 
+// otherDue reports whether something besides a task is due: a hook, or an item of the outbox.
+func (e *Engine) otherDue(ctx context.Context, now time.Time) bool {
+	due := false
+	look := func(t time.Time, ok bool, err error) { due = due || err == nil && ok && !t.After(now) }
+	look(e.Store.NextOutbox(ctx))
+	for _, h := range e.Hooks {
+		if h.Next != nil {
+			look(h.Next(ctx))
+		}
+	}
+	return due
+}
+
 // fill claims while there is a free slot and due work, and returns how many it started.
 func (e *Engine) fill(ctx context.Context, running int, start func(*store.Claim)) (int, error) {
 	paused, err := e.checkPause(ctx)
@@ -171,6 +182,7 @@ func (e *Engine) sleep(ctx context.Context, full bool) time.Duration {
 	if err == nil && !paused {
 		sooner(e.Store.NextDue(ctx))
 	}
+	sooner(e.Store.NextOutbox(ctx))
 	for _, h := range e.Hooks {
 		if h.Next != nil {
 			sooner(h.Next(ctx))

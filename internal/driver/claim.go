@@ -75,8 +75,23 @@ func ParseClaim(data []byte) (claim *Claim, dropped []string, err error) {
 	p.messages()
 	p.retryAfter()
 	p.unknown()
+	for name, n := range map[string]int{
+		"file_changes": len(p.claim.FileChanges), "artifact_paths": len(p.claim.ArtifactPaths),
+		"follow_up_tasks": len(p.claim.FollowUpTasks) * maxClaimed / maxAsked, "external_messages": len(p.claim.ExternalMessages) * maxClaimed / maxAsked,
+	} {
+		if n > maxClaimed {
+			return nil, nil, fmt.Errorf("the result's %s are too many (at most %d paths, %d tasks or messages)", name, maxClaimed, maxAsked)
+		}
+	}
 	return p.claim, p.dropped, nil
 }
+
+// Bounds of one result: everything in it is repeated in the evidence.
+const (
+	maxDropped = 50
+	maxClaimed = 10_000
+	maxAsked   = 100
+)
 
 type claimParser struct {
 	fields  map[string]json.RawMessage
@@ -85,7 +100,12 @@ type claimParser struct {
 }
 
 func (p *claimParser) drop(format string, args ...any) {
-	p.dropped = append(p.dropped, fmt.Sprintf(format, args...))
+	switch {
+	case len(p.dropped) < maxDropped:
+		p.dropped = append(p.dropped, fmt.Sprintf(format, args...))
+	case len(p.dropped) == maxDropped:
+		p.dropped = append(p.dropped, "and more that is not listed")
+	}
 }
 
 // take returns a field and removes it; null counts as absent.

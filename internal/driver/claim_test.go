@@ -12,6 +12,20 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 )
 
+// A small file must not become a large one in the evidence.
+func TestClaimsAreBounded(t *testing.T) {
+	t.Parallel()
+	many := strings.Repeat("1,", 500_000)
+	_, dropped, err := driver.ParseClaim([]byte(`{"status": "completed", "file_changes": [` + many + `1]}`))
+	if err != nil || len(dropped) > 100 {
+		t.Errorf("%d dropped parts are listed, %v", len(dropped), err)
+	}
+	names := strings.Repeat(`"a",`, 20_000)
+	if _, _, err := driver.ParseClaim([]byte(`{"status": "completed", "file_changes": [` + names + `"b"]}`)); err == nil || !strings.Contains(err.Error(), "too many") {
+		t.Errorf("20,001 claimed files: %v", err)
+	}
+}
+
 func TestParseClaim(t *testing.T) {
 	t.Parallel()
 	in := `{

@@ -40,7 +40,7 @@ func (v *verdict) audit(in Input) {
 	}
 	said := map[string]bool{}
 	for _, p := range a.FileChanges {
-		said[clean(p)] = true
+		said[clean(in.Workspace, p)] = true
 	}
 	for _, c := range in.Changes.Of(workspace.ClassTracked) {
 		if !said[c.Path] {

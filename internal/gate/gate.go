@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ const (
 	CodeSecretInChange     = "secret_in_change"            // the change holds a secret's value
 	CodeArtifactMissing    = "artifact_missing"            // a declared artifact is not there
 	CodeArtifactOutside    = "artifact_outside_root"       // a declared artifact is not inside the managed directory
-	CodeArtifactInvalid    = "artifact_invalid"            // a declared artifact is not a regular file, or breaks its schema
+	CodeArtifactInvalid    = "artifact_invalid"            // a declared artifact is not a regular file that can be kept
 	CodeAuditMissing       = "adapter_audit_missing"       // the adapter's account is required and not there
 	CodeAuditMismatch      = "adapter_audit_mismatch"      // the account contradicts what deed saw
 	CodeCheckFailed        = "check_failed"                // a check ended with a non-zero exit
@@ -49,6 +50,7 @@ type Input struct {
 	Spec     deed.TaskSpec // effective: the task's own fields with its type's merged in
 	Evidence agentruntime.EvidenceRequirements
 
+	Workspace string // the agent's directory, for claims with absolute paths
 	Changes   workspace.ChangeSet
 	Base      string              // the directory with the first state, which no agent was given
 	Manifest  *workspace.Manifest // of the base, taken before the agent started
@@ -78,7 +80,7 @@ func Decide(ctx context.Context, in Input) (deed.Verdict, error) {
 		return deed.Verdict{}, err
 	}
 	out := deed.Verdict{
-		Schema: deed.SchemaVerdict, Accepted: len(v.reasons) == 0, Reasons: v.reasons, Notes: v.notes, Checks: v.checks,
+		Schema: deed.SchemaVerdict, Accepted: len(v.reasons) == 0, Reasons: bounded(v.reasons), Notes: bounded(v.notes), Checks: v.checks,
 	}
 	out.NoOp = out.Accepted && in.Changes.Empty()
 	if out.Reasons == nil {
@@ -94,6 +96,26 @@ type verdict struct {
 	reasons []deed.Reason
 	notes   []deed.Reason
 	checks  []deed.CheckResult
+}
+
+// perCode bounds how often one code is listed: a hundred examples say as much as a hundred thousand.
+const perCode = 100
+
+// bounded keeps the first reasons of each code and counts the rest.
+func bounded(list []deed.Reason) []deed.Reason {
+	seen := map[string]int{}
+	var out []deed.Reason
+	for _, r := range list {
+		if seen[r.Code]++; seen[r.Code] <= perCode {
+			out = append(out, r)
+		}
+	}
+	for _, code := range sorted(seen) {
+		if n := seen[code] - perCode; n > 0 {
+			out = append(out, deed.Reason{Code: code, Message: fmt.Sprintf("and %d more of these", n)})
+		}
+	}
+	return out
 }
 
 func (v *verdict) reject(code, path, format string, a ...any) {
@@ -125,7 +147,7 @@ func (v *verdict) claim(in Input) {
 	claimed := map[string]bool{}
 	if in.Claim != nil {
 		for _, p := range in.Claim.FileChanges {
-			claimed[clean(p)] = true
+			claimed[clean(in.Workspace, p)] = true
 		}
 	}
 	for _, p := range sorted(claimed) {
@@ -205,9 +227,15 @@ func matching(globs []string, path string) (string, bool) {
 }
 
 // clean reduces the ways in which agents write a path to the one in which deed does.
-func clean(p string) string {
-	p = strings.TrimPrefix(strings.TrimSpace(p), "./")
-	return strings.TrimSuffix(p, "/")
+func clean(workspace, p string) string {
+	p = strings.TrimSpace(p)
+	if workspace != "" {
+		p = strings.TrimPrefix(p, workspace+"/")
+	}
+	if p == "" {
+		return p
+	}
+	return path.Clean(p)
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -140,6 +141,7 @@ func TestDecisions(t *testing.T) {
 	}{
 		{"honest work", scene{work: change("main.go", "package main // better\n"), claims: []string{"main.go"}}, nil},
 		{"claims are normalised", scene{work: change("main.go", "x"), claims: []string{"./main.go"}}, nil},
+		{"an absolute path below the workspace", scene{work: change("docs/a.md", "x"), claims: []string{"/agent/docs/./a.md"}, edit: func(in *Input, _ string) { in.Workspace = "/agent" }}, nil},
 		{"a deletion that is claimed", scene{work: func(t *testing.T, d string) { rm(t, d, "docs/a.md") }, claims: []string{"docs/a.md"}}, nil},
 		{"nothing done and nothing asked", scene{}, nil},
 		{"no claim", scene{mute: true}, []string{CodeNoClaim}},
@@ -313,6 +315,18 @@ func TestAPatchRewrittenByACheck(t *testing.T) {
 	}.decide(t)
 	if got := codes(v); !slices.Equal(got, []string{CodePinnedInput}) {
 		t.Errorf("reasons %v, want the pinned patch", got)
+	}
+}
+
+func TestReasonsAreBounded(t *testing.T) {
+	t.Parallel()
+	var claims []string
+	for i := range 5000 {
+		claims = append(claims, fmt.Sprintf("invented-%d", i))
+	}
+	v := scene{claims: claims}.decide(t)
+	if v.Accepted || len(v.Reasons) != perCode+1 || !strings.Contains(v.Reasons[perCode].Message, "4900 more") {
+		t.Errorf("%d reasons, last %+v", len(v.Reasons), v.Reasons[len(v.Reasons)-1])
 	}
 }
 

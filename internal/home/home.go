@@ -133,7 +133,7 @@ func (h *Home) Keys() string { return filepath.Join(h.root, "keys") }
 // Tmp is on the same file system as the rest, so that a rename out of it is atomic.
 func (h *Home) Tmp() string { return filepath.Join(h.root, "tmp") }
 
-// Cache holds what can be deleted at any time, such as the build caches of checks.
+// Cache holds what can be deleted at any time, such as the build caches of agents.
 func (h *Home) Cache() string { return filepath.Join(h.root, "cache") }
 
 // Config is the home's own configuration file, used when no project has one.

@@ -21,8 +21,7 @@ type Holder struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// A Lock is the dispatch lock of a home: at most one process sweeps, evaluates schedules and claims from the
-// queue. It is a kernel lock on an open file, so it ends with its process whatever way that ends, and there is
+// A Lock is the dispatch lock of a home: at most one process evaluates schedules and claims from the queue. It is a kernel lock on an open file, so it ends with its process whatever way that ends, and there is
 // no moment between finding a stale lock and taking it. The file's text only tells who holds it.
 type Lock struct {
 	f *os.File

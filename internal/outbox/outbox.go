@@ -14,12 +14,6 @@ import (
 	"github.com/deedrun/deed/internal/task"
 )
 
-// The kinds of items.
-const (
-	KindFollowUpTask    = "follow_up_task"
-	KindExternalMessage = "external_message"
-)
-
 // batch bounds one pass, so that a full outbox does not hold up the cycle.
 const batch = 100
 
@@ -55,7 +49,7 @@ func (d *Deliverer) Deliver(ctx context.Context) (int, error) {
 
 func (d *Deliverer) one(ctx context.Context, it store.OutboxItem) (bool, error) {
 	switch it.Kind {
-	case KindFollowUpTask:
+	case store.OutboxFollowUpTask:
 		return d.followUp(ctx, it)
 	default:
 		return false, d.Store.OutboxFail(ctx, it.ID, fmt.Sprintf("there is no handler for items of kind %q", it.Kind), d.Clock(), true)
@@ -68,7 +62,15 @@ func (d *Deliverer) followUp(ctx context.Context, it store.OutboxItem) (bool, er
 	if err != nil {
 		return false, d.Store.OutboxFail(ctx, it.ID, err.Error(), d.Clock(), true)
 	}
-	row, err := d.Admission.Prepare(intent, task.Caller{})
+	parent, err := d.Store.Task(ctx, it.TaskID)
+	if err != nil {
+		return false, err
+	}
+	depth := 1
+	if parent.Intent.Deed != nil {
+		depth += parent.Intent.Deed.Depth
+	}
+	row, err := d.Admission.Prepare(intent, task.Caller{Depth: depth})
 	if err != nil {
 		return false, d.Store.OutboxFail(ctx, it.ID, err.Error(), d.Clock(), true)
 	}

@@ -133,10 +133,17 @@ func (d *sqliteDB) write(ctx context.Context, fn func(context.Context, tx) error
 	t := (*sqliteTx)(d)
 	// Waiting for another process's lock can be cancelled. What follows takes milliseconds and is not: a context
 	// that can be cancelled costs a goroutine for each statement.
+	inner := context.WithoutCancel(ctx)
 	if _, err := t.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		// The driver reports the end of the context also when BEGIN itself succeeded: a transaction left open here
+		// would hold the lock for ever. Outside of one, ROLLBACK is an error that means nothing.
+		if ctx.Err() != nil {
+			if _, rerr := t.exec(inner, "ROLLBACK"); rerr != nil && !strings.Contains(rerr.Error(), "no transaction is active") {
+				d.dropWriter()
+			}
+		}
 		return err
 	}
-	inner := context.WithoutCancel(ctx)
 	done := false
 	defer func() {
 		if !done { // an error or a panic

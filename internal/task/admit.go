@@ -45,6 +45,33 @@ type Caller struct {
 	// Trusted callers (an operator at the command line, deed itself) may give an absolute available_at and an
 	// adapter of their own. A sensor, a follow-up task of an agent or a remote caller may not.
 	Trusted bool
+	// Depth is how many follow-up tasks stand between this task and the person who asked for the first.
+	Depth int
+}
+
+// maxFollowUps bounds a chain of tasks that ask for the next.
+const maxFollowUps = 16
+
+// refuseRights refuses what would let an agent give itself, or the next one, more than it has: secrets, directories of
+// the machine, commands that run outside an agent, less containment.
+func refuseRights(faults *fault.List, s *deed.TaskSpec) {
+	if s == nil {
+		return
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"secret_env", len(s.SecretEnv) > 0},
+		{"workspace", s.Workspace != nil},
+		{"checks", len(s.Checks) > 0},
+		{"isolation", s.Isolation != ""},
+		{"depth", s.Depth != 0},
+	} {
+		if f.set {
+			faults.Add("$.deed."+f.name, fault.NotAllowed, "it is accepted from operators only", "leave it out, or put it into the task type")
+		}
+	}
 }
 
 // Decode reads one intent strictly.
@@ -109,12 +136,18 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 	if len(in.SkillIDs) > 0 {
 		faults.Add("$.skill_ids", fault.Dangling, fmt.Sprintf("no skill is installed, so %q cannot be resolved", strings.Join(in.SkillIDs, ", ")), "leave the list out")
 	}
+	if !by.Trusted {
+		refuseRights(&faults, in.Deed)
+	}
 	profileID := firstOf(in.RequestedProfileID, typ.DefaultProfileID, a.Config.ProfileID)
 	profile, err := a.Config.Profile(profileID)
 	if err != nil {
 		faults.Add("$.requested_profile_id", fault.Dangling, err.Error(), "")
 	}
 	spec := Effective(in.Deed, typ)
+	if spec.Depth = by.Depth; by.Depth > maxFollowUps {
+		faults.Add("$.deed.depth", fault.OutOfRange, fmt.Sprintf("a chain of more than %d follow-up tasks", maxFollowUps), "ask for the task yourself")
+	}
 	in.EvidenceRequirements = evidence(in.EvidenceRequirements, typ.SuccessPolicy)
 	adapterID, err := a.adapter(&in, &spec, typ, profile, by)
 	if err != nil {

@@ -94,7 +94,7 @@ func TestATypeIsMergedAndPinned(t *testing.T) {
 	row, err := a.Prepare(agentruntime.TaskIntent{
 		TaskType: "strict", Source: "t", Payload: json.RawMessage(`{"n": 1}`),
 		Deed: &deed.TaskSpec{ProtectedPaths: []string{"ci/**"}, Checks: []deed.Check{{Shell: "make test"}}, MaxAttempts: 2},
-	}, Caller{})
+	}, Caller{Trusted: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +150,14 @@ func TestRefusals(t *testing.T) {
 			in.Schedule = &agentruntime.RelativeSchedule{DelayMinutes: math.NaN()}
 		}), Caller{}, "$.schedule.delay_minutes", ""},
 		{"a stranger's own adapter", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{Adapter: own} }), Caller{}, "$.requested_adapter_id", "operators only"},
+		{"a stranger's secret", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{SecretEnv: []string{"TOKEN"}} }), Caller{}, "$.deed.secret_env", "operators only"},
+		{"a stranger's directory", intent(func(in *agentruntime.TaskIntent) {
+			in.Deed = &deed.TaskSpec{Workspace: &deed.Workspace{Source: "/etc"}}
+		}), Caller{}, "$.deed.workspace", "operators only"},
+		{"a stranger's command", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{Checks: []deed.Check{{Shell: "true"}}} }), Caller{}, "$.deed.checks", "operators only"},
+		{"a stranger's containment", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{Isolation: "none"} }), Caller{}, "$.deed.isolation", "operators only"},
+		{"a chain without end", intent(nil), Caller{Depth: 17}, "$.deed.depth", "follow-up"},
+		{"too long a text", intent(func(in *agentruntime.TaskIntent) { in.Description = strings.Repeat("x", 2<<20) }), Caller{Trusted: true}, "$.description", "bytes"},
 		{"payload against its schema", agentruntime.TaskIntent{TaskType: "strict", Source: "t", Payload: json.RawMessage(`{"n": "one"}`)}, Caller{}, "$.payload", ""},
 		{"payload is no object", intent(func(in *agentruntime.TaskIntent) { in.Payload = json.RawMessage(`[]`) }), Caller{}, "$.payload", ""},
 	} {

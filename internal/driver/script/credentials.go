@@ -12,7 +12,10 @@ var _ driver.Credentialed = (*Driver)(nil)
 
 // credentialName is what variables are called that hold credentials. A name alone is a guess; values that carry a
 // password in a URL are found whatever they are called.
-var credentialName = regexp.MustCompile(`(?i)(token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|auth|dsn|cookie|session_?key|signing_?key)`)
+var credentialName = regexp.MustCompile(`(?i)(token|secret|passw|pwd|passphrase|credential|bearer|jwt|auth|dsn|cookie|key$|(^|_)pat($|_))`)
+
+// credentialValue is how well-known credentials begin.
+var credentialValue = regexp.MustCompile(`^(gh[opusr]_|github_pat_|sk-|xox[a-z]-|AKIA|ASIA|eyJ|glpat-)`)
 
 // Credentials returns the variables of the adapter's own environment that look like credentials, so that their
 // values can be kept out of the evidence.
@@ -24,7 +27,7 @@ func (*Driver) Credentials(a agentruntime.AdapterConfig) (map[string]string, err
 	found := map[string]string{}
 	look := func(vars map[string]string) {
 		for name, value := range vars {
-			if credentialName.MatchString(name) || hasPassword(value) {
+			if credentialName.MatchString(name) || credentialValue.MatchString(value) || hasPassword(value) {
 				found[name] = value
 			}
 		}

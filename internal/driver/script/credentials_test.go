@@ -13,7 +13,7 @@ import (
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "env")
-	text := "API_TOKEN=abc\nLOG_LEVEL=debug\nDATABASE=postgres://me:pw@db/x\nDB_DSN=whatever\nexport GITHUB_PASSWORD='p w'\nHOMEPAGE=https://example.com/a\n"
+	text := "API_TOKEN=abc\nLOG_LEVEL=debug\nDATABASE=postgres://me:pw@db/x\nDB_DSN=whatever\nexport GITHUB_PASSWORD='p w'\nHOMEPAGE=https://example.com/a\nGH_PAT=x\nPLAIN=ghp_0123456789\nKEYBOARD=us\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestCredentials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"API_TOKEN", "AWS_SECRET_ACCESS_KEY", "DATABASE", "DB_DSN", "GITHUB_PASSWORD"}
+	want := []string{"API_TOKEN", "AWS_SECRET_ACCESS_KEY", "DATABASE", "DB_DSN", "GH_PAT", "GITHUB_PASSWORD", "PLAIN"}
 	if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, want) {
 		t.Errorf("credentials are %v, want %v", names, want)
 	}
