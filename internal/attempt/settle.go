@@ -12,6 +12,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
@@ -65,6 +66,13 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	}
 	final := a.Home.Bundle(a.claim.Ref.AttemptID)
 	sealed, err := a.publish(ctx, &s, e)
+	if errors.Is(err, atomicfile.ErrExists) {
+		// Another sweeper published it first and lost the fence to this one: the evidence is there, settle with it.
+		if adopted, ok, aerr := a.adopt(); aerr == nil && ok {
+			res.Settlement, res.BundleDir = adopted, final
+			return res, a.Store.Settle(ctx, a.claim.Ref, adopted)
+		}
+	}
 	if err != nil {
 		// The work cannot be shown, so it does not count. A bundle that says so may still find room.
 		e = end{class: failure.Infra, err: fmt.Errorf("write the bundle: %w", err)}

@@ -42,9 +42,10 @@ type Engine struct {
 	Slots  int
 
 	mu     sync.Mutex
-	supers []*proc.Supervisor // guarded by mu; idle ones
-	quiet  bool               // guarded by mu; idle was said
-	paused bool               // guarded by mu; pause was said
+	live   map[string]store.Ref // guarded by mu; attempts that run in this process
+	supers []*proc.Supervisor   // guarded by mu; idle ones
+	quiet  bool                 // guarded by mu; idle was said
+	paused bool                 // guarded by mu; pause was said
 }
 
 // A Report is what one cycle did.
@@ -144,7 +145,9 @@ func (e *Engine) Execute(ctx context.Context, c *store.Claim) (attempt.Result, e
 	if err != nil {
 		return attempt.Result{Ref: c.Ref}, e.Runner.Abort(ctx, c, err)
 	}
+	e.own(c.Ref, true)
 	res, err := e.Runner.Run(ctx, sup, c)
+	e.own(c.Ref, false)
 	e.putBack(sup)
 	if err != nil {
 		return res, err
@@ -153,6 +156,20 @@ func (e *Engine) Execute(ctx context.Context, c *store.Claim) (attempt.Result, e
 		e.Log.Error("deliver", "error", derr)
 	}
 	return res, nil
+}
+
+// own remembers which attempts run in this process.
+func (e *Engine) own(ref store.Ref, runs bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !runs {
+		delete(e.live, ref.AttemptID)
+		return
+	}
+	if e.live == nil {
+		e.live = map[string]store.Ref{}
+	}
+	e.live[ref.AttemptID] = ref
 }
 
 func (e *Engine) supervisor(ctx context.Context) (*proc.Supervisor, error) {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +30,7 @@ const killWait = 10 * time.Second
 // Two sweepers at once, here or on other machines, do no harm: taking over a lost attempt raises its fence, so only
 // one of them can settle it.
 func (e *Engine) Sweep(ctx context.Context) (int, error) {
+	e.renewOwn(ctx)
 	dead, err := e.deadRunners(ctx)
 	if err != nil {
 		return 0, err
@@ -71,6 +74,19 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 		}
 	}
 	return tasks, errors.Join(append(faults, e.tidy(ctx))...)
+}
+
+// renewOwn renews the leases of what runs in this process. After the machine slept, or its clock jumped, they have run
+// out although their owner is here; the sweep must not take them for lost.
+func (e *Engine) renewOwn(ctx context.Context) {
+	e.mu.Lock()
+	refs := slices.Collect(maps.Values(e.live))
+	e.mu.Unlock()
+	for _, ref := range refs {
+		if _, err := e.Store.Renew(ctx, ref, e.Runner.Lease); err != nil {
+			e.Log.Warn("renew", "attempt", ref.AttemptID, "error", err) // the attempt itself notices a lost fence
+		}
+	}
 }
 
 // deadRunners lists the runners of this machine whose process is gone.
