@@ -125,7 +125,40 @@ func countEvents(t *testing.T, st *store.Store, id string) {
 	}
 }
 
-func TestAReturnedIDSurvivesSIGKILL(t *testing.T) {
+// TestCrashOfRun kills `deed run` at every step of its attempt: the task is not lost, a dispatcher ends it.
+func TestCrashOfRun(t *testing.T) {
+	t.Parallel()
+	for _, p := range crashpoint.All {
+		if strings.HasPrefix(string(p), "enqueue.") || strings.HasPrefix(string(p), "deliver.") {
+			continue // it enqueues and claims in one transaction, and delivers as a dispatcher does
+		}
+		t.Run(string(p), func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, map[string]string{"work": crashAgent, "quiet": "exit 0"})
+			o := s.deed([]string{"DEED_CRASHPOINT=" + string(p)}, "run", "--no-workspace", "--agent", "work", "--type", "operator", "--attempts", "2", "go")
+			if o.signal != syscall.SIGKILL {
+				t.Fatalf("the crash point was never reached: exit %d\n%s%s", o.code, o.stdout, o.stderr)
+			}
+			s.noProcess()
+			s.ok("dispatch")
+			s.noProcess()
+			st := s.open()
+			tasks, err := st.Tasks(t.Context(), store.TaskFilter{Limit: 10})
+			if err != nil || len(tasks) != 2 {
+				t.Fatalf("there are %d tasks, %v, want the task and its follow-up", len(tasks), err)
+			}
+			for _, task := range tasks {
+				if task.Record.Status != agentruntime.TaskCompleted {
+					t.Errorf("task %s is %s, want completed", task.ID(), task.Record.Status)
+				}
+				countEvents(t, st, task.ID())
+			}
+			s.tidy()
+		})
+	}
+}
+
+func TestAnEnqueueSurvivesSIGKILL(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"quiet": "exit 0"})
 	var input bytes.Buffer
