@@ -22,22 +22,23 @@ const (
 
 // A TaskSpec carries deed's own fields of a task, in the intent's `deed` object. It is pinned and hashed at claim.
 type TaskSpec struct {
-	Schema              string          `json:"schema,omitempty"`
-	DedupeKey           string          `json:"dedupe_key,omitempty" jsonschema:"maxLength=512"`                                       // unique while its task lives, or for the window
-	DedupeWindowSeconds int64           `json:"dedupe_window_seconds,omitempty" jsonschema:"minimum=0,maximum=315360000"`              // 0: while the task lives
-	MaxAttempts         int             `json:"max_attempts,omitempty" jsonschema:"minimum=0,maximum=1000"`                            // 0: the configured default
-	TimeoutSeconds      int64           `json:"timeout_seconds,omitempty" jsonschema:"minimum=0,maximum=604800"`                       // 0: the adapter's timeout_ms
-	Workspace           *Workspace      `json:"workspace,omitempty"`                                                                   // absent: an empty directory
-	WriteScope          []string        `json:"write_scope,omitempty"`                                                                 // globs; empty: the whole workspace
-	ProtectedPaths      []string        `json:"protected_paths,omitempty"`                                                             // globs that must not change
-	Checks              []Check         `json:"checks,omitempty"`                                                                      // run in a clean room, all must pass
-	RequireChanges      *bool           `json:"require_changes,omitempty"`                                                             // absent: the task type decides
-	RequireArtifacts    bool            `json:"require_artifacts,omitempty"`                                                           // at least one artifact must be declared
-	AcceptEmptyOutput   *bool           `json:"accept_empty_output,omitempty"`                                                         // absent: the task type decides; true: exit 0 with no output is a result
-	Adapter             json.RawMessage `json:"adapter,omitempty"`                                                                     // an adapter.config for this task alone; from trusted callers only
-	Depth               int             `json:"depth,omitempty"`                                                                       // set by deed: how many follow-up tasks stand between this one and a person
-	Isolation           string          `json:"isolation,omitempty" jsonschema:"enum=none,enum=process,enum=namespace,enum=container"` // none, process, namespace or container
-	SecretEnv           []string        `json:"secret_env,omitempty"`                                                                  // names only; values come from the runner's environment
+	Schema              string                     `json:"schema,omitempty"`
+	DedupeKey           string                     `json:"dedupe_key,omitempty" jsonschema:"maxLength=512"`                                       // unique while its task lives, or for the window
+	DedupeWindowSeconds int64                      `json:"dedupe_window_seconds,omitempty" jsonschema:"minimum=0,maximum=315360000"`              // 0: while the task lives
+	MaxAttempts         int                        `json:"max_attempts,omitempty" jsonschema:"minimum=0,maximum=1000"`                            // 0: the configured default
+	TimeoutSeconds      int64                      `json:"timeout_seconds,omitempty" jsonschema:"minimum=0,maximum=604800"`                       // 0: the adapter's timeout_ms
+	Workspace           *Workspace                 `json:"workspace,omitempty"`                                                                   // absent: an empty directory
+	WriteScope          []string                   `json:"write_scope,omitempty"`                                                                 // globs; empty: the whole workspace
+	ProtectedPaths      []string                   `json:"protected_paths,omitempty"`                                                             // globs that must not change
+	Checks              []Check                    `json:"checks,omitempty"`                                                                      // run in a clean room, all must pass
+	RequireChanges      *bool                      `json:"require_changes,omitempty"`                                                             // absent: the task type decides
+	RequireArtifacts    bool                       `json:"require_artifacts,omitempty"`                                                           // at least one artifact must be declared
+	ArtifactSchemas     map[string]json.RawMessage `json:"artifact_schemas,omitempty"`                                                            // by artifact: a JSON Schema (2020-12) that its JSON must pass
+	AcceptEmptyOutput   *bool                      `json:"accept_empty_output,omitempty"`                                                         // absent: the task type decides; true: exit 0 with no output is a result
+	Adapter             json.RawMessage            `json:"adapter,omitempty"`                                                                     // an adapter.config for this task alone; from trusted callers only
+	Depth               int                        `json:"depth,omitempty"`                                                                       // set by deed: how many follow-up tasks stand between this one and a person
+	Isolation           string                     `json:"isolation,omitempty" jsonschema:"enum=none,enum=process,enum=namespace,enum=container"` // none, process, namespace or container
+	SecretEnv           []string                   `json:"secret_env,omitempty"`                                                                  // names only; values come from the runner's environment
 }
 
 // A Workspace says what the agent's directory starts from. deed copies; the source is never written.
@@ -123,13 +124,14 @@ func (c Check) Validate() error {
 
 // A TypeSpec carries deed's own fields of a task type, in its `deed` object.
 type TypeSpec struct {
-	Schema            string          `json:"schema,omitempty"`
-	AcceptEmptyOutput bool            `json:"accept_empty_output,omitempty"` // exit 0 with no output is a result
-	RequireChanges    bool            `json:"require_changes,omitempty"`     // an empty change set is refused
-	MaxAttempts       int             `json:"max_attempts,omitempty" jsonschema:"minimum=0,maximum=1000"`
-	ProtectedPaths    []string        `json:"protected_paths,omitempty"`
-	Checks            []Check         `json:"checks,omitempty"`
-	PayloadSchema     json.RawMessage `json:"payload_schema,omitempty"` // a JSON Schema for payload_schema_id, in place
+	Schema            string                     `json:"schema,omitempty"`
+	AcceptEmptyOutput bool                       `json:"accept_empty_output,omitempty"` // exit 0 with no output is a result
+	RequireChanges    bool                       `json:"require_changes,omitempty"`     // an empty change set is refused
+	MaxAttempts       int                        `json:"max_attempts,omitempty" jsonschema:"minimum=0,maximum=1000"`
+	ProtectedPaths    []string                   `json:"protected_paths,omitempty"`
+	Checks            []Check                    `json:"checks,omitempty"`
+	ArtifactSchemas   map[string]json.RawMessage `json:"artifact_schemas,omitempty"` // by artifact: a JSON Schema (2020-12) that its JSON must pass
+	PayloadSchema     json.RawMessage            `json:"payload_schema,omitempty"`   // a JSON Schema for payload_schema_id, in place
 }
 
 // Validate returns every fault of the record. Whether payload_schema is a JSON Schema is for schema.CompilePayload.

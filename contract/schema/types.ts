@@ -771,6 +771,8 @@ export type DeedTaskSpec = {
   require_changes?: boolean;
   /** at least one artifact must be declared */
   require_artifacts?: boolean;
+  /** by artifact: a JSON Schema (2020-12) that its JSON must pass */
+  artifact_schemas?: Record<string, Record<string, unknown>>;
   /** absent: the task type decides; true: exit 0 with no output is a result */
   accept_empty_output?: boolean;
   /** an adapter.config for this task alone; from trusted callers only */
@@ -793,6 +795,8 @@ export type DeedTypeSpec = {
   max_attempts?: number;
   protected_paths?: string[];
   checks?: DeedCheck[];
+  /** by artifact: a JSON Schema (2020-12) that its JSON must pass */
+  artifact_schemas?: Record<string, Record<string, unknown>>;
   /** a JSON Schema for payload_schema_id, in place */
   payload_schema?: Record<string, unknown>;
 };

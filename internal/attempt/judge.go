@@ -50,7 +50,7 @@ func (a *run) judge(ctx context.Context) error {
 		Claim: a.yield.Claim, Spec: a.plan.spec, Evidence: a.plan.evidence,
 		Workspace: a.path("workspace"), Changes: a.changes, Base: a.path("base"), Manifest: a.before, After: a.after, Patch: a.patch,
 		Rooms: rooms, SecretHit: a.secret, PinFault: a.pinFault(),
-		Artifacts: a.artifactRoot, Listed: a.artifacts, Audit: &gate.AuditFacts{ExitCode: a.yield.Proc.Code},
+		Artifacts: a.artifactRoot, Listed: a.artifacts, Audit: a.auditFacts(),
 		RunCheck: a.runCheck,
 	})
 	if err != nil {
@@ -75,6 +75,15 @@ const (
 	maxArtifacts     = 1000
 	maxArtifactBytes = 1 << 30
 )
+
+// auditFacts is what deed saw of the agent's own process.
+func (a *run) auditFacts() *gate.AuditFacts {
+	f := &gate.AuditFacts{ExitCode: a.yield.Proc.Code}
+	if inv, ok := a.yield.Diagnostics["invocation"].(driver.Invocation); ok {
+		f.Argv = inv.Argv
+	}
+	return f
+}
 
 // capture takes the second manifest, the change set and the patch.
 func (a *run) capture(ctx context.Context) error {

@@ -2,6 +2,8 @@ package gate
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/deedrun/deed/contract/schema"
 )
 
 // artifacts checks that what was declared is there: inside the managed directory, which is new with this attempt,
@@ -38,6 +42,7 @@ func (v *verdict) artifacts(in Input) {
 			continue
 		}
 		if slices.Contains(in.Listed.Names, filepath.ToSlash(rel)) {
+			v.artifactSchema(in, filepath.ToSlash(rel))
 			continue
 		}
 		fi, err := in.Artifacts.Lstat(rel)
@@ -49,6 +54,39 @@ func (v *verdict) artifacts(in Input) {
 		default:
 			v.reject(CodeArtifactInvalid, p, "%s is not a regular file that can be kept (%s)", quotePath(p), fi.Mode().Type())
 		}
+	}
+}
+
+// maxSchemaArtifact bounds an artifact that is held against a schema.
+const maxSchemaArtifact = 8 << 20
+
+// artifactSchema holds a declared artifact against the schema that the task has for it.
+func (v *verdict) artifactSchema(in Input, name string) {
+	text, ok := in.Spec.ArtifactSchemas[name]
+	if !ok {
+		return
+	}
+	err := func() error {
+		s, err := schema.CompilePayload(text)
+		if err != nil {
+			return err
+		}
+		f, err := in.Artifacts.Open(name)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		data, err := io.ReadAll(io.LimitReader(f, maxSchemaArtifact+1))
+		if err != nil {
+			return err
+		}
+		if len(data) > maxSchemaArtifact {
+			return fmt.Errorf("it is larger than %d bytes", maxSchemaArtifact)
+		}
+		return s.Check(data)
+	}()
+	if err != nil {
+		v.reject(CodeArtifactInvalid, name, "%s breaks its schema: %s", quotePath(name), strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 }
 

@@ -1,14 +1,16 @@
 package gate
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -17,6 +19,7 @@ const maxAudit = 8 << 20
 
 // AuditFacts are what deed itself saw of the adapter's process.
 type AuditFacts struct {
+	Argv     []string
 	ExitCode int
 }
 
@@ -37,6 +40,13 @@ func (v *verdict) audit(in Input) {
 	}
 	if in.Audit != nil && a.ExitCode != nil && *a.ExitCode != in.Audit.ExitCode {
 		v.reject(CodeAuditMismatch, driver.AuditFile, "the adapter says that it ended with exit code %d, and deed saw %d", *a.ExitCode, in.Audit.ExitCode)
+	}
+	if in.Audit != nil {
+		for _, c := range a.Commands {
+			if slices.Equal(c.Argv, in.Audit.Argv) && c.ExitCode != in.Audit.ExitCode {
+				v.reject(CodeAuditMismatch, driver.AuditFile, "the adapter says that %q ended with exit code %d, and deed saw %d", strings.Join(c.Argv, " "), c.ExitCode, in.Audit.ExitCode)
+			}
+		}
 	}
 	said := map[string]bool{}
 	for _, p := range a.FileChanges {
@@ -74,11 +84,5 @@ func readAudit(r *os.Root) (deed.AdapterAudit, error) {
 	if len(data) > maxAudit {
 		return a, fmt.Errorf("%s is larger than %d bytes", driver.AuditFile, maxAudit)
 	}
-	if err := json.Unmarshal(data, &a); err != nil {
-		return a, err
-	}
-	if a.Schema != deed.SchemaAdapterAudit {
-		return a, fmt.Errorf("schema is %q, want %q", a.Schema, deed.SchemaAdapterAudit)
-	}
-	return a, nil
+	return schema.Decode[deed.AdapterAudit](deed.SchemaAdapterAudit, data)
 }

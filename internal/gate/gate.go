@@ -33,7 +33,7 @@ const (
 	CodeSecretInChange     = "secret_in_change"            // the change holds a secret's value
 	CodeArtifactMissing    = "artifact_missing"            // a declared artifact is not there
 	CodeArtifactOutside    = "artifact_outside_root"       // a declared artifact is not inside the managed directory
-	CodeArtifactInvalid    = "artifact_invalid"            // a declared artifact is not a regular file that can be kept
+	CodeArtifactInvalid    = "artifact_invalid"            // a declared artifact is not a regular file that can be kept, or breaks its schema
 	CodeAuditMissing       = "adapter_audit_missing"       // the adapter's account is required and not there
 	CodeAuditMismatch      = "adapter_audit_mismatch"      // the account contradicts what deed saw
 	CodeCheckFailed        = "check_failed"                // a check ended with a non-zero exit

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -78,7 +79,7 @@ func (s scene) decide(t *testing.T) deed.Verdict {
 	in := Input{
 		Claim:   &driver.Claim{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, FileChanges: s.claims},
 		Changes: cs, Base: base, Manifest: before, After: after, Patch: patch, Rooms: rooms,
-		Artifacts: managed, Audit: &AuditFacts{ExitCode: 0},
+		Artifacts: managed, Audit: &AuditFacts{Argv: []string{"agent"}, ExitCode: 0},
 		RunCheck: func(_ context.Context, c deed.Check, room string) deed.CheckResult {
 			if s.check == nil {
 				return deed.CheckResult{Name: CheckName(c), Status: "passed"}
@@ -389,6 +390,16 @@ func TestArtifacts(t *testing.T) {
 			}
 			write(other, "report.md", "x")
 		}, []string{CodeArtifactMissing + ":report.md"}},
+		{"a schema that it passes", func(in *Input, d string) {
+			write(d, "r.json", `{"n": 1}`)
+			in.Claim.ArtifactPaths = []string{"r.json"}
+			in.Spec.ArtifactSchemas = map[string]json.RawMessage{"r.json": json.RawMessage(`{"required": ["n"]}`)}
+		}, nil},
+		{"a schema that it breaks", func(in *Input, d string) {
+			write(d, "r.json", `{"m": 1}`)
+			in.Claim.ArtifactPaths = []string{"r.json"}
+			in.Spec.ArtifactSchemas = map[string]json.RawMessage{"r.json": json.RawMessage(`{"required": ["n"]}`)}
+		}, []string{CodeArtifactInvalid + ":r.json"}},
 		{"some are required and none is declared", func(in *Input, _ string) { in.Spec.RequireArtifacts = true }, []string{CodeArtifactMissing}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -419,6 +430,7 @@ func TestAdapterAudit(t *testing.T) {
 		{"true", good, true, nil},
 		{"false, though not required", strings.Replace(good, "main.go", "other.go", 1), false, []string{CodeAuditMismatch + ":main.go", CodeAuditMismatch + ":other.go"}},
 		{"exit code contradicts", strings.Replace(good, `"file_changes": ["main.go"], "exit_code": 0`, `"file_changes": ["main.go"], "exit_code": 7`, 1), true, []string{CodeAuditMismatch + ":" + driver.AuditFile}},
+		{"another exit code of what deed started", strings.Replace(good, `{"argv": ["sed"], "exit_code": 0}`, `{"argv": ["agent"], "exit_code": 3}`, 1), true, []string{CodeAuditMismatch + ":" + driver.AuditFile}},
 		{"not JSON", "{", true, []string{CodeAuditMismatch + ":" + driver.AuditFile}},
 		{"another schema", `{"schema": "x", "file_changes": []}`, true, []string{CodeAuditMismatch + ":" + driver.AuditFile}},
 	} {

@@ -148,6 +148,11 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 	if spec.Depth = by.Depth; by.Depth > maxFollowUps {
 		faults.Add("$.deed.depth", fault.OutOfRange, fmt.Sprintf("a chain of more than %d follow-up tasks", maxFollowUps), "ask for the task yourself")
 	}
+	for name, text := range spec.ArtifactSchemas {
+		if _, err := schema.CompilePayload(text); err != nil {
+			faults.Within(fault.Field("$.deed.artifact_schemas", name), err)
+		}
+	}
 	in.EvidenceRequirements = evidence(in.EvidenceRequirements, typ.SuccessPolicy)
 	adapterID, err := a.adapter(&in, &spec, typ, profile, by)
 	if err != nil {

@@ -1,6 +1,8 @@
 package task
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -18,6 +20,14 @@ func Effective(own *deed.TaskSpec, typ agentruntime.TaskTypeSpec) deed.TaskSpec 
 	if t := typ.Deed; t != nil {
 		s.ProtectedPaths = union(s.ProtectedPaths, t.ProtectedPaths)
 		s.Checks = append(slices.Clone(t.Checks), s.Checks...)
+		if len(t.ArtifactSchemas) > 0 { // the type's hold, whatever the task says
+			all := maps.Clone(s.ArtifactSchemas)
+			if all == nil {
+				all = map[string]json.RawMessage{}
+			}
+			maps.Copy(all, t.ArtifactSchemas)
+			s.ArtifactSchemas = all
+		}
 		if s.MaxAttempts == 0 {
 			s.MaxAttempts = t.MaxAttempts
 		}
