@@ -29,28 +29,9 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return err
 	}
-	type done struct {
-		r   attempt.Result
-		err error
-	}
-	finished := make(chan done)
+	finished := make(chan ended)
 	running, draining := 0, false
 	var failed error // why it ends by itself
-	report := func(d done) {
-		running--
-		r := ran(d.r)
-		switch {
-		case errors.Is(d.err, store.ErrFenced):
-			e.Log.Warn("attempt abandoned: another runner owns the task", "task", r.TaskID, "attempt", r.AttemptID)
-		case d.err != nil:
-			e.Log.Error("attempt", "task", r.TaskID, "attempt", r.AttemptID, "error", d.err)
-		default:
-			if o.Settled != nil {
-				o.Settled(r)
-			}
-			e.Log.Info("settled", "task", r.TaskID, "attempt", r.AttemptID, "status", r.Status, "class", r.Class, "summary", r.Summary, "bundle", r.Bundle)
-		}
-	}
 	var swept time.Time
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -63,22 +44,11 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 			draining, failed = true, err
 		}
 		if !draining {
-			if now := e.Clock(); now.Sub(swept) >= e.Runner.Lease/2 || e.otherDue(ctx, now) {
-				var rep Report
-				e.before(ctx, &rep)
-				e.logReport(rep)
-				if o.Cycle != nil {
-					o.Cycle(rep)
-				}
-				swept = now
-				if err := e.Register(ctx); err != nil {
-					e.Log.Error("heartbeat", "error", err)
-				}
-			}
+			e.upkeep(ctx, o, &swept)
 			n, err := e.fill(ctx, running, func(c *store.Claim) {
 				go func() {
 					res, err := e.Execute(ctx, c)
-					finished <- done{res, err}
+					finished <- ended{res, err}
 				}()
 			})
 			running += n
@@ -89,35 +59,72 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 				}
 			}
 		}
-		if running == 0 && o.UntilIdle {
-			return failed
-		}
-		if running == 0 && draining {
+		if running == 0 && (draining || o.UntilIdle) {
 			return failed
 		}
 		timer.Reset(e.sleep(ctx, draining || running >= e.Slots))
-		drainCh := o.Drain
+		drain, stop := o.Drain, ctx.Done()
 		if draining {
-			drainCh = nil
-		}
-		done := ctx.Done()
-		if draining {
-			done = nil
+			drain, stop = nil, nil
 		}
 		select {
 		case d := <-finished:
-			report(d)
+			running--
+			e.report(o, d)
 		case _, ok := <-wakes:
 			if !ok {
 				wakes = nil
 			}
 		case <-timer.C:
-		case <-drainCh:
+		case <-drain:
 			draining = true
 			e.Log.Info("draining", "running", running)
-		case <-done:
+		case <-stop:
 			draining = true
 		}
+	}
+}
+
+// ended is an attempt that came back.
+type ended struct {
+	r   attempt.Result
+	err error
+}
+
+// report tells what became of an attempt.
+func (e *Engine) report(o ServeOptions, d ended) {
+	r := ran(d.r)
+	switch {
+	case errors.Is(d.err, store.ErrFenced):
+		e.Log.Warn("attempt abandoned: another runner owns the task", "task", r.TaskID, "attempt", r.AttemptID)
+	case d.err != nil:
+		e.Log.Error("attempt", "task", r.TaskID, "attempt", r.AttemptID, "error", d.err)
+		if o.Cycle != nil {
+			o.Cycle(Report{Faults: []string{fmt.Sprintf("attempt %s: %v", r.AttemptID, d.err)}})
+		}
+	default:
+		if o.Settled != nil {
+			o.Settled(r)
+		}
+		e.Log.Info("settled", "task", r.TaskID, "attempt", r.AttemptID, "status", r.Status, "class", r.Class, "summary", r.Summary, "bundle", r.Bundle)
+	}
+}
+
+// upkeep does what comes before claiming, when it is time: twice in a lease, and when something besides a task is due.
+func (e *Engine) upkeep(ctx context.Context, o ServeOptions, swept *time.Time) {
+	now := e.Clock()
+	if now.Sub(*swept) < e.Runner.Lease/2 && !e.otherDue(ctx, now) {
+		return
+	}
+	*swept = now
+	var rep Report
+	e.before(ctx, &rep)
+	e.logReport(rep)
+	if o.Cycle != nil {
+		o.Cycle(rep)
+	}
+	if err := e.Register(ctx); err != nil {
+		e.Log.Error("heartbeat", "error", err)
 	}
 }
 
