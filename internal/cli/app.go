@@ -213,8 +213,17 @@ func (a *app) engine(slots int, observe func(attempt.Progress)) (*dispatch.Engin
 	return &dispatch.Engine{
 		Home: a.h, Store: a.st, Runner: r, Clock: clock.System, Self: self, Exe: exe, Slots: slots,
 		Outbox: &outbox.Deliverer{Store: a.st, Admission: a.admission(), Clock: clock.System},
-		Log:    slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: a.level()})),
+		Log:    a.logger(a.level()),
 	}, nil
+}
+
+// logger writes talk to standard error: text for people, JSON lines for programs.
+func (a *app) logger(level slog.Level) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level}
+	if a.json {
+		return slog.New(slog.NewJSONHandler(a.Err, o))
+	}
+	return slog.New(slog.NewTextHandler(a.Err, o))
 }
 
 func (a *app) level() slog.Level {

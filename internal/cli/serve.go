@@ -94,7 +94,7 @@ func (a *app) dispatch(ctx context.Context, once bool, slots int) error {
 // drain runs what is due until nothing is, with every slot busy.
 func (a *app) drain(ctx context.Context, eng *dispatch.Engine) (dispatch.Report, error) {
 	total := dispatch.Report{Status: "idle", Ran: []dispatch.Ran{}}
-	eng.Log = slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	eng.Log = a.logger(slog.LevelWarn)
 	err := eng.Serve(ctx, dispatch.ServeOptions{UntilIdle: true, Cycle: total.Add, Settled: func(r dispatch.Ran) {
 		one := dispatch.Report{Status: "ran", Ran: []dispatch.Ran{r}}
 		if !a.json {

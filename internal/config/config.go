@@ -27,6 +27,7 @@ type Config struct {
 	Lease       time.Duration
 	AgeingStep  time.Duration
 	Retry       Retry
+	sources     []source // of Files, to find the line of a fault
 	adapters    map[string]Adapter
 	profiles    map[string]agentruntime.SubagentProfile
 	types       map[string]agentruntime.TaskTypeSpec
@@ -53,6 +54,9 @@ const (
 	TypeScript     = "script"     // deterministic work; exit 0 is a result
 	TypeOperator   = "operator"   // a request of a person
 	DefaultProfile = "default"
+
+	// AnyPayload is the payload_schema_id of task types that take any object.
+	AnyPayload = "deed/payload.any/v1"
 )
 
 // Default returns the settings without any file.
@@ -68,14 +72,14 @@ func Default() *Config {
 		}},
 		types: map[string]agentruntime.TaskTypeSpec{
 			TypeAgentTask: {
-				TaskType: TypeAgentTask, PayloadSchemaID: "deed/payload.any/v1",
+				TaskType: TypeAgentTask, PayloadSchemaID: AnyPayload,
 				Deed: &deed.TypeSpec{RequireChanges: true},
 			},
 			TypeScript: {
-				TaskType: TypeScript, PayloadSchemaID: "deed/payload.any/v1",
+				TaskType: TypeScript, PayloadSchemaID: AnyPayload,
 				Deed: &deed.TypeSpec{AcceptEmptyOutput: true},
 			},
-			TypeOperator: {TaskType: TypeOperator, PayloadSchemaID: "deed/payload.any/v1"},
+			TypeOperator: {TaskType: TypeOperator, PayloadSchemaID: AnyPayload},
 		},
 	}
 }

@@ -150,7 +150,7 @@ func TestAProjectMaySayLess(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, w := range []string{"$.database", "$.retry", "lease_seconds", "ageing_seconds", "--config"} {
+	for _, w := range []string{file + ":1:", "$.database", file + ":3:", "$.retry", "lease_seconds", "ageing_seconds", "--config"} {
 		if !strings.Contains(err.Error(), w) {
 			t.Errorf("error lacks %q: %v", w, err)
 		}
@@ -168,12 +168,13 @@ func TestNamesMustResolveAcrossFiles(t *testing.T) {
 defaults: {adapter_id: gone, profile_id: lost}
 task_types:
   t: {payload_schema_id: deed/payload.any/v1, default_adapter_id: absent}
+  u: {payload_schema_id: no/such/v1}
 `)
 	_, err := Load(Options{Explicit: file})
 	if err == nil {
 		t.Fatal("dangling names: no error")
 	}
-	for _, w := range []string{"gone", "lost", "absent", file} {
+	for _, w := range []string{"gone", "lost", "absent", "no/such/v1", file + ":2:", file + ":4:"} {
 		if !strings.Contains(err.Error(), w) {
 			t.Errorf("error lacks %q: %v", w, err)
 		}

@@ -95,12 +95,13 @@ func (c *Config) add(path string, project, must bool) error {
 	if err != nil {
 		return fmt.Errorf("read config: %w", err)
 	}
-	s, err := Parse(abs, data)
+	s, tree, err := parse(abs, data)
 	if err != nil {
 		return err
 	}
+	c.sources = append(c.sources, source{abs, tree})
 	if project {
-		if err := projectOnly(abs, s); err != nil {
+		if err := projectOnly(abs, tree, s); err != nil {
 			return err
 		}
 	}
@@ -110,7 +111,7 @@ func (c *Config) add(path string, project, must bool) error {
 
 // projectOnly refuses what a project's file may not say: it is found by standing in a directory, and a cloned
 // repository must not be able to move the queue elsewhere or change how it is run.
-func projectOnly(file string, s settings.Config) error {
+func projectOnly(file string, tree *ast.File, s settings.Config) error {
 	var l fault.List
 	refuse := func(path string, set bool) {
 		if set {
@@ -126,11 +127,7 @@ func projectOnly(file string, s settings.Config) error {
 	if l.Err() == nil {
 		return nil
 	}
-	e := &Error{File: file}
-	for _, f := range l.Faults() {
-		e.Faults = append(e.Faults, LineFault{Fault: f})
-	}
-	return e
+	return locate(file, tree, l.Err())
 }
 
 // An Error is every fault of one file, each with its line.
@@ -142,54 +139,69 @@ type Error struct {
 // A LineFault is a fault and where it stands; Line is 0 when that is not known.
 type LineFault struct {
 	fault.Fault
-	Line   int `json:"line"`
-	Column int `json:"column"`
+	File   string `json:"file,omitempty"` // when it is another than the error's
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
 }
 
 func (e *Error) Error() string {
 	lines := make([]string, len(e.Faults))
 	for i, f := range e.Faults {
 		at := e.File
+		if f.File != "" {
+			at = f.File
+		}
 		if f.Line > 0 {
-			at = fmt.Sprintf("%s:%d:%d", e.File, f.Line, f.Column)
+			at = fmt.Sprintf("%s:%d:%d", at, f.Line, f.Column)
 		}
 		lines[i] = at + ": " + f.String()
 	}
 	return strings.Join(lines, "\n")
 }
 
+// A source is a file that was read.
+type source struct {
+	name string
+	tree *ast.File // nil for an empty file
+}
+
 // Parse reads one file's text. JSON is YAML, so both are read the same way.
 func Parse(name string, data []byte) (settings.Config, error) {
+	s, _, err := parse(name, data)
+	return s, err
+}
+
+func parse(name string, data []byte) (settings.Config, *ast.File, error) {
 	var none settings.Config
 	if f, bad := tooDeep(data); bad {
-		return none, &Error{File: name, Faults: []LineFault{f}}
+		return none, nil, &Error{File: name, Faults: []LineFault{f}}
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return none, syntaxError(name, err)
+		return none, nil, syntaxError(name, err)
 	}
 	if len(file.Docs) == 0 || file.Docs[0].Body == nil || file.Docs[0].Body.Type() == ast.NullType {
-		return none, nil // an empty file asks for nothing
+		return none, nil, nil // an empty file asks for nothing
 	}
 	if len(file.Docs) > 1 {
-		return none, &Error{File: name, Faults: []LineFault{{Fault: fault.Fault{Path: fault.Root, Code: fault.TrailingData, Message: "more than one YAML document in the file"}}}}
+		return none, nil, &Error{File: name, Faults: []LineFault{{Fault: fault.Fault{Path: fault.Root, Code: fault.TrailingData, Message: "more than one YAML document in the file"}}}}
 	}
 	if f, bad := alias(file); bad {
-		return none, &Error{File: name, Faults: []LineFault{f}}
+		return none, nil, &Error{File: name, Faults: []LineFault{f}}
 	}
 	raw, err := yaml.YAMLToJSON(data)
 	if err != nil {
-		return none, syntaxError(name, err)
+		return none, nil, syntaxError(name, err)
 	}
 	raw, err = nameAdapters(raw)
 	if err != nil {
-		return none, &Error{File: name, Faults: []LineFault{{Fault: fault.Fault{Path: fault.Root, Code: fault.WrongType, Message: err.Error()}}}}
+		return none, nil, &Error{File: name, Faults: []LineFault{{Fault: fault.Fault{Path: fault.Root, Code: fault.WrongType, Message: err.Error()}}}}
 	}
 	s, err := schema.Decode[settings.Config](settings.Schema, raw)
 	if err != nil {
-		return none, locate(name, file, err)
+		return none, nil, locate(name, file, err)
 	}
-	return s, nil
+	return s, file, nil
 }
 
 // tooDeep refuses brackets nested beyond reason before anything parses them. Brackets inside of texts count too: a

@@ -252,6 +252,9 @@ func (a *Admission) availableAt(faults *fault.List, in agentruntime.TaskIntent, 
 
 func checkPayload(faults *fault.List, typ agentruntime.TaskTypeSpec, payload json.RawMessage) {
 	if typ.Deed == nil || len(typ.Deed.PayloadSchema) == 0 {
+		if _, ok := schema.Get(typ.PayloadSchemaID); ok {
+			faults.Within("$.payload", schema.Validate(typ.PayloadSchemaID, payload))
+		}
 		return
 	}
 	p, err := schema.CompilePayload(typ.Deed.PayloadSchema)
