@@ -31,7 +31,14 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 		return false, err
 	}
 	if ok {
-		return true, r.Store.Settle(ctx, l.Ref, s)
+		err := r.Store.Settle(ctx, l.Ref, s)
+		if err == nil || !errors.Is(err, store.ErrInvalid) {
+			return err == nil, err
+		}
+		// The store will never take it: put it aside, or every sweep tries again and the task runs for ever.
+		if err := a.putAside(); err != nil {
+			return false, err
+		}
 	}
 	why := failure.New(failure.Lost, "run attempt", fmt.Errorf("reason: lost (%s)", l.Reason), "")
 	if p, err := a.resolve(); err == nil {
@@ -99,11 +106,16 @@ func (a *run) adopt() (store.Settlement, bool, error) {
 			}
 		}
 	}
-	aside := dir + ".refused"
-	if rerr := os.Rename(dir, aside); rerr != nil {
-		return s, false, fmt.Errorf("put aside a bundle that does not verify: %w", rerr)
+	return store.Settlement{}, false, a.putAside()
+}
+
+// putAside keeps a bundle that cannot be adopted under another name.
+func (a *run) putAside() error {
+	dir := a.Home.Bundle(a.claim.Ref.AttemptID)
+	if err := os.Rename(dir, dir+".refused"); err != nil {
+		return fmt.Errorf("put aside a bundle that cannot be adopted: %w", err)
 	}
-	return store.Settlement{}, false, nil
+	return nil
 }
 
 func readSettlement(dir string) (store.Settlement, error) {
