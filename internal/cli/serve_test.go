@@ -228,6 +228,11 @@ func TestServeTakesOverFromAKilledOne(t *testing.T) {
 	for _, e := range events {
 		seen[e.Type]++
 	}
+	// The lost attempt keeps its own runner's name, and the one who swept it keeps its own.
+	attempts, err := st.Attempts(t.Context(), id)
+	if err != nil || len(attempts) != 2 || attempts[0].Record.RunnerID == attempts[1].Record.RunnerID {
+		t.Errorf("attempts are %+v, %v, want two by two runners", attempts, err)
+	}
 	if seen["dispatch_lock_stale_cleared"] != 1 || seen["boot_sweep_reclaimed"] != 1 {
 		t.Errorf("events are %v, want dispatch_lock_stale_cleared and boot_sweep_reclaimed once", seen)
 	}
