@@ -16,7 +16,6 @@ package attempt
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,9 +85,6 @@ type Result struct {
 	BundleDir  string                // absolute; empty when no bundle could be written
 	Claim      *driver.Claim
 }
-
-// ErrShutdown is the cancellation cause when deed is told to stop.
-var ErrShutdown = errors.New("deed is stopping")
 
 // run is the state of one attempt while it happens.
 type run struct {

@@ -196,7 +196,11 @@ type command struct {
 // defaultCheckTimeout bounds a check that names no limit of its own.
 const defaultCheckTimeout = 10 * time.Minute
 
-const checkLogCap = 4 << 20
+// checkLogCap bounds what is kept of a check's output, and tailSize what the verdict repeats of it.
+const (
+	checkLogCap = 4 << 20
+	tailSize    = 2 << 10
+)
 
 // runCheck runs one check in a room of its own, under the same supervisor as the agent did, whose processes are all
 // gone by now. Home, temporary directory and caches are new as well: what one check leaves behind, the next does not
@@ -205,7 +209,6 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.Chec
 	r := deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}
 	a.progress(StepCheck, r.Name)
 	n := len(a.commands)
-	log := a.path("run", fmt.Sprintf("check-%d.log", n))
 	dir, err := checkDir(filepath.Join(room, gate.TreeDir), c.Dir)
 	if err != nil {
 		r.Tail = err.Error()
@@ -226,25 +229,29 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.Chec
 			env[k] = v
 		}
 	}
-	out, err := openLog(room, log)
+	out, done, err := a.openLog(room)
 	if err != nil {
 		r.Tail = err.Error()
 		return r
 	}
-	w := a.redactor.Writer(out)
+	defer done()
 	limit := defaultCheckTimeout
 	if c.TimeoutSeconds > 0 {
 		limit = time.Duration(c.TimeoutSeconds) * time.Second
 	}
-	both := &locked{w: w}
+	both := &locked{w: out}
 	exit, err := a.sup.Run(ctx, proc.Spec{
 		Argv: gate.Argv(c), Dir: dir, Env: environ(env), Stdout: both, Stderr: both, Timeout: limit, Grace: 2 * time.Second,
 	})
-	cerr := errors.Join(w.Close(), out.Close())
-	r.ExitCode, r.DurationMS, r.Tail = exit.Code, exit.Duration.Milliseconds(), tail(log)
+	cerr := out.Finish()
+	r.ExitCode, r.DurationMS = exit.Code, exit.Duration.Milliseconds()
+	r.Tail = strings.ToValidUTF8(strings.TrimRight(out.Tail(tailSize), "\n"), "\uFFFD")
 	if cerr == nil {
+		_, cerr = out.File().Seek(0, io.SeekStart)
+	}
+	if cerr == nil { // the file that was recorded, whatever its path names by now
 		r.Log = fmt.Sprintf("files/checks/%d.log", n)
-		cerr = a.evidence.AddFile(r.Log, bundle.KindCheckLog, codebox.TypeText, log)
+		cerr = a.evidence.AddReader(r.Log, bundle.KindCheckLog, codebox.TypeText, out.File())
 	}
 	a.commands = append(a.commands, command{
 		Role: "check", Name: r.Name, Argv: r.Command, Cwd: filepath.Join("room", c.Dir), Env: names(env), ExitCode: exit.Code, Signal: exit.Signal,
@@ -267,14 +274,22 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.Chec
 	return r
 }
 
-// openLog makes the directories of a check and its log.
-func openLog(room, log string) (*capped, error) {
-	for _, d := range []string{"home", "tmp", "cache"} {
+// openLog makes the directories of a check and its log. The returned function closes it.
+func (a *run) openLog(room string) (*driver.Recorder, func(), error) {
+	for _, d := range []string{"home", "tmp", "cache", "log"} {
 		if err := os.Mkdir(filepath.Join(room, d), 0o700); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return newCapped(log, checkLogCap)
+	root, err := os.OpenRoot(filepath.Join(room, "log"))
+	if err != nil {
+		return nil, nil, err
+	}
+	rec, err := driver.NewRecorder(root, "output.log", checkLogCap, a.redactor)
+	if err != nil {
+		return nil, nil, errors.Join(err, root.Close())
+	}
+	return rec, func() { _, _ = rec.Close(), root.Close() }, nil
 }
 
 // checkDir finds the directory of a check below the tree. A link that leads out of it is refused.
@@ -303,24 +318,4 @@ func reasons(v deed.Verdict) string {
 		parts[i] = r.Message
 	}
 	return strings.Join(parts, "; ")
-}
-
-// tail returns the last lines of a log, at most two kilobytes.
-func tail(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }()
-	const n = 2048
-	if fi, err := f.Stat(); err == nil && fi.Size() > n {
-		if _, err := f.Seek(-n, io.SeekEnd); err != nil {
-			return ""
-		}
-	}
-	b, err := io.ReadAll(io.LimitReader(f, n))
-	if err != nil {
-		return ""
-	}
-	return strings.ToValidUTF8(strings.TrimRight(string(b), "\n"), "\uFFFD")
 }

@@ -154,7 +154,7 @@ func TestSyncComesBeforeRename(t *testing.T) {
 	cmd.Path, cmd.Args = strace, append([]string{strace, "-f", "-y", "-qq", "-o", trace, "-e", "trace=fsync,fdatasync,renameat2,renameat,rename"}, cmd.Args...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if bytes.Contains(out, []byte("ptrace")) {
-			t.Skipf("tracing is not allowed here: %s", out)
+			t.Skipf("missing tool: ptrace: allow tracing: %s", out)
 		}
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -29,7 +29,7 @@ func TestBadDisks(t *testing.T) {
 			}
 			out, err := cmd.CombinedOutput()
 			if err != nil || strings.HasPrefix(string(out), "mount:") {
-				t.Skipf("no mount namespace here: %v %s", err, out)
+				t.Skipf("missing tool: mount namespaces: allow them: %v %s", err, out)
 			}
 			if string(out) != want {
 				t.Errorf("got %q, want %q", out, want)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/dispatch"
+	"github.com/deedrun/deed/internal/driver"
 )
 
 func (a *app) dispatchCmd() *cobra.Command {
@@ -64,7 +64,7 @@ func (a *app) dispatch(ctx context.Context, once bool, slots int) error {
 	}
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	stop := context.AfterFunc(ctx, func() { cancel(attempt.ErrShutdown) })
+	stop := context.AfterFunc(ctx, func() { cancel(driver.ErrInterrupted) })
 	defer stop()
 	var total dispatch.Report
 	if once {
@@ -158,7 +158,7 @@ func (a *app) serve(ctx context.Context, slots int) error {
 		select {
 		case <-signals:
 			eng.Log.Warn("stopping running attempts")
-			stop(attempt.ErrShutdown)
+			stop(driver.ErrInterrupted)
 		case <-served:
 		}
 	}()

@@ -75,30 +75,31 @@ func TestParseClaim(t *testing.T) {
 
 func TestStatusWords(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{
-		`{"status": "completed"}`:                                          "completed ok",
-		`{"status": "completed", "machine_status": null}`:                  "completed ok",
-		`{"machine_status": "ok"}`:                                         "completed ok",
-		`{"machine_status": "needs_retry"}`:                                "retryable_failure needs_retry",
-		`{"status": "permanent_failure", "machine_status": "failed"}`:      "permanent_failure failed",
-		`{"status": "blocked"}`:                                            "blocked blocked",
-		`{"status": "Completed"}`:                                          `status "Completed" is unknown (known: completed, retryable_failure, permanent_failure, blocked)`,
-		`{"status": "success"}`:                                            `status "success" is unknown`,
-		`{"status": ""}`:                                                   `status "" is unknown`,
-		`{"machine_status": "done"}`:                                       `machine_status "done" is unknown (known: ok, needs_retry, failed, blocked)`,
-		`{"status": "completed", "machine_status": "needs_retry"}`:         "contradict",
-		`{"status": "operator_canceled"}`:                                  "only an operator",
-		`{"machine_status": "canceled"}`:                                   "only an operator",
-		`{"status": true}`:                                                 "status is a boolean, not a word",
-		`{"status": ["completed"]}`:                                        "status is a list, not a word",
-		`{}`:                                                               "has no status",
-		`{"operator_summary": "sandbox permission denied, I am blocked."}`: "has no status",
-		`null`:                   "null",
-		`[]`:                     "not a JSON object",
-		`"completed"`:            "not a JSON object",
-		`{"status": "completed"`: "not a JSON object",
-		``:                       "not a JSON object",
+	for _, tc := range []struct{ in, want string }{
+		{`{"status": "completed"}`, "completed ok"},
+		{`{"status": "completed", "machine_status": null}`, "completed ok"},
+		{`{"machine_status": "ok"}`, "completed ok"},
+		{`{"machine_status": "needs_retry"}`, "retryable_failure needs_retry"},
+		{`{"status": "permanent_failure", "machine_status": "failed"}`, "permanent_failure failed"},
+		{`{"status": "blocked"}`, "blocked blocked"},
+		{`{"status": "Completed"}`, `status "Completed" is unknown (known: completed, retryable_failure, permanent_failure, blocked)`},
+		{`{"status": "success"}`, `status "success" is unknown`},
+		{`{"status": ""}`, `status "" is unknown`},
+		{`{"machine_status": "done"}`, `machine_status "done" is unknown (known: ok, needs_retry, failed, blocked)`},
+		{`{"status": "completed", "machine_status": "needs_retry"}`, "contradict"},
+		{`{"status": "operator_canceled"}`, "only an operator"},
+		{`{"machine_status": "canceled"}`, "only an operator"},
+		{`{"status": true}`, "status is a boolean, not a word"},
+		{`{"status": ["completed"]}`, "status is a list, not a word"},
+		{`{}`, "has no status"},
+		{`{"operator_summary": "sandbox permission denied, I am blocked."}`, "has no status"},
+		{`null`, "null"},
+		{`[]`, "not a JSON object"},
+		{`"completed"`, "not a JSON object"},
+		{`{"status": "completed"`, "not a JSON object"},
+		{``, "not a JSON object"},
 	} {
+		in, want := tc.in, tc.want
 		c, _, err := driver.ParseClaim([]byte(in))
 		var got string
 		if err != nil {

@@ -2,8 +2,6 @@ package gate
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -14,8 +12,6 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/workspace"
 )
-
-const maxAudit = 8 << 20
 
 // AuditFacts are what deed itself saw of the adapter's process.
 type AuditFacts struct {
@@ -64,25 +60,9 @@ func (v *verdict) audit(in Input) {
 }
 
 func readAudit(r *os.Root) (deed.AdapterAudit, error) {
-	var a deed.AdapterAudit
-	fi, err := r.Lstat(driver.AuditFile)
+	data, err := driver.TakeFile(r, driver.AuditFile)
 	if err != nil {
-		return a, err
-	}
-	if !fi.Mode().IsRegular() {
-		return a, fmt.Errorf("%s is not a regular file", driver.AuditFile)
-	}
-	f, err := r.Open(driver.AuditFile)
-	if err != nil {
-		return a, err
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxAudit+1))
-	if err != nil {
-		return a, err
-	}
-	if len(data) > maxAudit {
-		return a, fmt.Errorf("%s is larger than %d bytes", driver.AuditFile, maxAudit)
+		return deed.AdapterAudit{}, err
 	}
 	return schema.Decode[deed.AdapterAudit](deed.SchemaAdapterAudit, data)
 }

@@ -194,7 +194,7 @@ func TestSQLiteSyncsBeforeItAcknowledges(t *testing.T) {
 	cmd := helperCommand(t, "three", dsn, strace, "-f", "-y", "-s", "16", "-o", trace, "-e", "trace=pwrite64,write,fsync,fdatasync")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Skipf("strace cannot trace here: %v\n%s", err, out)
+		t.Skipf("missing tool: ptrace: allow tracing: %v\n%s", err, out)
 	}
 	text, err := os.ReadFile(trace)
 	if err != nil {
@@ -243,7 +243,7 @@ func TestSQLiteReadOnly(t *testing.T) {
 	}
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
-		t.Skip("no /proc/self/exe")
+		t.Skip("missing tool: /proc: mount it")
 	}
 	bin := filepath.Join(t.TempDir(), "helper")
 	if err := os.Chmod(filepath.Dir(bin), 0o755); err != nil {

@@ -19,7 +19,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("only root can mount a small file system")
 	}
 	if err := syscall.Mount("tmpfs", b.Job.Dirs.Run, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skipf("no mount here: %v", err)
+		t.Skipf("missing tool: mount: allow it: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(b.Job.Dirs.Run, syscall.MNT_DETACH) })
 	s, err := b.H.Driver.Start(t.Context(), b.Job)
