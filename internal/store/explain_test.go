@@ -130,7 +130,7 @@ func TestStatementsWalkIndexesOnPostgres(t *testing.T) {
 		}
 	}
 	// What the planner prefers depends on how much of a table a vacuum has marked as visible to all. One that runs
-	// beside the server's own analyze marks less, so it is repeated a few times.
+	// beside another session's snapshot marks less, so it is repeated a few times.
 	for tries, hidden := 0, 1; hidden > 0 && tries < 10; tries++ {
 		exec("VACUUM ANALYZE")
 		if err := c.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_class

@@ -3,6 +3,8 @@
 //
 // The cluster listens on a unix socket only, keeps fsync on, and ends with the test binary, however that ends: a small
 // shell holds the read end of a pipe, and when the pipe closes it stops the server and removes its directory.
+//
+// It vacuums only when a test asks: the server's own analyze holds a snapshot, behind which a test's vacuum marks less.
 package pgtest
 
 import (
@@ -115,7 +117,7 @@ func start() (*cluster, error) {
 // serve starts the server under the shell that ends it, and returns the end of the pipe that keeps it alive.
 func serve(bin, dir string, attr *syscall.SysProcAttr) (*os.File, error) {
 	const script = `"$0" -D "$1/data" -k "$1" -c listen_addresses= -c max_connections=200 -c shared_buffers=64MB \
-		-c max_wal_size=2GB -c fsync=on </dev/null >"$1/log" 2>&1 & pid=$!
+		-c max_wal_size=2GB -c fsync=on -c autovacuum=off </dev/null >"$1/log" 2>&1 & pid=$!
 		cat >/dev/null; kill -QUIT $pid; wait $pid; rm -rf "$1"`
 	r, w, err := os.Pipe()
 	if err != nil {
