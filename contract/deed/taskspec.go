@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,12 +40,108 @@ type TaskSpec struct {
 	Depth               int                        `json:"depth,omitempty"`                                                                       // set by deed: how many follow-up tasks stand between this one and a person
 	Isolation           string                     `json:"isolation,omitempty" jsonschema:"enum=none,enum=process,enum=namespace,enum=container"` // none, process, namespace or container
 	SecretEnv           []string                   `json:"secret_env,omitempty"`                                                                  // names only; values come from the runner's environment
+	Workspaces          []Workspace                `json:"workspaces,omitempty"`                                                                  // instead of workspace: several directories, each with its target
+	Sandbox             *Sandbox                   `json:"sandbox,omitempty"`                                                                     // what a contained agent can reach
+	MaxTurns            int                        `json:"max_turns,omitempty" jsonschema:"minimum=0,maximum=10000"`                              // 0: as many as the agent takes
 }
+
+// Kinds of Workspace.Type.
+const (
+	SeedDirectory      = "directory"       // a copy of the files as they stand; a git work tree keeps its history
+	SeedGit            = "git"             // a commit of a repository
+	SeedBundle         = "bundle"          // source with the patch of a bundle applied
+	SeedEmpty          = "empty"           // nothing
+	SeedPluginScaffold = "plugin_scaffold" // a minimal WordPress plugin
+	SeedThemeScaffold  = "theme_scaffold"  // a minimal WordPress theme
+)
 
 // A Workspace says what the agent's directory starts from. deed copies; the source is never written.
 type Workspace struct {
-	Source string `json:"source" jsonschema:"minLength=1,maxLength=4096"` // an absolute directory; a git work tree is taken as it stands, uncommitted work included
-	Ref    string `json:"ref,omitempty" jsonschema:"maxLength=512"`       // with a git source: this commit instead of the work tree
+	Type    string   `json:"type,omitempty" jsonschema:"enum=directory,enum=git,enum=bundle,enum=empty,enum=plugin_scaffold,enum=theme_scaffold"` // absent: directory, or git with a ref
+	Source  string   `json:"source,omitempty" jsonschema:"maxLength=4096"`                                                                        // an absolute directory; a git work tree is taken as it stands, uncommitted work included
+	Ref     string   `json:"ref,omitempty" jsonschema:"maxLength=512"`                                                                            // with a git source: this commit instead of the work tree
+	Bundle  string   `json:"bundle,omitempty" jsonschema:"maxLength=4096"`                                                                        // with type bundle: the absolute directory of the bundle
+	Exclude []string `json:"exclude,omitempty"`                                                                                                   // paths below the source that are left out: exact, a directory, or with a trailing *
+	Slug    string   `json:"slug,omitempty" jsonschema:"maxLength=128"`                                                                           // of a scaffold
+	Name    string   `json:"name,omitempty" jsonschema:"maxLength=512"`                                                                           // of a scaffold, for people
+	Target  string   `json:"target,omitempty" jsonschema:"maxLength=4096"`                                                                        // where the agent sees it in a sandbox; absent: /workspace
+}
+
+// Kind is the type of the workspace, also where it is not spelled out.
+func (w Workspace) Kind() string {
+	switch {
+	case w.Type != "":
+		return w.Type
+	case w.Ref != "":
+		return SeedGit
+	}
+	return SeedDirectory
+}
+
+var slugPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+
+// Validate returns every fault of the record.
+func (w Workspace) Validate() error {
+	var l fault.List
+	if w.Type != "" {
+		fault.OneOf(&l, "$.type", w.Type, SeedDirectory, SeedGit, SeedBundle, SeedEmpty, SeedPluginScaffold, SeedThemeScaffold)
+	}
+	kind := w.Kind()
+	scaffold := kind == SeedPluginScaffold || kind == SeedThemeScaffold
+	for _, f := range []struct {
+		name, value string
+		wanted      bool
+	}{
+		{"source", w.Source, kind == SeedDirectory || kind == SeedGit || kind == SeedBundle},
+		{"bundle", w.Bundle, kind == SeedBundle},
+		{"slug", w.Slug, scaffold},
+	} {
+		switch {
+		case f.value == "" && f.wanted:
+			l.Add("$."+f.name, fault.Blank, "is empty", "a workspace of type "+kind+" needs it")
+		case f.value != "" && !f.wanted:
+			l.Add("$."+f.name, fault.Conflict, "has no meaning with type "+kind, "leave it out")
+		case f.value != "" && f.name != "slug":
+			l.Path("$."+f.name, f.value)
+			if !path.IsAbs(f.value) {
+				l.Add("$."+f.name, fault.BadFormat, fmt.Sprintf("%q is not absolute", clip(f.value)), "write the whole path of the directory")
+			}
+		case f.value != "" && !slugPattern.MatchString(f.value):
+			l.Add("$.slug", fault.BadFormat, fmt.Sprintf("%q is not a slug", clip(f.value)), "use letters, digits, - and _, a letter or digit first")
+		}
+	}
+	l.OptionalName("$.ref", w.Ref)
+	if w.Ref != "" && kind != SeedGit {
+		l.Add("$.ref", fault.Conflict, "has no meaning with type "+kind, "use type git")
+	}
+	if strings.HasPrefix(w.Ref, "-") {
+		l.Add("$.ref", fault.BadFormat, fmt.Sprintf("%q begins with a dash", clip(w.Ref)), "name a commit, a tag or a branch")
+	}
+	for i, p := range w.Exclude {
+		l.RelativePath(fault.Index("$.exclude", i), strings.TrimSuffix(strings.TrimSuffix(p, "*"), "/"))
+	}
+	if w.Target != "" {
+		absolute(&l, "$.target", w.Target)
+	}
+	return l.Err()
+}
+
+// workspaces checks that several have a target each, and that no two share one.
+func workspaces(l *fault.List, ws []Workspace) {
+	for i, w := range ws {
+		at := fault.Index("$.workspaces", i)
+		if err := w.Validate(); err != nil {
+			l.Within(at, err)
+		}
+		if w.Target == "" && len(ws) > 1 {
+			l.Add(at+".target", fault.Blank, "is empty", "where there are several workspaces each needs its own")
+		}
+		for _, o := range ws[:i] {
+			if w.Target != "" && o.Target != "" && (w.Target == o.Target || strings.HasPrefix(w.Target, o.Target+"/") || strings.HasPrefix(o.Target, w.Target+"/")) {
+				l.Add(at+".target", fault.Conflict, fmt.Sprintf("%q and %q lie in one another", clip(o.Target), clip(w.Target)), "give each workspace a place of its own")
+			}
+		}
+	}
 }
 
 // Validate returns every fault of the record. The adapter, whose record is another package's, must be an object
@@ -59,16 +156,21 @@ func (t TaskSpec) Validate() error {
 	}
 	l.Between("$.max_attempts", int64(t.MaxAttempts), 0, MaxAttemptsLimit)
 	l.Between("$.timeout_seconds", t.TimeoutSeconds, 0, MaxTimeoutSeconds)
-	if w := t.Workspace; w != nil {
-		l.Path("$.workspace.source", w.Source)
-		if w.Source != "" && !path.IsAbs(w.Source) {
-			l.Add("$.workspace.source", fault.BadFormat, fmt.Sprintf("%q is not absolute", clip(w.Source)), "write the whole path of the directory")
+	if t.Workspace != nil {
+		if err := t.Workspace.Validate(); err != nil {
+			l.Within("$.workspace", err)
 		}
-		l.OptionalName("$.workspace.ref", w.Ref)
-		if strings.HasPrefix(w.Ref, "-") {
-			l.Add("$.workspace.ref", fault.BadFormat, fmt.Sprintf("%q begins with a dash", clip(w.Ref)), "name a commit, a tag or a branch")
+		if len(t.Workspaces) > 0 {
+			l.Add("$.workspaces", fault.Conflict, "is set beside workspace", "put them all into workspaces")
 		}
 	}
+	workspaces(&l, t.Workspaces)
+	if t.Sandbox != nil {
+		if err := t.Sandbox.Validate(); err != nil {
+			l.Within("$.sandbox", err)
+		}
+	}
+	l.Between("$.max_turns", int64(t.MaxTurns), 0, 10000)
 	globs(&l, "$.write_scope", t.WriteScope)
 	globs(&l, "$.protected_paths", t.ProtectedPaths)
 	checks(&l, "$.checks", t.Checks)

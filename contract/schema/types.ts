@@ -740,12 +740,48 @@ export type DeedConfigRetry = {
   jitter?: number;
 };
 
+/** Limits bound what the processes of one run use together. 0 is the default, -1 no limit. */
+export type DeedLimits = {
+  memory_bytes?: number;
+  processes?: number;
+  /** the size of a single file */
+  file_bytes?: number;
+  /** of a single process */
+  open_files?: number;
+  /** what the run writes altogether */
+  disk_bytes?: number;
+};
+
+/** A Mount shows a file or a directory of the machine inside a sandbox. The agent can read it and not change it. */
+export type DeedMount = {
+  /** absolute, on the machine */
+  source: string;
+  /** absolute, inside; empty: the same path */
+  target?: string;
+};
+
 /** A Reason is one ground for refusal: a code that programs read and a sentence that people read. */
 export type DeedReason = {
   code: string;
   message: string;
   path?: string;
   check?: string;
+};
+
+/** A Sandbox says what a contained agent, and the checks of its work, can reach. Everything that it does not name is out of reach. It has no effect under the isolations none and process, except for its limits and its environment. */
+export type DeedSandbox = {
+  /** host names with an optional port that may be reached, as api.example.com:443; empty: no network. Checks never get any */
+  network?: string[];
+  /** files and directories of the machine, read-only */
+  mounts?: DeedMount[];
+  /** absent: those that the workspace's files call for */
+  toolchains?: ("go" | "node" | "php" | "python" | "rust")[];
+  /** absent: the defaults of the containment */
+  limits?: DeedLimits;
+  /** for the agent and the checks; no secrets */
+  env?: Record<string, string>;
+  /** the agent may look and not change */
+  read_only_workspace?: boolean;
 };
 
 /** A TaskSpec carries deed's own fields of a task, in the intent's `deed` object. It is pinned and hashed at claim. Schema: deed/task.spec/v1 */
@@ -783,6 +819,12 @@ export type DeedTaskSpec = {
   isolation?: "none" | "process" | "namespace" | "container";
   /** names only; values come from the runner's environment */
   secret_env?: string[];
+  /** instead of workspace: several directories, each with its target */
+  workspaces?: DeedWorkspace[];
+  /** what a contained agent can reach */
+  sandbox?: DeedSandbox;
+  /** 0: as many as the agent takes */
+  max_turns?: number;
 };
 
 /** A TypeSpec carries deed's own fields of a task type, in its `deed` object. Schema: deed/type.spec/v1 */
@@ -815,10 +857,22 @@ export type DeedVerdict = {
 
 /** A Workspace says what the agent's directory starts from. deed copies; the source is never written. */
 export type DeedWorkspace = {
+  /** absent: directory, or git with a ref */
+  type?: "directory" | "git" | "bundle" | "empty" | "plugin_scaffold" | "theme_scaffold";
   /** an absolute directory; a git work tree is taken as it stands, uncommitted work included */
-  source: string;
+  source?: string;
   /** with a git source: this commit instead of the work tree */
   ref?: string;
+  /** with type bundle: the absolute directory of the bundle */
+  bundle?: string;
+  /** paths below the source that are left out: exact, a directory, or with a trailing * */
+  exclude?: string[];
+  /** of a scaffold */
+  slug?: string;
+  /** of a scaffold, for people */
+  name?: string;
+  /** where the agent sees it in a sandbox; absent: /workspace */
+  target?: string;
 };
 
 /** EvidenceRequirements say what must be shown before the task counts as done. */
