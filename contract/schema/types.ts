@@ -727,6 +727,8 @@ export type DeedConfigDefaults = {
   profile_id?: string;
   max_attempts?: number;
   lease_seconds?: number;
+  /** Isolation contains the tasks that ask for none of their own. Absent: process. */
+  isolation?: "none" | "process" | "namespace" | "container";
   /** AgeingSeconds lets an old task overtake: one priority step is worth this much waiting. 0: strict priority. */
   ageing_seconds?: number;
 };

@@ -25,6 +25,8 @@ type Defaults struct {
 	ProfileID    string `json:"profile_id,omitempty"`
 	MaxAttempts  int    `json:"max_attempts,omitempty" jsonschema:"minimum=1,maximum=1000"`
 	LeaseSeconds int    `json:"lease_seconds,omitempty" jsonschema:"minimum=3,maximum=86400"`
+	// Isolation contains the tasks that ask for none of their own. Absent: process.
+	Isolation string `json:"isolation,omitempty" jsonschema:"enum=none,enum=process,enum=namespace,enum=container"`
 	// AgeingSeconds lets an old task overtake: one priority step is worth this much waiting. 0: strict priority.
 	AgeingSeconds int64 `json:"ageing_seconds,omitempty" jsonschema:"minimum=0,maximum=31536000"`
 }

@@ -25,6 +25,7 @@ type Config struct {
 	ProfileID   string
 	MaxAttempts int
 	Lease       time.Duration
+	Isolation   string // of tasks that ask for none; empty: process
 	AgeingStep  time.Duration
 	Retry       Retry
 	sources     []source // of Files, to find the line of a fault
@@ -141,6 +142,7 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 		set(&c.ProfileID, d.ProfileID)
 		set(&c.MaxAttempts, d.MaxAttempts)
 		set(&c.Lease, time.Duration(d.LeaseSeconds)*time.Second)
+		set(&c.Isolation, d.Isolation)
 		set(&c.AgeingStep, time.Duration(d.AgeingSeconds)*time.Second)
 	}
 	if r := s.Retry; r != nil {

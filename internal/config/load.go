@@ -122,6 +122,7 @@ func projectOnly(file string, tree *ast.File, s settings.Config) error {
 	refuse("$.retry", s.Retry != nil)
 	if d := s.Defaults; d != nil {
 		refuse("$.defaults.lease_seconds", d.LeaseSeconds != 0)
+		refuse("$.defaults.isolation", d.Isolation != "")
 		refuse("$.defaults.ageing_seconds", d.AgeingSeconds != 0)
 	}
 	if l.Err() == nil {

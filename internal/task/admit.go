@@ -64,6 +64,8 @@ func refuseRights(faults *fault.List, s *deed.TaskSpec) {
 	}{
 		{"secret_env", len(s.SecretEnv) > 0},
 		{"workspace", s.Workspace != nil},
+		{"workspaces", len(s.Workspaces) > 0},
+		{"sandbox", s.Sandbox != nil},
 		{"checks", len(s.Checks) > 0},
 		{"isolation", s.Isolation != ""},
 		{"depth", s.Depth != 0},
@@ -159,6 +161,9 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 		faults.Add("$.requested_adapter_id", fault.Dangling, err.Error(), "")
 	}
 	at := a.availableAt(&faults, in, by)
+	if spec.Isolation == "" {
+		spec.Isolation = a.Config.Isolation
+	}
 	in.Deed = &spec
 	in.Schedule, in.AvailableAt = nil, "" // folded into the row's own available_at
 	if err := faults.Err(); err != nil {
