@@ -1,5 +1,5 @@
 // Package codebox holds the records of the wp-codebox vocabulary that an evidence bundle is made of. It owns their
-// wire names and vocabularies; it reads, hashes and judges nothing, and imports nothing.
+// wire names, vocabularies and rules; it reads and hashes nothing, and decides nothing about a run.
 package codebox
 
 // Schema ids of the records in this package. An id never changes its meaning; a new meaning gets a new id. The

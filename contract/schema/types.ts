@@ -84,6 +84,42 @@ export type ClaudeCodeAutonomy = {
   required_settings_files?: string[];
 };
 
+/** An AbilityRunRequest asks to invoke one named ability of a runtime component in a disposable runtime. The capability token is named, never given: its value is a variable of the caller's environment. Schema: wp-codebox/generic-ability-runtime-run-request/v1 */
+export type CodeboxAbilityRunRequest = {
+  schema: "wp-codebox/generic-ability-runtime-run-request/v1";
+  ability: string;
+  /** an object: task text, structured context */
+  input?: Record<string, unknown>;
+  capability_token_env?: string;
+  principal?: Record<string, unknown>;
+  sandbox_tool_policy?: Record<string, unknown>;
+  component_contracts?: Record<string, unknown>[];
+  provider_plugin_paths?: string[];
+  /** a JSON Schema */
+  expected_result_schema?: Record<string, unknown>;
+  artifacts_path?: string;
+  sandbox_session_id?: string;
+  task_timeout_seconds?: number;
+  context?: Record<string, unknown>;
+};
+
+/** An AbilityRunResult is what the ability returned, held against the schema that the caller expected. Schema: wp-codebox/generic-ability-runtime-run-result/v1 */
+export type CodeboxAbilityRunResult = {
+  schema: "wp-codebox/generic-ability-runtime-run-result/v1";
+  success: boolean;
+  status: "completed" | "failed" | "unavailable";
+  ability: string;
+  result?: Record<string, unknown>;
+  /** against the expected schema; true without one */
+  result_valid: boolean;
+  exit_code: number | null;
+  artifact?: CodeboxEvidenceEnvelope;
+  evidence_refs: CodeboxFileReference[];
+  diagnostics: CodeboxWorkspaceError[];
+  failure_type?: string;
+  error?: CodeboxWorkspaceError;
+};
+
 /** An AgentResult is files/agent-result.json: what the agent's executions left behind. Schema: wp-codebox/agent-result/v1 */
 export type CodeboxAgentResult = {
   schema: "wp-codebox/agent-result/v1";
@@ -103,6 +139,108 @@ export type CodeboxAgentResult = {
 export type CodeboxAgentTranscript = {
   schema: "wp-codebox/agent-transcript/v1";
   executions: CodeboxExecution[];
+};
+
+/** An ApplyAudit is one line of the audit log: every attempt has one, also those that failed. Schema: wp-codebox/apply-audit/v1 */
+export type CodeboxApplyAudit = {
+  schema: "wp-codebox/apply-audit/v1";
+  audit_reference: string;
+  at: string;
+  operation: "apply" | "undo" | "recover" | "stage" | "reject";
+  status: string;
+  apply_id?: string;
+  artifact_id?: string;
+  /** the directory */
+  bundle?: string;
+  target: CodeboxApplyTarget;
+  approved_files: string[];
+  /** the list is cut for very large changes */
+  file_count: number;
+  approver?: string;
+  patch_sha256?: string;
+  error?: CodeboxApplyError;
+};
+
+/** An ApplyError says why a change was not applied. */
+export type CodeboxApplyError = {
+  code: string;
+  message: string;
+  /** every one, not only the first */
+  reasons?: CodeboxApplyReason[];
+};
+
+/** An ApplyPayload is what an applier gets: the patch of the approved files, and what ties it to its bundle. */
+export type CodeboxApplyPayload = {
+  artifact_id: string;
+  artifact: CodeboxArtifactBundleRef;
+  approved_files: string[];
+  approver?: string;
+  apply_target?: CodeboxApplyTarget;
+  patch: string;
+  patch_encoding: "utf-8" | "base64";
+  /** of the patch as it is given here */
+  patch_sha256: string;
+  artifact_content_digest: string;
+  artifact_verification: "valid";
+};
+
+/** An ApplyPreflight says whether the whole change of a bundle is approved and could be handed to whoever applies it. Schema: wp-codebox/artifact-bundle-apply-preflight/v1 */
+export type CodeboxApplyPreflight = {
+  schema: "wp-codebox/artifact-bundle-apply-preflight/v1";
+  ready: boolean;
+  verification: CodeboxBundleVerification;
+  violations: CodeboxViolation[];
+  /** when ready */
+  payload?: CodeboxApplyPayload;
+};
+
+/** An ApplyReason is one ground for refusing a change. */
+export type CodeboxApplyReason = {
+  code: string;
+  path?: string;
+  message: string;
+};
+
+/** An ApplyResult is what came of applying, or undoing, a change. Schema: wp-codebox/apply-result/v1 */
+export type CodeboxApplyResult = {
+  schema: "wp-codebox/apply-result/v1";
+  /** who applied */
+  adapter: string;
+  status: "applied" | "dry_run" | "no_op" | "refused" | "failed" | "undone" | "rolled_back" | "staged" | "rejected";
+  target: CodeboxApplyTarget;
+  applied_files: string[];
+  /** of the line in the audit log; empty for a dry run */
+  audit_reference: string;
+  apply_id?: string;
+  artifact_id?: string;
+  approver?: string;
+  patch_sha256?: string;
+  error?: CodeboxApplyError;
+  /** applies that a crash cut short and that were taken back first */
+  recovered?: string[];
+  commit?: string;
+  commit_url?: string;
+  pr_url?: string;
+  branch?: string;
+};
+
+/** An ApplyTarget is where a change goes: a directory, and for a bundle of several workspaces which of them. */
+export type CodeboxApplyTarget = {
+  directory: string;
+  workspace?: string;
+};
+
+/** An ArtifactApply is the answer to a staged apply: what was approved, and what came of it. Schema: wp-codebox/artifact-apply/v1 */
+export type CodeboxArtifactApply = {
+  schema: "wp-codebox/artifact-apply/v1";
+  success: boolean;
+  artifact_id: string;
+  approved_files: string[];
+  approver: string;
+  apply_target: CodeboxApplyTarget;
+  patch_sha256?: string;
+  artifact_content_digest?: string;
+  result: CodeboxApplyResult;
 };
 
 /** An ArtifactBundleRef names a bundle by id and content digest. */
@@ -126,6 +264,51 @@ export type CodeboxBundleVerification = {
   valid: boolean;
   violations: CodeboxViolation[];
   manifest?: CodeboxManifest;
+};
+
+/** A CaptureDiff is the difference as a git patch. */
+export type CodeboxCaptureDiff = {
+  name: string;
+  diff: string;
+  /** utf-8 or base64 */
+  encoding: string;
+  backend: string;
+  truncated?: boolean;
+};
+
+/** A CaptureRequest asks for the state of a workspace: what is checked out, what differs, and the difference. Schema: wp-codebox/runner-workspace-capture-request/v1 */
+export type CodeboxCaptureRequest = {
+  schema: "wp-codebox/runner-workspace-capture-request/v1";
+  workspace?: string;
+  workspace_handle?: string;
+  handle?: string;
+  workspace_path?: string;
+  workspace_backend?: string;
+  runner_workspace?: CodeboxRunnerWorkspaceRef;
+  repo?: string;
+  target_repo?: string;
+  /** a commit; absent: what is checked out */
+  from?: string;
+  /** a commit; absent: the files as they are */
+  to?: string;
+  /** only below this one */
+  path?: string;
+  exclude_paths?: string[];
+  /** absent: true */
+  include_diff?: boolean;
+};
+
+/** A CaptureResult is the state of a workspace. Status is a CaptureStatus, or the word failed or unavailable. Schema: wp-codebox/runner-workspace-capture-result/v1 */
+export type CodeboxCaptureResult = {
+  schema: "wp-codebox/runner-workspace-capture-result/v1";
+  success: boolean;
+  backend: string;
+  changed: boolean;
+  workspace: CodeboxRunnerWorkspace;
+  status: unknown;
+  diff?: CodeboxCaptureDiff;
+  failure_type?: string;
+  error?: CodeboxWorkspaceError;
 };
 
 /** A CaseArtifact is one file of a case. */
@@ -181,6 +364,49 @@ export type CodeboxChangedFiles = {
   files: CodeboxChangedFile[];
 };
 
+/** A CommandRequest asks for one bounded command in a workspace. Schema: wp-codebox/runner-workspace-command-request/v1 */
+export type CodeboxCommandRequest = {
+  schema: "wp-codebox/runner-workspace-command-request/v1";
+  workspace?: string;
+  workspace_handle?: string;
+  handle?: string;
+  workspace_path?: string;
+  workspace_backend?: string;
+  runner_workspace?: CodeboxRunnerWorkspaceRef;
+  repo?: string;
+  target_repo?: string;
+  /** for a shell */
+  command: string;
+  description?: string;
+  /** 1 to 600, cut to these; absent: 120 */
+  timeout_seconds?: number;
+  env?: Record<string, string>;
+  /** deed: variables of the caller, by name */
+  secret_env?: string[];
+  isolation?: "process" | "namespace";
+  context?: Record<string, unknown>;
+};
+
+/** A CommandResult is what came of a command. Its output is redacted and cut. Schema: wp-codebox/runner-workspace-command-result/v1 */
+export type CodeboxCommandResult = {
+  schema: "wp-codebox/runner-workspace-command-result/v1";
+  success: boolean;
+  status: "completed" | "failed" | "unavailable";
+  command: string;
+  description?: string;
+  /** null when nothing ran to an end */
+  exit_code: number | null;
+  stdout: string;
+  stderr: string;
+  truncated?: boolean;
+  elapsed_ms: number;
+  backend: string;
+  isolation?: string;
+  workspace: CodeboxRunnerWorkspace;
+  failure_type?: string;
+  error?: CodeboxWorkspaceError;
+};
+
 /** A CompletionOutcome is files/completion-outcome.json: how the run ended and what follows from that. Schema: wp-codebox/sandbox-completion-outcome/v1 */
 export type CodeboxCompletionOutcome = {
   schema: "wp-codebox/sandbox-completion-outcome/v1";
@@ -210,6 +436,24 @@ export type CodeboxDigest = {
   value: string;
 };
 
+/** An EnvelopeStatement is what the bundle's signer said of the run. */
+export type CodeboxEnvelopeStatement = {
+  task_id: string;
+  attempt_id: string;
+  verdict: string;
+  status: string;
+  containment: string;
+};
+
+/** An EnvelopeVerification is what the sender found; a receiver checks for itself. */
+export type CodeboxEnvelopeVerification = {
+  valid: boolean;
+  content_addressed: boolean;
+  signature: string;
+  key_id?: string;
+  violations: CodeboxViolation[];
+};
+
 /** An Environment describes what a runtime is: for deed, the containment kind and the platform. */
 export type CodeboxEnvironment = {
   kind: string;
@@ -219,6 +463,20 @@ export type CodeboxEnvironment = {
   blueprint?: unknown;
   os?: string;
   arch?: string;
+};
+
+/** An EvidenceEnvelope hands a verified bundle across a trust boundary: its identity, what was found when checking it, and every file by path and hash. The bytes travel beside it. Schema: wp-codebox/evidence-artifact-envelope/v1 */
+export type CodeboxEvidenceEnvelope = {
+  schema: "wp-codebox/evidence-artifact-envelope/v1";
+  version: number;
+  /** of the bundle */
+  created_at: string;
+  artifact: CodeboxArtifactBundleRef;
+  runtime: CodeboxRuntime;
+  verification: CodeboxEnvelopeVerification;
+  /** signed; when the signature is good */
+  statement?: CodeboxEnvelopeStatement;
+  refs: CodeboxReferenceFile[];
 };
 
 /** An EvidenceReference names a file of the bundle with its hash. */
@@ -347,6 +605,39 @@ export type CodeboxPatchSummary = {
   artifact: string;
 };
 
+/** A PendingApplyFile is one file that a staged apply would change. */
+export type CodeboxPendingApplyFile = {
+  path: string;
+  status: string;
+};
+
+/** A PendingApplyInput is what the apply will be run with. The manifest's hash pins the bundle that was shown. */
+export type CodeboxPendingApplyInput = {
+  artifact_id: string;
+  /** the bundle */
+  artifacts_path: string;
+  manifest_sha256: string;
+  approved_files: string[];
+  /** who staged it */
+  approver?: string;
+  apply_target: CodeboxApplyTarget;
+  force?: boolean;
+};
+
+/** A PendingApplyPreview shows a person what approving a staged apply would do. Approving runs the whole apply again. Schema: wp-codebox/pending-apply-preview/v1 */
+export type CodeboxPendingApplyPreview = {
+  schema: "wp-codebox/pending-apply-preview/v1";
+  action_id: string;
+  status: "pending" | "approved" | "rejected";
+  created_at: string;
+  artifact_id: string;
+  summary: string;
+  files: CodeboxPendingApplyFile[];
+  apply_input: CodeboxPendingApplyInput;
+  resolved_by?: string;
+  resolved_at?: string;
+};
+
 /** A Policy is what the run was allowed to do, with how far each part of it was made to hold. */
 export type CodeboxPolicy = {
   network: string;
@@ -383,6 +674,113 @@ export type CodeboxProvenance = {
   runtime?: CodeboxRuntime;
   agent?: Record<string, unknown>;
   mounts?: CodeboxMount[];
+};
+
+/** A ProviderRuntimeContract gives the stable names of the generic runtime operations, and the schemas of their results. Schema: wp-codebox/provider-runtime-invocation-contract/v1 */
+export type CodeboxProviderRuntimeContract = {
+  schema: "wp-codebox/provider-runtime-invocation-contract/v1";
+  version: number;
+  tasks: CodeboxProviderRuntimeNames;
+  abilities: CodeboxProviderRuntimeNames;
+  result_schemas: CodeboxProviderRuntimeSchemas;
+};
+
+/** ProviderRuntimeNames names each operation. */
+export type CodeboxProviderRuntimeNames = {
+  workspaceCapture: string;
+  workspaceCommand: string;
+  workspacePublish: string;
+  toolCallTranscriptRecord: string;
+  artifactHandoff: string;
+};
+
+/** ProviderRuntimeSchemas names the schema of each operation's result. */
+export type CodeboxProviderRuntimeSchemas = {
+  workspace_capture: string;
+  workspace_command: string;
+  workspace_publication: string;
+  tool_call_transcript: string;
+  evidence_artifact_envelope: string;
+};
+
+/** A PublicationBranch is where the change was written. */
+export type CodeboxPublicationBranch = {
+  base?: string;
+  base_sha: string;
+  head: string;
+  name: string;
+  /** without credentials */
+  remote?: string;
+};
+
+/** A PublicationCommit is what was written. */
+export type CodeboxPublicationCommit = {
+  sha: string;
+  parent_sha: string;
+  message: string;
+};
+
+/** A PublicationPullRequest is what the pull-request hook answered. It is also the hook's own answer. */
+export type CodeboxPublicationPullRequest = {
+  number: number;
+  url: string;
+  reused: boolean;
+  opened: boolean;
+};
+
+/** A PublicationRequest asks for a branch with the change of a workspace, and a pull request for it. Schema: wp-codebox/runner-workspace-publication-request/v1 */
+export type CodeboxPublicationRequest = {
+  schema: "wp-codebox/runner-workspace-publication-request/v1";
+  workspace?: string;
+  workspace_handle?: string;
+  handle?: string;
+  workspace_path?: string;
+  workspace_backend?: string;
+  runner_workspace?: CodeboxRunnerWorkspaceRef;
+  repo?: string;
+  target_repo?: string;
+  base?: string;
+  base_branch?: string;
+  head?: string;
+  head_branch?: string;
+  /** deed: a path or URL to push to; absent: the workspace's own repository */
+  remote?: string;
+  commit_message?: string;
+  title?: string;
+  pr_title?: string;
+  body?: string;
+  pr_body?: string;
+  labels?: string[];
+  draft?: boolean;
+  /** absent: true */
+  maintainer_can_modify?: boolean;
+  /** only these; absent: all that differs */
+  paths?: string[];
+  changed_paths?: string[];
+  /** absent: context */
+  evidence_context?: Record<string, unknown>;
+  artifact_context?: Record<string, unknown>;
+  context?: Record<string, unknown>;
+};
+
+/** A PublicationResult says which branch, commit and pull request hold the change. Schema: wp-codebox/runner-workspace-publication-result/v1 */
+export type CodeboxPublicationResult = {
+  schema: "wp-codebox/runner-workspace-publication-result/v1";
+  success: boolean;
+  status: "published" | "failed" | "write_without_pr";
+  failure_type?: string;
+  error?: CodeboxWorkspaceError;
+  backend: string;
+  workspace: CodeboxRunnerWorkspace;
+  branch?: CodeboxPublicationBranch;
+  commit?: CodeboxPublicationCommit;
+  pull_request?: CodeboxPublicationPullRequest;
+  /** the branch had this very content already */
+  reused: boolean;
+  /** a pull request was opened now */
+  opened: boolean;
+  evidence?: Record<string, unknown>;
+  artifacts?: Record<string, unknown>;
 };
 
 /** A RedactedArtifact is one file in which something was replaced. */
@@ -497,6 +895,25 @@ export type CodeboxReviewStats = {
   modified: number;
   deleted: number;
   total: number;
+};
+
+/** A RunnerWorkspace is a workspace by its one canonical identity, whatever aliases named it. */
+export type CodeboxRunnerWorkspace = {
+  handle: string;
+  path?: string;
+  backend?: string;
+  repo?: string;
+  target_repo?: string;
+  repo_slug?: string;
+};
+
+/** A RunnerWorkspaceRef is the older, nested way to name a workspace. */
+export type CodeboxRunnerWorkspaceRef = {
+  handle?: string;
+  name?: string;
+  path?: string;
+  backend?: string;
+  repo?: string;
 };
 
 /** A Runtime names the execution environment that the bundle is evidence of. */
@@ -627,6 +1044,14 @@ export type CodeboxViolation = {
   message: string;
   file?: string;
   details?: Record<string, unknown>;
+};
+
+/** A WorkspaceError says what went wrong. */
+export type CodeboxWorkspaceError = {
+  code: string;
+  message: string;
+  /** members of the request that were not given */
+  missing?: string[];
 };
 
 /** WorkspaceTools carries what the workspace tools had to say. */
@@ -1246,12 +1671,27 @@ export type Records = {
   "deed/verdict/v1": DeedVerdict;
   "wp-codebox/agent-result/v1": CodeboxAgentResult;
   "wp-codebox/agent-transcript/v1": CodeboxAgentTranscript;
+  "wp-codebox/apply-audit/v1": CodeboxApplyAudit;
+  "wp-codebox/apply-result/v1": CodeboxApplyResult;
+  "wp-codebox/artifact-apply/v1": CodeboxArtifactApply;
+  "wp-codebox/artifact-bundle-apply-preflight/v1": CodeboxApplyPreflight;
   "wp-codebox/artifact-bundle-verification/v1": CodeboxBundleVerification;
   "wp-codebox/artifact-manifest/v1": CodeboxManifest;
   "wp-codebox/artifact-metadata/v1": CodeboxMetadata;
   "wp-codebox/artifact-redaction/v1": CodeboxRedactionSummary;
   "wp-codebox/artifact-review/v1": CodeboxReview;
   "wp-codebox/changed-files/v1": CodeboxChangedFiles;
+  "wp-codebox/evidence-artifact-envelope/v1": CodeboxEvidenceEnvelope;
+  "wp-codebox/generic-ability-runtime-run-request/v1": CodeboxAbilityRunRequest;
+  "wp-codebox/generic-ability-runtime-run-result/v1": CodeboxAbilityRunResult;
+  "wp-codebox/pending-apply-preview/v1": CodeboxPendingApplyPreview;
+  "wp-codebox/provider-runtime-invocation-contract/v1": CodeboxProviderRuntimeContract;
+  "wp-codebox/runner-workspace-capture-request/v1": CodeboxCaptureRequest;
+  "wp-codebox/runner-workspace-capture-result/v1": CodeboxCaptureResult;
+  "wp-codebox/runner-workspace-command-request/v1": CodeboxCommandRequest;
+  "wp-codebox/runner-workspace-command-result/v1": CodeboxCommandResult;
+  "wp-codebox/runner-workspace-publication-request/v1": CodeboxPublicationRequest;
+  "wp-codebox/runner-workspace-publication-result/v1": CodeboxPublicationResult;
   "wp-codebox/runtime-reference-manifest/v1": CodeboxRuntimeReferenceManifest;
   "wp-codebox/sandbox-completion-outcome/v1": CodeboxCompletionOutcome;
   "wp-codebox/test-results/v1": CodeboxTestResults;

@@ -58,6 +58,22 @@ var Records = []Record{
 	{codebox.SchemaRuntimeReferenceManifest, reflect.TypeFor[codebox.RuntimeReferenceManifest]()},
 	{codebox.SchemaRedaction, reflect.TypeFor[codebox.RedactionSummary]()},
 	{codebox.SchemaVerification, reflect.TypeFor[codebox.BundleVerification]()},
+
+	{codebox.SchemaApplyPreflight, reflect.TypeFor[codebox.ApplyPreflight]()},
+	{codebox.SchemaApplyResult, reflect.TypeFor[codebox.ApplyResult]()},
+	{codebox.SchemaApplyAudit, reflect.TypeFor[codebox.ApplyAudit]()},
+	{codebox.SchemaArtifactApply, reflect.TypeFor[codebox.ArtifactApply]()},
+	{codebox.SchemaPendingApplyPreview, reflect.TypeFor[codebox.PendingApplyPreview]()},
+	{codebox.SchemaEvidenceEnvelope, reflect.TypeFor[codebox.EvidenceEnvelope]()},
+	{codebox.SchemaCaptureRequest, reflect.TypeFor[codebox.CaptureRequest]()},
+	{codebox.SchemaCaptureResult, reflect.TypeFor[codebox.CaptureResult]()},
+	{codebox.SchemaCommandRequest, reflect.TypeFor[codebox.CommandRequest]()},
+	{codebox.SchemaCommandResult, reflect.TypeFor[codebox.CommandResult]()},
+	{codebox.SchemaPublicationRequest, reflect.TypeFor[codebox.PublicationRequest]()},
+	{codebox.SchemaPublicationResult, reflect.TypeFor[codebox.PublicationResult]()},
+	{codebox.SchemaProviderRuntime, reflect.TypeFor[codebox.ProviderRuntimeContract]()},
+	{codebox.SchemaAbilityRunRequest, reflect.TypeFor[codebox.AbilityRunRequest]()},
+	{codebox.SchemaAbilityRunResult, reflect.TypeFor[codebox.AbilityRunResult]()},
 }
 
 // SchemaID returns the id that a type's own `schema` member must hold, or "".
@@ -91,8 +107,20 @@ var open = []reflect.Type{
 	reflect.TypeFor[deed.AuditCommand](),
 }
 
+// requests holds the records of the sandbox contract that people author; all others of it are written by programs.
+var requests = []reflect.Type{
+	reflect.TypeFor[codebox.CaptureRequest](),
+	reflect.TypeFor[codebox.CommandRequest](),
+	reflect.TypeFor[codebox.PublicationRequest](),
+	reflect.TypeFor[codebox.RunnerWorkspaceRef](),
+	reflect.TypeFor[codebox.AbilityRunRequest](),
+}
+
 // Open reports whether unknown members of a struct are tolerated.
 func Open(t reflect.Type) bool {
+	if slices.Contains(requests, t) {
+		return false
+	}
 	return slices.Contains(open, t) || strings.HasSuffix(t.PkgPath(), "/contract/codebox")
 }
 
