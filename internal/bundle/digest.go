@@ -56,6 +56,9 @@ func contentDigest(inputs []string, copyTo func(path string, w io.Writer) error)
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// fileListInput is what a manifest names as the only input of a digest over its list of files.
+const fileListInput = "manifest.files"
+
 // fileListDigest is the digest over the manifest's list of entries without their hashes, which newer wp-codebox releases
 // use for the id.
 func fileListDigest(manifest map[string]any) (string, error) {

@@ -53,8 +53,11 @@ type Signature struct {
 // there only when its signature is good.
 type Verification struct {
 	codebox.BundleVerification
-	Signature Signature  `json:"signature"`
-	Statement *Predicate `json:"statement,omitempty"`
+	// ContentAddressed says that the id is made of the bytes of the change list and the patch. A bundle whose id is made
+	// of the manifest's list of files alone can be valid, file by file, but its id does not name a change.
+	ContentAddressed bool       `json:"contentAddressed"`
+	Signature        Signature  `json:"signature"`
+	Statement        *Predicate `json:"statement,omitempty"`
 }
 
 // Bounds of what a hostile bundle can make a verifier say.
@@ -67,8 +70,8 @@ const (
 // signature. It reports all violations. It reads nothing outside dir, follows no symlink below it, and uses bounded memory
 // whatever the bundle holds. The error is for a directory that cannot be read at all, never for a bad bundle.
 //
-// Stricter than the contract: the content digest must cover the change list and the patch; the id must bear the content
-// digest; keys of the manifest must be unique; the hash of an entry has
+// Stricter than the contract: the content digest must cover the change list and the patch, or be the newer form over the
+// list of files, which the report marks as not content-addressed; the id must bear the content digest; keys of the manifest must be unique; the hash of an entry has
 // no members but algorithm and value; paths must be in their shortest form; no directory of a listed file may be a
 // symlink; a listed review or metadata must be readable; a digest that a tool call states must be well formed and, with one
 // artifact, be that artifact's; a
@@ -246,7 +249,7 @@ func (v *verification) checkAll() {
 // checkContentDigest is step 7.
 func (v *verification) checkContentDigest() {
 	const at = "manifest.contentDigest.inputs"
-	fileList := len(v.inputs) == 1 && v.inputs[0] == "manifest.files"
+	fileList := len(v.inputs) == 1 && v.inputs[0] == fileListInput
 	for i, p := range v.inputs {
 		if fileList {
 			break
@@ -266,7 +269,7 @@ func (v *verification) checkContentDigest() {
 		return
 	}
 	for _, p := range contentInputs {
-		if !contains(v.inputs, p) {
+		if !fileList && !contains(v.inputs, p) {
 			v.add(codebox.CodeDigestMismatch, at, p, "the bundle id does not depend on %s", p)
 		}
 	}
@@ -288,6 +291,7 @@ func (v *verification) checkContentDigest() {
 	} else if want != v.digest {
 		v.add(codebox.CodeDigestMismatch, "manifest.contentDigest.value", "", "the inputs have the digest %s, not %s", want, v.digest)
 	}
+	v.out.ContentAddressed = !fileList
 }
 
 // checkID is step 8.

@@ -1,0 +1,201 @@
+package workspace
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A PatchPart is the part of a git patch that changes one file.
+type PatchPart struct {
+	Path       string // any bytes but NUL
+	Start, End int64  // where it is in the patch
+}
+
+// SplitPatch finds the parts of a git patch: one for each file, in the patch's order, without a gap between them. It
+// takes what deed and wp-codebox write, and nothing else: a patch that begins with text, renames, copies, submodules,
+// and modes other than 100644, 100755 and 120000 are ErrApply. Names with spaces, quotes and line breaks are read as git
+// writes them. What the parts say is for git to judge.
+func SplitPatch(r io.Reader) ([]PatchPart, error) {
+	s := &patchScanner{r: bufio.NewReaderSize(r, maxHeaderLine)}
+	for {
+		line, err := s.line()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = s.take(line)
+		}
+		if err != nil {
+			return nil, &Error{Code: ErrApply, Op: "read patch", Err: err}
+		}
+		s.at += int64(s.length)
+	}
+	if n := len(s.parts); n > 0 {
+		s.parts[n-1].End = s.at
+	}
+	return s.parts, nil
+}
+
+// maxHeaderLine is how much of a line is looked at: two paths, each byte of them escaped.
+const maxHeaderLine = 64 << 10
+
+type patchScanner struct {
+	r      *bufio.Reader
+	at     int64 // of the line
+	length int   // of the line, all of it
+	header bool  // between a part's first line and its content
+	parts  []PatchPart
+}
+
+// line returns the start of the next line, without its end.
+func (s *patchScanner) line() (string, error) {
+	b, err := s.r.ReadSlice('\n')
+	text := string(b)
+	s.length = len(b)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		b, err = s.r.ReadSlice('\n')
+		s.length += len(b)
+	}
+	if errors.Is(err, io.EOF) && s.length > 0 {
+		err = nil
+	}
+	return strings.TrimSuffix(text, "\n"), err
+}
+
+func (s *patchScanner) take(line string) error {
+	if names, ok := strings.CutPrefix(line, "diff --git "); ok {
+		p, err := headerPath(names)
+		if err != nil {
+			return err
+		}
+		if n := len(s.parts); n > 0 {
+			s.parts[n-1].End = s.at
+		}
+		s.parts = append(s.parts, PatchPart{Path: p, Start: s.at})
+		s.header = true
+		return nil
+	}
+	if len(s.parts) == 0 {
+		return errors.New("it does not begin with a file (diff --git)")
+	}
+	if !s.header {
+		return nil
+	}
+	if content(line) {
+		s.header = false
+		return nil
+	}
+	return headerFault(line, s.parts[len(s.parts)-1].Path)
+}
+
+// content reports whether a line ends the header of a part.
+func content(line string) bool {
+	return strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "@@ ") || line == "GIT binary patch"
+}
+
+func headerFault(line, path string) error {
+	key, value, _ := strings.Cut(line, " ")
+	mode := ""
+	switch {
+	case line == "": // between two parts
+		return nil
+	case strings.HasPrefix(line, "new file mode "), strings.HasPrefix(line, "deleted file mode "), strings.HasPrefix(line, "old mode "), strings.HasPrefix(line, "new mode "):
+		mode = line[strings.LastIndexByte(line, ' ')+1:]
+	case key == "index":
+		_, mode, _ = strings.Cut(value, " ")
+		if mode == "" {
+			return nil
+		}
+	default:
+		return fmt.Errorf("%s: %q is not part of a plain change (renames, copies and submodules are not applied)", quotePath(path), shorten(line))
+	}
+	switch mode {
+	case "100644", "100755", "120000":
+		return nil
+	}
+	return fmt.Errorf("%s: the mode %q is not that of a file or a link", quotePath(path), shorten(mode))
+}
+
+// headerPath reads the one path that "a/PATH b/PATH" names. Without quotes, both halves are equally long.
+func headerPath(names string) (string, error) {
+	var a, b string
+	switch {
+	case strings.HasPrefix(names, `"`):
+		var rest string
+		var err error
+		if a, rest, err = unquoteC(names); err != nil {
+			return "", err
+		}
+		var ok bool
+		if rest, ok = strings.CutPrefix(rest, " "); !ok {
+			return "", fmt.Errorf("the names %q cannot be read", shorten(names))
+		}
+		if b = rest; strings.HasPrefix(rest, `"`) {
+			if b, rest, err = unquoteC(rest); err != nil || rest != "" {
+				return "", errors.Join(err, fmt.Errorf("the names %q cannot be read", shorten(names)))
+			}
+		}
+	case len(names)%2 == 1 && names[len(names)/2] == ' ':
+		a, b = names[:len(names)/2], names[len(names)/2+1:]
+	default:
+		return "", fmt.Errorf("the names %q are not one name twice: renames and copies are not applied", shorten(names))
+	}
+	a, okA := strings.CutPrefix(a, "a/")
+	b, okB := strings.CutPrefix(b, "b/")
+	if !okA || !okB || a != b {
+		return "", fmt.Errorf("the names %q are not one name twice: renames and copies are not applied", shorten(names))
+	}
+	return a, nil
+}
+
+// unquoteC reads one of git's C-style strings and returns what follows it.
+func unquoteC(s string) (value, rest string, err error) {
+	bad := fmt.Errorf("the name %q is not quoted as git quotes", shorten(s))
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			return b.String(), s[i+1:], nil
+		case c != '\\':
+			b.WriteByte(c)
+		case i+1 >= len(s):
+			return "", "", bad
+		case s[i+1] >= '0' && s[i+1] <= '3':
+			if i+3 >= len(s) || s[i+2]-'0' > 7 || s[i+3]-'0' > 7 {
+				return "", "", bad
+			}
+			b.WriteByte((s[i+1]-'0')<<6 | (s[i+2]-'0')<<3 | (s[i+3] - '0'))
+			i += 3
+		default:
+			at := strings.IndexByte(`abtnvfr"\`, s[i+1])
+			if at < 0 {
+				return "", "", bad
+			}
+			b.WriteByte("\a\b\t\n\v\f\r\"\\"[at])
+			i++
+		}
+	}
+	return "", "", bad
+}
+
+// TextPath is a path as documents name it: itself where it is text, else in the form of EncodePath.
+func TextPath(p string) string { return textPath(p) }
+
+// CheckChangePath reports why a change at a path must not be made in somebody's directory: it leads elsewhere, or it is
+// git's own on some file system.
+func CheckChangePath(p string, link bool) error {
+	if err := validRelative(p); err != nil {
+		return err
+	}
+	k := KindFile
+	if link {
+		k = KindSymlink
+	}
+	if reservedByGit(p, k) {
+		return errors.New("the name belongs to git")
+	}
+	return nil
+}
