@@ -423,6 +423,32 @@ export type CodeboxCompletionOutcome = {
   provenance: CodeboxOutcomeProvenance;
 };
 
+/** A ComponentContractResult says what became of one requested runtime component. Schema: wp-codebox/component-contract-result/v1 */
+export type CodeboxComponentContractResult = {
+  schema: "wp-codebox/component-contract-result/v1";
+  index: number;
+  slug: string;
+  requestedPath: string;
+  /** relative to where the run prepares its copies */
+  preparedPath?: string;
+  /** begins with the slug */
+  pluginFile?: string;
+  loadAs: "mu-plugin" | "plugin";
+  activate: boolean;
+  target?: string;
+  status: "prepared" | "mounted" | "activated" | "failed";
+  activationStatus: "not_requested" | "not_applicable" | "pending" | "activated" | "failed";
+  failures: CodeboxComponentFailure[];
+};
+
+/** A ComponentFailure is one reason why a component is not usable. */
+export type CodeboxComponentFailure = {
+  phase: "prepare" | "activate";
+  code?: string;
+  message: string;
+  remedy?: string;
+};
+
 /** A ContentDigest is the digest from which the bundle id is made, with the paths whose bytes went into it, in order. */
 export type CodeboxContentDigest = {
   algorithm: string;
@@ -1681,6 +1707,7 @@ export type Records = {
   "wp-codebox/artifact-redaction/v1": CodeboxRedactionSummary;
   "wp-codebox/artifact-review/v1": CodeboxReview;
   "wp-codebox/changed-files/v1": CodeboxChangedFiles;
+  "wp-codebox/component-contract-result/v1": CodeboxComponentContractResult;
   "wp-codebox/evidence-artifact-envelope/v1": CodeboxEvidenceEnvelope;
   "wp-codebox/generic-ability-runtime-run-request/v1": CodeboxAbilityRunRequest;
   "wp-codebox/generic-ability-runtime-run-result/v1": CodeboxAbilityRunResult;

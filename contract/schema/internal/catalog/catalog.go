@@ -74,6 +74,7 @@ var Records = []Record{
 	{codebox.SchemaProviderRuntime, reflect.TypeFor[codebox.ProviderRuntimeContract]()},
 	{codebox.SchemaAbilityRunRequest, reflect.TypeFor[codebox.AbilityRunRequest]()},
 	{codebox.SchemaAbilityRunResult, reflect.TypeFor[codebox.AbilityRunResult]()},
+	{codebox.SchemaComponentContractResult, reflect.TypeFor[codebox.ComponentContractResult]()},
 }
 
 // SchemaID returns the id that a type's own `schema` member must hold, or "".
