@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,6 +34,25 @@ func Clone(ctx context.Context, from, to string) (err error) {
 	return nil
 }
 
+// CopyFiles copies a caller's directory, which it never writes to, to a directory that must be absent or empty. Every
+// .git stays behind, and every entry with one of the names in without, at any depth; so do special files. The notes say
+// what a reader should know. When it fails, what it copied is removed again.
+func CopyFiles(ctx context.Context, from, to string, without ...string) (_ []Note, err error) {
+	if err := prepare(to); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, Remove(to))
+		}
+	}()
+	notes, err := copyTree(ctx, from, to, copyOptions{skipGit: true, without: without})
+	if err != nil {
+		return nil, fmt.Errorf("copy files: %w", err)
+	}
+	return sortNotes(notes), nil
+}
+
 // prepare makes a destination, or makes sure that it is an empty directory.
 func prepare(dst string) error {
 	err := os.Mkdir(dst, 0o755)
@@ -54,8 +74,9 @@ func prepare(dst string) error {
 }
 
 type copyOptions struct {
-	strict  bool // a special file is an error instead of a note
-	skipGit bool // leave out every .git
+	strict  bool     // a special file is an error instead of a note
+	skipGit bool     // leave out every .git
+	without []string // leave out every entry of one of these names
 }
 
 // copyTree copies what is below from into the empty directory to and returns what it left out or what a reader
@@ -154,6 +175,9 @@ func (c *copier) dir(w *worker, rel string, mode uint32) error {
 			continue
 		} else if err != nil {
 			return fmt.Errorf("stat %s: %w", quotePath(join(rel, name)), err)
+		}
+		if slices.Contains(c.opt.without, name) {
+			continue
 		}
 		if c.opt.skipGit && gitMeta(name) {
 			if rel != "" {
