@@ -52,13 +52,13 @@ func TestBenchWorkspace(t *testing.T) {
 		cp = append(cp, seconds(func() { must(t, exec.Command("cp", "-a", "--reflink=auto", tree, to).Run()) }))
 		must(t, os.RemoveAll(to))
 		to = filepath.Join(root, fmt.Sprint("clone", i))
-		clone = append(clone, seconds(func() { must(t, workspace.Clone(t.Context(), tree, to)) }))
+		clone = append(clone, seconds(func() { cloneTree(t, tree, to) }))
 		must(t, os.RemoveAll(to))
 	}
 	line(t, "workspace.clone", median(clone), median(cp), "s", "<=1")
 
 	base := filepath.Join(root, "base")
-	must(t, workspace.Clone(t.Context(), tree, base))
+	cloneTree(t, tree, base)
 	before := snapshot(t, tree, nil)
 	for i := range 10 {
 		must(t, os.WriteFile(files[i*31], fmt.Appendf(nil, "changed again %d", i), 0o644))
@@ -148,6 +148,12 @@ func hashTwice(t *testing.T, files []string) {
 
 func snapshot(t *testing.T, root string, prev *workspace.Manifest) *workspace.Manifest {
 	m, err := workspace.Snapshot(t.Context(), root, prev)
+	must(t, err)
+	return m
+}
+
+func cloneTree(t *testing.T, from, to string) workspace.Method {
+	m, err := workspace.Clone(t.Context(), from, to)
 	must(t, err)
 	return m
 }

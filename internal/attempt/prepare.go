@@ -214,7 +214,7 @@ func (a *run) seed(ctx context.Context) error {
 	if a.seeded, err = workspace.Seed(ctx, a.plan.source, base); err != nil {
 		return classify(ctx, failure.Config, "seed the workspace", err)
 	}
-	if err := workspace.Clone(ctx, base, work); err != nil {
+	if _, err := workspace.Clone(ctx, base, work); err != nil {
 		return classify(ctx, failure.Infra, "copy the base", err)
 	}
 	if a.before, err = workspace.Snapshot(ctx, work, nil); err != nil {

@@ -271,7 +271,7 @@ func (a *app) demoTamper(rep *demoReport, copyDir string) error {
 	if !good.Valid {
 		return fmt.Errorf("the accepted bundle does not verify: %v", good.Violations)
 	}
-	if err := workspace.Clone(context.Background(), rep.Bundle, copyDir); err != nil {
+	if _, err := workspace.Clone(context.Background(), rep.Bundle, copyDir); err != nil {
 		return err
 	}
 	patch := filepath.Join(copyDir, filepath.FromSlash(codebox.PathPatch))

@@ -42,7 +42,7 @@ func (s scene) decide(t *testing.T) deed.Verdict {
 	if _, err := workspace.Seed(ctx, workspace.Source{Dir: src}, base); err != nil {
 		t.Fatal(err)
 	}
-	if err := workspace.Clone(ctx, base, work); err != nil {
+	if _, err := workspace.Clone(ctx, base, work); err != nil {
 		t.Fatal(err)
 	}
 	before, err := workspace.Snapshot(ctx, work, nil)

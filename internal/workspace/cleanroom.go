@@ -25,7 +25,7 @@ func CleanRoom(ctx context.Context, base string, baseManifest *Manifest, patchPa
 			return fmt.Errorf("clean room: %w", err)
 		}
 	}
-	if err := Clone(ctx, base, dst); err != nil {
+	if _, err := Clone(ctx, base, dst); err != nil {
 		return fmt.Errorf("clean room: %w", err)
 	}
 	defer func() {

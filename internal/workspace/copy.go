@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,21 +18,40 @@ import (
 
 // Clone copies a tree of deed's own, repositories included, to a directory that must be absent or empty. Files keep
 // their content, permission bits and modification time, links stay links; set-user-id, set-group-id and sticky bits
-// are dropped. Data blocks are shared where the file system can (reflink), holes stay holes. A special file is an
-// error. When it fails, what it copied is removed again.
-func Clone(ctx context.Context, from, to string) (err error) {
+// are dropped. Data blocks are shared where the file system can (reflink), holes stay holes; the method is returned. A
+// special file is an error. When it fails, what it copied is removed again.
+func Clone(ctx context.Context, from, to string) (m Method, err error) {
 	if err := prepare(to); err != nil {
-		return err
+		return "", err
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, Remove(to))
 		}
 	}()
-	if _, err := copyTree(ctx, from, to, copyOptions{strict: true}); err != nil {
-		return fmt.Errorf("clone: %w", err)
+	done, err := copyTree(ctx, from, to, copyOptions{strict: true})
+	if err != nil {
+		return "", fmt.Errorf("clone: %w", err)
 	}
-	return nil
+	return done.method, nil
+}
+
+// A Method says how files were copied. Both give files that nobody else has: hard links are never used, since a write
+// through one name is seen through all, and neither is an overlay file system, which an ordinary user can mount only in
+// a user namespace of its own, out of sight of the deed that has to read the result.
+type Method string
+
+// The methods, cheapest first. "" means that there was nothing to copy.
+const (
+	MethodReflink Method = "reflink" // the blocks are shared until one side writes
+	MethodCopy    Method = "copy"    // the bytes were copied, of one file at least
+)
+
+func (m Method) and(o Method) Method {
+	if m == MethodCopy || o == "" {
+		return m
+	}
+	return o
 }
 
 // CopyFiles copies a caller's directory, which it never writes to, to a directory that must be absent or empty. Every
@@ -46,11 +66,11 @@ func CopyFiles(ctx context.Context, from, to string, without ...string) (_ []Not
 			err = errors.Join(err, Remove(to))
 		}
 	}()
-	notes, err := copyTree(ctx, from, to, copyOptions{skipGit: true, without: without})
+	done, err := copyTree(ctx, from, to, copyOptions{skipGit: true, without: without})
 	if err != nil {
 		return nil, fmt.Errorf("copy files: %w", err)
 	}
-	return sortNotes(notes), nil
+	return sortNotes(done.notes), nil
 }
 
 // prepare makes a destination, or makes sure that it is an empty directory.
@@ -77,19 +97,25 @@ type copyOptions struct {
 	strict  bool     // a special file is an error instead of a note
 	skipGit bool     // leave out every .git
 	without []string // leave out every entry of one of these names
+	exclude *excluder
 }
 
-// copyTree copies what is below from into the empty directory to and returns what it left out or what a reader
-// should know.
-func copyTree(ctx context.Context, from, to string, opt copyOptions) ([]Note, error) {
+// copied is what copyTree did: how, and what it left out or what a reader should know.
+type copied struct {
+	method Method
+	notes  []Note
+}
+
+// copyTree copies what is below from into the empty directory to.
+func copyTree(ctx context.Context, from, to string, opt copyOptions) (copied, error) {
 	src, err := openTree(from)
 	if err != nil {
-		return nil, err
+		return copied{}, err
 	}
 	defer src.close()
 	dst, err := openTree(to)
 	if err != nil {
-		return nil, err
+		return copied{}, err
 	}
 	defer dst.close()
 	c := &copier{src: src, dst: dst, opt: opt}
@@ -97,21 +123,41 @@ func copyTree(ctx context.Context, from, to string, opt copyOptions) ([]Note, er
 		c.pool = p
 		return c.dir(w, "", 0)
 	}); err != nil {
-		return nil, err
+		return copied{}, err
 	}
 	// A directory that its owner may not write to could not have been filled: such modes come last, deepest first.
 	for i := len(c.late) - 1; i >= 0; i-- {
 		fd, err := dst.openDir(c.late[i].rel)
 		if err != nil {
-			return nil, err
+			return copied{}, err
 		}
 		err = unix.Fchmod(fd, c.late[i].mode)
 		_ = unix.Close(fd)
 		if err != nil {
-			return nil, err
+			return copied{}, err
 		}
 	}
-	return c.notes, nil
+	return copied{c.method(), c.notes}, nil
+}
+
+// copyOne copies one file to a path that is absent.
+func copyOne(ctx context.Context, from, to string) (Method, error) {
+	src, err := openTree(filepath.Dir(from))
+	if err != nil {
+		return "", err
+	}
+	defer src.close()
+	dst, err := openTree(filepath.Dir(to))
+	if err != nil {
+		return "", err
+	}
+	defer dst.close()
+	c := &copier{src: src, dst: dst, opt: copyOptions{strict: true}, pool: &pool{ctx: ctx}}
+	w := &worker{buf: make([]byte, readBuffer)}
+	if err := c.file(w, src.fd, dst.fd, filepath.Base(from), filepath.Base(to)); err != nil {
+		return "", fmt.Errorf("copy %s: %w", quotePath(from), err)
+	}
+	return c.method(), nil
 }
 
 type copier struct {
@@ -120,12 +166,23 @@ type copier struct {
 	pool     *pool
 	count    atomic.Int64
 	bytes    atomic.Int64
+	cloned   atomic.Bool // a file's blocks are shared
 	noClone  atomic.Bool // the file system cannot share blocks
 	noRange  atomic.Bool // nor copy within the kernel
 
 	mu    sync.Mutex
 	notes []Note     // guarded by mu
 	late  []lateMode // guarded by mu; parents before children
+}
+
+func (c *copier) method() Method {
+	switch {
+	case c.noClone.Load():
+		return MethodCopy
+	case c.cloned.Load():
+		return MethodReflink
+	}
+	return ""
 }
 
 type lateMode struct {
@@ -169,6 +226,9 @@ func (c *copier) dir(w *worker, rel string, mode uint32) error {
 	for _, name := range list {
 		if err := checkName("copy", rel, name); err != nil {
 			return err
+		}
+		if c.opt.exclude.out(join(rel, name)) {
+			continue
 		}
 		var st unix.Stat_t
 		if err := lstatAt(from, name, &st); gone(err) {
@@ -268,7 +328,7 @@ func (c *copier) files(w *worker, from, to int, rel string, list []string) error
 		if err := ended(c.pool.ctx); err != nil {
 			return err
 		}
-		if err := c.file(w, from, to, name); err != nil && !gone(err) {
+		if err := c.file(w, from, to, name, name); err != nil && !gone(err) {
 			if swapped(err) || errors.Is(err, errContent) {
 				return &Error{Code: ErrChangedDuringCapture, Op: "copy", Path: join(rel, name), Remedy: "let nothing write to the source while it is copied"}
 			}
@@ -279,20 +339,20 @@ func (c *copier) files(w *worker, from, to int, rel string, list []string) error
 }
 
 // file copies one file, again if it changed meanwhile.
-func (c *copier) file(w *worker, from, to int, name string) error {
+func (c *copier) file(w *worker, from, to int, name, as string) error {
 	for range attemptsPerFile {
-		ok, err := c.once(w, from, to, name)
+		ok, err := c.once(w, from, to, name, as)
 		if ok || err != nil {
 			return err
 		}
-		if err := unix.Unlinkat(to, name, 0); err != nil {
+		if err := unix.Unlinkat(to, as, 0); err != nil {
 			return err
 		}
 	}
 	return errContent
 }
 
-func (c *copier) once(w *worker, from, to int, name string) (ok bool, err error) {
+func (c *copier) once(w *worker, from, to int, name, as string) (ok bool, err error) {
 	var before, after unix.Stat_t
 	in, err := openFileAt(from, name, &before)
 	if err != nil {
@@ -301,7 +361,7 @@ func (c *copier) once(w *worker, from, to int, name string) (ok bool, err error)
 	defer unix.Close(in)
 	mode := uint32(before.Mode) & 0o777
 	out, err := retryFD(func() (int, error) {
-		return unix.Openat(to, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		return unix.Openat(to, as, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	})
 	if err != nil {
 		return false, err
@@ -315,7 +375,7 @@ func (c *copier) once(w *worker, from, to int, name string) (ok bool, err error)
 			return false, err
 		}
 	}
-	if err := setMtime(to, name, &before); err != nil {
+	if err := setMtime(to, as, &before); err != nil {
 		return false, err
 	}
 	if err := fstat(in, &after); err != nil {
@@ -331,6 +391,7 @@ func (c *copier) data(w *worker, in, out int, st *unix.Stat_t) error {
 	}
 	if !c.noClone.Load() {
 		if err := cloneFile(in, out); err == nil {
+			c.cloned.Store(true)
 			return nil
 		}
 		c.noClone.Store(true)

@@ -29,7 +29,7 @@ func TestAnyChange(t *testing.T) {
 			rt.Fatal(err)
 		}
 		edit(rt, base, rapid.IntRange(0, 25).Draw(rt, "files"))
-		if err := Clone(rt.Context(), base, work); err != nil {
+		if _, err := Clone(rt.Context(), base, work); err != nil {
 			rt.Fatal(err)
 		}
 		before, err := Snapshot(rt.Context(), work, nil)

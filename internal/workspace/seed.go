@@ -12,21 +12,32 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 )
 
-// A SourceKind says what a workspace was seeded from.
+// A SourceKind says what a workspace is seeded from.
 type SourceKind string
 
 // The kinds of sources.
 const (
 	SourceEmpty     SourceKind = "empty"
-	SourceDirectory SourceKind = "directory"
-	SourceGit       SourceKind = "git"
+	SourceDirectory SourceKind = "directory"       // the files as they stand; a repository keeps its history
+	SourceGit       SourceKind = "git"             // a repository: a commit of it, or the work tree with its history
+	SourceBundle    SourceKind = "bundle"          // a directory or a commit, with the change of a bundle on top
+	SourcePlugin    SourceKind = "plugin_scaffold" // a minimal WordPress plugin
+	SourceTheme     SourceKind = "theme_scaffold"  // a minimal WordPress theme
+	SourceFile      SourceKind = "file"            // one file
 )
 
 // A Source is where a workspace comes from.
 type Source struct {
-	Dir  string // "" for an empty workspace
-	Ref  string // a commit, branch or tag of the repository at Dir: what is committed there, and nothing else
-	Home string // deed's home, which must lie neither in the source nor around it; "" to leave that out
+	// Kind says how to take Dir. "" is SourceEmpty without a Dir, SourceGit for a repository with a Ref, and
+	// SourceDirectory otherwise.
+	Kind    SourceKind
+	Dir     string   // the directory, the repository or the file; the base of a bundle
+	Ref     string   // a commit, branch or tag of the repository at Dir: what is committed there, and nothing else
+	Exclude []string // paths below Dir that stay behind: exact, a directory (dir, dir/, dir/**), or a prefix (tmp-*)
+	Bundle  string   // with SourceBundle: its directory
+	Slug    string   // of a scaffold
+	Name    string   // of a scaffold, for people; "" is the slug
+	Home    string   // deed's home, which must lie neither in the source nor around it; "" to leave that out
 }
 
 // The codes of notes.
@@ -45,7 +56,9 @@ type Note struct {
 
 // Seeded says what a workspace was made of.
 type Seeded struct {
-	Kind   SourceKind `json:"kind"`
+	Kind   SourceKind `json:"kind"`             // SourceGit for a directory that is a repository
+	Method Method     `json:"method,omitempty"` // how its files got there; "" when none was copied
+	Bundle string     `json:"bundle,omitempty"` // the id of the bundle that was applied
 	Commit string     `json:"commit,omitempty"` // what HEAD names; "" without a repository or before its first commit
 	Branch string     `json:"branch,omitempty"` // "" when HEAD is detached
 	Dirty  bool       `json:"dirty,omitempty"`  // the work tree differs from Commit, or has untracked files
@@ -64,52 +77,165 @@ type Seeded struct {
 // Submodules and other repositories inside the source arrive as plain files. Filters (such as git-lfs) are not run:
 // a work tree that has their output keeps it, a checkout by Ref has what is committed.
 //
-// An unusable source is ErrSource, of class failure.Config. On any error dst is removed.
+// Of what Exclude names nothing is in the work tree. In a repository of its own it is marked as left out
+// (skip-worktree), so that it does not look deleted; history that has it still has it.
+//
+// An unusable source is ErrSource, of class failure.Config. On any error dst is removed, unless it was in use.
 func Seed(ctx context.Context, src Source, dst string) (s Seeded, err error) {
-	dir, err := src.resolve(dst)
+	err = src.check()
+	if err == nil {
+		src.Dir, err = src.resolve(dst)
+	}
 	if err != nil {
 		return Seeded{}, failure.New(failure.Config, "seed workspace", err, "")
+	}
+	if src.Kind == SourceFile {
+		s, err := seedFile(ctx, src.Dir, dst)
+		if err != nil {
+			err = fmt.Errorf("seed workspace: %w", err)
+		}
+		return s, err
 	}
 	if err := prepare(dst); err != nil {
 		return Seeded{}, fmt.Errorf("seed workspace: %w", err)
 	}
 	defer func() {
+		if errors.Is(err, ErrSource) && failure.ClassOf(err) != failure.Config {
+			err = failure.New(failure.Config, "seed workspace", err, "")
+		}
 		if err != nil {
 			s, err = Seeded{}, errors.Join(fmt.Errorf("seed workspace: %w", err), Remove(dst))
 		}
 	}()
-	switch {
-	case dir == "":
+	switch src.kind() {
+	case SourceEmpty:
 		return Seeded{Kind: SourceEmpty}, nil
-	case isRepository(dir):
-		return seedGit(ctx, dir, src.Ref, dst)
-	case src.Ref != "":
-		return Seeded{}, failure.New(failure.Config, "seed workspace", sourceError(dir, "it is not the top of a git repository, and a ref was given"), "")
+	case SourcePlugin, SourceTheme:
+		return Seeded{Kind: src.Kind}, scaffold(src, dst)
+	case SourceBundle:
+		if s, err = seedTree(ctx, src, dst); err != nil {
+			return s, err
+		}
+		var notes []Note
+		s.Kind, s.Dirty = SourceBundle, s.Commit != ""
+		s.Bundle, notes, err = applyBundle(ctx, src.Bundle, dst)
+		s.Notes = sortNotes(append(s.Notes, notes...))
+		return s, err
 	}
-	notes, err := copyTree(ctx, dir, dst, copyOptions{skipGit: true})
-	return Seeded{Kind: SourceDirectory, Notes: sortNotes(notes)}, err
+	return seedTree(ctx, src, dst)
+}
+
+// seedTree seeds from a directory or a repository.
+func seedTree(ctx context.Context, src Source, dst string) (Seeded, error) {
+	out, err := newExcluder(src.Exclude)
+	if err != nil {
+		return Seeded{}, err
+	}
+	switch {
+	case isRepository(src.Dir):
+		if src.Kind == SourceGit && src.Ref == "" {
+			src.Ref = "HEAD"
+		}
+		return seedGit(ctx, src.Dir, src.Ref, dst, out)
+	case src.Ref != "" || src.Kind == SourceGit:
+		return Seeded{}, sourceError(src.Dir, "it is not the top of a git repository, and a commit was asked for")
+	}
+	done, err := copyTree(ctx, src.Dir, dst, copyOptions{skipGit: true, exclude: out})
+	return Seeded{Kind: SourceDirectory, Method: done.method, Notes: sortNotes(done.notes)}, err
+}
+
+// seedFile copies one file to dst, which must not exist.
+func seedFile(ctx context.Context, from, dst string) (s Seeded, err error) {
+	if _, err := os.Lstat(dst); err == nil {
+		return Seeded{}, &Error{Code: ErrDestination, Op: "copy to", Path: dst, Remedy: "give a path that is absent"}
+	}
+	m, err := copyOne(ctx, from, dst)
+	return Seeded{Kind: SourceFile, Method: m}, err
 }
 
 func sourceError(dir, why string) error {
 	return &Error{Code: ErrSource, Op: "use source", Path: dir, Err: errors.New(why), Remedy: "give a project directory of its own"}
 }
 
+func (src Source) kind() SourceKind {
+	switch {
+	case src.Kind != "":
+		return src.Kind
+	case src.Dir == "" && src.Ref == "":
+		return SourceEmpty
+	case src.Ref != "":
+		return SourceGit
+	}
+	return SourceDirectory
+}
+
+// check reports what a source lacks, or has without a use, as far as that can be told without looking at the disk.
+func (src Source) check() error {
+	var errs []error
+	fail := func(field, why string) {
+		errs = append(errs, &Error{Code: ErrSource, Op: "use source", Err: errors.New(field + " " + why), Remedy: "see the kinds of sources"})
+	}
+	kind := src.kind()
+	dir, isScaffold := false, false
+	switch kind {
+	case SourceEmpty:
+	case SourceDirectory, SourceGit, SourceBundle, SourceFile:
+		dir = true
+	case SourcePlugin, SourceTheme:
+		isScaffold = true
+	default:
+		fail("kind", fmt.Sprintf("%q is not known", kind))
+		return errors.Join(errs...)
+	}
+	of := " a source of kind " + string(kind)
+	for _, f := range []struct {
+		name         string
+		given        bool
+		needed, fits bool
+	}{
+		{"a directory", src.Dir != "", dir, dir},
+		{"a ref", src.Ref != "", false, kind == SourceGit || kind == SourceBundle || src.Kind == ""},
+		{"a bundle", src.Bundle != "", kind == SourceBundle, kind == SourceBundle},
+		{"a slug", src.Slug != "", isScaffold, isScaffold},
+		{"a list of paths to exclude", len(src.Exclude) > 0, false, dir && kind != SourceFile},
+	} {
+		if f.needed && !f.given {
+			fail(f.name, "is missing for"+of)
+		}
+		if f.given && !f.fits {
+			fail(f.name, "has no meaning for"+of)
+		}
+	}
+	if isScaffold && src.Slug != "" && (len(src.Slug) > maxSlug || !slugPattern.MatchString(src.Slug)) {
+		fail("slug", fmt.Sprintf("%q is not made of letters, digits, - and _, a letter or digit first", shorten(src.Slug)))
+	}
+	for _, s := range []string{src.Dir, src.Ref, src.Bundle} {
+		if strings.IndexByte(s, 0) >= 0 {
+			fail("a path or ref", "has a NUL byte")
+		}
+	}
+	if _, err := newExcluder(src.Exclude); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
 // resolve returns the true path of the source, or "" for none, and refuses one that would copy itself or deed's state.
 func (src Source) resolve(dst string) (string, error) {
 	if src.Dir == "" {
-		if src.Ref != "" {
-			return "", sourceError("", "a ref was given without a directory")
-		}
 		return "", nil
-	}
-	if strings.IndexByte(src.Dir, 0) >= 0 || strings.IndexByte(src.Ref, 0) >= 0 {
-		return "", sourceError(src.Dir, "the path or the ref has a NUL byte")
 	}
 	dir, err := filepath.EvalSymlinks(absolute(src.Dir))
 	if err != nil {
 		return "", &Error{Code: ErrSource, Op: "use source", Path: src.Dir, Err: err}
 	}
-	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+	st, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return "", &Error{Code: ErrSource, Op: "use source", Path: src.Dir, Err: err}
+	case src.Kind == SourceFile && !st.Mode().IsRegular():
+		return "", sourceError(src.Dir, "it is not a regular file")
+	case src.Kind != SourceFile && !st.IsDir():
 		return "", sourceError(src.Dir, "it is not a directory")
 	}
 	for what, other := range map[string]string{"the workspace": dst, "deed's home": src.Home} {

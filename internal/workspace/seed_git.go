@@ -18,13 +18,13 @@ import (
 var copiedConfig = []string{"core.autocrlf", "core.eol", "core.filemode", "core.ignorecase", "core.symlinks", "core.precomposeunicode"}
 
 // seedGit makes the repository first and the work tree second.
-func seedGit(ctx context.Context, dir, ref, dst string) (Seeded, error) {
+func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder) (Seeded, error) {
 	g, err := newGit("")
 	if err != nil {
 		return Seeded{}, err
 	}
 	defer g.close()
-	s := &gitSeed{git: g, src: dir, dst: absolute(dst)}
+	s := &gitSeed{git: g, src: dir, dst: absolute(dst), exclude: exclude}
 	if isBare(dir) && ref == "" {
 		ref = "HEAD"
 	}
@@ -36,13 +36,16 @@ func seedGit(ctx context.Context, dir, ref, dst string) (Seeded, error) {
 		return Seeded{}, err
 	}
 	if ref != "" {
-		_, err := s.in(ctx, "reset", "--hard", "--quiet", "HEAD")
-		return out, err
+		if _, err := s.in(ctx, "reset", "--hard", "--quiet", "HEAD"); err != nil {
+			return Seeded{}, err
+		}
+		return out, s.leaveOut(ctx)
 	}
-	if out.Notes, err = copyTree(ctx, dir, s.dst, copyOptions{skipGit: true}); err != nil {
+	done, err := copyTree(ctx, dir, s.dst, copyOptions{skipGit: true, exclude: exclude})
+	if err != nil {
 		return Seeded{}, err
 	}
-	sortNotes(out.Notes)
+	out.Method, out.Notes = done.method, sortNotes(done.notes)
 	out.Dirty, err = s.index(ctx, out.Commit)
 	return out, err
 }
@@ -50,6 +53,7 @@ func seedGit(ctx context.Context, dir, ref, dst string) (Seeded, error) {
 type gitSeed struct {
 	*git
 	src, dst string
+	exclude  *excluder
 	isSparse bool
 }
 
@@ -240,6 +244,9 @@ func (s *gitSeed) index(ctx context.Context, commit string) (dirty bool, err err
 		if err := s.sparse(ctx); err != nil {
 			return false, err
 		}
+		if err := s.leaveOut(ctx); err != nil {
+			return false, err
+		}
 	}
 	status, err := s.run(ctx, gitCall{
 		args: []string{"status", "--porcelain", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=all"},
@@ -262,19 +269,54 @@ func (s *gitSeed) sparse(ctx context.Context) error {
 			in.WriteString(p + "\x00")
 		}
 	}
+	return s.skipWorktree(ctx, &in)
+}
+
+// leaveOut takes what is excluded out of a work tree that was checked out, and marks it in the index.
+func (s *gitSeed) leaveOut(ctx context.Context) error {
+	if s.exclude == nil {
+		return nil
+	}
+	list, err := s.in(ctx, "ls-files", "-z", "--cached")
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(s.dst)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var in bytes.Buffer
+	for p := range strings.SplitSeq(list, "\x00") {
+		if p == "" || !s.exclude.out(p) {
+			continue
+		}
+		in.WriteString(p + "\x00")
+		if err := root.Remove(filepath.FromSlash(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("leave out %s: %w", quotePath(p), err)
+		}
+		for d := parentOf(p); d != "" && root.Remove(filepath.FromSlash(d)) == nil; d = parentOf(d) {
+			continue // a directory that nothing is left in goes too
+		}
+	}
+	return s.skipWorktree(ctx, &in)
+}
+
+// skipWorktree marks paths of the index as not in the work tree on purpose. Paths that the index does not have make
+// git complain, and are of no interest.
+func (s *gitSeed) skipWorktree(ctx context.Context, in *bytes.Buffer) error {
 	if in.Len() == 0 {
 		return nil
 	}
-	// Paths that HEAD does not have make git complain, and are of no interest.
-	res, err = s.try(ctx, gitCall{
+	res, err := s.try(ctx, gitCall{
 		args: []string{"update-index", "-q", "--skip-worktree", "-z", "--stdin"}, dir: s.dst,
-		gitDir: s.path(), workTree: s.dst, stdin: &in,
+		gitDir: s.path(), workTree: s.dst, stdin: in,
 	})
 	if err == nil && res.ExitCode != 0 {
 		err = gitSays(res)
 	}
 	if err != nil {
-		return fmt.Errorf("mark the paths of a sparse checkout: %w", err)
+		return fmt.Errorf("mark paths that are left out: %w", err)
 	}
 	return nil
 }

@@ -57,6 +57,7 @@ func seed(t *testing.T, src Source) (Seeded, dir) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Method = "" // it depends on the file system
 	return s, dir{t, dst}
 }
 
@@ -448,7 +449,7 @@ func TestCloneKeepsHoles(t *testing.T) {
 	}
 	d.do(f.Close())
 	to := filepath.Join(root, "b")
-	if err := Clone(t.Context(), d.root, to); err != nil {
+	if _, err := Clone(t.Context(), d.root, to); err != nil {
 		t.Fatal(err)
 	}
 	var st unix.Stat_t
@@ -467,22 +468,22 @@ func TestCloneRefuses(t *testing.T) {
 	root.write("a/x", "1")
 	root.fifo("a/pipe")
 	root.link("a", "link")
-	if err := Clone(t.Context(), root.path("a"), root.path("b")); err == nil {
+	if _, err := Clone(t.Context(), root.path("a"), root.path("b")); err == nil {
 		t.Error("a FIFO was cloned")
 	}
 	if _, err := os.Lstat(root.path("b")); err == nil {
 		t.Error("half a clone is left behind")
 	}
-	if err := Clone(t.Context(), root.path("link"), root.path("b")); err == nil {
+	if _, err := Clone(t.Context(), root.path("link"), root.path("b")); err == nil {
 		t.Error("a link was followed")
 	}
-	if err := Clone(t.Context(), root.path("a"), root.path("a")); !errors.Is(err, ErrDestination) {
+	if _, err := Clone(t.Context(), root.path("a"), root.path("a")); !errors.Is(err, ErrDestination) {
 		t.Errorf("into itself: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	root.rm("a/pipe")
-	if err := Clone(ctx, root.path("a"), root.path("c")); !errors.Is(err, context.Canceled) {
+	if _, err := Clone(ctx, root.path("a"), root.path("c")); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ func setup(t *testing.T, seed func(d dir)) *testBundle {
 
 func (b *testBundle) start() {
 	b.t.Helper()
-	if err := Clone(b.t.Context(), b.base, b.work); err != nil {
+	if _, err := Clone(b.t.Context(), b.base, b.work); err != nil {
 		b.t.Fatal(err)
 	}
 	b.before = snap(b.t, b.work, nil)
@@ -88,7 +88,7 @@ func (b *testBundle) verify() (*Manifest, ChangeSet, string) {
 	}
 	for _, how := range []string{"apply", "git"} {
 		dst := filepath.Join(b.root, "copy-"+how)
-		if err := Clone(b.t.Context(), b.base, dst); err != nil {
+		if _, err := Clone(b.t.Context(), b.base, dst); err != nil {
 			b.t.Fatal(err)
 		}
 		if how == "apply" {

@@ -1,0 +1,99 @@
+package workspace
+
+import (
+	"errors"
+	"path"
+	"strings"
+)
+
+// A Mount is where one part of a tree lies, in the tree and in the eyes of the agent.
+type Mount struct {
+	Index  int    `json:"index"`          // among all mounts of the request
+	Target string `json:"target"`         // absolute, inside
+	Tree   string `json:"tree,omitempty"` // slash-separated path in the tree; "" for the tree's root
+	File   bool   `json:"file,omitempty"` // the part is one file
+}
+
+// A Layout maps the paths of a tree to mounts. The zero Layout knows none.
+type Layout struct {
+	Mounts []Mount `json:"mounts"`
+}
+
+// A Place is a path of a tree as a changed-files document names it. Path is always the target, a slash and the
+// relative path.
+type Place struct {
+	Path         string
+	RelativePath string
+	MountIndex   int
+	MountTarget  string
+}
+
+// Whole is the layout of a tree that is one mount.
+func Whole(index int, target string) Layout {
+	return Layout{Mounts: []Mount{{Index: index, Target: target}}}
+}
+
+// Locate finds the mount that a path of the tree belongs to. ok is false for a path beside all mounts, which an agent
+// can only have made where nothing confines it to them; it is then named from the root, with no mount's index (-1).
+//
+// The mount of a single file is named by the directory that the file is in, so that a path is composed in one way.
+func (l Layout) Locate(treePath string) (p Place, ok bool) {
+	for _, m := range l.Mounts {
+		switch {
+		case m.File && treePath == m.Tree:
+			dir, name := path.Split(m.Target)
+			return place(path.Clean(dir), name, m.Index), true
+		case m.File:
+		case m.Tree == "":
+			return place(m.Target, treePath, m.Index), true
+		case strings.HasPrefix(treePath, m.Tree+"/"):
+			return place(m.Target, treePath[len(m.Tree)+1:], m.Index), true
+		}
+	}
+	return place("/", treePath, -1), false
+}
+
+func place(target, rel string, index int) Place {
+	rel = textPath(rel)
+	return Place{Path: strings.TrimSuffix(target, "/") + "/" + rel, RelativePath: rel, MountIndex: index, MountTarget: target}
+}
+
+// TreePath is the inverse of Locate for a path that the agent sees; ok is false where no mount has it.
+func (l Layout) TreePath(inside string) (treePath string, ok bool) {
+	for _, m := range l.Mounts {
+		if inside == m.Target {
+			return m.Tree, true
+		}
+		if rest, under := strings.CutPrefix(inside, strings.TrimSuffix(m.Target, "/")+"/"); under && !m.File {
+			return join(m.Tree, rest), true
+		}
+	}
+	return "", false
+}
+
+// CleanTarget brings a mount's target to its one spelling: absolute, slashes only and no two in a row. A target that
+// is relative, is the root itself, has a "." or ".." component or one that git keeps for itself is refused.
+func CleanTarget(target string) (string, error) {
+	t := strings.ReplaceAll(target, `\`, "/")
+	if !strings.HasPrefix(t, "/") {
+		return "", errors.New("is not absolute")
+	}
+	var parts []string
+	for c := range strings.SplitSeq(t, "/") {
+		switch {
+		case c == "":
+			continue
+		case c == "." || c == "..":
+			return "", errors.New("has a " + c + " component")
+		case strings.IndexByte(c, 0) >= 0:
+			return "", errors.New("has a NUL byte")
+		case reservedByGit(c, KindDir):
+			return "", errors.New("has the component " + quotePath(c) + ", which git keeps for itself")
+		}
+		parts = append(parts, c)
+	}
+	if len(parts) == 0 {
+		return "", errors.New("is the root")
+	}
+	return "/" + strings.Join(parts, "/"), nil
+}
