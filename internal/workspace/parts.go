@@ -156,7 +156,7 @@ func seedBelow(ctx context.Context, src Source, base, tree string) (Seeded, erro
 		return s, err
 	}
 	repo := filepath.Join(dst, ".git")
-	if _, err := os.Lstat(repo); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(repo); errors.Is(err, fs.ErrNotExist) || s.Kind == SourceFile {
 		return s, nil
 	}
 	if err := Remove(repo); err != nil {
