@@ -3,6 +3,8 @@ package proc
 import (
 	"fmt"
 	"math"
+	"os"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -45,6 +47,11 @@ func limitAndRelease(pid int, l Limits) error {
 	} {
 		if err != nil {
 			return err
+		}
+	}
+	if l.OOMScore > 0 {
+		if err := os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), strconv.AppendInt(nil, int64(l.OOMScore), 10), 0); err != nil {
+			return fmt.Errorf("set oom_score_adj: %w", err)
 		}
 	}
 	return unix.PtraceDetach(pid)

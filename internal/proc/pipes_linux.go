@@ -149,7 +149,7 @@ func newFeeder(r io.Reader) (*feeder, int, error) {
 		fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		return nil, fd, err
 	case *os.File:
-		fd, err := unix.FcntlInt(src.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		fd, err := duplicate(src)
 		return nil, fd, err
 	}
 	var fds [2]int
@@ -162,6 +162,10 @@ func newFeeder(r io.Reader) (*feeder, int, error) {
 	}
 	return &feeder{w: os.NewFile(uintptr(fds[1]), "pipe"), r: r}, fds[0], nil
 }
+
+// duplicate returns another descriptor of an open file, which becomes blocking, as programs expect of what they are
+// given.
+func duplicate(f *os.File) (int, error) { return unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0) }
 
 // start copies in the background. A command need not read its input: a broken pipe is no error.
 func (f *feeder) start() {

@@ -101,6 +101,23 @@ func readEnviron(pid int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxEnviron))
 }
 
+// Descendants returns processes below a process, at most limit of them, a parent before its children.
+func Descendants(pid, limit int) []int {
+	fam := newFamily()
+	var list []int
+	seen := map[int]bool{pid: true}
+	for queue := []int{pid}; len(queue) > 0 && len(list) < limit; queue = queue[1:] {
+		for _, child := range fam.children(queue[0]) {
+			if !seen[child] && len(list) < limit {
+				seen[child] = true
+				list = append(list, child)
+				queue = append(queue, child)
+			}
+		}
+	}
+	return list
+}
+
 // KillTree kills processes and everything below them, and returns when they are gone. They need not be children of
 // this process. It returns ErrSurvivors with those that do not die before ctx ends.
 func KillTree(ctx context.Context, pids []int) error {

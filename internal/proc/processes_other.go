@@ -34,6 +34,9 @@ func FindByEnv(key, value string) ([]int, error) {
 	return nil, fmt.Errorf("find processes by environment: %w", ErrUnsupported)
 }
 
+// Descendants returns none: there is no way to list them here.
+func Descendants(int, int) []int { return nil }
+
 // KillTree kills the processes that it is given, and their groups; it cannot see what is below them.
 func KillTree(_ context.Context, pids []int) error {
 	for _, pid := range pids {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 )
 
@@ -28,6 +29,9 @@ var (
 	ErrSurvivors = errors.New("processes could not be killed")
 	// ErrClosed reports a Run on a Supervisor that was closed, before or during it.
 	ErrClosed = errors.New("supervisor closed")
+	// ErrAtOnce in the cause of a context that ends has Run send SIGKILL at once, whatever the grace of the Spec: for
+	// a run that harms the machine with every moment it goes on.
+	ErrAtOnce = errors.New("ended at once")
 	// ErrUnsupported reports an operation that this operating system has no means for.
 	// It is errors.ErrUnsupported.
 	ErrUnsupported = fmt.Errorf("on this operating system: %w", errors.ErrUnsupported)
@@ -58,7 +62,18 @@ type Limits struct {
 	FileSize  int64         // bytes per file
 	OpenFiles uint64
 	Processes uint64
+	// OOMScore is added to what the kernel's memory killer thinks of the processes, 1 to 1000: it takes them before
+	// others. Without root, a process can take it back.
+	OOMScore int
 }
+
+// MaxFiles is how many Files a Spec can have: the kernel passes 253 descriptors at a time.
+const MaxFiles = maxDescriptors - stdDescriptors
+
+const (
+	maxDescriptors = 253
+	stdDescriptors = 3
+)
 
 // A Spec describes one run.
 type Spec struct {
@@ -74,6 +89,13 @@ type Spec struct {
 	// Stdout and Stderr get the output as it arrives, each from one goroutine; nil discards. A slow writer slows
 	// the agent, nothing is buffered beyond the pipe. A writer's error ends the run.
 	Stdout, Stderr io.Writer
+	// Files are handed to the child as descriptors 3 and up, in this order. They stay the caller's to close. The
+	// child gets no other descriptor.
+	Files []*os.File
+
+	// Wrapper says that the main process is a trusted one that stands for the command, and whose end is the end of
+	// everything below it, such as that of a sandbox. It is not sent the SIGTERM that begins an orderly end.
+	Wrapper bool
 
 	Timeout time.Duration // from the start of the main process; 0: none
 	Grace   time.Duration // between SIGTERM and SIGKILL at timeout and cancel; 0: DefaultGrace, negative: SIGKILL at once

@@ -3,6 +3,7 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"os/signal"
@@ -47,7 +48,7 @@ func SupervisorMain([]string) int {
 			if !ok {
 				return 0
 			}
-			if in.m.Op != opRun || in.m.Run == nil || len(in.files) != maxFiles {
+			if in.m.Op != opRun || in.m.Run == nil || len(in.files) < stdDescriptors || len(in.files) != in.m.Run.Files {
 				closeAll(in.files) // an end that came after its run was over
 				continue
 			}
@@ -73,6 +74,9 @@ type delivery struct {
 }
 
 func newSupervise() (*supervise, error) {
+	if err := keepDescriptors(); err != nil {
+		return nil, err
+	}
 	f := os.NewFile(controlFD, "control")
 	conn, err := net.FileConn(f)
 	if err != nil {
@@ -89,13 +93,34 @@ func newSupervise() (*supervise, error) {
 	// An agent of the same user shall not trace this process or read its memory. exec makes the agent's own
 	// process readable again.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	// For itself and all that it starts. One byte, not none: a program that the host pipes core dumps to is started
+	// at a limit of zero, too, and gets to parse what an agent made crash; at one the kernel starts nothing.
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1})
 	unix.Umask(0o022)
 
 	s := &supervise{ch: &channel{conn: uc}, inbox: make(chan delivery), orphaned: make(chan struct{}, 1)}
 	s.watchParent()
 	go s.receive()
 	return s, nil
+}
+
+// keepDescriptors keeps what this process inherited from being inherited on. Whoever started deed may have left
+// descriptors open in it, and one of a directory would lead an agent out of any sandbox.
+func keepDescriptors() error {
+	err := unix.CloseRange(controlFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	if err == nil {
+		return nil
+	}
+	fds, err := numbers("/proc/self/fd") // a kernel before 5.11
+	if err != nil {
+		return fmt.Errorf("list inherited descriptors: %w", err)
+	}
+	for _, fd := range fds {
+		if fd >= controlFD {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
 }
 
 // watchParent is the second line behind the socket: the kernel signals the death of the thread that started this
@@ -141,7 +166,7 @@ func (s *supervise) run(in delivery) bool {
 		return s.ch.send(message{Op: opRefused, Seq: in.m.Seq, Errno: int(errno), What: what}) == nil
 	}
 	r := &supervisedRun{
-		s: s, seq: in.m.Seq, main: pid, start: start, grace: time.Duration(req.GraceNS),
+		s: s, seq: in.m.Seq, main: pid, wrapper: req.Wrapper, start: start, grace: time.Duration(req.GraceNS),
 		reaper: &reaper{news: make(chan struct{}, 1), main: pid, mainFrom: start, killed: map[int]bool{}},
 		tree:   &tree{root: os.Getpid()}, timer: time.NewTimer(time.Hour),
 	}
@@ -161,8 +186,11 @@ func startMain(req *runRequest, files []int) (pid int, what string, err error) {
 	attr := &syscall.ProcAttr{
 		Dir:   string(req.Dir),
 		Env:   stringsOf(req.Env),
-		Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])},
+		Files: make([]uintptr, len(files)),
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Ptrace: req.Limits != nil},
+	}
+	for i, fd := range files {
+		attr.Files[i] = uintptr(fd)
 	}
 	pid, err = syscall.ForkExec(string(req.Path), stringsOf(req.Argv), attr)
 	if err != nil {
@@ -181,11 +209,12 @@ func startMain(req *runRequest, files []int) (pid int, what string, err error) {
 // A supervisedRun is one run from the start of its main process until nothing is left of it. Its fields belong to
 // the goroutine of watch.
 type supervisedRun struct {
-	s     *supervise
-	seq   uint64
-	main  int
-	start time.Time
-	grace time.Duration
+	s       *supervise
+	seq     uint64
+	main    int
+	wrapper bool // main hears no SIGTERM
+	start   time.Time
+	grace   time.Duration
 
 	reaper    *reaper
 	tree      *tree
@@ -272,7 +301,11 @@ func (r *supervisedRun) end(grace time.Duration) {
 	}
 	r.ending, r.until = true, until
 	if grace > 0 {
-		r.tree.terminate(r.note)
+		spare := 0
+		if r.wrapper {
+			spare = r.main
+		}
+		r.tree.terminate(spare, r.note)
 	}
 	r.timer.Reset(max(grace, 0))
 }

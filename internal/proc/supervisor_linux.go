@@ -169,6 +169,9 @@ func resolve(spec Spec) (string, error) {
 			}
 		}
 	}
+	if len(spec.Files) > MaxFiles {
+		return "", fmt.Errorf("run %s: %d files to hand over (at most %d)", spec.Argv[0], len(spec.Files), MaxFiles)
+	}
 	if !filepath.IsAbs(spec.Dir) {
 		return "", fmt.Errorf("run %s: working directory %q is not an absolute path", spec.Argv[0], spec.Dir)
 	}
@@ -195,12 +198,12 @@ type run struct {
 
 	out, err *pump
 	in       *feeder
-	files    [maxFiles]int // the child's ends; -1 when closed
-	broken   chan error    // a writer's first error
+	files    []int      // the child's, from descriptor 0 up; -1 when closed
+	broken   chan error // a writer's first error
 }
 
 func newRun(p *supervisorProcess, seq uint64, path string, spec Spec, slack time.Duration) (*run, error) {
-	r := &run{p: p, seq: seq, path: path, spec: spec, grace: spec.Grace, slack: slack, files: [maxFiles]int{-1, -1, -1}, broken: make(chan error, 2)}
+	r := &run{p: p, seq: seq, path: path, spec: spec, grace: spec.Grace, slack: slack, files: []int{-1, -1, -1}, broken: make(chan error, 2)}
 	if r.grace == 0 {
 		r.grace = DefaultGrace
 	}
@@ -208,6 +211,15 @@ func newRun(p *supervisorProcess, seq uint64, path string, spec Spec, slack time
 	if r.in, r.files[0], err = newFeeder(spec.Stdin); err == nil {
 		if r.out, r.files[1], err = newPump(spec.Stdout, r.broken); err == nil {
 			r.err, r.files[2], err = newPump(spec.Stderr, r.broken)
+		}
+	}
+	for _, f := range spec.Files {
+		if err != nil {
+			break
+		}
+		var fd int
+		if fd, err = duplicate(f); err == nil {
+			r.files = append(r.files, fd)
 		}
 	}
 	if err != nil {
@@ -237,7 +249,7 @@ func (r *run) closeFiles() {
 func (r *run) request() message {
 	req := &runRequest{
 		Path: []byte(r.path), Argv: bytesOf(r.spec.Argv), Env: bytesOf(r.spec.Env), Dir: []byte(r.spec.Dir),
-		TimeoutNS: int64(r.spec.Timeout), GraceNS: int64(r.grace),
+		TimeoutNS: int64(r.spec.Timeout), GraceNS: int64(r.grace), Wrapper: r.spec.Wrapper, Files: len(r.files),
 	}
 	if r.spec.Limits != (Limits{}) {
 		req.Limits = &r.spec.Limits
@@ -248,7 +260,7 @@ func (r *run) request() message {
 // drive sends the request, feeds and empties the pipes, and waits for the end. With sent false nothing was run, and
 // the supervisor is gone.
 func (r *run) drive(ctx context.Context) (exit Exit, sent bool, err error) {
-	err = r.p.ch.send(r.request(), r.files[:]...)
+	err = r.p.ch.send(r.request(), r.files...)
 	r.closeFiles()
 	if err != nil {
 		r.discard()
@@ -316,7 +328,11 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 		case <-canceled:
 			canceled = nil
 			exit.Canceled, exit.Cause = true, context.Cause(ctx)
-			end(r.grace)
+			if errors.Is(exit.Cause, ErrAtOnce) {
+				end(-1)
+			} else {
+				end(r.grace)
+			}
 		case <-broken:
 			broken = nil // finish has it; the run is worth nothing without its record
 			end(-1)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -27,12 +28,13 @@ var ErrOutputLimit = errors.New("output limit reached")
 
 // A ToolSpec describes a short, trusted command such as git. Agents never run through it.
 type ToolSpec struct {
-	Argv      []string  // Argv[0] without a slash is looked up on deed's own PATH
-	Dir       string    // empty: deed's working directory
-	Env       []string  // the complete environment; nil is an empty one, nothing is inherited
-	Stdin     io.Reader // nil: the null device
-	Stdout    io.Writer // where stdout goes instead of ToolResult.Stdout
-	MaxOutput int64     // bytes of stdout; 0: DefaultToolOutput, negative: no bound (only sensible with Stdout)
+	Argv      []string   // Argv[0] without a slash is looked up on deed's own PATH
+	Dir       string     // empty: deed's working directory
+	Env       []string   // the complete environment; nil is an empty one, nothing is inherited
+	Stdin     io.Reader  // nil: the null device
+	Stdout    io.Writer  // where stdout goes instead of ToolResult.Stdout
+	Files     []*os.File // descriptors 3 and up of the tool
+	MaxOutput int64      // bytes of stdout; 0: DefaultToolOutput, negative: no bound (only sensible with Stdout)
 }
 
 // A ToolResult is what a tool left behind.
@@ -85,6 +87,7 @@ func Tool(ctx context.Context, spec ToolSpec) (ToolResult, error) {
 	cmd.Dir = spec.Dir
 	cmd.Env = append([]string{}, spec.Env...)
 	cmd.Stdin = spec.Stdin
+	cmd.ExtraFiles = spec.Files
 	cmd.SysProcAttr = groupAttr()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = toolWaitDelay

@@ -191,10 +191,13 @@ func (t *tree) signal(pid int, sigs ...unix.Signal) error {
 	return nil
 }
 
-// terminate asks every process of the tree to end. A stopped one is let go on, so that it can hear.
-func (t *tree) terminate(each func(pid int)) {
+// terminate asks every process of the tree but one to end. A stopped one is let go on, so that it can hear.
+func (t *tree) terminate(spare int, each func(pid int)) {
 	t.seen = map[int]bool{}
 	t.walk(func(st procStat) {
+		if st.pid == spare {
+			return
+		}
 		if t.signal(st.pid, unix.SIGTERM, unix.SIGCONT) == nil && each != nil {
 			each(st.pid)
 		}

@@ -17,7 +17,7 @@ import (
 //
 //	deed                                     supervisor
 //	 │ ◄──────────────────────── ready ─────  │  once
-//	 │ ── run{seq, argv, …} + 0, 1, 2 ──────► │  fork, exec
+//	 │ ── run{seq, argv, …} + 0, 1, 2, … ───► │  fork, exec
 //	 │ ◄── started{seq, pid} ───────────────  │  or refused{seq, errno}, and the run is over
 //	 │ ── end{seq, grace} ──────────────────► │  at cancel; a later one can only shorten the grace
 //	 │                                        │  SIGTERM, grace, SIGKILL
@@ -54,6 +54,8 @@ type runRequest struct {
 	TimeoutNS int64    `json:"timeout_ns,omitempty"`
 	GraceNS   int64    `json:"grace_ns,omitempty"`
 	Limits    *Limits  `json:"limits,omitempty"`
+	Wrapper   bool     `json:"wrapper,omitempty"`
+	Files     int      `json:"files"` // how many descriptors come along
 }
 
 type doneReport struct {
@@ -68,10 +70,7 @@ type doneReport struct {
 	Survivors  []int  `json:"survivors,omitempty"`
 }
 
-const (
-	maxMessage = 64 << 20
-	maxFiles   = 3
-)
+const maxMessage = 64 << 20
 
 // A channel sends and receives messages. One goroutine receives; any may send.
 type channel struct {
@@ -108,7 +107,7 @@ func (c *channel) send(m message, files ...int) error {
 // close-on-exec.
 func (c *channel) receive() (m message, files []int, err error) {
 	var head [4]byte
-	oob := make([]byte, unix.CmsgSpace(4*maxFiles))
+	oob := make([]byte, unix.CmsgSpace(4*maxDescriptors))
 	n, oobn, _, _, err := c.conn.ReadMsgUnix(head[:], oob)
 	if err != nil {
 		return m, nil, err
