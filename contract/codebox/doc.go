@@ -1,5 +1,6 @@
-// Package codebox holds the records of the wp-codebox vocabulary that an evidence bundle is made of. It owns their
-// wire names, vocabularies and rules; it reads and hashes nothing, and decides nothing about a run.
+// Package codebox holds the records of the wp-codebox vocabulary that an evidence bundle is made of, and those
+// of the run registry. It owns their wire names, their vocabularies and the rules that a single record can break; it
+// does no I/O and hashes nothing.
 package codebox
 
 // Schema ids of the records in this package. An id never changes its meaning; a new meaning gets a new id. The
@@ -19,6 +20,11 @@ const (
 	SchemaTypedArtifactsIndex      = "wp-codebox/typed-artifacts-index/v1"
 	SchemaRedaction                = "wp-codebox/artifact-redaction/v1"
 	SchemaVerification             = "wp-codebox/artifact-bundle-verification/v1"
+	SchemaRunRegistryEntry         = "wp-codebox/run-registry-entry/v1"
+	SchemaRunLifecycle             = "wp-codebox/run-lifecycle/v1"
+	SchemaRunResourceEvidence      = "wp-codebox/run-resource-evidence/v1"
+	SchemaRecipePhaseEvidence      = "wp-codebox/recipe-phase-evidence/v1"
+	SchemaRunCancellationRequest   = "wp-codebox/run-cancellation-request/v1"
 )
 
 // Digest domains: the first line of what is hashed, so that two kinds of digest can never be mistaken for one another.

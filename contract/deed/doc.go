@@ -1,5 +1,5 @@
-// Package deed holds deed's own wire records: the additive fields of a task and of a task type, the gate's verdict
-// and the adapter's audit. It owns their names and the rules that a single record can break; it does no I/O.
+// Package deed holds deed's own wire records: the additive fields of a task and of a task type, the gate's verdict,
+// the adapter's audit and the lines of a progress stream. It owns their names and the rules that a single record can break; it does no I/O.
 package deed
 
 // Schema ids of the records in this package.

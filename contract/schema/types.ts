@@ -923,6 +923,182 @@ export type CodeboxReviewStats = {
   total: number;
 };
 
+/** A RunArtifactRef points at something that a run left behind. */
+export type CodeboxRunArtifactRef = {
+  kind: string;
+  path?: string;
+  directory?: string;
+  id?: string;
+  digest?: CodeboxDigest;
+};
+
+/** A RunArtifactSize is the size of what the run left behind. */
+export type CodeboxRunArtifactSize = {
+  available: boolean;
+  directory?: string;
+  bytes?: number;
+  bundleId?: string;
+  reason?: string;
+};
+
+/** A RunCancellation is the first request to cancel a run. */
+export type CodeboxRunCancellation = {
+  requestedAt: string;
+  reason?: string;
+};
+
+/** A RunCancellationRequest answers a request to cancel. A run that had ended already stays as it is: that is no error. Schema: wp-codebox/run-cancellation-request/v1 */
+export type CodeboxRunCancellationRequest = {
+  schema: "wp-codebox/run-cancellation-request/v1";
+  runId: string;
+  status: "queued" | "booting" | "running" | "collecting_artifacts" | "succeeded" | "failed" | "timed_out" | "cancelled";
+  cancellationRequested: boolean;
+  alreadyRequested: boolean;
+  terminal: boolean;
+  record: CodeboxRunRegistryEntry;
+};
+
+/** A RunCleanup is how far the clean-up of a run came. */
+export type CodeboxRunCleanup = {
+  status: "not_started" | "running" | "succeeded" | "failed";
+  attempts: number;
+  startedAt?: string;
+  updatedAt?: string;
+  completedAt?: string;
+  error?: CodeboxRunError;
+};
+
+/** A RunError is why a run did not succeed. */
+export type CodeboxRunError = {
+  name: string;
+  message: string;
+  code?: string;
+};
+
+/** A RunFailureClass is the kind of a failure. */
+export type CodeboxRunFailureClass = {
+  available: boolean;
+  value: "none" | "unknown" | "timeout" | "cancelled" | "cleanup" | "startup" | "plugin_mount" | "plugin_activation" | "fixture_database" | "workload" | "probe" | "artifact_collection" | "execution";
+  code?: string;
+  phase?: string;
+  message?: string;
+};
+
+/** A RunHostProcess is deed's own process at the end of the run. */
+export type CodeboxRunHostProcess = {
+  pid: number;
+  rssBytes?: number;
+  heapUsedBytes?: number;
+  maxRssBytes?: number;
+  source: string;
+};
+
+/** A RunLifecycle is what follows from a run's status, its cancellation and its clean-up. Schema: wp-codebox/run-lifecycle/v1 */
+export type CodeboxRunLifecycle = {
+  schema: "wp-codebox/run-lifecycle/v1";
+  status: "queued" | "booting" | "running" | "collecting_artifacts" | "succeeded" | "failed" | "timed_out" | "cancelled";
+  phase: "pending" | "active" | "finalizing" | "terminal";
+  terminal: boolean;
+  cancellable: boolean;
+  cancelRequested: boolean;
+  cancellation?: CodeboxRunCancellation;
+  successful: boolean;
+  failed: boolean;
+  cancelled: boolean;
+  outcome?: "queued" | "booting" | "running" | "collecting_artifacts" | "succeeded" | "failed" | "timed_out" | "cancelled";
+  cleanup: CodeboxRunCleanup;
+};
+
+/** A RunMetric is a number with its unit, or the reason why there is none. */
+export type CodeboxRunMetric = {
+  available: boolean;
+  unit?: string;
+  value?: number;
+  reason?: string;
+};
+
+/** A RunPhaseEvidence is one phase of a run, measured. Schema: wp-codebox/recipe-phase-evidence/v1 */
+export type CodeboxRunPhaseEvidence = {
+  schema: "wp-codebox/recipe-phase-evidence/v1";
+  name: string;
+  status: "completed" | "failed";
+  startedAt: string;
+  endedAt: string;
+  durationMs: number;
+  data?: Record<string, unknown>;
+  error?: CodeboxRunError;
+};
+
+/** A RunRegistryEntry is the record of one run. Schema: wp-codebox/run-registry-entry/v1 */
+export type CodeboxRunRegistryEntry = {
+  schema: "wp-codebox/run-registry-entry/v1";
+  runId: string;
+  status: "queued" | "booting" | "running" | "collecting_artifacts" | "succeeded" | "failed" | "timed_out" | "cancelled";
+  lifecycle: CodeboxRunLifecycle;
+  createdAt: string;
+  updatedAt: string;
+  heartbeatAt: string;
+  artifactRefs: CodeboxRunArtifactRef[];
+  runtime?: Record<string, unknown>;
+  preview?: Record<string, unknown>;
+  metadata?: Record<string, unknown>;
+  result?: Record<string, unknown>;
+  retention?: CodeboxRunRetention;
+  replay?: CodeboxRunReplay;
+  error?: CodeboxRunError;
+};
+
+/** A RunReliability says what kind of failure it was, and how often the run had been tried before. */
+export type CodeboxRunReliability = {
+  failureClassification: CodeboxRunFailureClass;
+  retryCount: CodeboxRunMetric;
+};
+
+/** A RunReplay says how the run could be started again. */
+export type CodeboxRunReplay = {
+  command: string[];
+  recipePath: string;
+  ref?: string;
+};
+
+/** RunResourceEvidence is what a run really took, as the kernel and the clock counted it. A number that nobody counted is absent and says why: it is never zero by default. Schema: wp-codebox/run-resource-evidence/v1 */
+export type CodeboxRunResourceEvidence = {
+  schema: "wp-codebox/run-resource-evidence/v1";
+  status: "queued" | "booting" | "running" | "collecting_artifacts" | "succeeded" | "failed" | "timed_out" | "cancelled";
+  timing: CodeboxRunTiming;
+  resources: CodeboxRunResources;
+  artifacts: CodeboxRunArtifactSize;
+  phases: CodeboxRunPhaseEvidence[];
+  reliability: CodeboxRunReliability;
+};
+
+/** RunResources is what deed's own process and the processes of the run used. */
+export type CodeboxRunResources = {
+  hostProcess?: CodeboxRunHostProcess;
+  /** the largest process */
+  runtimeMemory: CodeboxRunMetric;
+  runtimeProcessCount: CodeboxRunMetric;
+  runtimeUserTime: CodeboxRunMetric;
+  runtimeSystemTime: CodeboxRunMetric;
+  /** had to be ended after the main process */
+  leftoverProcesses: CodeboxRunMetric;
+};
+
+/** A RunRetention says how long what a run left behind is kept. CleanupEligibleAt is an order: before it nothing is removed, after it everything may be. */
+export type CodeboxRunRetention = {
+  cleanupEligibleAt?: string;
+  retainUntil?: string;
+  retained?: boolean;
+  reason?: string;
+};
+
+/** A RunTiming is how long the run took. Startup ends when the agent's process runs, not when deed begins to make it. */
+export type CodeboxRunTiming = {
+  startup: CodeboxRunMetric;
+  duration: CodeboxRunMetric;
+  cleanup: CodeboxRunMetric;
+};
+
 /** A RunnerWorkspace is a workspace by its one canonical identity, whatever aliases named it. */
 export type CodeboxRunnerWorkspace = {
   handle: string;
@@ -1211,6 +1387,22 @@ export type DeedMount = {
   source: string;
   /** absolute, inside; empty: the same path */
   target?: string;
+};
+
+/** A Progress is one line of the progress stream of a run. Seq counts every line that the run had to say, so that a gap shows lines that were dropped because the reader was slow. A heartbeat says only that the run is alive. The line with terminal true is the last one. There is no percentage: nobody knows how long an agent takes. Schema: deed/progress/v1 */
+export type DeedProgress = {
+  schema: "deed/progress/v1";
+  seq: number;
+  at: string;
+  run_id: string;
+  task_id?: string;
+  attempt_id?: string;
+  phase: string;
+  step: string;
+  text: string;
+  heartbeat: boolean;
+  terminal: boolean;
+  status: "queued" | "booting" | "running" | "collecting_artifacts" | "succeeded" | "failed" | "timed_out" | "cancelled";
 };
 
 /** A Reason is one ground for refusal: a code that programs read and a sentence that people read. */
@@ -1692,6 +1884,7 @@ export type Records = {
   "agent-runtime/workflow.record/v1": WorkflowRecord;
   "deed/adapter-audit/v1": DeedAdapterAudit;
   "deed/config/v1": DeedConfig;
+  "deed/progress/v1": DeedProgress;
   "deed/task.spec/v1": DeedTaskSpec;
   "deed/type.spec/v1": DeedTypeSpec;
   "deed/verdict/v1": DeedVerdict;
@@ -1713,6 +1906,11 @@ export type Records = {
   "wp-codebox/generic-ability-runtime-run-result/v1": CodeboxAbilityRunResult;
   "wp-codebox/pending-apply-preview/v1": CodeboxPendingApplyPreview;
   "wp-codebox/provider-runtime-invocation-contract/v1": CodeboxProviderRuntimeContract;
+  "wp-codebox/recipe-phase-evidence/v1": CodeboxRunPhaseEvidence;
+  "wp-codebox/run-cancellation-request/v1": CodeboxRunCancellationRequest;
+  "wp-codebox/run-lifecycle/v1": CodeboxRunLifecycle;
+  "wp-codebox/run-registry-entry/v1": CodeboxRunRegistryEntry;
+  "wp-codebox/run-resource-evidence/v1": CodeboxRunResourceEvidence;
   "wp-codebox/runner-workspace-capture-request/v1": CodeboxCaptureRequest;
   "wp-codebox/runner-workspace-capture-result/v1": CodeboxCaptureResult;
   "wp-codebox/runner-workspace-command-request/v1": CodeboxCommandRequest;

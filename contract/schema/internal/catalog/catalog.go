@@ -44,6 +44,7 @@ var Records = []Record{
 	{deed.SchemaTypeSpec, reflect.TypeFor[deed.TypeSpec]()},
 	{deed.SchemaVerdict, reflect.TypeFor[deed.Verdict]()},
 	{deed.SchemaAdapterAudit, reflect.TypeFor[deed.AdapterAudit]()},
+	{deed.SchemaProgress, reflect.TypeFor[deed.Progress]()},
 	{settings.Schema, reflect.TypeFor[settings.Config]()},
 
 	{codebox.SchemaManifest, reflect.TypeFor[codebox.Manifest]()},
@@ -75,6 +76,12 @@ var Records = []Record{
 	{codebox.SchemaAbilityRunRequest, reflect.TypeFor[codebox.AbilityRunRequest]()},
 	{codebox.SchemaAbilityRunResult, reflect.TypeFor[codebox.AbilityRunResult]()},
 	{codebox.SchemaComponentContractResult, reflect.TypeFor[codebox.ComponentContractResult]()},
+
+	{codebox.SchemaRunRegistryEntry, reflect.TypeFor[codebox.RunRegistryEntry]()},
+	{codebox.SchemaRunLifecycle, reflect.TypeFor[codebox.RunLifecycle]()},
+	{codebox.SchemaRunResourceEvidence, reflect.TypeFor[codebox.RunResourceEvidence]()},
+	{codebox.SchemaRecipePhaseEvidence, reflect.TypeFor[codebox.RunPhaseEvidence]()},
+	{codebox.SchemaRunCancellationRequest, reflect.TypeFor[codebox.RunCancellationRequest]()},
 }
 
 // SchemaID returns the id that a type's own `schema` member must hold, or "".
@@ -106,6 +113,7 @@ var open = []reflect.Type{
 	reflect.TypeFor[deed.CheckResult](),
 	reflect.TypeFor[deed.AdapterAudit](),
 	reflect.TypeFor[deed.AuditCommand](),
+	reflect.TypeFor[deed.Progress](),
 }
 
 // requests holds the records of the sandbox contract that people author; all others of it are written by programs.
@@ -173,6 +181,7 @@ var words = map[reflect.Type][]string{
 	reflect.TypeFor[agentruntime.WorkflowStatus]():     texts(agentruntime.WorkflowStatuses),
 	reflect.TypeFor[agentruntime.ProfileStyle]():       texts(agentruntime.ProfileStyles),
 	reflect.TypeFor[agentruntime.ExternalNameSource](): texts(agentruntime.ExternalNameSources),
+	reflect.TypeFor[codebox.RunStatus]():               texts(codebox.RunStatuses),
 }
 
 func texts[S ~string](in []S) []string {
