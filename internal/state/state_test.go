@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/state"
 )
 
@@ -63,6 +64,14 @@ func markdown() string {
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", r.From, r.To, r.When)
 	}
 	b.WriteString("\nAn attempt ends as `completed`, `failed_terminal` or `resumable`. After `resumable` the conversation goes on in the task's next\nattempt.\n")
+	b.WriteString("\n## Run\n\n| from | to | when |\n|---|---|---|\n")
+	for _, r := range state.RunTransitions {
+		from := "`" + string(r.From) + "`"
+		if r.From == state.RunNew {
+			from = "(new)"
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", from, r.To, r.When)
+	}
 	return b.String()
 }
 
@@ -154,6 +163,49 @@ func TestAttemptTable(t *testing.T) {
 	// A sweep must be able to end an attempt in whatever state its runner died.
 	for _, s := range state.Attempts {
 		if !state.AttemptEnded(s) && state.AttemptNext(s, state.FailedTerminal) != nil {
+			t.Errorf("%s cannot be swept", s)
+		}
+	}
+}
+
+func TestRunTable(t *testing.T) {
+	t.Parallel()
+	legal := map[string]bool{}
+	for _, r := range state.RunTransitions {
+		k := string(r.From) + ">" + string(r.To)
+		if legal[k] || r.When == "" {
+			t.Errorf("bad row %s", k)
+		}
+		legal[k] = true
+		if r.From.Terminal() && r.To != r.From {
+			t.Errorf("%s: a run that has ended moves", k)
+		}
+	}
+	all := append([]codebox.RunStatus{state.RunNew, "unknown"}, codebox.RunStatuses...)
+	for _, from := range all {
+		for _, to := range all {
+			if ok := legal[string(from)+">"+string(to)]; ok != (state.RunNext(from, to) == nil) {
+				t.Errorf("%q to %q", from, to)
+			}
+		}
+	}
+	for _, c := range []struct {
+		from, to codebox.RunStatus
+		legal    bool
+	}{
+		{codebox.RunQueued, codebox.RunSucceeded, false},
+		{codebox.RunRunning, codebox.RunQueued, false},
+		{codebox.RunSucceeded, codebox.RunFailed, false},
+		{codebox.RunSucceeded, codebox.RunSucceeded, true},
+		{state.RunNew, codebox.RunRunning, false},
+	} {
+		if err := state.RunNext(c.from, c.to); (err == nil) != c.legal {
+			t.Errorf("%q to %q: %v", c.from, c.to, err)
+		}
+	}
+	// A sweep must be able to end a run in whatever state its runner died.
+	for _, s := range codebox.RunStatuses {
+		if !s.Terminal() && state.RunNext(s, codebox.RunFailed) != nil {
 			t.Errorf("%s cannot be swept", s)
 		}
 	}

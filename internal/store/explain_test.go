@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store/pgtest"
 )
@@ -324,8 +325,44 @@ func workload(t *testing.T, s *Store, n int) {
 	_, err = s.Runners(ctx)
 	ok(err)
 	ok(s.DropRunner(ctx, "r"))
+	runs(t, s, c.Ref)
 	ok(s.Pause(ctx, "", ""))
 	_, _, err = s.Paused(ctx)
 	ok(err)
 	ok(s.Resume(ctx, ""))
+}
+
+// runs calls every method about runs.
+func runs(t *testing.T, s *Store, ref Ref) {
+	t.Helper()
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := s.InsertRun(ctx, NewRun{Status: codebox.RunBooting, RunnerID: "r", TaskID: ref.TaskID, AttemptID: ref.AttemptID})
+	ok(err)
+	_, err = s.BeatRun(ctx, r.ID(), nil)
+	ok(err)
+	_, err = s.CancelRun(ctx, r.ID(), "")
+	ok(err)
+	for _, f := range []RunFilter{
+		{}, {Before: r.ID()}, {TaskID: ref.TaskID}, {AttemptID: ref.AttemptID}, {Status: codebox.RunStatuses[:2]},
+		{Status: codebox.RunStatuses[:2], TaskID: ref.TaskID},
+	} {
+		_, err = s.Runs(ctx, f)
+		ok(err)
+	}
+	_, err = s.Run(ctx, r.ID())
+	ok(err)
+	_, err = s.DeadRuns(ctx, nil, s.now())
+	ok(err)
+	_, err = s.UpdateRun(ctx, r.ID(), RunUpdate{To: codebox.RunFailed, Close: true})
+	ok(err)
+	_, err = s.EndedRuns(ctx, Run{}, 10)
+	ok(err)
+	ok(s.DeleteRun(ctx, r.ID()))
+	ok(s.DropBundle(ctx, ref.AttemptID))
 }

@@ -12,18 +12,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
 )
 
-var makeFixture = flag.Bool("make-fixture", false, "write testdata/schema1.db anew; only before schema 1 is released")
+var makeFixture = flag.Bool("make-fixture", false, "write testdata/schema2.db anew; only before schema 2 is released")
 
-// The file was written by a deed that knew schema 1. Every later deed must open it, bring it up to date, and find in it
-// what was put there.
-func TestSchema1(t *testing.T) {
+// Each file was written by a deed that knew that schema. Every later deed must open it, bring it up to date, and find
+// in it what was put there.
+func TestSchemas(t *testing.T) {
 	t.Parallel()
-	const fixture = "testdata/schema1.db"
 	if *makeFixture {
-		writeFixture(t, fixture)
+		writeFixture(t, "testdata/schema2.db")
 	}
+	for fixture, runs := range map[string]int{"testdata/schema1.db": 0, "testdata/schema2.db": 1} {
+		t.Run(filepath.Base(fixture), func(t *testing.T) {
+			t.Parallel()
+			checkFixture(t, fixture, runs)
+		})
+	}
+}
+
+func checkFixture(t *testing.T, fixture string, runs int) {
 	data, err := os.ReadFile(fixture)
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +79,13 @@ func TestSchema1(t *testing.T) {
 	lost, err := s.Lost(t.Context(), []string{"gone"})
 	if err != nil || len(lost) != 1 || lost[0].Task.Record.Source != "running" {
 		t.Fatalf("lost: %+v %v", lost, err)
+	}
+	live, err := s.LiveRuns(t.Context())
+	if err != nil || len(live) != runs {
+		t.Fatalf("%d live runs: %v", len(live), err)
+	}
+	if _, err := s.InsertRun(t.Context(), NewRun{Status: codebox.RunBooting, RunnerID: "r"}); err != nil {
+		t.Fatal(err)
 	}
 	open, err := s.Actions(t.Context(), ActionFilter{State: ActionOpen})
 	if err != nil || len(open) != 1 {
@@ -121,6 +137,8 @@ func writeFixture(t *testing.T, fixture string) {
 	_, err := s.Enqueue(ctx, n)
 	ok(err)
 	ok(s.PutRunner(ctx, Runner{ID: "gone", Host: "h", PID: 1}))
+	_, err = s.InsertRun(ctx, NewRun{RunID: "run-of-the-past", Status: codebox.RunQueued, RunnerID: "gone"})
+	ok(err)
 	ok(s.Pause(ctx, "kept", "me"))
 	ok(s.Close())
 	db, err := s.eng.(*sqliteDB).migrateDB(context.Background())

@@ -1,5 +1,5 @@
-// Package store owns deed's durable state: tasks, attempts, artifacts, events, the outbox, runners and required
-// actions, in one schema on SQLite or PostgreSQL. It is the only package with SQL. It decides nothing about a run;
+// Package store owns deed's durable state: tasks, attempts, artifacts, events, the outbox, runners, runs and
+// required actions, in one schema on SQLite or PostgreSQL. It is the only package with SQL. It decides nothing about a run;
 // it refuses what package state refuses, and every write of an attempt carries the fence of its claim.
 //
 // Each exported method that writes is one transaction, and its commit is its last act: when the method has returned

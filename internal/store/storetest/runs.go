@@ -1,0 +1,409 @@
+package storetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// run records a run and takes it to a state.
+func (b *bench) run(id string, to codebox.RunStatus) store.Run {
+	b.Helper()
+	r, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: id, Status: codebox.RunQueued, RunnerID: "r1"})
+	b.ok(err)
+	steps := map[codebox.RunStatus][]codebox.RunStatus{
+		codebox.RunBooting: {codebox.RunBooting}, codebox.RunRunning: {codebox.RunRunning},
+		codebox.RunCollecting: {codebox.RunCollecting}, codebox.RunSucceeded: {codebox.RunRunning, codebox.RunSucceeded},
+		codebox.RunFailed: {codebox.RunFailed}, codebox.RunTimedOut: {codebox.RunTimedOut}, codebox.RunCancelled: {codebox.RunCancelled},
+	}
+	for _, st := range steps[to] {
+		r, err = b.s.UpdateRun(b.ctx, r.ID(), store.RunUpdate{To: st})
+		b.ok(err)
+	}
+	return r
+}
+
+// ended is run for one that is over and closed.
+func (b *bench) ended(id string, to codebox.RunStatus) store.Run {
+	b.Helper()
+	b.run(id, to)
+	r, err := b.s.UpdateRun(b.ctx, id, store.RunUpdate{Cleanup: codebox.CleanupSucceeded, Close: true})
+	b.ok(err)
+	return r
+}
+
+func (b *bench) getRun(id string) store.Run {
+	b.Helper()
+	r, err := b.s.Run(b.ctx, id)
+	b.ok(err)
+	b.ok(r.Record.Validate())
+	return r
+}
+
+func runsRecorded(t *testing.T, target Target) {
+	b := setup(t, target)
+	const until = "2027-01-01T00:00:00.000000Z"
+	made, err := b.s.InsertRun(b.ctx, store.NewRun{
+		Status: codebox.RunBooting, TaskID: "task", AttemptID: "attempt", SessionID: "session", RunnerID: "r1", Dir: "/srv/runs",
+		Metadata: map[string]any{"n": json.Number("1.10")}, Retention: &codebox.RunRetention{RetainUntil: until, Retained: true, Reason: "audit"},
+		Replay: &codebox.RunReplay{Command: []string{"deed"}, RecipePath: "r"},
+	})
+	b.ok(err)
+	if !strings.HasPrefix(made.ID(), "run_") || len(made.ID()) != 36 {
+		t.Fatalf("id %s", made.ID())
+	}
+	b.clock.Advance(time.Second)
+	size := int64(123)
+	ms := 1.5
+	want, err := b.s.UpdateRun(b.ctx, made.ID(), store.RunUpdate{
+		To: codebox.RunRunning, Metadata: map[string]any{"more": true}, Runtime: json.RawMessage(`{"id":"x"}`), Preview: json.RawMessage(`{}`),
+		Result: json.RawMessage(`{"ok":1}`), Refs: []codebox.RunArtifactRef{{Kind: "artifact-bundle", Directory: "/d"}},
+		Error: &codebox.RunError{Name: "E", Message: "m\x00"}, BundleDir: "bundles/x", ArtifactBytes: &size, Progress: json.RawMessage(`{"seq":1}`),
+		Evidence: &codebox.RunResourceEvidence{Schema: codebox.SchemaRunResourceEvidence, Timing: codebox.RunTiming{Startup: codebox.RunMetric{Available: true, Unit: "ms", Value: &ms}}},
+	})
+	b.ok(err)
+	got := b.getRun(made.ID()[:20])
+	b.same(got.Record, want.Record)
+	if got.TaskID != "task" || got.AttemptID != "attempt" || got.SessionID != "session" || got.RunnerID != "r1" || got.Dir != "/srv/runs" ||
+		got.BundleDir != "bundles/x" || got.ArtifactBytes != 123 || !got.Live || !got.Retained || got.RetainUntil.Year() != 2027 {
+		t.Fatalf("run: %+v", got)
+	}
+	if got.Record.Metadata["n"] != json.Number("1.10") || got.Record.Metadata["more"] != true || got.Record.Metadata["task_id"] != "task" {
+		t.Fatalf("metadata: %v", got.Record.Metadata)
+	}
+	if got.Record.UpdatedAt == got.Record.CreatedAt || got.Record.HeartbeatAt != got.Record.UpdatedAt {
+		t.Fatalf("times: %+v", got.Record)
+	}
+}
+
+func runTransitions(t *testing.T, target Target) {
+	b := setup(t, target)
+	for _, from := range codebox.RunStatuses {
+		for _, to := range codebox.RunStatuses {
+			id := fmt.Sprintf("run-%s-%s", from, to)
+			b.run(id, from)
+			r, err := b.s.UpdateRun(b.ctx, id, store.RunUpdate{To: to})
+			legal := state.RunNext(from, to) == nil
+			if legal != (err == nil) {
+				t.Fatalf("%s to %s: %v", from, to, err)
+			}
+			var illegal *state.IllegalError
+			switch {
+			case legal && (r.Record.Status != to || r.EndedAt.IsZero() == to.Terminal()):
+				t.Fatalf("%s to %s: %+v", from, to, r)
+			case !legal && from.Terminal():
+				b.is(err, store.ErrRunEnded)
+			case !legal && !errors.As(err, &illegal):
+				t.Fatalf("%s to %s: %v", from, to, err)
+			}
+			if !legal && b.getRun(id).Record.Status != from {
+				t.Fatalf("%s to %s was refused and happened", from, to)
+			}
+		}
+	}
+	for _, st := range codebox.RunStatuses {
+		_, err := b.s.InsertRun(b.ctx, store.NewRun{Status: st, RunnerID: "r1"})
+		if ok := st == codebox.RunQueued || st == codebox.RunBooting; ok != (err == nil) {
+			t.Fatalf("new run that is %s: %v", st, err)
+		}
+	}
+}
+
+func runsEnded(t *testing.T, target Target) {
+	b := setup(t, target)
+	b.run("r", codebox.RunSucceeded)
+	for name, u := range map[string]store.RunUpdate{
+		"metadata": {Metadata: map[string]any{"a": 1}}, "result": {Result: json.RawMessage(`{}`)},
+		"error": {Error: &codebox.RunError{Name: "E"}}, "runtime": {Runtime: json.RawMessage(`{}`)}, "replay": {Replay: &codebox.RunReplay{}},
+	} {
+		if _, err := b.s.UpdateRun(b.ctx, "r", u); !errors.Is(err, store.ErrRunEnded) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	beat := b.getRun("r").HeartbeatAt
+	b.clock.Advance(time.Second)
+	for i, status := range []string{codebox.CleanupRunning, codebox.CleanupFailed, codebox.CleanupRunning, codebox.CleanupSucceeded} {
+		u := store.RunUpdate{To: codebox.RunSucceeded, Cleanup: status, Refs: []codebox.RunArtifactRef{{Kind: "k"}}}
+		if status == codebox.CleanupFailed {
+			u.CleanupError = &codebox.RunError{Name: "E", Message: "busy"}
+		}
+		_, err := b.s.UpdateRun(b.ctx, "r", u)
+		b.ok(err)
+		c := b.getRun("r").Record.Lifecycle.Cleanup
+		if c.Status != status || c.Attempts != i/2+1 || (c.Error != nil) != (status == codebox.CleanupFailed) || (c.CompletedAt != "") != (status != codebox.CleanupRunning) {
+			t.Fatalf("%d: %+v", i, c)
+		}
+	}
+	r := b.getRun("r")
+	if len(r.Record.ArtifactRefs) != 1 || !r.HeartbeatAt.Equal(beat) || !r.Live {
+		t.Fatalf("run: %+v", r)
+	}
+	b.is(b.s.DeleteRun(b.ctx, "r"), store.ErrRunLive)
+	b.run("alive", codebox.RunRunning)
+	_, err := b.s.UpdateRun(b.ctx, "alive", store.RunUpdate{Close: true})
+	b.is(err, store.ErrRunLive)
+	_, err = b.s.UpdateRun(b.ctx, "r", store.RunUpdate{Close: true})
+	b.ok(err)
+	b.ok(b.s.DeleteRun(b.ctx, "r"))
+	b.is(b.s.DeleteRun(b.ctx, "r"), store.ErrNotFound)
+	_, err = b.s.Run(b.ctx, "r")
+	b.is(err, store.ErrNotFound)
+}
+
+func runBeats(t *testing.T, target Target) {
+	b := setup(t, target)
+	first := b.run("r", codebox.RunRunning)
+	b.clock.Advance(time.Second)
+	got, err := b.s.BeatRun(b.ctx, "r", json.RawMessage(`{"seq": 7}`))
+	b.ok(err)
+	b.same(got, store.RunBeat{Status: codebox.RunRunning})
+	r := b.getRun("r")
+	if !r.HeartbeatAt.Equal(b.clock.Now()) || r.Record.UpdatedAt != first.Record.UpdatedAt || string(r.Progress) != `{"seq": 7}` {
+		t.Fatalf("run: %+v", r)
+	}
+	_, err = b.s.BeatRun(b.ctx, "r", nil)
+	b.ok(err)
+	if r := b.getRun("r"); string(r.Progress) != `{"seq": 7}` {
+		t.Fatalf("a beat without news took the line away: %s", r.Progress)
+	}
+	_, err = b.s.UpdateRun(b.ctx, "r", store.RunUpdate{To: codebox.RunFailed})
+	b.ok(err)
+	ended := b.getRun("r").HeartbeatAt
+	b.clock.Advance(time.Second)
+	got, err = b.s.BeatRun(b.ctx, "r", nil)
+	b.ok(err)
+	if got.Status != codebox.RunFailed || !b.getRun("r").HeartbeatAt.Equal(ended) {
+		t.Fatalf("a run that has ended beats: %+v", got)
+	}
+	_, err = b.s.BeatRun(b.ctx, "none", nil)
+	b.is(err, store.ErrNotFound)
+	_, err = b.s.BeatRun(b.ctx, "r", json.RawMessage(`{`))
+	b.is(err, store.ErrInvalid)
+}
+
+func runCancel(t *testing.T, target Target) {
+	b := setup(t, target)
+	b.run("r", codebox.RunRunning)
+	got, err := b.s.CancelRun(b.ctx, "r", "first")
+	b.ok(err)
+	b.ok(got.Validate())
+	if !got.CancellationRequested || got.AlreadyRequested || got.Terminal || got.Record.Lifecycle.Cancellation.Reason != "first" {
+		t.Fatalf("first: %+v", got)
+	}
+	b.clock.Advance(time.Second)
+	again, err := b.s.CancelRun(b.ctx, "r", "second")
+	b.ok(err)
+	if !again.CancellationRequested || !again.AlreadyRequested {
+		t.Fatalf("second: %+v", again)
+	}
+	b.same(again.Record.Lifecycle.Cancellation, got.Record.Lifecycle.Cancellation)
+	beat, err := b.s.BeatRun(b.ctx, "r", nil)
+	b.ok(err)
+	b.same(beat, store.RunBeat{Status: codebox.RunRunning, CancelRequested: true, CancelReason: "first"})
+	// A request that comes while the record is updated is not lost.
+	r, err := b.s.UpdateRun(b.ctx, "r", store.RunUpdate{To: codebox.RunCancelled})
+	b.ok(err)
+	if !r.Record.Lifecycle.CancelRequested || r.Record.Lifecycle.Cancellation.Reason != "first" {
+		t.Fatalf("the request is gone: %+v", r.Record.Lifecycle)
+	}
+	for _, st := range codebox.RunStatuses {
+		if !st.Terminal() {
+			continue
+		}
+		before := b.run("end-"+string(st), st)
+		got, err := b.s.CancelRun(b.ctx, before.ID(), "late")
+		b.ok(err)
+		b.ok(got.Validate())
+		if got.CancellationRequested || !got.Terminal || got.Status != st {
+			t.Fatalf("%s: %+v", st, got)
+		}
+		b.same(b.getRun(before.ID()).Record, before.Record)
+	}
+	_, err = b.s.CancelRun(b.ctx, "nowhere", "")
+	b.is(err, store.ErrNotFound)
+
+	// Of many requests at once one is the first.
+	b.run("many", codebox.RunRunning)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	firsts := 0
+	for i := range 8 {
+		wg.Go(func() {
+			got, err := b.s.CancelRun(b.ctx, "many", fmt.Sprint(i))
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				t.Error(err)
+			}
+			if !got.AlreadyRequested {
+				firsts++
+			}
+		})
+	}
+	wg.Wait()
+	if firsts != 1 {
+		t.Fatalf("%d requests were the first", firsts)
+	}
+}
+
+func runMetadata(t *testing.T, target Target) {
+	b := setup(t, target)
+	const secret = "hunter2hunter2"
+	r, err := b.s.InsertRun(b.ctx, store.NewRun{Status: codebox.RunQueued, RunnerID: "r1", Metadata: map[string]any{
+		"API_KEY": secret, "deep": map[string]any{"list": []any{map[string]any{"authToken": secret, "name": "kept"}}},
+	}})
+	b.ok(err)
+	r, err = b.s.UpdateRun(b.ctx, r.ID(), store.RunUpdate{Metadata: map[string]any{"db-password": secret, "credentials": map[string]any{"a": secret}, "ClientSecret": secret, "api-key": secret}})
+	b.ok(err)
+	for _, rec := range []codebox.RunRegistryEntry{r.Record, b.getRun(r.ID()).Record} {
+		text, err := json.Marshal(rec)
+		b.ok(err)
+		if strings.Contains(string(text), secret) || strings.Count(string(text), "[redacted]") != 6 || !strings.Contains(string(text), "kept") {
+			t.Fatalf("record: %s", text)
+		}
+	}
+}
+
+func runList(t *testing.T, target Target) {
+	b := setup(t, target)
+	var want []string
+	for i := range 7 {
+		st := codebox.RunRunning
+		if i%2 == 1 {
+			st = codebox.RunFailed
+		}
+		want = append([]string{b.run(fmt.Sprintf("run-list-%d", i), st).ID()}, want...)
+	}
+	_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: "of-task", Status: codebox.RunBooting, RunnerID: "r1", TaskID: "t", AttemptID: "a"})
+	b.ok(err)
+	ids := func(f store.RunFilter) []string {
+		t.Helper()
+		list, err := b.s.Runs(b.ctx, f)
+		b.ok(err)
+		out := []string{}
+		for _, r := range list {
+			out = append(out, r.ID())
+		}
+		return out
+	}
+	b.same(ids(store.RunFilter{}), append([]string{"of-task"}, want...))
+	var paged []string
+	for before := ""; ; {
+		page := ids(store.RunFilter{Limit: 3, Before: before})
+		if len(page) == 0 {
+			break
+		}
+		paged = append(paged, page...)
+		before = page[len(page)-1]
+	}
+	b.same(paged, append([]string{"of-task"}, want...))
+	b.same(ids(store.RunFilter{Status: []codebox.RunStatus{codebox.RunFailed}}), []string{want[1], want[3], want[5]})
+	b.same(ids(store.RunFilter{Status: []codebox.RunStatus{codebox.RunFailed, codebox.RunRunning, codebox.RunFailed}, Limit: 2}), want[:2])
+	b.same(ids(store.RunFilter{TaskID: "t"}), []string{"of-task"})
+	b.same(ids(store.RunFilter{AttemptID: "a"}), []string{"of-task"})
+	b.same(ids(store.RunFilter{TaskID: "t", Status: []codebox.RunStatus{codebox.RunRunning}}), []string{})
+	_, err = b.s.Run(b.ctx, "run-list")
+	b.is(err, store.ErrAmbiguous)
+	_, err = b.s.Run(b.ctx, "run-l")
+	b.is(err, store.ErrNotFound)
+	for _, bad := range []string{"", ".", "..", "../x", "a/b", "run_%", strings.Repeat("a", 129)} {
+		_, err = b.s.Run(b.ctx, bad)
+		b.is(err, store.ErrNotFound)
+	}
+}
+
+func runsDead(t *testing.T, target Target) {
+	b := setup(t, target)
+	for id, runner := range map[string]string{"of-dead": "dead", "of-live": "alive", "of-silent": "silent"} {
+		_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: id, Status: codebox.RunBooting, RunnerID: runner})
+		b.ok(err)
+	}
+	b.ended("over", codebox.RunFailed)
+	b.clock.Advance(time.Minute)
+	_, err := b.s.BeatRun(b.ctx, "of-live", nil)
+	b.ok(err)
+	_, err = b.s.BeatRun(b.ctx, "of-dead", nil)
+	b.ok(err)
+	found := map[string]bool{}
+	dead, err := b.s.DeadRuns(b.ctx, []string{"dead"}, b.clock.Now().Add(-time.Second))
+	b.ok(err)
+	for _, r := range dead {
+		found[r.ID()] = true
+	}
+	b.same(found, map[string]bool{"of-dead": true, "of-silent": true})
+	// One that ended stays until its owner closed it.
+	b.run("unclean", codebox.RunSucceeded)
+	live, err := b.s.LiveRuns(b.ctx)
+	b.ok(err)
+	if len(live) != 4 {
+		t.Fatalf("%d live runs", len(live))
+	}
+}
+
+func runRetention(t *testing.T, target Target) {
+	b := setup(t, target)
+	var want []string
+	for i := range 5 {
+		if i != 3 { // two end in the same instant
+			b.clock.Advance(time.Hour)
+		}
+		want = append([]string{b.ended(fmt.Sprintf("end-%d", i), codebox.RunSucceeded).ID()}, want...)
+	}
+	b.run("running", codebox.RunRunning)
+	var got []string
+	var last store.Run
+	for {
+		page, err := b.s.EndedRuns(b.ctx, last, 2)
+		b.ok(err)
+		if len(page) == 0 {
+			break
+		}
+		for _, r := range page {
+			got = append(got, r.ID())
+		}
+		last = page[len(page)-1]
+	}
+	b.same(got, want)
+	at := "2030-01-01T00:00:00Z"
+	_, err := b.s.UpdateRun(b.ctx, "end-0", store.RunUpdate{Retention: &codebox.RunRetention{CleanupEligibleAt: at}})
+	b.ok(err)
+	if r := b.getRun("end-0"); r.EligibleAt.Year() != 2030 || r.Retained || r.Live {
+		t.Fatalf("run: %+v", r)
+	}
+	_, err = b.s.UpdateRun(b.ctx, "end-0", store.RunUpdate{Retention: &codebox.RunRetention{RetainUntil: "soon"}})
+	b.is(err, store.ErrInvalid)
+}
+
+func runsBad(t *testing.T, target Target) {
+	b := setup(t, target)
+	for _, id := range []string{".", "..", "a/b", "a b", "a.json", strings.Repeat("x", 129), "ä"} {
+		_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: id, Status: codebox.RunQueued, RunnerID: "r1"})
+		b.is(err, store.ErrInvalid)
+	}
+	_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: "x", Status: codebox.RunQueued})
+	b.is(err, store.ErrInvalid)
+	_, err = b.s.InsertRun(b.ctx, store.NewRun{RunID: "x", Status: codebox.RunQueued, RunnerID: "r1", Metadata: map[string]any{"f": func() {}}})
+	b.is(err, store.ErrInvalid)
+	b.run("x", codebox.RunRunning)
+	_, err = b.s.InsertRun(b.ctx, store.NewRun{RunID: "x", Status: codebox.RunQueued, RunnerID: "r1"})
+	b.is(err, store.ErrRunExists)
+	_, err = b.s.UpdateRun(b.ctx, "x", store.RunUpdate{To: codebox.RunFailed, Result: json.RawMessage(`{`)})
+	b.is(err, store.ErrInvalid)
+	if r := b.getRun("x"); r.Record.Status != codebox.RunRunning {
+		t.Fatalf("a refused update happened: %+v", r)
+	}
+	_, err = b.s.UpdateRun(b.ctx, "nowhere", store.RunUpdate{To: codebox.RunFailed})
+	b.is(err, store.ErrNotFound)
+	// A hostile text is stored as something harmless.
+	r, err := b.s.UpdateRun(b.ctx, "x", store.RunUpdate{Metadata: map[string]any{"text": "\xff\x00\u2028</script>"}})
+	b.ok(err)
+	b.same(b.getRun("x").Record, r.Record)
+}
