@@ -1,0 +1,120 @@
+package egress
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/fault"
+)
+
+// A Rule allows one host, or the names below one, on certain ports. The zero Rule allows nothing.
+type Rule struct {
+	host   string     // the name, or what follows the *. of a wildcard
+	below  bool       // it allows the names below host, and not host itself
+	addr   netip.Addr // valid for a literal address
+	ports  []uint16
+	stated bool // the port was given
+}
+
+// defaultPorts are those of a rule that names none.
+var defaultPorts = []uint16{443, 80}
+
+// String returns the rule in its one spelling.
+func (r Rule) String() string {
+	host := r.host
+	if r.below {
+		host = "*." + host
+	}
+	if !r.stated {
+		return host
+	}
+	return joinHostPort(host, r.addr, r.ports[0])
+}
+
+func (r Rule) allows(t target) bool {
+	if !slices.Contains(r.ports, t.port) {
+		return false
+	}
+	if r.addr.IsValid() || t.addr.IsValid() {
+		return r.addr.IsValid() && r.addr == t.addr
+	}
+	if r.below {
+		return strings.HasSuffix(t.host, "."+r.host)
+	}
+	return t.host == r.host
+}
+
+// ParseRules reads the hosts that a task may reach: a name (api.example.com, on the ports 443 and 80), a name with a port
+// (api.example.com:8443), all names below one (*.example.com, with or without a port; example.com itself is another rule),
+// or a literal address with its port (127.0.0.1:8080, [::1]:9000). Upper case and a final dot are normalised. Everything
+// else is a fault at its place, $[i].
+func ParseRules(allow []string) ([]Rule, error) {
+	var faults fault.List
+	var rules []Rule
+	for i, text := range allow {
+		r, bad := parseRule(text)
+		switch {
+		case bad != nil:
+			faults.Add(fault.Index(fault.Root, i), fault.BadFormat, bad.message, bad.remedy)
+		case !slices.ContainsFunc(rules, func(o Rule) bool { return o.String() == r.String() }):
+			rules = append(rules, r)
+		}
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	return rules, nil
+}
+
+func parseRule(text string) (Rule, *spelling) {
+	const form = "write a host name or an address, with a port if need be, as in api.example.com:443"
+	switch {
+	case strings.TrimSpace(text) == "":
+		return Rule{}, misspelt(form, "is blank")
+	case strings.Contains(text, "://"):
+		return Rule{}, misspelt("leave the scheme out: "+form, "%s is a URL", show(text))
+	case strings.ContainsAny(text, "/?#"):
+		return Rule{}, misspelt("leave the path out: a rule is about hosts", "%s has a path", show(text))
+	case strings.Contains(text, "@"):
+		return Rule{}, misspelt("leave the user out", "%s has a user", show(text))
+	case strings.ContainsAny(text, " \t\r\n"):
+		return Rule{}, misspelt("write one host in each rule, without spaces", "%s has a space", show(text))
+	}
+	var r Rule
+	host, port, bad := splitPort(text)
+	if bad != nil {
+		return Rule{}, bad
+	}
+	host, r.below = strings.CutPrefix(host, "*.")
+	if strings.Contains(host, "*") {
+		return Rule{}, misspelt("use * only as the whole first part, as in *.example.com", "%s has a * elsewhere", show(text))
+	}
+	if r.host, r.addr, bad = parseHost(host); bad != nil {
+		return Rule{}, bad
+	}
+	r.ports, r.stated = defaultPorts, port != 0
+	if r.stated {
+		r.ports = []uint16{port}
+	}
+	return r, r.fault(text)
+}
+
+// fault refuses what is well spelt and can never be meant, or could never be used.
+func (r Rule) fault(text string) *spelling {
+	switch {
+	case r.addr.IsValid() && r.below:
+		return misspelt("name the address itself", "%s has a wildcard before an address", show(text))
+	case r.addr.IsValid() && !r.stated:
+		return misspelt("add the port, as in "+joinHostPort(r.host, r.addr, 8080), "%s is an address without a port", show(text))
+	case r.addr.IsValid():
+		if why := neverAllowed(r.addr); why != "" {
+			return misspelt("remove it: no rule can allow it", "%s is %s", show(text), why)
+		}
+	case r.below && !strings.Contains(r.host, "."):
+		return misspelt("name a domain, as in *.example.com", "%s allows a whole top-level domain", show(text))
+	case r.host == "localhost" || strings.HasSuffix(r.host, ".localhost"):
+		return misspelt("allow the address itself, as in 127.0.0.1:8080", "%s is a name of this machine, and names that lead to private addresses are refused", show(text))
+	}
+	return nil
+}
