@@ -1,6 +1,6 @@
-// Package codebox holds the records of the wp-codebox vocabulary that an evidence bundle is made of, and those
-// of the run registry. It owns their wire names, their vocabularies and the rules that a single record can break; it
-// does no I/O and hashes nothing.
+// Package codebox holds the records of the wp-codebox vocabulary: those that an evidence bundle is made of, those of the
+// run registry, the request for a run of an agent, and the envelope that answers it. It owns their wire names, their
+// vocabularies and the rules that a single record can break; it hashes and judges nothing and does no I/O.
 package codebox
 
 // Schema ids of the records in this package. An id never changes its meaning; a new meaning gets a new id. The

@@ -84,8 +84,8 @@ func build(t reflect.Type, made map[reflect.Type]*shape) *shape {
 	case t == rawMessage:
 		s.form = rawObject
 		return s
-	case t == catalog.Adapter.Type:
-		s.form, s.union = union, &catalog.Adapter
+	case catalog.UnionOf(t) != nil:
+		s.form, s.union = union, catalog.UnionOf(t)
 		for _, m := range s.union.Members {
 			build(m.Type, made)
 		}

@@ -120,6 +120,18 @@ export type CodeboxAbilityRunResult = {
   error?: CodeboxWorkspaceError;
 };
 
+/** An AgentBundle is an agent definition to stage into the sandbox, by a directory or in place. */
+export type CodeboxAgentBundle = {
+  slug?: string;
+  source?: string;
+  bundle?: Record<string, unknown>;
+  /** absent: upgrade */
+  on_conflict?: "error" | "skip" | "upgrade";
+  owner_id?: number;
+  token_env?: string;
+  import_principal?: CodeboxImportPrincipal;
+};
+
 /** An AgentResult is files/agent-result.json: what the agent's executions left behind. Schema: wp-codebox/agent-result/v1 */
 export type CodeboxAgentResult = {
   schema: "wp-codebox/agent-result/v1";
@@ -133,6 +145,62 @@ export type CodeboxAgentResult = {
   failures: CodeboxExecutionFailure[];
   noOpReason?: string;
   workspaceTools?: CodeboxWorkspaceTools;
+};
+
+/** An AgentTaskResult is files/agent-task-result.json: what the task gave, as far as it is data. Schema: wp-codebox/agent-task-result/v1 */
+export type CodeboxAgentTaskResult = {
+  schema: "wp-codebox/agent-task-result/v1";
+  success: boolean;
+  status: "completed" | "failed";
+  outputs: Record<string, unknown>;
+  structured_artifacts: CodeboxStructuredArtifact[];
+  terminal_result?: CodeboxTerminalResult;
+  /** runtime, error and adapter, where there is something to say */
+  diagnostics: Record<string, unknown>;
+  /** the agent's own words; claims */
+  raw: Record<string, unknown>;
+};
+
+/** An AgentTaskRun is the envelope of one run: the one JSON document that a caller gets. Schema: wp-codebox/agent-task-run/v1 */
+export type CodeboxAgentTaskRun = {
+  success: boolean;
+  schema: "wp-codebox/agent-task-run/v1";
+  status: "completed" | "no_op" | "failed" | "timeout" | "provider_error" | "unable_to_remediate";
+  session: CodeboxSandboxSession;
+  /** absent when the request could not be read */
+  task_input?: CodeboxTaskInput;
+  wp?: string;
+  /** the bundle's directory */
+  artifacts?: string;
+  agent_result: CodeboxAgentResult;
+  completion_outcome: CodeboxCompletionOutcome;
+  agent_task_result: CodeboxAgentTaskResult;
+  agent_task_run_result: CodeboxAgentTaskRunResult;
+  terminal_result: CodeboxTerminalResult;
+  component_contracts?: Record<string, unknown>[];
+  structured_artifacts?: CodeboxStructuredArtifact[];
+  outputs?: Record<string, unknown>;
+  run_metadata: CodeboxRunMetadata;
+  evidence_refs: CodeboxEvidenceRef[];
+  diagnostics: CodeboxDiagnostic[];
+  failure_evidence?: CodeboxFailureEvidence;
+  run: CodeboxRunRecord;
+  metadata?: Record<string, unknown>;
+};
+
+/** An AgentTaskRunResult is a run as an orchestrator reads it: one terminal status, and every piece of evidence in its group. Schema: wp-codebox/agent-task-run-result/v1 */
+export type CodeboxAgentTaskRunResult = {
+  schema: "wp-codebox/agent-task-run-result/v1";
+  status: "succeeded" | "no_op" | "failed" | "timeout" | "provider_error" | "unable_to_remediate";
+  success: boolean;
+  summary: string;
+  artifacts: CodeboxArtifactRef[];
+  refs: CodeboxGroupedRefs;
+  diagnostics: CodeboxDiagnostic[];
+  metadata: CodeboxResultMetadata;
+  terminal_result?: CodeboxTerminalResult;
+  no_op: CodeboxNoOp;
+  failure_classification?: string;
 };
 
 /** An AgentTranscript is files/transcript.json: the agent's executions, in order. Schema: wp-codebox/agent-transcript/v1 */
@@ -250,6 +318,23 @@ export type CodeboxArtifactBundleRef = {
   digest: CodeboxDigest;
 };
 
+/** An ArtifactProvenance says where a structured artifact comes from. */
+export type CodeboxArtifactProvenance = {
+  direction?: "input" | "output";
+  source?: string;
+};
+
+/** An ArtifactRef names a piece of evidence. A path is absolute, or relative to the bundle that the first reference of kind codebox-artifact-bundle names. */
+export type CodeboxArtifactRef = {
+  id?: string;
+  kind: string;
+  path?: string;
+  url?: string;
+  sha256?: string;
+  size_bytes?: number;
+  metadata?: Record<string, unknown>;
+};
+
 /** A Blocker is one thing that stands in the way. */
 export type CodeboxBlocker = {
   kind: string;
@@ -264,6 +349,25 @@ export type CodeboxBundleVerification = {
   valid: boolean;
   violations: CodeboxViolation[];
   manifest?: CodeboxManifest;
+};
+
+/** A CLIDiagnostic is one reason of a CLIFailure. */
+export type CodeboxCLIDiagnostic = {
+  code: string;
+  message: string;
+  path?: string;
+  remedy?: string;
+};
+
+/** A CLIFailure is what a command answers with when it did nothing. Schema: wp-codebox/cli-failure/v1 */
+export type CodeboxCLIFailure = {
+  schema: "wp-codebox/cli-failure/v1";
+  /** always false */
+  success: boolean;
+  status: "error";
+  command?: string;
+  error: CodeboxSerializedError;
+  diagnostics: CodeboxCLIDiagnostic[];
 };
 
 /** A CaptureDiff is the difference as a git patch. */
@@ -423,6 +527,32 @@ export type CodeboxCompletionOutcome = {
   provenance: CodeboxOutcomeProvenance;
 };
 
+/** A ComponentContract is a part of the runtime: a plugin that is there before the user's. */
+export type CodeboxComponentContract = {
+  slug?: string;
+  /** another name of slug */
+  component?: string;
+  /** another name of slug */
+  name?: string;
+  path?: string;
+  /** another name of path */
+  source?: string;
+  /** of a repository with several components */
+  source_root?: string;
+  sourceRoot?: string;
+  /** below source_root */
+  source_subpath?: string;
+  sourceSubpath?: string;
+  /** where the caller had it from; only recorded */
+  original_source?: string;
+  pluginFile?: string;
+  plugin_file?: string;
+  /** absent: mu-plugin */
+  loadAs?: "mu-plugin" | "plugin";
+  activate?: boolean;
+  metadata?: Record<string, unknown>;
+};
+
 /** A ComponentContractResult says what became of one requested runtime component. Schema: wp-codebox/component-contract-result/v1 */
 export type CodeboxComponentContractResult = {
   schema: "wp-codebox/component-contract-result/v1";
@@ -454,6 +584,16 @@ export type CodeboxContentDigest = {
   algorithm: string;
   inputs: string[];
   value: string;
+};
+
+/** A Diagnostic is one thing that a reader should know: a class that programs read and a sentence that people read. */
+export type CodeboxDiagnostic = {
+  class: string;
+  message: string;
+  /** in the request */
+  path?: string;
+  remedy?: string;
+  data?: Record<string, unknown>;
 };
 
 /** A Digest is a named hash value: lower-case hexadecimal, 64 digits. */
@@ -505,6 +645,14 @@ export type CodeboxEvidenceEnvelope = {
   refs: CodeboxReferenceFile[];
 };
 
+/** An EvidenceRef points at evidence: an absolute path or a URL. */
+export type CodeboxEvidenceRef = {
+  kind: string;
+  uri?: string;
+  label?: string;
+  metadata?: Record<string, unknown>;
+};
+
 /** An EvidenceReference names a file of the bundle with its hash. */
 export type CodeboxEvidenceReference = {
   path: string;
@@ -532,6 +680,25 @@ export type CodeboxExecutionFailure = {
   message: string;
 };
 
+/** A FailureEvidence is what a caller keeps of a run that did not succeed. It holds no stack and no secret. Schema: wp-codebox/agent-task-run-failure-evidence/v1 */
+export type CodeboxFailureEvidence = {
+  schema: "wp-codebox/agent-task-run-failure-evidence/v1";
+  phase: string;
+  command: string;
+  /** of the failed command; never 0 */
+  exit_code: number;
+  message: string;
+  task?: string;
+  runtime?: CodeboxRuntimeState;
+  sandbox: CodeboxSandboxState;
+  stdout?: CodeboxSnippet;
+  stderr?: CodeboxSnippet;
+  diagnostics?: CodeboxDiagnostic[];
+  phase_evidence?: Record<string, unknown>;
+  error: CodeboxSerializedError;
+  wp?: string;
+};
+
 /** A FileProvenance says where a file's content came from. */
 export type CodeboxFileProvenance = {
   source: string;
@@ -551,6 +718,26 @@ export type CodeboxFileRedaction = {
 export type CodeboxFileReference = {
   path: string;
   kind: string;
+};
+
+/** GroupedRefs holds the references of each kind. */
+export type CodeboxGroupedRefs = {
+  artifact_bundles: CodeboxArtifactRef[];
+  changed_files: CodeboxArtifactRef[];
+  patches: CodeboxArtifactRef[];
+  transcripts: CodeboxArtifactRef[];
+  logs: CodeboxArtifactRef[];
+  runtimes: CodeboxArtifactRef[];
+  evidence_bundles: CodeboxArtifactRef[];
+};
+
+/** An ImportPrincipal says on whose behalf a bundle is imported. Its ids are positive numbers, or such numbers as text. */
+export type CodeboxImportPrincipal = {
+  agent_id?: unknown;
+  owner_id?: unknown;
+  token_id?: unknown;
+  capabilities?: string[];
+  scope?: Record<string, unknown>;
 };
 
 /** A Manifest is the content-addressed index of a bundle. It lists every file, itself included. Schema: wp-codebox/artifact-manifest/v1 */
@@ -609,6 +796,29 @@ export type CodeboxMount = {
   mode: string;
 };
 
+/** A NoOp says whether a run changed nothing. */
+export type CodeboxNoOp = {
+  detected: boolean;
+  reason?: string;
+  changed_files_count?: number;
+  patch_bytes?: number;
+};
+
+/** ObservedArguments names the arguments of a call. Their values are never there. */
+export type CodeboxObservedArguments = {
+  redacted: boolean;
+  count: number;
+  keys: string[];
+};
+
+/** An ObservedCall is one call by its names. */
+export type CodeboxObservedCall = {
+  id: string;
+  name: string;
+  status?: string;
+  arguments?: CodeboxObservedArguments;
+};
+
 /** OutcomeProvenance ties an outcome to its bundle. */
 export type CodeboxOutcomeProvenance = {
   artifactBundleId: string;
@@ -662,6 +872,29 @@ export type CodeboxPendingApplyPreview = {
   apply_input: CodeboxPendingApplyInput;
   resolved_by?: string;
   resolved_at?: string;
+};
+
+/** PendingTools says that the agent ended with calls that nobody answered. */
+export type CodeboxPendingTools = {
+  detected: boolean;
+  count?: number;
+  names?: string[];
+};
+
+/** A PluginSource is a plugin that is copied into the runtime. */
+export type CodeboxPluginSource = {
+  /** absent: the Composer name, else the directory's */
+  slug?: string;
+  source?: string;
+  /** another name of source */
+  path?: string;
+  pluginFile?: string;
+  plugin_file?: string;
+  /** absent: plugin */
+  loadAs?: "mu-plugin" | "plugin";
+  /** absent: true */
+  activate?: boolean;
+  metadata?: Record<string, unknown>;
 };
 
 /** A Policy is what the run was allowed to do, with how far each part of it was made to hold. */
@@ -852,11 +1085,57 @@ export type CodeboxReferenceSnapshot = {
   artifactRefs: CodeboxReferenceRef[];
 };
 
+/** A Request is either form of a request; `schema` tells them apart. Schema: wp-codebox/agent-task-run-request/v1 */
+export type CodeboxRequest = CodeboxTaskRequest | CodeboxWrappedRequest;
+
+/** A RequestMount is a directory or a file of the caller's that the agent sees. */
+export type CodeboxRequestMount = {
+  source: string;
+  target: string;
+  /** absent: what the source is */
+  type?: "directory" | "file";
+  /** absent: readwrite for mounts, readonly for runtime mounts */
+  mode?: "readonly" | "readwrite";
+  /** false: changes are not evidence */
+  captureArtifacts?: boolean;
+  phase?: "pre-install" | "post-install";
+  metadata?: Record<string, unknown>;
+};
+
+/** A RequestWorkspace is a directory that the agent works on. It is always a copy: the source is never written. */
+export type CodeboxRequestWorkspace = {
+  /** absent: see EffectiveTarget */
+  target?: string;
+  /** absent: readwrite */
+  mode?: "readonly" | "readwrite";
+  /** absent: repo-backed */
+  sourceMode?: "repo-backed" | "site-backed";
+  seed: CodeboxWorkspaceSeed;
+};
+
 /** ResultArtifacts points at the files a reader starts from. Directory is "." in a bundle that can be moved. */
 export type CodeboxResultArtifacts = {
   directory: string;
   review: string;
   manifest: string;
+};
+
+/** A ResultMetadata is what an orchestrator stores beside the status. What is unknown is absent. */
+export type CodeboxResultMetadata = {
+  run_id?: string;
+  run_status?: string;
+  runtime_id?: string;
+  runtime_status?: string;
+  changed_files_count?: number;
+  patch_bytes?: number;
+  patch_sha256?: string;
+  no_op_reason?: string;
+  completion_status?: string;
+  completion_next_action?: string;
+  confidence?: string;
+  provider_error?: Record<string, unknown>;
+  timeout?: boolean;
+  tool_observability?: CodeboxToolObservability;
 };
 
 /** A Review is files/review.json: the summary for a reviewer, derived from the canonical files. Schema: wp-codebox/artifact-review/v1 */
@@ -1009,6 +1288,17 @@ export type CodeboxRunLifecycle = {
   cleanup: CodeboxRunCleanup;
 };
 
+/** RunMetadata names the run. What is unknown is empty. */
+export type CodeboxRunMetadata = {
+  run_id: string;
+  run_status: "queued" | "booting" | "running" | "collecting_artifacts" | "succeeded" | "failed" | "timed_out" | "cancelled";
+  runtime_id: string;
+  runtime_status: string;
+  sandbox_session_id: string;
+  orchestrator?: Record<string, unknown>;
+  parent_request_schema?: string;
+};
+
 /** A RunMetric is a number with its unit, or the reason why there is none. */
 export type CodeboxRunMetric = {
   available: boolean;
@@ -1027,6 +1317,17 @@ export type CodeboxRunPhaseEvidence = {
   durationMs: number;
   data?: Record<string, unknown>;
   error?: CodeboxRunError;
+};
+
+/** A RunRecord is the run itself: its times and what it left. */
+export type CodeboxRunRecord = {
+  runId?: string;
+  status?: "queued" | "booting" | "running" | "collecting_artifacts" | "succeeded" | "failed" | "timed_out" | "cancelled";
+  startedAt?: string;
+  finishedAt?: string;
+  durationMs?: number;
+  isolation?: string;
+  artifactRefs?: CodeboxArtifactRef[];
 };
 
 /** A RunRegistryEntry is the record of one run. Schema: wp-codebox/run-registry-entry/v1 */
@@ -1128,6 +1429,34 @@ export type CodeboxRuntime = {
   previewUrl?: string;
 };
 
+/** A RuntimeOverlay replaces a library of the runtime. */
+export type CodeboxRuntimeOverlay = {
+  kind: "bundled-library";
+  library: "php-ai-client";
+  strategy: "wordpress-scoped-bundle";
+  source: string;
+  target?: string;
+  bundle?: string;
+  metadata?: Record<string, unknown>;
+};
+
+/** A RuntimeProfile is a set of placement fields that a caller keeps together. */
+export type CodeboxRuntimeProfile = {
+  id?: string;
+  env?: Record<string, string>;
+  overlays?: CodeboxRuntimeOverlay[];
+  runtime_overlays?: CodeboxRuntimeOverlay[];
+  provider_plugins?: CodeboxPluginSource[];
+  component_contracts?: CodeboxComponentContract[];
+  extra_plugins?: CodeboxPluginSource[];
+  plugins?: CodeboxPluginSource[];
+  mu_plugins?: CodeboxPluginSource[];
+  runtime_stack_mounts?: CodeboxRequestMount[];
+  runtime_config_mounts?: CodeboxRequestMount[];
+  runtime_state_mounts?: CodeboxRequestMount[];
+  metadata?: Record<string, unknown>;
+};
+
 /** A RuntimeReferenceManifest is files/runtime-reference-manifest.json: a hashed index of the files that a runtime left, tied to the bundle's id. Its digest covers everything but id, digest and createdAt. Schema: wp-codebox/runtime-reference-manifest/v1 */
 export type CodeboxRuntimeReferenceManifest = {
   schema: "wp-codebox/runtime-reference-manifest/v1";
@@ -1141,6 +1470,219 @@ export type CodeboxRuntimeReferenceManifest = {
   trace?: CodeboxReferenceFile;
   events?: CodeboxReferenceFile;
   snapshots: CodeboxReferenceSnapshot[];
+};
+
+/** RuntimeRequirements is what a task needs of its runtime. */
+export type CodeboxRuntimeRequirements = {
+  /** after the request's own */
+  extra_plugins?: CodeboxPluginSource[];
+};
+
+/** A RuntimeState names a runtime and how it was left. */
+export type CodeboxRuntimeState = {
+  id: string;
+  status: string;
+};
+
+/** A SandboxSession ties a run to the caller's own record of it. Schema: wp-codebox/sandbox-session/v1 */
+export type CodeboxSandboxSession = {
+  schema: "wp-codebox/sandbox-session/v1";
+  /** the caller's; may be empty */
+  id: string;
+  status: "completed" | "failed" | "cancelled";
+  persistence: string;
+  agent_session_id?: string;
+  artifacts?: CodeboxSessionArtifacts;
+  orchestrator?: Record<string, unknown>;
+  callback_data?: unknown;
+};
+
+/** A SandboxState names a sandbox. */
+export type CodeboxSandboxState = {
+  sandbox_session_id?: string;
+  orchestrator?: Record<string, unknown>;
+  artifacts_directory: string;
+  artifact_bundle_id?: string;
+};
+
+/** A SandboxToolPolicy lists the tools that an agent may be given. What it does not list is denied. As a member of a request the empty object stands for no policy. Schema: wp-codebox/sandbox-tool-policy/v1 */
+export type CodeboxSandboxToolPolicy = {
+  schema?: "wp-codebox/sandbox-tool-policy/v1";
+  version?: number;
+  tools?: CodeboxToolRule[];
+  metadata?: Record<string, unknown>;
+};
+
+/** A SerializedError is an error as data. */
+export type CodeboxSerializedError = {
+  name: string;
+  message: string;
+  code?: string;
+};
+
+/** SessionArtifacts says where a session's evidence is. What is unknown is empty. */
+export type CodeboxSessionArtifacts = {
+  directory: string;
+  bundle_id: string;
+  preview_url: string;
+};
+
+/** A Snippet is the end of a stream, redacted. */
+export type CodeboxSnippet = {
+  /** of the whole stream */
+  bytes: number;
+  truncated: boolean;
+  value: string;
+};
+
+/** A StagedFile is a file or a directory that is copied into the sandbox. */
+export type CodeboxStagedFile = {
+  source: string;
+  target: string;
+  type?: "directory" | "file";
+  metadata?: Record<string, unknown>;
+};
+
+/** A StructuredArtifact is a named piece of data that goes into a task or comes out of it. Schema: wp-codebox/structured-artifact/v1 */
+export type CodeboxStructuredArtifact = {
+  schema?: "wp-codebox/structured-artifact/v1";
+  name: string;
+  type: string;
+  /** an id or a JSON Schema */
+  payload_schema?: unknown;
+  /** the same, as the two below */
+  payloadSchema?: unknown;
+  artifact_schema?: unknown;
+  artifactSchema?: unknown;
+  payload?: unknown;
+  metadata?: Record<string, unknown>;
+  provenance?: CodeboxArtifactProvenance;
+};
+
+/** A TaskInput is the normalised input of a task, as an envelope gives it back: every member is there. Schema: wp-codebox/task-input/v1 */
+export type CodeboxTaskInput = {
+  schema: "wp-codebox/task-input/v1";
+  version: number;
+  goal: string;
+  target: Record<string, unknown>;
+  allowed_tools: string[];
+  expected_artifacts: string[];
+  structured_artifacts: CodeboxStructuredArtifact[];
+  staged_files?: CodeboxStagedFile[];
+  agent_bundles?: CodeboxAgentBundle[];
+  tool_bridge: Record<string, unknown>;
+  parent_tool_bridge: Record<string, unknown>;
+  sandbox_tool_policy: CodeboxSandboxToolPolicy;
+  policy: Record<string, unknown>;
+  context: Record<string, unknown>;
+};
+
+/** A TaskRequest asks for one run of an agent: the task input, and where and with what the agent works. Every source is an absolute path on the caller's machine; every target is an absolute path that the agent sees. */
+export type CodeboxTaskRequest = {
+  schema: "wp-codebox/task-input/v1";
+  /** absent: 1 */
+  version?: number;
+  goal: string;
+  /** kind (repo, site, plugin, theme, other), ref, path, url */
+  target?: {
+    kind?: "repo" | "site" | "plugin" | "theme" | "other";
+    path?: string;
+    ref?: string;
+    url?: string;
+  };
+  allowed_tools?: string[];
+  expected_artifacts?: string[];
+  /** input of the task */
+  structured_artifacts?: CodeboxStructuredArtifact[];
+  staged_files?: CodeboxStagedFile[];
+  /** the same */
+  stagedFiles?: CodeboxStagedFile[];
+  agent_bundles?: CodeboxAgentBundle[];
+  /** one more, first in order */
+  agent_bundle?: CodeboxAgentBundle;
+  tool_bridge?: Record<string, unknown>;
+  parent_tool_bridge?: Record<string, unknown>;
+  /** absent or {}: every tool is denied */
+  sandbox_tool_policy?: CodeboxSandboxToolPolicy;
+  /** approvals, applyBack, sandbox, and what the caller adds */
+  policy?: {
+    applyBack?: "disabled" | "reviewed";
+    approvals?: "never" | "on-write" | "on-command";
+    sandbox?: "required" | "preferred";
+  };
+  context?: Record<string, unknown>;
+  /** absent: wp-codebox-sandbox */
+  agent?: string;
+  /** absent: sandbox */
+  mode?: string;
+  provider?: string;
+  model?: string;
+  provider_plugin_paths?: string[];
+  provider_plugins?: CodeboxPluginSource[];
+  component_contracts?: CodeboxComponentContract[];
+  extra_plugins?: CodeboxPluginSource[];
+  runtime_stack_mounts?: CodeboxRequestMount[];
+  /** after the stack's */
+  runtime_config_mounts?: CodeboxRequestMount[];
+  /** the same */
+  runtimeConfigMounts?: CodeboxRequestMount[];
+  /** after the config's */
+  runtime_state_mounts?: CodeboxRequestMount[];
+  /** the same */
+  runtimeStateMounts?: CodeboxRequestMount[];
+  runtime_overlays?: CodeboxRuntimeOverlay[];
+  /** no profile exists: any is refused */
+  runtime_overlay_profiles?: string[];
+  /** no secrets: those are named in secret_env */
+  runtime_env?: Record<string, string>;
+  /** the same */
+  runtimeEnv?: Record<string, string>;
+  /** its entries come before the request's own */
+  runtime_profile?: CodeboxRuntimeProfile;
+  /** the same */
+  runtimeProfile?: CodeboxRuntimeProfile;
+  runtime_requirements?: CodeboxRuntimeRequirements;
+  /** names of variables in the caller's environment, never values */
+  secret_env?: string[];
+  workspaces?: CodeboxRequestWorkspace[];
+  mounts?: CodeboxRequestMount[];
+  dependency_overlays?: Record<string, unknown>[];
+  workspace_preloads?: Record<string, unknown>[];
+  runtime_task?: Record<string, unknown>;
+  /** run in a clean room; all that are not advisory must pass */
+  verify_steps?: CodeboxVerifyStep[];
+  task_timeout_seconds?: number;
+  max_turns?: number;
+  /** the agent's conversation */
+  session_id?: string;
+  /** the caller's own id, given back */
+  sandbox_session_id?: string;
+  artifacts_path?: string;
+  source_package_root?: string;
+  wp?: string;
+  /** correlation only, as the two below */
+  parent_request?: Record<string, unknown>;
+  orchestrator?: Record<string, unknown>;
+  callback_data?: unknown;
+  /** refused, unless null or blank */
+  code?: null | (string & {});
+  /** refused, unless null or blank */
+  code_file?: null | (string & {});
+};
+
+/** A TerminalResult says how the agent's work ended. Its status decides over every other sign. Schema: wp-codebox/agent-terminal-result/v1 */
+export type CodeboxTerminalResult = {
+  schema: "wp-codebox/agent-terminal-result/v1";
+  terminal: boolean;
+  /** a terminal status, or max_turns, incomplete, unknown */
+  status: string;
+  success: boolean;
+  source?: string;
+  failure_classification?: string;
+  pending_tools?: CodeboxPendingTools;
+  max_turns?: CodeboxTurnLimit;
+  evidence_refs: CodeboxEvidenceRef[];
+  diagnostics?: CodeboxDiagnostic[];
 };
 
 /** TestResults is files/test-results.json. Schema: wp-codebox/test-results/v1 */
@@ -1206,16 +1748,65 @@ export type CodeboxToolCallTranscript = {
   metadata?: Record<string, unknown>;
 };
 
+/** A ToolObservability lists which tools were called, and nothing of what was said to them. */
+export type CodeboxToolObservability = {
+  version: number;
+  calls: CodeboxObservedCall[];
+};
+
+/** A ToolRule is one tool of a policy. */
+export type CodeboxToolRule = {
+  id: string;
+  runtime_tool_id: string;
+  aliases?: string[];
+  execution_location: "sandbox" | "parent";
+  transport_visibility: "sandbox" | "parent" | "both" | "hidden";
+  allowed: boolean;
+  runtime: CodeboxToolRuntime;
+  risk?: string;
+  action?: string;
+  metadata?: Record<string, unknown>;
+};
+
+/** A ToolRuntime repeats where a tool runs; both words are runtime_local in the sandbox and control_plane outside. */
+export type CodeboxToolRuntime = {
+  environment: "runtime_local" | "control_plane";
+  capability_scope: "runtime_local" | "control_plane";
+};
+
 /** A TranscriptSummary points at the transcript. */
 export type CodeboxTranscriptSummary = {
   artifact: string;
   executionCount: number;
 };
 
+/** A TurnLimit says whether the agent used up its turns. */
+export type CodeboxTurnLimit = {
+  reached: boolean;
+  current?: number;
+  max?: number;
+};
+
 /** A VerificationCommand is one command with its exit code. */
 export type CodeboxVerificationCommand = {
   command: string;
   exitCode: number;
+};
+
+/** A VerifyStep is a command that must pass in a clean room made of the base and the agent's patch. */
+export type CodeboxVerifyStep = {
+  name?: string;
+  /** a program, or wordpress.run-php */
+  command?: string;
+  args?: string[];
+  /** instead of a command: a line for /bin/sh -c */
+  shell?: string;
+  /** below the workspace */
+  dir?: string;
+  env?: Record<string, string>;
+  timeout_seconds?: number;
+  /** a failure is told and does not count */
+  advisory?: boolean;
 };
 
 /** A Viewer tells how a web page shows a file. */
@@ -1256,9 +1847,36 @@ export type CodeboxWorkspaceError = {
   missing?: string[];
 };
 
+/** A WorkspaceSeed says what a workspace starts from. */
+export type CodeboxWorkspaceSeed = {
+  type: "directory" | "git" | "bundle" | "empty" | "plugin_scaffold" | "theme_scaffold";
+  /** of directory and git, and the base of bundle */
+  source?: string;
+  /** of git: a commit, a tag or a branch */
+  ref?: string;
+  /** of bundle: the evidence bundle's directory */
+  bundle?: string;
+  /** of a scaffold; elsewhere the name in the default target */
+  slug?: string;
+  /** of a scaffold: the name that people read */
+  name?: string;
+  /** below the source: a path with all below it, or a prefix that ends in * */
+  excludePaths?: string[];
+};
+
 /** WorkspaceTools carries what the workspace tools had to say. */
 export type CodeboxWorkspaceTools = {
   diagnostics: unknown[];
+};
+
+/** A WrappedRequest is a request around a task input. */
+export type CodeboxWrappedRequest = {
+  schema: "wp-codebox/agent-task-run-request/v1";
+  task_input: CodeboxTaskRequest;
+  /** the sandbox_session_id of a task input without one */
+  task_id?: string;
+  artifacts_path?: string;
+  callback_data?: unknown;
 };
 
 /** A CodexAdapter runs the Codex CLI. */
@@ -1889,6 +2507,12 @@ export type Records = {
   "deed/type.spec/v1": DeedTypeSpec;
   "deed/verdict/v1": DeedVerdict;
   "wp-codebox/agent-result/v1": CodeboxAgentResult;
+  "wp-codebox/agent-task-result/v1": CodeboxAgentTaskResult;
+  "wp-codebox/agent-task-run-failure-evidence/v1": CodeboxFailureEvidence;
+  "wp-codebox/agent-task-run-request/v1": CodeboxRequest;
+  "wp-codebox/agent-task-run-result/v1": CodeboxAgentTaskRunResult;
+  "wp-codebox/agent-task-run/v1": CodeboxAgentTaskRun;
+  "wp-codebox/agent-terminal-result/v1": CodeboxTerminalResult;
   "wp-codebox/agent-transcript/v1": CodeboxAgentTranscript;
   "wp-codebox/apply-audit/v1": CodeboxApplyAudit;
   "wp-codebox/apply-result/v1": CodeboxApplyResult;
@@ -1900,6 +2524,7 @@ export type Records = {
   "wp-codebox/artifact-redaction/v1": CodeboxRedactionSummary;
   "wp-codebox/artifact-review/v1": CodeboxReview;
   "wp-codebox/changed-files/v1": CodeboxChangedFiles;
+  "wp-codebox/cli-failure/v1": CodeboxCLIFailure;
   "wp-codebox/component-contract-result/v1": CodeboxComponentContractResult;
   "wp-codebox/evidence-artifact-envelope/v1": CodeboxEvidenceEnvelope;
   "wp-codebox/generic-ability-runtime-run-request/v1": CodeboxAbilityRunRequest;
@@ -1919,6 +2544,10 @@ export type Records = {
   "wp-codebox/runner-workspace-publication-result/v1": CodeboxPublicationResult;
   "wp-codebox/runtime-reference-manifest/v1": CodeboxRuntimeReferenceManifest;
   "wp-codebox/sandbox-completion-outcome/v1": CodeboxCompletionOutcome;
+  "wp-codebox/sandbox-session/v1": CodeboxSandboxSession;
+  "wp-codebox/sandbox-tool-policy/v1": CodeboxSandboxToolPolicy;
+  "wp-codebox/structured-artifact/v1": CodeboxStructuredArtifact;
+  "wp-codebox/task-input/v1": CodeboxTaskInput;
   "wp-codebox/test-results/v1": CodeboxTestResults;
   "wp-codebox/tool-call-transcript/v1": CodeboxToolCallTranscript;
 };

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
@@ -82,13 +83,32 @@ var Records = []Record{
 	{codebox.SchemaRunResourceEvidence, reflect.TypeFor[codebox.RunResourceEvidence]()},
 	{codebox.SchemaRecipePhaseEvidence, reflect.TypeFor[codebox.RunPhaseEvidence]()},
 	{codebox.SchemaRunCancellationRequest, reflect.TypeFor[codebox.RunCancellationRequest]()},
+
+	{codebox.SchemaRequest, reflect.TypeFor[codebox.Request]()},
+	{codebox.SchemaTaskInput, reflect.TypeFor[codebox.TaskInput]()},
+	{codebox.SchemaStructuredArtifact, reflect.TypeFor[codebox.StructuredArtifact]()},
+	{codebox.SchemaSandboxToolPolicy, reflect.TypeFor[codebox.SandboxToolPolicy]()},
+	{codebox.SchemaAgentTaskRun, reflect.TypeFor[codebox.AgentTaskRun]()},
+	{codebox.SchemaSandboxSession, reflect.TypeFor[codebox.SandboxSession]()},
+	{codebox.SchemaAgentTaskResult, reflect.TypeFor[codebox.AgentTaskResult]()},
+	{codebox.SchemaAgentTaskRunResult, reflect.TypeFor[codebox.AgentTaskRunResult]()},
+	{codebox.SchemaTerminalResult, reflect.TypeFor[codebox.TerminalResult]()},
+	{codebox.SchemaFailureEvidence, reflect.TypeFor[codebox.FailureEvidence]()},
+	{codebox.SchemaCLIFailure, reflect.TypeFor[codebox.CLIFailure]()},
 }
 
 // SchemaID returns the id that a type's own `schema` member must hold, or "".
 func SchemaID(t reflect.Type) string {
-	for _, m := range Adapter.Members {
-		if m.Type == t {
-			return agentruntime.SchemaAdapterConfig
+	for _, u := range Unions {
+		for _, m := range u.Members {
+			if m.Type != t {
+				continue
+			}
+			if u.Key == "schema" {
+				return m.Word // the schema itself tells the members apart
+			}
+			t = u.Type
+			break
 		}
 	}
 	for _, r := range Records {
@@ -125,13 +145,39 @@ var requests = []reflect.Type{
 	reflect.TypeFor[codebox.AbilityRunRequest](),
 }
 
-// Open reports whether unknown members of a struct are tolerated.
+// Open reports whether unknown members of a struct are tolerated. The records of an evidence bundle and of an envelope
+// are written by programs; what a caller authors of that vocabulary is not open, with all that it consists of.
 func Open(t reflect.Type) bool {
-	if slices.Contains(requests, t) {
-		return false
+	if strings.HasSuffix(t.PkgPath(), "/contract/codebox") {
+		return !authored()[t]
 	}
-	return slices.Contains(open, t) || strings.HasSuffix(t.PkgPath(), "/contract/codebox")
+	return slices.Contains(open, t)
 }
+
+// authored holds every struct that a request for a run consists of, and the other requests.
+var authored = sync.OnceValue(func() map[reflect.Type]bool {
+	found := map[reflect.Type]bool{}
+	var visit func(reflect.Type)
+	visit = func(t reflect.Type) {
+		switch t.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			visit(t.Elem())
+		case reflect.Struct:
+			if found[t] {
+				return
+			}
+			found[t] = true
+			for i := range t.NumField() {
+				visit(t.Field(i).Type)
+			}
+		}
+	}
+	visit(Request.Type)
+	for _, t := range requests {
+		found[t] = true
+	}
+	return found
+})
 
 // A Union is a type whose JSON is one of several members, told apart by the word in one of their fields.
 type Union struct {
@@ -147,7 +193,30 @@ type Member struct {
 	Type  reflect.Type
 }
 
-// Adapter is the one union of the contract.
+// Unions lists every union of the contract.
+var Unions = []*Union{&Adapter, &Request}
+
+// UnionOf returns the union that a type is, or nil.
+func UnionOf(t reflect.Type) *Union {
+	for _, u := range Unions {
+		if u.Type == t {
+			return u
+		}
+	}
+	return nil
+}
+
+// Request is the request for a run of an agent, as it is or wrapped.
+var Request = Union{
+	Type: reflect.TypeFor[codebox.Request](),
+	Key:  "schema",
+	Members: []Member{
+		{codebox.SchemaTaskInput, "Plain", reflect.TypeFor[codebox.TaskRequest]()},
+		{codebox.SchemaRequest, "Wrapped", reflect.TypeFor[codebox.WrappedRequest]()},
+	},
+}
+
+// Adapter is the configuration of an adapter, by its kind.
 var Adapter = Union{
 	Type: reflect.TypeFor[agentruntime.AdapterConfig](),
 	Key:  "kind",

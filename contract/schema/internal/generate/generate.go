@@ -13,6 +13,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/schema/internal/catalog"
 )
 
@@ -123,8 +124,8 @@ func (g *generator) define(t reflect.Type) (*jsonschema.Schema, error) {
 	if d := g.defs[Name(t)]; d != nil {
 		return d, nil
 	}
-	if t == catalog.Adapter.Type {
-		return g.defineUnion(&catalog.Adapter)
+	if u := catalog.UnionOf(t); u != nil {
+		return g.defineUnion(u)
 	}
 	r := jsonschema.Reflector{
 		Anonymous:  true,
@@ -181,7 +182,10 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 			{Type: "string", Enum: named},
 			{Type: "string", Pattern: "^[a-z][a-z0-9]*(_[a-z0-9]+)*$"},
 		}}
-	case catalog.Adapter.Type:
+	case reflect.TypeFor[codebox.Value]():
+		return &jsonschema.Schema{} // any JSON
+	}
+	if catalog.UnionOf(t) != nil {
 		return ref(t)
 	}
 	if words := catalog.Words(t); words != nil {
@@ -205,7 +209,7 @@ func (g *generator) complete(t reflect.Type, done map[reflect.Type]bool) error {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		return g.complete(t.Elem(), done)
 	}
-	if t == catalog.Adapter.Type {
+	if catalog.UnionOf(t) != nil {
 		_, err := g.define(t)
 		return err
 	}
