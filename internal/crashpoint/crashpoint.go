@@ -29,7 +29,17 @@ const (
 	DeliverCommitted  Point = "deliver.committed"
 )
 
-// All lists every point in order.
+// The points in the life of a run's record.
+const (
+	RunRecorded Point = "run.recorded" // in the store, not in its file
+	RunEnded    Point = "run.ended"    // ended in the store, not in its file and not cleaned up
+	RunCleaned  Point = "run.cleaned"  // cleaned up in the store, not in its file
+)
+
+// Runs lists the points of runs in order; a test of their sweep walks it.
+var Runs = []Point{RunRecorded, RunEnded, RunCleaned}
+
+// All lists the points of a task in order.
 var All = []Point{
 	EnqueueBefore, EnqueueCommitted, ClaimCommitted, WorkspaceSeeded, BeginCommitted, DriverStarted, DriverEnded,
 	GateDecided, SettlementWritten, BundlePublished, SettleCommitted, CleanupDone, DeliverBefore, DeliverCommitted,

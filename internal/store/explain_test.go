@@ -349,7 +349,11 @@ func runs(t *testing.T, s *Store, ref Ref) {
 	_, err = s.CancelRun(ctx, r.ID(), "")
 	ok(err)
 	for _, f := range []RunFilter{
-		{}, {Before: r.ID()}, {TaskID: ref.TaskID}, {AttemptID: ref.AttemptID}, {Status: codebox.RunStatuses[:2]},
+		{},
+		{Before: r.ID()},
+		{TaskID: ref.TaskID},
+		{AttemptID: ref.AttemptID},
+		{Status: codebox.RunStatuses[:2]},
 		{Status: codebox.RunStatuses[:2], TaskID: ref.TaskID},
 	} {
 		_, err = s.Runs(ctx, f)
@@ -361,6 +365,7 @@ func runs(t *testing.T, s *Store, ref Ref) {
 	ok(err)
 	_, err = s.UpdateRun(ctx, r.ID(), RunUpdate{To: codebox.RunFailed, Close: true})
 	ok(err)
+	ok(s.CloseRun(ctx, r.ID()))
 	_, err = s.EndedRuns(ctx, Run{}, 10)
 	ok(err)
 	ok(s.DeleteRun(ctx, r.ID()))

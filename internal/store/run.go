@@ -152,7 +152,7 @@ type RunUpdate struct {
 	BundleDir     string
 	ArtifactBytes *int64
 	Progress      json.RawMessage
-	Close         bool // nobody has anything left to do for the run, and its file says what its row says
+	Close         bool // nobody has anything left to do for the run; only for one without a file, see CloseRun
 }
 
 // UpdateRun changes the record of a run under the transition table and returns what it is now.
@@ -181,6 +181,25 @@ func (s *Store) UpdateRun(ctx context.Context, id string, u RunUpdate) (Run, err
 		return Run{}, fmt.Errorf("update run %s: %w", id, err)
 	}
 	return r, nil
+}
+
+// CloseRun says that nobody has anything left to do for a run that has ended, without a change of its record: its file
+// says already what its row says.
+func (s *Store) CloseRun(ctx context.Context, id string) error {
+	err := s.write(ctx, func(ctx context.Context, t tx) error {
+		res, err := t.exec(ctx, `UPDATE runs SET live = 0 WHERE id = $1 AND ended_at IS NOT NULL`, id)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 1 {
+			return err
+		}
+		return ErrRunLive
+	})
+	if err != nil {
+		return fmt.Errorf("close run %s: %w", id, err)
+	}
+	return nil
 }
 
 // apply changes the run in memory, or says why it cannot be changed.
@@ -353,8 +372,10 @@ func (r *Run) encode() (string, error) {
 
 // A RunBeat is what a heartbeat tells the owner of a run.
 type RunBeat struct {
+	At              string // the heartbeat, as the record has it
 	Status          codebox.RunStatus
 	CancelRequested bool
+	CancelAt        string
 	CancelReason    string
 }
 
@@ -368,9 +389,10 @@ func (s *Store) BeatRun(ctx context.Context, id string, progress json.RawMessage
 	if err != nil {
 		return b, fmt.Errorf("beat run %s: %w", id, err)
 	}
+	now := micros(s.now())
 	err = s.write(ctx, func(ctx context.Context, t tx) error {
 		if _, err := t.exec(ctx, `UPDATE runs SET heartbeat_at = $1, progress = COALESCE($2, progress) WHERE id = $3 AND ended_at IS NULL`,
-			micros(s.now()), line, id); err != nil {
+			now, line, id); err != nil {
 			return err
 		}
 		return t.row(ctx, `SELECT status, cancel_at, cancel_reason FROM runs WHERE id = $1`, id).Scan(&b.Status, &canceled, &reason)
@@ -378,7 +400,10 @@ func (s *Store) BeatRun(ctx context.Context, id string, progress json.RawMessage
 	if err != nil {
 		return RunBeat{}, missing("beat run", id, err)
 	}
-	b.CancelRequested, b.CancelReason = canceled != nil, str(reason)
+	b.At = string(stamp(now))
+	if canceled != nil {
+		b.CancelRequested, b.CancelAt, b.CancelReason = true, string(stamp(*canceled)), str(reason)
+	}
 	return b, nil
 }
 

@@ -150,8 +150,11 @@ func runsEnded(t *testing.T, target Target) {
 	b.run("alive", codebox.RunRunning)
 	_, err := b.s.UpdateRun(b.ctx, "alive", store.RunUpdate{Close: true})
 	b.is(err, store.ErrRunLive)
-	_, err = b.s.UpdateRun(b.ctx, "r", store.RunUpdate{Close: true})
-	b.ok(err)
+	b.is(b.s.CloseRun(b.ctx, "alive"), store.ErrRunLive)
+	before := b.getRun("r").Record
+	b.clock.Advance(time.Second)
+	b.ok(b.s.CloseRun(b.ctx, "r"))
+	b.same(b.getRun("r").Record, before)
 	b.ok(b.s.DeleteRun(b.ctx, "r"))
 	b.is(b.s.DeleteRun(b.ctx, "r"), store.ErrNotFound)
 	_, err = b.s.Run(b.ctx, "r")
@@ -164,7 +167,9 @@ func runBeats(t *testing.T, target Target) {
 	b.clock.Advance(time.Second)
 	got, err := b.s.BeatRun(b.ctx, "r", json.RawMessage(`{"seq": 7}`))
 	b.ok(err)
-	b.same(got, store.RunBeat{Status: codebox.RunRunning})
+	if got.Status != codebox.RunRunning || got.CancelRequested || got.At != b.getRun("r").Record.HeartbeatAt {
+		t.Fatalf("beat: %+v", got)
+	}
 	r := b.getRun("r")
 	if !r.HeartbeatAt.Equal(b.clock.Now()) || r.Record.UpdatedAt != first.Record.UpdatedAt || string(r.Progress) != `{"seq": 7}` {
 		t.Fatalf("run: %+v", r)
@@ -207,7 +212,9 @@ func runCancel(t *testing.T, target Target) {
 	b.same(again.Record.Lifecycle.Cancellation, got.Record.Lifecycle.Cancellation)
 	beat, err := b.s.BeatRun(b.ctx, "r", nil)
 	b.ok(err)
-	b.same(beat, store.RunBeat{Status: codebox.RunRunning, CancelRequested: true, CancelReason: "first"})
+	if !beat.CancelRequested || beat.CancelReason != "first" || beat.CancelAt != got.Record.Lifecycle.Cancellation.RequestedAt {
+		t.Fatalf("beat: %+v", beat)
+	}
 	// A request that comes while the record is updated is not lost.
 	r, err := b.s.UpdateRun(b.ctx, "r", store.RunUpdate{To: codebox.RunCancelled})
 	b.ok(err)
