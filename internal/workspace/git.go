@@ -102,6 +102,8 @@ type gitCall struct {
 	dir      string // working directory; the private home when ""
 	gitDir   string // GIT_DIR; git looks for it when ""
 	workTree string // GIT_WORK_TREE, with gitDir
+	objects  string // a directory of objects that are read as if they were the repository's own
+	index    string // GIT_INDEX_FILE
 	stdin    io.Reader
 	stdout   io.Writer
 	max      int64 // bytes of output
@@ -142,6 +144,12 @@ func (g *git) env(c gitCall) []string {
 	}
 	if c.workTree != "" {
 		env = append(env, "GIT_WORK_TREE="+c.workTree)
+	}
+	if c.objects != "" {
+		env = append(env, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+quoteC(c.objects))
+	}
+	if c.index != "" {
+		env = append(env, "GIT_INDEX_FILE="+c.index)
 	}
 	return env
 }

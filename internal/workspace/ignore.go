@@ -55,7 +55,7 @@ func LoadIgnore(ctx context.Context, base string, before, after *Manifest) (Igno
 	if len(rules) == 0 && len(exclude) == 0 {
 		return Ignore{}, nil
 	}
-	g, err := newGit("")
+	g, err := newGit(filepath.Dir(absolute(base)))
 	if err != nil {
 		return Ignore{}, err
 	}
