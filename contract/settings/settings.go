@@ -17,6 +17,20 @@ type Config struct {
 	Adapters  map[string]agentruntime.AdapterConfig   `json:"adapters,omitempty"`
 	Profiles  map[string]agentruntime.SubagentProfile `json:"profiles,omitempty"`
 	TaskTypes map[string]agentruntime.TaskTypeSpec    `json:"task_types,omitempty"`
+	// Components are the runtimes that a run can have beside its workspace.
+	Components *Components `json:"components,omitempty"`
+}
+
+// Components says where the runtimes are that deed does not bring.
+type Components struct {
+	WordPress *WordPress `json:"wordpress,omitempty"`
+}
+
+// WordPress says where an installed WordPress is. Without it a run that needs one is refused.
+type WordPress struct {
+	Archive string `json:"archive" jsonschema:"minLength=1,maxLength=4096"` // a zip file or a directory; a relative path is taken from this file's directory
+	SQLite  string `json:"sqlite,omitempty" jsonschema:"maxLength=4096"`    // the sqlite-database-integration plugin; absent: the archive's own
+	PHP     string `json:"php,omitempty" jsonschema:"maxLength=4096"`       // the interpreter; absent: php
 }
 
 // Defaults fill what a task leaves open.

@@ -28,6 +28,7 @@ type Config struct {
 	Isolation   string // of tasks that ask for none; empty: process
 	AgeingStep  time.Duration
 	Retry       Retry
+	WordPress   *settings.WordPress // the runtime component, paths absolute; nil: none is configured
 	sources     []source // of Files, to find the line of a fault
 	adapters    map[string]Adapter
 	profiles    map[string]agentruntime.SubagentProfile
@@ -156,6 +157,11 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 		}
 	}
 	dir := filepath.Dir(file)
+	if k := s.Components; k != nil && k.WordPress != nil {
+		c.WordPress = &settings.WordPress{
+			Archive: absolute(k.WordPress.Archive, dir), SQLite: absolute(k.WordPress.SQLite, dir), PHP: command(k.WordPress.PHP, dir),
+		}
+	}
 	for id, a := range s.Adapters {
 		c.adapters[id] = Adapter{AdapterConfig: anchor(a, dir), FromProject: project}
 	}
@@ -175,18 +181,8 @@ func seconds(f float64) time.Duration { return time.Duration(f * float64(time.Se
 // anchor makes the paths of an adapter absolute, against the directory of the file that declares them. A bare
 // command name stays as it is and is looked up on PATH.
 func anchor(a agentruntime.AdapterConfig, dir string) agentruntime.AdapterConfig {
-	abs := func(p string) string {
-		if p == "" || filepath.IsAbs(p) {
-			return p
-		}
-		return filepath.Join(dir, p)
-	}
-	command := func(p string) string {
-		if strings.Contains(p, "/") {
-			return abs(p)
-		}
-		return p
-	}
+	abs := func(p string) string { return absolute(p, dir) }
+	command := func(p string) string { return command(p, dir) }
 	switch {
 	case a.Script != nil:
 		s := *a.Script
@@ -206,4 +202,20 @@ func anchor(a agentruntime.AdapterConfig, dir string) agentruntime.AdapterConfig
 		a.HermesAgent = &s
 	}
 	return a
+}
+
+// absolute takes a path of a file from the file's directory.
+func absolute(p, dir string) string {
+	if p == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(dir, p)
+}
+
+// command is absolute for a command: a bare name is looked up on PATH.
+func command(p, dir string) string {
+	if strings.Contains(p, "/") {
+		return absolute(p, dir)
+	}
+	return p
 }

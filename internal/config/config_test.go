@@ -27,6 +27,7 @@ func TestFilesAreJoinedAndPathsAnchored(t *testing.T) {
 name: box
 defaults: {adapter_id: shared, max_attempts: 7, lease_seconds: 30}
 retry: {base_seconds: 2, max_seconds: 60}
+components: {wordpress: {archive: wp.zip, sqlite: /srv/sqlite, php: php8.2}}
 adapters:
   shared: {kind: script, command: ./bin/shared, timeout_ms: 1000}
   both:   {kind: script, command: from-home, timeout_ms: 1000}
@@ -46,6 +47,9 @@ task_types:
 	}
 	if c.Name != "box" || c.MaxAttempts != 7 || c.Lease != 30*time.Second || c.Retry.Base != 2*time.Second || c.Retry.Jitter != 0.2 {
 		t.Errorf("settings are %+v", c)
+	}
+	if w := c.WordPress; w == nil || w.Archive != filepath.Join(dir, "home", "wp.zip") || w.SQLite != "/srv/sqlite" || w.PHP != "php8.2" {
+		t.Errorf("wordpress is %+v", w)
 	}
 	shared, err := c.Adapter("shared")
 	if err != nil || shared.Script.Command != filepath.Join(dir, "home", "bin", "shared") || shared.FromProject || shared.ID() != "shared" {
@@ -143,14 +147,14 @@ func TestFaultsNameTheirLines(t *testing.T) {
 // A project's file is found by standing in a directory: it may not move the queue or change how it is run.
 func TestAProjectMaySayLess(t *testing.T) {
 	t.Parallel()
-	text := "database: postgres://elsewhere/x\ndefaults: {lease_seconds: 5, ageing_seconds: 1}\nretry: {jitter: 0}\n"
+	text := "database: postgres://elsewhere/x\ndefaults: {lease_seconds: 5, ageing_seconds: 1}\nretry: {jitter: 0}\ncomponents: {wordpress: {archive: wp.zip}}\n"
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, FileName), text)
 	_, err := Load(Options{Dir: dir})
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, w := range []string{file + ":1:", "$.database", file + ":3:", "$.retry", "lease_seconds", "ageing_seconds", "--config"} {
+	for _, w := range []string{file + ":1:", "$.database", file + ":3:", "$.retry", "$.components", "lease_seconds", "ageing_seconds", "--config"} {
 		if !strings.Contains(err.Error(), w) {
 			t.Errorf("error lacks %q: %v", w, err)
 		}

@@ -46,6 +46,7 @@ var Records = []Record{
 	{deed.SchemaVerdict, reflect.TypeFor[deed.Verdict]()},
 	{deed.SchemaAdapterAudit, reflect.TypeFor[deed.AdapterAudit]()},
 	{deed.SchemaProgress, reflect.TypeFor[deed.Progress]()},
+	{deed.SchemaAbilities, reflect.TypeFor[deed.Abilities]()},
 	{settings.Schema, reflect.TypeFor[settings.Config]()},
 
 	{codebox.SchemaManifest, reflect.TypeFor[codebox.Manifest]()},
