@@ -29,7 +29,7 @@ type Config struct {
 	AgeingStep  time.Duration
 	Retry       Retry
 	WordPress   *settings.WordPress // the runtime component, paths absolute; nil: none is configured
-	sources     []source // of Files, to find the line of a fault
+	sources     []source            // of Files, to find the line of a fault
 	adapters    map[string]Adapter
 	profiles    map[string]agentruntime.SubagentProfile
 	types       map[string]agentruntime.TaskTypeSpec
