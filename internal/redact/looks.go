@@ -1,0 +1,41 @@
+package redact
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// credentialName is what variables are called that hold credentials. A name alone is a guess; values that carry a
+// password in a URL are found whatever they are called.
+var credentialName = regexp.MustCompile(`(?i)(token|secret|passw|pwd|passphrase|credential|bearer|jwt|auth|dsn|cookie|key$|(^|_)pat($|_))`)
+
+// credentialValue is how well-known credentials begin.
+var credentialValue = regexp.MustCompile(`^(gh[opusr]_|github_pat_|sk-|xox[a-z]-|AKIA|ASIA|eyJ|glpat-)`)
+
+// LooksSecret guesses whether a variable holds a credential.
+func LooksSecret(name, value string) bool {
+	return credentialName.MatchString(name) || credentialValue.MatchString(value) || hasPassword(value)
+}
+
+// Environ returns a Redactor for the variables of an environment that look like credentials. The working directory is
+// not one, although PWD is called like a password.
+func Environ(environ []string) *Redactor {
+	found := map[string]string{}
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if name != "PWD" && name != "OLDPWD" && LooksSecret(name, value) && !strings.HasPrefix(value, "/") {
+			found[name] = value
+		}
+	}
+	return New(found)
+}
+
+func hasPassword(value string) bool {
+	u, err := url.Parse(value)
+	if err != nil || u.User == nil || u.Host == "" {
+		return false
+	}
+	_, set := u.User.Password()
+	return set
+}
