@@ -98,7 +98,7 @@ func content(line string) bool {
 
 func headerFault(line, path string) error {
 	key, value, _ := strings.Cut(line, " ")
-	mode := ""
+	var mode string
 	switch {
 	case line == "": // between two parts
 		return nil
