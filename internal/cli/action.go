@@ -1,13 +1,18 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/handoff"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -28,14 +33,7 @@ func (a *app) actionCmd() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List what waits for a person", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := a.view(c.Context()); err != nil {
-				return err
-			}
-			f := store.ActionFilter{State: store.ActionOpen, Limit: 1000}
-			if all {
-				f.State = ""
-			}
-			acts, err := a.st.Actions(c.Context(), f)
+			acts, err := a.actions(c.Context(), all)
 			if err != nil {
 				return err
 			}
@@ -60,10 +58,13 @@ func (a *app) actionCmd() *cobra.Command {
 	}
 	list.Flags().BoolVar(&all, "all", false, "closed ones too")
 	answer := &cobra.Command{
-		Use: "answer ACTION TEXT", Short: "Answer a required action; its task goes on", Args: names("ACTION", "TEXT"),
+		Use: "answer ACTION TEXT", Short: "Answer a required action; its task goes on, and a staged apply is applied or rejected", Args: names("ACTION", "TEXT"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if strings.TrimSpace(args[1]) == "" {
 				return usage(errors.New("the answer is empty"))
+			}
+			if done, err := a.resolve(c.Context(), args[0], args[1]); done {
+				return err
 			}
 			if err := a.view(c.Context()); err != nil {
 				return err
@@ -88,4 +89,82 @@ func (a *app) actionCmd() *cobra.Command {
 		},
 	}
 	return group("action", "List and answer what waits for a person", list, answer)
+}
+
+// kindApply is the kind of a staged apply among the actions.
+const kindApply = "apply"
+
+// actions lists what waits for a person: the actions of tasks, which are in the store, and the staged applies, which are
+// in the home. A home that has only the latter needs no store.
+func (a *app) actions(ctx context.Context, all bool) ([]store.Action, error) {
+	ap, err := a.applier(false)
+	if err != nil {
+		return nil, err
+	}
+	staged, err := ap.Pending(all)
+	if err != nil {
+		return nil, err
+	}
+	var acts []store.Action
+	if err := a.view(ctx); err == nil {
+		f := store.ActionFilter{State: store.ActionOpen, Limit: 1000}
+		if all {
+			f.State = ""
+		}
+		if acts, err = a.st.Actions(ctx, f); err != nil {
+			return nil, err
+		}
+	} else if len(staged) == 0 {
+		return nil, err
+	}
+	for _, p := range staged {
+		x := store.Action{ID: p.ActionID, Kind: kindApply, Prompt: p.Summary, State: store.ActionOpen, AnsweredBy: p.ResolvedBy}
+		if p.Status != codebox.PendingOpen {
+			x.State, x.Answer = store.ActionAnswered, json.RawMessage(strconv.Quote(p.Status))
+		}
+		acts = append(acts, x)
+	}
+	return acts, nil
+}
+
+// resolve answers a staged apply; done says that the action is one.
+func (a *app) resolve(ctx context.Context, id, answer string) (done bool, err error) {
+	ap, err := a.applier(false)
+	if err != nil {
+		return true, err
+	}
+	var approve bool
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "approve":
+		approve = true
+	case "reject":
+	default:
+		if staged, _ := ap.Pending(false); slices.ContainsFunc(staged, func(p codebox.PendingApplyPreview) bool { return strings.HasPrefix(p.ActionID, id) }) {
+			return true, usage(fmt.Errorf("%s is a staged apply, and %q is no answer to it (say approve or reject)", id, clean(answer)))
+		}
+		return false, nil
+	}
+	keys, err := a.trusted()
+	if err != nil {
+		return true, err
+	}
+	out, err := ap.Resolve(ctx, id, approve, a.operator(), keys)
+	var refusal *handoff.Refusal
+	switch {
+	case errors.Is(err, handoff.ErrNotStaged):
+		return false, nil
+	case errors.Is(err, handoff.ErrResolved):
+		return true, usage(err)
+	case err != nil && !errors.As(err, &refusal):
+		return true, err
+	case a.json:
+		if eerr := a.emit(out); eerr != nil || err == nil {
+			return true, eerr
+		}
+		return true, errNotDone
+	case err == nil && !approve:
+		a.printf("%s rejected\n", id)
+		return true, nil
+	}
+	return true, a.showApply(out.Result, err)
 }

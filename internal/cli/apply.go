@@ -2,167 +2,171 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/handoff"
+	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/redact"
 )
 
 func (a *app) applyCmd() *cobra.Command {
 	var (
-		to    string
-		dry   bool
-		force bool
+		r     handoff.Request
+		stage bool
+		undo  string
 	)
 	c := &cobra.Command{
-		Use: "apply BUNDLE", Short: "Apply an accepted bundle's patch to a directory", Args: names("BUNDLE"),
+		Use: "apply BUNDLE | --undo ID", Short: "Apply an accepted bundle's patch to a directory, or take that back",
 		Long: `Verify the bundle, check that every file it changes is in the directory as the agent found it, then apply the
-patch. Nothing is changed when anything is not as it should be.`,
+patch: all of it, or nothing when anything is not as it should be. What was there before is kept in the home, so that
+--undo ID takes the change back as long as nobody changed those files. A crash in the middle is taken back by the next
+apply. Every attempt leaves a line in apply-audit.jsonl in the home.
+
+--approve names the files to apply, and may be given several times; without it all are. --stage applies nothing: it
+makes a required action, and "deed action answer ID approve" applies.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if undo == "" {
+				return names("BUNDLE")(nil, args)
+			}
+			return names()(nil, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.apply(c.Context(), args[0], to, dry, force)
+			if undo != "" {
+				return a.undo(c.Context(), undo)
+			}
+			r.Bundle = args[0]
+			for _, f := range r.Approve {
+				if f == "" {
+					return usage(errors.New("--approve is empty (leave it out to apply every file)"))
+				}
+			}
+			if fi, err := os.Stat(r.To); err != nil {
+				return usage(fmt.Errorf("--to: %w", err))
+			} else if !fi.IsDir() {
+				return usage(fmt.Errorf("--to: %s is not a directory", r.To))
+			}
+			if stage {
+				return a.stage(c.Context(), r)
+			}
+			return a.apply(c.Context(), r)
 		},
 	}
-	c.Flags().StringVar(&to, "to", ".", "directory to change")
-	c.Flags().BoolVar(&dry, "dry-run", false, "check everything and change nothing")
-	c.Flags().BoolVar(&force, "force", false, "apply although no gate accepted the bundle, or it is not signed by a trusted key")
+	f := c.Flags()
+	f.StringVar(&r.To, "to", ".", "directory to change")
+	f.StringArrayVar(&r.Approve, "approve", nil, "apply this file of the change only; may be given several times")
+	f.StringVar(&r.Workspace, "workspace", "", "target of the workspace to apply, when the bundle changes several")
+	f.BoolVar(&r.DryRun, "dry-run", false, "check everything and change nothing")
+	f.BoolVar(&r.Force, "force", false, "apply although no gate accepted the bundle, or it is not signed by a trusted key")
+	f.BoolVar(&stage, "stage", false, "let it wait for a person: make a required action")
+	f.StringVar(&undo, "undo", "", "take back the apply with this id")
+	c.MarkFlagsMutuallyExclusive("stage", "dry-run", "undo")
+	for _, other := range []string{"to", "approve", "workspace", "force"} {
+		c.MarkFlagsMutuallyExclusive("undo", other)
+	}
 	return c
 }
 
-func (a *app) apply(ctx context.Context, dir, to string, dry, force bool) error {
-	keys, err := a.trusted()
+// applier opens the home, or only names it for what writes nothing.
+func (a *app) applier(write bool) (*handoff.Applier, error) {
+	h := home.At("")
+	root, err := home.Resolve(a.homeFlag, a.getenv)
+	switch {
+	case write:
+		if h, err = a.makeHome(); err != nil {
+			return nil, err
+		}
+	case err == nil:
+		h = home.At(root)
+	}
+	return &handoff.Applier{Home: h, Clock: clock.System, Redact: redact.Environ(a.environ)}, nil
+}
+
+func (a *app) apply(ctx context.Context, r handoff.Request) error {
+	ap, err := a.applier(!r.DryRun)
 	if err != nil {
 		return err
 	}
-	rep, err := bundle.Verify(dir, bundle.VerifyOptions{TrustedKeys: keys})
-	if err != nil {
-		return usage(err)
+	if r.Keys, err = a.trusted(); err != nil {
+		return err
 	}
-	if !rep.Valid {
-		if !a.json {
-			a.showVerification(rep)
-		}
-		return &exitError{code: ExitNotDone, err: errors.New("the bundle does not verify; nothing was changed")}
-	}
-	if !force {
-		if rep.Signature.Status != bundle.SignatureValid {
-			return usage(fmt.Errorf("the bundle's signature is %s; nothing was changed (trust its key with `deed key trust`, or use --force)", rep.Signature.Status))
-		}
-		if rep.Statement == nil || rep.Statement.Verdict != "accepted" {
-			return usage(errors.New("no gate accepted this bundle; nothing was changed (--force applies it all the same)"))
-		}
-	}
-	files, err := readChanges(dir)
+	r.By = a.operator()
+	res, err := ap.Apply(ctx, r)
+	return a.showApply(res, err)
+}
+
+func (a *app) undo(ctx context.Context, id string) error {
+	ap, err := a.applier(true)
 	if err != nil {
 		return err
 	}
-	target, err := filepath.EvalSymlinks(to)
-	if err != nil {
-		return usage(fmt.Errorf("--to: %w", err))
-	}
-	if err := asFound(target, files); err != nil {
-		return &exitError{code: ExitNotDone, err: err}
-	}
-	if !dry && len(files) > 0 {
-		if err := workspace.Apply(ctx, target, filepath.Join(dir, filepath.FromSlash(codebox.PathPatch))); err != nil {
-			return &exitError{code: ExitNotDone, err: err}
-		}
+	res, err := ap.Undo(ctx, id, a.operator())
+	return a.showApply(res, err)
+}
+
+// showApply prints a result. A refusal is a result too: as JSON it is the one document, and its exit code is 1.
+func (a *app) showApply(res codebox.ApplyResult, err error) error {
+	var refusal *handoff.Refusal
+	if err != nil && !errors.As(err, &refusal) {
+		return err
 	}
 	if a.json {
-		paths := []string{}
-		for _, f := range files {
-			paths = append(paths, f.RelativePath)
+		if eerr := a.emit(res); eerr != nil {
+			return eerr
 		}
-		return a.emit(map[string]any{"applied": !dry && len(files) > 0, "directory": target, "files": paths})
+		if err != nil {
+			return errNotDone
+		}
+		return nil
 	}
-	for _, f := range files {
-		a.printf("%-8s %s\n", f.Status, showPath(f.RelativePath))
+	for _, id := range res.Recovered {
+		a.hint("apply %s had been cut short; it was taken back first", id)
 	}
-	if dry {
+	if err != nil {
+		return &exitError{code: ExitNotDone, err: errors.New(cleanLines(refusal.Error()))}
+	}
+	for _, f := range res.AppliedFiles {
+		a.printf("%-8s %s\n", res.Status, showPath(f))
+	}
+	switch res.Status {
+	case codebox.ApplyDryRun:
 		a.hint("it would apply; nothing was changed")
+	case codebox.ApplyNoOp:
+		a.hint("the bundle changes nothing")
+	case codebox.ApplyApplied:
+		a.hint("take it back with: deed apply --undo %s", res.ApplyID)
 	}
 	return nil
 }
 
-func readChanges(dir string) ([]codebox.ChangedFile, error) {
-	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(codebox.PathChangedFiles)))
+func (a *app) stage(ctx context.Context, r handoff.Request) error {
+	ap, err := a.applier(true)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var doc codebox.ChangedFiles
-	if err := json.Unmarshal(data, &doc); err != nil {
-		return nil, fmt.Errorf("read %s: %w", codebox.PathChangedFiles, err)
+	if r.Keys, err = a.trusted(); err != nil {
+		return err
 	}
-	return doc.Files, nil
-}
-
-// asFound reports every file that is not in the directory as the agent found it.
-func asFound(dir string, files []codebox.ChangedFile) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("open the directory to change: %w", err)
-	}
-	defer func() { _ = root.Close() }()
-	var off []string
-	for _, f := range files {
-		have, err := contentHash(root, f.RelativePath)
-		switch {
-		case err != nil:
-			off = append(off, fmt.Sprintf("%s: %v", f.RelativePath, err))
-		case have == f.BeforeSHA256:
-		case f.BeforeSHA256 == "":
-			off = append(off, f.RelativePath+" is there, and the agent found none")
-		case have == "":
-			off = append(off, f.RelativePath+" is not there, and the agent found one")
-		default:
-			off = append(off, f.RelativePath+" is not as the agent found it")
-		}
-	}
-	if len(off) > 0 {
-		return fmt.Errorf("nothing was changed:\n%s", strings.Join(off, "\n"))
-	}
-	return nil
-}
-
-// contentHash is the hash of a file's bytes or of a link's target; "" when there is nothing.
-func contentHash(root *os.Root, path string) (string, error) {
-	fi, err := root.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	h := sha256.New()
+	r.By = a.operator()
+	p, err := ap.Stage(ctx, r)
+	var refusal *handoff.Refusal
 	switch {
-	case fi.Mode()&os.ModeSymlink != 0:
-		target, err := root.Readlink(path)
-		if err != nil {
-			return "", err
-		}
-		h.Write([]byte(target))
-	case fi.Mode().IsRegular():
-		f, err := root.Open(path)
-		if err != nil {
-			return "", err
-		}
-		_, err = io.Copy(h, f)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return "", err
-		}
-	default:
-		return "", nil // a directory in the way is the patch's to refuse
+	case errors.As(err, &refusal):
+		return &exitError{code: ExitNotDone, err: errors.New(cleanLines(refusal.Error()))}
+	case err != nil:
+		return err
+	case a.json:
+		return a.emit(p)
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	for _, f := range p.Files {
+		a.printf("%-8s %s\n", f.Status, showPath(f.Path))
+	}
+	a.printf("%s waits\n", p.ActionID)
+	a.hint("decide with: deed action answer %s approve   (or reject)", p.ActionID)
+	return nil
 }

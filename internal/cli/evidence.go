@@ -99,6 +99,9 @@ func (a *app) showVerification(rep bundle.Verification) {
 		a.field("bundle", clean(rep.Manifest.ID))
 		a.field("files", fmt.Sprint(len(rep.Manifest.Files)))
 	}
+	if rep.Valid && !rep.ContentAddressed {
+		a.field("addressed", "no: the id depends on the list of files, not on the change")
+	}
 	sig := rep.Signature.Status
 	if rep.Signature.KeyID != "" {
 		sig += " by " + rep.Signature.KeyID

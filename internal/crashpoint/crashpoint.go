@@ -39,11 +39,28 @@ const (
 // Runs lists the points of runs in order; a test of their sweep walks it.
 var Runs = []Point{RunRecorded, RunEnded, RunCleaned}
 
+// The points that applying a bundle, and undoing that, meets. A test of its own walks them.
+const (
+	ApplyJournaled Point = "apply.journaled"
+	ApplyStaged    Point = "apply.staged"
+	ApplyHalf      Point = "apply.half"
+	ApplySwitched  Point = "apply.switched"
+	ApplyMarked    Point = "apply.marked"
+	UndoJournaled  Point = "undo.journaled"
+	UndoRestored   Point = "undo.restored"
+)
+
 // All lists the points of a task in order.
 var All = []Point{
 	EnqueueBefore, EnqueueCommitted, ClaimCommitted, WorkspaceSeeded, BeginCommitted, DriverStarted, DriverEnded,
 	GateDecided, SettlementWritten, BundlePublished, SettleCommitted, CleanupDone, DeliverBefore, DeliverCommitted,
 }
+
+// OfApply lists the points of an apply, OfUndo those of an undo.
+var (
+	OfApply = []Point{ApplyJournaled, ApplyStaged, ApplyHalf, ApplySwitched, ApplyMarked}
+	OfUndo  = []Point{UndoJournaled, UndoRestored}
+)
 
 var armed = Point(os.Getenv("DEED_CRASHPOINT"))
 

@@ -130,6 +130,12 @@ func (h *Home) Bundle(attemptID string) string { return filepath.Join(h.root, "b
 // Keys holds the signing key and the trusted public keys.
 func (h *Home) Keys() string { return filepath.Join(h.root, "keys") }
 
+// Applies holds the journals of changes that were applied to directories, so that they can be taken back.
+func (h *Home) Applies() string { return filepath.Join(h.root, "applies") }
+
+// ApplyAudit has a line for every attempt to apply a change.
+func (h *Home) ApplyAudit() string { return filepath.Join(h.root, "apply-audit.jsonl") }
+
 // Tmp is on the same file system as the rest, so that a rename out of it is atomic.
 func (h *Home) Tmp() string { return filepath.Join(h.root, "tmp") }
 

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/handoff"
+)
+
+func (a *app) artifactsCmd() *cobra.Command {
+	return group("artifacts", "Verify, preflight and hand over bundles in the terms of the sandbox contract",
+		a.artifactsVerifyCmd(), a.preflightCmd(), a.handoffCmd())
+}
+
+// bundleArg is a bundle that is named by a flag or by an argument, once.
+type bundleArg struct{ bundle, artifacts string }
+
+func (b *bundleArg) register(c *cobra.Command) {
+	c.Flags().StringVar(&b.bundle, "bundle", "", "the bundle's directory")
+	c.Flags().StringVar(&b.artifacts, "artifacts", "", "the same")
+	c.Args = cobra.MaximumNArgs(1)
+}
+
+func (b *bundleArg) dir(args []string) (string, error) {
+	var found []string
+	for _, d := range append([]string{b.bundle, b.artifacts}, args...) {
+		if d != "" {
+			found = append(found, d)
+		}
+	}
+	if len(found) != 1 {
+		return "", usage(errors.New("name one bundle: by --bundle, by --artifacts or as the argument"))
+	}
+	return found[0], nil
+}
+
+func (a *app) artifactsVerifyCmd() *cobra.Command {
+	var at bundleArg
+	c := &cobra.Command{
+		Use: "verify [DIR]", Short: "Check a bundle offline, as `deed verify` does",
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := at.dir(args)
+			if err != nil {
+				return err
+			}
+			keys, err := a.trusted()
+			if err != nil {
+				return err
+			}
+			return a.verify([]string{dir}, bundle.VerifyOptions{TrustedKeys: keys})
+		},
+	}
+	at.register(c)
+	return c
+}
+
+func (a *app) preflightCmd() *cobra.Command {
+	var (
+		at       bundleArg
+		approved []string
+	)
+	c := &cobra.Command{
+		Use: "apply-preflight [DIR] --approved-file FILE...", Short: "Say whether the whole change of a bundle is approved and sound",
+		Long: `Verify the bundle and compare the approved files with its change. It is ready when every changed file is
+approved, and then the payload has the patch. A file is named by its path in the workspace or by its full path.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := at.dir(args)
+			if err != nil {
+				return err
+			}
+			keys, err := a.trusted()
+			if err != nil {
+				return err
+			}
+			p, err := handoff.Preflight(dir, approved, a.operator(), bundle.VerifyOptions{TrustedKeys: keys})
+			if err != nil {
+				return err
+			}
+			return a.showPreflight(p)
+		},
+	}
+	at.register(c)
+	c.Flags().StringArrayVar(&approved, "approved-file", nil, "an approved file; may be given several times")
+	return c
+}
+
+func (a *app) showPreflight(p codebox.ApplyPreflight) error {
+	switch {
+	case a.json:
+		if err := a.emit(p); err != nil {
+			return err
+		}
+	case p.Ready:
+		a.printf("%s\n", a.color.green("ready"))
+		for _, f := range p.Payload.ApprovedFiles {
+			a.printf("  %s\n", showPath(f))
+		}
+	default:
+		a.printf("%s\n", a.color.red("not ready"))
+		for _, v := range p.Violations {
+			a.printf("  %s %s  %s\n", a.color.red("✗"), v.Code, clean(v.Message))
+		}
+	}
+	if !p.Ready {
+		return errNotDone
+	}
+	return nil
+}
+
+func (a *app) handoffCmd() *cobra.Command {
+	var at bundleArg
+	c := &cobra.Command{
+		Use: "handoff [DIR]", Short: "Verify a bundle and print the envelope for whoever receives it",
+		Long: `Print the evidence artifact envelope (operation wp-codebox/handoff-artifacts): what the bundle is, what was
+found when checking it, and every file by path and hash. The exit code is 1 when the bundle is not valid; a receiver
+checks for himself all the same.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := at.dir(args)
+			if err != nil {
+				return err
+			}
+			keys, err := a.trusted()
+			if err != nil {
+				return err
+			}
+			e, err := handoff.Envelope(dir, bundle.VerifyOptions{TrustedKeys: keys})
+			var refusal *handoff.Refusal
+			if errors.As(err, &refusal) {
+				return &exitError{code: ExitNotDone, err: errors.New("the bundle cannot be handed over: " + cleanLines(refusal.Reasons[0].Message))}
+			}
+			if err != nil {
+				return usage(err)
+			}
+			if err := a.emit(e); err != nil {
+				return err
+			}
+			if !e.Verification.Valid {
+				return errNotDone
+			}
+			return nil
+		},
+	}
+	at.register(c)
+	return c
+}

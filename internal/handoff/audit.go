@@ -1,0 +1,51 @@
+package handoff
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/atomicfile"
+)
+
+// maxAuditFiles is how many files an audit line names; file_count has them all.
+const maxAuditFiles = 1000
+
+// audit appends one line, redacted, and makes it durable.
+func (a *Applier) audit(line codebox.ApplyAudit) error {
+	line.Schema, line.At = codebox.SchemaApplyAudit, a.Clock().Format(time.RFC3339Nano)
+	line.FileCount = len(line.ApprovedFiles)
+	line.ApprovedFiles = append([]string{}, line.ApprovedFiles[:min(len(line.ApprovedFiles), maxAuditFiles)]...)
+	text, err := json.Marshal(line)
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	// A secret in a name or a message must not stay; what stands for it holds nothing that JSON would have to escape.
+	text = append(a.Redact.Bytes(text), '\n')
+	f, err := os.OpenFile(a.Home.ApplyAudit(), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		return atomicfile.Explain("audit", err)
+	}
+	if torn(f) {
+		text = append([]byte("\n"), text...)
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	return atomicfile.Explain("audit", errors.Join(err, f.Close()))
+}
+
+// torn reports whether the last line lacks its end: a full disk or a crash cut it.
+func torn(f *os.File) bool {
+	st, err := f.Stat()
+	if err != nil || st.Size() == 0 {
+		return false
+	}
+	last := make([]byte, 1)
+	_, err = f.ReadAt(last, st.Size()-1)
+	return err == nil && last[0] != '\n'
+}

@@ -1,0 +1,297 @@
+package handoff
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// Bounds of what is read from a bundle. A patch beyond its bound is more than git apply takes.
+const (
+	maxChangeList = 64 << 20
+	maxPatch      = 1023 << 20
+)
+
+// A Side is one side of a change: the git mode and the digest. The zero Side means that nothing is there.
+type Side struct {
+	Mode   string `json:"mode,omitempty"` // 100644, 100755 or 120000
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+func (s Side) absent() bool { return s.Mode == "" }
+
+// A File is one changed file of an offer.
+type File struct {
+	Path      string // in its workspace; any bytes but NUL
+	Name      string // the same as documents name it
+	Full      string // with its workspace, as the change list names it
+	Workspace string
+	Status    string
+	Before    Side
+	After     Side
+
+	part workspace.PatchPart
+}
+
+// An Offer is a verified change that can be applied. Its patch was copied out of the bundle while its digest was compared.
+type Offer struct {
+	Dir          string
+	Verification bundle.Verification
+	Files        []File
+
+	patch *os.File // has no name any more
+}
+
+// Close gives the copy of the patch back.
+func (o *Offer) Close() {
+	if o.patch != nil {
+		_ = o.patch.Close()
+	}
+}
+
+// Read verifies the bundle in dir and reads its change. A *Refusal says why there is none; the offer has the verification
+// all the same, and need not be closed then.
+func Read(dir string, v bundle.VerifyOptions) (*Offer, error) {
+	o := &Offer{Dir: dir}
+	var err error
+	if o.Verification, err = bundle.Verify(dir, v); err != nil {
+		return o, err
+	}
+	if !o.Verification.Valid {
+		return o, invalid(o.Verification)
+	}
+	if err := o.read(); err != nil {
+		o.Close()
+		o.patch, o.Files = nil, nil
+		return o, err
+	}
+	return o, nil
+}
+
+func invalid(v bundle.Verification) error {
+	var reasons []codebox.ApplyReason
+	for i, vi := range v.Violations {
+		if i == 100 {
+			break
+		}
+		reasons = append(reasons, codebox.ApplyReason{Code: ReasonBundleInvalid, Path: vi.File, Message: vi.Code + ": " + vi.Message})
+	}
+	return refused(reasons)
+}
+
+func (o *Offer) read() error {
+	m := o.Verification.Manifest
+	for _, p := range []string{codebox.PathChangedFiles, codebox.PathPatch} {
+		e := bundle.ListedFile(m, p)
+		switch {
+		case e == nil:
+			return refuse(ReasonChangeList, p, "is not in the bundle")
+		case e.Redaction != nil && e.Redaction.Policy != codebox.RedactionNone:
+			return refuse(ReasonRedacted, p, "is redacted: what is stored is not the change that the agent made")
+		}
+	}
+	var list bytes.Buffer
+	if err := o.copy(codebox.PathChangedFiles, maxChangeList, &list); err != nil {
+		return err
+	}
+	var doc codebox.ChangedFiles
+	if err := json.Unmarshal(list.Bytes(), &doc); err != nil {
+		return refuse(ReasonChangeList, codebox.PathChangedFiles, "cannot be read: %v", err)
+	}
+	if err := o.spool(); err != nil {
+		return err
+	}
+	parts, err := workspace.SplitPatch(o.patch)
+	if errors.Is(err, workspace.ErrApply) {
+		return refuse(ReasonPatch, "", "%v", err)
+	}
+	if err != nil {
+		return err
+	}
+	return o.match(doc.Files, parts)
+}
+
+func (o *Offer) copy(p string, most int64, w io.Writer) error {
+	err := bundle.CopyContent(o.Dir, o.Verification.Manifest, p, most, w)
+	if errors.Is(err, bundle.ErrChanged) {
+		return refuse(ReasonBundleChanged, p, "changed while it was read")
+	}
+	return err
+}
+
+// spool copies the patch to a file without a name, so that what is applied is what was compared.
+func (o *Offer) spool() error {
+	f, err := os.CreateTemp("", "deed-patch-*")
+	if err != nil {
+		return fmt.Errorf("copy the patch: %w", err)
+	}
+	o.patch = f
+	if err := os.Remove(f.Name()); err != nil {
+		return fmt.Errorf("copy the patch: %w", err)
+	}
+	if err := o.copy(codebox.PathPatch, maxPatch, f); err != nil {
+		return err
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return err
+}
+
+// match pairs the change list with the parts of the patch. In a bundle of several workspaces the patch has each file below
+// its workspace's target; in one of a single workspace it has the relative path alone. Which of them it is, the patch says.
+func (o *Offer) match(list []codebox.ChangedFile, parts []workspace.PatchPart) error {
+	list = slices.DeleteFunc(list, func(c codebox.ChangedFile) bool { return c.Class != "" }) // listed, and not carried
+	byName := map[string]workspace.PatchPart{}
+	var reasons []codebox.ApplyReason
+	for _, p := range parts {
+		name := workspace.TextPath(p.Path)
+		if _, twice := byName[name]; twice {
+			reasons = append(reasons, codebox.ApplyReason{Code: ReasonPatchPaths, Path: name, Message: "is in the patch twice"})
+		}
+		byName[name] = p
+	}
+	prefixed := !slices.ContainsFunc(list, func(c codebox.ChangedFile) bool {
+		_, ok := byName[below(c.MountTarget, c.RelativePath)]
+		return !ok
+	})
+	seen := map[string]bool{}
+	for _, c := range list {
+		name, prefix := c.RelativePath, ""
+		if prefixed {
+			name = below(c.MountTarget, c.RelativePath)
+			prefix = name[:len(name)-len(c.RelativePath)]
+		}
+		part, ok := byName[name]
+		switch {
+		case seen[name]:
+			reasons = append(reasons, codebox.ApplyReason{Code: ReasonChangeList, Path: name, Message: "is in the change list twice"})
+			continue
+		case !ok:
+			reasons = append(reasons, codebox.ApplyReason{Code: ReasonPatchPaths, Path: name, Message: "is in the change list and not in the patch"})
+			continue
+		}
+		seen[name] = true
+		f := File{Path: strings.TrimPrefix(part.Path, prefix), Name: c.RelativePath, Full: c.Path, Workspace: c.MountTarget, Status: c.Status, part: part}
+		if why := f.sides(c); why != "" {
+			reasons = append(reasons, codebox.ApplyReason{Code: ReasonChangeList, Path: name, Message: why})
+		}
+		o.Files = append(o.Files, f)
+	}
+	for _, p := range parts {
+		if name := workspace.TextPath(p.Path); !seen[name] {
+			reasons = append(reasons, codebox.ApplyReason{Code: ReasonPatchPaths, Path: name, Message: "is in the patch and not in the change list"})
+		}
+	}
+	return refused(reasons)
+}
+
+// below is the path of a workspace's file in the patch of several workspaces.
+func below(target, relative string) string {
+	prefix := strings.Trim(path.Clean("/"+target), "/")
+	if prefix == "" {
+		return relative
+	}
+	return prefix + "/" + relative
+}
+
+var modes = []string{"100644", "100755", "120000"}
+
+// sides takes over what was and what is to be, and says what is wrong with it.
+func (f *File) sides(c codebox.ChangedFile) string {
+	side := func(sum, mode string) Side {
+		if sum != "" && mode == "" {
+			mode = "100644"
+		}
+		return Side{Mode: mode, SHA256: sum}
+	}
+	f.Before, f.After = side(c.BeforeSHA256, c.BeforeMode), side(c.AfterSHA256, c.AfterMode)
+	for _, s := range []Side{f.Before, f.After} {
+		switch {
+		case s.absent():
+		case !slices.Contains(modes, s.Mode):
+			return fmt.Sprintf("has the mode %q, which is not that of a file or a link", s.Mode)
+		case len(s.SHA256) != 64:
+			return "has no digest to compare with"
+		}
+	}
+	want := codebox.ChangeModified
+	switch {
+	case f.Before.absent() && f.After.absent():
+		return "neither was there nor is to be"
+	case f.Before.absent():
+		want = codebox.ChangeAdded
+	case f.After.absent():
+		want = codebox.ChangeDeleted
+	}
+	if c.Status != want {
+		return fmt.Sprintf("is called %q and is %s by its digests", c.Status, want)
+	}
+	return ""
+}
+
+// Select returns the files of one workspace that were approved: all of them when nothing is named. A file is named by its
+// path in the workspace or by its full path.
+func (o *Offer) Select(target string, approve []string) ([]File, error) {
+	var targets []string
+	for _, f := range o.Files {
+		if !slices.Contains(targets, f.Workspace) {
+			targets = append(targets, f.Workspace)
+		}
+	}
+	if target == "" && len(targets) > 1 {
+		return nil, refuse(ReasonWorkspace, "", "the bundle changes %d workspaces (%s); choose one with --workspace", len(targets), strings.Join(targets, ", "))
+	}
+	if target != "" && !slices.Contains(targets, target) {
+		return nil, refuse(ReasonWorkspace, target, "is not a workspace that the bundle changes; there is: %s", strings.Join(targets, ", "))
+	}
+	files := slices.DeleteFunc(slices.Clone(o.Files), func(f File) bool { return target != "" && f.Workspace != target })
+	if len(approve) == 0 {
+		return files, nil
+	}
+	return approved(files, approve)
+}
+
+func approved(files []File, approve []string) ([]File, error) {
+	chosen := map[string]bool{}
+	var reasons []codebox.ApplyReason
+	for _, name := range approve {
+		i := slices.IndexFunc(files, func(f File) bool { return name == f.Name || name == f.Full })
+		if i < 0 {
+			reasons = append(reasons, codebox.ApplyReason{Code: ReasonUnapproved, Path: name, Message: "is approved and not part of the change"})
+			continue
+		}
+		chosen[files[i].Full] = true
+	}
+	if len(reasons) > 0 {
+		return nil, &Refusal{reasons}
+	}
+	return slices.DeleteFunc(files, func(f File) bool { return !chosen[f.Full] }), nil
+}
+
+// writePatch writes the parts of the patch that belong to files, in the patch's order.
+func (o *Offer) writePatch(files []File, w io.Writer) error {
+	sorted := slices.SortedFunc(slices.Values(files), func(a, b File) int { return int(a.part.Start - b.part.Start) })
+	for _, f := range sorted {
+		if _, err := io.Copy(w, io.NewSectionReader(o.patch, f.part.Start, f.part.End-f.part.Start)); err != nil {
+			return fmt.Errorf("filter the patch: %w", err)
+		}
+	}
+	return nil
+}
+
+func names(files []File) []string {
+	out := make([]string, len(files))
+	for i, f := range files {
+		out[i] = f.Name
+	}
+	return out
+}

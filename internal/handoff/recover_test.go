@@ -1,0 +1,140 @@
+package handoff
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/bundle"
+)
+
+// interrupted brings a target to the state in which an apply was killed after n of its steps.
+func interrupted(t *testing.T, r *rig, dir, to string, n int) *journal {
+	t.Helper()
+	o, err := Read(dir, bundle.VerifyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	s, err := openSite(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	p, err := s.plan(o.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := r.begin(t.Context(), record{ID: "00000000", Target: codebox.ApplyTarget{Directory: s.dir}, Inode: s.ino}, s, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &stage{dir: filepath.Join(s.dir, j.stageDir())}
+	if err := os.Mkdir(st.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.build(t.Context(), o, s, p); err != nil {
+		t.Fatal(err)
+	}
+	part := *p
+	order := slices.SortedStableFunc(slices.Values(p.steps), func(a, b step) int { // deletions come first
+		switch {
+		case a.After.absent() == b.After.absent():
+			return 0
+		case a.After.absent():
+			return -1
+		}
+		return 1
+	})
+	part.steps = order[:min(n, len(order))]
+	if err := j.switchOver(st, s, &part); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// Wherever an apply is cut, the next one finds every file as it was and goes on.
+func TestRecoverAtEveryStep(t *testing.T) {
+	t.Parallel()
+	for n := range len(manyBefore) + len(manyAfter) {
+		r := newRig(t)
+		dir := r.bundle(r.change(manyBefore, manyAfter))
+		to := r.path("target")
+		manyBefore.write(t, to)
+		interrupted(t, r, dir, to, n)
+		res, err := r.Apply(t.Context(), r.request(dir, to))
+		if err != nil {
+			t.Fatalf("after %d steps: %v", n, err)
+		}
+		if !slices.Equal(res.Recovered, []string{"00000000"}) {
+			t.Errorf("recovered %v", res.Recovered)
+		}
+		same(t, to, manyAfter)
+		r.tidy(to)
+		if _, err := r.Undo(t.Context(), res.ApplyID, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		same(t, to, manyBefore)
+		if t.Failed() {
+			t.Fatalf("after %d steps", n)
+		}
+	}
+}
+
+// What somebody changed after the crash is never overwritten: the directory is left alone and said to be stuck, and other
+// directories are not held up by it.
+func TestRecoverLeavesForeignChanges(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	before, after := tree{"a": "1\n", "b": "1\n"}, tree{"a": "2\n", "b": "2\n"}
+	dir := r.bundle(r.change(before, after))
+	to, other := r.path("target"), r.path("other")
+	before.write(t, to)
+	before.write(t, other)
+	j := interrupted(t, r, dir, to, 1)
+	tree{"a": "mine\n"}.write(t, to)
+	_, err := r.Apply(t.Context(), r.request(dir, to))
+	if diff := cmp.Diff([]string{"recovery_blocked", "changed_since a"}, reasons(t, err)); diff != "" {
+		t.Errorf("reasons (-want +got):\n%s", diff)
+	}
+	if got, _ := os.ReadFile(filepath.Join(to, "a")); string(got) != "mine\n" {
+		t.Errorf("a is %q", got)
+	}
+	if _, err := r.Apply(t.Context(), r.request(dir, other)); err != nil {
+		t.Errorf("another directory: %v", err)
+	}
+	// The remedy that the refusal names.
+	if err := os.Rename(j.dir, r.path("aside")); err != nil {
+		t.Fatal(err)
+	}
+	before.write(t, to)
+	if _, err := r.Apply(t.Context(), r.request(dir, to)); err != nil {
+		t.Errorf("with the journal out of the way: %v", err)
+	}
+}
+
+func TestRecoverWithoutTheDirectory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	before, after := tree{"a": "1\n"}, tree{"a": "2\n"}
+	dir := r.bundle(r.change(before, after))
+	to, other := r.path("target"), r.path("other")
+	before.write(t, to)
+	before.write(t, other)
+	interrupted(t, r, dir, to, 1)
+	if err := os.RemoveAll(to); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Apply(t.Context(), r.request(dir, other)); err != nil {
+		t.Errorf("another directory: %v", err)
+	}
+	before.write(t, to)
+	_, err := r.Apply(t.Context(), r.request(dir, to))
+	if got := reasons(t, err); got[0] != ReasonInterrupted {
+		t.Errorf("a new directory at the same path: %v", got)
+	}
+}
