@@ -1,5 +1,12 @@
 package codebox
 
+import (
+	"fmt"
+	"strings"
+
+	"github.com/deedrun/deed/contract/fault"
+)
+
 // An AgentTranscript is files/transcript.json: the agent's executions, in order.
 type AgentTranscript struct {
 	Schema     string      `json:"schema"`
@@ -68,4 +75,72 @@ type ToolArtifact struct {
 	Kind        string  `json:"kind,omitempty"`
 	ContentType string  `json:"contentType,omitempty"`
 	SHA256      *Digest `json:"sha256,omitempty"`
+}
+
+// Validate returns every fault of the transcript beside its structure: calls that share an id, an end before a start, a
+// digest that is none, a reference that leaves the bundle or names the kind of the other side.
+func (t ToolCallTranscript) Validate() error {
+	var l fault.List
+	wantSchema(&l, t.Schema, SchemaToolCallTranscript)
+	l.Name("$.redaction.policy", t.Redaction.Policy)
+	seen := make(map[string]int, len(t.ToolCalls))
+	for i, c := range t.ToolCalls {
+		at := fault.Index("$.tool_calls", i)
+		if first, twice := seen[c.CallID]; twice {
+			l.Add(at+".call_id", fault.Duplicate, fmt.Sprintf("%q is the id of tool_calls[%d] too", cut(c.CallID), first), "give every call its own id")
+		} else {
+			seen[c.CallID] = i
+		}
+		c.check(&l, at)
+	}
+	return l.Err()
+}
+
+func (c ToolCall) check(l *fault.List, at string) {
+	for _, m := range []struct{ name, value string }{
+		{"call_id", c.CallID},
+		{"tool_name", c.ToolName},
+		{"tool_type", c.ToolType},
+		{"phase", c.Phase},
+		{"status", c.Status},
+		{"redaction.policy", c.Redaction.Policy},
+	} {
+		l.Name(at+"."+m.name, m.value)
+	}
+	optionalInstant(l, at+".started_at", c.StartedAt)
+	if c.FinishedAt != "" {
+		end, ok := instant(l, at+".finished_at", c.FinishedAt)
+		if start, valid := instant(&fault.List{}, "", c.StartedAt); ok && valid && end.Before(start) {
+			l.Add(at+".finished_at", fault.OutOfRange, fmt.Sprintf("%q is before started_at", cut(c.FinishedAt)), "a call ends after it starts")
+		}
+	}
+	digestRule(l, at+".input_digest", c.InputDigest)
+	digestRule(l, at+".output_digest", c.OutputDigest)
+	for i, a := range c.InputArtifacts {
+		a.check(l, fault.Index(at+".input_artifacts", i), KindToolCallInput)
+	}
+	for i, a := range c.OutputArtifacts {
+		a.check(l, fault.Index(at+".output_artifacts", i), KindToolCallOutput)
+	}
+}
+
+func (a ToolArtifact) check(l *fault.List, at, kind string) {
+	l.RelativePath(at+".path", a.Path)
+	if a.Kind != "" && a.Kind != kind {
+		l.Add(at+".kind", fault.Conflict, fmt.Sprintf("%q is not the kind of this side", cut(a.Kind)), "use "+kind)
+	}
+	l.OptionalName(at+".contentType", a.ContentType)
+	digestRule(l, at+".sha256", a.SHA256)
+}
+
+func digestRule(l *fault.List, at string, d *Digest) {
+	if d == nil {
+		return
+	}
+	if d.Algorithm != AlgorithmSHA256 {
+		l.Add(at+".algorithm", fault.BadFormat, fmt.Sprintf("%q is not the algorithm", cut(d.Algorithm)), "use "+AlgorithmSHA256)
+	}
+	if len(d.Value) != 64 || strings.Trim(d.Value, "0123456789abcdef") != "" {
+		l.Add(at+".value", fault.BadFormat, fmt.Sprintf("%q is not a SHA-256", cut(d.Value)), "write 64 lower-case hexadecimal digits")
+	}
 }
