@@ -9,30 +9,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/component"
+	"github.com/deedrun/deed/internal/component/componenttest"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/workspace"
 )
-
-// tree writes files in the form of a txtar archive and returns their directory.
-func tree(t *testing.T, archive string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, f := range txtar.Parse([]byte(archive)).Files {
-		p := filepath.Join(dir, f.Name)
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
 
 func resolve(t *testing.T, req component.Request) (component.Resolved, error) {
 	t.Helper()
@@ -74,7 +58,7 @@ const header = "<?php\n/**\n * Plugin Name: Example\n */\n"
 
 func TestComponents(t *testing.T) {
 	t.Parallel()
-	src := tree(t, `
+	src := componenttest.Tree(t, `
 -- agents-api/agents-api.php --
 <?php
 -- agents-api/.git/config --
@@ -151,7 +135,7 @@ x
 
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	src := tree(t, `
+	src := componenttest.Tree(t, `
 -- ok/ok.php --
 <?php
 -- other/ok.php --
@@ -268,7 +252,7 @@ x
 
 func TestOverlaysStackAndBundles(t *testing.T) {
 	t.Parallel()
-	src := tree(t, `
+	src := componenttest.Tree(t, `
 -- client/build/autoload.php --
 <?php
 -- stack/a --

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,38 +13,18 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/component"
+	"github.com/deedrun/deed/internal/component/componenttest"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/wordpress"
+	"github.com/deedrun/deed/internal/wordpress/wordpresstest"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
-// options names the archive that scripts/setup.sh fetched, or skips the test.
-func options(t testing.TB) wordpress.Options {
-	t.Helper()
-	for tool, how := range map[string]string{"php": "apt-get install php-cli php-sqlite3 php-mbstring php-xml", "bwrap": "apt-get install bubblewrap"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip("missing tool: " + tool + ": " + how)
-		}
-	}
-	dir, err := filepath.Abs("../../.cache/wordpress")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := wordpress.Options{Archive: filepath.Join(dir, "wp-6.5.zip"), SQLite: filepath.Join(dir, "sqlite-database-integration.zip")}
-	for _, f := range []string{o.Archive, o.SQLite} {
-		if _, err := os.Stat(f); err != nil {
-			t.Skip("missing tool: WordPress archive: scripts/setup.sh fetches it with npm")
-		}
-	}
-	return o
-}
-
 // shared is one cache of unpacked archives for all tests.
-var shared = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "deed-wordpress-cache-") })
+var shared = sync.OnceValues(wordpresstest.Cache)
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -62,69 +41,14 @@ type site struct {
 	run component.Runner
 }
 
-// setup resolves components and prepares a site with them.
 func setup(t *testing.T, req component.Request, workspaces ...component.Mount) site {
 	t.Helper()
-	o := options(t)
 	cache, err := shared()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(cache, "run-") // on the file system of the cache
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Dir = filepath.Join(dir, "components")
-	res, err := component.Resolve(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Cache, o.Dir = filepath.Join(cache, "unpacked"), filepath.Join(dir, "site")
-	o.Mounts = append(res.Mounts, workspaces...)
-	o.MUPlugins, o.Plugins = res.MUPlugins, res.Plugins
-	s, err := wordpress.Prepare(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return site{s, res, contained(s.Mounts())}
-}
-
-// contained runs commands in namespaces of their own, without a network, over a read-only system.
-func contained(mounts []component.Mount) component.Runner {
-	argv := []string{
-		"bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv",
-		"--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
-		"--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
-	}
-	for _, m := range mounts {
-		how := "--bind"
-		if m.ReadOnly {
-			how = "--ro-bind"
-		}
-		argv = append(argv, how, m.Source, m.Target)
-	}
-	return func(ctx context.Context, c component.Command) (component.Output, error) {
-		args := argv[1:len(argv):len(argv)]
-		for _, e := range c.Env {
-			name, value, _ := strings.Cut(e, "=")
-			args = append(args, "--setenv", name, value)
-		}
-		if c.Dir != "" {
-			args = append(args, "--chdir", c.Dir)
-		}
-		cmd := exec.CommandContext(ctx, argv[0], append(args, c.Argv...)...)
-		cmd.WaitDelay = 5 * time.Second
-		cmd.Stdin = bytes.NewReader(c.Stdin)
-		var stdout, stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		err := cmd.Run()
-		out := component.Output{ExitCode: cmd.ProcessState.ExitCode(), Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), TimedOut: ctx.Err() != nil}
-		var exit *exec.ExitError
-		if errors.As(err, &exit) || ctx.Err() != nil {
-			err = nil
-		}
-		return out, err
-	}
+	s, res := wordpresstest.Prepare(t, cache, req, workspaces...)
+	return site{s, res, componenttest.Contained(s.Mounts())}
 }
 
 func (s site) boot(t *testing.T) wordpress.Boot {
@@ -168,22 +92,6 @@ func (s site) do(t *testing.T, i wordpress.Invocation) wordpress.Result {
 	return res
 }
 
-// tree writes files in the form of a txtar archive and returns their directory.
-func tree(t *testing.T, archive string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, f := range txtar.Parse([]byte(archive)).Files {
-		p := filepath.Join(dir, f.Name)
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
 func digest(t *testing.T, dir string) string {
 	t.Helper()
 	m, err := workspace.Snapshot(t.Context(), dir, nil)
@@ -197,7 +105,7 @@ func TestBoot(t *testing.T) {
 	t.Parallel()
 	s := setup(t, component.Request{})
 	b := s.boot(t)
-	if b.WordPress != "6.5.5" || s.Version != "6.5.5" || b.PHP == "" || b.Abilities {
+	if b.WordPress != wordpresstest.Version || s.Version != wordpresstest.Version || b.PHP == "" || b.Abilities {
 		t.Errorf("booted %+v, prepared %s", b, s.Version)
 	}
 	if got := s.php(t, `return get_bloginfo( 'name' ) . ' ' . count( get_posts() );`); !strings.HasSuffix(got, ` 1"`) {
@@ -243,7 +151,7 @@ func TestWalls(t *testing.T) {
 func TestComponentsLoadInOrder(t *testing.T) {
 	t.Parallel()
 	note := `$GLOBALS['order'][] = `
-	src := tree(t, `
+	src := componenttest.Tree(t, `
 -- zz-first/zz-first.php --
 <?php `+note+`'mu zz-first';
 -- aa-second/aa-second.php --
@@ -287,7 +195,7 @@ register_activation_hook( __FILE__, function () { add_option( 'visible_activated
 
 func TestWorkspacePlugin(t *testing.T) {
 	t.Parallel()
-	ws := tree(t, `
+	ws := componenttest.Tree(t, `
 -- example.php --
 <?php
 /* Plugin Name: Example */
@@ -307,7 +215,7 @@ function example_word() { return 'before'; }
 
 func TestFaultsAreEvidence(t *testing.T) {
 	t.Parallel()
-	src := tree(t, `
+	src := componenttest.Tree(t, `
 -- fatal/fatal.php --
 <?php
 /* Plugin Name: Fatal */
@@ -353,7 +261,7 @@ exit( 0 );
 
 func TestBrokenSubstrate(t *testing.T) {
 	t.Parallel()
-	src := tree(t, `
+	src := componenttest.Tree(t, `
 -- broken/broken.php --
 <?php
 this is not PHP
@@ -423,7 +331,7 @@ func TestEndlessCodeIsStopped(t *testing.T) {
 
 func TestAbilities(t *testing.T) {
 	t.Parallel()
-	src := tree(t, `
+	src := componenttest.Tree(t, `
 -- abilities/abilities.php --
 <?php
 class Fake_Ability {
@@ -454,7 +362,7 @@ return function ( $input ) { return strlen( $input['text'] ); };
 
 func TestRefusedSites(t *testing.T) {
 	t.Parallel()
-	base := options(t)
+	base := wordpresstest.Options(t)
 	cache, err := shared()
 	if err != nil {
 		t.Fatal(err)
@@ -506,7 +414,7 @@ func TestRefusedSites(t *testing.T) {
 // TestPreparedAtOnce unpacks one archive by several runs at the same time.
 func TestPreparedAtOnce(t *testing.T) {
 	t.Parallel()
-	o := options(t)
+	o := wordpresstest.Options(t)
 	dir := t.TempDir()
 	o.Cache = filepath.Join(dir, "cache")
 	var wg sync.WaitGroup
