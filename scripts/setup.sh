@@ -38,6 +38,7 @@ git                            | git                 | workspaces and patches
 gcc                            | gcc libc6-dev       | the race detector
 /usr/lib/postgresql/*/bin/initdb | postgresql        | the store suite on PostgreSQL
 strace                         | strace              | the order of writes and syncs
+bwrap                          | bubblewrap          | sandboxes
 perl                           | perl                | agents that fork faster than a shell can
 php                            | php-cli             | WordPress as a runtime component
 /usr/lib/php/*/pdo_sqlite.so   | php-sqlite3         | its database

@@ -6,11 +6,15 @@ import (
 
 	"github.com/deedrun/deed/internal/cli"
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/sandbox"
 )
 
 func main() {
 	if proc.IsSupervisor(os.Args) {
 		os.Exit(proc.SupervisorMain(os.Args))
+	}
+	if sandbox.IsInner(os.Args) {
+		os.Exit(sandbox.InnerMain(os.Args))
 	}
 	os.Exit(cli.Main(os.Args[1:], os.Environ(), cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

@@ -1,0 +1,26 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// StartSibling starts a process as a child of this one's parent, which has to reap it, in a session of its own. Its
+// descriptors are the files, from 0 up. It is for a process that will Become another one, which would wonder about a
+// child that it did not start.
+func StartSibling(argv, env []string, files ...*os.File) error {
+	attr := &syscall.ProcAttr{Dir: "/", Env: env, Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_PARENT}}
+	for _, f := range files {
+		attr.Files = append(attr.Files, f.Fd())
+	}
+	if _, err := syscall.ForkExec(argv[0], argv, attr); err != nil {
+		return &StartError{Path: argv[0], Err: err}
+	}
+	return nil
+}
+
+// Become replaces this process by another program; argv[0] is its path. It returns only when that was not possible.
+func Become(argv, env []string) error {
+	return fmt.Errorf("execute %s: %w", argv[0], syscall.Exec(argv[0], argv, env))
+}

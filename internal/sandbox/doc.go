@@ -1,0 +1,31 @@
+// Package sandbox owns the walls around a command: which files it sees, whom it can reach, what it may ask of the
+// kernel and how much of the machine it may use. It knows nothing of tasks, agents or verdicts, and starts and ends
+// processes through package proc alone.
+//
+// # The walls of a namespace
+//
+//	deed ── supervisor ── bwrap ═╪═ bwrap (pid 1) ─┬─ command ── …
+//	                             ║                 └─ inner half, if there is a way out
+//
+// The double line is the boundary: own mount, pid, ipc, uts, cgroup, user and network namespaces. What is inside has
+// no capability, cannot gain one, and stands behind a seccomp filter. It sees the system read-only, a handful of made
+// up files in /etc, and the mounts of its Spec; nothing else exists. The root itself is read-only.
+//
+// Rules that hold, each with an attack in the tests:
+//
+//   - bwrap runs outside, so it gets nothing of the command's environment (a loader would obey LD_PRELOAD there), and
+//     none of its options stand on a command line that the inside can read.
+//   - A mount's source is opened without following a link and handed over as a descriptor: a link that is put in its
+//     place later leads nowhere. A target below another mount is made and checked in the same way.
+//   - The user inside is deed's own user outside, so that files keep their owner. For root that means: the kernel lets
+//     it write /proc/sys, which no namespace covers. So what in /proc is not about processes is hidden or read-only.
+//   - No set-user-id file can be made: on the host it would be deed's.
+//
+// Two sandboxes that write to one mount at the same time can trick each other's nested targets; do not share a
+// writable mount in which another target lies.
+//
+// # Limits
+//
+// File size and open files are the kernel's limits. Memory, processes and disk are watched from outside several times
+// a second, and the run is killed at once when it exceeds one: Walls says "monitored" and what is not counted.
+package sandbox

@@ -1,0 +1,230 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/proc"
+)
+
+const (
+	// tick is how often a run is looked at.
+	tick = 200 * time.Millisecond
+	// diskPause is the longest time between two walks, and diskShare how much longer the pause is than the walk: a
+	// large tree costs no more than a small part of a processor.
+	diskPause = 5 * time.Second
+	diskShare = 10
+	// walkBound is how many entries one walk looks at. What lies beyond them is left to the floor of free space.
+	walkBound = 1_000_000
+	// floorBytes and floorShare are what a run may not take of a file system or of the memory of the machine: the
+	// smaller of the two. They hold for what no count can see, such as the buffers of the kernel.
+	floorBytes = 256 << 20
+	floorShare = 50 // a fiftieth of the whole
+)
+
+// A monitor watches the processes and the disk of one run. Its fields belong to the goroutine of run.
+type monitor struct {
+	limits Limits
+	watch  []string
+	own    int // processes of the sandbox itself, which do not count
+
+	disk     int64     // use at the last walk
+	free     uint64    // free space of all watched file systems then
+	nextWalk time.Time // by when the next walk is due
+	short    bool      // free space was below the floor when the run began
+}
+
+// run looks at everything below the supervisor until ctx ends or a limit is passed, which it returns.
+func (m *monitor) run(ctx context.Context, supervisor func() int) error {
+	if m.limits.MemoryBytes <= 0 && m.limits.Processes <= 0 && (m.limits.DiskBytes <= 0 || len(m.watch) == 0) {
+		return nil
+	}
+	m.short = m.spaceShort()
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+		if pid := supervisor(); pid > 0 {
+			if err := m.processes(pid); err != nil {
+				return err
+			}
+		}
+		if m.limits.DiskBytes > 0 && len(m.watch) > 0 {
+			if err := m.space(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// processes counts what runs and what it holds.
+func (m *monitor) processes(supervisor int) error {
+	limit := int64(1 << 20)
+	if m.limits.Processes > 0 {
+		limit = m.limits.Processes
+	}
+	pids := proc.Descendants(supervisor, int(limit)+m.own+1)
+	if n := int64(len(pids) - m.own); m.limits.Processes > 0 && n > limit {
+		return &LimitError{Limit: WallProcesses, Used: n, Max: limit}
+	}
+	var threads, memory int64
+	for _, pid := range pids {
+		st := readStatus(pid)
+		threads += st["Threads"]
+		memory += 1024 * (st["RssAnon"] + st["RssShmem"] + st["VmSwap"])
+	}
+	if max := m.limits.Processes * threadsPerProcess; m.limits.Processes > 0 && threads > max {
+		return &LimitError{Limit: WallProcesses, Used: threads, Max: max}
+	}
+	if m.limits.MemoryBytes <= 0 {
+		return nil
+	}
+	if memory > m.limits.MemoryBytes {
+		// The sum counts what processes share once for each. The exact figure is dear, and only needed now.
+		if memory = proportional(pids); memory > m.limits.MemoryBytes {
+			return &LimitError{Limit: WallMemory, Used: memory, Max: m.limits.MemoryBytes}
+		}
+	}
+	info := readFields("/proc/meminfo")
+	if total, left := 1024*info["MemTotal"], 1024*info["MemAvailable"]; total > 0 && left < min(floorBytes, total/floorShare) {
+		return &LimitError{Limit: WallMemory, Used: total - left, Max: total - min(floorBytes, total/floorShare)}
+	}
+	return nil
+}
+
+// proportional sums what processes hold, with what they share divided among them. A process that cannot be looked
+// into counts in full.
+func proportional(pids []int) int64 {
+	var sum int64
+	for _, pid := range pids {
+		f := readFields("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
+		if f == nil {
+			st := readStatus(pid)
+			sum += 1024 * (st["RssAnon"] + st["RssShmem"] + st["VmSwap"])
+			continue
+		}
+		sum += 1024 * (f["Pss_Anon"] + f["Pss_Shmem"] + f["SwapPss"])
+	}
+	return sum
+}
+
+func readStatus(pid int) map[string]int64 {
+	return readFields("/proc/" + strconv.Itoa(pid) + "/status")
+}
+
+// readFields reads the numbers of a file of "Name: number" lines, or nil when it cannot be read.
+func readFields(path string) map[string]int64 {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	fields := map[string]int64{}
+	for line := range bytes.Lines(data) {
+		name, rest, ok := bytes.Cut(line, []byte(":"))
+		if words := bytes.Fields(rest); ok && len(words) > 0 {
+			if n, err := strconv.ParseInt(string(words[0]), 10, 64); err == nil {
+				fields[string(name)] = n
+			}
+		}
+	}
+	return fields
+}
+
+func totalMemory() int64 { return 1024 * readFields("/proc/meminfo")["MemTotal"] }
+
+// space holds the watched directories against their limit. They are walked only when what has become used of their
+// file systems since the last walk could have filled them, or when a while has passed: others may have freed what
+// this run has taken.
+func (m *monitor) space(ctx context.Context) error {
+	if !m.short && m.spaceShort() {
+		return &LimitError{Limit: WallDisk, Used: m.disk, Max: m.limits.DiskBytes}
+	}
+	free := m.freeSpace()
+	grown := int64(0)
+	if free < m.free {
+		grown = int64(m.free - free)
+	}
+	now := clock.Start()
+	if !m.nextWalk.IsZero() && now.Before(m.nextWalk) && m.disk+grown <= m.limits.DiskBytes {
+		return nil
+	}
+	var used int64
+	left := walkBound
+	for _, dir := range m.watch {
+		used += diskUse(ctx, dir, &left)
+	}
+	m.disk, m.free = used, free
+	m.nextWalk = clock.Start().Add(min(diskPause, diskShare*clock.Since(now)))
+	if used > m.limits.DiskBytes {
+		return &LimitError{Limit: WallDisk, Used: used, Max: m.limits.DiskBytes}
+	}
+	return nil
+}
+
+func (m *monitor) freeSpace() uint64 {
+	var sum uint64
+	for _, dir := range m.watch {
+		var st unix.Statfs_t
+		if unix.Statfs(dir, &st) == nil {
+			sum += st.Bavail * uint64(st.Bsize)
+		}
+	}
+	return sum
+}
+
+func (m *monitor) spaceShort() bool {
+	for _, dir := range m.watch {
+		var st unix.Statfs_t
+		if unix.Statfs(dir, &st) == nil && st.Bavail < min(floorBytes/uint64(st.Bsize), st.Blocks/floorShare) {
+			return true
+		}
+	}
+	return false
+}
+
+// diskUse sums the blocks of a directory: a sparse file counts for what it holds, not for what it claims. The tree
+// is an agent's, and changes meanwhile; os.Root keeps the walk inside it.
+func diskUse(ctx context.Context, dir string, left *int) int64 {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0
+	}
+	defer root.Close()
+	var sum int64
+	seen := map[uint64]bool{} // files with several names
+	_ = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
+		*left--
+		if *left < 0 || ctx.Err() != nil {
+			return fs.SkipAll
+		}
+		if err != nil {
+			return nil //nolint:nilerr // it is gone, or closed to deed: the rest counts
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil //nolint:nilerr // gone since
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || st.Nlink > 1 && !d.IsDir() && seen[st.Ino] {
+			return nil
+		}
+		if st.Nlink > 1 && !d.IsDir() {
+			seen[st.Ino] = true
+		}
+		sum += st.Blocks * 512
+		return nil
+	})
+	return sum
+}

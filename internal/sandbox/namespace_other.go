@@ -1,0 +1,31 @@
+//go:build !linux || !(amd64 || arm64)
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"runtime"
+
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/proc"
+)
+
+type bubblewrap struct{ path, version string }
+
+func unavailable() error {
+	return failure.New(failure.Isolation, op, errors.New("kind namespace does not exist on "+runtime.GOOS+"/"+runtime.GOARCH),
+		"use Linux on amd64 or arm64")
+}
+
+func findBubblewrap(context.Context) (bubblewrap, error) { return bubblewrap{}, unavailable() }
+
+func (s *Sandbox) runNamespace(context.Context, *proc.Supervisor, proc.Spec) (Exit, error) {
+	return Exit{}, unavailable()
+}
+
+// IsInner reports false.
+func IsInner([]string) bool { return false }
+
+// InnerMain reports that there is no inner half here.
+func InnerMain([]string) int { return 2 }

@@ -1,0 +1,79 @@
+package sandbox
+
+import "fmt"
+
+// The states of a Wall.
+const (
+	Enforced      = "enforced"       // the kernel refuses what is against it
+	Monitored     = "monitored"      // it is watched, and the run is killed within a second or two
+	NotConfigured = "not_configured" // there is none
+)
+
+// The names of walls.
+const (
+	WallFilesystem = "filesystem"
+	WallNetwork    = "network"
+	WallIsolation  = "process_isolation"
+	WallPrivileges = "privileges"
+	WallSyscalls   = "syscalls"
+	WallMemory     = "memory"
+	WallProcesses  = "processes"
+	WallFileSize   = "file_size"
+	WallOpenFiles  = "open_files"
+	WallDisk       = "disk"
+)
+
+// A Wall is one thing that a sandbox holds a command to, as it is here and now.
+type Wall struct {
+	Name   string `json:"name"`
+	State  string `json:"state"`
+	By     string `json:"by,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Walls returns what holds, every name once.
+func (s *Sandbox) Walls() []Wall {
+	var list []Wall
+	if s.kind == Namespace {
+		network := "no interface but its own loopback"
+		if s.egress != "" {
+			network = "no interface but its own loopback; one socket leads to deed's proxy"
+		}
+		list = append(list,
+			Wall{WallFilesystem, Enforced, "bubblewrap", fmt.Sprintf("read-only system and %d mounts; nothing else exists", len(s.mounts))},
+			Wall{WallNetwork, Enforced, "bubblewrap", network},
+			Wall{WallIsolation, Enforced, "bubblewrap", "own pid, ipc, uts and user namespaces; the kernel ends everything with the run"},
+			Wall{WallPrivileges, Enforced, "bubblewrap", "no capabilities, no new privileges, no user namespaces inside"},
+			Wall{WallSyscalls, Enforced, "seccomp", "mounts, namespaces, tracing, keys, modules, io_uring and others are refused"},
+		)
+	} else {
+		list = append(list,
+			Wall{Name: WallFilesystem, State: NotConfigured, Detail: "the command reads and writes what deed's user can"},
+			Wall{Name: WallNetwork, State: NotConfigured, Detail: "the network of the host"},
+			Wall{Name: WallIsolation, State: NotConfigured, Detail: "it sees and can signal all processes of deed's user; its own end with the run"},
+			Wall{Name: WallPrivileges, State: NotConfigured, Detail: "those of deed's user"},
+			Wall{Name: WallSyscalls, State: NotConfigured},
+		)
+	}
+	limit := func(name string, value int64, state, by, detail string) {
+		if value <= 0 {
+			list = append(list, Wall{Name: name, State: NotConfigured})
+			return
+		}
+		list = append(list, Wall{name, state, by, fmt.Sprintf("%d; %s", value, detail)})
+	}
+	limit(WallMemory, s.limits.MemoryBytes, Monitored, "monitor", "bytes of all processes; buffers of the kernel are not counted, file systems in memory have a size of their own")
+	limit(WallProcesses, s.limits.Processes, Monitored, "monitor", fmt.Sprintf("and at most %d threads", s.limits.Processes*threadsPerProcess))
+	limit(WallFileSize, s.limits.FileBytes, Enforced, "rlimit", "bytes of one file")
+	limit(WallOpenFiles, s.limits.OpenFiles, Enforced, "rlimit", "of one process")
+	disk := s.limits.DiskBytes
+	if len(s.watch) == 0 {
+		disk = 0
+	}
+	limit(WallDisk, disk, Monitored, "monitor", fmt.Sprintf("bytes in %d watched directories", len(s.watch)))
+	return list
+}
+
+// threadsPerProcess relates the limit on processes to that on threads: compilers and runtimes start several for each
+// processor.
+const threadsPerProcess = 32
