@@ -99,11 +99,11 @@ func (g *git) scratch() (string, error) {
 // A gitCall is one command.
 type gitCall struct {
 	args     []string
-	dir      string // working directory; the private home when ""
-	gitDir   string // GIT_DIR; git looks for it when ""
-	workTree string // GIT_WORK_TREE, with gitDir
-	objects  string // a directory of objects that are read as if they were the repository's own
-	index    string // GIT_INDEX_FILE
+	dir      string   // working directory; the private home when ""
+	gitDir   string   // GIT_DIR; git looks for it when ""
+	workTree string   // GIT_WORK_TREE, with gitDir
+	objects  string   // a directory of objects that are read as if they were the repository's own
+	env      []string // more variables, which win
 	stdin    io.Reader
 	stdout   io.Writer
 	max      int64 // bytes of output
@@ -148,10 +148,7 @@ func (g *git) env(c gitCall) []string {
 	if c.objects != "" {
 		env = append(env, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+quoteC(c.objects))
 	}
-	if c.index != "" {
-		env = append(env, "GIT_INDEX_FILE="+c.index)
-	}
-	return env
+	return append(env, c.env...)
 }
 
 // try runs git and returns its result whatever its exit code.

@@ -292,6 +292,9 @@ func (r *repository) resolve(ctx context.Context, ref string) (commit, branch st
 		}
 		return r.commit, r.branch, nil
 	}
+	if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok && r.refs[ref] != "" {
+		return r.refs[ref], name, nil
+	}
 	if id, ok := r.refs["refs/heads/"+ref]; ok && r.refs["refs/tags/"+ref] == "" && r.refs["refs/"+ref] == "" && !r.isID(ref) {
 		return id, ref, nil
 	}
@@ -375,6 +378,23 @@ func packedRefs(refs map[string]string) string {
 		b.WriteString(refs[n] + " " + n + "\n")
 	}
 	return b.String()
+}
+
+// A borrower is a repository of deed's own, with a work tree, that reads the objects of someone else's in place. What
+// it writes is its own.
+type borrower struct {
+	*git
+	from     *repository
+	gitDir   string
+	workTree string
+}
+
+func (s *borrower) call(args []string) gitCall {
+	return gitCall{args: args, dir: s.workTree, gitDir: s.gitDir, workTree: s.workTree, objects: s.from.objects(), max: 1 << 30}
+}
+
+func (s *borrower) in(ctx context.Context, args ...string) (string, error) {
+	return s.run(ctx, s.call(args))
 }
 
 // readSmall reads a regular file of at most limit bytes in dir; what is absent or something else is nil.

@@ -60,11 +60,13 @@ func TestSeedGitRefs(t *testing.T) {
 func TestSeedGitHostile(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(d dir){
-		"HEAD gone":         func(d dir) { d.rm(".git/HEAD") },
-		"HEAD a FIFO":       func(d dir) { d.rm(".git/HEAD"); d.fifo(".git/HEAD") },
-		"HEAD nonsense":     func(d dir) { d.write(".git/HEAD", "ref: ../../../etc/passwd\n") },
-		"config nonsense":   func(d dir) { d.write(".git/config", "[include\n") },
-		"unknown extension": func(d dir) { d.write(".git/config", "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tfuture = true\n") },
+		"HEAD gone":       func(d dir) { d.rm(".git/HEAD") },
+		"HEAD a FIFO":     func(d dir) { d.rm(".git/HEAD"); d.fifo(".git/HEAD") },
+		"HEAD nonsense":   func(d dir) { d.write(".git/HEAD", "ref: ../../../etc/passwd\n") },
+		"config nonsense": func(d dir) { d.write(".git/config", "[include\n") },
+		"unknown extension": func(d dir) {
+			d.write(".git/config", "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tfuture = true\n")
+		},
 		"objects gone":      func(d dir) { d.rm(".git/objects"); d.mkdir(".git/objects") },
 		"no objects":        func(d dir) { d.rm(".git/objects") },
 		"gitdir to nowhere": func(d dir) { d.rm(".git"); d.write(".git", "gitdir: ../none\n") },

@@ -32,8 +32,8 @@ func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder) (Seed
 	if err != nil {
 		return Seeded{}, failure.New(failure.Config, "read repository", err, "")
 	}
-	s := &gitSeed{git: g, from: r, dst: absolute(dst), exclude: exclude}
-	if err := r.write(s.path(), out.Commit, out.Branch, branchOrTag); err != nil {
+	s := &borrower{git: g, from: r, workTree: absolute(dst), gitDir: filepath.Join(absolute(dst), ".git")}
+	if err := r.write(s.gitDir, out.Commit, out.Branch, branchOrTag); err != nil {
 		return Seeded{}, err
 	}
 	if ref != "" {
@@ -43,7 +43,7 @@ func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder) (Seed
 				if _, err := s.in(ctx, "reset", "--hard", "--quiet", "HEAD"); err != nil {
 					return err
 				}
-				return s.leaveOut(ctx, true)
+				return s.leaveOut(ctx, exclude, true)
 			})
 		return out, err
 	}
@@ -53,12 +53,12 @@ func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder) (Seed
 		func(ctx context.Context) error {
 			err := together(ctx,
 				func(ctx context.Context) (err error) {
-					done, err = copyTree(ctx, dir, s.dst, copyOptions{skipGit: true, exclude: exclude})
+					done, err = copyTree(ctx, dir, s.workTree, copyOptions{skipGit: true, exclude: exclude})
 					return err
 				},
 				func(ctx context.Context) error { return s.index(ctx, out.Commit) })
 			if err == nil {
-				err = s.leaveOut(ctx, false)
+				err = s.leaveOut(ctx, exclude, false)
 			}
 			if err == nil {
 				out.Dirty, err = s.differs(ctx)
@@ -92,29 +92,9 @@ func branchOrTag(ref string) bool {
 	return strings.HasPrefix(ref, "refs/heads/") || strings.HasPrefix(ref, "refs/tags/")
 }
 
-type gitSeed struct {
-	*git
-	from    *repository
-	dst     string
-	exclude *excluder
-}
-
-// in runs git in the new repository, which borrows the objects of the source until it has its own.
-func (s *gitSeed) in(ctx context.Context, args ...string) (string, error) {
-	return s.run(ctx, s.call(args))
-}
-
-func (s *gitSeed) call(args []string) gitCall {
-	return gitCall{args: args, dir: s.dst, gitDir: s.path(), workTree: s.dst, objects: s.from.objects(), max: 1 << 30}
-}
-
-func (s *gitSeed) path(name ...string) string {
-	return filepath.Join(append([]string{s.dst, ".git"}, name...)...)
-}
-
 // pack brings the objects over as one pack of what the branches, the tags and the commit reach: nothing of the caller's
 // stash or of work that was thrown away comes along. Deltas are taken as they are and none is looked for.
-func (s *gitSeed) pack(ctx context.Context, commit string) error {
+func (s *borrower) pack(ctx context.Context, commit string) error {
 	want := map[string]bool{commit: commit != ""}
 	for name, id := range s.from.refs {
 		if branchOrTag(name) {
@@ -130,7 +110,7 @@ func (s *gitSeed) pack(ctx context.Context, commit string) error {
 	if in.Len() == 0 {
 		return nil
 	}
-	c := s.call([]string{"pack-objects", "--quiet", "--revs", "--delta-base-offset", "--window=0", s.path("objects", "pack", "pack")})
+	c := s.call([]string{"pack-objects", "--quiet", "--revs", "--delta-base-offset", "--window=0", filepath.Join(s.gitDir, "objects", "pack", "pack")})
 	c.stdin = strings.NewReader(in.String())
 	res, err := s.try(ctx, c)
 	if err != nil {
@@ -143,7 +123,7 @@ func (s *gitSeed) pack(ctx context.Context, commit string) error {
 }
 
 // index sets the index to HEAD and keeps the paths that a sparse checkout leaves out marked as such.
-func (s *gitSeed) index(ctx context.Context, commit string) error {
+func (s *borrower) index(ctx context.Context, commit string) error {
 	if commit == "" {
 		return nil
 	}
@@ -155,14 +135,14 @@ func (s *gitSeed) index(ctx context.Context, commit string) error {
 
 // differs asks whether the work tree differs from HEAD. The answer refreshes the index on the way, so that the agent's
 // first git status is quick.
-func (s *gitSeed) differs(ctx context.Context) (bool, error) {
+func (s *borrower) differs(ctx context.Context) (bool, error) {
 	c := s.call([]string{"status", "--porcelain", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=all"})
 	c.locks = true
 	status, err := s.run(ctx, c)
 	return status != "", err
 }
 
-func (s *gitSeed) sparse(ctx context.Context) error {
+func (s *borrower) sparse(ctx context.Context) error {
 	if !s.from.sparse {
 		return nil
 	}
@@ -180,22 +160,22 @@ func (s *gitSeed) sparse(ctx context.Context) error {
 }
 
 // leaveOut marks in the index what is excluded, and takes it out of a work tree that was checked out.
-func (s *gitSeed) leaveOut(ctx context.Context, checkedOut bool) error {
-	if s.exclude == nil {
+func (s *borrower) leaveOut(ctx context.Context, exclude *excluder, checkedOut bool) error {
+	if exclude == nil {
 		return nil
 	}
 	list, err := s.in(ctx, "ls-files", "-z", "--cached")
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(s.dst)
+	root, err := os.OpenRoot(s.workTree)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	var in bytes.Buffer
 	for p := range strings.SplitSeq(list, "\x00") {
-		if p == "" || !s.exclude.out(p) {
+		if p == "" || !exclude.out(p) {
 			continue
 		}
 		in.WriteString(p + "\x00")
@@ -214,7 +194,7 @@ func (s *gitSeed) leaveOut(ctx context.Context, checkedOut bool) error {
 
 // skipWorktree marks paths of the index as not in the work tree on purpose. Paths that the index does not have make
 // git complain, and are of no interest.
-func (s *gitSeed) skipWorktree(ctx context.Context, in *bytes.Buffer) error {
+func (s *borrower) skipWorktree(ctx context.Context, in *bytes.Buffer) error {
 	if in.Len() == 0 {
 		return nil
 	}
