@@ -1,0 +1,92 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/codebox"
+)
+
+// The tools that deed knows.
+const (
+	toolRead    = "workspace.read"
+	toolWrite   = "workspace.write"
+	toolEdit    = "workspace.edit"
+	toolDelete  = "workspace.delete"
+	toolTests   = "tests.run"
+	toolCommand = "command.run"
+	toolFetch   = "network.fetch"
+)
+
+// known lists the tools that deed can put a wall around, with the other names that agents have for them, as
+// codebox.ToolName writes them, in lower case.
+var known = []struct {
+	id      string
+	aliases []string
+}{
+	{toolRead, []string{"read", "read_file", "file_read", "files_read", "fs_read", "view", "list", "ls", "glob", "grep", "search", "workspace_list", "workspace_search"}},
+	{toolWrite, []string{"write", "write_file", "file_write", "files_write", "fs_write", "create_file", "workspace_create"}},
+	{toolEdit, []string{"edit", "edit_file", "file_edit", "files_edit", "multiedit", "apply_patch", "str_replace", "workspace_patch"}},
+	{toolDelete, []string{"delete", "delete_file", "file_delete", "files_delete", "remove_file", "workspace_remove"}},
+	{toolTests, []string{"tests", "test", "test_run", "run_tests", "run_test"}},
+	{toolCommand, []string{"command", "commands", "commands_run", "run_command", "shell", "shell_run", "shell_exec", "bash", "sh", "exec", "terminal"}},
+	{toolFetch, []string{"network", "fetch", "http", "http_fetch", "web", "web_fetch", "webfetch", "web_search", "websearch", "network_request"}},
+}
+
+func knownTools() []string {
+	out := make([]string, len(known))
+	for i, k := range known {
+		out[i] = k.id
+	}
+	return out
+}
+
+// canonical returns the known tool that a name stands for, or "".
+func canonical(name string) string {
+	name = strings.ToLower(codebox.ToolName(name))
+	for _, k := range known {
+		if name == codebox.ToolName(k.id) || slices.Contains(k.aliases, name) {
+			return k.id
+		}
+	}
+	return ""
+}
+
+// knownAs returns the known tools that a rule speaks of by any of its names.
+func knownAs(r codebox.ToolRule) []string {
+	var out []string
+	for _, n := range append([]string{r.ID, r.RuntimeToolID}, r.Aliases...) {
+		if id := canonical(n); id != "" && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// wall returns what can hold the decision on a known tool, or "" where nothing can: a workspace that is there can be
+// read, one that may be edited can be written, and whoever runs commands runs tests. What is allowed is bounded by the
+// sandbox itself.
+func (e Effective) wall(t Tool) Wall {
+	switch t.ID {
+	case toolRead:
+		if !t.Exposed {
+			return ""
+		}
+		return WallMounts
+	case toolWrite, toolEdit, toolDelete:
+		if !t.Exposed && e.WriteWorkspace {
+			return ""
+		}
+		return WallMounts
+	case toolFetch:
+		return WallNetwork
+	case toolTests:
+		if !t.Exposed && e.RunCommands {
+			return ""
+		}
+	}
+	if t.Exposed {
+		return WallMounts
+	}
+	return WallDriver
+}
