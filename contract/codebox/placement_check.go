@@ -224,8 +224,13 @@ func (w RequestWorkspace) Validate() error {
 		fault.OneOf(&l, "$.sourceMode", w.SourceMode, RepoBacked, SiteBacked)
 	}
 	l.Within("$.seed", w.Seed.Validate())
-	if l.Len() == 0 && w.EffectiveTarget() == "" {
+	if l.Len() > 0 || w.Target != "" {
+		return l.Err()
+	}
+	if target := w.EffectiveTarget(); target == "" {
 		l.Add("$.target", fault.Blank, "is missing, and the seed gives it no name", "say where the agent is to find the workspace")
+	} else {
+		targetIs(&l, "$.target", target)
 	}
 	return l.Err()
 }

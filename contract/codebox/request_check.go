@@ -204,11 +204,11 @@ func (r TaskRequest) checkEnv(l *fault.List) {
 func checkValues(l *fault.List, at string, env map[string]string, secret map[string]bool) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if looksLikeValue(name) {
-			shown := "a member"
-			if len(name) < 20 && !LooksLikeCredential(name) {
-				shown = quote(name)
+			where, says := at, "has a member that is not named like an environment variable"
+			if len(name) < 20 { // a secret is longer
+				where, says = fault.Field(at, name), "is not named like an environment variable"
 			}
-			l.Add(at, fault.BadFormat, shown+" is not the name of an environment variable", "use capital letters, digits and _, and no digit first")
+			l.Add(where, fault.BadFormat, says, "use capital letters, digits and _, and no digit first")
 			continue
 		}
 		at := fault.Field(at, name)

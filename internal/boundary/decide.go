@@ -1,0 +1,212 @@
+package boundary
+
+import (
+	"github.com/deedrun/deed/contract/codebox"
+)
+
+// A Canceller is who ended a run before its end.
+type Canceller string
+
+// The cancellers.
+const (
+	NotCancelled Canceller = ""
+	ByOperator   Canceller = "operator" // somebody cancelled the run
+	ByParent     Canceller = "parent"   // the caller went away
+	BySignal     Canceller = "signal"   // deed itself was told to stop
+)
+
+// A Declared is what the agent says of its own work, as far as it is not a success.
+type Declared string
+
+// The declarations.
+const (
+	DeclaredNothing Declared = ""
+	DeclaredUnable  Declared = "unable"  // it cannot do the work
+	DeclaredBlocked Declared = "blocked" // it waits for a person
+	DeclaredRetry   Declared = "retry"   // it asks for another try
+)
+
+// A Gate is the gate's verdict.
+type Gate string
+
+// The verdicts.
+const (
+	GateNone     Gate = ""
+	GateAccepted Gate = "accepted"
+	GateRejected Gate = "rejected"
+)
+
+// Facts is what deed saw of a run. Nothing in it is taken from the agent's word but Declared, which can only make the
+// outcome worse.
+type Facts struct {
+	Refused   bool // the request was not accepted; nothing ran
+	Cancelled Canceller
+	Deadline  bool // the time limit passed
+	Provider  bool // the service or the model behind the agent failed
+	Isolation bool // the containment asked for is not there
+	Infra     bool // disk, database or another part of deed failed, or its runner was lost
+	Unusable  bool // adapter, workspace source or another thing that the request names cannot be used
+
+	Started    bool   // the agent's process was there
+	ExitCode   int    // of the agent
+	Signal     string // that ended the agent
+	MaxTurns   bool   // the agent used up its turns
+	Declared   Declared
+	Unreadable bool // the agent left no result that can be read
+
+	Gate       Gate
+	NoOp       bool  // the gate says that the change set is empty
+	Files      int   // that the patch changes
+	PatchBytes int64 // of the patch
+}
+
+// Classifications of a failure.
+const (
+	ClassInvalidRequest = "invalid_request"
+	ClassCancelled      = "cancelled"
+	ClassTimeout        = "timeout"
+	ClassMaxTurns       = "max_turns"
+	ClassProvider       = "provider"
+	ClassIsolation      = "isolation"
+	ClassInfrastructure = "infrastructure"
+	ClassConfig         = "config"
+	ClassRuntime        = "runtime"
+	ClassIncomplete     = "incomplete"
+	ClassBlocked        = "blocked"
+	ClassUnable         = "unable"
+	ClassGate           = "gate"
+)
+
+// Exit codes of `agent-task-run`; they are those of every command.
+const (
+	exitDone        = 0
+	exitNotDone     = 1
+	exitUsage       = 2
+	exitInfra       = 3
+	exitInterrupted = 130
+)
+
+// A Decision is how a run ended. Every field of an envelope that says so is derived from it.
+type Decision struct {
+	Row            string            // the row of the table
+	Status         string            // terminal status of the run
+	Classification string            // of a failure; empty for a success
+	Terminal       string            // status of the terminal result
+	Run            codebox.RunStatus // state that the run ends in
+	Outcome        string            // status of the completion outcome
+	NextAction     string
+	Confidence     string
+	Agent          string // status of the agent result: completed only when the agent's own executions ended well
+	Exit           int    // of the command
+	About          string // in words
+}
+
+// Success reports whether the run did what was asked.
+func (d Decision) Success() bool { return codebox.Success(d.Status) }
+
+// Envelope returns the status of the envelope.
+func (d Decision) Envelope() string {
+	if d.Status == codebox.StatusSucceeded {
+		return codebox.StatusCompleted
+	}
+	return d.Status
+}
+
+// Session returns the status of the session.
+func (d Decision) Session() string {
+	switch {
+	case d.Success():
+		return codebox.SessionCompleted
+	case d.Run == codebox.RunCancelled:
+		return codebox.SessionCancelled
+	}
+	return codebox.SessionFailed
+}
+
+// Actionable reports whether there is a change that may be promoted.
+func (d Decision) Actionable() bool { return d.Status == codebox.StatusSucceeded }
+
+// A Row is one line of the table: the first whose condition holds decides.
+type Row struct {
+	When     string // the condition in words
+	Decision Decision
+	holds    func(Facts) bool
+}
+
+const (
+	low    = codebox.ConfidenceLow
+	medium = codebox.ConfidenceMedium
+	high   = codebox.ConfidenceHigh
+)
+
+// Table is every way in which a run can end, by precedence: cancelled, timeout, provider, isolation and infrastructure,
+// then the agent's own end, then the gate. It is printed into the docs.
+var Table = []Row{
+	row("refused", "the request was refused", func(f Facts) bool { return f.Refused },
+		codebox.StatusFailed, ClassInvalidRequest, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentUnknown, exitUsage, "the request was refused; nothing was done"),
+	row("cancelled", "cancelled by an operator or the caller", func(f Facts) bool { return f.Cancelled == ByOperator || f.Cancelled == ByParent },
+		codebox.StatusFailed, ClassCancelled, codebox.RunCancelled, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentFailed, exitNotDone, "the run was cancelled"),
+	row("interrupted", "cancelled by a signal to deed", func(f Facts) bool { return f.Cancelled != NotCancelled },
+		codebox.StatusFailed, ClassCancelled, codebox.RunCancelled, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitInterrupted, "deed was told to stop; the run was cancelled"),
+	row("timeout", "the time limit passed", func(f Facts) bool { return f.Deadline },
+		codebox.StatusTimeout, ClassTimeout, codebox.RunTimedOut, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitNotDone, "the time limit passed"),
+	row("provider_error", "the service or model behind the agent failed", func(f Facts) bool { return f.Provider },
+		codebox.StatusProviderError, ClassProvider, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitNotDone, "the service or model behind the agent failed"),
+	row("isolation", "the containment asked for is not there", func(f Facts) bool { return f.Isolation },
+		codebox.StatusFailed, ClassIsolation, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitInfra, "the containment asked for is not available here"),
+	row("infrastructure", "a part of deed or of the machine failed", func(f Facts) bool { return f.Infra },
+		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitInfra, "a part of deed or of the machine failed"),
+	row("unusable", "something that the request names cannot be used", func(f Facts) bool { return f.Unusable },
+		codebox.StatusFailed, ClassConfig, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitUsage, "something that the request names cannot be used"),
+	row("not_started", "the agent could not be started", func(f Facts) bool { return !f.Started },
+		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitNotDone, "the agent could not be started"),
+	row("max_turns", "the agent used up its turns", func(f Facts) bool { return f.MaxTurns },
+		codebox.StatusTimeout, ClassMaxTurns, codebox.RunTimedOut, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitNotDone, "the agent used up its turns"),
+	row("blocked", "the agent waits for a person", func(f Facts) bool { return f.Declared == DeclaredBlocked },
+		codebox.StatusUnable, ClassBlocked, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitNotDone, "the agent waits for a person"),
+	row("unable", "the agent says that it cannot do the work", func(f Facts) bool { return f.Declared == DeclaredUnable },
+		codebox.StatusUnable, ClassUnable, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentFailed, exitNotDone, "the agent says that it cannot do the work"),
+	row("asked_retry", "the agent asks for another try", func(f Facts) bool { return f.Declared != DeclaredNothing },
+		codebox.StatusFailed, ClassIncomplete, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitNotDone, "the agent asks for another try"),
+	row("agent_failed", "the agent ended with a code other than 0, or by a signal", func(f Facts) bool { return f.ExitCode != 0 || f.Signal != "" },
+		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitNotDone, "the agent failed"),
+	row("unreadable", "the agent left no result that can be read", func(f Facts) bool { return f.Unreadable },
+		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitNotDone, "the agent left no result that can be read"),
+	row("rejected", "the gate refused the work", func(f Facts) bool { return f.Gate == GateRejected },
+		codebox.StatusFailed, ClassGate, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentCompleted, exitNotDone, "the gate did not find the work done"),
+	row("no_verdict", "there is no verdict", func(f Facts) bool { return f.Gate != GateAccepted },
+		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentCompleted, exitInfra, "nobody judged the work"),
+	row("incoherent", "verdict, change list and patch contradict each other", func(f Facts) bool {
+		return (f.Files == 0) != (f.PatchBytes == 0) || f.NoOp && f.Files != 0
+	},
+		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentCompleted, exitInfra, "verdict, change list and patch contradict each other"),
+	row("no_op", "the gate accepted an empty change set", func(f Facts) bool { return f.Files == 0 },
+		codebox.StatusNoOp, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextReview, medium, codebox.AgentCompleted, exitDone, "accepted; nothing was changed"),
+	row("succeeded", "the gate accepted a change", func(Facts) bool { return true },
+		codebox.StatusSucceeded, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextPromote, high, codebox.AgentCompleted, exitDone, "accepted"),
+}
+
+func row(name, when string, holds func(Facts) bool, status, class string, run codebox.RunStatus, outcome, next, confidence, agent string, exit int, about string) Row {
+	d := Decision{
+		Row: name, Status: status, Classification: class, Terminal: status, Run: run, Outcome: outcome, NextAction: next, Confidence: confidence,
+		Agent: agent, Exit: exit, About: about,
+	}
+	if class == ClassMaxTurns {
+		d.Terminal = codebox.TerminalMaxTurns
+	}
+	return Row{When: when, Decision: d, holds: holds}
+}
+
+// Decide returns how a run ended: the first row of Table whose condition holds.
+func Decide(f Facts) Decision {
+	for _, r := range Table {
+		if r.holds(f) {
+			d := r.Decision
+			if !f.Started {
+				d.Agent = codebox.AgentUnknown // no execution, so nothing is known of one
+			}
+			return d
+		}
+	}
+	panic("boundary: the last row of the table holds always")
+}

@@ -1,0 +1,121 @@
+package boundary
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/redact"
+)
+
+func (r Run) failureEvidence(diagnostics []codebox.Diagnostic) *codebox.FailureEvidence {
+	e := &codebox.FailureEvidence{
+		Schema: codebox.SchemaFailureEvidence, Phase: r.phase(), Command: r.Command, ExitCode: r.failedCode(), Message: r.message(), Task: r.Request.Goal,
+		Sandbox: codebox.SandboxState{
+			SandboxSessionID: r.sessionID(), Orchestrator: r.Request.Orchestrator, ArtifactsDirectory: r.BundleDir, ArtifactBundleID: r.BundleID,
+		},
+		Stdout: r.snippet(r.Stdout), Stderr: r.snippet(r.Stderr), Diagnostics: diagnostics,
+		Error: codebox.SerializedError{Name: r.Decision.Classification, Message: r.message(), Code: r.Code}, WP: r.Request.WP,
+	}
+	if r.RuntimeID != "" {
+		e.Runtime = &codebox.RuntimeState{ID: r.RuntimeID, Status: r.RuntimeStatus}
+	}
+	return e
+}
+
+// snippet keeps the end of a stream. It is redacted before it is cut, so that no half of a secret is left at its start.
+func (r Run) snippet(t Tail) *codebox.Snippet {
+	if t.Text == "" && t.Bytes == 0 {
+		return nil
+	}
+	total := max(t.Bytes, int64(len(t.Text)))
+	text := r.clean(r.Redactor.String(strings.ToValidUTF8(t.Text, "\uFFFD")))
+	s := &codebox.Snippet{Bytes: total, Truncated: total > int64(len(t.Text)), Value: text}
+	if n := utf8.RuneCountInString(text); n > codebox.MaxSnippet {
+		runes := []rune(text)
+		s.Value, s.Truncated = string(runes[n-codebox.MaxSnippet:]), true
+	}
+	return s
+}
+
+// clean takes credentials and hidden places out of a text that deed did not write itself.
+func (r Run) clean(s string) string {
+	for _, p := range r.Hide {
+		if p.Dir != "" && p.Dir != "/" {
+			s = strings.ReplaceAll(s, p.Dir, p.Name)
+		}
+	}
+	return codebox.MaskCredentials(s)
+}
+
+// hide cleans every text of the run that can hold somebody else's words. The longest place goes first, since one can lie
+// inside another.
+func (r *Run) hide() {
+	r.Hide = slices.Clone(r.Hide)
+	slices.SortStableFunc(r.Hide, func(a, b Place) int { return len(b.Dir) - len(a.Dir) })
+	r.Message, r.Command = r.clean(r.Message), r.clean(r.Command)
+	r.Diagnostics = slices.Clone(r.Diagnostics)
+	for i := range r.Diagnostics {
+		d := &r.Diagnostics[i]
+		d.Message, d.Remedy = r.clean(d.Message), r.clean(d.Remedy)
+	}
+	if r.Verdict != nil {
+		v := *r.Verdict
+		v.Reasons = slices.Clone(v.Reasons)
+		for i := range v.Reasons {
+			v.Reasons[i].Message = r.clean(v.Reasons[i].Message)
+		}
+		r.Verdict = &v
+	}
+}
+
+// maxEcho bounds what of a refused request is given back.
+const maxEcho = 64 << 10
+
+// Refusal answers a request that was refused: a whole envelope, with every fault as a diagnostic. From the request,
+// which may be anything, it takes only what a caller needs to find its own record again.
+func Refusal(request json.RawMessage, err error, redactor *redact.Redactor) codebox.AgentTaskRun {
+	r := Run{Decision: Decide(Facts{Refused: true}), Command: defaultPhase, Code: ClassInvalidRequest, Redactor: redactor, Request: correlation(request)}
+	faults := fault.Of(mask(err))
+	r.Message = "the request was refused"
+	if len(faults) == 0 && err != nil {
+		r.Message = err.Error()
+		r.Diagnostics = append(r.Diagnostics, codebox.Diagnostic{Class: codebox.ClassInvalidRequest, Message: err.Error()})
+	}
+	for _, f := range faults {
+		r.Diagnostics = append(r.Diagnostics, codebox.Diagnostic{Class: codebox.ClassInvalidRequest + "." + f.Code, Message: f.Message, Path: f.Path, Remedy: f.Remedy})
+	}
+	if len(faults) > 0 {
+		r.Message += ": " + faults[0].String()
+	}
+	env, failed := Envelope(r)
+	if failed != nil {
+		r.Request = codebox.TaskRequest{} // deed's own words can always be written
+		env, _ = Envelope(r)
+	}
+	return env
+}
+
+// correlation reads what identifies a request, as far as that is well formed.
+func correlation(request json.RawMessage) codebox.TaskRequest {
+	var r codebox.TaskRequest
+	if len(request) > maxEcho || !json.Valid(request) {
+		return r
+	}
+	masked := []byte(codebox.MaskCredentials(string(request)))
+	t, err := parse(masked)
+	if err != nil {
+		return r
+	}
+	if inner := t.in("task_input"); t.text("schema") == codebox.SchemaRequest && inner != nil {
+		r.SandboxSessionID, t = t.text("task_id"), inner
+	}
+	r.SandboxSessionID = orElse(t.text("sandbox_session_id"), r.SandboxSessionID)
+	r.Goal = strings.TrimSpace(t.text("goal"))
+	r.Orchestrator = bytes.Clone(t.raw("orchestrator"))
+	return r
+}

@@ -1,0 +1,311 @@
+package boundary
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/codebox"
+)
+
+// Normalise reads an envelope as an orchestrator does, deed's or another's, and returns its one terminal status with
+// every reference in its group. exitStatus is the exit code of the command that printed it.
+//
+// A canonical terminal result decides; then a no-op that is said or shown; then the status word; then the flags. On
+// top of that the words of the contract hold: a run whose command exited with another code than 0, or that says
+// itself that it was no success, is none, and a run that is known to have changed nothing did not succeed but is a
+// no-op. What the run's own state says of a timeout or a cancellation is believed.
+func Normalise(raw json.RawMessage, exitStatus int) (codebox.AgentTaskRunResult, error) {
+	r, err := parse(raw)
+	if err != nil {
+		return codebox.AgentTaskRunResult{}, fmt.Errorf("normalise an envelope: %w", err)
+	}
+	v := view{tree: r, agent: r.either("agent_result", "agentResult"), outcome: r.either("completion_outcome", "completionOutcome"), exit: exitStatus}
+	v.readChange()
+	v.readTerminal()
+	status, class := v.decide()
+
+	out := codebox.AgentTaskRunResult{
+		Schema: codebox.SchemaAgentTaskRunResult, Status: status, Success: codebox.Success(status), Summary: v.summary(status),
+		Diagnostics: diagnostics(r), TerminalResult: v.terminal, Metadata: v.metadata(),
+		NoOp: codebox.NoOp{Detected: status == codebox.StatusNoOp, Reason: v.reason, ChangedFilesCount: v.files, PatchBytes: v.bytes},
+	}
+	if !out.Success {
+		out.FailureClassification = class
+	}
+	out.Artifacts = v.refs()
+	out.Refs = group(out.Artifacts)
+	return out, nil
+}
+
+// A view is an envelope with what was found in it.
+type view struct {
+	tree
+	agent    tree
+	outcome  tree
+	exit     int
+	terminal *codebox.TerminalResult
+	files    *int64 // nil: unknown
+	bytes    *int64
+	reason   string
+}
+
+func (v *view) readChange() {
+	if n, ok := v.agent.in("changedFiles").number("count"); ok {
+		v.files = &n
+	}
+	if n, ok := v.agent.in("patch").number("bytes"); ok {
+		v.bytes = &n
+	}
+	v.reason = orElse(v.agent.text("noOpReason"), orElse(v.text("no_op_reason"), v.in("no_op").text("reason")))
+}
+
+// unchanged reports whether the run is known to have changed nothing; changed, whether it is known that it did.
+func (v *view) unchanged() bool {
+	return v.files != nil && v.bytes != nil && *v.files == 0 && *v.bytes == 0
+}
+
+func (v *view) changed() bool {
+	return v.files != nil && *v.files > 0 || v.bytes != nil && *v.bytes > 0
+}
+
+// readTerminal finds the canonical terminal result. A completion outcome that succeeded stands in for one that is
+// absent or says nothing.
+func (v *view) readTerminal() {
+	for _, t := range []tree{v.in("terminal_result"), v.in("result", "terminal_result"), v.agent.in("terminal_result")} {
+		if v.terminal = canonical(t); v.terminal != nil {
+			break
+		}
+	}
+	t := v.terminal
+	if v.outcome.text("status") == codebox.OutcomeSucceeded && (t == nil || t.Status == codebox.TerminalIncomplete || t.Status == codebox.TerminalUnknown) {
+		v.terminal = &codebox.TerminalResult{
+			Schema: codebox.SchemaTerminalResult, Terminal: true, Status: codebox.StatusSucceeded, Success: true, Source: "completion_outcome", EvidenceRefs: []codebox.EvidenceRef{},
+		}
+	}
+}
+
+// canonical reads a terminal result, or returns nil for what is none.
+func canonical(t tree) *codebox.TerminalResult {
+	_, terminal := t["terminal"].(bool)
+	_, status := t["status"].(string)
+	_, success := t["success"].(bool)
+	if t == nil || t.text("schema") != codebox.SchemaTerminalResult && !(terminal && status && success) {
+		return nil
+	}
+	out := &codebox.TerminalResult{
+		Schema: codebox.SchemaTerminalResult, Terminal: !t.is("terminal", false), Status: strings.ToLower(strings.TrimSpace(t.text("status"))),
+		Success: t.is("success", true), Source: "canonical", FailureClassification: t.text("failure_classification"), EvidenceRefs: []codebox.EvidenceRef{},
+	}
+	out.MaxTurns = turnLimit(t)
+	if p := t.in("pending_tools"); p != nil {
+		count, _ := p.number("count")
+		out.PendingTools = &codebox.PendingTools{Detected: p.is("detected", true) || count > 0, Count: int(count)}
+	}
+	if out.Status == "" {
+		out.Status = impliedStatus(t, out)
+	}
+	if out.Success && !codebox.Success(out.Status) && !slices.Contains([]string{codebox.StatusCompleted, "passed"}, out.Status) {
+		out.Success = false
+	}
+	return out
+}
+
+func turnLimit(t tree) *codebox.TurnLimit {
+	m := t.in("max_turns")
+	if m == nil {
+		if t.is("max_turns_reached", true) || t.is("max_turns", true) {
+			return &codebox.TurnLimit{Reached: true}
+		}
+		return nil
+	}
+	current, _ := m.number("current")
+	limit, _ := m.number("max")
+	return &codebox.TurnLimit{Reached: m.is("reached", true) || limit > 0 && current >= limit, Current: int(current), Max: int(limit)}
+}
+
+// impliedStatus is the status of a terminal result that names none.
+func impliedStatus(t tree, r *codebox.TerminalResult) string {
+	_, told := t["success"].(bool)
+	switch {
+	case r.MaxTurns != nil && r.MaxTurns.Reached:
+		return codebox.TerminalMaxTurns
+	case r.PendingTools != nil && r.PendingTools.Detected:
+		return codebox.TerminalIncomplete
+	case t.is("timeout", true):
+		return codebox.StatusTimeout
+	case says(t["provider_error"]):
+		return codebox.StatusProviderError
+	case r.Success:
+		return codebox.StatusSucceeded
+	case told:
+		return codebox.StatusFailed
+	}
+	return codebox.TerminalUnknown
+}
+
+// decide returns the terminal status and the classification of a failure.
+func (v *view) decide() (status, class string) {
+	said, cancelled := v.said()
+	status = v.held(said)
+	switch run := v.runStatus(); {
+	case run == codebox.RunTimedOut && (codebox.Success(status) || status == codebox.StatusFailed):
+		return codebox.StatusTimeout, orElse(v.toldClass(), ClassTimeout)
+	case cancelled, run == codebox.RunCancelled && (codebox.Success(status) || status == codebox.StatusFailed):
+		return codebox.StatusFailed, ClassCancelled
+	case run == codebox.RunFailed && codebox.Success(status):
+		status = codebox.StatusFailed
+	}
+	if class = v.toldClass(); class != "" {
+		return status, class
+	}
+	switch status {
+	case codebox.StatusProviderError:
+		class = ClassProvider
+	case codebox.StatusTimeout:
+		class = ClassTimeout
+		if v.terminal != nil && v.terminal.Status == codebox.TerminalMaxTurns {
+			class = ClassMaxTurns
+		}
+	case codebox.StatusFailed:
+		class = ClassRuntime
+		if said == codebox.StatusFailed && v.terminal != nil && v.terminal.Status == codebox.TerminalIncomplete {
+			class = ClassIncomplete
+		}
+	}
+	return status, class
+}
+
+func (v *view) toldClass() string {
+	if c := v.text("failure_classification"); c != "" {
+		return c
+	}
+	if v.terminal != nil {
+		return v.terminal.FailureClassification
+	}
+	return ""
+}
+
+func (v *view) runStatus() codebox.RunStatus {
+	return codebox.RunStatus(orElse(v.in("run_metadata").text("run_status"), v.in("run").text("status")))
+}
+
+// said returns the status that the envelope claims, and whether it says that it was cancelled.
+func (v *view) said() (status string, cancelled bool) {
+	noOp := v.text("outcome") == codebox.StatusNoOp || v.is("no_op", true) || v.in("no_op").is("detected", true)
+	if t := v.terminal; t != nil {
+		switch t.Status {
+		case codebox.TerminalMaxTurns:
+			return codebox.StatusTimeout, false
+		case codebox.TerminalIncomplete:
+			if noOp {
+				return codebox.StatusNoOp, false
+			}
+			return codebox.StatusFailed, false
+		}
+		if s := word(t.Status, t.Success); s != "" {
+			return s, isCancelled(t.Status)
+		}
+		if t.Success {
+			return codebox.StatusSucceeded, false
+		}
+		return codebox.StatusFailed, false
+	}
+	if noOp {
+		return codebox.StatusNoOp, false
+	}
+	if s := v.text("status"); isCancelled(s) {
+		return codebox.StatusFailed, true
+	} else if w := word(s, !v.is("success", false)); w != "" {
+		return w, false
+	}
+	switch {
+	case v.is("unable_to_remediate", true):
+		return codebox.StatusUnable, false
+	case v.is("timeout", true):
+		return codebox.StatusTimeout, false
+	case says(v.tree["provider_error"]):
+		return codebox.StatusProviderError, false
+	case v.is("success", true):
+		return codebox.StatusSucceeded, false
+	}
+	return codebox.StatusFailed, false
+}
+
+func isCancelled(word string) bool { return word == "cancelled" || word == "canceled" }
+
+// word maps a status word, or returns "" for one that says nothing.
+func word(s string, success bool) string {
+	switch s {
+	case codebox.StatusSucceeded, codebox.StatusNoOp, codebox.StatusFailed, codebox.StatusTimeout, codebox.StatusProviderError, codebox.StatusUnable:
+		return s
+	case codebox.StatusCompleted, "passed":
+		if success {
+			return codebox.StatusSucceeded
+		}
+		return codebox.StatusFailed
+	case "timed_out":
+		return codebox.StatusTimeout
+	case "blocked":
+		return codebox.StatusUnable
+	case "cancelled", "canceled":
+		return codebox.StatusFailed
+	}
+	return ""
+}
+
+// held holds a success against what is known. What is no success stays as it is.
+func (v *view) held(status string) string {
+	if !codebox.Success(status) {
+		return status
+	}
+	contradicted := v.exit != 0 || v.is("success", false) || v.terminal != nil && !v.terminal.Success && codebox.Success(v.terminal.Status)
+	switch {
+	case contradicted:
+		return codebox.StatusFailed
+	case v.unchanged():
+		return codebox.StatusNoOp
+	case status == codebox.StatusNoOp && v.changed():
+		return codebox.StatusFailed
+	}
+	return status
+}
+
+func (v *view) summary(status string) string {
+	if s := orElse(v.text("summary", "message"), v.agent.text("summary")); s != "" {
+		return s
+	}
+	switch status {
+	case codebox.StatusSucceeded:
+		return "The agent's task succeeded."
+	case codebox.StatusNoOp:
+		return "The agent's task was accepted and changed nothing."
+	}
+	return "The agent's task did not succeed."
+}
+
+func (v *view) metadata() codebox.ResultMetadata {
+	m := v.in("run_metadata")
+	return codebox.ResultMetadata{
+		RunID: m.text("run_id"), RunStatus: string(v.runStatus()), RuntimeID: m.text("runtime_id"), RuntimeStatus: m.text("runtime_status"),
+		ChangedFilesCount: v.files, PatchBytes: v.bytes, PatchSHA256: v.agent.in("patch").text("sha256"), NoOpReason: v.reason,
+		CompletionStatus: v.outcome.text("status"), CompletionNextAction: v.outcome.text("nextAction"), Confidence: v.outcome.text("confidence"),
+		ProviderError: v.raw("provider_error"), Timeout: v.is("timeout", true), ToolObservability: v.observed(),
+	}
+}
+
+// maxDiagnostics bounds what is kept of somebody else's list.
+const maxDiagnostics = 100
+
+func diagnostics(t tree) []codebox.Diagnostic {
+	out := []codebox.Diagnostic{}
+	for _, e := range t.list("diagnostics") {
+		o, ok := e.(map[string]any)
+		d := tree(o)
+		if class := d.text("class", "code"); ok && class != "" && len(out) < maxDiagnostics {
+			out = append(out, codebox.Diagnostic{Class: class, Message: d.text("message"), Path: d.text("path"), Remedy: d.text("remedy"), Data: d.raw("data")})
+		}
+	}
+	return out
+}

@@ -1,0 +1,253 @@
+package boundary
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/contract/schema"
+)
+
+// Read reads a request, plain or wrapped, strictly: an error carries every fault as fault.Faults and repeats nothing
+// that looks like a credential. What it returns is normalised: each member has one spelling, the entries of a profile
+// stand before the request's own, and what the request leaves out has its default.
+func Read(data []byte) (codebox.TaskRequest, error) {
+	req, err := read(data)
+	if err != nil {
+		return codebox.TaskRequest{}, mask(err)
+	}
+	normalise(&req)
+	return req, nil
+}
+
+func read(data []byte) (codebox.TaskRequest, error) {
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	_ = json.Unmarshal(data, &head) // the strict reader says what is wrong with it
+	switch head.Schema {
+	case codebox.SchemaHeadlessRequest:
+		return codebox.TaskRequest{}, fault.Faults{{
+			Path: "$.schema", Code: fault.WrongSchema, Message: "headless requests are not accepted here",
+			Remedy: "send its task_input with the placement fields as " + codebox.SchemaTaskInput,
+		}}
+	case codebox.SchemaRequest:
+		w, err := schema.Decode[codebox.WrappedRequest](codebox.SchemaRequest, data)
+		if err != nil {
+			return codebox.TaskRequest{}, err
+		}
+		return unwrap(w), nil
+	}
+	return schema.Decode[codebox.TaskRequest](codebox.SchemaTaskInput, data)
+}
+
+// unwrap moves what the wrapper says into the task input; a valid wrapper contradicts nothing in it.
+func unwrap(w codebox.WrappedRequest) codebox.TaskRequest {
+	r := w.TaskInput
+	r.ArtifactsPath = orElse(r.ArtifactsPath, w.ArtifactsPath)
+	r.SandboxSessionID = orElse(r.SandboxSessionID, w.TaskID)
+	if r.CallbackData.Null() {
+		r.CallbackData = w.CallbackData
+	}
+	return r
+}
+
+// mask takes out of faults what may be a credential: a path, too, can hold one as the name of a member.
+func mask(err error) error {
+	fs := slices.Clone(fault.Of(err))
+	if fs == nil {
+		return err
+	}
+	for i := range fs {
+		f := &fs[i]
+		f.Path, f.Message, f.Remedy = codebox.MaskCredentials(f.Path), codebox.MaskCredentials(f.Message), codebox.MaskCredentials(f.Remedy)
+	}
+	return fs
+}
+
+// normalise gives a valid request its one form.
+func normalise(r *codebox.TaskRequest) {
+	r.Version = codebox.TaskInputVersion
+	r.Goal = strings.TrimSpace(r.Goal)
+	r.Agent, r.Mode = orElse(r.Agent, codebox.DefaultAgent), orElse(r.Mode, codebox.DefaultMode)
+	r.AllowedTools, r.ExpectedArtifacts = distinct(r.AllowedTools), distinct(r.ExpectedArtifacts)
+	r.Code, r.CodeFile = nil, nil
+	r.StagedFiles, r.StagedFilesAlias = append(r.StagedFiles, r.StagedFilesAlias...), nil
+	if p := r.SandboxToolPolicy; p == nil || p.Empty() {
+		deny := codebox.DefaultDeny()
+		r.SandboxToolPolicy = &deny
+	}
+	if r.AgentBundle != nil {
+		r.AgentBundles = append([]codebox.AgentBundle{*r.AgentBundle}, r.AgentBundles...)
+		r.AgentBundle = nil
+	}
+	for i := range r.AgentBundles {
+		normaliseBundle(&r.AgentBundles[i])
+	}
+	for i := range r.StructuredArtifacts {
+		normaliseArtifact(&r.StructuredArtifacts[i])
+	}
+	mergeProfile(r)
+	for i := range r.ComponentContracts {
+		normaliseComponent(&r.ComponentContracts[i])
+	}
+	for i := range r.ProviderPlugins {
+		normalisePlugin(&r.ProviderPlugins[i])
+	}
+	for i := range r.ExtraPlugins {
+		normalisePlugin(&r.ExtraPlugins[i])
+	}
+	for i := range r.Workspaces {
+		w := &r.Workspaces[i]
+		w.Target = w.EffectiveTarget()
+		w.Mode, w.SourceMode = orElse(w.Mode, codebox.ModeReadwrite), orElse(w.SourceMode, codebox.RepoBacked)
+	}
+	for i := range r.Mounts {
+		r.Mounts[i].Mode = orElse(r.Mounts[i].Mode, codebox.ModeReadwrite)
+	}
+	for i := range r.RuntimeStackMounts {
+		r.RuntimeStackMounts[i].Mode = codebox.ModeReadonly
+	}
+}
+
+// mergeProfile moves the entries of the profile and the mounts of every kind into the request's own lists: first the
+// profile's, then the request's, then what the task requires.
+func mergeProfile(r *codebox.TaskRequest) {
+	p := codebox.RuntimeProfile{}
+	for _, given := range []*codebox.RuntimeProfile{r.RuntimeProfile, r.RuntimeProfileAlias} {
+		if given != nil {
+			p = *given
+		}
+	}
+	r.RuntimeProfile, r.RuntimeProfileAlias = nil, nil
+
+	env := map[string]string{}
+	for _, given := range []map[string]string{p.Env, r.RuntimeEnv, r.RuntimeEnvAlias, {codebox.EnvAgentRuntime: "1"}} {
+		maps.Copy(env, given)
+	}
+	r.RuntimeEnv, r.RuntimeEnvAlias = env, nil
+
+	r.RuntimeOverlays = slices.Concat(p.Overlays, p.RuntimeOverlays, r.RuntimeOverlays)
+	r.ProviderPlugins = slices.Concat(p.ProviderPlugins, r.ProviderPlugins)
+	r.ComponentContracts = slices.Concat(p.ComponentContracts, r.ComponentContracts)
+	for i := range p.MUPlugins {
+		p.MUPlugins[i].LoadAs = codebox.LoadMUPlugin
+	}
+	r.ExtraPlugins = slices.Concat(p.MUPlugins, p.ExtraPlugins, p.Plugins, r.ExtraPlugins)
+	if q := r.RuntimeRequirements; q != nil {
+		r.ExtraPlugins, r.RuntimeRequirements = append(r.ExtraPlugins, q.ExtraPlugins...), nil
+	}
+	r.RuntimeStackMounts = slices.Concat(
+		p.RuntimeStackMounts, p.RuntimeConfigMounts, p.RuntimeStateMounts,
+		r.RuntimeStackMounts, r.RuntimeConfigMounts, r.RuntimeConfigMountsAlias, r.RuntimeStateMounts, r.RuntimeStateMountsAlias,
+	)
+	r.RuntimeConfigMounts, r.RuntimeConfigMountsAlias, r.RuntimeStateMounts, r.RuntimeStateMountsAlias = nil, nil, nil, nil
+}
+
+func normaliseBundle(b *codebox.AgentBundle) {
+	b.OnConflict = orElse(b.OnConflict, codebox.ConflictUpgrade)
+	if p := b.ImportPrincipal; p != nil {
+		for _, id := range []*codebox.Value{&p.AgentID, &p.OwnerID, &p.TokenID} {
+			if n, ok := id.Positive(); ok {
+				*id = codebox.Value(strconv.FormatInt(n, 10))
+			}
+		}
+	}
+}
+
+func normaliseArtifact(a *codebox.StructuredArtifact) {
+	a.Schema = codebox.SchemaStructuredArtifact
+	for _, alias := range []*codebox.Value{&a.PayloadSchemaAlias, &a.ArtifactSchema, &a.ArtifactSchemaAlias} {
+		if a.PayloadSchema.Null() {
+			a.PayloadSchema = *alias
+		}
+		*alias = nil
+	}
+	if len(a.Metadata) == 0 {
+		a.Metadata = json.RawMessage(`{}`)
+	}
+	p := codebox.ArtifactProvenance{}
+	if a.Provenance != nil {
+		p = *a.Provenance
+	}
+	p.Direction = codebox.DirectionInput
+	a.Provenance = &p
+}
+
+func normaliseComponent(c *codebox.ComponentContract) {
+	c.Slug = orElse(c.Slug, orElse(c.Component, c.Name))
+	c.SourceRoot = orElse(c.SourceRoot, c.SourceRootAlias)
+	c.SourceSubpath = orElse(c.SourceSubpath, c.SourceSubpathAlias)
+	c.Path = orElse(c.Path, c.Source)
+	if c.Path == "" {
+		c.Path = path.Join(c.SourceRoot, c.SourceSubpath)
+	}
+	c.PluginFile = orElse(c.PluginFile, c.PluginFileAlias)
+	c.LoadAs = orElse(c.LoadAs, codebox.LoadMUPlugin)
+	c.Component, c.Name, c.Source, c.SourceRootAlias, c.SourceSubpathAlias, c.PluginFileAlias = "", "", "", "", "", ""
+}
+
+func normalisePlugin(p *codebox.PluginSource) {
+	p.Source = orElse(p.Source, p.Path)
+	p.PluginFile = orElse(p.PluginFile, p.PluginFileAlias)
+	p.LoadAs = orElse(p.LoadAs, codebox.LoadPlugin)
+	p.Path, p.PluginFileAlias = "", ""
+	if p.Activate == nil {
+		yes := true
+		p.Activate = &yes
+	}
+}
+
+// TaskInput returns the part of a request that an envelope gives back.
+func TaskInput(r codebox.TaskRequest) codebox.TaskInput {
+	t := codebox.TaskInput{
+		Schema: codebox.SchemaTaskInput, Version: codebox.TaskInputVersion, Goal: r.Goal, Target: object(r.Target),
+		AllowedTools: list(r.AllowedTools), ExpectedArtifacts: list(r.ExpectedArtifacts), StructuredArtifacts: list(r.StructuredArtifacts),
+		StagedFiles: r.StagedFiles, AgentBundles: r.AgentBundles,
+		ToolBridge: object(r.ToolBridge), ParentToolBridge: object(r.ParentToolBridge), SandboxToolPolicy: codebox.DefaultDeny(),
+		Policy: object(r.Policy), Context: object(r.Context),
+	}
+	if p := r.SandboxToolPolicy; p != nil && !p.Empty() {
+		t.SandboxToolPolicy = *p
+	}
+	return t
+}
+
+// object returns a JSON object, empty for what is none.
+func object(raw json.RawMessage) json.RawMessage {
+	if !fault.IsObject(raw) {
+		return json.RawMessage(`{}`)
+	}
+	return bytes.TrimSpace(raw)
+}
+
+// list returns a list that is written as [] when there is nothing in it.
+func list[T any](in []T) []T {
+	if in == nil {
+		return []T{}
+	}
+	return in
+}
+
+func distinct(in []string) []string {
+	var out []string
+	for _, s := range in {
+		if s = strings.TrimSpace(s); !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
