@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/deedrun/deed/internal/component"
 	"github.com/deedrun/deed/internal/component/componenttest"
@@ -22,7 +23,7 @@ func TestBenchWordPress(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { _ = workspace.Remove(cache) })
 	site, _ := wordpresstest.Prepare(t, cache, component.Request{}) // fills the cache
-	run := componenttest.Contained(site.Mounts())
+	run := componenttest.Contained(t, site.Mounts(), time.Minute)
 
 	var bare, boot, bareCPU, bootCPU, prepare []float64
 	for range 21 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
@@ -24,6 +25,7 @@ import (
 var shared = sync.OnceValues(wordpresstest.Cache)
 
 func TestMain(m *testing.M) {
+	componenttest.Serve()
 	code := m.Run()
 	if dir, err := shared(); err == nil {
 		_ = workspace.Remove(dir)
@@ -94,7 +96,7 @@ func plainRuntime(t *testing.T) ability.Runtime {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ability.Runtime{Components: res.MUPlugins, Run: watched(t, componenttest.Contained(res.Mounts)), Lookup: lookup}
+	return ability.Runtime{Components: res.MUPlugins, Run: watched(t, componenttest.Contained(t, res.Mounts, time.Minute)), Lookup: lookup}
 }
 
 // watched demands that the token is nowhere in a command but in its environment.
@@ -235,7 +237,7 @@ function wp_get_ability( $name ) { return 'core/whoami' === $name ? new Api_Abil
 `)
 	src := tools(t)
 	site, res := wordpresstest.Prepare(t, cache, component.Request{Components: []component.Contract{{Slug: "tools", Path: src}, {Slug: "api", Path: api + "/api"}}})
-	rt := ability.Runtime{Components: res.MUPlugins, Site: site, Run: watched(t, componenttest.Contained(site.Mounts())), Lookup: lookup}
+	rt := ability.Runtime{Components: res.MUPlugins, Site: site, Run: watched(t, componenttest.Contained(t, site.Mounts(), time.Minute)), Lookup: lookup}
 	for name, c := range map[string]struct {
 		req    ability.Request
 		result string

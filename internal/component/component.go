@@ -1,8 +1,9 @@
 // Package component owns the resolution of what a run asks to have in its runtime beside the workspace: components,
 // provider plugins, overlays, stack mounts and agent bundles. It turns them into read-only mounts and into records that
 // say what each became. It reads the sources and never writes to them: what is mounted as a plugin is a copy in a
-// directory that the caller gives, without repositories and node_modules. It runs nothing, neither Composer nor PHP;
-// WordPress itself belongs to internal/wordpress, and making the mounts to internal/sandbox.
+// directory that the caller gives, without repositories and node_modules. Resolving runs nothing, neither Composer nor
+// PHP. It also says what a command in such a runtime is (Runner); WordPress belongs to internal/wordpress, and the walls
+// to internal/sandbox.
 package component
 
 import (

@@ -14,7 +14,8 @@ type Command struct {
 type Output struct {
 	ExitCode  int
 	TimedOut  bool
-	Truncated bool // there was more on stdout than is kept
+	Limit     string // the limit of the sandbox for which it was killed; "" when there was none
+	Truncated bool   // there was more on stdout than is kept
 	Stdout    []byte
 	Stderr    []byte
 }

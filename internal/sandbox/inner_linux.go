@@ -27,8 +27,6 @@ import (
 const (
 	innerCommand   = "__inside"
 	forwardCommand = "__forward"
-	innerPath      = "/run/deed/inner"
-	egressPath     = "/run/deed/egress.sock"
 	// listenerFD is where the forwarder finds its listener.
 	listenerFD = 3
 )

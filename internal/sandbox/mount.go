@@ -32,8 +32,15 @@ func (m mount) mode() fs.FileMode {
 // systemDirs are what every sandbox sees of the host, read-only.
 var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}
 
+// The way out of a sandbox that has one.
+const (
+	innerPath  = "/run/deed/inner"
+	egressPath = "/run/deed/egress.sock"
+)
+
 // sealedTargets are where nothing can be mounted, nor below them: it would hide the system, or what deed puts there.
-var sealedTargets = slices.Concat(systemDirs, []string{"/proc", "/dev", "/sys", "/run/deed"})
+// The rest of /run/deed is for what deed itself mounts.
+var sealedTargets = slices.Concat(systemDirs, []string{"/proc", "/dev", "/sys", innerPath, egressPath})
 
 // sealedSources are what is never shown, nor what lies below them: through them a process sees the host itself.
 var sealedSources = []string{"/proc", "/sys", "/dev"}
@@ -89,7 +96,7 @@ func checkTarget(target string) error {
 	switch {
 	case !filepath.IsAbs(target) || filepath.Clean(target) != target || strings.IndexByte(target, 0) >= 0:
 		return errors.New("is not an absolute path without ., .. and double slashes")
-	case target == "/" || target == "/etc" || target == "/run":
+	case target == "/" || target == "/etc" || target == "/run" || target == "/run/deed":
 		return errors.New("would hide the system (choose a directory of its own)")
 	}
 	for _, dir := range sealedTargets {

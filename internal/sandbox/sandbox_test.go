@@ -251,7 +251,7 @@ func TestMountsThatAreRefused(t *testing.T) {
 		wants = append(wants, fmt.Sprintf("mounts[%d]: %s", len(spec.Mounts), want))
 		spec.Mounts = append(spec.Mounts, sandbox.Mount{Source: source, Target: target})
 	}
-	for _, target := range []string{"/", "/usr", "/usr/local/x", "/bin", "/lib64", "/proc", "/proc/1", "/dev", "/dev/shm", "/sys", "/etc", "/etc/passwd", "/etc/ssl/certs", "/run", "/run/deed", "/run/deed/inner", "relative", "/a/../b", "/a/", ""} {
+	for _, target := range []string{"/", "/usr", "/usr/local/x", "/bin", "/lib64", "/proc", "/proc/1", "/dev", "/dev/shm", "/sys", "/etc", "/etc/passwd", "/etc/ssl/certs", "/run", "/run/deed", "/run/deed/inner", "/run/deed/egress.sock", "relative", "/a/../b", "/a/", ""} {
 		add(f.ws, target, fmt.Sprintf("target %q", target))
 	}
 	add(filepath.Join(f.ws, "absent"), "/t1", "source \""+filepath.Join(f.ws, "absent")+"\" does not exist")

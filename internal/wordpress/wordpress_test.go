@@ -2,7 +2,6 @@ package wordpress_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -27,6 +26,7 @@ import (
 var shared = sync.OnceValues(wordpresstest.Cache)
 
 func TestMain(m *testing.M) {
+	componenttest.Serve()
 	code := m.Run()
 	if dir, err := shared(); err == nil {
 		_ = workspace.Remove(dir)
@@ -48,7 +48,7 @@ func setup(t *testing.T, req component.Request, workspaces ...component.Mount) s
 		t.Fatal(err)
 	}
 	s, res := wordpresstest.Prepare(t, cache, req, workspaces...)
-	return site{s, res, componenttest.Contained(s.Mounts())}
+	return site{s, res, componenttest.Contained(t, s.Mounts(), time.Minute)}
 }
 
 func (s site) boot(t *testing.T) wordpress.Boot {
@@ -321,9 +321,8 @@ func TestEndsOfCode(t *testing.T) {
 func TestEndlessCodeIsStopped(t *testing.T) {
 	t.Parallel()
 	s := setup(t, component.Request{})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	res, err := s.PHP(wordpress.PHP{Code: `while ( true );`}).Do(ctx, s.run)
+	run := componenttest.Contained(t, s.Mounts(), time.Second)
+	res, err := s.PHP(wordpress.PHP{Code: `while ( true );`}).Do(t.Context(), run)
 	if err != nil || res.Status != wordpress.StatusNone || !res.Output.TimedOut {
 		t.Errorf("got %+v, %v", res, err)
 	}

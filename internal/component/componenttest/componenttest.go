@@ -1,28 +1,38 @@
 // Package componenttest owns what the tests of runtime components share: sources on disk, and a runner that contains
-// what it runs with nothing but bubblewrap, so that these tests do not depend on how deed itself contains a run.
+// what it runs as deed does.
 package componenttest
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/deedrun/deed/internal/component"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/sandbox"
 )
 
-// Needs skips a test where bubblewrap is missing.
+// Serve makes the test binary what Contained needs it to be. TestMain calls it first; it does not return when the
+// binary was started as one of deed's own helpers.
+func Serve() {
+	switch {
+	case proc.IsSupervisor(os.Args):
+		os.Exit(proc.SupervisorMain(os.Args))
+	case sandbox.IsInner(os.Args):
+		os.Exit(sandbox.InnerMain(os.Args))
+	}
+}
+
+// Needs skips a test where there are no namespaces.
 func Needs(t testing.TB) {
 	t.Helper()
-	if _, err := exec.LookPath("bwrap"); err != nil {
-		t.Skip("missing tool: bwrap: apt-get install bubblewrap")
+	for _, a := range sandbox.Probe(t.Context()) {
+		if a.Kind == sandbox.Namespace && !a.Available {
+			t.Skipf("missing tool: bwrap: apt-get install bubblewrap (%s)", a.Reason)
+		}
 	}
 }
 
@@ -42,40 +52,17 @@ func Tree(t testing.TB, archive string) string {
 	return dir
 }
 
-// Contained runs commands in namespaces of their own, without a network, over a read-only system.
-func Contained(mounts []component.Mount) component.Runner {
-	argv := []string{
-		"bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv",
-		"--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
-		"--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
+// Contained runs commands in namespaces of their own, without a network, each for at most the given time.
+func Contained(t testing.TB, mounts []component.Mount, timeout time.Duration) component.Runner {
+	t.Helper()
+	sb, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Namespace, Mounts: component.Bound(mounts)})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, m := range mounts {
-		how := "--bind"
-		if m.ReadOnly {
-			how = "--ro-bind"
-		}
-		argv = append(argv, how, m.Source, m.Target)
+	sup, err := proc.NewSupervisor(t.Context(), proc.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return func(ctx context.Context, c component.Command) (component.Output, error) {
-		args := argv[1:len(argv):len(argv)]
-		for _, e := range c.Env {
-			name, value, _ := strings.Cut(e, "=")
-			args = append(args, "--setenv", name, value)
-		}
-		if c.Dir != "" {
-			args = append(args, "--chdir", c.Dir)
-		}
-		cmd := exec.CommandContext(ctx, argv[0], append(args, c.Argv...)...)
-		cmd.WaitDelay = 5 * time.Second
-		cmd.Stdin = bytes.NewReader(c.Stdin)
-		var stdout, stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		err := cmd.Run()
-		out := component.Output{ExitCode: cmd.ProcessState.ExitCode(), Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), TimedOut: ctx.Err() != nil}
-		var exit *exec.ExitError
-		if errors.As(err, &exit) || ctx.Err() != nil {
-			err = nil
-		}
-		return out, err
-	}
+	t.Cleanup(func() { _ = sup.Close() })
+	return component.Inside(sb, sup, timeout)
 }
