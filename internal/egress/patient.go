@@ -72,8 +72,11 @@ func (c *patient) Read(p []byte) (int, error) {
 		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
-		if limit != nil && !clock.Start().Before(*limit) {
-			return 0, errLate
+		if limit != nil { // it is the bound, and may be longer than the idle time
+			if !clock.Start().Before(*limit) {
+				return 0, errLate
+			}
+			continue
 		}
 		if err := c.pulse.fault(); err != nil {
 			return 0, err

@@ -227,7 +227,7 @@ func TestSlowIsNotIdle(t *testing.T) {
 func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	up := server(t, func(c *net.TCPConn) { io.Copy(c, lines{}) })
-	w := start(t, egress.Options{IdleTimeout: 50 * time.Millisecond}, up)
+	w := start(t, egress.Options{IdleTimeout: 500 * time.Millisecond}, up)
 	c := w.dial()
 	w.tunnel(c, up, "")
 	if r := w.next(); r.Reason == "" || r.BytesIn == 0 {
