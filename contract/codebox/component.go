@@ -10,12 +10,6 @@ import (
 // SchemaComponentContractResult is the id of ComponentContractResult.
 const SchemaComponentContractResult = "wp-codebox/component-contract-result/v1"
 
-// How a component is loaded.
-const (
-	LoadAsMUPlugin = "mu-plugin" // before every user-visible plugin
-	LoadAsPlugin   = "plugin"
-)
-
 // Statuses of a component.
 const (
 	ComponentPrepared  = "prepared"
@@ -72,7 +66,7 @@ func (c ComponentContractResult) Validate() error {
 		l.Add("$.schema", fault.WrongSchema, fmt.Sprintf("%.80q is not the schema of this record", c.Schema), fmt.Sprintf("write %q", SchemaComponentContractResult))
 	}
 	l.Between("$.index", int64(c.Index), 0, 1<<31-1)
-	fault.OneOf(&l, "$.loadAs", c.LoadAs, LoadAsMUPlugin, LoadAsPlugin)
+	fault.OneOf(&l, "$.loadAs", c.LoadAs, LoadMUPlugin, LoadPlugin)
 	fault.OneOf(&l, "$.status", c.Status, ComponentPrepared, ComponentMounted, ComponentActivated, ComponentFailed)
 	fault.OneOf(&l, "$.activationStatus", c.ActivationStatus, ActivationNotRequested, ActivationNotApplicable, ActivationPending, ActivationActivated, ActivationFailed)
 	for i, f := range c.Failures {
@@ -96,7 +90,7 @@ func (c ComponentContractResult) Validate() error {
 	if (c.Status == ComponentActivated) != (c.ActivationStatus == ActivationActivated) {
 		l.Add("$.activationStatus", fault.Conflict, fmt.Sprintf("%s contradicts the status %s", c.ActivationStatus, c.Status), "let both say activated, or none")
 	}
-	if c.LoadAs == LoadAsMUPlugin && c.ActivationStatus != ActivationNotApplicable {
+	if c.LoadAs == LoadMUPlugin && c.ActivationStatus != ActivationNotApplicable {
 		l.Add("$.activationStatus", fault.Conflict, "is not not_applicable, and the component is an MU plugin", "MU plugins are loaded, never activated")
 	}
 	if c.PluginFile != "" {

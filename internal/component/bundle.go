@@ -37,6 +37,7 @@ type Bundle struct {
 	OwnerID         int64  // 0: none
 	TokenEnv        string
 	ImportPrincipal *Principal
+	At              string // its path in the wire request; "": by list and index
 }
 
 // A Principal is on whose behalf a bundle is imported. Ids of 0 are absent.
@@ -70,7 +71,7 @@ type bundle struct {
 func (r *resolver) bundles() []bundle {
 	var out []bundle
 	for i, b := range r.req.Bundles {
-		at := fault.Index("$.agent_bundles", i)
+		at := at(b.At, "agent_bundles", i)
 		n := r.faults.Len()
 		v := bundle{at: at, b: b}
 		r.bundleContent(&v)

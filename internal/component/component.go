@@ -30,7 +30,7 @@ const (
 )
 
 // A Request is what a run asks for. The names in the comments are those of the wire request, and of the paths of
-// faults.
+// faults. An entry that stands elsewhere in the request, as in a runtime profile, says so in its At.
 type Request struct {
 	Components    []Contract // component_contracts
 	ProviderPaths []string   // provider_plugin_paths
@@ -56,14 +56,18 @@ type Contract struct {
 	LoadAs        string // "": mu-plugin
 	Activate      bool
 	Metadata      map[string]any
+	At            string // its path in the wire request; "": by list and index
 }
 
-// A Provider is an entry of provider_plugins.
+// A Provider is an entry of provider_plugins, or of another list of plugins that has their form.
 type Provider struct {
 	Path       string // source or path
 	Slug       string // "": from composer.json, else the directory's name
 	PluginFile string
-	Activate   *bool // nil: true
+	LoadAs     string // "": plugin
+	Activate   *bool  // nil: true for a plugin
+	Metadata   map[string]any
+	At         string // its path in the wire request; "": by list and index
 }
 
 // A Mount shows a file or directory of the machine inside a sandbox.
@@ -170,6 +174,14 @@ type resolver struct {
 	faults      fault.List
 	diagnostics []Diagnostic
 	taken       []taken
+}
+
+// at is the path of an entry in the request: its own, or by list and index.
+func at(own, list string, i int) string {
+	if own != "" {
+		return own
+	}
+	return fault.Index("$."+list, i)
 }
 
 // taken is a target with the place in the request that asked for it.

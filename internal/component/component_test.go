@@ -88,7 +88,10 @@ x
 			{Slug: "tools", Path: src + "/tools/", LoadAs: "plugin", Activate: true},
 		},
 		ProviderPaths: []string{src + "/renamed@fix-branch"},
-		Providers:     []component.Provider{{Path: src + "/tools", Slug: "second.tools", Activate: &off}},
+		Providers: []component.Provider{
+			{Path: src + "/tools", Slug: "second.tools", Activate: &off},
+			{Path: src + "/tools", Slug: "substrate", LoadAs: "mu-plugin", At: "$.extra_plugins[0]"},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +103,7 @@ x
 	want := []string{
 		"agents-api/agents-api.php explicit mu-plugin false /wordpress/wp-content/mu-plugins/contained-runtime/agents-api",
 		"one/main.php header mu-plugin false /wordpress/wp-content/mu-plugins/contained-runtime/one",
+		"substrate/plugin.php plugin mu-plugin false /wordpress/wp-content/mu-plugins/contained-runtime/substrate",
 		"tools/plugin.php plugin plugin true /wordpress/wp-content/plugins/tools",
 		"ai-provider/plugin.php plugin plugin true /wordpress/wp-content/plugins/ai-provider",
 		"second-tools/plugin.php plugin plugin false /wordpress/wp-content/plugins/second-tools",
@@ -125,7 +129,7 @@ x
 	if diff := cmp.Diff([]string{"$.component_contracts[3] duplicate_component_merged", "$.provider_plugin_paths[0] composer_vendor_missing"}, codes); diff != "" {
 		t.Errorf("diagnostics (-want +got):\n%s", diff)
 	}
-	if len(res.Components) != 5 || res.Components[1].ActivationStatus != codebox.ActivationPending || res.Components[0].PreparedPath != "components/mu-plugin/agents-api" {
+	if len(res.Components) != 6 || res.Components[1].ActivationStatus != codebox.ActivationPending || res.Components[0].PreparedPath != "components/mu-plugin/agents-api" {
 		t.Errorf("records: %+v", res.Components)
 	}
 	if after := digest(t, src); after != before {
@@ -194,6 +198,10 @@ x
 		"outside the roots": {
 			component.Request{Roots: []string{src + "/ok"}, Components: []component.Contract{{Slug: "ok", Path: src + "/ok"}, {Slug: "x", Path: src + "/other"}}},
 			[]string{"$.component_contracts[1].path not_allowed"},
+		},
+		"elsewhere in the request": {
+			component.Request{Providers: []component.Provider{{Path: src + "/no", LoadAs: "must", At: "$.runtime_profile.plugins[2]"}}},
+			[]string{"$.runtime_profile.plugins[2].loadAs not_allowed", "$.runtime_profile.plugins[2].path dangling"},
 		},
 		"in the home":   {component.Request{Home: src, ProviderPaths: []string{src + "/ok"}}, []string{"$.provider_plugin_paths[0] not_allowed"}},
 		"home in it":    {component.Request{Home: src + "/ok", StackMounts: []component.Stack{{Source: src, Target: "/x"}}}, []string{"$.runtime_stack_mounts[0].source not_allowed"}},

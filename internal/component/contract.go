@@ -47,7 +47,7 @@ type entry struct {
 func (r *resolver) entries() []*entry {
 	var all []*entry
 	for i, c := range r.req.Components {
-		all = append(all, r.checked(fault.Index("$."+originComponents, i), func(e *entry) { r.contract(e, i, c) }))
+		all = append(all, r.checked(at(c.At, originComponents, i), func(e *entry) { r.contract(e, i, c) }))
 	}
 	for i, p := range r.req.ProviderPaths {
 		all = append(all, r.checked(fault.Index("$."+originProviderPaths, i), func(e *entry) {
@@ -56,7 +56,7 @@ func (r *resolver) entries() []*entry {
 		}))
 	}
 	for i, p := range r.req.Providers {
-		all = append(all, r.checked(fault.Index("$."+originProviders, i), func(e *entry) { r.provider(e, originProviders, i, p) }))
+		all = append(all, r.checked(at(p.At, originProviders, i), func(e *entry) { r.provider(e, originProviders, i, p) }))
 	}
 	all = r.merge(all)
 	for _, e := range all {
@@ -90,14 +90,7 @@ func (e *entry) fail(fs fault.Faults) {
 
 func (r *resolver) contract(e *entry, i int, c Contract) {
 	e.origin, e.index, e.asked, e.explicit = originComponents, i, c.Path, c.PluginFile
-	e.p = Plugin{LoadAs: c.LoadAs, Activate: c.Activate, Metadata: c.Metadata}
-	if e.p.LoadAs == "" {
-		e.p.LoadAs = codebox.LoadAsMUPlugin
-	}
-	if e.p.LoadAs != codebox.LoadAsMUPlugin && e.p.LoadAs != codebox.LoadAsPlugin {
-		fault.OneOf(&r.faults, e.at+".loadAs", e.p.LoadAs, codebox.LoadAsMUPlugin, codebox.LoadAsPlugin)
-		e.p.LoadAs = codebox.LoadAsMUPlugin
-	}
+	e.p = Plugin{LoadAs: r.loadAs(e, c.LoadAs, codebox.LoadMUPlugin), Activate: c.Activate, Metadata: c.Metadata}
 	switch slug, ok := Slug(c.Slug); {
 	case strings.TrimSpace(c.Slug) == "":
 		r.faults.Add(e.at+".slug", fault.Blank, "is missing", "name the component")
@@ -108,6 +101,18 @@ func (r *resolver) contract(e *entry, i int, c Contract) {
 	}
 	r.locate(e, c)
 	r.entryFile(e)
+}
+
+// loadAs is the word that was given, or the default. A word that is not known stands as the default in the record.
+func (r *resolver) loadAs(e *entry, word, otherwise string) string {
+	switch word {
+	case codebox.LoadMUPlugin, codebox.LoadPlugin:
+		return word
+	case "":
+	default:
+		fault.OneOf(&r.faults, e.at+".loadAs", word, codebox.LoadMUPlugin, codebox.LoadPlugin)
+	}
+	return otherwise
 }
 
 // locate finds the directory of a component: its path, or its place in a repository of many.
@@ -166,7 +171,8 @@ func (r *resolver) directory(at, p string) string {
 
 func (r *resolver) provider(e *entry, origin string, i int, p Provider) {
 	e.origin, e.index, e.asked, e.explicit = origin, i, p.Path, p.PluginFile
-	e.p = Plugin{LoadAs: codebox.LoadAsPlugin, Activate: p.Activate == nil || *p.Activate}
+	e.p = Plugin{LoadAs: r.loadAs(e, p.LoadAs, codebox.LoadPlugin), Metadata: p.Metadata}
+	e.p.Activate = p.Activate == nil && e.p.LoadAs == codebox.LoadPlugin || p.Activate != nil && *p.Activate
 	if e.source = r.directory(e.sourceAt, p.Path); e.source == "" {
 		e.p.Slug, _ = Slug(p.Slug)
 		return
@@ -197,7 +203,7 @@ func (r *resolver) entryFile(e *entry) {
 		return
 	}
 	e.p.Target = path.Join(MUPluginsDir, e.p.Slug)
-	if e.p.LoadAs == codebox.LoadAsPlugin {
+	if e.p.LoadAs == codebox.LoadPlugin {
 		e.p.Target = path.Join(PluginsDir, e.p.Slug)
 	}
 	e.p.Origin, e.p.SourcePath = e.origin, e.source
@@ -292,7 +298,7 @@ func (e *entry) record() codebox.ComponentContractResult {
 	case len(e.failures) > 0:
 		c.Status, c.ActivationStatus, c.Failures = codebox.ComponentFailed, codebox.ActivationPending, e.failures
 		return c
-	case e.p.LoadAs == codebox.LoadAsMUPlugin:
+	case e.p.LoadAs == codebox.LoadMUPlugin:
 		c.ActivationStatus = codebox.ActivationNotApplicable
 	case e.p.Activate:
 		c.ActivationStatus = codebox.ActivationPending
@@ -316,7 +322,7 @@ func (r *resolver) prepareAll(ctx context.Context, all []*entry, res *Resolved) 
 		}
 		e.p.Record = i
 		res.Mounts = append(res.Mounts, Mount{Source: e.p.Dir, Target: e.p.Target, ReadOnly: true})
-		if e.p.LoadAs == codebox.LoadAsMUPlugin {
+		if e.p.LoadAs == codebox.LoadMUPlugin {
 			res.MUPlugins = append(res.MUPlugins, e.p)
 		} else {
 			res.Plugins = append(res.Plugins, e.p)

@@ -18,6 +18,7 @@ type Overlay struct {
 	Target   string // "": the descriptor's
 	Bundle   string // the place of the built bundle below the source; "": the source itself
 	Metadata map[string]any
+	At       string // its path in the wire request; "": by list and index
 }
 
 // An OverlayResult says what was mounted for an overlay.
@@ -62,7 +63,7 @@ type overlay struct {
 func (r *resolver) overlays() []overlay {
 	var out []overlay
 	for i, o := range r.req.Overlays {
-		at := fault.Index("$.runtime_overlays", i)
+		at := at(o.At, "runtime_overlays", i)
 		d, ok := describe(o)
 		if !ok {
 			known := descriptors[0]

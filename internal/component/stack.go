@@ -14,6 +14,7 @@ type Stack struct {
 	Source string
 	Target string // absolute
 	Mode   string // "" or readonly
+	At     string // its path in the wire request; "": by list and index
 }
 
 // reserved are the places inside a sandbox that are not the caller's to cover.
@@ -31,7 +32,7 @@ func (r *resolver) stack() []Mount {
 		{"runtime_state_mounts", r.req.StateMounts},
 	} {
 		for i, s := range l.list {
-			at := fault.Index("$."+l.name, i)
+			at := at(s.At, l.name, i)
 			source := r.source(at+".source", s.Source)
 			target, ok := r.target(at+".target", s.Target)
 			if s.Mode != "" && s.Mode != "readonly" {
