@@ -202,6 +202,9 @@ func Decide(f Facts) Decision {
 	for _, r := range Table {
 		if r.holds(f) {
 			d := r.Decision
+			if d.Run == codebox.RunCancelled {
+				d.About += " (by: " + string(f.Cancelled) + ")"
+			}
 			if !f.Started {
 				d.Agent = codebox.AgentUnknown // no execution, so nothing is known of one
 			}

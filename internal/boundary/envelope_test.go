@@ -189,6 +189,51 @@ func TestEnvelopeHoldsNoSecret(t *testing.T) {
 	}
 }
 
+// A weak secret must not take the envelope away: its own words stay, and the secret goes from every other text.
+func TestSecretThatIsAWord(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"failed", "timeout", "completed", "succeeded", "codebox", "wp-codebox/agent-task-run/v1", "canonical", "output", "sandbox", "runtime_local"} {
+		for _, facts := range []Facts{ran(nil), ran(func(f *Facts) { f.Deadline = true }), {Refused: true}} {
+			r := full(t, Decide(facts))
+			r.Redactor, r.Message = redact.New(map[string]string{"KEY": word}), "it is "+word
+			r.Request.SandboxToolPolicy = &codebox.SandboxToolPolicy{
+				Schema: codebox.SchemaSandboxToolPolicy, Version: 1, Metadata: mustJSON(map[string]string{"m": "SEEN " + word}),
+				Tools: []codebox.ToolRule{{
+					ID: "t", RuntimeToolID: "t", ExecutionLocation: "sandbox", TransportVisibility: "both", Metadata: mustJSON(map[string]string{"m": "SEEN " + word}),
+					Runtime: codebox.ToolRuntime{Environment: "runtime_local", CapabilityScope: "runtime_local"},
+				}},
+			}
+			env, err := Envelope(r)
+			if err != nil {
+				t.Fatalf("%s: %v", word, err)
+			}
+			if err := schema.Validate(codebox.SchemaAgentTaskRun, mustJSON(env)); err != nil {
+				t.Errorf("%s: %v", word, err)
+			}
+			if strings.Contains(env.CompletionOutcome.Summary, word) || bytes.Contains(mustJSON(env), []byte("SEEN "+word)) {
+				t.Errorf("%s is in %s", word, mustJSON(env))
+			}
+		}
+		if env := Refusal(json.RawMessage(`{}`), errors.New("x"), redact.New(map[string]string{"KEY": word})); env.Schema != codebox.SchemaAgentTaskRun || env.FailureEvidence == nil {
+			t.Errorf("%s: no refusal", word)
+		}
+	}
+}
+
+// A fault in deed itself brings its stack along; the reader of an envelope gets the sentence.
+func TestNoStack(t *testing.T) {
+	t.Parallel()
+	r := full(t, Decide(Facts{Infra: true}))
+	r.Message = "run attempt: panic: boom\ngoroutine 1 [running]:\nmain.main()\n\t/opt/src/main.go:1 +0x1d"
+	env, err := Envelope(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(mustJSON(env)); strings.Contains(text, "/opt/src") || env.FailureEvidence.Message != "run attempt: panic: boom" {
+		t.Errorf("%s", text)
+	}
+}
+
 func TestFailureNeverSaysZero(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ agent, want int }{{0, 1}, {7, 7}} {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/redact"
 )
@@ -57,7 +58,7 @@ func (r Run) clean(s string) string {
 func (r *Run) hide() {
 	r.Hide = slices.Clone(r.Hide)
 	slices.SortStableFunc(r.Hide, func(a, b Place) int { return len(b.Dir) - len(a.Dir) })
-	r.Message, r.Command = r.clean(r.Message), r.clean(r.Command)
+	r.Message, r.Command = brief(r.clean(r.Message)), brief(r.clean(r.Command))
 	r.Diagnostics = slices.Clone(r.Diagnostics)
 	for i := range r.Diagnostics {
 		d := &r.Diagnostics[i]
@@ -65,12 +66,26 @@ func (r *Run) hide() {
 	}
 	if r.Verdict != nil {
 		v := *r.Verdict
-		v.Reasons = slices.Clone(v.Reasons)
-		for i := range v.Reasons {
-			v.Reasons[i].Message = r.clean(v.Reasons[i].Message)
+		v.Reasons, v.Notes, v.Checks = slices.Clone(v.Reasons), slices.Clone(v.Notes), slices.Clone(v.Checks)
+		for _, list := range [][]deed.Reason{v.Reasons, v.Notes} {
+			for i := range list {
+				list[i].Message = r.clean(list[i].Message)
+			}
+		}
+		for i := range v.Checks {
+			v.Checks[i].Command = []string{r.clean(strings.Join(v.Checks[i].Command, " "))}
 		}
 		r.Verdict = &v
 	}
+}
+
+// brief cuts a text that people read: a stack says nothing to them, and a message is not a log.
+func brief(s string) string {
+	s, _, _ = strings.Cut(s, "\ngoroutine ")
+	if r := []rune(s); len(r) > codebox.MaxSnippet {
+		return string(r[:codebox.MaxSnippet]) + "…"
+	}
+	return s
 }
 
 // maxEcho bounds what of a refused request is given back.

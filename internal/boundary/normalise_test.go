@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/schema"
 )
 
 // different lists the vectors of the original that deed answers otherwise, with its answer and why.
@@ -191,4 +192,39 @@ func TestToolObservability(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzNormalise demands of any envelope: no panic, and a result whose parts agree and that its schema accepts.
+func FuzzNormalise(f *testing.F) {
+	text, err := os.ReadFile("testdata/status-classification.jsonl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		var v struct {
+			Raw json.RawMessage `json:"raw"`
+		}
+		if err := json.Unmarshal(line, &v); err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(v.Raw), 0)
+		f.Add([]byte(v.Raw), 1)
+	}
+	env, err := Envelope(full(f, Decide(ran(nil))))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(mustJSON(env)), 0)
+	f.Fuzz(func(t *testing.T, data []byte, exit int) {
+		got, err := Normalise(data, exit)
+		if err != nil {
+			return
+		}
+		if got.Success && exit != 0 {
+			t.Fatalf("a success with exit code %d", exit)
+		}
+		if err := schema.Validate(codebox.SchemaAgentTaskRunResult, mustJSON(got)); err != nil {
+			t.Fatalf("%v\n%s", err, mustJSON(got))
+		}
+	})
 }
