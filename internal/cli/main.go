@@ -185,7 +185,7 @@ func (a *app) report(err error, code int) {
 			return
 		}
 	}
-	lines := strings.Split(strings.TrimRight(err.Error(), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(cleanLines(err.Error()), "\n"), "\n") // it can quote what an agent wrote
 	fmt.Fprintf(a.Err, "%s %s\n", a.errColor.red("deed:"), lines[0])
 	for _, l := range lines[1:] {
 		fmt.Fprintf(a.Err, "      %s\n", l)

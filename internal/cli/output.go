@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
+
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // palette colours text, or does not.
@@ -57,13 +58,8 @@ func clean(s string) string {
 	}, s))
 }
 
-// showPath makes a path safe to show: one with control characters is quoted, so that it cannot pose as another.
-func showPath(p string) string {
-	if c := clean(p); c == p {
-		return p
-	}
-	return strconv.Quote(p)
-}
+// showPath makes a path safe to show.
+func showPath(p string) string { return workspace.Display(p) }
 
 // cleanLines is clean for text that keeps its lines.
 func cleanLines(s string) string {

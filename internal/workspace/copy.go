@@ -166,6 +166,7 @@ type copier struct {
 	pool     *pool
 	count    atomic.Int64
 	bytes    atomic.Int64
+	holes    atomic.Int64
 	cloned   atomic.Bool // a file's blocks are shared
 	noClone  atomic.Bool // the file system cannot share blocks
 	noRange  atomic.Bool // nor copy within the kernel
@@ -359,6 +360,9 @@ func (c *copier) once(w *worker, from, to int, name, as string) (ok bool, err er
 		return false, err
 	}
 	defer unix.Close(in)
+	if c.holes.Add(holesIn(in, &before)) > maxHoles {
+		return false, tooManyHoles("copy", name)
+	}
 	mode := uint32(before.Mode) & 0o777
 	out, err := retryFD(func() (int, error) {
 		return unix.Openat(to, as, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)

@@ -150,7 +150,7 @@ func (d *differ) file(b, a *Entry) {
 	switch {
 	case a.Unreadable || b.Unreadable:
 		if a.Unreadable != b.Unreadable || a.id != b.id || a.Size != b.Size {
-			d.lose(Modified, b, a, ReasonUnreadable)
+			d.lose(Modified, b, a, unread(b, a))
 		}
 	case b.SHA256 != a.SHA256 || b.Size != a.Size:
 		d.carry(Modified, b, a)
@@ -189,10 +189,14 @@ func (d *differ) carry(s Status, b, a *Entry) {
 	}
 	ch := Change{Path: p.Path, Status: s, Class: ClassTracked, Before: b, After: a}
 	switch {
-	case d.inDark(p.Path), a != nil && a.Unreadable, b != nil && b.Unreadable:
+	case d.inDark(p.Path):
+		ch.Class, ch.Reason = ClassUnrepresentable, ReasonUnreadable
+	case unread(b, a) == ReasonUnreadable:
 		ch.Class, ch.Reason = ClassUnrepresentable, ReasonUnreadable
 	case d.ig.Ignored(p.Path) && !d.forced(b, a):
 		ch.Class = ClassIgnored
+	case unread(b, a) != "":
+		ch.Class, ch.Reason = ClassUnrepresentable, unread(b, a)
 	case unfit(b) != "":
 		ch.Class, ch.Reason = ClassUnrepresentable, unfit(b)
 	case unfit(a) != "":
@@ -212,6 +216,20 @@ func (d *differ) lose(s Status, b, a *Entry, r Reason) {
 		ch.Class, ch.Reason = ClassIgnored, ""
 	}
 	d.out = append(d.out, ch)
+}
+
+// unread says why there is no digest of one of the two; "" when there is.
+func unread(b, a *Entry) (r Reason) {
+	for _, e := range []*Entry{b, a} {
+		switch {
+		case e == nil || !e.Unreadable:
+		case e.Kind == KindFile && e.Size > MaxPatchFile:
+			r = ReasonTooLarge
+		default:
+			return ReasonUnreadable
+		}
+	}
+	return r
 }
 
 // unfit says why git would not take a file or link; "" when it would.

@@ -47,8 +47,8 @@ type Entry struct {
 	Size   int64  // of a file's content or a link's target; 0 for everything else
 	SHA256 Hash   // of a file's content or a link's target
 	Target string // of a symbolic link
-	// Unreadable marks a file or directory that deed may not read. Of the first there is no digest, of the second
-	// no entry below it.
+	// Unreadable marks a file or directory that deed may not read, and a file beyond MaxPatchFile that it did not
+	// read: see Snapshot. Of a file there is no digest, of a directory no entry below it.
 	Unreadable bool
 	UID, GID   uint32 // of the owner; not part of the digest
 

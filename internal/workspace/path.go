@@ -71,6 +71,21 @@ func quotePath(p string) string {
 	return p
 }
 
+// Display makes the name of a file, or any other line that an agent chose, safe for a terminal: itself where all of it is
+// printable, else quoted, so that it can neither move the cursor nor pose as another. Characters that change the
+// direction of what follows count as not printable.
+func Display(name string) string {
+	if name == "" || name[0] == '"' || strings.TrimSpace(name) != name || !utf8.ValidString(name) {
+		return strconv.Quote(name)
+	}
+	for _, r := range name {
+		if !strconv.IsPrint(r) {
+			return strconv.Quote(name)
+		}
+	}
+	return name
+}
+
 // validRelative reports why p cannot be the path of an entry: it is not a clean, relative, slash-separated path.
 func validRelative(p string) error {
 	if p == "" {

@@ -40,6 +40,9 @@ const (
 // and mtime is not read again, unless it was written too close to the start of prev to tell. A ctime cannot be set
 // by a program, so an agent cannot hide a change from this without control of the machine's clock.
 //
+// With prev, a file beyond MaxPatchFile that prev does not know as it is now is listed with its size and not read: it
+// could not be carried anyway, and ten gigabytes of nothing are made in an instant.
+//
 // A file that vanishes meanwhile is left out; one that keeps changing is ErrChangedDuringCapture. A tree beyond the
 // limits of this package is ErrTreeTooLarge. A root that cannot be opened as a directory is ErrRoot.
 func Snapshot(ctx context.Context, root string, prev *Manifest) (*Manifest, error) {
@@ -88,6 +91,7 @@ type snapshot struct {
 
 	entries atomic.Int64
 	bytes   atomic.Int64
+	holes   atomic.Int64
 
 	mu    sync.Mutex
 	flaws map[string]flaw // guarded by mu; directories that could not be listed
@@ -138,6 +142,11 @@ func (s *snapshot) dir(w *worker, rel string, inGit bool) error {
 				return &Error{Code: ErrTreeTooLarge, Op: "list", Path: shorten(e.Path), Err: fmt.Errorf("the tree has more than %d bytes", int64(maxBytes))}
 			}
 			if s.reuse(&e, inGit || gitMeta(name)) {
+				w.entries = append(w.entries, e)
+				continue
+			}
+			if s.prev != nil && e.Size > MaxPatchFile && !s.known(&e, inGit || gitMeta(name)) {
+				e.Unreadable = true
 				w.entries = append(w.entries, e)
 				continue
 			}
@@ -228,10 +237,10 @@ func entryOf(path string, st *unix.Stat_t) Entry {
 	return e
 }
 
-// reuse takes the digest from the earlier snapshot where that is safe.
-func (s *snapshot) reuse(e *Entry, inGit bool) bool {
+// earlier finds the entry of a file in the earlier snapshot, if it was the same file as now.
+func (s *snapshot) earlier(e *Entry, inGit bool) *Entry {
 	if s.prev == nil {
-		return false
+		return nil
 	}
 	list := s.prev.Entries
 	if inGit {
@@ -239,10 +248,24 @@ func (s *snapshot) reuse(e *Entry, inGit bool) bool {
 	}
 	i, ok := slices.BinarySearchFunc(list, e.Path, func(a Entry, p string) int { return strings.Compare(a.Path, p) })
 	if !ok {
-		return false
+		return nil
 	}
-	old := &list[i]
-	if old.Kind != KindFile || old.id != e.id || old.Size != e.Size || old.Mode != e.Mode || !s.prev.trusted(old) {
+	if old := &list[i]; old.Kind == KindFile && old.id == e.id && old.Size == e.Size && old.Mode == e.Mode {
+		return old
+	}
+	return nil
+}
+
+// known reports whether the file was read before, and is there as it was then as far as its times tell.
+func (s *snapshot) known(e *Entry, inGit bool) bool {
+	old := s.earlier(e, inGit)
+	return old != nil && !old.Unreadable
+}
+
+// reuse takes the digest from the earlier snapshot where that is safe.
+func (s *snapshot) reuse(e *Entry, inGit bool) bool {
+	old := s.earlier(e, inGit)
+	if old == nil || !s.prev.trusted(old) {
 		return false
 	}
 	e.SHA256 = old.SHA256
@@ -287,6 +310,9 @@ func (s *snapshot) readFile(w *worker, dir int, path, name string) (e Entry, ok 
 		return Entry{}, false, err
 	}
 	defer unix.Close(fd)
+	if s.holes.Add(holesIn(fd, &before)) > maxHoles {
+		return Entry{}, false, tooManyHoles("read", path)
+	}
 	sum, n, err := digest(s.pool.ctx, fd, before.Size, w.buf)
 	if err != nil {
 		return Entry{}, false, err

@@ -17,7 +17,15 @@ const (
 	maxPath    = 4095
 	maxEntries = 4 << 20
 	maxBytes   = 1 << 40
+	maxHoles   = 1 << 30 // bytes of files that are on no disk: they cost nothing to make and as much as others to read
 )
+
+func tooManyHoles(op, path string) error {
+	return &Error{
+		Code: ErrTreeTooLarge, Op: op, Path: shorten(path), Err: fmt.Errorf("sparse files have more than %d bytes of holes", int64(maxHoles)),
+		Remedy: "leave them out",
+	}
+}
 
 // A tree is a root directory. Everything below it is reached through its descriptor, component by component without
 // following a symbolic link, so that a link swapped in for a directory leads nowhere.

@@ -61,3 +61,20 @@ func chmodDirAt(dir int, name string, mode uint32) error {
 }
 
 func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+// sparseFrom is the size below which nobody asks for holes.
+const sparseFrom = 1 << 20
+
+// holesIn returns how many bytes of an open file are on no disk. A file that the file system merely stores well has
+// none. The position is the beginning afterwards.
+func holesIn(fd int, st *unix.Stat_t) int64 {
+	missing := st.Size - st.Blocks*512
+	if st.Size < sparseFrom || missing <= 0 {
+		return 0
+	}
+	hole, err := unix.Seek(fd, 0, unix.SEEK_HOLE)
+	if _, serr := unix.Seek(fd, 0, unix.SEEK_SET); err != nil || serr != nil || hole >= st.Size {
+		return 0
+	}
+	return missing
+}
