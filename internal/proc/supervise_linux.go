@@ -253,7 +253,11 @@ func (r *supervisedRun) watch(timeout time.Duration) {
 			}
 			if r.mainEnded && !r.leftover {
 				r.leftover = true
-				r.end(min(r.grace, leftoverGrace))
+				if r.wrapper {
+					r.end(-1) // what was below it is dying already
+				} else {
+					r.end(min(r.grace, leftoverGrace))
+				}
 			}
 		case <-timedOut:
 			timedOut = nil

@@ -37,6 +37,7 @@ func TestAttacks(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	host := newHost(t)
+	f.stdin, _ = strings.CutPrefix(host.victim("out", "stdin")[0], "VICTIM=")
 	for _, tc := range []struct {
 		name, attack string
 		env          []string
@@ -48,7 +49,9 @@ func TestAttacks(t *testing.T) {
 		{name: "read another attempt", attack: "read", env: host.victim("deed", "attempts", "other", "workspace", "f"), process: through},
 		{name: "read the database", attack: "read", env: host.victim("deed", "deed.db"), process: through},
 		{name: "read the signing key", attack: "read", env: host.victim("deed", "key"), process: through},
-		{name: "read by the root of pid 1", attack: "parentdir", env: host.victim("deed", "key"), process: whatever},
+		{name: "overwrite bubblewrap", attack: "bwrap", process: ""},
+		{name: "write to what stdin was read from", attack: "stdin", process: through, unchanged: "out/stdin"},
+		{name: "read by the links of other processes", attack: "parentdir", env: host.victim("deed", "key"), process: whatever},
 		{name: "read the environment of deed", attack: "environ", process: through},
 		{name: "write through a symbolic link", attack: "symlink", env: host.victim("out", "symlink"), process: through, unchanged: "out/symlink"},
 		{name: "write through a hard link", attack: "hardlink", env: host.victim("out", "hardlink"), process: whatever, unchanged: "out/hardlink"},
@@ -116,6 +119,14 @@ func (f *fixture) attack(t *testing.T, spec sandbox.Spec, attack string, env ...
 		exe = spec.Mounts[1].Source
 	}
 	p, out := f.command(s, append(env, attackMode+"="+attack), exe)
+	if attack == "stdin" {
+		stdin, err := os.Open(f.stdin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stdin.Close()
+		p.Stdin = stdin
+	}
 	exit, err := s.Run(t.Context(), f.sup, p)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -225,6 +236,7 @@ func TestLimitsEndARun(t *testing.T) {
 		"threads":        {"threads", sandbox.WallProcesses, sandbox.Limits{Processes: 20}},
 		"memory":         {"memory", sandbox.WallMemory, sandbox.Limits{MemoryBytes: 200 << 20}},
 		"memory of many": {"shared", sandbox.WallMemory, sandbox.Limits{MemoryBytes: 200 << 20}},
+		"disk, no name":  {"unlinked", sandbox.WallDisk, sandbox.Limits{DiskBytes: 20 << 20}},
 		"disk":           {"disk", sandbox.WallDisk, sandbox.Limits{DiskBytes: 20 << 20}},
 	} {
 		for _, kind := range []sandbox.Kind{sandbox.Process, sandbox.Namespace} {

@@ -55,7 +55,10 @@ var attacks = map[string]func() (string, error){
 		return "", scribble(os.Getenv("WS") + "/../" + filepath.Base(filepath.Dir(os.Getenv("VICTIM"))) + "/" + filepath.Base(os.Getenv("VICTIM")))
 	},
 	"descriptor":    inheritedDescriptor,
-	"parentdir":     func() (string, error) { return readFile("/proc/1/root" + os.Getenv("VICTIM")) },
+	"parentdir":     byProc,
+	"bwrap":         func() (string, error) { return "", openForWriting("/proc/1/exe") },
+	"stdin":         writeStdin,
+	"unlinked":      fillUnlinked,
 	"mount":         func() (string, error) { return "", unix.Mount("none", os.Getenv("WS"), "tmpfs", 0, "") },
 	"bindmount":     func() (string, error) { return "", unix.Mount("/", os.Getenv("WS"), "", unix.MS_BIND|unix.MS_REC, "") },
 	"unshare":       func() (string, error) { return "", unix.Unshare(unix.CLONE_NEWUSER | unix.CLONE_NEWNS) },
@@ -90,6 +93,53 @@ var attacks = map[string]func() (string, error){
 func readFile(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	return string(data), err
+}
+
+// byProc tries the links in /proc that lead to where other processes are.
+func byProc() (string, error) {
+	places, _ := filepath.Glob("/proc/[0-9]*/[cr][wo][do]*") // cwd and root
+	for _, place := range places {
+		for _, up := range []string{"", "/../../../../../../../.."} {
+			if data, err := readFile(place + up + os.Getenv("VICTIM")); err == nil {
+				return data, nil
+			}
+		}
+	}
+	return "", errNothing
+}
+
+// openForWriting writes nothing.
+func openForWriting(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		f.Close()
+	}
+	return err
+}
+
+// writeStdin writes to the file behind stdin, if it is one.
+func writeStdin() (string, error) {
+	if st, err := os.Stdin.Stat(); err != nil || !st.Mode().IsRegular() {
+		return "", errors.Join(err, errNothing)
+	}
+	return "", scribble("/proc/self/fd/0")
+}
+
+func fillUnlinked() (string, error) {
+	path := filepath.Join(os.Getenv("WS"), "unlinked")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	os.Remove(path)
+	block := bytes.Repeat([]byte("x"), 1<<20)
+	for range 100 {
+		if _, err := f.Write(block); err != nil {
+			return "", err
+		}
+	}
+	wait(10)
+	return "100 MB", nil
 }
 
 func scribble(path string) error { return os.WriteFile(path, []byte("scribbled"), 0o600) }

@@ -89,15 +89,8 @@ func (c *call) system(tmpfs int64, home string) error {
 			c.add("--ro-bind", dir, dir)
 		}
 	}
-	for _, path := range etcShown {
-		c.add("--ro-bind-try", path, path)
-	}
-	for _, file := range etcMadeUp {
-		fd, err := c.data(filepath.Base(file.path), []byte(strings.ReplaceAll(file.content, "%s", home)))
-		if err != nil {
-			return err
-		}
-		c.add("--perms", "0444", "--file", fd, file.path)
+	if err := c.etc(home); err != nil {
+		return err
 	}
 	c.add("--dir", "/run", "--proc", "/proc")
 	if err := c.coverProc(); err != nil {
@@ -107,37 +100,54 @@ func (c *call) system(tmpfs int64, home string) error {
 	return nil
 }
 
-// procHidden are files in /proc that anybody may read, and that tell of the host.
-var procHidden = []string{"cmdline", "kallsyms", "key-users", "keys", "modules", "sched_debug"}
+// etc adds what there is of /etc.
+func (c *call) etc(home string) error {
+	for _, path := range etcShown {
+		if _, err := os.Stat(path); err == nil {
+			c.add("--ro-bind", path, path)
+		}
+	}
+	for _, path := range etcCopied {
+		f, err := os.Open(path)
+		if err != nil {
+			continue // a system without it
+		}
+		c.add("--perms", "0444", "--file", c.hand(f), path)
+	}
+	for _, file := range etcMadeUp {
+		fd, err := c.data(filepath.Base(file.path), []byte(strings.ReplaceAll(file.content, "%s", home)))
+		if err != nil {
+			return err
+		}
+		c.add("--perms", "0444", "--file", fd, file.path)
+	}
+	return nil
+}
 
-// coverProc hides or protects what in /proc is not about processes. bwrap covers a few directories, and only when
-// they themselves can be written to: /proc/sys cannot, yet the files in it can, by a process whose user is root
-// outside, whatever its namespace and without any capability. core_pattern among them is a way out.
+// procHidden are files in /proc that anybody may read, and that tell of the host.
+var procHidden = []string{"cmdline", "key-users", "keys"}
+
+// coverProc makes /proc read-only, and hides the files in it that are for root alone. bwrap covers a few directories,
+// and only when they themselves can be written to: /proc/sys cannot, yet the files in it can, by a process whose user
+// is root outside, whatever its namespace and without any capability. core_pattern among them is a way out.
 func (c *call) coverProc() error {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return fmt.Errorf("list /proc: %w", err)
 	}
 	for _, e := range entries {
-		path := "/proc/" + e.Name()
-		if _, err := strconv.Atoi(e.Name()); err == nil || e.Type()&fs.ModeSymlink != 0 {
+		if e.IsDir() || e.Type()&fs.ModeSymlink != 0 {
 			continue
 		}
-		switch {
-		case e.Name() == "sys" || e.Name() == "sysvipc":
-			c.add("--ro-bind", path, path)
-		case e.IsDir():
-			c.add("--perms", "0555", "--tmpfs", path, "--remount-ro", path)
-		default:
-			st, err := e.Info()
-			if err != nil {
-				continue // gone since
-			}
-			if st.Mode()&0o222 != 0 || st.Mode()&0o004 == 0 || slices.Contains(procHidden, e.Name()) {
-				c.add("--ro-bind", "/dev/null", path) // without devices: it cannot even be opened
-			}
+		st, err := e.Info()
+		if err != nil {
+			continue // gone since
+		}
+		if os.Getuid() == 0 && st.Mode()&0o004 == 0 || slices.Contains(procHidden, e.Name()) {
+			c.add("--ro-bind", "/dev/null", "/proc/"+e.Name()) // without devices: it cannot even be opened
 		}
 	}
+	c.add("--remount-ro", "/proc")
 	return nil
 }
 

@@ -18,8 +18,13 @@
 //   - A mount's source is opened without following a link and handed over as a descriptor: a link that is put in its
 //     place later leads nowhere. A target below another mount is made and checked in the same way.
 //   - The user inside is deed's own user outside, so that files keep their owner. For root that means: the kernel lets
-//     it write /proc/sys, which no namespace covers. So what in /proc is not about processes is hidden or read-only.
+//     it write /proc/sys, which no namespace covers. So /proc is read-only, and what in it is for root alone is hidden.
+//   - No descriptor of a file on the host comes in, not even a readable one as stdin: by /proc/self/fd it would be
+//     opened again, for writing.
 //   - No set-user-id file can be made: on the host it would be deed's.
+//
+// What is not hidden: the names of the host's directories that are mounted (/proc/self/mountinfo), the load of the
+// machine, its kernel and its processors.
 //
 // Two sandboxes that write to one mount at the same time can trick each other's nested targets; do not share a
 // writable mount in which another target lies.

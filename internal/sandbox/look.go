@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -130,7 +131,7 @@ func (s *Sandbox) host(inside string) (path string, made bool) {
 		}
 		return filepath.Join(m.source, rest), false
 	}
-	for _, dir := range append(systemDirs, etcShown...) {
+	for _, dir := range slices.Concat(systemDirs, etcShown, etcCopied) {
 		if _, ok := below(dir, inside); ok {
 			return inside, false
 		}

@@ -45,6 +45,8 @@ type fixture struct {
 	t   testing.TB
 	sup *proc.Supervisor
 	ws  string // the workspace on the host; inside it is /ws
+
+	stdin string // a file that is the stdin of some attacks
 }
 
 func setup(t testing.TB) *fixture {

@@ -24,6 +24,8 @@ const (
 	diskShare = 10
 	// walkBound is how many entries one walk looks at. What lies beyond them is left to the floor of free space.
 	walkBound = 1_000_000
+	// descriptorBound is how many descriptors are looked at for files without a name.
+	descriptorBound = 20_000
 	// floorBytes and floorShare are what a run may not take of a file system or of the memory of the machine: the
 	// smaller of the two. They hold for what no count can see, such as the buffers of the kernel.
 	floorBytes = 256 << 20
@@ -62,7 +64,7 @@ func (m *monitor) run(ctx context.Context, supervisor func() int) error {
 			}
 		}
 		if m.limits.DiskBytes > 0 && len(m.watch) > 0 {
-			if err := m.space(ctx); err != nil {
+			if err := m.space(ctx, supervisor()); err != nil {
 				return err
 			}
 		}
@@ -147,7 +149,7 @@ func totalMemory() int64 { return 1024 * readFields("/proc/meminfo")["MemTotal"]
 // space holds the watched directories against their limit. They are walked only when what has become used of their
 // file systems since the last walk could have filled them, or when a while has passed: others may have freed what
 // this run has taken.
-func (m *monitor) space(ctx context.Context) error {
+func (m *monitor) space(ctx context.Context, supervisor int) error {
 	if !m.short && m.spaceShort() {
 		return &LimitError{Limit: WallDisk, Used: m.disk, Max: m.limits.DiskBytes}
 	}
@@ -162,9 +164,15 @@ func (m *monitor) space(ctx context.Context) error {
 	}
 	var used int64
 	left := walkBound
+	devices := map[uint64]bool{}
 	for _, dir := range m.watch {
 		used += diskUse(ctx, dir, &left)
+		var st unix.Stat_t
+		if unix.Stat(dir, &st) == nil {
+			devices[st.Dev] = true
+		}
 	}
+	used += unlinkedUse(supervisor, devices)
 	m.disk, m.free = used, free
 	m.nextWalk = clock.Start().Add(min(diskPause, diskShare*clock.Since(now)))
 	if used > m.limits.DiskBytes {
@@ -226,5 +234,34 @@ func diskUse(ctx context.Context, dir string, left *int) int64 {
 		sum += st.Blocks * 512
 		return nil
 	})
+	return sum
+}
+
+// unlinkedUse sums the blocks of files that have no name any more and are held open below the supervisor, on the file
+// systems of the watched directories. One that is only mapped is not seen; the floor of free space holds for it.
+func unlinkedUse(supervisor int, devices map[uint64]bool) int64 {
+	var sum int64
+	seen := map[[2]uint64]bool{}
+	left := descriptorBound
+	for _, pid := range proc.Descendants(supervisor, left) {
+		dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // gone, or another's
+		}
+		for _, e := range entries {
+			if left--; left < 0 {
+				return sum
+			}
+			var st unix.Stat_t
+			if unix.Stat(dir+"/"+e.Name(), &st) != nil || st.Nlink > 0 || st.Mode&unix.S_IFMT != unix.S_IFREG || !devices[st.Dev] {
+				continue
+			}
+			if id := [2]uint64{st.Dev, st.Ino}; !seen[id] {
+				seen[id] = true
+				sum += st.Blocks * 512
+			}
+		}
+	}
 	return sum
 }

@@ -109,7 +109,7 @@ func checkTarget(target string) error {
 			return fmt.Errorf("would hide %s, which deed makes up", file.path)
 		}
 	}
-	for _, path := range etcShown {
+	for _, path := range slices.Concat(etcShown, etcCopied) {
 		if _, ok := below(path, target); ok {
 			return fmt.Errorf("would hide the host's %s, which is there already", path)
 		}
@@ -175,13 +175,19 @@ var etcMadeUp = []etcFile{
 	{"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n"},
 }
 
-// etcShown is what is shown of the host's /etc, where it exists: what the loader, time zones and the trust in
-// certificates need. No directory that may hold a private key.
-var etcShown = []string{
-	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime", "/etc/timezone",
-	"/etc/services", "/etc/protocols", "/etc/mime.types", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
-	"/etc/ca-certificates/extracted", "/etc/pki/ca-trust/extracted", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem",
-}
+// etcCopied and etcShown are what is shown of the host's /etc, where it exists: what the loader, time zones and the
+// trust in certificates need. No directory that may hold a private key. Files are copied, because a mount costs more
+// than all of them together.
+var (
+	etcCopied = []string{
+		"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/localtime", "/etc/timezone", "/etc/services", "/etc/protocols",
+		"/etc/mime.types", "/etc/ssl/openssl.cnf",
+	}
+	etcShown = []string{
+		"/etc/ld.so.conf.d", "/etc/alternatives", "/etc/ssl/certs", "/etc/ca-certificates/extracted",
+		"/etc/pki/ca-trust/extracted", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem",
+	}
+)
 
 // hostname is that of every sandbox.
 const hostname = "deed"

@@ -62,6 +62,10 @@ func (s *Sandbox) wrap(p proc.Spec) (w *wrapped, err error) {
 		return w, err
 	}
 	w.spec = p
+	if f, ok := p.Stdin.(*os.File); ok {
+		// Through a pipe: a file that is only open for reading can be opened for writing by /proc/self/fd/0.
+		w.spec.Stdin = struct{ io.Reader }{f}
+	}
 	w.spec.Dir, w.spec.Env, w.spec.Wrapper = "/", marks(p.Env), true
 	w.stderr.w = p.Stderr
 	w.spec.Stderr = &w.stderr
