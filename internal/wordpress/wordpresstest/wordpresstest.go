@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/deedrun/deed/internal/component"
@@ -55,6 +56,9 @@ func module(t testing.TB) string {
 // Cache makes a directory for unpacked archives that the tests of one package share; the caller removes it.
 func Cache() (string, error) { return os.MkdirTemp("", "deed-wordpress-") }
 
+// preparing lets the first test fill the cache for the others, instead of all of them unpacking at once.
+var preparing sync.Mutex
+
 // Prepare resolves components and prepares a site with them and with workspaces, in a directory of the test's own.
 func Prepare(t testing.TB, cache string, req component.Request, workspaces ...component.Mount) (*wordpress.Site, component.Resolved) {
 	t.Helper()
@@ -71,7 +75,9 @@ func Prepare(t testing.TB, cache string, req component.Request, workspaces ...co
 	o.Cache, o.Dir = filepath.Join(cache, "unpacked"), filepath.Join(dir, "site")
 	o.Mounts = append(res.Mounts, workspaces...)
 	o.MUPlugins, o.Plugins = res.MUPlugins, res.Plugins
+	preparing.Lock()
 	s, err := wordpress.Prepare(t.Context(), o)
+	preparing.Unlock()
 	if err != nil {
 		t.Fatal(err)
 	}
