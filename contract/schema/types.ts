@@ -1981,6 +1981,7 @@ export type DeedConfig = {
   database?: string;
   defaults?: DeedConfigDefaults;
   retry?: DeedConfigRetry;
+  retention?: DeedConfigRetention;
   adapters?: Record<string, AdapterConfig>;
   profiles?: Record<string, SubagentProfile>;
   task_types?: Record<string, TaskTypeSpec>;
@@ -2003,6 +2004,15 @@ export type DeedConfigDefaults = {
   isolation?: "none" | "process" | "namespace" | "container";
   /** AgeingSeconds lets an old task overtake: one priority step is worth this much waiting. 0: strict priority. */
   ageing_seconds?: number;
+};
+
+/** Retention is how long the bundles and the records of what has ended are kept. What is absent is no limit: without any of them everything is kept for ever. Oldest goes first; what belongs to a task that has not ended never goes. */
+export type DeedConfigRetention = {
+  max_age_days?: number;
+  max_count?: number;
+  max_bytes?: number;
+  /** KeepFailedDays protects what did not succeed from the other limits for this long. */
+  keep_failed_days?: number;
 };
 
 /** Retry is the waiting rule between attempts: base doubled with every attempt, up to max, spread by jitter. */

@@ -14,6 +14,7 @@ type Config struct {
 	Database  string                                  `json:"database,omitempty" jsonschema:"description=a postgres:// address; absent: the database in the home"`
 	Defaults  *Defaults                               `json:"defaults,omitempty"`
 	Retry     *Retry                                  `json:"retry,omitempty"`
+	Retention *Retention                              `json:"retention,omitempty"`
 	Adapters  map[string]agentruntime.AdapterConfig   `json:"adapters,omitempty"`
 	Profiles  map[string]agentruntime.SubagentProfile `json:"profiles,omitempty"`
 	TaskTypes map[string]agentruntime.TaskTypeSpec    `json:"task_types,omitempty"`
@@ -43,6 +44,16 @@ type Defaults struct {
 	Isolation string `json:"isolation,omitempty" jsonschema:"enum=none,enum=process,enum=namespace,enum=container"`
 	// AgeingSeconds lets an old task overtake: one priority step is worth this much waiting. 0: strict priority.
 	AgeingSeconds int64 `json:"ageing_seconds,omitempty" jsonschema:"minimum=0,maximum=31536000"`
+}
+
+// Retention is how long the bundles and the records of what has ended are kept. What is absent is no limit: without any
+// of them everything is kept for ever. Oldest goes first; what belongs to a task that has not ended never goes.
+type Retention struct {
+	MaxAgeDays int   `json:"max_age_days,omitempty" jsonschema:"minimum=1,maximum=36500"`
+	MaxCount   int   `json:"max_count,omitempty" jsonschema:"minimum=1,maximum=1000000000"`
+	MaxBytes   int64 `json:"max_bytes,omitempty" jsonschema:"minimum=1"`
+	// KeepFailedDays protects what did not succeed from the other limits for this long.
+	KeepFailedDays int `json:"keep_failed_days,omitempty" jsonschema:"minimum=1,maximum=36500"`
 }
 
 // Retry is the waiting rule between attempts: base doubled with every attempt, up to max, spread by jitter.

@@ -70,22 +70,46 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
+// Stale lists the unfinished bundles below parent whose writers are dead.
+func Stale(parent string) ([]string, error) {
+	dirs, err := unfinished(parent)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, dir := range dirs {
+		if lock, err := lockDir(dir); err == nil {
+			_ = lock.Close()
+			out = append(out, dir)
+		}
+	}
+	return out, nil
+}
+
+// unfinished lists the directories of writers below parent, dead or alive.
+func unfinished(parent string) ([]string, error) {
+	entries, err := os.ReadDir(parent)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("look for unfinished bundles: %w", err)
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), tempSuffix) {
+			out = append(out, filepath.Join(parent, e.Name()))
+		}
+	}
+	return out, nil
+}
+
 // RemoveStale deletes the unfinished bundles below parent whose writers are dead, and returns how many those were. It is
 // safe beside running writers.
 func RemoveStale(parent string) (int, error) {
-	entries, err := os.ReadDir(parent)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
+	dirs, err := unfinished(parent)
 	if err != nil {
-		return 0, fmt.Errorf("look for unfinished bundles: %w", err)
+		return 0, err
 	}
 	n := 0
-	for _, e := range entries {
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), tempSuffix) {
-			continue
-		}
-		dir := filepath.Join(parent, e.Name())
+	for _, dir := range dirs {
 		lock, err := lockDir(dir)
 		if errors.Is(err, errLocked) || errors.Is(err, os.ErrNotExist) {
 			continue

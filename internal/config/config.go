@@ -28,6 +28,7 @@ type Config struct {
 	Isolation   string // of tasks that ask for none; empty: process
 	AgeingStep  time.Duration
 	Retry       Retry
+	Retention   Retention
 	WordPress   *settings.WordPress // the runtime component, paths absolute; nil: none is configured
 	sources     []source            // of Files, to find the line of a fault
 	adapters    map[string]Adapter
@@ -49,6 +50,17 @@ type Retry struct {
 	RetryAfterCap time.Duration
 	Jitter        float64
 }
+
+// Retention is how long what has ended is kept. Zero is no limit.
+type Retention struct {
+	MaxAge     time.Duration
+	MaxCount   int
+	MaxBytes   int64
+	KeepFailed time.Duration // protects what did not succeed from the other limits
+}
+
+// Limited reports whether there is any limit.
+func (r Retention) Limited() bool { return r.MaxAge > 0 || r.MaxCount > 0 || r.MaxBytes > 0 }
 
 // The names of what deed ships.
 const (
@@ -155,6 +167,13 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 		if r.Jitter != nil {
 			c.Retry.Jitter = *r.Jitter
 		}
+	}
+	if r := s.Retention; r != nil {
+		const day = 24 * time.Hour
+		set(&c.Retention.MaxAge, time.Duration(r.MaxAgeDays)*day)
+		set(&c.Retention.MaxCount, r.MaxCount)
+		set(&c.Retention.MaxBytes, r.MaxBytes)
+		set(&c.Retention.KeepFailed, time.Duration(r.KeepFailedDays)*day)
 	}
 	dir := filepath.Dir(file)
 	if k := s.Components; k != nil && k.WordPress != nil {

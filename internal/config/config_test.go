@@ -126,6 +126,7 @@ func TestFaultsNameTheirLines(t *testing.T) {
 		{"two documents", "name: a\n---\nname: b\n", []string{"more than one"}},
 		{"aliases", "name: &n box\ndatabase: *n\n", []string{"deed.yaml:", "aliases"}},
 		{"a bomb of brackets", "name: " + strings.Repeat("[", 100_000), []string{"deed.yaml:1:", "nested"}},
+		{"no limit at all", "retention:\n  max_count: 0\n  max_age_days: -1\n", []string{"max_count", "deed.yaml:2:", "max_age_days", "deed.yaml:3:"}},
 		{"negative lease", "defaults:\n  lease_seconds: -1\n", []string{"lease_seconds", "deed.yaml:2:"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -147,20 +148,20 @@ func TestFaultsNameTheirLines(t *testing.T) {
 // A project's file is found by standing in a directory: it may not move the queue or change how it is run.
 func TestAProjectMaySayLess(t *testing.T) {
 	t.Parallel()
-	text := "database: postgres://elsewhere/x\ndefaults: {lease_seconds: 5, ageing_seconds: 1}\nretry: {jitter: 0}\ncomponents: {wordpress: {archive: wp.zip}}\n"
+	text := "database: postgres://elsewhere/x\ndefaults: {lease_seconds: 5, ageing_seconds: 1}\nretry: {jitter: 0}\nretention: {max_age_days: 1}\ncomponents: {wordpress: {archive: wp.zip}}\n"
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, FileName), text)
 	_, err := Load(Options{Dir: dir})
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, w := range []string{file + ":1:", "$.database", file + ":3:", "$.retry", "$.components", "lease_seconds", "ageing_seconds", "--config"} {
+	for _, w := range []string{file + ":1:", "$.database", file + ":3:", "$.retry", "$.retention", "$.components", "lease_seconds", "ageing_seconds", "--config"} {
 		if !strings.Contains(err.Error(), w) {
 			t.Errorf("error lacks %q: %v", w, err)
 		}
 	}
 	c, err := Load(Options{Explicit: file})
-	if err != nil || c.Database == "" || c.Retry.Jitter != 0 || c.Lease != 5*time.Second {
+	if err != nil || c.Database == "" || c.Retry.Jitter != 0 || c.Lease != 5*time.Second || c.Retention.MaxAge != 24*time.Hour {
 		t.Errorf("named with --config: %+v, %v", c, err)
 	}
 }

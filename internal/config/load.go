@@ -121,6 +121,7 @@ func projectOnly(file string, tree *ast.File, s settings.Config) error {
 	refuse("$.database", s.Database != "")
 	refuse("$.retry", s.Retry != nil)
 	refuse("$.components", s.Components != nil)
+	refuse("$.retention", s.Retention != nil)
 	if d := s.Defaults; d != nil {
 		refuse("$.defaults.lease_seconds", d.LeaseSeconds != 0)
 		refuse("$.defaults.isolation", d.Isolation != "")

@@ -92,6 +92,33 @@ func FindByEnv(key, value string) ([]int, error) {
 	return found, nil
 }
 
+// ListByEnv returns the processes, this one excepted, that were started with the variable key set, and its values. It
+// sees what FindByEnv sees.
+func ListByEnv(key string) (map[int]string, error) {
+	all, err := pids()
+	if err != nil {
+		return nil, fmt.Errorf("list processes by environment: %w", err)
+	}
+	prefix := []byte(key + "=")
+	found := map[int]string{}
+	for _, pid := range all {
+		if pid == os.Getpid() {
+			continue
+		}
+		env, err := readEnviron(pid)
+		if err != nil {
+			continue // it is gone, a kernel thread, or another's
+		}
+		for entry := range bytes.SplitSeq(env, []byte{0}) {
+			if v, ok := bytes.CutPrefix(entry, prefix); ok {
+				found[pid] = string(v)
+				break
+			}
+		}
+	}
+	return found, nil
+}
+
 func readEnviron(pid int) ([]byte, error) {
 	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {

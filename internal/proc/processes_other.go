@@ -34,6 +34,11 @@ func FindByEnv(key, value string) ([]int, error) {
 	return nil, fmt.Errorf("find processes by environment: %w", ErrUnsupported)
 }
 
+// ListByEnv returns ErrUnsupported.
+func ListByEnv(string) (map[int]string, error) {
+	return nil, fmt.Errorf("list processes by environment: %w", ErrUnsupported)
+}
+
 // Descendants returns none: there is no way to list them here.
 func Descendants(int, int) []int { return nil }
 

@@ -368,6 +368,10 @@ func runs(t *testing.T, s *Store, ref Ref) {
 	ok(s.CloseRun(ctx, r.ID()))
 	_, err = s.EndedRuns(ctx, Run{}, 10)
 	ok(err)
+	_, err = s.EligibleRuns(ctx, s.now(), 10)
+	ok(err)
+	_, err = s.Suspects(ctx, nil)
+	ok(err)
 	ok(s.DeleteRun(ctx, r.ID()))
 	ok(s.DropBundle(ctx, ref.AttemptID))
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -179,46 +180,61 @@ const sweepLease = time.Minute
 // raises their fences, so that an owner who comes back is fenced off before the caller settles. What the caller does
 // not settle is found again after a minute, or at once while its runner is named dead.
 func (s *Store) Lost(ctx context.Context, deadRunners []string) ([]Lost, error) {
-	dead := make(map[string]bool, len(deadRunners))
-	for _, r := range deadRunners {
-		dead[r] = true
-	}
-	out, err := s.lost(ctx, dead)
+	out, err := s.lost(ctx, deadRunners)
 	if err != nil {
 		return nil, fmt.Errorf("lost attempts: %w", err)
 	}
 	return out, nil
 }
 
-func (s *Store) lost(ctx context.Context, dead map[string]bool) ([]Lost, error) {
-	// attempts_live holds only what runs now, so that reading all of it is cheap. Nothing is written when nothing
-	// is lost.
+// A Suspect is a live attempt that seems to have no owner.
+type Suspect struct{ AttemptID, TaskID, RunnerID, Reason string }
+
+// Suspects returns the live attempts that Lost would look at, and takes over none.
+func (s *Store) Suspects(ctx context.Context, deadRunners []string) ([]Suspect, error) {
+	// attempts_live holds only what runs now, so that reading all of it is cheap.
 	rows, err := s.eng.read().query(ctx, `SELECT id, task_id, runner_id, lease_until FROM attempts WHERE live = 1 ORDER BY lease_until`)
 	if err != nil {
-		return nil, classify(err)
+		return nil, fmt.Errorf("suspect attempts: %w", classify(err))
 	}
-	type suspect struct{ id, task string }
-	var suspects []suspect
+	var out []Suspect
 	now := micros(s.now())
 	err = eachRow(rows, func() error {
-		var v suspect
-		var runner string
+		var v Suspect
 		var lease int64
-		err := rows.Scan(&v.id, &v.task, &runner, &lease)
-		if lease <= now || dead[runner] {
-			suspects = append(suspects, v)
+		err := rows.Scan(&v.AttemptID, &v.TaskID, &v.RunnerID, &lease)
+		switch {
+		case slices.Contains(deadRunners, v.RunnerID):
+			v.Reason = ReasonRunnerDead
+		case lease <= now:
+			v.Reason = ReasonLeaseExpired
+		default:
+			return err
 		}
+		out = append(out, v)
 		return err
 	})
 	if err != nil {
-		return nil, classify(err)
+		return nil, fmt.Errorf("suspect attempts: %w", classify(err))
+	}
+	return out, nil
+}
+
+func (s *Store) lost(ctx context.Context, deadRunners []string) ([]Lost, error) {
+	suspects, err := s.Suspects(ctx, deadRunners) // nothing is written when nothing is lost
+	if err != nil {
+		return nil, err
+	}
+	dead := make(map[string]bool, len(deadRunners))
+	for _, r := range deadRunners {
+		dead[r] = true
 	}
 	var out []Lost
 	for _, v := range suspects {
 		var l Lost
 		var taken bool
 		err := s.write(ctx, func(ctx context.Context, t tx) (err error) {
-			l, taken, err = s.takeOver(ctx, t, v.task, v.id, dead)
+			l, taken, err = s.takeOver(ctx, t, v.TaskID, v.AttemptID, dead)
 			return err
 		})
 		if err != nil {

@@ -215,6 +215,16 @@ func (s *Store) EndedRuns(ctx context.Context, after Run, limit int) ([]Run, err
 	return out, nil
 }
 
+// EligibleRuns returns the runs whose own record says that they may go since this instant, oldest first.
+func (s *Store) EligibleRuns(ctx context.Context, since time.Time, limit int) ([]Run, error) {
+	out, err := manyRuns(ctx, s.eng.read(), `SELECT `+runColumns+` FROM runs WHERE live = 0 AND eligible_at <= $1
+		ORDER BY eligible_at, seq LIMIT $2`, micros(since), limit)
+	if err != nil {
+		return nil, fmt.Errorf("eligible runs: %w", err)
+	}
+	return out, nil
+}
+
 // DeleteRun forgets a run for which nobody has anything left to do. It returns ErrRunLive for another one.
 func (s *Store) DeleteRun(ctx context.Context, id string) error {
 	err := s.write(ctx, func(ctx context.Context, t tx) error {

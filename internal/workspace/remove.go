@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,6 +33,18 @@ func Remove(dir string) error {
 	defer unix.Close(pfd)
 	if err := removeAt(pfd, name); err != nil {
 		return fmt.Errorf("remove tree %s: %w", quotePath(dir), err)
+	}
+	return nil
+}
+
+// RemoveAt removes the tree with this name in an open directory, so that no name above it can be exchanged meanwhile. It
+// is Remove otherwise.
+func RemoveAt(dir *os.File, name string) error {
+	if name == "" || name == "." || name == ".." || strings.ContainsRune(name, '/') {
+		return fmt.Errorf("remove tree: %s is not the name of an entry", quotePath(name))
+	}
+	if err := removeAt(int(dir.Fd()), name); err != nil {
+		return fmt.Errorf("remove tree %s: %w", quotePath(filepath.Join(dir.Name(), name)), err)
 	}
 	return nil
 }

@@ -385,6 +385,13 @@ func runRetention(t *testing.T, target Target) {
 	if r := b.getRun("end-0"); r.EligibleAt.Year() != 2030 || r.Retained || r.Live {
 		t.Fatalf("run: %+v", r)
 	}
+	for at, want := range map[time.Time]int{b.clock.Now(): 0, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC): 1} {
+		list, err := b.s.EligibleRuns(b.ctx, at, 10)
+		b.ok(err)
+		if len(list) != want {
+			t.Fatalf("%d runs may go at %s", len(list), at)
+		}
+	}
 	_, err = b.s.UpdateRun(b.ctx, "end-0", store.RunUpdate{Retention: &codebox.RunRetention{RetainUntil: "soon"}})
 	b.is(err, store.ErrInvalid)
 }

@@ -34,3 +34,4 @@ CREATE INDEX runs_task ON runs (task_id, seq) WHERE task_id IS NOT NULL;
 CREATE INDEX runs_attempt ON runs (attempt_id, seq) WHERE attempt_id IS NOT NULL;
 CREATE INDEX runs_live ON runs (seq) WHERE live = 1;
 CREATE INDEX runs_ended ON runs (ended_at, seq) WHERE live = 0;
+CREATE INDEX runs_eligible ON runs (eligible_at, seq) WHERE live = 0 AND eligible_at IS NOT NULL;
