@@ -40,7 +40,7 @@ func (a *run) judge(ctx context.Context) error {
 	if err := a.collect(); err != nil {
 		return failure.New(failure.Infra, "collect the evidence", err, "")
 	}
-	rooms, err := os.MkdirTemp(a.Home.Tmp(), RoomPrefix+a.claim.Ref.AttemptID+"-")
+	rooms, err := os.MkdirTemp(a.Home.Tmp(), roomPrefix+a.claim.Ref.AttemptID+"-")
 	if err != nil {
 		return failure.New(failure.Infra, "make a place for clean rooms", err, "")
 	}
@@ -122,9 +122,9 @@ func (a *run) capture(ctx context.Context) error {
 	return nil
 }
 
-// RoomPrefix begins the names, in the home's temporary directory, of the places where checks run. The attempt's id
+// roomPrefix begins the names, in the home's temporary directory, of the places where checks run. The attempt's id
 // follows, so that the sweep can tell whose they are.
-const RoomPrefix = "rooms-"
+const roomPrefix = "rooms-"
 
 // captureClass tells what the agent did to its directory from what failed in deed.
 func captureClass(err error) failure.Class {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/bundle/bundletest"
 	"github.com/deedrun/deed/internal/proc"
 )
@@ -45,6 +46,13 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(filepath.Join(e.WorkDir, "user"), 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			// makerun ID STATUS [DIR] records a run through the library, as its owner does, and takes it to a state.
+			"makerun": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) < 2 || len(args) > 3 {
+					ts.Fatalf("usage: makerun id status [artifacts]")
+				}
+				ts.Check(makeRun(ts.Getenv("DEED_HOME"), args[0], codebox.RunStatus(args[1]), append(args, "")[2]))
+			},
 			// checkbundles runs the independent checker on every bundle of the home.
 			"checkbundles": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) > 1 {

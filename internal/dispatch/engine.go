@@ -44,6 +44,7 @@ type Engine struct {
 	mu     sync.Mutex
 	live   map[string]store.Ref // guarded by mu; attempts that run in this process
 	supers []*proc.Supervisor   // guarded by mu; idle ones
+	deep   time.Time            // guarded by mu; when it last swept deeply
 	quiet  bool                 // guarded by mu; idle was said
 	paused bool                 // guarded by mu; pause was said
 }

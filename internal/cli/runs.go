@@ -1,0 +1,392 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/registry"
+	"github.com/deedrun/deed/internal/store"
+)
+
+func (a *app) runsCmd() *cobra.Command {
+	return group("runs", "List, watch and cancel runs, and find what they left",
+		a.runsListCmd(), a.runsShowCmd(), a.runsWatchCmd(), a.runsCancelCmd(), a.runsArtifactsCmd())
+}
+
+func (a *app) runsListCmd() *cobra.Command {
+	var (
+		statuses     []string
+		task, before string
+		limit        int
+	)
+	c := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List runs, newest first", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			filter := store.RunFilter{Limit: limit, Before: before}
+			for _, s := range statuses {
+				st := codebox.RunStatus(s)
+				if !slices.Contains(codebox.RunStatuses, st) {
+					return usage(fmt.Errorf("--status %q is unknown; there are: %s", s, join(codebox.RunStatuses)))
+				}
+				filter.Status = append(filter.Status, st)
+			}
+			if limit < 1 || limit > 10000 {
+				return usage(fmt.Errorf("--limit %d is not between 1 and 10000", limit))
+			}
+			if err := a.view(c.Context()); err != nil {
+				return err
+			}
+			if task != "" {
+				t, err := a.lookup(c.Context(), task)
+				if err != nil {
+					return err
+				}
+				filter.TaskID = t.ID()
+			}
+			runs, err := a.st.Runs(c.Context(), filter)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				recs := make([]codebox.RunRegistryEntry, len(runs))
+				for i, r := range runs {
+					recs[i] = r.Record
+				}
+				return a.emit(map[string]any{"runs": recs})
+			}
+			rows := make([][]string, len(runs))
+			for i, r := range runs {
+				rows[i] = []string{r.ID(), a.runStatus(r.Record.Status), r.CreatedAt.Format(time.RFC3339), runTook(r), r.TaskID}
+			}
+			if len(rows) == 0 {
+				a.hint("no runs")
+				return nil
+			}
+			a.table([]string{"RUN", "STATUS", "CREATED", "TOOK", "TASK"}, rows)
+			return nil
+		},
+	}
+	c.Flags().StringSliceVar(&statuses, "status", nil, "only these states")
+	c.Flags().StringVar(&task, "task", "", "only runs of this task")
+	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
+	c.Flags().StringVar(&before, "before", "", "only runs older than this one")
+	return c
+}
+
+func (a *app) runStatus(s codebox.RunStatus) string {
+	switch s {
+	case codebox.RunSucceeded:
+		return a.color.green(string(s))
+	case codebox.RunFailed, codebox.RunTimedOut:
+		return a.color.red(string(s))
+	case codebox.RunCancelled:
+		return a.color.yellow(string(s))
+	}
+	return string(s)
+}
+
+// runTook is how long a run was seen alive.
+func runTook(r store.Run) string {
+	end := r.EndedAt
+	if end.IsZero() {
+		end = r.HeartbeatAt
+	}
+	return end.Sub(r.CreatedAt).Round(time.Millisecond).String()
+}
+
+// oneRun opens the home for reading and finds a run.
+func (a *app) oneRun(ctx context.Context, id string) (store.Run, error) {
+	if err := a.view(ctx); err != nil {
+		return store.Run{}, err
+	}
+	r, err := a.st.Run(ctx, id)
+	return r, a.noRun(id, err)
+}
+
+// noRun names the remedy for an id that is not there.
+func (a *app) noRun(id string, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return usage(fmt.Errorf("no run %s in %s (`deed runs list` shows what there is)", id, a.h.Root()))
+	}
+	return err
+}
+
+func (a *app) runsShowCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "show RUN", Short: "Show a run: where it stands, what it took and what it left", Args: names("RUN"),
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := a.oneRun(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.emit(r.Record)
+			}
+			a.showRunRecord(r)
+			return nil
+		},
+	}
+}
+
+func (a *app) showRunRecord(r store.Run) {
+	rec, l := r.Record, r.Record.Lifecycle
+	a.field("run", a.color.bold(r.ID()))
+	a.field("status", a.runStatus(rec.Status))
+	a.field("task", r.TaskID)
+	a.field("attempt", r.AttemptID)
+	a.field("session", clean(r.SessionID))
+	a.field("runner", r.RunnerID)
+	a.field("created", rec.CreatedAt)
+	a.field("heartbeat", rec.HeartbeatAt)
+	a.field("took", runTook(r))
+	if l.Cancellation != nil {
+		a.field("cancel", "requested at "+l.Cancellation.RequestedAt+" "+clean(l.Cancellation.Reason))
+	}
+	if rec.Error != nil {
+		a.field("error", clean(rec.Error.Message))
+	}
+	a.field("clean-up", l.Cleanup.Status)
+	if k := rec.Retention; k != nil {
+		switch {
+		case k.Retained:
+			a.field("kept", "for ever "+clean(k.Reason))
+		case k.RetainUntil != "":
+			a.field("kept", "until "+k.RetainUntil+" "+clean(k.Reason))
+		case k.CleanupEligibleAt != "":
+			a.field("kept", "may go after "+k.CleanupEligibleAt)
+		}
+	}
+	var ev codebox.RunResourceEvidence
+	if text, err := json.Marshal(rec.Metadata[codebox.MetaResourceEvidence]); err == nil && json.Unmarshal(text, &ev) == nil && ev.Schema != "" {
+		a.metric("start-up", ev.Timing.Startup)
+		a.metric("duration", ev.Timing.Duration)
+		a.metric("user time", ev.Resources.RuntimeUserTime)
+		a.metric("sys time", ev.Resources.RuntimeSystemTime)
+		a.metric("peak rss", ev.Resources.RuntimeMemory)
+		for _, p := range ev.Phases {
+			a.field("phase", fmt.Sprintf("%s %s in %.1f ms", p.Name, p.Status, p.DurationMS))
+		}
+	}
+	for _, ref := range rec.ArtifactRefs {
+		a.field("artifact", ref.Kind+" "+clean(ref.Directory+ref.Path))
+	}
+	a.field("file", registry.FilePath(r))
+}
+
+func (a *app) metric(name string, m codebox.RunMetric) {
+	if m.Available && m.Value != nil {
+		a.field(name, fmt.Sprintf("%g %s", *m.Value, m.Unit))
+	}
+}
+
+func (a *app) runsWatchCmd() *cobra.Command {
+	var limit time.Duration
+	c := &cobra.Command{
+		Use: "watch RUN", Short: "Follow a run until it ends", Args: names("RUN"),
+		Long: `Print the progress of a run until it ends: the newest line of each look, a line for each change of state, and a
+heartbeat when there is nothing new. With --json: deed/progress/v1, one line each. Exit code 0 when the run succeeded, 1
+when it did not or when the time limit passed.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if limit < 0 {
+				return usage(fmt.Errorf("--timeout %s is negative", limit))
+			}
+			r, err := a.oneRun(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			ctx := c.Context()
+			if limit > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, limit)
+				defer cancel()
+			}
+			w := &watcher{app: a}
+			err = w.follow(ctx, r)
+			if errors.Is(err, context.DeadlineExceeded) {
+				return &exitError{code: ExitNotDone, err: fmt.Errorf("run %s is still %s after %s", r.ID(), w.status, limit)}
+			}
+			if err == nil && w.status != codebox.RunSucceeded {
+				return errNotDone
+			}
+			return err
+		},
+	}
+	c.Flags().DurationVar(&limit, "timeout", 0, "stop watching after this long, for example 10m (default: no limit)")
+	return c
+}
+
+// A watcher follows one run from another process: it sees the newest line of progress at each look.
+type watcher struct {
+	*app
+	status codebox.RunStatus
+	seen   int64 // seq of the newest line that was printed
+	beat   string
+	said   time.Time // when something was printed last
+}
+
+const (
+	lookEvery  = 250 * time.Millisecond
+	beatNotice = 5 * time.Second
+)
+
+func (w *watcher) follow(ctx context.Context, r store.Run) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		if err := w.look(r); err != nil || r.Record.Status.Terminal() {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		next, err := w.st.Run(ctx, r.ID())
+		if errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("run %s was given up by a retention rule while it was watched", r.ID())
+		}
+		if err != nil {
+			return err
+		}
+		r = next
+	}
+}
+
+// look prints what is new.
+func (w *watcher) look(r store.Run) error {
+	var p deed.Progress
+	if len(r.Progress) > 0 && json.Unmarshal(r.Progress, &p) == nil && p.Seq > w.seen {
+		w.status = codebox.RunStatus(p.Status)
+		if err := w.print(p, r); err != nil {
+			return err
+		}
+	}
+	now := r.HeartbeatAt
+	switch {
+	case r.Record.Status != w.status:
+		w.status = r.Record.Status
+		text := string(w.status)
+		if r.Record.Error != nil {
+			text += ": " + r.Record.Error.Message
+		}
+		return w.print(deed.Progress{Seq: w.seen + 1, Step: "status", Text: text}, r)
+	case r.Record.HeartbeatAt != w.beat && now.Sub(w.said) >= beatNotice:
+		return w.print(deed.Progress{Seq: w.seen + 1, Step: "heartbeat", Heartbeat: true}, r)
+	}
+	return nil
+}
+
+func (w *watcher) print(p deed.Progress, r store.Run) error {
+	w.seen, w.beat, w.said = p.Seq, r.Record.HeartbeatAt, r.HeartbeatAt
+	if p.Schema == "" {
+		p.Schema, p.RunID, p.TaskID, p.AttemptID = deed.SchemaProgress, r.ID(), r.TaskID, r.AttemptID
+		p.At, p.Phase, p.Status, p.Terminal = r.Record.UpdatedAt, r.Record.Lifecycle.Phase, string(r.Record.Status), r.Record.Status.Terminal()
+		if p.Heartbeat {
+			p.At = r.Record.HeartbeatAt
+		}
+	}
+	if w.json {
+		b, err := json.Marshal(p)
+		if err != nil {
+			return err
+		}
+		w.printf("%s\n", b)
+		return nil
+	}
+	w.printf("%s  %-12s %s\n", p.At, clean(p.Step), clean(p.Text))
+	return nil
+}
+
+func (a *app) runsCancelCmd() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: "cancel RUN", Short: "Ask a run to end; one that has ended stays as it is", Args: names("RUN"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := a.view(c.Context()); err != nil {
+				return err
+			}
+			req, err := a.st.CancelRun(c.Context(), args[0], reason)
+			if err != nil {
+				return a.noRun(args[0], err)
+			}
+			if a.json {
+				return a.emit(req)
+			}
+			switch {
+			case req.Terminal:
+				a.printf("%s has ended already: %s\n", req.RunID, a.runStatus(req.Status))
+			case req.AlreadyRequested:
+				a.printf("%s was asked to cancel before\n", req.RunID)
+			default:
+				a.printf("%s is asked to cancel\n", req.RunID)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return c
+}
+
+// artifactDoc is one thing that a run left, and whether it is still there.
+type artifactDoc struct {
+	codebox.RunArtifactRef
+	Exists bool  `json:"exists"`
+	Bytes  int64 `json:"bytes"`
+}
+
+func (a *app) runsArtifactsCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "artifacts RUN", Short: "List what a run left behind", Args: names("RUN"),
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := a.oneRun(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			docs := []artifactDoc{}
+			for _, ref := range r.Record.ArtifactRefs {
+				docs = append(docs, a.artifact(ref))
+			}
+			if a.json {
+				return a.emit(map[string]any{"runId": r.ID(), "status": r.Record.Status, "artifacts": docs})
+			}
+			rows := make([][]string, len(docs))
+			for i, d := range docs {
+				state := "there"
+				if !d.Exists {
+					state = a.color.yellow("gone")
+				}
+				rows[i] = []string{clean(d.Kind), state, fmt.Sprint(d.Bytes), clean(d.Directory + d.Path)}
+			}
+			if len(rows) == 0 {
+				a.hint("the run left nothing")
+				return nil
+			}
+			a.table([]string{"KIND", "STATE", "BYTES", "PATH"}, rows)
+			return nil
+		},
+	}
+}
+
+// artifact looks whether a reference still leads somewhere. A relative one is below the home.
+func (a *app) artifact(ref codebox.RunArtifactRef) artifactDoc {
+	path := filepath.Join(ref.Directory, ref.Path)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(a.h.Root(), path)
+	}
+	d := artifactDoc{RunArtifactRef: ref}
+	if _, err := os.Lstat(path); err == nil {
+		d.Exists = true
+		d.Bytes, _ = registry.Size(path) // 0 when it cannot be read
+	}
+	return d
+}

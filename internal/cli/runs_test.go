@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/reclaim"
+	"github.com/deedrun/deed/internal/registry"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// makeRun records a run as its owner does, and takes it to a state.
+func makeRun(root, id string, status codebox.RunStatus, artifacts string) error {
+	ctx := context.Background()
+	h, err := home.Open(root)
+	if err != nil {
+		return err
+	}
+	st, err := store.Open(ctx, h.DB(), store.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = st.Close() }()
+	reg := &registry.Registry{Store: st, Clock: clock.System, RunnerID: "library", Home: h}
+	r, err := reg.Create(ctx, registry.New{RunID: id, Dir: filepath.Join(root, "runs"), Metadata: map[string]any{"api_key": "hunter2"}})
+	if err != nil {
+		return err
+	}
+	r.Started()
+	r.Progress("turn", "the \x1b[31magent\x1b[0m works")
+	if err := r.To(ctx, codebox.RunRunning); err != nil || status == codebox.RunRunning {
+		return err
+	}
+	o := registry.Outcome{Status: status}
+	if artifacts != "" {
+		o.Bundle = artifacts
+		o.Refs = []codebox.RunArtifactRef{{Kind: "artifact-bundle", Directory: artifacts}, {Kind: "log", Path: "/nowhere/log"}}
+	}
+	if status != codebox.RunSucceeded {
+		o.Error = &codebox.RunError{Name: "Error", Message: "it broke"}
+	}
+	return r.Finish(ctx, o)
+}
+
+// A watcher in another process follows a run to its end, and hears of it as lines of the protocol.
+func TestRunsWatchFollows(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"quiet": "exit 0"})
+	if err := makeRun(s.home, "watched", codebox.RunRunning, ""); err != nil {
+		t.Fatal(err)
+	}
+	st := s.open()
+	c := s.command(nil, "runs", "watch", "watched", "--json", "--timeout", "60s")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(out)
+	next := func() deed.Progress {
+		t.Helper()
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			t.Fatal(err)
+		}
+		p, err := schema.Decode[deed.Progress](deed.SchemaProgress, raw)
+		if err != nil {
+			t.Fatalf("%s:\n%v", raw, err)
+		}
+		return p
+	}
+	var p deed.Progress
+	for p = next(); p.Status != "running"; p = next() { // what was said before is told first
+	}
+	if _, err := st.UpdateRun(t.Context(), "watched", store.RunUpdate{To: codebox.RunCollecting}); err != nil {
+		t.Fatal(err)
+	}
+	if p = next(); p.Status != "collecting_artifacts" || p.Terminal {
+		t.Errorf("line %+v", p)
+	}
+	if _, err := st.UpdateRun(t.Context(), "watched", store.RunUpdate{To: codebox.RunFailed, Error: &codebox.RunError{Name: "E", Message: "it broke"}}); err != nil {
+		t.Fatal(err)
+	}
+	if p = next(); p.Status != "failed" || !p.Terminal || !strings.Contains(p.Text, "it broke") {
+		t.Errorf("the last line is %+v", p)
+	}
+	_ = c.Wait()
+	if code := c.ProcessState.ExitCode(); code != ExitNotDone {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// Wherever deed is killed, one `deed cleanup` leaves nothing behind but whole bundles.
+func TestCleanupAfterSIGKILL(t *testing.T) {
+	t.Parallel()
+	for _, p := range crashpoint.All {
+		if strings.HasPrefix(string(p), "enqueue.") || strings.HasPrefix(string(p), "deliver.") {
+			continue // nothing runs there
+		}
+		t.Run(string(p), func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, map[string]string{"work": crashAgent, "quiet": "exit 0"})
+			o := s.deed([]string{"DEED_CRASHPOINT=" + string(p)}, "run", "--no-workspace", "--agent", "work", "--type", "operator", "--attempts", "2", "go")
+			if o.signal != syscall.SIGKILL {
+				t.Fatalf("the crash point was never reached: exit %d\n%s%s", o.code, o.stdout, o.stderr)
+			}
+			s.noProcess()
+			dry := s.report("cleanup", "--dry-run", "--json")
+			for _, f := range dry.Findings {
+				if f.Result != reclaim.ResultPlanned {
+					t.Errorf("dry run: %+v", f)
+				}
+			}
+			for _, f := range s.report("cleanup", "--json").Findings {
+				if f.Result != reclaim.ResultDone || f.Reason == "" {
+					t.Errorf("cleanup: %+v", f)
+				}
+			}
+			if again := s.report("cleanup", "--json"); len(again.Findings) != 0 {
+				t.Errorf("a second cleanup finds %+v", again.Findings)
+			}
+			for _, dir := range []string{"attempts", "tmp", "runs"} {
+				if left, _ := filepath.Glob(filepath.Join(s.home, dir, "*")); len(left) != 0 {
+					t.Errorf("left: %v", left)
+				}
+			}
+			for _, pattern := range []string{".*.tmp", "*/.*.tmp"} {
+				if left, _ := filepath.Glob(filepath.Join(s.home, pattern)); len(left) != 0 {
+					t.Errorf("left: %v", left)
+				}
+			}
+			s.tidy()
+			if faults, err := s.open().Audit(t.Context()); err != nil || len(faults) > 0 {
+				t.Errorf("audit: %v %v", faults, err)
+			}
+		})
+	}
+}
+
+// report runs a command that prints a report of reclaim.
+func (s *site) report(args ...string) reclaim.Report {
+	s.t.Helper()
+	var rep reclaim.Report
+	if err := json.Unmarshal([]byte(s.ok(args...)), &rep); err != nil {
+		s.t.Fatal(fmt.Errorf("deed %v: %w", args, err))
+	}
+	return rep
+}
+
+func TestCleanupWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"quiet": "exit 0"})
+	s.ok("pause")
+	h := home.At(s.home)
+	lock, err := h.Lock(home.Holder{PID: 1, RunnerID: "another"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := s.deed(nil, "cleanup"); o.code != ExitLocked || !strings.Contains(o.stderr, "another") {
+		t.Errorf("exit %d\n%s", o.code, o.stderr)
+	}
+	s.ok("cleanup", "--dry-run") // takes no lock
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,151 @@
+package reclaim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/registry"
+	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// attemptEnv names the variable by which the processes of an attempt are known.
+const attemptEnv = "DEED_ATTEMPT_ID"
+
+// killWait bounds how long the sweep waits for processes that a dead runner left.
+const killWait = 10 * time.Second
+
+// attempts settles live attempts without an owner. Their processes are killed first: nothing may be settled while they
+// could still write.
+func (s *sweep) attempts(ctx context.Context) error {
+	if s.DryRun {
+		suspects, err := s.Store.Suspects(ctx, s.rep.Dead)
+		for _, v := range suspects {
+			s.lost[v.AttemptID] = true
+			s.do(Finding{Kind: KindAttempt, Owner: v.AttemptID, Reason: v.Reason, Action: ActionSettle}, nil)
+		}
+		return err
+	}
+	lost, err := s.Store.Lost(ctx, s.rep.Dead)
+	if err != nil {
+		return err
+	}
+	for _, l := range lost {
+		s.salvage(ctx, l)
+	}
+	return nil
+}
+
+func (s *sweep) salvage(ctx context.Context, l store.Lost) {
+	f := Finding{Kind: KindAttempt, Owner: l.Ref.AttemptID, Reason: l.Reason, Action: ActionSettle}
+	fenced := false
+	done := s.do(f, func() error {
+		if err := s.kill(ctx, l.Ref.AttemptID); err != nil {
+			return err
+		}
+		kept, err := s.Runner.Salvage(ctx, l)
+		if errors.Is(err, store.ErrFenced) {
+			fenced = true // another sweeper was faster
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("settle lost attempt %s: %w", l.Ref.AttemptID, err)
+		}
+		if kept {
+			s.rep.Adopted++
+		}
+		return nil
+	})
+	if done && !fenced {
+		s.rep.Settled++
+	}
+}
+
+func (s *sweep) kill(ctx context.Context, attemptID string) error {
+	ctx, cancel := context.WithTimeout(ctx, killWait)
+	defer cancel()
+	n, err := proc.KillByEnv(ctx, attemptEnv, attemptID)
+	if n > 0 {
+		s.Log.Warn("killed processes of a lost attempt", "attempt", attemptID, "processes", n)
+	}
+	if err != nil && !errors.Is(err, proc.ErrUnsupported) {
+		return fmt.Errorf("attempt %s: %w", attemptID, err)
+	}
+	return nil
+}
+
+// ids finds the id of an attempt or of a run in the name of a file or directory.
+var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|run_[0-9a-f]{32}`)
+
+// owner returns the id in a name, and whether what it stands for is alive.
+func (s *sweep) owner(ctx context.Context, name string) (id string, alive bool, err error) {
+	id = ids.FindString(name)
+	if id == "" {
+		return "", false, nil
+	}
+	if id[:4] == "run_" {
+		r, err := s.Store.Run(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return id, false, nil
+		}
+		return id, err == nil && r.Live, err
+	}
+	at, err := s.Store.Attempt(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return id, false, nil
+	}
+	return id, err == nil && at.Live && !s.lost[id], err
+}
+
+// directories removes the directories of attempts that are settled, and the places where their checks ran.
+func (s *sweep) directories(ctx context.Context) error {
+	var faults []error
+	for _, dir := range []string{s.Home.Attempts(), s.Home.Tmp()} {
+		faults = append(faults, s.directory(ctx, dir))
+	}
+	return errors.Join(faults...)
+}
+
+func (s *sweep) directory(ctx context.Context, dir string) error {
+	f, list, err := s.inside(dir)
+	if f == nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	for _, e := range list {
+		id, alive, err := s.owner(ctx, e.Name())
+		if err != nil {
+			s.faults = append(s.faults, err)
+			continue
+		}
+		if id == "" && dir == s.Home.Tmp() {
+			continue // see temporaries
+		}
+		found := Finding{Kind: KindDirectory, Path: filepath.Join(dir, e.Name()), Owner: id, Action: ActionRemove, Reason: "its attempt is settled"}
+		if id == "" {
+			found.Reason = "no attempt has this name"
+		}
+		if alive {
+			if s.Deep {
+				found.Reason = "its owner is alive"
+				s.leave(found)
+			}
+			continue
+		}
+		if mounted := s.mountedBelow(found.Path); mounted != "" && !s.DryRun {
+			// Removing would go into what is mounted there.
+			s.do(found, func() error { return fmt.Errorf("remove %s: %s is still mounted (unmount it)", found.Path, mounted) })
+			continue
+		}
+		if s.Deep {
+			found.Bytes, _ = registry.Size(found.Path) // only told
+		}
+		s.do(found, func() error { return workspace.RemoveAt(f, e.Name()) })
+	}
+	return nil
+}

@@ -1,0 +1,508 @@
+package reclaim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/driver/script"
+	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/registry"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// childEnv makes the test binary the owner of a run that dies; see crash_test.go.
+const childEnv = "DEED_RECLAIM_TEST_HOME"
+
+func TestMain(m *testing.M) {
+	if proc.IsSupervisor(os.Args) {
+		os.Exit(proc.SupervisorMain(os.Args))
+	}
+	if dir := os.Getenv(childEnv); dir != "" {
+		os.Exit(child(dir))
+	}
+	os.Exit(m.Run())
+}
+
+type testBundle struct {
+	*Reclaimer
+	now time.Time
+}
+
+func setup(t *testing.T) *testBundle {
+	t.Helper()
+	b := &testBundle{now: time.Now().UTC().Truncate(time.Microsecond)}
+	clock := func() time.Time { return b.now }
+	h, err := home.Open(filepath.Join(t.TempDir(), "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.Context(), h.DB(), store.Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	key, err := bundle.LoadOrCreateKey(h.Keys())
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := proc.SelfIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Reclaimer = &Reclaimer{
+		Home: h, Store: st, RunnerID: "me", Self: self, Clock: clock, Log: slog.New(slog.DiscardHandler),
+		Runner: &attempt.Runner{
+			Home: h, Store: st, Config: config.Default(), Clock: clock, RunnerID: "me", Lease: time.Minute,
+			Drivers: driver.NewSet(script.New()), Key: key,
+		},
+	}
+	return b
+}
+
+// claim makes a live attempt of a runner.
+func (b *testBundle) claim(t *testing.T, runner string) store.Ref {
+	t.Helper()
+	c, err := b.Store.EnqueueClaimed(t.Context(), store.NewTask{
+		Intent:    agentruntime.TaskIntent{TaskType: "t", Source: "s", Payload: json.RawMessage(`{}`)},
+		ProfileID: config.DefaultProfile, AdapterID: "a", MaxAttempts: 1,
+	}, store.ClaimOptions{RunnerID: runner, Lease: 1000 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Ref
+}
+
+// settled makes an attempt that is over, with a bundle of so many bytes.
+func (b *testBundle) settled(t *testing.T, size int, completed bool) store.Ref {
+	t.Helper()
+	ref := b.claim(t, "me")
+	in := store.Settlement{State: "failed_terminal", Class: "config", Status: agentruntime.TaskPermanentFailure, BundleDir: "bundles/" + ref.AttemptID}
+	if completed {
+		in = store.Settlement{
+			State: "completed", Class: "none", Status: agentruntime.TaskCompleted, BundleDir: in.BundleDir,
+			Outcome: &agentruntime.TaskOutcome{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK},
+		}
+		if err := b.Store.Begin(t.Context(), ref, store.Begin{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Store.Settle(t.Context(), ref, in); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(b.Home.Bundle(ref.AttemptID), "files", "x"), strings.Repeat("x", size))
+	return ref
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *testBundle) sweep(t *testing.T, o Options) Report {
+	t.Helper()
+	rep, err := b.Sweep(t.Context(), o)
+	if err != nil {
+		t.Fatalf("Sweep: %v", err)
+	}
+	return rep
+}
+
+// brief lists findings as "result action kind name".
+func brief(rep Report) []string {
+	out := []string{}
+	for _, f := range rep.Findings {
+		what := filepath.Base(f.Path)
+		if f.Path == "" {
+			what = f.Owner
+		}
+		if f.PID != 0 {
+			what = "pid"
+		}
+		out = append(out, strings.Join([]string{f.Result, f.Action, f.Kind, what}, " "))
+	}
+	return out
+}
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// dead registers a runner whose process is gone.
+func (b *testBundle) dead(t *testing.T, id string) {
+	t.Helper()
+	c := exec.Command("/bin/true")
+	if err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+	b.put(t, id, b.Self.Host, c.Process.Pid, 1)
+}
+
+func (b *testBundle) put(t *testing.T, id, host string, pid int, start uint64) {
+	t.Helper()
+	if err := b.Store.PutRunner(t.Context(), store.Runner{ID: id, Host: host, PID: pid, BootID: b.Self.BootID + "|" + b.Self.Namespace, ProcStart: int64(start)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEverythingOfADeadRunnerGoes(t *testing.T) {
+	t.Parallel()
+	for _, dry := range []bool{true, false} {
+		t.Run(fmt.Sprintf("dry=%v", dry), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.dead(t, "gone")
+			lost, mine, old := b.claim(t, "gone"), b.claim(t, "me"), b.settled(t, 1, true)
+			for _, ref := range []store.Ref{lost, mine, old} {
+				write(t, filepath.Join(b.Home.Attempt(ref.AttemptID), "workspace", "f"), "x")
+				write(t, filepath.Join(b.Home.Tmp(), "rooms-"+ref.AttemptID+"-1", "f"), "x")
+			}
+			if err := os.Chmod(filepath.Join(b.Home.Attempt(old.AttemptID), "workspace"), 0); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(b.Home.Bundles(), "."+old.AttemptID+".123.tmp", "f"), "half")
+			write(t, filepath.Join(b.Home.Keys(), ".key.1.tmp"), "half")
+			if _, err := b.Store.InsertRun(t.Context(), store.NewRun{RunID: "lost-run", Status: codebox.RunBooting, RunnerID: "gone", AttemptID: lost.AttemptID}); err != nil {
+				t.Fatal(err)
+			}
+			before := snapshot(t, b.Home.Root())
+			rep := b.sweep(t, Options{Deep: true, DryRun: dry})
+			result := map[bool]string{true: "planned", false: "done"}[dry]
+			want := []string{
+				result + " settle attempt " + lost.AttemptID,
+				"left leave directory " + mine.AttemptID,
+				result + " remove directory " + old.AttemptID,
+				"left leave directory rooms-" + mine.AttemptID + "-1",
+				result + " remove directory rooms-" + old.AttemptID + "-1",
+				result + " remove partial_bundle ." + old.AttemptID + ".123.tmp",
+				result + " remove temp .key.1.tmp",
+			}
+			want = append(want, result+" remove directory rooms-"+lost.AttemptID+"-1", result+" end run lost-run")
+			if dry { // settling removes it
+				want = append(want, result+" remove directory "+lost.AttemptID)
+			}
+			if d := cmp.Diff(sorted(want), sorted(brief(rep))); d != "" {
+				t.Errorf("findings differ (-want +got):\n%s", d)
+			}
+			if dry {
+				if d := cmp.Diff(before, snapshot(t, b.Home.Root())); d != "" {
+					t.Errorf("a dry run changed the home:\n%s", d)
+				}
+				return
+			}
+			at, err := b.Store.Attempt(t.Context(), lost.AttemptID)
+			if err != nil || at.Live || at.Class != "lost" {
+				t.Errorf("the lost attempt is %+v, %v", at, err)
+			}
+			r, err := b.Store.Run(t.Context(), "lost-run")
+			if err != nil || r.Live || r.Record.Status != codebox.RunFailed || r.Record.Error.Code != "lost" || r.Record.Lifecycle.Cleanup.Status != codebox.CleanupSucceeded {
+				t.Errorf("the lost run is %+v, %v", r.Record, err)
+			}
+			if runners, err := b.Store.Runners(t.Context()); err != nil || len(runners) != 0 {
+				t.Errorf("the dead runner is still registered: %v %v", runners, err)
+			}
+			again := b.sweep(t, Options{Deep: true})
+			if d := cmp.Diff(sorted([]string{"left leave directory " + mine.AttemptID, "left leave directory rooms-" + mine.AttemptID + "-1"}), sorted(brief(again))); d != "" {
+				t.Errorf("a second sweep finds (-want +got):\n%s", d)
+			}
+			if !there(filepath.Join(b.Home.Attempt(mine.AttemptID), "workspace", "f")) {
+				t.Error("what is alive was removed")
+			}
+		})
+	}
+}
+
+func sorted(in []string) string {
+	out := append([]string{}, in...)
+	for i := range out {
+		for j := i + 1; j < len(out); j++ {
+			if out[j] < out[i] {
+				out[i], out[j] = out[j], out[i]
+			}
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// snapshot lists every file of a home but the database's own.
+func snapshot(t *testing.T, root string) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // a directory without permissions is listed, not entered
+		}
+		if !strings.Contains(p, "deed.db") {
+			out = append(out, p)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// A home in which an agent put links must not lead the sweep elsewhere.
+func TestLinksLeadNowhere(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"attempts", "tmp", "bundles", "keys"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.Retention = config.Retention{MaxCount: 1, MaxAge: time.Nanosecond}
+			ref := b.settled(t, 1, true)
+			precious := filepath.Join(t.TempDir(), "precious")
+			for _, victim := range []string{ref.AttemptID, "plain", ".x.tmp"} {
+				write(t, filepath.Join(precious, victim, "f"), "x")
+			}
+			write(t, filepath.Join(precious, ".y.tmp"), "x")
+			dir := filepath.Join(b.Home.Root(), name)
+			if err := errors.Join(os.RemoveAll(dir), os.Symlink(precious, dir)); err != nil {
+				t.Fatal(err)
+			}
+			before := snapshot(t, precious)
+			b.now = b.now.Add(48 * time.Hour)
+			rep, err := b.Sweep(t.Context(), Options{Deep: true})
+			if err == nil || !strings.Contains(err.Error(), dir) {
+				t.Errorf("Sweep = %v, want a fault that names %s", err, dir)
+			}
+			if d := cmp.Diff(before, snapshot(t, precious)); d != "" {
+				t.Errorf("the sweep went through the link: %v\n%s", brief(rep), d)
+			}
+		})
+	}
+	t.Run("entry", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		ref := b.settled(t, 1, true)
+		precious := filepath.Join(t.TempDir(), "precious")
+		write(t, filepath.Join(precious, "f"), "x")
+		link := b.Home.Attempt(ref.AttemptID)
+		if err := os.Symlink(precious, link); err != nil {
+			t.Fatal(err)
+		}
+		b.sweep(t, Options{Deep: true})
+		if there(link) || !there(filepath.Join(precious, "f")) {
+			t.Error("want the link gone and what it points to there")
+		}
+	})
+}
+
+func TestProcessesOfSettledAttemptsAreKilled(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	over, alive := b.settled(t, 1, true), b.claim(t, "me")
+	start := func(id string) *exec.Cmd {
+		t.Helper()
+		c := exec.Command("sleep", "600")
+		c.Env = []string{attemptEnv + "=" + id}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+		return c
+	}
+	victim := start(over.AttemptID)
+	spared, foreign := start(alive.AttemptID), start(store.NewID())
+	ended := make(chan error, 1)
+	go func() { ended <- victim.Wait() }()
+	rep := b.sweep(t, Options{Deep: true})
+	select {
+	case err := <-ended:
+		var exit *exec.ExitError
+		if ws, ok := errorAs(err, &exit); !ok || ws.Signal() != syscall.SIGKILL {
+			t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the process of a settled attempt lives")
+	}
+	pids := map[int]string{}
+	for _, f := range rep.Findings {
+		if f.Kind == KindProcess {
+			pids[f.PID] = f.Result
+		}
+	}
+	if d := cmp.Diff(map[int]string{victim.Process.Pid: ResultDone, spared.Process.Pid: ResultLeft}, pids); d != "" {
+		t.Errorf("processes (-want +got):\n%s", d)
+	}
+	for _, c := range []*exec.Cmd{spared, foreign} {
+		if err := c.Process.Signal(syscall.Signal(0)); err != nil {
+			t.Errorf("a process that is not ours to kill is gone: %v", err)
+		}
+	}
+}
+
+func errorAs(err error, exit **exec.ExitError) (syscall.WaitStatus, bool) {
+	if !errors.As(err, exit) {
+		return 0, false
+	}
+	ws, ok := (*exit).Sys().(syscall.WaitStatus)
+	return ws, ok && ws.Signaled()
+}
+
+func TestMountsOfDeadAttemptsGo(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	over, alive := b.settled(t, 1, true), b.claim(t, "me")
+	precious := filepath.Join(t.TempDir(), "precious")
+	write(t, filepath.Join(precious, "f"), "x")
+	mount := func(id string) string {
+		t.Helper()
+		p := filepath.Join(b.Home.Attempt(id), "workspace", "with space")
+		if err := os.MkdirAll(p, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mount(precious, p, "", syscall.MS_BIND, ""); err != nil {
+			t.Skip("missing permission: mount: run the tests as root: ", err)
+		}
+		t.Cleanup(func() { _ = syscall.Unmount(p, syscall.MNT_DETACH) })
+		return p
+	}
+	gone, kept := mount(over.AttemptID), mount(alive.AttemptID)
+	b.sweep(t, Options{DryRun: true, Deep: true})
+	if !there(filepath.Join(gone, "f")) {
+		t.Fatal("a dry run unmounted")
+	}
+	rep := b.sweep(t, Options{})
+	if there(b.Home.Attempt(over.AttemptID)) || !there(filepath.Join(precious, "f")) {
+		t.Errorf("want the directory gone and what was mounted there: %v", brief(rep))
+	}
+	if !there(filepath.Join(kept, "f")) {
+		t.Error("the mount of a live attempt is gone")
+	}
+}
+
+// What another process may be writing is left, and named.
+func TestWhatIsFreshIsLeftToALiveRunner(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.put(t, "other", b.Self.Host, b.Self.PID, b.Self.StartTime)
+	fresh, old := filepath.Join(b.Home.Root(), ".fresh.1.tmp"), filepath.Join(b.Home.Root(), ".old.1.tmp")
+	probe, ancient := filepath.Join(b.Home.Tmp(), "probe-1"), filepath.Join(b.Home.Tmp(), "probe-2")
+	for _, p := range []string{fresh, old, probe, ancient} {
+		write(t, p, "x")
+	}
+	for p, age := range map[string]time.Duration{old: 2 * time.Minute, ancient: 2 * time.Hour} {
+		when := b.now.Add(-age)
+		if err := os.Chtimes(p, when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rep := b.sweep(t, Options{Deep: true})
+	want := []string{"left leave temp .fresh.1.tmp", "done remove temp .old.1.tmp", "left leave temp probe-1", "done remove temp probe-2"}
+	if d := cmp.Diff(sorted(want), sorted(brief(rep))); d != "" {
+		t.Errorf("findings (-want +got):\n%s", d)
+	}
+	if rep.Bytes != 2 {
+		t.Errorf("%d bytes reclaimed", rep.Bytes)
+	}
+}
+
+func TestWhichRunsAreDead(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.dead(t, "dead")
+	b.put(t, "here", b.Self.Host, b.Self.PID, b.Self.StartTime)
+	b.put(t, "elsewhere", "another-host", 1, 1)
+	for runner, silence := range map[string]time.Duration{
+		"dead": 0, "here": time.Hour, "elsewhere": 5 * time.Minute, "me": time.Hour, "stranger": 10 * time.Second,
+	} {
+		now := b.now
+		b.now = now.Add(-silence)
+		if _, err := b.Store.InsertRun(t.Context(), store.NewRun{RunID: "of-" + runner, Status: codebox.RunQueued, RunnerID: runner}); err != nil {
+			t.Fatal(err)
+		}
+		b.now = now
+	}
+	ended := func() string {
+		var out []string
+		for _, f := range b.sweep(t, Options{}).Findings {
+			out = append(out, f.Owner)
+		}
+		return sorted(out)
+	}
+	if got := ended(); got != "of-dead" {
+		t.Errorf("ended %s", got)
+	}
+	b.now = b.now.Add(6 * time.Minute)
+	if got := ended(); got != "of-elsewhere\nof-stranger" {
+		t.Errorf("ended later: %s", got)
+	}
+}
+
+// A run ends as its attempt did, when that is known.
+func TestARunEndsAsItsAttemptDid(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.dead(t, "dead")
+	dir := filepath.Join(t.TempDir(), "runs [1]")
+	run := func(id, attemptID string, status codebox.RunStatus) {
+		t.Helper()
+		reg := &registry.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "dead", Home: b.Home}
+		r, err := reg.Create(t.Context(), registry.New{RunID: id, AttemptID: attemptID, Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status != "" {
+			if err := r.To(t.Context(), status); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	done := b.settled(t, 100, true)
+	run("completed", done.AttemptID, codebox.RunCollecting)
+	run("too-early", b.settled(t, 1, true).AttemptID, "")
+	run("failed", b.settled(t, 1, false).AttemptID, codebox.RunRunning)
+	run("alive", b.claim(t, "me").AttemptID, codebox.RunRunning)
+	run("asked", "", codebox.RunRunning)
+	if _, err := b.Store.CancelRun(t.Context(), "asked", "enough"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, ".failed.json.77.tmp"), "half")
+	b.sweep(t, Options{})
+	for id, want := range map[string]codebox.RunStatus{
+		"completed": codebox.RunSucceeded, "too-early": codebox.RunFailed, "failed": codebox.RunFailed, "alive": codebox.RunRunning, "asked": codebox.RunCancelled,
+	} {
+		r, err := b.Store.Run(t.Context(), id)
+		if err != nil || r.Record.Status != want || r.Live != (id == "alive") {
+			t.Errorf("run %s is %s, live %v, %v; want %s", id, r.Record.Status, r.Live, err, want)
+		}
+		text, err := os.ReadFile(registry.FilePath(r))
+		var rec codebox.RunRegistryEntry
+		if err != nil || json.Unmarshal(text, &rec) != nil || rec.Status != want {
+			t.Errorf("the file of %s says %s, %v", id, rec.Status, err)
+		}
+	}
+	r, err := b.Store.Run(t.Context(), "completed")
+	if err != nil || len(r.Record.ArtifactRefs) != 1 || r.Record.ArtifactRefs[0].Directory != b.Home.Bundle(done.AttemptID) {
+		t.Errorf("refs %+v, %v", r.Record.ArtifactRefs, err)
+	}
+	if there(filepath.Join(dir, ".failed.json.77.tmp")) {
+		t.Error("a half-written file of the run is left")
+	}
+}

@@ -1,0 +1,181 @@
+package reclaim
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/registry"
+	"github.com/deedrun/deed/internal/store"
+)
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	// Five things, the oldest first: a to e, ten bytes each, one a day.
+	all := func(change func(map[string]*item)) []item {
+		m := map[string]*item{}
+		for i, id := range []string{"a", "b", "c", "d", "e"} {
+			m[id] = &item{attempt: id, bytes: 10, ended: now.Add(-time.Duration(5-i) * day)}
+		}
+		if change != nil {
+			change(m)
+		}
+		return []item{*m["c"], *m["a"], *m["e"], *m["b"], *m["d"]}
+	}
+	for name, c := range map[string]struct {
+		rule   config.Retention
+		change func(map[string]*item)
+		want   string
+	}{
+		"off":                        {config.Retention{}, nil, ""},
+		"age":                        {config.Retention{MaxAge: 3*day + time.Hour}, nil, "a b"},
+		"count":                      {config.Retention{MaxCount: 2}, nil, "a b c"},
+		"bytes":                      {config.Retention{MaxBytes: 35}, nil, "a b"},
+		"bytes of one that is large": {config.Retention{MaxBytes: 35}, func(m map[string]*item) { m["e"].bytes = 1000 }, "a b c d e"},
+		"all together":               {config.Retention{MaxAge: 4*day + time.Hour, MaxCount: 3, MaxBytes: 20}, nil, "a b c"},
+		"retained counts and stays":  {config.Retention{MaxCount: 2}, func(m map[string]*item) { m["a"].keep = "retained" }, "b c d"},
+		"nothing may go":             {config.Retention{MaxCount: 1}, func(m map[string]*item) { each(m, func(i *item) { i.keep = "x" }) }, ""},
+		"its own end, no rule":       {config.Retention{}, func(m map[string]*item) { m["d"].due = true }, "d"},
+		"its own end, retained":      {config.Retention{}, func(m map[string]*item) { m["d"].due, m["d"].keep = true, "retained" }, ""},
+		"failed ones are protected":  {config.Retention{MaxCount: 1, KeepFailed: 4*day + time.Hour}, func(m map[string]*item) { each(m, func(i *item) { i.failed = true }) }, "a"},
+		"failed ones, also from age": {config.Retention{MaxAge: day, KeepFailed: 3*day + time.Hour}, func(m map[string]*item) { m["c"].failed, m["a"].failed = true, true }, "a b d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, p := range plan(c.rule, all(c.change), now) {
+				got = append(got, p.attempt)
+				if p.reason == "" {
+					t.Errorf("%s goes without a reason", p.attempt)
+				}
+			}
+			if d := cmp.Diff(c.want, strings.Join(got, " ")); d != "" {
+				t.Errorf("what goes, in order (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func each(m map[string]*item, fn func(*item)) {
+	for _, i := range m {
+		fn(i)
+	}
+}
+
+// Bundles and records really go, oldest first; what a live task, a live run or a person needs stays.
+func TestRetentionIsEnforced(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	reg := &registry.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
+	files := filepath.Join(b.Home.Root(), "runs")
+	run := func(id string, ref store.Ref, k *codebox.RunRetention) {
+		t.Helper()
+		r, err := reg.Create(t.Context(), registry.New{RunID: id, TaskID: ref.TaskID, AttemptID: ref.AttemptID, Dir: files, Retention: k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Finish(t.Context(), registry.Outcome{Status: codebox.RunFailed, Bundle: b.Home.Bundle(ref.AttemptID)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step := func() { b.now = b.now.Add(time.Hour) }
+	bare := b.settled(t, 100, true) // no run
+	step()
+	withRun := b.settled(t, 100, true)
+	run("plain", withRun, nil)
+	step()
+	kept := b.settled(t, 100, true)
+	run("kept", kept, &codebox.RunRetention{Retained: true, Reason: "audit"})
+	step()
+	outside := filepath.Join(t.TempDir(), "artifacts")
+	write(t, filepath.Join(outside, "f"), "x")
+	r, err := reg.Create(t.Context(), registry.New{RunID: "outside", Dir: filepath.Join(outside, "runs")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Finish(t.Context(), registry.Outcome{Status: codebox.RunFailed, Bundle: outside}); err != nil {
+		t.Fatal(err)
+	}
+	step()
+	running := b.claim(t, "me")
+	write(t, filepath.Join(b.Home.Bundle(running.AttemptID), "f"), "x")
+	write(t, filepath.Join(b.Home.Bundles(), "not-deeds", "f"), "x")
+	step()
+	newest := b.settled(t, 100, true)
+
+	b.Retention = config.Retention{MaxCount: 3}
+	if rep := b.sweep(t, Options{Deep: true, DryRun: true}); len(rep.Findings) != 3 || rep.Bytes != 0 {
+		t.Errorf("a dry run plans %v", brief(rep))
+	}
+	rep := b.sweep(t, Options{Deep: true})
+	var gone []string
+	for _, f := range rep.Findings {
+		if f.Result != ResultDone {
+			t.Errorf("finding %+v", f)
+		}
+		gone = append(gone, f.Owner)
+	}
+	if d := cmp.Diff([]string{bare.AttemptID, "plain", "outside"}, gone); d != "" {
+		t.Errorf("what went, in order (-want +got):\n%s", d)
+	}
+	for path, want := range map[string]bool{
+		b.Home.Bundle(bare.AttemptID): false, b.Home.Bundle(withRun.AttemptID): false, b.Home.Bundle(kept.AttemptID): true,
+		b.Home.Bundle(running.AttemptID): true, b.Home.Bundle(newest.AttemptID): true, filepath.Join(b.Home.Bundles(), "not-deeds"): true,
+		filepath.Join(files, "plain.json"): false, filepath.Join(files, "kept.json"): true,
+		filepath.Join(outside, "f"): true, filepath.Join(outside, "runs", "outside.json"): true, // the caller's
+	} {
+		if there(path) != want {
+			t.Errorf("%s is there: %v, want %v", path, !want, want)
+		}
+	}
+	for id, want := range map[string]string{bare.AttemptID: "", kept.AttemptID: "bundles/" + kept.AttemptID} {
+		if at, err := b.Store.Attempt(t.Context(), id); err != nil || at.BundleDir != want {
+			t.Errorf("attempt %s points at %q, %v", id, at.BundleDir, err)
+		}
+	}
+	left, err := b.Store.Runs(t.Context(), store.RunFilter{})
+	if err != nil || len(left) != 1 || left[0].ID() != "kept" {
+		t.Errorf("%d runs are left, %v", len(left), err)
+	}
+	ev, err := b.Store.Events(t.Context(), store.EventFilter{Newest: true, Limit: 1})
+	if err != nil || ev[0].Type != EventRetention {
+		t.Errorf("events %+v, %v", ev, err)
+	}
+	if again := b.sweep(t, Options{Deep: true}); len(again.Findings) != 0 {
+		t.Errorf("a second sweep finds %v", brief(again))
+	}
+}
+
+// Without any rule a run still goes when its own record says so, and not before.
+func TestARunsOwnRetention(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	reg := &registry.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
+	at := b.now.Add(time.Hour).Format(time.RFC3339)
+	for id, k := range map[string]*codebox.RunRetention{
+		"goes": {CleanupEligibleAt: at}, "stays": {CleanupEligibleAt: at, RetainUntil: b.now.Add(2 * time.Hour).Format(time.RFC3339)}, "silent": nil,
+	} {
+		r, err := reg.Create(t.Context(), registry.New{RunID: id, Retention: k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Finish(t.Context(), registry.Outcome{Status: codebox.RunFailed}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rep := b.sweep(t, Options{Deep: true}); len(rep.Findings) != 0 {
+		t.Errorf("too early: %v", brief(rep))
+	}
+	b.now = b.now.Add(90 * time.Minute)
+	rep := b.sweep(t, Options{Deep: true})
+	if len(rep.Findings) != 1 || rep.Findings[0].Owner != "goes" {
+		t.Errorf("in time: %v", brief(rep))
+	}
+}

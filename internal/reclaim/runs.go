@@ -1,0 +1,154 @@
+package reclaim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/registry"
+	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// How long the heartbeat of a run may be old before its owner counts as dead. An owner on another machine cannot be
+// asked, so it is given longer.
+const (
+	silentHere      = time.Minute
+	silentElsewhere = 10 * time.Minute
+)
+
+// runs ends the records of runs whose owner is gone, and makes their files say the same.
+func (s *sweep) runs(ctx context.Context) error {
+	live, err := s.Store.LiveRuns(ctx)
+	if err != nil {
+		return err
+	}
+	reg := &registry.Registry{Store: s.Store, Clock: s.Clock, RunnerID: s.RunnerID, Home: s.Home}
+	for _, r := range live {
+		f := Finding{Kind: KindRun, Path: registry.FilePath(r), Owner: r.ID(), Action: ActionEnd}
+		if f.Reason = s.deadRun(r); f.Reason == "" {
+			if s.Deep {
+				f.Reason = "its owner " + r.RunnerID + " is alive"
+				s.leave(f)
+			}
+			continue
+		}
+		end, ok, err := s.fate(ctx, r)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		s.do(f, func() error {
+			_, err := reg.Bury(ctx, r, end)
+			if errors.Is(err, store.ErrRunEnded) || errors.Is(err, store.ErrNotFound) {
+				return nil // its owner, or another sweeper, was faster
+			}
+			return err
+		})
+	}
+	return nil
+}
+
+// deadRun says why a run has no owner any more, or "".
+func (s *sweep) deadRun(r store.Run) string {
+	silent := s.Clock().Sub(r.HeartbeatAt)
+	switch live := s.runner[r.RunnerID]; {
+	case live == deadRunner:
+		return "its runner " + r.RunnerID + " is dead"
+	case live == unknownRunner && silent > silentHere:
+		return "its runner " + r.RunnerID + " is gone"
+	case live == aliveElsewhere && silent > silentElsewhere:
+		return fmt.Sprintf("its runner %s has not been heard of for %s", r.RunnerID, silent.Round(time.Second))
+	}
+	return ""
+}
+
+// fate says how a run ended whose owner did not: as its attempt did, when that is settled. It returns false when the
+// attempt is still to be settled.
+func (s *sweep) fate(ctx context.Context, r store.Run) (registry.Outcome, bool, error) {
+	o := registry.Outcome{
+		Status: codebox.RunFailed, Class: codebox.RunFailureUnknown, Code: string(failure.Lost),
+		Cleanup: func(context.Context) error { return unfinished(r) },
+	}
+	why := "the process that ran it died: " + r.RunnerID
+	if r.Record.Lifecycle.CancelRequested {
+		o.Status, o.Class, o.Code = codebox.RunCancelled, codebox.RunFailureCancelled, ""
+	}
+	if r.AttemptID != "" {
+		at, err := s.Store.Attempt(ctx, r.AttemptID)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+		case err != nil:
+			return o, false, err
+		case at.Live && !s.lost[r.AttemptID]:
+			return o, false, nil
+		case at.Live:
+		default:
+			s.asAttempt(&o, r, at)
+		}
+	}
+	if o.Status != codebox.RunSucceeded {
+		o.Error = &codebox.RunError{Name: "RunLost", Message: why, Code: string(failure.Lost)}
+	}
+	return o, true, nil
+}
+
+// asAttempt takes the end from the run's attempt.
+func (s *sweep) asAttempt(o *registry.Outcome, r store.Run, at store.Attempt) {
+	switch failure.Class(at.Class) {
+	case failure.None:
+		if state.RunNext(r.Record.Status, codebox.RunSucceeded) == nil {
+			o.Status, o.Class, o.Code = codebox.RunSucceeded, codebox.RunFailureNone, ""
+		}
+	case failure.Timeout:
+		o.Status, o.Class, o.Code = codebox.RunTimedOut, codebox.RunFailureTimeout, at.Class
+	case failure.Canceled:
+		o.Status, o.Class, o.Code = codebox.RunCancelled, codebox.RunFailureCancelled, at.Class
+	case failure.Lost:
+	default:
+		o.Class, o.Code = codebox.RunFailureExecution, at.Class
+	}
+	if at.BundleDir != "" {
+		dir := filepath.Join(s.Home.Root(), at.BundleDir)
+		o.Bundle, o.BundleID = dir, at.BundleID
+		o.Refs = []codebox.RunArtifactRef{{Kind: "artifact-bundle", Directory: dir, ID: at.BundleID}}
+	}
+}
+
+// unfinished removes the copies of a run's file that were being written when its owner died.
+func unfinished(r store.Run) error {
+	if r.Dir == "" {
+		return nil
+	}
+	left, err := filepath.Glob(filepath.Join(escape(r.Dir), "."+r.ID()+".json.*.tmp"))
+	if err != nil {
+		return fmt.Errorf("look for unfinished files: %w", err)
+	}
+	var faults []error
+	for _, p := range left {
+		if err := os.Remove(p); err != nil && !errors.Is(err, os.ErrNotExist) {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// escape makes a path match itself alone.
+func escape(path string) string {
+	out := make([]rune, 0, len(path))
+	for _, c := range path {
+		switch c {
+		case '*', '?', '[', '\\':
+			out = append(out, '\\')
+		}
+		out = append(out, c)
+	}
+	return string(out)
+}
