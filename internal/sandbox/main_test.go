@@ -24,6 +24,8 @@ const (
 	parentMode = "SANDBOX_TEST_PARENT" // be a deed in small
 	attacker   = "/attack/bin"         // the test binary, inside
 	marker     = "DEED_TEST_MARKER"
+	// replacedMode is a deed whose binary was replaced while it ran; the value is its egress socket.
+	replacedMode = "SANDBOX_TEST_REPLACED"
 )
 
 func TestMain(m *testing.M) {
@@ -34,6 +36,8 @@ func TestMain(m *testing.M) {
 		os.Exit(sandbox.InnerMain(os.Args))
 	case os.Getenv(attackMode) != "":
 		os.Exit(attackMain(os.Getenv(attackMode)))
+	case os.Getenv(replacedMode) != "":
+		os.Exit(replacedMain(os.Getenv(replacedMode)))
 	case os.Getenv(parentMode) != "":
 		os.Exit(parentMain(os.Getenv(parentMode)))
 	}
@@ -144,6 +148,29 @@ func parentMain(script string) int {
 	})
 	fmt.Fprintln(os.Stderr, "run ended:", err)
 	return 1
+}
+
+// replacedMain removes its own binary and runs a command with a way out. It returns the exit code of that.
+func replacedMain(socket string) int {
+	ctx := context.Background()
+	os.Remove(os.Args[0])
+	sup, err := proc.NewSupervisor(ctx, proc.Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer sup.Close()
+	s, err := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace, Egress: socket})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	exit, err := s.Run(ctx, sup, proc.Spec{Argv: []string{"/bin/sh", "-c", "exit 7"}, Dir: "/tmp", Stdout: os.Stdout, Stderr: os.Stderr})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return exit.Code
 }
 
 // write makes a file with its directories.

@@ -69,6 +69,16 @@ func TestOwnersStayAsTheyAre(t *testing.T) {
 	}
 }
 
+// TestUsageCrossesTheWall: what a run used is known though its processes were never deed's to wait for.
+func TestUsageCrossesTheWall(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	_, exit := f.shell(f.spec(sandbox.Namespace), `head -c 20000000 /dev/zero | tr '\0' x | sort >/dev/null`)
+	if exit.UserTime+exit.SystemTime == 0 || exit.MaxRSS < 15<<20 || exit.Killed != 0 {
+		t.Errorf("got %+v", exit)
+	}
+}
+
 // TestTheInsideSeesNothingOfTheOutside looks at what comes along by accident: variables, descriptors, command lines,
 // and what pid 1 may do.
 func TestTheInsideSeesNothingOfTheOutside(t *testing.T) {
@@ -467,6 +477,29 @@ func TestEgressIsTheOnlyWayOut(t *testing.T) {
 	}
 	if _, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Process, Egress: socket}); failure.ClassOf(err) != failure.Config {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestEgressAfterAnUpgrade replaces the binary of a running deed: the inner half is what runs, not what lies there.
+func TestEgressAfterAnUpgrade(t *testing.T) {
+	t.Parallel()
+	setup(t)
+	socket := filepath.Join(t.TempDir(), "proxy.sock")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(write(t, string(self), 0o755, t.TempDir(), "deed"))
+	cmd.Env = append(os.Environ(), replacedMode+"="+socket)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 7 {
+		t.Errorf("got %v\n%s", err, out)
 	}
 }
 
