@@ -40,6 +40,7 @@ func (a *run) judge(ctx context.Context) error {
 	if err := a.collect(); err != nil {
 		return failure.New(failure.Infra, "collect the evidence", err, "")
 	}
+	workspace.Spread(a.Home.Tmp())
 	rooms, err := os.MkdirTemp(a.Home.Tmp(), roomPrefix+a.claim.Ref.AttemptID+"-")
 	if err != nil {
 		return failure.New(failure.Infra, "make a place for clean rooms", err, "")

@@ -365,7 +365,7 @@ func (c *copier) once(w *worker, from, to int, name, as string) (ok bool, err er
 	}
 	mode := uint32(before.Mode) & 0o777
 	out, err := retryFD(func() (int, error) {
-		return unix.Openat(to, as, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		return unix.Openat(to, as, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
 	})
 	if err != nil {
 		return false, err
@@ -374,7 +374,7 @@ func (c *copier) once(w *worker, from, to int, name, as string) (ok bool, err er
 	if err := c.data(w, in, out, &before); err != nil {
 		return false, err
 	}
-	if mode != 0o600 {
+	if mode&umask() != 0 { // the kernel took these away
 		if err := unix.Fchmod(out, mode); err != nil {
 			return false, err
 		}

@@ -2,6 +2,10 @@ package workspace
 
 import (
 	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,6 +21,23 @@ func copyRange(in, out int, off, n int64) (int, error) {
 		}
 	}
 }
+
+// umask returns the process's mask, which nothing changes while deed runs. Where it cannot be read without being changed
+// it is taken to be everything.
+var umask = sync.OnceValue(func() uint32 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0o777
+	}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if v, ok := strings.CutPrefix(line, "Umask:"); ok {
+			if m, err := strconv.ParseUint(strings.TrimSpace(v), 8, 12); err == nil {
+				return uint32(m)
+			}
+		}
+	}
+	return 0o777
+})
 
 func setMtime(dir int, name string, st *unix.Stat_t) error {
 	ts := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, st.Mtim}
