@@ -229,34 +229,32 @@ func coherent(l *fault.List, success, failed bool, kind string, err *WorkspaceEr
 
 // A CaptureStatus is what is checked out in a workspace and which files differ.
 type CaptureStatus struct {
-	Handle     string         `json:"handle"`
-	Name       string         `json:"name"`
-	Repo       string         `json:"repo,omitempty"`
-	TargetRepo string         `json:"target_repo,omitempty"`
-	RepoSlug   string         `json:"repo_slug,omitempty"`
-	Path       string         `json:"path"`
-	Branch     string         `json:"branch"` // empty: no branch is checked out
-	Remote     string         `json:"remote,omitempty"`
-	Commit     string         `json:"commit"`
-	Dirty      int            `json:"dirty"` // how many files differ
-	Files      []CaptureFile  `json:"files"`
-	Backend    string         `json:"backend"`
-	Excluded   map[string]int `json:"excluded,omitempty"` // how many files each exclusion left out
+	Handle     string        `json:"handle"`
+	Name       string        `json:"name"`
+	Repo       string        `json:"repo,omitempty"`
+	TargetRepo string        `json:"target_repo,omitempty"`
+	RepoSlug   string        `json:"repo_slug,omitempty"`
+	Path       string        `json:"path"`
+	Branch     string        `json:"branch"` // empty: no branch is checked out
+	Remote     string        `json:"remote,omitempty"`
+	Commit     string        `json:"commit"`
+	Dirty      int           `json:"dirty"` // how many files differ
+	Files      []CaptureFile `json:"files"`
+	Backend    string        `json:"backend"`
 }
 
 // A CaptureFile is one file that differs.
 type CaptureFile struct {
 	Path   string `json:"path"`
-	Status string `json:"status"` // added, modified or deleted
+	Status string `json:"status"` // added, modified, deleted or type_changed
 }
 
 // A CaptureDiff is the difference as a git patch.
 type CaptureDiff struct {
-	Name      string `json:"name"`
-	Diff      string `json:"diff"`
-	Encoding  string `json:"encoding"` // utf-8 or base64
-	Backend   string `json:"backend"`
-	Truncated bool   `json:"truncated,omitempty"`
+	Name     string `json:"name"`
+	Diff     string `json:"diff"`
+	Encoding string `json:"encoding"` // utf-8 or base64
+	Backend  string `json:"backend"`
 }
 
 // Bounds of a command's time.

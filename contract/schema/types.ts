@@ -377,7 +377,6 @@ export type CodeboxCaptureDiff = {
   /** utf-8 or base64 */
   encoding: string;
   backend: string;
-  truncated?: boolean;
 };
 
 /** A CaptureRequest asks for the state of a workspace: what is checked out, what differs, and the difference. Schema: wp-codebox/runner-workspace-capture-request/v1 */
@@ -1987,6 +1986,8 @@ export type DeedConfig = {
   task_types?: Record<string, TaskTypeSpec>;
   /** Components are the runtimes that a run can have beside its workspace. */
   components?: DeedConfigComponents;
+  /** Publish says how the change of a runner's workspace is published. */
+  publish?: DeedConfigPublish;
 };
 
 /** Components says where the runtimes are that deed does not bring. */
@@ -2004,6 +2005,16 @@ export type DeedConfigDefaults = {
   isolation?: "none" | "process" | "namespace" | "container";
   /** AgeingSeconds lets an old task overtake: one priority step is worth this much waiting. 0: strict priority. */
   ageing_seconds?: number;
+};
+
+/** Publish configures publication. */
+export type DeedConfigPublish = {
+  pull_request?: DeedConfigPullRequestHook;
+};
+
+/** A PullRequestHook is the command that opens a pull request for a branch that deed wrote. It gets the publication request on its standard input, DEED_BRANCH, DEED_COMMIT, DEED_BASE_SHA and DEED_REMOTE in its environment, and answers {"number", "url", "reused", "opened"} on its standard output. A relative command is taken from the file's directory. */
+export type DeedConfigPullRequestHook = {
+  command: string[];
 };
 
 /** Retention is how long the bundles and the records of what has ended are kept. What is absent is no limit: without any of them everything is kept for ever. Oldest goes first; what belongs to a task that has not ended never goes. */

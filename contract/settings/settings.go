@@ -20,6 +20,20 @@ type Config struct {
 	TaskTypes map[string]agentruntime.TaskTypeSpec    `json:"task_types,omitempty"`
 	// Components are the runtimes that a run can have beside its workspace.
 	Components *Components `json:"components,omitempty"`
+	// Publish says how the change of a runner's workspace is published.
+	Publish *Publish `json:"publish,omitempty"`
+}
+
+// Publish configures publication.
+type Publish struct {
+	PullRequest *PullRequestHook `json:"pull_request,omitempty"`
+}
+
+// A PullRequestHook is the command that opens a pull request for a branch that deed wrote. It gets the publication request
+// on its standard input, DEED_BRANCH, DEED_COMMIT, DEED_BASE_SHA and DEED_REMOTE in its environment, and answers
+// {"number", "url", "reused", "opened"} on its standard output. A relative command is taken from the file's directory.
+type PullRequestHook struct {
+	Command []string `json:"command" jsonschema:"minItems=1"`
 }
 
 // Components says where the runtimes are that deed does not bring.

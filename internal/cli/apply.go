@@ -84,7 +84,7 @@ func (a *app) applier(write bool) (*handoff.Applier, error) {
 	case err == nil:
 		h = home.At(root)
 	}
-	return &handoff.Applier{Home: h, Clock: clock.System, Redact: redact.Environ(a.environ)}, nil
+	return &handoff.Applier{Home: h, Clock: clock.System, Redact: redact.New(redact.Secrets(a.environ))}, nil
 }
 
 func (a *app) apply(ctx context.Context, r handoff.Request) error {

@@ -2,17 +2,19 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/handoff"
+	"github.com/deedrun/deed/internal/redact"
 )
 
 func (a *app) artifactsCmd() *cobra.Command {
 	return group("artifacts", "Verify, preflight and hand over bundles in the terms of the sandbox contract",
-		a.artifactsVerifyCmd(), a.preflightCmd(), a.handoffCmd())
+		a.artifactsVerifyCmd(), a.preflightCmd(), a.handoffCmd(), a.recordToolCallsCmd())
 }
 
 // bundleArg is a bundle that is named by a flag or by an argument, once.
@@ -144,5 +146,37 @@ checks for himself all the same.`,
 		},
 	}
 	at.register(c)
+	return c
+}
+
+func (a *app) recordToolCallsCmd() *cobra.Command {
+	var input, source, to string
+	c := &cobra.Command{
+		Use: "record-tool-calls --input-file FILE --to DIR", Short: "Check a transcript of tool calls and write it, redacted, as evidence",
+		Long: `Take a wp-codebox/tool-call-transcript/v1 of a caller's own tool runner (operation
+wp-codebox/record-tool-call-transcript), check it against its rules and its artifacts, and write all of it, redacted, into
+a directory of evidence that is not sealed yet. The result is the transcript as it was written.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if input == "" || to == "" {
+				return usage(errors.New("--input-file and --to are both needed"))
+			}
+			data, err := a.readFile(input)
+			if err != nil {
+				return usage(err)
+			}
+			t, _, err := bundle.RecordToolCalls(to, bundle.ToolCallRecording{Transcript: data, Source: source, Redactor: redact.New(redact.Secrets(a.environ))})
+			switch {
+			case errors.Is(err, bundle.ErrSealed), errors.Is(err, bundle.ErrDuplicate):
+				return usage(fmt.Errorf("--to %s: %w", to, err))
+			case err != nil:
+				return err
+			}
+			return a.emit(t)
+		},
+	}
+	c.Flags().StringVar(&input, "input-file", "", "the transcript, - for standard input")
+	c.Flags().StringVar(&source, "artifacts", "", "the directory in which the transcript's artifacts lie")
+	c.Flags().StringVar(&to, "to", "", "the directory of evidence to write to")
 	return c
 }

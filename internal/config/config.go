@@ -30,6 +30,7 @@ type Config struct {
 	Retry       Retry
 	Retention   Retention
 	WordPress   *settings.WordPress // the runtime component, paths absolute; nil: none is configured
+	PullRequest []string            // the hook that opens pull requests; empty: none
 	sources     []source            // of Files, to find the line of a fault
 	adapters    map[string]Adapter
 	profiles    map[string]agentruntime.SubagentProfile
@@ -176,6 +177,10 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 		set(&c.Retention.KeepFailed, time.Duration(r.KeepFailedDays)*day)
 	}
 	dir := filepath.Dir(file)
+	if p := s.Publish; p != nil && p.PullRequest != nil {
+		c.PullRequest = slices.Clone(p.PullRequest.Command)
+		c.PullRequest[0] = command(c.PullRequest[0], dir)
+	}
 	if k := s.Components; k != nil && k.WordPress != nil {
 		c.WordPress = &settings.WordPress{
 			Archive: absolute(k.WordPress.Archive, dir), SQLite: absolute(k.WordPress.SQLite, dir), PHP: command(k.WordPress.PHP, dir),

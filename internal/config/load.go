@@ -119,6 +119,7 @@ func projectOnly(file string, tree *ast.File, s settings.Config) error {
 		}
 	}
 	refuse("$.database", s.Database != "")
+	refuse("$.publish", s.Publish != nil)
 	refuse("$.retry", s.Retry != nil)
 	refuse("$.components", s.Components != nil)
 	refuse("$.retention", s.Retention != nil)

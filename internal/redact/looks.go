@@ -18,9 +18,9 @@ func LooksSecret(name, value string) bool {
 	return credentialName.MatchString(name) || credentialValue.MatchString(value) || hasPassword(value)
 }
 
-// Environ returns a Redactor for the variables of an environment that look like credentials. The working directory is
-// not one, although PWD is called like a password.
-func Environ(environ []string) *Redactor {
+// Secrets returns the variables of an environment that look like credentials. The working directory is not one, although
+// PWD is called like a password, nor is a path.
+func Secrets(environ []string) map[string]string {
 	found := map[string]string{}
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
@@ -28,7 +28,7 @@ func Environ(environ []string) *Redactor {
 			found[name] = value
 		}
 	}
-	return New(found)
+	return found
 }
 
 func hasPassword(value string) bool {

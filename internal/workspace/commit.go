@@ -33,7 +33,8 @@ type Trailer struct {
 type CommitSpec struct {
 	Repo   string // a work tree or a bare repository
 	Parent string // a commit, branch or tag; "" is HEAD
-	Branch string // short name of the branch to make, which must not exist
+	Branch string // short name of the branch to make, which must not exist unless Old is given
+	Old    string // the commit that the branch is at now, to move it on
 
 	// The state to commit: a directory, which can be Repo itself, or a patch on the parent. Exactly one is given.
 	Dir   string
@@ -56,7 +57,7 @@ type Commit struct {
 	Files  []StatusFile `json:"files,omitempty"` // of a directory
 }
 
-// CommitTree makes a commit on a new branch. Of the repository it writes objects and that one branch: not the index, the
+// CommitTree makes a commit on a new branch, or on one that is moved on and that is not checked out. Of the repository it writes objects and that one branch: not the index, the
 // work tree, the configuration or HEAD; none of its hooks or filters runs. The commit is made apart and brought in when
 // it is whole, the branch last, so that a crash leaves at most objects that nothing names.
 //
@@ -78,7 +79,7 @@ func CommitTree(ctx context.Context, spec CommitSpec) (c Commit, err error) {
 	defer m.close()
 	c.Branch = spec.Branch
 	ref := "refs/heads/" + spec.Branch
-	if m.from.refs[ref] != "" {
+	if m.from.refs[ref] != spec.Old || spec.Old != "" && spec.Branch == m.from.branch {
 		return c, &Error{Code: ErrBranchExists, Op: "make branch", Path: spec.Branch, Remedy: "give another name"}
 	}
 	parent := spec.Parent
@@ -105,7 +106,11 @@ func CommitTree(ctx context.Context, spec CommitSpec) (c Commit, err error) {
 	if err := bringIn(filepath.Join(m.gitDir, "objects"), m.from.objects()); err != nil {
 		return c, fmt.Errorf("bring the objects in: %w", err)
 	}
-	_, err = m.run(ctx, gitCall{args: []string{"update-ref", "--stdin"}, gitDir: m.from.common, stdin: strings.NewReader("create " + ref + " " + c.ID + "\n")})
+	order := "create " + ref + " " + c.ID + "\n"
+	if spec.Old != "" {
+		order = "update " + ref + " " + c.ID + " " + spec.Old + "\n"
+	}
+	_, err = m.run(ctx, gitCall{args: []string{"update-ref", "--stdin"}, gitDir: m.from.common, stdin: strings.NewReader(order)})
 	return c, err
 }
 

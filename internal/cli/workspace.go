@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/runnerworkspace"
+)
+
+func (a *app) workspaceCmd() *cobra.Command {
+	return group("workspace", "Capture, run a command in, and publish a runner's workspace",
+		operation(a, "capture", "Say what is checked out in a workspace and what differs",
+			codebox.SchemaCaptureRequest, (*runnerworkspace.Runner).Capture, (*runnerworkspace.Runner).InvalidCapture,
+			func(r codebox.CaptureResult) bool { return r.Success }),
+		operation(a, "command", "Run one bounded command in a workspace, in a namespace unless the request asks for less",
+			codebox.SchemaCommandRequest, (*runnerworkspace.Runner).Command, (*runnerworkspace.Runner).InvalidCommand,
+			func(r codebox.CommandResult) bool { return r.Success }),
+		operation(a, "publish", "Publish the change of a workspace as a branch, and ask for a pull request",
+			codebox.SchemaPublicationRequest, (*runnerworkspace.Runner).Publish, (*runnerworkspace.Runner).InvalidPublication,
+			func(r codebox.PublicationResult) bool { return r.Success }))
+}
+
+// operation makes a command that reads one request and writes one result, whatever happens: exit code 0 for success, 1
+// for a failure, 2 for a request that is not one.
+func operation[Req, Res any](
+	a *app, name, short, id string, do func(*runnerworkspace.Runner, context.Context, Req) Res,
+	invalid func(*runnerworkspace.Runner, error) Res, success func(Res) bool,
+) *cobra.Command {
+	var input string
+	c := &cobra.Command{
+		Use: name + " --input-file FILE", Short: short, Args: cobra.NoArgs,
+		Long: short + ".\n\nThe request is a " + id + "; `deed schema show` has its schema. Standard output has exactly one JSON result,\nalso when the request cannot be read.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if input == "" {
+				return usage(errors.New("--input-file is missing (- reads standard input)"))
+			}
+			r := &runnerworkspace.Runner{Clock: clock.System, Environ: a.environ, Redact: redact.New(redact.Secrets(a.environ))}
+			data, err := a.readFile(input)
+			var req Req
+			if err == nil {
+				req, err = schema.Decode[Req](id, data)
+			}
+			if err == nil {
+				r.PullRequest, err = a.pullRequestHook()
+			}
+			if err != nil {
+				if eerr := a.emit(invalid(r, err)); eerr != nil {
+					return eerr
+				}
+				return &exitError{code: ExitUsage, err: errSilent}
+			}
+			res := do(r, c.Context(), req)
+			if err := a.emit(res); err != nil {
+				return err
+			}
+			if !success(res) {
+				return errNotDone
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&input, "input-file", "", "file with the request, - for standard input")
+	return c
+}
+
+// pullRequestHook is the configured command that opens pull requests; none is not an error.
+func (a *app) pullRequestHook() ([]string, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	return cfg.PullRequest, nil
+}
+
+func (a *app) contractCmd() *cobra.Command {
+	provider := &cobra.Command{
+		Use: "provider-runtime", Short: "Print the names of the provider runtime's operations and the schemas of their results", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			c := codebox.ProviderRuntime()
+			if a.json {
+				return a.emit(c)
+			}
+			s := c.ResultSchemas
+			a.table([]string{"TASK", "ABILITY", "RESULT"}, [][]string{
+				{c.Tasks.WorkspaceCapture, c.Abilities.WorkspaceCapture, s.WorkspaceCapture},
+				{c.Tasks.WorkspaceCommand, c.Abilities.WorkspaceCommand, s.WorkspaceCommand},
+				{c.Tasks.WorkspacePublish, c.Abilities.WorkspacePublish, s.WorkspacePublication},
+				{c.Tasks.ToolCallTranscriptRecord, c.Abilities.ToolCallTranscriptRecord, s.ToolCallTranscript},
+				{c.Tasks.ArtifactHandoff, c.Abilities.ArtifactHandoff, s.EvidenceArtifactEnvelope},
+			})
+			return nil
+		},
+	}
+	return group("contract", "Print the contracts that deed speaks", provider)
+}

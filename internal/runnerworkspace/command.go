@@ -1,0 +1,159 @@
+package runnerworkspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/sandbox"
+)
+
+// maxOutput is how much of each stream of a command is answered: its beginning and its end.
+const maxOutput = 256 << 10
+
+// Where things are for a command in a namespace.
+const (
+	insideWorkspace = "/workspace"
+	insidePath      = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+)
+
+// Command runs one command of a shell in a workspace, for a bounded time and with bounded output, in a namespace unless
+// the request asks for less: there it sees the system read-only, the workspace, and no network. Its environment is clean but
+// for what the request names; its whole tree of processes is gone when it returns.
+func (r *Runner) Command(ctx context.Context, req codebox.CommandRequest) codebox.CommandResult {
+	res := codebox.CommandResult{
+		Schema: codebox.SchemaCommandResult, Backend: Backend, Workspace: named(req.Identity()), Command: req.Command, Description: req.Description,
+		Status: codebox.WorkspaceCompleted,
+	}
+	kind, err := r.command(ctx, req, &res)
+	switch {
+	case err != nil:
+		res.Status = codebox.WorkspaceFailed
+		if kind == codebox.FailureBackendUnavailable || kind == codebox.FailureIsolationUnavailable {
+			res.Status = codebox.WorkspaceUnavailable
+		}
+		res.FailureType, res.Error = r.failed("command", kind, err)
+	default:
+		res.Success = true
+	}
+	return res
+}
+
+func (r *Runner) command(ctx context.Context, req codebox.CommandRequest, res *codebox.CommandResult) (kind string, err error) {
+	dir, err := directory(res.Workspace)
+	if err == nil {
+		var fi os.FileInfo
+		if fi, err = os.Stat(dir); err == nil && !fi.IsDir() {
+			err = fmt.Errorf("%s is not a directory", dir)
+		}
+	}
+	if err != nil {
+		return codebox.FailureBackendUnavailable, err
+	}
+	env, secrets, err := r.environ(req)
+	if err != nil {
+		return codebox.FailureInvalidRequest, err
+	}
+	box, inside, done, err := r.sandbox(ctx, req, dir)
+	if err != nil {
+		var f *failure.Error
+		if errors.As(err, &f) && f.Class == failure.Isolation {
+			return codebox.FailureIsolationUnavailable, err
+		}
+		return codebox.FailureBackendError, err
+	}
+	defer done()
+	res.Isolation = inside.isolation
+	sup, err := proc.NewSupervisor(ctx, proc.Options{})
+	if err != nil {
+		return codebox.FailureBackendError, err
+	}
+	defer func() { _ = sup.Close() }() // the run is over, and nothing of it is left
+	stdout, stderr := &bounded{max: maxOutput}, &bounded{max: maxOutput}
+	// One redactor for all that is answered: the caller's variables that look like credentials, and those it named.
+	out, errs := secrets.Writer(stdout), secrets.Writer(stderr)
+	exit, err := box.Run(ctx, sup, proc.Spec{
+		Argv: []string{"/bin/sh", "-c", req.Command}, Dir: inside.dir,
+		Env:    append([]string{"HOME=" + inside.home, "TMPDIR=" + inside.home, "PATH=" + inside.path, "LANG=C.UTF-8"}, env...),
+		Stdout: out, Stderr: errs, Timeout: time.Duration(req.Timeout()) * time.Second,
+	})
+	if cerr := errors.Join(out.Close(), errs.Close()); err == nil {
+		err = cerr
+	}
+	res.Command, res.Description = secrets.String(req.Command), secrets.String(req.Description)
+	res.Stdout, res.Stderr, res.Truncated = stdout.text(), stderr.text(), stdout.cut || stderr.cut
+	res.ElapsedMS = exit.Duration.Milliseconds()
+	if err != nil {
+		return codebox.FailureBackendError, err
+	}
+	res.ExitCode = &exit.Code
+	switch {
+	case exit.TimedOut:
+		return codebox.FailureTimeout, fmt.Errorf("the time limit of %d seconds passed; every process of the command was ended", req.Timeout())
+	case exit.Limit != "":
+		return codebox.FailureBackendFailed, exit.Cause
+	case exit.Canceled:
+		return codebox.FailureBackendError, fmt.Errorf("the command was ended: %w", exit.Cause)
+	case exit.Code != 0:
+		return codebox.FailureCommandFailed, fmt.Errorf("the command ended with exit code %d", exit.Code)
+	}
+	return "", nil
+}
+
+// A view is how a command sees the place it runs in.
+type view struct {
+	isolation, dir, home, path string
+}
+
+// sandbox makes the walls that the request asks for. It never gives less.
+func (r *Runner) sandbox(ctx context.Context, req codebox.CommandRequest, dir string) (*sandbox.Sandbox, view, func(), error) {
+	if sandbox.Kind(req.Isolation) == sandbox.Process {
+		home, err := os.MkdirTemp("", "deed-command-*")
+		if err != nil {
+			return nil, view{}, nil, err
+		}
+		box, err := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Process})
+		return box, view{string(sandbox.Process), dir, home, proc.Getenv(r.Environ, "PATH")}, func() { _ = os.RemoveAll(home) }, err
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, view{}, nil, err
+	}
+	box, err := sandbox.New(ctx, sandbox.Spec{
+		Kind: sandbox.Namespace, Mounts: []sandbox.Mount{{Source: real, Target: insideWorkspace, Writable: true}}, Watch: []string{real},
+	})
+	return box, view{string(sandbox.Namespace), insideWorkspace, "/tmp", insidePath}, func() {}, err
+}
+
+// environ returns the variables of a command, and a redactor of the secrets among them.
+func (r *Runner) environ(req codebox.CommandRequest) ([]string, *redact.Redactor, error) {
+	secrets := redact.Secrets(r.Environ)
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+		env = append(env, name+"="+req.Env[name])
+	}
+	for _, name := range req.SecretEnv {
+		value := proc.Getenv(r.Environ, name)
+		if value == "" {
+			return nil, nil, fmt.Errorf("secret_env names %s, which is not set where deed runs", name)
+		}
+		secrets[name] = value
+		env = append(env, name+"="+value)
+	}
+	red := redact.New(secrets)
+	for _, name := range req.SecretEnv {
+		if slices.Contains(red.Unredactable(), name) {
+			return nil, nil, fmt.Errorf("the value of %s is too short to be kept out of the output", name)
+		}
+	}
+	return env, red, nil
+}

@@ -1,0 +1,215 @@
+package runnerworkspace
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// hookTimeout is how long the hook may take to open a pull request.
+const hookTimeout = 2 * time.Minute
+
+// trailerWorkspace marks every commit that deed publishes: a branch whose last commit lacks it is somebody else's.
+const trailerWorkspace = "Deed-Workspace"
+
+// reachEnv are the variables of the caller that git may need to reach a remote.
+var reachEnv = []string{"HOME", "SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_ASKPASS"}
+
+// errForeign: a branch that deed did not write is never overwritten.
+var errForeign = errors.New("the branch is there with other work")
+
+// errSecret: a secret must not be published.
+var errSecret = errors.New("the change holds the value of a secret")
+
+// errEmpty: there is nothing to publish.
+var errEmpty = errors.New("the workspace has no change to publish")
+
+// Publish writes the change of a workspace as one commit on a branch, in the workspace's own repository or in the remote
+// that the request names, and asks the hook for a pull request. The same content published again reuses the branch, and
+// no commit is made. Without a hook the branch is written and the result says that there is no pull request.
+func (r *Runner) Publish(ctx context.Context, req codebox.PublicationRequest) codebox.PublicationResult {
+	p := req.Resolve()
+	p.Workspace = named(p.Workspace)
+	if p.Head == "" {
+		p.Head = "deed/" + slug(p.Workspace.Handle)
+	}
+	res := codebox.PublicationResult{
+		Schema: codebox.SchemaPublicationResult, Backend: Backend, Workspace: p.Workspace, Evidence: p.Evidence, Artifacts: p.Artifacts,
+		Status: codebox.WorkspacePublished,
+	}
+	fail := func(status, kind string, err error) codebox.PublicationResult {
+		res.Status = status
+		res.FailureType, res.Error = r.failed("publication", kind, err)
+		return res
+	}
+	if err := r.write(ctx, p, &res); err != nil {
+		kind := kindOf(err)
+		if errors.Is(err, errForeign) || errors.Is(err, errSecret) || errors.Is(err, errEmpty) || errors.Is(err, workspace.ErrBranchExists) || errors.Is(err, workspace.ErrPush) {
+			kind = codebox.FailureBackendFailed
+		}
+		return fail(codebox.WorkspaceFailed, kind, err)
+	}
+	if len(r.PullRequest) == 0 {
+		return fail(codebox.WorkspaceWriteWithoutPR, codebox.FailurePublicationUnavailable,
+			errors.New("the branch is written, and no hook is configured to open a pull request (publish.pull_request.command in deed.yaml)"))
+	}
+	pr, kind, err := r.pullRequest(ctx, p, &res)
+	if err != nil {
+		return fail(codebox.WorkspaceWriteWithoutPR, kind, err)
+	}
+	res.PullRequest, res.Opened, res.Success = &pr, pr.Opened, true
+	return res
+}
+
+// slug is the part of a branch's name that a workspace gives.
+func slug(handle string) string {
+	s := strings.Trim(strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return '-'
+	}, strings.ToLower(filepath.Base(handle))), "-")
+	if s == "" {
+		return "work"
+	}
+	return s
+}
+
+func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.PublicationResult) error {
+	dir, err := directory(p.Workspace)
+	if err != nil {
+		return err
+	}
+	base, err := workspace.MergeBase(ctx, dir, p.Base)
+	if err != nil {
+		return err
+	}
+	o := workspace.StatusOptions{Paths: p.Paths}
+	change, err := workspace.DiffOf(ctx, dir, base, "", o)
+	if err != nil {
+		return err
+	}
+	if len(change) == 0 {
+		return errEmpty
+	}
+	if _, found := r.Redact.Redact(change); found.Total() > 0 {
+		return fmt.Errorf("%w: %s", errSecret, strings.Join(found.Names(), ", "))
+	}
+	res.Branch = &codebox.PublicationBranch{Base: p.Base, BaseSHA: base, Head: p.Head, Name: p.Head}
+	if res.Commit, res.Reused, err = r.commit(ctx, dir, base, p, o); err != nil {
+		return err
+	}
+	if p.Remote == "" {
+		return nil
+	}
+	var env []string
+	for _, name := range reachEnv {
+		if v := proc.Getenv(r.Environ, name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	pushed, err := workspace.Push(ctx, dir, p.Remote, p.Head+":"+p.Head, workspace.PushOptions{Env: env})
+	res.Branch.Remote = pushed.Remote
+	return err
+}
+
+// commit makes the commit on its branch, in the workspace's own repository. A branch that has the content already is
+// reused; one that deed wrote before is moved on; any other is somebody's work and refused.
+func (r *Runner) commit(ctx context.Context, dir, base string, p codebox.Publication, o workspace.StatusOptions) (*codebox.PublicationCommit, bool, error) {
+	b, err := workspace.BranchOf(ctx, dir, p.Head)
+	if err != nil {
+		return nil, false, err
+	}
+	spec := workspace.CommitSpec{
+		Repo: dir, Dir: dir, Paths: p.Paths, Parent: base, Branch: p.Head, Message: p.Message, Trailers: trailers(p),
+		Author: workspace.Signature{Name: "deed", Email: "deed@localhost", When: r.Clock()},
+	}
+	out := &codebox.PublicationCommit{Message: r.Redact.String(p.Message)}
+	if b.Tip != "" {
+		change, err := workspace.DiffOf(ctx, dir, b.Tip, "", o)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(change) == 0 {
+			out.SHA, out.ParentSHA = b.Tip, base
+			return out, true, nil
+		}
+		if !strings.Contains(b.Message, "\n"+trailerWorkspace+": ") {
+			return nil, false, fmt.Errorf("%w: the last commit of %s is not deed's (choose another head)", errForeign, p.Head)
+		}
+		spec.Old, spec.Parent = b.Tip, b.Tip
+	}
+	c, err := workspace.CommitTree(ctx, spec)
+	if err != nil {
+		return nil, false, err
+	}
+	out.SHA, out.ParentSHA = c.ID, c.Parent
+	return out, false, nil
+}
+
+// trailers tie a commit to the evidence of the work, and mark it as deed's.
+func trailers(p codebox.Publication) []workspace.Trailer {
+	find := func(keys ...string) string {
+		for _, from := range []map[string]any{p.Artifacts, p.Evidence} {
+			for _, k := range keys {
+				if v, ok := from[k].(string); ok && strings.TrimSpace(v) != "" {
+					return strings.Join(strings.Fields(v), " ") // one line, so that it begins no other trailer
+				}
+			}
+		}
+		return ""
+	}
+	var out []workspace.Trailer
+	for _, t := range []workspace.Trailer{
+		{Key: "Deed-Bundle", Value: find("artifact_id", "bundle_id", "bundle")},
+		{Key: "Deed-Attempt", Value: find("attempt_id", "attempt")},
+		{Key: trailerWorkspace, Value: strings.Join(strings.Fields(p.Workspace.Handle), " ")},
+	} {
+		if t.Value != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// pullRequest runs the hook: the request, with every alias resolved, on its standard input; where the change is in its
+// environment (DEED_BRANCH, DEED_COMMIT, DEED_BASE_SHA, DEED_REMOTE); and the answer, {number, url, reused, opened}, from
+// its standard output.
+func (r *Runner) pullRequest(ctx context.Context, p codebox.Publication, res *codebox.PublicationResult) (codebox.PublicationPullRequest, string, error) {
+	var none codebox.PublicationPullRequest
+	modify := p.MaintainerCanModify
+	in, err := json.Marshal(codebox.PublicationRequest{
+		Schema: codebox.SchemaPublicationRequest, Workspace: p.Workspace.Handle, WorkspacePath: p.Workspace.Path, WorkspaceBackend: p.Workspace.Backend,
+		Repo: p.Workspace.Repo, TargetRepo: p.Workspace.TargetRepo, Base: p.Base, Head: p.Head, Remote: res.Branch.Remote,
+		CommitMessage: p.Message, Title: p.Title, Body: p.Body, Labels: p.Labels, Draft: p.Draft, MaintainerCanModify: &modify,
+		Paths: p.Paths, EvidenceContext: p.Evidence, ArtifactContext: p.Artifacts,
+	})
+	if err != nil {
+		return none, codebox.FailureBackendError, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, hookTimeout, fmt.Errorf("the hook took longer than %s", hookTimeout))
+	defer cancel()
+	env := append(append([]string{}, r.Environ...), "DEED_BRANCH="+p.Head, "DEED_COMMIT="+res.Commit.SHA, "DEED_BASE_SHA="+res.Branch.BaseSHA, "DEED_REMOTE="+res.Branch.Remote)
+	out, err := proc.Tool(ctx, proc.ToolSpec{Argv: r.PullRequest, Dir: "/", Env: env, Stdin: bytes.NewReader(in), MaxOutput: 1 << 20})
+	if err != nil {
+		return none, codebox.FailureBackendUnavailable, fmt.Errorf("pull request hook: %w", err)
+	}
+	if err := out.Check(); err != nil {
+		return none, codebox.FailureBackendFailed, fmt.Errorf("pull request hook: %w", err)
+	}
+	pr, err := schema.Decode[codebox.PublicationPullRequest]("", out.Stdout)
+	if err != nil {
+		return none, codebox.FailureBackendInvalidResponse, fmt.Errorf("pull request hook: %w", err)
+	}
+	return pr, "", nil
+}

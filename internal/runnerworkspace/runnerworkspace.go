@@ -1,0 +1,133 @@
+// Package runnerworkspace owns the operations on a runner's workspace that the sandbox contract names: capture its state,
+// run one bounded command in it, publish its change as a branch. Every operation answers with a result record, also when
+// it fails; an error is never a panic of the caller's. It keeps no list of workspaces: the request names the directory.
+//
+// The workspace is hostile: its git configuration, hooks and index have no say in what deed does with it, see
+// workspace.StatusOf.
+package runnerworkspace
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// Backend is how deed calls the way in which it does these operations.
+const Backend = "deed-git"
+
+// codePrefix begins the code of every error.
+const codePrefix = "wp_codebox_runner_workspace_"
+
+// A Runner does the operations.
+type Runner struct {
+	Clock   clock.Clock
+	Environ []string         // the caller's: secrets, and what git and the hook need
+	Redact  *redact.Redactor // of everything that is answered; it may be nil
+	// PullRequest is the hook that opens pull requests; empty: there is none.
+	PullRequest []string
+}
+
+// failed describes an error for a result. What the request got wrong lists its faults.
+func (r *Runner) failed(op, kind string, err error) (string, *codebox.WorkspaceError) {
+	return kind, &codebox.WorkspaceError{Code: codePrefix + op + "_" + kind, Message: r.Redact.String(err.Error())}
+}
+
+// kindOf tells whose failure an error of the workspace is.
+func kindOf(err error) string {
+	if errors.Is(err, workspace.ErrSource) || errors.Is(err, errNoPath) {
+		return codebox.FailureBackendUnavailable
+	}
+	return codebox.FailureBackendError
+}
+
+// errNoPath: deed has no list of workspaces to look a handle up in.
+var errNoPath = errors.New("the request names a workspace and no directory: give workspace_path")
+
+// directory returns the workspace's directory.
+func directory(w codebox.RunnerWorkspace) (string, error) {
+	if w.Path == "" {
+		return "", errNoPath
+	}
+	return w.Path, nil
+}
+
+// named fills what a request left open.
+func named(w codebox.RunnerWorkspace) codebox.RunnerWorkspace {
+	if w.Handle == "" {
+		w.Handle = w.Path
+	}
+	if w.Backend == "" {
+		w.Backend = Backend
+	}
+	return w
+}
+
+// InvalidCapture is the result of a request that cannot be read; so are the two others.
+func (r *Runner) InvalidCapture(err error) codebox.CaptureResult {
+	res := codebox.CaptureResult{Schema: codebox.SchemaCaptureResult, Backend: Backend, Status: codebox.WorkspaceFailed}
+	res.FailureType, res.Error = r.failed("capture", codebox.FailureInvalidRequest, err)
+	return res
+}
+
+// InvalidCommand is the result of a request that cannot be read.
+func (r *Runner) InvalidCommand(err error) codebox.CommandResult {
+	res := codebox.CommandResult{Schema: codebox.SchemaCommandResult, Backend: Backend, Status: codebox.WorkspaceFailed}
+	res.FailureType, res.Error = r.failed("command", codebox.FailureInvalidRequest, err)
+	return res
+}
+
+// InvalidPublication is the result of a request that cannot be read, or that lacks something.
+func (r *Runner) InvalidPublication(err error) codebox.PublicationResult {
+	res := codebox.PublicationResult{Schema: codebox.SchemaPublicationResult, Backend: Backend, Status: codebox.WorkspaceWriteWithoutPR}
+	res.FailureType, res.Error = r.failed("publication", codebox.FailureInvalidRequest, err)
+	for _, f := range fault.Of(err) {
+		if f.Code == fault.Blank {
+			res.Error.Missing = append(res.Error.Missing, strings.TrimPrefix(f.Path, "$."))
+		}
+	}
+	return res
+}
+
+// A bounded keeps the beginning and the end of a stream.
+type bounded struct {
+	max  int
+	head []byte
+	tail []byte
+	cut  bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	n := len(p)
+	if room := b.max/2 - len(b.head); room > 0 {
+		take := min(room, len(p))
+		b.head = append(b.head, p[:take]...)
+		p = p[take:]
+	}
+	b.tail = append(b.tail, p...)
+	if over := len(b.tail) - b.max/2; over > 0 {
+		b.tail = append(b.tail[:0], b.tail[over:]...)
+		b.cut = true
+	}
+	return n, nil
+}
+
+// text is what was kept, as text that JSON can carry.
+func (b *bounded) text() string {
+	var out bytes.Buffer
+	out.Write(b.head)
+	if b.cut {
+		out.WriteString("\n… output was cut here …\n")
+	}
+	out.Write(b.tail)
+	if utf8.Valid(out.Bytes()) {
+		return out.String()
+	}
+	return strings.ToValidUTF8(out.String(), "\uFFFD")
+}

@@ -1,0 +1,256 @@
+package runnerworkspace
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	if proc.IsSupervisor(os.Args) {
+		os.Exit(proc.SupervisorMain(os.Args))
+	}
+	if sandbox.IsInner(os.Args) {
+		os.Exit(sandbox.InnerMain(os.Args))
+	}
+	os.Exit(m.Run())
+}
+
+const secret = "sk-live-0123456789"
+
+func runner() *Runner {
+	env := []string{"PATH=" + os.Getenv("PATH"), "API_KEY=" + secret, "PLAIN=x"}
+	return &Runner{Clock: clock.System, Environ: env, Redact: redact.New(redact.Secrets(env))}
+}
+
+// namespaced skips where there is no bubblewrap.
+func namespaced(t *testing.T) {
+	t.Helper()
+	_, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Namespace})
+	var f *failure.Error
+	if errors.As(err, &f) && f.Class == failure.Isolation {
+		t.Skip("missing tool: bwrap: apt-get install bubblewrap")
+	}
+}
+
+// check holds a result against its schema.
+func check(t *testing.T, id string, v any) {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = schema.Validate(id, text)
+	}
+	if err != nil {
+		t.Errorf("not valid: %v\n%s", err, text)
+	}
+}
+
+// In a namespace a command has the workspace and nothing else of the host, and no network.
+func TestCommandInNamespace(t *testing.T) {
+	t.Parallel()
+	namespaced(t)
+	dir, outside := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "private"), []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := runner()
+	res := r.Command(t.Context(), codebox.CommandRequest{
+		WorkspacePath: dir, SecretEnv: []string{"API_KEY"}, Env: map[string]string{"A": "b"},
+		Command: `pwd; echo made > file; echo $A $API_KEY; cat ` + outside + `/private; env | grep -c PLAIN; ls /sys/class/net 2>/dev/null; test ! -e ` + outside,
+	})
+	check(t, codebox.SchemaCommandResult, res)
+	if !res.Success || res.Isolation != "namespace" || strings.Contains(res.Stdout+res.Stderr+res.Command, secret) || strings.Contains(res.Stdout, "mine") {
+		t.Errorf("the result is %+v", res)
+	}
+	if !strings.HasPrefix(res.Stdout, "/workspace\nb [REDACTED:API_KEY]\n0\n") {
+		t.Errorf("stdout is %q", res.Stdout)
+	}
+	if got, _ := os.ReadFile(filepath.Join(dir, "file")); string(got) != "made\n" {
+		t.Errorf("the workspace has %q", got)
+	}
+}
+
+func TestCommandFailures(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	one, big := 1, 100000
+	for _, tc := range []struct {
+		name         string
+		req          codebox.CommandRequest
+		status, kind string
+		check        func(codebox.CommandResult) bool
+	}{
+		{"exit code", codebox.CommandRequest{Command: "echo out; echo err >&2; exit 3"}, "failed", codebox.FailureCommandFailed, func(r codebox.CommandResult) bool {
+			return *r.ExitCode == 3 && r.Stdout == "out\n" && r.Stderr == "err\n"
+		}},
+		{"time", codebox.CommandRequest{Command: "setsid sleep 1000 & sleep 1000", TimeoutSeconds: &one}, "failed", codebox.FailureTimeout, func(r codebox.CommandResult) bool {
+			return strings.Contains(r.Error.Message, "1 seconds")
+		}},
+		{"no directory", codebox.CommandRequest{Command: "true", WorkspacePath: filepath.Join(dir, "none")}, "unavailable", codebox.FailureBackendUnavailable, nil},
+		{"no path", codebox.CommandRequest{Command: "true", WorkspacePath: "-", Workspace: "x"}, "unavailable", codebox.FailureBackendUnavailable, nil},
+		{"secret that is not there", codebox.CommandRequest{Command: "true", SecretEnv: []string{"NOT_SET"}}, "failed", codebox.FailureInvalidRequest, nil},
+		{"a lot of output", codebox.CommandRequest{Command: "yes first | head -c 300000; echo last; exit 1", TimeoutSeconds: &big}, "failed", codebox.FailureCommandFailed, func(r codebox.CommandResult) bool {
+			return r.Truncated && len(r.Stdout) < maxOutput+100 && strings.HasPrefix(r.Stdout, "first") && strings.HasSuffix(r.Stdout, "last\n")
+		}},
+		{"bytes that are no text", codebox.CommandRequest{Command: `printf '\377'; exit 1`}, "failed", codebox.FailureCommandFailed, func(r codebox.CommandResult) bool { return r.Stdout == "\uFFFD" }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			switch tc.req.WorkspacePath {
+			case "":
+				tc.req.WorkspacePath = dir
+			case "-":
+				tc.req.WorkspacePath = ""
+			}
+			tc.req.Isolation = "process"
+			res := runner().Command(t.Context(), tc.req)
+			check(t, codebox.SchemaCommandResult, res)
+			if res.Success || res.Status != tc.status || res.FailureType != tc.kind || tc.check != nil && !tc.check(res) {
+				t.Errorf("the result is %+v, error %+v", res, res.Error)
+			}
+		})
+	}
+}
+
+// git runs git in a test's own repository.
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	c := exec.Command("git", args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@x", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@x")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func repository(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("missing tool: git: apt-get install git")
+	}
+	dir := t.TempDir()
+	git(t, dir, "init", "-q", "-b", "main")
+	write(t, dir, "a.txt", "one\n")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-qm", "base")
+	return dir
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func publication(dir string) codebox.PublicationRequest {
+	return codebox.PublicationRequest{WorkspacePath: dir, Workspace: "site", Repo: "example/site", CommitMessage: "Fix", Title: "Fix", Body: "b"}
+}
+
+// The agent's own commits become one, made on where the work parted from the base.
+func TestPublishSquashesOntoTheBase(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	base := git(t, dir, "rev-parse", "HEAD")
+	git(t, dir, "checkout", "-q", "-b", "agent")
+	write(t, dir, "a.txt", "two\n")
+	git(t, dir, "commit", "-qam", "by the agent")
+	write(t, dir, "b.txt", "new\n")
+	git(t, dir, "checkout", "-q", "main")
+	write(t, dir, "c.txt", "later\n")
+	git(t, dir, "add", "c.txt")
+	git(t, dir, "commit", "-qm", "main moved on")
+	git(t, dir, "checkout", "-q", "agent")
+	req := publication(dir)
+	req.Base, req.Head = "main", "deed/x"
+	res := runner().Publish(t.Context(), req)
+	check(t, codebox.SchemaPublicationResult, res)
+	if res.Status != codebox.WorkspaceWriteWithoutPR || res.FailureType != codebox.FailurePublicationUnavailable || res.Branch.BaseSHA != base {
+		t.Fatalf("the result is %+v, %+v", res, res.Error)
+	}
+	if got := git(t, dir, "rev-parse", "deed/x^"); got != base {
+		t.Errorf("the parent is %s, want %s", got, base)
+	}
+	if got := git(t, dir, "ls-tree", "--name-only", "deed/x"); got != "a.txt\nb.txt" {
+		t.Errorf("the tree has %q", got)
+	}
+}
+
+func TestPublishRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name  string
+		setup func(t *testing.T, dir string)
+		req   func(*codebox.PublicationRequest)
+		kind  string
+		says  string
+	}{
+		{"nothing", nil, nil, codebox.FailureBackendFailed, "no change"},
+		{"a secret", func(t *testing.T, dir string) { write(t, dir, "a.txt", secret) }, nil, codebox.FailureBackendFailed, "API_KEY"},
+		{"a repository inside", func(t *testing.T, dir string) {
+			write(t, dir, "a.txt", "x")
+			git(t, dir, "init", "-q", "inner")
+			write(t, dir, "inner/f", "x")
+		}, nil, codebox.FailureBackendUnavailable, "inner"},
+		{"no repository", func(t *testing.T, dir string) { _ = os.RemoveAll(filepath.Join(dir, ".git")) }, nil, codebox.FailureBackendUnavailable, ""},
+		{"a remote that is not there", func(t *testing.T, dir string) { write(t, dir, "a.txt", "x") }, func(r *codebox.PublicationRequest) { r.Remote = "/nowhere/at/all.git" }, codebox.FailureBackendUnavailable, "nowhere"},
+		{"an unknown base", func(t *testing.T, dir string) { write(t, dir, "a.txt", "x") }, func(r *codebox.PublicationRequest) { r.Base = "none" }, codebox.FailureBackendUnavailable, "none"},
+		{"an impossible head", func(t *testing.T, dir string) { write(t, dir, "a.txt", "x") }, func(r *codebox.PublicationRequest) { r.Head = "a..b" }, codebox.FailureBackendUnavailable, "a..b"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			if tc.setup != nil {
+				tc.setup(t, dir)
+			}
+			req := publication(dir)
+			if tc.req != nil {
+				tc.req(&req)
+			}
+			res := runner().Publish(t.Context(), req)
+			check(t, codebox.SchemaPublicationResult, res)
+			if res.Status != codebox.WorkspaceFailed || res.FailureType != tc.kind || !strings.Contains(res.Error.Message, tc.says) || strings.Contains(res.Error.Message, secret) {
+				t.Errorf("the result is %+v, %+v", res, res.Error)
+			}
+		})
+	}
+}
+
+func TestCaptureBetweenCommits(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	write(t, dir, "a.txt", "two\n")
+	write(t, dir, "latin", "caf\xe9\n")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-qm", "second")
+	first := git(t, dir, "rev-parse", "HEAD~1")
+	res := runner().Capture(t.Context(), codebox.CaptureRequest{WorkspacePath: dir, From: first, To: "main"})
+	check(t, codebox.SchemaCaptureResult, res)
+	if !res.Success || !res.Changed || res.Diff.Encoding != codebox.PatchBase64 {
+		t.Errorf("the result is %+v, %+v", res, res.Error)
+	}
+	no := false
+	res = runner().Capture(t.Context(), codebox.CaptureRequest{WorkspacePath: dir, IncludeDiff: &no})
+	if !res.Success || res.Changed || res.Diff != nil {
+		t.Errorf("a clean workspace: %+v", res)
+	}
+	write(t, dir, "a.txt", "key "+secret+"\n")
+	res = runner().Capture(t.Context(), codebox.CaptureRequest{WorkspacePath: dir})
+	if !res.Success || strings.Contains(res.Diff.Diff, secret) || !strings.Contains(res.Diff.Diff, "REDACTED") {
+		t.Errorf("with a secret: %+v", res)
+	}
+}

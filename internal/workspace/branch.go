@@ -1,0 +1,46 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// A Branch is a branch of a repository that may be hostile.
+type Branch struct {
+	Tip     string // the commit; "" when there is no such branch
+	Message string // of the commit
+}
+
+// BranchOf looks a branch up. It is as hermetic as StatusOf.
+func BranchOf(ctx context.Context, dir, name string) (Branch, error) {
+	m, err := openWorkTree(ctx, dir, dir)
+	if err != nil {
+		return Branch{}, fmt.Errorf("find branch: %w", err)
+	}
+	defer m.close()
+	b := Branch{Tip: m.from.refs["refs/heads/"+name]}
+	if b.Tip == "" {
+		return b, nil
+	}
+	b.Message, err = m.in(ctx, "log", "-1", "--no-show-signature", "--format=%B", b.Tip, "--")
+	return b, err
+}
+
+// MergeBase returns the commit at which HEAD parted from another commit, branch or tag; that of HEAD when name is "".
+func MergeBase(ctx context.Context, dir, name string) (string, error) {
+	m, err := openWorkTree(ctx, dir, dir)
+	if err != nil {
+		return "", fmt.Errorf("find base: %w", err)
+	}
+	defer m.close()
+	commit, _, err := m.from.resolve(ctx, name)
+	if err == nil && commit == "" {
+		err = m.from.unknown("HEAD")
+	}
+	if err != nil || name == "" {
+		return commit, err
+	}
+	out, err := m.in(ctx, "merge-base", commit, m.from.commit)
+	return strings.TrimSpace(out), err
+}
