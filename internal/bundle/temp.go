@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -108,6 +109,21 @@ func RemoveStale(parent string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return removeStale(dirs)
+}
+
+// RemoveStaleOf is RemoveStale for the unfinished ones of one bundle, and touches nothing else beside it.
+func RemoveStaleOf(final string) (int, error) {
+	dirs, err := unfinished(filepath.Dir(final))
+	if err != nil {
+		return 0, err
+	}
+	return removeStale(slices.DeleteFunc(dirs, func(dir string) bool {
+		return !strings.HasPrefix(filepath.Base(dir), "."+filepath.Base(final)+".")
+	}))
+}
+
+func removeStale(dirs []string) (int, error) {
 	n := 0
 	for _, dir := range dirs {
 		lock, err := lockDir(dir)

@@ -484,6 +484,12 @@ func TestARunEndsAsItsAttemptDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, ".failed.json.77.tmp"), "half")
+	outside := filepath.Join(t.TempDir(), "artifacts")
+	write(t, filepath.Join(filepath.Dir(outside), ".artifacts.1.tmp", "f"), "half")
+	write(t, filepath.Join(filepath.Dir(outside), ".callers-own.tmp", "f"), "x")
+	if _, err := b.Store.UpdateRun(t.Context(), "asked", store.RunUpdate{BundleDir: outside}); err != nil {
+		t.Fatal(err)
+	}
 	b.sweep(t, Options{})
 	for id, want := range map[string]codebox.RunStatus{
 		"completed": codebox.RunSucceeded, "too-early": codebox.RunFailed, "failed": codebox.RunFailed, "alive": codebox.RunRunning, "asked": codebox.RunCancelled,
@@ -504,5 +510,8 @@ func TestARunEndsAsItsAttemptDid(t *testing.T) {
 	}
 	if there(filepath.Join(dir, ".failed.json.77.tmp")) {
 		t.Error("a half-written file of the run is left")
+	}
+	if there(filepath.Join(filepath.Dir(outside), ".artifacts.1.tmp")) || !there(filepath.Join(filepath.Dir(outside), ".callers-own.tmp")) {
+		t.Error("want the run's half-written bundle gone, and nothing else beside it")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/state"
@@ -122,8 +123,14 @@ func (s *sweep) asAttempt(o *registry.Outcome, r store.Run, at store.Attempt) {
 	}
 }
 
-// unfinished removes the copies of a run's file that were being written when its owner died.
+// unfinished removes what was being written outside of the home when a run's owner died: copies of its file, and its
+// bundle. Both have the run's own names.
 func unfinished(r store.Run) error {
+	if filepath.IsAbs(r.BundleDir) {
+		if _, err := bundle.RemoveStaleOf(r.BundleDir); err != nil {
+			return err
+		}
+	}
 	if r.Dir == "" {
 		return nil
 	}
