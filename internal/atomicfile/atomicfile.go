@@ -22,7 +22,20 @@ var ErrFull = errors.New("no space left")
 // WriteFile replaces path with data in one step: a temporary file in the same directory, fsync, rename, fsync of the
 // directory. A reader sees the old content or the new one. After a crash at any point path holds one of the two; a
 // temporary file whose name starts with a dot and ends in ".tmp" may be left beside it.
-func WriteFile(path string, data []byte, perm os.FileMode) (err error) {
+func WriteFile(path string, data []byte, perm os.FileMode) error {
+	if err := replace(path, data, perm, true); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// Replace is WriteFile without the wait for the disk: a reader sees the old content or the new one, but a power cut may
+// leave either, or an empty file. It is for copies of what is durable elsewhere and will be written again.
+func Replace(path string, data []byte, perm os.FileMode) error {
+	return replace(path, data, perm, false)
+}
+
+func replace(path string, data []byte, perm os.FileMode, sync bool) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
@@ -40,8 +53,10 @@ func WriteFile(path string, data []byte, perm os.FileMode) (err error) {
 	if err = f.Chmod(perm); err != nil {
 		return Explain("write "+path, err)
 	}
-	if err = f.Sync(); err != nil {
-		return Explain("sync "+path, err)
+	if sync {
+		if err = f.Sync(); err != nil {
+			return Explain("sync "+path, err)
+		}
 	}
 	if err = f.Close(); err != nil {
 		return Explain("close "+path, err)
@@ -49,7 +64,7 @@ func WriteFile(path string, data []byte, perm os.FileMode) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return Explain("write "+path, err)
 	}
-	return SyncDir(dir)
+	return nil
 }
 
 // CreateFile writes path only if nothing is there yet, as durably as WriteFile does. Of several processes that try at

@@ -206,3 +206,31 @@ func BenchmarkSyncTree(b *testing.B) {
 		}
 	}
 }
+
+// Replace puts a whole file in place of whatever had the name, a link too, and leaves nothing beside it.
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "f"), filepath.Join(t.TempDir(), "other")
+	if err := errors.Join(os.WriteFile(other, []byte("theirs"), 0o644), os.Symlink(other, path)); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"first", "second"} {
+		if err := atomicfile.Replace(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if fi, serr := os.Lstat(path); err != nil || serr != nil || string(got) != text || fi.Mode() != 0o600 {
+			t.Errorf("%q, %v, %v, %v; want %q in a file of mode 0600", got, err, fi, serr, text)
+		}
+	}
+	if got, err := os.ReadFile(other); err != nil || string(got) != "theirs" {
+		t.Errorf("the link was followed: %q, %v", got, err)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
+		t.Errorf("left beside it: %v, %v", list, err)
+	}
+	if err := atomicfile.Replace(filepath.Join(dir, "none", "f"), nil, 0o600); err == nil {
+		t.Error("a directory that is not there: no error")
+	}
+}

@@ -24,7 +24,7 @@ func (r *Run) evidence(o Outcome) codebox.RunResourceEvidence {
 		Timing: codebox.RunTiming{
 			Startup:  codebox.Unmeasured("the agent's process never started"),
 			Duration: codebox.Measured(codebox.UnitMilliseconds, millis(clock.Since(r.start))),
-			Cleanup:  codebox.Unmeasured("the clean-up has not ended"),
+			Cleanup:  codebox.Unmeasured("no clean-up was measured"),
 		},
 		Resources: resources(o),
 		Artifacts: artifacts(o),
@@ -51,7 +51,7 @@ func buried(row store.Run, o Outcome) codebox.RunResourceEvidence {
 		Timing: codebox.RunTiming{
 			Startup:  codebox.Unmeasured(died),
 			Duration: codebox.Measured(codebox.UnitMilliseconds, max(millis(row.HeartbeatAt.Sub(row.CreatedAt)), 0)), // as far as it was seen alive
-			Cleanup:  codebox.Unmeasured("the clean-up has not ended"),
+			Cleanup:  codebox.Unmeasured("no clean-up was measured"),
 		},
 		Reliability: codebox.RunReliability{
 			RetryCount:            codebox.Unmeasured(died),

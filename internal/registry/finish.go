@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/proc"
@@ -45,8 +46,9 @@ func (r *Run) Finish(ctx context.Context, o Outcome) error {
 	}
 	r.mu.Lock()
 	r.ending = true
+	hasFile := r.row.Dir != ""
 	r.mu.Unlock()
-	row, err := r.reg.end(ctx, r.ID(), &ending{update: u, evidence: ev, cleanup: o.Cleanup, run: r})
+	row, err := r.reg.end(ctx, r.ID(), &ending{update: u, evidence: ev, cleanup: o.Cleanup, run: r, file: hasFile})
 	if row.Record.RunID != "" {
 		r.mu.Lock()
 		r.row = row
@@ -77,7 +79,7 @@ func (r *Run) relative(dir string) string {
 // Bury ends a run whose owner is gone: its state if it has not ended, its clean-up, and its file. It returns
 // store.ErrRunEnded when the owner came back and was faster.
 func (r *Registry) Bury(ctx context.Context, row store.Run, o Outcome) (store.Run, error) {
-	e := &ending{cleanup: o.Cleanup}
+	e := &ending{cleanup: o.Cleanup, file: row.Dir != ""}
 	if !row.Record.Status.Terminal() {
 		e.evidence = buried(row, o)
 		e.update = store.RunUpdate{To: o.Status, Error: o.Error, Refs: o.Refs, Evidence: &e.evidence}
@@ -91,6 +93,7 @@ type ending struct {
 	evidence codebox.RunResourceEvidence // its schema is empty when there is none
 	cleanup  func(context.Context) error
 	run      *Run // nil: of a dead owner
+	file     bool // the run has one, which must agree before the run is closed
 }
 
 // end takes a run through its last steps. After each of them a crash leaves a live row that says how far it came.
@@ -105,38 +108,50 @@ func (r *Registry) end(ctx context.Context, id string, e *ending) (store.Run, er
 		}
 		return r.Store.UpdateRun(ctx, id, u)
 	}
-	e.update.Cleanup = codebox.CleanupRunning
-	row, err := write(e.update)
-	if err != nil {
-		return store.Run{}, err
-	}
-	crashpoint.Hit(crashpoint.RunEnded)
-	_ = WriteFile(row) // the clean-up comes first in any case; the last write below is the one that counts
-	begun := clock.Start()
+	var row store.Run
 	var cleanErr error
+	last := e.update // with nothing to clean up, the end is one step
 	if e.cleanup != nil {
-		cleanErr = e.cleanup(ctx)
-	}
-	done := store.RunUpdate{Cleanup: codebox.CleanupSucceeded, Close: row.Dir == ""}
-	if cleanErr != nil {
-		done.Close = false // it stays live: a sweep tries again
-		done.Cleanup, done.CleanupError = codebox.CleanupFailed, runError("CleanupError", cleanErr.Error(), "")
-	}
-	if e.evidence.Schema != "" {
-		e.evidence.Timing.Cleanup = codebox.Measured(codebox.UnitMilliseconds, millis(clock.Since(begun)))
-		if c := &e.evidence.Reliability.FailureClassification; cleanErr != nil && c.Value == codebox.RunFailureNone {
-			*c = codebox.RunFailureClass{Available: true, Value: codebox.RunFailureCleanup, Message: cleanErr.Error()}
+		e.update.Cleanup = codebox.CleanupRunning
+		var err error
+		if row, err = write(e.update); err != nil {
+			return store.Run{}, err
 		}
-		done.Evidence = &e.evidence
+		crashpoint.Hit(crashpoint.RunEnded)
+		_ = writeFile(row, atomicfile.Replace) // the clean-up comes first in any case; the write below is the one that counts
+		begun := clock.Start()
+		cleanErr = e.cleanup(ctx)
+		e.evidence.Timing.Cleanup = codebox.Measured(codebox.UnitMilliseconds, millis(clock.Since(begun)))
+		last = store.RunUpdate{}
 	}
-	if row, err = write(done); err != nil {
+	row, err := write(e.cleaned(last, cleanErr))
+	if err != nil {
 		return row, errors.Join(err, cleanErr)
 	}
 	crashpoint.Hit(crashpoint.RunCleaned)
-	if err := errors.Join(WriteFile(row), cleanErr); err != nil || row.Dir == "" {
-		return row, err
+	if err := errors.Join(writeFile(row, atomicfile.WriteFile), cleanErr); err != nil {
+		return row, err // it stays live: a sweep tries again
+	}
+	if !e.file {
+		return row, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, finishTime)
 	defer cancel()
 	return row, r.Store.CloseRun(ctx, id)
+}
+
+// cleaned completes the last change of the record with how the clean-up went.
+func (e *ending) cleaned(u store.RunUpdate, err error) store.RunUpdate {
+	u.Cleanup, u.Close = codebox.CleanupSucceeded, !e.file && err == nil
+	if err != nil {
+		u.Cleanup, u.CleanupError = codebox.CleanupFailed, runError("CleanupError", err.Error(), "")
+	}
+	if e.evidence.Schema == "" {
+		return u
+	}
+	if c := &e.evidence.Reliability.FailureClassification; err != nil && c.Value == codebox.RunFailureNone {
+		*c = codebox.RunFailureClass{Available: true, Value: codebox.RunFailureCleanup, Message: err.Error()}
+	}
+	u.Evidence = &e.evidence
+	return u
 }

@@ -9,6 +9,8 @@
 //	row changed, file older     live: the same
 //	ended, not cleaned up       live: the sweep cleans up and says so in both
 //	row and file agree          closed: nothing to do
+//
+// So only the last write of the file waits for the disk: before it, whoever sweeps writes the file again.
 package registry
 
 import (
@@ -16,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -97,7 +100,7 @@ func (r *Registry) Create(ctx context.Context, n New) (*Run, error) {
 	}
 	crashpoint.Hit(crashpoint.RunRecorded)
 	run := &Run{reg: r, redactor: n.Redactor, streams: n.Streams, start: start, row: row}
-	if err := WriteFile(row); err != nil {
+	if err := writeFile(row, atomicfile.Replace); err != nil {
 		// Nobody will look after a run whose creation failed.
 		_, uerr := r.Store.UpdateRun(context.WithoutCancel(ctx), row.ID(), store.RunUpdate{
 			To: codebox.RunFailed, Error: runError("RunFileError", err.Error(), ""), Close: true,
@@ -149,7 +152,7 @@ func (r *Run) update(ctx context.Context, u store.RunUpdate) error {
 		return err
 	}
 	r.row, r.told = row, true
-	return WriteFile(row)
+	return writeFile(row, atomicfile.Replace)
 }
 
 // news returns the newest line when the store does not have it yet. The caller holds mu.
@@ -242,8 +245,8 @@ func FilePath(row store.Run) string {
 	return filepath.Join(row.Dir, row.Record.RunID+".json")
 }
 
-// WriteFile makes the file of a run say what its row says. It does nothing for a run without one.
-func WriteFile(row store.Run) error {
+// writeFile makes the file of a run say what its row says. It does nothing for a run without one.
+func writeFile(row store.Run, write func(string, []byte, os.FileMode) error) error {
 	path := FilePath(row)
 	if path == "" {
 		return nil
@@ -255,7 +258,7 @@ func WriteFile(row store.Run) error {
 	if err := atomicfile.MkdirAll(row.Dir, 0o700); err != nil {
 		return fmt.Errorf("write run %s: %w", row.ID(), err)
 	}
-	return atomicfile.WriteFile(path, append(text, '\n'), 0o600)
+	return write(path, append(text, '\n'), 0o600)
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

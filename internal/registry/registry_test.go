@@ -318,7 +318,7 @@ func TestACleanupThatFails(t *testing.T) {
 	if err != nil || len(live) != 1 {
 		t.Fatalf("%d live runs, %v", len(live), err)
 	}
-	if _, err := b.Bury(t.Context(), live[0], Outcome{}); err != nil {
+	if _, err := b.Bury(t.Context(), live[0], Outcome{Cleanup: func(context.Context) error { return nil }}); err != nil {
 		t.Fatal(err)
 	}
 	rec = b.agree(t, r.ID())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -37,7 +38,7 @@ func (r *Run) Beat(ctx context.Context) (store.RunBeat, error) {
 	if b.CancelRequested && !rec.Lifecycle.CancelRequested {
 		rec.Lifecycle = codebox.NewRunLifecycle(rec.Status, &codebox.RunCancellation{RequestedAt: b.CancelAt, Reason: b.CancelReason}, rec.Lifecycle.Cleanup)
 	}
-	return b, WriteFile(r.row)
+	return b, writeFile(r.row, atomicfile.Replace)
 }
 
 // Watch beats while a step runs. The returned context ends with ErrCancelRequested when the run is asked to cancel, and
