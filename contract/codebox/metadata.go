@@ -36,6 +36,7 @@ type Mount struct {
 // Enforcement words. Enforced: deed made the rule hold. Declared: it was asked for and nothing checks it.
 const (
 	PolicyEnforced      = "enforced"
+	PolicyMonitored     = "monitored" // watched, and the run is ended within seconds
 	PolicyDeclared      = "declared"
 	PolicyNotConfigured = "not_configured"
 )
@@ -63,6 +64,6 @@ type PolicyEnforcement struct {
 
 // A PolicyBlock is one mark with a sentence on how the part was held, or why it was not.
 type PolicyBlock struct {
-	Status string `json:"status"` // enforced, declared or not_configured
+	Status string `json:"status"` // enforced, monitored, declared or not_configured
 	Detail string `json:"detail,omitempty"`
 }

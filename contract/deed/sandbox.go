@@ -1,6 +1,7 @@
 package deed
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -20,6 +21,7 @@ type Sandbox struct {
 	Toolchains        *[]string         `json:"toolchains,omitempty" jsonschema:"enum=go,enum=node,enum=php,enum=python,enum=rust"` // absent: those that the workspace's files call for
 	Limits            *Limits           `json:"limits,omitempty"`                                                                   // absent: the defaults of the containment
 	Env               map[string]string `json:"env,omitempty"`                                                                      // for the agent and the checks; no secrets
+	Runtime           json.RawMessage   `json:"runtime,omitempty"`                                                                  // a deed/runtime-stack/v1: components, plugins, overlays and WordPress itself
 	ReadOnlyWorkspace bool              `json:"read_only_workspace,omitempty"`                                                      // the agent may look and not change
 }
 
@@ -85,6 +87,7 @@ func (s Sandbox) Validate() error {
 		}
 	}
 	l.Env("$.env", s.Env)
+	l.OptionalObject("$.runtime", s.Runtime)
 	return l.Err()
 }
 

@@ -53,18 +53,21 @@ const (
 	SeedEmpty          = "empty"           // nothing
 	SeedPluginScaffold = "plugin_scaffold" // a minimal WordPress plugin
 	SeedThemeScaffold  = "theme_scaffold"  // a minimal WordPress theme
+	SeedFile           = "file"            // one file
 )
 
 // A Workspace says what the agent's directory starts from. deed copies; the source is never written.
 type Workspace struct {
-	Type    string   `json:"type,omitempty" jsonschema:"enum=directory,enum=git,enum=bundle,enum=empty,enum=plugin_scaffold,enum=theme_scaffold"` // absent: directory, or git with a ref
-	Source  string   `json:"source,omitempty" jsonschema:"maxLength=4096"`                                                                        // an absolute directory; a git work tree is taken as it stands, uncommitted work included
-	Ref     string   `json:"ref,omitempty" jsonschema:"maxLength=512"`                                                                            // with a git source: this commit instead of the work tree
-	Bundle  string   `json:"bundle,omitempty" jsonschema:"maxLength=4096"`                                                                        // with type bundle: the absolute directory of the bundle
-	Exclude []string `json:"exclude,omitempty"`                                                                                                   // paths below the source that are left out: exact, a directory, or with a trailing *
-	Slug    string   `json:"slug,omitempty" jsonschema:"maxLength=128"`                                                                           // of a scaffold
-	Name    string   `json:"name,omitempty" jsonschema:"maxLength=512"`                                                                           // of a scaffold, for people
-	Target  string   `json:"target,omitempty" jsonschema:"maxLength=4096"`                                                                        // where the agent sees it in a sandbox; absent: /workspace
+	Type     string   `json:"type,omitempty" jsonschema:"enum=directory,enum=git,enum=bundle,enum=empty,enum=plugin_scaffold,enum=theme_scaffold,enum=file"` // absent: directory, or git with a ref
+	Source   string   `json:"source,omitempty" jsonschema:"maxLength=4096"`                                                                                  // an absolute directory; a git work tree is taken as it stands, uncommitted work included
+	Ref      string   `json:"ref,omitempty" jsonschema:"maxLength=512"`                                                                                      // with a git source: this commit instead of the work tree
+	Bundle   string   `json:"bundle,omitempty" jsonschema:"maxLength=4096"`                                                                                  // with type bundle: the absolute directory of the bundle
+	Exclude  []string `json:"exclude,omitempty"`                                                                                                             // paths below the source that are left out: exact, a directory, or with a trailing *
+	Slug     string   `json:"slug,omitempty" jsonschema:"maxLength=128"`                                                                                     // of a scaffold
+	Name     string   `json:"name,omitempty" jsonschema:"maxLength=512"`                                                                                     // of a scaffold, for people
+	ReadOnly bool     `json:"read_only,omitempty"`                                                                                                           // the agent may look and not change
+	Mode     string   `json:"mode,omitempty" jsonschema:"enum=repo-backed,enum=site-backed"`                                                                 // recorded only
+	Target   string   `json:"target,omitempty" jsonschema:"maxLength=4096"`                                                                                  // where the agent sees it in a sandbox; absent: /workspace
 }
 
 // Kind is the type of the workspace, also where it is not spelled out.
@@ -84,7 +87,7 @@ var slugPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 func (w Workspace) Validate() error {
 	var l fault.List
 	if w.Type != "" {
-		fault.OneOf(&l, "$.type", w.Type, SeedDirectory, SeedGit, SeedBundle, SeedEmpty, SeedPluginScaffold, SeedThemeScaffold)
+		fault.OneOf(&l, "$.type", w.Type, SeedDirectory, SeedGit, SeedBundle, SeedEmpty, SeedPluginScaffold, SeedThemeScaffold, SeedFile)
 	}
 	kind := w.Kind()
 	scaffold := kind == SeedPluginScaffold || kind == SeedThemeScaffold
@@ -92,7 +95,7 @@ func (w Workspace) Validate() error {
 		name, value string
 		wanted      bool
 	}{
-		{"source", w.Source, kind == SeedDirectory || kind == SeedGit || kind == SeedBundle},
+		{"source", w.Source, kind == SeedDirectory || kind == SeedGit || kind == SeedBundle || kind == SeedFile},
 		{"bundle", w.Bundle, kind == SeedBundle},
 		{"slug", w.Slug, scaffold},
 	} {
@@ -119,6 +122,9 @@ func (w Workspace) Validate() error {
 	}
 	for i, p := range w.Exclude {
 		l.RelativePath(fault.Index("$.exclude", i), strings.TrimSuffix(strings.TrimSuffix(p, "*"), "/"))
+	}
+	if w.Mode != "" {
+		fault.OneOf(&l, "$.mode", w.Mode, "repo-backed", "site-backed")
 	}
 	if w.Target != "" {
 		absolute(&l, "$.target", w.Target)
@@ -196,6 +202,7 @@ type Check struct {
 	Dir            string            `json:"dir,omitempty" jsonschema:"maxLength=4096"` // below the workspace
 	Env            map[string]string `json:"env,omitempty"`
 	TimeoutSeconds int64             `json:"timeout_seconds,omitempty" jsonschema:"minimum=0,maximum=604800"`
+	Advisory       bool              `json:"advisory,omitempty"` // a failure is told and does not count
 }
 
 // Validate returns every fault of the check.

@@ -31,8 +31,9 @@ type CheckResult struct {
 	Status     string   `json:"status" jsonschema:"enum=passed,enum=failed,enum=timeout,enum=error"` // passed, failed, timeout, error
 	ExitCode   int      `json:"exit_code"`
 	DurationMS int64    `json:"duration_ms" jsonschema:"minimum=0"`
-	Log        string   `json:"log,omitempty"`  // the bundle's path of its output
-	Tail       string   `json:"tail,omitempty"` // the last lines, redacted
+	Log        string   `json:"log,omitempty"`      // the bundle's path of its output
+	Tail       string   `json:"tail,omitempty"`     // the last lines, redacted
+	Advisory   bool     `json:"advisory,omitempty"` // its failure is no ground for refusal
 }
 
 // The statuses of a check.
@@ -68,8 +69,8 @@ func (v Verdict) Validate() error {
 		at := fault.Index("$.checks", i)
 		l.Text(at+".name", c.Name)
 		fault.OneOf(&l, at+".status", c.Status, CheckStatuses...)
-		if v.Accepted && c.Status != CheckPassed {
-			l.Add(at+".status", fault.Conflict, fmt.Sprintf("is %q and the verdict is accepted", clip(c.Status)), "every check must pass")
+		if v.Accepted && c.Status != CheckPassed && !c.Advisory {
+			l.Add(at+".status", fault.Conflict, fmt.Sprintf("is %q and the verdict is accepted", clip(c.Status)), "every check that is not advisory must pass")
 		}
 		if c.DurationMS < 0 {
 			l.Add(at+".duration_ms", fault.OutOfRange, fmt.Sprintf("%d is negative", c.DurationMS), "time does not run backwards")

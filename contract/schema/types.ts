@@ -908,7 +908,7 @@ export type CodeboxPolicy = {
 
 /** A PolicyBlock is one mark with a sentence on how the part was held, or why it was not. */
 export type CodeboxPolicyBlock = {
-  /** enforced, declared or not_configured */
+  /** enforced, monitored, declared or not_configured */
   status: string;
   detail?: string;
 };
@@ -1477,6 +1477,21 @@ export type CodeboxRuntimeRequirements = {
   extra_plugins?: CodeboxPluginSource[];
 };
 
+/** A RuntimeStack is what a request wants to have in the sandbox besides the workspaces: the placement fields of a request that name components, with those of its profile in front. Schema: deed/runtime-stack/v1 */
+export type CodeboxRuntimeStack = {
+  schema: "deed/runtime-stack/v1";
+  /** the version; absent: no WordPress is booted */
+  wordpress?: string;
+  provider_plugin_paths?: string[];
+  provider_plugins?: CodeboxPluginSource[];
+  component_contracts?: CodeboxComponentContract[];
+  plugins?: CodeboxPluginSource[];
+  /** stack, config and state mounts, in this order */
+  stack_mounts?: CodeboxRequestMount[];
+  overlays?: CodeboxRuntimeOverlay[];
+  agent_bundles?: CodeboxAgentBundle[];
+};
+
 /** A RuntimeState names a runtime and how it was left. */
 export type CodeboxRuntimeState = {
   id: string;
@@ -1955,6 +1970,8 @@ export type DeedCheck = {
   dir?: string;
   env?: Record<string, string>;
   timeout_seconds?: number;
+  /** a failure is told and does not count */
+  advisory?: boolean;
 };
 
 /** A CheckResult is what deed saw when it ran one check. */
@@ -1969,6 +1986,8 @@ export type DeedCheckResult = {
   log?: string;
   /** the last lines, redacted */
   tail?: string;
+  /** its failure is no ground for refusal */
+  advisory?: boolean;
 };
 
 /** A Config is one deed.yaml. Schema: deed/config/v1 */
@@ -2101,6 +2120,8 @@ export type DeedSandbox = {
   limits?: DeedLimits;
   /** for the agent and the checks; no secrets */
   env?: Record<string, string>;
+  /** a deed/runtime-stack/v1: components, plugins, overlays and WordPress itself */
+  runtime?: Record<string, unknown>;
   /** the agent may look and not change */
   read_only_workspace?: boolean;
 };
@@ -2179,7 +2200,7 @@ export type DeedVerdict = {
 /** A Workspace says what the agent's directory starts from. deed copies; the source is never written. */
 export type DeedWorkspace = {
   /** absent: directory, or git with a ref */
-  type?: "directory" | "git" | "bundle" | "empty" | "plugin_scaffold" | "theme_scaffold";
+  type?: "directory" | "git" | "bundle" | "empty" | "plugin_scaffold" | "theme_scaffold" | "file";
   /** an absolute directory; a git work tree is taken as it stands, uncommitted work included */
   source?: string;
   /** with a git source: this commit instead of the work tree */
@@ -2192,6 +2213,10 @@ export type DeedWorkspace = {
   slug?: string;
   /** of a scaffold, for people */
   name?: string;
+  /** the agent may look and not change */
+  read_only?: boolean;
+  /** recorded only */
+  mode?: "repo-backed" | "site-backed";
   /** where the agent sees it in a sandbox; absent: /workspace */
   target?: string;
 };
@@ -2562,6 +2587,7 @@ export type Records = {
   "deed/adapter-audit/v1": DeedAdapterAudit;
   "deed/config/v1": DeedConfig;
   "deed/progress/v1": DeedProgress;
+  "deed/runtime-stack/v1": CodeboxRuntimeStack;
   "deed/task.spec/v1": DeedTaskSpec;
   "deed/type.spec/v1": DeedTypeSpec;
   "deed/verdict/v1": DeedVerdict;

@@ -60,6 +60,7 @@ var Records = []Record{
 	{codebox.SchemaToolCallTranscript, reflect.TypeFor[codebox.ToolCallTranscript]()},
 	{codebox.SchemaRuntimeReferenceManifest, reflect.TypeFor[codebox.RuntimeReferenceManifest]()},
 	{codebox.SchemaRedaction, reflect.TypeFor[codebox.RedactionSummary]()},
+	{codebox.SchemaRuntimeStack, reflect.TypeFor[codebox.RuntimeStack]()},
 	{codebox.SchemaVerification, reflect.TypeFor[codebox.BundleVerification]()},
 
 	{codebox.SchemaApplyPreflight, reflect.TypeFor[codebox.ApplyPreflight]()},

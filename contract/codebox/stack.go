@@ -1,0 +1,46 @@
+package codebox
+
+import (
+	"fmt"
+
+	"github.com/deedrun/deed/contract/fault"
+)
+
+// SchemaRuntimeStack is the id of RuntimeStack, which is deed's own record.
+const SchemaRuntimeStack = "deed/runtime-stack/v1"
+
+// A RuntimeStack is what a request wants to have in the sandbox besides the workspaces: the placement fields of a request
+// that name components, with those of its profile in front.
+type RuntimeStack struct {
+	Schema              string              `json:"schema"`
+	WordPress           string              `json:"wordpress,omitempty" jsonschema:"maxLength=64"` // the version; absent: no WordPress is booted
+	ProviderPluginPaths []string            `json:"provider_plugin_paths,omitempty"`
+	ProviderPlugins     []PluginSource      `json:"provider_plugins,omitempty"`
+	ComponentContracts  []ComponentContract `json:"component_contracts,omitempty"`
+	Plugins             []PluginSource      `json:"plugins,omitempty"`
+	StackMounts         []RequestMount      `json:"stack_mounts,omitempty"` // stack, config and state mounts, in this order
+	Overlays            []RuntimeOverlay    `json:"overlays,omitempty"`
+	AgentBundles        []AgentBundle       `json:"agent_bundles,omitempty"`
+}
+
+// Empty reports whether there is nothing to place.
+func (r RuntimeStack) Empty() bool {
+	return r.WordPress == "" && len(r.ProviderPluginPaths)+len(r.ProviderPlugins)+len(r.ComponentContracts)+len(r.Plugins)+
+		len(r.StackMounts)+len(r.Overlays)+len(r.AgentBundles) == 0
+}
+
+// Validate returns every fault of the record.
+func (r RuntimeStack) Validate() error {
+	var l fault.List
+	if r.Schema != SchemaRuntimeStack {
+		l.Add("$.schema", fault.WrongSchema, fmt.Sprintf("%.64q is not the schema of this record", r.Schema), fmt.Sprintf("write %q", SchemaRuntimeStack))
+	}
+	for i, p := range r.ProviderPluginPaths {
+		absolute(&l, fault.Index("$.provider_plugin_paths", i), p)
+	}
+	plugins(&l, "$.provider_plugins", r.ProviderPlugins)
+	plugins(&l, "$.plugins", r.Plugins)
+	components(&l, "$.component_contracts", r.ComponentContracts)
+	overlays(&l, "$.overlays", r.Overlays)
+	return l.Err()
+}
