@@ -161,7 +161,7 @@ func TestFactsOf(t *testing.T) {
 		failure.None: "succeeded", failure.Timeout: "timeout", failure.AgentFailed: "unreadable", failure.InvalidWord: "unreadable", failure.Rejected: "rejected",
 		failure.AskedRetry: "asked_retry", failure.AskedFail: "unable", failure.Blocked: "blocked", failure.RateLimited: "provider_error", failure.Provider: "provider_error",
 		failure.Lost: "infrastructure", failure.Interrupted: "interrupted", failure.Canceled: "cancelled", failure.Config: "unusable", failure.Isolation: "isolation",
-		failure.Spawn: "not_started", failure.Infra: "infrastructure", failure.Panic: "infrastructure", "later": "infrastructure",
+		failure.Turns: "max_turns", failure.Limit: "unreadable", failure.Spawn: "not_started", failure.Infra: "infrastructure", failure.Panic: "infrastructure", "later": "infrastructure",
 	}
 	for class := range failure.Rules {
 		if want[class] == "" {

@@ -49,6 +49,10 @@ func FactsOf(e End) Facts {
 		f.Declared = DeclaredUnable
 	case failure.Blocked:
 		f.Declared = DeclaredBlocked
+	case failure.Turns:
+		f.MaxTurns = true
+	case failure.Limit:
+		f.Unreadable = true // it was ended before it could say anything
 	case failure.RateLimited, failure.Provider:
 		f.Provider = true
 	case failure.Interrupted:

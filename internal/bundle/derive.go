@@ -180,9 +180,9 @@ func complete(in *SealInput) error {
 	} {
 		b.Status = cmp.Or(b.Status, codebox.PolicyNotConfigured)
 		switch b.Status {
-		case codebox.PolicyEnforced, codebox.PolicyDeclared, codebox.PolicyNotConfigured:
+		case codebox.PolicyEnforced, codebox.PolicyMonitored, codebox.PolicyDeclared, codebox.PolicyNotConfigured:
 		default:
-			return fmt.Errorf("policy %s has status %q, not enforced, declared or not_configured", name, b.Status)
+			return fmt.Errorf("policy %s has status %q, not enforced, monitored, declared or not_configured", name, b.Status)
 		}
 	}
 	for _, s := range []*string{&p.Network, &p.Filesystem, &p.Secrets, &p.Approvals} {

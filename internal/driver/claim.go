@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/failure"
 )
 
 // Where a Claim came from.
@@ -32,6 +34,10 @@ type Claim struct {
 	ExternalMessages  []json.RawMessage          `json:"external_messages,omitempty"`
 	RetryAfterSeconds float64                    `json:"retry_after_seconds,omitempty"`
 
+	Failure             string            `json:"failure_class,omitempty"`        // why it failed, by one of FailureWords; empty: its own fault
+	Outputs             json.RawMessage   `json:"outputs,omitempty"`              // an object; what the caller asked for besides files
+	StructuredArtifacts []json.RawMessage `json:"structured_artifacts,omitempty"` // objects with a name and a type
+
 	Raw json.RawMessage `json:"-"` // what the agent wrote
 }
 
@@ -47,6 +53,14 @@ var claimPairs = []struct {
 	{agentruntime.TaskRetryableFailure, agentruntime.MachineNeedsRetry},
 	{agentruntime.TaskPermanentFailure, agentruntime.MachineFailed},
 	{agentruntime.TaskBlocked, agentruntime.MachineBlocked},
+}
+
+// FailureWords are the reasons that an agent may give for a retryable failure that is not its own, with the class that
+// each stands for.
+var FailureWords = map[string]failure.Class{
+	"provider_error": failure.Provider,
+	"rate_limited":   failure.RateLimited,
+	"max_turns":      failure.Turns,
 }
 
 // maxRetryAfterSeconds is the longest wait that an agent may ask for. Policy caps it further.
@@ -74,10 +88,15 @@ func ParseClaim(data []byte) (claim *Claim, dropped []string, err error) {
 	p.followUps()
 	p.messages()
 	p.retryAfter()
+	if err := p.failure(); err != nil {
+		return nil, nil, err
+	}
+	p.outputs()
 	p.unknown()
 	for name, n := range map[string]int{
 		"file_changes": len(p.claim.FileChanges), "artifact_paths": len(p.claim.ArtifactPaths),
 		"follow_up_tasks": len(p.claim.FollowUpTasks) * maxClaimed / maxAsked, "external_messages": len(p.claim.ExternalMessages) * maxClaimed / maxAsked,
+		"structured_artifacts": len(p.claim.StructuredArtifacts) * maxClaimed / maxAsked,
 	} {
 		if n > maxClaimed {
 			return nil, nil, fmt.Errorf("the result's %s are too many (at most %d paths, %d tasks or messages)", name, maxClaimed, maxAsked)
@@ -277,6 +296,55 @@ func (p *claimParser) retryAfter() {
 		return
 	}
 	p.claim.RetryAfterSeconds = seconds
+}
+
+// failure reads why the agent failed, in deed's word or in the sandbox contract's terminal result. A reason beside a
+// completion is a contradiction.
+func (p *claimParser) failure() error {
+	var word string
+	p.text("failure_class", &word)
+	if raw, ok := p.take("terminal_result"); ok && word == "" {
+		var terminal struct {
+			Status string `json:"status"`
+		}
+		if err := json.Unmarshal(raw, &terminal); err != nil {
+			p.drop("terminal_result: %s, not an object with a status", jsonType(raw))
+		}
+		if _, known := FailureWords[terminal.Status]; known {
+			word = terminal.Status
+		}
+	}
+	if word == "" {
+		return nil
+	}
+	if _, known := FailureWords[word]; !known {
+		p.drop("failure_class: %s is unknown (known: %s)", quoteShort(word), strings.Join(slices.Sorted(maps.Keys(FailureWords)), ", "))
+		return nil
+	}
+	if p.claim.Status != agentruntime.TaskRetryableFailure {
+		return fmt.Errorf("status %q and failure_class %q contradict each other (a failure of that kind is a %s)", p.claim.Status, word, agentruntime.TaskRetryableFailure)
+	}
+	p.claim.Failure = word
+	return nil
+}
+
+// outputs reads what the agent hands back besides files.
+func (p *claimParser) outputs() {
+	if raw, ok := p.take("outputs"); ok {
+		if jsonType(raw) == "an object" {
+			p.claim.Outputs = bytes.Clone(raw)
+		} else {
+			p.drop("outputs: %s, not an object", jsonType(raw))
+		}
+	}
+	for i, raw := range p.items("structured_artifacts") {
+		var named struct{ Name, Type string }
+		if json.Unmarshal(raw, &named) != nil || strings.TrimSpace(named.Name) == "" || strings.TrimSpace(named.Type) == "" {
+			p.drop("structured_artifacts[%d]: not an object with a name and a type", i)
+			continue
+		}
+		p.claim.StructuredArtifacts = append(p.claim.StructuredArtifacts, bytes.Clone(raw))
+	}
 }
 
 func (p *claimParser) unknown() {

@@ -144,3 +144,28 @@ func FuzzParseClaim(f *testing.F) {
 		}
 	})
 }
+
+// An agent may say whose fault a failure is, and hand back more than files; neither makes its work done.
+func TestParseClaimFailureAndOutputs(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"status": "retryable_failure", "failure_class": "provider_error"}`:                         "provider_error",
+		`{"status": "retryable_failure", "terminal_result": {"status": "max_turns"}}`:                "max_turns",
+		`{"status": "retryable_failure", "terminal_result": {"status": "failed"}}`:                   "",
+		`{"status": "retryable_failure", "failure_class": "bad weather"}`:                            "",
+		`{"status": "completed", "terminal_result": {"status": "succeeded"}}`:                        "",
+		`{"status": "retryable_failure", "failure_class": "rate_limited", "retry_after_seconds": 3}`: "rate_limited",
+	} {
+		c, _, err := driver.ParseClaim([]byte(in))
+		if err != nil || c.Failure != want {
+			t.Errorf("%s: %q, %v", in, c.Failure, err)
+		}
+	}
+	if _, _, err := driver.ParseClaim([]byte(`{"status": "completed", "terminal_result": {"status": "provider_error"}}`)); err == nil || !strings.Contains(err.Error(), "contradict") {
+		t.Errorf("completed beside provider_error: %v", err)
+	}
+	c, dropped, err := driver.ParseClaim([]byte(`{"status": "completed", "outputs": {"n": 1}, "structured_artifacts": [{"name": "r", "type": "report"}, {"name": "r"}, 3]}`))
+	if err != nil || string(c.Outputs) != `{"n": 1}` || len(c.StructuredArtifacts) != 1 || len(dropped) != 2 {
+		t.Errorf("%+v %v %v", c, dropped, err)
+	}
+}

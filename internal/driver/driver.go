@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/sandbox"
 )
 
 // ErrLastTurn is returned by Turn when the session has no further turn: a one-turn driver after its first, any
@@ -65,7 +66,8 @@ type Dirs struct {
 	Home      string // the agent's HOME
 	Tmp       string // the agent's TMPDIR
 	Artifacts string // where the agent leaves declared artifacts
-	Run       string // deed's own record of the run: payload, brief, output, result
+	Exchange  string // what deed and the agent hand each other: payload, brief, result
+	Run       string // deed's own record of the run: output, result; a contained agent does not see it
 }
 
 // A Job is everything that a driver needs for one attempt.
@@ -94,7 +96,30 @@ type Job struct {
 
 	Runtime    string // the name of this installation, for AGENT_RUNTIME_NAME; empty: "deed"
 	Supervisor *proc.Supervisor
+	Sandbox    *sandbox.Sandbox // contains the agent; nil: it runs as deed does, in a tree of its own
 	Resume     string
+}
+
+// Inside is a path as the agent sees it. Every path that an agent is told goes through here. One that the agent does not
+// see stays as it is: starting it says so.
+func (j Job) Inside(path string) string {
+	if j.Sandbox == nil {
+		return path
+	}
+	if inside, ok := j.Sandbox.Inside(path); ok {
+		return inside
+	}
+	return path
+}
+
+// Run runs a process of the agent, contained as the job says. Directory, arguments and environment are as the agent
+// sees them.
+func (j Job) Run(ctx context.Context, s proc.Spec) (sandbox.Exit, error) {
+	if j.Sandbox == nil {
+		exit, err := j.Supervisor.Run(ctx, s)
+		return sandbox.Exit{Exit: exit}, err
+	}
+	return j.Sandbox.Run(ctx, j.Supervisor, s)
 }
 
 // An Input begins a turn. The first one carries nothing that is not in the Job's brief; a later one carries the

@@ -26,6 +26,8 @@ const (
 	Blocked     Class = "blocked"               // the agent waits for a person; a required action is open
 	RateLimited Class = "rate_limited"          // a service asked to wait
 	Provider    Class = "provider_error"        // a service or model behind the agent failed
+	Turns       Class = "max_turns"             // the agent used up its turns
+	Limit       Class = "limit_exceeded"        // the run reached a limit of its sandbox and was ended
 	Lost        Class = "lost"                  // the runner died or its lease ran out
 	Interrupted Class = "interrupted"           // deed was told to stop; costs no attempt
 	Canceled    Class = "canceled"              // an operator cancelled the task
@@ -56,6 +58,8 @@ var Rules = map[Class]Rule{
 	Blocked:     {agentruntime.RetryNone, agentruntime.ExitOK, true, "the agent waits for a person; a required action is open"},
 	RateLimited: {agentruntime.RetryRetryable, agentruntime.ExitError, false, "a service asked to wait; the wait is respected up to a cap"},
 	Provider:    {agentruntime.RetryRetryable, agentruntime.ExitError, false, "a service or model behind the agent failed"},
+	Turns:       {agentruntime.RetryRetryable, agentruntime.ExitError, false, "the agent used up its turns before it was done"},
+	Limit:       {agentruntime.RetryRetryable, agentruntime.ExitError, false, "the run reached a limit on memory, processes or disk and was ended"},
 	Lost:        {agentruntime.RetryRetryable, agentruntime.ExitError, false, "the runner died or its lease ran out"},
 	Interrupted: {agentruntime.RetryRetryable, agentruntime.ExitError, true, "deed was told to stop; costs no attempt"},
 	Canceled:    {agentruntime.RetryPermanent, agentruntime.ExitError, false, "an operator cancelled the task"},

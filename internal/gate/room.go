@@ -55,6 +55,7 @@ func (v *verdict) room(ctx context.Context, in Input) error {
 			return v.workspaceFault(ctx, "make the clean room", err)
 		}
 		r := in.RunCheck(ctx, c, room)
+		r.Advisory = c.Advisory
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -113,8 +114,14 @@ func (v *verdict) workspaceFault(ctx context.Context, op string, err error) erro
 	return nil
 }
 
+// rejectCheck says why a check counts against the attempt. An advisory one is noted only.
 func (v *verdict) rejectCheck(code string, r deed.CheckResult, what string) {
-	v.reasons = append(v.reasons, deed.Reason{Code: code, Check: r.Name, Message: fmt.Sprintf("check %q %s", r.Name, what)})
+	reason := deed.Reason{Code: code, Check: r.Name, Message: fmt.Sprintf("check %q %s", r.Name, what)}
+	if r.Advisory {
+		v.notes = append(v.notes, reason)
+		return
+	}
+	v.reasons = append(v.reasons, reason)
 }
 
 // Argv returns the argument vector of a check.

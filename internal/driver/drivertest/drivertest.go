@@ -86,7 +86,7 @@ func New(t testing.TB, h Harness, script string) *Bench {
 		TaskID: uuid.NewString(), AttemptID: uuid.NewString(), TaskType: "test",
 		Adapter: h.Adapter(agent, time.Minute),
 		Payload: json.RawMessage(`{"n": 9007199254740993}`), Brief: "Do the work.\n",
-		Dirs:       driver.Dirs{Workspace: mk("workspace"), Home: mk("home"), Tmp: mk("tmp"), Artifacts: mk("artifacts"), Run: mk("run")},
+		Dirs:       driver.Dirs{Workspace: mk("workspace"), Home: mk("home"), Tmp: mk("tmp"), Artifacts: mk("artifacts"), Exchange: mk("exchange"), Run: mk("run")},
 		Grace:      100 * time.Millisecond,
 		Supervisor: sup,
 	}

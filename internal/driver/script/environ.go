@@ -21,9 +21,8 @@ const DefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 // arguments and environment share a few MiB. A larger payload is in its file and on stdin only.
 const maxPayloadVar = 96 << 10
 
-// Names below Dirs.Run. What the agent reads and writes is in a directory of its own, apart from deed's record.
+// Names below Dirs.Exchange, where the agent reads and writes, and below Dirs.Run, which is deed's record.
 const (
-	exchangeDir = "exchange"
 	payloadFile = "payload.json"
 	briefFile   = "brief.md"
 	resultFile  = "result.json" // in the exchange: the agent's; in Run: what deed took over
@@ -59,7 +58,7 @@ func environ(j driver.Job) (map[string]variable, error) {
 	vars := map[string]variable{}
 	set := func(name, value, hidden string) { vars[name] = variable{name, value, hidden} }
 	for name, value := range map[string]string{
-		"PATH": DefaultPath, "HOME": j.Dirs.Home, "TMPDIR": j.Dirs.Tmp, "SHELL": "/bin/sh",
+		"PATH": DefaultPath, "HOME": j.Inside(j.Dirs.Home), "TMPDIR": j.Inside(j.Dirs.Tmp), "SHELL": "/bin/sh",
 		"USER": userName(), "LOGNAME": userName(), "LANG": "C.UTF-8", "TZ": "UTC",
 	} {
 		set(name, value, "")
@@ -101,7 +100,7 @@ func environ(j driver.Job) (map[string]variable, error) {
 		return nil, err
 	}
 
-	exchange := filepath.Join(j.Dirs.Run, exchangeDir)
+	exchange := j.Inside(j.Dirs.Exchange)
 	name := j.Runtime
 	if name == "" {
 		name = "deed"
@@ -109,8 +108,8 @@ func environ(j driver.Job) (map[string]variable, error) {
 	for name, value := range map[string]string{
 		"DEED_TASK_ID":      j.TaskID,
 		"DEED_ATTEMPT_ID":   j.AttemptID,
-		"DEED_WORKSPACE":    j.Dirs.Workspace,
-		"DEED_ARTIFACTS":    j.Dirs.Artifacts,
+		"DEED_WORKSPACE":    j.Inside(j.Dirs.Workspace),
+		"DEED_ARTIFACTS":    j.Inside(j.Dirs.Artifacts),
 		"DEED_PAYLOAD_FILE": filepath.Join(exchange, payloadFile),
 		"DEED_BRIEF_FILE":   filepath.Join(exchange, briefFile),
 		"DEED_RESULT_FILE":  filepath.Join(exchange, resultFile),
@@ -118,8 +117,8 @@ func environ(j driver.Job) (map[string]variable, error) {
 		"AGENT_RUNTIME_NAME":         name,
 		"AGENT_RUNTIME_TASK_ID":      j.TaskID,
 		"AGENT_RUNTIME_ATTEMPT_ID":   j.AttemptID,
-		"AGENT_RUNTIME_ARTIFACT_DIR": j.Dirs.Artifacts,
-		"AGENT_RUNTIME_STATE_DIR":    j.Dirs.Home,
+		"AGENT_RUNTIME_ARTIFACT_DIR": j.Inside(j.Dirs.Artifacts),
+		"AGENT_RUNTIME_STATE_DIR":    j.Inside(j.Dirs.Home),
 	} {
 		set(name, value, "")
 	}

@@ -21,7 +21,7 @@ func job(t *testing.T) driver.Job {
 	return driver.Job{
 		TaskID: "task-1", AttemptID: "attempt-1", Payload: json.RawMessage(`{"a": 1}`),
 		Adapter: agentruntime.AdapterConfig{Script: &agentruntime.ScriptAdapter{Command: "/bin/true", TimeoutMS: 1}},
-		Dirs:    driver.Dirs{Workspace: "/w", Home: "/h", Tmp: "/t", Artifacts: "/a", Run: "/r"},
+		Dirs:    driver.Dirs{Workspace: "/w", Home: "/h", Tmp: "/t", Artifacts: "/a", Exchange: "/x", Run: "/r"},
 	}
 }
 
@@ -35,8 +35,8 @@ func TestEnvironIsCompleteAndClean(t *testing.T) {
 	want := []string{
 		"AGENT_RUNTIME_ARTIFACT_DIR=/a", "AGENT_RUNTIME_ATTEMPT_ID=attempt-1", "AGENT_RUNTIME_NAME=deed",
 		"AGENT_RUNTIME_STATE_DIR=/h", "AGENT_RUNTIME_TASK_ID=task-1", `AGENT_RUNTIME_TASK_PAYLOAD_JSON={"a": 1}`,
-		"DEED_ARTIFACTS=/a", "DEED_ATTEMPT_ID=attempt-1", "DEED_BRIEF_FILE=/r/exchange/brief.md",
-		"DEED_PAYLOAD_FILE=/r/exchange/payload.json", "DEED_RESULT_FILE=/r/exchange/result.json", "DEED_TASK_ID=task-1",
+		"DEED_ARTIFACTS=/a", "DEED_ATTEMPT_ID=attempt-1", "DEED_BRIEF_FILE=/x/brief.md",
+		"DEED_PAYLOAD_FILE=/x/payload.json", "DEED_RESULT_FILE=/x/result.json", "DEED_TASK_ID=task-1",
 		"DEED_WORKSPACE=/w", "HOME=/h", "LANG=C.UTF-8", "PATH=" + script.DefaultPath, "SHELL=/bin/sh", "TMPDIR=/t", "TZ=UTC",
 	}
 	env = slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, "USER=") || strings.HasPrefix(s, "LOGNAME=") })

@@ -30,9 +30,11 @@
 //
 //	the time limit passed                   failure.Timeout
 //	the context ended                       failure.Canceled, failure.Interrupted, or the class of its cause
+//	a limit of the sandbox was reached      failure.Limit
 //	a non-zero exit                         failure.AgentFailed, whatever the result says
 //	no result, or one that cannot be read   failure.InvalidWord
-//	retryable_failure                       failure.AskedRetry, with retry_after_seconds
+//	retryable_failure                       failure.AskedRetry, with retry_after_seconds; or the class that failure_class
+//	                                        names: provider_error, rate_limited, max_turns
 //	permanent_failure                       failure.AskedFail
 //	blocked                                 failure.Blocked
 //	completed                               a completion, for the gate to judge

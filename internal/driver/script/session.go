@@ -41,14 +41,13 @@ func (s *session) open() (err error) {
 	if s.artifacts, err = os.OpenRoot(s.job.Dirs.Artifacts); err != nil {
 		return err
 	}
-	if err = s.run.RemoveAll(exchangeDir); err != nil {
+	if s.exchange, err = os.OpenRoot(s.job.Dirs.Exchange); err != nil {
 		return err
 	}
-	if err = s.run.Mkdir(exchangeDir, 0o700); err != nil {
-		return err
-	}
-	if s.exchange, err = s.run.OpenRoot(exchangeDir); err != nil {
-		return err
+	for _, name := range []string{payloadFile, briefFile, resultFile} { // an earlier session's
+		if err = s.exchange.RemoveAll(name); err != nil {
+			return err
+		}
 	}
 	if err = driver.WriteFile(s.exchange, payloadFile, payload(s.job)); err != nil {
 		return err
@@ -91,6 +90,7 @@ type turn struct {
 	lastError      string // the end of stderr
 	resultErr      error  // why there is no claim
 	noResult       bool   // there is none at all
+	limit          string // the limit that ended the run, if one did
 }
 
 func (t *turn) take(ctx context.Context) (driver.Yield, error) {
@@ -113,8 +113,8 @@ func (t *turn) take(ctx context.Context) (driver.Yield, error) {
 
 	invocation := t.invocation()
 	t.yield.Diagnostics = map[string]any{}
-	exit, runErr := t.job.Supervisor.Run(ctx, proc.Spec{
-		Argv: append([]string{t.path}, t.argv[1:]...), Dir: t.cwd, Env: list(t.vars),
+	exit, runErr := t.job.Run(ctx, proc.Spec{
+		Argv: append([]string{t.program()}, t.argv[1:]...), Dir: t.job.Inside(t.cwd), Env: list(t.vars),
 		Stdin: stdin, Stdout: t.stdout, Stderr: t.stderr,
 		Timeout: t.timeout, Grace: t.job.Grace, Limits: t.job.Limits,
 		OnStart: func(pid int) {
@@ -122,7 +122,8 @@ func (t *turn) take(ctx context.Context) (driver.Yield, error) {
 			t.sink.Event(driver.EventStarted, map[string]any{"pid": pid})
 		},
 	})
-	t.yield.Proc = exit
+	t.yield.Proc = exit.Exit
+	t.limit = exit.Limit
 	t.yield.Diagnostics["invocation"] = invocation
 	t.sink.Event(driver.EventEnded, driver.Ended{
 		ExitCode: exit.Code, Signal: exit.Signal, TimedOut: exit.TimedOut, Canceled: exit.Canceled,
@@ -139,11 +140,19 @@ func (t *turn) take(ctx context.Context) (driver.Yield, error) {
 	return t.yield, nil
 }
 
+// program is the command as the agent sees it: links are resolved, because what was mounted is what they lead to.
+func (t *turn) program() string {
+	if real, err := filepath.EvalSymlinks(t.path); err == nil && t.job.Sandbox != nil {
+		return t.job.Inside(real)
+	}
+	return t.path
+}
+
 // invocation is the record of what is started. Values are left out where they could be a secret, and redacted
 // elsewhere.
 func (t *turn) invocation() driver.Invocation {
 	r := t.job.Redactor
-	inv := driver.Invocation{Path: t.path, Cwd: t.cwd, Env: map[string]string{}}
+	inv := driver.Invocation{Path: t.program(), Cwd: t.job.Inside(t.cwd), Env: map[string]string{}}
 	for _, arg := range t.argv {
 		inv.Argv = append(inv.Argv, r.String(arg))
 	}
@@ -283,6 +292,8 @@ func (t *turn) conclude(runErr error) {
 		fail(failure.New(failure.Timeout, "run the script", fmt.Errorf("it ran longer than %v", t.timeout), "raise timeout_ms, or make the work smaller"))
 	case exit.Canceled:
 		fail(canceled(exit.Cause))
+	case t.limit != "":
+		fail(failure.New(failure.Limit, "run the script", fmt.Errorf("it reached the limit on %s", t.limit), "raise the limit in deed.sandbox.limits, or make the work smaller"))
 	case runErr != nil:
 		fail(failure.New(failure.Infra, "run the script", runErr, ""))
 	case exit.Code != 0:
@@ -364,7 +375,11 @@ func (t *turn) concludeClaim(fail func(*failure.Error)) {
 	case agentruntime.TaskCompleted:
 		y.Kind, y.Class = driver.YieldCompletion, failure.None
 	case agentruntime.TaskRetryableFailure:
-		f := failure.New(failure.AskedRetry, "the agent asks for another try", errors.New(said), "")
+		class := failure.AskedRetry
+		if c, ok := driver.FailureWords[y.Claim.Failure]; ok {
+			class = c
+		}
+		f := failure.New(class, "the agent asks for another try", errors.New(said), "")
 		f.RetryAfter = y.RetryAfter
 		fail(f)
 	case agentruntime.TaskBlocked:
