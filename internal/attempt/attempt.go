@@ -16,6 +16,7 @@ package attempt
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,12 +27,14 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/boundary"
 	"github.com/deedrun/deed/internal/brief"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/egress"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/gate"
 	"github.com/deedrun/deed/internal/home"
@@ -84,6 +87,8 @@ type Result struct {
 	Files      []codebox.ChangedFile // what the patch changes
 	BundleDir  string                // absolute; empty when no bundle could be written
 	Claim      *driver.Claim
+	Account    boundary.Run // what the documents of the bundle were made of
+	Exits      []proc.Exit  // of the agent
 }
 
 // run is the state of one attempt while it happens.
@@ -103,7 +108,11 @@ type run struct {
 	journal      *journal.Journal
 	evidence     *bundle.Writer // takes what the agent left before any check runs; nil until then
 	brief        brief.Brief
-	seeded       workspace.Seeded
+	runtime      runtimeParts  // what the sandbox holds besides the workspace
+	agent        cell          // contains the agent
+	proxy        *egress.Proxy // the agent's way out; nil: it has none
+	served       chan error    // the end of the proxy
+	seeded       workspace.SeededTree
 	before       *workspace.Manifest
 	after        *workspace.Manifest
 	changes      workspace.ChangeSet
@@ -114,6 +123,8 @@ type run struct {
 	yield        *driver.Yield
 	verdict      *deed.Verdict
 	commands     []command
+	phase        string       // where the attempt is
+	account      boundary.Run // how it ended, as the bundle tells it
 }
 
 // Run takes a claim to its settlement. It always settles, unless the claim was lost to another runner (the error
@@ -163,12 +174,15 @@ func guard(fn func() error) (err error) {
 
 // execute does the work.
 func (a *run) execute(ctx context.Context) error {
+	a.phase = PhaseStartup
 	if err := a.prepare(ctx); err != nil {
 		return err
 	}
+	a.phase = PhaseAgent
 	if err := a.drive(ctx); err != nil {
 		return err
 	}
+	a.phase = PhaseJudge
 	return a.judge(ctx)
 }
 
@@ -190,7 +204,7 @@ func (a *run) drive(ctx context.Context) error {
 	}
 	a.progress(StepStarted, a.plan.adapter.ID())
 	y, err := s.Turn(ctx, driver.Input{Turn: 1}, a.sink())
-	cerr := s.Close(context.WithoutCancel(ctx))
+	cerr := errors.Join(s.Close(context.WithoutCancel(ctx)), a.closeEgress())
 	crashpoint.Hit(crashpoint.DriverEnded)
 	if err != nil {
 		return err
@@ -236,6 +250,7 @@ func (a *run) progress(step, text string) {
 
 // cleanup removes the attempt's directory.
 func (a *run) cleanup() {
+	_ = a.closeEgress()
 	if a.journal != nil {
 		_ = a.journal.Close()
 	}

@@ -203,7 +203,7 @@ func TestClasses(t *testing.T) {
 		{"gave up", `echo '{"status": "permanent_failure", "machine_status": "failed", "operator_summary": "cannot"}'`, "declared_failed", agentruntime.TaskPermanentFailure, nil},
 		{"waits for a person", `echo '{"status": "blocked", "machine_status": "blocked", "operator_summary": "which one?"}'`, "blocked", agentruntime.TaskBlocked, nil},
 		{"claims to be cancelled", `echo '{"status": "operator_canceled", "machine_status": "canceled", "operator_summary": "x"}'`, "invalid_result", agentruntime.TaskRetryableFailure, nil},
-		{"a sandbox that is not there", done, "isolation_unavailable", agentruntime.TaskPermanentFailure, func(n *store.NewTask) { n.Intent.Deed.Isolation = "namespace" }},
+		{"a sandbox that is not there", done, "isolation_unavailable", agentruntime.TaskPermanentFailure, func(n *store.NewTask) { n.Intent.Deed.Isolation = "container" }},
 		{"time is up", `sleep 1000`, "timeout", agentruntime.TaskRetryableFailure, func(n *store.NewTask) { n.Intent.Deed.TimeoutSeconds = 1 }},
 		{"an unknown adapter", done, "config", agentruntime.TaskPermanentFailure, func(n *store.NewTask) { n.Intent.Deed.Adapter, n.AdapterID = nil, "gone" }},
 		{"a source that is not there", done, "config", agentruntime.TaskPermanentFailure, func(n *store.NewTask) {
@@ -363,7 +363,7 @@ func TestToolchain(t *testing.T) {
 	if err := os.MkdirAll(mod, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	env := toolchain([]string{"HOME=" + dir, "GOPROXY=off", "AWS_SECRET_ACCESS_KEY=x", "GOCACHE=/operator"}, "/cache")
+	env := inherited([]string{"HOME=" + dir, "GOPROXY=off", "AWS_SECRET_ACCESS_KEY=x", "GOCACHE=/operator"}, "/cache")
 	want := map[string]string{"GOMODCACHE": mod, "GOPROXY": "off", "GOCACHE": "/cache/go-build"}
 	for k, v := range want {
 		if env[k] != v {

@@ -9,8 +9,9 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/boundary"
 	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -37,68 +38,10 @@ func (a *run) changeSummary(w *bundle.Writer, files codebox.ChangedFiles) change
 	return d
 }
 
-var resultArtifacts = codebox.ResultArtifacts{Directory: ".", Review: codebox.PathReview, Manifest: codebox.PathManifest}
-
-// agentResult says how the agent's execution ended. It knows nothing of the verdict.
-func (a *run) agentResult(d changeDocs, e end) codebox.AgentResult {
-	r := codebox.AgentResult{
-		Schema: codebox.SchemaAgentResult, Status: codebox.AgentUnknown, Summary: "no agent ran", ChangedFiles: d.files, Patch: d.patch,
-		Transcript: codebox.TranscriptSummary{Artifact: codebox.PathTranscript}, Artifacts: resultArtifacts, Failures: []codebox.ExecutionFailure{},
-	}
-	if y := a.yield; y != nil {
-		r.Transcript.ExecutionCount = 1
-		r.Status, r.Summary = codebox.AgentCompleted, "the agent's process ended well"
-		if y.Proc.Code != 0 || y.Class != failure.None {
-			r.Status, r.Summary = codebox.AgentFailed, "the agent failed: "+string(y.Class)
-			msg := string(y.Class)
-			if y.Err != nil {
-				msg = y.Err.Error()
-			}
-			r.Failures = append(r.Failures, codebox.ExecutionFailure{Command: a.plan.adapter.ID(), ExitCode: y.Proc.Code, Message: msg})
-		}
-	} else if e.err != nil {
-		r.Status, r.Summary = codebox.AgentFailed, "no agent ran: "+e.err.Error()
-	}
-	r.Actionable = r.Status == codebox.AgentCompleted && d.files.Count > 0
-	if d.files.Count == 0 {
-		r.NoOpReason = codebox.NoOpNoFileChanges
-		if r.Status == codebox.AgentFailed {
-			r.NoOpReason = codebox.NoOpExecutionFailed
-		}
-	}
-	return r
-}
-
-func (a *run) completionOutcome(d changeDocs, id string, e end) codebox.CompletionOutcome {
-	o := codebox.CompletionOutcome{
-		Schema: codebox.SchemaCompletionOutcome, Status: codebox.OutcomeFailed, ChangedFiles: d.files, Patch: d.patch, Artifacts: resultArtifacts,
-		Verification: codebox.OutcomeVerification{Transcript: codebox.PathTranscript, Commands: []codebox.VerificationCommand{}, ArtifactBundle: id},
-		Blockers:     []codebox.Blocker{}, RiskNotes: []string{}, Confidence: codebox.ConfidenceHigh, NextAction: codebox.NextRetry,
-		Provenance: codebox.OutcomeProvenance{ArtifactBundleID: id, ArtifactDirectory: ".", Task: map[string]any{"task_id": a.claim.Ref.TaskID, "attempt_id": a.claim.Ref.AttemptID}},
-	}
-	switch {
-	case e.class == failure.None:
-		o.Status, o.Summary, o.NextAction = codebox.OutcomeSucceeded, a.summary(), codebox.NextPromote
-		if d.files.Count == 0 {
-			o.NextAction = codebox.NextReview
-		}
-	case e.class == failure.Blocked:
-		o.Status, o.NextAction = codebox.OutcomeBlocked, codebox.NextFixBlocker
-	case e.class.Rule().Retry == agentruntime.RetryPermanent:
-		o.NextAction = codebox.NextReview
-	}
-	if e.err != nil {
-		o.Summary = e.err.Error()
-		o.Blockers = append(o.Blockers, codebox.Blocker{Kind: string(e.class), Message: e.err.Error(), Retryable: e.class.Rule().Retry == agentruntime.RetryRetryable})
-	}
-	if a.verdict != nil {
-		for _, c := range a.verdict.Checks {
-			o.Verification.Commands = append(o.Verification.Commands, codebox.VerificationCommand{Command: strings.Join(c.Command, " "), ExitCode: c.ExitCode})
-		}
-		for _, n := range a.verdict.Notes {
-			o.RiskNotes = append(o.RiskNotes, n.Code+": "+n.Message)
-		}
-	}
+// completionOutcome adds to the account of the run which task it was.
+func (a *run) completionOutcome(r boundary.Run) codebox.CompletionOutcome {
+	o := boundary.CompletionOutcome(r)
+	o.Provenance.Task = map[string]any{"task_id": a.claim.Ref.TaskID, "attempt_id": a.claim.Ref.AttemptID}
 	return o
 }
 
@@ -139,10 +82,7 @@ func head(file string) string {
 
 // sealInput is the provenance of the bundle. Nothing in it names a place on this machine.
 func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
-	kind := a.plan.spec.Isolation
-	if kind == "" {
-		kind = "process"
-	}
+	kind := string(a.plan.kind)
 	st := bundle.Statement{
 		TaskID: a.claim.Ref.TaskID, AttemptID: a.claim.Ref.AttemptID, Verdict: accepted(a.verdict),
 		Status: string(s.Status), Containment: kind, DeedVersion: a.Version,
@@ -162,10 +102,6 @@ func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 	if a.secret {
 		risks = append(risks, "patch-not-applicable: a secret's value was redacted from it")
 	}
-	secrets := codebox.PolicyBlock{Status: codebox.PolicyNotConfigured}
-	if len(a.plan.spec.SecretEnv) > 0 {
-		secrets = codebox.PolicyBlock{Status: codebox.PolicyEnforced, Detail: "given by name; values are redacted from every file of this bundle"}
-	}
 	return bundle.SealInput{
 		CreatedAt: a.Clock(),
 		Runtime: codebox.Runtime{
@@ -179,19 +115,8 @@ func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 		},
 		Agent:     map[string]any{"adapter_id": a.plan.adapter.ID(), "kind": a.plan.adapter.Kind(), "model": a.plan.model, "profile_id": a.claim.Task.Record.RequestedProfileID, "replay_grade": a.brief.Grade},
 		Workspace: a.workspaceProvenance(),
-		Mounts:    []codebox.Mount{{Target: mountTarget, Mode: "readwrite"}},
-		Policy: codebox.Policy{
-			Network: "host", Filesystem: "host", Commands: []string{}, Secrets: "by-name", Approvals: "never",
-			Enforcement: codebox.PolicyEnforcement{
-				Network:    codebox.PolicyBlock{Status: codebox.PolicyNotConfigured, Detail: "containment " + kind + " does not limit the network"},
-				Filesystem: codebox.PolicyBlock{Status: codebox.PolicyDeclared, Detail: "the write scope is judged by the gate; containment " + kind + " does not prevent writes elsewhere"},
-				Commands:   codebox.PolicyBlock{Status: codebox.PolicyNotConfigured},
-				Secrets:    secrets,
-				Approvals:  codebox.PolicyBlock{Status: codebox.PolicyNotConfigured},
-				Isolation:  codebox.PolicyBlock{Status: codebox.PolicyEnforced, Detail: "own process tree, clean environment, own home; ended whole"},
-				Limits:     codebox.PolicyBlock{Status: codebox.PolicyEnforced, Detail: "wall time and output"},
-			},
-		},
+		Mounts:    a.mountRecords(),
+		Policy:    a.policy(),
 		Context:   map[string]any{"class": e.class},
 		Spec:      specWithoutPaths(a.plan),
 		Summary:   summary,
@@ -201,7 +126,8 @@ func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 }
 
 func (a *run) workspaceProvenance() map[string]any {
-	m := map[string]any{"kind": a.seeded.Kind, "commit": a.seeded.Commit, "dirty": a.seeded.Dirty}
+	main := a.main()
+	m := map[string]any{"kind": main.Kind, "commit": main.Commit, "dirty": main.Dirty, "method": a.seeded.Method(), "parts": a.seeded.Parts}
 	if a.before != nil {
 		m["base_digest"] = a.before.Digest()
 	}
@@ -217,9 +143,43 @@ func specWithoutPaths(p plan) any {
 	s := p.spec
 	s.Adapter = nil
 	if s.Workspace != nil {
-		w := *s.Workspace
-		w.Source = ""
+		w := unplaced(*s.Workspace)
 		s.Workspace = &w
 	}
+	s.Workspaces = slices.Clone(s.Workspaces)
+	for i, w := range s.Workspaces {
+		s.Workspaces[i] = unplaced(w)
+	}
+	if s.Sandbox != nil {
+		box := *s.Sandbox
+		box.Mounts = slices.Clone(box.Mounts)
+		for i, m := range box.Mounts {
+			box.Mounts[i] = deed.Mount{Target: m.Inside()}
+		}
+		s.Sandbox = &box
+	}
 	return s
+}
+
+func unplaced(w deed.Workspace) deed.Workspace {
+	w.Source, w.Bundle = "", ""
+	return w
+}
+
+// mountRecords lists what the agent saw besides the system, by where it saw it.
+func (a *run) mountRecords() []codebox.Mount {
+	out := []codebox.Mount{}
+	for _, p := range a.seeded.Parts {
+		mode := "readwrite"
+		if a.plan.spec.Sandbox != nil && a.plan.spec.Sandbox.ReadOnlyWorkspace {
+			mode = "readonly"
+		}
+		out = append(out, codebox.Mount{Target: p.Target, Mode: mode})
+	}
+	if a.plan.contained() && a.plan.spec.Sandbox != nil {
+		for _, m := range a.plan.spec.Sandbox.Mounts {
+			out = append(out, codebox.Mount{Target: m.Inside(), Mode: "readonly"})
+		}
+	}
+	return out
 }

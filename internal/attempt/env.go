@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// toolchain returns the variables that let ordinary toolchains find what is installed on this machine, although
+// inherited is the environment of processes that see the machine's own file system. It has the variables that let ordinary toolchains find what is installed on this machine, although
 // HOME is a fresh directory. What they name is read by builds; what they write goes to caches that belong to
 // deed, one for agents and one for checks, so that an agent cannot prepare the cache from which a check builds.
 //
@@ -15,7 +15,7 @@ import (
 //	GOMODCACHE        else the module cache of the operator's home, when there is one
 //	CARGO_HOME, RUSTUP_HOME, PYENV_ROOT, NVM_DIR, JAVA_HOME   passed on, or the usual place in the operator's home
 //	GOCACHE, npm_config_cache, PIP_CACHE_DIR, XDG_CACHE_HOME   below the given cache directory
-func toolchain(environ []string, cache string) map[string]string {
+func inherited(environ []string, cache string) map[string]string {
 	have := map[string]string{}
 	for _, kv := range environ {
 		if k, v, ok := strings.Cut(kv, "="); ok && v != "" {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/boundary"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
@@ -28,7 +29,6 @@ const (
 	pathBrief      = "files/attempt/brief.json"
 	kindBrief      = "attempt-brief"
 	kindArtifact   = "artifact"
-	mountTarget    = "/workspace"
 )
 
 // publish adds what is known at the end, signs the bundle and gives it its name.
@@ -71,19 +71,21 @@ func (a *run) collect() error {
 func (a *run) conclude(w *bundle.Writer, s *store.Settlement, e end) error {
 	a.note("settling", map[string]any{"status": s.Status, "class": s.Class})
 	entries := a.entries()
-	change := a.changeSummary(w, a.changedFiles())
-	id, _, err := w.ContentID()
-	if err != nil {
+	r := a.report(w, e)
+	var err error
+	if r.BundleID, _, err = w.ContentID(); err != nil {
 		return err
 	}
+	a.account = r
 	type doc struct {
 		path, kind string
 		value      any
 	}
 	docs := []doc{
 		{codebox.PathTestResults, codebox.KindTestResults, testResults()},
-		{codebox.PathAgentResult, codebox.KindAgentResult, a.agentResult(change, e)},
-		{codebox.PathCompletionOutcome, codebox.KindCompletionOutcome, a.completionOutcome(change, id, e)},
+		{codebox.PathAgentResult, codebox.KindAgentResult, boundary.AgentResult(r)},
+		{codebox.PathCompletionOutcome, codebox.KindCompletionOutcome, a.completionOutcome(r)},
+		{codebox.PathAgentTaskResult, codebox.KindAgentTaskResult, boundary.TaskResult(r)},
 		{codebox.PathTranscript, codebox.KindAgentTranscript, a.transcript()},
 		{pathSettlement, kindSettlement, s},
 	}
@@ -160,8 +162,8 @@ func (a *run) commandList() []command {
 			DurationMS: y.Proc.Duration.Milliseconds(), Stdout: bundle.PathStdout, Stderr: bundle.PathStderr, KilledLeft: y.Proc.Killed,
 		}
 		if inv, ok := y.Diagnostics["invocation"].(driver.Invocation); ok {
-			c.Argv, c.Cwd = inv.Argv, mountTarget
-			c.Env = names(inv.Env)
+			c.Argv, c.Cwd = inv.Argv, a.main().Target
+			c.Env = names(environ(inv.Env))
 		}
 		out = append(out, c)
 	}
@@ -178,7 +180,7 @@ func (a *run) observations() []observation {
 	var out []observation
 	add := func(kind string, detail any) { out = append(out, observation{kind, detail}) }
 	if a.before != nil {
-		add("workspace_before", map[string]any{"digest": a.before.Digest(), "entries": len(a.before.Entries), "kind": a.seeded.Kind, "commit": a.seeded.Commit, "dirty": a.seeded.Dirty})
+		add("workspace_before", map[string]any{"digest": a.before.Digest(), "entries": len(a.before.Entries), "kind": a.main().Kind, "commit": a.main().Commit, "dirty": a.main().Dirty})
 	}
 	if a.after != nil {
 		add("workspace_after", map[string]any{"digest": a.after.Digest(), "entries": len(a.after.Entries)})
@@ -200,10 +202,11 @@ func (a *run) observations() []observation {
 func (a *run) changedFiles() codebox.ChangedFiles {
 	out := codebox.ChangedFiles{Schema: codebox.SchemaChangedFiles, Files: []codebox.ChangedFile{}}
 	for _, f := range a.changes.Files() {
+		at, _ := a.seeded.Layout.Locate(f.RelativePath)
 		out.Files = append(out.Files, codebox.ChangedFile{
-			Path: path.Join(mountTarget, f.RelativePath), RelativePath: f.RelativePath, Status: f.Status,
+			Path: at.Path, RelativePath: at.RelativePath, Status: f.Status,
 			BeforeSHA256: f.BeforeSHA256, BeforeMode: f.BeforeMode, AfterSHA256: f.AfterSHA256, AfterMode: f.AfterMode,
-			MountTarget: mountTarget, PatchPath: codebox.PathPatch,
+			MountIndex: at.MountIndex, MountTarget: at.MountTarget, PatchPath: codebox.PathPatch,
 		})
 	}
 	return out

@@ -4,23 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/gate"
-	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -192,124 +185,6 @@ type command struct {
 	Stdout     string   `json:"stdout,omitempty"` // bundle paths
 	Stderr     string   `json:"stderr,omitempty"`
 	KilledLeft int      `json:"killed_after_end,omitempty"`
-}
-
-// defaultCheckTimeout bounds a check that names no limit of its own.
-const defaultCheckTimeout = 10 * time.Minute
-
-// checkLogCap bounds what is kept of a check's output, and tailSize what the verdict repeats of it.
-const (
-	checkLogCap = 4 << 20
-	tailSize    = 2 << 10
-)
-
-// runCheck runs one check in a room of its own, under the same supervisor as the agent did, whose processes are all
-// gone by now. Home, temporary directory and caches are new as well: what one check leaves behind, the next does not
-// find, and a build cache that agent code could have written to is never used again.
-func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.CheckResult {
-	r := deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}
-	a.progress(StepCheck, r.Name)
-	n := len(a.commands)
-	dir, err := checkDir(filepath.Join(room, gate.TreeDir), c.Dir)
-	if err != nil {
-		r.Tail = err.Error()
-		return r
-	}
-	env := toolchain(a.Environ, filepath.Join(room, "cache"))
-	maps.Copy(env, c.Env)
-	for k, v := range map[string]string{
-		"DEED_TASK_ID": a.claim.Ref.TaskID, "DEED_ATTEMPT_ID": a.claim.Ref.AttemptID, "DEED_CHECK": r.Name,
-	} {
-		env[k] = v // by these the sweep finds what is left of it
-	}
-	for k, v := range map[string]string{
-		"HOME": filepath.Join(room, "home"), "TMPDIR": filepath.Join(room, "tmp"), "LANG": "C.UTF-8", "TZ": "UTC",
-		"USER": proc.Getenv(a.Environ, "USER"), "SHELL": "/bin/sh", "CI": "true",
-	} {
-		if _, own := c.Env[k]; !own {
-			env[k] = v
-		}
-	}
-	out, done, err := a.openLog(room)
-	if err != nil {
-		r.Tail = err.Error()
-		return r
-	}
-	defer done()
-	limit := defaultCheckTimeout
-	if c.TimeoutSeconds > 0 {
-		limit = time.Duration(c.TimeoutSeconds) * time.Second
-	}
-	both := &locked{w: out}
-	exit, err := a.sup.Run(ctx, proc.Spec{
-		Argv: gate.Argv(c), Dir: dir, Env: environ(env), Stdout: both, Stderr: both, Timeout: limit, Grace: 2 * time.Second,
-	})
-	cerr := out.Finish()
-	r.ExitCode, r.DurationMS = exit.Code, exit.Duration.Milliseconds()
-	r.Tail = strings.ToValidUTF8(strings.TrimRight(out.Tail(tailSize), "\n"), "\uFFFD")
-	if cerr == nil {
-		_, cerr = out.File().Seek(0, io.SeekStart)
-	}
-	if cerr == nil { // the file that was recorded, whatever its path names by now
-		r.Log = fmt.Sprintf("files/checks/%d.log", n)
-		cerr = a.evidence.AddReader(r.Log, bundle.KindCheckLog, codebox.TypeText, out.File())
-	}
-	a.commands = append(a.commands, command{
-		Role: "check", Name: r.Name, Argv: r.Command, Cwd: filepath.Join("room", c.Dir), Env: names(env), ExitCode: exit.Code, Signal: exit.Signal,
-		TimedOut: exit.TimedOut, DurationMS: r.DurationMS, Stdout: r.Log, KilledLeft: exit.Killed,
-	})
-	switch {
-	case err != nil:
-		r.Tail = err.Error()
-	case cerr != nil:
-		r.Tail = cerr.Error()
-	case exit.TimedOut:
-		r.Status = deed.CheckTimeout
-	case exit.Canceled:
-		r.Tail = "cancelled"
-	case exit.Code == 0 && exit.Signal == "":
-		r.Status = deed.CheckPassed
-	default:
-		r.Status = deed.CheckFailed
-	}
-	return r
-}
-
-// openLog makes the directories of a check and its log. The returned function closes it.
-func (a *run) openLog(room string) (*driver.Recorder, func(), error) {
-	for _, d := range []string{"home", "tmp", "cache", "log"} {
-		if err := os.Mkdir(filepath.Join(room, d), 0o700); err != nil {
-			return nil, nil, err
-		}
-	}
-	root, err := os.OpenRoot(filepath.Join(room, "log"))
-	if err != nil {
-		return nil, nil, err
-	}
-	rec, err := driver.NewRecorder(root, "output.log", checkLogCap, a.redactor)
-	if err != nil {
-		return nil, nil, errors.Join(err, root.Close())
-	}
-	return rec, func() { _, _ = rec.Close(), root.Close() }, nil
-}
-
-// checkDir finds the directory of a check below the tree. A link that leads out of it is refused.
-func checkDir(tree, dir string) (string, error) {
-	if dir == "" {
-		return tree, nil
-	}
-	root, err := filepath.EvalSymlinks(tree)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(filepath.Join(root, dir))
-	if err != nil {
-		return "", fmt.Errorf("the check's directory %s: %w", dir, err)
-	}
-	if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
-		return "", fmt.Errorf("the check's directory %s leads out of the tree", dir)
-	}
-	return real, nil
 }
 
 // reasons joins the messages of a rejection into one line.

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -28,10 +29,10 @@ func environ(env map[string]string) []string {
 	return out
 }
 
-func names(env map[string]string) []string {
+func names(env []string) []string {
 	out := make([]string, 0, len(env))
-	for k, v := range env {
-		if v != "" {
+	for _, kv := range env {
+		if k, v, _ := strings.Cut(kv, "="); v != "" {
 			out = append(out, k)
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +24,7 @@ import (
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -36,7 +39,8 @@ type plan struct {
 	spec     deed.TaskSpec
 	specHash string
 	evidence agentruntime.EvidenceRequirements
-	source   workspace.Source
+	parts    []workspace.Part  // what the workspace starts from
+	kind     sandbox.Kind      // the containment
 	secrets  map[string]string // given to the agent by name
 	hidden   map[string]string // kept out of every file: the secrets and the adapter's own credentials
 	timeout  time.Duration
@@ -45,7 +49,7 @@ type plan struct {
 // prepare resolves the plan, makes the attempt's directories and takes the first manifest. Nothing of the agent
 // runs here.
 func (a *run) prepare(ctx context.Context) error {
-	if err := a.mkdirs("home", "tmp", "artifacts", "run"); err != nil {
+	if err := a.mkdirs("home", "tmp", "artifacts", "exchange", "run"); err != nil {
 		return err
 	}
 	p, err := a.resolve()
@@ -68,6 +72,12 @@ func (a *run) prepare(ctx context.Context) error {
 	if err := a.seed(ctx); err != nil {
 		return err
 	}
+	if err := a.resolveRuntime(ctx); err != nil {
+		return err
+	}
+	if err := a.contain(ctx); err != nil {
+		return err
+	}
 	answers, err := a.answers(ctx)
 	if err != nil {
 		return failure.New(failure.Infra, "read the answers of people", err, "")
@@ -75,12 +85,12 @@ func (a *run) prepare(ctx context.Context) error {
 	a.brief, err = brief.Compile(brief.Input{
 		RuntimeName: a.Config.Name, Intent: a.claim.Task.Intent, Profile: p.profile,
 		AdapterID: p.adapter.ID(), AdapterKind: p.adapter.Kind(), Model: p.model,
-		Spec: p.spec, Required: p.evidence.RequiredArtifacts, Base: a.before.Digest(), Commit: a.seeded.Commit, Answers: answers,
+		Spec: p.spec, Required: p.evidence.RequiredArtifacts, Base: a.before.Digest(), Commit: a.main().Commit, Answers: answers,
 	})
 	if err != nil {
 		return failure.New(failure.Config, "compile the brief", err, "")
 	}
-	a.progress(StepPrepared, string(a.seeded.Kind))
+	a.progress(StepPrepared, string(a.main().Kind))
 	return nil
 }
 
@@ -92,6 +102,9 @@ func (r *Runner) Preflight(ctx context.Context, t store.NewTask) error {
 	a := &run{Runner: r, claim: c}
 	p, err := a.resolve()
 	if err != nil {
+		return err
+	}
+	if _, err := sandbox.New(ctx, sandbox.Spec{Kind: p.kind}); err != nil {
 		return err
 	}
 	if rd := p.driver.Ready(ctx, p.adapter); !rd.Ready {
@@ -131,11 +144,8 @@ func (a *run) resolve() (plan, error) {
 	if p.specHash, err = canonjson.Hash(p.spec); err != nil {
 		return p, failure.New(failure.Config, "hash the task's spec", err, "")
 	}
-	switch p.spec.Isolation {
-	case "", "none", "process":
-	default:
-		return p, failure.New(failure.Isolation, "contain the agent", fmt.Errorf("isolation %q is not available here", p.spec.Isolation),
-			"ask for `process`, or run the task where it is available")
+	if p.kind = sandbox.Kind(p.spec.Isolation); p.kind == "" {
+		p.kind = sandbox.Process
 	}
 	if p.adapter, err = a.adapter(t.Record.RequestedAdapterID, p.spec); err != nil {
 		return p, failure.New(failure.Config, "resolve the adapter", err, "")
@@ -155,7 +165,10 @@ func (a *run) resolve() (plan, error) {
 	if p.spec.TimeoutSeconds > 0 {
 		p.timeout = time.Duration(p.spec.TimeoutSeconds) * time.Second
 	}
-	p.source = source(p, a.Home.Root())
+	p.parts = parts(p, a.Home.Root())
+	if err := workspace.CheckParts(p.parts); err != nil {
+		return p, failure.New(failure.Config, "read the workspaces of the task", err, "")
+	}
 	return p, nil
 }
 
@@ -170,16 +183,40 @@ func (a *run) adapter(id *string, spec deed.TaskSpec) (agentruntime.AdapterConfi
 	return c.AdapterConfig, err
 }
 
-// source says what the workspace starts from: the task's own, else an adapter's absolute working_dir. deed works
-// on a copy either way.
-func source(p plan, home string) workspace.Source {
-	if w := p.spec.Workspace; w != nil {
-		return workspace.Source{Dir: w.Source, Ref: w.Ref, Home: home}
+// parts says what the workspace starts from: the task's own, else an adapter's absolute working_dir. deed works on
+// copies either way.
+func parts(p plan, home string) []workspace.Part {
+	all := p.spec.Workspaces
+	switch s := p.adapter.Script; {
+	case p.spec.Workspace != nil:
+		all = []deed.Workspace{*p.spec.Workspace}
+	case len(all) == 0 && s != nil && filepath.IsAbs(s.WorkingDir):
+		all = []deed.Workspace{{Source: s.WorkingDir}}
 	}
-	if s := p.adapter.Script; s != nil && filepath.IsAbs(s.WorkingDir) {
-		return workspace.Source{Dir: s.WorkingDir, Home: home}
+	if len(all) == 0 {
+		all = []deed.Workspace{{Type: deed.SeedEmpty}}
 	}
-	return workspace.Source{}
+	var out []workspace.Part
+	for i, w := range all {
+		if w.Target == "" {
+			w.Target = insideWorkspace
+		}
+		out = append(out, workspace.Part{
+			Source: workspace.Source{
+				Kind: workspace.SourceKind(w.Type), Dir: w.Source, Ref: w.Ref, Exclude: w.Exclude, Bundle: w.Bundle, Slug: w.Slug, Name: w.Name, Home: home,
+			},
+			Target: w.Target, Index: i, SourceMode: w.Mode,
+		})
+	}
+	return out
+}
+
+// readOnly reports whether the agent may only look at a part of the workspace.
+func (p plan) readOnly(part int) bool {
+	if p.spec.Workspace != nil {
+		return p.spec.Workspace.ReadOnly
+	}
+	return part < len(p.spec.Workspaces) && p.spec.Workspaces[part].ReadOnly
 }
 
 // secrets collects every value that must not reach a file: those the task names, and those in the adapter's own
@@ -211,7 +248,7 @@ func (a *run) secrets(p *plan) error {
 func (a *run) seed(ctx context.Context) error {
 	var err error
 	base, work := a.path("base"), a.path("workspace")
-	if a.seeded, err = workspace.Seed(ctx, a.plan.source, base); err != nil {
+	if a.seeded, err = workspace.SeedAll(ctx, a.plan.parts, base); err != nil {
 		return classify(ctx, failure.Config, "seed the workspace", err)
 	}
 	if _, err := workspace.Clone(ctx, base, work); err != nil {
@@ -220,9 +257,33 @@ func (a *run) seed(ctx context.Context) error {
 	if a.before, err = workspace.Snapshot(ctx, work, nil); err != nil {
 		return classify(ctx, failure.Infra, "take the first manifest", err)
 	}
-	a.note("seeded", map[string]any{"kind": a.seeded.Kind, "commit": a.seeded.Commit, "dirty": a.seeded.Dirty, "base_digest": a.before.Digest(), "entries": len(a.before.Entries), "notes": a.seeded.Notes})
+	a.note("seeded", map[string]any{"parts": a.seeded.Parts, "method": a.seeded.Method(), "base_digest": a.before.Digest(), "entries": len(a.before.Entries)})
 	crashpoint.Hit(crashpoint.WorkspaceSeeded)
 	return nil
+}
+
+// main is the part that the agent starts in: the first below /workspace, else the first. A tree that was not seeded has
+// none.
+func (a *run) main() workspace.SeededPart {
+	parts := a.seeded.Parts
+	if i := slices.IndexFunc(parts, func(p workspace.SeededPart) bool {
+		return p.Target == insideWorkspace || strings.HasPrefix(p.Target, insideWorkspace+"/")
+	}); i > 0 {
+		return parts[i]
+	}
+	if len(parts) == 0 {
+		return workspace.SeededPart{}
+	}
+	return parts[0]
+}
+
+// workDir is where in a tree the agent and the checks start.
+func (a *run) workDir(tree string) string {
+	m := a.main().Mount
+	if m.File {
+		m.Tree = path.Dir(m.Tree)
+	}
+	return filepath.Join(tree, filepath.FromSlash(m.Tree))
 }
 
 // classify gives an error a class unless it carries one, or unless the attempt was cancelled.
@@ -244,10 +305,11 @@ func (a *run) job() driver.Job {
 		Adapter: relativeDir(a.plan.adapter), Model: a.plan.model, Payload: a.claim.Task.Record.Payload, Brief: a.brief.Text,
 		AcceptEmptyOutput: a.plan.spec.AcceptEmptyOutput != nil && *a.plan.spec.AcceptEmptyOutput,
 		Dirs: driver.Dirs{
-			Workspace: a.path("workspace"), Home: a.path("home"), Tmp: a.path("tmp"), Artifacts: a.path("artifacts"), Run: a.path("run"),
+			Workspace: a.workDir(a.path("workspace")), Home: a.path("home"), Tmp: a.path("tmp"), Artifacts: a.path("artifacts"),
+			Exchange: a.path("exchange"), Run: a.path("run"),
 		},
 		Timeout: a.plan.timeout, Redactor: a.redactor, Secrets: a.plan.secrets,
-		BaseEnv: toolchain(a.Environ, filepath.Join(a.Home.Cache(), "agents")), Runtime: a.Config.Name, Supervisor: a.sup,
+		BaseEnv: a.agent.env, Runtime: a.Config.Name, Supervisor: a.sup, Sandbox: a.agent.box,
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
@@ -33,11 +34,14 @@ type end struct {
 // classify decides by precedence: cancelled, then what the driver or deed itself ran into, then the gate.
 func (a *run) classify(ctx context.Context, err error) end {
 	cause := context.Cause(ctx)
+	var f *failure.Error
 	switch {
 	case err == nil:
 		return end{class: failure.None}
 	case ctx.Err() != nil && errors.Is(cause, driver.ErrCanceled):
 		return end{class: failure.Canceled, err: cause}
+	case ctx.Err() != nil && errors.As(cause, &f):
+		return end{class: f.Class, err: cause} // a deadline of the caller's
 	case ctx.Err() != nil:
 		return end{class: failure.Interrupted, err: cause}
 	}
@@ -45,7 +49,6 @@ func (a *run) classify(ctx context.Context, err error) end {
 	if a.yield != nil {
 		e.after = a.yield.RetryAfter
 	}
-	var f *failure.Error
 	if errors.As(err, &f) && f.RetryAfter > 0 {
 		e.after = f.RetryAfter
 	}
@@ -92,7 +95,10 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	if err := a.redactor.Value(&s); err != nil {
 		return res, fmt.Errorf("redact the settlement: %w", err)
 	}
-	res.Settlement = s
+	res.Settlement, res.Account = s, a.account
+	if a.yield != nil {
+		res.Exits = []proc.Exit{a.yield.Proc}
+	}
 	if err := a.Store.Settle(ctx, a.claim.Ref, s); err != nil {
 		if errors.Is(err, store.ErrFenced) {
 			a.cleanup()
@@ -219,7 +225,13 @@ func (a *run) summary() string {
 	default:
 		parts = append(parts, fmt.Sprintf("%d files changed", n))
 	}
-	if n := len(a.verdict.Checks); n == 1 {
+	n := 0
+	for _, c := range a.verdict.Checks {
+		if c.Status == deed.CheckPassed {
+			n++
+		}
+	}
+	if n == 1 {
 		parts = append(parts, "1 check passed")
 	} else if n > 1 {
 		parts = append(parts, fmt.Sprintf("%d checks passed", n))

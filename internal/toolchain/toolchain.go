@@ -56,6 +56,9 @@ func Detect(dir string) []string {
 // systemDirs are in every sandbox; see package sandbox.
 var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64"}
 
+// InSystem reports whether a path is in every sandbox.
+func InSystem(path string) bool { return under(filepath.Clean(path), systemDirs) }
+
 // Find resolves profiles by name on this machine. environ is deed's own environment, and cache is the directory,
 // as seen inside, that builds may write to. What is not installed is left out: the build then says so itself.
 func Find(environ, names []string, cache string) Profile {

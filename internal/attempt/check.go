@@ -1,0 +1,203 @@
+package attempt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/component"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/wordpress"
+)
+
+// defaultCheckTimeout bounds a check that names no limit of its own.
+const defaultCheckTimeout = 10 * time.Minute
+
+// checkLogCap bounds what is kept of a check's output, and tailSize what the verdict repeats of it.
+const (
+	checkLogCap = 4 << 20
+	tailSize    = 2 << 10
+)
+
+// runCheck runs one check in a room of its own, under the same supervisor as the agent did, whose processes are all
+// gone by now. Home, temporary directory and caches are new as well: what one check leaves behind, the next does not
+// find, and a build cache that agent code could have written to is never used again.
+func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.CheckResult {
+	r := deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}
+	a.progress(StepCheck, r.Name)
+	n := len(a.commands)
+	out, done, err := a.openLog(room)
+	if err != nil {
+		r.Tail = err.Error()
+		return r
+	}
+	defer done()
+	in, dir, err := a.enter(ctx, room, c.Dir)
+	if err != nil {
+		r.Tail = err.Error()
+		return r
+	}
+	spec, answered, err := a.checkSpec(in, c, dir)
+	if err != nil {
+		r.Tail = err.Error()
+		return r
+	}
+	both := &locked{w: out}
+	spec.Stdout, spec.Stderr = both, both
+	exit, err := in.box.Run(ctx, a.sup, spec)
+	cerr := out.Finish()
+	r.ExitCode, r.DurationMS = exit.Code, exit.Duration.Milliseconds()
+	r.Tail = strings.ToValidUTF8(strings.TrimRight(out.Tail(tailSize), "\n"), "\uFFFD")
+	if cerr == nil {
+		_, cerr = out.File().Seek(0, io.SeekStart)
+	}
+	if cerr == nil { // the file that was recorded, whatever its path names by now
+		r.Log = fmt.Sprintf("files/checks/%d.log", n)
+		cerr = a.evidence.AddReader(r.Log, bundle.KindCheckLog, codebox.TypeText, out.File())
+	}
+	a.commands = append(a.commands, command{
+		Role: "check", Name: r.Name, Argv: r.Command, Cwd: filepath.Join("room", c.Dir), Env: names(spec.Env), ExitCode: exit.Code, Signal: exit.Signal,
+		TimedOut: exit.TimedOut, DurationMS: r.DurationMS, Stdout: r.Log, KilledLeft: exit.Killed,
+	})
+	switch {
+	case err != nil:
+		r.Tail = err.Error()
+	case cerr != nil:
+		r.Tail = cerr.Error()
+	case exit.TimedOut:
+		r.Status = deed.CheckTimeout
+	case exit.Canceled:
+		r.Tail = "cancelled"
+	case exit.Limit != "":
+		r.Status, r.Tail = deed.CheckFailed, "it reached the limit on "+exit.Limit
+	case exit.Code == 0 && exit.Signal == "" && answered(out.Tail(tailSize*32)):
+		r.Status = deed.CheckPassed
+	default:
+		r.Status = deed.CheckFailed
+	}
+	return r
+}
+
+// checkSpec is what a check runs. A check of PHP code has its answer read as well: an exit code of 0 from code that ended
+// the process by itself is none.
+func (a *run) checkSpec(in cell, c deed.Check, dir string) (proc.Spec, func(output string) bool, error) {
+	env := a.checkEnv(in, c)
+	s := proc.Spec{Argv: gate.Argv(c), Dir: dir, Env: environ(env), Timeout: defaultCheckTimeout, Grace: 2 * time.Second}
+	if c.TimeoutSeconds > 0 {
+		s.Timeout = time.Duration(c.TimeoutSeconds) * time.Second
+	}
+	if s.Argv[0] != codebox.RunPHP {
+		return s, func(string) bool { return true }, nil
+	}
+	if in.site == nil {
+		return s, nil, errors.New(codebox.RunPHP + " needs WordPress, and the task has none")
+	}
+	php, err := wordpress.ParsePHP(s.Argv[1:])
+	if err != nil {
+		return s, nil, err
+	}
+	inv := in.site.PHP(php)
+	for _, kv := range inv.Command.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = value
+	}
+	s.Argv, s.Dir, s.Env, s.Stdin = inv.Command.Argv, inv.Command.Dir, environ(env), bytes.NewReader(inv.Command.Stdin)
+	return s, func(output string) bool {
+		return inv.Read(component.Output{Stdout: []byte(output)}).Status == wordpress.StatusOK
+	}, nil
+}
+
+// enter builds the cell of a check and finds the directory that it starts in.
+func (a *run) enter(ctx context.Context, room, sub string) (cell, string, error) {
+	tree := filepath.Join(room, gate.TreeDir)
+	dir, err := checkDir(a.workDir(tree), sub)
+	if err != nil {
+		return cell{}, "", err
+	}
+	in, err := a.cell(ctx, place{
+		tree: tree, home: filepath.Join(room, "home"), tmp: filepath.Join(room, "tmp"), cache: filepath.Join(room, "cache"),
+		site: filepath.Join(room, "site"),
+	})
+	if err != nil {
+		return cell{}, "", err
+	}
+	if _, err := a.boot(ctx, in); err != nil {
+		return cell{}, "", err
+	}
+	inside, ok := in.box.Inside(dir)
+	if !ok {
+		return cell{}, "", fmt.Errorf("the check's directory %s is not in the sandbox", sub)
+	}
+	return in, inside, nil
+}
+
+// checkEnv is the environment of a check: what its cell needs, then its own, then the names by which the sweep finds
+// what is left of it.
+func (a *run) checkEnv(in cell, c deed.Check) map[string]string {
+	env := map[string]string{
+		"HOME": in.home, "TMPDIR": in.tmp, "LANG": "C.UTF-8", "TZ": "UTC",
+		"USER": proc.Getenv(a.Environ, "USER"), "SHELL": "/bin/sh", "CI": "true",
+	}
+	maps.Copy(env, in.env)
+	maps.Copy(env, c.Env)
+	for _, kv := range a.marks() {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = value
+	}
+	env["DEED_CHECK"] = gate.CheckName(c)
+	return env
+}
+
+// marks are the names by which a sweep finds the processes of an attempt.
+func (a *run) marks() []string {
+	return []string{"DEED_TASK_ID=" + a.claim.Ref.TaskID, "DEED_ATTEMPT_ID=" + a.claim.Ref.AttemptID}
+}
+
+// openLog makes the directories of a check and its log. The returned function closes it.
+func (a *run) openLog(room string) (*driver.Recorder, func(), error) {
+	for _, d := range []string{"home", "tmp", "cache", "log"} {
+		if err := os.Mkdir(filepath.Join(room, d), 0o700); err != nil {
+			return nil, nil, err
+		}
+	}
+	root, err := os.OpenRoot(filepath.Join(room, "log"))
+	if err != nil {
+		return nil, nil, err
+	}
+	rec, err := driver.NewRecorder(root, "output.log", checkLogCap, a.redactor)
+	if err != nil {
+		return nil, nil, errors.Join(err, root.Close())
+	}
+	return rec, func() { _, _ = rec.Close(), root.Close() }, nil
+}
+
+// checkDir finds the directory of a check below the tree. A link that leads out of it is refused.
+func checkDir(tree, dir string) (string, error) {
+	if dir == "" {
+		return tree, nil
+	}
+	root, err := filepath.EvalSymlinks(tree)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(root, dir))
+	if err != nil {
+		return "", fmt.Errorf("the check's directory %s: %w", dir, err)
+	}
+	if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("the check's directory %s leads out of the tree", dir)
+	}
+	return real, nil
+}

@@ -1,0 +1,233 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/component"
+	"github.com/deedrun/deed/internal/egress"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/toolchain"
+	"github.com/deedrun/deed/internal/wordpress"
+)
+
+// Where a contained process sees its directories. Nothing of the machine's own paths is told to it.
+const (
+	insideWorkspace = "/workspace"
+	insideHome      = "/home/agent"
+	insideTmp       = "/tmp"
+	insideArtifacts = "/run/deed/artifacts"
+	insideExchange  = "/run/deed/exchange"
+	insideAgent     = "/run/deed/agent" // an adapter's own program
+	cacheDir        = ".cache"          // below the home of a contained process
+)
+
+// A cell is the containment of one process tree, the agent's or a check's, with the environment that fits it.
+type cell struct {
+	box  *sandbox.Sandbox
+	site *wordpress.Site // nil without WordPress
+	env  map[string]string
+	home string // as seen inside
+	tmp  string
+
+	targets []string // what is mounted, by where it is seen
+}
+
+// A place says which directories of the machine a cell may write to.
+type place struct {
+	tree, home, tmp, cache string
+	site                   string // for a WordPress of its own; absent yet
+	more                   []sandbox.Mount
+	egress                 string // the proxy's socket; empty: no network
+	readOnly               bool   // the tree may be read only
+}
+
+// contained reports whether processes see a file system of their own.
+func (p plan) contained() bool { return p.kind == sandbox.Namespace || p.kind == sandbox.Container }
+
+// contain builds the agent's cell and, where hosts are allowed, starts the proxy that is the only way to them.
+func (a *run) contain(ctx context.Context) error {
+	p := place{
+		tree: a.path("workspace"), home: a.path("home"), tmp: a.path("tmp"), cache: filepath.Join(a.Home.Cache(), "agents"), site: a.path("site"),
+		more: []sandbox.Mount{
+			{Source: a.path("artifacts"), Target: insideArtifacts, Writable: true},
+			{Source: a.path("exchange"), Target: insideExchange, Writable: true},
+		},
+	}
+	program, err := program(a.plan.adapter)
+	if err != nil {
+		return err
+	}
+	if program != "" {
+		p.more = append(p.more, sandbox.Mount{Source: program, Target: filepath.Join(insideAgent, filepath.Base(program))})
+	}
+	if s := a.plan.spec.Sandbox; s != nil {
+		p.readOnly = s.ReadOnlyWorkspace
+		if len(s.Network) > 0 && a.plan.contained() {
+			if err := a.openEgress(ctx, s.Network); err != nil {
+				return err
+			}
+			p.egress = a.path(egressSocket)
+		}
+	}
+	c, err := a.cell(ctx, p)
+	if err != nil {
+		return err
+	}
+	a.agent = c
+	a.note("contained", map[string]any{"kind": a.plan.kind, "walls": c.box.Walls(), "toolchains": a.toolchains(), "mounts": c.targets})
+	if a.runtime.boot, err = a.boot(ctx, c); err != nil {
+		return err
+	}
+	if a.runtime.boot != nil {
+		a.note("wordpress", a.runtime.boot)
+	}
+	return nil
+}
+
+// cell builds the containment of one process tree.
+func (a *run) cell(ctx context.Context, p place) (cell, error) {
+	c := cell{home: p.home, tmp: p.tmp}
+	spec := sandbox.Spec{Kind: a.plan.kind, Limits: limits(a.plan.spec.Sandbox), Watch: []string{p.tree, p.home, p.tmp}, Egress: p.egress}
+	for _, m := range p.more {
+		if m.Writable {
+			spec.Watch = append(spec.Watch, m.Source)
+		}
+	}
+	if a.plan.contained() {
+		site, mounts, err := a.site(ctx, p)
+		if err != nil {
+			return c, err
+		}
+		c.site, spec.Mounts = site, a.mounts(p, mounts)
+		if site != nil {
+			spec.Watch = append(spec.Watch, site.Writable()...)
+		}
+		for _, m := range spec.Mounts {
+			c.targets = append(c.targets, m.Target)
+		}
+		c.home, c.tmp = insideHome, insideTmp
+	}
+	var err error
+	if c.box, err = sandbox.New(ctx, spec); err != nil {
+		return c, classify(ctx, failure.Infra, "build the sandbox", err)
+	}
+	if a.plan.contained() {
+		c.env = toolchain.Find(a.Environ, a.toolchains(), filepath.Join(insideHome, cacheDir)).Env
+	} else {
+		c.env = inherited(a.Environ, p.cache)
+	}
+	maps.Copy(c.env, c.box.Env())
+	if s := a.plan.spec.Sandbox; s != nil {
+		maps.Copy(c.env, s.Env)
+	}
+	return c, nil
+}
+
+// mounts lists what a contained process sees besides the system, each target once; what stands first wins.
+func (a *run) mounts(p place, runtime []component.Mount) []sandbox.Mount {
+	out := []sandbox.Mount{
+		{Source: p.home, Target: insideHome, Writable: true},
+		{Source: p.tmp, Target: insideTmp, Writable: true},
+	}
+	for _, m := range component.Bound(append(a.treeMounts(p), runtime...)) {
+		if !slices.ContainsFunc(out, func(o sandbox.Mount) bool { return o.Target == m.Target }) {
+			out = append(out, m)
+		}
+	}
+	out = append(out, p.more...)
+	add := func(m deed.Mount) {
+		if !slices.ContainsFunc(out, func(o sandbox.Mount) bool { return o.Target == m.Inside() }) {
+			out = append(out, sandbox.Mount{Source: m.Source, Target: m.Inside()})
+		}
+	}
+	if s := a.plan.spec.Sandbox; s != nil {
+		for _, m := range s.Mounts {
+			add(m)
+		}
+	}
+	for _, m := range toolchain.Find(a.Environ, a.toolchains(), filepath.Join(insideHome, cacheDir)).Mounts {
+		add(m)
+	}
+	return out
+}
+
+// treeMounts shows each part of the workspace at its target.
+func (a *run) treeMounts(p place) []component.Mount {
+	var out []component.Mount
+	for _, m := range a.seeded.Layout.Mounts {
+		out = append(out, component.Mount{
+			Source: filepath.Join(p.tree, filepath.FromSlash(m.Tree)), Target: m.Target, ReadOnly: p.readOnly || a.plan.readOnly(m.Index),
+		})
+	}
+	return out
+}
+
+// toolchains are those that the task names, else those that the base calls for. The agent has no say in it.
+func (a *run) toolchains() []string {
+	if s := a.plan.spec.Sandbox; s != nil && s.Toolchains != nil {
+		return *s.Toolchains
+	}
+	return toolchain.Detect(a.path("base"))
+}
+
+// program is an adapter's own executable when it lies outside of what every sandbox has. The agent sees it under a path
+// that says nothing of the machine; files that it needs beside it are mounts of the task.
+func program(c agentruntime.AdapterConfig) (string, error) {
+	if c.Script == nil || !filepath.IsAbs(c.Script.Command) || toolchain.InSystem(c.Script.Command) {
+		return "", nil
+	}
+	file, err := filepath.EvalSymlinks(c.Script.Command)
+	if err != nil {
+		return "", failure.New(failure.Spawn, "find the command", err, "give the adapter a command that exists")
+	}
+	if toolchain.InSystem(file) {
+		return "", nil
+	}
+	return file, nil
+}
+
+func limits(s *deed.Sandbox) sandbox.Limits {
+	if s == nil || s.Limits == nil {
+		return sandbox.Limits{}
+	}
+	l := s.Limits
+	return sandbox.Limits{MemoryBytes: l.MemoryBytes, Processes: l.Processes, FileBytes: l.FileBytes, OpenFiles: l.OpenFiles, DiskBytes: l.DiskBytes}
+}
+
+const egressSocket = "egress.sock"
+
+// openEgress starts the proxy of this attempt. Every connection that it takes or refuses is evidence.
+func (a *run) openEgress(ctx context.Context, allow []string) error {
+	rules, err := egress.ParseRules(allow)
+	if err != nil {
+		return failure.New(failure.Config, "read deed.sandbox.network", err, "")
+	}
+	a.proxy, err = egress.Listen(a.path(egressSocket), egress.Options{
+		Rules: rules, Clock: a.Clock, Log: func(c egress.Connection) { a.note("egress", c) },
+	})
+	if err != nil {
+		return failure.New(failure.Infra, "start the egress proxy", err, "")
+	}
+	serve := context.WithoutCancel(ctx)
+	a.served = make(chan error, 1)
+	go func() { a.served <- a.proxy.Serve(serve) }()
+	return nil
+}
+
+// closeEgress ends the proxy; its log is complete when it returns.
+func (a *run) closeEgress() error {
+	if a.proxy == nil {
+		return nil
+	}
+	err := a.proxy.Close()
+	err = errors.Join(err, <-a.served)
+	a.proxy = nil
+	return err
+}

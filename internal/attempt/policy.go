@@ -1,0 +1,70 @@
+package attempt
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/sandbox"
+)
+
+// policy says what held the agent, as the sandbox itself accounts for it. A wall that was not there is said to be
+// missing; nothing here is a constant.
+func (a *run) policy() codebox.Policy {
+	p := codebox.Policy{
+		Network: "host", Filesystem: "host", Commands: []string{}, Secrets: "by-name", Approvals: "never",
+		Enforcement: codebox.PolicyEnforcement{
+			Network:    codebox.PolicyBlock{Status: codebox.PolicyNotConfigured, Detail: "containment " + string(a.plan.kind) + " does not limit the network"},
+			Filesystem: codebox.PolicyBlock{Status: codebox.PolicyDeclared, Detail: "the write scope is judged by the gate; containment " + string(a.plan.kind) + " does not prevent writes elsewhere"},
+			Commands:   codebox.PolicyBlock{Status: codebox.PolicyNotConfigured},
+			Secrets:    codebox.PolicyBlock{Status: codebox.PolicyNotConfigured},
+			Approvals:  codebox.PolicyBlock{Status: codebox.PolicyNotConfigured},
+			Isolation:  codebox.PolicyBlock{Status: codebox.PolicyEnforced, Detail: "own process tree, clean environment, own home; ended whole"},
+			Limits:     codebox.PolicyBlock{Status: codebox.PolicyEnforced, Detail: "wall time and output"},
+		},
+	}
+	if len(a.plan.spec.SecretEnv) > 0 {
+		p.Enforcement.Secrets = codebox.PolicyBlock{Status: codebox.PolicyEnforced, Detail: "given by name; values are redacted from every file of this bundle"}
+	}
+	if a.agent.box == nil {
+		return p
+	}
+	walls := a.agent.box.Walls()
+	if a.plan.contained() {
+		p.Filesystem, p.Network = "mounts", "deny"
+		if a.plan.spec.Sandbox != nil && len(a.plan.spec.Sandbox.Network) > 0 {
+			p.Network = "allow: " + strings.Join(a.plan.spec.Sandbox.Network, ", ")
+		}
+		p.Enforcement.Filesystem = block(walls, sandbox.WallFilesystem)
+		p.Enforcement.Network = block(walls, sandbox.WallNetwork)
+		p.Enforcement.Isolation = block(walls, sandbox.WallIsolation, sandbox.WallPrivileges, sandbox.WallSyscalls)
+	}
+	p.Enforcement.Limits = block(walls, sandbox.WallMemory, sandbox.WallProcesses, sandbox.WallFileSize, sandbox.WallOpenFiles, sandbox.WallDisk)
+	p.Enforcement.Limits.Detail += "; wall time and output: enforced"
+	return p
+}
+
+// block joins walls into one mark: the weakest of them, with what each is held by.
+func block(walls []sandbox.Wall, names ...string) codebox.PolicyBlock {
+	rank := map[string]int{codebox.PolicyEnforced: 2, codebox.PolicyMonitored: 1, codebox.PolicyNotConfigured: 0}
+	b := codebox.PolicyBlock{Status: codebox.PolicyEnforced}
+	var details []string
+	for _, w := range walls {
+		if !slices.Contains(names, w.Name) {
+			continue
+		}
+		if rank[w.State] < rank[b.Status] {
+			b.Status = w.State
+		}
+		text := w.Name + ": " + w.State
+		if w.By != "" {
+			text += " by " + w.By
+		}
+		if w.Detail != "" {
+			text += " (" + w.Detail + ")"
+		}
+		details = append(details, text)
+	}
+	b.Detail = strings.Join(details, "; ")
+	return b
+}

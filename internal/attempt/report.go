@@ -1,0 +1,76 @@
+package attempt
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/boundary"
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/failure"
+)
+
+// The phases of an attempt, by the names that run evidence knows.
+const (
+	PhaseStartup = "runtime_startup"
+	PhaseAgent   = "run_workloads"
+	PhaseJudge   = "run_probes"
+	PhaseCollect = "collect_artifacts"
+)
+
+// report is the account of the attempt for those outside. Every document that says how it ended, in the bundle and in the
+// answer to a caller, is derived from it, so that no two of them can contradict each other.
+func (a *run) report(w *bundle.Writer, e end) boundary.Run {
+	change := a.changeSummary(w, a.changedFiles())
+	r := boundary.Run{
+		Isolation: string(a.plan.kind), RuntimeID: "runtime-" + a.claim.Ref.AttemptID, RuntimeStatus: codebox.RuntimeDestroyed,
+		Started: a.started, Finished: a.Clock(), BundleDir: ".", Changes: change.files, Patch: change.patch,
+		Phase: a.phase, Command: a.plan.adapter.ID(), Code: string(e.class), Verdict: a.verdict, Components: a.componentRecords(), Redactor: a.redactor,
+	}
+	ended := boundary.End{
+		Class: e.class, Verdict: a.verdict, Files: change.files.Count, PatchBytes: change.patch.Bytes,
+	}
+	if y := a.yield; y != nil {
+		r.Executions, r.ExitCode = 1, y.Proc.Code
+		r.Stdout, r.Stderr = tail(y.StdoutPath), tail(y.StderrPath)
+		if e.class != failure.Spawn {
+			ended.Exit = &boundary.Exit{Code: y.Proc.Code, Signal: y.Proc.Signal}
+		}
+		if c := y.Claim; c != nil {
+			r.Outputs, r.Claim = c.Outputs, c.Raw
+			for _, s := range c.StructuredArtifacts {
+				var artifact codebox.StructuredArtifact
+				if json.Unmarshal(s, &artifact) == nil {
+					r.StructuredArtifacts = append(r.StructuredArtifacts, artifact)
+				}
+			}
+		}
+	}
+	r.Decision = boundary.Decide(boundary.FactsOf(ended))
+	switch {
+	case e.err != nil:
+		r.Message = a.redactor.String(e.err.Error())
+	case e.class == failure.None:
+		r.Message = a.summary()
+	}
+	return r
+}
+
+// tailBytes reaches further back than any snippet does, so that no secret is cut in half by the snippet's start.
+const tailBytes = 64 << 10
+
+func tail(file string) boundary.Tail {
+	f, err := os.Open(file)
+	if err != nil {
+		return boundary.Tail{}
+	}
+	defer func() { _ = f.Close() }()
+	st, err := f.Stat()
+	if err != nil {
+		return boundary.Tail{}
+	}
+	buf := make([]byte, min(st.Size(), tailBytes))
+	n, _ := f.ReadAt(buf, st.Size()-int64(len(buf)))
+	return boundary.Tail{Text: strings.ToValidUTF8(string(buf[:n]), "\uFFFD"), Bytes: st.Size()}
+}
