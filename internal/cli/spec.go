@@ -13,6 +13,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/egress"
 	"github.com/deedrun/deed/internal/home"
 )
 
@@ -22,6 +23,7 @@ type specFlags struct {
 	timeout, checkTimeout                      time.Duration
 	attempts                                   int
 	isolation, ref, dedupe                     string
+	hosts, mounts, toolchains                  []string
 	allowEmpty                                 bool
 }
 
@@ -35,7 +37,10 @@ func (f *specFlags) register(c *cobra.Command) {
 	fl.BoolVar(&f.allowEmpty, "allow-empty", false, "accept an attempt that changes nothing")
 	fl.StringArrayVar(&f.secrets, "secret", nil, "`NAME` of an environment variable whose value the agent gets; repeatable")
 	fl.DurationVar(&f.timeout, "timeout", 0, "time limit of the agent, checks not included (default: the adapter's)")
-	fl.StringVar(&f.isolation, "isolation", "", "`KIND`: none, process, namespace or container (default process)")
+	fl.StringVar(&f.isolation, "isolation", "", "`KIND`: none, process, namespace or container (default: the configured one, else process)")
+	fl.StringArrayVar(&f.hosts, "allow-host", nil, "`HOST[:PORT]` that a contained agent may reach; repeatable (default: no network)")
+	fl.StringArrayVar(&f.mounts, "mount", nil, "`PATH[:TARGET]` that a contained agent and its checks may read; repeatable")
+	fl.StringArrayVar(&f.toolchains, "toolchain", nil, "`NAME` of a toolchain to show in the sandbox: "+strings.Join(deed.Toolchains, ", ")+"; repeatable (default: what the workspace's files call for)")
 	fl.StringVar(&f.ref, "ref", "", "with a git workspace: this `COMMIT` instead of the files as they stand")
 	fl.StringVar(&f.dedupe, "dedupe", "", "refuse a second task with this `KEY` while the first lives")
 }
@@ -47,7 +52,7 @@ func (a *app) spec(f *specFlags, workspace string) (*deed.TaskSpec, error) {
 			return nil, usage(fmt.Errorf("%s %s is less than a second", name, d))
 		}
 	}
-	for name, list := range map[string][]string{"--scope": f.scope, "--protect": f.protect, "--secret": f.secrets, "--artifact": f.artifacts, "--check": f.checks} {
+	for name, list := range map[string][]string{"--scope": f.scope, "--protect": f.protect, "--secret": f.secrets, "--artifact": f.artifacts, "--check": f.checks, "--allow-host": f.hosts, "--mount": f.mounts, "--toolchain": f.toolchains} {
 		for _, v := range list {
 			if strings.TrimSpace(v) == "" {
 				return nil, usage(fmt.Errorf("%s is empty (is a variable unset?)", name))
@@ -65,6 +70,10 @@ func (a *app) spec(f *specFlags, workspace string) (*deed.TaskSpec, error) {
 		no := false
 		s.RequireChanges = &no
 	}
+	var err error
+	if s.Sandbox, err = f.sandbox(); err != nil {
+		return nil, usage(err)
+	}
 	if workspace == "" {
 		if f.ref != "" {
 			return nil, usage(errors.New("--ref needs a workspace"))
@@ -77,6 +86,37 @@ func (a *app) spec(f *specFlags, workspace string) (*deed.TaskSpec, error) {
 	}
 	s.Workspace = &deed.Workspace{Source: dir, Ref: f.ref}
 	return s, nil
+}
+
+// sandbox turns the flags into what a contained agent is given, or nil.
+func (f *specFlags) sandbox() (*deed.Sandbox, error) {
+	if len(f.hosts)+len(f.mounts)+len(f.toolchains) == 0 {
+		return nil, nil
+	}
+	s := &deed.Sandbox{Network: f.hosts}
+	if len(f.toolchains) > 0 {
+		s.Toolchains = &f.toolchains
+	}
+	for _, m := range f.mounts {
+		source, target, _ := strings.Cut(m, ":")
+		abs, err := filepath.Abs(source)
+		if err == nil {
+			abs, err = filepath.EvalSymlinks(abs)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--mount %s: %w", m, err)
+		}
+		if target == "" {
+			if target, err = filepath.Abs(source); err != nil {
+				return nil, fmt.Errorf("--mount %s: %w", m, err)
+			}
+		}
+		s.Mounts = append(s.Mounts, deed.Mount{Source: abs, Target: target})
+	}
+	if _, err := egress.ParseRules(f.hosts); err != nil {
+		return nil, fmt.Errorf("--allow-host: %w", err)
+	}
+	return s, s.Validate()
 }
 
 // workspace makes a source absolute and refuses what cannot be one.

@@ -1,0 +1,304 @@
+// Package agenttask owns one run for an orchestrator: a request goes in, an envelope comes out, and in between the run is
+// an ordinary task with one attempt, claimed under lease and fence beside any dispatcher. It composes placement, admission,
+// the engine and the run registry; it decides nothing about the work.
+package agenttask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/boundary"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/dispatch"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/placement"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/registry"
+	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/task"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// A Service runs requests in this process.
+type Service struct {
+	Home      *home.Home
+	Store     *store.Store
+	Admission *task.Admission
+	Engine    *dispatch.Engine // not registered yet; its runner's Observe is taken over
+	Clock     clock.Clock
+	Streams   []*registry.Stream // who hears of the run's progress
+}
+
+// Run answers one request as boundary.Read returned it. There is always an envelope; exit is what the command ends with.
+// When ctx ends, the run is cancelled, settled with its evidence, and told as such.
+func (s *Service) Run(ctx context.Context, req codebox.TaskRequest) (env codebox.AgentTaskRun, exit int) {
+	r := &run{Service: s, req: req, started: s.Clock()}
+	account, err := r.do(ctx)
+	if err != nil {
+		account = r.failed(err)
+	}
+	account.Request = req
+	account.Hide = append(account.Hide, boundary.Place{Dir: s.Home.Attempts(), Name: "<attempt>"}, boundary.Place{Dir: s.Home.Tmp(), Name: "<room>"})
+	account.Diagnostics = append(r.placed.Diagnostics, account.Diagnostics...)
+	if r.record != nil {
+		account.RunID = r.record.ID()
+	}
+	account.Metadata = r.metadata()
+	env, err = boundary.Envelope(account)
+	if err != nil {
+		// What the run brought contradicts itself; the caller still gets a whole answer.
+		account = r.failed(failure.New(failure.Infra, "build the envelope", err, "this is a fault in deed: please report it"))
+		account.Request = req
+		if env, err = boundary.Envelope(account); err != nil {
+			env = boundary.Refusal(nil, err, account.Redactor)
+		}
+	}
+	return env, account.Decision.Exit
+}
+
+// A run is one request under way.
+type run struct {
+	*Service
+	req     codebox.TaskRequest
+	started time.Time
+	placed  placement.Placed
+	record  *registry.Run
+	phase   func(error) // ends the phase under way
+	claim   *store.Claim
+	exits   []proc.Exit // what the kernel said of the agent
+}
+
+// failed is the account of a run that never had an attempt.
+func (r *run) failed(err error) boundary.Run {
+	class := failure.ClassOf(err)
+	if len(fault.Of(err)) > 0 && class == failure.Infra {
+		class = failure.Config
+	}
+	out := boundary.Run{
+		Decision: boundary.Decide(boundary.FactsOf(boundary.End{Class: class})), Message: err.Error(), Code: string(class),
+		Started: r.started, Finished: r.Clock(), Command: r.req.Agent,
+	}
+	for _, f := range fault.Of(err) {
+		out.Diagnostics = append(out.Diagnostics, codebox.Diagnostic{Class: codebox.ClassInvalidRequest + "." + f.Code, Message: f.Message, Path: f.Path, Remedy: f.Remedy})
+	}
+	var f *failure.Error
+	if errors.As(err, &f) && f.Remedy != "" {
+		out.Diagnostics = append(out.Diagnostics, codebox.Diagnostic{Class: "deed." + string(class), Message: f.Error(), Remedy: f.Remedy})
+	}
+	return out
+}
+
+// do takes the request to the account of its one attempt.
+func (r *run) do(ctx context.Context) (boundary.Run, error) {
+	var none boundary.Run
+	if err := checkArtifacts(r.req.ArtifactsPath); err != nil {
+		return none, err
+	}
+	_, unavailable := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace})
+	var err error
+	if r.placed, err = placement.Place(r.req, placement.Options{Config: r.Admission.Config, Contained: unavailable == nil}); err != nil {
+		return none, err
+	}
+	row, err := r.Admission.Prepare(r.placed.Intent, task.Caller{Trusted: true})
+	if err != nil {
+		return none, err
+	}
+	// What a killed run left is cleared away by the next one, too.
+	if _, err := r.Engine.Sweep(ctx); err != nil {
+		r.Engine.Log.Warn("sweep", "error", err)
+	}
+	if err := r.Engine.Register(ctx); err != nil {
+		return none, failure.New(failure.Infra, "register the runner", err, "")
+	}
+	bg := context.WithoutCancel(ctx)
+	defer func() { _ = r.Engine.Close(bg) }()
+	if r.claim, err = r.Store.EnqueueClaimed(bg, row, store.ClaimOptions{RunnerID: r.Engine.Runner.RunnerID, Lease: r.Engine.Runner.Lease}); err != nil {
+		return none, failure.New(failure.Infra, "queue the task", err, "")
+	}
+	if err := r.open(bg); err != nil {
+		return none, errors.Join(failure.New(failure.Infra, "record the run", err, ""), r.Engine.Runner.Abort(bg, r.claim, err))
+	}
+	account, signalled, err := r.execute(ctx)
+	if err != nil {
+		account = r.failed(err)
+	}
+	if signalled && account.Decision.Run == codebox.RunCancelled {
+		account.Decision = boundary.Decide(boundary.Facts{Cancelled: boundary.BySignal})
+	}
+	if err := r.publish(bg, &account); err != nil {
+		account.Diagnostics = append(account.Diagnostics, codebox.Diagnostic{Class: "deed.artifacts_path", Message: err.Error(), Path: "$.artifacts_path", Remedy: "the bundle is in deed's home: " + account.BundleDir})
+	}
+	r.close(bg, account)
+	return account, nil
+}
+
+// open records the run.
+func (r *run) open(ctx context.Context) (err error) {
+	reg := &registry.Registry{Store: r.Store, Clock: r.Clock, RunnerID: r.Engine.Runner.RunnerID, Home: r.Home}
+	n := registry.New{
+		TaskID: r.claim.Ref.TaskID, AttemptID: r.claim.Ref.AttemptID, SessionID: r.req.SandboxSessionID, Streams: r.Streams,
+		Metadata: map[string]any{"goal": r.req.Goal, "agent": r.req.Agent, "mode": r.req.Mode},
+	}
+	if r.req.ArtifactsPath != "" {
+		n.Dir = filepath.Dir(r.req.ArtifactsPath)
+		if err := os.MkdirAll(n.Dir, 0o755); err != nil {
+			return err
+		}
+	}
+	r.record, err = reg.Create(ctx, n)
+	return err
+}
+
+// execute runs the attempt under the request's own deadline, beating while it runs.
+func (r *run) execute(ctx context.Context) (account boundary.Run, signalled bool, err error) {
+	limit := time.Duration(r.placed.Intent.Deed.TimeoutSeconds) * time.Second
+	late := failure.New(failure.Timeout, "run the task", fmt.Errorf("the run took longer than task_timeout_seconds: %d", int64(limit.Seconds())), "raise it, or make the work smaller")
+	work, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, late)
+	defer stop()
+	work, cancel := context.WithCancelCause(work)
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(driver.ErrCanceled) })()
+	beat, quiet := r.record.Watch(work)
+	defer quiet()
+	defer context.AfterFunc(beat, func() {
+		if cause := context.Cause(beat); errors.Is(cause, registry.ErrCancelRequested) {
+			cancel(fmt.Errorf("%w: %w", driver.ErrCanceled, cause))
+		} else if errors.Is(cause, registry.ErrTakenOver) {
+			cancel(cause)
+		}
+	})()
+
+	r.phase = r.record.Phase(attempt.PhaseStartup)
+	r.Engine.Runner.Observe = r.observe
+	res, err := r.Engine.Execute(work, r.claim)
+	r.phase(err)
+	if err != nil {
+		return account, ctx.Err() != nil, err
+	}
+	account = res.Account
+	account.BundleDir, account.BundleID = res.BundleDir, res.Settlement.BundleID
+	if res.Settlement.Status == agentruntime.TaskBlocked || res.Settlement.Status == agentruntime.TaskRetryableFailure {
+		// The caller owns what comes next; nothing of this task may run behind its back.
+		if _, err := r.Store.Cancel(context.WithoutCancel(ctx), res.Ref.TaskID, "agent-task-run makes one attempt", placement.Source); err != nil {
+			return account, ctx.Err() != nil, err
+		}
+	}
+	r.exits = res.Exits
+	return account, ctx.Err() != nil, nil
+}
+
+// observe moves the run's record along with the attempt.
+func (r *run) observe(p attempt.Progress) {
+	ctx := context.Background()
+	next := func(status codebox.RunStatus, phase string) {
+		r.phase(nil)
+		if status != "" {
+			if err := r.record.To(ctx, status); err != nil {
+				r.Engine.Log.Warn("run record", "error", err)
+			}
+		}
+		r.phase = r.record.Phase(phase)
+	}
+	switch p.Step {
+	case attempt.StepStarted:
+		next(codebox.RunRunning, attempt.PhaseAgent)
+		r.record.Started()
+	case attempt.StepJudging:
+		next("", attempt.PhaseJudge)
+	case attempt.StepVerdict:
+		next(codebox.RunCollecting, attempt.PhaseCollect)
+	}
+	r.record.Progress(p.Step, p.Text)
+}
+
+// publish puts the bundle where the caller wants it. The one in the home stays: the store points at it.
+func (r *run) publish(ctx context.Context, account *boundary.Run) error {
+	to := r.req.ArtifactsPath
+	if to == "" || account.BundleDir == "" {
+		return nil
+	}
+	if err := checkArtifacts(to); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+".*.tmp")
+	if err != nil {
+		return fmt.Errorf("copy the bundle: %w", err)
+	}
+	copied := filepath.Join(tmp, "bundle")
+	if _, err = workspace.Clone(ctx, account.BundleDir, copied); err == nil {
+		_ = os.Remove(to) // an empty directory, or nothing
+		err = atomicfile.PublishDir(ctx, copied, to)
+	}
+	if err = errors.Join(err, workspace.Remove(tmp)); err != nil {
+		return fmt.Errorf("copy the bundle: %w", err)
+	}
+	account.BundleDir = to
+	return nil
+}
+
+// checkArtifacts wants a place for the bundle that is free.
+func checkArtifacts(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	bad := func(why string) error {
+		return fault.Faults{{Path: "$.artifacts_path", Code: fault.Conflict, Message: fmt.Sprintf("%q %s", dir, why), Remedy: "name a directory that is empty or not there yet"}}
+	}
+	fi, err := os.Lstat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return bad(err.Error())
+	case !fi.IsDir():
+		return bad("is not a directory")
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return bad(err.Error())
+	}
+	if len(list) > 0 {
+		return bad(fmt.Sprintf("is not empty: it holds %q", list[0].Name()))
+	}
+	return nil
+}
+
+// close ends the run's record.
+func (r *run) close(ctx context.Context, account boundary.Run) {
+	o := registry.Outcome{Status: account.Decision.Run, Code: account.Code, Bundle: account.BundleDir, BundleID: account.BundleID, Exits: r.exits}
+	if !account.Decision.Success() {
+		o.Error = &codebox.RunError{Name: "AgentTaskRunError", Message: account.Message, Code: account.Code}
+	}
+	if err := r.record.Finish(ctx, o); err != nil {
+		r.Engine.Log.Warn("run record", "error", err)
+	}
+}
+
+// metadata is what a caller may want to know beside the contract's own fields.
+func (r *run) metadata() json.RawMessage {
+	m := map[string]any{"tools": r.placed.Tools.Decisions(), "tool_policy_source": r.placed.Tools.Source}
+	if r.claim != nil {
+		m["task_id"], m["attempt_id"] = r.claim.Ref.TaskID, r.claim.Ref.AttemptID
+	}
+	if r.record != nil {
+		m[codebox.MetaResourceEvidence] = r.record.Record().Metadata[codebox.MetaResourceEvidence]
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil
+	}
+	return text
+}

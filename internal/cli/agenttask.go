@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/agenttask"
+	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/boundary"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/registry"
+)
+
+type agentTaskFlags struct {
+	input, result, progress, progressFile string
+}
+
+func (a *app) agentTaskRunCmd() *cobra.Command {
+	var f agentTaskFlags
+	c := &cobra.Command{
+		Use:     "agent-task-run --input-file=FILE",
+		Aliases: []string{"run-agent-task"},
+		Short:   "Run one request of an orchestrator and answer with one envelope",
+		Long: `Read one wp-codebox/task-input/v1 request, run its agent in a sandbox on copies of its workspaces, judge the work, and
+write one wp-codebox/agent-task-run/v1 envelope to standard output, whatever happens: also for a request that is
+refused, and when the run is interrupted. The request is checked strictly, and every fault is named with its path.
+
+The agent is the adapter of that name in deed.yaml; a request that names none gets the default adapter. The bundle is
+the directory that artifacts_path names, which must be empty or absent, else one in deed's home.
+Exit code 0 means that the normalised result is a success: succeeded or no_op.`,
+		Example: `  deed agent-task-run --input-file=request.json --json
+  deed agent-task-run --input-file=- --json --progress=jsonl <request.json
+  deed schema show wp-codebox/agent-task-run-request/v1`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.input == "" {
+				return usage(errors.New("--input-file is missing (name a file with one JSON request, or - for standard input)"))
+			}
+			if f.progress != "" && f.progress != "jsonl" {
+				return usage(fmt.Errorf("--progress %q is not known (use jsonl)", f.progress))
+			}
+			return a.agentTaskRun(c.Context(), f)
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.input, "input-file", "", "`FILE` with the request; - for standard input")
+	fl.StringVar(&f.result, "result-file", "", "write the envelope to this `FILE` too: atomically, readable by you only")
+	fl.StringVar(&f.progress, "progress", "", "`FORMAT` of progress: jsonl writes deed/progress/v1 lines")
+	fl.StringVar(&f.progressFile, "progress-file", "", "write progress to this `FILE` instead of standard error")
+	return c
+}
+
+// maxRequest bounds what is read of a request.
+const maxRequest = 16 << 20
+
+// agentTaskRun answers a request. From here on standard output carries one envelope and nothing else.
+func (a *app) agentTaskRun(ctx context.Context, f agentTaskFlags) error {
+	env, code := a.answer(ctx, f)
+	text, err := json.MarshalIndent(env, "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if a.json {
+		if _, err := a.Out.Write(text); err != nil {
+			return err
+		}
+	} else {
+		goal := ""
+		if env.TaskInput != nil {
+			goal = env.TaskInput.Goal
+		}
+		fmt.Fprintf(a.Out, "%s: %s\n", env.AgentTaskRunResult.Status, clean(goal))
+		if env.Artifacts != "" {
+			a.field("bundle", env.Artifacts)
+		}
+		for _, d := range env.Diagnostics {
+			fmt.Fprintf(a.Err, "  %s %s %s\n", clean(d.Class), clean(d.Path), clean(d.Message))
+		}
+	}
+	if f.result != "" {
+		if err := writeResult(f.result, text); err != nil {
+			return fmt.Errorf("--result-file: %w", err)
+		}
+	}
+	if code == ExitDone {
+		return nil
+	}
+	return &exitError{code: code, err: errSilent}
+}
+
+// writeResult keeps the envelope in a file of the caller's choice.
+func writeResult(file string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	if fi, err := os.Lstat(file); err == nil && !fi.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", file)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return atomicfile.WriteFile(file, text, 0o600)
+}
+
+// answer makes the envelope of a request. A fault in deed itself is told like every other failure.
+func (a *app) answer(ctx context.Context, f agentTaskFlags) (env codebox.AgentTaskRun, code int) {
+	var data []byte
+	defer func() {
+		if p := recover(); p != nil {
+			env, code = boundary.Refusal(data, failure.New(failure.Panic, "answer the request", fmt.Errorf("panic: %v", p), "this is a fault in deed: please report it"), nil), ExitInfra
+		}
+	}()
+	refused := func(err error, code int) (codebox.AgentTaskRun, int) { return boundary.Refusal(data, err, nil), code }
+	data, err := a.readInput(f.input)
+	if err != nil {
+		return refused(err, ExitUsage)
+	}
+	req, err := boundary.Read(data)
+	if err != nil {
+		return refused(err, ExitUsage)
+	}
+	if err := a.open(ctx); err != nil {
+		return refused(err, exitCode(err))
+	}
+	streams, done, err := a.progressStreams(f)
+	if err != nil {
+		return refused(err, ExitUsage)
+	}
+	defer done()
+	eng, err := a.engine(1, nil)
+	if err != nil {
+		return refused(err, ExitInfra)
+	}
+	s := &agenttask.Service{Home: a.h, Store: a.st, Admission: a.admission(), Engine: eng, Clock: clock.System, Streams: streams}
+	return s.Run(ctx, req)
+}
+
+// readInput reads a whole JSON document from a file or from standard input.
+func (a *app) readInput(file string) ([]byte, error) {
+	in := a.In
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("--input-file: %w", err)
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxRequest+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--input-file: %w", err)
+	case len(data) > maxRequest:
+		return nil, fmt.Errorf("--input-file: the request has more than %d bytes", maxRequest)
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, errors.New("--input-file: the request is empty (give one JSON object)")
+	}
+	return data, nil
+}
+
+// progressStreams opens what listens to the run. The returned function ends it.
+func (a *app) progressStreams(f agentTaskFlags) ([]*registry.Stream, func(), error) {
+	if f.progress == "" && f.progressFile == "" {
+		return nil, func() {}, nil
+	}
+	w, closeFile := a.Err, func() error { return nil }
+	if f.progressFile != "" {
+		file, err := os.OpenFile(f.progressFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--progress-file: %w", err)
+		}
+		w, closeFile = file, file.Close
+	}
+	s := registry.NewStream(w, clock.System)
+	return []*registry.Stream{s}, func() { _, _ = s.Close(), closeFile() }, nil
+}

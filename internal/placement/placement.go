@@ -1,0 +1,364 @@
+// Package placement owns the translation of a sandbox request into a task: which adapter runs it, what its workspaces
+// start from, what the sandbox holds, which checks judge it. It decides and runs nothing; every field of a request has
+// its effect here, or is refused with its path and a remedy.
+package placement
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/egress"
+	"github.com/deedrun/deed/internal/policy"
+	"github.com/deedrun/deed/internal/sandbox"
+)
+
+// Source is the source of every task that comes from a request.
+const Source = "agent-task-run"
+
+// DefaultTimeoutSeconds bounds a run that names no limit of its own.
+const DefaultTimeoutSeconds = 25 * 60
+
+// Options say what the machine offers.
+type Options struct {
+	Config    *config.Config
+	Contained bool                                  // isolation namespace is available here
+	Resumable func(agentruntime.AdapterConfig) bool // whether an adapter can go on with a conversation; nil: none can
+}
+
+// A Placed request is a task that can be admitted.
+type Placed struct {
+	Intent      agentruntime.TaskIntent
+	Tools       policy.Effective
+	Diagnostics []codebox.Diagnostic
+}
+
+// Place translates a request as boundary.Read returned it. An error carries every fault.
+func Place(req codebox.TaskRequest, o Options) (Placed, error) {
+	p := &placer{req: req, opt: o}
+	p.adapter()
+	p.tools()
+	p.isolation()
+	p.workspaces()
+	p.mounts()
+	p.runtime()
+	p.checks()
+	p.network()
+	p.refuse()
+	if err := p.faults.Err(); err != nil {
+		return Placed{}, err
+	}
+	if err := p.intent(); err != nil {
+		return Placed{}, err
+	}
+	return p.out, nil
+}
+
+type placer struct {
+	req    codebox.TaskRequest
+	opt    Options
+	spec   deed.TaskSpec
+	box    deed.Sandbox
+	faults fault.List
+	out    Placed
+}
+
+func (p *placer) diagnose(class, at, message, remedy string) {
+	p.out.Diagnostics = append(p.out.Diagnostics, codebox.Diagnostic{Class: "deed." + class, Message: message, Path: at, Remedy: remedy})
+}
+
+// adapter finds who runs the task. The contract's default agent is whatever adapter the operator made the default.
+func (p *placer) adapter() {
+	id := p.req.Agent
+	cfg, err := p.opt.Config.Adapter(id)
+	if err != nil && id == codebox.DefaultAgent && p.opt.Config.AdapterID != "" {
+		id = p.opt.Config.AdapterID
+		p.diagnose("default_agent", "$.agent", fmt.Sprintf("agent %s is adapter %s here", codebox.DefaultAgent, id), "")
+		cfg, err = p.opt.Config.Adapter(id)
+	}
+	if err != nil {
+		p.faults.Add("$.agent", fault.Dangling, fmt.Sprintf("no adapter %q is configured", p.req.Agent), "name an adapter of deed.yaml, or set defaults.adapter_id there")
+		return
+	}
+	p.out.Intent.RequestedAdapterID = id
+	if p.req.SessionID != "" && (p.opt.Resumable == nil || !p.opt.Resumable(cfg.AdapterConfig)) {
+		p.faults.Add("$.session_id", fault.NotAllowed, fmt.Sprintf("adapter %q keeps no conversation to go on with", id), "leave it out: sandbox_session_id is the id for your own records")
+	}
+}
+
+// tools narrows what the agent can do to what the request allows.
+func (p *placer) tools() {
+	eff, err := policy.Resolve(p.req.SandboxToolPolicy, p.req.AllowedTools, false)
+	if err != nil {
+		p.faults.Within("$", err)
+		return
+	}
+	p.out.Tools = eff
+	p.box.ReadOnlyWorkspace = !eff.WriteWorkspace
+}
+
+// open is what deed reads of the request's open policy object.
+type open struct {
+	Approvals string   `json:"approvals"`
+	ApplyBack string   `json:"applyBack"`
+	Sandbox   string   `json:"sandbox"`
+	Network   *network `json:"network"`
+}
+
+// A network is deed's own member of policy: the hosts that the agent may reach.
+type network struct {
+	Allow []string `json:"allow"`
+}
+
+func (p *placer) policy() (o open) {
+	if len(p.req.Policy) > 0 {
+		_ = json.Unmarshal(p.req.Policy, &o) // its known members were checked; network may be a word
+	}
+	return o
+}
+
+// isolation is namespace. A request that only prefers a sandbox is told when it gets less.
+func (p *placer) isolation() {
+	o := p.policy()
+	p.spec.Isolation = string(sandbox.Namespace)
+	if o.Sandbox == "preferred" && !p.opt.Contained {
+		p.spec.Isolation = string(sandbox.Process)
+		p.diagnose("isolation_degraded", "$.policy.sandbox", "the sandbox was preferred and is not available: the agent ran as deed's user", "run `deed doctor`, or ask for sandbox required")
+	}
+	if o.Approvals != "" && o.Approvals != "never" {
+		p.faults.Add("$.policy.approvals", fault.NotAllowed, fmt.Sprintf("%q needs a person beside the run", o.Approvals), "use never: the change is applied only after its review")
+	}
+}
+
+// workspaces become parts of the task's tree; what may only be read is a copy too, and is mounted read-only.
+func (p *placer) workspaces() {
+	for i, w := range p.req.Workspaces {
+		target := w.EffectiveTarget()
+		if target == "" {
+			p.faults.Add(fault.Index("$.workspaces", i)+".target", fault.MissingField, "is missing, and the seed gives no name to make one of", "say where the agent sees the workspace")
+			continue
+		}
+		s := w.Seed
+		d := deed.Workspace{Type: s.Type, Source: s.Source, Ref: s.Ref, Bundle: s.Bundle, Exclude: s.ExcludePaths, Target: target, Mode: w.SourceMode, ReadOnly: w.Mode == codebox.ModeReadonly}
+		if s.Type == codebox.SeedPluginScaffold || s.Type == codebox.SeedThemeScaffold {
+			d.Slug, d.Name = s.Slug, s.Name
+		}
+		p.part(d)
+	}
+}
+
+// part adds a workspace. The gate refuses changes to one that may only be read, whatever contains the agent.
+func (p *placer) part(w deed.Workspace) {
+	p.spec.Workspaces = append(p.spec.Workspaces, w)
+}
+
+// mounts shows the caller's files. What the agent may write is a copy, captured like a workspace: the original let the
+// agent write to the caller's own.
+func (p *placer) mounts() {
+	for i, m := range p.req.Mounts {
+		at := fault.Index("$.mounts", i)
+		if m.Phase == "post-install" {
+			p.faults.Add(at+".phase", fault.NotAllowed, "everything is mounted before anything starts", "leave it out, or use pre-install")
+		}
+		if m.Mode == codebox.ModeReadonly {
+			p.show(m.Source, m.Target)
+			continue
+		}
+		if m.CaptureArtifacts != nil && !*m.CaptureArtifacts {
+			p.faults.Add(at+".captureArtifacts", fault.NotAllowed, "what the agent changes is always evidence", "mount it readonly, or leave captureArtifacts out")
+		}
+		kind := deed.SeedDirectory
+		if m.Type == "file" {
+			kind = deed.SeedFile
+		}
+		p.part(deed.Workspace{Type: kind, Source: m.Source, Target: m.Target})
+	}
+	for _, f := range p.req.StagedFiles {
+		p.show(f.Source, f.Target)
+	}
+}
+
+func (p *placer) show(source, target string) {
+	p.box.Mounts = append(p.box.Mounts, deed.Mount{Source: source, Target: target})
+}
+
+// runtime gathers the components. WordPress is booted when the request names a version, or has something that only
+// WordPress can load and an installed one is configured.
+func (p *placer) runtime() {
+	r := p.req
+	s := codebox.RuntimeStack{
+		Schema: codebox.SchemaRuntimeStack, ProviderPluginPaths: r.ProviderPluginPaths, ProviderPlugins: r.ProviderPlugins,
+		ComponentContracts: r.ComponentContracts, Plugins: r.ExtraPlugins, Overlays: r.RuntimeOverlays, AgentBundles: r.AgentBundles,
+		StackMounts: slices.Concat(r.RuntimeStackMounts, r.RuntimeConfigMounts, r.RuntimeStateMounts),
+	}
+	loads := len(s.ProviderPluginPaths)+len(s.ProviderPlugins)+len(s.ComponentContracts)+len(s.Plugins) > 0 ||
+		slices.ContainsFunc(p.spec.Workspaces, func(w deed.Workspace) bool {
+			return path.Dir(w.Target) == codebox.PluginsRoot || path.Dir(w.Target) == codebox.ThemesRoot
+		})
+	configured := p.opt.Config.WordPress != nil
+	switch {
+	case r.WP != "" && !configured:
+		p.faults.Add("$.wp", fault.Dangling, "no WordPress is configured", "set components.wordpress.archive in deed.yaml, or leave wp out")
+	case r.WP != "":
+		s.WordPress = r.WP
+	case loads && configured:
+		s.WordPress = "latest"
+	case loads:
+		p.diagnose("no_wordpress", "$.wp", "no WordPress is configured: components and plugins are there as files, and nothing loads them", "set components.wordpress.archive in deed.yaml")
+	}
+	if s.Empty() {
+		return
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		p.faults.Add("$", fault.BadFormat, err.Error(), "")
+		return
+	}
+	p.box.Runtime = raw
+}
+
+// checks are the verify steps, in a clean room.
+func (p *placer) checks() {
+	for i, v := range p.req.VerifySteps {
+		c := deed.Check{Name: cmp.Or(v.Name, fmt.Sprintf("verify step %d", i+1)), Shell: v.Shell, Dir: v.Dir, Env: v.Env, TimeoutSeconds: v.TimeoutSeconds, Advisory: v.Advisory}
+		if v.Command != "" {
+			c.Command = append([]string{v.Command}, v.Args...)
+		}
+		if v.Command == codebox.RunPHP && p.opt.Config.WordPress == nil {
+			p.faults.Add(fault.Index("$.verify_steps", i)+".command", fault.Dangling, "no WordPress is configured", "set components.wordpress.archive in deed.yaml")
+		}
+		p.spec.Checks = append(p.spec.Checks, c)
+	}
+}
+
+// network opens the hosts that the caller's policy names, and nothing else.
+func (p *placer) network() {
+	n := p.policy().Network
+	if n == nil || len(n.Allow) == 0 {
+		return
+	}
+	if _, err := egress.ParseRules(n.Allow); err != nil {
+		p.faults.Within("$.policy.network.allow", err)
+		return
+	}
+	if p.out.Tools.Source != "" && !p.out.Tools.Network {
+		p.faults.Add("$.policy.network.allow", fault.Conflict, "hosts are named, and no tool that reaches a network is allowed", "allow network.fetch, or leave the hosts out")
+		return
+	}
+	p.box.Network = n.Allow
+}
+
+// refuse names what has no effect here.
+func (p *placer) refuse() {
+	for _, f := range []struct {
+		path, message, remedy string
+		set                   bool
+	}{
+		{"$.dependency_overlays", "dependency overlays are not built here", "mount prepared directories instead", len(p.req.DependencyOverlays) > 0},
+		{"$.workspace_preloads", "nothing is preloaded into a workspace", "put the files into the workspace's source", len(p.req.WorkspacePreloads) > 0},
+		{"$.parent_tool_bridge", "deed has no way back into the parent for tools", "leave it out", filled(p.req.ParentToolBridge)},
+		{"$.tool_bridge", "deed has no tool bridge: the adapter brings its own tools", "leave it out", filled(p.req.ToolBridge)},
+		{"$.source_package_root", "copies are prepared in directories of deed's own", "leave it out", p.req.SourcePackageRoot != ""},
+	} {
+		if f.set {
+			p.faults.Add(f.path, fault.NotAllowed, f.message, f.remedy)
+		}
+	}
+}
+
+// filled reports an object with something in it.
+func filled(raw json.RawMessage) bool {
+	var m map[string]json.RawMessage
+	return json.Unmarshal(raw, &m) == nil && len(m) > 0
+}
+
+// intent puts the task together.
+func (p *placer) intent() error {
+	r := p.req
+	yes := true
+	p.spec.MaxAttempts, p.spec.MaxTurns, p.spec.SecretEnv = 1, r.MaxTurns, r.SecretEnv
+	p.spec.TimeoutSeconds = cmp.Or(r.TaskTimeoutSeconds, DefaultTimeoutSeconds)
+	p.spec.AcceptEmptyOutput = &yes // the exit code is claim enough: the gate decides
+	wants := slices.Contains(r.ExpectedArtifacts, "patch")
+	p.spec.RequireChanges = &wants
+	p.spec.ProtectedPaths = p.protected()
+	if names := files(r.ExpectedArtifacts); len(names) > 0 {
+		p.out.Intent.EvidenceRequirements = &agentruntime.EvidenceRequirements{RequiredArtifacts: names}
+	}
+	p.box.Env = map[string]string{}
+	for k, v := range r.RuntimeEnv {
+		p.box.Env[k] = v
+	}
+	p.box.Env[codebox.EnvAgentRuntime] = "1"
+	p.spec.Sandbox = &p.box
+
+	payload, err := json.Marshal(map[string]any{
+		"goal": r.Goal, "target": raw(r.Target), "context": raw(r.Context), "allowed_tools": list(r.AllowedTools), "expected_artifacts": list(r.ExpectedArtifacts),
+		"structured_artifacts": r.StructuredArtifacts, "mode": r.Mode, "provider": r.Provider, "model": r.Model, "max_turns": r.MaxTurns,
+		"sandbox_session_id": r.SandboxSessionID, "runtime_task": raw(r.RuntimeTask), "sandbox_tool_policy": r.SandboxToolPolicy, "policy": raw(r.Policy),
+	})
+	if err != nil {
+		return fmt.Errorf("write the payload: %w", err)
+	}
+	in := &p.out.Intent
+	in.TaskType, in.Source, in.Subject, in.Description = config.TypeAgentTask, Source, r.SandboxSessionID, r.Goal
+	in.RequestedModel, in.Payload, in.Deed = r.Model, payload, &p.spec
+	return nil
+}
+
+// protected names what the agent may only read, so that the gate refuses a change of it whatever contains the agent.
+func (p *placer) protected() []string {
+	if p.box.ReadOnlyWorkspace {
+		return []string{"**"}
+	}
+	var out []string
+	for _, w := range p.spec.Workspaces {
+		switch {
+		case !w.ReadOnly:
+		case len(p.spec.Workspaces) == 1:
+			out = append(out, "**")
+		default:
+			out = append(out, escape(strings.TrimPrefix(w.Target, "/"))+"/**")
+		}
+	}
+	return out
+}
+
+// escape takes their meaning from the signs of a glob.
+func escape(p string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(p)
+}
+
+// files are the expected artifacts that are files of the agent's own. The others (patch, review, tests, …) are parts of
+// every bundle.
+func files(expected []string) []string {
+	var out []string
+	for _, name := range expected {
+		if path.Ext(name) != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func raw(v json.RawMessage) any {
+	if len(v) == 0 {
+		return map[string]any{}
+	}
+	return v
+}
+
+func list(v []string) []string {
+	if v == nil {
+		return []string{}
+	}
+	return v
+}
