@@ -22,6 +22,7 @@ type Sandbox struct {
 	Limits            *Limits           `json:"limits,omitempty"`                                                                   // absent: the defaults of the containment
 	Env               map[string]string `json:"env,omitempty"`                                                                      // for the agent and the checks; no secrets
 	Runtime           json.RawMessage   `json:"runtime,omitempty"`                                                                  // a deed/runtime-stack/v1: components, plugins, overlays and WordPress itself
+	Tools             json.RawMessage   `json:"tools,omitempty"`                                                                    // the decisions on tools that led to all this; recorded
 	ReadOnlyWorkspace bool              `json:"read_only_workspace,omitempty"`                                                      // the agent may look and not change
 }
 
@@ -88,6 +89,7 @@ func (s Sandbox) Validate() error {
 	}
 	l.Env("$.env", s.Env)
 	l.OptionalObject("$.runtime", s.Runtime)
+	l.OptionalObject("$.tools", s.Tools)
 	return l.Err()
 }
 

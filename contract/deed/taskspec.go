@@ -21,6 +21,12 @@ const (
 	MaxDedupeWindowSeconds = 10 * 365 * 24 * 3600
 )
 
+// What may become of a change after the run.
+const (
+	ApplyBackDisabled = "disabled" // it is evidence only
+	ApplyBackReviewed = "reviewed" // whoever reviewed it may apply it; the same as saying nothing
+)
+
 // A TaskSpec carries deed's own fields of a task, in the intent's `deed` object. It is pinned and hashed at claim.
 type TaskSpec struct {
 	Schema              string                     `json:"schema,omitempty"`
@@ -42,6 +48,7 @@ type TaskSpec struct {
 	SecretEnv           []string                   `json:"secret_env,omitempty"`                                                                  // names only; values come from the runner's environment
 	Workspaces          []Workspace                `json:"workspaces,omitempty"`                                                                  // instead of workspace: several directories, each with its target
 	Sandbox             *Sandbox                   `json:"sandbox,omitempty"`                                                                     // what a contained agent can reach
+	ApplyBack           string                     `json:"apply_back,omitempty" jsonschema:"enum=disabled,enum=reviewed"`                         // disabled: `deed apply` refuses the bundle
 	MaxTurns            int                        `json:"max_turns,omitempty" jsonschema:"minimum=0,maximum=10000"`                              // 0: as many as the agent takes
 }
 
@@ -175,6 +182,9 @@ func (t TaskSpec) Validate() error {
 		if err := t.Sandbox.Validate(); err != nil {
 			l.Within("$.sandbox", err)
 		}
+	}
+	if t.ApplyBack != "" {
+		fault.OneOf(&l, "$.apply_back", t.ApplyBack, ApplyBackDisabled, ApplyBackReviewed)
 	}
 	l.Between("$.max_turns", int64(t.MaxTurns), 0, 10000)
 	globs(&l, "$.write_scope", t.WriteScope)

@@ -2122,6 +2122,8 @@ export type DeedSandbox = {
   env?: Record<string, string>;
   /** a deed/runtime-stack/v1: components, plugins, overlays and WordPress itself */
   runtime?: Record<string, unknown>;
+  /** the decisions on tools that led to all this; recorded */
+  tools?: Record<string, unknown>;
   /** the agent may look and not change */
   read_only_workspace?: boolean;
 };
@@ -2165,6 +2167,8 @@ export type DeedTaskSpec = {
   workspaces?: DeedWorkspace[];
   /** what a contained agent can reach */
   sandbox?: DeedSandbox;
+  /** disabled: `deed apply` refuses the bundle */
+  apply_back?: "disabled" | "reviewed";
   /** 0: as many as the agent takes */
   max_turns?: number;
 };

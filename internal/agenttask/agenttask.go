@@ -158,8 +158,11 @@ func (r *run) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	r.record, err = reg.Create(ctx, n)
-	return err
+	if r.record, err = reg.Create(ctx, n); err != nil || n.Dir == "" {
+		return err
+	}
+	// From now on a sweep knows whose a half-written bundle beside it is.
+	return r.record.Update(ctx, store.RunUpdate{BundleDir: r.req.ArtifactsPath})
 }
 
 // execute runs the attempt under the request's own deadline, beating while it runs.

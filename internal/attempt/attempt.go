@@ -57,7 +57,7 @@ type Runner struct {
 	Environ  []string // deed's own environment: secrets are taken from it by name, nothing else passes
 	Drivers  driver.Set
 	Key      *bundle.Key    // signs the bundles
-	Observe  func(Progress) // may be nil; called from the attempt's goroutine
+	Observe  func(Progress) // may be nil; called by one goroutine at a time
 }
 
 // A Progress is one step that a watcher may show.
@@ -202,7 +202,6 @@ func (a *run) drive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.progress(StepStarted, a.plan.adapter.ID())
 	y, err := s.Turn(ctx, driver.Input{Turn: 1}, a.sink())
 	cerr := errors.Join(s.Close(context.WithoutCancel(ctx)), a.closeEgress())
 	crashpoint.Hit(crashpoint.DriverEnded)

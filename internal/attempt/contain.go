@@ -81,6 +81,9 @@ func (a *run) contain(ctx context.Context) error {
 		return err
 	}
 	a.agent = c
+	if s := a.plan.spec.Sandbox; s != nil && len(s.Tools) > 0 {
+		a.note("tool_policy", s.Tools)
+	}
 	a.note("contained", map[string]any{"kind": a.plan.kind, "walls": c.box.Walls(), "toolchains": a.toolchains(), "mounts": c.targets})
 	if a.runtime.boot, err = a.boot(ctx, c); err != nil {
 		return err

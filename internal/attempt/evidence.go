@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/boundary"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/crashpoint"
@@ -96,6 +98,9 @@ func (a *run) conclude(w *bundle.Writer, s *store.Settlement, e end) error {
 		if err := w.AddJSON(d.path, d.kind, d.value); err != nil {
 			return err
 		}
+	}
+	if err := a.addToolCalls(w); err != nil {
+		return err
 	}
 	for _, f := range []struct {
 		path, kind, contentType string
@@ -210,6 +215,26 @@ func (a *run) changedFiles() codebox.ChangedFiles {
 		})
 	}
 	return out
+}
+
+// addToolCalls tells the commands that deed itself ran on the change as calls of a tool, for readers of that contract.
+func (a *run) addToolCalls(w *bundle.Writer) error {
+	if a.verdict == nil || len(a.verdict.Checks) == 0 {
+		return nil
+	}
+	var calls []bundle.ToolCallEvidence
+	for i, c := range a.verdict.Checks {
+		status := map[string]string{deed.CheckPassed: codebox.CallSucceeded, deed.CheckTimeout: codebox.CallTimedOut}[c.Status]
+		calls = append(calls, bundle.ToolCallEvidence{
+			Call: codebox.ToolCall{
+				CallID: fmt.Sprintf("check-%d", i), ToolName: "deed.check", ToolType: "command", Phase: codebox.PhaseVerification, Status: cmp.Or(status, codebox.CallFailed),
+				Metadata: map[string]any{"name": c.Name, "exit_code": c.ExitCode, "duration_ms": c.DurationMS, "log": c.Log, "advisory": c.Advisory},
+			},
+			Input: mustJSON(map[string]any{"argv": c.Command}), Output: []byte(c.Tail),
+		})
+	}
+	_, err := w.AddToolCalls(calls, nil)
+	return err
 }
 
 func (a *run) addPatch(w *bundle.Writer) error {

@@ -329,6 +329,7 @@ func (a *run) sink() driver.Sink {
 	return driver.SinkFunc(func(kind string, detail any) {
 		a.note(kind, detail)
 		if kind == driver.EventStarted {
+			a.progress(StepStarted, a.plan.adapter.ID())
 			crashpoint.Hit(crashpoint.DriverStarted)
 		}
 	})

@@ -35,6 +35,7 @@ const (
 	ReasonNotContentAddressed = "not_content_addressed" // its id does not name a change
 	ReasonSignature           = "signature_untrusted"   // it is not signed by a trusted key
 	ReasonNotAccepted         = "not_accepted"          // no gate accepted the work
+	ReasonEvidenceOnly        = "apply_back_disabled"   // whoever asked for the run wants no change applied
 	ReasonRedacted            = "patch_redacted"        // a secret was taken out of the patch, so it is not the change any more
 	ReasonChangeList          = "change_list_invalid"   // the change list contradicts itself
 	ReasonPatchPaths          = "patch_paths_mismatch"  // the patch names other files than the change list

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -100,6 +101,9 @@ func (o *Offer) read() error {
 			return refuse(ReasonRedacted, p, "is redacted: what is stored is not the change that the agent made")
 		}
 	}
+	if err := o.mayApply(); err != nil {
+		return err
+	}
 	var list bytes.Buffer
 	if err := o.copy(codebox.PathChangedFiles, maxChangeList, &list); err != nil {
 		return err
@@ -119,6 +123,27 @@ func (o *Offer) read() error {
 		return err
 	}
 	return o.match(doc.Files, parts)
+}
+
+// mayApply refuses a change that whoever asked for the run wanted as evidence only.
+func (o *Offer) mayApply() error {
+	if bundle.ListedFile(o.Verification.Manifest, codebox.PathMetadata) == nil {
+		return nil // not deed's
+	}
+	var text bytes.Buffer
+	if err := o.copy(codebox.PathMetadata, maxChangeList, &text); err != nil {
+		return err
+	}
+	var doc struct {
+		Spec struct {
+			ApplyBack string `json:"apply_back"`
+		} `json:"spec"`
+	}
+	// A bundle of another maker may have a spec of another form.
+	if json.Unmarshal(text.Bytes(), &doc) == nil && doc.Spec.ApplyBack == deed.ApplyBackDisabled {
+		return refuse(ReasonEvidenceOnly, "", "the request says applyBack disabled: the change is evidence only")
+	}
+	return nil
 }
 
 func (o *Offer) copy(p string, most int64, w io.Writer) error {

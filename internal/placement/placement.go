@@ -45,8 +45,8 @@ type Placed struct {
 func Place(req codebox.TaskRequest, o Options) (Placed, error) {
 	p := &placer{req: req, opt: o}
 	p.adapter()
-	p.tools()
 	p.isolation()
+	p.tools()
 	p.workspaces()
 	p.mounts()
 	p.runtime()
@@ -101,8 +101,14 @@ func (p *placer) tools() {
 		p.faults.Within("$", err)
 		return
 	}
+	if p.spec.Isolation == string(sandbox.Namespace) {
+		eff = eff.HeldBy(policy.WallMounts, policy.WallNetwork)
+	}
 	p.out.Tools = eff
 	p.box.ReadOnlyWorkspace = !eff.WriteWorkspace
+	if p.box.Tools, err = json.Marshal(map[string]any{"source": eff.Source, "decisions": eff.Decisions()}); err != nil {
+		p.faults.Add("$", fault.BadFormat, err.Error(), "")
+	}
 }
 
 // open is what deed reads of the request's open policy object.
@@ -128,7 +134,7 @@ func (p *placer) policy() (o open) {
 // isolation is namespace. A request that only prefers a sandbox is told when it gets less.
 func (p *placer) isolation() {
 	o := p.policy()
-	p.spec.Isolation = string(sandbox.Namespace)
+	p.spec.Isolation, p.spec.ApplyBack = string(sandbox.Namespace), o.ApplyBack
 	if o.Sandbox == "preferred" && !p.opt.Contained {
 		p.spec.Isolation = string(sandbox.Process)
 		p.diagnose("isolation_degraded", "$.policy.sandbox", "the sandbox was preferred and is not available: the agent ran as deed's user", "run `deed doctor`, or ask for sandbox required")
