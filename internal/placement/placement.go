@@ -146,24 +146,17 @@ func (p *placer) isolation() {
 
 // workspaces become parts of the task's tree; what may only be read is a copy too, and is mounted read-only.
 func (p *placer) workspaces() {
-	for i, w := range p.req.Workspaces {
-		target := w.EffectiveTarget()
-		if target == "" {
-			p.faults.Add(fault.Index("$.workspaces", i)+".target", fault.MissingField, "is missing, and the seed gives no name to make one of", "say where the agent sees the workspace")
-			continue
-		}
+	for _, w := range p.req.Workspaces {
 		s := w.Seed
-		d := deed.Workspace{Type: s.Type, Source: s.Source, Ref: s.Ref, Bundle: s.Bundle, Exclude: s.ExcludePaths, Target: target, Mode: w.SourceMode, ReadOnly: w.Mode == codebox.ModeReadonly}
+		d := deed.Workspace{
+			Type: s.Type, Source: s.Source, Ref: s.Ref, Bundle: s.Bundle, Exclude: s.ExcludePaths, Target: w.EffectiveTarget(), Mode: w.SourceMode,
+			ReadOnly: w.Mode == codebox.ModeReadonly,
+		}
 		if s.Type == codebox.SeedPluginScaffold || s.Type == codebox.SeedThemeScaffold {
 			d.Slug, d.Name = s.Slug, s.Name
 		}
-		p.part(d)
+		p.spec.Workspaces = append(p.spec.Workspaces, d)
 	}
-}
-
-// part adds a workspace. The gate refuses changes to one that may only be read, whatever contains the agent.
-func (p *placer) part(w deed.Workspace) {
-	p.spec.Workspaces = append(p.spec.Workspaces, w)
 }
 
 // mounts shows the caller's files. What the agent may write is a copy, captured like a workspace: the original let the
@@ -185,7 +178,7 @@ func (p *placer) mounts() {
 		if m.Type == "file" {
 			kind = deed.SeedFile
 		}
-		p.part(deed.Workspace{Type: kind, Source: m.Source, Target: m.Target})
+		p.spec.Workspaces = append(p.spec.Workspaces, deed.Workspace{Type: kind, Source: m.Source, Target: m.Target})
 	}
 	for _, f := range p.req.StagedFiles {
 		p.show(f.Source, f.Target)
