@@ -1,0 +1,198 @@
+package attempt
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/bundle/bundletest"
+	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// contained makes a task ask for namespace, or skips the test.
+func contained(t *testing.T, edit func(*deed.TaskSpec)) func(*store.NewTask) {
+	t.Helper()
+	if _, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Namespace}); err != nil {
+		t.Skipf("missing tool: bwrap: %v", err)
+	}
+	return func(n *store.NewTask) {
+		n.Intent.Deed.Isolation = string(sandbox.Namespace)
+		if edit != nil {
+			edit(n.Intent.Deed)
+		}
+	}
+}
+
+func read(t *testing.T, res Result, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(res.BundleDir, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// A contained agent works where it is told to, is told no path of the machine, and what held it is in the bundle.
+func TestAContainedAttempt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	source := t.TempDir()
+	if err := os.WriteFile(filepath.Join(source, "a.txt"), []byte("a\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := b.claim(`env; pwd; cat a.txt; echo made >new.txt; echo r >"$DEED_ARTIFACTS/r.md"; test -e `+b.Home.Root()+` && echo "the home is seen"
+test -e "$DEED_RESULT_FILE/../../run" && echo "the record is seen"
+`+done, contained(t, func(d *deed.TaskSpec) {
+		d.Workspace = &deed.Workspace{Source: source, Target: "/srv/app"}
+		d.Sandbox = &deed.Sandbox{Env: map[string]string{"MODE": "fast"}}
+		d.Checks = []deed.Check{{Shell: `test "$(pwd)" = /srv/app && test -f new.txt && test "$MODE" = fast && ! test -e ` + b.Home.Root()}}
+	}))
+	res, err := b.Run(t.Context(), b.sup, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Settlement.Status != agentruntime.TaskCompleted {
+		t.Fatalf("%s: %s\n%s", res.Settlement.Class, res.Settlement.LastError, read(t, res, "files/attempt/stdout.log"))
+	}
+	bundletest.Check(t, res.BundleDir)
+	out := read(t, res, "files/attempt/stdout.log")
+	for _, hidden := range []string{b.Home.Root(), source, "is seen"} {
+		if strings.Contains(out, hidden) {
+			t.Errorf("the agent was told %q:\n%s", hidden, out)
+		}
+	}
+	if !strings.Contains(out, "\n/srv/app\na\n") {
+		t.Errorf("the agent said:\n%s", out)
+	}
+	var md codebox.Metadata
+	if err := json.Unmarshal([]byte(read(t, res, codebox.PathMetadata)), &md); err != nil {
+		t.Fatal(err)
+	}
+	e := md.Policy.Enforcement
+	if md.Policy.Network != "deny" || e.Network.Status != codebox.PolicyEnforced || e.Filesystem.Status != codebox.PolicyEnforced || e.Isolation.Status != codebox.PolicyEnforced {
+		t.Errorf("%+v", md.Policy)
+	}
+	if md.Runtime.Environment.Kind != "namespace" || len(md.Mounts) != 1 || md.Mounts[0].Target != "/srv/app" {
+		t.Errorf("%+v %+v", md.Runtime, md.Mounts)
+	}
+	if len(res.Files) != 1 || res.Files[0].Path != "/srv/app/new.txt" || res.Files[0].RelativePath != "new.txt" {
+		t.Errorf("%+v", res.Files)
+	}
+	if after, err := os.ReadDir(source); err != nil || len(after) != 1 {
+		t.Errorf("the source holds %v (%v)", after, err)
+	}
+}
+
+// Several workspaces are one tree for the evidence and each in its place for the agent.
+func TestSeveralWorkspaces(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	one, two := t.TempDir(), t.TempDir()
+	for i, dir := range []string{one, two} {
+		if err := os.WriteFile(filepath.Join(dir, "same.txt"), fmt.Appendf(nil, "%d\n", i), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := b.claim(`pwd; echo x >>/workspace/one/same.txt; echo y >>/data/two/same.txt; (echo z >/workspace/look/new.txt) 2>&1; `+done, contained(t, func(d *deed.TaskSpec) {
+		d.Workspaces = []deed.Workspace{
+			{Source: two, Target: "/data/two"}, {Source: one, Target: "/workspace/one"}, {Type: deed.SeedEmpty, Target: "/workspace/look", ReadOnly: true},
+		}
+		d.Checks = []deed.Check{{Shell: `grep -q x same.txt && grep -q y /data/two/same.txt`}}
+	}))
+	res, err := b.Run(t.Context(), b.sup, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Settlement.Status != agentruntime.TaskCompleted {
+		t.Fatalf("%s: %s\n%s", res.Settlement.Class, res.Settlement.LastError, read(t, res, "files/attempt/stdout.log"))
+	}
+	bundletest.Check(t, res.BundleDir)
+	if out := read(t, res, "files/attempt/stdout.log"); !strings.HasPrefix(out, "/workspace/one\n") || !strings.Contains(out, "Read-only file system") {
+		t.Errorf("the agent said:\n%s", out)
+	}
+	var paths []string
+	for _, f := range res.Files {
+		paths = append(paths, fmt.Sprintf("%d %s %s %s", f.MountIndex, f.MountTarget, f.RelativePath, f.Path))
+	}
+	slices.Sort(paths)
+	if want := []string{"0 /data/two same.txt /data/two/same.txt", "1 /workspace/one same.txt /workspace/one/same.txt"}; !slices.Equal(paths, want) {
+		t.Errorf("%q", paths)
+	}
+	if p := read(t, res, codebox.PathPatch); !strings.Contains(p, "a/data/two/same.txt") || !strings.Contains(p, "a/workspace/one/same.txt") {
+		t.Errorf("the patch is\n%s", p)
+	}
+}
+
+// A run that needs more than it may ends with a class of its own, and so does a workspace that may only be read.
+func TestContainedClasses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, script, class, about string
+		edit                       func(*deed.TaskSpec)
+	}{
+		{
+			"too many processes", `i=0; while [ $i -lt 60 ]; do sleep 20 & i=$((i+1)); done; wait`, "limit_exceeded", "processes",
+			func(d *deed.TaskSpec) { d.Sandbox = &deed.Sandbox{Limits: &deed.Limits{Processes: 16}} },
+		},
+		{"a read-only workspace", `echo x >new.txt || exit 3; ` + done, "agent_failed", "exit", func(d *deed.TaskSpec) {
+			d.Sandbox = &deed.Sandbox{ReadOnlyWorkspace: true}
+		}},
+		{"a mount that is not there", done, "config", "/no/such/place", func(d *deed.TaskSpec) {
+			d.Sandbox = &deed.Sandbox{Mounts: []deed.Mount{{Source: "/no/such/place"}}}
+		}},
+		{"a mount over the system", done, "config", "/usr", func(d *deed.TaskSpec) {
+			d.Sandbox = &deed.Sandbox{Mounts: []deed.Mount{{Source: os.TempDir(), Target: "/usr/lib"}}}
+		}},
+		{"a host that is none", done, "config", "https", func(d *deed.TaskSpec) { d.Sandbox = &deed.Sandbox{Network: []string{"https:x"}} }},
+		{"used-up turns", `echo '{"status": "retryable_failure", "failure_class": "max_turns"}'`, "max_turns", "", nil},
+		{"a provider", `echo '{"status": "retryable_failure", "failure_class": "provider_error"}'`, "provider_error", "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			res, err := b.Run(t.Context(), b.sup, b.claim(c.script, contained(t, c.edit)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Settlement.Class != c.class || !strings.Contains(res.Settlement.LastError, c.about) {
+				t.Errorf("%s: %s", res.Settlement.Class, res.Settlement.LastError)
+			}
+			bundletest.Check(t, res.BundleDir)
+		})
+	}
+}
+
+// The documents of a bundle never contradict each other: all of them come from one decision.
+func TestDocumentsAgree(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ script, outcome, agent, task string }{
+		"done":     {`echo x >new; ` + done, "succeeded", "completed", "completed"},
+		"no-op":    {done, "succeeded", "completed", "completed"},
+		"failed":   {`exit 4`, "failed", "failed", "failed"},
+		"rejected": {`echo '{"status": "completed", "file_changes": ["gone.txt"]}'`, "failed", "completed", "failed"},
+		"blocked":  {`echo '{"status": "blocked"}'`, "blocked", "failed", "failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			res, err := b.Run(t.Context(), b.sup, b.claim(c.script, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for file, want := range map[string]string{codebox.PathCompletionOutcome: c.outcome, codebox.PathAgentResult: c.agent, codebox.PathAgentTaskResult: c.task} {
+				var doc struct{ Status string }
+				if err := json.Unmarshal([]byte(read(t, res, file)), &doc); err != nil || doc.Status != want {
+					t.Errorf("%s says %q and not %q (%v)", file, doc.Status, want, err)
+				}
+			}
+		})
+	}
+}
