@@ -44,7 +44,9 @@ php                            | php-cli             | WordPress as a runtime co
 /usr/lib/php/*/pdo_sqlite.so   | php-sqlite3         | its database
 /usr/lib/php/*/mbstring.so     | php-mbstring        | its text functions
 /usr/lib/php/*/dom.so          | php-xml             | its feeds and imports
-npm                            | npm                 | the WordPress archive
+npm                            | npm                 | the WordPress archive, and builds with node
+python3                        | python3             | builds with python
+cargo                          | cargo rustc         | builds with rust
 '
 
 missing=()

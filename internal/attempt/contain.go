@@ -97,6 +97,7 @@ func (a *run) contain(ctx context.Context) error {
 // cell builds the containment of one process tree.
 func (a *run) cell(ctx context.Context, p place) (cell, error) {
 	c := cell{home: p.home, tmp: p.tmp}
+	tools := toolchain.Find(a.Environ, a.toolchains(), filepath.Join(insideHome, cacheDir))
 	spec := sandbox.Spec{Kind: a.plan.kind, Limits: limits(a.plan.spec.Sandbox), Watch: []string{p.tree, p.home, p.tmp}, Egress: p.egress}
 	for _, m := range p.more {
 		if m.Writable {
@@ -108,7 +109,7 @@ func (a *run) cell(ctx context.Context, p place) (cell, error) {
 		if err != nil {
 			return c, err
 		}
-		c.site, spec.Mounts = site, a.mounts(p, mounts)
+		c.site, spec.Mounts = site, a.mounts(p, mounts, tools.Mounts)
 		if site != nil {
 			spec.Watch = append(spec.Watch, site.Writable()...)
 		}
@@ -122,7 +123,7 @@ func (a *run) cell(ctx context.Context, p place) (cell, error) {
 		return c, classify(ctx, failure.Infra, "build the sandbox", err)
 	}
 	if a.plan.contained() {
-		c.env = toolchain.Find(a.Environ, a.toolchains(), filepath.Join(insideHome, cacheDir)).Env
+		c.env = tools.Env
 	} else {
 		c.env = inherited(a.Environ, p.cache)
 	}
@@ -134,7 +135,7 @@ func (a *run) cell(ctx context.Context, p place) (cell, error) {
 }
 
 // mounts lists what a contained process sees besides the system, each target once; what stands first wins.
-func (a *run) mounts(p place, runtime []component.Mount) []sandbox.Mount {
+func (a *run) mounts(p place, runtime []component.Mount, tools []deed.Mount) []sandbox.Mount {
 	out := []sandbox.Mount{
 		{Source: p.home, Target: insideHome, Writable: true},
 		{Source: p.tmp, Target: insideTmp, Writable: true},
@@ -155,7 +156,7 @@ func (a *run) mounts(p place, runtime []component.Mount) []sandbox.Mount {
 			add(m)
 		}
 	}
-	for _, m := range toolchain.Find(a.Environ, a.toolchains(), filepath.Join(insideHome, cacheDir)).Mounts {
+	for _, m := range tools {
 		add(m)
 	}
 	return out
@@ -172,12 +173,19 @@ func (a *run) treeMounts(p place) []component.Mount {
 	return out
 }
 
-// toolchains are those that the task names, else those that the base calls for. The agent has no say in it.
+// toolchains are those that the task names, else those that the parts of the base call for. The agent has no say in it.
 func (a *run) toolchains() []string {
 	if s := a.plan.spec.Sandbox; s != nil && s.Toolchains != nil {
 		return *s.Toolchains
 	}
-	return toolchain.Detect(a.path("base"))
+	found := []string{}
+	for _, m := range a.seeded.Layout.Mounts {
+		if !m.File {
+			found = append(found, toolchain.Detect(a.path("base", filepath.FromSlash(m.Tree)))...)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
 // program is an adapter's own executable when it lies outside of what every sandbox has. The agent sees it under a path

@@ -3,7 +3,9 @@
 // itself and starts nothing.
 //
 // A profile shows programs and downloaded sources read-only. What a build writes goes below a cache directory of the
-// run. Files that hold credentials (a cargo credentials file, an .npmrc) are in no profile.
+// run. Files that hold credentials are in no profile, in the operator's home (.npmrc, .netrc, a cargo credentials file)
+// and beside a toolchain (etc/npmrc of a node, pip.conf of a python): of a directory that has such neighbours only the
+// parts that builds read are shown.
 package toolchain
 
 import (
@@ -93,9 +95,7 @@ var profiles = map[string]func(*finder){"go": goProfile, "node": nodeProfile, "p
 
 // goProfile shows the module cache. The build cache is the run's own: what agent code wrote to it is never used again.
 func goProfile(f *finder) {
-	if exe := f.lookup("go"); exe != "" {
-		f.program(filepath.Dir(exe), filepath.Dir(filepath.Dir(exe)))
-	}
+	f.program("go", "bin", "go.env", "lib", "misc", "pkg", "src", "VERSION")
 	gopath := proc.Getenv(f.environ, "GOPATH")
 	if gopath == "" && f.home != "" {
 		gopath = filepath.Join(f.home, "go")
@@ -119,9 +119,7 @@ func goProfile(f *finder) {
 // nodeProfile shows a node that was installed below the operator's home. npm cannot read a cache that it may not
 // write, so dependencies come with the workspace or by a mount of their own.
 func nodeProfile(f *finder) {
-	if exe := f.lookup("node"); exe != "" {
-		f.program(filepath.Dir(exe), filepath.Dir(filepath.Dir(exe)))
-	}
+	f.program("node", "bin", "include/node", "lib/node_modules")
 	f.set("npm_config_cache", filepath.Join(f.cache, "npm"))
 	f.set("npm_config_offline", "true")
 	f.set("npm_config_update_notifier", "false")
@@ -129,21 +127,33 @@ func nodeProfile(f *finder) {
 	f.set("npm_config_audit", "false")
 }
 
+// phpConfig is where Debian's PHP finds which extensions to load.
+const phpConfig = "/etc/php"
+
 func phpProfile(f *finder) {
-	if exe := f.lookup("php"); exe != "" {
-		f.program(filepath.Dir(exe), filepath.Dir(filepath.Dir(exe)))
-	}
+	f.program("php", "bin", "etc/php.ini", "etc/conf.d", "lib")
+	f.show(phpConfig)
 	f.set("COMPOSER_HOME", filepath.Join(f.cache, "composer"))
 	f.set("COMPOSER_DISABLE_NETWORK", "1")
 }
 
+// pythonProfile shows all versions of a pyenv: which of them is used, a file of the project may say.
 func pythonProfile(f *finder) {
-	if root := proc.Getenv(f.environ, "PYENV_ROOT"); root != "" && f.show(root) {
-		f.path = append([]string{filepath.Join(root, "shims"), filepath.Join(root, "bin")}, f.path...)
+	root := proc.Getenv(f.environ, "PYENV_ROOT")
+	if dir, isShim := strings.CutSuffix(filepath.Dir(f.lookup("python3")), "/shims"); root == "" && isShim {
+		root = dir
+	}
+	if root != "" && f.show(filepath.Join(root, "shims")) {
+		f.parts(root, "bin", "libexec", "plugins", "pyenv.d", "version")
+		versions, _ := filepath.Glob(filepath.Join(root, "versions", "*"))
+		for _, v := range versions {
+			f.parts(v, "bin", "include", "lib", "pyvenv.cfg")
+		}
+		f.prefer(filepath.Join(root, "shims"), filepath.Join(root, "bin"))
 		f.set("PYENV_ROOT", root)
 		f.pass("PYENV_VERSION")
-	} else if exe := f.lookup("python3"); exe != "" {
-		f.program(filepath.Dir(exe), filepath.Dir(filepath.Dir(exe)))
+	} else {
+		f.program("python3", "bin", "include", "lib")
 	}
 	f.set("PIP_CACHE_DIR", filepath.Join(f.cache, "pip"))
 	f.set("PIP_NO_INDEX", "1")
@@ -164,12 +174,12 @@ func rustProfile(f *finder) {
 	f.set("CARGO_HOME", own)
 	f.set("CARGO_NET_OFFLINE", "true")
 	for _, part := range []string{"registry", "git"} {
-		if dir := filepath.Join(cargo, part); cargo != "" && isDir(dir) {
-			f.p.Mounts = append(f.p.Mounts, deed.Mount{Source: dir, Target: filepath.Join(own, part)})
+		if cargo != "" {
+			f.mount(filepath.Join(cargo, part), filepath.Join(own, part))
 		}
 	}
 	if bin := filepath.Join(cargo, "bin"); cargo != "" && f.show(bin) {
-		f.path = append([]string{bin}, f.path...)
+		f.prefer(bin)
 	}
 	if f.show(rustup) {
 		f.set("RUSTUP_HOME", rustup)
@@ -191,29 +201,69 @@ func (f *finder) lookup(name string) string {
 	return real
 }
 
-// program puts bin on the PATH, and shows root when the sandbox does not have it anyway.
-func (f *finder) program(bin, root string) {
-	if under(root, systemDirs) || f.show(root) {
-		if !slices.Contains(f.path, bin) {
-			f.path = append(f.path, bin)
+// program puts the directory of a program on the PATH. Where the sandbox does not have it anyway, these parts of the
+// directory above are shown.
+func (f *finder) program(name string, parts ...string) {
+	exe := f.lookup(name)
+	if exe == "" {
+		return
+	}
+	bin := filepath.Dir(exe)
+	if root := filepath.Dir(bin); !under(bin, systemDirs) {
+		if !f.holdsHome(root) { // a src or lib there is the operator's own
+			f.parts(root, parts...)
+		}
+		if !slices.ContainsFunc(f.p.Mounts, func(m deed.Mount) bool { return m.Target == bin }) && !f.show(bin) {
+			return
+		}
+	}
+	f.prefer(bin)
+}
+
+func (f *finder) parts(root string, names ...string) {
+	for _, name := range names {
+		f.show(filepath.Join(root, name))
+	}
+}
+
+// prefer puts directories before the others of the PATH: the operator's PATH has them there, or nowhere.
+func (f *finder) prefer(dirs ...string) {
+	for _, dir := range slices.Backward(dirs) {
+		if !slices.Contains(f.path, dir) {
+			f.path = slices.Insert(f.path, 0, dir)
 		}
 	}
 }
 
-// show mounts a directory at its own path, and reports whether it is seen inside.
-func (f *finder) show(dir string) bool {
-	if !filepath.IsAbs(dir) || dir == "/" || dir == f.home || !isDir(dir) {
+// show mounts a file or directory at its own path, and reports whether it is seen inside.
+func (f *finder) show(path string) bool {
+	if filepath.IsAbs(path) && under(filepath.Clean(path), systemDirs) {
+		_, err := os.Stat(path)
+		return err == nil
+	}
+	return f.mount(path, path)
+}
+
+// mount shows a file or directory elsewhere. One that is or holds the operator's home is not shown.
+func (f *finder) mount(path, target string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || !filepath.IsAbs(path) || real == "/" || f.holdsHome(real) {
 		return false
 	}
-	if under(dir, systemDirs) {
-		return true
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
+	if fi, err := os.Stat(real); err != nil || !fi.IsDir() && !fi.Mode().IsRegular() {
 		return false
 	}
-	f.p.Mounts = append(f.p.Mounts, deed.Mount{Source: real, Target: filepath.Clean(dir)})
+	f.p.Mounts = append(f.p.Mounts, deed.Mount{Source: real, Target: filepath.Clean(target)})
 	return true
+}
+
+// holdsHome reports whether a directory is the operator's home or above it.
+func (f *finder) holdsHome(dir string) bool {
+	if f.home == "" {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(f.home)
+	return under(filepath.Clean(f.home), []string{dir}) || err == nil && under(real, []string{dir})
 }
 
 func (f *finder) set(name, value string) { f.p.Env[name] = value }
@@ -229,9 +279,4 @@ func (f *finder) pass(names ...string) {
 // under reports whether a path is one of the directories or below one.
 func under(path string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(d string) bool { return path == d || strings.HasPrefix(path, d+"/") })
-}
-
-func isDir(path string) bool {
-	fi, err := os.Stat(path)
-	return err == nil && fi.IsDir()
 }

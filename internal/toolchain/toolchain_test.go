@@ -57,7 +57,7 @@ func TestFindShowsOnlyWhatBuildsRead(t *testing.T) {
 		t.Errorf("names %v", p.Names)
 	}
 	want := []deed.Mount{
-		{Source: home + "/sdk/go", Target: home + "/sdk/go"},
+		{Source: home + "/sdk/go/bin", Target: home + "/sdk/go/bin"},
 		{Source: home + "/go/pkg/mod", Target: home + "/go/pkg/mod"},
 		{Source: home + "/.cargo/registry", Target: "/c/cargo/registry"},
 		{Source: home + "/.cargo/bin", Target: home + "/.cargo/bin"},
@@ -67,7 +67,7 @@ func TestFindShowsOnlyWhatBuildsRead(t *testing.T) {
 		t.Errorf("mounts %v", p.Mounts)
 	}
 	for name, value := range map[string]string{
-		"PATH": home + "/.cargo/bin:/usr/bin:" + home + "/sdk/go/bin", "GOMODCACHE": home + "/go/pkg/mod", "GOCACHE": "/c/go-build",
+		"PATH": home + "/.cargo/bin:" + home + "/sdk/go/bin:/usr/bin", "GOMODCACHE": home + "/go/pkg/mod", "GOCACHE": "/c/go-build",
 		"GOFLAGS": "-trimpath", "GOPROXY": "off", "CARGO_HOME": "/c/cargo", "RUSTUP_HOME": home + "/.rustup", "SECRET": "", "HOME": "",
 	} {
 		if p.Env[name] != value {
@@ -86,7 +86,58 @@ func TestFindShowsOnlyWhatBuildsRead(t *testing.T) {
 func TestFindWithoutAnything(t *testing.T) {
 	t.Parallel()
 	p := Find(nil, []string{"go", "node", "php", "python", "rust", "cobol"}, "/c")
+	p.Mounts = slices.DeleteFunc(p.Mounts, func(m deed.Mount) bool { return m.Source == phpConfig })
 	if len(p.Mounts) != 0 || p.Env["PATH"] != "/usr/local/bin:/usr/bin:/bin" || len(p.Names) != 5 {
 		t.Errorf("%+v", p)
+	}
+}
+
+// A toolchain that is spread over a home shows what belongs to it, and not its neighbours.
+func TestFindInAHome(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		files []string
+		path  string
+		want  []string
+	}{
+		"node in .local": {
+			[]string{".local/bin/node", ".local/lib/node_modules/npm/x", ".local/share/keyrings/login", ".local/etc/npmrc"},
+			".local/bin",
+			[]string{".local/bin", ".local/lib/node_modules"},
+		},
+		"node in bin": {[]string{"bin/node", "lib/node_modules/x/y", "src/x"}, "bin", []string{"bin"}},
+		"a pyenv's shim": {
+			[]string{".pyenv/shims/python3", ".pyenv/version", ".pyenv/versions/3.1/bin/python3", ".pyenv/versions/3.1/pip.conf"},
+			".pyenv/shims",
+			[]string{".pyenv/shims", ".pyenv/version", ".pyenv/versions/3.1/bin"},
+		},
+		"python of its own": {
+			[]string{"py/bin/python3", "py/lib/x", "py/pip.conf"}, "py/bin", []string{"py/bin", "py/lib"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			for _, f := range tc.files {
+				touch(t, 0o755, home, f)
+			}
+			link := filepath.Join(t.TempDir(), "home") // many a home is behind a link
+			if err := os.Symlink(home, link); err != nil {
+				t.Fatal(err)
+			}
+			p := Find([]string{"HOME=" + link, "PATH=" + filepath.Join(home, tc.path)}, []string{"node", "python"}, "/c")
+			var got []string
+			for _, m := range p.Mounts {
+				rel, err := filepath.Rel(home, m.Source)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, rel)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("shown are %v, and not %v", got, tc.want)
+			}
+		})
 	}
 }
