@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 )
@@ -218,23 +217,6 @@ func TaskInput(r codebox.TaskRequest) codebox.TaskInput {
 		t.SandboxToolPolicy = *p
 	}
 	return t
-}
-
-// Checks returns the verify steps of a request as checks: those that must pass, and those whose failure is only told.
-// A step that names codebox.RunPHP keeps that name as its program.
-func Checks(steps []codebox.VerifyStep) (required, advisory []deed.Check) {
-	for _, s := range steps {
-		c := deed.Check{Name: s.Name, Shell: s.Shell, Dir: s.Dir, Env: s.Env, TimeoutSeconds: s.TimeoutSeconds}
-		if s.Command != "" {
-			c.Command = append([]string{s.Command}, s.Args...)
-		}
-		if s.Advisory {
-			advisory = append(advisory, c)
-		} else {
-			required = append(required, c)
-		}
-	}
-	return required, advisory
 }
 
 // object returns a JSON object, empty for what is none.

@@ -14,7 +14,6 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 )
@@ -141,29 +140,6 @@ func TestReadNormalises(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(mustJSON(want)), string(mustJSON(r))); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestChecks(t *testing.T) {
-	t.Parallel()
-	required, advisory := Checks([]codebox.VerifyStep{
-		{Name: "unit", Command: "composer", Args: []string{"test"}, Dir: "a", Env: map[string]string{"CI": "1"}, TimeoutSeconds: 60},
-		{Shell: "make lint", Advisory: true},
-		{Command: codebox.RunPHP, Args: []string{"smoke.php"}},
-	})
-	if diff := cmp.Diff([]deed.Check{
-		{Name: "unit", Command: []string{"composer", "test"}, Dir: "a", Env: map[string]string{"CI": "1"}, TimeoutSeconds: 60},
-		{Command: []string{codebox.RunPHP, "smoke.php"}},
-	}, required); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]deed.Check{{Shell: "make lint"}}, advisory); diff != "" {
-		t.Error(diff)
-	}
-	for _, c := range slices.Concat(required, advisory) {
-		if err := c.Validate(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

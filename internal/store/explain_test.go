@@ -361,7 +361,7 @@ func runs(t *testing.T, s *Store, ref Ref) {
 	}
 	_, err = s.Run(ctx, r.ID())
 	ok(err)
-	_, err = s.DeadRuns(ctx, nil, s.now())
+	_, err = s.LiveRuns(ctx)
 	ok(err)
 	_, err = s.UpdateRun(ctx, r.ID(), RunUpdate{To: codebox.RunFailed, Close: true})
 	ok(err)

@@ -189,17 +189,6 @@ func (s *Store) LiveRuns(ctx context.Context) ([]Run, error) {
 	return out, nil
 }
 
-// DeadRuns returns the live runs whose runner is in deadRunners, or whose last heartbeat is older than before.
-func (s *Store) DeadRuns(ctx context.Context, deadRunners []string, before time.Time) ([]Run, error) {
-	live, err := s.LiveRuns(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(live, func(r Run) bool {
-		return !slices.Contains(deadRunners, r.RunnerID) && !r.HeartbeatAt.Before(before)
-	}), nil
-}
-
 // EndedRuns returns runs for which nobody has anything left to do, newest end first, below the given one: the walk of
 // a retention rule. A zero after begins with the newest.
 func (s *Store) EndedRuns(ctx context.Context, after Run, limit int) ([]Run, error) {

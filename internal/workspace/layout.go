@@ -28,11 +28,6 @@ type Place struct {
 	MountTarget  string
 }
 
-// Whole is the layout of a tree that is one mount.
-func Whole(index int, target string) Layout {
-	return Layout{Mounts: []Mount{{Index: index, Target: target}}}
-}
-
 // Locate finds the mount that a path of the tree belongs to. ok is false for a path beside all mounts, which an agent
 // can only have made where nothing confines it to them; it is then named from the root, with no mount's index (-1).
 //
@@ -56,19 +51,6 @@ func (l Layout) Locate(treePath string) (p Place, ok bool) {
 func place(target, rel string, index int) Place {
 	rel = textPath(rel)
 	return Place{Path: strings.TrimSuffix(target, "/") + "/" + rel, RelativePath: rel, MountIndex: index, MountTarget: target}
-}
-
-// TreePath is the inverse of Locate for a path that the agent sees; ok is false where no mount has it.
-func (l Layout) TreePath(inside string) (treePath string, ok bool) {
-	for _, m := range l.Mounts {
-		if inside == m.Target {
-			return m.Tree, true
-		}
-		if rest, under := strings.CutPrefix(inside, strings.TrimSuffix(m.Target, "/")+"/"); under && !m.File {
-			return join(m.Tree, rest), true
-		}
-	}
-	return "", false
 }
 
 // CleanTarget brings a mount's target to its one spelling: absolute, slashes only and no two in a row. A target that

@@ -49,14 +49,6 @@ func (t SeededTree) Method() Method {
 	return m
 }
 
-// Sole returns the seeding of a tree of one part, and whether it is one.
-func (t SeededTree) Sole() (Seeded, bool) {
-	if len(t.Parts) != 1 {
-		return Seeded{}, false
-	}
-	return t.Parts[0].Seeded, true
-}
-
 // CheckParts reports every fault of a list of parts that can be told without looking at the disk, with paths such as
 // $[1].target: an unclean target, two parts on one target or one inside another, and sources that contradict
 // themselves.

@@ -327,25 +327,13 @@ func runList(t *testing.T, target Target) {
 	}
 }
 
-func runsDead(t *testing.T, target Target) {
+func runsLive(t *testing.T, target Target) {
 	b := setup(t, target)
 	for id, runner := range map[string]string{"of-dead": "dead", "of-live": "alive", "of-silent": "silent"} {
 		_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: id, Status: codebox.RunBooting, RunnerID: runner})
 		b.ok(err)
 	}
 	b.ended("over", codebox.RunFailed)
-	b.clock.Advance(time.Minute)
-	_, err := b.s.BeatRun(b.ctx, "of-live", nil)
-	b.ok(err)
-	_, err = b.s.BeatRun(b.ctx, "of-dead", nil)
-	b.ok(err)
-	found := map[string]bool{}
-	dead, err := b.s.DeadRuns(b.ctx, []string{"dead"}, b.clock.Now().Add(-time.Second))
-	b.ok(err)
-	for _, r := range dead {
-		found[r.ID()] = true
-	}
-	b.same(found, map[string]bool{"of-dead": true, "of-silent": true})
 	// One that ended stays until its owner closed it.
 	b.run("unclean", codebox.RunSucceeded)
 	live, err := b.s.LiveRuns(b.ctx)

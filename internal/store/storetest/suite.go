@@ -71,7 +71,7 @@ func Run(t *testing.T, target Target) {
 		{"RunCancellation", runCancel},
 		{"RunMetadataHoldsNoCredentials", runMetadata},
 		{"RunListAndPaging", runList},
-		{"RunsOfDeadRunners", runsDead},
+		{"RunsOfDeadRunners", runsLive},
 		{"RunRetentionWalk", runRetention},
 		{"RunsRefuseBadInput", runsBad},
 		{"Events", events},
