@@ -97,6 +97,8 @@ type TaskRequest struct {
 
 	Code     Value `json:"code,omitempty"`      // refused, unless null or blank
 	CodeFile Value `json:"code_file,omitempty"` // refused, unless null or blank
+
+	Origins Origins `json:"-"` // of what was merged when the request was read
 }
 
 // A WrappedRequest is a request around a task input.

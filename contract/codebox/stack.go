@@ -21,6 +21,19 @@ type RuntimeStack struct {
 	StackMounts         []RequestMount      `json:"stack_mounts,omitempty"` // stack, config and state mounts, in this order
 	Overlays            []RuntimeOverlay    `json:"overlays,omitempty"`
 	AgentBundles        []AgentBundle       `json:"agent_bundles,omitempty"`
+	Origins             Origins             `json:"origins,omitempty"`
+}
+
+// Origins says where the entries of a list stood in a request as its caller wrote it, by the name that the list has in a
+// request: after merging, one list holds entries of several. Faults name these places.
+type Origins map[string][]string
+
+// At returns where an entry of a list stood.
+func (o Origins) At(list string, i int) string {
+	if places := o[list]; i < len(places) {
+		return places[i]
+	}
+	return fault.Index("$."+list, i)
 }
 
 // Empty reports whether there is nothing to place.

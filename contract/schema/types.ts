@@ -818,6 +818,9 @@ export type CodeboxObservedCall = {
   arguments?: CodeboxObservedArguments;
 };
 
+/** Origins says where the entries of a list stood in a request as its caller wrote it, by the name that the list has in a request: after merging, one list holds entries of several. Faults name these places. */
+export type CodeboxOrigins = Record<string, string[]>;
+
 /** OutcomeProvenance ties an outcome to its bundle. */
 export type CodeboxOutcomeProvenance = {
   artifactBundleId: string;
@@ -1490,6 +1493,7 @@ export type CodeboxRuntimeStack = {
   stack_mounts?: CodeboxRequestMount[];
   overlays?: CodeboxRuntimeOverlay[];
   agent_bundles?: CodeboxAgentBundle[];
+  origins?: CodeboxOrigins;
 };
 
 /** A RuntimeState names a runtime and how it was left. */

@@ -87,18 +87,10 @@ func (r *run) failed(err error) boundary.Run {
 	if len(fault.Of(err)) > 0 && class == failure.Infra {
 		class = failure.Config
 	}
-	out := boundary.Run{
+	return boundary.Run{
 		Decision: boundary.Decide(boundary.FactsOf(boundary.End{Class: class})), Message: err.Error(), Code: string(class),
-		Started: r.started, Finished: r.Clock(), Command: r.req.Agent,
+		Started: r.started, Finished: r.Clock(), Command: r.req.Agent, Diagnostics: boundary.DiagnosticsOf(err),
 	}
-	for _, f := range fault.Of(err) {
-		out.Diagnostics = append(out.Diagnostics, codebox.Diagnostic{Class: codebox.ClassInvalidRequest + "." + f.Code, Message: f.Message, Path: f.Path, Remedy: f.Remedy})
-	}
-	var f *failure.Error
-	if errors.As(err, &f) && f.Remedy != "" {
-		out.Diagnostics = append(out.Diagnostics, codebox.Diagnostic{Class: "deed." + string(class), Message: f.Error(), Remedy: f.Remedy})
-	}
-	return out
 }
 
 // do takes the request to the account of its one attempt.

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,10 +109,11 @@ func (a *run) checkSpec(in cell, c deed.Check, dir string) (proc.Spec, func(outp
 	if err != nil {
 		return s, nil, err
 	}
-	inv := in.site.PHP(php)
+	inv := in.site.Check(php)
 	for _, kv := range inv.Command.Env {
-		name, value, _ := strings.Cut(kv, "=")
-		env[name] = value
+		if name, value, _ := strings.Cut(kv, "="); env[name] == "" {
+			env[name] = value
+		}
 	}
 	s.Argv, s.Dir, s.Env, s.Stdin = inv.Command.Argv, inv.Command.Dir, environ(env), bytes.NewReader(inv.Command.Stdin)
 	return s, func(output string) bool {
@@ -133,7 +135,8 @@ func (a *run) enter(ctx context.Context, room, sub string) (cell, string, error)
 	if err != nil {
 		return cell{}, "", err
 	}
-	if _, err := a.boot(ctx, in); err != nil {
+	// The records are of the agent's runtime; this one is made of the same parts.
+	if _, err := a.boot(ctx, in, slices.Clone(a.runtime.resolved.Components)); err != nil {
 		return cell{}, "", err
 	}
 	inside, ok := in.box.Inside(dir)

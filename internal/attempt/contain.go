@@ -85,13 +85,7 @@ func (a *run) contain(ctx context.Context) error {
 		a.note("tool_policy", s.Tools)
 	}
 	a.note("contained", map[string]any{"kind": a.plan.kind, "walls": c.box.Walls(), "toolchains": a.toolchains(), "mounts": c.targets})
-	if a.runtime.boot, err = a.boot(ctx, c); err != nil {
-		return err
-	}
-	if a.runtime.boot != nil {
-		a.note("wordpress", a.runtime.boot)
-	}
-	return nil
+	return a.bootAgent(ctx)
 }
 
 // cell builds the containment of one process tree.
@@ -128,6 +122,9 @@ func (a *run) cell(ctx context.Context, p place) (cell, error) {
 		c.env = inherited(a.Environ, p.cache)
 	}
 	maps.Copy(c.env, c.box.Env())
+	if c.site != nil {
+		c.env["PATH"] = wordpress.BinDir + ":" + c.env["PATH"]
+	}
 	if s := a.plan.spec.Sandbox; s != nil {
 		maps.Copy(c.env, s.Env)
 	}

@@ -117,12 +117,21 @@ func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 		Workspace: a.workspaceProvenance(),
 		Mounts:    a.mountRecords(),
 		Policy:    a.policy(),
-		Context:   map[string]any{"class": e.class},
+		Context:   a.context(e),
 		Spec:      specWithoutPaths(a.plan),
 		Summary:   summary,
 		RiskFlags: risks,
 		Statement: st,
 	}
+}
+
+// context is what else a reader of the metadata may want to know.
+func (a *run) context(e end) map[string]any {
+	m := map[string]any{"class": e.class}
+	if a.runtime.stack.Schema != "" {
+		m["runtime"] = a.runtimeRecord()
+	}
+	return m
 }
 
 func (a *run) workspaceProvenance() map[string]any {
@@ -139,7 +148,7 @@ func (a *run) workspaceProvenance() map[string]any {
 
 // specWithoutPaths is the pinned spec as a stranger may read it: where the source lies on this machine, and the
 // adapter's command line, are nobody's business; spec_hash pins the whole.
-func specWithoutPaths(p plan) any {
+func specWithoutPaths(p plan) deed.TaskSpec {
 	s := p.spec
 	s.Adapter = nil
 	if s.Workspace != nil {
@@ -156,6 +165,7 @@ func specWithoutPaths(p plan) any {
 		for i, m := range box.Mounts {
 			box.Mounts[i] = deed.Mount{Target: m.Inside()}
 		}
+		box.Runtime = withoutSources(box.Runtime)
 		s.Sandbox = &box
 	}
 	return s
@@ -180,6 +190,9 @@ func (a *run) mountRecords() []codebox.Mount {
 		for _, m := range a.plan.spec.Sandbox.Mounts {
 			out = append(out, codebox.Mount{Target: m.Inside(), Mode: "readonly"})
 		}
+	}
+	for _, m := range a.runtime.resolved.Mounts {
+		out = append(out, codebox.Mount{Target: m.Target, Mode: "readonly"})
 	}
 	return out
 }

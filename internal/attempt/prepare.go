@@ -85,7 +85,8 @@ func (a *run) prepare(ctx context.Context) error {
 	a.brief, err = brief.Compile(brief.Input{
 		RuntimeName: a.Config.Name, Intent: a.claim.Task.Intent, Profile: p.profile,
 		AdapterID: p.adapter.ID(), AdapterKind: p.adapter.Kind(), Model: p.model,
-		Spec: p.spec, Required: p.evidence.RequiredArtifacts, Base: a.before.Digest(), Commit: a.main().Commit, Answers: answers,
+		Spec: specWithoutPaths(p), Required: p.evidence.RequiredArtifacts, Base: a.before.Digest(), Commit: a.main().Commit, Answers: answers,
+		Runtime: a.runtimeNotes(),
 	})
 	if err != nil {
 		return failure.New(failure.Config, "compile the brief", err, "")

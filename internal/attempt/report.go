@@ -48,6 +48,7 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 		}
 	}
 	r.Decision = boundary.Decide(boundary.FactsOf(ended))
+	r.Diagnostics = append(boundary.DiagnosticsOf(e.err), a.runtimeDiagnostics()...)
 	switch {
 	case e.err != nil:
 		r.Message = a.redactor.String(e.err.Error())

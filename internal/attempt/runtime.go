@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
@@ -40,10 +42,10 @@ func (a *run) resolveRuntime(ctx context.Context) error {
 	req.Dir, req.Home = a.path("components"), a.Home.Root()
 	a.runtime.stack = stack
 	a.runtime.resolved, err = component.Resolve(ctx, req)
+	a.note("components", a.runtimeRecord())
 	if err != nil {
 		return classify(ctx, failure.Infra, "place components", err)
 	}
-	a.note("components", a.runtime.resolved)
 	return nil
 }
 
@@ -56,6 +58,7 @@ func (a *run) site(ctx context.Context, p place) (*wordpress.Site, []component.M
 	opt := wordpress.Options{
 		Version: a.runtime.stack.WordPress, Cache: filepath.Join(a.Home.Cache(), "wordpress"), Dir: p.site,
 		Mounts: append(a.treeMounts(p), a.runtime.resolved.Mounts...), MUPlugins: a.runtime.resolved.MUPlugins, Plugins: a.runtime.resolved.Plugins,
+		Env: environ(a.plan.spec.Sandbox.Env),
 	}
 	if w := a.Config.WordPress; w != nil {
 		opt.Archive, opt.SQLite, opt.PHP = w.Archive, w.SQLite, w.PHP
@@ -67,19 +70,48 @@ func (a *run) site(ctx context.Context, p place) (*wordpress.Site, []component.M
 	return s, s.Mounts(), nil
 }
 
-// boot starts the WordPress of a cell once and activates its plugins.
-func (a *run) boot(ctx context.Context, c cell) (*wordpress.Boot, error) {
+// boot starts the WordPress of a cell once and activates its plugins, and brings the records of the components up to date.
+func (a *run) boot(ctx context.Context, c cell, records []codebox.ComponentContractResult) (*wordpress.Boot, error) {
 	if c.site == nil {
 		return nil, nil
 	}
-	b, err := c.site.Boot(ctx, component.Inside(c.box, a.sup, phpTimeout), a.runtime.resolved.Components)
+	b, err := c.site.Boot(ctx, component.Inside(c.box, a.sup, phpTimeout), records)
 	if errors.Is(err, wordpress.ErrBoot) {
-		return nil, failure.New(failure.Config, "start WordPress", err, "look at the plugins and components of the request")
+		return &b, failure.New(failure.Config, "start WordPress", err, "look at the plugins and components of the request")
 	}
 	if err != nil {
-		return nil, classify(ctx, failure.Infra, "start WordPress", err)
+		return &b, classify(ctx, failure.Infra, "start WordPress", err)
 	}
 	return &b, nil
+}
+
+// bootAgent starts the agent's WordPress. What it showed is evidence, above all when it did not come up.
+func (a *run) bootAgent(ctx context.Context) error {
+	b, err := a.boot(ctx, a.agent, a.runtime.resolved.Components)
+	if b == nil {
+		return err
+	}
+	a.runtime.boot = b
+	type start struct {
+		Status string             `json:"status"`
+		Error  *wordpress.Problem `json:"error,omitempty"`
+		Stdout string             `json:"stdout,omitempty"`
+		Stderr string             `json:"stderr,omitempty"`
+	}
+	var starts []start
+	for _, r := range b.Runs {
+		starts = append(starts, start{r.Status, r.Error, printed(r.Output.Stdout), printed(r.Output.Stderr)})
+	}
+	a.note("wordpress", map[string]any{"boot": b, "starts": starts, "components": a.runtimeRecord().Components})
+	return err
+}
+
+// printed is the end of what PHP printed.
+func printed(out []byte) string {
+	if len(out) > tailSize {
+		out = out[len(out)-tailSize:]
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(out), "\uFFFD"))
 }
 
 // phpTimeout bounds one start of PHP that deed itself asks for.
@@ -92,4 +124,70 @@ func (a *run) componentRecords() []json.RawMessage {
 		out = append(out, mustJSON(c))
 	}
 	return out
+}
+
+// runtimeNotes tells the agent what it can use.
+func (a *run) runtimeNotes() []string {
+	var out []string
+	if b := a.runtime.boot; b != nil {
+		out = append(out, fmt.Sprintf("WordPress %s is at %s, with a database of its own. `wp-php FILE` and `wp-php -r CODE` run PHP with it loaded.", b.WordPress, component.WordPressDir))
+	}
+	if n := len(a.runtime.resolved.Bundles); n > 0 {
+		out = append(out, fmt.Sprintf("Agent bundles: %d, listed in %s.", n, component.BundlesFile))
+	}
+	return out
+}
+
+// A runtimeRecord is what a reader of the evidence learns about the runtime. It names no place of the machine.
+type runtimeRecord struct {
+	WordPress   *wordpress.Boot                   `json:"wordpress,omitempty"`
+	Components  []codebox.ComponentContractResult `json:"components,omitempty"`
+	MUPlugins   []component.Plugin                `json:"muPlugins,omitempty"` // in the order in which they are loaded
+	Plugins     []component.Plugin                `json:"plugins,omitempty"`
+	Overlays    []component.OverlayResult         `json:"overlays,omitempty"`
+	Bundles     []component.BundleResult          `json:"agentBundles,omitempty"`
+	Diagnostics []component.Diagnostic            `json:"diagnostics,omitempty"`
+}
+
+func (a *run) runtimeRecord() runtimeRecord {
+	res := a.runtime.resolved
+	out := runtimeRecord{
+		WordPress: a.runtime.boot, Components: slices.Clone(res.Components), MUPlugins: res.MUPlugins, Plugins: res.Plugins,
+		Overlays: slices.Clone(res.Overlays), Bundles: slices.Clone(res.Bundles), Diagnostics: res.Diagnostics,
+	}
+	for i := range out.Components {
+		out.Components[i].RequestedPath = filepath.Base(out.Components[i].RequestedPath)
+	}
+	for i := range out.Overlays {
+		out.Overlays[i].Source = filepath.Base(out.Overlays[i].Source)
+	}
+	for i := range out.Bundles {
+		out.Bundles[i].RequestedSource = ""
+	}
+	return out
+}
+
+// runtimeDiagnostics tells the caller what it should know about components that are there all the same.
+func (a *run) runtimeDiagnostics() []codebox.Diagnostic {
+	var out []codebox.Diagnostic
+	for _, d := range a.runtime.resolved.Diagnostics {
+		out = append(out, codebox.Diagnostic{Class: "deed.component." + d.Code, Message: d.Message, Path: d.Path})
+	}
+	for _, c := range a.runtime.resolved.Components {
+		for _, f := range c.Failures {
+			if f.Phase == codebox.ComponentPhaseActivate {
+				out = append(out, codebox.Diagnostic{Class: "deed.component.activation_failed", Message: c.Slug + ": " + f.Message, Remedy: f.Remedy})
+			}
+		}
+	}
+	return out
+}
+
+// withoutSources is a runtime stack as a stranger may read it: what is mounted is in the record of the runtime.
+func withoutSources(raw json.RawMessage) json.RawMessage {
+	var s codebox.RuntimeStack
+	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
+		return nil
+	}
+	return mustJSON(codebox.RuntimeStack{Schema: s.Schema, WordPress: s.WordPress})
 }

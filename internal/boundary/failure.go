@@ -3,6 +3,7 @@ package boundary
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,6 +11,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/redact"
 )
 
@@ -101,9 +103,7 @@ func Refusal(request json.RawMessage, err error, redactor *redact.Redactor) code
 		r.Message = err.Error()
 		r.Diagnostics = append(r.Diagnostics, codebox.Diagnostic{Class: codebox.ClassInvalidRequest, Message: err.Error()})
 	}
-	for _, f := range faults {
-		r.Diagnostics = append(r.Diagnostics, codebox.Diagnostic{Class: codebox.ClassInvalidRequest + "." + f.Code, Message: f.Message, Path: f.Path, Remedy: f.Remedy})
-	}
+	r.Diagnostics = append(r.Diagnostics, DiagnosticsOf(faults)...)
 	if len(faults) > 0 {
 		r.Message += ": " + faults[0].String()
 	}
@@ -113,6 +113,19 @@ func Refusal(request json.RawMessage, err error, redactor *redact.Redactor) code
 		env, _ = Envelope(r)
 	}
 	return env
+}
+
+// DiagnosticsOf tells every fault of an error with its path, and what to do about the failure that it is.
+func DiagnosticsOf(err error) []codebox.Diagnostic {
+	var out []codebox.Diagnostic
+	for _, f := range fault.Of(err) {
+		out = append(out, codebox.Diagnostic{Class: codebox.ClassInvalidRequest + "." + f.Code, Message: f.Message, Path: f.Path, Remedy: f.Remedy})
+	}
+	var f *failure.Error
+	if errors.As(err, &f) && f.Remedy != "" {
+		out = append(out, codebox.Diagnostic{Class: "deed." + string(f.Class), Message: f.Error(), Remedy: f.Remedy})
+	}
+	return out
 }
 
 // correlation reads what identifies a request, as far as that is well formed.

@@ -83,17 +83,13 @@ func normalise(r *codebox.TaskRequest) {
 		deny := codebox.DefaultDeny()
 		r.SandboxToolPolicy = &deny
 	}
-	if r.AgentBundle != nil {
-		r.AgentBundles = append([]codebox.AgentBundle{*r.AgentBundle}, r.AgentBundles...)
-		r.AgentBundle = nil
-	}
-	for i := range r.AgentBundles {
-		normaliseBundle(&r.AgentBundles[i])
-	}
 	for i := range r.StructuredArtifacts {
 		normaliseArtifact(&r.StructuredArtifacts[i])
 	}
-	mergeProfile(r)
+	mergeLists(r)
+	for i := range r.AgentBundles {
+		normaliseBundle(&r.AgentBundles[i])
+	}
 	for i := range r.ComponentContracts {
 		normaliseComponent(&r.ComponentContracts[i])
 	}
@@ -116,14 +112,16 @@ func normalise(r *codebox.TaskRequest) {
 	}
 }
 
-// mergeProfile moves the entries of the profile and the mounts of every kind into the request's own lists: first the
-// profile's, then the request's, then what the task requires.
-func mergeProfile(r *codebox.TaskRequest) {
-	p := codebox.RuntimeProfile{}
-	for _, given := range []*codebox.RuntimeProfile{r.RuntimeProfile, r.RuntimeProfileAlias} {
-		if given != nil {
-			p = *given
-		}
+// mergeLists moves the entries of the profile and the mounts of every kind into the request's own lists: first the
+// profile's, then the request's, then what the task requires. Where each entry stood is kept for the faults of those
+// who use them.
+func mergeLists(r *codebox.TaskRequest) {
+	p, at := codebox.RuntimeProfile{}, "$.runtime_profile"
+	if given := r.RuntimeProfile; given != nil {
+		p = *given
+	}
+	if given := r.RuntimeProfileAlias; given != nil {
+		p, at = *given, "$.runtimeProfile"
 	}
 	r.RuntimeProfile, r.RuntimeProfileAlias = nil, nil
 
@@ -133,21 +131,67 @@ func mergeProfile(r *codebox.TaskRequest) {
 	}
 	r.RuntimeEnv, r.RuntimeEnvAlias = env, nil
 
-	r.RuntimeOverlays = slices.Concat(p.Overlays, p.RuntimeOverlays, r.RuntimeOverlays)
-	r.ProviderPlugins = slices.Concat(p.ProviderPlugins, r.ProviderPlugins)
-	r.ComponentContracts = slices.Concat(p.ComponentContracts, r.ComponentContracts)
+	o := codebox.Origins{}
+	r.Origins = o
+	mergePlugins(r, p, at)
+	r.RuntimeOverlays = merge(o, "runtime_overlays", from(at+".overlays", p.Overlays), from(at+".runtime_overlays", p.RuntimeOverlays), from("$.runtime_overlays", r.RuntimeOverlays))
+	r.RuntimeStackMounts = merge(
+		o, "runtime_stack_mounts",
+		from(at+".runtime_stack_mounts", p.RuntimeStackMounts), from(at+".runtime_config_mounts", p.RuntimeConfigMounts), from(at+".runtime_state_mounts", p.RuntimeStateMounts),
+		from("$.runtime_stack_mounts", r.RuntimeStackMounts),
+		from("$.runtime_config_mounts", r.RuntimeConfigMounts), from("$.runtimeConfigMounts", r.RuntimeConfigMountsAlias),
+		from("$.runtime_state_mounts", r.RuntimeStateMounts), from("$.runtimeStateMounts", r.RuntimeStateMountsAlias),
+	)
+	r.RuntimeConfigMounts, r.RuntimeConfigMountsAlias, r.RuntimeStateMounts, r.RuntimeStateMountsAlias = nil, nil, nil, nil
+	single := part[codebox.AgentBundle]{}
+	if r.AgentBundle != nil {
+		single = part[codebox.AgentBundle]{[]string{"$.agent_bundle"}, []codebox.AgentBundle{*r.AgentBundle}}
+	}
+	r.AgentBundles, r.AgentBundle = merge(o, "agent_bundles", single, from("$.agent_bundles", r.AgentBundles)), nil
+}
+
+// mergePlugins merges the lists of components and plugins.
+func mergePlugins(r *codebox.TaskRequest, p codebox.RuntimeProfile, at string) {
+	o := r.Origins
+	r.ProviderPlugins = merge(o, "provider_plugins", from(at+".provider_plugins", p.ProviderPlugins), from("$.provider_plugins", r.ProviderPlugins))
+	r.ComponentContracts = merge(o, "component_contracts", from(at+".component_contracts", p.ComponentContracts), from("$.component_contracts", r.ComponentContracts))
 	for i := range p.MUPlugins {
 		p.MUPlugins[i].LoadAs = codebox.LoadMUPlugin
 	}
-	r.ExtraPlugins = slices.Concat(p.MUPlugins, p.ExtraPlugins, p.Plugins, r.ExtraPlugins)
+	required := part[codebox.PluginSource]{}
 	if q := r.RuntimeRequirements; q != nil {
-		r.ExtraPlugins, r.RuntimeRequirements = append(r.ExtraPlugins, q.ExtraPlugins...), nil
+		required = from("$.runtime_requirements.extra_plugins", q.ExtraPlugins)
 	}
-	r.RuntimeStackMounts = slices.Concat(
-		p.RuntimeStackMounts, p.RuntimeConfigMounts, p.RuntimeStateMounts,
-		r.RuntimeStackMounts, r.RuntimeConfigMounts, r.RuntimeConfigMountsAlias, r.RuntimeStateMounts, r.RuntimeStateMountsAlias,
-	)
-	r.RuntimeConfigMounts, r.RuntimeConfigMountsAlias, r.RuntimeStateMounts, r.RuntimeStateMountsAlias = nil, nil, nil, nil
+	r.ExtraPlugins, r.RuntimeRequirements = merge(
+		o, "extra_plugins", from(at+".mu_plugins", p.MUPlugins), from(at+".extra_plugins", p.ExtraPlugins), from(at+".plugins", p.Plugins),
+		from("$.extra_plugins", r.ExtraPlugins), required,
+	), nil
+}
+
+// A part is entries of a list, each with the place where it stood.
+type part[T any] struct {
+	at      []string
+	entries []T
+}
+
+func from[T any](at string, entries []T) part[T] {
+	p := part[T]{entries: entries}
+	for i := range entries {
+		p.at = append(p.at, fault.Index(at, i))
+	}
+	return p
+}
+
+// merge joins parts to one list.
+func merge[T any](o codebox.Origins, list string, parts ...part[T]) []T {
+	var out []T
+	for _, p := range parts {
+		out = append(out, p.entries...)
+		if len(p.at) > 0 {
+			o[list] = append(o[list], p.at...)
+		}
+	}
+	return out
 }
 
 func normaliseBundle(b *codebox.AgentBundle) {

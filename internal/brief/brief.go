@@ -38,6 +38,7 @@ type Input struct {
 	Base        string        // the digest of the workspace's first state
 	Commit      string        // the commit behind it, when it came from git
 	Answers     []Answer      // what people answered when an earlier attempt asked
+	Runtime     []string      // what there is to use besides the workspace, a sentence each
 }
 
 // An Answer is a person's answer to a required action.
@@ -147,6 +148,7 @@ func render(in Input) (string, []string, error) {
 		{"goal", 0, goal(in.Intent)},
 		{"answers", 1, answers(in.Answers)},
 		{"rules", 1, rules(in)},
+		{"runtime", 1, strings.Join(in.Runtime, "\n")},
 		{"payload", 2, payloadText(in.Intent.Payload)},
 		{"profile", 3, strings.Join(in.Profile.PromptParts, "\n\n")},
 		{"output contract", 0, outputContract},

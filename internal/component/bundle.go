@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/contract/fault"
@@ -24,6 +25,9 @@ const (
 
 // maxBundleFile bounds a bundle that is a single file, or that is written into the request.
 const maxBundleFile = 16 << 20
+
+// bundlesIndex is the file, below Request.Dir, that tells an agent about the bundles.
+const bundlesIndex = "bundles.json"
 
 // inlineFile is the name of a bundle that was written into the request.
 const inlineFile = "bundle.json"
@@ -193,6 +197,27 @@ func (r *resolver) prepareBundles(ctx context.Context, list []bundle, res *Resol
 		res.Mounts = append(res.Mounts, Mount{Source: dir, Target: path.Join(BundlesDir, v.res.Slug), ReadOnly: true})
 		res.Bundles = append(res.Bundles, v.res)
 	}
+	if len(list) == 0 {
+		return nil
+	}
+	return r.indexBundles(res)
+}
+
+// indexBundles writes what the agent is told about its bundles. Where they came from on the machine is not its business.
+func (r *resolver) indexBundles(res *Resolved) error {
+	told := slices.Clone(res.Bundles)
+	for i := range told {
+		told[i].RequestedSource = ""
+	}
+	data, err := json.Marshal(told)
+	if err != nil {
+		return fmt.Errorf("list the agent bundles: %w", err)
+	}
+	file := filepath.Join(r.req.Dir, bundlesIndex)
+	if err := atomicfile.WriteFile(file, append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("list the agent bundles: %w", err)
+	}
+	res.Mounts = append(res.Mounts, Mount{Source: file, Target: BundlesFile, ReadOnly: true})
 	return nil
 }
 

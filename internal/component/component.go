@@ -27,6 +27,7 @@ const (
 	MUPluginsDir = "/wordpress/wp-content/mu-plugins/contained-runtime"
 	PluginsDir   = "/wordpress/wp-content/plugins"
 	BundlesDir   = "/run/deed/agent-bundles"
+	BundlesFile  = "/run/deed/agent-bundles.json" // what there is in BundlesDir: a list of BundleResult
 )
 
 // A Request is what a run asks for. The names in the comments are those of the wire request, and of the paths of
@@ -163,7 +164,7 @@ func Resolve(ctx context.Context, req Request) (res Resolved, err error) {
 // emptied removes what a failed Resolve made. The directory itself is the caller's.
 func emptied(dir string) error {
 	var errs []error
-	for _, name := range []string{"components", "overlays", "bundles"} {
+	for _, name := range []string{"components", "overlays", "bundles", bundlesIndex} {
 		errs = append(errs, workspace.Remove(filepath.Join(dir, name)))
 	}
 	return errors.Join(errs...)

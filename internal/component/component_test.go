@@ -201,7 +201,7 @@ x
 		},
 		"elsewhere in the request": {
 			component.Request{Providers: []component.Provider{{Path: src + "/no", LoadAs: "must", At: "$.runtime_profile.plugins[2]"}}},
-			[]string{"$.runtime_profile.plugins[2].loadAs not_allowed", "$.runtime_profile.plugins[2].path dangling"},
+			[]string{"$.runtime_profile.plugins[2].loadAs not_allowed", "$.runtime_profile.plugins[2].source dangling"},
 		},
 		"in the home":   {component.Request{Home: src, ProviderPaths: []string{src + "/ok"}}, []string{"$.provider_plugin_paths[0] not_allowed"}},
 		"home in it":    {component.Request{Home: src + "/ok", StackMounts: []component.Stack{{Source: src, Target: "/x"}}}, []string{"$.runtime_stack_mounts[0].source not_allowed"}},
@@ -290,7 +290,7 @@ a
 		}
 		targets = append(targets, m.Target)
 	}
-	want := []string{"/runtime/stack", "/runtime/state.json", "/wordpress/wp-includes/php-ai-client", "/run/deed/agent-bundles/agent", "/run/deed/agent-bundles/single", "/run/deed/agent-bundles/inline"}
+	want := []string{"/runtime/stack", "/runtime/state.json", "/wordpress/wp-includes/php-ai-client", "/run/deed/agent-bundles/agent", "/run/deed/agent-bundles/single", "/run/deed/agent-bundles/inline", component.BundlesFile}
 	if diff := cmp.Diff(want, targets); diff != "" {
 		t.Errorf("targets (-want +got):\n%s", diff)
 	}

@@ -56,7 +56,10 @@ func (r *resolver) entries() []*entry {
 		}))
 	}
 	for i, p := range r.req.Providers {
-		all = append(all, r.checked(at(p.At, originProviders, i), func(e *entry) { r.provider(e, originProviders, i, p) }))
+		all = append(all, r.checked(at(p.At, originProviders, i), func(e *entry) {
+			e.sourceAt = e.at + ".source"
+			r.provider(e, originProviders, i, p)
+		}))
 	}
 	all = r.merge(all)
 	for _, e := range all {

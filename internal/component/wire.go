@@ -3,46 +3,57 @@ package component
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strconv"
 
 	"github.com/deedrun/deed/contract/codebox"
 )
 
-// RequestOf reads the wire record of a runtime. Dir, Home and Roots are the caller's to set.
+// RequestOf reads the wire record of a runtime. Dir, Home and Roots are the caller's to set. Every entry knows where its
+// caller wrote it.
 func RequestOf(s codebox.RuntimeStack) Request {
 	r := Request{ProviderPaths: s.ProviderPluginPaths}
-	for _, c := range s.ComponentContracts {
+	for i, c := range s.ComponentContracts {
 		r.Components = append(r.Components, Contract{
 			Slug: cmp.Or(c.Slug, c.Component, c.Name), Path: cmp.Or(c.Path, c.Source),
 			SourceRoot: cmp.Or(c.SourceRoot, c.SourceRootAlias), SourceSubpath: cmp.Or(c.SourceSubpath, c.SourceSubpathAlias),
 			PluginFile: cmp.Or(c.PluginFile, c.PluginFileAlias), LoadAs: c.LoadAs, Activate: c.Activate != nil && *c.Activate, Metadata: object(c.Metadata),
+			At: s.Origins.At(originComponents, i),
 		})
 	}
-	for _, p := range slices.Concat(s.ProviderPlugins, s.Plugins) {
-		source, file := cmp.Or(p.Source, p.Path), cmp.Or(p.PluginFile, p.PluginFileAlias)
-		if p.LoadAs == codebox.LoadMUPlugin {
-			slug, _ := Slug(source)
-			r.Components = append(r.Components, Contract{Slug: cmp.Or(p.Slug, slug), Path: source, PluginFile: file, LoadAs: p.LoadAs, Metadata: object(p.Metadata)})
-			continue
-		}
-		r.Providers = append(r.Providers, Provider{Path: source, Slug: p.Slug, PluginFile: file, Activate: p.Activate})
+	for i, p := range s.ProviderPlugins {
+		r.Providers = append(r.Providers, provider(p, s.Origins.At(originProviders, i)))
 	}
-	for _, m := range s.StackMounts {
-		r.StackMounts = append(r.StackMounts, Stack{Source: m.Source, Target: m.Target, Mode: m.Mode})
+	for i, p := range s.Plugins {
+		r.Providers = append(r.Providers, provider(p, s.Origins.At("extra_plugins", i)))
 	}
-	for _, o := range s.Overlays {
+	for i, m := range s.StackMounts {
+		r.StackMounts = append(r.StackMounts, Stack{Source: m.Source, Target: m.Target, Mode: m.Mode, At: s.Origins.At("runtime_stack_mounts", i)})
+	}
+	for i, o := range s.Overlays {
 		r.Overlays = append(r.Overlays, Overlay{
 			Kind: o.Kind, Library: o.Library, Strategy: o.Strategy, Source: o.Source, Target: o.Target, Bundle: o.Bundle, Metadata: object(o.Metadata),
+			At: s.Origins.At("runtime_overlays", i),
 		})
 	}
-	for _, b := range s.AgentBundles {
+	for i, b := range s.AgentBundles {
 		r.Bundles = append(r.Bundles, Bundle{
 			Source: b.Source, Bundle: b.Bundle, Slug: b.Slug, OnConflict: b.OnConflict, OwnerID: b.OwnerID, TokenEnv: b.TokenEnv,
-			ImportPrincipal: principal(b.ImportPrincipal),
+			ImportPrincipal: principal(b.ImportPrincipal), At: s.Origins.At("agent_bundles", i),
 		})
 	}
 	return r
+}
+
+// provider reads a plugin. An MU plugin is loaded and never activated, whatever its entry says by default.
+func provider(p codebox.PluginSource, at string) Provider {
+	out := Provider{
+		Path: cmp.Or(p.Source, p.Path), Slug: p.Slug, PluginFile: cmp.Or(p.PluginFile, p.PluginFileAlias), LoadAs: p.LoadAs,
+		Activate: p.Activate, Metadata: object(p.Metadata), At: at,
+	}
+	if p.LoadAs == codebox.LoadMUPlugin {
+		out.Activate = nil
+	}
+	return out
 }
 
 func principal(p *codebox.ImportPrincipal) *Principal {

@@ -196,7 +196,7 @@ func (p *placer) runtime() {
 	s := codebox.RuntimeStack{
 		Schema: codebox.SchemaRuntimeStack, ProviderPluginPaths: r.ProviderPluginPaths, ProviderPlugins: r.ProviderPlugins,
 		ComponentContracts: r.ComponentContracts, Plugins: r.ExtraPlugins, Overlays: r.RuntimeOverlays, AgentBundles: r.AgentBundles,
-		StackMounts: slices.Concat(r.RuntimeStackMounts, r.RuntimeConfigMounts, r.RuntimeStateMounts),
+		StackMounts: r.RuntimeStackMounts, Origins: r.Origins,
 	}
 	loads := len(s.ProviderPluginPaths)+len(s.ProviderPlugins)+len(s.ComponentContracts)+len(s.Plugins) > 0 ||
 		slices.ContainsFunc(p.spec.Workspaces, func(w deed.Workspace) bool {

@@ -46,11 +46,7 @@ register_shutdown_function(
 	}
 );
 
-$_SERVER += array( 'HTTP_HOST' => 'wordpress.invalid', 'SERVER_NAME' => 'wordpress.invalid', 'REQUEST_METHOD' => 'GET', 'SERVER_PROTOCOL' => 'HTTP/1.1' );
-$_SERVER['REQUEST_URI'] = '/';
-
-// WordPress has to be loaded in the global scope: its files make their variables there.
-require '/wordpress/wp-load.php';
+require __DIR__ . '/load.php';
 
 // Turns a WP_Error into the answer that it is.
 function deed_answer( $value ): array {
@@ -58,6 +54,18 @@ function deed_answer( $value ): array {
 		return array( 'status' => 'error', 'error' => array( 'class' => 'WP_Error', 'code' => (string) $value->get_error_code(), 'message' => $value->get_error_message() ) );
 	}
 	return array( 'status' => 'ok', 'value' => $value );
+}
+
+// The answer of code that was asked for. Code that is a check says no with false, too; what else it returns nobody reads.
+function deed_judge( $value ): array {
+	global $deed;
+	if ( empty( $deed['check'] ) || $value instanceof WP_Error ) {
+		return deed_answer( $value );
+	}
+	if ( false === $value ) {
+		return array( 'status' => 'error', 'error' => array( 'class' => 'Check', 'message' => 'the code returned false' ) );
+	}
+	return array( 'status' => 'ok' );
 }
 
 function deed_activate( array $plugins ): array {
@@ -107,11 +115,11 @@ try {
 			break;
 		case 'file':
 			$argv        = array_merge( array( $deed['file'] ), $deed['args'] ?? array() );
-			$deed_result = deed_answer( require $deed['file'] );
+			$deed_result = deed_judge( require $deed['file'] );
 			break;
 		case 'code':
 			$argv        = array_merge( array( '-' ), $deed['args'] ?? array() );
-			$deed_result = deed_answer( eval( ( str_starts_with( ltrim( $deed['code'] ), '<?' ) ? '?>' : '' ) . $deed['code'] ) );
+			$deed_result = deed_judge( eval( ( str_starts_with( ltrim( $deed['code'] ), '<?' ) ? '?>' : '' ) . $deed['code'] ) );
 			break;
 		default:
 			$deed_result = array( 'status' => 'error', 'error' => array( 'class' => 'ValueError', 'message' => 'unknown operation' ) );

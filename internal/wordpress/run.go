@@ -2,6 +2,7 @@ package wordpress
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,6 +75,7 @@ type request struct {
 	Name    string          `json:"name,omitempty"`
 	Input   json.RawMessage `json:"input,omitempty"`
 	User    int             `json:"user,omitempty"`
+	Check   bool            `json:"check,omitempty"`
 }
 
 // A PHP is PHP code to run: its text, or a file inside the sandbox.
@@ -120,11 +122,21 @@ func (p PHP) check(codes, files int) error {
 }
 
 // PHP runs code with WordPress loaded. What it returns is the result's value.
-func (s *Site) PHP(p PHP) Invocation {
+func (s *Site) PHP(p PHP) Invocation { return s.invoke(p.request()) }
+
+// Check runs code that judges. It fails by an exception, an error, false, or by not coming to its end; its result has no
+// value.
+func (s *Site) Check(p PHP) Invocation {
+	r := p.request()
+	r.Check = true
+	return s.invoke(r)
+}
+
+func (p PHP) request() request {
 	if p.File != "" {
-		return s.invoke(request{Op: "file", File: p.File, Args: p.Args})
+		return request{Op: "file", File: p.File, Args: p.Args}
 	}
-	return s.invoke(request{Op: "code", Code: p.Code, Args: p.Args})
+	return request{Op: "code", Code: p.Code, Args: p.Args}
 }
 
 // Ability runs an ability that is registered with WordPress's Abilities API, as administrator.
@@ -145,18 +157,22 @@ func (s *Site) invoke(r request) Invocation {
 	if err != nil { // an input that is not JSON; PHP says that it has no request
 		stdin = nil
 	}
-	php := s.opt.PHP
-	if php == "" {
-		php = "php"
-	}
 	return Invocation{
 		Command: component.Command{
-			Argv:  []string{php, "-d", "display_errors=stderr", "-d", "log_errors=0", "-d", "html_errors=0", "-d", "variables_order=EGPCS", runTarget + "/boot.php"},
+			Argv:  s.php("boot.php"),
 			Dir:   component.WordPressDir,
 			Env:   s.env(),
 			Stdin: stdin,
 		},
 		mark: r.Mark,
+	}
+}
+
+// php is the command that runs one of deed's own files. Errors are told on standard error, whatever php.ini says.
+func (s *Site) php(file string) []string {
+	return []string{
+		cmp.Or(s.opt.PHP, "php"), "-d", "display_errors=stderr", "-d", "log_errors=0", "-d", "html_errors=0", "-d", "variables_order=EGPCS",
+		path.Join(runTarget, file),
 	}
 }
 

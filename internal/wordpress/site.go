@@ -9,7 +9,7 @@
 //	/wordpress/wp-content/database   writable    a copy of the installed database
 //	/wordpress/wp-content/uploads    writable    empty
 //	/wordpress/wp-content/…          as mounted  components, plugins, themes and workspaces
-//	/run/deed/wordpress              read-only   deed's way in, and the order of the components
+//	/run/deed/wordpress              read-only   deed's way in, the order of the components, and bin/wp-php for agents
 //	/run/deed/wordpress-sqlite       read-only   the plugin that stands for MySQL
 //	/etc/php                         read-only   the machine's configuration of PHP, where there is one
 //
@@ -30,6 +30,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/component"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/workspace"
@@ -44,6 +45,9 @@ const (
 	sqliteTarget   = "/run/deed/wordpress-sqlite"
 )
 
+// BinDir is where a sandbox has wp-php, the command that runs PHP with WordPress loaded. It belongs on the PATH.
+const BinDir = runTarget + "/bin"
+
 var (
 	//go:embed boot.php
 	bootPHP []byte
@@ -51,6 +55,10 @@ var (
 	dropinPHP []byte
 	//go:embed loader.php
 	loaderPHP []byte
+	//go:embed load.php
+	loadPHP []byte
+	//go:embed wp-php.php
+	wpPHP []byte
 )
 
 // phpConfig is where Debian's PHP finds which extensions to load; a sandbox shows little of /etc by itself.
@@ -94,8 +102,10 @@ func Prepare(ctx context.Context, o Options) (_ *Site, err error) {
 		return nil, fmt.Errorf("prepare WordPress: %w", err)
 	}
 	if !satisfies(in.version, o.Version) {
-		return nil, failure.New(failure.Config, "prepare WordPress", fmt.Errorf("wp asks for version %q, and the archive holds %s", o.Version, in.version),
-			"ask for "+in.version+" or latest, or name another archive as components.wordpress.archive")
+		return nil, failure.New(failure.Config, "prepare WordPress", fault.Faults{{
+			Path: "$.wp", Code: fault.Dangling, Message: fmt.Sprintf("asks for version %q, and the archive holds %s", o.Version, in.version),
+			Remedy: "ask for " + in.version + " or latest, or name another archive as components.wordpress.archive",
+		}}, "")
 	}
 	s := &Site{Version: in.version, opt: o, in: in}
 	if err := s.layOut(ctx); err != nil {
@@ -140,7 +150,7 @@ func (s *Site) layOut(ctx context.Context) error {
 		return err
 	}
 	content := s.path("content")
-	for _, d := range []string{s.path("uploads"), s.path("run"), content, filepath.Join(content, "database"), filepath.Join(content, "uploads"), filepath.Join(content, "mu-plugins", "contained-runtime"), filepath.Join(content, "plugins"), filepath.Join(content, "themes")} {
+	for _, d := range []string{s.path("uploads"), s.path("run"), content, filepath.Join(content, "database"), filepath.Join(content, "uploads"), filepath.Join(content, "mu-plugins", "contained-runtime"), filepath.Join(content, "plugins"), filepath.Join(content, "themes"), s.path("run", "bin")} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return err
 		}
@@ -278,6 +288,8 @@ func (s *Site) write() error {
 	order.WriteString(");\n")
 	for name, data := range map[string][]byte{
 		"run/boot.php":                     bootPHP,
+		"run/load.php":                     loadPHP,
+		"run/wp-php.php":                   wpPHP,
 		"run/site.php":                     salts(),
 		"run/components.php":               []byte(order.String()),
 		"content/db.php":                   dropinPHP,
@@ -288,7 +300,18 @@ func (s *Site) write() error {
 			return err
 		}
 	}
-	return nil
+	return os.WriteFile(s.path("run", "bin", "wp-php"), s.command("wp-php.php"), 0o755)
+}
+
+// command is a shell script that hands its arguments to one of deed's own PHP files.
+func (s *Site) command(file string) []byte {
+	var b strings.Builder
+	b.WriteString("#!/bin/sh\nexec")
+	for _, word := range s.php(file) {
+		b.WriteString(" '" + strings.ReplaceAll(word, "'", `'\''`) + "'")
+	}
+	b.WriteString(" \"$@\"\n")
+	return []byte(b.String())
 }
 
 // salts are WordPress's secrets, new for every site.
