@@ -183,6 +183,8 @@ const (
 	ClassRunFailed      = "wp-codebox.agent_task_run_failed"
 	ClassInvalidRequest = "wp-codebox.invalid_request" // followed by a dot and the fault's code
 	ClassGateReason     = "deed.gate"                  // followed by a dot and the reason's code
+	ClassEgress         = "deed.egress"                // a connection was refused; followed by a dot and the rule
+	ClassLimit          = "deed.limit"                 // a limit ended the run; followed by a dot and its name
 )
 
 // A RunRecord is the run itself: its times and what it left.

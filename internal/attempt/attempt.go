@@ -58,6 +58,8 @@ type Runner struct {
 	Drivers  driver.Set
 	Key      *bundle.Key    // signs the bundles
 	Observe  func(Progress) // may be nil; called by one goroutine at a time
+
+	resolver egress.Resolver // of the names that agents may reach; nil: the system's
 }
 
 // A Progress is one step that a watcher may show.
@@ -108,10 +110,9 @@ type run struct {
 	journal      *journal.Journal
 	evidence     *bundle.Writer // takes what the agent left before any check runs; nil until then
 	brief        brief.Brief
-	runtime      runtimeParts  // what the sandbox holds besides the workspace
-	agent        cell          // contains the agent
-	proxy        *egress.Proxy // the agent's way out; nil: it has none
-	served       chan error    // the end of the proxy
+	runtime      runtimeParts // what the sandbox holds besides the workspace
+	agent        cell         // contains the agent
+	egress       egressLog    // what went through the agent's way out
 	seeded       workspace.SeededTree
 	before       *workspace.Manifest
 	after        *workspace.Manifest

@@ -20,12 +20,16 @@ import (
 	"github.com/deedrun/deed/internal/driver/script"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
 )
 
 func TestMain(m *testing.M) {
 	if proc.IsSupervisor(os.Args) {
 		os.Exit(proc.SupervisorMain(os.Args))
+	}
+	if sandbox.IsInner(os.Args) {
+		os.Exit(sandbox.InnerMain(os.Args))
 	}
 	os.Exit(m.Run())
 }
@@ -39,7 +43,12 @@ type testBundle struct {
 
 func setup(t testing.TB) *testBundle {
 	t.Helper()
-	h, err := home.Open(filepath.Join(t.TempDir(), "home"))
+	return setupAt(t, filepath.Join(t.TempDir(), "home"))
+}
+
+func setupAt(t testing.TB, dir string) *testBundle {
+	t.Helper()
+	h, err := home.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.Chec
 	}
 	a.commands = append(a.commands, command{
 		Role: "check", Name: r.Name, Argv: r.Command, Cwd: filepath.Join("room", c.Dir), Env: names(spec.Env), ExitCode: exit.Code, Signal: exit.Signal,
-		TimedOut: exit.TimedOut, DurationMS: r.DurationMS, Stdout: r.Log, KilledLeft: exit.Killed,
+		TimedOut: exit.TimedOut, Limit: exit.Limit, DurationMS: r.DurationMS, Stdout: r.Log, KilledLeft: exit.Killed,
 	})
 	switch {
 	case err != nil:
@@ -82,7 +82,7 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.Chec
 	case exit.Canceled:
 		r.Tail = "cancelled"
 	case exit.Limit != "":
-		r.Status, r.Tail = deed.CheckFailed, "it reached the limit on "+exit.Limit
+		r.Status, r.Tail = deed.CheckFailed, "it was ended: "+exit.Cause.Error()
 	case exit.Code == 0 && exit.Signal == "" && answered(out.Tail(tailSize*32)):
 		r.Status = deed.CheckPassed
 	default:

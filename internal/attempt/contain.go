@@ -2,7 +2,6 @@ package attempt
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/component"
-	"github.com/deedrun/deed/internal/egress"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/toolchain"
@@ -125,6 +123,9 @@ func (a *run) cell(ctx context.Context, p place) (cell, error) {
 	if c.site != nil {
 		c.env["PATH"] = wordpress.BinDir + ":" + c.env["PATH"]
 	}
+	if p.egress != "" {
+		proxied(c.env, a.egress.rules)
+	}
 	if s := a.plan.spec.Sandbox; s != nil {
 		maps.Copy(c.env, s.Env)
 	}
@@ -207,35 +208,4 @@ func limits(s *deed.Sandbox) sandbox.Limits {
 	}
 	l := s.Limits
 	return sandbox.Limits{MemoryBytes: l.MemoryBytes, Processes: l.Processes, FileBytes: l.FileBytes, OpenFiles: l.OpenFiles, DiskBytes: l.DiskBytes}
-}
-
-const egressSocket = "egress.sock"
-
-// openEgress starts the proxy of this attempt. Every connection that it takes or refuses is evidence.
-func (a *run) openEgress(ctx context.Context, allow []string) error {
-	rules, err := egress.ParseRules(allow)
-	if err != nil {
-		return failure.New(failure.Config, "read deed.sandbox.network", err, "")
-	}
-	a.proxy, err = egress.Listen(a.path(egressSocket), egress.Options{
-		Rules: rules, Clock: a.Clock, Log: func(c egress.Connection) { a.note("egress", c) },
-	})
-	if err != nil {
-		return failure.New(failure.Infra, "start the egress proxy", err, "")
-	}
-	serve := context.WithoutCancel(ctx)
-	a.served = make(chan error, 1)
-	go func() { a.served <- a.proxy.Serve(serve) }()
-	return nil
-}
-
-// closeEgress ends the proxy; its log is complete when it returns.
-func (a *run) closeEgress() error {
-	if a.proxy == nil {
-		return nil
-	}
-	err := a.proxy.Close()
-	err = errors.Join(err, <-a.served)
-	a.proxy = nil
-	return err
 }

@@ -181,6 +181,7 @@ type command struct {
 	ExitCode   int      `json:"exit_code"`
 	Signal     string   `json:"signal,omitempty"`
 	TimedOut   bool     `json:"timed_out,omitempty"`
+	Limit      string   `json:"limit,omitempty"` // of the sandbox, for which it was ended
 	DurationMS int64    `json:"duration_ms"`
 	Stdout     string   `json:"stdout,omitempty"` // bundle paths
 	Stderr     string   `json:"stderr,omitempty"`

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/deedrun/deed/internal/boundary"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/sandbox"
 )
 
 // The phases of an attempt, by the names that run evidence knows.
@@ -47,6 +49,7 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 			}
 		}
 	}
+	r.Diagnostics = a.denials(e)
 	r.Decision = boundary.Decide(boundary.FactsOf(ended))
 	r.Diagnostics = append(boundary.DiagnosticsOf(e.err), a.runtimeDiagnostics()...)
 	switch {
@@ -56,6 +59,20 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 		r.Message = a.summary()
 	}
 	return r
+}
+
+// denials are what the sandbox did not let the agent do, as far as it told deed: the limit that ended it, and the
+// connections that it was refused. A call that the kernel refuses is the agent's alone to see.
+func (a *run) denials(e end) []codebox.Diagnostic {
+	out := a.egress.diagnostics()
+	var limit *sandbox.LimitError
+	if errors.As(e.err, &limit) {
+		out = append(out, codebox.Diagnostic{
+			Class: codebox.ClassLimit + "." + limit.Limit, Message: limit.Error(), Remedy: "raise it in deed.sandbox.limits, or make the work smaller",
+			Data: mustJSON(map[string]any{"limit": limit.Limit, "used": limit.Used, "max": limit.Max}),
+		})
+	}
+	return out
 }
 
 // tailBytes reaches further back than any snippet does, so that no secret is cut in half by the snippet's start.

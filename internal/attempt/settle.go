@@ -266,6 +266,9 @@ func (a *run) diagnostics(e end) json.RawMessage {
 			}
 		}
 	}
+	if list := a.denials(e); len(list) > 0 {
+		d["denials"] = list
+	}
 	if u := a.redactor.Unredactable(); len(u) > 0 {
 		d["unredactable_secrets"] = u
 	}

@@ -158,6 +158,7 @@ type Ended struct {
 	Signal     string `json:"signal,omitempty"`
 	TimedOut   bool   `json:"timed_out,omitempty"`
 	Canceled   bool   `json:"canceled,omitempty"`
+	Limit      string `json:"limit,omitempty"` // the limit of the sandbox for which it was ended
 	DurationMS int64  `json:"duration_ms"`
 	Killed     int    `json:"killed,omitempty"` // processes that the agent left behind
 }

@@ -101,6 +101,7 @@ type Connection struct {
 type Proxy struct {
 	o       Options
 	l       *net.UnixListener
+	socket  string
 	serving sync.WaitGroup // calls of Serve
 	clients sync.WaitGroup
 	logged  sync.Mutex // held while Log runs
@@ -113,26 +114,23 @@ type Proxy struct {
 	closed bool               // guarded by mu
 }
 
-// maxSocketPath is how long the path of a unix socket may be on every system that deed runs on.
-const maxSocketPath = 103
-
 // closeTime is how long Close waits for what it has ended.
 const closeTime = 10 * time.Second
 
-// Listen makes the socket, with mode 0600. The path must be free: a socket that is there may have an owner.
+// Listen makes the socket, with mode 0600. The path must be free: a socket that is there may have an owner. On Linux it
+// may be as long as that of any file.
 func Listen(socket string, o Options) (*Proxy, error) {
-	if len(socket) > maxSocketPath {
-		return nil, fmt.Errorf("listen on %s: the path of a socket has at most %d bytes, and this has %d", socket, maxSocketPath, len(socket))
-	}
-	lc := net.ListenConfig{Control: restrict}
-	l, err := lc.Listen(context.Background(), "unix", socket)
+	l, err := bind(socket)
 	if err != nil {
 		return nil, fmt.Errorf("listen for egress: %w", err)
 	}
+	p := &Proxy{o: o.withDefaults(), l: l, socket: socket, conns: map[net.Conn]bool{}, dial: new(net.Dialer).DialContext}
+	l.SetUnlinkOnClose(false) // the listener may know the socket by another path
 	if err := os.Chmod(socket, 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("listen for egress: %w", err), l.Close())
+		p.shut()
+		return nil, fmt.Errorf("listen for egress: %w", err)
 	}
-	return &Proxy{o: o.withDefaults(), l: l.(*net.UnixListener), conns: map[net.Conn]bool{}, dial: new(net.Dialer).DialContext}, nil
+	return p, nil
 }
 
 // Serve takes clients until ctx ends or Close is called, ends what is open then, waits for it, and returns nil. Another
@@ -201,7 +199,7 @@ func (p *Proxy) untrack(c net.Conn) {
 	p.clients.Done()
 }
 
-// shut ends everything and waits for nothing. Closing the listener removes the socket.
+// shut ends everything and waits for nothing.
 func (p *Proxy) shut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,6 +208,7 @@ func (p *Proxy) shut() {
 	}
 	p.closed = true
 	_ = p.l.Close()
+	_ = os.Remove(p.socket)
 	if p.cancel != nil {
 		p.cancel()
 	}

@@ -32,6 +32,9 @@ func (r Rule) String() string {
 	return joinHostPort(host, r.addr, r.ports[0])
 }
 
+// Address returns the literal address that the rule allows; it is not valid for a name.
+func (r Rule) Address() netip.Addr { return r.addr }
+
 func (r Rule) allows(t target) bool {
 	if !slices.Contains(r.ports, t.port) {
 		return false

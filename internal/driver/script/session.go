@@ -126,7 +126,7 @@ func (t *turn) take(ctx context.Context) (driver.Yield, error) {
 	t.limit = exit.Limit
 	t.yield.Diagnostics["invocation"] = invocation
 	t.sink.Event(driver.EventEnded, driver.Ended{
-		ExitCode: exit.Code, Signal: exit.Signal, TimedOut: exit.TimedOut, Canceled: exit.Canceled,
+		ExitCode: exit.Code, Signal: exit.Signal, TimedOut: exit.TimedOut, Canceled: exit.Canceled, Limit: exit.Limit,
 		DurationMS: exit.Duration.Milliseconds(), Killed: exit.Killed,
 	})
 	if errors.Is(runErr, proc.ErrSurvivors) {
@@ -293,7 +293,7 @@ func (t *turn) conclude(runErr error) {
 	case exit.Canceled:
 		fail(canceled(exit.Cause))
 	case t.limit != "":
-		fail(failure.New(failure.Limit, "run the script", fmt.Errorf("it reached the limit on %s", t.limit), "raise the limit in deed.sandbox.limits, or make the work smaller"))
+		fail(failure.New(failure.Limit, "run the script", fmt.Errorf("it was ended: %w", exit.Cause), "raise the limit in deed.sandbox.limits, or make the work smaller"))
 	case runErr != nil:
 		fail(failure.New(failure.Infra, "run the script", runErr, ""))
 	case exit.Code != 0:

@@ -1,7 +1,11 @@
 package egress
 
 import (
+	"context"
+	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -25,6 +29,30 @@ func hungUp(c net.Conn) bool {
 		hup = err == nil && n > 0 && fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
 	})
 	return err == nil && hup
+}
+
+// maxSocketPath is how long the path of a socket may be in the address that the kernel takes.
+const maxSocketPath = 107
+
+// bind makes the socket. A path that is too long for an address is named from its directory, which is open meanwhile.
+func bind(socket string) (*net.UnixListener, error) {
+	name := socket
+	if len(socket) > maxSocketPath {
+		dir, err := os.OpenFile(filepath.Dir(socket), unix.O_PATH|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer dir.Close()
+		if name = fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(socket)); len(name) > maxSocketPath {
+			return nil, fmt.Errorf("the name %s of a socket is too long", filepath.Base(socket))
+		}
+	}
+	lc := net.ListenConfig{Control: restrict}
+	l, err := lc.Listen(context.Background(), "unix", name)
+	if err != nil {
+		return nil, err
+	}
+	return l.(*net.UnixListener), nil
 }
 
 // restrict gives a socket its mode before it has a name, so that nobody gets in between.

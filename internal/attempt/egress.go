@@ -1,0 +1,152 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/egress"
+	"github.com/deedrun/deed/internal/failure"
+)
+
+const egressSocket = "egress.sock"
+
+// Bounds of what one attempt's connections leave in its evidence: an agent decides how many there are.
+const (
+	maxEgressNotes = 300 // connections that are told one by one
+	maxEgressHosts = 200 // hosts that are told apart in the summary of the others
+	maxDenialsTold = 20  // refusals that the diagnostics repeat
+)
+
+// An egressLog is the agent's way out and the record of what went through it.
+type egressLog struct {
+	rules  []egress.Rule
+	proxy  *egress.Proxy // nil: there is no way out, or none any more
+	served chan error    // the end of the proxy
+
+	mu      sync.Mutex // guards what follows
+	noted   int
+	others  map[egressKey]int64 // connections beyond those that were noted
+	denials []egress.Connection // the first refusal of each host by each rule
+}
+
+// An egressKey is what the summary counts connections by.
+type egressKey struct {
+	Host    string `json:"host"`
+	Port    int    `json:"port"`
+	Rule    string `json:"rule"`
+	Allowed bool   `json:"allowed"`
+}
+
+// otherHosts stands for all hosts beyond maxEgressHosts.
+const otherHosts = "(others)"
+
+// openEgress starts the proxy of this attempt. Every connection that it takes or refuses is evidence.
+func (a *run) openEgress(ctx context.Context, allow []string) error {
+	rules, err := egress.ParseRules(allow)
+	if err != nil {
+		return failure.New(failure.Config, "read deed.sandbox.network", err, "")
+	}
+	proxy, err := egress.Listen(a.path(egressSocket), egress.Options{Rules: rules, Clock: a.Clock, Resolver: a.resolver, Log: a.connection})
+	if err != nil {
+		return failure.New(failure.Infra, "start the egress proxy", err, "")
+	}
+	serve := context.WithoutCancel(ctx)
+	a.egress.rules, a.egress.proxy, a.egress.served = rules, proxy, make(chan error, 1)
+	go func() { a.egress.served <- proxy.Serve(serve) }()
+	return nil
+}
+
+// connection notes one connection, or counts it when there have been many.
+func (a *run) connection(c egress.Connection) {
+	if a.egress.add(c) {
+		a.note("egress", c)
+	}
+}
+
+// add reports whether a connection is to be noted by itself.
+func (l *egressLog) add(c egress.Connection) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !c.Allowed && len(l.denials) < maxDenialsTold && !slices.ContainsFunc(l.denials, func(d egress.Connection) bool {
+		return d.Host == c.Host && d.Port == c.Port && d.Rule == c.Rule
+	}) {
+		l.denials = append(l.denials, c)
+	}
+	if l.noted < maxEgressNotes {
+		l.noted++
+		return true
+	}
+	if l.others == nil {
+		l.others = map[egressKey]int64{}
+	}
+	key := egressKey{c.Host, c.Port, c.Rule, c.Allowed}
+	if _, known := l.others[key]; !known && len(l.others) >= maxEgressHosts {
+		key.Host, key.Port = otherHosts, 0 // one for each rule, and those are few
+	}
+	l.others[key]++
+	return false
+}
+
+// An egressCount is a line of the summary.
+type egressCount struct {
+	egressKey
+	Count int64 `json:"count"`
+}
+
+// summary counts what was not noted by itself, the most first.
+func (l *egressLog) summary() []egressCount {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []egressCount
+	for key, n := range l.others {
+		out = append(out, egressCount{key, n})
+	}
+	slices.SortFunc(out, func(x, y egressCount) int {
+		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Host, y.Host), cmp.Compare(x.Port, y.Port), cmp.Compare(x.Rule, y.Rule))
+	})
+	return out
+}
+
+// closeEgress ends the proxy; its log is complete when it returns.
+func (a *run) closeEgress() error {
+	l := &a.egress
+	if l.proxy == nil {
+		return nil
+	}
+	err := errors.Join(l.proxy.Close(), <-l.served)
+	l.proxy = nil
+	if rest := l.summary(); len(rest) > 0 {
+		a.note("egress_summary", map[string]any{"noted": maxEgressNotes, "others": rest})
+	}
+	return err
+}
+
+// diagnostics tells what the agent was refused.
+func (l *egressLog) diagnostics() []codebox.Diagnostic {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []codebox.Diagnostic
+	for _, d := range l.denials {
+		out = append(out, codebox.Diagnostic{
+			Class: codebox.ClassEgress + "." + d.Rule, Message: d.Reason, Remedy: d.Remedy,
+			Data: mustJSON(map[string]any{"host": d.Host, "port": d.Port, "method": d.Method, "address": d.Address}),
+		})
+	}
+	return out
+}
+
+// proxied has programs use the proxy for an address that a rule allows, although it is one of the sandbox's own too:
+// the operator means the machine's. What listens there inside is reached by the name localhost.
+func proxied(env map[string]string, rules []egress.Rule) {
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		hosts := slices.DeleteFunc(strings.Split(env[name], ","), func(host string) bool {
+			return slices.ContainsFunc(rules, func(r egress.Rule) bool { return r.Address().IsValid() && r.Address().String() == host })
+		})
+		env[name] = strings.Join(hosts, ",")
+	}
+}
