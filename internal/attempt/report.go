@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
@@ -49,9 +50,8 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 			}
 		}
 	}
-	r.Diagnostics = a.denials(e)
 	r.Decision = boundary.Decide(boundary.FactsOf(ended))
-	r.Diagnostics = append(boundary.DiagnosticsOf(e.err), a.runtimeDiagnostics()...)
+	r.Diagnostics = slices.Concat(boundary.DiagnosticsOf(e.err), a.denials(e), a.runtimeDiagnostics())
 	switch {
 	case e.err != nil:
 		r.Message = a.redactor.String(e.err.Error())
