@@ -66,11 +66,11 @@ func (d *Deliverer) followUp(ctx context.Context, it store.OutboxItem) (bool, er
 	if err != nil {
 		return false, err
 	}
-	depth := 1
-	if parent.Intent.Deed != nil {
-		depth += parent.Intent.Deed.Depth
+	by := task.Caller{Depth: 1}
+	if spec := parent.Intent.Deed; spec != nil {
+		by.Depth, by.Isolation = spec.Depth+1, spec.Isolation
 	}
-	row, err := d.Admission.Prepare(intent, task.Caller{Depth: depth})
+	row, err := d.Admission.Prepare(intent, by)
 	if err != nil {
 		return false, d.Store.OutboxFail(ctx, it.ID, err.Error(), d.Clock(), true)
 	}

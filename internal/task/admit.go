@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,12 +46,26 @@ type Caller struct {
 	// Trusted callers (an operator at the command line, deed itself) may give an absolute available_at and an
 	// adapter of their own. A sensor, a follow-up task of an agent or a remote caller may not.
 	Trusted bool
+	// Isolation is what contains the caller itself. What it asks for is contained at least as well: a task must be no way
+	// out of the sandbox that it was written in.
+	Isolation string
 	// Depth is how many follow-up tasks stand between this task and the person who asked for the first.
 	Depth int
 }
 
 // maxFollowUps bounds a chain of tasks that ask for the next.
 const maxFollowUps = 16
+
+// defaultIsolation contains tasks where neither they nor the configuration say how.
+const defaultIsolation = "process"
+
+// stronger returns the one of two kinds of containment that holds more.
+func stronger(a, b string) string {
+	if slices.Index(deed.Isolations, b) > slices.Index(deed.Isolations, a) {
+		return b
+	}
+	return a
+}
 
 // refuseRights refuses what would let an agent give itself, or the next one, more than it has: secrets, directories of
 // the machine, commands that run outside an agent, less containment.
@@ -161,9 +176,7 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 		faults.Add("$.requested_adapter_id", fault.Dangling, err.Error(), "")
 	}
 	at := a.availableAt(&faults, in, by)
-	if spec.Isolation == "" {
-		spec.Isolation = a.Config.Isolation
-	}
+	spec.Isolation = stronger(firstOf(spec.Isolation, a.Config.Isolation, defaultIsolation), by.Isolation)
 	in.Deed = &spec
 	in.Schedule, in.AvailableAt = nil, "" // folded into the row's own available_at
 	if err := faults.Err(); err != nil {

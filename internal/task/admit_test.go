@@ -87,6 +87,43 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 	}
 }
 
+// The configured containment holds for a task that asks for none, and nothing that an agent asks for is contained less
+// than the agent itself.
+func TestContainment(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		configured, asked string
+		by                Caller
+		want              string
+	}{
+		{"", "", Caller{}, "process"},
+		{"namespace", "", Caller{}, "namespace"},
+		{"namespace", "", Caller{Trusted: true}, "namespace"},
+		{"namespace", "process", Caller{Trusted: true}, "process"},
+		{"none", "", Caller{}, "none"},
+		{"", "", Caller{Depth: 1, Isolation: "namespace"}, "namespace"},
+		{"none", "", Caller{Depth: 1, Isolation: "namespace"}, "namespace"},
+		{"namespace", "", Caller{Depth: 1, Isolation: "none"}, "namespace"},
+		{"namespace", "", Caller{Depth: 1, Isolation: "container"}, "container"},
+	} {
+		text := settings
+		if c.configured != "" {
+			text = strings.Replace(text, "adapter_id: usual}", "adapter_id: usual, isolation: "+c.configured+"}", 1)
+		}
+		in := intent(nil)
+		if c.asked != "" {
+			in.Deed = &deed.TaskSpec{Isolation: c.asked}
+		}
+		row, err := admission(t, text).Prepare(in, c.by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := row.Intent.Deed.Isolation; got != c.want {
+			t.Errorf("configured %q, asked for %q by %+v: %q, want %q", c.configured, c.asked, c.by, got, c.want)
+		}
+	}
+}
+
 // A type's checks and protections hold for every task of it; what the task adds is added.
 func TestATypeIsMergedAndPinned(t *testing.T) {
 	t.Parallel()

@@ -41,9 +41,6 @@ func Effective(own *deed.TaskSpec, typ agentruntime.TaskTypeSpec) deed.TaskSpec 
 	if p := typ.SuccessPolicy; p != nil && p.RequireArtifacts {
 		s.RequireArtifacts = true
 	}
-	if s.Isolation == "" {
-		s.Isolation = "process"
-	}
 	return s
 }
 
