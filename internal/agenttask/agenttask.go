@@ -48,6 +48,9 @@ func (s *Service) Run(ctx context.Context, req codebox.TaskRequest) (env codebox
 	r := &run{Service: s, req: req, started: s.Clock()}
 	account, err := r.do(ctx)
 	if err != nil {
+		if r.claim == nil && ctx.Err() != nil {
+			err = failure.New(failure.Interrupted, "begin the run", context.Cause(ctx), "")
+		}
 		account = r.failed(err)
 	}
 	account.Request = req
@@ -81,14 +84,20 @@ type run struct {
 	exits   []proc.Exit // what the kernel said of the agent
 }
 
-// failed is the account of a run that never had an attempt.
+// failed is the account of a run that never had an attempt. Faults of the request that were found before anything was
+// made refuse it, as the reader does.
 func (r *run) failed(err error) boundary.Run {
 	class := failure.ClassOf(err)
-	if len(fault.Of(err)) > 0 && class == failure.Infra {
+	faults := fault.Of(err)
+	if len(faults) > 0 && class == failure.Infra {
 		class = failure.Config
 	}
+	facts, code, message := boundary.FactsOf(boundary.End{Class: class}), string(class), err.Error()
+	if len(faults) > 0 && r.claim == nil {
+		facts, code, message = boundary.Facts{Refused: true}, boundary.ClassInvalidRequest, "the request was refused: "+faults[0].String()
+	}
 	return boundary.Run{
-		Decision: boundary.Decide(boundary.FactsOf(boundary.End{Class: class})), Message: err.Error(), Code: string(class),
+		Decision: boundary.Decide(facts), Message: message, Code: code,
 		Started: r.started, Finished: r.Clock(), Command: r.req.Agent, Diagnostics: boundary.DiagnosticsOf(err),
 	}
 }
@@ -96,7 +105,7 @@ func (r *run) failed(err error) boundary.Run {
 // do takes the request to the account of its one attempt.
 func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	var none boundary.Run
-	if err := checkArtifacts(r.req.ArtifactsPath); err != nil {
+	if err := checkPlaces(r.req, r.Home.Root(), r.Engine.Runner.Environ); err != nil {
 		return none, err
 	}
 	_, unavailable := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace})
@@ -241,33 +250,6 @@ func (r *run) publish(ctx context.Context, account *boundary.Run) error {
 		return fmt.Errorf("copy the bundle: %w", err)
 	}
 	account.BundleDir = to
-	return nil
-}
-
-// checkArtifacts wants a place for the bundle that is free.
-func checkArtifacts(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	bad := func(why string) error {
-		return fault.Faults{{Path: "$.artifacts_path", Code: fault.Conflict, Message: fmt.Sprintf("%q %s", dir, why), Remedy: "name a directory that is empty or not there yet"}}
-	}
-	fi, err := os.Lstat(dir)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil
-	case err != nil:
-		return bad(err.Error())
-	case !fi.IsDir():
-		return bad("is not a directory")
-	}
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		return bad(err.Error())
-	}
-	if len(list) > 0 {
-		return bad(fmt.Sprintf("is not empty: it holds %q", list[0].Name()))
-	}
 	return nil
 }
 

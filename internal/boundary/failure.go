@@ -2,6 +2,7 @@ package boundary
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -96,9 +97,8 @@ const maxEcho = 64 << 10
 // Refusal answers a request that was refused: a whole envelope, with every fault as a diagnostic. From the request,
 // which may be anything, it takes only what a caller needs to find its own record again.
 func Refusal(request json.RawMessage, err error, redactor *redact.Redactor) codebox.AgentTaskRun {
-	r := Run{Decision: Decide(Facts{Refused: true}), Command: defaultPhase, Code: ClassInvalidRequest, Redactor: redactor, Request: correlation(request)}
+	r := Run{Decision: Decide(Facts{Refused: true}), Code: ClassInvalidRequest, Redactor: redactor, Message: "the request was refused"}
 	faults := fault.Of(mask(err))
-	r.Message = "the request was refused"
 	if len(faults) == 0 && err != nil {
 		r.Message = err.Error()
 		r.Diagnostics = append(r.Diagnostics, codebox.Diagnostic{Class: codebox.ClassInvalidRequest, Message: err.Error()})
@@ -107,8 +107,28 @@ func Refusal(request json.RawMessage, err error, redactor *redact.Redactor) code
 	if len(faults) > 0 {
 		r.Message += ": " + faults[0].String()
 	}
-	env, failed := Envelope(r)
-	if failed != nil {
+	return r.unbegun(request)
+}
+
+// Unbegun answers a request whose run did not begin for a reason that is not its own: err says whose fault it is, and a
+// context that ended that deed was told to stop. It returns the exit code as well.
+func Unbegun(request json.RawMessage, err error) (codebox.AgentTaskRun, int) {
+	class := failure.ClassOf(err)
+	facts := FactsOf(End{Class: class})
+	if errors.Is(err, context.Canceled) {
+		class, facts = failure.Interrupted, Facts{Cancelled: BySignal}
+	}
+	r := Run{Decision: Decide(facts), Code: string(class), Message: err.Error(), Diagnostics: DiagnosticsOf(err)}
+	if facts.Cancelled != NotCancelled {
+		r.Message = r.Decision.About
+	}
+	return r.unbegun(request), r.Decision.Exit
+}
+
+func (r Run) unbegun(request json.RawMessage) codebox.AgentTaskRun {
+	r.Command, r.Request = defaultPhase, correlation(request)
+	env, err := Envelope(r)
+	if err != nil {
 		r.Request = codebox.TaskRequest{} // deed's own words can always be written
 		env, _ = Envelope(r)
 	}

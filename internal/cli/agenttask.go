@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -91,7 +92,10 @@ func (a *app) agentTaskRun(ctx context.Context, f agentTaskFlags) error {
 	}
 	if f.result != "" {
 		if err := writeResult(f.result, text); err != nil {
-			return fmt.Errorf("--result-file: %w", err)
+			fmt.Fprintf(a.Err, "deed: --result-file: %s\n", clean(err.Error())) // standard output has its one document
+			if code == ExitDone {
+				code = ExitInfra
+			}
 		}
 	}
 	if code == ExitDone {
@@ -102,15 +106,27 @@ func (a *app) agentTaskRun(ctx context.Context, f agentTaskFlags) error {
 
 // writeResult keeps the envelope in a file of the caller's choice.
 func writeResult(file string, text []byte) error {
+	if err := checkResult(file); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
+	return atomicfile.WriteFile(file, text, 0o600)
+}
+
+// checkResult wants a name that is free or a regular file. It is asked before the run, too: a run whose result cannot be
+// kept is not begun.
+func checkResult(file string) error {
+	if file == "" {
+		return nil
+	}
 	if fi, err := os.Lstat(file); err == nil && !fi.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", file)
+		return fmt.Errorf("%s is not a regular file (name a new file)", file)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return atomicfile.WriteFile(file, text, 0o600)
+	return nil
 }
 
 // answer makes the envelope of a request. A fault in deed itself is told like every other failure.
@@ -118,32 +134,70 @@ func (a *app) answer(ctx context.Context, f agentTaskFlags) (env codebox.AgentTa
 	var data []byte
 	defer func() {
 		if p := recover(); p != nil {
-			env, code = boundary.Refusal(data, failure.New(failure.Panic, "answer the request", fmt.Errorf("panic: %v", p), "this is a fault in deed: please report it"), nil), ExitInfra
+			env, code = boundary.Unbegun(data, failure.New(failure.Panic, "answer the request", fmt.Errorf("panic: %v", p), "this is a fault in deed: please report it"))
 		}
 	}()
-	refused := func(err error, code int) (codebox.AgentTaskRun, int) { return boundary.Refusal(data, err, nil), code }
-	data, err := a.readInput(f.input)
+	refused := func(err error) (codebox.AgentTaskRun, int) { return boundary.Refusal(data, err, nil), ExitUsage }
+	if err := checkResult(f.result); err != nil {
+		return refused(fmt.Errorf("--result-file: %w", err))
+	}
+	data, err := a.awaitInput(ctx, f.input)
+	if ctx.Err() != nil {
+		return boundary.Unbegun(data, ctx.Err())
+	}
 	if err != nil {
-		return refused(err, ExitUsage)
+		return refused(err)
 	}
 	req, err := boundary.Read(data)
 	if err != nil {
-		return refused(err, ExitUsage)
+		return refused(err)
 	}
-	if err := a.open(ctx); err != nil {
-		return refused(err, exitCode(err))
+	s, done, err := a.agentTasks(ctx, f)
+	defer done()
+	switch {
+	case ctx.Err() != nil:
+		return boundary.Unbegun(data, ctx.Err())
+	case exitCode(err) == ExitUsage:
+		return boundary.Unbegun(data, failure.New(failure.Config, "make ready", err, ""))
+	case err != nil:
+		return boundary.Unbegun(data, err)
 	}
+	return s.Run(ctx, req)
+}
+
+// agentTasks opens what runs requests. The returned function, which is never nil, ends what listens to the run.
+func (a *app) agentTasks(ctx context.Context, f agentTaskFlags) (*agenttask.Service, func(), error) {
 	streams, done, err := a.progressStreams(f)
 	if err != nil {
-		return refused(err, ExitUsage)
+		return nil, done, usage(err)
 	}
-	defer done()
+	if err := a.open(ctx); err != nil {
+		return nil, done, err
+	}
 	eng, err := a.engine(1, nil)
 	if err != nil {
-		return refused(err, ExitInfra)
+		return nil, done, err
 	}
-	s := &agenttask.Service{Home: a.h, Store: a.st, Admission: a.admission(), Engine: eng, Clock: clock.System, Streams: streams}
-	return s.Run(ctx, req)
+	return &agenttask.Service{Home: a.h, Store: a.st, Admission: a.admission(), Engine: eng, Clock: clock.System, Streams: streams}, done, nil
+}
+
+// awaitInput reads the request, and stops waiting for one that does not come when it is told to.
+func (a *app) awaitInput(ctx context.Context, file string) ([]byte, error) {
+	type input struct {
+		data []byte
+		err  error
+	}
+	read := make(chan input, 1)
+	go func() { // it ends with its read, or with the process
+		data, err := a.readInput(file)
+		read <- input{data, err}
+	}()
+	select {
+	case in := <-read:
+		return in.data, in.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // readInput reads a whole JSON document from a file or from standard input.
@@ -176,9 +230,10 @@ func (a *app) progressStreams(f agentTaskFlags) ([]*registry.Stream, func(), err
 	}
 	w, closeFile := a.Err, func() error { return nil }
 	if f.progressFile != "" {
-		file, err := os.OpenFile(f.progressFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		// A pipe that nobody reads is refused, and never waited for.
+		file, err := os.OpenFile(f.progressFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0o600)
 		if err != nil {
-			return nil, nil, fmt.Errorf("--progress-file: %w", err)
+			return nil, func() {}, fmt.Errorf("--progress-file: %w", err)
 		}
 		w, closeFile = file, file.Close
 	}

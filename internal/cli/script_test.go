@@ -53,6 +53,8 @@ func TestScripts(t *testing.T) {
 				}
 				ts.Check(makeRun(ts.Getenv("DEED_HOME"), args[0], codebox.RunStatus(args[1]), append(args, "")[2]))
 			},
+			"ask":    askCommand,
+			"refuse": refuseCommand,
 			// checkbundles runs the independent checker on every bundle of the home.
 			"checkbundles": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) > 1 {

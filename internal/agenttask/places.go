@@ -1,0 +1,114 @@
+package agenttask
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/proc"
+)
+
+// checkPlaces holds the places that a request names against the machine, before anything is made: every source is there
+// and shows nothing of deed's own, the bundle has a free place apart from all of them, and every secret has a value.
+// Links count as what they lead to.
+func checkPlaces(req codebox.TaskRequest, home string, environ []string) error {
+	var l fault.List
+	home = truePath(home)
+	var sources []string
+	source := func(at, dir string) {
+		if dir == "" {
+			return
+		}
+		dir, err := filepath.EvalSymlinks(dir)
+		switch {
+		case err != nil:
+			l.Add(at, fault.Dangling, plain(err), "name what is there and can be read")
+		case inside(dir, home), inside(home, dir):
+			l.Add(at, fault.NotAllowed, fmt.Sprintf("%q shows deed's home, with its database and its signing key", dir), "use another source")
+		default:
+			sources = append(sources, dir)
+		}
+	}
+	for i, w := range req.Workspaces {
+		source(fault.Index("$.workspaces", i)+".seed.source", w.Seed.Source)
+	}
+	for i, m := range req.Mounts {
+		source(fault.Index("$.mounts", i)+".source", m.Source)
+	}
+	for i, f := range req.StagedFiles {
+		source(fault.Index("$.staged_files", i)+".source", f.Source)
+	}
+	for i, name := range req.SecretEnv {
+		if proc.Getenv(environ, name) == "" {
+			l.Add(fault.Index("$.secret_env", i), fault.Dangling, name+" is not set in deed's environment", "set it where deed runs")
+		}
+	}
+	l.Within("$", checkArtifacts(req.ArtifactsPath))
+	if to := truePath(req.ArtifactsPath); to != "" {
+		for _, s := range append(sources, home) {
+			if inside(to, s) || inside(s, to) {
+				l.Add("$.artifacts_path", fault.Conflict, fmt.Sprintf("%q and %q lie in each other", req.ArtifactsPath, s), "keep artifacts apart from every source and from deed's home")
+			}
+		}
+	}
+	return l.Err()
+}
+
+// checkArtifacts wants a place for the bundle that is free.
+func checkArtifacts(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	bad := func(why string) error {
+		return fault.Faults{{Path: "$.artifacts_path", Code: fault.Conflict, Message: fmt.Sprintf("%q %s", dir, why), Remedy: "name a directory that is empty or not there yet"}}
+	}
+	fi, err := os.Lstat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return bad("cannot be used: " + plain(err))
+	case !fi.IsDir():
+		return bad("is not a directory")
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return bad("cannot be used: " + plain(err))
+	}
+	if len(list) > 0 {
+		return bad(fmt.Sprintf("is not empty: it holds %q", list[0].Name()))
+	}
+	return nil
+}
+
+// truePath follows the links in a path as far as it exists.
+func truePath(p string) string {
+	if p == "" {
+		return ""
+	}
+	if t, err := filepath.EvalSymlinks(p); err == nil {
+		return t
+	}
+	if up := filepath.Dir(p); up != p {
+		return filepath.Join(truePath(up), filepath.Base(p))
+	}
+	return p
+}
+
+// inside reports whether p is dir or lies below it.
+func inside(p, dir string) bool {
+	rel, err := filepath.Rel(dir, p)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// plain says what is wrong with a path without the name of the system call.
+func plain(err error) string {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return fmt.Sprintf("%q: %v", pe.Path, pe.Err)
+	}
+	return err.Error()
+}
