@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -23,12 +24,15 @@ const maxOutput = 256 << 10
 // Where things are for a command in a namespace.
 const (
 	insideWorkspace = "/workspace"
+	gitDir          = ".git"
 	insidePath      = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 )
 
 // Command runs one command of a shell in a workspace, for a bounded time and with bounded output, in a namespace unless
-// the request asks for less: there it sees the system read-only, the workspace, and no network. Its environment is clean but
-// for what the request names; its whole tree of processes is gone when it returns.
+// the request asks for less: there it sees the system read-only, the workspace, and no network. Of the workspace's
+// repository it can read everything and change nothing: hooks and settings that it left there would run on the host, by
+// the hand of whoever uses git in the workspace next. Its environment is clean but for what the request names; its whole
+// tree of processes is gone when it returns.
 func (r *Runner) Command(ctx context.Context, req codebox.CommandRequest) codebox.CommandResult {
 	res := codebox.CommandResult{
 		Schema: codebox.SchemaCommandResult, Backend: Backend, Workspace: named(req.Identity()), Command: req.Command, Description: req.Description,
@@ -128,10 +132,17 @@ func (r *Runner) sandbox(ctx context.Context, req codebox.CommandRequest, dir st
 	if err != nil {
 		return nil, view{}, nil, err
 	}
-	box, err := sandbox.New(ctx, sandbox.Spec{
-		Kind: sandbox.Namespace, Mounts: []sandbox.Mount{{Source: real, Target: insideWorkspace, Writable: true}}, Watch: []string{real},
-	})
+	mounts := []sandbox.Mount{{Source: real, Target: insideWorkspace, Writable: true}}
+	if repo := filepath.Join(real, gitDir); exists(repo) { // a directory, or the file of a linked work tree
+		mounts = append(mounts, sandbox.Mount{Source: repo, Target: filepath.Join(insideWorkspace, gitDir)})
+	}
+	box, err := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace, Mounts: mounts, Watch: []string{real}})
 	return box, view{string(sandbox.Namespace), insideWorkspace, "/tmp", insidePath}, func() {}, err
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // environ returns the variables of a command, and a redactor of the secrets among them.

@@ -82,6 +82,46 @@ func TestCommandInNamespace(t *testing.T) {
 	}
 }
 
+// What a command leaves in a repository would run on the host, when somebody uses git there.
+func TestCommandLeavesTheRepositoryAlone(t *testing.T) {
+	t.Parallel()
+	namespaced(t)
+	main := repository(t)
+	linked := filepath.Join(t.TempDir(), "linked")
+	git(t, main, "worktree", "add", "-q", linked)
+	for name, dir := range map[string]string{"a repository": main, "a linked work tree": linked} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			res := runner().Command(t.Context(), codebox.CommandRequest{WorkspacePath: dir, Command: `
+				echo done > change.txt
+				mkdir -p .git/hooks; echo 'exit 1' > .git/hooks/post-checkout
+				printf '[core]\n\tfsmonitor = ./evil\n' >> .git/config
+				mkdir evil; echo ../evil > .git/commondir; echo 'gitdir: evil' > .git
+				mv .git aside; rm -rf .git; ln -sfn evil .git
+				test ! -e aside && { test -f .git || { git log -1 && git status --short; }; }`})
+			if !res.Success {
+				t.Fatalf("the result is %+v, error %+v", res, res.Error)
+			}
+			if got := git(t, dir, "status", "--short"); !strings.Contains(got, "change.txt") {
+				t.Errorf("status is %q", got)
+			}
+			if got := git(t, dir, "config", "--default", "none", "core.fsmonitor"); got != "none" {
+				t.Errorf("core.fsmonitor is %q", got)
+			}
+			if _, err := os.Lstat(filepath.Join(main, ".git", "hooks", "post-checkout")); err == nil {
+				t.Error("a hook is there")
+			}
+		})
+	}
+	bad := t.TempDir()
+	if err := os.Symlink(filepath.Join(main, ".git"), filepath.Join(bad, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	if res := runner().Command(t.Context(), codebox.CommandRequest{WorkspacePath: bad, Command: "true"}); res.Success {
+		t.Errorf("a repository behind a link: %+v", res)
+	}
+}
+
 func TestCommandFailures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
