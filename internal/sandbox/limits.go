@@ -13,6 +13,10 @@ const (
 	defaultDisk      = 8 << 30
 )
 
+// maxEntries is how many files and directories the watched directories may hold: as many as a walk looks at. A run that
+// makes more is ended, or it could hide what it fills behind empty files.
+const maxEntries = 4 << 20
+
 // oomScore has the kernel's memory killer take a sandbox before the rest of the machine.
 const oomScore = 500
 

@@ -22,21 +22,22 @@ const (
 	// large tree costs no more than a small part of a processor.
 	diskPause = 5 * time.Second
 	diskShare = 10
-	// walkBound is how many entries one walk looks at. What lies beyond them is left to the floor of free space.
-	walkBound = 1_000_000
 	// descriptorBound is how many descriptors are looked at for files without a name.
 	descriptorBound = 20_000
 	// floorBytes and floorShare are what a run may not take of a file system or of the memory of the machine: the
-	// smaller of the two. They hold for what no count can see, such as the buffers of the kernel.
+	// smaller of the two. They hold for what no count can see, such as the buffers of the kernel. floorFiles is the same
+	// for files that take no space.
 	floorBytes = 256 << 20
+	floorFiles = 10_000
 	floorShare = 50 // a fiftieth of the whole
 )
 
 // A monitor watches the processes and the disk of one run. Its fields belong to the goroutine of run.
 type monitor struct {
-	limits Limits
-	watch  []string
-	own    int // processes of the sandbox itself, which do not count
+	limits  Limits
+	watch   []string
+	entries int // at most, in all watched directories
+	own     int // processes of the sandbox itself, which do not count
 
 	disk     int64     // use at the last walk
 	free     uint64    // free space of all watched file systems then
@@ -163,7 +164,7 @@ func (m *monitor) space(ctx context.Context, supervisor int) error {
 		return nil
 	}
 	var used int64
-	left := walkBound
+	left := m.entries
 	devices := map[uint64]bool{}
 	for _, dir := range m.watch {
 		used += diskUse(ctx, dir, &left)
@@ -171,6 +172,9 @@ func (m *monitor) space(ctx context.Context, supervisor int) error {
 		if unix.Stat(dir, &st) == nil {
 			devices[st.Dev] = true
 		}
+	}
+	if left < 0 {
+		return &LimitError{Limit: WallDisk, Used: int64(m.entries - left), Max: int64(m.entries)}
 	}
 	used += unlinkedUse(supervisor, devices)
 	m.disk, m.free = used, free
@@ -195,11 +199,16 @@ func (m *monitor) freeSpace() uint64 {
 func (m *monitor) spaceShort() bool {
 	for _, dir := range m.watch {
 		var st unix.Statfs_t
-		if unix.Statfs(dir, &st) == nil && st.Bavail < min(floorBytes/uint64(st.Bsize), st.Blocks/floorShare) {
+		if unix.Statfs(dir, &st) == nil && short(st) {
 			return true
 		}
 	}
 	return false
+}
+
+// short reports whether a file system has little left, of space or of files. Some have no fixed number of files.
+func short(st unix.Statfs_t) bool {
+	return st.Bavail < min(floorBytes/uint64(st.Bsize), st.Blocks/floorShare) || st.Files > 0 && st.Ffree < min(floorFiles, st.Files/floorShare)
 }
 
 // diskUse sums the blocks of a directory: a sparse file counts for what it holds, not for what it claims. The tree

@@ -6,9 +6,10 @@ import "context"
 
 // A monitor has no means to look at processes here; nor has package proc a supervisor to run them.
 type monitor struct {
-	limits Limits
-	watch  []string
-	own    int
+	limits  Limits
+	watch   []string
+	entries int
+	own     int
 }
 
 func (m *monitor) run(context.Context, func() int) error { return nil }

@@ -39,7 +39,7 @@ func (s *Sandbox) watched(ctx context.Context, sup *proc.Supervisor, p proc.Spec
 	wg.Go(func() {
 		select {
 		case <-started:
-			m := monitor{limits: s.limits, watch: s.watch, own: s.own()}
+			m := monitor{limits: s.limits, watch: s.watch, entries: maxEntries, own: s.own()}
 			if err := m.run(watching, sup.PID); err != nil {
 				cancel(err)
 			}
