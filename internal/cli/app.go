@@ -21,6 +21,7 @@ import (
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/outbox"
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/task"
 )
@@ -201,6 +202,7 @@ func (a *app) engine(slots int, observe func(attempt.Progress)) (*dispatch.Engin
 	if err := proc.BecomeSubreaper(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, fmt.Errorf("adopt orphans: %w", err)
 	}
+	sandbox.Remember(a.h.Bubblewrap())
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, fmt.Errorf("make a runner id: %w", err)

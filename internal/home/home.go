@@ -142,6 +142,9 @@ func (h *Home) Tmp() string { return filepath.Join(h.root, "tmp") }
 // Cache holds what can be deleted at any time, such as the build caches of agents.
 func (h *Home) Cache() string { return filepath.Join(h.root, "cache") }
 
+// Bubblewrap remembers which bubblewrap was found to work.
+func (h *Home) Bubblewrap() string { return filepath.Join(h.Cache(), "bubblewrap.json") }
+
 // Config is the home's own configuration file, used when no project has one.
 func (h *Home) Config() string { return filepath.Join(h.root, "deed.yaml") }
 

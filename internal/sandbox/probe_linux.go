@@ -25,6 +25,7 @@ type bubblewrap struct{ path, version string }
 var known struct {
 	sync.Mutex
 	bubblewrap
+	file string // see Remember
 }
 
 // findBubblewrap finds bwrap on deed's own PATH, and builds a sandbox with it.
@@ -37,6 +38,10 @@ func findBubblewrap(ctx context.Context) (bubblewrap, error) {
 	path, err := proc.LookPath("bwrap", os.Getenv("PATH"), "/")
 	if err != nil {
 		return bubblewrap{}, failure.New(failure.Isolation, op, fmt.Errorf("bubblewrap: %w", err), bubblewrapRemedy)
+	}
+	if version := recall(known.file, path); version != "" {
+		known.bubblewrap = bubblewrap{path: path, version: version}
+		return known.bubblewrap, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -51,6 +56,7 @@ func findBubblewrap(ctx context.Context) (bubblewrap, error) {
 		return bubblewrap{}, fmt.Errorf("%s: %w", op, err)
 	}
 	known.path, known.version = path, strings.TrimPrefix(strings.TrimSpace(string(res.Stdout)), "bubblewrap ")
+	keep(known.file, known.bubblewrap)
 	return known.bubblewrap, nil
 }
 

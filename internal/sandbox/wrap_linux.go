@@ -143,10 +143,12 @@ func (s *Sandbox) runNamespace(ctx context.Context, sup *proc.Supervisor, p proc
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start):
+		forget()
 		return exit, failure.New(failure.Isolation, "start bubblewrap", err, bubblewrapRemedy)
 	case err != nil || exit.Cause != nil || exit.Signal != "" || w.stood():
 		return exit, err
 	default:
+		forget()
 		return exit, failure.New(failure.Isolation, "set up the sandbox",
 			fmt.Errorf("bubblewrap: exit %d: %s", exit.Code, strings.TrimSpace(string(w.stderr.head))), bubblewrapRemedy)
 	}
