@@ -5,14 +5,10 @@ import (
 	"os"
 
 	"github.com/deedrun/deed/internal/cli"
-	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/sandbox"
 )
 
 func main() {
-	if proc.IsSupervisor(os.Args) {
-		os.Exit(proc.SupervisorMain(os.Args))
-	}
 	if sandbox.IsInner(os.Args) {
 		os.Exit(sandbox.InnerMain(os.Args))
 	}

@@ -39,6 +39,19 @@ type Supervisor struct {
 // NewSupervisor starts a supervisor process and returns when it is ready for a run; ctx bounds only that. It makes
 // deed's process a child subreaper (see BecomeSubreaper).
 func NewSupervisor(ctx context.Context, opt Options) (*Supervisor, error) {
+	s, err := BeginSupervisor(opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.proc.await(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// BeginSupervisor is NewSupervisor without the wait: the first Run waits until the process is ready, and returns why it
+// is not. What comes before that run happens meanwhile.
+func BeginSupervisor(opt Options) (*Supervisor, error) {
 	if opt.Exe == "" {
 		opt.Exe = "/proc/self/exe"
 	}
@@ -51,13 +64,11 @@ func NewSupervisor(ctx context.Context, opt Options) (*Supervisor, error) {
 	if err := BecomeSubreaper(); err != nil {
 		return nil, err
 	}
-	s := &Supervisor{opt: opt, slot: make(chan struct{}, 1), slack: watchdogSlack}
-	p, err := startSupervisor(ctx, opt)
+	p, err := startSupervisor(opt)
 	if err != nil {
 		return nil, err
 	}
-	s.proc = p
-	return s, nil
+	return &Supervisor{opt: opt, slot: make(chan struct{}, 1), slack: watchdogSlack, proc: p}, nil
 }
 
 // PID returns the process id of the supervisor process, or 0 when there is none.
@@ -142,16 +153,22 @@ func (s *Supervisor) ready(ctx context.Context) (*supervisorProcess, uint64, err
 	if s.proc != nil {
 		select {
 		case <-s.proc.gone: // it died while idle
-			s.proc = nil
+			if s.proc.await(ctx) == nil {
+				s.proc = nil
+			}
 		default:
 		}
 	}
 	if s.proc == nil {
-		p, err := startSupervisor(ctx, s.opt)
+		p, err := startSupervisor(s.opt)
 		if err != nil {
 			return nil, 0, err
 		}
 		s.proc = p
+	}
+	if err := s.proc.await(ctx); err != nil {
+		s.proc = nil
+		return nil, 0, err
 	}
 	s.seq++
 	return s.proc, s.seq, nil

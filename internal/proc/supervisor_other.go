@@ -15,6 +15,11 @@ func NewSupervisor(context.Context, Options) (*Supervisor, error) {
 	return nil, fmt.Errorf("start supervisor: %w", ErrUnsupported)
 }
 
+// BeginSupervisor returns ErrUnsupported.
+func BeginSupervisor(Options) (*Supervisor, error) {
+	return nil, fmt.Errorf("start supervisor: %w", ErrUnsupported)
+}
+
 // Run returns ErrUnsupported.
 func (*Supervisor) Run(context.Context, Spec) (Exit, error) {
 	return Exit{}, fmt.Errorf("run: %w", ErrUnsupported)

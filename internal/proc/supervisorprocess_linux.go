@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// readyDeadline bounds the start of a supervisor process. A binary whose main function does not ask
-	// IsSupervisor first never gets ready.
+	// readyDeadline bounds the start of a supervisor process. A binary without this package never gets ready.
 	readyDeadline = 20 * time.Second
 	// closeDeadline bounds how long a closed supervisor may take to end its tree by itself.
 	closeDeadline = killDeadline + time.Second
@@ -28,14 +27,17 @@ type supervisorProcess struct {
 	ch     *channel
 	msgs   chan message  // closed when the conversation is over
 	gone   chan struct{} // closed when the process is gone and so is everything that it held
+	begun  chan struct{} // closed when the process is ready for a run, or never will be
 	quit   chan struct{} // closed by close
 	once   sync.Once     // for quit
 	stderr *headBuffer   // of the process, read only after gone
 
+	startErr  error // set before begun is closed
 	orphanErr error // set before gone is closed
 }
 
-func startSupervisor(ctx context.Context, opt Options) (*supervisorProcess, error) {
+// startSupervisor starts a supervisor process. It is not ready yet: await tells when it is.
+func startSupervisor(opt Options) (*supervisorProcess, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("start supervisor: %w", err)
@@ -51,6 +53,7 @@ func startSupervisor(ctx context.Context, opt Options) (*supervisorProcess, erro
 		ch:     &channel{conn: conn.(*net.UnixConn)},
 		msgs:   make(chan message),
 		gone:   make(chan struct{}),
+		begun:  make(chan struct{}),
 		quit:   make(chan struct{}),
 		stderr: &headBuffer{max: 16 << 10},
 	}
@@ -70,22 +73,40 @@ func startSupervisor(ctx context.Context, opt Options) (*supervisorProcess, erro
 	}
 	go p.bury()
 	go p.listen()
+	go p.begin(opt.Exe)
+	return p, nil
+}
 
-	ctx, cancel := context.WithTimeoutCause(ctx, readyDeadline, fmt.Errorf(
-		"%s was not ready within %v (does its main function ask proc.IsSupervisor first?)", opt.Exe, readyDeadline))
-	defer cancel()
+// begin waits until the process says that it is ready.
+func (p *supervisorProcess) begin(exe string) {
+	defer close(p.begun)
+	late := time.NewTimer(readyDeadline)
+	defer late.Stop()
 	select {
 	case m, ok := <-p.msgs:
 		if ok && m.Op == opReady {
-			return p, nil
+			return
 		}
 		p.kill()
 		<-p.gone
-		return nil, fmt.Errorf("start supervisor: %s", p.epitaph())
-	case <-ctx.Done():
+		p.startErr = fmt.Errorf("start supervisor: %s", p.epitaph())
+	case <-late.C:
 		p.kill()
 		<-p.gone
-		return nil, fmt.Errorf("start supervisor: %w", context.Cause(ctx))
+		p.startErr = fmt.Errorf("start supervisor: %s was not ready within %v (is it deed?)", exe, readyDeadline)
+	}
+}
+
+// await returns when the process is ready for a run. One that is not when ctx ends is ended.
+func (p *supervisorProcess) await(ctx context.Context) error {
+	select {
+	case <-p.begun:
+		return p.startErr
+	case <-ctx.Done():
+		p.kill()
+		<-p.begun
+		<-p.gone
+		return fmt.Errorf("start supervisor: %w", context.Cause(ctx))
 	}
 }
 

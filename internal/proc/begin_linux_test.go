@@ -1,0 +1,80 @@
+package proc_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/deedrun/deed/internal/proc"
+)
+
+func TestBeginSupervisorRuns(t *testing.T) {
+	t.Parallel()
+	sup, err := proc.BeginSupervisor(proc.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code := range 2 { // at once, and when it is idle
+		exit, err := sup.Run(t.Context(), proc.Spec{Argv: []string{"/bin/sh", "-c", "exit " + string(rune('0'+code))}, Dir: "/"})
+		if err != nil || exit.Code != code {
+			t.Errorf("exit %d, %v, want %d", exit.Code, err, code)
+		}
+	}
+	if err := sup.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBeginSupervisorThatIsClosedAtOnce(t *testing.T) {
+	t.Parallel()
+	sup, err := proc.BeginSupervisor(proc.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sup.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := sup.Run(t.Context(), proc.Spec{Argv: []string{"/bin/true"}, Dir: "/"}); !errors.Is(err, proc.ErrClosed) {
+		t.Errorf("run after close: %v", err)
+	}
+}
+
+// What cannot become a supervisor is told by the run that needs it, each time.
+func TestBeginSupervisorThatNeverIsOne(t *testing.T) {
+	t.Parallel()
+	sup, err := proc.BeginSupervisor(proc.Options{Exe: "/bin/false"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := sup.Run(t.Context(), proc.Spec{Argv: []string{"/bin/true"}, Dir: "/"}); err == nil || !strings.Contains(err.Error(), "start supervisor") {
+			t.Errorf("run: %v", err)
+		}
+	}
+	if err := sup.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBeginSupervisorWithAnEndedContext(t *testing.T) {
+	t.Parallel()
+	sup, err := proc.BeginSupervisor(proc.Options{Exe: "/bin/sleep", Args: []string{"600"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := sup.Run(ctx, proc.Spec{Argv: []string{"/bin/true"}, Dir: "/"})
+		done <- err
+	}()
+	cause := errors.New("told to stop")
+	cancel(cause)
+	if err := <-done; err != nil && !errors.Is(err, cause) {
+		t.Errorf("run: %v", err)
+	}
+	if err := sup.Close(); err != nil {
+		t.Error(err)
+	}
+}
