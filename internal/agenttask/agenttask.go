@@ -117,16 +117,17 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	if err != nil {
 		return none, err
 	}
+	bg := context.WithoutCancel(ctx)
+	defer func() { _ = r.Engine.Close(bg) }()
+	if err := r.Engine.Warm(); err != nil {
+		return none, failure.New(failure.Infra, "start the supervisor", err, "")
+	}
 	// What a killed run left is cleared away by the next one, too.
 	if _, err := r.Engine.Sweep(ctx); err != nil {
 		r.Engine.Log.Warn("sweep", "error", err)
 	}
-	if err := r.Engine.Register(ctx); err != nil {
-		return none, failure.New(failure.Infra, "register the runner", err, "")
-	}
-	bg := context.WithoutCancel(ctx)
-	defer func() { _ = r.Engine.Close(bg) }()
-	if r.claim, err = r.Store.EnqueueClaimed(bg, row, store.ClaimOptions{RunnerID: r.Engine.Runner.RunnerID, Lease: r.Engine.Runner.Lease}); err != nil {
+	runner := r.Engine.Record()
+	if r.claim, err = r.Store.EnqueueClaimed(bg, row, store.ClaimOptions{RunnerID: runner.ID, Lease: r.Engine.Runner.Lease, Runner: &runner}); err != nil {
 		return none, failure.New(failure.Infra, "queue the task", err, "")
 	}
 	if err := r.open(bg); err != nil {
@@ -241,6 +242,7 @@ func (r *run) publish(ctx context.Context, account *boundary.Run) error {
 	if err != nil {
 		return fmt.Errorf("copy the bundle: %w", err)
 	}
+	workspace.Spread(tmp)
 	copied := filepath.Join(tmp, "bundle")
 	if _, err = workspace.Clone(ctx, account.BundleDir, copied); err == nil {
 		_ = os.Remove(to) // an empty directory, or nothing

@@ -119,11 +119,16 @@ func (e *Engine) event(ctx context.Context, t agentruntime.RuntimeEvent, detail 
 
 // Register tells the store who runs here, so that others can see whether this process still lives.
 func (e *Engine) Register(ctx context.Context) error {
+	return e.Store.PutRunner(ctx, e.Record())
+}
+
+// Record is this runner as the store knows it.
+func (e *Engine) Record() store.Runner {
 	now := e.Clock()
-	return e.Store.PutRunner(ctx, store.Runner{
+	return store.Runner{
 		ID: e.Runner.RunnerID, Host: e.Self.Host, PID: e.Self.PID, BootID: e.Self.BootID + "|" + e.Self.Namespace, ProcStart: int64(e.Self.StartTime),
 		StartedAt: now, SeenAt: now, Version: e.Runner.Version,
-	})
+	}
 }
 
 // Close ends the supervisors and takes this runner out of the store.
@@ -142,7 +147,7 @@ func (e *Engine) Close(ctx context.Context) error {
 
 // Execute runs one claim in a slot of its own and delivers what it settled.
 func (e *Engine) Execute(ctx context.Context, c *store.Claim) (attempt.Result, error) {
-	sup, err := e.supervisor(ctx)
+	sup, err := e.supervisor()
 	if err != nil {
 		return attempt.Result{Ref: c.Ref}, e.Runner.Abort(ctx, c, err)
 	}
@@ -173,7 +178,7 @@ func (e *Engine) own(ref store.Ref, runs bool) {
 	e.live[ref.AttemptID] = ref
 }
 
-func (e *Engine) supervisor(ctx context.Context) (*proc.Supervisor, error) {
+func (e *Engine) supervisor() (*proc.Supervisor, error) {
 	e.mu.Lock()
 	if n := len(e.supers); n > 0 {
 		s := e.supers[n-1]
@@ -182,7 +187,16 @@ func (e *Engine) supervisor(ctx context.Context) (*proc.Supervisor, error) {
 		return s, nil
 	}
 	e.mu.Unlock()
-	return proc.NewSupervisor(ctx, proc.Options{Exe: e.Exe})
+	return proc.BeginSupervisor(proc.Options{Exe: e.Exe})
+}
+
+// Warm starts the first supervisor before there is a claim for it, so that it is ready when the agent is.
+func (e *Engine) Warm() error {
+	s, err := e.supervisor()
+	if err == nil {
+		e.putBack(s)
+	}
+	return err
 }
 
 func (e *Engine) putBack(s *proc.Supervisor) {

@@ -15,7 +15,8 @@ import (
 type ClaimOptions struct {
 	RunnerID string
 	Lease    time.Duration
-	TaskID   string // "": the next one
+	TaskID   string  // "": the next one
+	Runner   *Runner // who RunnerID is, recorded together with the claim by EnqueueClaimed; nil: it is on record
 }
 
 func (o ClaimOptions) check() error {

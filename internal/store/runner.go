@@ -23,6 +23,13 @@ func (s *Store) PutRunner(ctx context.Context, r Runner) error {
 	if r.ID == "" {
 		return invalid("put runner: id is empty")
 	}
+	if err := s.write(ctx, func(ctx context.Context, t tx) error { return s.putRunner(ctx, t, r) }); err != nil {
+		return fmt.Errorf("put runner %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+func (s *Store) putRunner(ctx context.Context, t tx, r Runner) error {
 	now := s.now()
 	if r.StartedAt.IsZero() {
 		r.StartedAt = now
@@ -30,18 +37,12 @@ func (s *Store) PutRunner(ctx context.Context, r Runner) error {
 	if r.SeenAt.IsZero() {
 		r.SeenAt = now
 	}
-	err := s.write(ctx, func(ctx context.Context, t tx) error {
-		_, err := t.exec(ctx, `INSERT INTO runners (id, host, pid, boot_id, proc_start, started_at, seen_at, version)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-			ON CONFLICT (id) DO UPDATE SET host = excluded.host, pid = excluded.pid, boot_id = excluded.boot_id,
-			proc_start = excluded.proc_start, started_at = excluded.started_at, seen_at = excluded.seen_at, version = excluded.version`,
-			r.ID, r.Host, r.PID, r.BootID, r.ProcStart, micros(r.StartedAt), micros(r.SeenAt), r.Version)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("put runner %s: %w", r.ID, err)
-	}
-	return nil
+	_, err := t.exec(ctx, `INSERT INTO runners (id, host, pid, boot_id, proc_start, started_at, seen_at, version)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (id) DO UPDATE SET host = excluded.host, pid = excluded.pid, boot_id = excluded.boot_id,
+		proc_start = excluded.proc_start, started_at = excluded.started_at, seen_at = excluded.seen_at, version = excluded.version`,
+		r.ID, r.Host, r.PID, r.BootID, r.ProcStart, micros(r.StartedAt), micros(r.SeenAt), r.Version)
+	return err
 }
 
 // Runners returns the recorded runners by id.
