@@ -104,6 +104,8 @@ type run struct {
 	mu     sync.Mutex      // guards events: a driver reports from several goroutines
 	events []journal.Entry // guarded by mu; what the journal was told, out of the agent's reach
 
+	trees sync.WaitGroup // those that release removes
+
 	started      time.Time
 	plan         plan
 	redactor     *redact.Redactor
@@ -250,6 +252,7 @@ func (a *run) progress(step, text string) {
 
 // cleanup removes the attempt's directory.
 func (a *run) cleanup() {
+	a.trees.Wait()
 	_ = a.closeEgress()
 	if a.journal != nil {
 		_ = a.journal.Close()

@@ -21,6 +21,7 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // pathSettlement is the bundle's copy of what will be settled. A crash between the two loses nothing: the next
@@ -52,6 +53,7 @@ func (a *run) publish(ctx context.Context, s *store.Settlement, e end) (bundle.S
 // code that the agent wrote runs again as a check; the writer remembers what it hashed, so that a file that is changed
 // afterwards makes a bundle that does not verify, never one that lies.
 func (a *run) collect() error {
+	workspace.Spread(a.Home.Bundles())
 	w, err := bundle.Create(a.Home.Bundle(a.claim.Ref.AttemptID), bundle.Options{Redactor: a.redactor, Key: a.Key})
 	if err != nil {
 		return err

@@ -78,6 +78,7 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	}
 	if err != nil {
 		// The work cannot be shown, so it does not count. A bundle that says so may still find room.
+		a.trees.Wait()
 		e = end{class: failure.Infra, err: fmt.Errorf("write the bundle: %w", err)}
 		a.strip()
 		res.Verdict, res.Files = nil, nil
@@ -122,11 +123,24 @@ func (a *run) strip() {
 	a.brief.Text = ""
 }
 
-// release removes the trees that the evidence does not need any more, before the evidence is written: an agent that
-// filled the disk must not be able to prevent it.
+// With this much room nothing that an agent may leave can keep the evidence from being written.
+const (
+	roomBytes = 8 << 30
+	roomFiles = 100_000
+)
+
+// release removes the trees that the evidence does not need any more. It does so before the evidence is written where
+// the room for it could be short: an agent that filled the disk must not be able to prevent it. Elsewhere it happens
+// beside the writing, and cleanup waits for it.
 func (a *run) release() {
-	for _, d := range []string{"workspace", "base", "home", "tmp"} {
-		_ = workspace.Remove(a.path(d)) // what is left, cleanup tries again
+	a.trees.Wait()
+	a.trees.Go(func() {
+		for _, d := range []string{"workspace", "base", "home", "tmp"} {
+			_ = workspace.Remove(a.path(d)) // what is left, cleanup tries again
+		}
+	})
+	if bytes, files := a.Home.Room(); bytes < roomBytes || files < roomFiles {
+		a.trees.Wait()
 	}
 }
 
