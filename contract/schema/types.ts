@@ -91,15 +91,25 @@ export type CodeboxAbilityRunRequest = {
   /** an object: task text, structured context */
   input?: Record<string, unknown>;
   capability_token_env?: string;
+  /** an object; the ability is told it, and it is recorded */
   principal?: Record<string, unknown>;
-  sandbox_tool_policy?: Record<string, unknown>;
-  component_contracts?: Record<string, unknown>[];
+  /** absent or {}: every tool is denied */
+  sandbox_tool_policy?: CodeboxSandboxToolPolicy;
+  component_contracts?: CodeboxComponentContract[];
   provider_plugin_paths?: string[];
+  runtime_stack_mounts?: CodeboxRequestMount[];
+  /** no secrets */
+  runtime_env?: Record<string, string>;
+  /** absent: the installed one, when the ability needs it */
+  wp?: string;
   /** a JSON Schema */
   expected_result_schema?: Record<string, unknown>;
+  /** where the evidence bundle goes; absent: there is none */
   artifacts_path?: string;
+  /** the caller's own id, recorded */
   sandbox_session_id?: string;
   task_timeout_seconds?: number;
+  /** an object, for the record only */
   context?: Record<string, unknown>;
 };
 
@@ -109,13 +119,20 @@ export type CodeboxAbilityRunResult = {
   success: boolean;
   status: "completed" | "failed" | "unavailable";
   ability: string;
-  result?: Record<string, unknown>;
+  result?: unknown;
   /** against the expected schema; true without one */
   result_valid: boolean;
   exit_code: number | null;
+  /** its record in deed's registry */
+  run_id?: string;
+  /** the directory of the evidence bundle */
+  artifacts?: string;
   artifact?: CodeboxEvidenceEnvelope;
+  /** below artifacts */
   evidence_refs: CodeboxFileReference[];
   diagnostics: CodeboxWorkspaceError[];
+  /** what became of the components */
+  component_contracts?: CodeboxComponentContractResult[];
   failure_type?: string;
   error?: CodeboxWorkspaceError;
 };

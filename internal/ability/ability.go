@@ -329,7 +329,7 @@ func (c *call) result(value json.RawMessage, out component.Output, failed *refus
 		c.fail(&r, &refusal{kind: FailureResultUnreadable, status: codebox.WorkspaceFailed, message: err.Error()})
 		return r
 	}
-	r.Result = clean
+	r.Result = codebox.Value(clean)
 	if wrong := c.checkResult(clean); len(wrong) > 0 {
 		c.fail(&r, &refusal{kind: FailureResultInvalid, status: codebox.WorkspaceFailed, message: "the result of " + c.req.Ability + " is not what was agreed", diagnostics: wrong})
 		return r

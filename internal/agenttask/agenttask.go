@@ -235,7 +235,7 @@ func (r *run) publish(ctx context.Context, account *boundary.Run) error {
 	if to == "" || account.BundleDir == "" {
 		return nil
 	}
-	if err := checkArtifacts(to); err != nil {
+	if err := free(to); err != nil {
 		return err
 	}
 	tmp, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+".*.tmp")

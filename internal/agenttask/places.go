@@ -46,19 +46,26 @@ func checkPlaces(req codebox.TaskRequest, home string, environ []string) error {
 			l.Add(fault.Index("$.secret_env", i), fault.Dangling, name+" is not set in deed's environment", "set it where deed runs")
 		}
 	}
-	l.Within("$", checkArtifacts(req.ArtifactsPath))
-	if to := truePath(req.ArtifactsPath); to != "" {
-		for _, s := range append(sources, home) {
-			if inside(to, s) || inside(s, to) {
-				l.Add("$.artifacts_path", fault.Conflict, fmt.Sprintf("%q and %q lie in each other", req.ArtifactsPath, s), "keep artifacts apart from every source and from deed's home")
+	l.Within("$", PlaceArtifacts(req.ArtifactsPath, append(sources, home)...))
+	return l.Err()
+}
+
+// PlaceArtifacts wants a free place for a bundle, apart from sources and home. An empty name asks for none.
+func PlaceArtifacts(dir string, apart ...string) error {
+	var l fault.List
+	l.Within("$", free(dir))
+	if to := truePath(dir); to != "" {
+		for _, s := range apart {
+			if s := truePath(s); inside(to, s) || inside(s, to) {
+				l.Add("$.artifacts_path", fault.Conflict, fmt.Sprintf("%q and %q lie in each other", dir, s), "keep artifacts apart from every source and from deed's home")
 			}
 		}
 	}
 	return l.Err()
 }
 
-// checkArtifacts wants a place for the bundle that is free.
-func checkArtifacts(dir string) error {
+// free wants a directory that is empty or absent.
+func free(dir string) error {
 	if dir == "" {
 		return nil
 	}

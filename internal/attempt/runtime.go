@@ -73,6 +73,7 @@ func (a *run) site(ctx context.Context, p place) (*wordpress.Site, []component.M
 // boot starts the WordPress of a cell once and activates its plugins, and brings the records of the components up to date.
 func (a *run) boot(ctx context.Context, c cell, records []codebox.ComponentContractResult) (*wordpress.Boot, error) {
 	if c.site == nil {
+		component.Mounted(records)
 		return nil, nil
 	}
 	b, err := c.site.Boot(ctx, component.Inside(c.box, a.sup, phpTimeout), records)

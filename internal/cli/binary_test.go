@@ -37,7 +37,10 @@ func newSite(t *testing.T, adapters map[string]string) *site {
 	dir := t.TempDir()
 	s := &site{t: t, dir: dir, home: filepath.Join(dir, "home"), mark: "mark-" + filepath.Base(dir) + "-" + strings.ReplaceAll(t.Name(), "/", "-")}
 	var b strings.Builder
-	b.WriteString("retry: {base_seconds: 0.001, max_seconds: 0.001}\ndefaults: {lease_seconds: 30}\nadapters:\n")
+	b.WriteString("retry: {base_seconds: 0.001, max_seconds: 0.001}\ndefaults: {lease_seconds: 30}\n")
+	if len(adapters) > 0 {
+		b.WriteString("adapters:\n")
+	}
 	for name, text := range adapters {
 		file := filepath.Join(dir, name+".sh")
 		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o755); err != nil {

@@ -161,6 +161,15 @@ func Resolve(ctx context.Context, req Request) (res Resolved, err error) {
 	return res, nil
 }
 
+// Mounted brings the records of what was prepared up to date: it is there for the processes of a sandbox.
+func Mounted(records []codebox.ComponentContractResult) {
+	for i := range records {
+		if records[i].Status == codebox.ComponentPrepared {
+			records[i].Status = codebox.ComponentMounted
+		}
+	}
+}
+
 // emptied removes what a failed Resolve made. The directory itself is the caller's.
 func emptied(dir string) error {
 	var errs []error

@@ -17,7 +17,7 @@ var layers = []struct {
 }{
 	{"command", []string{"cmd/deed"}},
 	{"surface", []string{"internal/cli"}},
-	{"engine", []string{"internal/agenttask", "internal/placement", "internal/dispatch", "internal/reclaim", "internal/outbox", "internal/task", "internal/handoff", "internal/runnerworkspace"}},
+	{"engine", []string{"internal/abilityrun", "internal/agenttask", "internal/placement", "internal/dispatch", "internal/reclaim", "internal/outbox", "internal/task", "internal/handoff", "internal/runnerworkspace"}},
 	{"run", []string{
 		"internal/attempt", "internal/driver/script", "internal/gate", "internal/brief",
 		"internal/driver", // the plug point: drivers stand above it, and the gate judges what it describes

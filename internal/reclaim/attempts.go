@@ -93,7 +93,7 @@ func (s *sweep) owner(ctx context.Context, name string) (id string, alive bool, 
 		if errors.Is(err, store.ErrNotFound) {
 			return id, false, nil
 		}
-		return id, err == nil && r.Live, err
+		return id, err == nil && r.Live && s.deadRun(r) == "", err
 	}
 	at, err := s.Store.Attempt(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {

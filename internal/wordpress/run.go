@@ -257,7 +257,7 @@ func (s *Site) Boot(ctx context.Context, run component.Runner, records []codebox
 		}
 		at := slices.Index(wait, res.doing)
 		if res.Status == StatusOK {
-			s.mounted(records)
+			component.Mounted(records)
 			return b, b.read(res.Value)
 		}
 		if at < 0 {
@@ -308,15 +308,6 @@ func fail(r *codebox.ComponentContractResult, phase, status string, p *Problem) 
 	}
 	r.Status = codebox.ComponentFailed
 	r.Failures = append(r.Failures, f)
-}
-
-// mounted marks the components that WordPress came up with.
-func (s *Site) mounted(records []codebox.ComponentContractResult) {
-	for i := range records {
-		if records[i].Status == codebox.ComponentPrepared {
-			records[i].Status = codebox.ComponentMounted
-		}
-	}
 }
 
 // blame finds the component that kept WordPress from starting, by the file in which PHP ended.

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/abilityrun"
+)
+
+func (a *app) abilityRunCmd() *cobra.Command {
+	var input, result string
+	c := &cobra.Command{
+		Use:     "generic-ability-runtime-run --input-file=FILE",
+		Aliases: []string{"ability-run"},
+		Short:   "Invoke one ability of a runtime component in a disposable runtime",
+		Long: `Read one wp-codebox/generic-ability-runtime-run-request/v1, make a runtime of its components in a namespace without a
+network, invoke the ability, hold its result against the expected schema, and write one
+wp-codebox/generic-ability-runtime-run-result/v1 to standard output, whatever happens: also for a request that is
+refused, and when the run is interrupted.
+
+A component offers abilities in its deed-abilities.json. The capability token is named by capability_token_env and
+taken from the environment of this command. With artifacts_path, which must be empty or absent, a signed bundle is
+left there; the run's record is in deed's registry either way (deed runs show ID).
+Exit code 0 means that the ability gave a result of the expected shape.`,
+		Example: `  deed ability-run --input-file=request.json --json
+  deed schema show wp-codebox/generic-ability-runtime-run-request/v1`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if input == "" {
+				return usage(errors.New("--input-file is missing (name a file with one JSON request, or - for standard input)"))
+			}
+			return a.abilityRun(c.Context(), input, result)
+		},
+	}
+	c.Flags().StringVar(&input, "input-file", "", "`FILE` with the request; - for standard input")
+	c.Flags().StringVar(&result, "result-file", "", "write the result to this `FILE` too: atomically, readable by you only")
+	return c
+}
+
+// abilityRun answers a request. From here on standard output carries one result and nothing else.
+func (a *app) abilityRun(ctx context.Context, input, file string) error {
+	res, code := a.invoke(ctx, input)
+	text, err := json.MarshalIndent(res, "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if a.json {
+		if _, err := a.Out.Write(text); err != nil {
+			return err
+		}
+	} else {
+		a.printf("%s: %s\n", res.Status, clean(res.Ability))
+		if res.Error != nil {
+			fmt.Fprintf(a.Err, "  %s %s\n", clean(res.FailureType), clean(res.Error.Message))
+		}
+		if res.Artifacts != "" {
+			a.field("bundle", res.Artifacts)
+		}
+	}
+	if file != "" {
+		if err := writeResult(file, text); err != nil {
+			return fmt.Errorf("--result-file: %w", err)
+		}
+	}
+	if code == ExitDone {
+		return nil
+	}
+	return &exitError{code: code, err: errSilent}
+}
+
+// invoke makes the result of a request. A fault in deed itself is told like every other failure.
+func (a *app) invoke(ctx context.Context, input string) (res codebox.AbilityRunResult, code int) {
+	var data []byte
+	refused := func(err error, code int) (codebox.AbilityRunResult, int) {
+		kind := codebox.FailureInvalidRequest
+		if code != ExitUsage {
+			kind = codebox.FailureBackendError
+		}
+		return abilityrun.Refusal(data, kind, err), code
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			res, code = refused(fmt.Errorf("panic: %v (this is a fault in deed: please report it)", p), ExitInfra)
+		}
+	}()
+	data, err := a.readInput(input)
+	if err != nil {
+		return refused(err, ExitUsage)
+	}
+	req, err := schema.Decode[codebox.AbilityRunRequest](codebox.SchemaAbilityRunRequest, data)
+	if err != nil {
+		return refused(err, ExitUsage)
+	}
+	if err := a.open(ctx); err != nil {
+		return refused(err, exitCode(err))
+	}
+	eng, err := a.engine(1, nil)
+	if err != nil {
+		return refused(err, ExitInfra)
+	}
+	return (&abilityrun.Service{Engine: eng}).Run(ctx, req)
+}
