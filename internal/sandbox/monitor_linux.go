@@ -3,10 +3,10 @@ package sandbox
 import (
 	"bytes"
 	"context"
-	"io/fs"
+	"errors"
 	"os"
 	"strconv"
-	"syscall"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -32,25 +32,50 @@ const (
 	floorShare = 50 // a fiftieth of the whole
 )
 
-// A monitor watches the processes and the disk of one run. Its fields belong to the goroutine of run.
+// A monitor watches the processes and the disk of one run.
 type monitor struct {
 	limits  Limits
 	watch   []string
 	entries int // at most, in all watched directories
 	own     int // processes of the sandbox itself, which do not count
 
+	// These belong to the goroutine that looks at the disk.
 	disk     int64     // use at the last walk
 	free     uint64    // free space of all watched file systems then
 	nextWalk time.Time // by when the next walk is due
 	short    bool      // free space was below the floor when the run began
 }
 
-// run looks at everything below the supervisor until ctx ends or a limit is passed, which it returns.
+// run looks at everything below the supervisor until ctx ends or a limit is passed, which it returns. The disk is looked
+// at beside the processes: a walk through what a run has made of its directories takes as long as the run wants.
 func (m *monitor) run(ctx context.Context, supervisor func() int) error {
-	if m.limits.MemoryBytes <= 0 && m.limits.Processes <= 0 && (m.limits.DiskBytes <= 0 || len(m.watch) == 0) {
-		return nil
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	if m.limits.MemoryBytes > 0 || m.limits.Processes > 0 {
+		wg.Go(func() {
+			cancel(each(ctx, func() error {
+				if pid := supervisor(); pid > 0 {
+					return m.processes(pid)
+				}
+				return nil
+			}))
+		})
 	}
-	m.short = m.spaceShort()
+	if m.limits.DiskBytes > 0 && len(m.watch) > 0 {
+		m.short = m.spaceShort()
+		wg.Go(func() { cancel(each(ctx, func() error { return m.space(ctx, supervisor()) })) })
+	}
+	wg.Wait()
+	var limit *LimitError
+	if errors.As(context.Cause(ctx), &limit) {
+		return limit
+	}
+	return nil
+}
+
+// each looks at every tick until ctx ends or there is something to say.
+func each(ctx context.Context, look func() error) error {
 	t := time.NewTicker(tick)
 	defer t.Stop()
 	for {
@@ -59,15 +84,8 @@ func (m *monitor) run(ctx context.Context, supervisor func() int) error {
 			return nil
 		case <-t.C:
 		}
-		if pid := supervisor(); pid > 0 {
-			if err := m.processes(pid); err != nil {
-				return err
-			}
-		}
-		if m.limits.DiskBytes > 0 && len(m.watch) > 0 {
-			if err := m.space(ctx, supervisor()); err != nil {
-				return err
-			}
+		if err := look(); err != nil {
+			return err
 		}
 	}
 }
@@ -163,20 +181,19 @@ func (m *monitor) space(ctx context.Context, supervisor int) error {
 	if !m.nextWalk.IsZero() && now.Before(m.nextWalk) && m.disk+grown <= m.limits.DiskBytes {
 		return nil
 	}
-	var used int64
-	left := m.entries
+	w := walk{left: m.entries, seen: map[[2]uint64]bool{}}
 	devices := map[uint64]bool{}
 	for _, dir := range m.watch {
-		used += diskUse(ctx, dir, &left)
+		w.tree(ctx, dir)
 		var st unix.Stat_t
 		if unix.Stat(dir, &st) == nil {
 			devices[st.Dev] = true
 		}
 	}
-	if left < 0 {
-		return &LimitError{Limit: WallDisk, Used: int64(m.entries - left), Max: int64(m.entries)}
+	if w.left < 0 {
+		return &LimitError{Limit: WallDisk, Used: int64(m.entries - w.left), Max: int64(m.entries)}
 	}
-	used += unlinkedUse(supervisor, devices)
+	used := w.used + unlinkedUse(supervisor, devices)
 	m.disk, m.free = used, free
 	m.nextWalk = clock.Start().Add(min(diskPause, diskShare*clock.Since(now)))
 	if used > m.limits.DiskBytes {
@@ -209,41 +226,6 @@ func (m *monitor) spaceShort() bool {
 // short reports whether a file system has little left, of space or of files. Some have no fixed number of files.
 func short(st unix.Statfs_t) bool {
 	return st.Bavail < min(floorBytes/uint64(st.Bsize), st.Blocks/floorShare) || st.Files > 0 && st.Ffree < min(floorFiles, st.Files/floorShare)
-}
-
-// diskUse sums the blocks of a directory: a sparse file counts for what it holds, not for what it claims. The tree
-// is an agent's, and changes meanwhile; os.Root keeps the walk inside it.
-func diskUse(ctx context.Context, dir string, left *int) int64 {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return 0
-	}
-	defer root.Close()
-	var sum int64
-	seen := map[uint64]bool{} // files with several names
-	_ = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
-		*left--
-		if *left < 0 || ctx.Err() != nil {
-			return fs.SkipAll
-		}
-		if err != nil {
-			return nil //nolint:nilerr // it is gone, or closed to deed: the rest counts
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil //nolint:nilerr // gone since
-		}
-		st, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || st.Nlink > 1 && !d.IsDir() && seen[st.Ino] {
-			return nil
-		}
-		if st.Nlink > 1 && !d.IsDir() {
-			seen[st.Ino] = true
-		}
-		sum += st.Blocks * 512
-		return nil
-	})
-	return sum
 }
 
 // unlinkedUse sums the blocks of files that have no name any more and are held open below the supervisor, on the file
