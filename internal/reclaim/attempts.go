@@ -82,7 +82,8 @@ func (s *sweep) kill(ctx context.Context, attemptID string) error {
 // ids finds the id of an attempt or of a run in the name of a file or directory.
 var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|run_[0-9a-f]{32}`)
 
-// owner returns the id in a name, and whether what it stands for is alive.
+// owner returns the id in a name, and whether what it stands for is alive. An id that the store does not know is nobody's
+// here: an apply that is being prepared has one of its own.
 func (s *sweep) owner(ctx context.Context, name string) (id string, alive bool, err error) {
 	id = ids.FindString(name)
 	if id == "" {
@@ -91,13 +92,13 @@ func (s *sweep) owner(ctx context.Context, name string) (id string, alive bool, 
 	if id[:4] == "run_" {
 		r, err := s.Store.Run(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
-			return id, false, nil
+			return "", false, nil
 		}
 		return id, err == nil && r.Live && s.deadRun(r) == "", err
 	}
 	at, err := s.Store.Attempt(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return id, false, nil
+		return "", false, nil
 	}
 	return id, err == nil && at.Live && !s.lost[id], err
 }

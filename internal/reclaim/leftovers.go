@@ -82,16 +82,16 @@ func (s *sweep) processes(ctx context.Context) error {
 
 // temporaries removes files that were being written when their writer died, and what else has been lying in the
 // temporary directory.
-func (s *sweep) temporaries(context.Context) error {
+func (s *sweep) temporaries(ctx context.Context) error {
 	var faults []error
 	runs := filepath.Join(s.Home.Root(), "runs")
 	for _, dir := range []string{s.Home.Tmp(), s.Home.Root(), s.Home.Keys(), s.Home.Bundles(), runs} {
-		faults = append(faults, s.temporary(dir))
+		faults = append(faults, s.temporary(ctx, dir))
 	}
 	return errors.Join(faults...)
 }
 
-func (s *sweep) temporary(dir string) error {
+func (s *sweep) temporary(ctx context.Context, dir string) error {
 	f, list, err := s.inside(dir)
 	if f == nil {
 		return err
@@ -103,8 +103,17 @@ func (s *sweep) temporary(dir string) error {
 			continue // gone meanwhile
 		}
 		writing := fi.Mode().IsRegular() && strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".tmp")
-		if !writing && (dir != s.Home.Tmp() || ids.MatchString(e.Name())) {
-			continue // not temporary, or see directories
+		if !writing && dir != s.Home.Tmp() {
+			continue
+		}
+		if !writing {
+			id, _, err := s.owner(ctx, e.Name())
+			if err != nil {
+				s.faults = append(s.faults, err)
+			}
+			if id != "" || err != nil {
+				continue // see directories
+			}
 		}
 		age, reason := tempAge, "nobody has changed it for an hour"
 		if writing {

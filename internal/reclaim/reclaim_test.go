@@ -372,21 +372,27 @@ func TestWhatIsFreshIsLeftToALiveRunner(t *testing.T) {
 	b.put(t, "other", b.Self.Host, b.Self.PID, b.Self.StartTime)
 	fresh, old := filepath.Join(b.Home.Root(), ".fresh.1.tmp"), filepath.Join(b.Home.Root(), ".old.1.tmp")
 	probe, ancient := filepath.Join(b.Home.Tmp(), "probe-1"), filepath.Join(b.Home.Tmp(), "probe-2")
-	for _, p := range []string{fresh, old, probe, ancient} {
+	// The journal of an apply has an id that is no attempt's.
+	const id = "01999999-0000-7000-8000-00000000000"
+	apply, dropped := filepath.Join(b.Home.Tmp(), "apply-"+id+"1"), filepath.Join(b.Home.Tmp(), "apply-"+id+"2")
+	for _, p := range []string{fresh, old, probe, ancient, filepath.Join(apply, "f"), filepath.Join(dropped, "f")} {
 		write(t, p, "x")
 	}
-	for p, age := range map[string]time.Duration{old: 2 * time.Minute, ancient: 2 * time.Hour} {
+	for p, age := range map[string]time.Duration{old: 2 * time.Minute, ancient: 2 * time.Hour, dropped: 2 * time.Hour, apply: time.Minute} {
 		when := b.now.Add(-age)
 		if err := os.Chtimes(p, when, when); err != nil {
 			t.Fatal(err)
 		}
 	}
 	rep := b.sweep(t, Options{Deep: true})
-	want := []string{"left leave temp .fresh.1.tmp", "done remove temp .old.1.tmp", "left leave temp probe-1", "done remove temp probe-2"}
+	want := []string{
+		"left leave temp .fresh.1.tmp", "done remove temp .old.1.tmp", "left leave temp probe-1", "done remove temp probe-2",
+		"left leave temp " + filepath.Base(apply), "done remove temp " + filepath.Base(dropped),
+	}
 	if d := cmp.Diff(sorted(want), sorted(brief(rep))); d != "" {
 		t.Errorf("findings (-want +got):\n%s", d)
 	}
-	if rep.Bytes != 2 {
+	if rep.Bytes != 3 {
 		t.Errorf("%d bytes reclaimed", rep.Bytes)
 	}
 }
