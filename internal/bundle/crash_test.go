@@ -134,13 +134,26 @@ func TestRemoveStaleSparesALiveWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	bundletest.Check(t, s.Dir)
-	for _, name := range []string{".one.1.tmp", ".one-more.1.tmp", ".two.1.tmp"} {
+	for _, name := range []string{".one.1.tmp", ".one-more.1.tmp", ".one.more.1.tmp", ".two.1.tmp"} {
 		if err := os.Mkdir(filepath.Join(parent, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+	copying, release, err := bundle.Temp(filepath.Join(parent, "one"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if n, err := bundle.RemoveStaleOf(filepath.Join(parent, "one")); n != 1 || err != nil {
 		t.Errorf("RemoveStaleOf one = %d, %v, want its own only", n, err)
+	}
+	if _, err := os.Stat(copying); err != nil {
+		t.Errorf("a copy that is being made: %v", err)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := bundle.RemoveStaleOf(filepath.Join(parent, "one")); n != 1 || err != nil {
+		t.Errorf("RemoveStaleOf one = %d, %v after its writer let go", n, err)
 	}
 	if n, err := bundle.RemoveStale(filepath.Join(parent, "none")); n != 0 || err != nil {
 		t.Errorf("removed %d, %v", n, err)

@@ -42,6 +42,16 @@ func makeTemp(final string) (dir string, lock *os.File, err error) {
 	return "", nil, fmt.Errorf("create bundle %s: the directory is removed again and again while it is made", final)
 }
 
+// Temp creates a directory beside final, for a copy of a bundle that will have that name. Until release, or the death of
+// this process, RemoveStaleOf(final) leaves it alone.
+func Temp(final string) (dir string, release func() error, err error) {
+	dir, lock, err := makeTemp(final)
+	if err != nil {
+		return "", nil, err
+	}
+	return dir, lock.Close, nil
+}
+
 var errLocked = errors.New("locked by its writer")
 
 // lockDir locks a directory without waiting and makes sure that it is still the one under that name.
@@ -119,7 +129,9 @@ func RemoveStaleOf(final string) (int, error) {
 		return 0, err
 	}
 	return removeStale(slices.DeleteFunc(dirs, func(dir string) bool {
-		return !strings.HasPrefix(filepath.Base(dir), "."+filepath.Base(final)+".")
+		// What MkdirTemp put in has no dot; with one, it is the name of another bundle.
+		random, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(dir), tempSuffix), "."+filepath.Base(final)+".")
+		return !ok || strings.Contains(random, ".")
 	}))
 }
 
