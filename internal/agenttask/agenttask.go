@@ -18,6 +18,7 @@ import (
 	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/boundary"
+	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/dispatch"
 	"github.com/deedrun/deed/internal/driver"
@@ -66,7 +67,7 @@ func (s *Service) Run(ctx context.Context, req codebox.TaskRequest) (env codebox
 		account = r.failed(failure.New(failure.Infra, "build the envelope", err, "this is a fault in deed: please report it"))
 		account.Request = req
 		if env, err = boundary.Envelope(account); err != nil {
-			env = boundary.Refusal(nil, err, account.Redactor)
+			env, _ = boundary.Unbegun(nil, failure.New(failure.Infra, "build the envelope", err, ""))
 		}
 	}
 	return env, account.Decision.Exit
@@ -79,7 +80,8 @@ type run struct {
 	started time.Time
 	placed  placement.Placed
 	record  *registry.Run
-	phase   func(error) // ends the phase under way
+	phase   string      // under way
+	ended   func(error) // ends it
 	claim   *store.Claim
 	exits   []proc.Exit // what the kernel said of the agent
 }
@@ -92,7 +94,7 @@ func (r *run) failed(err error) boundary.Run {
 	if len(faults) > 0 && class == failure.Infra {
 		class = failure.Config
 	}
-	facts, code, message := boundary.FactsOf(boundary.End{Class: class}), string(class), err.Error()
+	facts, code, message := boundary.FactsOf(boundary.End{Class: class, Stopped: errors.Is(err, attempt.Stopped)}), string(class), err.Error()
 	if len(faults) > 0 && r.claim == nil {
 		facts, code, message = boundary.Facts{Refused: true}, boundary.ClassInvalidRequest, "the request was refused: "+faults[0].String()
 	}
@@ -117,6 +119,9 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	if err != nil {
 		return none, err
 	}
+	if err := makeParent(r.req.ArtifactsPath); err != nil {
+		return none, err
+	}
 	bg := context.WithoutCancel(ctx)
 	defer func() { _ = r.Engine.Close(bg) }()
 	if err := r.Engine.Warm(); err != nil {
@@ -133,12 +138,9 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	if err := r.open(bg); err != nil {
 		return none, errors.Join(failure.New(failure.Infra, "record the run", err, ""), r.Engine.Runner.Abort(bg, r.claim, err))
 	}
-	account, signalled, err := r.execute(ctx)
+	account, err := r.execute(ctx)
 	if err != nil {
 		account = r.failed(err)
-	}
-	if signalled && account.Decision.Run == codebox.RunCancelled {
-		account.Decision = boundary.Decide(boundary.Facts{Cancelled: boundary.BySignal})
 	}
 	if err := r.publish(bg, &account); err != nil {
 		account.Diagnostics = append(account.Diagnostics, codebox.Diagnostic{Class: "deed.artifacts_path", Message: err.Error(), Path: "$.artifacts_path", Remedy: "the bundle is in deed's home: " + account.BundleDir})
@@ -156,9 +158,6 @@ func (r *run) open(ctx context.Context) (err error) {
 	}
 	if r.req.ArtifactsPath != "" {
 		n.Dir = filepath.Dir(r.req.ArtifactsPath)
-		if err := os.MkdirAll(n.Dir, 0o755); err != nil {
-			return err
-		}
 	}
 	if r.record, err = reg.Create(ctx, n); err != nil || n.Dir == "" {
 		return err
@@ -168,14 +167,14 @@ func (r *run) open(ctx context.Context) (err error) {
 }
 
 // execute runs the attempt under the request's own deadline, beating while it runs.
-func (r *run) execute(ctx context.Context) (account boundary.Run, signalled bool, err error) {
+func (r *run) execute(ctx context.Context) (account boundary.Run, err error) {
 	limit := time.Duration(r.placed.Intent.Deed.TimeoutSeconds) * time.Second
 	late := failure.New(failure.Timeout, "run the task", fmt.Errorf("the run took longer than task_timeout_seconds: %d", int64(limit.Seconds())), "raise it, or make the work smaller")
 	work, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, late)
 	defer stop()
 	work, cancel := context.WithCancelCause(work)
 	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { cancel(driver.ErrCanceled) })()
+	defer context.AfterFunc(ctx, func() { cancel(attempt.Stopped) })()
 	beat, quiet := r.record.Watch(work)
 	defer quiet()
 	defer context.AfterFunc(beat, func() {
@@ -186,36 +185,47 @@ func (r *run) execute(ctx context.Context) (account boundary.Run, signalled bool
 		}
 	})()
 
-	r.phase = r.record.Phase(attempt.PhaseStartup)
+	r.begin(attempt.PhaseStartup)
 	r.Engine.Runner.Observe = r.observe
 	res, err := r.Engine.Execute(work, r.claim)
-	r.phase(err)
 	if err != nil {
-		return account, ctx.Err() != nil, err
+		r.ended(err)
+		return account, err
 	}
 	account = res.Account
+	r.ended(r.fault(account))
 	account.BundleDir, account.BundleID = res.BundleDir, res.Settlement.BundleID
 	if res.Settlement.Status == agentruntime.TaskBlocked || res.Settlement.Status == agentruntime.TaskRetryableFailure {
 		// The caller owns what comes next; nothing of this task may run behind its back.
 		if _, err := r.Store.Cancel(context.WithoutCancel(ctx), res.Ref.TaskID, "agent-task-run makes one attempt", placement.Source); err != nil {
-			return account, ctx.Err() != nil, err
+			return account, err
 		}
 	}
 	r.exits = res.Exits
-	return account, ctx.Err() != nil, nil
+	return account, nil
 }
+
+// fault is why the phase under way failed, or nil: a run can also fail by what came of a phase that has ended.
+func (r *run) fault(account boundary.Run) error {
+	if account.Decision.Success() || account.Phase != r.phase {
+		return nil
+	}
+	return errors.New(account.Message)
+}
+
+func (r *run) begin(phase string) { r.phase, r.ended = phase, r.record.Phase(phase) }
 
 // observe moves the run's record along with the attempt.
 func (r *run) observe(p attempt.Progress) {
 	ctx := context.Background()
 	next := func(status codebox.RunStatus, phase string) {
-		r.phase(nil)
+		r.ended(nil)
 		if status != "" {
 			if err := r.record.To(ctx, status); err != nil {
 				r.Engine.Log.Warn("run record", "error", err)
 			}
 		}
-		r.phase = r.record.Phase(phase)
+		r.begin(phase)
 	}
 	switch p.Step {
 	case attempt.StepStarted:
@@ -238,7 +248,7 @@ func (r *run) publish(ctx context.Context, account *boundary.Run) error {
 	if err := free(to); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+".*.tmp")
+	tmp, release, err := bundle.Temp(to)
 	if err != nil {
 		return fmt.Errorf("copy the bundle: %w", err)
 	}
@@ -248,7 +258,7 @@ func (r *run) publish(ctx context.Context, account *boundary.Run) error {
 		_ = os.Remove(to) // an empty directory, or nothing
 		err = atomicfile.PublishDir(ctx, copied, to)
 	}
-	if err = errors.Join(err, workspace.Remove(tmp)); err != nil {
+	if err = errors.Join(err, workspace.Remove(tmp), release()); err != nil {
 		return fmt.Errorf("copy the bundle: %w", err)
 	}
 	account.BundleDir = to
@@ -258,6 +268,9 @@ func (r *run) publish(ctx context.Context, account *boundary.Run) error {
 // close ends the run's record.
 func (r *run) close(ctx context.Context, account boundary.Run) {
 	o := registry.Outcome{Status: account.Decision.Run, Code: account.Code, Bundle: account.BundleDir, BundleID: account.BundleID, Exits: r.exits}
+	if account.BundleDir != "" {
+		o.Refs = []codebox.RunArtifactRef{{Kind: codebox.KindArtifactBundle, Directory: account.BundleDir, ID: account.BundleID}}
+	}
 	if !account.Decision.Success() {
 		o.Error = &codebox.RunError{Name: "AgentTaskRunError", Message: account.Message, Code: account.Code}
 	}

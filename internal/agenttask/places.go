@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/proc"
@@ -70,7 +72,7 @@ func free(dir string) error {
 		return nil
 	}
 	bad := func(why string) error {
-		return fault.Faults{{Path: "$.artifacts_path", Code: fault.Conflict, Message: fmt.Sprintf("%q %s", dir, why), Remedy: "name a directory that is empty or not there yet"}}
+		return badArtifacts(dir, why, "name a directory that is empty or not there yet")
 	}
 	fi, err := os.Lstat(dir)
 	switch {
@@ -89,6 +91,29 @@ func free(dir string) error {
 		return bad(fmt.Sprintf("is not empty: it holds %q", list[0].Name()))
 	}
 	return nil
+}
+
+// makeParent makes the directory that the bundle and the run's record go into, so that a place that cannot be had is
+// known before a task is.
+func makeParent(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	err := os.MkdirAll(parent, 0o755)
+	if err == nil {
+		if aerr := unix.Access(parent, unix.W_OK|unix.X_OK); aerr != nil {
+			err = &os.PathError{Op: "access", Path: parent, Err: aerr}
+		}
+	}
+	if err != nil {
+		return badArtifacts(dir, "cannot be made: "+plain(err), "name a directory that deed can make")
+	}
+	return nil
+}
+
+func badArtifacts(dir, why, remedy string) error {
+	return fault.Faults{{Path: "$.artifacts_path", Code: fault.Conflict, Message: fmt.Sprintf("%q %s", dir, why), Remedy: remedy}}
 }
 
 // truePath follows the links in a path as far as it exists.

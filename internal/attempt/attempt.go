@@ -185,7 +185,6 @@ func (a *run) execute(ctx context.Context) error {
 	if err := a.drive(ctx); err != nil {
 		return err
 	}
-	a.phase = PhaseJudge
 	return a.judge(ctx)
 }
 

@@ -179,9 +179,10 @@ func unplaced(w deed.Workspace) deed.Workspace {
 // mountRecords lists what the agent saw besides the system, by where it saw it.
 func (a *run) mountRecords() []codebox.Mount {
 	out := []codebox.Mount{}
+	all := a.plan.spec.Sandbox != nil && a.plan.spec.Sandbox.ReadOnlyWorkspace
 	for _, p := range a.seeded.Parts {
 		mode := "readwrite"
-		if a.plan.spec.Sandbox != nil && a.plan.spec.Sandbox.ReadOnlyWorkspace {
+		if all || a.plan.readOnly(p.Index) {
 			mode = "readonly"
 		}
 		out = append(out, codebox.Mount{Target: p.Target, Mode: mode})

@@ -39,6 +39,7 @@ func (a *run) judge(ctx context.Context) error {
 		return failure.New(failure.Infra, "make a place for clean rooms", err, "")
 	}
 	defer func() { _ = workspace.Remove(rooms) }()
+	a.phase = PhaseJudge
 	a.progress(StepJudging, fmt.Sprintf("%d changed", len(a.changes.Files())))
 	v, err := gate.Decide(ctx, gate.Input{
 		Claim: a.yield.Claim, Spec: a.plan.spec, Evidence: a.plan.evidence,

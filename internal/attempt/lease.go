@@ -28,6 +28,15 @@ func (c *canceled) Error() string {
 }
 func (c *canceled) Unwrap() error { return driver.ErrCanceled }
 
+// Stopped is the cancellation cause of an attempt that nobody will take up again when deed is told to stop: it is
+// cancelled, where another one is given back, and its evidence says why.
+var Stopped error = stopped{}
+
+type stopped struct{}
+
+func (stopped) Error() string   { return driver.ErrInterrupted.Error() }
+func (stopped) Unwrap() []error { return []error{driver.ErrCanceled, driver.ErrInterrupted} }
+
 // keepLease renews the lease while the attempt runs, and cancels the attempt when the lease is lost or when an
 // operator asks for it. The returned function ends it and waits.
 func (a *run) keepLease(parent context.Context) (context.Context, func()) {

@@ -16,10 +16,10 @@ import (
 
 // The phases of an attempt, by the names that run evidence knows.
 const (
-	PhaseStartup = "runtime_startup"
-	PhaseAgent   = "run_workloads"
-	PhaseJudge   = "run_probes"
-	PhaseCollect = "collect_artifacts"
+	PhaseStartup = codebox.PhaseNameStartup
+	PhaseAgent   = codebox.PhaseNameWorkloads
+	PhaseJudge   = codebox.PhaseNameProbes
+	PhaseCollect = codebox.PhaseNameCollect
 )
 
 // report is the account of the attempt for those outside. Every document that says how it ended, in the bundle and in the
@@ -32,7 +32,7 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 		Phase: a.phase, Command: a.plan.adapter.ID(), Code: string(e.class), Verdict: a.verdict, Components: a.componentRecords(), Redactor: a.redactor,
 	}
 	ended := boundary.End{
-		Class: e.class, Verdict: a.verdict, Files: change.files.Count, PatchBytes: change.patch.Bytes,
+		Class: e.class, Stopped: errors.Is(e.err, Stopped), Verdict: a.verdict, Files: change.files.Count, PatchBytes: change.patch.Bytes,
 	}
 	if y := a.yield; y != nil {
 		r.Executions, r.ExitCode = 1, y.Proc.Code

@@ -178,6 +178,7 @@ func TestFactsOf(t *testing.T) {
 		row string
 	}{
 		{End{Class: failure.AgentFailed, Exit: &Exit{Code: 2}}, "agent_failed"},
+		{End{Class: failure.Canceled, Stopped: true, Exit: &Exit{}}, "interrupted"},
 		{End{Class: failure.None, Exit: &Exit{Code: 2}, Verdict: yes, Files: 1, PatchBytes: 1}, "agent_failed"},
 		{End{Class: failure.None, Exit: &Exit{}, Verdict: no, Files: 1, PatchBytes: 1}, "rejected"},
 		{End{Class: failure.None, Exit: &Exit{}, Verdict: &deed.Verdict{Accepted: true, Reasons: no.Reasons}, Files: 1, PatchBytes: 1}, "rejected"},

@@ -15,6 +15,7 @@ type Exit struct {
 type End struct {
 	Class      failure.Class
 	Exit       *Exit // nil: the agent never ran
+	Stopped    bool  // it was cancelled because deed was told to stop
 	MaxTurns   bool  // the agent used up its turns
 	Verdict    *deed.Verdict
 	Files      int // that the patch changes
@@ -59,6 +60,9 @@ func FactsOf(e End) Facts {
 		f.Cancelled = BySignal
 	case failure.Canceled:
 		f.Cancelled = ByOperator
+		if e.Stopped {
+			f.Cancelled = BySignal
+		}
 	case failure.Config:
 		f.Unusable = true
 	case failure.Isolation:

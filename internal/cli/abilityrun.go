@@ -45,12 +45,13 @@ Exit code 0 means that the ability gave a result of the expected shape.`,
 
 // abilityRun answers a request. From here on standard output carries one result and nothing else.
 func (a *app) abilityRun(ctx context.Context, input, file string) error {
-	res, code := a.invoke(ctx, input)
+	res, code := a.invoke(ctx, input, file)
 	text, err := json.MarshalIndent(res, "", "  ")
 	if err != nil {
 		return err
 	}
 	text = append(text, '\n')
+	code = a.keepResult(file, text, code)
 	if a.json {
 		if _, err := a.Out.Write(text); err != nil {
 			return err
@@ -64,11 +65,6 @@ func (a *app) abilityRun(ctx context.Context, input, file string) error {
 			a.field("bundle", res.Artifacts)
 		}
 	}
-	if file != "" {
-		if err := writeResult(file, text); err != nil {
-			return fmt.Errorf("--result-file: %w", err)
-		}
-	}
 	if code == ExitDone {
 		return nil
 	}
@@ -76,7 +72,7 @@ func (a *app) abilityRun(ctx context.Context, input, file string) error {
 }
 
 // invoke makes the result of a request. A fault in deed itself is told like every other failure.
-func (a *app) invoke(ctx context.Context, input string) (res codebox.AbilityRunResult, code int) {
+func (a *app) invoke(ctx context.Context, input, file string) (res codebox.AbilityRunResult, code int) {
 	var data []byte
 	refused := func(err error, code int) (codebox.AbilityRunResult, int) {
 		kind := codebox.FailureInvalidRequest
@@ -90,8 +86,14 @@ func (a *app) invoke(ctx context.Context, input string) (res codebox.AbilityRunR
 			res, code = refused(fmt.Errorf("panic: %v (this is a fault in deed: please report it)", p), ExitInfra)
 		}
 	}()
-	data, err := a.readInput(input)
-	if err != nil {
+	if err := checkResult(file); err != nil {
+		return refused(fmt.Errorf("--result-file: %w", err), ExitUsage)
+	}
+	data, err := a.readInput(ctx, input)
+	switch {
+	case ctx.Err() != nil:
+		return refused(ctx.Err(), ExitInterrupted)
+	case err != nil:
 		return refused(err, ExitUsage)
 	}
 	req, err := schema.Decode[codebox.AbilityRunRequest](codebox.SchemaAbilityRunRequest, data)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,7 +64,8 @@ Exit code 0 means that the normalised result is a success: succeeded or no_op.`,
 // maxRequest bounds what is read of a request.
 const maxRequest = 16 << 20
 
-// agentTaskRun answers a request. From here on standard output carries one envelope and nothing else.
+// agentTaskRun answers a request. From here on standard output carries one envelope and nothing else. The file is written
+// first: it is there also when nobody reads standard output any more.
 func (a *app) agentTaskRun(ctx context.Context, f agentTaskFlags) error {
 	env, code := a.answer(ctx, f)
 	text, err := json.MarshalIndent(env, "", "  ")
@@ -73,35 +73,48 @@ func (a *app) agentTaskRun(ctx context.Context, f agentTaskFlags) error {
 		return err
 	}
 	text = append(text, '\n')
+	code = a.keepResult(f.result, text, code)
 	if a.json {
 		if _, err := a.Out.Write(text); err != nil {
 			return err
 		}
 	} else {
-		goal := ""
-		if env.TaskInput != nil {
-			goal = env.TaskInput.Goal
-		}
-		fmt.Fprintf(a.Out, "%s: %s\n", env.AgentTaskRunResult.Status, clean(goal))
-		if env.Artifacts != "" {
-			a.field("bundle", env.Artifacts)
-		}
-		for _, d := range env.Diagnostics {
-			fmt.Fprintf(a.Err, "  %s %s %s\n", clean(d.Class), clean(d.Path), clean(d.Message))
-		}
-	}
-	if f.result != "" {
-		if err := writeResult(f.result, text); err != nil {
-			fmt.Fprintf(a.Err, "deed: --result-file: %s\n", clean(err.Error())) // standard output has its one document
-			if code == ExitDone {
-				code = ExitInfra
-			}
-		}
+		a.showEnvelope(env)
 	}
 	if code == ExitDone {
 		return nil
 	}
 	return &exitError{code: code, err: errSilent}
+}
+
+// keepResult writes the one document to the caller's file, if there is one, and returns what the command ends with. That it
+// cannot be written is talk: standard output has no room for a second document.
+func (a *app) keepResult(file string, text []byte, code int) int {
+	if file == "" {
+		return code
+	}
+	if err := writeResult(file, text); err != nil {
+		fmt.Fprintf(a.Err, "deed: --result-file: %s\n", clean(err.Error()))
+		if code == ExitDone {
+			return ExitInfra
+		}
+	}
+	return code
+}
+
+// showEnvelope tells a person how the run ended.
+func (a *app) showEnvelope(env codebox.AgentTaskRun) {
+	goal := ""
+	if env.TaskInput != nil {
+		goal = env.TaskInput.Goal
+	}
+	a.printf("%s: %s\n", env.AgentTaskRunResult.Status, clean(goal))
+	if env.Artifacts != "" {
+		a.field("bundle", clean(env.Artifacts))
+	}
+	for _, d := range env.Diagnostics {
+		fmt.Fprintf(a.Err, "  %s %s %s\n", clean(d.Class), clean(d.Path), clean(d.Message))
+	}
 }
 
 // writeResult keeps the envelope in a file of the caller's choice.
@@ -141,7 +154,7 @@ func (a *app) answer(ctx context.Context, f agentTaskFlags) (env codebox.AgentTa
 	if err := checkResult(f.result); err != nil {
 		return refused(fmt.Errorf("--result-file: %w", err))
 	}
-	data, err := a.awaitInput(ctx, f.input)
+	data, err := a.readInput(ctx, f.input)
 	if ctx.Err() != nil {
 		return boundary.Unbegun(data, ctx.Err())
 	}
@@ -181,42 +194,12 @@ func (a *app) agentTasks(ctx context.Context, f agentTaskFlags) (*agenttask.Serv
 	return &agenttask.Service{Home: a.h, Store: a.st, Admission: a.admission(), Engine: eng, Clock: clock.System, Streams: streams}, done, nil
 }
 
-// awaitInput reads the request, and stops waiting for one that does not come when it is told to.
-func (a *app) awaitInput(ctx context.Context, file string) ([]byte, error) {
-	type input struct {
-		data []byte
-		err  error
-	}
-	read := make(chan input, 1)
-	go func() { // it ends with its read, or with the process
-		data, err := a.readInput(file)
-		read <- input{data, err}
-	}()
-	select {
-	case in := <-read:
-		return in.data, in.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// readInput reads a whole JSON document from a file or from standard input.
-func (a *app) readInput(file string) ([]byte, error) {
-	in := a.In
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, fmt.Errorf("--input-file: %w", err)
-		}
-		defer func() { _ = f.Close() }()
-		in = f
-	}
-	data, err := io.ReadAll(io.LimitReader(in, maxRequest+1))
+// readInput reads a request.
+func (a *app) readInput(ctx context.Context, file string) ([]byte, error) {
+	data, err := a.readDocument(ctx, file, maxRequest)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("--input-file: %w", err)
-	case len(data) > maxRequest:
-		return nil, fmt.Errorf("--input-file: the request has more than %d bytes", maxRequest)
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil, errors.New("--input-file: the request is empty (give one JSON object)")
 	}

@@ -157,13 +157,13 @@ func (a *app) recordToolCallsCmd() *cobra.Command {
 wp-codebox/record-tool-call-transcript), check it against its rules and its artifacts, and write all of it, redacted, into
 a directory of evidence that is not sealed yet. The result is the transcript as it was written.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
 			if input == "" || to == "" {
 				return usage(errors.New("--input-file and --to are both needed"))
 			}
-			data, err := a.readFile(input)
+			data, err := a.readFile(c.Context(), input)
 			if err != nil {
-				return usage(err)
+				return unread(err)
 			}
 			t, _, err := bundle.RecordToolCalls(to, bundle.ToolCallRecording{Transcript: data, Source: source, Redactor: redact.New(redact.Secrets(a.environ))})
 			switch {

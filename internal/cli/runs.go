@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -185,7 +186,7 @@ func (a *app) showRunRecord(r store.Run) {
 
 func (a *app) metric(name string, m codebox.RunMetric) {
 	if m.Available && m.Value != nil {
-		a.field(name, fmt.Sprintf("%g %s", *m.Value, m.Unit))
+		a.field(name, strconv.FormatFloat(*m.Value, 'f', -1, 64)+" "+m.Unit)
 	}
 }
 

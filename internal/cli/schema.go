@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,13 +42,13 @@ func (a *app) schemaCmd() *cobra.Command {
 	validate := &cobra.Command{
 		Use: "validate ID FILE", Short: "Check a record: every fault with its path", Args: names("ID", "FILE"),
 		ValidArgsFunction: schemaIDs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if _, ok := schema.Get(args[0]); !ok {
 				return unknownSchema(args[0])
 			}
-			data, err := a.readFile(args[1])
+			data, err := a.readFile(c.Context(), args[1])
 			if err != nil {
-				return usage(err)
+				return unread(err)
 			}
 			return a.showFaults(args[0], schema.Validate(args[0], data))
 		},
@@ -73,6 +75,14 @@ func (a *app) schemaCmd() *cobra.Command {
 	return group("schema", "List, print and check against the record schemas", list, show, validate, types)
 }
 
+// unread is the error of a document that could not be read: the caller's, unless a signal came first.
+func unread(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return usage(err)
+}
+
 func unknownSchema(id string) error {
 	return usage(fmt.Errorf("unknown schema %q (`deed schema list` shows what there is)", id))
 }
@@ -85,7 +95,31 @@ func schemaIDs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 const maxDocument = 64 << 20
 
 // readFile reads a document from a file, or from standard input for "-".
-func (a *app) readFile(name string) ([]byte, error) {
+func (a *app) readFile(ctx context.Context, name string) ([]byte, error) {
+	return a.readDocument(ctx, name, maxDocument)
+}
+
+// readDocument is readFile for a document of a size of its own. It ends with ctx: a signal is heard also while nobody
+// writes to what is read. The reader is left behind then, and ends with the process.
+func (a *app) readDocument(ctx context.Context, name string, most int64) ([]byte, error) {
+	type document struct {
+		data []byte
+		err  error
+	}
+	read := make(chan document, 1)
+	go func() {
+		data, err := a.slurp(name, most)
+		read <- document{data, err}
+	}()
+	select {
+	case d := <-read:
+		return d.data, d.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("read %s: %w", name, ctx.Err())
+	}
+}
+
+func (a *app) slurp(name string, most int64) ([]byte, error) {
 	r := a.In
 	if name != "-" {
 		f, err := os.Open(name)
@@ -95,12 +129,12 @@ func (a *app) readFile(name string) ([]byte, error) {
 		defer func() { _ = f.Close() }()
 		r = f
 	}
-	data, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	if len(data) > maxDocument {
-		return nil, fmt.Errorf("%s is larger than %d bytes", name, maxDocument)
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("%s is larger than %d bytes", name, most)
 	}
 	return data, nil
 }

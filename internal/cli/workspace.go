@@ -41,7 +41,7 @@ func operation[Req, Res any](
 				return usage(errors.New("--input-file is missing (- reads standard input)"))
 			}
 			r := &runnerworkspace.Runner{Clock: clock.System, Environ: a.environ, Redact: redact.New(redact.Secrets(a.environ))}
-			data, err := a.readFile(input)
+			data, err := a.readFile(c.Context(), input)
 			var req Req
 			if err == nil {
 				req, err = schema.Decode[Req](id, data)

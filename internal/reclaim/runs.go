@@ -119,7 +119,7 @@ func (s *sweep) asAttempt(o *registry.Outcome, r store.Run, at store.Attempt) {
 	if at.BundleDir != "" {
 		dir := filepath.Join(s.Home.Root(), at.BundleDir)
 		o.Bundle, o.BundleID = dir, at.BundleID
-		o.Refs = []codebox.RunArtifactRef{{Kind: "artifact-bundle", Directory: dir, ID: at.BundleID}}
+		o.Refs = []codebox.RunArtifactRef{{Kind: codebox.KindArtifactBundle, Directory: dir, ID: at.BundleID}}
 	}
 }
 

@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/schema"
+)
+
+// request writes a request for an agent of the site and returns its file.
+func (s *site) request(agent string, more map[string]any) string {
+	s.t.Helper()
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		s.t.Skip("missing tool: bwrap: apt-get install bubblewrap")
+	}
+	src := filepath.Join(s.dir, "src")
+	if err := os.MkdirAll(src, 0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(src, "a.txt"), []byte("broken\n"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	r := map[string]any{
+		"schema": codebox.SchemaTaskInput, "goal": "fix it", "agent": agent, "sandbox_session_id": "session-1",
+		"workspaces": []any{map[string]any{"target": "/workspace/src", "seed": map[string]any{"type": "directory", "source": src}}},
+	}
+	for k, v := range more {
+		r[k] = v
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	file := filepath.Join(s.dir, "request.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return file
+}
+
+// envelope reads the one document that standard output must be.
+func envelope(t *testing.T, stdout string) codebox.AgentTaskRun {
+	t.Helper()
+	env, err := schema.Decode[codebox.AgentTaskRun](codebox.SchemaAgentTaskRun, []byte(stdout)) // also refuses a second document
+	if err != nil {
+		t.Fatalf("standard output is not one envelope: %v\n%s", err, stdout)
+	}
+	return env
+}
+
+// What the caller is told, what the bundle says, what the record says and how the command ends are one account.
+func TestAgentTaskRunTellsOneStory(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		more   map[string]any
+		exit   int
+		status string
+		run    codebox.RunStatus
+		failed string // the phase
+	}{
+		"accepted":  {"echo fixed >a.txt", map[string]any{"verify_steps": []any{map[string]any{"shell": "grep -q fixed a.txt"}}}, ExitDone, codebox.StatusSucceeded, codebox.RunSucceeded, ""},
+		"unchanged": {"exit 0", nil, ExitDone, codebox.StatusNoOp, codebox.RunSucceeded, ""},
+		"rejected":  {"exit 0", map[string]any{"expected_artifacts": []any{"patch"}}, ExitNotDone, codebox.StatusFailed, codebox.RunFailed, ""},
+		"crashed":   {"echo boom >&2; exit 7", nil, ExitNotDone, codebox.StatusFailed, codebox.RunFailed, codebox.PhaseNameWorkloads},
+		"late":      {"exec sleep 60", map[string]any{"task_timeout_seconds": 1}, ExitNotDone, codebox.StatusTimeout, codebox.RunTimedOut, codebox.PhaseNameWorkloads},
+		"blocked":   {`echo '{"status": "blocked", "machine_status": "blocked", "operator_summary": "which one?"}'`, nil, ExitNotDone, codebox.StatusUnable, codebox.RunFailed, codebox.PhaseNameWorkloads},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, map[string]string{"agent": c.script})
+			out := filepath.Join(s.dir, "made", "for", "it", "out")
+			more := map[string]any{"artifacts_path": out}
+			for k, v := range c.more {
+				more[k] = v
+			}
+			o := s.deed(nil, "agent-task-run", "--input-file="+s.request("agent", more), "--json")
+			env := envelope(t, o.stdout)
+			if o.code != c.exit || env.AgentTaskRunResult.Status != c.status || env.RunMetadata.RunStatus != c.run {
+				t.Errorf("exit %d, %s, run %s; want %d, %s, %s\n%s", o.code, env.AgentTaskRunResult.Status, env.RunMetadata.RunStatus, c.exit, c.status, c.run, o.stdout)
+			}
+			s.sameAccount(env, out)
+			phases := ""
+			for _, p := range s.record(env).phases {
+				if p.Status == codebox.PhaseFailed {
+					phases += p.Name
+				}
+			}
+			if phases != c.failed {
+				t.Errorf("failed phases: %q, want %q", phases, c.failed)
+			}
+			s.tidy()
+		})
+	}
+}
+
+// A runRecord is what a caller reads of a run afterwards.
+type runRecord struct {
+	codebox.RunRegistryEntry
+	phases []codebox.RunPhaseEvidence
+}
+
+func (s *site) record(env codebox.AgentTaskRun) runRecord {
+	s.t.Helper()
+	var r runRecord
+	if err := json.Unmarshal([]byte(s.ok("runs", "show", env.RunMetadata.RunID, "--json")), &r.RunRegistryEntry); err != nil {
+		s.t.Fatal(err)
+	}
+	text, err := json.Marshal(r.Metadata[codebox.MetaResourceEvidence])
+	var ev codebox.RunResourceEvidence
+	if err == nil {
+		err = json.Unmarshal(text, &ev)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.phases = ev.Phases
+	return r
+}
+
+// sameAccount compares the envelope with the bundle where the caller wants it, and with the run's record.
+func (s *site) sameAccount(env codebox.AgentTaskRun, dir string) {
+	s.t.Helper()
+	if env.Artifacts != dir {
+		s.t.Errorf("the bundle is %q, not %q", env.Artifacts, dir)
+	}
+	s.ok("artifacts", "verify", dir)
+	var outcome codebox.CompletionOutcome
+	text, err := os.ReadFile(filepath.Join(dir, codebox.PathCompletionOutcome))
+	if err == nil {
+		err = json.Unmarshal(text, &outcome)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if e := env.CompletionOutcome; outcome.Status != e.Status || outcome.NextAction != e.NextAction || outcome.Summary != e.Summary {
+		s.t.Errorf("the bundle says %s, %s, %q and the envelope %s, %s, %q", outcome.Status, outcome.NextAction, outcome.Summary, e.Status, e.NextAction, e.Summary)
+	}
+	r := s.record(env)
+	if r.Status != env.RunMetadata.RunStatus {
+		s.t.Errorf("the record says %s and the envelope %s", r.Status, env.RunMetadata.RunStatus)
+	}
+	if len(r.ArtifactRefs) != 1 || r.ArtifactRefs[0].Directory != dir || r.ArtifactRefs[0].ID != env.Session.Artifacts.BundleID {
+		s.t.Errorf("references of the record: %+v", r.ArtifactRefs)
+	}
+	if left := s.ok("runs", "artifacts", r.RunID); !strings.Contains(left, dir) {
+		s.t.Errorf("runs artifacts does not name the bundle:\n%s", left)
+	}
+}
+
+// A signal ends the run, and everything that tells of it says so.
+func TestAgentTaskRunIsToldToStop(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"agent": "exec sleep 60"})
+	out, progress := filepath.Join(s.dir, "out"), filepath.Join(s.dir, "progress.jsonl")
+	c := s.command(nil, "agent-task-run", "--input-file="+s.request("agent", map[string]any{"artifacts_path": out}), "--json", "--progress-file="+progress)
+	var stdout bytes.Buffer
+	c.Stdout = &stdout
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the agent runs", func() bool {
+		text, err := os.ReadFile(progress)
+		return err == nil && strings.Contains(string(text), `"step":"started"`)
+	})
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); c.ProcessState.ExitCode() != ExitInterrupted {
+		t.Errorf("exit %d (%v), want %d", c.ProcessState.ExitCode(), err, ExitInterrupted)
+	}
+	env := envelope(t, stdout.String())
+	if env.Session.Status != codebox.SessionCancelled || env.CompletionOutcome.NextAction != codebox.NextRetry || strings.Contains(stdout.String(), "operator") {
+		t.Errorf("session %s, next %s:\n%s", env.Session.Status, env.CompletionOutcome.NextAction, stdout.String())
+	}
+	s.sameAccount(env, out)
+	s.noProcess()
+	s.tidy()
+}
+
+// A signal is heard also while nobody writes what is read.
+func TestCommandsAreStoppedWhileTheyRead(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"agent-task-run", "--input-file=-", "--json"}, {"ability-run", "--input-file=-", "--json"}, {"schema", "validate", codebox.SchemaTaskInput, "-"}} {
+		s := newSite(t, map[string]string{"agent": "exit 0"})
+		c := s.command(nil, args...)
+		in, err := c.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stdout bytes.Buffer
+		c.Stdout = &stdout
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// More than a pipe holds: when it is written, deed reads, and has set up its signals long since.
+		if _, err := in.Write(bytes.Repeat([]byte(" "), 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Wait(); c.ProcessState.ExitCode() != ExitInterrupted {
+			t.Errorf("%v: exit %d (%v), want %d", args, c.ProcessState.ExitCode(), err, ExitInterrupted)
+		}
+		if args[0] != "agent-task-run" {
+			continue
+		}
+		if env := envelope(t, stdout.String()); env.AgentTaskRunResult.FailureClassification != "cancelled" {
+			t.Errorf("classified as %q", env.AgentTaskRunResult.FailureClassification)
+		}
+	}
+}
+
+// A place for the bundle that cannot be made refuses the request before there is a task.
+func TestAgentTaskRunHasNoPlaceForItsBundle(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"agent": "exit 0"})
+	o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{"artifacts_path": "/proc/none/out"}))
+	env := envelope(t, o.stdout)
+	if got := env.AgentTaskRunResult.FailureClassification; o.code != ExitUsage || got != "invalid_request" || len(env.Diagnostics) != 1 || env.Diagnostics[0].Path != "$.artifacts_path" {
+		t.Errorf("exit %d, %s, %+v", o.code, got, env.Diagnostics)
+	}
+	if list := s.ok("task", "list", "--json"); strings.Contains(list, "agent-task") {
+		t.Errorf("a refused request was queued:\n%s", list)
+	}
+}
+
+// An envelope that nobody reads from standard output is in its file all the same.
+func TestAgentTaskRunKeepsItsResult(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"agent": "exit 0"})
+	result := filepath.Join(s.dir, "made", "result.json")
+	c := s.command(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", nil), "--result-file="+result)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("missing tool: /dev/full: mount a devtmpfs")
+	}
+	defer full.Close()
+	c.Stdout = full
+	if err := c.Run(); c.ProcessState.ExitCode() != ExitInfra {
+		t.Errorf("exit %d (%v), want %d: standard output is full", c.ProcessState.ExitCode(), err, ExitInfra)
+	}
+	text, err := os.ReadFile(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if env := envelope(t, string(text)); env.AgentTaskRunResult.Status != codebox.StatusNoOp {
+		t.Errorf("the result is %s", env.AgentTaskRunResult.Status)
+	}
+}
+
+// The bundle says of each workspace whether the agent could write it.
+func TestAgentTaskRunRecordsWhatIsReadOnly(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"agent": "touch /workspace/one/new; touch /workspace/two/new 2>/dev/null && exit 9; exit 0"})
+	seed := map[string]any{"type": "directory", "source": filepath.Join(s.dir, "src")}
+	out := filepath.Join(s.dir, "out")
+	file := s.request("agent", map[string]any{"artifacts_path": out, "workspaces": []any{
+		map[string]any{"target": "/workspace/one", "seed": seed}, map[string]any{"target": "/workspace/two", "mode": "readonly", "seed": seed},
+	}})
+	s.ok("agent-task-run", "--input-file="+file)
+	text, err := os.ReadFile(filepath.Join(out, codebox.PathMetadata))
+	var doc codebox.Metadata
+	if err == nil {
+		err = json.Unmarshal(text, &doc)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, m := range doc.Mounts {
+		got[m.Target] = m.Mode
+	}
+	if got["/workspace/one"] != codebox.ModeReadwrite || got["/workspace/two"] != codebox.ModeReadonly {
+		t.Errorf("mounts: %v", got)
+	}
+}
