@@ -115,18 +115,31 @@ type Listing struct {
 	Size  int64    // of the regular files, in bytes
 }
 
-// maxArtifactName leaves room for the directory that a bundle puts before it.
-const maxArtifactName = 900
+const (
+	// maxArtifactName leaves room for the directory that a bundle puts before it.
+	maxArtifactName = 900
+	// maxArtifactEntries is how many entries are looked at, far beyond what any bundle takes.
+	maxArtifactEntries = 100_000
+)
 
-// ListArtifacts lists the directory of artifacts. Links and special files are not artifacts.
+// ListArtifacts lists the directory of artifacts. Links and special files are not artifacts. What an agent leaves there
+// is bounded in number and depth, so that listing it ends.
 func ListArtifacts(root *os.Root) (Listing, error) {
 	var l Listing
+	n := 0
 	err := fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if path == "." && errors.Is(err, fs.ErrNotExist) {
 			return nil // the agent removed it: there are no artifacts
 		}
 		if err != nil {
 			return err
+		}
+		if n++; n > maxArtifactEntries {
+			return fmt.Errorf("the directory of artifacts has more than %d entries", maxArtifactEntries)
+		}
+		if d.IsDir() && len(path) > maxArtifactName {
+			l.Bad = append(l.Bad, path)
+			return fs.SkipDir
 		}
 		if !d.Type().IsRegular() {
 			return nil

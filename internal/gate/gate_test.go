@@ -451,3 +451,38 @@ func TestAdapterAudit(t *testing.T) {
 		})
 	}
 }
+
+// What an agent leaves in the directory of artifacts does not hold up the gate: neither many files nor many directories
+// in one another, which take minutes to list by their whole paths.
+func TestListingEnds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	top, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer top.Close()
+	at := top
+	for range 2000 {
+		if err := at.Mkdir("d", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		next, err := at.OpenRoot("d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at != top {
+			at.Close()
+		}
+		at = next
+	}
+	put(t, dir, "e/report.txt", "x")
+	if err := at.WriteFile("deep.txt", []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at.Close()
+	l, err := ListArtifacts(top)
+	if err != nil || len(l.Bad) != 1 || !slices.Equal(l.Names, []string{"e/report.txt"}) {
+		t.Errorf("listed %d bad, %v, %v", len(l.Bad), l.Names, err)
+	}
+}
