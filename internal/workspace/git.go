@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/deedrun/deed/internal/proc"
 )
@@ -45,8 +46,12 @@ var hermetic = []string{
 // A git is a private place from which git runs: its home, its configuration and, if wanted, a repository of deed's
 // own that no one else ever wrote to.
 type git struct {
-	home string
+	home  string
+	limit time.Duration // of one call
 }
+
+// gitLimit is how long one call of git may take. What it works on can be an agent's, made so that it takes for ever.
+const gitLimit = 20 * time.Minute
 
 // newGit makes the place below dir, or in the system's directory for temporary files when dir is "".
 func newGit(dir string) (*git, error) {
@@ -64,7 +69,7 @@ func newGit(dir string) (*git, error) {
 		i := strings.LastIndexByte(k, '.')
 		fmt.Fprintf(&b, "[%s]\n\t%s = %s\n", k[:i], k[i+1:], v)
 	}
-	g := &git{home: home}
+	g := &git{home: home, limit: gitLimit}
 	if err := os.WriteFile(g.config(), []byte(b.String()), 0o600); err != nil {
 		g.close()
 		return nil, fmt.Errorf("prepare git: %w", err)
@@ -157,6 +162,8 @@ func (g *git) try(ctx context.Context, c gitCall) (proc.ToolResult, error) {
 	if dir == "" {
 		dir = g.home
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, g.limit, fmt.Errorf("it took longer than %s", g.limit))
+	defer cancel()
 	return proc.Tool(ctx, proc.ToolSpec{
 		Argv: append([]string{"git"}, c.args...), Dir: dir, Env: g.env(c),
 		Stdin: c.stdin, Stdout: c.stdout, MaxOutput: c.max,
