@@ -37,6 +37,9 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 	if y := a.yield; y != nil {
 		r.Executions, r.ExitCode = 1, y.Proc.Code
 		r.Stdout, r.Stderr = tail(y.StdoutPath), tail(y.StderrPath)
+		if y.Class != failure.None {
+			r.Phase = PhaseAgent // whatever was looked at afterwards
+		}
 		if e.class != failure.Spawn {
 			ended.Exit = &boundary.Exit{Code: y.Proc.Code, Signal: y.Proc.Signal}
 		}
