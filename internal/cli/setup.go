@@ -138,6 +138,8 @@ func (a *app) examine(ctx context.Context) []finding {
 	}
 	a.examineHome(ctx, add)
 	a.examineTools(ctx, add)
+	a.examineSandboxes(ctx, add)
+	a.examineWordPress(ctx, add)
 	a.examineAdapters(ctx, add)
 	return out
 }
@@ -235,7 +237,6 @@ func (a *app) examineTools(ctx context.Context, add func(name, status, detail, r
 	} else {
 		add("supervisor", "ok", "a process ran and ended in "+clock.Since(start).Round(time.Millisecond).String(), "")
 	}
-	add("containment", "ok", "none, process", "")
 }
 
 // trySupervisor runs one process the way an agent is run.

@@ -159,11 +159,16 @@ func build(ctx context.Context, o Options, dir string) error {
 // databaseFile is where the SQLite plugin has the database, below wp-content/database.
 const databaseFile = ".ht.sqlite"
 
+var (
+	errNotInstalled = errors.New("it is not installed: wp-content/database/" + databaseFile + " is not there")
+	errNoSQLite     = errors.New("it does not bring the sqlite-database-integration plugin, and none is named")
+)
+
 func takeDatabase(content, to string) error {
 	from := filepath.Join(content, "database")
 	fi, err := os.Lstat(filepath.Join(from, databaseFile))
 	if err != nil || !fi.Mode().IsRegular() {
-		return errors.New("it is not installed: wp-content/database/" + databaseFile + " is not there")
+		return errNotInstalled
 	}
 	return os.Rename(from, to)
 }
@@ -185,7 +190,7 @@ func takeSQLite(ctx context.Context, o Options, content, to string) error {
 			return os.Rename(from, to)
 		}
 	}
-	return errors.New("it does not bring the sqlite-database-integration plugin, and none is named")
+	return errNoSQLite
 }
 
 var versionLine = regexp.MustCompile(`(?m)\$wp_version\s*=\s*'([^']{1,64})'\s*;`)
@@ -197,18 +202,5 @@ func version(core string) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	f, err := root.Open("wp-includes/version.php")
-	if err != nil {
-		return "", fmt.Errorf("it is not WordPress: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, 64<<10))
-	if err != nil {
-		return "", err
-	}
-	m := versionLine.FindSubmatch(data)
-	if m == nil {
-		return "", errors.New("it is not WordPress: wp-includes/version.php names no version")
-	}
-	return string(m[1]), nil
+	return versionIn(root.FS())
 }
