@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/deedrun/deed/internal/wordpress/wordpresstest"
 )
 
 // repository is the root of the module.
@@ -19,10 +21,10 @@ var fence = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 // them are checked, and make test itself is what runs this test.
 var elsewhere = regexp.MustCompile(`^(make [a-z]+|go install github\.com/deedrun/deed/cmd/deed@latest.*|go run \./cmd/deed demo)\n$`)
 
-// TestREADMECommandsRun runs every command block of the README, one after the other as a reader would.
-func TestREADMECommandsRun(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+// runBlocks runs the command blocks of a document, one after the other as a reader would, and returns what they print.
+func runBlocks(t *testing.T, file string, least int, env ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,31 +39,49 @@ func TestREADMECommandsRun(t *testing.T) {
 	}
 	var script strings.Builder
 	script.WriteString("set -eu\n")
-	blocks := fence.FindAllStringSubmatch(string(text), -1)
 	ran := 0
-	for _, b := range blocks {
+	for _, b := range fence.FindAllStringSubmatch(string(text), -1) {
 		if elsewhere.MatchString(b[1]) {
 			continue
 		}
 		ran++
 		script.WriteString(b[1])
 	}
-	if len(blocks) < 5 || ran < 2 {
-		t.Fatalf("found %d blocks and ran %d: the README or this test has lost them", len(blocks), ran)
+	if ran < least {
+		t.Fatalf("ran %d blocks of %s: it or this test has lost them", ran, file)
 	}
 	c := exec.Command("/bin/sh", "-c", script.String())
 	c.Dir = dir
-	c.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir, "USER=reader"}
+	c.Env = append([]string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir, "USER=reader"}, env...)
 	out, err := c.CombinedOutput()
 	if err != nil {
-		t.Fatalf("the README's commands: %v\n%s", err, out)
+		t.Fatalf("the commands of %s: %v\n%s", file, err, out)
 	}
-	for _, want := range []string{"verdict    accepted", "modified greeting.txt", "completed", "valid "} {
-		if !strings.Contains(string(out), want) {
+	return string(out)
+}
+
+// TestWordPressCommandsRun runs what docs/WORDPRESS.md shows.
+func TestWordPressCommandsRun(t *testing.T) {
+	t.Parallel()
+	o := wordpresstest.Options(t)
+	out := runBlocks(t, "docs/WORDPRESS.md", 3, "WORDPRESS="+filepath.Dir(o.Archive))
+	for _, want := range []string{"wordpress    " + wordpresstest.Version, "succeeded: Let the plugin", "hello, the answer is new", `"text": "hello world"`} {
+		if !strings.Contains(out, want) {
 			t.Errorf("output lacks %q:\n%s", want, out)
 		}
 	}
-	if strings.Contains(string(out), "rejected") {
+}
+
+// TestREADMECommandsRun runs every command block of the README.
+func TestREADMECommandsRun(t *testing.T) {
+	t.Parallel()
+	out := runBlocks(t, "README.md", 2)
+	for _, want := range []string{"verdict    accepted", "modified greeting.txt", "completed", "valid "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("output lacks %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "rejected") {
 		t.Errorf("something was rejected:\n%s", out)
 	}
 }
