@@ -38,7 +38,7 @@ type Service struct {
 	Home      *home.Home
 	Store     *store.Store
 	Admission *task.Admission
-	Engine    *dispatch.Engine // not registered yet; its runner's Observe is taken over
+	Engine    *dispatch.Engine // not registered yet; its runner's Observe and Alone are taken over
 	Clock     clock.Clock
 	Streams   []*registry.Stream // who hears of the run's progress
 }
@@ -186,7 +186,7 @@ func (r *run) execute(ctx context.Context) (account boundary.Run, err error) {
 	})()
 
 	r.begin(attempt.PhaseStartup)
-	r.Engine.Runner.Observe = r.observe
+	r.Engine.Runner.Observe, r.Engine.Runner.Alone = r.observe, true
 	res, err := r.Engine.Execute(work, r.claim)
 	if err != nil {
 		r.ended(err)

@@ -58,6 +58,7 @@ type Runner struct {
 	Drivers  driver.Set
 	Key      *bundle.Key    // signs the bundles
 	Observe  func(Progress) // may be nil; called by one goroutine at a time
+	Alone    bool           // the caller owns what follows: an agent's wish for more work is refused, whatever the profile says
 
 	resolver egress.Resolver // of the names that agents may reach; nil: the system's
 }

@@ -157,6 +157,9 @@ func (a *run) resolve() (plan, error) {
 	if p.profile, err = a.Config.Profile(t.Record.RequestedProfileID); err != nil {
 		return p, failure.New(failure.Config, "resolve the profile", err, "")
 	}
+	if a.Alone {
+		p.profile.ResultPolicy = agentruntime.ResultPolicy{}
+	}
 	if t.Record.RequestedModel != nil {
 		p.model = *t.Record.RequestedModel
 	}
