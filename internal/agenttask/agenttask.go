@@ -128,7 +128,7 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 		return none, failure.New(failure.Infra, "start the supervisor", err, "")
 	}
 	// What a killed run left is cleared away by the next one, too.
-	if _, err := r.Engine.Sweep(ctx); err != nil {
+	if err := r.Engine.SweepBriefly(ctx); err != nil {
 		r.Engine.Log.Warn("sweep", "error", err)
 	}
 	runner := r.Engine.Record()

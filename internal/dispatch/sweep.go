@@ -30,6 +30,20 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 	return rep.Settled, err
 }
 
+// SweepBriefly is Sweep for a process that lives for one task. It is deep after a crash, and when no such process swept
+// deeply for a while; what that costs grows with the machine and with the home, and most runs follow one that ended well.
+func (e *Engine) SweepBriefly(ctx context.Context) error {
+	deep := e.Home.Due(sweptMark, e.Clock(), deepEvery)
+	_, err := e.Reclaim(ctx, reclaim.Options{Deep: deep, Wary: true})
+	if deep && err == nil {
+		err = e.Home.Done(sweptMark, e.Clock())
+	}
+	return err
+}
+
+// sweptMark names the mark of the last deep sweep of a home.
+const sweptMark = "swept"
+
 // Reclaim is one sweep with its findings. The caller holds the dispatch lock.
 func (e *Engine) Reclaim(ctx context.Context, o reclaim.Options) (reclaim.Report, error) {
 	r := &reclaim.Reclaimer{

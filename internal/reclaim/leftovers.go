@@ -26,7 +26,7 @@ const (
 
 // partials removes bundles whose writers died. The writer's lock tells.
 func (s *sweep) partials(context.Context) error {
-	if f, _, err := s.inside(s.Home.Bundles()); f == nil {
+	if f, err := s.open(s.Home.Bundles()); f == nil {
 		return err
 	} else if err := f.Close(); err != nil {
 		return err

@@ -79,6 +79,7 @@ type Report struct {
 type Options struct {
 	DryRun bool // look, and change nothing
 	Deep   bool // also processes, temporary files and retention, which cost a walk
+	Wary   bool // deep when a runner died: one that ends by itself leaves nothing to walk for
 }
 
 // A Reclaimer sweeps one home.
@@ -124,12 +125,13 @@ func (r *Reclaimer) Sweep(ctx context.Context, o Options) (Report, error) {
 	if err := s.runners(ctx); err != nil {
 		return s.rep, err
 	}
+	s.Deep = o.Deep || o.Wary && len(s.rep.Dead) > 0
 	steps := []func(context.Context) error{s.attempts, s.mounts, s.directories, s.partials}
-	if o.Deep {
+	if s.Deep {
 		steps = append(steps, s.processes, s.temporaries)
 	}
 	steps = append(steps, s.runs)
-	if o.Deep {
+	if s.Deep {
 		steps = append(steps, s.retention)
 	}
 	for _, step := range steps {
@@ -196,35 +198,44 @@ func (s *sweep) leave(f Finding) {
 	s.rep.Findings = append(s.rep.Findings, f)
 }
 
-// inside opens a directory of the home that must be a directory itself: with a link in its place, the sweep would clear
+// open opens a directory of the home that must be a directory itself: with a link in its place, the sweep would clear
 // away what the link points to.
-func (s *sweep) inside(dir string) (*os.File, []os.DirEntry, error) {
+func (s *sweep) open(dir string) (*os.File, error) {
 	name, err := s.Home.Rel(dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	root, err := os.OpenRoot(s.Home.Root())
 	if err != nil {
-		return nil, nil, fmt.Errorf("sweep: %w", err)
+		return nil, fmt.Errorf("sweep: %w", err)
 	}
 	defer func() { _ = root.Close() }()
 	named, err := root.Lstat(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("sweep: %w", err)
+		return nil, fmt.Errorf("sweep: %w", err)
 	}
 	if !named.IsDir() {
-		return nil, nil, fmt.Errorf("sweep: %s is not a directory (move it away: nothing in its place is touched)", dir)
+		return nil, fmt.Errorf("sweep: %s is not a directory (move it away: nothing in its place is touched)", dir)
 	}
 	f, err := root.Open(name)
 	if err != nil {
-		return nil, nil, fmt.Errorf("sweep: %w", err)
+		return nil, fmt.Errorf("sweep: %w", err)
 	}
 	if held, err := f.Stat(); err != nil || !os.SameFile(held, named) {
 		_ = f.Close()
-		return nil, nil, fmt.Errorf("sweep: %s was exchanged while it was looked at", dir)
+		return nil, fmt.Errorf("sweep: %s was exchanged while it was looked at", dir)
+	}
+	return f, nil
+}
+
+// inside is open with what is in the directory.
+func (s *sweep) inside(dir string) (*os.File, []os.DirEntry, error) {
+	f, err := s.open(dir)
+	if f == nil {
+		return nil, nil, err
 	}
 	list, err := f.ReadDir(-1)
 	if err != nil {
