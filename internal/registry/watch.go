@@ -57,6 +57,11 @@ func (r *Run) Watch(parent context.Context) (ctx context.Context, stop func()) {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
+			select { // what came before the step has just written the record
+			case <-quit:
+				return
+			case <-tick.C:
+			}
 			bg, end := context.WithTimeout(context.WithoutCancel(parent), 10*time.Second)
 			b, err := r.Beat(bg)
 			end()
@@ -70,11 +75,6 @@ func (r *Run) Watch(parent context.Context) (ctx context.Context, stop func()) {
 					cause = fmt.Errorf("%w: %s", ErrCancelRequested, b.CancelReason)
 				}
 				cancel(cause) // and go on beating: ending takes its time
-			}
-			select {
-			case <-quit:
-				return
-			case <-tick.C:
 			}
 		}
 	}()
