@@ -2,12 +2,14 @@ package attempt
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/component"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/sandbox"
@@ -48,6 +50,36 @@ type place struct {
 
 // contained reports whether processes see a file system of their own.
 func (p plan) contained() bool { return p.kind == sandbox.Namespace || p.kind == sandbox.Container }
+
+// checkPlaces refuses what a contained agent must not see, and targets that deed needs itself: what stood there would be
+// missing without a word.
+func (a *run) checkPlaces(p plan) error {
+	if !p.contained() {
+		return nil
+	}
+	var l fault.List
+	taken := map[string]string{insideHome: "the agent's home", insideTmp: "its directory for temporary files"}
+	claim := func(at, target string) {
+		if by := taken[target]; by != "" {
+			l.Add(at, fault.Conflict, fmt.Sprintf("%q is %s", target, by), "choose another target")
+			return
+		}
+		taken[target] = "the target of " + at
+	}
+	for i, part := range p.parts {
+		claim(fault.Index("$.deed.workspaces", i)+".target", part.Target)
+	}
+	if p.spec.Sandbox != nil {
+		for i, m := range p.spec.Sandbox.Mounts {
+			at := fault.Index("$.deed.sandbox.mounts", i)
+			claim(at+".target", m.Inside())
+			if a.Home.Touches(m.Source) {
+				l.Add(at+".source", fault.NotAllowed, fmt.Sprintf("%q shows deed's home, with its queue and its signing key", m.Source), "mount a directory apart from it")
+			}
+		}
+	}
+	return l.Err()
+}
 
 // contain builds the agent's cell and, where hosts are allowed, starts the proxy that is the only way to them.
 func (a *run) contain(ctx context.Context) error {

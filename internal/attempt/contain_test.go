@@ -13,6 +13,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/bundle/bundletest"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -132,6 +133,42 @@ func TestSeveralWorkspaces(t *testing.T) {
 }
 
 // A run that needs more than it may ends with a class of its own, and so does a workspace that may only be read.
+// No task shows deed's own files to an agent, nor loses what it brings behind a directory of deed's.
+func TestPlacesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(b.Home.Keys(), link); err != nil {
+		t.Fatal(err)
+	}
+	for name, edit := range map[string]func(*deed.TaskSpec){
+		"sandbox.mounts[0].source": func(d *deed.TaskSpec) { d.Sandbox.Mounts = []deed.Mount{{Source: b.Home.Root(), Target: "/x"}} },
+		"mounts[0].source":         func(d *deed.TaskSpec) { d.Sandbox.Mounts = []deed.Mount{{Source: b.Home.Keys(), Target: "/x"}} },
+		"[0].source": func(d *deed.TaskSpec) {
+			d.Sandbox.Mounts = []deed.Mount{{Source: filepath.Dir(b.Home.Root()), Target: "/x"}}
+		},
+		"0].source":            func(d *deed.TaskSpec) { d.Sandbox.Mounts = []deed.Mount{{Source: link, Target: "/x"}} },
+		"mounts[0].target":     func(d *deed.TaskSpec) { d.Sandbox.Mounts = []deed.Mount{{Source: "/var", Target: insideWorkspace}} },
+		"workspaces[0].target": func(d *deed.TaskSpec) { d.Workspace.Target = insideHome },
+		"workspaces[1].target": func(d *deed.TaskSpec) {
+			d.Workspaces = []deed.Workspace{{Type: deed.SeedEmpty, Target: "/a"}, {Type: deed.SeedEmpty, Target: insideTmp}}
+			d.Workspace = nil
+		},
+	} {
+		c := b.claim(done, contained(t, func(d *deed.TaskSpec) {
+			d.Workspace, d.Sandbox = &deed.Workspace{Type: deed.SeedEmpty}, &deed.Sandbox{}
+			edit(d)
+		}))
+		res, err := b.Run(t.Context(), b.sup, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Settlement.Class != string(failure.Config) || !strings.Contains(res.Settlement.LastError, name) {
+			t.Errorf("%s: %s: %s", name, res.Settlement.Class, res.Settlement.LastError)
+		}
+	}
+}
+
 func TestContainedClasses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -149,7 +186,7 @@ func TestContainedClasses(t *testing.T) {
 			d.Sandbox = &deed.Sandbox{Mounts: []deed.Mount{{Source: "/no/such/place"}}}
 		}},
 		{"a mount over the system", done, "config", "/usr", func(d *deed.TaskSpec) {
-			d.Sandbox = &deed.Sandbox{Mounts: []deed.Mount{{Source: os.TempDir(), Target: "/usr/lib"}}}
+			d.Sandbox = &deed.Sandbox{Mounts: []deed.Mount{{Source: "/var", Target: "/usr/lib"}}}
 		}},
 		{"a host that is none", done, "config", "https", func(d *deed.TaskSpec) { d.Sandbox = &deed.Sandbox{Network: []string{"https:x"}} }},
 		{"used-up turns", `echo '{"status": "retryable_failure", "failure_class": "max_turns"}'`, "max_turns", "", nil},

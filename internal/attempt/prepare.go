@@ -173,6 +173,9 @@ func (a *run) resolve() (plan, error) {
 	if err := workspace.CheckParts(p.parts); err != nil {
 		return p, failure.New(failure.Config, "read the workspaces of the task", err, "")
 	}
+	if err := a.checkPlaces(p); err != nil {
+		return p, failure.New(failure.Config, "place what the task brings", err, "")
+	}
 	return p, nil
 }
 

@@ -109,6 +109,24 @@ func unusable(root string, err error) error {
 	return fmt.Errorf("%w: %s: %w (make it writable, or choose another with --home or DEED_HOME)", ErrUnusable, root, err)
 }
 
+// Touches reports whether a path, with its links followed, is the home, lies in it or holds it: whoever sees that path
+// sees the queue and the signing key.
+func (h *Home) Touches(path string) bool {
+	follow := func(p string) string {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			return real
+		}
+		return filepath.Clean(p)
+	}
+	path, root := follow(path), follow(h.root)
+	for _, pair := range [][2]string{{path, root}, {root, path}} {
+		if rel, err := filepath.Rel(pair[0], pair[1]); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
 // Root is the home's own directory.
 func (h *Home) Root() string { return h.root }
 
