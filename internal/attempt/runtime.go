@@ -40,6 +40,12 @@ func (a *run) resolveRuntime(ctx context.Context) error {
 	}
 	req := component.RequestOf(stack)
 	req.Dir, req.Home = a.path("components"), a.Home.Root()
+	for _, m := range a.seeded.Layout.Mounts {
+		req.Taken = append(req.Taken, m.Target)
+	}
+	for _, m := range s.Mounts {
+		req.Taken = append(req.Taken, m.Inside())
+	}
 	a.runtime.stack = stack
 	a.runtime.resolved, err = component.Resolve(ctx, req)
 	a.note("components", a.runtimeRecord())

@@ -331,6 +331,10 @@ func TestWordPressRequestsThatCannotBeServed(t *testing.T) {
 		"another version": {
 			changes: map[string]any{"wp": "5.9"}, paths: []string{"$.wp"}, says: "asks for version \"5.9\", and the archive holds " + wordpresstest.Version,
 		},
+		"a plugin in the workspace's place": {
+			changes: map[string]any{"extra_plugins": []any{map[string]any{"source": s.src + "/helper"}, map[string]any{"slug": "example", "source": s.src + "/helper", "pluginFile": "helper.php"}}},
+			paths:   []string{"$.extra_plugins[1]"}, says: "is taken by the workspace or mount at",
+		},
 		"sources that are not there": {
 			changes: map[string]any{
 				"component_contracts":   []any{map[string]any{"slug": "a", "path": "/nowhere/at-all"}},

@@ -42,6 +42,7 @@ type Request struct {
 	StateMounts   []Stack    // runtime_state_mounts
 	Bundles       []Bundle   // agent_bundles
 
+	Taken []string // where the run has workspaces and mounts of its own: no plugin may be there, above or below
 	Dir   string   // absolute, absent or empty, deed's own: the copies are made in it
 	Home  string   // deed's home, which may lie neither in a source nor around it; "": not checked
 	Roots []string // when not empty, every source must lie in one of them

@@ -204,6 +204,7 @@ x
 			[]string{"$.runtime_profile.plugins[2].loadAs not_allowed", "$.runtime_profile.plugins[2].source dangling"},
 		},
 		"in the home":   {component.Request{Home: src, ProviderPaths: []string{src + "/ok"}}, []string{"$.provider_plugin_paths[0] not_allowed"}},
+		"taken":         {component.Request{ProviderPaths: []string{src + "/ok"}, Taken: []string{"/runtime", "/wordpress/wp-content/plugins/ok/inner"}}, []string{"$.provider_plugin_paths[0] conflict"}},
 		"home in it":    {component.Request{Home: src + "/ok", StackMounts: []component.Stack{{Source: src, Target: "/x"}}}, []string{"$.runtime_stack_mounts[0].source not_allowed"}},
 		"root target":   {stack(component.Stack{Source: src, Target: "//"}), []string{"$.runtime_stack_mounts[0].target not_allowed"}},
 		"system target": {stack(component.Stack{Source: src, Target: "/usr/bin"}), []string{"$.runtime_stack_mounts[0].target not_allowed"}},

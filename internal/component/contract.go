@@ -65,9 +65,24 @@ func (r *resolver) entries() []*entry {
 	for _, e := range all {
 		if e.p.Target != "" {
 			r.taken = append(r.taken, taken{e.at, e.p.Target})
+			r.apart(e)
 		}
 	}
 	return all
+}
+
+// apart refuses a plugin where the run has something of its own: one of the two would hide the other.
+func (r *resolver) apart(e *entry) {
+	for _, t := range r.req.Taken {
+		if inside(e.p.Target, t) || inside(t, e.p.Target) {
+			f := fault.Fault{
+				Path: e.at, Code: fault.Conflict, Message: fmt.Sprintf("its place %q is taken by the workspace or mount at %q", e.p.Target, t),
+				Remedy: "give the component another slug, leave it out, or move the workspace",
+			}
+			r.faults.Add(f.Path, f.Code, f.Message, f.Remedy)
+			e.fail(fault.Faults{f})
+		}
+	}
 }
 
 // checked runs the rules of one entry and gives it, for its record, the faults that they found.
