@@ -1,6 +1,7 @@
 package codebox
 
 import (
+	"cmp"
 	"iter"
 	"path"
 	"regexp"
@@ -322,7 +323,7 @@ func (r TaskRequest) checkPlaces(l *fault.List) {
 	for i, w := range r.Workspaces {
 		at := fault.Index("$.workspaces", i)
 		l.Within(at, w.Validate())
-		taken = append(taken, spot{at + ".target", w.EffectiveTarget(), orElse(w.Mode, ModeReadwrite), true})
+		taken = append(taken, spot{at + ".target", w.EffectiveTarget(), cmp.Or(w.Mode, ModeReadwrite), true})
 	}
 	mounts := func(at string, ms []RequestMount, mode string) {
 		for i, m := range ms {
@@ -331,7 +332,7 @@ func (r TaskRequest) checkPlaces(l *fault.List) {
 			if mode == ModeReadonly && m.Mode == ModeReadwrite {
 				l.Add(at+".mode", fault.Conflict, "is readwrite, and the runtime's own files are readonly", "leave it out, or use mounts")
 			}
-			taken = append(taken, spot{at + ".target", m.Target, orElse(m.Mode, mode), false})
+			taken = append(taken, spot{at + ".target", m.Target, cmp.Or(m.Mode, mode), false})
 		}
 	}
 	mounts("$.mounts", r.Mounts, ModeReadwrite)
@@ -503,11 +504,4 @@ func targetIs(l *fault.List, at, value string) {
 			l.Add(at, fault.BadFormat, quote(value)+" lies in "+dir+", which belongs to the system of the sandbox", "use a place such as "+WorkspaceRoot+"/name or /runtime/name")
 		}
 	}
-}
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -1,6 +1,7 @@
 package boundary
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -150,12 +151,12 @@ func restoreWords(env *codebox.AgentTaskRun, plain codebox.AgentTaskRun) {
 }
 
 // message says what happened.
-func (r Run) message() string { return orElse(r.Message, r.Decision.About) }
+func (r Run) message() string { return cmp.Or(r.Message, r.Decision.About) }
 
 func (r Run) session() codebox.SandboxSession {
 	s := codebox.SandboxSession{
 		Schema: codebox.SchemaSandboxSession, ID: r.sessionID(), Status: r.Decision.Session(), Persistence: codebox.PersistenceExternal,
-		AgentSessionID: orElse(r.AgentSessionID, r.Request.SessionID), Orchestrator: r.Request.Orchestrator, CallbackData: r.Request.CallbackData,
+		AgentSessionID: cmp.Or(r.AgentSessionID, r.Request.SessionID), Orchestrator: r.Request.Orchestrator, CallbackData: r.Request.CallbackData,
 	}
 	if r.BundleDir != "" {
 		s.Artifacts = &codebox.SessionArtifacts{Directory: r.BundleDir, BundleID: r.BundleID}
@@ -246,7 +247,7 @@ func CompletionOutcome(r Run) codebox.CompletionOutcome {
 		}
 	}
 	if !d.Success() {
-		o.Blockers = append(o.Blockers, codebox.Blocker{Kind: orElse(r.Code, d.Classification), Message: r.message(), Retryable: d.NextAction == codebox.NextRetry})
+		o.Blockers = append(o.Blockers, codebox.Blocker{Kind: cmp.Or(r.Code, d.Classification), Message: r.message(), Retryable: d.NextAction == codebox.NextRetry})
 	} else if d.Status == codebox.StatusNoOp {
 		o.RiskNotes = append(o.RiskNotes, codebox.NoOpNoFileChanges)
 	}
@@ -363,7 +364,7 @@ func (r Run) diagnostics() []codebox.Diagnostic {
 	return append(out, r.Diagnostics...)
 }
 
-func (r Run) phase() string { return orElse(r.Phase, defaultPhase) }
+func (r Run) phase() string { return cmp.Or(r.Phase, defaultPhase) }
 
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 

@@ -2,6 +2,7 @@ package boundary
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -162,7 +163,7 @@ func correlation(request json.RawMessage) codebox.TaskRequest {
 	if inner := t.in("task_input"); t.text("schema") == codebox.SchemaRequest && inner != nil {
 		r.SandboxSessionID, t = t.text("task_id"), inner
 	}
-	r.SandboxSessionID = orElse(t.text("sandbox_session_id"), r.SandboxSessionID)
+	r.SandboxSessionID = cmp.Or(t.text("sandbox_session_id"), r.SandboxSessionID)
 	r.Goal = strings.TrimSpace(t.text("goal"))
 	r.Orchestrator = bytes.Clone(t.raw("orchestrator"))
 	return r

@@ -1,6 +1,7 @@
 package boundary
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -58,7 +59,7 @@ func (v *view) readChange() {
 	if n, ok := v.agent.in("patch").number("bytes"); ok {
 		v.bytes = &n
 	}
-	v.reason = orElse(v.agent.text("noOpReason"), orElse(v.text("no_op_reason"), v.in("no_op").text("reason")))
+	v.reason = cmp.Or(v.agent.text("noOpReason"), v.text("no_op_reason"), v.in("no_op").text("reason"))
 }
 
 // unchanged reports whether the run is known to have changed nothing; changed, whether it is known that it did.
@@ -151,7 +152,7 @@ func (v *view) decide() (status, class string) {
 	status = v.held(said)
 	switch run := v.runStatus(); {
 	case run == codebox.RunTimedOut && (codebox.Success(status) || status == codebox.StatusFailed):
-		return codebox.StatusTimeout, orElse(v.toldClass(), ClassTimeout)
+		return codebox.StatusTimeout, cmp.Or(v.toldClass(), ClassTimeout)
 	case cancelled, run == codebox.RunCancelled && (codebox.Success(status) || status == codebox.StatusFailed):
 		return codebox.StatusFailed, ClassCancelled
 	case run == codebox.RunFailed && codebox.Success(status):
@@ -188,7 +189,7 @@ func (v *view) toldClass() string {
 }
 
 func (v *view) runStatus() codebox.RunStatus {
-	return codebox.RunStatus(orElse(v.in("run_metadata").text("run_status"), v.in("run").text("status")))
+	return codebox.RunStatus(cmp.Or(v.in("run_metadata").text("run_status"), v.in("run").text("status")))
 }
 
 // said returns the status that the envelope claims, and whether it says that it was cancelled.
@@ -273,7 +274,7 @@ func (v *view) held(status string) string {
 }
 
 func (v *view) summary(status string) string {
-	if s := orElse(v.text("summary", "message"), v.agent.text("summary")); s != "" {
+	if s := cmp.Or(v.text("summary", "message"), v.agent.text("summary")); s != "" {
 		return s
 	}
 	switch status {

@@ -134,7 +134,7 @@ func TestRefs(t *testing.T) {
 	names := func(refs []codebox.ArtifactRef) string {
 		var out []string
 		for _, r := range refs {
-			out = append(out, orElse(r.Path, orElse(r.URL, r.ID)))
+			out = append(out, found(r))
 		}
 		return strings.Join(out, " ")
 	}

@@ -2,6 +2,7 @@ package boundary
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"path"
@@ -50,8 +51,8 @@ func read(data []byte) (codebox.TaskRequest, error) {
 // unwrap moves what the wrapper says into the task input; a valid wrapper contradicts nothing in it.
 func unwrap(w codebox.WrappedRequest) codebox.TaskRequest {
 	r := w.TaskInput
-	r.ArtifactsPath = orElse(r.ArtifactsPath, w.ArtifactsPath)
-	r.SandboxSessionID = orElse(r.SandboxSessionID, w.TaskID)
+	r.ArtifactsPath = cmp.Or(r.ArtifactsPath, w.ArtifactsPath)
+	r.SandboxSessionID = cmp.Or(r.SandboxSessionID, w.TaskID)
 	if r.CallbackData.Null() {
 		r.CallbackData = w.CallbackData
 	}
@@ -75,7 +76,7 @@ func mask(err error) error {
 func normalise(r *codebox.TaskRequest) {
 	r.Version = codebox.TaskInputVersion
 	r.Goal = strings.TrimSpace(r.Goal)
-	r.Agent, r.Mode = orElse(r.Agent, codebox.DefaultAgent), orElse(r.Mode, codebox.DefaultMode)
+	r.Agent, r.Mode = cmp.Or(r.Agent, codebox.DefaultAgent), cmp.Or(r.Mode, codebox.DefaultMode)
 	r.AllowedTools, r.ExpectedArtifacts = distinct(r.AllowedTools), distinct(r.ExpectedArtifacts)
 	r.Code, r.CodeFile = nil, nil
 	r.StagedFiles, r.StagedFilesAlias = append(r.StagedFiles, r.StagedFilesAlias...), nil
@@ -102,10 +103,10 @@ func normalise(r *codebox.TaskRequest) {
 	for i := range r.Workspaces {
 		w := &r.Workspaces[i]
 		w.Target = w.EffectiveTarget()
-		w.Mode, w.SourceMode = orElse(w.Mode, codebox.ModeReadwrite), orElse(w.SourceMode, codebox.RepoBacked)
+		w.Mode, w.SourceMode = cmp.Or(w.Mode, codebox.ModeReadwrite), cmp.Or(w.SourceMode, codebox.RepoBacked)
 	}
 	for i := range r.Mounts {
-		r.Mounts[i].Mode = orElse(r.Mounts[i].Mode, codebox.ModeReadwrite)
+		r.Mounts[i].Mode = cmp.Or(r.Mounts[i].Mode, codebox.ModeReadwrite)
 	}
 	for i := range r.RuntimeStackMounts {
 		r.RuntimeStackMounts[i].Mode = codebox.ModeReadonly
@@ -195,7 +196,7 @@ func merge[T any](o codebox.Origins, list string, parts ...part[T]) []T {
 }
 
 func normaliseBundle(b *codebox.AgentBundle) {
-	b.OnConflict = orElse(b.OnConflict, codebox.ConflictUpgrade)
+	b.OnConflict = cmp.Or(b.OnConflict, codebox.ConflictUpgrade)
 	if p := b.ImportPrincipal; p != nil {
 		for _, id := range []*codebox.Value{&p.AgentID, &p.OwnerID, &p.TokenID} {
 			if n, ok := id.Positive(); ok {
@@ -225,22 +226,22 @@ func normaliseArtifact(a *codebox.StructuredArtifact) {
 }
 
 func normaliseComponent(c *codebox.ComponentContract) {
-	c.Slug = orElse(c.Slug, orElse(c.Component, c.Name))
-	c.SourceRoot = orElse(c.SourceRoot, c.SourceRootAlias)
-	c.SourceSubpath = orElse(c.SourceSubpath, c.SourceSubpathAlias)
-	c.Path = orElse(c.Path, c.Source)
+	c.Slug = cmp.Or(c.Slug, c.Component, c.Name)
+	c.SourceRoot = cmp.Or(c.SourceRoot, c.SourceRootAlias)
+	c.SourceSubpath = cmp.Or(c.SourceSubpath, c.SourceSubpathAlias)
+	c.Path = cmp.Or(c.Path, c.Source)
 	if c.Path == "" {
 		c.Path = path.Join(c.SourceRoot, c.SourceSubpath)
 	}
-	c.PluginFile = orElse(c.PluginFile, c.PluginFileAlias)
-	c.LoadAs = orElse(c.LoadAs, codebox.LoadMUPlugin)
+	c.PluginFile = cmp.Or(c.PluginFile, c.PluginFileAlias)
+	c.LoadAs = cmp.Or(c.LoadAs, codebox.LoadMUPlugin)
 	c.Component, c.Name, c.Source, c.SourceRootAlias, c.SourceSubpathAlias, c.PluginFileAlias = "", "", "", "", "", ""
 }
 
 func normalisePlugin(p *codebox.PluginSource) {
-	p.Source = orElse(p.Source, p.Path)
-	p.PluginFile = orElse(p.PluginFile, p.PluginFileAlias)
-	p.LoadAs = orElse(p.LoadAs, codebox.LoadPlugin)
+	p.Source = cmp.Or(p.Source, p.Path)
+	p.PluginFile = cmp.Or(p.PluginFile, p.PluginFileAlias)
+	p.LoadAs = cmp.Or(p.LoadAs, codebox.LoadPlugin)
 	p.Path, p.PluginFileAlias = "", ""
 	if p.Activate == nil {
 		yes := true
@@ -287,11 +288,4 @@ func distinct(in []string) []string {
 		}
 	}
 	return out
-}
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

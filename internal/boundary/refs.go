@@ -1,6 +1,7 @@
 package boundary
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"regexp"
@@ -12,7 +13,7 @@ import (
 
 // refs collects every reference of an envelope, once each, the most direct source first.
 func (v *view) refs() []codebox.ArtifactRef {
-	c := collector{dir: orElse(v.in("session", "artifacts").text("directory"), orElse(v.text("artifacts"), v.in("run", "artifacts").text("directory"))), out: []codebox.ArtifactRef{}}
+	c := collector{dir: cmp.Or(v.in("session", "artifacts").text("directory"), v.text("artifacts"), v.in("run", "artifacts").text("directory")), out: []codebox.ArtifactRef{}}
 	if v.text("artifacts") == "" {
 		c.addAll(v.tree["artifacts"])
 	}
@@ -81,13 +82,16 @@ func (c *collector) add(ref codebox.ArtifactRef) {
 	if ref.Path != "" && !safe(ref.Path) {
 		return
 	}
-	key := orElse(ref.Path, orElse(ref.URL, ref.ID))
+	key := found(ref)
 	if ref.Kind == "" || key == "" || slices.Contains(c.seen, key) {
 		return
 	}
 	c.seen = append(c.seen, key)
 	c.out = append(c.out, ref)
 }
+
+// found is what a reference is found by.
+func found(ref codebox.ArtifactRef) string { return cmp.Or(ref.Path, ref.URL, ref.ID) }
 
 var drive = regexp.MustCompile(`^[A-Za-z]:`)
 
