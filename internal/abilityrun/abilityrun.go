@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -82,6 +81,7 @@ func (s *Service) Run(ctx context.Context, req codebox.AbilityRunRequest) (res c
 	if err := r.redactor.Value(&r.res); err != nil {
 		r.res = blank(req.Ability)
 		r.fail(codebox.FailureBackendError, errors.New("the result cannot be redacted"))
+		r.decision = boundary.Decide(r.facts(false))
 	}
 	return r.res, r.decision.Exit
 }
@@ -110,6 +110,9 @@ func (r *run) open(ctx context.Context) error {
 	if err := l.Err(); err != nil {
 		return err
 	}
+	if err := agenttask.MakeParent(r.req.ArtifactsPath); err != nil {
+		return err
+	}
 	// What a killed run left is cleared away by the next one.
 	if _, err := e.Sweep(ctx); err != nil {
 		e.Log.Warn("sweep", "error", err)
@@ -123,9 +126,6 @@ func (r *run) open(ctx context.Context) error {
 	}
 	if r.req.ArtifactsPath != "" {
 		n.Dir = filepath.Dir(r.req.ArtifactsPath)
-		if err := os.MkdirAll(n.Dir, 0o755); err != nil {
-			return fmt.Errorf("make the directory of artifacts_path: %w", err)
-		}
 	}
 	reg := &registry.Registry{Store: e.Store, Clock: e.Clock, RunnerID: e.Runner.RunnerID, Home: e.Home}
 	record, err := reg.Create(ctx, n)
@@ -268,6 +268,7 @@ func (r *run) close(ctx context.Context) {
 	}
 	if r.res.Artifact != nil {
 		o.BundleID = r.res.Artifact.Artifact.ID
+		o.Refs = []codebox.RunArtifactRef{{Kind: codebox.KindArtifactBundle, Directory: r.res.Artifacts, ID: o.BundleID}}
 	}
 	if err := r.res.Error; err != nil {
 		o.Error = &codebox.RunError{Name: "AbilityRunError", Message: err.Message, Code: err.Code}

@@ -119,7 +119,7 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	if err != nil {
 		return none, err
 	}
-	if err := makeParent(r.req.ArtifactsPath); err != nil {
+	if err := MakeParent(r.req.ArtifactsPath); err != nil {
 		return none, err
 	}
 	bg := context.WithoutCancel(ctx)

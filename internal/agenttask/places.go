@@ -93,9 +93,9 @@ func free(dir string) error {
 	return nil
 }
 
-// makeParent makes the directory that the bundle and the run's record go into, so that a place that cannot be had is
-// known before a task is.
-func makeParent(dir string) error {
+// MakeParent makes the directory that the bundle and the run's record go into, so that a place that cannot be had is
+// known before a run is.
+func MakeParent(dir string) error {
 	if dir == "" {
 		return nil
 	}

@@ -179,21 +179,22 @@ func unplaced(w deed.Workspace) deed.Workspace {
 // mountRecords lists what the agent saw besides the system, by where it saw it.
 func (a *run) mountRecords() []codebox.Mount {
 	out := []codebox.Mount{}
+	add := func(target, mode string) { out = append(out, codebox.Mount{Index: len(out), Target: target, Mode: mode}) }
 	all := a.plan.spec.Sandbox != nil && a.plan.spec.Sandbox.ReadOnlyWorkspace
 	for _, p := range a.seeded.Parts {
-		mode := "readwrite"
+		mode := codebox.ModeReadwrite
 		if all || a.plan.readOnly(p.Index) {
-			mode = "readonly"
+			mode = codebox.ModeReadonly
 		}
-		out = append(out, codebox.Mount{Target: p.Target, Mode: mode})
+		add(p.Target, mode)
 	}
 	if a.plan.contained() && a.plan.spec.Sandbox != nil {
 		for _, m := range a.plan.spec.Sandbox.Mounts {
-			out = append(out, codebox.Mount{Target: m.Inside(), Mode: "readonly"})
+			add(m.Inside(), codebox.ModeReadonly)
 		}
 	}
 	for _, m := range a.runtime.resolved.Mounts {
-		out = append(out, codebox.Mount{Target: m.Target, Mode: "readonly"})
+		add(m.Target, codebox.ModeReadonly)
 	}
 	return out
 }

@@ -205,12 +205,15 @@ func TestAbilityRunLeavesEvidence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var record struct{ Status, RunID string }
+		var record codebox.RunRegistryEntry
 		if err := json.Unmarshal([]byte(s.ok("runs", "show", res.RunID, "--json")), &record); err != nil {
 			t.Fatal(err)
 		}
-		if want := map[int]string{0: "succeeded", ExitNotDone: "failed"}[code]; record.Status != want {
+		if want := map[int]string{0: "succeeded", ExitNotDone: "failed"}[code]; string(record.Status) != want {
 			t.Errorf("%s: the record says %q, want %q", name, record.Status, want)
+		}
+		if refs := record.ArtifactRefs; len(refs) != 1 || refs[0].Directory != to || refs[0].ID != res.Artifact.Artifact.ID {
+			t.Errorf("%s: the record refers to %+v", name, refs)
 		}
 	}
 	s.tidy()

@@ -276,8 +276,11 @@ func TestAgentTaskRunRecordsWhatIsReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
-	for _, m := range doc.Mounts {
+	for i, m := range doc.Mounts {
 		got[m.Target] = m.Mode
+		if m.Index != i {
+			t.Errorf("mount %d has the index %d", i, m.Index)
+		}
 	}
 	if got["/workspace/one"] != codebox.ModeReadwrite || got["/workspace/two"] != codebox.ModeReadonly {
 		t.Errorf("mounts: %v", got)
