@@ -68,7 +68,7 @@ func stronger(a, b string) string {
 }
 
 // refuseRights refuses what would let an agent give itself, or the next one, more than it has: secrets, directories of
-// the machine, commands that run outside an agent, less containment.
+// the machine, commands that run outside an agent, less containment, a gate that asks for less than the task type does.
 func refuseRights(faults *fault.List, s *deed.TaskSpec) {
 	if s == nil {
 		return
@@ -84,6 +84,8 @@ func refuseRights(faults *fault.List, s *deed.TaskSpec) {
 		{"checks", len(s.Checks) > 0},
 		{"isolation", s.Isolation != ""},
 		{"depth", s.Depth != 0},
+		{"require_changes", s.RequireChanges != nil && !*s.RequireChanges},
+		{"accept_empty_output", s.AcceptEmptyOutput != nil && *s.AcceptEmptyOutput},
 	} {
 		if f.set {
 			faults.Add("$.deed."+f.name, fault.NotAllowed, "it is accepted from operators only", "leave it out, or put it into the task type")
