@@ -5,6 +5,7 @@ package proc_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -104,6 +105,24 @@ func TestSweepFindsWhatADoubleKillLeft(t *testing.T) {
 		t.Errorf("killed %d, %v", n, err)
 	}
 	waitGone(t, mark)
+}
+
+// What comes back as fast as it is killed does not hold up whoever kills it for ever.
+func TestKillByEnvEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	mark := uuid.NewString()
+	cmd := exec.Command("/bin/sleep", "1000")
+	cmd.Env = []string{marker + "=" + mark}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := proc.KillByEnv(ctx, marker, mark); !errors.Is(err, proc.ErrSurvivors) {
+		t.Errorf("with an ended context: %v", err)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
 }
 
 func TestKillTreeTakesWhatIsBelow(t *testing.T) {

@@ -189,7 +189,8 @@ func KillTree(ctx context.Context, pids []int) error {
 }
 
 // KillByEnv kills every process that was started with the variable key set to value, with everything below it, until
-// none is found, and returns how many were found.
+// none is found, and returns how many were found. It returns ErrSurvivors when there are still some, or new ones, when ctx
+// ends.
 func KillByEnv(ctx context.Context, key, value string) (int, error) {
 	killed := map[int]bool{}
 	for {
@@ -206,6 +207,9 @@ func KillByEnv(ctx context.Context, key, value string) (int, error) {
 		}
 		if len(alive) == 0 {
 			return len(killed), nil
+		}
+		if ctx.Err() != nil {
+			return len(killed), fmt.Errorf("kill processes: %w: %v", ErrSurvivors, alive)
 		}
 		if err := KillTree(ctx, alive); err != nil {
 			return len(killed), err
