@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
@@ -38,7 +39,7 @@ type Claim struct {
 	Outputs             json.RawMessage   `json:"outputs,omitempty"`              // an object; what the caller asked for besides files
 	StructuredArtifacts []json.RawMessage `json:"structured_artifacts,omitempty"` // objects with a name and a type
 
-	Raw json.RawMessage `json:"-"` // what the agent wrote
+	Raw json.RawMessage `json:"-"` // what the agent wrote, tidied
 }
 
 // ErrNoStatus reports a result that has neither status nor machine_status.
@@ -70,6 +71,9 @@ const maxRetryAfterSeconds = 30 * 24 * 3600
 // status and machine_status, and a missing status are errors, because a guess would decide on words that nobody
 // agreed on. Every other part that cannot be read is left out and named in dropped.
 func ParseClaim(data []byte) (claim *Claim, dropped []string, err error) {
+	if data, err = tidy(data); err != nil {
+		return nil, nil, err
+	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return nil, nil, fmt.Errorf("the result is not a JSON object: %w", err)
@@ -105,8 +109,57 @@ func ParseClaim(data []byte) (claim *Claim, dropped []string, err error) {
 	return p.claim, p.dropped, nil
 }
 
+// tidy writes a result anew as a document that every reader takes: UTF-8, each member once, and not so deep that writing
+// it with indents makes a mountain of it. Parts of it stand in documents that must be valid.
+func tidy(data []byte) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("the result is not a JSON object: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("the result is not a JSON object: more follows after it")
+	}
+	if n := indents(v, 1); n > maxIndents {
+		return nil, fmt.Errorf("the result is nested more than %d deep, or has too many parts", maxNesting)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("the result is not a JSON object: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// indents counts the levels before every part of a value: what indents add to it. It stops above maxIndents.
+func indents(v any, depth int) int {
+	if depth > maxNesting {
+		return maxIndents + 1
+	}
+	n := depth
+	switch v := v.(type) {
+	case map[string]any:
+		for _, part := range v {
+			if n += indents(part, depth+1); n > maxIndents {
+				break
+			}
+		}
+	case []any:
+		for _, part := range v {
+			if n += indents(part, depth+1); n > maxIndents {
+				break
+			}
+		}
+	}
+	return n
+}
+
 // Bounds of one result: everything in it is repeated in the evidence.
 const (
+	maxNesting = 64
+	maxIndents = 4 << 20
 	maxDropped = 50
 	maxClaimed = 10_000
 	maxAsked   = 100

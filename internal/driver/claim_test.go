@@ -48,10 +48,14 @@ func TestParseClaim(t *testing.T) {
 	want := &driver.Claim{
 		Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, Summary: "did it",
 		FileChanges: []string{"a.go", "b.go", "c.go"}, ArtifactPaths: []string{"report.md"}, WorkflowSignal: "complete",
-		FollowUpTasks:    []agentruntime.TaskIntent{{TaskType: "t", Source: "s", Payload: json.RawMessage(`{"n": 9007199254740993}`)}},
-		ExternalMessages: []json.RawMessage{json.RawMessage(`{"to": "x"}`)},
-		Raw:              json.RawMessage(in),
+		FollowUpTasks:    []agentruntime.TaskIntent{{TaskType: "t", Source: "s", Payload: json.RawMessage(`{"n":9007199254740993}`)}},
+		ExternalMessages: []json.RawMessage{json.RawMessage(`{"to":"x"}`)},
 	}
+	var raw, written any
+	if err := errors.Join(json.Unmarshal(got.Raw, &raw), json.Unmarshal([]byte(in), &written)); err != nil || !cmp.Equal(raw, written) {
+		t.Errorf("raw is %s, %v", got.Raw, err)
+	}
+	got.Raw = nil
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -165,7 +169,30 @@ func TestParseClaimFailureAndOutputs(t *testing.T) {
 		t.Errorf("completed beside provider_error: %v", err)
 	}
 	c, dropped, err := driver.ParseClaim([]byte(`{"status": "completed", "outputs": {"n": 1}, "structured_artifacts": [{"name": "r", "type": "report"}, {"name": "r"}, 3]}`))
-	if err != nil || string(c.Outputs) != `{"n": 1}` || len(c.StructuredArtifacts) != 1 || len(dropped) != 2 {
+	if err != nil || string(c.Outputs) != `{"n":1}` || len(c.StructuredArtifacts) != 1 || len(dropped) != 2 {
 		t.Errorf("%+v %v %v", c, dropped, err)
+	}
+}
+
+// Parts of a result stand in documents that must be valid, so it is made valid, or refused, whatever the agent wrote.
+func TestParseClaimIsTidy(t *testing.T) {
+	t.Parallel()
+	c, _, err := driver.ParseClaim([]byte("{\"status\": \"completed\", \"outputs\": {\"a\": \"\xff<\\ud800\", \"b\": 1, \"b\": 1e400}}\n"))
+	if err != nil || string(c.Outputs) != "{\"a\":\"\ufffd<\ufffd\",\"b\":1e400}" {
+		t.Errorf("outputs are %s, %v", c.Outputs, err)
+	}
+	nested := func(open, inner, end string, n int) string {
+		return `{"status": "completed", "outputs": {"a": ` + strings.Repeat(open, n) + inner + strings.Repeat(end, n) + `}}`
+	}
+	if _, _, err := driver.ParseClaim([]byte(nested("[", "1", "]", 50))); err != nil {
+		t.Errorf("50 deep: %v", err)
+	}
+	for name, in := range map[string]string{
+		"lists": nested("[", "1", "]", 5000), "objects": nested(`{"a":`, "1", "}", 5000), "wide and deep": nested("[", strings.Repeat("1,", 1<<20)+"1", "]", 50),
+		"two documents": `{"status": "completed"} {"status": "completed"}`,
+	} {
+		if c, _, err := driver.ParseClaim([]byte(in)); err == nil {
+			t.Errorf("%s: taken, with %d bytes", name, len(c.Raw))
+		}
 	}
 }
