@@ -47,6 +47,7 @@ php                            | php-cli             | WordPress as a runtime co
 npm                            | npm                 | the WordPress archive, and builds with node
 python3                        | python3             | builds with python
 cargo                          | cargo rustc         | builds with rust
+podman                         | podman runc         | containers, when the tests run as root
 '
 
 missing=()

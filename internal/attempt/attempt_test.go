@@ -212,7 +212,9 @@ func TestClasses(t *testing.T) {
 		{"gave up", `echo '{"status": "permanent_failure", "machine_status": "failed", "operator_summary": "cannot"}'`, "declared_failed", agentruntime.TaskPermanentFailure, nil},
 		{"waits for a person", `echo '{"status": "blocked", "machine_status": "blocked", "operator_summary": "which one?"}'`, "blocked", agentruntime.TaskBlocked, nil},
 		{"claims to be cancelled", `echo '{"status": "operator_canceled", "machine_status": "canceled", "operator_summary": "x"}'`, "invalid_result", agentruntime.TaskRetryableFailure, nil},
-		{"a sandbox that is not there", done, "isolation_unavailable", agentruntime.TaskPermanentFailure, func(n *store.NewTask) { n.Intent.Deed.Isolation = "container" }},
+		{"a sandbox that is not there", done, "isolation_unavailable", agentruntime.TaskPermanentFailure, func(n *store.NewTask) {
+			n.Intent.Deed.Isolation, n.Intent.Deed.Sandbox = "container", &deed.Sandbox{Network: []string{"example.com"}}
+		}},
 		{"time is up", `sleep 1000`, "timeout", agentruntime.TaskRetryableFailure, func(n *store.NewTask) { n.Intent.Deed.TimeoutSeconds = 1 }},
 		{"an unknown adapter", done, "config", agentruntime.TaskPermanentFailure, func(n *store.NewTask) { n.Intent.Deed.Adapter, n.AdapterID = nil, "gone" }},
 		{"a source that is not there", done, "config", agentruntime.TaskPermanentFailure, func(n *store.NewTask) {

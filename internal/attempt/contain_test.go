@@ -233,3 +233,40 @@ func TestDocumentsAgree(t *testing.T) {
 		})
 	}
 }
+
+// A container holds an agent and its checks as a namespace does, and has no way out.
+func TestAnAttemptInAContainer(t *testing.T) {
+	t.Parallel()
+	if _, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Container}); err != nil {
+		t.Skipf("missing tool: podman: apt-get install podman runc, and run as root (%v)", err)
+	}
+	b := setup(t)
+	inContainer := func(edit func(*deed.TaskSpec)) func(*store.NewTask) {
+		return func(n *store.NewTask) {
+			n.Intent.Deed.Isolation = string(sandbox.Container)
+			edit(n.Intent.Deed)
+		}
+	}
+	res, err := b.Run(t.Context(), b.sup, b.claim(`echo made >new.txt; test ! -e `+b.Home.Root()+` && `+done, inContainer(func(d *deed.TaskSpec) {
+		d.Checks = []deed.Check{{Shell: `test "$(cat new.txt)" = made && ! test -e ` + b.Home.Root()}}
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Settlement.Status != agentruntime.TaskCompleted || len(res.Files) != 1 {
+		t.Fatalf("%s: %s\n%s", res.Settlement.Class, res.Settlement.LastError, read(t, res, "files/attempt/stderr.log"))
+	}
+	bundletest.Check(t, res.BundleDir)
+	var md codebox.Metadata
+	if err := json.Unmarshal([]byte(read(t, res, codebox.PathMetadata)), &md); err != nil {
+		t.Fatal(err)
+	}
+	if e := md.Policy.Enforcement; md.Runtime.Environment.Kind != "container" || e.Network.Status != codebox.PolicyEnforced || e.Filesystem.Status != codebox.PolicyEnforced {
+		t.Errorf("%+v", md.Policy)
+	}
+
+	res, err = b.Run(t.Context(), b.sup, b.claim(done, inContainer(func(d *deed.TaskSpec) { d.Sandbox = &deed.Sandbox{Network: []string{"example.com"}} })))
+	if err != nil || res.Settlement.Class != "isolation_unavailable" {
+		t.Errorf("with allowed hosts: %s: %s, %v", res.Settlement.Class, res.Settlement.LastError, err)
+	}
+}

@@ -148,6 +148,11 @@ func (a *run) resolve() (plan, error) {
 	if p.kind = sandbox.Kind(p.spec.Isolation); p.kind == "" {
 		p.kind = sandbox.Process
 	}
+	if s := p.spec.Sandbox; s != nil && len(s.Network) > 0 {
+		if err := sandbox.WayOut(p.kind); err != nil {
+			return p, err
+		}
+	}
 	if p.adapter, err = a.adapter(t.Record.RequestedAdapterID, p.spec); err != nil {
 		return p, failure.New(failure.Config, "resolve the adapter", err, "")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/registry"
+	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -76,7 +77,7 @@ func (s *sweep) kill(ctx context.Context, attemptID string) error {
 	if err != nil && !errors.Is(err, proc.ErrUnsupported) {
 		return fmt.Errorf("attempt %s: %w", attemptID, err)
 	}
-	return nil
+	return sandbox.Reclaim(ctx, attemptID)
 }
 
 // ids finds the id of an attempt or of a run in the name of a file or directory.

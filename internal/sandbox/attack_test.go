@@ -32,12 +32,13 @@ const (
 
 const secret = "the-secret-of-the-host"
 
-// TestAttacks runs every attack against namespace, where it must fail, and against process, where the table says
+// TestAttacks runs every attack against namespace and container, where it must fail, and against process, where the table says
 // what to expect: that kind is no wall, and nobody shall think that it is one.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	host := newHost(t)
+	engine := hasEngine(t)
 	f.stdin, _ = strings.CutPrefix(host.victim("out", "stdin")[0], "VICTIM=")
 	for _, tc := range []struct {
 		name, attack string
@@ -84,17 +85,22 @@ func TestAttacks(t *testing.T) {
 		{name: "make refused calls", attack: "calls", process: ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			spec := f.spec(sandbox.Namespace)
-			spec.Limits.MemoryBytes = 400 << 20 // a quarter for each file system in memory
-			out, exit := f.attack(t, spec, tc.attack, tc.env...)
-			if exit.Code != stopped || strings.Contains(out, secret) {
-				t.Errorf("namespace: exit %d: %s", exit.Code, out)
+			for _, kind := range []sandbox.Kind{sandbox.Namespace, sandbox.Container} {
+				if kind == sandbox.Container && !engine {
+					continue
+				}
+				spec := f.spec(kind)
+				spec.Limits.MemoryBytes = 400 << 20 // a quarter for each file system in memory
+				out, exit := f.attack(t, spec, tc.attack, tc.env...)
+				if exit.Code != stopped || strings.Contains(out, secret) {
+					t.Errorf("%s: exit %d: %s", kind, exit.Code, out)
+				}
+				host.check(t, tc.unchanged)
 			}
-			host.check(t, tc.unchanged)
 			if tc.process == "" {
 				return // it would change the machine that the tests run on
 			}
-			out, exit = f.attack(t, f.spec(sandbox.Process), tc.attack, tc.env...)
+			out, exit := f.attack(t, f.spec(sandbox.Process), tc.attack, tc.env...)
 			host.restore(t, tc.unchanged)
 			got := through
 			if exit.Code == stopped {
@@ -116,7 +122,7 @@ func (f *fixture) attack(t *testing.T, spec sandbox.Spec, attack string, env ...
 	}
 	s := f.open(spec)
 	exe := attacker
-	if spec.Kind != sandbox.Namespace {
+	if spec.Kind == sandbox.Process {
 		exe = spec.Mounts[1].Source
 	}
 	p, out := f.command(s, append(env, attackMode+"="+attack), exe)
@@ -229,6 +235,10 @@ func (h *host) restore(t *testing.T, name string) {
 func TestLimitsEndARun(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
+	kinds := []sandbox.Kind{sandbox.Process, sandbox.Namespace}
+	if hasEngine(t) {
+		kinds = append(kinds, sandbox.Container)
+	}
 	for name, tc := range map[string]struct {
 		attack, want string
 		limits       sandbox.Limits
@@ -240,7 +250,7 @@ func TestLimitsEndARun(t *testing.T) {
 		"disk, no name":  {"unlinked", sandbox.WallDisk, sandbox.Limits{DiskBytes: 20 << 20}},
 		"disk":           {"disk", sandbox.WallDisk, sandbox.Limits{DiskBytes: 20 << 20}},
 	} {
-		for _, kind := range []sandbox.Kind{sandbox.Process, sandbox.Namespace} {
+		for _, kind := range kinds {
 			t.Run(name+"/"+string(kind), func(t *testing.T) {
 				spec := f.spec(kind)
 				spec.Limits = tc.limits
@@ -279,7 +289,11 @@ func TestSharedMemoryCountsOnce(t *testing.T) {
 func TestNothingSurvives(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	for _, kind := range []sandbox.Kind{sandbox.None, sandbox.Process, sandbox.Namespace} {
+	kinds := []sandbox.Kind{sandbox.None, sandbox.Process, sandbox.Namespace}
+	if hasEngine(t) {
+		kinds = append(kinds, sandbox.Container)
+	}
+	for _, kind := range kinds {
 		s := f.open(f.spec(kind))
 		mark := uuid.NewString()
 		p, out := f.command(s, []string{marker + "=" + mark}, "/bin/sh", "-c",
@@ -339,7 +353,7 @@ func TestWithoutRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), bin, "-test.run", "^(TestAttacks|TestOrdinaryWork.*|TestOwners.*|TestTheInside.*|TestLimitsEndARun|TestEgress.*|TestNothingSurvives|TestMountsBelow.*)$", "-test.parallel=2")
+	cmd := exec.CommandContext(t.Context(), bin, "-test.run", "^(TestAttacks|TestOrdinaryWork.*|TestOwners.*|TestTheInside.*|TestLimitsEndARun|TestEgress.*|TestNothingSurvives|TestMountsBelow.*|TestContainerNeedsRoot)$", "-test.parallel=2")
 	cmd.Dir = tmp
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + tmp, "TMPDIR=" + tmp}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
@@ -359,7 +373,7 @@ func TestProbeSaysWhatIsThere(t *testing.T) {
 			t.Errorf("no reason or remedy: %+v", a)
 		}
 	}
-	if len(got) != len(sandbox.Kinds) || !got[sandbox.None].Available || got[sandbox.Container].Available {
+	if len(got) != len(sandbox.Kinds) || !got[sandbox.None].Available {
 		t.Errorf("got %+v", got)
 	}
 	if _, err := proc.LookPath("bwrap", os.Getenv("PATH"), "/"); err == nil && got[sandbox.Namespace].Version == "" && got[sandbox.Namespace].Available {

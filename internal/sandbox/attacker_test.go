@@ -210,8 +210,10 @@ func writableProc() (string, error) {
 		}
 		if d.Type().IsRegular() {
 			if f, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+				if !isNull(f) {
+					found = append(found, path)
+				}
 				f.Close()
-				found = append(found, path)
 			}
 		}
 		return nil
@@ -225,12 +227,22 @@ func writableProc() (string, error) {
 func rawDevices() (string, error) {
 	for _, dev := range []string{"/dev/vda", "/dev/sda", "/dev/nvme0n1", "/dev/mem", "/dev/kmsg", "/dev/kvm", "/dev/loop-control", "/dev/mapper/control", "/proc/kcore", "/proc/kmsg"} {
 		f, err := os.OpenFile(dev, os.O_RDONLY|unix.O_NONBLOCK, 0)
-		if err == nil {
-			f.Close()
+		if err != nil {
+			continue
+		}
+		null := isNull(f)
+		f.Close()
+		if !null {
 			return dev, nil
 		}
 	}
 	return "", errNothing
+}
+
+// isNull reports whether what was opened is the null device, which stands in the place of what is hidden.
+func isNull(f *os.File) bool {
+	var st unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == unix.Mkdev(1, 3)
 }
 
 func makeDevice() error {

@@ -29,6 +29,13 @@
 // Two sandboxes that write to one mount at the same time can trick each other's nested targets; do not share a
 // writable mount in which another target lies.
 //
+// # The walls of a container
+//
+// Podman, as root, with the same view and the same filter on top of its own. The kernel holds the limits on memory and
+// threads in a control group. What differs: sources of mounts are paths for the engine, so what they lie in must not be
+// writable from inside; the engine keeps a record and a mount of its own until the run is over, which Reclaim removes
+// after a crash; there is no way out to allowed hosts. The first process inside is the command itself, as pid 1.
+//
 // # Limits
 //
 // File size and open files are the kernel's limits. Memory, processes and disk are watched from outside several times

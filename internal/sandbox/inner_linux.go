@@ -55,17 +55,20 @@ func (c *call) egress(socket string) error {
 }
 
 // IsInner reports whether the arguments of the process, with its name in front, ask it to be the inner half of a
-// sandbox. The main function of every binary that makes a Sandbox with egress asks this first.
+// sandbox. The main function of every binary that makes a Sandbox with egress, or a container, asks this first.
 func IsInner(args []string) bool {
-	return len(args) > 1 && (args[1] == innerCommand || args[1] == forwardCommand)
+	return len(args) > 1 && (args[1] == innerCommand || args[1] == forwardCommand || args[1] == enterCommand)
 }
 
-// InnerMain is the life of the inner half, which ends as the command, or of its forwarder. It returns the exit code.
+// InnerMain is the life of the inner half, or of the entry of a container, which end as the command, or of a forwarder. It returns the exit code.
 func InnerMain(args []string) int {
 	var err error
-	if args[1] == forwardCommand {
+	switch args[1] {
+	case forwardCommand:
 		err = forward()
-	} else {
+	case enterCommand:
+		err = enter(args[2:])
+	default:
 		err = becomeCommand(args[2:])
 	}
 	fmt.Fprintf(os.Stderr, "deed %s: %v\n", args[1], err)

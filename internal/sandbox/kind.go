@@ -19,7 +19,7 @@ const (
 	None      Kind = "none"      // a process tree that ends with the run
 	Process   Kind = "process"   // the same with limits
 	Namespace Kind = "namespace" // bubblewrap and seccomp
-	Container Kind = "container" // a container engine; not built yet
+	Container Kind = "container" // podman: the same view, with limits in a control group
 )
 
 // Kinds lists all kinds.
@@ -60,6 +60,7 @@ type Sandbox struct {
 	egress string
 	watch  []string
 	bwrap  string
+	engine engine
 }
 
 // An Exit says how a run ended.
@@ -101,7 +102,10 @@ func New(ctx context.Context, spec Spec) (*Sandbox, error) {
 		if spec.Egress != "" {
 			faults = append(faults, fmt.Errorf("egress: kind %s has no network wall for a way out (use namespace)", spec.Kind))
 		}
-	case Namespace:
+	case Namespace, Container:
+		if err := WayOut(spec.Kind); spec.Egress != "" && err != nil {
+			return nil, err
+		}
 		mounts, mountFaults := resolveMounts(spec)
 		s.mounts = mounts
 		faults = append(faults, mountFaults...)
@@ -111,22 +115,33 @@ func New(ctx context.Context, spec Spec) (*Sandbox, error) {
 				faults = append(faults, err)
 			}
 		}
-	case Container:
-		return nil, failure.New(failure.Isolation, op, errors.New("kind container is not built yet"), "use kind namespace")
 	default:
 		faults = append(faults, fmt.Errorf("kind: %q is not one of none, process, namespace, container", spec.Kind))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, failure.New(failure.Config, op, err, "")
 	}
-	if spec.Kind == Namespace {
-		b, err := findBubblewrap(ctx)
-		if err != nil {
-			return nil, err
-		}
+	var err error
+	switch spec.Kind {
+	case Namespace:
+		var b bubblewrap
+		b, err = findBubblewrap(ctx)
 		s.bwrap = b.path
+	case Container:
+		s.engine, err = findEngine(ctx)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return s, nil
+}
+
+// WayOut reports why a kind that has a network wall cannot lead to allowed hosts.
+func WayOut(k Kind) error {
+	if k == Container {
+		return failure.New(failure.Isolation, op, errors.New("kind container has no way out to allowed hosts"), "use kind namespace, or allow no hosts")
+	}
+	return nil
 }
 
 // Inside returns where a path of the host is inside, and whether it is there at all.

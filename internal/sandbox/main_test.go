@@ -22,6 +22,7 @@ import (
 const (
 	attackMode = "SANDBOX_TEST_ATTACK" // be an attacker
 	parentMode = "SANDBOX_TEST_PARENT" // be a deed in small
+	parentKind = "SANDBOX_TEST_KIND"   // with this kind
 	attacker   = "/attack/bin"         // the test binary, inside
 	marker     = "DEED_TEST_MARKER"
 	// replacedMode is a deed whose binary was replaced while it ran; the value is its egress socket.
@@ -55,10 +56,8 @@ type fixture struct {
 
 func setup(t testing.TB) *fixture {
 	t.Helper()
-	for _, a := range sandbox.Probe(t.Context()) {
-		if a.Kind == sandbox.Namespace && !a.Available {
-			t.Skipf("missing tool: bwrap: apt-get install bubblewrap (%s)", a.Reason)
-		}
+	if _, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Namespace}); err != nil {
+		t.Skipf("missing tool: bwrap: apt-get install bubblewrap (%v)", err)
 	}
 	sup, err := proc.NewSupervisor(t.Context(), proc.Options{})
 	if err != nil {
@@ -129,7 +128,7 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// parentMain runs a script in a namespace until it is killed.
+// parentMain runs a script in a sandbox until it is killed.
 func parentMain(script string) int {
 	ctx := context.Background()
 	sup, err := proc.NewSupervisor(ctx, proc.Options{})
@@ -137,14 +136,18 @@ func parentMain(script string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	s, err := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace})
+	kind := sandbox.Namespace
+	if k := os.Getenv(parentKind); k != "" {
+		kind = sandbox.Kind(k)
+	}
+	s, err := sandbox.New(ctx, sandbox.Spec{Kind: kind})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	_, err = s.Run(ctx, sup, proc.Spec{
 		Argv: []string{"/bin/sh", "-c", script}, Dir: "/tmp", Stdout: os.Stdout, Stderr: os.Stderr,
-		Env: []string{"PATH=/usr/bin:/bin", marker + "=" + os.Getenv(marker)},
+		Env: []string{"PATH=/usr/bin:/bin", marker + "=" + os.Getenv(marker), "DEED_ATTEMPT_ID=" + os.Getenv(marker)},
 	})
 	fmt.Fprintln(os.Stderr, "run ended:", err)
 	return 1

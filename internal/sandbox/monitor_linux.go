@@ -38,6 +38,8 @@ type monitor struct {
 	watch   []string
 	entries int // at most, in all watched directories
 	own     int // processes of the sandbox itself, which do not count
+	// refused, if any, says whether the kernel has refused memory to one of the processes.
+	refused func(pids []int) error
 
 	// These belong to the goroutine that looks at the disk.
 	disk     int64     // use at the last walk
@@ -52,7 +54,7 @@ func (m *monitor) run(ctx context.Context, supervisor func() int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
-	if m.limits.MemoryBytes > 0 || m.limits.Processes > 0 {
+	if m.refused != nil || m.limits.MemoryBytes > 0 || m.limits.Processes > 0 {
 		wg.Go(func() {
 			cancel(each(ctx, func() error {
 				if pid := supervisor(); pid > 0 {
@@ -108,6 +110,11 @@ func (m *monitor) processes(supervisor int) error {
 	}
 	if max := m.limits.Processes * threadsPerProcess; m.limits.Processes > 0 && threads > max {
 		return &LimitError{Limit: WallProcesses, Used: threads, Max: max}
+	}
+	if m.refused != nil {
+		if err := m.refused(pids); err != nil {
+			return err
+		}
 	}
 	if m.limits.MemoryBytes <= 0 {
 		return nil

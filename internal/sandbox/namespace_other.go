@@ -14,7 +14,7 @@ import (
 type bubblewrap struct{ path, version string }
 
 func unavailable() error {
-	return failure.New(failure.Isolation, op, errors.New("kind namespace does not exist on "+runtime.GOOS+"/"+runtime.GOARCH),
+	return failure.New(failure.Isolation, op, errors.New("there are no walls on "+runtime.GOOS+"/"+runtime.GOARCH),
 		"use Linux on amd64 or arm64")
 }
 
@@ -26,6 +26,17 @@ func Remember(string) {}
 func (s *Sandbox) runNamespace(context.Context, *proc.Supervisor, proc.Spec) (Exit, error) {
 	return Exit{}, unavailable()
 }
+
+type engine struct{ path, runtime, version string }
+
+func findEngine(context.Context) (engine, error) { return engine{}, unavailable() }
+
+func (s *Sandbox) runContainer(context.Context, *proc.Supervisor, proc.Spec) (Exit, error) {
+	return Exit{}, unavailable()
+}
+
+// Reclaim has nothing to do.
+func Reclaim(context.Context, string) error { return nil }
 
 // IsInner reports false.
 func IsInner([]string) bool { return false }

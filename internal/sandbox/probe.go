@@ -3,13 +3,10 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/proc"
 )
 
 // probeTimeout bounds each question of Probe.
@@ -24,48 +21,33 @@ type Availability struct {
 	Remedy    string `json:"remedy,omitempty"`  // what to do about it
 }
 
-// Probe says of each kind whether it is available, by using it: it builds a sandbox with all walls, and asks an
-// engine for an answer.
+// Probe says of each kind whether it is available, by using it: it builds a sandbox with all walls, and
+// runs a container.
 func Probe(ctx context.Context) []Availability {
 	list := []Availability{{Kind: None, Available: true}, {Kind: Process, Available: true}}
-	ns := Availability{Kind: Namespace}
-	if b, err := findBubblewrap(ctx); err == nil {
-		ns.Available, ns.Version = true, b.version
-	} else {
-		ns.Reason = err.Error()
-		var f *failure.Error
-		if errors.As(err, &f) {
-			ns.Reason, ns.Remedy = f.Err.Error(), f.Remedy
-		}
-	}
-	return append(list, ns, probeContainer(ctx))
+	b, err := findBubblewrap(ctx)
+	list = append(list, availability(Namespace, b.version, err))
+	e, err := findEngine(ctx)
+	return append(list, availability(Container, e.version, err))
 }
 
-// probeContainer asks the engines whether they live. None is used yet.
-func probeContainer(ctx context.Context) Availability {
-	c := Availability{Kind: Container, Reason: "not built yet", Remedy: "use kind namespace"}
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	var said []string
-	for _, engine := range []string{"podman", "docker"} {
-		res, err := proc.Tool(ctx, proc.ToolSpec{Argv: []string{engine, "info"}, Env: toolEnv()})
-		switch {
-		case err != nil:
-			said = append(said, engine+" is not there")
-		case res.ExitCode != 0:
-			said = append(said, engine+" does not answer")
-		default:
-			said = append(said, engine+" answers")
-		}
+func availability(k Kind, version string, err error) Availability {
+	a := Availability{Kind: k, Available: err == nil, Version: version}
+	if err == nil {
+		return a
 	}
-	c.Reason = fmt.Sprintf("%s (%s)", c.Reason, strings.Join(said, ", "))
-	return c
+	a.Reason = err.Error()
+	var f *failure.Error
+	if errors.As(err, &f) {
+		a.Reason, a.Remedy = f.Err.Error(), f.Remedy
+	}
+	return a
 }
 
 // toolEnv is what an engine's client needs to find its engine.
 func toolEnv() []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST", "CONTAINER_HOST"} {
+	for _, name := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR"} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}

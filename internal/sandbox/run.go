@@ -12,18 +12,22 @@ import (
 // of proc.Supervisor.Run, a *proc.StartError for a command that is not inside among them; a *failure.Error of class
 // Isolation when the walls could not be built, and the command was not run.
 //
-// A sandbox of kind Namespace reports no Killed, because the kernel ends what the command left behind, and a signal
+// A sandbox of kind Namespace or Container reports no Killed, because the kernel ends what the command left behind, and a signal
 // that ended the command as a Code of 128+n alone.
 func (s *Sandbox) Run(ctx context.Context, sup *proc.Supervisor, p proc.Spec) (Exit, error) {
 	p.Limits = s.limits.kernel(p.Limits, s.kind)
-	if s.kind == Namespace {
+	switch s.kind {
+	case Namespace:
 		return s.runNamespace(ctx, sup, p)
+	case Container:
+		return s.runContainer(ctx, sup, p)
 	}
-	return s.watched(ctx, sup, p)
+	return s.watched(ctx, sup, p, monitor{limits: s.limits})
 }
 
-// watched runs a command of the host with the monitor beside it.
-func (s *Sandbox) watched(ctx context.Context, sup *proc.Supervisor, p proc.Spec) (Exit, error) {
+// watched runs a command of the host with a monitor beside it.
+func (s *Sandbox) watched(ctx context.Context, sup *proc.Supervisor, p proc.Spec, m monitor) (Exit, error) {
+	m.watch, m.entries, m.own = s.watch, maxEntries, s.own()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	started := make(chan struct{})
@@ -39,7 +43,6 @@ func (s *Sandbox) watched(ctx context.Context, sup *proc.Supervisor, p proc.Spec
 	wg.Go(func() {
 		select {
 		case <-started:
-			m := monitor{limits: s.limits, watch: s.watch, entries: maxEntries, own: s.own()}
 			if err := m.run(watching, sup.PID); err != nil {
 				cancel(err)
 			}
@@ -57,9 +60,12 @@ func (s *Sandbox) watched(ctx context.Context, sup *proc.Supervisor, p proc.Spec
 	return out, err
 }
 
-// own returns how many processes a sandbox has of its own: bwrap on both sides of the wall, and the forwarder.
+// own returns how many processes a sandbox has of its own: bwrap on both sides of the wall, and the forwarder; podman
+// and what it leaves beside a container.
 func (s *Sandbox) own() int {
 	switch {
+	case s.kind == Container:
+		return 2
 	case s.kind != Namespace:
 		return 0
 	case s.egress != "":

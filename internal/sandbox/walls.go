@@ -34,16 +34,22 @@ type Wall struct {
 // Walls returns what holds, every name once.
 func (s *Sandbox) Walls() []Wall {
 	var list []Wall
-	if s.kind == Namespace {
+	memory := Wall{WallMemory, Monitored, "monitor", "bytes of all processes; buffers of the kernel are not counted, file systems in memory have a size of their own"}
+	if s.kind == Namespace || s.kind == Container {
+		by := "bubblewrap"
+		if s.kind == Container {
+			by = "podman"
+			memory.State, memory.By, memory.Detail = Enforced, "cgroup", "bytes of all processes, with file systems in memory and buffers of files"
+		}
 		network := "no interface but its own loopback"
 		if s.egress != "" {
 			network = "no interface but its own loopback; one socket leads to deed's proxy"
 		}
 		list = append(list,
-			Wall{WallFilesystem, Enforced, "bubblewrap", fmt.Sprintf("read-only system and %d mounts; nothing else exists", len(s.mounts))},
-			Wall{WallNetwork, Enforced, "bubblewrap", network},
-			Wall{WallIsolation, Enforced, "bubblewrap", "own pid, ipc, uts and user namespaces; the kernel ends everything with the run"},
-			Wall{WallPrivileges, Enforced, "bubblewrap", "no capabilities, no new privileges, no user namespaces inside"},
+			Wall{WallFilesystem, Enforced, by, fmt.Sprintf("read-only system and %d mounts; nothing else exists", len(s.mounts))},
+			Wall{WallNetwork, Enforced, by, network},
+			Wall{WallIsolation, Enforced, by, "own pid, ipc, uts and user namespaces; the kernel ends everything with the run"},
+			Wall{WallPrivileges, Enforced, by, "no capabilities, no new privileges, no user namespaces inside"},
 			Wall{WallSyscalls, Enforced, "seccomp", "mounts, namespaces, tracing, keys, modules, io_uring and others are refused"},
 		)
 	} else {
@@ -62,7 +68,7 @@ func (s *Sandbox) Walls() []Wall {
 		}
 		list = append(list, Wall{name, state, by, fmt.Sprintf("%d; %s", value, detail)})
 	}
-	limit(WallMemory, s.limits.MemoryBytes, Monitored, "monitor", "bytes of all processes; buffers of the kernel are not counted, file systems in memory have a size of their own")
+	limit(WallMemory, s.limits.MemoryBytes, memory.State, memory.By, memory.Detail)
 	limit(WallProcesses, s.limits.Processes, Monitored, "monitor", fmt.Sprintf("and at most %d threads", s.limits.Processes*threadsPerProcess))
 	limit(WallFileSize, s.limits.FileBytes, Enforced, "rlimit", "bytes of one file")
 	limit(WallOpenFiles, s.limits.OpenFiles, Enforced, "rlimit", "of one process")

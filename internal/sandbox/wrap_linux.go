@@ -137,7 +137,7 @@ func (s *Sandbox) runNamespace(ctx context.Context, sup *proc.Supervisor, p proc
 		return Exit{Exit: proc.Exit{Code: -1}}, err
 	}
 	defer w.close()
-	exit, err := s.watched(ctx, sup, w.spec)
+	exit, err := s.watched(ctx, sup, w.spec, monitor{limits: s.limits})
 	// The kernel ends what is left in a pid namespace, and counts nothing. What the supervisor saw was bwrap's own.
 	exit.Killed = 0
 	var start *proc.StartError

@@ -1,0 +1,125 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/proc"
+)
+
+const containerRemedy = "install podman and runc, and run deed as root; or use kind namespace"
+
+// An engine is a podman with the runtime that works on this machine.
+type engine struct{ path, runtime, version string }
+
+// knownEngine remembers the engine that worked.
+var knownEngine struct {
+	sync.Mutex
+	engine
+}
+
+// findEngine finds podman on deed's own PATH, and runs a container with it.
+func findEngine(ctx context.Context) (engine, error) {
+	knownEngine.Lock()
+	defer knownEngine.Unlock()
+	if knownEngine.path != "" {
+		return knownEngine.engine, nil
+	}
+	unavailable := func(err error) (engine, error) {
+		if ctx.Err() != nil {
+			return engine{}, fmt.Errorf("%s: %w", op, err)
+		}
+		return engine{}, failure.New(failure.Isolation, op, err, containerRemedy)
+	}
+	path, err := proc.LookPath("podman", os.Getenv("PATH"), "/")
+	if err != nil {
+		return unavailable(err)
+	}
+	if os.Getuid() != 0 {
+		return unavailable(errors.New("podman: without root its containers have no limits that hold"))
+	}
+	var faults []error
+	for _, runtime := range []string{"crun", "runc"} {
+		e := engine{path: path, runtime: runtime}
+		if err := e.try(ctx); err != nil {
+			faults = append(faults, fmt.Errorf("podman with %s: %w", runtime, err))
+			continue
+		}
+		version, err := e.do(ctx, "version", "--format", "{{.Client.Version}}")
+		if err != nil {
+			return unavailable(err)
+		}
+		e.version = version + " with " + runtime
+		knownEngine.engine = e
+		return e, nil
+	}
+	return unavailable(errors.Join(faults...))
+}
+
+// try runs a command in a container as Run does.
+func (e engine) try(ctx context.Context) error {
+	s := &Sandbox{kind: Container, engine: e, limits: Limits{}.resolve(Container)}
+	s.mounts = []mount{{target: "/tmp", writable: true, dir: true, parent: -1}}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	c, err := s.pack(ctx, proc.Spec{Argv: []string{"/usr/bin/env", "true"}, Dir: "/tmp"})
+	if err != nil {
+		return err
+	}
+	defer c.remove()
+	_, err = e.do(ctx, "start", "--attach", c.name)
+	return err
+}
+
+// do asks the engine something and returns its answer.
+func (e engine) do(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, engineTime)
+	defer cancel()
+	res, err := proc.Tool(ctx, proc.ToolSpec{Argv: append(e.argv(), args...), Dir: "/", Env: toolEnv()})
+	if err == nil {
+		err = res.Check()
+	}
+	return strings.TrimSpace(string(res.Stdout)), err
+}
+
+func (e engine) argv() []string {
+	argv := []string{e.path, "--log-level", "error"}
+	if e.runtime != "" {
+		argv = append(argv, "--runtime", e.runtime)
+	}
+	return argv
+}
+
+// Reclaim removes what the engine still has of the containers of an attempt whose processes are gone.
+func Reclaim(ctx context.Context, attemptID string) error {
+	path, err := proc.LookPath("podman", os.Getenv("PATH"), "/")
+	if err != nil || os.Getuid() != 0 || attemptID == "" {
+		return nil // without an engine there are no containers
+	}
+	e := engine{path: path}
+	text, err := e.do(ctx, "ps", "--all", "--filter", "label="+labelAttempt+"="+attemptID, "--format", `{{.Names}} {{index .Labels "`+labelRoot+`"}}`)
+	if err != nil {
+		return fmt.Errorf("list the containers of attempt %s: %w", attemptID, err)
+	}
+	for line := range strings.Lines(text) {
+		name, root, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok || !strings.HasPrefix(filepath.Base(root), "deed-container-") {
+			continue
+		}
+		if _, err := e.do(ctx, "rm", "--force", "--ignore", "--time", "0", name); err != nil {
+			return fmt.Errorf("remove a container of attempt %s: %w", attemptID, err)
+		}
+		if err := os.RemoveAll(root); err != nil {
+			return fmt.Errorf("remove the root of a container: %w", err)
+		}
+	}
+	return nil
+}
