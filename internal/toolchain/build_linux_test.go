@@ -60,7 +60,7 @@ func inside(t *testing.T, environ []string, home string, project map[string]stri
 	}
 	var out bytes.Buffer
 	exit, err := box.Run(t.Context(), sup, proc.Spec{
-		Argv: []string{"/bin/sh", "-euc", script}, Dir: "/workspace", Env: env, Stdout: &out, Stderr: &out, Timeout: 5 * time.Minute, Grace: time.Second,
+		Argv: []string{"/bin/sh", "-euc", "exec 2>&1\n" + script}, Dir: "/workspace", Env: env, Stdout: &out, Timeout: 5 * time.Minute, Grace: time.Second,
 	})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
