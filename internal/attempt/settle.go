@@ -135,7 +135,7 @@ const (
 func (a *run) release() {
 	a.trees.Wait()
 	a.trees.Go(func() {
-		for _, d := range []string{"workspace", "base", "home", "tmp"} {
+		for _, d := range []string{"workspace", "base", "home", "tmp", "exchange", "site", "components"} {
 			_ = workspace.Remove(a.path(d)) // what is left, cleanup tries again
 		}
 	})
