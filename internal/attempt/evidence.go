@@ -183,6 +183,10 @@ type observation struct {
 	Detail any    `json:"detail"`
 }
 
+// maxObservedChanges is how many changes are told one by one. What the patch carries is in the list of changed files
+// anyway; what it does not, such as ignored files, an agent can make by the million.
+const maxObservedChanges = 20_000
+
 func (a *run) observations() []observation {
 	var out []observation
 	add := func(kind string, detail any) { out = append(out, observation{kind, detail}) }
@@ -191,7 +195,11 @@ func (a *run) observations() []observation {
 	}
 	if a.after != nil {
 		add("workspace_after", map[string]any{"digest": a.after.Digest(), "entries": len(a.after.Entries)})
-		for _, c := range a.changes.Changes {
+		for i, c := range a.changes.Changes {
+			if i == maxObservedChanges {
+				add("changes_not_listed", map[string]any{"count": len(a.changes.Changes) - i})
+				break
+			}
 			add("change", map[string]any{"path": c.Path, "status": c.Status, "class": c.Class, "reason": c.Reason})
 		}
 	}

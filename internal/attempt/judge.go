@@ -65,6 +65,17 @@ func (a *run) judge(ctx context.Context) error {
 	return nil
 }
 
+// maxChangedFiles keeps the list of a change within what is read of a bundle, and deed's memory within reason: an agent
+// makes millions of empty files in a moment.
+const maxChangedFiles = 200_000
+
+func tooManyFiles(n int) error {
+	if n <= maxChangedFiles {
+		return nil
+	}
+	return fmt.Errorf("the agent changed %d files; a bundle takes %d", n, maxChangedFiles)
+}
+
 // maxArtifacts keeps the manifest within what every verifier reads, and maxArtifactBytes the disk within reason.
 const (
 	maxArtifacts     = 1000
@@ -86,6 +97,10 @@ func (a *run) capture(ctx context.Context) error {
 	work := a.path("workspace")
 	if a.after, a.changes, err = workspace.Capture(ctx, a.path("base"), work, a.before); err != nil {
 		return classify(ctx, captureClass(err), "compare the workspace with its first manifest", err)
+	}
+	if err := tooManyFiles(len(a.changes.Files())); err != nil {
+		a.changes = workspace.ChangeSet{}
+		return failure.New(failure.AgentFailed, "list the change", err, "have what is generated ignored, or make the work smaller")
 	}
 	if a.artifacts, err = gate.ListArtifacts(a.artifactRoot); err == nil && (len(a.artifacts.Names) > maxArtifacts || a.artifacts.Size > maxArtifactBytes) {
 		err = fmt.Errorf("the agent left %d artifacts of %d bytes; a bundle takes %d of %d bytes", len(a.artifacts.Names), a.artifacts.Size, maxArtifacts, maxArtifactBytes)
