@@ -26,6 +26,10 @@
 // What is not hidden: the names of the host's directories that are mounted (/proc/self/mountinfo), the load of the
 // machine, its kernel and its processors.
 //
+// A socket in a mounted directory is a way to whoever listens on it, read-only or not, and past the wall of the network:
+// no flag of a mount and no filter of calls keeps a command from connecting. Mount no directory in which daemons of the
+// host have theirs.
+//
 // Two sandboxes that write to one mount at the same time can trick each other's nested targets; do not share a
 // writable mount in which another target lies.
 //
