@@ -179,7 +179,9 @@ func unplaced(w deed.Workspace) deed.Workspace {
 // mountRecords lists what the agent saw besides the system, by where it saw it.
 func (a *run) mountRecords() []codebox.Mount {
 	out := []codebox.Mount{}
-	add := func(target, mode string) { out = append(out, codebox.Mount{Index: len(out), Target: target, Mode: mode}) }
+	add := func(target, mode string) {
+		out = append(out, codebox.Mount{Index: len(out), Target: target, Mode: mode})
+	}
 	all := a.plan.spec.Sandbox != nil && a.plan.spec.Sandbox.ReadOnlyWorkspace
 	for _, p := range a.seeded.Parts {
 		mode := codebox.ModeReadwrite
