@@ -35,7 +35,7 @@ type site struct {
 func newSite(t *testing.T, adapters map[string]string) *site {
 	t.Helper()
 	dir := t.TempDir()
-	s := &site{t: t, dir: dir, home: filepath.Join(dir, "home"), mark: "mark-" + filepath.Base(dir) + "-" + strings.ReplaceAll(t.Name(), "/", "-")}
+	s := &site{t: t, dir: dir, home: filepath.Join(dir, "home"), mark: "mark" + strings.ReplaceAll(dir, "/", "-")}
 	var b strings.Builder
 	b.WriteString("retry: {base_seconds: 0.001, max_seconds: 0.001}\ndefaults: {lease_seconds: 30}\n")
 	if len(adapters) > 0 {
