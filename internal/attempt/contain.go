@@ -76,6 +76,9 @@ func (a *run) checkPlaces(p plan) error {
 			if a.Home.Touches(m.Source) {
 				l.Add(at+".source", fault.NotAllowed, fmt.Sprintf("%q shows deed's home, with its queue and its signing key", m.Source), "mount a directory apart from it")
 			}
+			if sandbox.HoldsSockets(m.Source) {
+				l.Add(at+".source", fault.NotAllowed, fmt.Sprintf("%q is where services have their sockets, which lead past the network wall", m.Source), "mount a directory apart from it")
+			}
 		}
 	}
 	return l.Err()

@@ -185,6 +185,9 @@ func TestContainedClasses(t *testing.T) {
 		{"a mount that is not there", done, "config", "/no/such/place", func(d *deed.TaskSpec) {
 			d.Sandbox = &deed.Sandbox{Mounts: []deed.Mount{{Source: "/no/such/place"}}}
 		}},
+		{"sockets of services", done, "config", "sockets", func(d *deed.TaskSpec) {
+			d.Sandbox = &deed.Sandbox{Mounts: []deed.Mount{{Source: "/run/lock", Target: "/lock"}}}
+		}},
 		{"a mount over the system", done, "config", "/usr", func(d *deed.TaskSpec) {
 			d.Sandbox = &deed.Sandbox{Mounts: []deed.Mount{{Source: "/var", Target: "/usr/lib"}}}
 		}},

@@ -18,6 +18,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -253,6 +254,9 @@ func (r *resolver) forbidden(dir string) string {
 		if inside(home, dir) {
 			return "holds deed's home"
 		}
+	}
+	if sandbox.HoldsSockets(dir) {
+		return "is where services have their sockets, which lead past the network wall"
 	}
 	if len(r.req.Roots) == 0 {
 		return ""

@@ -4,6 +4,7 @@ package config
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/settings"
 )
 
@@ -32,6 +34,7 @@ type Config struct {
 	WordPress   *settings.WordPress // the runtime component, paths absolute; nil: none is configured
 	PullRequest []string            // the hook that opens pull requests; empty: none
 	sources     []source            // of Files, to find the line of a fault
+	own         map[string]bool     // what the operator's files define, by its path: a project may not define it anew
 	adapters    map[string]Adapter
 	profiles    map[string]agentruntime.SubagentProfile
 	types       map[string]agentruntime.TaskTypeSpec
@@ -79,7 +82,7 @@ func Default() *Config {
 	return &Config{
 		Name: "deed", ProfileID: DefaultProfile, MaxAttempts: 3, Lease: 60 * time.Second,
 		Retry:    Retry{Base: 10 * time.Second, Max: time.Hour, RetryAfterCap: 6 * time.Hour, Jitter: 0.2},
-		adapters: map[string]Adapter{},
+		adapters: map[string]Adapter{}, own: map[string]bool{},
 		profiles: map[string]agentruntime.SubagentProfile{DefaultProfile: {
 			ProfileID: DefaultProfile, Style: "claude-like", Role: "engineer", PromptParts: []string{}, SkillIDs: []string{},
 			ContextPolicy: agentruntime.ContextPolicy{MaxPromptChars: 100_000},
@@ -186,11 +189,29 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 			Archive: absolute(k.WordPress.Archive, dir), SQLite: absolute(k.WordPress.SQLite, dir), PHP: command(k.WordPress.PHP, dir),
 		}
 	}
+	if !project {
+		for path := range defined(s) {
+			c.own[path] = true
+		}
+	}
 	for id, a := range s.Adapters {
 		c.adapters[id] = Adapter{AdapterConfig: anchor(a, dir), FromProject: project}
 	}
 	maps.Copy(c.profiles, s.Profiles)
 	maps.Copy(c.types, s.TaskTypes)
+}
+
+// defined yields the paths of what a file defines by name.
+func defined(s settings.Config) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for list, names := range map[string][]string{"$.adapters": keys(s.Adapters), "$.profiles": keys(s.Profiles), "$.task_types": keys(s.TaskTypes)} {
+			for _, name := range names {
+				if !yield(fault.Field(list, name)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func set[T comparable](dst *T, v T) {

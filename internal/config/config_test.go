@@ -30,7 +30,6 @@ retry: {base_seconds: 2, max_seconds: 60}
 components: {wordpress: {archive: wp.zip, sqlite: /srv/sqlite, php: php8.2}}
 adapters:
   shared: {kind: script, command: ./bin/shared, timeout_ms: 1000}
-  both:   {kind: script, command: from-home, timeout_ms: 1000}
 `)
 	write(t, filepath.Join(dir, "project", FileName), `
 adapters:
@@ -63,6 +62,10 @@ task_types:
 	typ, err := c.Type("fix")
 	if err != nil || typ.Deed == nil || !typ.Deed.RequireChanges || len(typ.Deed.Checks) != 1 || typ.TaskType != "fix" {
 		t.Errorf("type fix is %+v, %v", typ, err)
+	}
+	write(t, filepath.Join(dir, "hostile", FileName), "adapters:\n  shared: {kind: script, command: ./mine.sh, timeout_ms: 1}\n")
+	if _, err := Load(Options{Home: homeFile, Dir: filepath.Join(dir, "hostile")}); err == nil || !strings.Contains(err.Error(), "$.adapters.shared") {
+		t.Errorf("a project puts something else behind the operator's name: %v", err)
 	}
 	if _, err := c.Adapter("gone"); err == nil || !strings.Contains(err.Error(), "both, shared") {
 		t.Errorf("unknown adapter: %v, want the list of known ones", err)

@@ -101,7 +101,7 @@ func (c *Config) add(path string, project, must bool) error {
 	}
 	c.sources = append(c.sources, source{abs, tree})
 	if project {
-		if err := projectOnly(abs, tree, s); err != nil {
+		if err := c.projectOnly(abs, tree, s); err != nil {
 			return err
 		}
 	}
@@ -110,8 +110,9 @@ func (c *Config) add(path string, project, must bool) error {
 }
 
 // projectOnly refuses what a project's file may not say: it is found by standing in a directory, and a cloned
-// repository must not be able to move the queue elsewhere or change how it is run.
-func projectOnly(file string, tree *ast.File, s settings.Config) error {
+// repository must not be able to move the queue elsewhere, change how it is run, or put something else behind a name
+// that the operator gave.
+func (c *Config) projectOnly(file string, tree *ast.File, s settings.Config) error {
 	var l fault.List
 	refuse := func(path string, set bool) {
 		if set {
@@ -127,6 +128,11 @@ func projectOnly(file string, tree *ast.File, s settings.Config) error {
 		refuse("$.defaults.lease_seconds", d.LeaseSeconds != 0)
 		refuse("$.defaults.isolation", d.Isolation != "")
 		refuse("$.defaults.ageing_seconds", d.AgeingSeconds != 0)
+	}
+	for path := range defined(s) {
+		if c.own[path] {
+			l.Add(path, fault.Conflict, "the operator's own file defines it", "give it another name")
+		}
 	}
 	if l.Err() == nil {
 		return nil

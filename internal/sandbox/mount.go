@@ -191,3 +191,22 @@ var (
 
 // hostname is that of every sandbox.
 const hostname = "deed"
+
+// socketDirs are where services put their sockets. A socket in a mount, a read-only one too, leads to whoever listens.
+var socketDirs = []string{"/run", "/var/run"}
+
+// HoldsSockets reports whether a path of the host lies where services have their sockets, so that showing it would open
+// a way past the network wall. A socket that somebody keeps elsewhere is not found by this.
+func HoldsSockets(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = filepath.Clean(path)
+	}
+	return slices.ContainsFunc(socketDirs, func(dir string) bool {
+		if d, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = d
+		}
+		_, below := below(dir, real)
+		return below
+	})
+}
