@@ -84,6 +84,7 @@ type run struct {
 	ended   func(error) // ends it
 	claim   *store.Claim
 	exits   []proc.Exit // what the kernel said of the agent
+	cleaned *time.Duration
 }
 
 // failed is the account of a run that never had an attempt. Faults of the request that were found before anything was
@@ -143,6 +144,9 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 		account = r.failed(err)
 	}
 	if err := r.publish(bg, &account); err != nil {
+		// A caller that looks at artifacts_path would take whatever is there for this run's.
+		account.Decision = boundary.Decide(boundary.Facts{Infra: true})
+		account.Message, account.Code, account.Phase = err.Error(), string(failure.Infra), attempt.PhaseCollect
 		account.Diagnostics = append(account.Diagnostics, codebox.Diagnostic{Class: "deed.artifacts_path", Message: err.Error(), Path: "$.artifacts_path", Remedy: "the bundle is in deed's home: " + account.BundleDir})
 	}
 	r.close(bg, account)
@@ -201,7 +205,7 @@ func (r *run) execute(ctx context.Context) (account boundary.Run, err error) {
 			return account, err
 		}
 	}
-	r.exits = res.Exits
+	r.exits, r.cleaned = res.Exits, &res.Cleaned
 	return account, nil
 }
 
@@ -267,12 +271,15 @@ func (r *run) publish(ctx context.Context, account *boundary.Run) error {
 
 // close ends the run's record.
 func (r *run) close(ctx context.Context, account boundary.Run) {
-	o := registry.Outcome{Status: account.Decision.Run, Code: account.Code, Bundle: account.BundleDir, BundleID: account.BundleID, Exits: r.exits}
+	o := registry.Outcome{Status: account.Decision.Run, Code: account.Code, Bundle: account.BundleDir, BundleID: account.BundleID, Exits: r.exits, Cleaned: r.cleaned}
 	if account.BundleDir != "" {
 		o.Refs = []codebox.RunArtifactRef{{Kind: codebox.KindArtifactBundle, Directory: account.BundleDir, ID: account.BundleID}}
 	}
 	if !account.Decision.Success() {
 		o.Error = &codebox.RunError{Name: "AgentTaskRunError", Message: account.Message, Code: account.Code}
+	}
+	if account.Decision.Classification == boundary.ClassGate {
+		o.Class = codebox.RunFailureProbe
 	}
 	if err := r.record.Finish(ctx, o); err != nil {
 		r.Engine.Log.Warn("run record", "error", err)

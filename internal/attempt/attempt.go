@@ -90,8 +90,9 @@ type Result struct {
 	Files      []codebox.ChangedFile // what the patch changes
 	BundleDir  string                // absolute; empty when no bundle could be written
 	Claim      *driver.Claim
-	Account    boundary.Run // what the documents of the bundle were made of
-	Exits      []proc.Exit  // of the agent
+	Account    boundary.Run  // what the documents of the bundle were made of
+	Exits      []proc.Exit   // of the agent
+	Cleaned    time.Duration // how long clearing away took, after the settlement
 }
 
 // run is the state of one attempt while it happens.

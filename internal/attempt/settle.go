@@ -14,6 +14,7 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
@@ -108,7 +109,9 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	}
 	crashpoint.Hit(crashpoint.SettleCommitted)
 	a.progress(StepSettled, string(s.Status))
+	start := clock.Start()
 	a.cleanup()
+	res.Cleaned = clock.Since(start)
 	crashpoint.Hit(crashpoint.CleanupDone)
 	return res, nil
 }

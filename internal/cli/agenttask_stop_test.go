@@ -136,6 +136,27 @@ const (
 	quickAgent  = `echo fixed > main.txt`
 )
 
+// A place for the bundle that is taken while the run is under way makes the run a failure: what lies there is another's.
+func TestArtifactsPathIsTaken(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"work": "sleep 3; " + quickAgent})
+	q := s.ask(nil, nil)
+	q.reached("started")
+	if err := os.MkdirAll(q.bundle, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(q.bundle, "theirs"), "x")
+	env := q.wait(ExitInfra)
+	if env.Success || env.Artifacts == q.bundle || env.RunMetadata.RunStatus != codebox.RunFailed ||
+		!slices.ContainsFunc(env.Diagnostics, func(d codebox.Diagnostic) bool { return d.Class == "deed.artifacts_path" }) {
+		t.Errorf("%+v", env)
+	}
+	if text, err := os.ReadFile(filepath.Join(q.bundle, "theirs")); err != nil || string(text) != "x" {
+		t.Errorf("what was there is gone: %v", err)
+	}
+	s.ok("verify", env.Artifacts)
+}
+
 // A signal is answered with one envelope, in whatever phase it comes, and nothing is left.
 func TestAgentTaskSignals(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,11 @@ func Main(args, environ []string, stdio Stdio) int {
 	a := &app{Stdio: Stdio{In: stdio.In, Out: out, Err: stdio.Err}, environ: environ}
 	a.color = colorFor(stdio.Out, a.getenv)
 	a.errColor = colorFor(stdio.Err, a.getenv)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		stops = append(stops, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), stops...)
 	defer stop()
 	a.unhook = stop
 

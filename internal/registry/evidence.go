@@ -37,6 +37,9 @@ func (r *Run) evidence(o Outcome) codebox.RunResourceEvidence {
 	if r.startup != nil {
 		ev.Timing.Startup = codebox.Measured(codebox.UnitMilliseconds, millis(*r.startup))
 	}
+	if o.Cleaned != nil {
+		ev.Timing.Cleanup = codebox.Measured(codebox.UnitMilliseconds, millis(*o.Cleaned))
+	}
 	if o.Retries != nil {
 		ev.Reliability.RetryCount = codebox.Measured(codebox.UnitCount, float64(*o.Retries))
 	}

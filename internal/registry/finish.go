@@ -32,6 +32,7 @@ type Outcome struct {
 	Exits     []proc.Exit // of every process that the run waited for
 	Retries   *int        // how often it was tried before; nil: nobody counted
 	Retention *codebox.RunRetention
+	Cleaned   *time.Duration              // how long the owner itself took to clear away; for one without Cleanup
 	Cleanup   func(context.Context) error // removes what the run does not need any more; nil: nothing is left
 }
 
