@@ -253,7 +253,9 @@ func (a *run) summary() string {
 	} else if n > 1 {
 		parts = append(parts, fmt.Sprintf("%d checks passed", n))
 	}
-	if n := len(a.artifacts.Names); n > 0 {
+	if n := len(a.artifacts.Names); n == 1 {
+		parts = append(parts, "1 artifact")
+	} else if n > 1 {
 		parts = append(parts, fmt.Sprintf("%d artifacts", n))
 	}
 	return strings.Join(parts, ", ")

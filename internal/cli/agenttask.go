@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -38,8 +39,9 @@ func (a *app) agentTaskRunCmd() *cobra.Command {
 write one wp-codebox/agent-task-run/v1 envelope to standard output, whatever happens: also for a request that is
 refused, and when the run is interrupted. The request is checked strictly, and every fault is named with its path.
 
-The agent is the adapter of that name in deed.yaml; a request that names none gets the default adapter. The bundle is
-the directory that artifacts_path names, which must be empty or absent, else one in deed's home.
+The agent is the adapter of that name in deed.yaml; a request that names none gets wp-codebox-sandbox if
+there is such an adapter, else the default one. The bundle is the directory that artifacts_path names, which must be
+empty or absent, else one in deed's home.
 Exit code 0 means that the normalised result is a success: succeeded or no_op.`,
 		Example: `  deed agent-task-run --input-file=request.json --json
   deed agent-task-run --input-file=- --json --progress=jsonl <request.json
@@ -111,13 +113,46 @@ func (a *app) showEnvelope(env codebox.AgentTaskRun) {
 	if env.TaskInput != nil {
 		goal = env.TaskInput.Goal
 	}
-	a.printf("%s: %s\n", env.AgentTaskRunResult.Status, clean(goal))
+	a.printf("%s\n", strings.TrimSuffix(env.AgentTaskRunResult.Status+": "+clean(goal), ": "))
 	if env.Artifacts != "" {
+		if env.Success {
+			a.field("verdict", clean(env.AgentTaskRunResult.Summary))
+		}
 		a.field("bundle", clean(env.Artifacts))
 	}
+	said := map[string]bool{} // one failure can stand under several classes
 	for _, d := range env.Diagnostics {
-		fmt.Fprintf(a.Err, "  %s %s %s\n", clean(d.Class), clean(d.Path), clean(d.Message))
+		if line := diagnosis(d); !said[line] {
+			said[line] = true
+			fmt.Fprintf(a.Err, "  %s\n", line)
+		}
 	}
+	switch {
+	case env.AgentTaskRunResult.Status == codebox.StatusSucceeded && applicable(env.TaskInput):
+		a.hint("apply it:  deed apply %s --to DIR", quote(env.Artifacts))
+	case env.RunMetadata.RunID != "" && !env.Success:
+		a.hint("look closer:  deed runs show %s", env.RunMetadata.RunID)
+	}
+}
+
+// applicable reports whether the caller lets the change be applied.
+func applicable(in *codebox.TaskInput) bool {
+	var policy struct {
+		ApplyBack string `json:"applyBack"`
+	}
+	return in == nil || json.Unmarshal(in.Policy, &policy) != nil || policy.ApplyBack != "disabled"
+}
+
+// diagnosis tells one finding with its place, if it has one, and what to do about it.
+func diagnosis(d codebox.Diagnostic) string {
+	text := clean(d.Message)
+	if d.Path != "" {
+		text = clean(d.Path) + ": " + text
+	}
+	if d.Remedy != "" && !strings.Contains(d.Message, d.Remedy) {
+		text += " (" + clean(d.Remedy) + ")"
+	}
+	return text
 }
 
 // writeResult keeps the envelope in a file of the caller's choice.

@@ -22,7 +22,7 @@ type bundleArg struct{ bundle, artifacts string }
 
 func (b *bundleArg) register(c *cobra.Command) {
 	c.Flags().StringVar(&b.bundle, "bundle", "", "the bundle's directory")
-	c.Flags().StringVar(&b.artifacts, "artifacts", "", "the same")
+	c.Flags().StringVar(&b.artifacts, "artifacts", "", "the same as --bundle")
 	c.Args = cobra.MaximumNArgs(1)
 }
 

@@ -16,7 +16,7 @@ func (a *app) verifyCmd() *cobra.Command {
 		require bool
 	)
 	c := &cobra.Command{
-		Use: "verify DIR...", Short: "Check bundles offline: every file, digest, reference and the signature", Args: cobra.MinimumNArgs(1),
+		Use: "verify DIR...", Short: "Check bundles offline: every file, digest, reference and the signature", Args: some("DIR"),
 		Long: `Check a bundle from its directory alone. Every violation is reported with its code; exit code 0 means that
 there is none. A bundle without an attestation is valid and said to be unsigned, unless --require-signature is given. A
 good signature by a key that nobody vouched for reads valid_untrusted_key: give --key, or trust it with deed key trust.`,

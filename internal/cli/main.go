@@ -141,6 +141,12 @@ func wrapArgs(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := check(c, args); err != nil {
+				if len(args) > 0 && c.HasSubCommands() {
+					c.SuggestionsMinimumDistance = 2
+					if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+						err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
+					}
+				}
 				return usage(fmt.Errorf("%w (see `%s --help`)", err, c.CommandPath()))
 			}
 			return nil
@@ -185,8 +191,9 @@ func (a *app) report(err error, code int) {
 			}
 		}
 		if b, merr := json.MarshalIndent(doc, "", "  "); merr == nil {
-			fmt.Fprintf(a.Out, "%s\n", b)
-			return
+			if _, werr := fmt.Fprintf(a.Out, "%s\n", b); werr == nil {
+				return
+			}
 		}
 	}
 	lines := strings.Split(strings.TrimRight(cleanLines(err.Error()), "\n"), "\n") // it can quote what an agent wrote
@@ -216,6 +223,16 @@ func names(want ...string) cobra.PositionalArgs {
 		}
 		if len(args) > len(want) {
 			return fmt.Errorf("%q is one argument too many", args[len(want)])
+		}
+		return nil
+	}
+}
+
+// some asks for at least one argument of this name.
+func some(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("%s is missing", name)
 		}
 		return nil
 	}

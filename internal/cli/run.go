@@ -38,7 +38,7 @@ the patch and the bundle. The agent works on a copy of the workspace: nothing in
 Exit code 0 means that deed found the work done.`,
 		Example: `  deed run --script ./agent.sh --check "go test ./..." "make the failing test pass"
   deed run --agent fixer --scope 'internal/**' --protect '**/*_test.go' --check "make test" "fix the parser"`,
-		Args: cobra.MinimumNArgs(1),
+		Args: some("GOAL"),
 		RunE: func(c *cobra.Command, args []string) error {
 			in, err := a.runIntent(f, strings.Join(args, " "))
 			if err != nil {

@@ -175,13 +175,13 @@ func (a *app) showRunRecord(r store.Run) {
 		a.metric("sys time", ev.Resources.RuntimeSystemTime)
 		a.metric("peak rss", ev.Resources.RuntimeMemory)
 		for _, p := range ev.Phases {
-			a.field("phase", fmt.Sprintf("%s %s in %.1f ms", p.Name, p.Status, p.DurationMS))
+			a.field("phase", fmt.Sprintf("%-17s %-9s %10.1f ms", p.Name, p.Status, p.DurationMS))
 		}
 	}
 	for _, ref := range rec.ArtifactRefs {
 		a.field("artifact", ref.Kind+" "+clean(ref.Directory+ref.Path))
 	}
-	a.field("file", registry.FilePath(r))
+	a.field("record", registry.FilePath(r))
 }
 
 func (a *app) metric(name string, m codebox.RunMetric) {
@@ -304,7 +304,7 @@ func (w *watcher) print(p deed.Progress, r store.Run) error {
 		w.printf("%s\n", b)
 		return nil
 	}
-	w.printf("%s  %-12s %s\n", p.At, clean(p.Step), clean(p.Text))
+	w.printf("%s  %-15s  %s\n", p.At, clean(p.Step), clean(p.Text))
 	return nil
 }
 

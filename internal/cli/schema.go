@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -124,19 +125,35 @@ func (a *app) slurp(name string, most int64) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, err
+			return nil, unreadable(name, err)
 		}
 		defer func() { _ = f.Close() }()
 		r = f
 	}
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, unreadable(name, err)
 	}
 	if int64(len(data)) > most {
-		return nil, fmt.Errorf("%s is larger than %d bytes", name, most)
+		return nil, fmt.Errorf("%s is larger than %d bytes", shownInput(name), most)
 	}
 	return data, nil
+}
+
+// unreadable says once which file it is, and why.
+func unreadable(name string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return fmt.Errorf("cannot read %s: %w", shownInput(name), err)
+}
+
+func shownInput(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return name
 }
 
 // showFaults prints the outcome of a validation: valid, or every fault. Faults are findings, so they end with

@@ -35,7 +35,7 @@ func operation[Req, Res any](
 	var input string
 	c := &cobra.Command{
 		Use: name + " --input-file FILE", Short: short, Args: cobra.NoArgs,
-		Long: short + ".\n\nThe request is a " + id + "; `deed schema show` has its schema. Standard output has exactly one JSON result,\nalso when the request cannot be read.",
+		Long: short + ".\n\nThe request is a " + id + ",\nwhose schema `deed schema show` prints. Standard output has exactly one JSON result, also when the request cannot be\nread. Exit code 0 means success, 1 failure, 2 that the request is not one.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if input == "" {
 				return usage(errors.New("--input-file is missing (- reads standard input)"))

@@ -48,7 +48,7 @@ func (a *Applier) Stage(ctx context.Context, r Request) (codebox.PendingApplyPre
 	p := codebox.PendingApplyPreview{
 		Schema: codebox.SchemaPendingApplyPreview, ActionID: uuid.Must(uuid.NewV7()).String(), Status: codebox.PendingOpen,
 		CreatedAt: a.Clock().Format(time.RFC3339Nano), ArtifactID: m.ID,
-		Summary: fmt.Sprintf("apply %d files to %s", len(files), Shown(res.Target.Directory)), Files: []codebox.PendingApplyFile{},
+		Summary: fmt.Sprintf("apply %s to %s", fileCount(len(files)), Shown(res.Target.Directory)), Files: []codebox.PendingApplyFile{},
 		ApplyInput: codebox.PendingApplyInput{
 			ArtifactID: m.ID, ArtifactsPath: absolute(r.Bundle), ManifestSHA256: manifestHash(m), ApprovedFiles: names(files),
 			Approver: r.By, ApplyTarget: res.Target, Force: r.Force,
@@ -174,4 +174,11 @@ func (a *Applier) approve(ctx context.Context, p codebox.PendingApplyPreview, by
 		Bundle: in.ArtifactsPath, To: in.ApplyTarget.Directory, Workspace: in.ApplyTarget.Workspace, Approve: in.ApprovedFiles,
 		By: by, Keys: keys, Force: in.Force, id: p.ActionID, manifest: in.ManifestSHA256,
 	})
+}
+
+func fileCount(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
 }

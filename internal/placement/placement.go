@@ -301,7 +301,7 @@ func (p *placer) intent() error {
 
 	payload, err := json.Marshal(map[string]any{
 		"goal": r.Goal, "target": raw(r.Target), "context": raw(r.Context), "allowed_tools": list(r.AllowedTools), "expected_artifacts": list(r.ExpectedArtifacts),
-		"structured_artifacts": r.StructuredArtifacts, "mode": r.Mode, "provider": r.Provider, "model": r.Model, "max_turns": r.MaxTurns,
+		"structured_artifacts": list(r.StructuredArtifacts), "mode": r.Mode, "provider": r.Provider, "model": r.Model, "max_turns": r.MaxTurns,
 		"sandbox_session_id": r.SandboxSessionID, "runtime_task": raw(r.RuntimeTask), "sandbox_tool_policy": r.SandboxToolPolicy, "policy": raw(r.Policy),
 	})
 	if err != nil {
@@ -355,9 +355,9 @@ func raw(v json.RawMessage) any {
 	return v
 }
 
-func list(v []string) []string {
+func list[T any](v []T) []T {
 	if v == nil {
-		return []string{}
+		return []T{}
 	}
 	return v
 }

@@ -51,7 +51,7 @@ func LookPath(name, path, dir string) (string, error) {
 	if denied != nil {
 		return "", denied
 	}
-	return "", fmt.Errorf("%s is in no directory of PATH %q: %w", name, path, fs.ErrNotExist)
+	return "", &notOnPath{name: name, path: path}
 }
 
 func executable(file string) error {
@@ -66,3 +66,12 @@ func executable(file string) error {
 	}
 	return nil
 }
+
+// notOnPath is fs.ErrNotExist for a command: which one, and where it was looked for.
+type notOnPath struct{ name, path string }
+
+func (e *notOnPath) Error() string {
+	return fmt.Sprintf("%s is in no directory of PATH %q", e.name, e.path)
+}
+
+func (e *notOnPath) Unwrap() error { return fs.ErrNotExist }
