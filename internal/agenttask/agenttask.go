@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -97,7 +98,7 @@ func (r *run) failed(err error) boundary.Run {
 	}
 	facts, code, message := boundary.FactsOf(boundary.End{Class: class, Stopped: errors.Is(err, attempt.Stopped)}), string(class), err.Error()
 	if len(faults) > 0 && r.claim == nil {
-		facts, code, message = boundary.Facts{Refused: true}, boundary.ClassInvalidRequest, "the request was refused: "+faults[0].String()
+		facts, code, message = boundary.Facts{Refused: true}, boundary.ClassInvalidRequest, boundary.RefusalMessage(faults)
 	}
 	return boundary.Run{
 		Decision: boundary.Decide(facts), Message: message, Code: code,
@@ -108,12 +109,14 @@ func (r *run) failed(err error) boundary.Run {
 // do takes the request to the account of its one attempt.
 func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	var none boundary.Run
-	if err := checkPlaces(r.req, r.Home.Root(), r.Engine.Runner.Environ); err != nil {
-		return none, err
-	}
+	places := checkPlaces(r.req, r.Home.Root(), r.Engine.Runner.Environ)
 	_, unavailable := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace})
 	var err error
-	if r.placed, err = placement.Place(r.req, placement.Options{Config: r.Admission.Config, Contained: unavailable == nil}); err != nil {
+	r.placed, err = placement.Place(r.req, placement.Options{Config: r.Admission.Config, Contained: unavailable == nil})
+	if places != nil { // whoever corrects the request wants to hear of all of it
+		return none, append(slices.Clone(fault.Of(places)), fault.Of(err)...)
+	}
+	if err != nil {
 		return none, err
 	}
 	row, err := r.Admission.Prepare(r.placed.Intent, task.Caller{Trusted: true})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -106,9 +107,18 @@ func Refusal(request json.RawMessage, err error, redactor *redact.Redactor) code
 	}
 	r.Diagnostics = append(r.Diagnostics, DiagnosticsOf(faults)...)
 	if len(faults) > 0 {
-		r.Message += ": " + faults[0].String()
+		r.Message = RefusalMessage(faults)
 	}
 	return r.unbegun(request)
+}
+
+// RefusalMessage is the first of the faults that refuse a request, and how many more there are.
+func RefusalMessage(faults fault.Faults) string {
+	s := "the request was refused: " + faults[0].String()
+	if n := len(faults) - 1; n > 0 {
+		s += fmt.Sprintf("; and %d more", n)
+	}
+	return s
 }
 
 // Unbegun answers a request whose run did not begin for a reason that is not its own: err says whose fault it is, and a

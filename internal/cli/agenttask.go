@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -120,12 +121,8 @@ func (a *app) showEnvelope(env codebox.AgentTaskRun) {
 		}
 		a.field("bundle", clean(env.Artifacts))
 	}
-	said := map[string]bool{} // one failure can stand under several classes
-	for _, d := range env.Diagnostics {
-		if line := diagnosis(d); !said[line] {
-			said[line] = true
-			fmt.Fprintf(a.Err, "  %s\n", line)
-		}
+	for _, line := range diagnoses(env.Diagnostics) {
+		fmt.Fprintf(a.Err, "  %s\n", line)
 	}
 	switch {
 	case env.AgentTaskRunResult.Status == codebox.StatusSucceeded && applicable(env.TaskInput):
@@ -141,6 +138,20 @@ func applicable(in *codebox.TaskInput) bool {
 		ApplyBack string `json:"applyBack"`
 	}
 	return in == nil || json.Unmarshal(in.Policy, &policy) != nil || policy.ApplyBack != "disabled"
+}
+
+// diagnoses tells each finding once: a failure can stand under several classes, and as the sum of its reasons.
+func diagnoses(ds []codebox.Diagnostic) []string {
+	var lines []string
+	for _, d := range ds {
+		if line := diagnosis(d); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	all := slices.Clone(lines)
+	return slices.DeleteFunc(lines, func(sum string) bool {
+		return slices.ContainsFunc(all, func(line string) bool { return line != sum && strings.HasSuffix(sum, ": "+line) })
+	})
 }
 
 // diagnosis tells one finding with its place, if it has one, and what to do about it.
