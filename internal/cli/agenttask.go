@@ -150,7 +150,7 @@ func diagnoses(ds []codebox.Diagnostic) []string {
 	}
 	all := slices.Clone(lines)
 	return slices.DeleteFunc(lines, func(sum string) bool {
-		return slices.ContainsFunc(all, func(line string) bool { return line != sum && strings.HasSuffix(sum, ": "+line) })
+		return slices.ContainsFunc(all, func(line string) bool { return strings.HasSuffix(sum, ": "+line) || strings.HasSuffix(sum, "; "+line) })
 	})
 }
 
