@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,6 +20,21 @@ import (
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/store"
 )
+
+// built is the product as users get it, built once for a run of the tests: without the race detector, which would make
+// each of a thousand starts slow. The scripts run with it.
+var built = sync.OnceValues(func() (string, error) {
+	file, err := filepath.Abs(filepath.Join(repository, ".cache", "test", "deed"))
+	if err != nil {
+		return "", err
+	}
+	c := exec.Command("go", "build", "-o", file, "./cmd/deed")
+	c.Dir, c.Env = repository, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build deed: %w\n%s", err, out)
+	}
+	return file, nil
+})
 
 // asDeed makes the test binary be deed when it is started with this variable.
 const asDeed = "DEED_TEST_AS_DEED"
@@ -56,10 +73,15 @@ func newSite(t *testing.T, adapters map[string]string) *site {
 
 // command prepares deed with extra variables.
 func (s *site) command(env []string, args ...string) *exec.Cmd {
-	c := exec.Command(os.Args[0], args...)
+	s.t.Helper()
+	file, err := built()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c := exec.Command(file, args...)
 	c.Dir = s.dir
 	c.Env = append([]string{
-		asDeed + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(s.dir, "user"), "DEED_HOME=" + s.home, "DEED_CONFIG=" + filepath.Join(s.dir, "deed.yaml"), "USER=tester",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(s.dir, "user"), "DEED_HOME=" + s.home, "DEED_CONFIG=" + filepath.Join(s.dir, "deed.yaml"), "USER=tester",
 	}, env...)
 	if s.dsn != "" {
 		c.Env = append(c.Env, "DEED_DATABASE="+s.dsn)
