@@ -274,18 +274,17 @@ func TestServeEndsWhenItsHomeIsGone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"quiet": "exit 0"})
 	v := s.serve()
-	s.until("the wake-up is there", func() bool { _, err := os.Stat(filepath.Join(s.home, "wake")); return err == nil })
-	old := s.home + "-moved"
-	if err := os.Rename(s.home, old); err != nil {
-		t.Fatal(err)
-	}
-	// Somebody goes on with a new home of the same name; the wake-up of the old one is still open.
+	// The wake-up is made before it is opened: only one that somebody listens on belongs to a dispatcher at work.
 	var fifo *os.File
 	s.until("somebody listens", func() bool {
 		var err error
-		fifo, err = os.OpenFile(filepath.Join(old, "wake"), os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		fifo, err = os.OpenFile(filepath.Join(s.home, "wake"), os.O_WRONLY|syscall.O_NONBLOCK, 0)
 		return err == nil
 	})
+	// The home goes away; the wake-up of the old one is still open.
+	if err := os.Rename(s.home, s.home+"-moved"); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := fifo.Write([]byte("w")); err != nil {
 		t.Fatal(err)
 	}
