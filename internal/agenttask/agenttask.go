@@ -147,9 +147,12 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 		account = r.failed(err)
 	}
 	if err := r.publish(bg, &account); err != nil {
-		// A caller that looks at artifacts_path would take whatever is there for this run's.
-		account.Decision = boundary.Decide(boundary.Facts{Infra: true})
-		account.Message, account.Code, account.Phase = err.Error(), string(failure.Infra), attempt.PhaseCollect
+		// A caller that looks at artifacts_path would take whatever is there for this run's. A run that failed anyway
+		// failed for its own reason.
+		if account.Decision.Success() {
+			account.Decision = boundary.Decide(boundary.Facts{Infra: true})
+			account.Message, account.Code, account.Phase = err.Error(), string(failure.Infra), attempt.PhaseCollect
+		}
 		account.Diagnostics = append(account.Diagnostics, codebox.Diagnostic{Class: "deed.artifacts_path", Message: err.Error(), Path: "$.artifacts_path", Remedy: "the bundle is in deed's home: " + account.BundleDir})
 	}
 	r.close(bg, account)
