@@ -151,6 +151,7 @@ func (a *run) cell(ctx context.Context, p place) (cell, error) {
 	}
 	if a.plan.contained() {
 		c.env = tools.Env
+		c.env["USER"], c.env["LOGNAME"] = "agent", "agent" // as the files inside say
 	} else {
 		c.env = inherited(a.Environ, p.cache)
 	}

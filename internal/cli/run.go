@@ -17,6 +17,7 @@ import (
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/task"
@@ -152,7 +153,9 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 	if err != nil {
 		return none, err
 	}
-	if err := eng.Runner.Preflight(ctx, row); err != nil {
+	if err := eng.Runner.Preflight(ctx, row); failure.ClassOf(err) == failure.Isolation {
+		return none, err // the machine's fault, not the caller's
+	} else if err != nil {
 		return none, usage(err)
 	}
 	// What a killed `deed run` left would wait for a dispatcher otherwise; what cannot be cleared away is the doctor's.

@@ -9,7 +9,7 @@
 //
 //	PATH                 from the base environment, else DefaultPath
 //	HOME, TMPDIR         directories of the attempt
-//	USER, LOGNAME        the user that runs deed
+//	USER, LOGNAME        the user that runs deed; in a sandbox the one there
 //	SHELL, LANG, TZ      /bin/sh, C.UTF-8, UTC
 //	DEED_TASK_ID, DEED_ATTEMPT_ID
 //	DEED_WORKSPACE       the agent's working copy
