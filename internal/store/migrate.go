@@ -37,11 +37,12 @@ func (s *Store) schemaVersion(ctx context.Context) (version, step int64, err err
 		return v, 0, nil
 	}
 	if s.Dialect() == SQLite {
-		var tables int
-		if cerr := s.eng.read().row(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&tables); cerr != nil {
+		// One question for both: another deed may begin to migrate between two.
+		var tables, ours int
+		if cerr := s.eng.read().row(ctx, `SELECT count(*), count(CASE WHEN name = 'schema_migrations' THEN 1 END) FROM sqlite_master`).Scan(&tables, &ours); cerr != nil {
 			return 0, 0, classify(cerr)
 		}
-		if tables > 0 {
+		if tables > 0 && ours == 0 {
 			return 0, 0, ErrForeign
 		}
 		return 0, 0, nil
