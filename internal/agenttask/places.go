@@ -11,6 +11,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // checkPlaces holds the places that a request names against the machine, before anything is made: every source is there
@@ -18,7 +19,7 @@ import (
 // Links count as what they lead to.
 func checkPlaces(req codebox.TaskRequest, home string, environ []string) error {
 	var l fault.List
-	home = truePath(home)
+	home = workspace.TruePath(home)
 	var sources []string
 	source := func(at, dir string) {
 		if dir == "" {
@@ -28,7 +29,7 @@ func checkPlaces(req codebox.TaskRequest, home string, environ []string) error {
 		switch {
 		case err != nil:
 			l.Add(at, fault.Dangling, plain(err), "name what is there and can be read")
-		case inside(dir, home), inside(home, dir):
+		case workspace.Within(dir, home), workspace.Within(home, dir):
 			l.Add(at, fault.NotAllowed, fmt.Sprintf("%q shows deed's home, with its database and its signing key", dir), "use another source")
 		default:
 			sources = append(sources, dir)
@@ -56,9 +57,10 @@ func checkPlaces(req codebox.TaskRequest, home string, environ []string) error {
 func PlaceArtifacts(dir string, apart ...string) error {
 	var l fault.List
 	l.Within("$", free(dir))
-	if to := truePath(dir); to != "" {
+	if dir != "" {
+		to := workspace.TruePath(dir)
 		for _, s := range apart {
-			if s := truePath(s); inside(to, s) || inside(s, to) {
+			if s := workspace.TruePath(s); workspace.Within(to, s) || workspace.Within(s, to) {
 				l.Add("$.artifacts_path", fault.Conflict, fmt.Sprintf("%q and %q lie in each other", dir, s), "keep artifacts apart from every source and from deed's home")
 			}
 		}
@@ -114,26 +116,6 @@ func MakeParent(dir string) error {
 
 func badArtifacts(dir, why, remedy string) error {
 	return fault.Faults{{Path: "$.artifacts_path", Code: fault.Conflict, Message: fmt.Sprintf("%q %s", dir, why), Remedy: remedy}}
-}
-
-// truePath follows the links in a path as far as it exists.
-func truePath(p string) string {
-	if p == "" {
-		return ""
-	}
-	if t, err := filepath.EvalSymlinks(p); err == nil {
-		return t
-	}
-	if up := filepath.Dir(p); up != p {
-		return filepath.Join(truePath(up), filepath.Base(p))
-	}
-	return p
-}
-
-// inside reports whether p is dir or lies below it.
-func inside(p, dir string) bool {
-	rel, err := filepath.Rel(dir, p)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // plain says what is wrong with a path without the name of the system call.

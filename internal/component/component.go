@@ -248,10 +248,10 @@ func (r *resolver) forbidden(dir string) string {
 		if h, err := filepath.EvalSymlinks(home); err == nil {
 			home = h
 		}
-		if inside(dir, home) {
+		if workspace.Within(dir, home) {
 			return "lies in deed's home"
 		}
-		if inside(home, dir) {
+		if workspace.Within(home, dir) {
 			return "holds deed's home"
 		}
 	}
@@ -262,16 +262,11 @@ func (r *resolver) forbidden(dir string) string {
 		return ""
 	}
 	for _, root := range r.req.Roots {
-		if t, err := filepath.EvalSymlinks(root); err == nil && inside(dir, t) {
+		if t, err := filepath.EvalSymlinks(root); err == nil && workspace.Within(dir, t) {
 			return ""
 		}
 	}
 	return "is outside the directories that sources may come from"
-}
-
-// inside reports whether a clean path is dir or lies below it.
-func inside(p, dir string) bool {
-	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // plain takes the operation and the path off an error that is shown beside them.

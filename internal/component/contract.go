@@ -74,7 +74,7 @@ func (r *resolver) entries() []*entry {
 // apart refuses a plugin where the run has something of its own: one of the two would hide the other.
 func (r *resolver) apart(e *entry) {
 	for _, t := range r.req.Taken {
-		if inside(e.p.Target, t) || inside(t, e.p.Target) {
+		if workspace.Within(e.p.Target, t) || workspace.Within(t, e.p.Target) {
 			f := fault.Fault{
 				Path: e.at, Code: fault.Conflict, Message: fmt.Sprintf("its place %q is taken by the workspace or mount at %q", e.p.Target, t),
 				Remedy: "give the component another slug, leave it out, or move the workspace",
@@ -159,7 +159,7 @@ func (r *resolver) locate(e *entry, c Contract) {
 			return
 		}
 	}
-	if !inside(dir, root) {
+	if !workspace.Within(dir, root) {
 		r.faults.Add(e.sourceAt, fault.NotAllowed, fmt.Sprintf("%q leads out of %q", c.SourceSubpath, base), "name a directory below the root that is no link out of it")
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // An Overlay is an entry of runtime_overlays: a library of the runtime that is replaced.
@@ -118,7 +119,7 @@ func (r *resolver) below(at, source, rel string) string {
 		return ""
 	}
 	dir := r.directory(at, filepath.Join(source, rel))
-	if dir != "" && !inside(dir, source) {
+	if dir != "" && !workspace.Within(dir, source) {
 		r.faults.Add(at, fault.NotAllowed, fmt.Sprintf("%q leads out of the source", rel), "name a directory below it")
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // A Stack is a mount of runtime files. It is read-only, and it is the source itself, not a copy.
@@ -61,7 +62,7 @@ func (r *resolver) target(at, t string) (string, bool) {
 		return "", false
 	}
 	s = path.Clean(s)
-	if s == "/" || slices.ContainsFunc(reserved, func(p string) bool { return inside(s, p) || inside(p, s) }) {
+	if s == "/" || slices.ContainsFunc(reserved, func(p string) bool { return workspace.Within(s, p) || workspace.Within(p, s) }) {
 		r.faults.Add(at, fault.NotAllowed, fmt.Sprintf("%.80q would cover the system of the sandbox", t), "use a path such as /runtime/agents-api")
 		return "", false
 	}

@@ -203,29 +203,26 @@ func (s *Site) shareContent() error {
 
 func (s *Site) covered(target string) bool {
 	for _, m := range s.opt.Mounts {
-		if below(target, m.Target) || below(m.Target, target) {
+		if workspace.Within(target, m.Target) || workspace.Within(m.Target, target) {
 			return true
 		}
 	}
 	return false
 }
 
-// below reports whether p is dir or lies in it.
-func below(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
-
 // checkTargets refuses mounts that would cover WordPress itself or deed's parts of the site, or lie in one another.
 func (s *Site) checkTargets() error {
 	var errs []error
 	for i, m := range s.opt.Mounts {
-		if !below(m.Target, component.WordPressDir) {
-			if below(m.Target, runTarget) || below(m.Target, sqliteTarget) {
+		if !workspace.Within(m.Target, component.WordPressDir) {
+			if workspace.Within(m.Target, runTarget) || workspace.Within(m.Target, sqliteTarget) {
 				errs = append(errs, fmt.Errorf("%s is deed's own", m.Target))
 			}
 			continue
 		}
 		errs = append(errs, checkTarget(m))
 		for _, o := range s.opt.Mounts[:i] {
-			if below(m.Target, o.Target) || below(o.Target, m.Target) {
+			if workspace.Within(m.Target, o.Target) || workspace.Within(o.Target, m.Target) {
 				errs = append(errs, fmt.Errorf("%s and %s lie in one another", m.Target, o.Target))
 			}
 		}
@@ -246,7 +243,7 @@ func checkTarget(m component.Mount) error {
 		return fmt.Errorf("%s is not a clean path", m.Target)
 	}
 	for _, own := range []string{databaseTarget, contentTarget + "/mu-plugins/" + loaderFile, contentTarget + "/db.php"} {
-		if below(m.Target, own) || below(own, m.Target) {
+		if workspace.Within(m.Target, own) || workspace.Within(own, m.Target) {
 			return fmt.Errorf("%s would cover %s, which is deed's own", m.Target, own)
 		}
 	}

@@ -147,7 +147,7 @@ func (s CommitSpec) check() error {
 }
 
 func (s *borrower) stageDir(ctx context.Context, spec CommitSpec, parent string) ([]StatusFile, error) {
-	s.workTree = truePath(spec.Dir)
+	s.workTree = TruePath(spec.Dir)
 	found, err := s.changes(ctx, parent, StatusOptions{Paths: spec.Paths, Exclude: spec.Exclude})
 	if err != nil {
 		return nil, err

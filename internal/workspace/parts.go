@@ -86,7 +86,7 @@ func layOut(parts []Part) (Layout, error) {
 			case target == "" || o.Target == "":
 			case target == o.Target:
 				l.Add(at+".target", fault.Duplicate, fmt.Sprintf("%q is the target of [%d] too", target, j), "give each part a target of its own")
-			case within(target, o.Target) || within(o.Target, target):
+			case Within(target, o.Target) || Within(o.Target, target):
 				l.Add(at+".target", fault.Conflict, fmt.Sprintf("%q and %q of [%d] lie in one another", target, o.Target, j), "give each part a place of its own")
 			}
 		}

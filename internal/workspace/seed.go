@@ -242,31 +242,32 @@ func (src Source) resolve(dst string) (string, error) {
 		if other == "" {
 			continue
 		}
-		o := truePath(other)
+		o := TruePath(other)
 		switch {
-		case o == dir || within(o, dir):
+		case Within(o, dir):
 			return "", sourceError(src.Dir, what+" lies in it")
-		case within(dir, o):
+		case Within(dir, o):
 			return "", sourceError(src.Dir, "it lies in "+what)
 		}
 	}
 	return dir, nil
 }
 
-// truePath resolves the links of a path of which the last parts may not exist yet.
-func truePath(p string) string {
+// TruePath is an absolute path with its links followed, of which the last parts may not exist yet.
+func TruePath(p string) string {
 	p = absolute(p)
 	if r, err := filepath.EvalSymlinks(p); err == nil {
 		return r
 	}
 	if parent := filepath.Dir(p); parent != p {
-		return filepath.Join(truePath(parent), filepath.Base(p))
+		return filepath.Join(TruePath(parent), filepath.Base(p))
 	}
 	return p
 }
 
-func within(p, dir string) bool {
-	return strings.HasPrefix(p, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+// Within reports whether a clean path is dir or lies below it.
+func Within(p, dir string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
 func isRepository(dir string) bool {
