@@ -6,9 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
@@ -38,7 +42,22 @@ type Credentialed interface {
 	Credentials(a agentruntime.AdapterConfig) (map[string]string, error)
 }
 
+// A Networked driver knows which hosts its agent needs for its model, as host:port. They are the only ones that a
+// contained agent may reach besides those that the task names. It is an optional ability.
+type Networked interface {
+	Hosts(a agentruntime.AdapterConfig) ([]string, error)
+}
+
+// A Mounted driver knows what its agent's program consists of. A contained agent sees it, read-only. It is an optional
+// ability; without it the adapter's command alone is shown.
+type Mounted interface {
+	Mounts(a agentruntime.AdapterConfig) ([]sandbox.Mount, error)
+}
+
 // A Session takes turns with one agent. It is used by one goroutine.
+//
+// No process of the agent is left when Turn returns, whatever it returns: what it did is judged then, by code that it wrote
+// too. An agent that lives on between its answers is ended, and goes on with its conversation in the next turn.
 type Session interface {
 	// Turn gives the agent its input and returns when the agent yields: with a completion attempt, a required action
 	// or an end. What it sees goes to sink as it happens. A failure of the agent is a Yield with its class and error;
@@ -59,6 +78,22 @@ var (
 	// ErrInterrupted is the cause when deed was told to stop.
 	ErrInterrupted = errors.New("deed was told to stop")
 )
+
+// ErrAsked is what a Guard answers when a person has to decide first and did not while the agent could wait. The session
+// yields YieldRequiredAction with class failure.Blocked, and what was asked about is not done.
+var ErrAsked = errors.New("a person has to decide first")
+
+// A Guard stands at the tool boundary, for drivers whose agent lets it be asked. Its methods may be called from several
+// goroutines, and may take as long as a person takes to answer.
+type Guard interface {
+	// Before decides on a call before it is carried out. The effect is allow or deny; with deny the reason is told to the
+	// agent and the call is not carried out. An error other than ErrAsked ends the turn.
+	Before(ctx context.Context, call agentruntime.ToolCall) (agentruntime.PolicyDecision, error)
+	// After tells what came of a call. What it returns is told to the agent besides the result.
+	After(ctx context.Context, call agentruntime.ToolCall, result agentruntime.ToolResult) (feedback string, err error)
+	// Ask puts a question of the agent's to a person.
+	Ask(ctx context.Context, question string) (answer string, err error)
+}
 
 // Dirs are the directories of an attempt, all absolute and existing.
 type Dirs struct {
@@ -98,6 +133,10 @@ type Job struct {
 	Supervisor *proc.Supervisor
 	Sandbox    *sandbox.Sandbox // contains the agent; nil: it runs as deed does, in a tree of its own
 	Resume     string
+
+	MaxTurns int         // answers of the model in one conversation; 0: no bound of the driver's own
+	Guard    Guard       // nil: everything is allowed, and questions have no answer
+	Rules    []deed.Rule // what the guard decides by, for drivers that can only pass rules on to their agent
 }
 
 // Inside is a path as the agent sees it. Every path that an agent is told goes through here. One that the agent does not
@@ -198,11 +237,21 @@ type Yield struct {
 // DefaultOutputCap is how much is kept of each output stream when the Job says nothing.
 const DefaultOutputCap = 16 << 20
 
-// StdoutFile and StderrFile are the names, in Dirs.Run, under which a driver records the agent's output as it arrives.
+// StdoutFile and StderrFile are the names, in Dirs.Run, under which a driver records the agent's output as it arrives, in
+// the first turn. See TurnFile.
 const (
 	StdoutFile = "stdout.log"
 	StderrFile = "stderr.log"
 )
+
+// TurnFile is the name under which a turn records what the first turn records under name.
+func TurnFile(name string, turn int) string {
+	if turn <= 1 {
+		return name
+	}
+	ext := filepath.Ext(name)
+	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), turn, ext)
+}
 
 // AuditFile is the name, in Dirs.Artifacts, under which an agent leaves its own account of what it ran.
 const AuditFile = "adapter-audit.json"

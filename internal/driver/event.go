@@ -1,0 +1,55 @@
+package driver
+
+// Events that drivers of agents with a conversation report besides those of a process. Texts in them are cut to
+// MaxEventText; deed's redactor stands behind the sink.
+const (
+	EventSession    = "session"            // SessionInfo
+	EventTurn       = "turn"               // agentruntime.Turn, when it ended
+	EventText       = "agent_text"         // Text
+	EventToolCall   = "tool_call"          // agentruntime.ToolCall, before it is done where the agent lets it be seen then
+	EventToolResult = "tool_result"        // agentruntime.ToolResult
+	EventUsage      = "usage"              // agentruntime.Usage: what was used since the last one, never a running total
+	EventPolicy     = "policy_decision"    // agentruntime.PolicyDecision
+	EventCompaction = "context_compaction" // agentruntime.ContextCompaction
+	EventSubagent   = "subagent_run"       // agentruntime.SubagentRun, at its start and at its end
+	EventFault      = "provider_fault"     // Fault: the model's service failed; the agent may try again by itself
+	EventStrange    = "strange_event"      // Strange: a line of the agent's stream that could not be read, or is of no known kind
+)
+
+// Bounds of what a stream of events leaves in the journal.
+const (
+	MaxEventText = 32 << 10 // bytes of one text, input or output in an event; the whole is in the recorded stream
+	MaxStrange   = 20       // strange events that are told one by one in a session
+)
+
+// SessionInfo is what an agent says about its conversation.
+type SessionInfo struct {
+	ID        string `json:"id,omitempty"` // what resumes it
+	Requested string `json:"requested_model,omitempty"`
+	Served    string `json:"served_model,omitempty"`
+	Version   string `json:"agent_version,omitempty"`
+	Resumed   bool   `json:"resumed,omitempty"`
+}
+
+// Text is something that an agent said.
+type Text struct {
+	Text     string `json:"text"`
+	Thinking bool   `json:"thinking,omitempty"`
+	Cut      bool   `json:"cut,omitempty"`
+}
+
+// A Fault is a failure of the service behind an agent.
+type Fault struct {
+	Status       int    `json:"status,omitempty"` // of HTTP
+	Message      string `json:"message"`
+	RetryAfterMS int64  `json:"retry_after_ms,omitempty"`
+	Attempt      int    `json:"attempt,omitempty"` // the agent's own count
+	Final        bool   `json:"final,omitempty"`   // the agent gave up
+}
+
+// Strange is a line that a driver could not make sense of.
+type Strange struct {
+	What   string `json:"what"`
+	Sample string `json:"sample,omitempty"` // its beginning
+	Count  int    `json:"count,omitempty"`  // for the last one: how many more there were
+}
