@@ -51,6 +51,7 @@ type Facts struct {
 	ExitCode   int    // of the agent
 	Signal     string // that ended the agent
 	MaxTurns   bool   // the agent used up its turns
+	Circles    bool   // the agent repeated itself, or made no progress, until it was ended
 	Declared   Declared
 	Unreadable bool // the agent left no result that can be read
 
@@ -162,6 +163,8 @@ var Table = []Row{
 		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitNotDone, "the agent could not be started"),
 	row("max_turns", "the agent used up its turns", func(f Facts) bool { return f.MaxTurns },
 		codebox.StatusTimeout, ClassMaxTurns, codebox.RunTimedOut, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitNotDone, "the agent used up its turns"),
+	row("no_progress", "the agent went in circles", func(f Facts) bool { return f.Circles },
+		codebox.StatusFailed, ClassIncomplete, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentFailed, exitNotDone, "the agent went in circles and was ended"),
 	row("blocked", "the agent waits for a person", func(f Facts) bool { return f.Declared == DeclaredBlocked },
 		codebox.StatusUnable, ClassBlocked, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitNotDone, "the agent waits for a person"),
 	row("unable", "the agent says that it cannot do the work", func(f Facts) bool { return f.Declared == DeclaredUnable },

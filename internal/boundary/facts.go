@@ -52,6 +52,8 @@ func FactsOf(e End) Facts {
 		f.Declared = DeclaredBlocked
 	case failure.Turns:
 		f.MaxTurns = true
+	case failure.Loop, failure.Stuck:
+		f.Circles = true
 	case failure.Limit:
 		f.Unreadable = true // it was ended before it could say anything
 	case failure.RateLimited, failure.Provider:

@@ -27,6 +27,8 @@ const (
 	RateLimited Class = "rate_limited"          // a service asked to wait
 	Provider    Class = "provider_error"        // a service or model behind the agent failed
 	Turns       Class = "max_turns"             // the agent used up its turns
+	Loop        Class = "loop_detected"         // the agent did the same again and again
+	Stuck       Class = "no_progress"           // rejected for the same reasons, and nothing changed since
 	Limit       Class = "limit_exceeded"        // the run reached a limit of its sandbox and was ended
 	Lost        Class = "lost"                  // the runner died or its lease ran out
 	Interrupted Class = "interrupted"           // deed was told to stop; costs no attempt
@@ -59,6 +61,8 @@ var Rules = map[Class]Rule{
 	RateLimited: {agentruntime.RetryRetryable, agentruntime.ExitError, false, "a service asked to wait; the wait is respected up to a cap"},
 	Provider:    {agentruntime.RetryRetryable, agentruntime.ExitError, false, "a service or model behind the agent failed"},
 	Turns:       {agentruntime.RetryRetryable, agentruntime.ExitError, false, "the agent used up its turns before it was done"},
+	Loop:        {agentruntime.RetryRetryable, agentruntime.ExitError, false, "the agent repeated one tool call with the same result until it was ended"},
+	Stuck:       {agentruntime.RetryRetryable, agentruntime.ExitOK, false, "the gate refused twice for the same reasons, and nothing had changed in between"},
 	Limit:       {agentruntime.RetryRetryable, agentruntime.ExitError, false, "the run reached a limit on memory, processes or disk and was ended"},
 	Lost:        {agentruntime.RetryRetryable, agentruntime.ExitError, false, "the runner died or its lease ran out"},
 	Interrupted: {agentruntime.RetryRetryable, agentruntime.ExitError, true, "deed was told to stop; costs no attempt"},
