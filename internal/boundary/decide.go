@@ -45,6 +45,7 @@ type Facts struct {
 	Provider  bool // the service or the model behind the agent failed
 	Isolation bool // the containment asked for is not there
 	Infra     bool // disk, database or another part of deed failed, or its runner was lost
+	Budget    bool // the budget of the task or of the day is used up
 	Unusable  bool // adapter, workspace source or another thing that the request names cannot be used
 
 	Started    bool   // the agent's process was there
@@ -67,6 +68,7 @@ const (
 	ClassCancelled      = "cancelled"
 	ClassTimeout        = "timeout"
 	ClassMaxTurns       = "max_turns"
+	ClassBudget         = "budget_exhausted"
 	ClassProvider       = "provider"
 	ClassIsolation      = "isolation"
 	ClassInfrastructure = "infrastructure"
@@ -159,6 +161,8 @@ var Table = []Row{
 		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitInfra, "a part of deed or of the machine failed"),
 	row("unusable", "something that the request names cannot be used", func(f Facts) bool { return f.Unusable },
 		codebox.StatusFailed, ClassConfig, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitUsage, "something that the request names cannot be used"),
+	row("budget", "the budget is used up", func(f Facts) bool { return f.Budget }, // also when nothing was left to start with
+		codebox.StatusFailed, ClassBudget, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitNotDone, "the budget is used up"),
 	row("not_started", "the agent could not be started", func(f Facts) bool { return !f.Started },
 		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitNotDone, "the agent could not be started"),
 	row("max_turns", "the agent used up its turns", func(f Facts) bool { return f.MaxTurns },

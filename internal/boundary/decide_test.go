@@ -44,6 +44,8 @@ func TestDecide(t *testing.T) {
 		{"isolation", Facts{Isolation: true, Infra: true}, "failed", "isolation", 3},
 		{"infrastructure", ran(func(f *Facts) { f.Infra = true }), "failed", "infrastructure", 3},
 		{"unusable", Facts{Unusable: true}, "failed", "config", 2},
+		{"budget", ran(func(f *Facts) { f.Budget, f.MaxTurns, f.Signal, f.Declared = true, true, "SIGKILL", DeclaredBlocked }), "failed", "budget_exhausted", 1},
+		{"budget", Facts{Budget: true}, "failed", "budget_exhausted", 1},
 		{"not_started", Facts{Gate: GateAccepted, Files: 1, PatchBytes: 1}, "failed", "runtime", 1},
 		{"max_turns", ran(func(f *Facts) { f.MaxTurns, f.Declared, f.ExitCode = true, DeclaredUnable, 1 }), "timeout", "max_turns", 1},
 		{"no_progress", ran(func(f *Facts) { f.Circles, f.Declared, f.Gate = true, DeclaredBlocked, GateRejected }), "failed", "incomplete", 1},
@@ -82,14 +84,14 @@ func TestDecide(t *testing.T) {
 // every calls f with each combination of facts.
 func every(f func(Facts)) {
 	bits := func(n, i int) bool { return n>>i&1 == 1 }
-	for n := range 1 << 11 {
+	for n := range 1 << 12 {
 		for _, who := range []Canceller{NotCancelled, ByOperator, ByParent, BySignal} {
 			for _, said := range []Declared{DeclaredNothing, DeclaredUnable, DeclaredBlocked, DeclaredRetry} {
 				for _, gate := range []Gate{GateNone, GateAccepted, GateRejected} {
 					for end := range 16 {
 						facts := Facts{
 							Refused: bits(n, 0), Deadline: bits(n, 1), Provider: bits(n, 2), Isolation: bits(n, 3), Infra: bits(n, 4), Unusable: bits(n, 5),
-							Started: bits(n, 6), MaxTurns: bits(n, 7), Unreadable: bits(n, 8), NoOp: bits(n, 9), Circles: bits(n, 10), Cancelled: who, Declared: said, Gate: gate,
+							Started: bits(n, 6), MaxTurns: bits(n, 7), Unreadable: bits(n, 8), NoOp: bits(n, 9), Circles: bits(n, 10), Budget: bits(n, 11), Cancelled: who, Declared: said, Gate: gate,
 							ExitCode: end & 1, Files: end >> 1 & 1, PatchBytes: int64(end >> 2 & 1),
 						}
 						if bits(end, 3) {
@@ -109,7 +111,7 @@ func TestDecisionsAreCoherent(t *testing.T) {
 	seen := map[Decision]bool{}
 	every(func(f Facts) {
 		d := Decide(f)
-		bad := f.Refused || f.Cancelled != NotCancelled || f.Deadline || f.Provider || f.Isolation || f.Infra || f.Unusable || !f.Started || f.MaxTurns || f.Circles ||
+		bad := f.Refused || f.Cancelled != NotCancelled || f.Deadline || f.Provider || f.Isolation || f.Infra || f.Unusable || f.Budget || !f.Started || f.MaxTurns || f.Circles ||
 			f.Unreadable || f.Declared != DeclaredNothing || f.ExitCode != 0 || f.Signal != "" || f.Gate != GateAccepted
 		switch {
 		case d.Success() && bad:
@@ -162,7 +164,7 @@ func TestFactsOf(t *testing.T) {
 		failure.None: "succeeded", failure.Timeout: "timeout", failure.AgentFailed: "unreadable", failure.InvalidWord: "unreadable", failure.Rejected: "rejected",
 		failure.AskedRetry: "asked_retry", failure.AskedFail: "unable", failure.Blocked: "blocked", failure.RateLimited: "provider_error", failure.Provider: "provider_error",
 		failure.Lost: "infrastructure", failure.Interrupted: "interrupted", failure.Canceled: "cancelled", failure.Config: "unusable", failure.Isolation: "isolation",
-		failure.Turns: "max_turns", failure.Loop: "no_progress", failure.Stuck: "no_progress", failure.Limit: "unreadable", failure.Spawn: "not_started", failure.Infra: "infrastructure", failure.Panic: "infrastructure", "later": "infrastructure",
+		failure.Turns: "max_turns", failure.Budget: "budget", failure.Loop: "no_progress", failure.Stuck: "no_progress", failure.Limit: "unreadable", failure.Spawn: "not_started", failure.Infra: "infrastructure", failure.Panic: "infrastructure", "later": "infrastructure",
 	}
 	for class := range failure.Rules {
 		if want[class] == "" {

@@ -54,6 +54,8 @@ func FactsOf(e End) Facts {
 		f.MaxTurns = true
 	case failure.Loop, failure.Stuck:
 		f.Circles = true
+	case failure.Budget:
+		f.Budget = true
 	case failure.Limit:
 		f.Unreadable = true // it was ended before it could say anything
 	case failure.RateLimited, failure.Provider:

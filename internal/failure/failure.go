@@ -29,6 +29,7 @@ const (
 	Turns       Class = "max_turns"             // the agent used up its turns
 	Loop        Class = "loop_detected"         // the agent did the same again and again
 	Stuck       Class = "no_progress"           // rejected for the same reasons, and nothing changed since
+	Budget      Class = "budget_exhausted"      // what the task or the day may use is used up; a required action is open
 	Limit       Class = "limit_exceeded"        // the run reached a limit of its sandbox and was ended
 	Lost        Class = "lost"                  // the runner died or its lease ran out
 	Interrupted Class = "interrupted"           // deed was told to stop; costs no attempt
@@ -63,6 +64,7 @@ var Rules = map[Class]Rule{
 	Turns:       {agentruntime.RetryRetryable, agentruntime.ExitError, false, "the agent used up its turns before it was done"},
 	Loop:        {agentruntime.RetryRetryable, agentruntime.ExitError, false, "the agent repeated one tool call with the same result until it was ended"},
 	Stuck:       {agentruntime.RetryRetryable, agentruntime.ExitOK, false, "the gate refused twice for the same reasons, and nothing had changed in between"},
+	Budget:      {agentruntime.RetryNone, agentruntime.ExitError, true, "the budget of the task or of the day is used up; raising it lets the task go on"},
 	Limit:       {agentruntime.RetryRetryable, agentruntime.ExitError, false, "the run reached a limit on memory, processes or disk and was ended"},
 	Lost:        {agentruntime.RetryRetryable, agentruntime.ExitError, false, "the runner died or its lease ran out"},
 	Interrupted: {agentruntime.RetryRetryable, agentruntime.ExitError, true, "deed was told to stop; costs no attempt"},

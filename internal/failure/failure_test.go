@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the table into docs/ARCHITECTURE.
 
 // order is the order of the table.
 var order = []Class{
-	None, Timeout, AgentFailed, InvalidWord, Rejected, AskedRetry, AskedFail, Blocked, RateLimited, Provider, Turns, Loop, Stuck, Limit, Lost, Interrupted,
+	None, Timeout, AgentFailed, InvalidWord, Rejected, AskedRetry, AskedFail, Blocked, RateLimited, Provider, Turns, Loop, Stuck, Budget, Limit, Lost, Interrupted,
 	Canceled, Config, Isolation, Spawn, Infra, Panic,
 }
 
