@@ -1,6 +1,6 @@
 package agentruntime
 
-// The adapter kinds.
+// The adapter kinds of the agent-runtime contract.
 const (
 	KindClaudeCode     = "claude-code"
 	KindCodex          = "codex"
@@ -9,8 +9,19 @@ const (
 	KindScript         = "script"
 )
 
+// The adapter kinds that deed adds to those of the contract.
+const (
+	KindACP      = "acp"
+	KindCommand  = "command"
+	KindNative   = "native"
+	KindOpencode = "opencode"
+)
+
 // Kinds lists every adapter kind.
-var Kinds = []string{KindClaudeCode, KindCodex, KindHermesAgent, KindOllamaGenerate, KindScript}
+var Kinds = []string{
+	KindClaudeCode, KindCodex, KindHermesAgent, KindOllamaGenerate, KindScript,
+	KindACP, KindCommand, KindNative, KindOpencode,
+}
 
 // The autonomy profiles. A harness that bypasses its own permission checks declares trusted-vm; a script's commands
 // are the runtime's own.
@@ -27,13 +38,18 @@ var Sandboxes = []string{"read-only", "workspace-write", "danger-full-access"}
 const MaxTimeoutMS = 7 * 24 * 3600 * 1000
 
 // An AdapterConfig is a union by kind: exactly one member is set. In JSON it is the member itself, told apart by
-// its kind.
+// its kind. The last four members are deed's own addition to the contract's union.
 type AdapterConfig struct {
 	ClaudeCode     *ClaudeCodeAdapter
 	Codex          *CodexAdapter
 	HermesAgent    *HermesAgentAdapter
 	OllamaGenerate *OllamaGenerateAdapter
 	Script         *ScriptAdapter
+
+	ACP      *ACPAdapter
+	Command  *CommandAdapter
+	Native   *NativeAdapter
+	Opencode *OpencodeAdapter
 }
 
 // A ScriptAdapter runs a command, for deterministic work that needs no model.
@@ -134,38 +150,4 @@ type ClaudeCodeAdapter struct {
 	Model      string              `json:"model,omitempty" jsonschema:"maxLength=512"`
 	Autonomy   *ClaudeCodeAutonomy `json:"autonomy,omitempty"`
 	ExtraArgs  []string            `json:"extra_args,omitempty"`
-}
-
-// ID returns the adapter id of the member that is set.
-func (a AdapterConfig) ID() string {
-	switch {
-	case a.ClaudeCode != nil:
-		return a.ClaudeCode.AdapterID
-	case a.Codex != nil:
-		return a.Codex.AdapterID
-	case a.HermesAgent != nil:
-		return a.HermesAgent.AdapterID
-	case a.OllamaGenerate != nil:
-		return a.OllamaGenerate.AdapterID
-	case a.Script != nil:
-		return a.Script.AdapterID
-	}
-	return ""
-}
-
-// Kind returns the kind of the member that is set.
-func (a AdapterConfig) Kind() string {
-	switch {
-	case a.ClaudeCode != nil:
-		return KindClaudeCode
-	case a.Codex != nil:
-		return KindCodex
-	case a.HermesAgent != nil:
-		return KindHermesAgent
-	case a.OllamaGenerate != nil:
-		return KindOllamaGenerate
-	case a.Script != nil:
-		return KindScript
-	}
-	return ""
 }

@@ -41,6 +41,14 @@ func (a *AdapterConfig) UnmarshalJSON(data []byte) error {
 		return json.Unmarshal(data, &a.OllamaGenerate)
 	case KindScript:
 		return json.Unmarshal(data, &a.Script)
+	case KindACP:
+		return json.Unmarshal(data, &a.ACP)
+	case KindCommand:
+		return json.Unmarshal(data, &a.Command)
+	case KindNative:
+		return json.Unmarshal(data, &a.Native)
+	case KindOpencode:
+		return json.Unmarshal(data, &a.Opencode)
 	}
 	return fmt.Errorf("adapter kind %q is not one of %s", clip(head.Kind), strings.Join(Kinds, ", "))
 }
@@ -60,6 +68,10 @@ func (a AdapterConfig) member() (any, error) {
 		{a.HermesAgent != nil, a.HermesAgent},
 		{a.OllamaGenerate != nil, a.OllamaGenerate},
 		{a.Script != nil, a.Script},
+		{a.ACP != nil, a.ACP},
+		{a.Command != nil, a.Command},
+		{a.Native != nil, a.Native},
+		{a.Opencode != nil, a.Opencode},
 	} {
 		if c.set {
 			m = c.v

@@ -1,7 +1,25 @@
 // Code generated from the JSON Schemas of deed's contract. DO NOT EDIT.
 
-/** An AdapterConfig is a union by kind: exactly one member is set. In JSON it is the member itself, told apart by its kind. Schema: agent-runtime/adapter.config/v1 */
-export type AdapterConfig = ClaudeCodeAdapter | CodexAdapter | HermesAgentAdapter | OllamaGenerateAdapter | ScriptAdapter;
+/** An ACPAdapter runs any agent that speaks the Agent Client Protocol on its standard input and output. */
+export type ACPAdapter = {
+  schema?: "agent-runtime/adapter.config/v1";
+  adapter_id: string;
+  kind: "acp";
+  command: string;
+  working_dir?: string;
+  timeout_ms: number;
+  sandbox?: "read-only" | "workspace-write" | "danger-full-access";
+  env_file?: string;
+  env?: Record<string, string>;
+  model?: string;
+  /** what its model needs, as api.example.com:443 */
+  hosts?: string[];
+  autonomy?: HarnessAutonomy;
+  extra_args?: string[];
+};
+
+/** An AdapterConfig is a union by kind: exactly one member is set. In JSON it is the member itself, told apart by its kind. The last four members are deed's own addition to the contract's union. Schema: agent-runtime/adapter.config/v1 */
+export type AdapterConfig = ClaudeCodeAdapter | CodexAdapter | HermesAgentAdapter | OllamaGenerateAdapter | ScriptAdapter | ACPAdapter | CommandAdapter | NativeAdapter | OpencodeAdapter;
 
 /** An AgentConstitution pins the two documents that an agent wrote about itself, by content hash. It belongs to the agent; a subagent inherits it. Schema: agent-runtime/agent.constitution/v1 */
 export type AgentConstitution = {
@@ -1940,6 +1958,34 @@ export type CodexProvider = {
   requires_openai_auth?: boolean;
 };
 
+/** A CommandAdapter runs any agent CLI that takes a prompt and ends when its answer is there. */
+export type CommandAdapter = {
+  schema?: "agent-runtime/adapter.config/v1";
+  adapter_id: string;
+  kind: "command";
+  command: string;
+  /** may hold placeholders */
+  args?: string[];
+  /** instead of args, to go on with a conversation; absent: each turn begins anew */
+  resume_args?: string[];
+  /** absent: stdin */
+  prompt?: "stdin" | "file";
+  /** absent: text */
+  events?: "text" | "claude-stream-json" | "codex-json";
+  /** finds the conversation's id in the output; its first group, else the whole match */
+  session_pattern?: string;
+  working_dir?: string;
+  timeout_ms: number;
+  env_file?: string;
+  env?: Record<string, string>;
+  model?: string;
+  /** what its model needs, as api.example.com:443 */
+  hosts?: string[];
+  autonomy?: HarnessAutonomy;
+  /** after args and after resume_args; taken as they are */
+  extra_args?: string[];
+};
+
 /** A ContextPolicy bounds what a brief holds. */
 export type ContextPolicy = {
   max_prompt_chars: number;
@@ -2285,6 +2331,44 @@ export type HermesAgentAdapter = {
   extra_args?: string[];
 };
 
+/** A NativeAdapter runs deed's own agent: no program but deed and a model. */
+export type NativeAdapter = {
+  schema?: "agent-runtime/adapter.config/v1";
+  adapter_id: string;
+  kind: "native";
+  provider: NativeProvider;
+  model: string;
+  timeout_ms: number;
+  /** the model's window; absent: what is known of the model */
+  context_tokens?: number;
+  /** of one answer; absent: what is known of the model */
+  max_output_tokens?: number;
+  tools?: ("read" | "list" | "search" | "edit" | "write" | "shell" | "apply_patch" | "todo" | "task_complete" | "ask" | "delegate")[];
+  subagents?: NativeSubagents;
+  /** the share of the window at which the conversation is shortened */
+  compact_at?: number;
+  env_file?: string;
+  env?: Record<string, string>;
+};
+
+/** A NativeProvider says where the model of deed's own agent is. */
+export type NativeProvider = {
+  api: "anthropic" | "openai-responses" | "openai-chat" | "ollama";
+  /** absent: the provider's own */
+  base_url?: string;
+  /** the variable that holds the key; absent: the provider's own */
+  key_env?: string;
+};
+
+/** NativeSubagents bounds what deed's own agent may delegate. A zero leaves that bound to deed. */
+export type NativeSubagents = {
+  max_depth?: number;
+  /** in the whole attempt */
+  max_count?: number;
+  /** of each */
+  max_turns?: number;
+};
+
 /** An OllamaGenerateAdapter asks an Ollama endpoint. */
 export type OllamaGenerateAdapter = {
   schema?: "agent-runtime/adapter.config/v1";
@@ -2302,6 +2386,35 @@ export type OnchainIdentity = {
   token_id?: string;
   /** the contract method that reads reputation */
   reputation_ref?: string;
+};
+
+/** An OpencodeAdapter runs the opencode CLI. */
+export type OpencodeAdapter = {
+  schema?: "agent-runtime/adapter.config/v1";
+  adapter_id: string;
+  kind: "opencode";
+  command: string;
+  working_dir?: string;
+  timeout_ms: number;
+  sandbox?: "read-only" | "workspace-write" | "danger-full-access";
+  env_file?: string;
+  env?: Record<string, string>;
+  model?: string;
+  provider?: OpencodeProvider;
+  autonomy?: HarnessAutonomy;
+  extra_args?: string[];
+};
+
+/** An OpencodeProvider selects the model provider of opencode. */
+export type OpencodeProvider = {
+  /** what stands before the slash in opencode's name of a model */
+  id: string;
+  name?: string;
+  base_url?: string;
+  /** absent: chat */
+  api?: "chat" | "responses" | "anthropic";
+  /** the variable that holds the key */
+  key_env?: string;
 };
 
 /** A ProposedWorkflow asks for a workflow to be created or woken. */

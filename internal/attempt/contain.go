@@ -225,10 +225,11 @@ func (a *run) toolchains() []string {
 // program is an adapter's own executable when it lies outside of what every sandbox has. The agent sees it under a path
 // that says nothing of the machine; files that it needs beside it are mounts of the task.
 func program(c agentruntime.AdapterConfig) (string, error) {
-	if c.Script == nil || !filepath.IsAbs(c.Script.Command) || toolchain.InSystem(c.Script.Command) {
+	command := c.Common().Command
+	if !filepath.IsAbs(command) || toolchain.InSystem(command) {
 		return "", nil
 	}
-	file, err := filepath.EvalSymlinks(c.Script.Command)
+	file, err := filepath.EvalSymlinks(command)
 	if err != nil {
 		return "", failure.New(failure.Spawn, "find the command", err, "give the adapter a command that exists")
 	}

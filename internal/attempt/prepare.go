@@ -199,11 +199,11 @@ func (a *run) adapter(id *string, spec deed.TaskSpec) (agentruntime.AdapterConfi
 // copies either way.
 func parts(p plan, home string) []workspace.Part {
 	all := p.spec.Workspaces
-	switch s := p.adapter.Script; {
+	switch dir := p.adapter.Common().WorkingDir; {
 	case p.spec.Workspace != nil:
 		all = []deed.Workspace{*p.spec.Workspace}
-	case len(all) == 0 && s != nil && filepath.IsAbs(s.WorkingDir):
-		all = []deed.Workspace{{Source: s.WorkingDir}}
+	case len(all) == 0 && filepath.IsAbs(dir):
+		all = []deed.Workspace{{Source: dir}}
 	}
 	if len(all) == 0 {
 		all = []deed.Workspace{{Type: deed.SeedEmpty}}
@@ -328,12 +328,12 @@ func (a *run) job() driver.Job {
 // relativeDir takes an absolute working_dir out of the adapter: it was the source of the workspace, and the agent
 // starts at the workspace's top.
 func relativeDir(c agentruntime.AdapterConfig) agentruntime.AdapterConfig {
-	if c.Script != nil && filepath.IsAbs(c.Script.WorkingDir) {
-		s := *c.Script
-		s.WorkingDir = ""
-		c.Script = &s
-	}
-	return c
+	return c.WithPaths(agentruntime.Paths{WorkingDir: func(dir string) string {
+		if filepath.IsAbs(dir) {
+			return ""
+		}
+		return dir
+	}})
 }
 
 // sink writes what the driver sees to the journal and to the watcher.

@@ -226,27 +226,10 @@ func seconds(f float64) time.Duration { return time.Duration(f * float64(time.Se
 // anchor makes the paths of an adapter absolute, against the directory of the file that declares them. A bare
 // command name stays as it is and is looked up on PATH.
 func anchor(a agentruntime.AdapterConfig, dir string) agentruntime.AdapterConfig {
-	abs := func(p string) string { return absolute(p, dir) }
-	command := func(p string) string { return command(p, dir) }
-	switch {
-	case a.Script != nil:
-		s := *a.Script
-		s.Command, s.EnvFile = command(s.Command), abs(s.EnvFile)
-		a.Script = &s
-	case a.Codex != nil:
-		s := *a.Codex
-		s.Command, s.EnvFile = command(s.Command), abs(s.EnvFile)
-		a.Codex = &s
-	case a.ClaudeCode != nil:
-		s := *a.ClaudeCode
-		s.Command, s.EnvFile = command(s.Command), abs(s.EnvFile)
-		a.ClaudeCode = &s
-	case a.HermesAgent != nil:
-		s := *a.HermesAgent
-		s.Command, s.EnvFile = command(s.Command), abs(s.EnvFile)
-		a.HermesAgent = &s
-	}
-	return a
+	return a.WithPaths(agentruntime.Paths{
+		Command: func(p string) string { return command(p, dir) },
+		EnvFile: func(p string) string { return absolute(p, dir) },
+	})
 }
 
 // absolute takes a path of a file from the file's directory.

@@ -24,12 +24,6 @@ func NewSet(drivers ...Driver) Set {
 	return s
 }
 
-// knownKinds are the adapter kinds of the contract, built or not.
-var knownKinds = []string{
-	agentruntime.KindClaudeCode, agentruntime.KindCodex, agentruntime.KindHermesAgent,
-	agentruntime.KindOllamaGenerate, agentruntime.KindScript,
-}
-
 // For returns the driver of a kind. A kind without one is an error of class failure.Config that names what there is.
 func (s Set) For(kind string) (Driver, error) {
 	if d, ok := s[kind]; ok {
@@ -42,7 +36,7 @@ func (s Set) For(kind string) (Driver, error) {
 	slices.Sort(have)
 	remedy := "use an adapter of kind " + strings.Join(have, ", ")
 	why := fmt.Errorf("adapter kind %q is unknown", kind)
-	if slices.Contains(knownKinds, kind) {
+	if slices.Contains(agentruntime.Kinds, kind) {
 		why = fmt.Errorf("adapter kind %q has no driver in this build", kind)
 	}
 	return nil, failure.New(failure.Config, "select driver", why, remedy)

@@ -228,6 +228,10 @@ var Adapter = Union{
 		{agentruntime.KindHermesAgent, "HermesAgent", reflect.TypeFor[agentruntime.HermesAgentAdapter]()},
 		{agentruntime.KindOllamaGenerate, "OllamaGenerate", reflect.TypeFor[agentruntime.OllamaGenerateAdapter]()},
 		{agentruntime.KindScript, "Script", reflect.TypeFor[agentruntime.ScriptAdapter]()},
+		{agentruntime.KindACP, "ACP", reflect.TypeFor[agentruntime.ACPAdapter]()},
+		{agentruntime.KindCommand, "Command", reflect.TypeFor[agentruntime.CommandAdapter]()},
+		{agentruntime.KindNative, "Native", reflect.TypeFor[agentruntime.NativeAdapter]()},
+		{agentruntime.KindOpencode, "Opencode", reflect.TypeFor[agentruntime.OpencodeAdapter]()},
 	},
 }
 
