@@ -49,6 +49,7 @@ type TaskSpec struct {
 	Workspaces          []Workspace                `json:"workspaces,omitempty"`                                                                  // instead of workspace: several directories, each with its target
 	Sandbox             *Sandbox                   `json:"sandbox,omitempty"`                                                                     // what a contained agent can reach
 	ApplyBack           string                     `json:"apply_back,omitempty" jsonschema:"enum=disabled,enum=reviewed"`                         // disabled: `deed apply` refuses the bundle
+	MaxRecoveries       *int                       `json:"max_recoveries,omitempty" jsonschema:"minimum=0,maximum=100"`                           // how often a refusal is answered in the same conversation; absent: 3
 	MaxTurns            int                        `json:"max_turns,omitempty" jsonschema:"minimum=0,maximum=10000"`                              // 0: as many as the agent takes
 }
 
@@ -187,6 +188,9 @@ func (t TaskSpec) Validate() error {
 		fault.OneOf(&l, "$.apply_back", t.ApplyBack, ApplyBackDisabled, ApplyBackReviewed)
 	}
 	l.Between("$.max_turns", int64(t.MaxTurns), 0, 10000)
+	if t.MaxRecoveries != nil {
+		l.Between("$.max_recoveries", int64(*t.MaxRecoveries), 0, 100)
+	}
 	globs(&l, "$.write_scope", t.WriteScope)
 	globs(&l, "$.protected_paths", t.ProtectedPaths)
 	checks(&l, "$.checks", t.Checks)

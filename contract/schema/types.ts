@@ -2236,6 +2236,8 @@ export type DeedTaskSpec = {
   sandbox?: DeedSandbox;
   /** disabled: `deed apply` refuses the bundle */
   apply_back?: "disabled" | "reviewed";
+  /** how often a refusal is answered in the same conversation; absent: 3 */
+  max_recoveries?: number;
   /** 0: as many as the agent takes */
   max_turns?: number;
 };

@@ -16,7 +16,6 @@ package attempt
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,14 +70,17 @@ type Progress struct {
 	Text      string
 }
 
-// The steps of an attempt, in order; StepCheck comes once for each check.
+// The steps of an attempt, in order; StepTool comes with each tool call, StepCheck with each check, and everything from
+// StepStarted to StepRefused with each turn.
 const (
 	StepPrepared = "prepared"
 	StepStarted  = "started"
+	StepTool     = "tool"
 	StepEnded    = "ended"
 	StepJudging  = "judging"
 	StepCheck    = "check"
 	StepVerdict  = "verdict"
+	StepRefused  = "refused"
 	StepSettled  = "settled"
 )
 
@@ -125,7 +127,11 @@ type run struct {
 	secret       bool         // a secret's value is in the change
 	artifactRoot *os.Root     // of the directory of artifacts, opened before the agent ran
 	artifacts    gate.Listing // what the agent left in it
-	yield        *driver.Yield
+	talk         talk         // the conversation with the agent
+	watch        watch        // what the agent does, held against its bounds
+	resumed      *resumed     // goes on with an earlier attempt; nil: it begins anew
+	kept         bool         // the directory waits for the next attempt
+	fresh        string       // why an earlier conversation does not go on
 	verdict      *deed.Verdict
 	commands     []command
 	phase        string       // where the attempt is
@@ -145,6 +151,7 @@ func (r *Runner) Run(ctx context.Context, sup *proc.Supervisor, c *store.Claim) 
 
 	err := guard(func() error { return a.execute(ctx) })
 	if lost := lostCause(ctx, err); lost != nil {
+		a.kept = a.checkpointed() // its new owner may wait to go on from it
 		a.cleanup()
 		return Result{Ref: c.Ref}, lost
 	}
@@ -184,50 +191,7 @@ func (a *run) execute(ctx context.Context) error {
 		return err
 	}
 	a.phase = PhaseAgent
-	if err := a.drive(ctx); err != nil {
-		return err
-	}
-	return a.judge(ctx)
-}
-
-// drive starts the driver and takes its turn.
-func (a *run) drive(ctx context.Context) error {
-	if err := a.Store.Begin(ctx, a.claim.Ref, store.Begin{
-		AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(), Model: a.plan.model,
-		BriefHash: a.brief.Hash, SpecHash: a.plan.specHash,
-		Detail: mustJSON(map[string]any{"bundle_hash": a.brief.Hash, "replay_grade": a.brief.Grade, "spec_hash": a.plan.specHash, "base_digest": a.before.Digest()}),
-	}); err != nil {
-		return fmt.Errorf("begin attempt: %w", err)
-	}
-	a.note("begun", map[string]any{"adapter_id": a.plan.adapter.ID(), "brief_hash": a.brief.Hash, "spec_hash": a.plan.specHash})
-	crashpoint.Hit(crashpoint.BeginCommitted)
-
-	s, err := a.plan.driver.Start(ctx, a.job())
-	if err != nil {
-		return err
-	}
-	y, err := s.Turn(ctx, driver.Input{Turn: 1}, a.sink())
-	cerr := errors.Join(s.Close(context.WithoutCancel(ctx)), a.closeEgress())
-	crashpoint.Hit(crashpoint.DriverEnded)
-	if err != nil {
-		return err
-	}
-	if err := a.redactor.Value(&y.Claim); err != nil { // decoded, so that no escape hides a secret
-		return failure.New(failure.Infra, "redact the claim", err, "")
-	}
-	a.yield = &y
-	a.note("driver_ended", map[string]any{
-		"exit_status": y.ExitStatus, "class": y.Class, "exit_code": y.Proc.Code, "signal": y.Proc.Signal,
-		"duration_ms": y.Proc.Duration.Milliseconds(), "killed_after_end": y.Proc.Killed,
-	})
-	if err := a.journal.Sync(); err != nil { // the end of a turn
-		return failure.New(failure.Infra, "sync the journal", err, "")
-	}
-	a.progress(StepEnded, string(y.ExitStatus))
-	if cerr != nil {
-		return failure.New(failure.Infra, "end the agent's processes", cerr, "")
-	}
-	return nil
+	return a.converse(ctx)
 }
 
 // note keeps what happened, in memory for the bundle and in the journal for whoever salvages the attempt. A journal
@@ -251,7 +215,7 @@ func (a *run) progress(step, text string) {
 	}
 }
 
-// cleanup removes the attempt's directory.
+// cleanup closes what the attempt holds, and removes its directory unless the next attempt goes on from it.
 func (a *run) cleanup() {
 	a.trees.Wait()
 	_ = a.closeEgress()
@@ -264,7 +228,9 @@ func (a *run) cleanup() {
 	if a.evidence != nil {
 		_ = a.evidence.Abort() // nothing to do for one that was sealed
 	}
-	_ = workspace.Remove(a.dir)
+	if !a.kept {
+		_ = workspace.Remove(a.dir)
+	}
 }
 
 func (a *run) path(elem ...string) string {

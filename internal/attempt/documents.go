@@ -50,15 +50,13 @@ const transcriptCap = 12000
 
 func (a *run) transcript() codebox.AgentTranscript {
 	t := codebox.AgentTranscript{Schema: codebox.SchemaAgentTranscript, Executions: []codebox.Execution{}}
-	y := a.yield
-	if y == nil {
-		return t
+	for _, y := range a.talk.yields {
+		x := codebox.Execution{Command: a.plan.adapter.ID(), ExitCode: y.Proc.Code, Stdout: head(y.StdoutPath), Stderr: head(y.StderrPath)}
+		if y.Claim != nil && json.Valid(y.Claim.Raw) {
+			x.Parsed = y.Claim.Raw
+		}
+		t.Executions = append(t.Executions, x)
 	}
-	x := codebox.Execution{Command: a.plan.adapter.ID(), ExitCode: y.Proc.Code, Stdout: head(y.StdoutPath), Stderr: head(y.StderrPath)}
-	if y.Claim != nil && json.Valid(y.Claim.Raw) {
-		x.Parsed = y.Claim.Raw
-	}
-	t.Executions = append(t.Executions, x)
 	return t
 }
 

@@ -54,6 +54,15 @@ func (a *run) publish(ctx context.Context, s *store.Settlement, e end) (bundle.S
 // afterwards makes a bundle that does not verify, never one that lies.
 func (a *run) collect() error {
 	workspace.Spread(a.Home.Bundles())
+	if a.evidence != nil { // of a completion attempt that was refused
+		if err := a.evidence.Abort(); err != nil {
+			return err
+		}
+		a.evidence = nil
+		for i := range a.commands { // the logs went with it; the journal has what they ended with
+			a.commands[i].Stdout = ""
+		}
+	}
 	w, err := bundle.Create(a.Home.Bundle(a.claim.Ref.AttemptID), bundle.Options{Redactor: a.redactor, Key: a.Key})
 	if err != nil {
 		return err
@@ -163,10 +172,11 @@ func commandLog(list []command) []byte {
 // commandList is every process that deed started, the agent first.
 func (a *run) commandList() []command {
 	var out []command
-	if y := a.yield; y != nil {
+	for i, y := range a.talk.yields {
 		c := command{
 			Role: "agent", Name: a.plan.adapter.ID(), ExitCode: y.Proc.Code, Signal: y.Proc.Signal, TimedOut: y.Proc.TimedOut,
-			DurationMS: y.Proc.Duration.Milliseconds(), Stdout: bundle.PathStdout, Stderr: bundle.PathStderr, KilledLeft: y.Proc.Killed,
+			DurationMS: y.Proc.Duration.Milliseconds(), KilledLeft: y.Proc.Killed,
+			Stdout: driver.TurnFile(bundle.PathStdout, i+1), Stderr: driver.TurnFile(bundle.PathStderr, i+1),
 		}
 		if inv, ok := y.Diagnostics["invocation"].(driver.Invocation); ok {
 			c.Argv, c.Cwd = inv.Argv, a.main().Target
@@ -203,7 +213,7 @@ func (a *run) observations() []observation {
 			add("change", map[string]any{"path": c.Path, "status": c.Status, "class": c.Class, "reason": c.Reason})
 		}
 	}
-	if y := a.yield; y != nil {
+	for _, y := range a.talk.yields {
 		add("process", map[string]any{
 			"exit_code": y.Proc.Code, "signal": y.Proc.Signal, "timed_out": y.Proc.TimedOut, "duration_ms": y.Proc.Duration.Milliseconds(),
 			"max_rss_bytes": y.Proc.MaxRSS, "user_ms": y.Proc.UserTime.Milliseconds(), "system_ms": y.Proc.SystemTime.Milliseconds(),
@@ -273,7 +283,7 @@ func (a *run) addAttemptFiles(w *bundle.Writer) error {
 			return err
 		}
 	}
-	if y := a.yield; y != nil {
+	for i, y := range a.talk.yields {
 		for _, f := range []struct{ src, dst, kind, typ string }{
 			{y.StdoutPath, bundle.PathStdout, bundle.KindStdout, codebox.TypeText},
 			{y.StderrPath, bundle.PathStderr, bundle.KindStderr, codebox.TypeText},
@@ -282,19 +292,20 @@ func (a *run) addAttemptFiles(w *bundle.Writer) error {
 			if f.src == "" {
 				continue
 			}
-			if err := w.AddFile(f.dst, f.kind, f.typ, f.src); err != nil {
+			if err := w.AddFile(driver.TurnFile(f.dst, i+1), f.kind, f.typ, f.src); err != nil {
 				return err
 			}
 		}
-		return a.addResult(w)
+		if err := a.addResult(w, y.ResultPath, driver.TurnFile(bundle.PathResult, i+1)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // addResult adds the agent's result. Where there are secrets it is written anew from its decoded value, so that no
 // escape in the agent's spelling hides one.
-func (a *run) addResult(w *bundle.Writer) error {
-	src := a.yield.ResultPath
+func (a *run) addResult(w *bundle.Writer, src, dst string) error {
 	if src == "" {
 		return nil
 	}
@@ -310,10 +321,10 @@ func (a *run) addResult(w *bundle.Writer) error {
 			if err := a.redactor.Value(&v); err != nil {
 				return err
 			}
-			return w.AddJSON(bundle.PathResult, bundle.KindResult, v)
+			return w.AddJSON(dst, bundle.KindResult, v)
 		}
 	}
-	return w.AddFile(bundle.PathResult, bundle.KindResult, codebox.TypeJSON, src)
+	return w.AddFile(dst, bundle.KindResult, codebox.TypeJSON, src)
 }
 
 func (a *run) addArtifacts(w *bundle.Writer) error {

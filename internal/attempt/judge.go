@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -23,12 +24,13 @@ func (a *run) judge(ctx context.Context) error {
 	if err := a.capture(ctx); err != nil {
 		return err
 	}
-	if a.yield.Class != failure.None {
-		return a.yield.Err
+	if a.yield().Class != failure.None {
+		return a.yield().Err
 	}
-	if a.yield.Kind != driver.YieldCompletion {
+	if a.yield().Kind != driver.YieldCompletion {
 		return failure.New(failure.InvalidWord, "read the result", errors.New("the agent ended without a completion"), "")
 	}
+	a.talk.completions++
 	// From here on code that the agent wrote may run, as a check. What is evidence is taken before that.
 	if err := a.collect(); err != nil {
 		return failure.New(failure.Infra, "collect the evidence", err, "")
@@ -42,7 +44,7 @@ func (a *run) judge(ctx context.Context) error {
 	a.phase = PhaseJudge
 	a.progress(StepJudging, fmt.Sprintf("%d changed", len(a.changes.Files())))
 	v, err := gate.Decide(ctx, gate.Input{
-		Claim: a.yield.Claim, Spec: a.plan.spec, Evidence: a.plan.evidence,
+		Claim: a.yield().Claim, Spec: a.plan.spec, Evidence: a.plan.evidence,
 		Workspace: a.path("workspace"), Changes: a.changes, Base: a.path("base"), Manifest: a.before, After: a.after, Patch: a.patch,
 		Rooms: rooms, SecretHit: a.secret, PinFault: a.pinFault(),
 		Artifacts: a.artifactRoot, Listed: a.artifacts, Audit: a.auditFacts(),
@@ -56,6 +58,7 @@ func (a *run) judge(ctx context.Context) error {
 	}
 	a.verdict = &v
 	a.note("verdict", v)
+	a.decided(v)
 	crashpoint.Hit(crashpoint.GateDecided)
 	if !v.Accepted {
 		a.progress(StepVerdict, "rejected")
@@ -84,8 +87,8 @@ const (
 
 // auditFacts is what deed saw of the agent's own process.
 func (a *run) auditFacts() *gate.AuditFacts {
-	f := &gate.AuditFacts{ExitCode: a.yield.Proc.Code}
-	if inv, ok := a.yield.Diagnostics["invocation"].(driver.Invocation); ok {
+	f := &gate.AuditFacts{ExitCode: a.yield().Proc.Code}
+	if inv, ok := a.yield().Diagnostics["invocation"].(driver.Invocation); ok {
 		f.Argv = inv.Argv
 	}
 	return f
@@ -116,7 +119,10 @@ func (a *run) capture(ctx context.Context) error {
 		}
 		return hit
 	})
-	path := a.path("run", "patch.diff") // an empty change has an empty patch
+	path := a.path("run", driver.TurnFile("patch.diff", a.talk.turn()-1))      // an empty change has an empty patch
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an attempt that this one goes on with
+		return failure.New(failure.Infra, "write the patch", err, "")
+	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return failure.New(failure.Infra, "write the patch", err, "")

@@ -49,15 +49,18 @@ type plan struct {
 // prepare resolves the plan, makes the attempt's directories and takes the first manifest. Nothing of the agent
 // runs here.
 func (a *run) prepare(ctx context.Context) error {
-	if err := a.mkdirs("home", "tmp", "artifacts", "exchange", "run"); err != nil {
-		return err
-	}
 	p, err := a.resolve()
 	if err != nil {
 		return err
 	}
 	a.plan = p
 	a.redactor = redact.New(p.hidden)
+	if err := a.takeUp(ctx); err != nil {
+		return err
+	}
+	if err := a.mkdirs("home", "tmp", "artifacts", "exchange", "run"); err != nil {
+		return err
+	}
 	a.journal, err = journal.Open(a.path("journal.jsonl"), journal.Options{Clock: a.Clock, Redact: a.redactor.Bytes})
 	if err != nil {
 		return failure.New(failure.Infra, "open the journal", err, "")
@@ -69,7 +72,12 @@ func (a *run) prepare(ctx context.Context) error {
 		"task_id": a.claim.Ref.TaskID, "attempt_id": a.claim.Ref.AttemptID, "fence": a.claim.Ref.Fence,
 		"runner_id": a.RunnerID, "attempt": a.claim.Task.Record.AttemptCount, "max_attempts": a.claim.Task.Record.MaxAttempts,
 	})
-	if err := a.seed(ctx); err != nil {
+	if a.resumed != nil {
+		err = a.continueWith(ctx, a.resumed)
+	} else {
+		err = a.seed(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if err := a.resolveRuntime(ctx); err != nil {
@@ -259,6 +267,10 @@ func (a *run) secrets(p *plan) error {
 // after is held against. The agent is given the workspace only.
 func (a *run) seed(ctx context.Context) error {
 	var err error
+	a.talk.first = 1
+	if a.fresh != "" {
+		a.note("begins_anew", map[string]string{"why": a.fresh})
+	}
 	base, work := a.path("base"), a.path("workspace")
 	if a.seeded, err = workspace.SeedAll(ctx, a.plan.parts, base); err != nil {
 		return classify(ctx, failure.Config, "seed the workspace", err)
@@ -322,6 +334,7 @@ func (a *run) job() driver.Job {
 		},
 		Timeout: a.plan.timeout, Redactor: a.redactor, Secrets: a.plan.secrets,
 		BaseEnv: a.agent.env, Runtime: a.Config.Name, Supervisor: a.sup, Sandbox: a.agent.box,
+		Resume: a.talk.ref, MaxTurns: a.plan.spec.MaxTurns,
 	}
 }
 
@@ -334,17 +347,6 @@ func relativeDir(c agentruntime.AdapterConfig) agentruntime.AdapterConfig {
 		}
 		return dir
 	}})
-}
-
-// sink writes what the driver sees to the journal and to the watcher.
-func (a *run) sink() driver.Sink {
-	return driver.SinkFunc(func(kind string, detail any) {
-		a.note(kind, detail)
-		if kind == driver.EventStarted {
-			a.progress(StepStarted, a.plan.adapter.ID())
-			crashpoint.Hit(crashpoint.DriverStarted)
-		}
-	})
 }
 
 func mustJSON(v any) json.RawMessage {

@@ -34,8 +34,8 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 	ended := boundary.End{
 		Class: e.class, Stopped: errors.Is(e.err, Stopped), Verdict: a.verdict, Files: change.files.Count, PatchBytes: change.patch.Bytes,
 	}
-	if y := a.yield; y != nil {
-		r.Executions, r.ExitCode = 1, y.Proc.Code
+	if y := a.yield(); y != nil {
+		r.Executions, r.ExitCode = len(a.talk.yields), y.Proc.Code
 		r.Stdout, r.Stderr = tail(y.StdoutPath), tail(y.StderrPath)
 		if y.Class != failure.None {
 			r.Phase = PhaseAgent // whatever was looked at afterwards

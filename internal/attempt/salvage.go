@@ -31,6 +31,7 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 		return false, err
 	}
 	if ok {
+		a.kept = a.keeps(failure.Class(s.Class), s.Status)
 		err := r.Store.Settle(ctx, l.Ref, s)
 		if err == nil || !errors.Is(err, store.ErrInvalid) {
 			return err == nil, err
@@ -67,7 +68,7 @@ func (a *run) found(why error) {
 	for name, dst := range map[string]*string{driver.StdoutFile: &y.StdoutPath, driver.StderrFile: &y.StderrPath} {
 		if fi, err := os.Lstat(a.path("run", name)); err == nil && fi.Mode().IsRegular() {
 			*dst = a.path("run", name)
-			a.yield = y
+			a.talk.yields = []driver.Yield{*y}
 		}
 	}
 }

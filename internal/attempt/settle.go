@@ -19,7 +19,6 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/gate"
-	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
@@ -47,8 +46,8 @@ func (a *run) classify(ctx context.Context, err error) end {
 		return end{class: failure.Interrupted, err: cause}
 	}
 	e := end{class: failure.ClassOf(err), err: err}
-	if a.yield != nil {
-		e.after = a.yield.RetryAfter
+	if a.yield() != nil {
+		e.after = a.yield().RetryAfter
 	}
 	if errors.As(err, &f) && f.RetryAfter > 0 {
 		e.after = f.RetryAfter
@@ -59,14 +58,16 @@ func (a *run) classify(ctx context.Context, err error) end {
 // finish writes the bundle, then settles. In this order, because a bundle without a settlement is adopted at the
 // next boot, and a settlement without a bundle would be a claim without evidence.
 func (a *run) finish(ctx context.Context, e end) (Result, error) {
-	a.release()
 	s := a.settlement(e)
+	if a.kept = a.keeps(e.class, s.Status); !a.kept {
+		a.release()
+	}
 	res := Result{Ref: a.claim.Ref, Verdict: a.verdict, Files: a.changedFiles().Files}
 	if err := a.redactor.Value(&res.Files); err != nil {
 		return res, fmt.Errorf("redact the file names: %w", err)
 	}
-	if a.yield != nil {
-		res.Claim = a.yield.Claim
+	if a.yield() != nil {
+		res.Claim = a.yield().Claim
 	}
 	final := a.Home.Bundle(a.claim.Ref.AttemptID)
 	sealed, err := a.publish(ctx, &s, e)
@@ -98,11 +99,12 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 		return res, fmt.Errorf("redact the settlement: %w", err)
 	}
 	res.Settlement, res.Account = s, a.account
-	if a.yield != nil {
-		res.Exits = []proc.Exit{a.yield.Proc}
+	for _, y := range a.talk.yields {
+		res.Exits = append(res.Exits, y.Proc)
 	}
 	if err := a.Store.Settle(ctx, a.claim.Ref, s); err != nil {
 		if errors.Is(err, store.ErrFenced) {
+			a.kept = a.checkpointed()
 			a.cleanup()
 		}
 		return res, err
@@ -122,7 +124,7 @@ func (a *run) strip() {
 		_ = a.evidence.Abort()
 		a.evidence = nil
 	}
-	a.verdict, a.patch, a.yield, a.artifacts, a.changes, a.commands = nil, "", nil, gate.Listing{}, workspace.ChangeSet{}, nil
+	a.verdict, a.patch, a.talk.yields, a.artifacts, a.changes, a.commands = nil, "", nil, gate.Listing{}, workspace.ChangeSet{}, nil
 	a.brief.Text = ""
 }
 
@@ -218,7 +220,7 @@ func (a *run) outcome(st agentruntime.TaskStatus, m agentruntime.MachineStatus, 
 		for _, p := range a.artifacts.Names {
 			o.ArtifactPaths = append(o.ArtifactPaths, filepath.ToSlash(filepath.Join("bundles", a.claim.Ref.AttemptID, artifactDir, p)))
 		}
-		if c := a.yield.Claim; c != nil {
+		if c := a.yield().Claim; c != nil {
 			o.WorkflowSignal = c.WorkflowSignal
 			if a.plan.profile.ResultPolicy.AllowFollowUpTasks {
 				o.FollowUpTasks = c.FollowUpTasks
@@ -267,7 +269,7 @@ func (a *run) diagnostics(e end) json.RawMessage {
 	if e.err != nil {
 		d["error"] = a.redactor.String(e.err.Error())
 	}
-	if y := a.yield; y != nil {
+	if y := a.yield(); y != nil {
 		d["exit_code"] = y.Proc.Code
 		if y.Proc.Signal != "" {
 			d["signal"] = y.Proc.Signal
@@ -305,7 +307,7 @@ func claimDoc(c *driver.Claim) map[string]any {
 // outbox turns what an accepted claim asks for into items, as far as the profile allows.
 func (a *run) outbox() []store.OutboxItem {
 	var out []store.OutboxItem
-	c := a.yield.Claim
+	c := a.yield().Claim
 	if c == nil {
 		return nil
 	}
@@ -346,23 +348,24 @@ func (a *run) attemptPaths(t *agentruntime.TaskAttempt) {
 	if a.brief.Text != "" {
 		t.PromptPath = bundle.PathPrompt
 	}
-	if a.yield == nil {
+	if a.yield() == nil {
 		return
 	}
+	y, turn := a.yield(), len(a.talk.yields)
 	for path, field := range map[string]struct {
 		dst  *string
 		name string
 	}{
-		a.yield.StdoutPath:      {&t.StdoutPath, bundle.PathStdout},
-		a.yield.StderrPath:      {&t.StderrPath, bundle.PathStderr},
-		a.yield.ResultPath:      {&t.ResultPath, bundle.PathResult},
-		a.yield.LastMessagePath: {&t.LastMessagePath, bundle.PathLastMessage},
+		y.StdoutPath:      {&t.StdoutPath, bundle.PathStdout},
+		y.StderrPath:      {&t.StderrPath, bundle.PathStderr},
+		y.ResultPath:      {&t.ResultPath, bundle.PathResult},
+		y.LastMessagePath: {&t.LastMessagePath, bundle.PathLastMessage},
 	} {
 		if path == "" {
 			continue
 		}
 		if _, err := os.Lstat(path); err == nil {
-			*field.dst = field.name
+			*field.dst = driver.TurnFile(field.name, turn)
 		}
 	}
 }

@@ -146,12 +146,12 @@ type part struct {
 func render(in Input) (string, []string, error) {
 	parts := []part{
 		{"goal", 0, goal(in.Intent)},
-		{"answers", 1, answers(in.Answers)},
+		{"answers", 1, answersText(in.Answers)},
 		{"rules", 1, rules(in)},
 		{"runtime", 1, strings.Join(in.Runtime, "\n")},
 		{"payload", 2, payloadText(in.Intent.Payload)},
 		{"profile", 3, strings.Join(in.Profile.PromptParts, "\n\n")},
-		{"output contract", 0, outputContract},
+		{"output contract", 0, outputContract(in.AdapterKind)},
 	}
 	limit := int(in.Profile.ContextPolicy.MaxPromptChars)
 	var dropped []string
@@ -229,7 +229,7 @@ func rules(in Input) string {
 	return "## Rules\n\n" + strings.TrimRight(b.String(), "\n")
 }
 
-func answers(list []Answer) string {
+func answersText(list []Answer) string {
 	if len(list) == 0 {
 		return ""
 	}
@@ -249,7 +249,28 @@ func payloadText(p json.RawMessage) string {
 	return "## Payload\n\n```json\n" + s + "\n```"
 }
 
-const outputContract = `## Result
+// outputContract says how an agent ends. A script is a program that ends with a result; whatever has a conversation ends a
+// turn by saying so, and is answered when it is wrong.
+func outputContract(kind string) string {
+	if kind == agentruntime.KindScript {
+		return scriptResult
+	}
+	return conversationResult
+}
+
+const conversationResult = `## Result
+
+When the work is done, end with a short message that says what you changed and how you saw that it works. If you cannot do
+it, say so instead, and why. Your word is a claim: your directory is looked at and the checks are run on a clean copy of it
+with your change. If they do not bear it out, you are told why and go on.
+
+You may also write one JSON object to the file named by $DEED_RESULT_FILE; it then counts instead of the message:
+
+    {"status": "completed", "operator_summary": "what was done", "file_changes": ["every/path/changed"], "artifact_paths": []}
+
+status is completed, retryable_failure, permanent_failure or blocked.`
+
+const scriptResult = `## Result
 
 Write one JSON object to the file named by $DEED_RESULT_FILE, or print it as the last thing on standard output:
 

@@ -42,6 +42,12 @@ type Credentialed interface {
 	Credentials(a agentruntime.AdapterConfig) (map[string]string, error)
 }
 
+// A Finite session knows before it is asked that it has no further turn. It is an optional ability; another session says so
+// with ErrLastTurn.
+type Finite interface {
+	Done() bool
+}
+
 // A Networked driver knows which hosts its agent needs for its model, as host:port. They are the only ones that a
 // contained agent may reach besides those that the task names. It is an optional ability.
 type Networked interface {

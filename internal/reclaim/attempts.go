@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"time"
 
+	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -104,6 +107,22 @@ func (s *sweep) owner(ctx context.Context, name string) (id string, alive bool, 
 	return id, err == nil && at.Live && !s.lost[id], err
 }
 
+// waits reports whether the directory of a settled attempt is kept for the next attempt of its task.
+func (s *sweep) waits(ctx context.Context, dir, id string) (bool, error) {
+	if _, err := os.Lstat(filepath.Join(dir, attempt.CheckpointFile)); err != nil || id == "" {
+		return false, nil
+	}
+	at, err := s.Store.Attempt(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	t, err := s.Store.Task(ctx, at.Record.TaskID)
+	if err != nil {
+		return false, err
+	}
+	return t.AttemptID == id && !state.TaskTerminal(t.Record.Status), nil
+}
+
 // directories removes the directories of attempts that are settled, and the places where their checks ran.
 func (s *sweep) directories(ctx context.Context) error {
 	var faults []error
@@ -135,6 +154,16 @@ func (s *sweep) directory(ctx context.Context, dir string) error {
 		if alive {
 			if s.Deep {
 				found.Reason = "its owner is alive"
+				s.leave(found)
+			}
+			continue
+		}
+		if waits, err := s.waits(ctx, found.Path, id); err != nil {
+			s.faults = append(s.faults, err)
+			continue
+		} else if waits {
+			if s.Deep {
+				found.Reason = "its task goes on from it"
 				s.leave(found)
 			}
 			continue

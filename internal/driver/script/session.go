@@ -68,6 +68,9 @@ func (s *session) Close(context.Context) error {
 	return nil
 }
 
+// Done reports whether the script was run.
+func (s *session) Done() bool { return s.taken }
+
 // Turn runs the script. There is one turn.
 func (s *session) Turn(ctx context.Context, _ driver.Input, sink driver.Sink) (driver.Yield, error) {
 	if s.taken {

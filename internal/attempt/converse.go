@@ -1,0 +1,195 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/brief"
+	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// defaultRecoveries is how often an agent is told why its work was refused, unless the task says otherwise.
+const defaultRecoveries = 3
+
+// A talk is the conversation with the agent: its turns, and the answers that the gate gave to them.
+type talk struct {
+	ref         string         // what resumes it
+	yields      []driver.Yield // one of each turn of this attempt
+	first       int            // the number of the first of them, from 1; more than that when it goes on after a break
+	completions int            // how often the agent said that it was done, breaks included
+	recoveries  int            // how often it was answered
+	digest      string         // of the workspace at the last refusal
+	reasons     string         // of the last refusal
+}
+
+// turn is the number of the turn that comes next.
+func (t *talk) turn() int { return t.first + len(t.yields) }
+
+// converse starts the driver and takes turns with it until the gate accepts, the agent ends, or a bound is reached.
+//
+//	turn ──► completion attempt ──► capture ──► gate ──┬─► accepted
+//	  ▲                                                 │
+//	  └────────────── the reasons ◄── recovery left ◄───┴─► refused ──► the end
+func (a *run) converse(ctx context.Context) (err error) {
+	if err := a.Store.Begin(ctx, a.claim.Ref, store.Begin{
+		AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(), Model: a.plan.model,
+		BriefHash: a.brief.Hash, SpecHash: a.plan.specHash,
+		Detail: mustJSON(map[string]any{"bundle_hash": a.brief.Hash, "replay_grade": a.brief.Grade, "spec_hash": a.plan.specHash, "base_digest": a.before.Digest()}),
+	}); err != nil {
+		return fmt.Errorf("begin attempt: %w", err)
+	}
+	a.note("begun", map[string]any{"adapter_id": a.plan.adapter.ID(), "brief_hash": a.brief.Hash, "spec_hash": a.plan.specHash})
+	crashpoint.Hit(crashpoint.BeginCommitted)
+
+	in := driver.Input{Turn: a.talk.turn()}
+	if a.resumed != nil {
+		in.Text = brief.Resumption(a.resumed.why, a.resumed.answers)
+	}
+	s, err := a.plan.driver.Start(ctx, a.job())
+	if err != nil {
+		return err
+	}
+	defer func() {
+		cerr := errors.Join(s.Close(context.WithoutCancel(ctx)), a.closeEgress())
+		if cerr != nil && err == nil {
+			err = failure.New(failure.Infra, "end the agent's processes", cerr, "")
+		}
+	}()
+	var refused error
+	for {
+		err := a.take(ctx, s, in)
+		if errors.Is(err, driver.ErrLastTurn) && refused != nil {
+			return refused
+		}
+		if err != nil {
+			return err
+		}
+		refused = a.judge(ctx)
+		if failure.ClassOf(refused) != failure.Rejected || finite(s) {
+			return refused
+		}
+		text, stop := a.recover(refused)
+		if stop != nil {
+			return stop
+		}
+		in = driver.Input{Turn: a.talk.turn(), Text: text}
+	}
+}
+
+// finite reports whether a session is known to have no further turn.
+func finite(s driver.Session) bool {
+	f, ok := s.(driver.Finite)
+	return ok && f.Done()
+}
+
+// take takes one turn and keeps what it left.
+func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error {
+	turn, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	a.watch.begin(end)
+	y, err := s.Turn(turn, in, a.sink())
+	crashpoint.Hit(crashpoint.DriverEnded)
+	if err != nil {
+		return err
+	}
+	if err := a.redactor.Value(&y.Claim); err != nil { // decoded, so that no escape hides a secret
+		return failure.New(failure.Infra, "redact the claim", err, "")
+	}
+	a.talk.yields = append(a.talk.yields, y)
+	a.talk.ref = s.Ref()
+	a.note("driver_ended", map[string]any{
+		"turn": in.Turn, "exit_status": y.ExitStatus, "class": y.Class, "exit_code": y.Proc.Code, "signal": y.Proc.Signal,
+		"duration_ms": y.Proc.Duration.Milliseconds(), "killed_after_end": y.Proc.Killed,
+	})
+	if err := a.checkpoint(); err != nil {
+		return err
+	}
+	if err := a.journal.Sync(); err != nil { // the end of a turn
+		return failure.New(failure.Infra, "sync the journal", err, "")
+	}
+	a.progress(StepEnded, string(y.ExitStatus))
+	return nil
+}
+
+// yield is how the last turn ended; nil before the first.
+func (a *run) yield() *driver.Yield {
+	if n := len(a.talk.yields); n > 0 {
+		return &a.talk.yields[n-1]
+	}
+	return nil
+}
+
+// recover answers a refusal: what the agent is told next, or why there is no next turn.
+func (a *run) recover(refused error) (text string, stop error) {
+	t := &a.talk
+	limit := defaultRecoveries
+	if n := a.plan.spec.MaxRecoveries; n != nil {
+		limit = *n
+	}
+	digest, reasons := a.after.Digest(), codes(*a.verdict)
+	stuck := t.recoveries > 0 && digest == t.digest && reasons == t.reasons && a.watch.calls() == 0
+	t.digest, t.reasons = digest, reasons
+	if stuck {
+		return "", failure.New(failure.Stuck, "answer the agent", fmt.Errorf("it did nothing about the refusal: %w", refused), "")
+	}
+	if t.recoveries >= limit {
+		return "", refused
+	}
+	t.recoveries++
+	list := make([]string, len(a.verdict.Reasons))
+	for i, r := range a.verdict.Reasons {
+		list[i] = r.Message
+	}
+	a.note("recovery_attempt", agentruntime.RecoveryAttempt{
+		ID: fmt.Sprintf("%s-r%d", a.claim.Ref.AttemptID, t.recoveries), CompletionAttemptID: a.completionID(), Number: t.recoveries, Limit: limit,
+		Reasons: list, SameConversation: t.ref != "", At: agentruntime.At(a.Clock()),
+	})
+	a.progress(StepRefused, fmt.Sprintf("%d of %d", t.recoveries, limit))
+	return brief.Refusal(*a.verdict, t.recoveries, limit), nil
+}
+
+// codes joins what a refusal rests on, so that two of them can be compared.
+func codes(v deed.Verdict) string {
+	var out []string
+	for _, r := range v.Reasons {
+		out = append(out, r.Code+"|"+r.Path+"|"+r.Check)
+	}
+	slices.Sort(out)
+	return strings.Join(out, "\n")
+}
+
+func (a *run) completionID() string {
+	return fmt.Sprintf("%s-c%d", a.claim.Ref.AttemptID, a.talk.completions)
+}
+
+// decided notes what the gate answered to a completion attempt.
+func (a *run) decided(v deed.Verdict) {
+	d := agentruntime.CompletionDecision{Accepted: v.Accepted, Reasons: []string{}}
+	for _, r := range v.Reasons {
+		d.Reasons = append(d.Reasons, r.Message)
+	}
+	c := agentruntime.CompletionAttempt{
+		ID: a.completionID(), Number: a.talk.completions, Turn: a.watch.turns(), Decision: &d, Workspace: a.after.Digest(), At: agentruntime.At(a.Clock()),
+	}
+	if claim := a.yield().Claim; claim != nil {
+		c.Claim = shortText(claim.Summary)
+	}
+	a.note("completion_attempt", c)
+}
+
+// shortText keeps an agent's own words from flooding the journal.
+func shortText(s string) string {
+	const most = 4 << 10
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

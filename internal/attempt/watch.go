@@ -1,0 +1,199 @@
+package attempt
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
+)
+
+// maxRepeats is how often an agent may make the same call and get the same result, in a row, before it is ended.
+const maxRepeats = 10
+
+// What one attempt's agent may leave in the journal, and in deed's memory. Beyond it what it says and what its tools
+// printed is only counted; the recorded stream has the whole.
+const (
+	maxToldEvents = 50_000
+	maxToldBytes  = 48 << 20
+)
+
+// A watch counts what an agent does and ends its turn when a bound is reached. It sees events only, so it holds for every
+// driver that tells them.
+type watch struct {
+	mu     sync.Mutex // guards what follows
+	end    context.CancelCauseFunc
+	turn   int // answers of the model so far
+	called int // tool calls of the current turn of the driver
+
+	open    map[string][sha256.Size]byte // calls without a result: tool and input
+	last    [sha256.Size]byte            // the last call with its result
+	repeats int
+
+	told      int
+	toldBytes int
+	untold    int // events beyond the bound
+}
+
+// begin is the start of a turn; end cancels it.
+func (w *watch) begin(end context.CancelCauseFunc) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.end, w.called, w.open = end, 0, map[string][sha256.Size]byte{}
+}
+
+func (w *watch) turns() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.turn
+}
+
+// calls is how many tools were called in the turn of the driver that runs or ended last.
+func (w *watch) calls() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.called
+}
+
+// stop ends the turn for a reason that has a class.
+func (w *watch) stop(f *failure.Error) {
+	w.mu.Lock()
+	end := w.end
+	w.mu.Unlock()
+	if end != nil {
+		end(f)
+	}
+}
+
+// room reports whether an event of the agent's may still be told, by its size.
+func (w *watch) room(size int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.told >= maxToldEvents || w.toldBytes+size > maxToldBytes {
+		w.untold++
+		return false
+	}
+	w.told++
+	w.toldBytes += size
+	return true
+}
+
+// answered counts an answer of the model.
+func (w *watch) answered(limit int) *failure.Error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.turn++
+	if limit > 0 && w.turn > limit {
+		return failure.New(failure.Turns, "watch the agent", fmt.Errorf("it took more than %d turns", limit), "raise max_turns, or make the work smaller")
+	}
+	return nil
+}
+
+// call remembers a tool call.
+func (w *watch) call(c agentruntime.ToolCall) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.called++
+	w.open[c.CallID] = digest(c.Tool, string(c.Input), c.InputSHA)
+}
+
+// result finds out whether an agent goes in circles: the same call with the same result, many times in a row.
+func (w *watch) result(r agentruntime.ToolResult) *failure.Error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	call, ok := w.open[r.CallID]
+	if !ok {
+		return nil
+	}
+	delete(w.open, r.CallID)
+	if key := digest(string(call[:]), string(r.Status), r.Output, r.OutputSHA); key != w.last {
+		w.last, w.repeats = key, 1
+		return nil
+	}
+	if w.repeats++; w.repeats < maxRepeats {
+		return nil
+	}
+	return failure.New(failure.Loop, "watch the agent", fmt.Errorf("it made the same tool call %d times in a row, with the same result", w.repeats), "look at its last calls with `deed attempt show`")
+}
+
+func digest(parts ...string) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	h.Sum(sum[:0])
+	return sum
+}
+
+// sink takes what the driver sees: to the journal, to the watcher of a person, and to the bounds.
+func (a *run) sink() driver.Sink {
+	return driver.SinkFunc(func(kind string, detail any) {
+		a.tell(kind, detail)
+		var f *failure.Error
+		switch d := detail.(type) {
+		case driver.SessionInfo:
+			a.conversation(d)
+		case agentruntime.Turn:
+			if d.SubagentID == "" {
+				f = a.watch.answered(a.plan.spec.MaxTurns)
+			}
+		case agentruntime.ToolCall:
+			a.watch.call(d)
+			a.progress(StepTool, d.Tool)
+		case agentruntime.ToolResult:
+			f = a.watch.result(d)
+		}
+		if f == nil {
+			f = a.meter(kind, detail)
+		}
+		if f != nil {
+			a.note("bound_reached", map[string]any{"class": f.Class, "why": f.Error()})
+			a.watch.stop(f)
+		}
+		if kind == driver.EventStarted {
+			a.progress(StepStarted, a.plan.adapter.ID())
+			crashpoint.Hit(crashpoint.DriverStarted)
+		}
+	})
+}
+
+// tell writes an event of the agent's to the journal. What an agent says and what its tools print has a bound; what deed
+// decides by has none.
+func (a *run) tell(kind string, detail any) {
+	size := 0
+	switch d := detail.(type) {
+	case driver.Text:
+		size = len(d.Text)
+	case agentruntime.ToolCall:
+		size = len(d.Input)
+	case agentruntime.ToolResult:
+		size = len(d.Output)
+	case driver.Strange, driver.Fault:
+	default:
+		a.note(kind, detail)
+		return
+	}
+	if a.watch.room(size + 256) {
+		a.note(kind, detail)
+	}
+}
+
+// meter holds what is used against the budget.
+func (a *run) meter(kind string, detail any) *failure.Error {
+	var err error
+	switch d := detail.(type) {
+	case agentruntime.Usage:
+		_ = d
+	case agentruntime.Turn:
+	}
+	var f *failure.Error
+	if errors.As(err, &f) {
+		return f
+	}
+	return nil
+}

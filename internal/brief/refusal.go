@@ -1,0 +1,64 @@
+package brief
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/deedrun/deed/contract/deed"
+)
+
+// Bounds of a refusal: the agent can run the checks itself for the rest.
+const (
+	maxReasons   = 30
+	maxCheckTail = 2000
+)
+
+// Refusal is what an agent is told when the gate did not accept its work: every reason, and what the checks printed. n is
+// the number of this refusal, most how many there can be before the attempt ends.
+func Refusal(v deed.Verdict, n, most int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The work is not accepted as done (refusal %d of at most %d). deed looked at your directory itself; what it found:\n\n", n, most)
+	for i, r := range v.Reasons {
+		if i == maxReasons {
+			fmt.Fprintf(&b, "- and %d more reasons\n", len(v.Reasons)-i)
+			break
+		}
+		fmt.Fprintf(&b, "- %s (%s)\n", r.Message, r.Code)
+	}
+	for _, c := range v.Checks {
+		if c.Status == deed.CheckPassed || c.Advisory {
+			continue
+		}
+		fmt.Fprintf(&b, "\nThe check %q, run on a clean copy with your change applied, %s (exit code %d). The end of its output:\n\n", c.Name, ended[c.Status], c.ExitCode)
+		for line := range strings.Lines(lastBytes(c.Tail, maxCheckTail)) {
+			b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
+		}
+	}
+	b.WriteString("\nGo on: mend this, look at the result yourself, and finish again. Everything that you were told at the start still holds.\n")
+	return b.String()
+}
+
+var ended = map[string]string{deed.CheckFailed: "failed", deed.CheckTimeout: "ran into its time limit", deed.CheckError: "could not be run"}
+
+// lastBytes is the end of a text, cut at a line where there is one.
+func lastBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = s[len(s)-n:]
+	if i := strings.IndexByte(s, '\n'); i >= 0 && i < len(s)-1 {
+		s = s[i+1:]
+	}
+	return strings.ToValidUTF8("… "+s, "\uFFFD")
+}
+
+// Resumption is what an agent is told when its conversation goes on after a break.
+func Resumption(why string, answers []Answer) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Your work was interrupted (%s) and goes on now. Your directory is as you left it. Something that you had just begun may have happened or not: look before you repeat it.\n", why)
+	if text := answersText(answers); text != "" {
+		b.WriteString("\n" + text + "\n")
+	}
+	b.WriteString("\nGo on with the task.\n")
+	return b.String()
+}
