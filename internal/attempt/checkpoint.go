@@ -60,6 +60,7 @@ var goesOn = map[failure.Class]string{
 	failure.Lost:        "the process that ran you was gone",
 	failure.RateLimited: "the model's service asked to wait",
 	failure.Provider:    "the model's service failed",
+	failure.Budget:      "the budget was used up, and has been raised",
 }
 
 // workHash is the digest of what a conversation was begun for. Bounds may change while it waits.
