@@ -191,7 +191,8 @@ func (a *run) continueWith(ctx context.Context, r *resumed) error {
 	if a.before.Digest() != r.Base {
 		return failure.New(failure.Infra, "go on with an earlier attempt", errors.New("the base is not what it was"), "retry the task: it begins anew")
 	}
-	a.talk = talk{ref: r.Ref, first: r.Turn, completions: r.Completions, recoveries: r.Recoveries, digest: r.Digest, reasons: r.Reasons}
+	a.talk = talk{ref: r.Ref, first: max(r.Turn, 2), // the brief was said already, however far that turn got
+		completions: r.Completions, recoveries: r.Recoveries, digest: r.Digest, reasons: r.Reasons}
 	a.watch.turn = r.Answers
 	a.note("resumed", map[string]any{"from_attempt": r.AttemptID, "ref": r.Ref, "turn": r.Turn, "why": r.why, "base_digest": r.Base})
 	return nil
