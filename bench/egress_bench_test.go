@@ -53,7 +53,7 @@ func proxiedDialer(t *testing.T, targets ...string) func(target string) *net.TCP
 	var wg sync.WaitGroup
 	ctx, cancel := context.WithCancel(context.Background())
 	wg.Go(func() { _ = p.Serve(ctx) })
-	wg.Go(func() { _ = egress.Forward(ctx, l, socket) })
+	wg.Go(func() { _ = egress.Forward(ctx, socket, egress.Door{Listener: l}) })
 	t.Cleanup(func() { cancel(); wg.Wait(); _ = p.Close() })
 	return func(target string) *net.TCPConn {
 		c := dialTCP(t, l.Addr().String())

@@ -126,6 +126,9 @@ func (a *run) cell(ctx context.Context, p place) (cell, error) {
 	c := cell{home: p.home, tmp: p.tmp}
 	tools := toolchain.Find(a.Environ, a.toolchains(), filepath.Join(insideHome, cacheDir))
 	spec := sandbox.Spec{Kind: a.plan.kind, Limits: limits(a.plan.spec.Sandbox), Watch: []string{p.tree, p.home, p.tmp}, Egress: p.egress}
+	if p.egress != "" {
+		spec.Loopback = a.egress.loopback()
+	}
 	for _, m := range p.more {
 		if m.Writable {
 			spec.Watch = append(spec.Watch, m.Source)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/egress"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/sandbox"
 )
 
 const egressSocket = "egress.sock"
@@ -140,12 +142,20 @@ func (l *egressLog) diagnostics() []codebox.Diagnostic {
 	return out
 }
 
-// proxied has programs use the proxy for an address that a rule allows, although it is one of the sandbox's own too:
-// the operator means the machine's. What listens there inside is reached by the name localhost.
+// loopback lists the addresses of this machine's loopback interface that the agent reaches at the same place inside.
+func (l *egressLog) loopback() []string {
+	return slices.DeleteFunc(egress.Loopback(l.rules), func(target string) bool { return !sandbox.Openable(target) })
+}
+
+// proxied has programs use the proxy for an allowed address that has no door inside, although it is one of the sandbox's
+// own too: the operator means the machine's. All others are reached directly, and what listens inside is as well.
 func proxied(env map[string]string, rules []egress.Rule) {
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
 		hosts := slices.DeleteFunc(strings.Split(env[name], ","), func(host string) bool {
-			return slices.ContainsFunc(rules, func(r egress.Rule) bool { return r.Address().IsValid() && r.Address().String() == host })
+			return slices.ContainsFunc(egress.Loopback(rules), func(target string) bool {
+				at, _, _ := net.SplitHostPort(target)
+				return at == host && !sandbox.Openable(target)
+			})
 		})
 		env[name] = strings.Join(hosts, ",")
 	}

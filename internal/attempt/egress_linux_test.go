@@ -113,15 +113,17 @@ func TestTheWayOut(t *testing.T) {
 	c := b.claim(`
 exec 2>&1
 curl -sS http://`+allowed+`/ && echo " curl"
-curl -sS -p -x "$HTTP_PROXY" http://`+allowed+`/ && echo " tunnel"
+curl -sS -p -x "$HTTP_PROXY" --noproxy '' http://`+allowed+`/ && echo " tunnel"
 python3 -c 'import urllib.request as u; print(u.urlopen("http://`+allowed+`/").read().decode(), "python")'
 node -e 'const p = new URL(process.env.HTTP_PROXY); require("http").get({host: p.hostname, port: p.port, path: "http://`+allowed+`/", headers: {host: "`+allowed+`"}},
   r => r.on("data", d => console.log(d.toString(), "node")))'
 git clone -q http://`+allowed+`/r.git clone && cat clone/f && rm -rf clone
-curl -sS -o /dev/null -w 'denied %{http_code}\n' http://`+denied+`/
+curl -sS -x "$HTTP_PROXY" --noproxy '' -o /dev/null -w 'denied %{http_code}\n' http://`+denied+`/
 curl -sS -o /dev/null -w 'name %{http_code}\n' http://`+name+`/
-curl -sS --noproxy '*' -m 5 http://`+allowed+`/ || echo "no direct way"
-curl -sS --noproxy '*' -m 5 http://`+denied+`/ || echo "no direct way either"
+curl -sS --noproxy '*' http://`+allowed+`/ && echo " direct"
+curl -sS -x "$HTTP_PROXY" --noproxy '' http://`+allowed+`/ && echo " proxied"
+echo "not for $NO_PROXY"
+curl -sS --noproxy '*' -m 5 http://`+denied+`/ || echo "no direct way"
 curl -sS -m 5 --noproxy '*' http://192.0.2.1/ || echo "no route"
 `+done, contained(t, func(d *deed.TaskSpec) {
 		d.Sandbox = &deed.Sandbox{Network: []string{allowed, name}}
@@ -136,7 +138,7 @@ curl -sS -m 5 --noproxy '*' http://192.0.2.1/ || echo "no route"
 		t.Fatalf("%s: %s\n%s", res.Settlement.Class, res.Settlement.LastError, out)
 	}
 	for _, want := range []string{
-		"hello curl\n", "hello tunnel\n", "hello python\n", "hello node\n", "from-git\n", "denied 403\n", "name 403\n", "no direct way\n", "no direct way either\n", "no route\n",
+		"hello curl\n", "hello tunnel\n", "hello python\n", "hello node\n", "from-git\n", "denied 403\n", "name 403\n", "hello direct\n", "hello proxied\n", "not for localhost,127.0.0.1,::1\n", "no direct way\n", "no route\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
@@ -270,5 +272,23 @@ func TestALimitIsTold(t *testing.T) {
 	}
 	if ended := noted[struct{ Limit string }](t, res, driver.EventEnded); len(ended) != 1 || ended[0].Limit != "processes" {
 		t.Errorf("noted is %+v", ended)
+	}
+}
+
+// An address stays away from the proxy unless one of its ports has no door inside.
+func TestAddressesThatNeedTheProxy(t *testing.T) {
+	t.Parallel()
+	for allow, want := range map[string]string{
+		"127.0.0.1:8080": "localhost,127.0.0.1,::1", "localhost:8080": "localhost,127.0.0.1,::1", "10.0.0.1:80": "localhost,127.0.0.1,::1",
+		"127.0.0.1:80": "localhost,::1", "[::1]:443": "localhost,127.0.0.1", "localhost:80": "127.0.0.1,::1",
+	} {
+		rules, err := egress.ParseRules([]string{allow, "127.0.0.1:9000"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := map[string]string{"NO_PROXY": "localhost,127.0.0.1,::1", "no_proxy": "localhost,127.0.0.1,::1"}
+		if proxied(env, rules); env["NO_PROXY"] != want || env["no_proxy"] != want {
+			t.Errorf("%s: %v", allow, env)
+		}
 	}
 }

@@ -5,6 +5,9 @@
 //	program ── loopback TCP ──► Forward ── unix socket ──► Proxy ──► name allowed? ──► resolve ──► public? ──► dial
 //	         (inside, no network)          (mounted)       (outside)
 //
+// An allowed loopback address has a door of its own inside, at the same address and port: a program that knows no proxy
+// connects to it as it would outside, and Forward asks the proxy for it by CONNECT, under the same rules and in the same log.
+//
 // A name is resolved only when a rule allows it, every address that it has must be public, and the dial goes to an
 // address that was checked: there is no second look-up that could answer otherwise. A tunnel shows its host in the
 // CONNECT line only; what a client then says inside it, such as another name in its TLS hello, is not seen.
@@ -87,6 +90,8 @@ type Connection struct {
 	Allowed bool   `json:"allowed"`
 	// Rule is the rule that allowed it, as written by Rule.String, or the rule of the proxy's own that refused it.
 	Rule string `json:"rule"`
+	// Origin says who asked for the rule that allowed it; empty: the task.
+	Origin string `json:"origin,omitempty"`
 	// Reason says why it was refused, or how an allowed connection failed; empty when it ended well.
 	Reason string `json:"reason,omitempty"`
 	// Remedy says what to do about a refusal.

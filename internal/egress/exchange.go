@@ -155,11 +155,25 @@ func (s *session) answer(up io.Reader, r *request) (started bool, err error) {
 		resp.TransferEncoding = []string{"chunked"}
 	}
 	w := bufio.NewWriterSize(s.in, 32<<10)
-	if err := resp.Write(w); err != nil {
+	resp.Body = prompt{resp.Body, w}
+	if err := resp.Write(struct{ io.Writer }{w}); err != nil { // its ReadFrom would read into what prompt flushes
 		_ = w.Flush()
 		return true, err
 	}
 	return true, w.Flush()
+}
+
+// A prompt body sends what was written so far before it waits for more: events of a stream are late otherwise.
+type prompt struct {
+	io.ReadCloser
+	w *bufio.Writer
+}
+
+func (p prompt) Read(b []byte) (int, error) {
+	if err := p.w.Flush(); err != nil {
+		return 0, err
+	}
+	return p.ReadCloser.Read(b)
 }
 
 // strip removes from an answer what was meant for the proxy.

@@ -45,6 +45,12 @@ func start(t testing.TB, o egress.Options, allow ...string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.Rules = rules
+	return startWith(t, o)
+}
+
+func startWith(t testing.TB, o egress.Options) *world {
+	t.Helper()
 	w := &world{t: t, log: make(chan egress.Connection, 1000)}
 	// Below TMPDIR itself: the path of a socket is short, and the name of a test is not.
 	dir, err := os.MkdirTemp("", "eg")
@@ -53,7 +59,7 @@ func start(t testing.TB, o egress.Options, allow ...string) *world {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	w.socket = filepath.Join(dir, "s")
-	o.Rules, o.Log = rules, func(c egress.Connection) { w.log <- c }
+	o.Log = func(c egress.Connection) { w.log <- c }
 	if w.proxy, err = egress.Listen(w.socket, o); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +149,7 @@ func (w *world) client() *http.Client {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- egress.Forward(ctx, l, w.socket) }()
+	go func() { done <- egress.Forward(ctx, w.socket, egress.Door{Listener: l}) }()
 	tr := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: l.Addr().String()})}
 	w.t.Cleanup(func() {
 		tr.CloseIdleConnections()

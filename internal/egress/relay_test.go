@@ -104,7 +104,7 @@ func (w *world) forwarded() *net.TCPConn {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- egress.Forward(ctx, l, w.socket) }()
+	go func() { done <- egress.Forward(ctx, w.socket, egress.Door{Listener: l}) }()
 	w.t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

@@ -26,6 +26,7 @@ func TestParseRules(t *testing.T) {
 		"[0:0:0:0:0:0:0:1]:9000":   "[::1]:9000",
 		"xn--bcher-kva.example:80": "xn--bcher-kva.example:80",
 		"_dmarc.example.com":       "_dmarc.example.com",
+		"LocalHost.:8080":          "localhost:8080",
 		"intranet":                 "intranet",
 		"1e100.net":                "1e100.net",
 	} {
@@ -46,7 +47,7 @@ func TestBadRulesAreAllNamed(t *testing.T) {
 		strings.Repeat("a", 64) + ".example", strings.Repeat("a.", 130) + "example",
 		"::1", "::1:9000", "[::1", "[::1]9000", "[::1]", "[fe80::1%eth0]:80", "[::ffff:127.0.0.1]:80", "[127.0.0.1]:80", "[example.com]:80",
 		"127.0.0.1", "127.1:80", "0177.0.0.1:80", "0x7f.0.0.1:80", "2130706433:80", "0x7f000001:80", "127.0.0.1.5:80", "1.2.3.04:80",
-		"localhost:8080", "x.localhost", "LOCALHOST.",
+		"localhost", "*.localhost:80", "x.localhost:80", "x.localhost", "LOCALHOST.",
 		"169.254.169.254:80", "169.254.1.1:80", "[fd00:ec2::254]:80", "100.100.100.200:80", "168.63.129.16:80", "[64:ff9b::a9fe:a9fe]:80",
 		"0.0.0.0:80", "[::]:80", "224.0.0.1:80", "255.255.255.255:80", "[ff02::1]:80", "[fe80::1]:80", "[2002:a9fe:a9fe::]:80",
 		"example.com\x00", "exa\nmple.com",

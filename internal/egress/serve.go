@@ -117,7 +117,7 @@ func (s *session) open(ctx context.Context, t target) (net.Conn, error) {
 		s.rec.Address = at
 		var conn net.Conn
 		if conn, err = s.p.dial(ctx, "tcp", at); err == nil {
-			s.rec.Allowed, s.rec.Rule = true, rule.String()
+			s.rec.Allowed, s.rec.Rule, s.rec.Origin = true, rule.String(), rule.origin
 			return conn, nil
 		}
 	}
@@ -144,6 +144,9 @@ func (s *session) addresses(ctx context.Context, t target) ([]netip.Addr, error)
 			return nil, s.badAddress(t, t.addr, ruleMetadata, why)
 		}
 		return []netip.Addr{t.addr}, nil
+	}
+	if t.host == localhost {
+		return localAddrs, nil // no look-up decides what this machine is
 	}
 	addrs, err := s.p.o.Resolver.LookupNetIP(ctx, "ip", t.host+".")
 	if err == nil && len(addrs) == 0 {

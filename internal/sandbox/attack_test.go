@@ -353,7 +353,7 @@ func TestWithoutRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), bin, "-test.run", "^(TestAttacks|TestOrdinaryWork.*|TestOwners.*|TestTheInside.*|TestLimitsEndARun|TestEgress.*|TestNothingSurvives|TestMountsBelow.*|TestContainerNeedsRoot)$", "-test.parallel=2")
+	cmd := exec.CommandContext(t.Context(), bin, "-test.run", "^(TestAttacks|TestOrdinaryWork.*|TestOwners.*|TestTheInside.*|TestLimitsEndARun|TestEgress.*|TestDoors.*|TestNothingSurvives|TestMountsBelow.*|TestContainerNeedsRoot)$", "-test.parallel=2")
 	cmd.Dir = tmp
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + tmp, "TMPDIR=" + tmp}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

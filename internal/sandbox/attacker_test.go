@@ -47,6 +47,7 @@ var errNothing = errors.New("there is nothing to reach")
 var attacks = map[string]func() (string, error){
 	"allowed":  allowedWork,
 	"egress":   useEgress,
+	"doors":    useDoors,
 	"read":     func() (string, error) { return readFile(os.Getenv("VICTIM")) },
 	"environ":  hostEnviron,
 	"symlink":  func() (string, error) { return "", throughLink(os.Symlink) },
@@ -88,6 +89,10 @@ var attacks = map[string]func() (string, error){
 	"x32":           func() (string, error) { _, _, e := unix.RawSyscall(0x40000000|unix.SYS_GETPID, 0, 0, 0); return "", e },
 	"calls":         refusedCalls,
 	"core":          coreLimit,
+
+	"through-door":   func() (string, error) { return tunnelBy("tcp", os.Getenv("DOOR")) },
+	"through-proxy":  func() (string, error) { return tunnelBy("tcp", "127.0.0.1:3128") },
+	"through-socket": func() (string, error) { return tunnelBy("unix", "/run/deed/egress.sock") },
 }
 
 func readFile(path string) (string, error) {

@@ -23,6 +23,9 @@
 //     opened again, for writing.
 //   - No set-user-id file can be made: on the host it would be deed's.
 //
+// Where the Spec names loopback addresses of the host, the inner half listens at the same ones inside, each a door to that
+// one address: what comes in goes to the proxy as a request for it, whatever the command sends.
+//
 // What is not hidden: the names of the host's directories that are mounted (/proc/self/mountinfo), the load of the
 // machine, its kernel and its processors.
 //

@@ -21,13 +21,13 @@ import (
 // forwarder as its sibling, and becomes the command.
 //
 //	pid 1 ─┬─ inner half ── exec ──► command
-//	       └─ forwarder: 127.0.0.1:3128 ──► egressPath ═══► deed's proxy, outside
+//	       └─ forwarder: 127.0.0.1:3128, doors ──► egressPath ═══► deed's proxy, outside
 //
 // All of this stands behind the same walls as the command, which can end the forwarder: it then has no network.
 const (
 	innerCommand   = "__inside"
 	forwardCommand = "__forward"
-	// listenerFD is where the forwarder finds its listener.
+	// listenerFD is where the forwarder finds its first listener, that of the proxy; those of the doors follow.
 	listenerFD = 3
 )
 
@@ -65,7 +65,7 @@ func InnerMain(args []string) int {
 	var err error
 	switch args[1] {
 	case forwardCommand:
-		err = forward()
+		err = forward(args[2:])
 	case enterCommand:
 		err = enter(args[2:])
 	default:
@@ -75,15 +75,12 @@ func InnerMain(args []string) int {
 	return 126
 }
 
-func becomeCommand(argv []string) error {
-	if len(argv) == 0 {
+// becomeCommand takes the doors and the command.
+func becomeCommand(args []string) error {
+	if len(args) < 2 {
 		return errors.New("no command (this is for deed's own use)")
 	}
-	l, err := net.Listen("tcp", egressAddress)
-	if err != nil {
-		return err
-	}
-	f, err := l.(*net.TCPListener).File()
+	doors, err := parseDoors(args[0])
 	if err != nil {
 		return err
 	}
@@ -91,19 +88,45 @@ func becomeCommand(argv []string) error {
 	if err != nil {
 		return err
 	}
-	if err := proc.StartSibling([]string{innerPath, forwardCommand}, []string{"GOMAXPROCS=2"}, null, null, null, f); err != nil {
+	files := []*os.File{null, null, null}
+	forwarder := []string{innerPath, forwardCommand}
+	for _, d := range append([]door{{At: egressAddress}}, doors...) {
+		f, err := listen(d.At)
+		if d.Optional && (errors.Is(err, unix.EADDRNOTAVAIL) || errors.Is(err, unix.EAFNOSUPPORT)) {
+			continue // the machine has no such address
+		}
+		if err != nil {
+			return err
+		}
+		files = append(files, f)
+		forwarder = append(forwarder, d.Target)
+	}
+	if err := proc.StartSibling(forwarder, []string{"GOMAXPROCS=2"}, files...); err != nil {
 		return err
 	}
-	return proc.Become(argv, os.Environ())
+	return proc.Become(args[1:], os.Environ())
+}
+
+// listen returns a listener as a file, which the command does not inherit.
+func listen(address string) (*os.File, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return l.(*net.TCPListener).File()
 }
 
 // forward passes connections on to deed's proxy until the sandbox ends. It outlives a command that is asked to end,
-// because that may have something to say.
-func forward() error {
+// because that may have something to say. The targets are those of its listeners.
+func forward(targets []string) error {
 	signal.Ignore(unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
-	l, err := net.FileListener(os.NewFile(listenerFD, "listener"))
-	if err != nil {
-		return err
+	var doors []egress.Door
+	for i, target := range targets {
+		l, err := net.FileListener(os.NewFile(uintptr(listenerFD+i), "listener"))
+		if err != nil {
+			return err
+		}
+		doors = append(doors, egress.Door{Listener: l, Target: target})
 	}
-	return egress.Forward(context.Background(), l, egressPath)
+	return egress.Forward(context.Background(), egressPath, doors...)
 }

@@ -41,15 +41,19 @@ type Limits struct {
 	DiskBytes   int64 // of all watched directories together
 }
 
-// A Spec describes a sandbox. Mounts, Tmpfs and Egress are for the kinds with a view of their own: under None and
+// A Spec describes a sandbox. Mounts, Tmpfs, Egress and Loopback are for the kinds with a view of their own: under None and
 // Process a command sees the host as it is.
 type Spec struct {
 	Kind   Kind
 	Mounts []Mount
 	Tmpfs  []string // paths inside that are empty, private and writable; /tmp always is
 	Limits Limits
-	Egress string   // the unix socket on the host of the proxy that is the only way out; empty: no network at all
-	Watch  []string // directories on the host whose disk use counts for Limits.DiskBytes
+	Egress string // the unix socket on the host of the proxy that is the only way out; empty: no network at all
+	// Loopback lists addresses of the host's loopback interface, as 127.0.0.1:8080, [::1]:8080 or localhost:8080, that a
+	// command reaches inside at the same address and port, without knowing of the proxy. Each connection goes through the
+	// proxy and by its rules. What a command wants to listen on there itself is taken.
+	Loopback []string
+	Watch    []string // directories on the host whose disk use counts for Limits.DiskBytes
 }
 
 // A Sandbox runs commands behind the walls of its Spec. It holds nothing open; several runs may follow each other.
@@ -58,6 +62,7 @@ type Sandbox struct {
 	mounts []mount // ordered: a parent before what lies below it
 	limits Limits  // no zero left; negative is none
 	egress string
+	doors  []door
 	watch  []string
 	bwrap  string
 	engine engine
@@ -102,6 +107,9 @@ func New(ctx context.Context, spec Spec) (*Sandbox, error) {
 		if spec.Egress != "" {
 			faults = append(faults, fmt.Errorf("egress: kind %s has no network wall for a way out (use namespace)", spec.Kind))
 		}
+		if len(spec.Loopback) > 0 {
+			faults = append(faults, fmt.Errorf("loopback: kind %s has the host's own loopback interface (use namespace)", spec.Kind))
+		}
 	case Namespace, Container:
 		if err := WayOut(spec.Kind); spec.Egress != "" && err != nil {
 			return nil, err
@@ -115,6 +123,9 @@ func New(ctx context.Context, spec Spec) (*Sandbox, error) {
 				faults = append(faults, err)
 			}
 		}
+		doors, doorFaults := resolveDoors(spec)
+		s.doors = doors
+		faults = append(faults, doorFaults...)
 	default:
 		faults = append(faults, fmt.Errorf("kind: %q is not one of none, process, namespace, container", spec.Kind))
 	}
@@ -170,7 +181,7 @@ func (s *Sandbox) Inside(host string) (string, bool) {
 }
 
 // Env returns the variables that a command needs to find its way out. What is on the loopback interface is the
-// sandbox's own and needs no proxy.
+// sandbox's own, or has a door there, and needs no proxy.
 func (s *Sandbox) Env() map[string]string {
 	if s.egress == "" {
 		return nil

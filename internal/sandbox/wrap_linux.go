@@ -50,7 +50,11 @@ func (s *Sandbox) wrap(p proc.Spec) (w *wrapped, err error) {
 		if err := w.egress(s.egress); err != nil {
 			return w, err
 		}
-		command = append([]string{innerPath, innerCommand}, command...)
+		doors, err := doorList(s.doors)
+		if err != nil {
+			return w, err
+		}
+		command = append([]string{innerPath, innerCommand, doors}, command...)
 	}
 	w.add("--remount-ro", "/", "--chdir", p.Dir)
 	for _, v := range p.Env {
