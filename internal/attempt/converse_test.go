@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/driver"
@@ -352,3 +353,49 @@ func TestALostConversationGoesOn(t *testing.T) {
 }
 
 var errKilled = errors.New("killed")
+
+// What an agent called is in the transcript of the contract, and whole outputs are beside it.
+func TestToolCallsAreEvidence(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	d := &talker{ref: "c"}
+	d.turn = func(_ context.Context, j driver.Job, _ driver.Input, sink driver.Sink) driver.Yield {
+		writes(t, j, "answer", "42\n")
+		if err := os.MkdirAll(filepath.Join(j.Dirs.Run, "tools"), 0o700); err != nil {
+			t.Error(err)
+		}
+		if err := os.WriteFile(filepath.Join(j.Dirs.Run, "tools", "1.txt"), []byte("all of it"), 0o600); err != nil {
+			t.Error(err)
+		}
+		sink.Event(driver.EventToolCall, agentruntime.ToolCall{CallID: "x", Tool: "shell", Input: json.RawMessage(`{"command":"make"}`)})
+		sink.Event(driver.EventToolResult, agentruntime.ToolResult{CallID: "x", Status: agentruntime.ToolFailure, ErrorType: "exit", Output: "of it", OutputRef: "tools/1.txt"})
+		sink.Event(driver.EventToolCall, agentruntime.ToolCall{CallID: "y", Tool: "read"})
+		return says("done")
+	}
+	res, err := b.Run(t.Context(), b.sup, b.talking(d, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Settlement.Status != agentruntime.TaskCompleted {
+		t.Fatal(res.Settlement.LastError)
+	}
+	data, err := os.ReadFile(filepath.Join(res.BundleDir, codebox.PathToolCallTranscript))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got codebox.ToolCallTranscript
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, c := range got.ToolCalls {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintln(c.CallID, c.ToolName, c.Status, c.Metadata["output"])))
+	}
+	want := "agent-1 shell failed files/attempt/tools/1.txt|agent-2 read started <nil>|check-0 deed.check succeeded <nil>"
+	if s := strings.Join(lines, "|"); s != want {
+		t.Errorf("calls:\n%s\nwant\n%s", s, want)
+	}
+	if data, err := os.ReadFile(filepath.Join(res.BundleDir, "files/attempt/tools/1.txt")); err != nil || string(data) != "all of it" {
+		t.Errorf("%q %v", data, err)
+	}
+}

@@ -2,7 +2,6 @@ package attempt
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/boundary"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/crashpoint"
@@ -68,7 +66,7 @@ func (a *run) collect() error {
 		return err
 	}
 	err = w.AddJSON(codebox.PathChangedFiles, codebox.KindChangedFiles, a.changedFiles())
-	for _, add := range []func(*bundle.Writer) error{a.addPatch, a.addAttemptFiles, a.addArtifacts} {
+	for _, add := range []func(*bundle.Writer) error{a.addPatch, a.addAttemptFiles, a.addKept, a.addArtifacts} {
 		if err == nil {
 			err = add(w)
 		}
@@ -235,26 +233,6 @@ func (a *run) changedFiles() codebox.ChangedFiles {
 		})
 	}
 	return out
-}
-
-// addToolCalls tells the commands that deed itself ran on the change as calls of a tool, for readers of that contract.
-func (a *run) addToolCalls(w *bundle.Writer) error {
-	if a.verdict == nil || len(a.verdict.Checks) == 0 {
-		return nil
-	}
-	var calls []bundle.ToolCallEvidence
-	for i, c := range a.verdict.Checks {
-		status := map[string]string{deed.CheckPassed: codebox.CallSucceeded, deed.CheckTimeout: codebox.CallTimedOut}[c.Status]
-		calls = append(calls, bundle.ToolCallEvidence{
-			Call: codebox.ToolCall{
-				CallID: fmt.Sprintf("check-%d", i), ToolName: "deed.check", ToolType: "command", Phase: codebox.PhaseVerification, Status: cmp.Or(status, codebox.CallFailed),
-				Metadata: map[string]any{"name": c.Name, "exit_code": c.ExitCode, "duration_ms": c.DurationMS, "log": c.Log, "advisory": c.Advisory},
-			},
-			Input: mustJSON(map[string]any{"argv": c.Command}), Output: []byte(c.Tail),
-		})
-	}
-	_, err := w.AddToolCalls(calls, nil)
-	return err
 }
 
 func (a *run) addPatch(w *bundle.Writer) error {

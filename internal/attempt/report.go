@@ -53,6 +53,9 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 			}
 		}
 	}
+	if most := a.plan.spec.MaxTurns; most > 0 {
+		r.MaxTurns = &codebox.TurnLimit{Reached: e.class == failure.Turns, Current: min(a.watch.turns(), most), Max: most}
+	}
 	r.Decision = boundary.Decide(boundary.FactsOf(ended))
 	r.Diagnostics = slices.Concat(boundary.DiagnosticsOf(e.err), a.denials(e), a.runtimeDiagnostics())
 	switch {

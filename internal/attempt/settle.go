@@ -182,11 +182,14 @@ func (a *run) settlement(e end) store.Settlement {
 	case e.class == failure.Canceled:
 		s.Status = agentruntime.TaskOperatorCanceled
 		s.Outcome = a.outcome(agentruntime.TaskOperatorCanceled, agentruntime.MachineCanceled, s.LastError)
-	case e.class == failure.Blocked:
+	case e.class == failure.Blocked, e.class == failure.Budget:
 		s.Status = agentruntime.TaskBlocked
 		s.State = string(state.Resumable)
 		s.Outcome = a.outcome(agentruntime.TaskBlocked, agentruntime.MachineBlocked, s.LastError)
-		s.Action = &store.NewAction{Kind: "agent_blocked", Prompt: s.LastError}
+		s.Action = &store.NewAction{Kind: actionBlocked, Prompt: s.LastError}
+		if e.class == failure.Budget {
+			s.Action.Kind = actionBudget
+		}
 	case rule.Retry == agentruntime.RetryRetryable && (rule.Refund || a.claim.Task.Record.AttemptCount < a.claim.Task.Record.MaxAttempts):
 		s.Status = agentruntime.TaskRetryableFailure
 		s.AvailableAt = now
@@ -199,6 +202,12 @@ func (a *run) settlement(e end) store.Settlement {
 	}
 	return s
 }
+
+// Kinds of the required actions that an attempt ends with.
+const (
+	actionBlocked = "agent_blocked" // the agent says that it waits for a person
+	actionBudget  = "budget"        // `deed task budget` raises it
+)
 
 // maxError bounds what a task says of its last failure; the whole is in the bundle.
 const maxError = 8 << 10
