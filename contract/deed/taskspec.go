@@ -51,6 +51,7 @@ type TaskSpec struct {
 	ApplyBack           string                     `json:"apply_back,omitempty" jsonschema:"enum=disabled,enum=reviewed"`                         // disabled: `deed apply` refuses the bundle
 	MaxRecoveries       *int                       `json:"max_recoveries,omitempty" jsonschema:"minimum=0,maximum=100"`                           // how often a refusal is answered in the same conversation; absent: 3
 	MaxTurns            int                        `json:"max_turns,omitempty" jsonschema:"minimum=0,maximum=10000"`                              // 0: as many as the agent takes
+	Budget              *Budget                    `json:"budget,omitempty"`                                                                      // over all attempts; absent: the configured one
 }
 
 // Kinds of Workspace.Type.
@@ -190,6 +191,11 @@ func (t TaskSpec) Validate() error {
 	l.Between("$.max_turns", int64(t.MaxTurns), 0, 10000)
 	if t.MaxRecoveries != nil {
 		l.Between("$.max_recoveries", int64(*t.MaxRecoveries), 0, 100)
+	}
+	if t.Budget != nil {
+		if err := t.Budget.Validate(); err != nil {
+			l.Within("$.budget", err)
+		}
 	}
 	globs(&l, "$.write_scope", t.WriteScope)
 	globs(&l, "$.protected_paths", t.ProtectedPaths)

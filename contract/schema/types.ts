@@ -2026,6 +2026,17 @@ export type DeedAuditCommand = {
   exit_code: number;
 };
 
+/** A Budget bounds what one task may use, over all its attempts and recovery turns. What is absent is no bound. */
+export type DeedBudget = {
+  turns?: number;
+  tool_calls?: number;
+  /** input and output together */
+  tokens?: number;
+  cost_usd?: number;
+  /** of the agent, checks not included */
+  wall_seconds?: number;
+};
+
 /** A Check is a command that must exit 0 in a clean room made of the base and the agent's patch. */
 export type DeedCheck = {
   name?: string;
@@ -2067,6 +2078,9 @@ export type DeedConfig = {
   defaults?: DeedConfigDefaults;
   retry?: DeedConfigRetry;
   retention?: DeedConfigRetention;
+  budgets?: DeedConfigBudgets;
+  /** by the name of a model or a glob over names: what its tokens cost */
+  prices?: Record<string, DeedConfigPrice>;
   adapters?: Record<string, AdapterConfig>;
   profiles?: Record<string, SubagentProfile>;
   task_types?: Record<string, TaskTypeSpec>;
@@ -2074,6 +2088,14 @@ export type DeedConfig = {
   components?: DeedConfigComponents;
   /** Publish says how the change of a runner's workspace is published. */
   publish?: DeedConfigPublish;
+};
+
+/** Budgets bound what agents may use. */
+export type DeedConfigBudgets = {
+  /** of each task, where it does not say otherwise */
+  task?: DeedBudget;
+  /** of all tasks together, from midnight to midnight in UTC */
+  day?: DeedBudget;
 };
 
 /** Components says where the runtimes are that deed does not bring. */
@@ -2091,6 +2113,16 @@ export type DeedConfigDefaults = {
   isolation?: "none" | "process" | "namespace" | "container";
   /** AgeingSeconds lets an old task overtake: one priority step is worth this much waiting. 0: strict priority. */
   ageing_seconds?: number;
+};
+
+/** A Price is what the tokens of a model cost, in dollars for a million of them. It replaces the one in deed's own table, whole. All 0 is a model that costs nothing, such as one on a machine of one's own. */
+export type DeedConfigPrice = {
+  input_per_mtok_usd: number;
+  /** absent: as input */
+  cached_input_per_mtok_usd?: number;
+  /** absent: as input */
+  cache_write_per_mtok_usd?: number;
+  output_per_mtok_usd: number;
 };
 
 /** Publish configures publication. */
@@ -2240,6 +2272,8 @@ export type DeedTaskSpec = {
   max_recoveries?: number;
   /** 0: as many as the agent takes */
   max_turns?: number;
+  /** over all attempts; absent: the configured one */
+  budget?: DeedBudget;
 };
 
 /** A TypeSpec carries deed's own fields of a task type, in its `deed` object. Schema: deed/type.spec/v1 */

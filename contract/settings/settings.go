@@ -2,7 +2,16 @@
 // single values; finding, reading and joining files belongs to internal/config.
 package settings
 
-import "github.com/deedrun/deed/contract/agentruntime"
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/fault"
+)
 
 // Schema is the id of the configuration's schema.
 const Schema = "deed/config/v1"
@@ -15,6 +24,8 @@ type Config struct {
 	Defaults  *Defaults                               `json:"defaults,omitempty"`
 	Retry     *Retry                                  `json:"retry,omitempty"`
 	Retention *Retention                              `json:"retention,omitempty"`
+	Budgets   *Budgets                                `json:"budgets,omitempty"`
+	Prices    map[string]Price                        `json:"prices,omitempty" jsonschema:"description=by the name of a model or a glob over names: what its tokens cost"`
 	Adapters  map[string]agentruntime.AdapterConfig   `json:"adapters,omitempty"`
 	Profiles  map[string]agentruntime.SubagentProfile `json:"profiles,omitempty"`
 	TaskTypes map[string]agentruntime.TaskTypeSpec    `json:"task_types,omitempty"`
@@ -68,6 +79,42 @@ type Retention struct {
 	MaxBytes   int64 `json:"max_bytes,omitempty" jsonschema:"minimum=1"`
 	// KeepFailedDays protects what did not succeed from the other limits for this long.
 	KeepFailedDays int `json:"keep_failed_days,omitempty" jsonschema:"minimum=1,maximum=36500"`
+}
+
+// Budgets bound what agents may use.
+type Budgets struct {
+	Task *deed.Budget `json:"task,omitempty"` // of each task, where it does not say otherwise
+	Day  *deed.Budget `json:"day,omitempty"`  // of all tasks together, from midnight to midnight in UTC
+}
+
+// A Price is what the tokens of a model cost, in dollars for a million of them. It replaces the one in deed's own table,
+// whole. All 0 is a model that costs nothing, such as one on a machine of one's own.
+type Price struct {
+	Input       float64  `json:"input_per_mtok_usd" jsonschema:"minimum=0,maximum=1000000"`
+	CachedInput *float64 `json:"cached_input_per_mtok_usd,omitempty" jsonschema:"minimum=0,maximum=1000000"` // absent: as input
+	CacheWrite  *float64 `json:"cache_write_per_mtok_usd,omitempty" jsonschema:"minimum=0,maximum=1000000"`  // absent: as input
+	Output      float64  `json:"output_per_mtok_usd" jsonschema:"minimum=0,maximum=1000000"`
+}
+
+// Validate returns the faults that reading alone does not find.
+func (c Config) Validate() error {
+	var l fault.List
+	if b := c.Budgets; b != nil {
+		if b.Task != nil {
+			l.Within("$.budgets.task", b.Task.Validate())
+		}
+		if b.Day != nil {
+			l.Within("$.budgets.day", b.Day.Validate())
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Prices)) {
+		at := fault.Field("$.prices", name)
+		l.Name(at, name)
+		if _, err := path.Match(strings.ReplaceAll(name, "/", "_"), ""); err != nil {
+			l.Add(at, fault.BadFormat, "is not a valid pattern", "close every [ and put no \\ at the end")
+		}
+	}
+	return l.Err()
 }
 
 // Retry is the waiting rule between attempts: base doubled with every attempt, up to max, spread by jitter.

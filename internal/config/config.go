@@ -31,10 +31,12 @@ type Config struct {
 	AgeingStep  time.Duration
 	Retry       Retry
 	Retention   Retention
-	WordPress   *settings.WordPress // the runtime component, paths absolute; nil: none is configured
-	PullRequest []string            // the hook that opens pull requests; empty: none
-	sources     []source            // of Files, to find the line of a fault
-	own         map[string]bool     // what the operator's files define, by its path: a project may not define it anew
+	Budgets     Budgets
+	Prices      map[string]settings.Price // what the operator says of models, by name or glob
+	WordPress   *settings.WordPress       // the runtime component, paths absolute; nil: none is configured
+	PullRequest []string                  // the hook that opens pull requests; empty: none
+	sources     []source                  // of Files, to find the line of a fault
+	own         map[string]bool           // what the operator's files define, by its path: a project may not define it anew
 	adapters    map[string]Adapter
 	profiles    map[string]agentruntime.SubagentProfile
 	types       map[string]agentruntime.TaskTypeSpec
@@ -63,6 +65,9 @@ type Retention struct {
 	KeepFailed time.Duration // protects what did not succeed from the other limits
 }
 
+// Budgets bound what agents may use; see settings.Budgets.
+type Budgets struct{ Task, Day deed.Budget }
+
 // Limited reports whether there is any limit.
 func (r Retention) Limited() bool { return r.MaxAge > 0 || r.MaxCount > 0 || r.MaxBytes > 0 }
 
@@ -82,6 +87,7 @@ func Default() *Config {
 	return &Config{
 		Name: "deed", ProfileID: DefaultProfile, MaxAttempts: 3, Lease: 60 * time.Second,
 		Retry:    Retry{Base: 10 * time.Second, Max: time.Hour, RetryAfterCap: 6 * time.Hour, Jitter: 0.2},
+		Prices:   map[string]settings.Price{},
 		adapters: map[string]Adapter{}, own: map[string]bool{},
 		profiles: map[string]agentruntime.SubagentProfile{DefaultProfile: {
 			ProfileID: DefaultProfile, Style: "claude-like", Role: "engineer", PromptParts: []string{}, SkillIDs: []string{},
@@ -179,6 +185,15 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 		set(&c.Retention.MaxBytes, r.MaxBytes)
 		set(&c.Retention.KeepFailed, time.Duration(r.KeepFailedDays)*day)
 	}
+	if b := s.Budgets; b != nil {
+		if b.Task != nil {
+			c.Budgets.Task = b.Task.Over(c.Budgets.Task)
+		}
+		if b.Day != nil {
+			c.Budgets.Day = b.Day.Over(c.Budgets.Day)
+		}
+	}
+	maps.Copy(c.Prices, s.Prices)
 	dir := filepath.Dir(file)
 	if p := s.Publish; p != nil && p.PullRequest != nil {
 		c.PullRequest = slices.Clone(p.PullRequest.Command)

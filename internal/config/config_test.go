@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/deedrun/deed/contract/deed"
 )
 
 func write(t *testing.T, path, text string) string {
@@ -130,6 +132,7 @@ func TestFaultsNameTheirLines(t *testing.T) {
 		{"aliases", "name: &n box\ndatabase: *n\n", []string{"deed.yaml:", "aliases"}},
 		{"a bomb of brackets", "name: " + strings.Repeat("[", 100_000), []string{"deed.yaml:1:", "nested"}},
 		{"no limit at all", "retention:\n  max_count: 0\n  max_age_days: -1\n", []string{"max_count", "deed.yaml:2:", "max_age_days", "deed.yaml:3:"}},
+		{"a price for no pattern", "prices:\n  \"m[\": {input_per_mtok_usd: 1, output_per_mtok_usd: 1}\n", []string{"valid pattern", "deed.yaml:1:"}},
 		{"negative lease", "defaults:\n  lease_seconds: -1\n", []string{"lease_seconds", "deed.yaml:2:"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -151,21 +154,44 @@ func TestFaultsNameTheirLines(t *testing.T) {
 // A project's file is found by standing in a directory: it may not move the queue or change how it is run.
 func TestAProjectMaySayLess(t *testing.T) {
 	t.Parallel()
-	text := "database: postgres://elsewhere/x\ndefaults: {lease_seconds: 5, ageing_seconds: 1}\nretry: {jitter: 0}\nretention: {max_age_days: 1}\ncomponents: {wordpress: {archive: wp.zip}}\n"
+	text := "database: postgres://elsewhere/x\ndefaults: {lease_seconds: 5, ageing_seconds: 1}\nretry: {jitter: 0}\nretention: {max_age_days: 1}\nbudgets: {day: {turns: 1}}\nprices: {m: {input_per_mtok_usd: 0, output_per_mtok_usd: 0}}\ncomponents: {wordpress: {archive: wp.zip}}\n"
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, FileName), text)
 	_, err := Load(Options{Dir: dir})
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, w := range []string{file + ":1:", "$.database", file + ":3:", "$.retry", "$.retention", "$.components", "lease_seconds", "ageing_seconds", "--config"} {
+	for _, w := range []string{file + ":1:", "$.database", file + ":3:", "$.retry", "$.retention", "$.budgets.day", "$.prices", "$.components", "lease_seconds", "ageing_seconds", "--config"} {
 		if !strings.Contains(err.Error(), w) {
 			t.Errorf("error lacks %q: %v", w, err)
 		}
 	}
 	c, err := Load(Options{Explicit: file})
-	if err != nil || c.Database == "" || c.Retry.Jitter != 0 || c.Lease != 5*time.Second || c.Retention.MaxAge != 24*time.Hour {
+	if err != nil || c.Database == "" || c.Retry.Jitter != 0 || c.Lease != 5*time.Second || c.Retention.MaxAge != 24*time.Hour || c.Budgets.Day.Turns != 1 || len(c.Prices) != 1 {
 		t.Errorf("named with --config: %+v, %v", c, err)
+	}
+}
+
+// A project may ask for less than the operator allows, and set what the operator leaves open.
+func TestAProjectsBudget(t *testing.T) {
+	t.Parallel()
+	home := write(t, filepath.Join(t.TempDir(), FileName), "budgets: {task: {turns: 10, cost_usd: 2}, day: {cost_usd: 20}}\n")
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, FileName), "budgets: {task: {turns: 5, tokens: 1000}}\n")
+	c, err := Load(Options{Home: home, Dir: dir})
+	want := Budgets{Task: deed.Budget{Turns: 5, Tokens: 1000, CostUSD: 2}, Day: deed.Budget{CostUSD: 20}}
+	if err != nil || c.Budgets != want {
+		t.Fatalf("%+v, %v", c.Budgets, err)
+	}
+	write(t, file, "budgets:\n  task: {turns: 11, cost_usd: 2.01, tokens: 5}\n")
+	_, err = Load(Options{Home: home, Dir: dir})
+	for _, w := range []string{file + ":2:", "$.budgets.task.turns", "11", "$.budgets.task.cost_usd", "2.01"} {
+		if err == nil || !strings.Contains(err.Error(), w) {
+			t.Errorf("error lacks %q: %v", w, err)
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "tokens") {
+		t.Errorf("a bound that the operator leaves open: %v", err)
 	}
 }
 

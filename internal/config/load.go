@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/contract/settings"
@@ -124,6 +125,13 @@ func (c *Config) projectOnly(file string, tree *ast.File, s settings.Config) err
 	refuse("$.retry", s.Retry != nil)
 	refuse("$.components", s.Components != nil)
 	refuse("$.retention", s.Retention != nil)
+	refuse("$.prices", len(s.Prices) > 0)
+	if b := s.Budgets; b != nil {
+		refuse("$.budgets.day", b.Day != nil)
+		if b.Task != nil {
+			raised(&l, *b.Task, c.Budgets.Task)
+		}
+	}
 	if d := s.Defaults; d != nil {
 		refuse("$.defaults.lease_seconds", d.LeaseSeconds != 0)
 		refuse("$.defaults.isolation", d.Isolation != "")
@@ -138,6 +146,24 @@ func (c *Config) projectOnly(file string, tree *ast.File, s settings.Config) err
 		return nil
 	}
 	return locate(file, tree, l.Err())
+}
+
+// raised refuses each bound of a project's budget that is higher than the operator's own.
+func raised(l *fault.List, project, own deed.Budget) {
+	for _, b := range []struct {
+		name         string
+		project, own float64
+	}{
+		{"turns", float64(project.Turns), float64(own.Turns)},
+		{"tool_calls", float64(project.ToolCalls), float64(own.ToolCalls)},
+		{"tokens", float64(project.Tokens), float64(own.Tokens)},
+		{"cost_usd", project.CostUSD, own.CostUSD},
+		{"wall_seconds", float64(project.WallSeconds), float64(own.WallSeconds)},
+	} {
+		if b.own > 0 && b.project > b.own {
+			l.Add("$.budgets.task."+b.name, fault.NotAllowed, fmt.Sprintf("%v is more than the %v of the operator's own file", b.project, b.own), "lower it, or raise it in the home's deed.yaml")
+		}
+	}
 }
 
 // An Error is every fault of one file, each with its line.
