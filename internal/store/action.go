@@ -144,16 +144,7 @@ func (s *Store) AnswerAction(ctx context.Context, id string, answer json.RawMess
 			return fmt.Errorf("it is %s: %w", a.State, ErrClosed)
 		}
 		now := micros(s.now())
-		_, err = t.exec(ctx, `UPDATE actions SET state = 'answered', answer = $1, answered_by = $2, closed_at = $3 WHERE id = $4`,
-			text, clean(by), now, full)
-		if err != nil {
-			return err
-		}
-		detail, err := encode(map[string]string{"action_id": full, "kind": a.Kind, "by": clean(by)})
-		if err != nil {
-			return err
-		}
-		if err := appendEvent(ctx, t, EventActionAnswered, now, taskID, a.AttemptID, detail); err != nil {
+		if err := closeAction(ctx, t, a, text, clean(by), now); err != nil {
 			return err
 		}
 		if task.Record.Status != agentruntime.TaskBlocked {
@@ -166,18 +157,37 @@ func (s *Store) AnswerAction(ctx context.Context, id string, answer json.RawMess
 		if open > 0 {
 			return nil
 		}
-		if err := state.TaskNext(task.Record.Status, agentruntime.TaskPending); err != nil {
-			return err
-		}
-		if err := wake(ctx, t, taskID, now); err != nil {
-			return err
-		}
-		return t.notify(ctx)
+		return wakeAnswered(ctx, t, task, now)
 	})
 	if err != nil {
 		return fmt.Errorf("answer action %s: %w", full, err)
 	}
 	return nil
+}
+
+// closeAction records the answer to an open action.
+func closeAction(ctx context.Context, t tx, a Action, answer any, by string, now int64) error {
+	_, err := t.exec(ctx, `UPDATE actions SET state = 'answered', answer = $1, answered_by = $2, closed_at = $3 WHERE id = $4`,
+		answer, by, now, a.ID)
+	if err != nil {
+		return err
+	}
+	detail, err := encode(map[string]string{"action_id": a.ID, "kind": a.Kind, "by": by})
+	if err != nil {
+		return err
+	}
+	return appendEvent(ctx, t, EventActionAnswered, now, a.TaskID, a.AttemptID, detail)
+}
+
+// wakeAnswered makes a blocked task due whose last action was answered.
+func wakeAnswered(ctx context.Context, t tx, task Task, now int64) error {
+	if err := state.TaskNext(task.Record.Status, agentruntime.TaskPending); err != nil {
+		return err
+	}
+	if err := wake(ctx, t, task.Record.TaskID, now); err != nil {
+		return err
+	}
+	return t.notify(ctx)
 }
 
 // dismissActions closes what nobody needs to answer any more.

@@ -15,6 +15,7 @@ const (
 	EventTaskOperatorRetried  = "task_operator_retried"
 	EventDispatchPaused       = "dispatch_paused"
 	EventDispatchResumed      = "dispatch_resumed"
+	EventTaskBudgetChanged    = "task_budget_changed"
 	EventActionOpened         = "action_opened"
 	EventActionAnswered       = "action_answered"
 	EventActionDismissed      = "action_dismissed"

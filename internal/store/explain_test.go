@@ -14,6 +14,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store/pgtest"
 )
@@ -230,6 +231,7 @@ func workload(t *testing.T, s *Store, n int) {
 		_, err := s.Renew(ctx, c.Ref, time.Minute)
 		ok(err)
 		ok(s.Transition(ctx, c.Ref, state.Streaming))
+		ok(s.UpdateUsage(ctx, c.Ref, []UsagePart{{Day: "2026-01-31", Model: "m"}}))
 		ok(s.Settle(ctx, c.Ref, in))
 	}
 	finish := Settlement{
@@ -285,6 +287,8 @@ func workload(t *testing.T, s *Store, n int) {
 	ok(err)
 	open, err := s.Actions(ctx, ActionFilter{TaskID: c.Ref.TaskID, State: ActionOpen})
 	ok(err)
+	_, err = s.SetBudget(ctx, c.Ref.TaskID, "me", func(b deed.Budget) deed.Budget { return b })
+	ok(err)
 	ok(s.AnswerAction(ctx, open[0].ID, nil, "me"))
 	_, err = s.Claim(ctx, ClaimOptions{RunnerID: "r", Lease: time.Minute, TaskID: c.Ref.TaskID})
 	ok(err)
@@ -321,6 +325,12 @@ func workload(t *testing.T, s *Store, n int) {
 	_, _, err = s.NextDue(ctx)
 	ok(err)
 	ok(s.Append(ctx, Event{Type: "x"}))
+	_, err = s.UsageOfTask(ctx, c.Ref.TaskID)
+	ok(err)
+	_, err = s.UsageOfDay(ctx, "2026-01-31")
+	ok(err)
+	_, err = s.UsageByModel(ctx, "2026-01-01", "2026-01-31")
+	ok(err)
 	ok(s.PutRunner(ctx, Runner{ID: "r"}))
 	_, err = s.Runners(ctx)
 	ok(err)

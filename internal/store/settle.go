@@ -26,7 +26,8 @@ type Settlement struct {
 	Artifacts   []agentruntime.ArtifactRecord
 	Events      []Event // extra events, appended between task_attempt_finished and the task's own event
 	Outbox      []OutboxItem
-	Action      *NewAction // required when Status is blocked
+	Action      *NewAction  // required when Status is blocked
+	Usage       []UsagePart // of the whole attempt; see UpdateUsage
 }
 
 // Settle ends the attempt and moves its task, in one transaction under the fence. It records task_attempt_finished,
@@ -74,6 +75,9 @@ func (in *Settlement) check() error {
 			return invalid("blocked needs a required action that can end it")
 		}
 	}
+	if err := checkParts(in.Usage); err != nil {
+		return err
+	}
 	if in.Action != nil && in.Status != agentruntime.TaskBlocked {
 		return invalid("a required action needs the status blocked, not %q", in.Status)
 	}
@@ -96,6 +100,9 @@ func (s *Store) settle(ctx context.Context, t tx, ref Ref, in Settlement) error 
 	in.decide(h, used)
 
 	if err := s.endAttempt(ctx, t, ref, &in, now); err != nil {
+		return err
+	}
+	if err := putUsage(ctx, t, ref, in.Usage); err != nil {
 		return err
 	}
 	for i := range in.Events {
