@@ -17,9 +17,10 @@ import (
 
 // Where a Claim came from.
 const (
-	SourceResultFile = "result_file" // the file that the agent was told to write
-	SourceStdout     = "stdout"      // the last JSON object on stdout
-	SourceExitCode   = "exit_code"   // made by deed: exit 0 without a result, where the task type takes that
+	SourceResultFile = "result_file"  // the file that the agent was told to write
+	SourceStdout     = "stdout"       // the last JSON object on stdout
+	SourceStream     = "agent_stream" // made by deed: the event by which an agent's turn ends well, with its last message
+	SourceExitCode   = "exit_code"    // made by deed: exit 0 without a result, where the task type takes that
 )
 
 // A Claim is the agent's word about its own work. Nothing in it is a fact.

@@ -60,6 +60,11 @@ type Mounted interface {
 	Mounts(a agentruntime.AdapterConfig) ([]sandbox.Mount, error)
 }
 
+// A Versioned driver can ask its agent's program for its version. It is an optional ability.
+type Versioned interface {
+	Version(ctx context.Context, a agentruntime.AdapterConfig) (string, error)
+}
+
 // A Session takes turns with one agent. It is used by one goroutine.
 //
 // No process of the agent is left when Turn returns, whatever it returns: what it did is judged then, by code that it wrote

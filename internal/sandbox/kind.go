@@ -155,6 +155,9 @@ func WayOut(k Kind) error {
 	return nil
 }
 
+// Contained reports whether a command sees a file system of its own, with walls that the kernel holds.
+func (s *Sandbox) Contained() bool { return s != nil && (s.kind == Namespace || s.kind == Container) }
+
 // Inside returns where a path of the host is inside, and whether it is there at all.
 func (s *Sandbox) Inside(host string) (string, bool) {
 	if s.kind == None || s.kind == Process {

@@ -202,3 +202,30 @@ func TestReady(t *testing.T) {
 		t.Errorf("got %+v", bad)
 	}
 }
+
+func TestEnvFileReachesTheScriptAndNoRecord(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "env")
+	if err := os.WriteFile(file, []byte("\ufeff# comment\n\nexport  A='a b'\r\nB=\"x # y\"\nC = spaced \nD=un'quoted\nDSN=postgres://u:pass@h/db\nE=\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := drivertest.New(t, harness(byFile), `printf '[%s][%s][%s][%s][%s]' "$A" "$B" "$C" "$D" "${E-unset}"; finish '{"status":"completed"}'`)
+	b.Job.Adapter.Script.EnvFile = file
+	y := b.Turn(t.Context())
+	if got, want := b.ReadFile(y.StdoutPath), "[a b][x # y][spaced][un'quoted][]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	inv := y.Diagnostics["invocation"].(driver.Invocation)
+	if inv.Env["DSN"] != "[from env_file]" || strings.Contains(mustJSON(t, inv), "pass@h") {
+		t.Errorf("recorded: %s", mustJSON(t, inv))
+	}
+}
+
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,4 +1,4 @@
-package script_test
+package process_test
 
 import (
 	"encoding/json"
@@ -12,8 +12,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/driver/drivertest"
-	"github.com/deedrun/deed/internal/driver/script"
+	"github.com/deedrun/deed/internal/driver/process"
 	"github.com/deedrun/deed/internal/failure"
 )
 
@@ -25,10 +24,16 @@ func job(t *testing.T) driver.Job {
 	}
 }
 
+func environ(j driver.Job) ([]string, error) {
+	c, _ := process.Of(j.Adapter)
+	vars, err := process.Environ(j, c)
+	return vars.List(), err
+}
+
 func TestEnvironIsCompleteAndClean(t *testing.T) {
 	t.Setenv("LEAK", "from the test's own environment")
 	j := job(t)
-	env, err := script.Environ(j)
+	env, err := environ(j)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +42,7 @@ func TestEnvironIsCompleteAndClean(t *testing.T) {
 		"AGENT_RUNTIME_STATE_DIR=/h", "AGENT_RUNTIME_TASK_ID=task-1", `AGENT_RUNTIME_TASK_PAYLOAD_JSON={"a": 1}`,
 		"DEED_ARTIFACTS=/a", "DEED_ATTEMPT_ID=attempt-1", "DEED_BRIEF_FILE=/x/brief.md",
 		"DEED_PAYLOAD_FILE=/x/payload.json", "DEED_RESULT_FILE=/x/result.json", "DEED_TASK_ID=task-1",
-		"DEED_WORKSPACE=/w", "HOME=/h", "LANG=C.UTF-8", "PATH=" + script.DefaultPath, "SHELL=/bin/sh", "TMPDIR=/t", "TZ=UTC",
+		"DEED_WORKSPACE=/w", "HOME=/h", "LANG=C.UTF-8", "PATH=" + process.DefaultPath, "SHELL=/bin/sh", "TMPDIR=/t", "TZ=UTC",
 	}
 	env = slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, "USER=") || strings.HasPrefix(s, "LOGNAME=") })
 	if d := cmp.Diff(want, env); d != "" {
@@ -57,7 +62,7 @@ func TestEnvironPrecedence(t *testing.T) {
 	j.Adapter.Script.Env = map[string]string{"B": "env", "C": "env"}
 	j.Secrets = map[string]string{"C": "secret"}
 	j.Runtime = "prod"
-	env, err := script.Environ(j)
+	env, err := environ(j)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +77,7 @@ func TestLargePayloadIsNotInAVariable(t *testing.T) {
 	t.Parallel()
 	j := job(t)
 	j.Payload = json.RawMessage(`{"a": "` + strings.Repeat("x", 200<<10) + `"}`)
-	env, err := script.Environ(j)
+	env, err := environ(j)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,27 +100,9 @@ func TestEnvironRefuses(t *testing.T) {
 	} {
 		j := job(t)
 		change(&j)
-		if _, err := script.Environ(j); failure.ClassOf(err) != failure.Config {
+		if _, err := environ(j); failure.ClassOf(err) != failure.Config {
 			t.Errorf("%s: got %v", name, err)
 		}
-	}
-}
-
-func TestEnvFileReachesTheScriptAndNoRecord(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "env")
-	if err := os.WriteFile(file, []byte("\ufeff# comment\n\nexport  A='a b'\r\nB=\"x # y\"\nC = spaced \nD=un'quoted\nDSN=postgres://u:pass@h/db\nE=\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	b := drivertest.New(t, harness(byFile), `printf '[%s][%s][%s][%s][%s]' "$A" "$B" "$C" "$D" "${E-unset}"; finish '{"status":"completed"}'`)
-	b.Job.Adapter.Script.EnvFile = file
-	y := b.Turn(t.Context())
-	if got, want := b.ReadFile(y.StdoutPath), "[a b][x # y][spaced][un'quoted][]"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	inv := y.Diagnostics["invocation"].(driver.Invocation)
-	if inv.Env["DSN"] != "[from env_file]" || strings.Contains(mustJSON(t, inv), "pass@h") {
-		t.Errorf("recorded: %s", mustJSON(t, inv))
 	}
 }
 
@@ -137,7 +124,7 @@ func TestBadEnvFile(t *testing.T) {
 		if err := os.WriteFile(j.Adapter.Script.EnvFile, []byte(tc.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := script.Environ(j)
+		_, err := environ(j)
 		if failure.ClassOf(err) != failure.Config || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), j.Adapter.Script.EnvFile) {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -148,17 +135,8 @@ func TestBadEnvFile(t *testing.T) {
 	for name, path := range map[string]string{"absent": filepath.Join(dir, "absent"), "a directory": dir, "relative": "env"} {
 		j := job(t)
 		j.Adapter.Script.EnvFile = path
-		if _, err := script.Environ(j); failure.ClassOf(err) != failure.Config {
+		if _, err := environ(j); failure.ClassOf(err) != failure.Config {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-}
-
-func mustJSON(t *testing.T, v any) string {
-	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

@@ -1,11 +1,10 @@
-package script
+package process
 
 import (
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
 )
 
@@ -16,10 +15,11 @@ func TestTheEnvironmentIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	vars, err := Environ(driver.Job{Adapter: agentruntime.AdapterConfig{Script: &agentruntime.ScriptAdapter{Command: "true"}}})
+	env, err := Environ(driver.Job{}, Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	vars := env.List()
 	if len(vars) < 15 {
 		t.Fatalf("only %d variables: %v", len(vars), vars)
 	}

@@ -1,4 +1,4 @@
-package script
+package process
 
 import (
 	"maps"
@@ -17,7 +17,7 @@ func TestCredentials(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := New().Credentials(agentruntime.AdapterConfig{Script: &agentruntime.ScriptAdapter{
+	got, err := Credentials(agentruntime.AdapterConfig{Script: &agentruntime.ScriptAdapter{
 		EnvFile: file, Env: map[string]string{"AWS_SECRET_ACCESS_KEY": "k", "GREETING": "hello"},
 	}})
 	if err != nil {
@@ -30,7 +30,7 @@ func TestCredentials(t *testing.T) {
 	if got["GITHUB_PASSWORD"] != "p w" {
 		t.Errorf("value is %q", got["GITHUB_PASSWORD"])
 	}
-	if _, err := New().Credentials(agentruntime.AdapterConfig{Script: &agentruntime.ScriptAdapter{EnvFile: "/no/such"}}); err == nil {
+	if _, err := Credentials(agentruntime.AdapterConfig{Script: &agentruntime.ScriptAdapter{EnvFile: "/no/such"}}); err == nil {
 		t.Error("a missing file: no error")
 	}
 }

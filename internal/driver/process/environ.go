@@ -1,4 +1,4 @@
-package script
+package process
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 )
 
-// DefaultPath is the PATH of a script when Job.BaseEnv has none.
+// DefaultPath is the PATH of an agent when Job.BaseEnv has none.
 const DefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // maxPayloadVar bounds the payload that goes into a variable: the kernel takes no single string of 128 KiB, and all of
@@ -30,33 +30,38 @@ const (
 	messageFile = "last-message.txt"
 )
 
-// A variable is one entry of an agent's environment, with what may be recorded of it.
-type variable struct {
-	name, value string
-	hidden      string // recorded instead of the value; empty: the redacted value
+// A Variable is one entry of an agent's environment, with what may be recorded of it.
+type Variable struct {
+	Value  string
+	Hidden string // recorded instead of the value; empty: the redacted value
 }
 
-// Environ returns the complete environment of a script, as the package documentation lists it, in the order of
-// names. Nothing of deed's own environment is in it.
-func Environ(j driver.Job) ([]string, error) {
-	vars, err := environ(j)
-	if err != nil {
-		return nil, err
-	}
-	return list(vars), nil
-}
+// Vars is an environment, by name.
+type Vars map[string]Variable
 
-func list(vars map[string]variable) []string {
-	out := make([]string, 0, len(vars))
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		out = append(out, name+"="+vars[name].value)
+// List returns the environment as a process takes it, in the order of names.
+func (v Vars) List() []string {
+	out := make([]string, 0, len(v))
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		out = append(out, name+"="+v[name].Value)
 	}
 	return out
 }
 
-func environ(j driver.Job) (map[string]variable, error) {
-	vars := map[string]variable{}
-	set := func(name, value, hidden string) { vars[name] = variable{name, value, hidden} }
+// With returns a copy that has more variables, with values that may be recorded.
+func (v Vars) With(more map[string]string) Vars {
+	out := maps.Clone(v)
+	for name, value := range more {
+		out[name] = Variable{Value: value}
+	}
+	return out
+}
+
+// Environ returns the complete environment of an agent, as the package documentation lists it. Nothing of deed's own
+// environment is in it.
+func Environ(j driver.Job, c Config) (Vars, error) {
+	vars := Vars{}
+	set := func(name, value, hidden string) { vars[name] = Variable{value, hidden} }
 	for name, value := range map[string]string{
 		"PATH": DefaultPath, "HOME": j.Inside(j.Dirs.Home), "TMPDIR": j.Inside(j.Dirs.Tmp), "SHELL": "/bin/sh",
 		"USER": userName(), "LOGNAME": userName(), "LANG": "C.UTF-8", "TZ": "UTC",
@@ -82,18 +87,17 @@ func environ(j driver.Job) (map[string]variable, error) {
 	if err := add("the base environment", j.BaseEnv, ""); err != nil {
 		return nil, err
 	}
-	a := j.Adapter.Script
-	if a.EnvFile != "" {
-		fromFile, err := readEnvFile(a.EnvFile)
+	if c.EnvFile != "" {
+		fromFile, err := readEnvFile(c.EnvFile)
 		if err != nil {
 			return nil, err
 		}
 		// The file is where people keep credentials: what is in it is never recorded.
-		if err := add("env_file "+a.EnvFile, fromFile, "[from env_file]"); err != nil {
+		if err := add("env_file "+c.EnvFile, fromFile, "[from env_file]"); err != nil {
 			return nil, err
 		}
 	}
-	if err := add("the adapter's env", a.Env, ""); err != nil {
+	if err := add("the adapter's env", c.Env, ""); err != nil {
 		return nil, err
 	}
 	if err := add("the task's secrets", j.Secrets, "[secret]"); err != nil {

@@ -1,0 +1,97 @@
+package agentcli
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/driver/process"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/sandbox"
+)
+
+// A Dialect is one agent CLI. It holds no state of a run.
+type Dialect interface {
+	// Kind is the adapter kind.
+	Kind() string
+	// Install is a sentence that says how to get the CLI.
+	Install() string
+	// Locate returns what a command stands for; file is what was found, without links. A launcher that only starts a
+	// native program stands for that program.
+	Locate(file string) Program
+	// Hosts returns the hosts of the model, as host:port. env is the adapter's own environment.
+	Hosts(a agentruntime.AdapterConfig, env map[string]string) ([]string, error)
+	// Begin checks what is the dialect's to check and makes a conversation. Errors are of class failure.Config.
+	Begin(p Plan) (Conversation, error)
+}
+
+// A Program is what a CLI consists of, on this machine.
+type Program struct {
+	File string // what is executed
+	Dir  string // the directory that it needs beside it; empty: none
+}
+
+// A Plan is what a conversation begins with.
+type Plan struct {
+	*process.Agent        // the job, the adapter's fields, the environment
+	State          *State // what is known of the conversation; an earlier session's when it goes on
+	Home           string // the CLI's configuration home on this machine: made, empty at first, kept between turns
+	Posture        Posture
+}
+
+// A State is what a session knows of its conversation. It goes into the session's Ref.
+type State struct {
+	ID    string             `json:"id"`
+	Turns int                `json:"turns,omitempty"` // answers of the model so far
+	Used  agentruntime.Usage `json:"used"`            // running totals, for a CLI that tells these
+}
+
+// A Conversation speaks a dialect. Its methods are called by one goroutine: Launch, then Feed for each line, then Outcome,
+// for every turn.
+type Conversation interface {
+	// Launch says how a turn is started. With an ID in the plan's State the conversation goes on. Stop ends the turn.
+	Launch(ctx context.Context, prompt string, tell *Teller, stop func(*failure.Error)) (Launch, error)
+	// Feed reads one line of the stream. The bytes are valid during the call.
+	Feed(line []byte)
+	// Outcome says what the stream told, when the process is gone.
+	Outcome() Outcome
+}
+
+// A Launch is how a turn is started.
+type Launch struct {
+	Args     []string
+	Env      map[string]string // deed's own for this CLI; an adapter that sets one of these is refused
+	Defaults map[string]string // set where nothing else sets them
+	Stdin    io.Reader         // nil: the prompt
+	Done     func()            // called when the process is gone, before Outcome; may be nil
+}
+
+// An Outcome is what a stream told about a turn.
+type Outcome struct {
+	Succeeded bool           // the event that ends a turn came, and says success
+	Failure   *failure.Error // what went wrong, by the stream; nil: nothing is told
+	Message   string         // the agent's last message
+	Notes     map[string]any // for the diagnostics
+}
+
+// Claimed is the claim that an outcome stands for when the agent left no result.
+func (o Outcome) claim() *driver.Claim {
+	raw, _ := json.Marshal(map[string]string{"status": string(agentruntime.TaskCompleted), "operator_summary": o.Message})
+	return &driver.Claim{
+		Source: driver.SourceStream, Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, Summary: o.Message, Raw: raw,
+	}
+}
+
+// InsideProgram is where a contained agent sees its CLI.
+const InsideProgram = "/run/deed/agent"
+
+// mounts are what a program needs to be seen.
+func (p Program) mounts() []sandbox.Mount {
+	source := p.File
+	if p.Dir != "" {
+		source = p.Dir
+	}
+	return []sandbox.Mount{{Source: source, Target: InsideProgram + "/" + base(source)}}
+}

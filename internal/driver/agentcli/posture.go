@@ -1,0 +1,81 @@
+package agentcli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/driver/process"
+	"github.com/deedrun/deed/internal/failure"
+)
+
+// The modes of an agent's own sandbox, as adapters name them.
+const (
+	ReadOnly   = "read-only"
+	Workspace  = "workspace-write"
+	FullAccess = "danger-full-access"
+)
+
+// A Posture is what an agent's own guards have to do.
+type Posture struct {
+	Sandbox string // what the CLI's own flags are to hold: one of the modes
+	Lifted  bool   // the CLI's own guards are off, because deed's walls hold or because the adapter declares a trusted VM
+	Why     string // for the evidence
+}
+
+// postureOf decides on an agent's own guards. Behind deed's walls they are lifted: they would need walls of their own,
+// which cannot be built there, and what they hold is held. Anywhere else only a declared trusted VM lifts them.
+func postureOf(j driver.Job, c process.Config) (Posture, error) {
+	trusted := c.Profile == agentruntime.AutonomyTrustedVM
+	switch {
+	case j.Sandbox.Contained() && c.Sandbox == ReadOnly:
+		return Posture{}, failure.New(failure.Config, "set the agent's guards",
+			errors.New("sandbox read-only of an agent that deed contains is deed's to hold"), "set deed.sandbox.read_only_workspace instead")
+	case j.Sandbox.Contained():
+		return Posture{Sandbox: FullAccess, Lifted: true, Why: "agent's own guards lifted: deed's walls hold"}, nil
+	case c.Sandbox == FullAccess && !trusted:
+		return Posture{}, failure.New(failure.Config, "set the agent's guards",
+			errors.New("sandbox danger-full-access lifts the agent's own guards, and nothing else holds"),
+			`declare "autonomy": {"profile": "trusted-vm"}, or contain the agent (isolation namespace)`)
+	case c.Sandbox == FullAccess:
+		return Posture{Sandbox: FullAccess, Lifted: true, Why: "agent's own guards lifted: the adapter declares a trusted VM"}, nil
+	case c.Sandbox == "":
+		return Posture{Sandbox: Workspace, Why: "agent's own guards: workspace-write"}, nil
+	}
+	return Posture{Sandbox: c.Sandbox, Why: "agent's own guards: " + c.Sandbox}, nil
+}
+
+// CheckArgs refuses arguments of an adapter that deed sets itself, by the names of options. A name that ends in = is the
+// beginning of the value of -c or --config.
+func CheckArgs(extra []string, reserved ...string) error {
+	for i, arg := range extra {
+		name, _, _ := strings.Cut(arg, "=")
+		value := arg
+		if i > 0 && (extra[i-1] == "-c" || extra[i-1] == "--config") {
+			name = ""
+		} else if v, ok := strings.CutPrefix(arg, "--config="); ok {
+			value = v
+		} else if v, ok := strings.CutPrefix(arg, "-c"); ok && v != "" {
+			value = strings.TrimPrefix(v, "=")
+		}
+		for _, r := range reserved {
+			if name == r || strings.HasSuffix(r, "=") && strings.HasPrefix(strings.TrimSpace(value), strings.TrimSuffix(r, "=")) {
+				return failure.New(failure.Config, "read extra_args", fmt.Errorf("%q is deed's to set", arg), "take it out; the adapter's own fields say what can be chosen")
+			}
+		}
+	}
+	return nil
+}
+
+// checkRequired refuses a command line that lacks what the adapter's autonomy requires.
+func checkRequired(args, required []string) error {
+	for _, r := range required {
+		if !slices.Contains(args, r) {
+			return failure.New(failure.Config, "check autonomy.required_args", fmt.Errorf("%q is not on the command line", r), "add it to extra_args, or take it out of required_args")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package agentcli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/driver/process"
+	"github.com/deedrun/deed/internal/failure"
+)
+
+// A session is one conversation.
+type session struct {
+	kind         string
+	plan         Plan
+	state        *State
+	conversation Conversation
+	spent        time.Duration // of the time limit
+	over         bool          // there is no further turn
+}
+
+var _ driver.Session = (*session)(nil)
+
+// Ref is the conversation's id with what deed knows of it.
+func (s *session) Ref() string {
+	if s.state.ID == "" {
+		return ""
+	}
+	text, _ := json.Marshal(s.state)
+	return string(text)
+}
+
+// Close closes what the session holds. No process is left after a turn.
+func (s *session) Close(context.Context) error { return s.plan.Close() }
+
+// rehearse makes a launch that is not carried out, so that what is wrong with it is known before anything runs.
+func (s *session) rehearse(ctx context.Context) error {
+	l, err := s.conversation.Launch(ctx, "", NewTeller(driver.Discard, nil, s.state), func(*failure.Error) {})
+	if err != nil {
+		return err
+	}
+	if l.Done != nil {
+		l.Done()
+	}
+	if _, err := s.vars(l); err != nil {
+		return err
+	}
+	for i, arg := range l.Args {
+		if strings.IndexByte(arg, 0) >= 0 {
+			return failure.New(failure.Config, "start "+s.kind, fmt.Errorf("argument %d holds a NUL byte", i+1), "take it out")
+		}
+	}
+	return checkRequired(l.Args, s.plan.Config.RequiredArgs)
+}
+
+// prompt is what the agent is told in a turn.
+func (s *session) prompt(in driver.Input) string {
+	switch {
+	case s.state.ID != "" && in.Text != "":
+		return in.Text
+	case s.state.ID != "":
+		return "Go on with the task."
+	case in.Text != "":
+		return s.plan.Job.Brief + "\n\n" + in.Text
+	}
+	return s.plan.Job.Brief
+}
+
+// Turn runs the CLI until it ends.
+func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (driver.Yield, error) {
+	if s.over {
+		return driver.Yield{}, driver.ErrLastTurn
+	}
+	s.over = true
+	if sink == nil {
+		sink = driver.Discard
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	tell := NewTeller(sink, s.plan.Job.Redactor, s.state)
+	l, err := s.conversation.Launch(ctx, s.prompt(in), tell, func(f *failure.Error) { cancel(f) })
+	if err != nil {
+		return driver.Yield{}, err
+	}
+	if l.Stdin == nil {
+		l.Stdin = strings.NewReader(s.prompt(in))
+	}
+	vars, err := s.vars(l)
+	if err != nil {
+		return driver.Yield{}, err
+	}
+	lines := &Lines{
+		Line: s.conversation.Feed,
+		Long: func(head []byte, _ int64) { tell.Strange("an event that is too long", head) },
+	}
+	t, err := s.plan.Run(ctx, process.Call{
+		Turn: in.Turn, Args: l.Args, Vars: vars, Stdin: l.Stdin, Stdout: lines, Timeout: max(s.plan.Timeout-s.spent, time.Millisecond),
+	}, sink)
+	lines.Close()
+	if l.Done != nil {
+		l.Done()
+	}
+	tell.finish()
+	if err != nil {
+		return driver.Yield{}, err
+	}
+	s.spent += t.Yield.Proc.Duration
+	return s.conclude(t)
+}
+
+// conclude says what follows from a run; see the package documentation.
+func (s *session) conclude(t *process.Turn) (driver.Yield, error) {
+	o := s.outcome()
+	t.Message = o.Message
+	for name, note := range o.Notes {
+		t.Yield.Diagnostics[name] = note
+	}
+	t.Yield.Diagnostics["posture"] = s.plan.Posture.Why
+	y, err := t.Conclude(func() {
+		switch {
+		case o.Failure != nil:
+			t.Fail(o.Failure)
+		case t.Yield.Proc.Code != 0:
+			said := ""
+			if o.Succeeded {
+				said = "its last event says success, its exit says otherwise"
+			}
+			t.FailExit(said)
+		case !o.Succeeded:
+			t.Fail(failure.New(failure.InvalidWord, "read the stream of "+s.kind,
+				errors.New("it ended without an event that says that the turn succeeded"), "see the recorded output"))
+		default:
+			if t.NoResult {
+				t.Claim(o.claim())
+			}
+			t.Judge("", `write {"status": "completed", "operator_summary": "…"} to the file that DEED_RESULT_FILE names, or nothing`)
+		}
+	})
+	if err != nil {
+		return y, err
+	}
+	if y.Class == failure.Blocked {
+		y.Kind = driver.YieldRequiredAction
+	}
+	s.over = y.Kind == driver.YieldEnd
+	return y, nil
+}
+
+// outcome is the conversation's, redacted.
+func (s *session) outcome() Outcome {
+	o := s.conversation.Outcome()
+	r := s.plan.Job.Redactor
+	o.Message = r.String(o.Message)
+	if o.Failure != nil && r.Active() {
+		f := *o.Failure
+		f.Err = errors.New(r.String(f.Err.Error()))
+		o.Failure = &f
+	}
+	_ = r.Value(&o.Notes)
+	return o
+}

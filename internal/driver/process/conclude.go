@@ -1,0 +1,147 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/proc"
+)
+
+// Conclude ends the turn. How the run itself ended comes first: the time limit, a cancel, a limit of the sandbox, a program
+// that did not start. Otherwise judge says what follows, with Fail, FailExit and Judge.
+func (t *Turn) Conclude(judge func()) (driver.Yield, error) {
+	if f := t.fact(); f != nil {
+		t.Fail(f)
+	} else if t.gatherErr == nil {
+		judge()
+	}
+	err := t.gatherErr
+	if err == nil {
+		err = t.writeMessage()
+	}
+	if err = errors.Join(err, t.close()); err != nil && t.runErr == nil {
+		return driver.Yield{}, failure.New(failure.Infra, "record the run", err, "")
+	}
+	t.Yield.ExitStatus = t.Yield.Class.Rule().Exit
+	return t.Yield, nil
+}
+
+// fact is how the run ended, when that decides.
+func (t *Turn) fact() *failure.Error {
+	exit, op := t.Yield.Proc, "run "+t.agent.Name
+	var start *proc.StartError
+	switch {
+	case errors.As(t.runErr, &start):
+		return spawnFault(t.agent.Config.Command, start.Err)
+	case exit.TimedOut:
+		return failure.New(failure.Timeout, op, fmt.Errorf("it ran longer than %v", t.agent.Timeout), "raise timeout_ms, or make the work smaller")
+	case exit.Canceled:
+		return canceled(op, exit.Cause)
+	case t.Limit != "":
+		return failure.New(failure.Limit, op, fmt.Errorf("it was ended: %w", exit.Cause), "raise the limit in deed.sandbox.limits, or make the work smaller")
+	case t.runErr != nil:
+		return failure.New(failure.Infra, op, t.runErr, "")
+	}
+	return nil
+}
+
+// canceled classes the end of the context by its cause.
+func canceled(op string, cause error) *failure.Error {
+	var f *failure.Error
+	switch {
+	case errors.As(cause, &f):
+		return f
+	case errors.Is(cause, driver.ErrCanceled):
+		return failure.New(failure.Canceled, op, cause, "")
+	}
+	return failure.New(failure.Interrupted, op, cause, "")
+}
+
+// Fail ends the turn with a failure.
+func (t *Turn) Fail(f *failure.Error) {
+	t.Yield.Class, t.Yield.Err = f.Class, f
+	if f.RetryAfter > 0 {
+		t.Yield.RetryAfter = f.RetryAfter
+	}
+}
+
+// FailExit ends the turn for the exit of its process, whatever the agent says. said is what it said, when that is not in a
+// claim.
+func (t *Turn) FailExit(said string) {
+	exit := t.Yield.Proc
+	why := fmt.Sprintf("exit %d", exit.Code)
+	if exit.Signal != "" {
+		why = "ended by " + exit.Signal
+	}
+	if c := t.Yield.Claim; c != nil && c.Status == agentruntime.TaskCompleted {
+		said = fmt.Sprintf("its result says %s, its exit says otherwise", c.Status)
+	}
+	if said != "" {
+		t.Yield.Diagnostics["contradiction"] = said
+		why += "; " + said
+	}
+	if t.ResultErr != nil {
+		t.Yield.Diagnostics["result_error"] = t.ResultErr.Error()
+	}
+	if t.lastError != "" {
+		why += ": " + t.lastError
+	}
+	t.Fail(failure.New(failure.AgentFailed, "run "+t.agent.Name, errors.New(why), ""))
+}
+
+// LastError is the last line of stderr, redacted and short.
+func (t *Turn) LastError() string { return t.lastError }
+
+// Judge ends the turn by the agent's claim, or by there being none: noClaim then says why.
+func (t *Turn) Judge(noClaim, remedy string) {
+	y := &t.Yield
+	if y.Claim == nil {
+		err := t.ResultErr
+		if err == nil {
+			err = errors.New(noClaim)
+		}
+		if tr, ok := t.stdout.Truncation("stdout"); ok {
+			err = fmt.Errorf("%w (%d bytes of stdout were dropped)", err, tr.Dropped)
+		}
+		t.Fail(failure.New(failure.InvalidWord, "read the result", err, remedy))
+		return
+	}
+	said := Shorten(y.Claim.Summary)
+	if said == "" {
+		said = "no summary"
+	}
+	switch y.Claim.Status {
+	case agentruntime.TaskCompleted:
+		y.Kind, y.Class = driver.YieldCompletion, failure.None
+	case agentruntime.TaskRetryableFailure:
+		class := failure.AskedRetry
+		if c, ok := driver.FailureWords[y.Claim.Failure]; ok {
+			class = c
+		}
+		f := failure.New(class, "the agent asks for another try", errors.New(said), "")
+		f.RetryAfter = y.RetryAfter
+		t.Fail(f)
+	case agentruntime.TaskBlocked:
+		y.Kind = driver.YieldRequiredAction
+		t.Fail(failure.New(failure.Blocked, "the agent waits for a person", errors.New(said), ""))
+	default:
+		t.Fail(failure.New(failure.AskedFail, "the agent says that it cannot do the work", errors.New(said), ""))
+	}
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(strings.ToValidUTF8(s, "\ufffd"))
+	return Shorten(s[strings.LastIndexByte(s, '\n')+1:])
+}
+
+// Shorten keeps what an agent wrote from flooding a message.
+func Shorten(s string) string {
+	if r := []rune(s); len(r) > 300 {
+		return string(r[:300]) + "…"
+	}
+	return s
+}
