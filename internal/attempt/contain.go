@@ -11,6 +11,7 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/component"
+	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/toolchain"
@@ -93,21 +94,21 @@ func (a *run) contain(ctx context.Context) error {
 			{Source: a.path("exchange"), Target: insideExchange, Writable: true},
 		},
 	}
-	program, err := program(a.plan.adapter)
+	program, err := a.program(ctx)
 	if err != nil {
 		return err
 	}
-	if program != "" {
-		p.more = append(p.more, sandbox.Mount{Source: program, Target: filepath.Join(insideAgent, filepath.Base(program))})
-	}
+	p.more = append(p.more, program...)
+	allow := a.plan.hosts
 	if s := a.plan.spec.Sandbox; s != nil {
 		p.readOnly = s.ReadOnlyWorkspace
-		if len(s.Network) > 0 && a.plan.contained() {
-			if err := a.openEgress(ctx, s.Network); err != nil {
-				return err
-			}
-			p.egress = a.path(egressSocket)
+		allow = slices.Concat(allow, s.Network)
+	}
+	if len(allow) > 0 && a.plan.contained() {
+		if err := a.openEgress(ctx); err != nil {
+			return err
 		}
+		p.egress = a.path(egressSocket)
 	}
 	c, err := a.cell(ctx, p)
 	if err != nil {
@@ -223,6 +224,22 @@ func (a *run) toolchains() []string {
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
+}
+
+// program is what the agent's program consists of, as its driver knows it, else the adapter's executable alone.
+func (a *run) program(ctx context.Context) ([]sandbox.Mount, error) {
+	if d, ok := a.plan.driver.(driver.Mounted); ok && a.plan.contained() {
+		list, err := d.Mounts(a.plan.adapter)
+		if err != nil {
+			return nil, classify(ctx, failure.Spawn, "find the agent's program", err)
+		}
+		return list, nil
+	}
+	file, err := program(a.plan.adapter)
+	if err != nil || file == "" {
+		return nil, err
+	}
+	return []sandbox.Mount{{Source: file, Target: filepath.Join(insideAgent, filepath.Base(file))}}, nil
 }
 
 // program is an adapter's own executable when it lies outside of what every sandbox has. The agent sees it under a path

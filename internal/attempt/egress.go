@@ -47,11 +47,19 @@ type egressKey struct {
 // otherHosts stands for all hosts beyond maxEgressHosts.
 const otherHosts = "(others)"
 
-// openEgress starts the proxy of this attempt. Every connection that it takes or refuses is evidence.
-func (a *run) openEgress(ctx context.Context, allow []string) error {
+// openEgress starts the proxy of this attempt: to the hosts that the task allows, and to those of the agent's model. Every
+// connection that it takes or refuses is evidence.
+func (a *run) openEgress(ctx context.Context) error {
+	var allow []string
+	if s := a.plan.spec.Sandbox; s != nil {
+		allow = s.Network
+	}
 	rules, err := egress.ParseRules(allow)
 	if err != nil {
 		return failure.New(failure.Config, "read deed.sandbox.network", err, "")
+	}
+	if rules, err = egress.AddRules(rules, egress.OriginModel, a.plan.hosts); err != nil {
+		return failure.New(failure.Config, "read the hosts of the model", err, "")
 	}
 	proxy, err := egress.Listen(a.path(egressSocket), egress.Options{Rules: rules, Clock: a.Clock, Resolver: a.resolver, Log: a.connection})
 	if err != nil {

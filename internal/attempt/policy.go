@@ -32,8 +32,12 @@ func (a *run) policy() codebox.Policy {
 	walls := a.agent.box.Walls()
 	if a.plan.contained() {
 		p.Filesystem, p.Network = "mounts", "deny"
-		if a.plan.spec.Sandbox != nil && len(a.plan.spec.Sandbox.Network) > 0 {
-			p.Network = "allow: " + strings.Join(a.plan.spec.Sandbox.Network, ", ")
+		allow := a.plan.hosts
+		if s := a.plan.spec.Sandbox; s != nil {
+			allow = slices.Concat(s.Network, allow)
+		}
+		if len(allow) > 0 {
+			p.Network = "allow: " + strings.Join(allow, ", ")
 		}
 		p.Enforcement.Filesystem = block(walls, sandbox.WallFilesystem)
 		p.Enforcement.Network = block(walls, sandbox.WallNetwork)

@@ -41,6 +41,7 @@ type plan struct {
 	evidence agentruntime.EvidenceRequirements
 	parts    []workspace.Part  // what the workspace starts from
 	kind     sandbox.Kind      // the containment
+	hosts    []string          // that the agent's model needs, where there is a network wall
 	secrets  map[string]string // given to the agent by name
 	hidden   map[string]string // kept out of every file: the secrets and the adapter's own credentials
 	timeout  time.Duration
@@ -156,16 +157,21 @@ func (a *run) resolve() (plan, error) {
 	if p.kind = sandbox.Kind(p.spec.Isolation); p.kind == "" {
 		p.kind = sandbox.Process
 	}
-	if s := p.spec.Sandbox; s != nil && len(s.Network) > 0 {
-		if err := sandbox.WayOut(p.kind); err != nil {
-			return p, err
-		}
-	}
 	if p.adapter, err = a.adapter(t.Record.RequestedAdapterID, p.spec); err != nil {
 		return p, failure.New(failure.Config, "resolve the adapter", err, "")
 	}
 	if p.driver, err = a.Drivers.For(p.adapter.Kind()); err != nil {
 		return p, err
+	}
+	if d, ok := p.driver.(driver.Networked); ok && p.contained() {
+		if p.hosts, err = d.Hosts(p.adapter); err != nil {
+			return p, failure.New(failure.Config, "find the hosts of the model", err, "")
+		}
+	}
+	if len(p.hosts) > 0 || p.spec.Sandbox != nil && len(p.spec.Sandbox.Network) > 0 {
+		if err := sandbox.WayOut(p.kind); err != nil {
+			return p, err
+		}
 	}
 	if p.profile, err = a.Config.Profile(t.Record.RequestedProfileID); err != nil {
 		return p, failure.New(failure.Config, "resolve the profile", err, "")
