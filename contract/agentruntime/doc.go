@@ -1,5 +1,5 @@
 // Package agentruntime holds the records of the agent-runtime vocabulary: identity, adapters, skills, sensors,
-// tasks, attempts, outcomes, workflows, schedules, artifacts and events. It owns their wire names and the rules
+// tasks, attempts, outcomes, workflows, schedules, artifacts and events, and what happens within an attempt. It owns their wire names and the rules
 // that a single record can break; it does no I/O and decides nothing about a run.
 //
 // Every record has a Validate method that returns all its faults at once as fault.Faults. A member without
@@ -33,6 +33,24 @@ const (
 	SchemaArtifactRecord     = "agent-runtime/artifact.record/v1"
 	SchemaTaskTypeSpec       = "agent-runtime/task.type/v1"
 	SchemaRuntimeEvent       = "agent-runtime/runtime.event/v1"
+)
+
+// Schema ids of the records of the narrow runtime.
+const (
+	SchemaTurn               = "agent-runtime/turn/v1"
+	SchemaToolCall           = "agent-runtime/tool.call/v1"
+	SchemaToolResult         = "agent-runtime/tool.result/v1"
+	SchemaCompletionAttempt  = "agent-runtime/completion.attempt/v1"
+	SchemaCompletionDecision = "agent-runtime/completion.decision/v1"
+	SchemaRecoveryAttempt    = "agent-runtime/recovery.attempt/v1"
+	SchemaRequiredAction     = "agent-runtime/required.action/v1"
+	SchemaContextCompaction  = "agent-runtime/context.compaction/v1"
+	SchemaSubagentRun        = "agent-runtime/subagent.run/v1"
+	SchemaPolicyDecision     = "agent-runtime/policy.decision/v1"
+	SchemaJournalEvent       = "agent-runtime/journal.event/v1"
+	SchemaUsage              = "agent-runtime/usage/v1"
+	SchemaAgentState         = "agent-runtime/agent.state/v1"
+	SchemaRuntimeTask        = "agent-runtime/runtime.task/v1"
 )
 
 // schemaIs demands that a record which names its schema names its own.

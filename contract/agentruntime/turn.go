@@ -29,7 +29,7 @@ type Usage struct {
 	CacheWriteTokens  int64  `json:"cacheWriteTokens,omitempty" jsonschema:"minimum=0"`  // of these, written to a cache
 	OutputTokens      int64  `json:"outputTokens" jsonschema:"minimum=0"`
 	ReasoningTokens   int64  `json:"reasoningTokens,omitempty" jsonschema:"minimum=0"` // of the output tokens
-	CostMicroUSD      *int64 `json:"costMicroUsd,omitempty"`                           // as the agent tells it; absent: it says nothing
+	CostMicroUSD      *int64 `json:"costMicroUsd,omitempty" jsonschema:"minimum=0"`    // as the agent tells it; absent: it says nothing
 }
 
 // A ToolCall is what an agent wants done.
@@ -39,7 +39,7 @@ type ToolCall struct {
 	Turn       int             `json:"turn,omitempty" jsonschema:"minimum=0"` // the index of its turn
 	SubagentID string          `json:"subagentId,omitempty" jsonschema:"maxLength=512"`
 	Tool       string          `json:"tool" jsonschema:"minLength=1,maxLength=512"` // as the agent names it
-	Input      json.RawMessage `json:"input,omitempty"`                             // cut beyond a bound: see inputDigest
+	Input      json.RawMessage `json:"input,omitempty"`                             // an object; left out beyond a bound: see inputDigest
 	InputSHA   string          `json:"inputDigest,omitempty" jsonschema:"maxLength=80"`
 	At         Timestamp       `json:"at,omitempty"`
 }
@@ -53,6 +53,9 @@ const (
 	ToolFailure ToolStatus = "failure"
 )
 
+// ToolStatuses lists every status.
+var ToolStatuses = []ToolStatus{ToolSuccess, ToolFailure}
+
 // A ToolResult is what a tool call gave. A failure stays in the task's state until the runtime or a policy calls it
 // terminal.
 type ToolResult struct {
@@ -62,16 +65,17 @@ type ToolResult struct {
 	Output      string     `json:"output,omitempty"` // what the agent was given, cut beyond a bound
 	ErrorType   string     `json:"errorType,omitempty" jsonschema:"maxLength=512"`
 	Retryable   *bool      `json:"retryable,omitempty"`
-	Terminal    bool       `json:"terminal,omitempty"`    // the runtime or a policy ended the task for it
-	OutputBytes int64      `json:"outputBytes,omitempty"` // of the whole output
-	OutputRef   string     `json:"outputRef,omitempty"`   // where the whole is, in the evidence
+	Terminal    bool       `json:"terminal,omitempty"`                           // the runtime or a policy ended the task for it
+	OutputBytes int64      `json:"outputBytes,omitempty" jsonschema:"minimum=0"` // of the whole output
+	OutputRef   string     `json:"outputRef,omitempty"`                          // where the whole is, in the evidence
 	OutputSHA   string     `json:"outputDigest,omitempty" jsonschema:"maxLength=80"`
-	DurationMS  int64      `json:"durationMs,omitempty"`
+	DurationMS  int64      `json:"durationMs,omitempty" jsonschema:"minimum=0"`
 	At          Timestamp  `json:"at,omitempty"`
 }
 
-// A CompletionDecision is the gate's answer to a completion attempt.
+// A CompletionDecision is the gate's answer to a completion attempt. A rejection has reasons.
 type CompletionDecision struct {
+	Schema   string   `json:"schema,omitempty"`
 	Accepted bool     `json:"accepted"`
 	Reasons  []string `json:"reasons"`
 }
@@ -100,20 +104,27 @@ type RecoveryAttempt struct {
 	At                  Timestamp `json:"at,omitempty"`
 }
 
+// The states of a RequiredAction.
+const (
+	ActionOpen      = "open"
+	ActionAnswered  = "answered"
+	ActionDismissed = "dismissed"
+)
+
 // A RequiredAction is something that a person must decide before the work can go on.
 type RequiredAction struct {
 	Schema        string          `json:"schema,omitempty"`
 	ID            string          `json:"id" jsonschema:"minLength=1,maxLength=512"`
-	Kind          string          `json:"kind" jsonschema:"minLength=1,maxLength=64"`        // permission, question, budget, or another word
-	Prompt        string          `json:"prompt"`                                            // what is asked
-	Why           string          `json:"why,omitempty"`                                     // why it is asked
-	Rule          string          `json:"rule,omitempty" jsonschema:"maxLength=512"`         // the rule that asks
-	Subject       json.RawMessage `json:"subject,omitempty"`                                 // the tool call, the budget, …
-	ContextDigest string          `json:"contextDigest,omitempty" jsonschema:"maxLength=80"` // an answer holds for this context alone
-	Deadline      Timestamp       `json:"deadline,omitempty"`                                // absent: none
-	Default       string          `json:"default,omitempty" jsonschema:"maxLength=64"`       // what the deadline decides: deny
-	MayAnswer     []string        `json:"mayAnswer,omitempty"`                               // absent: any operator
-	State         string          `json:"state,omitempty" jsonschema:"maxLength=64"`         // open, answered or dismissed
+	Kind          string          `json:"kind" jsonschema:"minLength=1,maxLength=64"`                          // permission, question, budget, or another word
+	Prompt        string          `json:"prompt"`                                                              // what is asked
+	Why           string          `json:"why,omitempty"`                                                       // why it is asked
+	Rule          string          `json:"rule,omitempty" jsonschema:"maxLength=512"`                           // the rule that asks
+	Subject       json.RawMessage `json:"subject,omitempty"`                                                   // the tool call, the budget, …
+	ContextDigest string          `json:"contextDigest,omitempty" jsonschema:"maxLength=80"`                   // an answer holds for this context alone
+	Deadline      Timestamp       `json:"deadline,omitempty"`                                                  // absent: none
+	Default       string          `json:"default,omitempty" jsonschema:"maxLength=64"`                         // what the deadline decides: deny
+	MayAnswer     []string        `json:"mayAnswer,omitempty"`                                                 // absent: any operator
+	State         string          `json:"state,omitempty" jsonschema:"enum=open,enum=answered,enum=dismissed"` // absent: open
 	Answer        json.RawMessage `json:"answer,omitempty"`
 	AnsweredBy    string          `json:"answeredBy,omitempty" jsonschema:"maxLength=512"`
 	OpenedAt      Timestamp       `json:"openedAt,omitempty"`
@@ -134,6 +145,14 @@ type ContextCompaction struct {
 	At           Timestamp `json:"at,omitempty"`
 }
 
+// The states of a SubagentRun.
+const (
+	SubagentRunning   = "running"
+	SubagentCompleted = "completed"
+	SubagentFailed    = "failed"
+	SubagentCancelled = "cancelled"
+)
+
 // A SubagentRun is work that an agent delegated, within bounds that it drew from its own.
 type SubagentRun struct {
 	Schema     string    `json:"schema,omitempty"`
@@ -144,7 +163,7 @@ type SubagentRun struct {
 	Depth      int       `json:"depth" jsonschema:"minimum=1"`
 	Tools      []string  `json:"tools,omitempty"`
 	MaxTurns   int       `json:"maxTurns,omitempty" jsonschema:"minimum=0"`
-	State      string    `json:"state" jsonschema:"minLength=1,maxLength=64"` // running, completed, failed, cancelled
+	State      string    `json:"state" jsonschema:"enum=running,enum=completed,enum=failed,enum=cancelled"`
 	Summary    string    `json:"summary,omitempty"`
 	Turns      int       `json:"turns,omitempty" jsonschema:"minimum=0"`
 	Usage      *Usage    `json:"usage,omitempty"`
@@ -163,10 +182,19 @@ const (
 	PolicyAsk   PolicyEffect = "ask"
 )
 
+// PolicyEffects lists every effect.
+var PolicyEffects = []PolicyEffect{PolicyAllow, PolicyDeny, PolicyAsk}
+
 // The boundaries at which policy decides.
 const (
 	BoundaryTool = "tool"
 	BoundaryStop = "stop"
+)
+
+// How a PolicyDecision is held.
+const (
+	HeldEnforced = "enforced" // deed stood at the boundary
+	HeldDeclared = "declared" // the agent was told, and is on its honour
 )
 
 // A PolicyDecision is one answer of the policy, with the rule and the reason for it.
@@ -183,14 +211,6 @@ type PolicyDecision struct {
 	Reason   string       `json:"reason,omitempty"`
 	By       string       `json:"by,omitempty" jsonschema:"maxLength=512"` // who answered, where a person was asked
 	ActionID string       `json:"actionId,omitempty" jsonschema:"maxLength=512"`
-	Held     string       `json:"held,omitempty" jsonschema:"maxLength=64"` // enforced or declared
+	Held     string       `json:"held,omitempty" jsonschema:"enum=enforced,enum=declared"`
 	At       Timestamp    `json:"at,omitempty"`
-}
-
-// A JournalEvent is one entry of the journal.
-type JournalEvent struct {
-	Seq    int64           `json:"seq" jsonschema:"minimum=1"`
-	At     Timestamp       `json:"at"`
-	Kind   string          `json:"kind" jsonschema:"minLength=1,maxLength=512"`
-	Detail json.RawMessage `json:"detail,omitempty"`
 }

@@ -60,6 +60,15 @@ export type AgentIdentity = {
   metadata?: Record<string, unknown>;
 };
 
+/** An AgentStateChange is one step of an agent from a state to another. Schema: agent-runtime/agent.state/v1 */
+export type AgentStateChange = {
+  schema?: "agent-runtime/agent.state/v1";
+  from: "idle" | "running" | "streaming" | "waiting_for_permission" | "waiting_for_input" | "compacting" | "resumable" | "completed" | "failed_terminal";
+  to: "idle" | "running" | "streaming" | "waiting_for_permission" | "waiting_for_input" | "compacting" | "resumable" | "completed" | "failed_terminal";
+  cause: string;
+  at?: string;
+};
+
 /** An ArtifactRecord tracks one file that a task made. Its path is relative to the managed artifact root. Schema: agent-runtime/artifact.record/v1 */
 export type ArtifactRecord = {
   schema?: "agent-runtime/artifact.record/v1";
@@ -70,6 +79,17 @@ export type ArtifactRecord = {
   content_type?: string;
   created_at: string;
   verified_at?: string;
+};
+
+/** A Budget is a bound of an attempt, and how much of it is used. */
+export type Budget = {
+  /** what is counted: turns, tool_calls, tokens, cost_micro_usd, wall_ms, … */
+  name: string;
+  limit: number;
+  used: number;
+  /** the agent was stopped for it */
+  exhausted?: boolean;
+  at?: string;
 };
 
 /** A CLICommand is a command that a skill offers. */
@@ -1986,6 +2006,44 @@ export type CommandAdapter = {
   extra_args?: string[];
 };
 
+/** A CompletionAttempt is one time that an agent said it was done. Schema: agent-runtime/completion.attempt/v1 */
+export type CompletionAttempt = {
+  schema?: "agent-runtime/completion.attempt/v1";
+  id: string;
+  /** 1, 2, … within the attempt */
+  number: number;
+  turn?: number;
+  /** the agent's word */
+  claim?: string;
+  decision?: CompletionDecision;
+  /** what was judged */
+  workspaceDigest?: string;
+  at?: string;
+};
+
+/** A CompletionDecision is the gate's answer to a completion attempt. A rejection has reasons. Schema: agent-runtime/completion.decision/v1 */
+export type CompletionDecision = {
+  schema?: "agent-runtime/completion.decision/v1";
+  accepted: boolean;
+  reasons: string[];
+};
+
+/** A ContextCompaction is one time that a conversation was shortened. Schema: agent-runtime/context.compaction/v1 */
+export type ContextCompaction = {
+  schema?: "agent-runtime/context.compaction/v1";
+  id: string;
+  turn?: number;
+  subagentId?: string;
+  /** share_reached, context_error, or the agent's own */
+  reason: string;
+  tokensBefore?: number;
+  tokensAfter?: number;
+  /** what went over word for word, by name */
+  carried?: string[];
+  summaryDigest?: string;
+  at?: string;
+};
+
 /** A ContextPolicy bounds what a brief holds. */
 export type ContextPolicy = {
   max_prompt_chars: number;
@@ -2367,6 +2425,16 @@ export type HermesAgentAdapter = {
   extra_args?: string[];
 };
 
+/** A JournalEvent is one entry of the journal. Schema: agent-runtime/journal.event/v1 */
+export type JournalEvent = {
+  schema?: "agent-runtime/journal.event/v1";
+  seq: number;
+  at: string;
+  kind: string;
+  /** an object */
+  detail?: Record<string, unknown>;
+};
+
 /** A NativeAdapter runs deed's own agent: no program but deed and a model. */
 export type NativeAdapter = {
   schema?: "agent-runtime/adapter.config/v1";
@@ -2453,12 +2521,47 @@ export type OpencodeProvider = {
   key_env?: string;
 };
 
+/** A PolicyDecision is one answer of the policy, with the rule and the reason for it. Schema: agent-runtime/policy.decision/v1 */
+export type PolicyDecision = {
+  schema?: "agent-runtime/policy.decision/v1";
+  id: string;
+  boundary: "tool" | "stop";
+  turn?: number;
+  callId?: string;
+  tool?: string;
+  /** the path, host or command that was decided on */
+  subject?: string;
+  effect: "allow" | "deny" | "ask";
+  /** a rule, a hook, or default */
+  rule: string;
+  reason?: string;
+  /** who answered, where a person was asked */
+  by?: string;
+  actionId?: string;
+  held?: "enforced" | "declared";
+  at?: string;
+};
+
 /** A ProposedWorkflow asks for a workflow to be created or woken. */
 export type ProposedWorkflow = {
   template: string;
   instance_key: string;
   state?: string;
   context?: Record<string, unknown>;
+};
+
+/** A RecoveryAttempt is a turn that answers a rejection: the reasons go back into the same conversation. Schema: agent-runtime/recovery.attempt/v1 */
+export type RecoveryAttempt = {
+  schema?: "agent-runtime/recovery.attempt/v1";
+  id: string;
+  /** the one that was rejected */
+  completionAttemptId: string;
+  number: number;
+  limit: number;
+  reasons: string[];
+  /** false: the agent could not go on with it and began anew */
+  sameConversation: boolean;
+  at?: string;
 };
 
 /** A RecurringScheduleRecord enqueues a normal task at every interval. It decides when work should exist and never runs any. Missed slots become one task. Schema: agent-runtime/schedule.record/v1 */
@@ -2480,6 +2583,36 @@ export type RelativeSchedule = {
   delay_minutes: number;
 };
 
+/** A RequiredAction is something that a person must decide before the work can go on. Schema: agent-runtime/required.action/v1 */
+export type RequiredAction = {
+  schema?: "agent-runtime/required.action/v1";
+  id: string;
+  /** permission, question, budget, or another word */
+  kind: string;
+  /** what is asked */
+  prompt: string;
+  /** why it is asked */
+  why?: string;
+  /** the rule that asks */
+  rule?: string;
+  /** the tool call, the budget, … */
+  subject?: Record<string, unknown>;
+  /** an answer holds for this context alone */
+  contextDigest?: string;
+  /** absent: none */
+  deadline?: string;
+  /** what the deadline decides: deny */
+  default?: string;
+  /** absent: any operator */
+  mayAnswer?: string[];
+  /** absent: open */
+  state?: "open" | "answered" | "dismissed";
+  answer?: Record<string, unknown>;
+  answeredBy?: string;
+  openedAt?: string;
+  closedAt?: string;
+};
+
 /** A ResultPolicy says which side effects an outcome may ask for. */
 export type ResultPolicy = {
   allow_follow_up_tasks: boolean;
@@ -2496,6 +2629,30 @@ export type RuntimeEventRecord = {
   attempt_id?: string;
   at: string;
   detail?: Record<string, unknown>;
+};
+
+/** A RuntimeTask is a task as the runtime sees it while an agent works on it and afterwards: what can be known of it without its transcript. The first five members are those of the narrow runtime contract; the others are deed's own. Schema: agent-runtime/runtime.task/v1 */
+export type RuntimeTask = {
+  schema?: "agent-runtime/runtime.task/v1";
+  id: string;
+  goal: string;
+  state: "idle" | "running" | "streaming" | "waiting_for_permission" | "waiting_for_input" | "compacting" | "resumable" | "completed" | "failed_terminal";
+  openRequirements: RequiredAction[];
+  journal: JournalEvent[];
+  attemptId?: string;
+  states?: AgentStateChange[];
+  turns?: Turn[];
+  toolCalls?: ToolCall[];
+  toolResults?: ToolResult[];
+  completionAttempts?: CompletionAttempt[];
+  recoveryAttempts?: RecoveryAttempt[];
+  closedRequirements?: RequiredAction[];
+  compactions?: ContextCompaction[];
+  subagents?: SubagentRun[];
+  decisions?: PolicyDecision[];
+  /** of the whole attempt */
+  usage?: Usage;
+  budgets?: Budget[];
 };
 
 /** A ScriptAdapter runs a command, for deterministic work that needs no model. */
@@ -2565,6 +2722,28 @@ export type SubagentProfile = {
   result_policy: ResultPolicy;
   /** by service */
   integration_policy?: Record<string, string>;
+};
+
+/** A SubagentRun is work that an agent delegated, within bounds that it drew from its own. Schema: agent-runtime/subagent.run/v1 */
+export type SubagentRun = {
+  schema?: "agent-runtime/subagent.run/v1";
+  id: string;
+  /** absent: the attempt's own agent */
+  parentId?: string;
+  /** the tool call that made it */
+  callId?: string;
+  goal: string;
+  depth: number;
+  tools?: string[];
+  maxTurns?: number;
+  state: "running" | "completed" | "failed" | "cancelled";
+  summary?: string;
+  turns?: number;
+  usage?: Usage;
+  /** its own journal, in the evidence */
+  journalRef?: string;
+  startedAt?: string;
+  endedAt?: string;
 };
 
 /** A SuccessPolicy adds evidence requirements to every task of a type. */
@@ -2672,6 +2851,74 @@ export type TaskTypeSpec = {
   deed?: DeedTypeSpec;
 };
 
+/** A ToolCall is what an agent wants done. Schema: agent-runtime/tool.call/v1 */
+export type ToolCall = {
+  schema?: "agent-runtime/tool.call/v1";
+  callId: string;
+  /** the index of its turn */
+  turn?: number;
+  subagentId?: string;
+  /** as the agent names it */
+  tool: string;
+  /** an object; left out beyond a bound: see inputDigest */
+  input?: Record<string, unknown>;
+  inputDigest?: string;
+  at?: string;
+};
+
+/** A ToolResult is what a tool call gave. A failure stays in the task's state until the runtime or a policy calls it terminal. Schema: agent-runtime/tool.result/v1 */
+export type ToolResult = {
+  schema?: "agent-runtime/tool.result/v1";
+  callId: string;
+  status: "success" | "failure";
+  /** what the agent was given, cut beyond a bound */
+  output?: string;
+  errorType?: string;
+  retryable?: boolean;
+  /** the runtime or a policy ended the task for it */
+  terminal?: boolean;
+  /** of the whole output */
+  outputBytes?: number;
+  /** where the whole is, in the evidence */
+  outputRef?: string;
+  outputDigest?: string;
+  durationMs?: number;
+  at?: string;
+};
+
+/** A Turn is one answer of a model with the tool calls that it asked for. Schema: agent-runtime/turn/v1 */
+export type Turn = {
+  schema?: "agent-runtime/turn/v1";
+  id: string;
+  /** within the attempt */
+  index: number;
+  subagentId?: string;
+  startedAt?: string;
+  endedAt?: string;
+  /** the one that answered */
+  model?: string;
+  /** in the words of whoever stopped */
+  stopReason?: string;
+  toolCalls?: number;
+  usage?: Usage;
+};
+
+/** Usage is what a stretch of work cost. Input tokens include those that were read from a cache or written to one. Schema: agent-runtime/usage/v1 */
+export type Usage = {
+  schema?: "agent-runtime/usage/v1";
+  model?: string;
+  inputTokens: number;
+  /** of these, read from a cache */
+  cachedInputTokens?: number;
+  /** of these, written to a cache */
+  cacheWriteTokens?: number;
+  outputTokens: number;
+  /** of the output tokens */
+  reasoningTokens?: number;
+  /** as the agent tells it; absent: it says nothing */
+  costMicroUsd?: number;
+};
+
 /** A WalletIdentity attaches one address on one chain to an agent, as data. Schema: agent-runtime/wallet.identity/v1 */
 export type WalletIdentity = {
   schema?: "agent-runtime/wallet.identity/v1";
@@ -2744,16 +2991,30 @@ export type Records = {
   "agent-runtime/agent.constitution/v1": AgentConstitution;
   "agent-runtime/agent.identity/v1": AgentIdentity;
   "agent-runtime/agent.profile/v1": SubagentProfile;
+  "agent-runtime/agent.state/v1": AgentStateChange;
   "agent-runtime/artifact.record/v1": ArtifactRecord;
+  "agent-runtime/completion.attempt/v1": CompletionAttempt;
+  "agent-runtime/completion.decision/v1": CompletionDecision;
+  "agent-runtime/context.compaction/v1": ContextCompaction;
+  "agent-runtime/journal.event/v1": JournalEvent;
+  "agent-runtime/policy.decision/v1": PolicyDecision;
+  "agent-runtime/recovery.attempt/v1": RecoveryAttempt;
+  "agent-runtime/required.action/v1": RequiredAction;
   "agent-runtime/runtime.event/v1": RuntimeEventRecord;
+  "agent-runtime/runtime.task/v1": RuntimeTask;
   "agent-runtime/schedule.record/v1": RecurringScheduleRecord;
   "agent-runtime/sensor.event/v1": SensorEvent;
   "agent-runtime/skill.manifest/v1": SkillManifest;
+  "agent-runtime/subagent.run/v1": SubagentRun;
   "agent-runtime/task.attempt/v1": TaskAttempt;
   "agent-runtime/task.intent/v1": TaskIntent;
   "agent-runtime/task.outcome/v1": TaskOutcome;
   "agent-runtime/task.record/v1": TaskRecord;
   "agent-runtime/task.type/v1": TaskTypeSpec;
+  "agent-runtime/tool.call/v1": ToolCall;
+  "agent-runtime/tool.result/v1": ToolResult;
+  "agent-runtime/turn/v1": Turn;
+  "agent-runtime/usage/v1": Usage;
   "agent-runtime/wallet.identity/v1": WalletIdentity;
   "agent-runtime/workflow.definition/v1": WorkflowDefinition;
   "agent-runtime/workflow.record/v1": WorkflowRecord;

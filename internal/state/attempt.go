@@ -1,25 +1,25 @@
 package state
 
-// Attempt is the state of one attempt (AgentState).
-type Attempt string
+import "github.com/deedrun/deed/contract/agentruntime"
+
+// Attempt is the state of one attempt.
+type Attempt = agentruntime.AgentState
 
 // The nine states of an attempt.
 const (
-	Idle                 Attempt = "idle"
-	Running              Attempt = "running"
-	Streaming            Attempt = "streaming"
-	WaitingForPermission Attempt = "waiting_for_permission"
-	WaitingForInput      Attempt = "waiting_for_input"
-	Compacting           Attempt = "compacting"
-	Resumable            Attempt = "resumable"
-	Completed            Attempt = "completed"
-	FailedTerminal       Attempt = "failed_terminal"
+	Idle                 = agentruntime.StateIdle
+	Running              = agentruntime.StateRunning
+	Streaming            = agentruntime.StateStreaming
+	WaitingForPermission = agentruntime.StateWaitingForPermission
+	WaitingForInput      = agentruntime.StateWaitingForInput
+	Compacting           = agentruntime.StateCompacting
+	Resumable            = agentruntime.StateResumable
+	Completed            = agentruntime.StateCompleted
+	FailedTerminal       = agentruntime.StateFailedTerminal
 )
 
 // Attempts lists every state in the order of the contract.
-var Attempts = []Attempt{
-	Idle, Running, Streaming, WaitingForPermission, WaitingForInput, Compacting, Resumable, Completed, FailedTerminal,
-}
+var Attempts = agentruntime.AgentStates
 
 // An AttemptTransition is one row of the attempt table.
 type AttemptTransition struct {

@@ -19,6 +19,7 @@ const (
 	EventActionOpened         = "action_opened"
 	EventActionAnswered       = "action_answered"
 	EventActionDismissed      = "action_dismissed"
+	EventAgentState           = "agent_state" // agentruntime.AgentStateChange: an attempt went on in another state
 )
 
 // An Event is one thing that the engine did. Seq grows in the order of insertion; on PostgreSQL two transactions that

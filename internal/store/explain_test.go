@@ -230,7 +230,8 @@ func workload(t *testing.T, s *Store, n int) {
 		ok(s.Begin(ctx, c.Ref, Begin{}))
 		_, err := s.Renew(ctx, c.Ref, time.Minute)
 		ok(err)
-		ok(s.Transition(ctx, c.Ref, state.Streaming))
+		_, err = s.SetAttemptState(ctx, c.Ref, state.Streaming, "it answers")
+		ok(err)
 		ok(s.UpdateUsage(ctx, c.Ref, []UsagePart{{Day: "2026-01-31", Model: "m"}}))
 		ok(s.Settle(ctx, c.Ref, in))
 	}

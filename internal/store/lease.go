@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -137,26 +138,36 @@ func (s *Store) Begin(ctx context.Context, ref Ref, b Begin) error {
 	return nil
 }
 
-// Transition moves a live attempt between two states that do not end it. Settle ends it.
-func (s *Store) Transition(ctx context.Context, ref Ref, to state.Attempt) error {
-	err := s.write(ctx, func(ctx context.Context, t tx) error {
+// SetAttemptState moves a live attempt to another state that does not end it, under the fence, and records agent_state
+// with the cause. It returns the state that the attempt was in. Begin starts an attempt, Settle ends it.
+func (s *Store) SetAttemptState(ctx context.Context, ref Ref, to state.Attempt, cause string) (from state.Attempt, err error) {
+	if strings.TrimSpace(cause) == "" {
+		return "", invalid("move attempt %s to %s: the cause is blank", ref.AttemptID, to)
+	}
+	err = s.write(ctx, func(ctx context.Context, t tx) error {
 		h, err := hold(ctx, t, ref)
 		if err != nil {
 			return err
 		}
-		if state.AttemptEnded(to) || h.attempt == state.Idle {
-			return &state.IllegalError{Kind: "attempt", From: string(h.attempt), To: string(to)}
+		if from = h.attempt; state.AttemptEnded(to) || from == state.Idle {
+			return &state.IllegalError{Kind: "attempt", From: string(from), To: string(to)}
 		}
-		if err := state.AttemptNext(h.attempt, to); err != nil {
+		if err := state.AttemptNext(from, to); err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, `UPDATE attempts SET state = $1 WHERE id = $2`, string(to), ref.AttemptID)
-		return err
+		if _, err := t.exec(ctx, `UPDATE attempts SET state = $1 WHERE id = $2`, string(to), ref.AttemptID); err != nil {
+			return err
+		}
+		detail, err := encode(agentruntime.AgentStateChange{From: from, To: to, Cause: clean(cause)})
+		if err != nil {
+			return err
+		}
+		return appendEvent(ctx, t, EventAgentState, micros(s.now()), ref.TaskID, ref.AttemptID, detail)
 	})
 	if err != nil {
-		return fmt.Errorf("attempt %s: %w", ref.AttemptID, err)
+		return "", fmt.Errorf("move attempt %s to %s: %w", ref.AttemptID, to, err)
 	}
-	return nil
+	return from, nil
 }
 
 // A Lost attempt has no owner any more. Its Ref is good: settle it.

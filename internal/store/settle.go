@@ -99,7 +99,7 @@ func (s *Store) settle(ctx context.Context, t tx, ref Ref, in Settlement) error 
 	}
 	in.decide(h, used)
 
-	if err := s.endAttempt(ctx, t, ref, &in, now); err != nil {
+	if err := s.endAttempt(ctx, t, ref, h.attempt, &in, now); err != nil {
 		return err
 	}
 	if err := putUsage(ctx, t, ref, in.Usage); err != nil {
@@ -158,7 +158,7 @@ var machine = map[agentruntime.TaskStatus]agentruntime.MachineStatus{
 	agentruntime.TaskRetryableFailure: agentruntime.MachineNeedsRetry,
 }
 
-func (s *Store) endAttempt(ctx context.Context, t tx, ref Ref, in *Settlement, now int64) error {
+func (s *Store) endAttempt(ctx context.Context, t tx, ref Ref, from state.Attempt, in *Settlement, now int64) error {
 	ended := now
 	if in.Attempt.EndedAt != nil {
 		var err error
@@ -188,12 +188,13 @@ func (s *Store) endAttempt(ctx context.Context, t tx, ref Ref, in *Settlement, n
 		return err
 	}
 	detail, err := encode(struct {
+		From   state.Attempt           `json:"from"`
 		State  string                  `json:"state"`
 		Class  string                  `json:"class"`
 		Exit   agentruntime.ExitStatus `json:"exit_status"`
 		Retry  agentruntime.RetryClass `json:"retry_class"`
 		Bundle string                  `json:"bundle_id,omitempty"`
-	}{in.State, in.Class, in.Attempt.ExitStatus, in.Attempt.RetryClass, clean(in.BundleID)})
+	}{from, in.State, in.Class, in.Attempt.ExitStatus, in.Attempt.RetryClass, clean(in.BundleID)})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +18,8 @@ func (b *bench) fenced(ref store.Ref) {
 	_, err := b.s.Renew(b.ctx, ref, time.Minute)
 	b.is(err, store.ErrFenced)
 	b.is(b.s.Begin(b.ctx, ref, store.Begin{}), store.ErrFenced)
-	b.is(b.s.Transition(b.ctx, ref, state.Streaming), store.ErrFenced)
+	_, err = b.s.SetAttemptState(b.ctx, ref, state.Streaming, "stale")
+	b.is(err, store.ErrFenced)
 	b.is(b.s.Settle(b.ctx, ref, permanent("stale")), store.ErrFenced)
 	b.is(b.s.Settle(b.ctx, ref, done()), store.ErrFenced)
 }
@@ -103,25 +106,64 @@ func attemptTransitions(t *testing.T, target Target) {
 	b := setup(t, target)
 	b.add(task("x"))
 	c := b.claim()
-	var illegal *state.IllegalError
-	if err := b.s.Transition(b.ctx, c.Ref, state.Streaming); !errors.As(err, &illegal) {
-		t.Fatalf("idle to streaming: %v", err)
-	}
-	b.ok(b.s.Begin(b.ctx, c.Ref, store.Begin{}))
-	for _, to := range []state.Attempt{state.Streaming, state.WaitingForInput, state.Running, state.Compacting, state.Running} {
-		b.ok(b.s.Transition(b.ctx, c.Ref, to))
-	}
-	for _, to := range []state.Attempt{state.Running, state.Idle, state.Completed, "unknown"} {
-		if err := b.s.Transition(b.ctx, c.Ref, to); !errors.As(err, &illegal) {
-			t.Fatalf("running to %s: %v", to, err)
+	refused := func(to state.Attempt) {
+		t.Helper()
+		var illegal *state.IllegalError
+		if _, err := b.s.SetAttemptState(b.ctx, c.Ref, to, "no"); !errors.As(err, &illegal) {
+			t.Fatalf("to %s: %v", to, err)
 		}
 	}
-	b.ok(b.s.Transition(b.ctx, c.Ref, state.WaitingForPermission))
+	refused(state.Running) // Begin does that
+	refused(state.Streaming)
+	b.ok(b.s.Begin(b.ctx, c.Ref, store.Begin{}))
+	from := state.Running
+	var want []string
+	for _, to := range []state.Attempt{state.Streaming, state.WaitingForInput, state.Running, state.Compacting, state.Running} {
+		b.clock.Advance(time.Second)
+		got, err := b.s.SetAttemptState(b.ctx, c.Ref, to, "it wants \x00 <"+string(to)+">")
+		b.ok(err)
+		b.same(got, from)
+		want = append(want, fmt.Sprintf("{\"from\":%q,\"to\":%q,\"cause\":\"it wants \uFFFD <%s>\"}", from, to, to))
+		from = to
+	}
+	for _, to := range []state.Attempt{state.Running, state.Idle, state.Completed, state.Resumable, state.FailedTerminal, "unknown", ""} {
+		refused(to)
+	}
+	_, err := b.s.SetAttemptState(b.ctx, c.Ref, state.Streaming, " ")
+	b.is(err, store.ErrInvalid)
+	b.same(b.changes(c.Ref), want) // what was refused left no event
+	_, err = b.s.SetAttemptState(b.ctx, c.Ref, state.WaitingForPermission, "may it write?")
+	b.ok(err)
+	if a, err := b.s.Attempt(b.ctx, c.Ref.AttemptID); err != nil || a.State != string(state.WaitingForPermission) {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	var illegal *state.IllegalError
 	if err := b.s.Settle(b.ctx, c.Ref, done()); !errors.As(err, &illegal) {
 		t.Fatalf("completed while it waits for a permission: %v", err)
 	}
 	b.ok(b.s.Settle(b.ctx, c.Ref, blocked("may I?")))
+	ev, err := b.s.Events(b.ctx, store.EventFilter{AttemptID: c.Ref.AttemptID})
+	b.ok(err)
+	for _, e := range ev {
+		if e.Type == string(agentruntime.EventTaskAttemptFinished) && !strings.Contains(string(e.Detail), `"from":"waiting_for_permission","state":"resumable"`) {
+			t.Errorf("the end says %s", e.Detail)
+		}
+	}
 	b.audit()
+}
+
+// changes lists the details of the agent_state events of an attempt.
+func (b *bench) changes(ref store.Ref) []string {
+	b.Helper()
+	ev, err := b.s.Events(b.ctx, store.EventFilter{AttemptID: ref.AttemptID, TaskID: ref.TaskID})
+	b.ok(err)
+	var out []string
+	for _, e := range ev {
+		if e.Type == store.EventAgentState {
+			out = append(out, string(e.Detail))
+		}
+	}
+	return out
 }
 
 func lostByLease(t *testing.T, target Target) {
