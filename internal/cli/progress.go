@@ -62,8 +62,12 @@ func (p *progress) step(s attempt.Progress) {
 		p.say("workspace ready")
 	case attempt.StepStarted:
 		p.say("agent runs")
+	case attempt.StepTool:
+		p.say("agent runs: " + s.Text)
 	case attempt.StepEnded:
 		p.say("agent ended")
+	case attempt.StepRefused:
+		p.say("refused, and told why: " + s.Text)
 	case attempt.StepJudging:
 		p.say("judging: " + s.Text)
 	case attempt.StepCheck:

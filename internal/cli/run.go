@@ -16,6 +16,7 @@ import (
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/dispatch"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/state"
@@ -122,9 +123,14 @@ func (a *app) run(ctx context.Context, in agentruntime.TaskIntent) error {
 	if err := a.open(ctx); err != nil {
 		return err
 	}
+	return a.finish(func(step func(attempt.Progress)) (attempt.Result, error) { return a.execute(ctx, in, step) })
+}
+
+// finish shows the progress of one task, then its result.
+func (a *app) finish(work func(step func(attempt.Progress)) (attempt.Result, error)) error {
 	show := a.newProgress()
 	defer show.clear()
-	res, err := a.execute(ctx, in, show.step)
+	res, err := work(show.step)
 	show.clear()
 	if err != nil {
 		return err
@@ -165,6 +171,13 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 	if err := eng.Register(ctx); err != nil {
 		return none, err
 	}
+	return a.toItsEnd(ctx, eng, func(ctx context.Context, opt store.ClaimOptions) (*store.Claim, error) {
+		return a.st.EnqueueClaimed(ctx, row, opt)
+	})
+}
+
+// toItsEnd runs attempts of one task until it is settled for good, or blocked.
+func (a *app) toItsEnd(ctx context.Context, eng *dispatch.Engine, first func(context.Context, store.ClaimOptions) (*store.Claim, error)) (attempt.Result, error) {
 	bg := context.WithoutCancel(ctx)
 	defer func() { _ = eng.Close(bg) }()
 	// Ctrl-C is the operator's cancel: the attempt ends, is settled as cancelled, and keeps its evidence.
@@ -174,9 +187,9 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 	defer stop()
 
 	opt := store.ClaimOptions{RunnerID: eng.Runner.RunnerID, Lease: eng.Runner.Lease}
-	claim, err := a.st.EnqueueClaimed(bg, row, opt)
+	claim, err := first(bg, opt)
 	if err != nil {
-		return none, err
+		return attempt.Result{}, err
 	}
 	for {
 		res, err := eng.Execute(run, claim)
@@ -298,6 +311,7 @@ func (a *app) showRun(r attempt.Result) {
 		}
 	case agentruntime.TaskBlocked:
 		a.hint("\nit waits for you:  deed action list")
+		a.hint("then go on:        deed task resume %s", r.Ref.TaskID)
 	default:
 		a.hint("\nlook closer:  deed task logs %s", r.Ref.TaskID)
 	}

@@ -21,7 +21,7 @@ import (
 
 func (a *app) taskCmd() *cobra.Command {
 	return group("task", "Add, list, show, cancel and retry tasks",
-		a.taskAddCmd(), a.taskListCmd(), a.taskShowCmd(), a.taskCancelCmd(), a.taskRetryCmd(), a.taskLogsCmd(), a.taskEventsCmd())
+		a.taskAddCmd(), a.taskListCmd(), a.taskShowCmd(), a.taskCancelCmd(), a.taskRetryCmd(), a.taskResumeCmd(), a.taskLogsCmd(), a.taskEventsCmd())
 }
 
 // chunk bounds one transaction of a large batch.

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store"
+)
+
+func (a *app) taskResumeCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use: "resume TASK", Short: "Go on with an interrupted task here and now", Args: names("TASK"),
+		Long: `Run a task that was interrupted, here and now, until it ends. The agent's conversation goes on where it stopped, in the
+workspace as it was, when its agent can do that and the task still asks for the same; else a new attempt begins. What a
+killed deed left is cleared away first. Going on after an interruption uses up no attempt.`,
+		Example: "  deed task resume 0199c0de",
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := a.open(c.Context()); err != nil {
+				return err
+			}
+			return a.finish(func(step func(attempt.Progress)) (attempt.Result, error) { return a.resumeTask(c.Context(), args[0], step) })
+		},
+	}
+	return c
+}
+
+// resumeTask makes a task that waits due now and runs it to its end.
+func (a *app) resumeTask(ctx context.Context, id string, step func(attempt.Progress)) (attempt.Result, error) {
+	var none attempt.Result
+	eng, err := a.engine(1, step)
+	if err != nil {
+		return none, err
+	}
+	if _, err := eng.Sweep(ctx); err != nil {
+		eng.Log.Warn("sweep", "error", err)
+	}
+	t, err := a.st.Task(ctx, id)
+	if err != nil {
+		return none, err
+	}
+	if err := a.resumable(ctx, t); err != nil {
+		return none, err
+	}
+	if err := eng.Register(ctx); err != nil {
+		return none, err
+	}
+	return a.toItsEnd(ctx, eng, func(ctx context.Context, opt store.ClaimOptions) (*store.Claim, error) {
+		opt.TaskID = t.ID()
+		if t.Record.Status == agentruntime.TaskRetryableFailure {
+			if err := a.st.Retry(ctx, t.ID(), "resumed", a.operator()); err != nil {
+				return nil, err
+			}
+		}
+		c, err := a.st.Claim(ctx, opt)
+		if errors.Is(err, store.ErrNoTask) {
+			return nil, fmt.Errorf("task %s was taken by another runner (follow it: deed task events %[1]s --follow)", t.ID())
+		}
+		return c, err
+	})
+}
+
+// resumable reports why a task cannot go on now, with what to do instead.
+func (a *app) resumable(ctx context.Context, t store.Task) error {
+	id, status := t.ID(), t.Record.Status
+	switch {
+	case status == agentruntime.TaskCompleted:
+		return usage(fmt.Errorf("task %s is completed: there is nothing to go on with", id))
+	case state.TaskTerminal(status):
+		return usage(fmt.Errorf("task %s has ended (%s): give it another attempt with `deed task retry %[1]s`", id, status))
+	case status == agentruntime.TaskRunning:
+		return usage(fmt.Errorf("task %s is running (follow it: deed task events %[1]s --follow)", id))
+	case status != agentruntime.TaskBlocked:
+		return nil
+	}
+	open, err := a.st.Actions(ctx, store.ActionFilter{TaskID: id, State: store.ActionOpen})
+	if err != nil {
+		return err
+	}
+	list := make([]error, 0, len(open))
+	for _, x := range open {
+		list = append(list, fmt.Errorf("task %s waits for an answer: %s (deed action show %s)", id, clean(x.Prompt), x.ID))
+	}
+	return usage(errors.Join(list...))
+}
