@@ -93,7 +93,9 @@ type Result struct {
 	BundleDir  string                // absolute; empty when no bundle could be written
 	Claim      *driver.Claim
 	Account    boundary.Run  // what the documents of the bundle were made of
-	Exits      []proc.Exit   // of the agent
+	Exits      []proc.Exit   // of the agent, one for each turn
+	Refusals   int           // that were answered in the same conversation
+	Resumed    bool          // it went on with the conversation of an earlier attempt
 	Cleaned    time.Duration // how long clearing away took, after the settlement
 }
 

@@ -278,6 +278,7 @@ func (a *app) runDoc(r attempt.Result) map[string]any {
 		"schema": "deed/run/v1", "task_id": r.Ref.TaskID, "attempt_id": r.Ref.AttemptID,
 		"status": r.Settlement.Status, "class": r.Settlement.Class, "verdict": r.Verdict, "error": r.Settlement.LastError,
 		"changed_files": files, "bundle": r.BundleDir, "bundle_id": r.Settlement.BundleID, "claim": nil,
+		"turns": len(r.Exits), "refusals": r.Refusals, "resumed": r.Resumed,
 	}
 	if r.Claim != nil {
 		doc["claim"] = map[string]any{"status": r.Claim.Status, "summary": r.Claim.Summary, "file_changes": r.Claim.FileChanges}
@@ -290,6 +291,9 @@ func (a *app) showRun(r attempt.Result) {
 	a.field("attempt", r.Ref.AttemptID)
 	if r.Claim != nil {
 		a.showClaim(string(r.Claim.Status), r.Claim.Summary)
+	}
+	if r.Refusals > 0 {
+		a.field("refusals", fmt.Sprintf("%d, each answered in the same conversation", r.Refusals))
 	}
 	if r.Verdict != nil {
 		a.showVerdict(*r.Verdict)

@@ -39,6 +39,7 @@ const (
 	CodeCheckFailed        = "check_failed"                // a check ended with a non-zero exit
 	CodeCheckTimeout       = "check_timeout"               // a check ran into its time limit
 	CodeCheckError         = "check_error"                 // a check could not be run
+	CodeStopPolicy         = "stop_policy"                 // a rule or a hook of the operator's does not let the agent stop
 	NoteRepositoryTouched  = "repository_metadata_changed" // commits, refs or the index changed; not part of the patch
 	NoteNotCarried         = "not_carried_by_patch"        // an empty directory, permission bits or an owner
 	NoteIgnoredFileChanged = "ignored_file_changed"        // a file that version control ignores changed
@@ -64,6 +65,10 @@ type Input struct {
 	Listed    Listing     // what is in it
 	Audit     *AuditFacts // what deed saw of the adapter's process; nil when there was none
 
+	// Stop asks the operator's stop policy, after everything else: each reason is one more against the work. nil: there
+	// is none.
+	Stop func(ctx context.Context) ([]string, error)
+
 	// RunCheck runs one check. room is a directory of its own; the tree to check is room/tree.
 	RunCheck func(ctx context.Context, c deed.Check, room string) deed.CheckResult
 }
@@ -78,6 +83,15 @@ func Decide(ctx context.Context, in Input) (deed.Verdict, error) {
 	v.audit(in)
 	if err := v.room(ctx, in); err != nil {
 		return deed.Verdict{}, err
+	}
+	if in.Stop != nil {
+		reasons, err := in.Stop(ctx)
+		if err != nil {
+			return deed.Verdict{}, err
+		}
+		for _, r := range reasons {
+			v.reject(CodeStopPolicy, "", "%s", r)
+		}
 	}
 	out := deed.Verdict{
 		Schema: deed.SchemaVerdict, Accepted: len(v.reasons) == 0, Reasons: bounded(v.reasons), Notes: bounded(v.notes), Checks: v.checks,

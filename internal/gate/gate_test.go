@@ -486,3 +486,23 @@ func TestListingEnds(t *testing.T) {
 		t.Errorf("listed %d bad, %v, %v", len(l.Bad), l.Names, err)
 	}
 }
+
+// The stop policy is asked after everything else, and what it says stands beside the other reasons.
+func TestTheStopPolicyCanRefuse(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	v := scene{work: func(t *testing.T, dir string) { put(t, dir, "main_test.go", "changed") }, edit: func(in *Input, _ string) {
+		in.Spec.ProtectedPaths = []string{"*_test.go"}
+		in.Stop = func(context.Context) ([]string, error) {
+			asked++
+			return []string{"the changelog has no entry"}, nil
+		}
+	}}.decide(t)
+	var got []string
+	for _, r := range v.Reasons {
+		got = append(got, r.Code)
+	}
+	if v.Accepted || asked != 1 || !slices.Contains(got, CodeProtectedPath) || got[len(got)-1] != CodeStopPolicy {
+		t.Errorf("accepted %v, asked %d times, reasons %v", v.Accepted, asked, got)
+	}
+}
