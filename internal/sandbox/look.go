@@ -139,6 +139,22 @@ func (s *Sandbox) host(inside string) (path string, made bool) {
 	return "", inside == "/" || s.onTheWay(inside)
 }
 
+// Outside returns where a path inside comes from: the source of the mount that it lies in, and the rest of the path below
+// that. Links below the source are not looked at, and the agent can have put some there: open the rest through os.Root.
+func (s *Sandbox) Outside(inside string) (source, rest string, writable, ok bool) {
+	if !s.Contained() {
+		return "/", strings.TrimPrefix(inside, "/"), true, filepath.IsAbs(inside)
+	}
+	inside = filepath.Clean(inside)
+	for i := len(s.mounts) - 1; i >= 0; i-- { // the deepest first
+		m := s.mounts[i]
+		if rest, ok := below(m.target, inside); ok {
+			return m.source, rest, m.writable, m.source != ""
+		}
+	}
+	return "", "", false, false
+}
+
 // onTheWay reports whether a mount lies below a path.
 func (s *Sandbox) onTheWay(inside string) bool {
 	for _, m := range s.mounts {

@@ -66,6 +66,12 @@ type Launch struct {
 	Defaults map[string]string // set where nothing else sets them
 	Stdin    io.Reader         // nil: the prompt
 	Done     func()            // called when the process is gone, before Outcome; may be nil
+	// Over, when given, is closed when the agent said that its turn is over. A process that stays then is ended, and that
+	// is no failure.
+	Over <-chan struct{}
+	// Cancel, when given, asks the agent by its own protocol to stop, when the context has ended. It returns soon; the
+	// processes are ended then.
+	Cancel func()
 }
 
 // An Outcome is what a stream told about a turn.

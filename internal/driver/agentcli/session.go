@@ -97,9 +97,11 @@ func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (
 		Line: s.conversation.Feed,
 		Long: func(head []byte, _ int64) { tell.Strange("an event that is too long", head) },
 	}
-	t, err := s.plan.Run(ctx, process.Call{
+	a := attend(ctx, l)
+	t, err := s.plan.Run(a.ctx, process.Call{
 		Turn: in.Turn, Args: l.Args, Vars: vars, Stdin: l.Stdin, Stdout: lines, Timeout: max(s.plan.Timeout-s.spent, time.Millisecond),
 	}, sink)
+	a.end()
 	lines.Close()
 	if l.Done != nil {
 		l.Done()
@@ -109,6 +111,7 @@ func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (
 		return driver.Yield{}, err
 	}
 	s.spent += t.Yield.Proc.Duration
+	a.tell(t)
 	return s.conclude(t)
 }
 
@@ -124,7 +127,7 @@ func (s *session) conclude(t *process.Turn) (driver.Yield, error) {
 		switch {
 		case o.Failure != nil:
 			t.Fail(o.Failure)
-		case t.Yield.Proc.Code != 0:
+		case t.Yield.Proc.Code != 0 && !t.Ended:
 			said := ""
 			if o.Succeeded {
 				said = "its last event says success, its exit says otherwise"

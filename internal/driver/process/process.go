@@ -52,33 +52,15 @@ type Config struct {
 
 // Of returns what an adapter says of its process; ok is false for one that starts none.
 func Of(a agentruntime.AdapterConfig) (c Config, ok bool) {
-	harness := func(h *agentruntime.HarnessAutonomy) {
-		if h != nil {
-			c.Profile, c.RequiredArgs = h.Profile, h.RequiredArgs
-		}
-	}
-	switch {
-	case a.Script != nil:
-		m := a.Script
-		return Config{Command: m.Command, WorkingDir: m.WorkingDir, EnvFile: m.EnvFile, Env: m.Env, ExtraArgs: m.ExtraArgs, TimeoutMS: m.TimeoutMS}, true
-	case a.Codex != nil:
-		m := a.Codex
-		c = Config{Command: m.Command, WorkingDir: m.WorkingDir, EnvFile: m.EnvFile, Env: m.Env, ExtraArgs: m.ExtraArgs, TimeoutMS: m.TimeoutMS, Model: m.Model, Sandbox: m.Sandbox}
-		harness(m.Autonomy)
-	case a.HermesAgent != nil:
-		m := a.HermesAgent
-		c = Config{Command: m.Command, WorkingDir: m.WorkingDir, EnvFile: m.EnvFile, Env: m.Env, ExtraArgs: m.ExtraArgs, TimeoutMS: m.TimeoutMS, Model: m.Model, Sandbox: m.Sandbox}
-		harness(m.Autonomy)
-	case a.ClaudeCode != nil:
-		m := a.ClaudeCode
-		c = Config{Command: m.Command, WorkingDir: m.WorkingDir, EnvFile: m.EnvFile, Env: m.Env, ExtraArgs: m.ExtraArgs, TimeoutMS: m.TimeoutMS, Model: m.Model, Sandbox: m.Sandbox}
-		if m.Autonomy != nil {
-			c.Profile, c.RequiredArgs = m.Autonomy.Profile, m.Autonomy.RequiredArgs
-		}
-	default:
+	switch a.Kind() {
+	case "", agentruntime.KindOllamaGenerate, agentruntime.KindNative:
 		return Config{}, false
 	}
-	return c, true
+	m := a.Common()
+	return Config{
+		Command: m.Command, WorkingDir: m.WorkingDir, EnvFile: m.EnvFile, Env: m.Env, ExtraArgs: m.ExtraArgs, TimeoutMS: m.TimeoutMS,
+		Model: m.Model, Sandbox: m.Sandbox, Profile: m.Profile, RequiredArgs: m.RequiredArgs,
+	}, true
 }
 
 // An Agent is the program of one attempt, ready to be run: found, with its environment, its directory and its files.
