@@ -31,13 +31,18 @@ const (
 	listenerFD = 3
 )
 
-// egress adds the binary and the socket to a call.
+// egress adds the socket to a call.
 func (c *call) egress(socket string) error {
 	f, err := openSource(unix.AT_FDCWD, socket, os.ModeSocket)
 	if err != nil {
 		return fmt.Errorf("open egress socket %s: %w", socket, err)
 	}
 	c.add("--ro-bind-fd", c.hand(f), egressPath)
+	return nil
+}
+
+// ownBinary shows the running binary at innerPath.
+func (c *call) ownBinary() error {
 	link, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return fmt.Errorf("find own binary: %w", err)

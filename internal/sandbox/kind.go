@@ -183,6 +183,15 @@ func (s *Sandbox) Inside(host string) (string, bool) {
 	return "", false
 }
 
+// Self returns the path under which a command of this sandbox finds the running binary, whether its file was replaced
+// since or not. A run whose Argv begins with it sees it; nil is no sandbox at all.
+func (s *Sandbox) Self() string {
+	if s == nil || s.kind == None || s.kind == Process {
+		return "/proc/self/exe" // of the supervisor, which is this binary too
+	}
+	return innerPath
+}
+
 // Env returns the variables that a command needs to find its way out. What is on the loopback interface is the
 // sandbox's own, or has a door there, and needs no proxy.
 func (s *Sandbox) Env() map[string]string {

@@ -31,6 +31,9 @@ func (s *Sandbox) look(p proc.Spec) (string, error) {
 	} else if st != nil && !st.IsDir() {
 		return "", &proc.StartError{Path: name, Err: fmt.Errorf("working directory %s inside: %w", p.Dir, syscall.ENOTDIR)}
 	}
+	if name == innerPath {
+		return name, nil
+	}
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(p.Dir, name)

@@ -46,6 +46,11 @@ func (s *Sandbox) wrap(p proc.Spec) (w *wrapped, err error) {
 	if err := w.mounts(s.mounts, s.limits.tmpfs()); err != nil {
 		return w, err
 	}
+	if s.egress != "" || path == innerPath {
+		if err := w.ownBinary(); err != nil {
+			return w, err
+		}
+	}
 	if s.egress != "" {
 		if err := w.egress(s.egress); err != nil {
 			return w, err
