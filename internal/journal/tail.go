@@ -1,0 +1,70 @@
+package journal
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// A Tail reads a journal from its beginning while another process may still write to it, a stretch at a time. It goes on
+// reading a journal that was removed meanwhile. It is used by one goroutine.
+type Tail struct {
+	f   *os.File
+	off int64 // up to the end of the last entry that was read
+	seq int64 // of that entry
+}
+
+// What one call of Next returns at most. A single entry may be larger than the bytes.
+const (
+	tailEntries = 256
+	tailBytes   = 1 << 20
+)
+
+// OpenTail opens a journal for reading.
+func OpenTail(path string) (*Tail, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("follow journal: %w", err)
+	}
+	return &Tail{f: f}, nil
+}
+
+// Next returns the entries that come next and are whole by now, and none when there are no more so far. A last line that is
+// not whole is left for a later call: its writer may be at it, or will cut it. A damaged line before others is an error.
+func (t *Tail) Next() ([]Entry, error) {
+	br := bufio.NewReaderSize(io.NewSectionReader(t.f, t.off, 1<<62), 64<<10)
+	var (
+		out []Entry
+		bad error
+	)
+	for start := t.off; len(out) < tailEntries && t.off-start < tailBytes; {
+		line, err := readLine(br)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return out, fmt.Errorf("follow journal %s: entry %d: %w", t.f.Name(), t.seq+1, err)
+		}
+		if len(line) == 0 || line[len(line)-1] != '\n' {
+			return out, nil
+		}
+		if bad != nil {
+			return out, fmt.Errorf("follow journal %s: %w", t.f.Name(), bad)
+		}
+		var e Entry
+		switch uerr := json.Unmarshal(line, &e); {
+		case uerr != nil:
+			bad = fmt.Errorf("entry %d: %w", t.seq+1, uerr)
+		case e.Seq != t.seq+1:
+			bad = fmt.Errorf("entry %d has number %d", t.seq+1, e.Seq)
+		default:
+			out = append(out, e)
+			t.seq++
+			t.off += int64(len(line))
+		}
+	}
+	return out, nil
+}
+
+// Close closes the file.
+func (t *Tail) Close() error { return t.f.Close() }
