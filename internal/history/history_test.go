@@ -262,7 +262,7 @@ func FuzzFold(f *testing.F) {
 			}
 			_, err = schema.Decode[agentruntime.RuntimeTask](agentruntime.SchemaRuntimeTask, b)
 			for _, fa := range fault.Of(err) {
-				if fa.Code != fault.Duplicate { // a member that an agent named twice stays as it is
+				if fa.Code != fault.DuplicateKey { // a member that an agent named twice stays as it is
 					t.Fatalf("%v\n%s", fa, b)
 				}
 			}
