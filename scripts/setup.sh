@@ -44,7 +44,7 @@ php                            | php-cli             | WordPress as a runtime co
 /usr/lib/php/*/pdo_sqlite.so   | php-sqlite3         | its database
 /usr/lib/php/*/mbstring.so     | php-mbstring        | its text functions
 /usr/lib/php/*/dom.so          | php-xml             | its feeds and imports
-npm                            | npm                 | the WordPress archive, and builds with node
+npm                            | npm                 | the WordPress archive, agent CLIs, and builds with node
 python3                        | python3             | builds with python
 cargo                          | cargo rustc         | builds with rust
 podman                         | podman runc         | containers, when the tests run as root
@@ -102,5 +102,24 @@ if ! wordpress_there; then
     wordpress || say "no WordPress archive: its tests will be skipped"
   else
     say "no npm: no WordPress archive, and its tests will be skipped"
+  fi
+fi
+
+# The agent command lines that the tests drive, 870 MB, pinned by scripts/agents/package-lock.json. Their native programs
+# are called directly, so no script of theirs runs at install. The copy of the lock file, written last, says that all is there.
+agents_there() { cmp -s scripts/agents/package-lock.json .cache/agents/package-lock.json; }
+agents() {
+  local new=.cache/agents.new
+  rm -rf "$new" && mkdir -p "$new" &&
+    cp scripts/agents/package.json scripts/agents/package-lock.json "$new"/ &&
+    again npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund &&
+    rm -rf .cache/agents && mv "$new" .cache/agents || { rm -rf "$new"; return 1; }
+}
+if ! agents_there; then
+  if have npm; then
+    say "fetching the agent command lines (870 MB, once)"
+    agents || say "no agent command lines: their tests will be skipped"
+  else
+    say "no npm: no agent command lines, and their tests will be skipped"
   fi
 fi
