@@ -43,9 +43,10 @@ type Plan struct {
 
 // A State is what a session knows of its conversation. It goes into the session's Ref.
 type State struct {
-	ID    string             `json:"id"`
-	Turns int                `json:"turns,omitempty"` // answers of the model so far
-	Used  agentruntime.Usage `json:"used"`            // running totals, for a CLI that tells these
+	ID    string `json:"id"`
+	Runs  int    `json:"runs,omitempty"`  // processes so far
+	Turns int    `json:"turns,omitempty"` // answers of the model so far
+	Used  Totals `json:"used"`            // for a CLI that tells running totals
 }
 
 // A Conversation speaks a dialect. Its methods are called by one goroutine: Launch, then Feed for each line, then Outcome,
@@ -82,7 +83,7 @@ type Outcome struct {
 	Notes     map[string]any // for the diagnostics
 }
 
-// Claimed is the claim that an outcome stands for when the agent left no result.
+// claim is the claim that an outcome stands for when the agent left no result.
 func (o Outcome) claim() *driver.Claim {
 	raw, _ := json.Marshal(map[string]string{"status": string(agentruntime.TaskCompleted), "operator_summary": o.Message})
 	return &driver.Claim{

@@ -81,6 +81,7 @@ func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	s.state.Runs++
 	tell := NewTeller(sink, s.plan.Job.Redactor, s.state)
 	l, err := s.conversation.Launch(ctx, s.prompt(in), tell, func(f *failure.Error) { cancel(f) })
 	if err != nil {

@@ -1,0 +1,37 @@
+package agentcli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
+
+var typeFirst = []byte(`{"type":"`)
+
+// TypeOf returns the type of an event. Most CLIs write it first, so that an event of no interest costs no more than this
+// look at it. A line that is no JSON object, or has no type, has none.
+func TypeOf(line []byte) string {
+	if rest, ok := bytes.CutPrefix(line, typeFirst); ok {
+		if i := bytes.IndexAny(rest[:min(len(rest), 64)], `"\`); i >= 0 && rest[i] == '"' {
+			return string(rest[:i])
+		}
+	}
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := Decode(line, &head); err != nil {
+		return ""
+	}
+	return head.Type
+}
+
+// Decode reads an event. A member of another type than expected is left out, and is no error: the next version of a CLI
+// may well have made an object of a string.
+func Decode(line []byte, v any) error {
+	err := json.Unmarshal(line, v)
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) && mismatch.Field != "" {
+		return nil
+	}
+	return err
+}
