@@ -208,7 +208,7 @@ func (e *Error) Retryable() bool { return retryable[e.Kind] && !e.Final }
 
 // Is makes errors.Is compare kinds: errors.Is(err, &Error{Kind: KindAuth}).
 func (e *Error) Is(target error) bool {
-	t, ok := target.(*Error) //nolint:errorlint // the rules of Is: the target itself is meant
+	t, ok := target.(*Error)
 	return ok && *t == Error{Kind: t.Kind} && e.Kind == t.Kind
 }
 

@@ -1,0 +1,25 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// deliver passes on a delta that says something.
+func deliver(on func(Delta), d Delta) {
+	if on != nil && (d.Text != "" || d.Thinking != "" || d.Call != nil) {
+		on(d)
+	}
+}
+
+// count is a number of tokens as a service tells it, which may be nonsense.
+func count(n int64) int64 { return min(max(n, 0), 1<<40) }
+
+// schema reads the schema of a tool. One that cannot be read is deed's own mistake, told before anything is sent.
+func (t Tool) schema() (map[string]any, error) {
+	var s map[string]any
+	if err := json.Unmarshal(t.Schema, &s); err != nil || s == nil {
+		return nil, &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the schema of tool %s is not a JSON object", t.Name)}
+	}
+	return s, nil
+}
