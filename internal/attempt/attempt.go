@@ -133,6 +133,7 @@ type run struct {
 	artifacts    gate.Listing // what the agent left in it
 	talk         talk         // the conversation with the agent
 	watch        watch        // what the agent does, held against its bounds
+	used         ledger       // what was used, against the budget
 	resumed      *resumed     // goes on with an earlier attempt; nil: it begins anew
 	kept         bool         // the directory waits for the next attempt
 	fresh        string       // why an earlier conversation does not go on

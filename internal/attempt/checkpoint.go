@@ -65,7 +65,7 @@ var goesOn = map[failure.Class]string{
 
 // workHash is the digest of what a conversation was begun for. Bounds may change while it waits.
 func workHash(s deed.TaskSpec) (string, error) {
-	s.MaxTurns, s.MaxAttempts, s.TimeoutSeconds, s.MaxRecoveries = 0, 0, 0, nil
+	s.MaxTurns, s.MaxAttempts, s.TimeoutSeconds, s.MaxRecoveries, s.Budget = 0, 0, 0, nil, nil
 	return canonjson.Hash(s)
 }
 

@@ -95,10 +95,18 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	turn, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	a.watch.begin(end)
+	if err := a.used.Check(); err != nil {
+		return err
+	}
+	stopped := a.used.time(a.watch.stop)
 	y, err := s.Turn(turn, in, a.sink())
+	stopped()
 	crashpoint.Hit(crashpoint.DriverEnded)
 	if err != nil {
 		return err
+	}
+	if f := a.saveUsage(true); f != nil {
+		a.note("bound_reached", map[string]any{"class": f.Class, "why": f.Error()}) // before the next turn
 	}
 	if err := a.redactor.Value(&y.Claim); err != nil { // decoded, so that no escape hides a secret
 		return failure.New(failure.Infra, "redact the claim", err, "")

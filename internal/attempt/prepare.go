@@ -26,6 +26,7 @@ import (
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/usage"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -56,6 +57,9 @@ func (a *run) prepare(ctx context.Context) error {
 	}
 	a.plan = p
 	a.redactor = redact.New(p.hidden)
+	if err := a.openAccount(ctx); err != nil {
+		return err
+	}
 	if err := a.takeUp(ctx); err != nil {
 		return err
 	}
@@ -114,6 +118,9 @@ func (r *Runner) Preflight(ctx context.Context, t store.NewTask) error {
 	if err != nil {
 		return err
 	}
+	if err := usage.CheckAdmission(r.Config, p.spec.Budget, p.adapter, t.Model); err != nil {
+		return err
+	}
 	if _, err := sandbox.New(ctx, sandbox.Spec{Kind: p.kind}); err != nil {
 		return err
 	}
@@ -135,6 +142,9 @@ func (a *run) answers(ctx context.Context) ([]brief.Answer, error) {
 	}
 	var out []brief.Answer
 	for _, x := range acts {
+		if x.Kind == store.ActionBudget {
+			continue // the agent's work does not depend on it
+		}
 		out = append(out, brief.Answer{Prompt: x.Prompt, Answer: x.Answer})
 	}
 	return out, nil

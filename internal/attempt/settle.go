@@ -168,6 +168,9 @@ func (a *run) settlement(e end) store.Settlement {
 		s.Attempt.Model = &a.plan.model
 	}
 	a.attemptPaths(&s.Attempt)
+	if a.used.Meter != nil {
+		s.Usage = a.used.Parts()
+	}
 	if a.verdict != nil {
 		s.Verdict = mustJSON(a.verdict)
 	}
@@ -189,7 +192,7 @@ func (a *run) settlement(e end) store.Settlement {
 		s.Outcome = a.outcome(agentruntime.TaskBlocked, agentruntime.MachineBlocked, s.LastError)
 		s.Action = &store.NewAction{Kind: actionBlocked, Prompt: s.LastError}
 		if e.class == failure.Budget {
-			s.Action.Kind = actionBudget
+			s.Action.Kind, s.Action.Detail = store.ActionBudget, budgetDetail(e.err)
 		}
 	case rule.Retry == agentruntime.RetryRetryable && (rule.Refund || a.claim.Task.Record.AttemptCount < a.claim.Task.Record.MaxAttempts):
 		s.Status = agentruntime.TaskRetryableFailure
@@ -204,11 +207,8 @@ func (a *run) settlement(e end) store.Settlement {
 	return s
 }
 
-// Kinds of the required actions that an attempt ends with.
-const (
-	actionBlocked = "agent_blocked" // the agent says that it waits for a person
-	actionBudget  = "budget"        // `deed task budget` raises it
-)
+// actionBlocked is the kind of the required action of an agent that says it waits for a person.
+const actionBlocked = "agent_blocked"
 
 // maxError bounds what a task says of its last failure; the whole is in the bundle.
 const maxError = 8 << 10

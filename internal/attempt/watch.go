@@ -3,7 +3,6 @@ package attempt
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -149,7 +148,10 @@ func (a *run) sink() driver.Sink {
 			f = a.watch.result(d)
 		}
 		if f == nil {
-			f = a.meter(kind, detail)
+			f = a.used.event(detail)
+		}
+		if _, ok := detail.(agentruntime.Turn); ok && f == nil {
+			f = a.saveUsage(false)
 		}
 		if f != nil {
 			a.note("bound_reached", map[string]any{"class": f.Class, "why": f.Error()})
@@ -181,19 +183,4 @@ func (a *run) tell(kind string, detail any) {
 	if a.watch.room(size + 256) {
 		a.note(kind, detail)
 	}
-}
-
-// meter holds what is used against the budget.
-func (a *run) meter(kind string, detail any) *failure.Error {
-	var err error
-	switch d := detail.(type) {
-	case agentruntime.Usage:
-		_ = d
-	case agentruntime.Turn:
-	}
-	var f *failure.Error
-	if errors.As(err, &f) {
-		return f
-	}
-	return nil
 }

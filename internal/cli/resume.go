@@ -24,7 +24,9 @@ killed deed left is cleared away first. Going on after an interruption uses up n
 			if err := a.open(c.Context()); err != nil {
 				return err
 			}
-			return a.finish(func(step func(attempt.Progress)) (attempt.Result, error) { return a.resumeTask(c.Context(), args[0], step) })
+			return a.finish(func(step func(attempt.Progress)) (attempt.Result, error) {
+				return a.resumeTask(c.Context(), args[0], step)
+			})
 		},
 	}
 	return c

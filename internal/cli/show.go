@@ -38,6 +38,10 @@ func (a *app) taskShowCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			used, err := a.st.UsageOfTask(ctx, t.ID())
+			if err != nil {
+				return err
+			}
 			if arts == nil {
 				arts = []agentruntime.ArtifactRecord{}
 			}
@@ -46,9 +50,10 @@ func (a *app) taskShowCmd() *cobra.Command {
 				for i, at := range attempts {
 					docs[i] = a.attemptDoc(at)
 				}
-				return a.emit(map[string]any{"task": t.Record, "intent": t.Intent, "attempts": docs, "artifacts": arts, "cancel_requested": t.CancelRequested})
+				return a.emit(map[string]any{"task": t.Record, "intent": t.Intent, "attempts": docs, "artifacts": arts, "cancel_requested": t.CancelRequested, "usage": store.SumUsage(used)})
 			}
 			a.showTask(t)
+			a.showUsage(t, store.SumUsage(used))
 			for _, at := range attempts {
 				a.printf("\n")
 				a.showAttempt(at)

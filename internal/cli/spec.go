@@ -25,6 +25,8 @@ type specFlags struct {
 	isolation, ref, dedupe                     string
 	hosts, mounts, toolchains                  []string
 	allowEmpty                                 bool
+	budget                                     deed.Budget
+	maxTurns                                   int
 }
 
 func (f *specFlags) register(c *cobra.Command) {
@@ -41,6 +43,10 @@ func (f *specFlags) register(c *cobra.Command) {
 	fl.StringArrayVar(&f.hosts, "allow-host", nil, "`HOST[:PORT]` that a contained agent may reach; repeatable (default: no network)")
 	fl.StringArrayVar(&f.mounts, "mount", nil, "`PATH[:TARGET]` that a contained agent and its checks may read; repeatable")
 	fl.StringArrayVar(&f.toolchains, "toolchain", nil, "`NAME` of a toolchain to show in the sandbox: "+strings.Join(deed.Toolchains, ", ")+"; repeatable (default: what the workspace's files call for)")
+	fl.Float64Var(&f.budget.CostUSD, "budget-usd", 0, "`DOLLARS` that all attempts together may cost (default: the configured budget)")
+	fl.Int64Var(&f.budget.Tokens, "budget-tokens", 0, "tokens that all attempts together may use")
+	fl.IntVar(&f.budget.Turns, "budget-turns", 0, "answers of the model that all attempts together may take")
+	fl.IntVar(&f.maxTurns, "max-turns", 0, "answers of the model in one attempt (default: as many as the agent takes)")
 	fl.StringVar(&f.ref, "ref", "", "with a git workspace: this `COMMIT` instead of the files as they stand")
 	fl.StringVar(&f.dedupe, "dedupe", "", "refuse a second task with this `KEY` while the first lives")
 }
@@ -62,6 +68,10 @@ func (a *app) spec(f *specFlags, workspace string) (*deed.TaskSpec, error) {
 	s := &deed.TaskSpec{
 		WriteScope: f.scope, ProtectedPaths: f.protect, SecretEnv: f.secrets, MaxAttempts: f.attempts, DedupeKey: f.dedupe,
 		TimeoutSeconds: int64(f.timeout / time.Second), Isolation: f.isolation,
+	}
+	s.MaxTurns = f.maxTurns
+	if !f.budget.IsZero() {
+		s.Budget = &f.budget
 	}
 	for _, c := range f.checks {
 		s.Checks = append(s.Checks, deed.Check{Shell: c, TimeoutSeconds: int64(f.checkTimeout / time.Second)})

@@ -20,8 +20,8 @@ import (
 )
 
 func (a *app) taskCmd() *cobra.Command {
-	return group("task", "Add, list, show, cancel and retry tasks",
-		a.taskAddCmd(), a.taskListCmd(), a.taskShowCmd(), a.taskCancelCmd(), a.taskRetryCmd(), a.taskResumeCmd(), a.taskLogsCmd(), a.taskEventsCmd())
+	return group("task", "Add, list, show, cancel and retry tasks, and raise their budgets",
+		a.taskAddCmd(), a.taskListCmd(), a.taskShowCmd(), a.taskCancelCmd(), a.taskRetryCmd(), a.taskBudgetCmd(), a.taskResumeCmd(), a.taskLogsCmd(), a.taskEventsCmd())
 }
 
 // chunk bounds one transaction of a large batch.

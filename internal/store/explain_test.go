@@ -328,7 +328,7 @@ func workload(t *testing.T, s *Store, n int) {
 	ok(s.Append(ctx, Event{Type: "x"}))
 	_, err = s.UsageOfTask(ctx, c.Ref.TaskID)
 	ok(err)
-	_, err = s.UsageOfDay(ctx, "2026-01-31")
+	_, err = s.UsageOfDay(ctx, "2026-01-31", "")
 	ok(err)
 	_, err = s.UsageByModel(ctx, "2026-01-01", "2026-01-31")
 	ok(err)

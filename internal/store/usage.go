@@ -222,13 +222,19 @@ func (s *Store) UsageOfTask(ctx context.Context, taskID string) ([]UsageRow, err
 	return out, nil
 }
 
-// UsageOfDay returns what all attempts used on a day (YYYY-MM-DD in UTC). It reads the rows of that day alone.
-func (s *Store) UsageOfDay(ctx context.Context, day string) (UsageSum, error) {
+// UsageOfDay returns what all attempts but one used on a day (YYYY-MM-DD in UTC); an empty id leaves out none. It reads the
+// rows of that day alone.
+func (s *Store) UsageOfDay(ctx context.Context, day, but string) (UsageSum, error) {
 	if err := checkDay(day); err != nil {
 		return UsageSum{}, fmt.Errorf("usage of a day: %w", err)
 	}
 	var t tally
-	if err := s.eachUsage(ctx, `day = $1`, t.add, day); err != nil {
+	add := func(r UsageRow) {
+		if but == "" || r.AttemptID != but {
+			t.add(r)
+		}
+	}
+	if err := s.eachUsage(ctx, `day = $1`, add, day); err != nil {
 		return UsageSum{}, fmt.Errorf("usage of %s: %w", day, err)
 	}
 	return t.sum(), nil

@@ -6,6 +6,7 @@ package task
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -20,7 +21,9 @@ import (
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/usage"
 )
 
 // DefaultPriority is what a task gets that does not ask for one.
@@ -83,6 +86,7 @@ func refuseRights(faults *fault.List, s *deed.TaskSpec) {
 		{"sandbox", s.Sandbox != nil},
 		{"checks", len(s.Checks) > 0},
 		{"isolation", s.Isolation != ""},
+		{"budget", s.Budget != nil},
 		{"depth", s.Depth != 0},
 		{"require_changes", s.RequireChanges != nil && !*s.RequireChanges},
 		{"accept_empty_output", s.AcceptEmptyOutput != nil && *s.AcceptEmptyOutput},
@@ -177,6 +181,10 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 	if err != nil {
 		faults.Add("$.requested_adapter_id", fault.Dangling, err.Error(), "")
 	}
+	model := firstOf(in.RequestedModel, typ.DefaultModel, profile.DefaultModel)
+	if err == nil {
+		a.budget(&faults, adapterID, spec, model)
+	}
 	at := a.availableAt(&faults, in, by)
 	spec.Isolation = stronger(firstOf(spec.Isolation, a.Config.Isolation, defaultIsolation), by.Isolation)
 	in.Deed = &spec
@@ -186,7 +194,7 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 	}
 	row := store.NewTask{
 		Intent: in, ProfileID: profileID, AdapterID: adapterID,
-		Model:    firstOf(in.RequestedModel, typ.DefaultModel, profile.DefaultModel),
+		Model:    model,
 		Priority: DefaultPriority, MaxAttempts: spec.MaxAttempts, AvailableAt: at,
 		DedupeKey: spec.DedupeKey, DedupeWindow: time.Duration(spec.DedupeWindowSeconds) * time.Second,
 	}
@@ -237,6 +245,20 @@ func (a *Admission) adapter(in *agentruntime.TaskIntent, spec *deed.TaskSpec, ty
 		spec.Adapter = text
 	}
 	return id, nil
+}
+
+// budget refuses a budget of money that could not be held.
+func (a *Admission) budget(faults *fault.List, adapterID string, spec deed.TaskSpec, model string) {
+	var cfg agentruntime.AdapterConfig
+	if len(spec.Adapter) > 0 {
+		cfg, _ = schema.Decode[agentruntime.AdapterConfig](agentruntime.SchemaAdapterConfig, spec.Adapter) // it was read before
+	} else if c, err := a.Config.Adapter(adapterID); err == nil {
+		cfg = c.AdapterConfig
+	}
+	var f *failure.Error
+	if errors.As(usage.CheckAdmission(a.Config, spec.Budget, cfg, model), &f) {
+		faults.Add("$.deed.budget.cost_usd", fault.NotAllowed, f.Err.Error(), f.Remedy)
+	}
 }
 
 // maxDelay keeps an instant inside what every engine can store.

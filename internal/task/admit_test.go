@@ -188,6 +188,12 @@ func TestRefusals(t *testing.T) {
 			in.Schedule = &agentruntime.RelativeSchedule{DelayMinutes: math.NaN()}
 		}), Caller{}, "$.schedule.delay_minutes", ""},
 		{"a stranger's own adapter", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{Adapter: own} }), Caller{}, "$.requested_adapter_id", "operators only"},
+		{"a stranger's budget", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{Budget: &deed.Budget{Turns: 1}} }), Caller{}, "$.deed.budget", "operators only"},
+		{"money that cannot be counted", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{Budget: &deed.Budget{CostUSD: 1}} }), Caller{Trusted: true}, "$.deed.budget.cost_usd", "wall_seconds"},
+		{"money of an adapter of its own", intent(func(in *agentruntime.TaskIntent) {
+			in.Deed = &deed.TaskSpec{Budget: &deed.Budget{CostUSD: 1}, Adapter: json.RawMessage(`{"adapter_id": "a", "kind": "script", "command": "/bin/true", "timeout_ms": 1}`)}
+		}), Caller{Trusted: true}, "$.deed.budget.cost_usd", "script"},
+		{"a budget out of range", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{Budget: &deed.Budget{Turns: -1}} }), Caller{Trusted: true}, "$.deed.budget.turns", "-1"},
 		{"a stranger's secret", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{SecretEnv: []string{"TOKEN"}} }), Caller{}, "$.deed.secret_env", "operators only"},
 		{"a stranger's directory", intent(func(in *agentruntime.TaskIntent) {
 			in.Deed = &deed.TaskSpec{Workspace: &deed.Workspace{Source: "/etc"}}

@@ -77,10 +77,11 @@ func NewMeter(model string, l Limits, b Before, p Prices, now clock.Clock) *Mete
 }
 
 // Others replaces what other attempts used on the day: they run beside this one.
-func (m *Meter) Others(day store.UsageSum, today string) {
+func (m *Meter) Others(day store.UsageSum, today string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.before.Day, m.before.Today = day, today
+	return m.over(false)
 }
 
 // Add counts what a stretch of work used.
@@ -200,7 +201,10 @@ func (m *Meter) rows(day string) []store.UsageRow {
 	return out
 }
 
-func (m *Meter) today() string { return m.now().UTC().Format(time.DateOnly) }
+func (m *Meter) today() string { return Day(m.now()) }
+
+// Day is the day of an instant, as the store has it.
+func Day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // part is the account that is written to now.
 func (m *Meter) part() *part {
@@ -255,7 +259,7 @@ func (b *Bound) Error() string {
 	return fmt.Sprintf("the budget of the %s is used up: %s %s of %s", b.Scope, b.Name, b.Used, b.Limit)
 }
 
-const op = "hold the budget"
+const op = "stop the agent"
 
 // over returns the failure for the first bound that is reached, and nil when there is none. Before more work begins, a
 // bound on turns and tool calls is reached when none is left; else when there was one too many.

@@ -220,7 +220,12 @@ func TestMidnight(t *testing.T) {
 			t.Fatalf("turn %d of the new day: %v", i, err)
 		}
 	}
-	m.Others(store.UsageSum{Usage: store.Usage{Turns: 1}}, "2026-11-16") // somebody else works too
+	if err := m.Others(store.UsageSum{}, "2026-11-16"); err != nil {
+		t.Error(err)
+	}
+	if err := m.Others(store.UsageSum{Usage: store.Usage{Turns: 1}}, "2026-11-16"); failure.ClassOf(err) != failure.Budget { // somebody else works too
+		t.Errorf("%v", err)
+	}
 	if err := m.Check(); failure.ClassOf(err) != failure.Budget {
 		t.Errorf("%v", err)
 	}

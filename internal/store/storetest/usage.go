@@ -95,6 +95,7 @@ func usageFenced(t *testing.T, target Target) {
 // Days and models are added up over attempts; of told and computed cost the larger counts, by attempt and day.
 func usageReport(t *testing.T, target Target) {
 	b := setup(t, target)
+	var ids []string
 	for i, parts := range [][]store.UsagePart{
 		{part("2026-01-30", "a", store.Usage{Turns: 1, CostMicroUSD: 10}), part("2026-01-31", "a", store.Usage{Turns: 2, CostMicroUSD: 20})},
 		{part("2026-01-31", "a", store.Usage{Turns: 4, CostMicroUSD: 30}), part("2026-01-31", "b", store.Usage{CostMicroUSD: 5}), part("2026-01-31", "", store.Usage{ToldMicroUSD: usd(100)})},
@@ -102,17 +103,22 @@ func usageReport(t *testing.T, target Target) {
 		{part("2026-02-01", "a", store.Usage{InputTokens: math.MaxInt64, OutputTokens: 1})},
 		{part("2026-02-01", "a", store.Usage{InputTokens: math.MaxInt64})},
 	} {
-		b.add(task(fmt.Sprint(i)))
+		ids = append(ids, b.add(task(fmt.Sprint(i)))...)
 		c := b.begun()
 		b.ok(b.s.UpdateUsage(b.ctx, c.Ref, parts))
 		b.ok(b.s.Settle(b.ctx, c.Ref, done()))
 	}
-	day, err := b.s.UsageOfDay(b.ctx, "2026-01-31")
+	day, err := b.s.UsageOfDay(b.ctx, "2026-01-31", "")
 	b.ok(err)
 	if day.Turns != 6 || day.CostMicroUSD != 62 || *day.ToldMicroUSD != 101 || day.CountedMicroUSD != 20+100+7 {
 		t.Fatalf("day: %+v", day)
 	}
-	if empty, err := b.s.UsageOfDay(b.ctx, "2025-01-01"); err != nil || empty != (store.UsageSum{}) {
+	rows, err := b.s.UsageOfTask(b.ctx, ids[0])
+	b.ok(err)
+	if rest, err := b.s.UsageOfDay(b.ctx, "2026-01-31", rows[0].AttemptID); err != nil || rest.Turns != 4 || rest.CountedMicroUSD != 107 {
+		t.Fatalf("the day without one: %+v %v", rest, err)
+	}
+	if empty, err := b.s.UsageOfDay(b.ctx, "2025-01-01", ""); err != nil || empty != (store.UsageSum{}) {
 		t.Fatalf("an empty day: %+v %v", empty, err)
 	}
 	r, err := b.s.UsageByModel(b.ctx, "2026-01-30", "2026-01-31")
@@ -128,11 +134,11 @@ func usageReport(t *testing.T, target Target) {
 	if len(r.Days) != 2 || r.Days["2026-01-31"].CountedMicroUSD != day.CountedMicroUSD || r.Total.CountedMicroUSD != day.CountedMicroUSD+10 {
 		t.Fatalf("report: %+v", r)
 	}
-	last, err := b.s.UsageOfDay(b.ctx, "2026-02-01")
+	last, err := b.s.UsageOfDay(b.ctx, "2026-02-01", "")
 	if err != nil || last.InputTokens != math.MaxInt64 || last.Tokens() != math.MaxInt64 {
 		t.Fatalf("a sum that does not fit: %+v %v", last, err)
 	}
-	_, err = b.s.UsageOfDay(b.ctx, "31.1.2026")
+	_, err = b.s.UsageOfDay(b.ctx, "31.1.2026", "")
 	b.is(err, store.ErrInvalid)
 	_, err = b.s.UsageByModel(b.ctx, "2026-01-30", "now")
 	b.is(err, store.ErrInvalid)

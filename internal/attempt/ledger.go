@@ -1,0 +1,139 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/usage"
+)
+
+// saveEvery is how often the account of an attempt that runs is written down, at most. What a crash loses of it is what
+// was used since.
+const saveEvery = time.Second
+
+// A ledger is what the attempt used, and when that was last written down.
+type ledger struct {
+	*usage.Meter
+	day bool // there is a budget of the day, so that what others use counts
+
+	mu    sync.Mutex // guards saved, and keeps one save apart from the next
+	saved time.Time
+}
+
+// openAccount begins the account with what the task and the day used before.
+func (a *run) openAccount(ctx context.Context) error {
+	if err := usage.CheckAdmission(a.Config, a.plan.spec.Budget, a.plan.adapter, a.plan.model); err != nil {
+		return err
+	}
+	l := usage.LimitsOf(a.Config, a.claim.Ref.TaskID, a.plan.spec.Budget)
+	var b usage.Before
+	if a.claim.Ref.Fence > 1 {
+		rows, err := a.Store.UsageOfTask(ctx, a.claim.Ref.TaskID)
+		if err != nil {
+			return failure.New(failure.Infra, "read what the task used", err, "")
+		}
+		b.Task = store.SumUsage(rows)
+	}
+	a.used.day = !l.Day.IsZero()
+	if a.used.day {
+		var err error
+		b.Today = usage.Day(a.Clock())
+		if b.Day, err = a.Store.UsageOfDay(ctx, b.Today, a.claim.Ref.AttemptID); err != nil {
+			return failure.New(failure.Infra, "read what the day used", err, "")
+		}
+	}
+	a.used.Meter = usage.NewMeter(usage.ModelOf(a.plan.adapter, a.plan.model), l, b, usage.NewPrices(a.Config.Prices, a.plan.adapter), a.Clock)
+	return nil
+}
+
+// event counts what the driver tells.
+func (c *ledger) event(detail any) *failure.Error {
+	switch d := detail.(type) {
+	case agentruntime.Usage:
+		return budgetFailure(c.Add(d))
+	case agentruntime.Turn:
+		return budgetFailure(c.Turn())
+	case agentruntime.ToolCall:
+		return budgetFailure(c.ToolCall())
+	}
+	return nil
+}
+
+// time counts the time of a turn, and has it stopped when the budget leaves no more. What it returns ends the counting.
+func (c *ledger) time(stop func(*failure.Error)) func() {
+	start, counted := clock.Start(), time.Duration(0)
+	var timer *time.Timer
+	fired := make(chan struct{})
+	if left, bounded := c.Left(); bounded {
+		timer = time.AfterFunc(left, func() {
+			defer close(fired)
+			counted = left
+			if f := budgetFailure(c.Wall(left)); f != nil {
+				stop(f)
+			}
+		})
+	}
+	return func() {
+		if timer != nil && !timer.Stop() {
+			<-fired
+		}
+		_ = c.Wall(clock.Since(start) - counted) // a bound that it reaches holds from the next turn on
+	}
+}
+
+// tells reports whether there is more to write down than time, which the settlement does in time.
+func (c *ledger) tells() bool {
+	t := c.Totals()
+	return t.Turns > 0 || t.Tokens() > 0 || t.ToldMicroUSD != nil
+}
+
+// saveUsage writes the account down, now or when it is time. With a budget of the day it takes over what others used.
+func (a *run) saveUsage(now bool) *failure.Error {
+	c := &a.used
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := a.Clock()
+	if !now && at.Sub(c.saved) < saveEvery || !c.day && !c.tells() {
+		return nil
+	}
+	c.saved = at
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	// What cannot be written now is written at the next turn or with the settlement; a lost claim is the lease's to find.
+	if err := a.Store.UpdateUsage(ctx, a.claim.Ref, c.Parts()); err != nil {
+		a.note("usage_error", map[string]string{"error": err.Error()})
+		return nil
+	}
+	if !c.day {
+		return nil
+	}
+	today := usage.Day(at)
+	others, err := a.Store.UsageOfDay(ctx, today, a.claim.Ref.AttemptID)
+	if err != nil {
+		a.note("usage_error", map[string]string{"error": err.Error()})
+		return nil
+	}
+	return budgetFailure(c.Others(others, today))
+}
+
+func budgetFailure(err error) *failure.Error {
+	var f *failure.Error
+	errors.As(err, &f)
+	return f
+}
+
+// budgetDetail is the bound that was reached, for the action that waits for another budget.
+func budgetDetail(err error) json.RawMessage {
+	var b *usage.Bound
+	if !errors.As(err, &b) {
+		return nil
+	}
+	return mustJSON(b)
+}
