@@ -40,6 +40,7 @@ import (
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -111,6 +112,9 @@ type run struct {
 	events []journal.Entry // guarded by mu; what the journal was told, out of the agent's reach
 
 	watching sync.Mutex // makes the calls of Observe one after the other
+
+	moving sync.Mutex    // guards state
+	state  state.Attempt // as the store has it, from running on
 
 	trees sync.WaitGroup // those that release removes
 

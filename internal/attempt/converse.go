@@ -13,6 +13,7 @@ import (
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -46,6 +47,7 @@ func (a *run) converse(ctx context.Context) (err error) {
 	}); err != nil {
 		return fmt.Errorf("begin attempt: %w", err)
 	}
+	a.state = state.Running
 	a.note("begun", map[string]any{"adapter_id": a.plan.adapter.ID(), "brief_hash": a.brief.Hash, "spec_hash": a.plan.specHash})
 	crashpoint.Hit(crashpoint.BeginCommitted)
 
@@ -100,6 +102,7 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	}
 	stopped := a.used.time(a.watch.stop)
 	y, err := s.Turn(turn, in, a.sink())
+	a.move(ctx, state.Running, "the turn ended")
 	stopped()
 	crashpoint.Hit(crashpoint.DriverEnded)
 	if err != nil {

@@ -379,6 +379,9 @@ func TestToolCallsAreEvidence(t *testing.T) {
 	if res.Settlement.Status != agentruntime.TaskCompleted {
 		t.Fatal(res.Settlement.LastError)
 	}
+	if n, _ := kinds(t, res.BundleDir); n["agent_state"] != 2 || n["agent_state_unwritten"] != 0 { // streaming, and back
+		t.Errorf("events: %v", n)
+	}
 	data, err := os.ReadFile(filepath.Join(res.BundleDir, codebox.PathToolCallTranscript))
 	if err != nil {
 		t.Fatal(err)

@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/state"
 )
 
 // maxRepeats is how often an agent may make the same call and get the same result, in a row, before it is ended.
@@ -34,6 +36,7 @@ type watch struct {
 	last    [sha256.Size]byte            // the last call with its result
 	repeats int
 
+	streams   bool // the agent's answer arrives
 	told      int
 	toldBytes int
 	untold    int // events beyond the bound
@@ -43,7 +46,7 @@ type watch struct {
 func (w *watch) begin(end context.CancelCauseFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.end, w.called, w.open = end, 0, map[string][sha256.Size]byte{}
+	w.end, w.called, w.streams, w.open = end, 0, false, map[string][sha256.Size]byte{}
 }
 
 func (w *watch) turns() int {
@@ -133,6 +136,7 @@ func digest(parts ...string) (sum [sha256.Size]byte) {
 func (a *run) sink() driver.Sink {
 	return driver.SinkFunc(func(kind string, detail any) {
 		a.tell(kind, detail)
+		a.follow(kind)
 		var f *failure.Error
 		switch d := detail.(type) {
 		case driver.SessionInfo:
@@ -163,6 +167,44 @@ func (a *run) sink() driver.Sink {
 		}
 	})
 }
+
+// follow brings the attempt's state up to what the agent is seen to do.
+func (a *run) follow(kind string) {
+	switch kind {
+	case driver.EventText, driver.EventToolCall, driver.EventUsage, driver.EventTurn, driver.EventSubagent:
+	default:
+		return
+	}
+	a.watch.mu.Lock()
+	first := !a.watch.streams
+	a.watch.streams = true
+	a.watch.mu.Unlock()
+	if first {
+		a.move(context.Background(), state.Streaming, "the agent's answer arrives")
+	}
+}
+
+// move takes the attempt to a state that people can see, with the cause. It decides nothing, so that a store which cannot
+// be written just now costs the agent nothing.
+func (a *run) move(ctx context.Context, to state.Attempt, cause string) {
+	a.moving.Lock()
+	defer a.moving.Unlock()
+	if a.state == to {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stateWait)
+	defer stop()
+	from, err := a.Store.SetAttemptState(ctx, a.claim.Ref, to, cause)
+	if err != nil {
+		a.note("agent_state_unwritten", map[string]any{"to": to, "cause": cause, "error": err.Error()})
+		return
+	}
+	a.state = to
+	a.note("agent_state", agentruntime.AgentStateChange{From: from, To: to, Cause: cause, At: agentruntime.At(a.Clock())})
+}
+
+// stateWait bounds how long a change of state may hold up the agent's events.
+const stateWait = 5 * time.Second
 
 // tell writes an event of the agent's to the journal. What an agent says and what its tools print has a bound; what deed
 // decides by has none.
