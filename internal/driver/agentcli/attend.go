@@ -18,8 +18,8 @@ var errOver = errors.New("its turn is over, and it did not end")
 
 // An attendant stands between the context of a turn and that of its process.
 type attendant struct {
-	ctx    context.Context // of the process
-	outer  context.Context
+	ctx    context.Context //nolint:containedctx // of the process
+	outer  context.Context //nolint:containedctx // of the turn
 	cancel context.CancelCauseFunc
 	gone   chan struct{} // closed when the process is
 	wg     sync.WaitGroup

@@ -17,6 +17,7 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/sandbox"
 )
 
 // A Harness makes a driver run a shell script as its agent: the script itself, or a stand-in for an agent's command
@@ -34,10 +35,14 @@ type Harness struct {
 	Light   bool // leave out what takes seconds; for a second harness of the same driver
 }
 
-// Main is the TestMain of a package that runs the suite: it makes the test binary its own supervisor.
+// Main is the TestMain of a package that runs the suite: it makes the test binary its own supervisor, and the
+// inner half of its own sandboxes.
 func Main(m *testing.M, run func(*testing.M)) {
 	if proc.IsSupervisor(os.Args) {
 		os.Exit(proc.SupervisorMain(os.Args))
+	}
+	if sandbox.IsInner(os.Args) {
+		os.Exit(sandbox.InnerMain(os.Args))
 	}
 	run(m)
 }
