@@ -32,7 +32,6 @@ const (
 	nothing subject = iota
 	paths
 	commands
-	hosts
 )
 
 // rights lists opencode's permissions. The tools that change files share one.
@@ -43,7 +42,7 @@ var rights = []right{
 	{"list", []string{"list", "workspace.read"}, nothing},
 	{"edit", []string{"edit", "write", "patch", "apply_patch", "multiedit", "workspace.edit", "workspace.write", "workspace.delete"}, paths},
 	{"bash", []string{"bash", "command.run", "tests.run"}, commands},
-	{"webfetch", []string{"webfetch", "network.fetch"}, hosts},
+	{"webfetch", []string{"webfetch", "network.fetch"}, nothing}, // it takes no patterns, so no hosts
 	{"websearch", []string{"websearch", "codesearch", "network.fetch"}, nothing},
 	{"task", []string{"task"}, nothing},
 	{"skill", []string{"skill"}, nothing},
@@ -73,6 +72,10 @@ func (p permissions) MarshalJSON() ([]byte, error) {
 	b.WriteByte('{')
 	for i, entry := range p {
 		member(i, entry.right)
+		if len(entry.patterns) == 1 && entry.patterns[0].glob == "*" { // some permissions take no patterns
+			fmt.Fprintf(&b, "%q", entry.patterns[0].action)
+			continue
+		}
 		b.WriteByte('{')
 		for k, pt := range entry.patterns {
 			member(k, pt.glob)
@@ -186,10 +189,6 @@ func (r right) globs(rule deed.Rule, workspace string) []string {
 	switch r.subject {
 	case commands:
 		out = rule.Command
-	case hosts:
-		for _, h := range rule.Host {
-			out = append(out, "*://"+h, "*://"+h+"/*", "*://"+h+":*")
-		}
 	case paths:
 		// A path is relative to the repository's top, or to / where there is no repository.
 		for _, p := range rule.Path {

@@ -12,16 +12,16 @@ import (
 
 func TestRulesBecomePermissions(t *testing.T) {
 	t.Parallel()
-	const tail = `"doom_loop":{"*":"allow"},"question":{"*":"deny"},"external_directory":{"*":"deny","/x/*":"allow"}}`
-	others := `"glob":{"*":"deny"},"grep":{"*":"deny"},"list":{"*":"deny"},`
-	rest := `"webfetch":{"*":"deny"},"websearch":{"*":"deny"},"task":{"*":"deny"},"skill":{"*":"deny"},"todowrite":{"*":"deny"},`
+	const tail = `"doom_loop":"allow","question":"deny","external_directory":{"*":"deny","/x/*":"allow"}}`
+	others := `"glob":"deny","grep":"deny","list":"deny",`
+	rest := `"webfetch":"deny","websearch":"deny","task":"deny","skill":"deny","todowrite":"deny",`
 	for name, tc := range map[string]struct {
 		rules []deed.Rule
 		mode  string
 		want  string
 	}{
-		"none":      {nil, agentcli.Workspace, `{"*":{"*":"allow"},"task":{"*":"deny"},` + tail},
-		"read only": {nil, agentcli.ReadOnly, `{"*":{"*":"allow"},"edit":{"*":"deny"},"bash":{"*":"deny"},"task":{"*":"deny"},` + tail},
+		"none":      {nil, agentcli.Workspace, `{"*":"allow","task":"deny",` + tail},
+		"read only": {nil, agentcli.ReadOnly, `{"*":"allow","edit":"deny","bash":"deny","task":"deny",` + tail},
 		"the first rule counts": {
 			[]deed.Rule{
 				{Tool: []string{"bash"}, Command: []string{"git push*"}, Effect: "deny"},
@@ -30,7 +30,7 @@ func TestRulesBecomePermissions(t *testing.T) {
 				{Tool: []string{"bash"}, Effect: "allow"},
 			},
 			agentcli.Workspace,
-			`{"*":{"*":"deny"},"read":{"*":"deny"},` + others + `"edit":{"*":"deny"},"bash":{"*":"deny","git *":"allow","git push*":"deny"},` + rest + tail,
+			`{"*":"deny","read":"deny",` + others + `"edit":"deny","bash":{"*":"deny","git *":"allow","git push*":"deny"},` + rest + tail,
 		},
 		"paths": {
 			[]deed.Rule{
@@ -38,20 +38,20 @@ func TestRulesBecomePermissions(t *testing.T) {
 				{Tool: []string{"workspace.*"}, Effect: "allow"},
 			},
 			agentcli.Workspace,
-			`{"*":{"*":"deny"},"read":{"*":"allow"},"glob":{"*":"allow"},"grep":{"*":"allow"},"list":{"*":"allow"},` +
-				`"edit":{"*":"allow","etc/*":"deny","/etc/*":"deny","w/s/secret/*":"deny","secret/*":"deny"},"bash":{"*":"deny"},` + rest + tail,
+			`{"*":"deny","read":"allow","glob":"allow","grep":"allow","list":"allow",` +
+				`"edit":{"*":"allow","etc/*":"deny","/etc/*":"deny","w/s/secret/*":"deny","secret/*":"deny"},"bash":"deny",` + rest + tail,
 		},
 		"everything": {
 			[]deed.Rule{{Effect: "allow"}},
 			agentcli.Workspace,
-			`{"*":{"*":"deny"},"read":{"*":"allow"},"glob":{"*":"allow"},"grep":{"*":"allow"},"list":{"*":"allow"},"edit":{"*":"allow"},"bash":{"*":"allow"},` +
-				`"webfetch":{"*":"allow"},"websearch":{"*":"allow"},"task":{"*":"allow"},"skill":{"*":"allow"},"todowrite":{"*":"allow"},` + tail,
+			`{"*":"deny","read":"allow","glob":"allow","grep":"allow","list":"allow","edit":"allow","bash":"allow",` +
+				`"webfetch":"allow","websearch":"allow","task":"allow","skill":"allow","todowrite":"allow",` + tail,
 		},
 		"hosts": {
 			[]deed.Rule{{Host: []string{"example.com"}, Effect: "allow"}},
 			agentcli.Workspace,
-			`{"*":{"*":"deny"},"read":{"*":"deny"},` + others + `"edit":{"*":"deny"},"bash":{"*":"deny"},` +
-				`"webfetch":{"*":"deny","*://example.com:*":"allow","*://example.com/*":"allow","*://example.com":"allow"},"websearch":{"*":"deny"},"task":{"*":"deny"},"skill":{"*":"deny"},"todowrite":{"*":"deny"},` + tail,
+			`{"*":"deny","read":"deny",` + others + `"edit":"deny","bash":"deny",` +
+				rest + tail,
 		},
 	} {
 		table, _ := permit(tc.rules, tc.mode, "/w/s", []string{"/x/*"})
