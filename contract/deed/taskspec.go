@@ -52,6 +52,7 @@ type TaskSpec struct {
 	MaxRecoveries       *int                       `json:"max_recoveries,omitempty" jsonschema:"minimum=0,maximum=100"`                           // how often a refusal is answered in the same conversation; absent: 3
 	MaxTurns            int                        `json:"max_turns,omitempty" jsonschema:"minimum=0,maximum=10000"`                              // 0: as many as the agent takes
 	Budget              *Budget                    `json:"budget,omitempty"`                                                                      // over all attempts; absent: the configured one
+	Policy              *TaskPolicy                `json:"policy,omitempty"`                                                                      // narrows what the agent may do
 }
 
 // Kinds of Workspace.Type.
@@ -189,6 +190,9 @@ func (t TaskSpec) Validate() error {
 		fault.OneOf(&l, "$.apply_back", t.ApplyBack, ApplyBackDisabled, ApplyBackReviewed)
 	}
 	l.Between("$.max_turns", int64(t.MaxTurns), 0, 10000)
+	if t.Policy != nil {
+		l.Within("$.policy", t.Policy.Validate())
+	}
 	if t.MaxRecoveries != nil {
 		l.Between("$.max_recoveries", int64(*t.MaxRecoveries), 0, 100)
 	}

@@ -2146,6 +2146,10 @@ export type DeedConfig = {
   components?: DeedConfigComponents;
   /** Publish says how the change of a runner's workspace is published. */
   publish?: DeedConfigPublish;
+  /** Policy says what agents may do. A project's file can narrow it and no more. */
+  policy?: DeedConfigPolicy;
+  /** Policies are lists of rules that a task can be narrowed by, by name. */
+  policies?: Record<string, DeedConfigPolicyRules>;
 };
 
 /** Budgets bound what agents may use. */
@@ -2171,6 +2175,58 @@ export type DeedConfigDefaults = {
   isolation?: "none" | "process" | "namespace" | "container";
   /** AgeingSeconds lets an old task overtake: one priority step is worth this much waiting. 0: strict priority. */
   ageing_seconds?: number;
+};
+
+/** A Hook is one command. */
+export type DeedConfigHook = {
+  type: "command";
+  /** a line for /bin/sh -c */
+  command: string;
+  /** seconds; 0: 60 */
+  timeout?: number;
+};
+
+/** A HookMatcher runs commands for the tools that it matches. */
+export type DeedConfigHookMatcher = {
+  /** a regular expression over the whole name; absent, empty or *: all */
+  matcher?: string;
+  hooks: DeedConfigHook[];
+};
+
+/** A Policy says what agents may do at the tool boundary, and what is asked before they may stop. */
+export type DeedConfigPolicy = {
+  rules?: DeedRule[];
+  /** UnattendedDefault decides on what no rule names. Absent: deny where there are rules, else allow. */
+  unattended_default?: "deny" | "allow" | "ask";
+  hooks?: DeedConfigPolicyHooks;
+  ask?: DeedConfigPolicyAsk;
+};
+
+/** PolicyAsk says how a person is asked. */
+export type DeedConfigPolicyAsk = {
+  /** LiveSeconds is how long the agent waits for the answer before its task is set aside. Absent: 120. */
+  live_seconds?: number;
+  /** DeadlineSeconds is after how long nobody's answer is a no. Absent: 86400. */
+  deadline_seconds?: number;
+  /** MayAnswer lists who may answer, as the system names them. Absent: any operator. */
+  may_answer?: string[];
+};
+
+/** PolicyHooks are commands of the operator's, in the shape of Claude's settings: they get JSON on their standard input and answer on their standard output or by their exit code. */
+export type DeedConfigPolicyHooks = {
+  /** before a call; may deny it */
+  PreToolUse?: DeedConfigHookMatcher[];
+  /** after a call; what it says is told to the agent */
+  PostToolUse?: DeedConfigHookMatcher[];
+  /** when the agent says that it is done; may refuse */
+  Stop?: DeedConfigHookMatcher[];
+  /** the same for a subagent */
+  SubagentStop?: DeedConfigHookMatcher[];
+};
+
+/** PolicyRules are rules under a name. */
+export type DeedConfigPolicyRules = {
+  rules: DeedRule[];
 };
 
 /** A Price is what the tokens of a model cost, in dollars for a million of them. It replaces the one in deed's own table, whole. All 0 is a model that costs nothing, such as one on a machine of one's own. */
@@ -2265,6 +2321,22 @@ export type DeedReason = {
   check?: string;
 };
 
+/** A Rule says what an agent may do. Within one list the first one that matches counts. Members that are absent match everything; a rule has at most one of path, host and command, since a part of a call is one of them. In tool, host and command `*` is any text, `?` one character, and a backslash takes the next character as it is; tools and hosts are compared without regard to case. In path they are the globs of a workspace: `*` stays within one component, `**` is any number of them. */
+export type DeedRule = {
+  /** for the evidence; absent: its number */
+  name?: string;
+  /** globs over the tool's name, and over deed's names for known tools */
+  tool?: string[];
+  /** globs over a path below the workspace, or an absolute one */
+  path?: string[];
+  /** globs over a host name or host:port */
+  host?: string[];
+  /** globs over one simple command; a line is allowed when each of its commands is */
+  command?: string[];
+  effect: "allow" | "deny" | "ask";
+  reason?: string;
+};
+
 /** A Sandbox says what a contained agent, and the checks of its work, can reach. Everything that it does not name is out of reach. It has no effect under the isolations none and process, except for its limits and its environment. */
 export type DeedSandbox = {
   /** host names with an optional port that may be reached, as api.example.com:443; empty: no network. Checks never get any */
@@ -2283,6 +2355,16 @@ export type DeedSandbox = {
   tools?: Record<string, unknown>;
   /** the agent may look and not change */
   read_only_workspace?: boolean;
+};
+
+/** A TaskPolicy narrows what the agent of one task may do. It never widens: its rules are asked besides those of the operator, and the stricter answer counts. */
+export type DeedTaskPolicy = {
+  /** names of lists under policies: in the operator's deed.yaml */
+  use?: string[];
+  /** the task's own */
+  rules?: DeedRule[];
+  /** set by deed: those of the project's deed.yaml */
+  project_rules?: DeedRule[];
 };
 
 /** A TaskSpec carries deed's own fields of a task, in the intent's `deed` object. It is pinned and hashed at claim. Schema: deed/task.spec/v1 */
@@ -2332,6 +2414,8 @@ export type DeedTaskSpec = {
   max_turns?: number;
   /** over all attempts; absent: the configured one */
   budget?: DeedBudget;
+  /** narrows what the agent may do */
+  policy?: DeedTaskPolicy;
 };
 
 /** A TypeSpec carries deed's own fields of a task type, in its `deed` object. Schema: deed/type.spec/v1 */

@@ -33,6 +33,10 @@ type Config struct {
 	Components *Components `json:"components,omitempty"`
 	// Publish says how the change of a runner's workspace is published.
 	Publish *Publish `json:"publish,omitempty"`
+	// Policy says what agents may do. A project's file can narrow it and no more.
+	Policy *Policy `json:"policy,omitempty"`
+	// Policies are lists of rules that a task can be narrowed by, by name.
+	Policies map[string]PolicyRules `json:"policies,omitempty"`
 }
 
 // Publish configures publication.
@@ -99,6 +103,7 @@ type Price struct {
 // Validate returns the faults that reading alone does not find.
 func (c Config) Validate() error {
 	var l fault.List
+	c.validatePolicies(&l)
 	if b := c.Budgets; b != nil {
 		if b.Task != nil {
 			l.Within("$.budgets.task", b.Task.Validate())

@@ -35,11 +35,14 @@ type Config struct {
 	Prices      map[string]settings.Price // what the operator says of models, by name or glob
 	WordPress   *settings.WordPress       // the runtime component, paths absolute; nil: none is configured
 	PullRequest []string                  // the hook that opens pull requests; empty: none
+	Policy      *settings.Policy          // the operator's; nil: none is configured
+	Project     []deed.Rule               // rules of the project's file: they narrow, and travel with its tasks
 	sources     []source                  // of Files, to find the line of a fault
 	own         map[string]bool           // what the operator's files define, by its path: a project may not define it anew
 	adapters    map[string]Adapter
 	profiles    map[string]agentruntime.SubagentProfile
 	types       map[string]agentruntime.TaskTypeSpec
+	policies    map[string]settings.PolicyRules
 }
 
 // An Adapter is a configured adapter and whether it came from a project's file: such an adapter travels with the
@@ -88,7 +91,7 @@ func Default() *Config {
 		Name: "deed", ProfileID: DefaultProfile, MaxAttempts: 3, Lease: 60 * time.Second,
 		Retry:    Retry{Base: 10 * time.Second, Max: time.Hour, RetryAfterCap: 6 * time.Hour, Jitter: 0.2},
 		Prices:   map[string]settings.Price{},
-		adapters: map[string]Adapter{}, own: map[string]bool{},
+		adapters: map[string]Adapter{}, own: map[string]bool{}, policies: map[string]settings.PolicyRules{},
 		profiles: map[string]agentruntime.SubagentProfile{DefaultProfile: {
 			ProfileID: DefaultProfile, Style: "claude-like", Role: "engineer", PromptParts: []string{}, SkillIDs: []string{},
 			ContextPolicy: agentruntime.ContextPolicy{MaxPromptChars: 100_000},
@@ -130,6 +133,14 @@ func (c *Config) Type(name string) (agentruntime.TaskTypeSpec, error) {
 		return t, nil
 	}
 	return agentruntime.TaskTypeSpec{}, unknown("task type", name, c.TypeNames(), "add it under `task_types:` in deed.yaml")
+}
+
+// Rules returns the rules that the operator's file has under a name.
+func (c *Config) Rules(name string) ([]deed.Rule, error) {
+	if p, ok := c.policies[name]; ok {
+		return p.Rules, nil
+	}
+	return nil, unknown("policy", name, keys(c.policies), "add it under `policies:` in the home's deed.yaml")
 }
 
 // AdapterIDs lists the configured adapters.
@@ -204,6 +215,13 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 			Archive: absolute(k.WordPress.Archive, dir), SQLite: absolute(k.WordPress.SQLite, dir), PHP: command(k.WordPress.PHP, dir),
 		}
 	}
+	switch {
+	case project && s.Policy != nil:
+		c.Project = s.Policy.Rules
+	case s.Policy != nil:
+		c.Policy = s.Policy
+	}
+	maps.Copy(c.policies, s.Policies)
 	if !project {
 		for path := range defined(s) {
 			c.own[path] = true

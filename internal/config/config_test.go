@@ -195,6 +195,31 @@ func TestAProjectsBudget(t *testing.T) {
 	}
 }
 
+// A project's rules are kept apart from the operator's, and its file brings neither commands nor a milder default.
+func TestAProjectNarrowsPolicy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	homeFile := write(t, filepath.Join(dir, "home", FileName), "policy: {rules: [{effect: deny}], hooks: {Stop: [{hooks: [{type: command, command: x}]}]}}\npolicies: {calm: {rules: [{effect: ask}]}}\n")
+	write(t, filepath.Join(dir, "mild", FileName), "policy: {rules: [{effect: allow}]}\n")
+	c, err := Load(Options{Home: homeFile, Dir: filepath.Join(dir, "mild")})
+	if err != nil || len(c.Policy.Rules) != 1 || c.Policy.Rules[0].Effect != "deny" || c.Policy.Hooks == nil || len(c.Project) != 1 {
+		t.Fatalf("Load = %+v, %+v, %v", c.Policy, c.Project, err)
+	}
+	if r, err := c.Rules("calm"); err != nil || len(r) != 1 {
+		t.Errorf("Rules(calm) = %v, %v", r, err)
+	}
+	if _, err := c.Rules("gone"); err == nil || !strings.Contains(err.Error(), "calm") {
+		t.Errorf("Rules(gone): %v", err)
+	}
+	write(t, filepath.Join(dir, "hostile", FileName), "policy: {unattended_default: allow, ask: {live_seconds: 1}, hooks: {PreToolUse: [{hooks: [{type: command, command: ./x.sh}]}]}}\npolicies: {calm: {rules: []}}\n")
+	_, err = Load(Options{Home: homeFile, Dir: filepath.Join(dir, "hostile")})
+	for _, w := range []string{"$.policy.hooks", "$.policy.ask", "$.policy.unattended_default", "$.policies"} {
+		if err == nil || !strings.Contains(err.Error(), w) {
+			t.Errorf("error lacks %q: %v", w, err)
+		}
+	}
+}
+
 func TestNamesMustResolveAcrossFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -132,6 +132,12 @@ func (c *Config) projectOnly(file string, tree *ast.File, s settings.Config) err
 			raised(&l, *b.Task, c.Budgets.Task)
 		}
 	}
+	refuse("$.policies", s.Policies != nil)
+	if p := s.Policy; p != nil { // its rules narrow, and its commands would be run by deed
+		refuse("$.policy.hooks", p.Hooks != nil)
+		refuse("$.policy.ask", p.Ask != nil)
+		refuse("$.policy.unattended_default", p.UnattendedDefault != "")
+	}
 	if d := s.Defaults; d != nil {
 		refuse("$.defaults.lease_seconds", d.LeaseSeconds != 0)
 		refuse("$.defaults.isolation", d.Isolation != "")

@@ -176,6 +176,7 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 			faults.Within(fault.Field("$.deed.artifact_schemas", name), err)
 		}
 	}
+	a.policy(&faults, &spec)
 	in.EvidenceRequirements = evidence(in.EvidenceRequirements, typ.SuccessPolicy)
 	adapterID, err := a.adapter(&in, &spec, typ, profile, by)
 	if err != nil {
@@ -205,6 +206,27 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 		row.MaxAttempts = a.Config.MaxAttempts
 	}
 	return row, nil
+}
+
+// policy adds the rules of the project's file, which the process that runs the task may not see, and checks that the lists
+// exist which the task names.
+func (a *Admission) policy(faults *fault.List, spec *deed.TaskSpec) {
+	if spec.Policy == nil && len(a.Config.Project) == 0 {
+		return
+	}
+	var p deed.TaskPolicy
+	if spec.Policy != nil {
+		p = *spec.Policy
+	}
+	for i, name := range p.Use {
+		if _, err := a.Config.Rules(name); err != nil {
+			faults.Add(fault.Index("$.deed.policy.use", i), fault.Dangling, err.Error(), "")
+		}
+	}
+	if len(p.Project) == 0 { // a task that is handed on keeps those it came with
+		p.Project = a.Config.Project
+	}
+	spec.Policy = &p
 }
 
 // adapter resolves who runs the task: the task's own adapter, the one it requests, the type's, the profile's,
