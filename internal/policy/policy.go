@@ -1,8 +1,11 @@
-// Package policy owns the answer to which tools an agent may use: it turns a request's allowed_tools and its sandbox tool
-// policy into decisions, and into the few facts from which walls are made. It builds no wall, and it claims none: what
-// holds a decision is told to it by whoever built the sandbox.
+// Package policy owns the answer to what an agent may do. It builds no wall, and it claims none: what holds a decision is
+// told to it by whoever built the sandbox. It asks nobody: that a person has to decide is an answer of its own.
 //
-// What is said counts in this order. A tool that the policy denies is denied. A policy that lists tools denies those that
+// There are two questions. Before a run, Resolve turns a request's allowed_tools and its sandbox tool policy into
+// decisions, and into the few facts from which walls are made. During a run, an Engine decides on each call of a tool and
+// on the end of the work, by rules and by the operator's hooks; see Ruleset for how rules are read.
+//
+// For Resolve, what is said counts in this order. A tool that the policy denies is denied. A policy that lists tools denies those that
 // it does not list; one that lists none says only that there are no tools outside the sandbox, which is the default.
 // Where allowed_tools is given, what it does not name is denied. What is then left is allowed. So allowed_tools without
 // workspace.write makes the workspace read-only, and a request that says nothing leaves the sandbox to the agent.

@@ -23,8 +23,10 @@ func (s *Store) Audit(ctx context.Context) ([]string, error) {
 			WHERE a.live = 1 AND (t.status <> 'running' OR t.attempt_id <> a.id)`},
 		{"is blocked without an open action", `SELECT t.id FROM tasks t WHERE t.status = 'blocked' AND NOT EXISTS
 			(SELECT 1 FROM actions a WHERE a.task_id = t.id AND a.state = 'open')`},
-		{"has an open action although it is not blocked", `SELECT a.task_id FROM actions a JOIN tasks t ON t.id = a.task_id
-			WHERE a.state = 'open' AND t.status <> 'blocked'`},
+		{"has an open action although it has ended", `SELECT a.task_id FROM actions a JOIN tasks t ON t.id = a.task_id
+			WHERE a.state = 'open' AND t.status IN ('completed', 'permanent_failure', 'operator_canceled')`},
+		{"has an action with a deadline and no answer for it", `SELECT task_id FROM actions
+			WHERE state = 'open' AND deadline IS NOT NULL AND default_answer IS NULL`},
 		{"has ended without an outcome or an end", `SELECT id FROM tasks
 			WHERE status IN ('completed', 'permanent_failure', 'operator_canceled') AND (outcome IS NULL OR finished_at IS NULL)`},
 		{"has ended and holds its dedupe key", `SELECT t.id FROM dedupe_keys k JOIN tasks t ON t.id = k.task_id

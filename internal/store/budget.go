@@ -114,7 +114,7 @@ func (s *Store) answerBudget(ctx context.Context, t tx, task Task, out *BudgetCh
 		if a.Kind != ActionBudget {
 			continue
 		}
-		if err := closeAction(ctx, t, a, answer, by, now); err != nil {
+		if err := closeAction(ctx, t, a, EventActionAnswered, answer, by, now); err != nil {
 			return err
 		}
 		out.Answered = append(out.Answered, a.ID)

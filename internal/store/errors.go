@@ -37,6 +37,8 @@ var (
 	ErrInvalid = errors.New("invalid argument")
 	// ErrClosed: the action or outbox item was already answered, delivered or given up.
 	ErrClosed = errors.New("already closed")
+	// ErrMayNot: the action lists who may answer it, and the caller is not among them.
+	ErrMayNot = errors.New("not allowed to answer")
 	// ErrSchemaNewer: a newer deed has written the store. The error is a *SchemaNewerError.
 	ErrSchemaNewer = errors.New("the store was written by a newer deed")
 	// ErrForeign: the file is a database of another program.

@@ -19,7 +19,8 @@ const (
 	EventActionOpened         = "action_opened"
 	EventActionAnswered       = "action_answered"
 	EventActionDismissed      = "action_dismissed"
-	EventAgentState           = "agent_state" // agentruntime.AgentStateChange: an attempt went on in another state
+	EventActionExpired        = "action_expired" // its deadline decided
+	EventAgentState           = "agent_state"    // agentruntime.AgentStateChange: an attempt went on in another state
 )
 
 // An Event is one thing that the engine did. Seq grows in the order of insertion; on PostgreSQL two transactions that

@@ -26,7 +26,7 @@ type Settlement struct {
 	Artifacts   []agentruntime.ArtifactRecord
 	Events      []Event // extra events, appended between task_attempt_finished and the task's own event
 	Outbox      []OutboxItem
-	Action      *NewAction  // required when Status is blocked
+	Action      *NewAction  // required when Status is blocked; with the ID of an open action, that one
 	Usage       []UsagePart // of the whole attempt; see UpdateUsage
 }
 
@@ -243,7 +243,18 @@ func (s *Store) settleEvent(ctx context.Context, t tx, ref Ref, in *Settlement, 
 		}
 		return appendEvent(ctx, t, string(agentruntime.EventTaskRetryScheduled), now, ref.TaskID, ref.AttemptID, detail)
 	case agentruntime.TaskBlocked:
-		_, err := openAction(ctx, t, ref, *in.Action, now)
+		answered, err := blockOn(ctx, t, ref, *in.Action, now)
+		if err != nil || !answered {
+			return err
+		}
+		// The answer came before the task was set aside.
+		task, err := oneTask(ctx, t, `SELECT `+taskColumns+` FROM tasks WHERE id = $1 `+forUpdate, ref.TaskID)
+		if err != nil {
+			return err
+		}
+		return wakeUnlessAsked(ctx, t, task, now)
+	}
+	if err := dismissActions(ctx, t, ref.TaskID, dismissedByEnd, now); err != nil {
 		return err
 	}
 	detail, err := encode(struct {

@@ -223,7 +223,7 @@ func (a *Admission) policy(faults *fault.List, spec *deed.TaskSpec) {
 			faults.Add(fault.Index("$.deed.policy.use", i), fault.Dangling, err.Error(), "")
 		}
 	}
-	if len(p.Project) == 0 { // a task that is handed on keeps those it came with
+	if len(a.Config.Project) > 0 {
 		p.Project = a.Config.Project
 	}
 	spec.Policy = &p

@@ -1,0 +1,152 @@
+package policy
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/internal/canonjson"
+)
+
+// A Call is a tool call as rules see it.
+type Call struct {
+	Tool  string // as the agent names it
+	Name  string // as deed names it; the agent's own name where deed knows none
+	Known bool   // deed knows the tool
+
+	input map[string]json.RawMessage // nil when it is not an object
+	raw   json.RawMessage
+	lines []string // of commands, as the agent wrote them
+	parts []part
+}
+
+// The kinds of parts.
+type partKind int
+
+const (
+	partNone partKind = iota // the call itself, where it names nothing
+	partPath
+	partHost
+	partCommand
+)
+
+// A part is one thing that a call names.
+type part struct {
+	kind   partKind
+	tool   string   // the tool that would do the same by itself, as file.write for a redirection
+	text   string   // what would really be touched or run
+	same   []string // the same thing under other names
+	also   []string // other readings, which count for deny and ask
+	opaque bool     // it cannot be read
+	why    string   // with opaque
+	shadow bool     // another reading of a part: only deny and ask count
+}
+
+// Read takes a call apart. Places says where the agent's paths are; see Places.
+func Read(tool string, input json.RawMessage, places Places) Call {
+	c := Call{Tool: tool, raw: input}
+	k, ok := lookup(tool)
+	c.Name, c.Known = k.name, ok
+	readable := len(input) == 0 || json.Unmarshal(input, &c.input) == nil
+	c.parts = k.read(&c, places, readable)
+	if len(c.parts) == 0 {
+		c.parts = []part{{kind: partNone}}
+	}
+	return c
+}
+
+// named reports whether a glob matches one of the tool's names.
+func (c Call) named(glob string) bool {
+	glob = lower(glob)
+	return wild(glob, lower(c.Tool)) || wild(glob, c.Name)
+}
+
+// Subject is what the call is about, in one line: its paths, hosts and commands.
+func (c Call) Subject() string {
+	var out []string
+	for _, p := range c.parts {
+		if !p.shadow && p.text != "" && !slices.Contains(out, p.text) {
+			out = append(out, p.text)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// Digest names the call: its tool and its whole input. An approval holds for one digest. inputDigest, when the input that
+// deed was shown is cut, stands for the whole.
+func (c Call) Digest(inputDigest string) (string, error) {
+	about := map[string]any{"tool": c.Tool}
+	var v any
+	switch {
+	case inputDigest != "":
+		about["input_digest"] = inputDigest
+	case len(c.raw) == 0:
+	case json.Unmarshal(c.raw, &v) == nil:
+		about["input"] = json.RawMessage(c.raw)
+	default:
+		about["input_text"] = string(c.raw)
+	}
+	return canonjson.HashIn("deed/tool-call/v1", about)
+}
+
+// strings returns the texts that the input has under one of the keys: a text, a list of texts, or objects with such keys.
+func (c *Call) strings(keys ...string) []string {
+	var out []string
+	for _, k := range keys {
+		out = append(out, texts(c.input[k], keys, 2)...)
+	}
+	return out
+}
+
+func texts(raw json.RawMessage, keys []string, depth int) []string {
+	var s string
+	if len(raw) == 0 || depth < 0 {
+		return nil
+	}
+	if json.Unmarshal(raw, &s) == nil {
+		if s == "" {
+			return nil
+		}
+		return []string{s}
+	}
+	var list []json.RawMessage
+	var out []string
+	if json.Unmarshal(raw, &list) == nil {
+		for _, r := range list {
+			out = append(out, texts(r, keys, depth-1)...)
+		}
+		return out
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) == nil {
+		for _, k := range keys {
+			out = append(out, texts(object[k], keys, depth-1)...)
+		}
+	}
+	return out
+}
+
+// hostPart reads an address.
+func hostPart(address string) part {
+	p := part{kind: partHost, text: address, opaque: true, why: "it is no http or https address"}
+	if !strings.Contains(address, "://") {
+		address = "https://" + address // tools take example.com/page too
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" || u.Opaque != "" || strings.ContainsAny(address, "\\\t\r\n") {
+		return p
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}[u.Scheme]
+	}
+	host := strings.TrimSuffix(lower(u.Hostname()), ".")
+	if host == "" || port == "" {
+		return p
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return part{kind: partHost, text: host + ":" + port, same: []string{host}}
+}

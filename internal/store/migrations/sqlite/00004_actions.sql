@@ -1,0 +1,12 @@
+-- +goose Up
+
+-- What a person is asked, in whole: an answer holds for one context, a deadline decides when nobody does.
+ALTER TABLE actions ADD COLUMN why            TEXT NOT NULL DEFAULT '';
+ALTER TABLE actions ADD COLUMN rule           TEXT NOT NULL DEFAULT '';
+ALTER TABLE actions ADD COLUMN context_digest TEXT NOT NULL DEFAULT '';
+ALTER TABLE actions ADD COLUMN subject        TEXT;
+ALTER TABLE actions ADD COLUMN deadline       INTEGER;
+ALTER TABLE actions ADD COLUMN default_answer TEXT;
+ALTER TABLE actions ADD COLUMN may_answer     TEXT;
+CREATE INDEX actions_deadline ON actions (deadline, seq) WHERE state = 'open' AND deadline IS NOT NULL;
+CREATE INDEX actions_context ON actions (task_id, context_digest, seq) WHERE context_digest <> '';
