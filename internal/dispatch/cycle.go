@@ -64,8 +64,11 @@ func (e *Engine) Once(ctx context.Context) (Report, error) {
 // promoteBatch is how many tasks that fell due one cycle makes ready at most; a claim goes on where it ends.
 const promoteBatch = 10_000
 
-// before is the part of a cycle that comes before claiming: sweep, deliver what an earlier process left, then due
-// schedules, sensors and workflows.
+// expireBatch is how many actions one cycle decides at most because their deadline passed.
+const expireBatch = 1000
+
+// before is the part of a cycle that comes before claiming: sweep, deliver what an earlier process left, decide what nobody
+// answered in time, then due schedules, sensors and workflows.
 func (e *Engine) before(ctx context.Context, rep *Report) {
 	n, err := e.Sweep(ctx)
 	if err != nil { // what cannot be cleared away must not stop the queue
@@ -76,6 +79,9 @@ func (e *Engine) before(ctx context.Context, rep *Report) {
 		rep.Faults = append(rep.Faults, err.Error())
 	} else {
 		rep.Delivered += d
+	}
+	if _, err := e.Store.ExpireActions(ctx, expireBatch); err != nil {
+		rep.Faults = append(rep.Faults, fmt.Sprintf("decide what nobody answered: %v", err))
 	}
 	if _, err := e.Store.Promote(ctx, promoteBatch); err != nil {
 		rep.Faults = append(rep.Faults, fmt.Sprintf("promote due tasks: %v", err))

@@ -128,11 +128,12 @@ func (e *Engine) upkeep(ctx context.Context, o ServeOptions, swept *time.Time) {
 	}
 }
 
-// otherDue reports whether something besides a task is due: a hook, or an item of the outbox.
+// otherDue reports whether something besides a task is due: a hook, an item of the outbox, or an action's deadline.
 func (e *Engine) otherDue(ctx context.Context, now time.Time) bool {
 	due := false
 	look := func(t time.Time, ok bool, err error) { due = due || err == nil && ok && !t.After(now) }
 	look(e.Store.NextOutbox(ctx))
+	look(e.Store.NextDeadline(ctx))
 	for _, h := range e.Hooks {
 		if h.Next != nil {
 			look(h.Next(ctx))
@@ -190,6 +191,7 @@ func (e *Engine) sleep(ctx context.Context, full bool) time.Duration {
 		sooner(e.Store.NextDue(ctx))
 	}
 	sooner(e.Store.NextOutbox(ctx))
+	sooner(e.Store.NextDeadline(ctx))
 	for _, h := range e.Hooks {
 		if h.Next != nil {
 			sooner(h.Next(ctx))
