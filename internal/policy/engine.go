@@ -47,7 +47,9 @@ func New(o Options) *Engine {
 }
 
 // Read takes a call apart as this engine sees it.
-func (e *Engine) Read(call agentruntime.ToolCall) Call { return Read(call.Tool, call.Input, e.o.Places) }
+func (e *Engine) Read(call agentruntime.ToolCall) Call {
+	return Read(call.Tool, call.Input, e.o.Places)
+}
 
 // Decide asks the rules and then, unless they deny, the PreToolUse hooks. The strictest answer counts; a hook that allows
 // says only that it has no objection. The effect may be ask: then a person has to decide.

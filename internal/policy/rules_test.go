@@ -172,7 +172,7 @@ func TestHosts(t *testing.T) {
 		"file:///etc/passwd":                  "deny",
 		"gopher://a.example.com":              "deny",
 		"https://a.example.com\r\nHost: evil": "deny",
-		"": "deny",
+		"":                                    "deny",
 	} {
 		if v := set.Decide(Read("WebFetch", input(t, "url", address), Places{})); v.Effect != want {
 			t.Errorf("%q: %+v, want %s", address, v, want)

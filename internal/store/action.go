@@ -142,8 +142,8 @@ func openAction(ctx context.Context, t tx, ref Ref, a NewAction, now int64) (str
 		may = clean(text)
 	}
 	_, err := t.exec(ctx, `INSERT INTO actions (id, task_id, attempt_id, kind, prompt, detail, state, opened_at,
-		why, rule, context_digest, subject, deadline, default_answer, may_answer)
-		VALUES ($1, $2, $3, $4, $5, $6, 'open', $7, $8, $9, $10, $11, $12, $13, $14)`,
+		why, rule, context_digest, subject, deadline, due_at, default_answer, may_answer)
+		VALUES ($1, $2, $3, $4, $5, $6, 'open', $7, $8, $9, $10, $11, $12, $12, $13, $14)`,
 		a.ID, ref.TaskID, ref.AttemptID, clean(a.Kind), clean(a.Prompt), texts[0], now,
 		clean(a.Why), clean(a.Rule), clean(a.ContextDigest), texts[1], deadline, texts[2], may)
 	if err != nil {
@@ -283,8 +283,7 @@ func (s *Store) AnswerAction(ctx context.Context, id string, answer json.RawMess
 // ExpireActions gives the actions whose deadline has passed the answer that they were opened with, and wakes their tasks. It
 // returns how many there were, at most limit.
 func (s *Store) ExpireActions(ctx context.Context, limit int) (int, error) {
-	rows, err := s.eng.read().query(ctx, `SELECT id FROM actions WHERE state = 'open' AND deadline IS NOT NULL AND deadline <= $1
-		ORDER BY deadline, seq LIMIT $2`, micros(s.now()), limit)
+	rows, err := s.eng.read().query(ctx, `SELECT id FROM actions WHERE due_at IS NOT NULL AND due_at <= $1 ORDER BY due_at, seq LIMIT $2`, micros(s.now()), limit)
 	if err != nil {
 		return 0, fmt.Errorf("expire actions: %w", classify(err))
 	}
@@ -321,7 +320,7 @@ func (s *Store) ExpireActions(ctx context.Context, limit int) (int, error) {
 // NextDeadline returns when the next open action is decided by its deadline, and false when none will be.
 func (s *Store) NextDeadline(ctx context.Context) (time.Time, bool, error) {
 	var at int64
-	err := s.eng.read().row(ctx, `SELECT deadline FROM actions WHERE state = 'open' AND deadline IS NOT NULL ORDER BY deadline LIMIT 1`).Scan(&at)
+	err := s.eng.read().row(ctx, `SELECT due_at FROM actions WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1`).Scan(&at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, false, nil
 	}
@@ -362,7 +361,7 @@ func (s *Store) decideAction(ctx context.Context, t tx, id, event string, decide
 
 // closeAction records the answer to an open action.
 func closeAction(ctx context.Context, t tx, a Action, event string, answer any, by string, now int64) error {
-	_, err := t.exec(ctx, `UPDATE actions SET state = 'answered', answer = $1, answered_by = $2, closed_at = $3 WHERE id = $4`,
+	_, err := t.exec(ctx, `UPDATE actions SET state = 'answered', answer = $1, answered_by = $2, closed_at = $3, due_at = NULL WHERE id = $4`,
 		answer, by, now, a.ID)
 	if err != nil {
 		return err
@@ -400,7 +399,7 @@ const dismissedByEnd = "deed"
 
 // dismissActions closes what nobody needs to answer any more.
 func dismissActions(ctx context.Context, t tx, taskID, by string, now int64) error {
-	res, err := t.exec(ctx, `UPDATE actions SET state = 'dismissed', answered_by = $1, closed_at = $2
+	res, err := t.exec(ctx, `UPDATE actions SET state = 'dismissed', answered_by = $1, closed_at = $2, due_at = NULL
 		WHERE task_id = $3 AND state = 'open'`, by, now, taskID)
 	if err != nil {
 		return err

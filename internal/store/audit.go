@@ -26,7 +26,7 @@ func (s *Store) Audit(ctx context.Context) ([]string, error) {
 		{"has an open action although it has ended", `SELECT a.task_id FROM actions a JOIN tasks t ON t.id = a.task_id
 			WHERE a.state = 'open' AND t.status IN ('completed', 'permanent_failure', 'operator_canceled')`},
 		{"has an action with a deadline and no answer for it", `SELECT task_id FROM actions
-			WHERE state = 'open' AND deadline IS NOT NULL AND default_answer IS NULL`},
+			WHERE state = 'open' AND deadline IS NOT NULL AND (default_answer IS NULL OR due_at IS NULL)`},
 		{"has ended without an outcome or an end", `SELECT id FROM tasks
 			WHERE status IN ('completed', 'permanent_failure', 'operator_canceled') AND (outcome IS NULL OR finished_at IS NULL)`},
 		{"has ended and holds its dedupe key", `SELECT t.id FROM dedupe_keys k JOIN tasks t ON t.id = k.task_id

@@ -15,16 +15,16 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 )
 
-var makeFixture = flag.Bool("make-fixture", false, "write testdata/schema3.db anew; only before schema 3 is released")
+var makeFixture = flag.Bool("make-fixture", false, "write testdata/schema4.db anew; only before schema 4 is released")
 
 // Each file was written by a deed that knew that schema. Every later deed must open it, bring it up to date, and find
 // in it what was put there.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	if *makeFixture {
-		writeFixture(t, "testdata/schema3.db")
+		writeFixture(t, "testdata/schema4.db")
 	}
-	for fixture, runs := range map[string]int{"testdata/schema1.db": 0, "testdata/schema2.db": 1, "testdata/schema3.db": 1} {
+	for fixture, runs := range map[string]int{"testdata/schema1.db": 0, "testdata/schema2.db": 1, "testdata/schema3.db": 1, "testdata/schema4.db": 1} {
 		t.Run(filepath.Base(fixture), func(t *testing.T) {
 			t.Parallel()
 			checkFixture(t, fixture, runs)
@@ -119,7 +119,7 @@ func writeFixture(t *testing.T, fixture string) {
 			Verdict:   json.RawMessage(`{"accepted":true}`), BundleDir: "bundles/x", BundleID: "x",
 		}},
 		{"failed", &Settlement{State: "failed_terminal", Class: "config", Status: agentruntime.TaskPermanentFailure, LastError: "no adapter"}},
-		{"blocked", &Settlement{State: "resumable", Class: "blocked", Status: agentruntime.TaskBlocked, Action: &NewAction{Kind: "question", Prompt: "which?"}}},
+		{"blocked", &Settlement{State: "resumable", Class: "blocked", Status: agentruntime.TaskBlocked, Action: &NewAction{Kind: "question", Prompt: "which?", Why: "two fit", ContextDigest: "sha256:1", MayAnswer: []string{"me"}}}},
 		{"waiting", &Settlement{State: "failed_terminal", Class: "timeout", Status: agentruntime.TaskRetryableFailure, LastError: "slow"}},
 		{"running", nil},
 	} {

@@ -8,5 +8,7 @@ ALTER TABLE actions ADD COLUMN subject        TEXT;
 ALTER TABLE actions ADD COLUMN deadline       INTEGER;
 ALTER TABLE actions ADD COLUMN default_answer TEXT;
 ALTER TABLE actions ADD COLUMN may_answer     TEXT;
-CREATE INDEX actions_deadline ON actions (deadline, seq) WHERE state = 'open' AND deadline IS NOT NULL;
+-- The deadline of an open action, for the index that is walked.
+ALTER TABLE actions ADD COLUMN due_at         INTEGER;
+CREATE INDEX actions_due ON actions (due_at, seq) WHERE due_at IS NOT NULL;
 CREATE INDEX actions_context ON actions (task_id, context_digest, seq) WHERE context_digest <> '';
