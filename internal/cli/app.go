@@ -19,6 +19,8 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/claudecode"
 	"github.com/deedrun/deed/internal/driver/codex"
+	"github.com/deedrun/deed/internal/driver/command"
+	"github.com/deedrun/deed/internal/driver/hermes"
 	"github.com/deedrun/deed/internal/driver/opencode"
 	"github.com/deedrun/deed/internal/driver/script"
 	"github.com/deedrun/deed/internal/home"
@@ -180,7 +182,14 @@ func (a *app) notEmptied() error {
 
 // drivers is the list of agents that this binary can run.
 func drivers() driver.Set {
-	return driver.NewSet(script.New(), claudecode.New(), codex.New(), opencode.New())
+	return driver.NewSet(
+		script.New(),
+		claudecode.New(),
+		codex.New(),
+		opencode.New(),
+		hermes.New(),
+		command.New(),
+	)
 }
 
 func (a *app) admission() *task.Admission {

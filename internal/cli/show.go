@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -123,29 +121,6 @@ func (a *app) attemptDoc(at store.Attempt) attemptDoc {
 		d.Verdict = json.RawMessage("null")
 	}
 	return d
-}
-
-func (a *app) attemptCmd() *cobra.Command {
-	return group("attempt", "Show attempts", &cobra.Command{
-		Use: "show ATTEMPT", Short: "Show one attempt: its end, the verdict with every reason, and its bundle", Args: names("ATTEMPT"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := a.view(c.Context()); err != nil {
-				return err
-			}
-			at, err := a.st.Attempt(c.Context(), args[0])
-			if errors.Is(err, store.ErrNotFound) {
-				return usage(fmt.Errorf("no attempt %s in %s (`deed task show TASK` lists a task's attempts)", args[0], a.h.Root()))
-			}
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.emit(a.attemptDoc(at))
-			}
-			a.showAttempt(at)
-			return nil
-		},
-	})
 }
 
 func (a *app) showAttempt(at store.Attempt) {
@@ -288,88 +263,4 @@ func (a *app) copyLog(path string) error {
 		a.printf("%s\n", cleanLines(sc.Text()))
 	}
 	return sc.Err()
-}
-
-func (a *app) taskEventsCmd() *cobra.Command {
-	var (
-		follow bool
-		limit  int
-	)
-	c := &cobra.Command{
-		Use: "events [TASK]", Short: "Print the runtime events of a task, or of the whole home", Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			ctx := c.Context()
-			if err := a.view(ctx); err != nil {
-				return err
-			}
-			filter := store.EventFilter{Limit: limit, Newest: true}
-			if len(args) == 1 {
-				t, err := a.lookup(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				filter.TaskID = t.ID()
-			}
-			return a.events(ctx, filter, follow)
-		},
-	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new events; ends when the task does")
-	c.Flags().IntVar(&limit, "limit", 200, "the newest ones, at most this many")
-	return c
-}
-
-type eventDoc struct {
-	Seq       int64                  `json:"seq"`
-	Event     string                 `json:"event"`
-	TaskID    string                 `json:"task_id,omitempty"`
-	AttemptID string                 `json:"attempt_id,omitempty"`
-	At        agentruntime.Timestamp `json:"at"`
-	Detail    json.RawMessage        `json:"detail,omitempty"`
-}
-
-func (a *app) events(ctx context.Context, f store.EventFilter, follow bool) error {
-	list, err := a.st.Events(ctx, f)
-	if err != nil {
-		return err
-	}
-	if a.json && !follow {
-		docs := make([]eventDoc, len(list))
-		for i, e := range list {
-			docs[i] = eventDoc{e.Seq, e.Type, e.TaskID, e.AttemptID, agentruntime.At(e.At), e.Detail}
-		}
-		return a.emit(map[string]any{"events": docs})
-	}
-	f.Newest = false
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		for _, e := range list {
-			f.After = e.Seq
-			if a.json {
-				b, err := json.Marshal(eventDoc{e.Seq, e.Type, e.TaskID, e.AttemptID, agentruntime.At(e.At), e.Detail})
-				if err != nil {
-					return err
-				}
-				a.printf("%s\n", b)
-				continue
-			}
-			a.printf("%s  %-24s %s %s\n", e.At.Format("15:04:05.000"), e.Type, e.AttemptID, a.color.dim(shorten(clean(string(e.Detail)), 120)))
-		}
-		if !follow {
-			return nil
-		}
-		if f.TaskID != "" {
-			if t, err := a.st.Task(ctx, f.TaskID); err == nil && state.TaskTerminal(t.Record.Status) && len(list) == 0 {
-				return nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		if list, err = a.st.Events(ctx, f); err != nil {
-			return err
-		}
-	}
 }

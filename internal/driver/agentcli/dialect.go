@@ -80,6 +80,7 @@ type Outcome struct {
 	Succeeded bool           // the event that ends a turn came, and says success
 	Failure   *failure.Error // what went wrong, by the stream; nil: nothing is told
 	Message   string         // the agent's last message
+	NeedsWord bool           // success without a message counts only with a result: there is no event that says it
 	Notes     map[string]any // for the diagnostics
 }
 

@@ -3,6 +3,7 @@ package agentcli
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -79,3 +80,10 @@ func checkRequired(args, required []string) error {
 	}
 	return nil
 }
+
+// conversationID is what may stand for a conversation on a command line: the agent's program chose it, and it must not be
+// taken for an option.
+var conversationID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/@+=-]{0,255}$`)
+
+// GoodID reports whether an id that an agent's program told can be given back to it on a command line.
+func GoodID(id string) bool { return conversationID.MatchString(id) }

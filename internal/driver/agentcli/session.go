@@ -138,10 +138,10 @@ func (s *session) conclude(t *process.Turn) (driver.Yield, error) {
 			t.Fail(failure.New(failure.InvalidWord, "read the stream of "+s.kind,
 				errors.New("it ended without an event that says that the turn succeeded"), "see the recorded output"))
 		default:
-			if t.NoResult {
+			if t.NoResult && (o.Message != "" || !o.NeedsWord || s.plan.Job.AcceptEmptyOutput) {
 				t.Claim(o.claim())
 			}
-			t.Judge("", `write {"status": "completed", "operator_summary": "…"} to the file that DEED_RESULT_FILE names, or nothing`)
+			t.Judge("it ended without a word, and left no result", `write {"status": "completed", "operator_summary": "…"} to the file that DEED_RESULT_FILE names, or nothing`)
 		}
 	})
 	if err != nil {

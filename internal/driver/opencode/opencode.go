@@ -8,6 +8,7 @@ package opencode
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/url"
 	"os"
@@ -98,6 +99,10 @@ func (d Dialect) Begin(p agentcli.Plan) (agentcli.Conversation, error) {
 	}
 	if err := onlyOptions(a.ExtraArgs); err != nil {
 		return nil, err
+	}
+	if a.Sandbox == agentcli.Workspace && !p.Posture.Lifted {
+		return nil, failure.New(failure.Config, "set the agent's guards", errors.New("opencode holds its own tools to the workspace, and not the shell that it starts"),
+			"contain the agent (isolation namespace), or leave sandbox out")
 	}
 	id, model, err := modelName(a, p.Job.Model)
 	if err != nil {

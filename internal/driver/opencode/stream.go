@@ -72,7 +72,7 @@ func (s *stream) line(line []byte) {
 
 // session tells the conversation's id, once.
 func (s *stream) session(e event) {
-	if s.told || e.SessionID == "" {
+	if s.told || !agentcli.GoodID(e.SessionID) {
 		return
 	}
 	info := driver.SessionInfo{ID: e.SessionID, Requested: s.model, Resumed: s.state.ID == e.SessionID}

@@ -22,13 +22,14 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // A hearing is what a stream told.
 type hearing struct {
-	Events  []told         `json:"events"`
-	State   agentcli.State `json:"state"`
-	Success bool           `json:"success"`
-	Class   failure.Class  `json:"class,omitempty"`
-	Error   string         `json:"error,omitempty"`
-	Wait    time.Duration  `json:"retry_after,omitempty"`
-	Message string         `json:"message,omitempty"`
+	Events  []told        `json:"events"`
+	ID      string        `json:"id,omitempty"`
+	Turns   int           `json:"turns,omitempty"`
+	Success bool          `json:"success"`
+	Class   failure.Class `json:"class,omitempty"`
+	Error   string        `json:"error,omitempty"`
+	Wait    time.Duration `json:"retry_after,omitempty"`
+	Message string        `json:"message,omitempty"`
 }
 
 type told struct {
@@ -39,13 +40,14 @@ type told struct {
 func hear(data []byte) (hearing, *stream) {
 	var h hearing
 	sink := driver.SinkFunc(func(kind string, detail any) { h.Events = append(h.Events, told{kind, detail}) })
-	s := newStream(agentcli.NewTeller(sink, nil, &h.State), &h.State, "fake/fake-model", time.Hour, func(*failure.Error) {})
+	state := &agentcli.State{}
+	s := newStream(agentcli.NewTeller(sink, nil, state), state, "fake/fake-model", time.Hour, func(*failure.Error) {})
 	defer s.end()
 	lines := agentcli.Lines{Line: s.line, Long: func([]byte, int64) {}}
 	_, _ = lines.Write(data)
 	lines.Close()
 	o := s.outcome()
-	h.Success, h.Message = o.Succeeded, o.Message
+	h.ID, h.Turns, h.Success, h.Message = state.ID, state.Turns, o.Succeeded, o.Message
 	if o.Failure != nil {
 		h.Class, h.Error, h.Wait = o.Failure.Class, o.Failure.Error(), o.Failure.RetryAfter
 	}
