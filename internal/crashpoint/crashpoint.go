@@ -50,6 +50,18 @@ const (
 	UndoRestored   Point = "undo.restored"
 )
 
+// The points in a conversation of deed's own agent. A test of its own walks them.
+const (
+	LoopAnswered   Point = "loop.answered"    // the model's answer is written
+	LoopStarted    Point = "loop.started"     // a call is durable, and not carried out
+	LoopCarriedOut Point = "loop.carried_out" // it is carried out, and its result is nowhere
+	LoopSettled    Point = "loop.settled"     // its result is durable
+	LoopCompacted  Point = "loop.compacted"   // the conversation was shortened
+)
+
+// OfLoop lists the points of a conversation.
+var OfLoop = []Point{LoopAnswered, LoopStarted, LoopCarriedOut, LoopSettled, LoopCompacted}
+
 // All lists the points of a task in order.
 var All = []Point{
 	EnqueueBefore, EnqueueCommitted, ClaimCommitted, WorkspaceSeeded, BeginCommitted, DriverStarted, DriverEnded,

@@ -20,7 +20,7 @@ var layers = []struct {
 	{"engine", []string{"internal/abilityrun", "internal/agenttask", "internal/placement", "internal/dispatch", "internal/reclaim", "internal/outbox", "internal/task", "internal/handoff", "internal/runnerworkspace"}},
 	{"run", []string{
 		"internal/attempt", "internal/driver/script", "internal/driver/opencode", "internal/driver/hermes", "internal/driver/command", "internal/driver/codex", "internal/driver/claudecode", "internal/driver/agentcli", "internal/driver/process", "internal/gate", "internal/brief",
-		"internal/tool",
+		"internal/loop", "internal/tool",
 		"internal/driver", // the plug point: drivers stand above it, and the gate judges what it describes
 	}},
 	{"parts", []string{"internal/boundary", "internal/model", "internal/model/scripted", "internal/usage", "internal/registry", "internal/policy", "internal/ability", "internal/wordpress", "internal/component", "internal/sandbox", "internal/egress", "internal/toolchain", "internal/workspace", "internal/bundle", "internal/history", "internal/journal", "internal/redact", "internal/store"}},

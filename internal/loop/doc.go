@@ -1,0 +1,19 @@
+// Package loop owns the conversation of deed's own agent: what the model is told, which tools are called, when the
+// conversation is shortened, what is delegated, and when it yields. It does not judge the work, does not talk to a service
+// itself and does not start processes.
+//
+// # How it is built
+//
+// A conversation is a log of entries that is only appended to. Its state is the fold of the log (state.apply), and the next
+// step is a function of the state (state.next). Only carrying out a step touches the world; what came of it is the next
+// entry. So whoever reads the log again stands where the writer stood.
+//
+//	log ──apply──► state ──next──► step ──carry out──► entry ──► log
+//
+// # What a crash leaves
+//
+// An entry "started" is on the disk before a call that may change something is carried out, and its result is on the disk
+// before the model is told of it. A call that was started and has no result is answered with a failure of type
+// interrupted when the conversation goes on: it is not known whether it took effect, so it is never repeated by itself.
+// Calls that change nothing are simply made again. A delegated conversation has a log of its own and goes on by the same rules.
+package loop

@@ -1,0 +1,4 @@
+package loop
+
+// SystemPrompt is for its golden test.
+var SystemPrompt = systemPrompt
