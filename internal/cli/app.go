@@ -17,6 +17,7 @@ import (
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/dispatch"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/driver/acp"
 	"github.com/deedrun/deed/internal/driver/claudecode"
 	"github.com/deedrun/deed/internal/driver/codex"
 	"github.com/deedrun/deed/internal/driver/command"
@@ -189,6 +190,7 @@ func drivers() driver.Set {
 		opencode.New(),
 		hermes.New(),
 		command.New(),
+		acp.New(),
 	)
 }
 

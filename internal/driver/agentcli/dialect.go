@@ -44,9 +44,10 @@ type Plan struct {
 // A State is what a session knows of its conversation. It goes into the session's Ref.
 type State struct {
 	ID    string `json:"id"`
-	Runs  int    `json:"runs,omitempty"`  // processes so far
-	Turns int    `json:"turns,omitempty"` // answers of the model so far
-	Used  Totals `json:"used"`            // for a CLI that tells running totals
+	Runs  int    `json:"runs,omitempty"`           // processes so far
+	Turns int    `json:"turns,omitempty"`          // answers of the model so far
+	Used  Totals `json:"used"`                     // for a CLI that tells running totals
+	Cost  int64  `json:"cost_micro_usd,omitempty"` // a running total, for a CLI that tells this
 }
 
 // A Conversation speaks a dialect. Its methods are called by one goroutine: Launch, then Feed for each line, then Outcome,

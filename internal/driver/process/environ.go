@@ -70,10 +70,7 @@ func Environ(j driver.Job, c Config) (Vars, error) {
 	}
 	add := func(what string, from map[string]string, hidden string) error {
 		for _, name := range slices.Sorted(maps.Keys(from)) {
-			err := checkName(name)
-			if err == nil && reserved(name) {
-				err = fmt.Errorf("%s is deed's own name", name)
-			}
+			err := Settable(name)
 			if err == nil && strings.IndexByte(from[name], 0) >= 0 {
 				err = fmt.Errorf("the value of %s holds a NUL byte", name)
 			}
@@ -138,6 +135,17 @@ func payload(j driver.Job) []byte {
 		return []byte("{}")
 	}
 	return j.Payload
+}
+
+// Settable says why a variable is not for others than deed to set, or returns nil.
+func Settable(name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	if reserved(name) {
+		return fmt.Errorf("%s is deed's own name", name)
+	}
+	return nil
 }
 
 // reserved reports names that only deed sets: they tell whose a process is.
