@@ -97,8 +97,8 @@ func drain(t *journal.Tail, use func(journal.Entry) error) error {
 	}
 }
 
-// maxShown bounds what is kept of a text that is shown in one line.
-const maxShown = 1 << 10
+// maxKept bounds what the first reading keeps of inputs and outputs, of which it shows none.
+const maxKept = 64
 
 // emitAttempt writes the attempt with its whole history.
 func (a *app) emitAttempt(ctx context.Context, at store.Attempt) error {
@@ -121,7 +121,7 @@ func (a *app) emitAttempt(ctx context.Context, at store.Attempt) error {
 // attemptStory prints the attempt. It reads the journal twice, so that a call is shown with what came of it and nothing
 // large is held.
 func (a *app) attemptStory(at store.Attempt) error {
-	f := history.New(history.Options{AttemptID: at.Record.AttemptID, MaxText: maxShown})
+	f := history.New(history.Options{AttemptID: at.Record.AttemptID, MaxText: maxKept})
 	if err := a.eachEntry(at, func(e journal.Entry) error { f.Add(e); return nil }); err != nil {
 		return err
 	}

@@ -194,7 +194,7 @@ func TestSubject(t *testing.T) {
 		`{"command": "go test"}`:                                    "go test",
 		`{"timeout": 3, "cmd": ["ls", "-l"]}`:                       "ls -l",
 		`{"file_path": "a.go", "content": "x"}`:                     "a.go",
-		`{"pattern": "x", "path": "src"}`:                           "src",
+		`{"path": "src", "pattern": "x"}`:                           "x",
 		`{"input": "*** Begin Patch\n*** Update File: a/b.go\n@@"}`: "a/b.go",
 		`{"changes": [{"path": "a"}, {"path": "b"}]}`:               "a and 1 more",
 		`{"other": 1}`:                       `{"other": 1}`,

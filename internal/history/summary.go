@@ -14,7 +14,7 @@ import (
 // subjects are the members of a tool's input that say what it is about, the most telling first. Agents name the same thing
 // in many ways.
 var subjects = []string{
-	"command", "cmd", "file_path", "filePath", "filepath", "path", "notebook_path", "url", "pattern", "query", "regex", "prompt", "goal",
+	"command", "cmd", "pattern", "query", "regex", "file_path", "filePath", "filepath", "path", "notebook_path", "url", "prompt", "goal",
 	"description", "question", "summary", "name",
 }
 

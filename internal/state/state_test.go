@@ -63,6 +63,7 @@ func markdown() string {
 	for _, r := range state.AttemptTransitions {
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", r.From, r.To, r.When)
 	}
+	b.WriteString("\nEach step that does not begin or end an attempt leaves the event `agent_state` with `from`, `to` and the cause.\n")
 	b.WriteString("\nAn attempt ends as `completed`, `failed_terminal` or `resumable`. After `resumable` the conversation goes on in the task's next\nattempt.\n")
 	b.WriteString("\n## Run\n\n| from | to | when |\n|---|---|---|\n")
 	for _, r := range state.RunTransitions {
