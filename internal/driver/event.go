@@ -10,6 +10,7 @@ const (
 	EventToolResult = "tool_result"        // agentruntime.ToolResult
 	EventUsage      = "usage"              // agentruntime.Usage: what was used since the last one, never a running total
 	EventPolicy     = "policy_decision"    // agentruntime.PolicyDecision
+	EventAction     = "required_action"    // agentruntime.RequiredAction, when it is opened and when it is closed
 	EventCompaction = "context_compaction" // agentruntime.ContextCompaction
 	EventSubagent   = "subagent_run"       // agentruntime.SubagentRun, at its start and at its end
 	EventFault      = "provider_fault"     // Fault: the model's service failed; the agent may try again by itself

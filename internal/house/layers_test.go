@@ -23,7 +23,7 @@ var layers = []struct {
 		"internal/loop", "internal/tool",
 		"internal/driver", // the plug point: drivers stand above it, and the gate judges what it describes
 	}},
-	{"parts", []string{"internal/boundary", "internal/model", "internal/model/scripted", "internal/usage", "internal/registry", "internal/policy", "internal/ability", "internal/wordpress", "internal/component", "internal/sandbox", "internal/egress", "internal/toolchain", "internal/workspace", "internal/bundle", "internal/history", "internal/journal", "internal/redact", "internal/store"}},
+	{"parts", []string{"internal/boundary", "internal/model", "internal/model/scripted", "internal/usage", "internal/registry", "internal/action", "internal/policy", "internal/ability", "internal/wordpress", "internal/component", "internal/sandbox", "internal/egress", "internal/toolchain", "internal/workspace", "internal/bundle", "internal/history", "internal/journal", "internal/redact", "internal/store"}},
 	{"base", []string{
 		"internal/config", "internal/home", "internal/proc", "internal/state", "internal/atomicfile",
 		"internal/canonjson", "internal/failure", "internal/crashpoint", "internal/clock",

@@ -1,0 +1,301 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/settings"
+	"github.com/deedrun/deed/internal/action"
+	"github.com/deedrun/deed/internal/canonjson"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/policy"
+	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// What a person is given when the configuration says nothing.
+const (
+	defaultLiveWait = 2 * time.Minute
+	defaultDeadline = 24 * time.Hour
+)
+
+// unanswered is what an agent is told when nobody answered its question in time.
+const unanswered = "Nobody answered before the deadline. Go on without the answer, or say that you cannot."
+
+// guardOptions make a guard.
+type guardOptions struct {
+	Engine   *policy.Engine
+	Store    *store.Store
+	Ref      store.Ref
+	Sink     driver.Sink         // takes EventPolicy and EventAction
+	Ask      *settings.PolicyAsk // nil: the defaults
+	Redactor *redact.Redactor
+	Clock    clock.Clock
+	Enforced bool // the driver carries out no call before it has asked
+	// Move shows people that the attempt waits; may be nil.
+	Move func(ctx context.Context, to state.Attempt, cause string)
+}
+
+// A toolGuard stands at the tool boundary of one attempt. Each decision goes to the sink. Where a person has to decide it asks
+// once for each call, waits for a while, and then lets the task be set aside: see Pending.
+type toolGuard struct {
+	guardOptions
+	live     time.Duration
+	deadline time.Duration
+
+	mu      sync.Mutex
+	waiting int
+	pending string // the first action that nobody answered while the agent waited
+}
+
+var _ driver.Guard = (*toolGuard)(nil)
+
+func newGuard(o guardOptions) *toolGuard {
+	g := &toolGuard{guardOptions: o, live: defaultLiveWait, deadline: defaultDeadline}
+	if a := o.Ask; a != nil {
+		if a.LiveSeconds != nil {
+			g.live = time.Duration(*a.LiveSeconds) * time.Second
+		}
+		if a.DeadlineSeconds > 0 {
+			g.deadline = time.Duration(a.DeadlineSeconds) * time.Second
+		}
+	}
+	if g.Move == nil {
+		g.Move = func(context.Context, state.Attempt, string) {}
+	}
+	return g
+}
+
+// Pending is the action that a blocked task waits for, for its settlement; nil when nothing was left open.
+func (g *toolGuard) Pending() *store.NewAction {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pending == "" {
+		return nil
+	}
+	return &store.NewAction{ID: g.pending}
+}
+
+// Before decides on a call.
+func (g *toolGuard) Before(ctx context.Context, call agentruntime.ToolCall) (agentruntime.PolicyDecision, error) {
+	d, err := g.Engine.Decide(ctx, call)
+	if err != nil {
+		return d, err
+	}
+	d.Held = policy.HeldDeclared
+	if g.Enforced {
+		d.Held = policy.HeldEnforced
+	}
+	if d.Effect == agentruntime.PolicyAsk {
+		if d, err = g.person(ctx, call, d); err != nil {
+			return d, err
+		}
+	}
+	g.Sink.Event(driver.EventPolicy, d)
+	return d, nil
+}
+
+// person asks whether the call may be made. The answer that this call got, or one that holds always, is found again.
+func (g *toolGuard) person(ctx context.Context, call agentruntime.ToolCall, d agentruntime.PolicyDecision) (agentruntime.PolicyDecision, error) {
+	c := g.Engine.Read(call)
+	digest, err := c.Digest(call.InputSHA)
+	if err != nil {
+		return d, fmt.Errorf("name the call: %w", err)
+	}
+	scope, err := canonjson.HashIn("deed/tool-scope/v1", map[string]string{"tool": c.Name, "agent_tool": c.Tool, "subject": c.Subject()})
+	if err != nil {
+		return d, fmt.Errorf("name the call: %w", err)
+	}
+	if c.Subject() != "" { // a call that names nothing is known by its whole input alone
+		a, ok, err := action.Always(ctx, g.Store, g.Ref.TaskID, scope)
+		if err != nil {
+			return d, err
+		}
+		if ok {
+			return answered(d, a), nil
+		}
+	}
+	subject := action.Subject{Tool: c.Name, Agent: call.Tool, Subject: d.Subject, Input: call.Input, Digest: scope, CallID: call.CallID}
+	if !json.Valid(subject.Input) {
+		subject.Input = nil
+	}
+	a, closed, err := g.ask(ctx, store.NewAction{
+		Kind: action.KindPermission, Prompt: "May the agent use " + call.Tool + about(d.Subject) + "?", Why: d.Reason, Rule: d.Rule, ContextDigest: digest,
+		Default: json.RawMessage(`{"decision":"` + deed.RuleDeny + `","note":"nobody answered before the deadline"}`),
+	}, &subject, state.WaitingForPermission)
+	if err != nil {
+		return d, err
+	}
+	if d.ActionID = a.ID; !closed {
+		g.Sink.Event(driver.EventPolicy, d)
+		return d, driver.ErrAsked
+	}
+	return answered(d, a), nil
+}
+
+func about(subject string) string {
+	if subject == "" {
+		return ""
+	}
+	return ": " + subject
+}
+
+// answered turns an ask into what a person said.
+func answered(d agentruntime.PolicyDecision, a store.Action) agentruntime.PolicyDecision {
+	said := action.Read(a)
+	d.ActionID, d.By, d.Effect, d.Reason = a.ID, a.AnsweredBy, agentruntime.PolicyDeny, "denied by "+a.AnsweredBy
+	if said.Allowed() {
+		d.Effect, d.Reason = agentruntime.PolicyAllow, "allowed by "+a.AnsweredBy
+	}
+	if said.Note != "" {
+		d.Reason += ": " + said.Note
+	}
+	return d
+}
+
+// ask opens an action, or finds the one that was opened for the same context, and waits for its answer.
+func (g *toolGuard) ask(ctx context.Context, n store.NewAction, subject *action.Subject, to state.Attempt) (store.Action, bool, error) {
+	n.Prompt, n.Why = cut(g.Redactor.String(n.Prompt)), cut(g.Redactor.String(n.Why))
+	if subject != nil {
+		if err := g.Redactor.Value(subject); err != nil {
+			return store.Action{}, false, fmt.Errorf("redact a call: %w", err)
+		}
+		text, err := json.Marshal(subject)
+		if err != nil {
+			return store.Action{}, false, fmt.Errorf("record a call: %w", err)
+		}
+		n.Subject = text
+	}
+	n.Deadline = g.Clock().Add(g.deadline)
+	if g.guardOptions.Ask != nil {
+		n.MayAnswer = g.guardOptions.Ask.MayAnswer
+	}
+	a, err := g.Store.OpenAction(ctx, g.Ref, n)
+	if err != nil {
+		return a, false, err
+	}
+	if a.State != store.ActionOpen {
+		return a, true, nil
+	}
+	g.Sink.Event(driver.EventAction, action.Record(a))
+	g.wait(ctx, 1, to)
+	defer g.wait(ctx, -1, state.Running)
+	got, closed, err := action.Await(ctx, g.Store, a.ID, g.live)
+	switch {
+	case err != nil:
+		return got, false, err
+	case closed:
+		g.Sink.Event(driver.EventAction, action.Record(got))
+		return got, true, nil
+	}
+	g.mu.Lock()
+	if g.pending == "" {
+		g.pending = a.ID
+	}
+	g.mu.Unlock()
+	return got, false, nil
+}
+
+// wait counts who waits, and shows it.
+func (g *toolGuard) wait(ctx context.Context, n int, to state.Attempt) {
+	g.mu.Lock()
+	g.waiting += n
+	first, last := n > 0 && g.waiting == 1, n < 0 && g.waiting == 0 && g.pending == ""
+	g.mu.Unlock()
+	switch {
+	case first:
+		g.Move(ctx, to, "a person is asked")
+	case last:
+		g.Move(ctx, to, "the answer arrived")
+	}
+}
+
+// After runs what follows a call.
+func (g *toolGuard) After(ctx context.Context, call agentruntime.ToolCall, result agentruntime.ToolResult) (string, error) {
+	return g.Engine.After(ctx, call, result)
+}
+
+// Ask puts a question of the agent's to a person.
+func (g *toolGuard) Ask(ctx context.Context, question string) (string, error) {
+	digest, err := canonjson.HashIn("deed/question/v1", question)
+	if err != nil {
+		return "", fmt.Errorf("name the question: %w", err)
+	}
+	quoted, err := json.Marshal(unanswered)
+	if err != nil {
+		return "", err
+	}
+	a, closed, err := g.ask(ctx, store.NewAction{
+		Kind: action.KindQuestion, Prompt: question, Why: "the agent asks", ContextDigest: digest, Default: quoted,
+	}, nil, state.WaitingForInput)
+	if err != nil {
+		return "", err
+	}
+	if !closed {
+		return "", driver.ErrAsked
+	}
+	return action.Text(a), nil
+}
+
+// Stop asks whether the agent may be done. The effect is allow or deny.
+func (g *toolGuard) Stop(ctx context.Context, s policy.Stopping) (agentruntime.PolicyDecision, error) {
+	d, err := g.Engine.Stop(ctx, s)
+	if err != nil {
+		return d, err
+	}
+	d.Held = policy.HeldEnforced
+	g.Sink.Event(driver.EventPolicy, d)
+	return d, nil
+}
+
+// toolGuard makes the guard of this attempt, and the rules for drivers that can only pass them on. The job has everything
+// but these two. Hooks run where the agent cannot write: in the base.
+func (a *run) toolGuard(j driver.Job, sink driver.Sink, enforced bool) (*toolGuard, []deed.Rule, error) {
+	rules, err := policy.Assemble(a.Config.Policy, a.plan.spec.Policy, a.Config.Rules)
+	if err != nil {
+		return nil, nil, failure.New(failure.Config, "read the policy of the task", err, "")
+	}
+	places, err := placesOf(j)
+	if err != nil {
+		return nil, nil, failure.New(failure.Infra, "place the guard", err, "")
+	}
+	o := policy.Options{
+		Rules: rules, Places: places, ProjectDir: a.workDir(a.path("base")), Session: a.claim.Ref.AttemptID, Transcript: a.path("journal.jsonl"),
+		Environ: a.Environ, Redactor: a.redactor, Clock: a.Clock, Note: func(kind string, detail any) { a.note(kind, detail) },
+	}
+	g := guardOptions{Store: a.Store, Ref: a.claim.Ref, Sink: sink, Redactor: a.redactor, Clock: a.Clock, Enforced: enforced, Move: a.move}
+	if p := a.Config.Policy; p != nil {
+		o.Hooks, g.Ask = p.Hooks, p.Ask
+	}
+	g.Engine = policy.New(o)
+	return newGuard(g), rules.Flat(), nil
+}
+
+// errNoDirs is a job that was not prepared.
+var errNoDirs = errors.New("the job has no workspace")
+
+// placesOf says where the agent's paths are. Every directory of the run is one, as the agent sees it.
+func placesOf(j driver.Job) (policy.Places, error) {
+	if j.Dirs.Workspace == "" {
+		return policy.Places{}, errNoDirs
+	}
+	w := policy.Places{Root: j.Inside(j.Dirs.Workspace)}
+	if j.Sandbox == nil {
+		return w, nil
+	}
+	for _, dir := range []string{j.Dirs.Workspace, j.Dirs.Home, j.Dirs.Tmp, j.Dirs.Artifacts, j.Dirs.Exchange} {
+		if dir != "" {
+			w.Places = append(w.Places, policy.Place{Inside: j.Inside(dir), Host: dir})
+		}
+	}
+	return w, nil
+}
