@@ -10,8 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"strconv"
 
@@ -53,18 +51,8 @@ var hostsByKey = []struct{ key, host string }{
 // Hosts returns the host of the model: that of OPENAI_BASE_URL, else those of the keys that the adapter's environment holds.
 func (Dialect) Hosts(_ agentruntime.AdapterConfig, env map[string]string) ([]string, error) {
 	if raw := env[baseURL]; raw != "" {
-		u, err := url.Parse(raw)
-		if err != nil || u.Hostname() == "" {
-			return nil, failure.New(failure.Config, "read "+baseURL, fmt.Errorf("%.200q is not a URL", raw), "write it as https://host/v1")
-		}
-		port := u.Port()
-		switch {
-		case port == "" && u.Scheme == "http":
-			port = "80"
-		case port == "":
-			port = "443"
-		}
-		return []string{net.JoinHostPort(u.Hostname(), port)}, nil
+		host, err := agentcli.HostPort(raw)
+		return []string{host}, err
 	}
 	var out []string
 	for _, h := range hostsByKey {

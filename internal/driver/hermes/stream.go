@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/agentcli"
+	"github.com/deedrun/deed/internal/driver/process"
 	"github.com/deedrun/deed/internal/failure"
 )
 
@@ -161,35 +161,29 @@ func (s *stream) outcome() agentcli.Outcome {
 	e := s.last
 	o := agentcli.Outcome{Message: e.Text, Succeeded: e.Error == "" && e.ExitCode != nil && *e.ExitCode == 0 && strings.TrimSpace(e.Text) != ""}
 	if e.Error != "" {
-		o.Failure = s.failure(e.Error)
+		o.Failure = failed(e.Error)
 		s.tell.Fault(driver.Fault{Status: status(e.Error), Message: e.Error, Final: true})
 	}
 	return o
 }
 
-// httpStatus finds the status in an error of a provider, as Hermes words it.
-var httpStatus = regexp.MustCompile(`(?i)\b(?:HTTP|error code:|status(?: code)?:?) ?([1-5]\d\d)\b`)
+// httpStatus is how Hermes words the status of a provider that failed.
+var httpStatus = regexp.MustCompile(`\bHTTP ([45]\d\d)\b`)
 
 func status(text string) int {
 	if m := httpStatus.FindStringSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		return n
 	}
-	return 0
+	return agentcli.StatusIn(text)
 }
 
-// failure classes the error that a run ended with.
-func (s *stream) failure(text string) *failure.Error {
-	class, remedy := failure.AgentFailed, ""
-	switch n := status(text); {
-	case n == http.StatusUnauthorized, n == http.StatusForbidden:
-		class, remedy = failure.Config, "check the provider's key in the adapter's environment"
-	case n == http.StatusTooManyRequests:
-		class = failure.RateLimited
-	case n != 0:
-		class = failure.Provider
+// failed classes the error that a run ended with.
+func failed(text string) *failure.Error {
+	if n := status(text); n != 0 {
+		return agentcli.ServiceFailure(agentruntime.KindHermesAgent, n, text, agentcli.WaitIn(text))
 	}
-	return failure.New(class, "run hermes-agent", errors.New(text), remedy)
+	return failure.New(failure.AgentFailed, "run hermes-agent", errors.New(process.Shorten(text)), "")
 }
 
 // at reads an instant of Hermes's; empty when there is none that can be written.

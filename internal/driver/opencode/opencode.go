@@ -9,8 +9,6 @@ package opencode
 import (
 	"context"
 	"errors"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -71,18 +69,8 @@ func (Dialect) Hosts(a agentruntime.AdapterConfig, _ map[string]string) ([]strin
 		}
 		return nil, nil // the model may be the task's to name
 	}
-	u, err := url.Parse(o.Provider.BaseURL)
-	if err != nil {
-		return nil, failure.New(failure.Config, "read provider.base_url", err, "write it as https://host/path")
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80"}[u.Scheme]
-	}
-	if port == "" {
-		port = "443"
-	}
-	return []string{net.JoinHostPort(u.Hostname(), port)}, nil
+	host, err := agentcli.HostPort(o.Provider.BaseURL)
+	return []string{host}, err
 }
 
 // reserved are the options that deed sets, or that would make opencode do something else than a turn.

@@ -11,6 +11,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/agentcli"
+	"github.com/deedrun/deed/internal/driver/process"
 	"github.com/deedrun/deed/internal/failure"
 )
 
@@ -173,24 +174,13 @@ func (s *stream) outcome() agentcli.Outcome {
 
 // failure classes what a run ended with.
 func (f fault) failure(model string) *failure.Error {
-	status, text := f.Data.StatusCode, f.message()
-	if status != 0 {
-		text = fmt.Sprintf("%s (HTTP %d)", text, status)
-	}
-	class, remedy := failure.Provider, ""
+	status := f.Data.StatusCode
 	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, f.Name == "ProviderAuthError":
-		class, remedy = failure.Config, "check the key in the variable that provider.key_env names"
-	case status == http.StatusNotFound:
-		class, remedy = failure.Config, "check the model's name and provider.base_url"
-	case status == http.StatusTooManyRequests:
-		class = failure.RateLimited
-	case status == 0 && f.Name == "UnknownError":
-		class, remedy = failure.AgentFailed, "see the recorded stderr; a model that the provider does not have ends so too"
+	case f.Name == "ProviderAuthError":
+		status = http.StatusUnauthorized
 	case status == 0 && f.Name != "APIError":
-		class = failure.AgentFailed
+		return failure.New(failure.AgentFailed, "run opencode with "+model, errors.New(process.Shorten(f.message())),
+			"see the recorded stderr; a model that the provider does not have ends so too")
 	}
-	e := failure.New(class, "ask "+model, errors.New(text), remedy)
-	e.RetryAfter = f.retryAfter()
-	return e
+	return agentcli.ServiceFailure(agentruntime.KindOpencode, status, f.message(), f.retryAfter())
 }
