@@ -22,6 +22,7 @@ import (
 	"github.com/deedrun/deed/internal/driver/codex"
 	"github.com/deedrun/deed/internal/driver/command"
 	"github.com/deedrun/deed/internal/driver/hermes"
+	"github.com/deedrun/deed/internal/driver/ollama"
 	"github.com/deedrun/deed/internal/driver/opencode"
 	"github.com/deedrun/deed/internal/driver/script"
 	"github.com/deedrun/deed/internal/home"
@@ -188,6 +189,7 @@ func drivers() driver.Set {
 		claudecode.New(),
 		codex.New(),
 		opencode.New(),
+		ollama.New(),
 		hermes.New(),
 		command.New(),
 		acp.New(),

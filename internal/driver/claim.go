@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/failure"
@@ -41,6 +42,11 @@ type Claim struct {
 	StructuredArtifacts []json.RawMessage `json:"structured_artifacts,omitempty"` // objects with a name and a type
 
 	Raw json.RawMessage `json:"-"` // what the agent wrote, tidied
+}
+
+// RetryAfter is how long the agent asks to wait.
+func (c *Claim) RetryAfter() time.Duration {
+	return time.Duration(c.RetryAfterSeconds * float64(time.Second))
 }
 
 // ErrNoStatus reports a result that has neither status nor machine_status.

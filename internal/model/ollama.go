@@ -18,7 +18,12 @@ const opaqueOllama = "ollama_thinking"
 // maxOllamaLine bounds one piece of an answer.
 const maxOllamaLine = 32 << 20
 
-type ollamaClient struct{ options Options }
+// An ollamaClient asks one of Ollama's own interfaces.
+type ollamaClient struct {
+	options Options
+	path    string
+	body    func(Options, Request) ([]byte, error)
+}
 
 // NewOllama makes a client of Ollama's own chat interface, written here: its Go package brings some eighty modules with
 // it. The server is told neither to drop the beginning of a conversation that is too long nor to go on past the window:
@@ -28,7 +33,7 @@ func NewOllama(o Options) (Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ollamaClient{options: o}, nil
+	return &ollamaClient{o, "/api/chat", chatBody}, nil
 }
 
 type ollamaRequest struct {
@@ -76,6 +81,8 @@ type ollamaToolBody struct {
 type ollamaPiece struct {
 	Model           string        `json:"model"`
 	Message         ollamaMessage `json:"message"`
+	Response        string        `json:"response"` // instead of a message, of the interface that completes a prompt
+	Thinking        string        `json:"thinking"`
 	Done            bool          `json:"done"`
 	DoneReason      string        `json:"done_reason"`
 	PromptEvalCount int64         `json:"prompt_eval_count"`
@@ -84,7 +91,7 @@ type ollamaPiece struct {
 }
 
 func (c *ollamaClient) Stream(ctx context.Context, req Request, on func(Delta)) (Response, error) {
-	body, err := c.body(req)
+	body, err := c.body(c.options, req)
 	if err != nil {
 		return Response{}, err
 	}
@@ -112,7 +119,7 @@ func (c *ollamaClient) Stream(ctx context.Context, req Request, on func(Delta)) 
 }
 
 func (c *ollamaClient) post(call *call, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(call.ctx, http.MethodPost, c.options.BaseURL+"/api/chat", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(call.ctx, http.MethodPost, c.options.BaseURL+c.path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
 	}
@@ -124,14 +131,20 @@ func (c *ollamaClient) post(call *call, body []byte) (*http.Response, error) {
 	return call.Do(req)
 }
 
-func (c *ollamaClient) body(req Request) ([]byte, error) {
-	out := ollamaRequest{Model: req.Model, Stream: true, Options: map[string]int{}}
+// ollamaOptions are what the model is loaded with and how much it may say.
+func ollamaOptions(o Options, req Request) map[string]int {
+	out := map[string]int{}
 	if req.MaxOutput > 0 {
-		out.Options["num_predict"] = req.MaxOutput
+		out["num_predict"] = req.MaxOutput
 	}
-	if c.options.Window > 0 {
-		out.Options["num_ctx"] = c.options.Window
+	if o.Window > 0 {
+		out["num_ctx"] = o.Window
 	}
+	return out
+}
+
+func chatBody(o Options, req Request) ([]byte, error) {
+	out := ollamaRequest{Model: req.Model, Stream: true, Options: ollamaOptions(o, req)}
 	if req.System != "" {
 		out.Messages = append(out.Messages, ollamaMessage{Role: "system", Content: req.System})
 	}
@@ -207,10 +220,11 @@ func (a *ollamaAnswer) add(call *call, line []byte) error {
 		return call.told(fault{Message: piece.Error})
 	}
 	a.model = or2(piece.Model, a.model)
-	a.thinking.WriteString(piece.Message.Thinking)
-	a.text.WriteString(piece.Message.Content)
-	deliver(a.on, Delta{Text: piece.Message.Content})
-	deliver(a.on, Delta{Thinking: piece.Message.Thinking})
+	text, thinking := or2(piece.Message.Content, piece.Response), or2(piece.Message.Thinking, piece.Thinking)
+	a.thinking.WriteString(thinking)
+	a.text.WriteString(text)
+	deliver(a.on, Delta{Text: text})
+	deliver(a.on, Delta{Thinking: thinking})
 	for _, c := range piece.Message.ToolCalls {
 		id := or2(c.ID, fmt.Sprintf("call_%d_%d", a.turn, len(a.calls)))
 		arguments := string(c.Function.Arguments)

@@ -40,25 +40,13 @@ func (t *Turn) fact() *failure.Error {
 	case exit.TimedOut:
 		return failure.New(failure.Timeout, op, fmt.Errorf("it ran longer than %v", t.agent.Timeout), "raise timeout_ms, or make the work smaller")
 	case exit.Canceled:
-		return canceled(op, exit.Cause)
+		return driver.Canceled(op, exit.Cause)
 	case t.Limit != "":
 		return failure.New(failure.Limit, op, fmt.Errorf("it was ended: %w", exit.Cause), "raise the limit in deed.sandbox.limits, or make the work smaller")
 	case t.runErr != nil:
 		return failure.New(failure.Infra, op, t.runErr, "")
 	}
 	return nil
-}
-
-// canceled classes the end of the context by its cause.
-func canceled(op string, cause error) *failure.Error {
-	var f *failure.Error
-	switch {
-	case errors.As(cause, &f):
-		return f
-	case errors.Is(cause, driver.ErrCanceled):
-		return failure.New(failure.Canceled, op, cause, "")
-	}
-	return failure.New(failure.Interrupted, op, cause, "")
 }
 
 // Fail ends the turn with a failure.
@@ -110,27 +98,12 @@ func (t *Turn) Judge(noClaim, remedy string) {
 		t.Fail(failure.New(failure.InvalidWord, "read the result", err, remedy))
 		return
 	}
-	said := Shorten(y.Claim.Summary)
-	if said == "" {
-		said = "no summary"
+	kind, f := y.Claim.Outcome()
+	if y.Kind = kind; f == nil {
+		y.Class = failure.None
+		return
 	}
-	switch y.Claim.Status {
-	case agentruntime.TaskCompleted:
-		y.Kind, y.Class = driver.YieldCompletion, failure.None
-	case agentruntime.TaskRetryableFailure:
-		class := failure.AskedRetry
-		if c, ok := driver.FailureWords[y.Claim.Failure]; ok {
-			class = c
-		}
-		f := failure.New(class, "the agent asks for another try", errors.New(said), "")
-		f.RetryAfter = y.RetryAfter
-		t.Fail(f)
-	case agentruntime.TaskBlocked:
-		y.Kind = driver.YieldRequiredAction
-		t.Fail(failure.New(failure.Blocked, "the agent waits for a person", errors.New(said), ""))
-	default:
-		t.Fail(failure.New(failure.AskedFail, "the agent says that it cannot do the work", errors.New(said), ""))
-	}
+	t.Fail(f)
 }
 
 func lastLine(s string) string {
@@ -139,9 +112,4 @@ func lastLine(s string) string {
 }
 
 // Shorten keeps what an agent wrote from flooding a message.
-func Shorten(s string) string {
-	if r := []rune(s); len(r) > 300 {
-		return string(r[:300]) + "…"
-	}
-	return s
-}
+func Shorten(s string) string { return driver.Shorten(s) }

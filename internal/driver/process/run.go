@@ -209,7 +209,7 @@ func (t *Turn) take(data []byte, source string) error {
 // Claim sets the agent's word. Its texts are redacted.
 func (t *Turn) Claim(c *driver.Claim) {
 	t.Yield.Claim = c
-	t.Yield.RetryAfter = time.Duration(c.RetryAfterSeconds * float64(time.Second))
+	t.Yield.RetryAfter = c.RetryAfter()
 	t.sink.Event(driver.EventClaim, map[string]any{"status": c.Status, "machine_status": c.MachineStatus, "source": c.Source})
 }
 
