@@ -39,7 +39,11 @@ func (s *Server) answer(sc Scenario, step Step, a *ask, prefix string) answer {
 			ans.text = strings.TrimSpace(ans.text + "\n" + c.inWords())
 			continue
 		}
-		call.id = a.callID(prefix, i)
+		mark := prefix + "_"
+		if c.Tool == "complete" {
+			mark += "done"
+		}
+		call.id = a.callID(mark, i)
 		ans.calls = append(ans.calls, call)
 		ans.stop = stopTools
 	}
@@ -64,7 +68,7 @@ func signature(text string) string {
 }
 
 // id is that of an answer.
-func (a *ask) id(prefix string) string { return a.callID(prefix, 0) }
+func (a *ask) id(prefix string) string { return a.callID(prefix+"_", 0) }
 
 // pieces cuts a text into the deltas of a stream.
 func pieces(text string) []string {

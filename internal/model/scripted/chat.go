@@ -36,7 +36,7 @@ func (a *ask) converse(messages []chatMessage, tools []chatTool) {
 		case "assistant":
 			a.assistant()
 		case "tool":
-			a.result(m.ToolCallID)
+			a.result(m.ToolCallID, text(m.Content))
 		default:
 			a.note(text(m.Content))
 		}

@@ -69,9 +69,7 @@ func (a *ask) user(text string) {
 		}
 	}
 	if a.turn == 0 || a.afterAssistant {
-		a.turn++
-		a.said, a.runs, a.seen = "", 0, nil
-		a.afterAssistant, a.inResults = false, false
+		a.begin()
 	}
 	a.said += text + "\n"
 }
@@ -80,22 +78,37 @@ func (a *ask) user(text string) {
 func (a *ask) assistant() { a.afterAssistant, a.inResults = true, false }
 
 // callNumber finds the numbers that this server put into the id of a call: see callID.
-var callNumber = regexp.MustCompile(`_(\d+)_(\d+)_\d+$`)
+var callNumber = regexp.MustCompile(`_(done)?(\d+)_(\d+)_\d+$`)
 
 // result notes the result of a tool. Results whose id is not one of ours count as one answer while they follow each other.
-func (a *ask) result(callID string) {
-	a.afterAssistant = true
-	if m := callNumber.FindStringSubmatch(callID); m != nil {
+// The result of a completion begins a turn like words of the user do: it tells why the work was refused, or is followed by
+// words that do.
+func (a *ask) result(callID, output string) {
+	m := callNumber.FindStringSubmatch(callID)
+	switch {
+	case m == nil:
+		if !a.inResults {
+			a.runs++
+		}
+		a.inResults = true
+	case m[1] != "":
+		a.begin()
+		a.said = output + "\n"
+		return
+	default:
 		if a.seen == nil {
 			a.seen = map[string]bool{}
 		}
-		a.seen[m[1]+"_"+m[2]] = true
-		return
+		a.seen[m[2]+"_"+m[3]] = true
 	}
-	if !a.inResults {
-		a.runs++
-	}
-	a.inResults = true
+	a.afterAssistant = true
+}
+
+// begin begins a turn.
+func (a *ask) begin() {
+	a.turn++
+	a.said, a.runs, a.seen = "", 0, nil
+	a.afterAssistant, a.inResults = false, false
 }
 
 // position is the number of the answer within the turn, from 0.
@@ -103,7 +116,7 @@ func (a *ask) position() int { return len(a.seen) + a.runs }
 
 // callID names a call so that its result says which answer it belongs to. Ids do not repeat within a conversation.
 func (a *ask) callID(prefix string, index int) string {
-	return prefix + "_" + strconv.Itoa(a.turn) + "_" + strconv.Itoa(a.position()) + "_" + strconv.Itoa(index)
+	return prefix + strconv.Itoa(a.turn) + "_" + strconv.Itoa(a.position()) + "_" + strconv.Itoa(index)
 }
 
 // note keeps text to look for the working directory in.

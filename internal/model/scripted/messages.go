@@ -43,9 +43,10 @@ func readMessages(body []byte, a *ask) error {
 			continue
 		}
 		var blocks []struct {
-			Type      string `json:"type"`
-			Text      string `json:"text"`
-			ToolUseID string `json:"tool_use_id"`
+			Type      string          `json:"type"`
+			Text      string          `json:"text"`
+			ToolUseID string          `json:"tool_use_id"`
+			Content   json.RawMessage `json:"content"`
 		}
 		if err := json.Unmarshal(m.Content, &blocks); err != nil {
 			return err
@@ -53,7 +54,7 @@ func readMessages(body []byte, a *ask) error {
 		for _, b := range blocks {
 			switch b.Type {
 			case "tool_result":
-				a.result(b.ToolUseID)
+				a.result(b.ToolUseID, text(b.Content))
 			case "text":
 				a.user(b.Text)
 			}

@@ -60,6 +60,7 @@ func readResponses(body []byte, a *ask) error {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 		CallID  string          `json:"call_id"`
+		Output  json.RawMessage `json:"output"`
 		Tools   []responsesTool `json:"tools"`
 	}
 	if err := json.Unmarshal(req.Input, &items); err != nil {
@@ -77,7 +78,7 @@ func readResponses(body []byte, a *ask) error {
 				a.note(text(item.Content))
 			}
 		case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
-			a.result(item.CallID)
+			a.result(item.CallID, text(item.Output))
 		case "function_call", "custom_tool_call", "local_shell_call":
 			a.assistant()
 		case "additional_tools":

@@ -49,8 +49,8 @@ type Script struct {
 
 // A Scenario is what the model does in one conversation. Exactly one of Turns and Steps is set.
 //
-// A turn begins with words of the user: the prompt begins the first, the reasons of a refused completion the second. Each
-// turn has its list of steps; when there are more turns than lists the last list serves again. Within a turn the step is
+// A turn begins with words of the user, or with the result of a completion: the prompt begins the first, the reasons of a
+// refused completion the second. Each turn has its list of steps; when there are more turns than lists the last list serves again. Within a turn the step is
 // chosen by how many answers with tool calls were already followed by their results, so the server needs no memory and any
 // number of agents can ask. A step that is asked for beyond the end of its list is the last one again.
 type Scenario struct {
@@ -158,7 +158,7 @@ func Parse(data []byte) (Script, error) {
 		return s, fmt.Errorf("a script has at most %d bytes", maxScript)
 	}
 	if err := yaml.UnmarshalWithOptions(data, &s, yaml.Strict()); err != nil {
-		return Script{}, errors.New(yaml.FormatError(err, false, false))
+		return Script{}, errors.New(yaml.FormatError(err, false, true))
 	}
 	if err := s.Validate(); err != nil {
 		return Script{}, err

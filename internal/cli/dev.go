@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/internal/model/scripted"
+)
+
+// devCmd holds what is for trying deed without a model. It is not in the short help: nobody needs it to use deed.
+func (a *app) devCmd() *cobra.Command {
+	c := group("dev", "For trying deed without a model", a.modelServerCmd())
+	c.Hidden = true
+	return c
+}
+
+func (a *app) modelServerCmd() *cobra.Command {
+	var script, addr string
+	c := &cobra.Command{
+		Use: "model-server", Short: "Serve a model that does what a script says", Args: cobra.NoArgs,
+		Long: `Serve a model that does what a script says, on loopback, until SIGTERM or Ctrl-C. It speaks OpenAI's Responses and
+Chat Completions, Anthropic's Messages and Ollama's chat and generate; any key is taken. Each scenario of the script has base
+URLs of its own, which are printed. docs/MODEL-SCRIPTS.md says how scripts are written.
+
+  deed dev model-server --script demo`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := scripted.Load(script)
+			if err != nil {
+				return usage(err)
+			}
+			server := scripted.New(s)
+			base, err := server.Start(addr)
+			if err != nil {
+				return usage(err)
+			}
+			if err := a.sayServer(server, base); err != nil {
+				return fmt.Errorf("%w (and the server ended: %v)", err, server.Close())
+			}
+			<-c.Context().Done()
+			return server.Close()
+		},
+	}
+	c.Flags().StringVar(&script, "script", "", "the script, YAML or JSON; demo: the one that deed ships")
+	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "a loopback address; port 0: any that is free")
+	_ = c.MarkFlagRequired("script")
+	return c
+}
+
+// modelServer is what the command prints, on one line.
+type modelServer struct {
+	Schema    string                   `json:"schema"`
+	URL       string                   `json:"url"`
+	Scenarios map[string]modelBaseURLs `json:"scenarios"`
+}
+
+// modelBaseURLs are the base URLs of a scenario as the SDKs of each interface take them.
+type modelBaseURLs struct {
+	OpenAI    string `json:"openai"`
+	Anthropic string `json:"anthropic"`
+	Ollama    string `json:"ollama"`
+}
+
+func (a *app) sayServer(server *scripted.Server, base string) error {
+	if !a.json {
+		rows := [][]string{}
+		for _, name := range server.Scenarios() {
+			rows = append(rows, []string{name, server.URL(name) + "/v1", server.URL(name)})
+		}
+		a.table([]string{"SCENARIO", "OPENAI", "ANTHROPIC, OLLAMA"}, rows)
+		a.hint("serving until SIGTERM or Ctrl-C")
+		return nil
+	}
+	doc := modelServer{Schema: "deed/model-server/v1", URL: base, Scenarios: map[string]modelBaseURLs{}}
+	for _, name := range server.Scenarios() {
+		doc.Scenarios[name] = modelBaseURLs{OpenAI: server.URL(name) + "/v1", Anthropic: server.URL(name), Ollama: server.URL(name)}
+	}
+	line, err := json.Marshal(doc)
+	if err != nil {
+		return fmt.Errorf("encode output: %w", err)
+	}
+	_, err = fmt.Fprintf(a.Out, "%s\n", line)
+	return err
+}
