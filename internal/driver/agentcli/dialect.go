@@ -55,6 +55,11 @@ type State struct {
 type Conversation interface {
 	// Launch says how a turn is started. With an ID in the plan's State the conversation goes on. Stop ends the turn.
 	Launch(ctx context.Context, prompt string, tell *Teller, stop func(*failure.Error)) (Launch, error)
+	Reader
+}
+
+// A Reader reads the stream of one turn.
+type Reader interface {
 	// Feed reads one line of the stream. The bytes are valid during the call.
 	Feed(line []byte)
 	// Outcome says what the stream told, when the process is gone.

@@ -1,9 +1,11 @@
 package claudecode
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"time"
@@ -124,6 +126,26 @@ type run struct {
 	retry   time.Duration
 	retried int // the status of the last failure
 	end     *event
+}
+
+// A reader is for a turn of another program that speaks as Claude Code does, and asks nothing.
+type reader struct{ conversation }
+
+// NewReader makes a reader of one turn of `claude -p --output-format stream-json`, or of a program that prints the same
+// events. stop ends the turn.
+func NewReader(ctx context.Context, tell *agentcli.Teller, state *agentcli.State, model string, stop func(*failure.Error)) agentcli.Reader {
+	_, in := io.Pipe()
+	r := &run{plan: agentcli.Plan{State: state}, tell: tell, stop: stop, model: model, resumed: state.ID != "", control: newControl(ctx, nil, in), over: make(chan struct{})}
+	r.control.close() // there is no way in
+	return &reader{conversation{run: r}}
+}
+
+func (r *reader) Feed(line []byte) {
+	if agentcli.TypeOf(line) == "control_request" {
+		r.run.tell.Strange("a question that nobody answers", line)
+		return
+	}
+	r.run.feed(line)
 }
 
 // Feed reads one line.

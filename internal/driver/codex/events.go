@@ -67,6 +67,18 @@ type run struct {
 	warnings []string
 }
 
+// A reader is for a turn of another program that speaks as Codex does.
+type reader struct{ run }
+
+// NewReader makes a reader of one turn of `codex exec --json`, or of a program that prints the same events.
+func NewReader(tell *agentcli.Teller, state *agentcli.State, model string) agentcli.Reader {
+	return &reader{run{tell: tell, state: state, model: model, resumed: state.ID != "", open: map[string]bool{}}}
+}
+
+func (r *reader) Feed(line []byte) { r.feed(line) }
+
+func (r *reader) Outcome() agentcli.Outcome { return r.outcome() }
+
 // Bounds of what is kept of a stream: of what Codex says about itself, and of calls whose end did not come.
 const (
 	maxWarnings = 20
@@ -250,13 +262,17 @@ func fault(message string, final bool) driver.Fault {
 
 // Outcome says what the stream told.
 func (c *conversation) Outcome() agentcli.Outcome {
-	r := &c.run
+	o := c.run.outcome()
+	if c.plan.Job.Guard != nil || len(c.plan.Job.Rules) > 0 {
+		o.Notes["rules"] = "declared: codex asks nobody before it acts"
+	}
+	return o
+}
+
+func (r *run) outcome() agentcli.Outcome {
 	o := agentcli.Outcome{Message: r.last, Succeeded: r.done && r.failed == "", Notes: map[string]any{}}
 	if len(r.warnings) > 0 {
 		o.Notes["warnings"] = r.warnings
-	}
-	if c.plan.Job.Guard != nil || len(c.plan.Job.Rules) > 0 {
-		o.Notes["rules"] = "declared: codex asks nobody before it acts"
 	}
 	if r.failed != "" {
 		o.Failure = r.failure()

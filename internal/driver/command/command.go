@@ -1,9 +1,9 @@
 // Package command owns the general form of an agent CLI: any program that takes a prompt and ends when its answer is there.
 // How a turn becomes a process is package agentcli's.
 //
-// The adapter says where the prompt goes, how the program is called, and how it goes on with a conversation. What the
-// program prints is its last message, and its exit says whether it succeeded: exit 0 with a text or a result file is a
-// claim of completion, for the gate to judge.
+// The adapter says where the prompt goes, how the program is called, how it goes on with a conversation, and whether what it
+// prints is a text or the events of Claude Code or Codex. A text is the program's last message, and its exit says whether it
+// succeeded: exit 0 with a text or a result file is a claim of completion, for the gate to judge.
 package command
 
 import (
@@ -21,6 +21,8 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/agentcli"
+	"github.com/deedrun/deed/internal/driver/claudecode"
+	"github.com/deedrun/deed/internal/driver/codex"
 	"github.com/deedrun/deed/internal/failure"
 )
 
@@ -56,9 +58,6 @@ func (Dialect) Begin(p agentcli.Plan) (agentcli.Conversation, error) {
 	if c.model == "" && (names(a.Args, agentruntime.PlaceModel) || names(a.ResumeArgs, agentruntime.PlaceModel)) {
 		return nil, failure.New(failure.Config, "name the model", errors.New("the arguments name "+agentruntime.PlaceModel+", and there is no model"), "set model")
 	}
-	if a.Events != "" && a.Events != agentruntime.EventsText {
-		return nil, failure.New(failure.Config, "read the adapter", fmt.Errorf("events %q are not read by this kind yet", a.Events), `use "events": "text"`)
-	}
 	if names(a.Args, agentruntime.PlaceSession) {
 		c.made = uuid.NewString()
 	}
@@ -80,9 +79,10 @@ type conversation struct {
 	made    string // the id that deed gave the conversation; empty: the program gives it
 	pattern *regexp.Regexp
 
-	tell  *agentcli.Teller
-	found string // the id that the program told in this turn
-	said  tail
+	tell   *agentcli.Teller
+	talk   *agentcli.State // what the reader knows; of it, the id counts only where the conversation can go on
+	reader agentcli.Reader
+	found  string // the id that the program told in this turn
 }
 
 var _ agentcli.Conversation = (*conversation)(nil)
@@ -91,9 +91,18 @@ var _ agentcli.Conversation = (*conversation)(nil)
 const promptFile = "prompt.md"
 
 // Launch starts the program.
-func (c *conversation) Launch(_ context.Context, prompt string, tell *agentcli.Teller, _ func(*failure.Error)) (agentcli.Launch, error) {
+func (c *conversation) Launch(ctx context.Context, prompt string, tell *agentcli.Teller, stop func(*failure.Error)) (agentcli.Launch, error) {
 	a, state, j := c.adapter, c.plan.State, c.plan.Job
-	c.tell, c.found, c.said = tell, "", tail{}
+	talk := *state
+	c.tell, c.found, c.talk = tell, "", &talk
+	switch a.Events {
+	case agentruntime.EventsClaudeStreamJSON:
+		c.reader = claudecode.NewReader(ctx, tell, c.talk, c.model, stop)
+	case agentruntime.EventsCodexJSON:
+		c.reader = codex.NewReader(tell, c.talk, c.model)
+	default:
+		c.reader = &text{tell: tell}
+	}
 	args, id := a.Args, c.made
 	if state.ID != "" {
 		args, id = a.ResumeArgs, state.ID
@@ -129,30 +138,40 @@ func (c *conversation) write(prompt string) error {
 
 // Feed reads one line of what the program prints.
 func (c *conversation) Feed(line []byte) {
-	c.said.add(line)
+	c.reader.Feed(line)
 	if c.pattern == nil || c.found != "" {
 		return
 	}
-	m := c.pattern.FindSubmatch(line)
-	if m == nil {
-		return
+	if m := c.pattern.FindSubmatch(line); m != nil {
+		c.find(string(m[len(m)-1]), line)
 	}
-	if id := string(m[len(m)-1]); agentcli.GoodID(id) {
-		c.found = id
-		return
-	}
-	c.tell.Strange("an id of the conversation that cannot stand on a command line", line)
 }
 
-// Outcome takes what was printed for the agent's last message. Whether the run succeeded its exit says.
+// find takes an id of the conversation that the program told.
+func (c *conversation) find(id string, line []byte) {
+	if !agentcli.GoodID(id) {
+		c.tell.Strange("an id of the conversation that cannot stand on a command line", line)
+		return
+	}
+	c.found = id
+}
+
+// apiError is how agents that borrowed the form of Claude Code's events report a failed service under a result of success.
+const apiError = "[API Error:"
+
+// Outcome says what the stream told.
 func (c *conversation) Outcome() agentcli.Outcome {
+	o := c.reader.Outcome()
+	if rest, failed := strings.CutPrefix(o.Message, apiError); failed && o.Succeeded && c.adapter.Events == agentruntime.EventsClaudeStreamJSON {
+		o.Succeeded = false
+		o.Failure = agentcli.ServiceFailure(c.adapter.Command, agentcli.StatusIn(rest), rest, agentcli.WaitIn(rest))
+	}
 	c.remember()
-	text := c.said.text()
-	c.tell.Text(text, false)
-	c.tell.Turn("exit")
-	o := agentcli.Outcome{Succeeded: true, Message: text, NeedsWord: true}
 	if n := len(c.plan.Job.Rules); n > 0 {
-		o.Notes = map[string]any{"rules": fmt.Sprintf("%d rules are declared: the program is not told of them, so only deed's walls and the gate hold", n)}
+		if o.Notes == nil {
+			o.Notes = map[string]any{}
+		}
+		o.Notes["rules"] = fmt.Sprintf("%d rules are declared: the program is not told of them, so only deed's walls and the gate hold", n)
 	}
 	return o
 }
@@ -166,6 +185,10 @@ func (c *conversation) remember() {
 	if len(c.adapter.ResumeArgs) == 0 {
 		return
 	}
+	state.Used, state.Cost = c.talk.Used, c.talk.Cost
+	if c.pattern == nil && c.talk.ID != state.ID {
+		c.find(c.talk.ID, nil)
+	}
 	switch {
 	case c.found != "":
 		state.ID = c.found
@@ -175,28 +198,7 @@ func (c *conversation) remember() {
 	case !names(c.adapter.ResumeArgs, agentruntime.PlaceSession):
 		state.ID = anonymous
 	}
-	if state.ID != "" {
+	if _, plain := c.reader.(*text); plain && state.ID != "" { // other readers told it
 		c.tell.Session(driver.SessionInfo{ID: state.ID, Requested: c.model})
 	}
-}
-
-// A tail keeps the end of what a program printed.
-type tail struct{ b []byte }
-
-// maxSaid bounds the last message.
-const maxSaid = 16 << 10
-
-func (t *tail) add(line []byte) {
-	if len(line) > maxSaid {
-		line = line[len(line)-maxSaid:]
-	}
-	if over := len(t.b) + len(line) + 1 - 2*maxSaid; over > 0 {
-		t.b = append(t.b[:0], t.b[len(t.b)-min(len(t.b), maxSaid):]...)
-	}
-	t.b = append(append(t.b, line...), '\n')
-}
-
-func (t *tail) text() string {
-	b := t.b[max(0, len(t.b)-maxSaid):]
-	return strings.TrimSpace(strings.ToValidUTF8(string(b), "\ufffd"))
 }

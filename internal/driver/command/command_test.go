@@ -3,6 +3,7 @@ package command_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,5 +166,53 @@ func TestAdaptersThatAreRefused(t *testing.T) {
 		if _, err := b.H.Driver.Start(t.Context(), b.Job); failure.ClassOf(err) != failure.Config {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+// Programs that speak as Claude Code or Codex do, by streams that these printed.
+func TestEventsOfOtherAgentsAreRead(t *testing.T) {
+	t.Parallel()
+	for events, file := range map[string]string{
+		agentruntime.EventsCodexJSON: "../codex/testdata/ok.jsonl", agentruntime.EventsClaudeStreamJSON: "../claudecode/testdata/ok.jsonl",
+	} {
+		stream, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := drivertest.New(t, harness(func(a *agentruntime.CommandAdapter) {
+			a.Events, a.ResumeArgs = events, []string{"--resume", "{session}"}
+		}), `printf '%s|' "$@" >>"$DEED_WORKSPACE/args"; echo >>"$DEED_WORKSPACE/args"; cat `+stream)
+		s, err := b.H.Driver.Start(t.Context(), b.Job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = s.Close(t.Context()) }()
+		for n := 1; n <= 2; n++ {
+			y, err := s.Turn(t.Context(), driver.Input{Turn: n, Text: "again"}, b)
+			if err != nil || y.Kind != driver.YieldCompletion || y.Claim.Summary != "Done: fixed add() in calc.py; test passes." {
+				t.Fatalf("%s: %v, %s, %v, %+v", events, err, y.Kind, y.Err, y.Claim)
+			}
+		}
+		if got := lines(b, "args"); len(got) != 2 || got[0] != "|" || !strings.HasPrefix(got[1], "--resume|") || len(got[1]) < 20 {
+			t.Errorf("%s: arguments %q", events, got)
+		}
+		for _, kind := range []string{driver.EventSession, driver.EventToolCall, driver.EventToolResult, driver.EventUsage, driver.EventTurn} {
+			if !slices.Contains(b.Kinds(), kind) {
+				t.Errorf("%s: no event %s in %v", events, kind, b.Kinds())
+			}
+		}
+	}
+}
+
+func TestASuccessThatIsAFailureIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	b := drivertest.New(t, harness(func(a *agentruntime.CommandAdapter) { a.Events = agentruntime.EventsClaudeStreamJSON }),
+		`say '{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool"}}'
+say '{"type":"result","subtype":"success","is_error":false,"result":"[API Error: 401 status code: 401 no key]"}'`)
+	if y := b.Turn(t.Context()); y.Kind != driver.YieldEnd || y.Class != failure.Config {
+		t.Errorf("got %s, %s, %v", y.Kind, y.Class, y.Err)
+	}
+	if !slices.Contains(b.Kinds(), driver.EventStrange) {
+		t.Errorf("the question was not told: %v", b.Kinds())
 	}
 }
