@@ -23,6 +23,7 @@ import (
 	"github.com/deedrun/deed/internal/driver/command"
 	"github.com/deedrun/deed/internal/driver/hermes"
 	"github.com/deedrun/deed/internal/driver/ollama"
+	"github.com/deedrun/deed/internal/driver/native"
 	"github.com/deedrun/deed/internal/driver/opencode"
 	"github.com/deedrun/deed/internal/driver/script"
 	"github.com/deedrun/deed/internal/home"
@@ -186,6 +187,7 @@ func (a *app) notEmptied() error {
 func drivers() driver.Set {
 	return driver.NewSet(
 		script.New(),
+		native.New(),
 		claudecode.New(),
 		codex.New(),
 		opencode.New(),

@@ -64,7 +64,7 @@ func (t *turn) decide(ctx context.Context, c *Conversation, st step, rec agentru
 		return t.delegated(ctx, c, p)
 	}
 	if st.refuse != nil {
-		return failed(st.refuse), nil
+		return failed(st.refuse), nil //nolint:nilerr // it is for the model
 	}
 	if f := c.unusable(p); f != nil {
 		return failed(f), nil

@@ -27,6 +27,9 @@ const (
 	delegatedDir = "subagents"
 )
 
+// Files are all names in the directory of a run that belong to a conversation.
+var Files = []string{LogFile, delegatedDir, outputDir}
+
 // A Config is what a conversation needs for its whole life.
 type Config struct {
 	Client    model.Client
@@ -207,14 +210,8 @@ func classed(ctx context.Context, err error) *failure.Error {
 	var f *failure.Error
 	cause := context.Cause(ctx)
 	switch {
-	case cause != nil && errors.As(cause, &f):
-		return f
 	case cause != nil:
-		class := failure.Interrupted
-		if errors.Is(cause, driver.ErrCanceled) {
-			class = failure.Canceled
-		}
-		return failure.New(class, "talk to the model", cause, "")
+		return driver.Canceled("talk to the model", cause)
 	case errors.Is(err, driver.ErrAsked):
 		return failure.New(failure.Blocked, "the agent waits for a person", err, "")
 	case errors.As(err, &f):

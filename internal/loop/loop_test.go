@@ -52,7 +52,7 @@ func TestAConversation(t *testing.T) {
 	}
 	third := b.script.reqs[2].Messages
 	// The ids of the second answer were taken.
-	mustContain(t, text(third[len(third)-1]), "edit done", "true] Not done: the check fails.", "list done")
+	mustContain(t, text(third[len(third)-1]), "edit done", "true] not accepted; the reasons follow", "list done", "\nNot done: the check fails.")
 	b.reopen()
 	y = b.turn(t.Context(), "Still not.")
 	if !y.Completed || y.Summary != "at last" {

@@ -221,15 +221,17 @@ func (s *state) add(m model.Message) {
 	s.tokens += size(m)
 }
 
-// input is what the agent is told: the result of its task_complete where it made one, else a message.
+// notAccepted answers a task_complete that was looked into.
+const notAccepted = "not accepted; the reasons follow"
+
+// input is what the agent is told. It answers its task_complete, where it made one.
 func (s *state) input(text string) {
 	s.requirements, s.claim = text, nil
 	if s.completing() {
 		for _, p := range s.calls {
-			s.results = append(s.results, model.Block{Result: &model.Result{CallID: p.ID, Output: text, Failed: true}})
-			text = "See the other one." // should an answer have two of them
+			s.results = append(s.results, model.Block{Result: &model.Result{CallID: p.ID, Output: notAccepted, Failed: true}})
 		}
-		s.calls = nil
+		s.calls, s.waiting = nil, append(s.waiting, text)
 		s.flush()
 		return
 	}

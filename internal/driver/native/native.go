@@ -1,0 +1,238 @@
+// Package native owns the driver for adapters of kind native: deed's own agent, for which nothing is needed but a model. It
+// finds the model's key, gives the agent its tools inside the sandbox of the run, and accounts for each turn. The conversation
+// itself is package loop's.
+//
+// The model is asked by deed's own process. Neither the key nor a way to the model's host is inside: what runs there is
+// only the host of the tools.
+//
+// # What it keeps
+//
+// Below the directory of the run: conversation.jsonl, which is all that is needed to go on, subagents/ID.jsonl for what was
+// delegated, tools/NNN.txt for outputs too long to be told whole, and for each turn a transcript and the last message.
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/driver/process"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/loop"
+	"github.com/deedrun/deed/internal/model"
+	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/tool"
+)
+
+// A Driver runs deed's own agent.
+type Driver struct {
+	client func(p agentruntime.NativeProvider, o model.Options) (model.Client, error)
+}
+
+// New makes the driver.
+func New() *Driver { return &Driver{client: dial} }
+
+// NewWith makes the driver with a model of its own, for benchmarks and tests of everything else.
+func NewWith(c model.Client) *Driver {
+	return &Driver{client: func(agentruntime.NativeProvider, model.Options) (model.Client, error) { return c, nil }}
+}
+
+var (
+	_ driver.Driver       = (*Driver)(nil)
+	_ driver.Credentialed = (*Driver)(nil)
+)
+
+// Kind returns "native".
+func (*Driver) Kind() string { return agentruntime.KindNative }
+
+// dial makes the client of an interface.
+func dial(p agentruntime.NativeProvider, o model.Options) (model.Client, error) {
+	switch p.API {
+	case agentruntime.APIAnthropic:
+		return model.NewAnthropic(o)
+	case agentruntime.APIOpenAIResponses:
+		return model.NewOpenAIResponses(o)
+	case agentruntime.APIOpenAIChat:
+		return model.NewOpenAIChat(o)
+	case agentruntime.APIOllama:
+		return model.NewOllama(o)
+	}
+	return nil, fmt.Errorf("provider.api %q is unknown", p.API)
+}
+
+// keyNames are the variables in which the services' own programs look for a key.
+var keyNames = map[string]string{
+	agentruntime.APIAnthropic: "ANTHROPIC_API_KEY", agentruntime.APIOpenAIResponses: "OPENAI_API_KEY", agentruntime.APIOpenAIChat: "OPENAI_API_KEY",
+}
+
+// keyName is the variable that holds the key, and whether there must be one: a service of one's own may need none.
+func keyName(p agentruntime.NativeProvider) (name string, needed bool) {
+	if p.KeyEnv != "" {
+		return p.KeyEnv, true
+	}
+	name = keyNames[p.API]
+	return name, name != "" && p.BaseURL == ""
+}
+
+// key finds the key: in the task's secrets, in the adapter's own environment, else in deed's.
+func key(a *agentruntime.NativeAdapter, secrets map[string]string) (name, value string, err error) {
+	name, needed := keyName(a.Provider)
+	if name == "" {
+		return "", "", nil
+	}
+	if value = secrets[name]; value != "" {
+		return name, value, nil
+	}
+	own, err := process.Own(process.Config{EnvFile: a.EnvFile, Env: a.Env})
+	if err != nil {
+		return name, "", err
+	}
+	if value = own[name]; value == "" {
+		value = os.Getenv(name)
+	}
+	if value == "" && needed {
+		return name, "", failure.New(failure.Config, "find the model's key", fmt.Errorf("%s is not set", name),
+			"set it in deed's environment or in the adapter's env_file, or name another variable in provider.key_env")
+	}
+	return name, strings.TrimSpace(value), nil
+}
+
+// Ready looks whether there is a key and whether the provider can be used as it is described. Nobody is asked.
+func (d *Driver) Ready(_ context.Context, a agentruntime.AdapterConfig) driver.Readiness {
+	if a.Native == nil {
+		return driver.Readiness{Missing: []driver.Missing{{Name: "adapter", Reason: "it is not of kind native", Remedy: "name a native adapter"}}}
+	}
+	var r driver.Readiness
+	miss := func(name string, err error) {
+		m := driver.Missing{Name: name, Reason: err.Error()}
+		var f *failure.Error
+		if errors.As(err, &f) {
+			m.Reason, m.Remedy = fmt.Sprintf("%s: %v", f.Op, f.Err), f.Remedy
+		}
+		r.Missing = append(r.Missing, m)
+	}
+	_, value, err := key(a.Native, nil)
+	if err != nil {
+		miss("key", err)
+	}
+	if _, err := d.client(a.Native.Provider, options(a.Native, value)); err != nil {
+		miss("provider", err)
+	}
+	r.Ready = len(r.Missing) == 0
+	return r
+}
+
+func options(a *agentruntime.NativeAdapter, value string) model.Options {
+	return model.Options{BaseURL: a.Provider.BaseURL, Key: value, Window: int(a.ContextTokens)}
+}
+
+// Credentials returns the key, and what else of the adapter's own environment looks like a credential.
+func (*Driver) Credentials(a agentruntime.AdapterConfig) (map[string]string, error) {
+	if a.Native == nil {
+		return nil, nil
+	}
+	own, err := process.Own(process.Config{EnvFile: a.Native.EnvFile, Env: a.Native.Env})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for name, value := range own {
+		if redact.LooksSecret(name, value) {
+			found[name] = value
+		}
+	}
+	// That there is none is said by Start.
+	if name, value, err := key(a.Native, nil); err == nil && value != "" {
+		found[name] = value
+	}
+	return found, nil
+}
+
+// Start checks everything that can be known before the model is asked, and begins the conversation or opens the one that
+// j.Resume names.
+func (d *Driver) Start(_ context.Context, j driver.Job) (driver.Session, error) {
+	a := j.Adapter.Native
+	bad := func(err error, remedy string) (driver.Session, error) {
+		return nil, failure.New(failure.Config, "start the native agent", err, remedy)
+	}
+	switch {
+	case a == nil:
+		return bad(fmt.Errorf("adapter %q is of kind %q", j.Adapter.ID(), j.Adapter.Kind()), "")
+	case j.Supervisor == nil:
+		return nil, failure.New(failure.Infra, "start the native agent", errors.New("there is no supervisor"), "")
+	}
+	name, value, err := key(a, j.Secrets)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{job: j, timeout: j.Timeout, model: j.Model}
+	if s.model == "" {
+		s.model = a.Model
+	}
+	if s.model == "" {
+		return bad(errors.New("no model is named"), "give the adapter a model")
+	}
+	if s.timeout <= 0 {
+		s.timeout = time.Duration(a.TimeoutMS) * time.Millisecond
+	}
+	if s.timeout <= 0 {
+		return bad(fmt.Errorf("timeout_ms is %d", a.TimeoutMS), "give the adapter a timeout_ms above 0")
+	}
+	client, err := d.client(a.Provider, options(a, value))
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err // the text of it repeats the address
+		}
+		return bad(err, "check the adapter's provider")
+	}
+	if s.vars, err = process.Environ(j, process.Config{EnvFile: a.EnvFile, Env: a.Env}); err != nil {
+		return nil, err
+	}
+	// What runs inside has no use for the key, and there are no such files: the conversation has it all.
+	for _, name := range []string{name, "DEED_PAYLOAD_FILE", "DEED_BRIEF_FILE"} {
+		delete(s.vars, name)
+	}
+	cfg := loop.Config{
+		Client: client, Model: s.model, Workspace: j.Inside(j.Dirs.Workspace), Bounds: bounds(j, a), Dir: j.Dirs.Run, Redactor: j.Redactor,
+	}
+	if err := s.open(cfg); err != nil {
+		_ = s.Close(context.Background())
+		return nil, err
+	}
+	return s, nil
+}
+
+// bounds are what adapter and job say, and deed's own where they say nothing.
+func bounds(j driver.Job, a *agentruntime.NativeAdapter) loop.Bounds {
+	b := loop.Bounds{
+		Tools: a.Tools, MaxTurns: j.MaxTurns, MaxOutput: int(a.MaxOutputTokens), Window: a.ContextTokens,
+		Depth: loop.DefaultDepth, Delegates: loop.DefaultDelegates,
+	}
+	if len(b.Tools) == 0 {
+		b.Tools = tool.Names()
+	}
+	if a.CompactAt != nil {
+		b.CompactAt = *a.CompactAt
+	}
+	if s := a.Subagents; s != nil {
+		b.DelegateTurn = s.MaxTurns
+		if s.MaxDepth > 0 {
+			b.Depth = s.MaxDepth
+		}
+		if s.MaxCount > 0 {
+			b.Delegates = s.MaxCount
+		}
+	}
+	if j.Guard == nil { // nobody could answer
+		b.Tools = slices.DeleteFunc(slices.Clone(b.Tools), func(name string) bool { return name == tool.Ask })
+	}
+	return b
+}
