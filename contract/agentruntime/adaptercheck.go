@@ -264,6 +264,8 @@ func lifts(args []string, i int) (with string, lifted bool) {
 		return "", true
 	case name == "--permission-mode":
 		return with, value == "bypassPermissions"
+	case name == "--settings": // a file's content is its driver's to look at
+		return with, strings.Contains(value, "bypassPermissions")
 	case name == "--approval-mode":
 		return with, value == "yolo"
 	case name == "--sandbox", name == "-s":

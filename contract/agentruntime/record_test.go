@@ -170,6 +170,8 @@ func TestHiddenPosture(t *testing.T) {
 		{"--dangerously-bypass-approvals-and-sandbox"},
 		{"--yolo"},
 		{"--yolo=true"},
+		{"--settings", `{"permissions":{"defaultMode":"bypassPermissions"}}`},
+		{`--settings={"permissions":{"defaultMode":"bypassPermissions"}}`},
 		{"--permission-mode", "bypassPermissions"},
 		{"--permission-mode=bypassPermissions"},
 		{"--sandbox", "danger-full-access"},

@@ -50,25 +50,34 @@ func postureOf(j driver.Job, c process.Config) (Posture, error) {
 }
 
 // CheckArgs refuses arguments of an adapter that deed sets itself, by the names of options. A name that ends in = is the
-// beginning of the value of -c or --config.
+// beginning of a key that -c or --config sets.
 func CheckArgs(extra []string, reserved ...string) error {
 	for i, arg := range extra {
-		name, _, _ := strings.Cut(arg, "=")
-		value := arg
-		if i > 0 && (extra[i-1] == "-c" || extra[i-1] == "--config") {
-			name = ""
-		} else if v, ok := strings.CutPrefix(arg, "--config="); ok {
-			value = v
-		} else if v, ok := strings.CutPrefix(arg, "-c"); ok && v != "" {
-			value = strings.TrimPrefix(v, "=")
+		option, key := arg, ""
+		switch {
+		case i > 0 && (extra[i-1] == "-c" || extra[i-1] == "--config"):
+			option, key = "", arg
+		case strings.HasPrefix(arg, "--config="):
+			key = strings.TrimPrefix(arg, "--config=")
+		case strings.HasPrefix(arg, "-c"):
+			key = strings.TrimPrefix(arg[2:], "=")
 		}
-		for _, r := range reserved {
-			if name == r || strings.HasSuffix(r, "=") && strings.HasPrefix(strings.TrimSpace(value), strings.TrimSuffix(r, "=")) {
-				return failure.New(failure.Config, "read extra_args", fmt.Errorf("%q is deed's to set", arg), "take it out; the adapter's own fields say what can be chosen")
-			}
+		if slices.ContainsFunc(reserved, func(r string) bool { return names(option, key, r) }) {
+			return failure.New(failure.Config, "read extra_args", fmt.Errorf("%q is deed's to set", arg), "take it out; the adapter's own fields say what can be chosen")
 		}
 	}
 	return nil
+}
+
+// names reports whether an argument sets what is reserved. A short option can have its value attached, and a key of TOML
+// can be quoted.
+func names(option, key, reserved string) bool {
+	if k, ok := strings.CutSuffix(reserved, "="); ok {
+		key, _, _ = strings.Cut(key, "=")
+		return strings.HasPrefix(strings.NewReplacer(`"`, "", "'", "", " ", "", "\t", "").Replace(key), k)
+	}
+	name, _, _ := strings.Cut(option, "=")
+	return name == reserved || len(reserved) == 2 && strings.HasPrefix(option, reserved)
 }
 
 // checkRequired refuses a command line that lacks what the adapter's autonomy requires.

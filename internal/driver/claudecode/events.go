@@ -393,7 +393,7 @@ func (r *run) failure(e *event) *failure.Error {
 	if said == "" {
 		said = strings.Join(e.Errors, "; ")
 	}
-	if said == "" {
+	if said == "" && e.APIStatus == 0 {
 		said = "its result says " + e.Subtype
 	}
 	op := "run " + agentruntime.KindClaudeCode

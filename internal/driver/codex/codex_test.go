@@ -121,6 +121,10 @@ func TestStartRefuses(t *testing.T) {
 		"a sandbox in a setting":   {func(c *codexAdapter) { c.ExtraArgs = []string{"-c", `sandbox_mode="read-only"`} }, "deed's to set"},
 		"the same, attached":       {func(c *codexAdapter) { c.ExtraArgs = []string{`--config=sandbox_mode="read-only"`} }, "deed's to set"},
 		"the same, short":          {func(c *codexAdapter) { c.ExtraArgs = []string{`-csandbox_mode="read-only"`} }, "deed's to set"},
+		"the same, quoted":         {func(c *codexAdapter) { c.ExtraArgs = []string{"-c", `"sandbox_mode" = "read-only"`} }, "deed's to set"},
+		"escaped in TOML":          {func(c *codexAdapter) { c.ExtraArgs = []string{"-c", `sandbox_mode="danger\u002dfull-access"`} }, "deed's to set"},
+		"through a profile":        {func(c *codexAdapter) { c.ExtraArgs = []string{"-c", `profiles.x.sandbox_mode="y"`} }, "deed's to set"},
+		"a short option attached":  {func(c *codexAdapter) { c.ExtraArgs = []string{"-sread-only"} }, "deed's to set"},
 		"another directory":        {func(c *codexAdapter) { c.ExtraArgs = []string{"-C", "/"} }, "deed's to set"},
 		"full access, undeclared":  {func(c *codexAdapter) { c.Sandbox = "danger-full-access" }, "trusted-vm"},
 		"a required argument": {func(c *codexAdapter) {

@@ -52,9 +52,9 @@ scenarios:
   hang: {steps: [{hang: headers}, DONE]}
 `)
 
-// RunReal drives the agent through what every one must do, with and without deed's walls.
-func RunReal(t *testing.T, r Real) {
-	script, err := scripted.Parse([]byte(realScript))
+// serve starts the scripted model.
+func serve(t *testing.T, text string) *scripted.Server {
+	script, err := scripted.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +63,21 @@ func RunReal(t *testing.T, r Real) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
+	return server
+}
+
+// One runs the first turn of the agent in a workspace with the broken program, without deed's walls. change may change
+// the job.
+func (r Real) One(t *testing.T, scenario string, change func(*driver.Job)) (*Bench, driver.Yield) {
+	t.Helper()
+	b := &realBench{T: t, r: r, kind: sandbox.None, server: serve(t, realScript)}
+	y := b.turn(t.Context(), b.begin(scenario, change), 1, "")
+	return b.Bench, y
+}
+
+// RunReal drives the agent through what every one must do, with and without deed's walls.
+func RunReal(t *testing.T, r Real) {
+	server := serve(t, realScript)
 	kinds := []sandbox.Kind{sandbox.None, sandbox.Namespace}
 	tests := map[string]func(*realBench){
 		"repairs": realRepairs, "lies and is answered": realLies, "time limit": realDeadline, "cancel": realCancel,
