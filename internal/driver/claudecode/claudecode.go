@@ -39,15 +39,16 @@ import (
 )
 
 // New makes the driver.
-func New() *agentcli.Driver { return agentcli.New(dialect{}) }
+func New() *agentcli.Driver { return agentcli.New(Dialect{}) }
 
-type dialect struct{}
+// A Dialect is how the CLI is spoken to.
+type Dialect struct{}
 
-var _ agentcli.Dialect = dialect{}
+var _ agentcli.Dialect = Dialect{}
 
-func (dialect) Kind() string { return agentruntime.KindClaudeCode }
+func (Dialect) Kind() string { return agentruntime.KindClaudeCode }
 
-func (dialect) Install() string {
+func (Dialect) Install() string {
 	return "npm install --global @anthropic-ai/claude-code, or give its absolute path"
 }
 
@@ -56,7 +57,7 @@ var natives = map[string]string{"amd64": "claude-code-linux-x64", "arm64": "clau
 
 // Locate finds the native program of the npm package. Its launcher is the program itself where the package's own script ran
 // at install, and a stub where it did not.
-func (dialect) Locate(file string) agentcli.Program {
+func (Dialect) Locate(file string) agentcli.Program {
 	name, ok := natives[runtime.GOARCH]
 	if !ok || filepath.Base(file) == "claude" {
 		return agentcli.Program{File: file}
@@ -72,7 +73,7 @@ func (dialect) Locate(file string) agentcli.Program {
 }
 
 // Hosts returns the host of ANTHROPIC_BASE_URL, else Anthropic's.
-func (dialect) Hosts(_ agentruntime.AdapterConfig, env map[string]string) ([]string, error) {
+func (Dialect) Hosts(_ agentruntime.AdapterConfig, env map[string]string) ([]string, error) {
 	if u := env["ANTHROPIC_BASE_URL"]; u != "" {
 		host, err := agentcli.HostPort(u)
 		return []string{host}, err
@@ -87,7 +88,7 @@ var reserved = []string{
 }
 
 // Begin checks the adapter.
-func (dialect) Begin(p agentcli.Plan) (agentcli.Conversation, error) {
+func (Dialect) Begin(p agentcli.Plan) (agentcli.Conversation, error) {
 	if err := agentcli.CheckArgs(p.Config.ExtraArgs, reserved...); err != nil {
 		return nil, err
 	}

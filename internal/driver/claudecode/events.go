@@ -17,8 +17,8 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 )
 
-// An event is a line of Claude Code's stream: all that deed reads of any type.
-type event struct {
+// An Event is a line of Claude Code's stream: all that deed reads of any type.
+type Event struct {
 	Subtype   string   `json:"subtype"`
 	SessionID string   `json:"session_id"`
 	Parent    string   `json:"parent_tool_use_id"`
@@ -125,7 +125,7 @@ type run struct {
 	last    string // message
 	retry   time.Duration
 	retried int // the status of the last failure
-	end     *event
+	end     *Event
 }
 
 // A reader is for a turn of another program that speaks as Claude Code does, and asks nothing.
@@ -164,7 +164,7 @@ func (r *run) feed(line []byte) {
 		r.tell.Strange("an event of an unknown type", line)
 		return
 	}
-	var e event
+	var e Event
 	if err := agentcli.Decode(line, &e); err != nil {
 		r.tell.Strange("an event that cannot be read", line)
 		return
@@ -188,7 +188,7 @@ func (r *run) feed(line []byte) {
 }
 
 // ask answers a question of Claude Code's. Without a guard it was not told to ask.
-func (r *run) ask(e *event) {
+func (r *run) ask(e *Event) {
 	q := *e.Request
 	if r.control.guard == nil && q.Subtype == "hook_callback" {
 		q.Subtype = "unasked"
@@ -196,7 +196,7 @@ func (r *run) ask(e *event) {
 	r.control.answer(e.RequestID, q)
 }
 
-func (r *run) system(e *event) {
+func (r *run) system(e *Event) {
 	switch e.Subtype {
 	case "init":
 		r.plan.State.ID = e.SessionID
@@ -218,7 +218,7 @@ func (r *run) system(e *event) {
 // that sleeps holds its slot, its lease and its time limit.
 const patience = time.Minute
 
-func (r *run) failing(e *event) {
+func (r *run) failing(e *Event) {
 	wait := time.Duration(0)
 	if e.RetryDelay > 0 && e.RetryDelay < float64(30*24*time.Hour/time.Millisecond) {
 		wait = time.Duration(e.RetryDelay * float64(time.Millisecond))
@@ -235,7 +235,7 @@ func (r *run) failing(e *event) {
 	}
 }
 
-func (r *run) assistant(e *event) {
+func (r *run) assistant(e *Event) {
 	if e.Message == nil {
 		r.tell.Strange("an answer without a message", nil)
 		return
@@ -277,7 +277,7 @@ func (r *run) answered(stop string) {
 	}
 }
 
-func (r *run) results(e *event) {
+func (r *run) results(e *Event) {
 	if e.Message == nil {
 		return
 	}
@@ -314,7 +314,7 @@ func flat(raw json.RawMessage) string {
 	return b.String()
 }
 
-func (r *run) ended(e *event) {
+func (r *run) ended(e *Event) {
 	r.answered("end_turn")
 	if e.SessionID != "" {
 		r.plan.State.ID = e.SessionID
@@ -388,7 +388,7 @@ func (c *conversation) Outcome() agentcli.Outcome {
 }
 
 // failure says what a result that is none stands for.
-func (r *run) failure(e *event) *failure.Error {
+func (r *run) failure(e *Event) *failure.Error {
 	said := e.Text
 	if said == "" {
 		said = strings.Join(e.Errors, "; ")

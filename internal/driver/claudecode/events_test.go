@@ -13,13 +13,13 @@ import (
 
 var adapter = agentruntime.AdapterConfig{ClaudeCode: &agentruntime.ClaudeCodeAdapter{AdapterID: "claude", Kind: "claude-code", Command: "claude", TimeoutMS: 1000, Model: "claude-sonnet-4-5"}}
 
-func TestRecordedStreams(t *testing.T) { agentclitest.Golden(t, dialect{}, adapter) }
+func TestRecordedStreams(t *testing.T) { agentclitest.Golden(t, Dialect{}, adapter) }
 
-func FuzzStream(f *testing.F) { agentclitest.Fuzz(f, dialect{}, adapter) }
+func FuzzStream(f *testing.F) { agentclitest.Fuzz(f, Dialect{}, adapter) }
 
 func read(t *testing.T, lines ...string) agentclitest.Reading {
 	t.Helper()
-	r := agentclitest.Read(t, dialect{}, adapter, agentcli.State{}, []byte(strings.Join(lines, "\n")))
+	r := agentclitest.Read(t, Dialect{}, adapter, agentcli.State{}, []byte(strings.Join(lines, "\n")))
 	r.Check(t)
 	return r
 }

@@ -29,15 +29,16 @@ import (
 )
 
 // New makes the driver.
-func New() *agentcli.Driver { return agentcli.New(dialect{}) }
+func New() *agentcli.Driver { return agentcli.New(Dialect{}) }
 
-type dialect struct{}
+// A Dialect is how the CLI is spoken to.
+type Dialect struct{}
 
-var _ agentcli.Dialect = dialect{}
+var _ agentcli.Dialect = Dialect{}
 
-func (dialect) Kind() string { return agentruntime.KindCodex }
+func (Dialect) Kind() string { return agentruntime.KindCodex }
 
-func (dialect) Install() string {
+func (Dialect) Install() string {
 	return "npm install --global @openai/codex, or give its absolute path"
 }
 
@@ -48,7 +49,7 @@ var triples = map[string][2]string{
 }
 
 // Locate finds the native program behind the launcher of the npm package: killed, the launcher would leave it behind.
-func (dialect) Locate(file string) agentcli.Program {
+func (Dialect) Locate(file string) agentcli.Program {
 	t, ok := triples[runtime.GOARCH]
 	if !ok {
 		return agentcli.Program{File: file}
@@ -68,7 +69,7 @@ func (dialect) Locate(file string) agentcli.Program {
 }
 
 // Hosts returns the provider's host, else OpenAI's.
-func (dialect) Hosts(a agentruntime.AdapterConfig, _ map[string]string) ([]string, error) {
+func (Dialect) Hosts(a agentruntime.AdapterConfig, _ map[string]string) ([]string, error) {
 	if p := a.Codex.Provider; p != nil && p.BaseURL != "" {
 		host, err := agentcli.HostPort(p.BaseURL)
 		return []string{host}, err
@@ -83,7 +84,7 @@ var reserved = []string{
 }
 
 // Begin checks the adapter.
-func (dialect) Begin(p agentcli.Plan) (agentcli.Conversation, error) {
+func (Dialect) Begin(p agentcli.Plan) (agentcli.Conversation, error) {
 	if err := agentcli.CheckArgs(p.Config.ExtraArgs, reserved...); err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 )
 
-// An event is a line of Codex's stream: all that deed reads of any type.
-type event struct {
+// An Event is a line of Codex's stream: all that deed reads of any type.
+type Event struct {
 	ThreadID string   `json:"thread_id"`
 	Item     *item    `json:"item"`
 	Usage    *usage   `json:"usage"`
@@ -101,7 +101,7 @@ func (r *run) feed(line []byte) {
 		r.tell.Strange("an event of an unknown type", line)
 		return
 	}
-	var e event
+	var e Event
 	if err := agentcli.Decode(line, &e); err != nil {
 		r.tell.Strange("an event that cannot be read", line)
 		return

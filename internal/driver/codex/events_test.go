@@ -17,13 +17,13 @@ import (
 
 var adapter = agentruntime.AdapterConfig{Codex: &agentruntime.CodexAdapter{AdapterID: "codex", Kind: "codex", Command: "codex", TimeoutMS: 1000, Model: "fake-model"}}
 
-func TestRecordedStreams(t *testing.T) { agentclitest.Golden(t, dialect{}, adapter) }
+func TestRecordedStreams(t *testing.T) { agentclitest.Golden(t, Dialect{}, adapter) }
 
-func FuzzStream(f *testing.F) { agentclitest.Fuzz(f, dialect{}, adapter) }
+func FuzzStream(f *testing.F) { agentclitest.Fuzz(f, Dialect{}, adapter) }
 
 func read(t *testing.T, state agentcli.State, lines ...string) agentclitest.Reading {
 	t.Helper()
-	r := agentclitest.Read(t, dialect{}, adapter, state, []byte(strings.Join(lines, "\n")))
+	r := agentclitest.Read(t, Dialect{}, adapter, state, []byte(strings.Join(lines, "\n")))
 	r.Check(t)
 	return r
 }
@@ -127,7 +127,7 @@ func TestTurnsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := agentclitest.Read(t, dialect{}, adapter, agentcli.State{}, stream)
+	r := agentclitest.Read(t, Dialect{}, adapter, agentcli.State{}, stream)
 	if r.State.Turns != 3 { // two tool calls and the last word: what the model was asked
 		t.Errorf("%d turns", r.State.Turns)
 	}
