@@ -19,7 +19,7 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 )
 
-// streamBytes is how much of an agent's stream is read: all rounds together are more than 1 GB.
+// streamBytes is how much of an agent's stream is read in each round.
 const streamBytes = 64 << 20
 
 // The stream of an agent CLI from its bytes to told events, against encoding/json that decodes the same bytes into the same

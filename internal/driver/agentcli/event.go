@@ -2,8 +2,11 @@ package agentcli
 
 import (
 	"bytes"
-	"encoding/json"
+	jsonv1 "encoding/json"
 	"errors"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 var typeFirst = []byte(`{"type":"`)
@@ -25,11 +28,18 @@ func TypeOf(line []byte) string {
 	return head.Type
 }
 
+// lenient takes what agents write: names twice, text that is no UTF-8.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
 // Decode reads an event. A member of another type than expected is left out, and is no error: the next version of a CLI
 // may well have made an object of a string.
 func Decode(line []byte, v any) error {
-	err := json.Unmarshal(line, v)
-	var mismatch *json.UnmarshalTypeError
+	if json.Unmarshal(line, v, lenient) == nil {
+		return nil
+	}
+	// What is read quickly is read strictly. The reader of the standard library goes on after a member that does not fit.
+	err := jsonv1.Unmarshal(line, v)
+	var mismatch *jsonv1.UnmarshalTypeError
 	if errors.As(err, &mismatch) && mismatch.Field != "" {
 		return nil
 	}

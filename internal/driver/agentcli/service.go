@@ -2,9 +2,10 @@ package agentcli
 
 import (
 	"errors"
+	"iter"
 	"net/http"
 	"net/url"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,46 +45,75 @@ func ServiceFailure(kind string, status int, message string, retryAfter time.Dur
 	return f
 }
 
-var (
-	statusText = regexp.MustCompile(`(?i)\b(?:status|error)(?: code)?:? ?([45]\d\d)\b`)
-	waitText   = regexp.MustCompile(`(?i)(?:try again|retry|wait)(?:ing)?(?: after| in| for)?:? ~?(\d+(?:\.\d+)?) ?(ms|millisecond|s\b|sec|min|m\b|h\b|hour|d\b|day)`)
-	quotaText  = regexp.MustCompile(`(?i)\b(quota exceeded|usage limit|insufficient_quota|rate limit)`)
-)
+// quotaWords are how services say that there was too much, without a status.
+var quotaWords = []string{"quota exceeded", "usage limit", "insufficient_quota", "rate limit"}
 
-// StatusIn finds the status of HTTP in a message, for CLIs that tell it in words only. Words of a quota count as 429.
+// StatusIn finds the status of HTTP in a message, for CLIs that tell it in words only: "status 429", "error code: 500".
+// Words of a quota count as 429.
 func StatusIn(message string) int {
-	if m := statusText.FindStringSubmatch(message); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		return n
+	message = strings.ToLower(message)
+	for rest := range following(message, "status", "error") {
+		rest = strings.TrimLeft(strings.TrimPrefix(rest, " code"), ": ")
+		digits := leading(rest, "0123456789")
+		if n, err := strconv.Atoi(digits); err == nil && n >= 400 && n < 600 {
+			return n
+		}
 	}
-	if quotaText.MatchString(message) {
+	if slices.ContainsFunc(quotaWords, func(w string) bool { return strings.Contains(message, w) }) {
 		return http.StatusTooManyRequests
 	}
 	return 0
 }
 
-// WaitIn finds how long a message asks to wait.
+// units are those of a wait, longer names of a unit begin with the same letters.
+var units = []struct {
+	name string
+	unit time.Duration
+}{{"ms", time.Millisecond}, {"milli", time.Millisecond}, {"s", time.Second}, {"m", time.Minute}, {"h", time.Hour}, {"d", 24 * time.Hour}}
+
+// WaitIn finds how long a message asks to wait: "try again in 20s", "retry after 1.5 hours".
 func WaitIn(message string) time.Duration {
-	m := waitText.FindStringSubmatch(message)
-	if m == nil {
-		return 0
+	for rest := range following(strings.ToLower(message), "again", "retry", "wait") {
+		for _, word := range []string{" after", " in", " for"} {
+			rest = strings.TrimPrefix(rest, word)
+		}
+		rest = strings.TrimLeft(rest, ": ~")
+		number := leading(rest, "0123456789.")
+		n, err := strconv.ParseFloat(number, 64)
+		if err != nil || n > 1e6 {
+			continue
+		}
+		rest = strings.TrimLeft(rest[len(number):], " ")
+		for _, u := range units {
+			if strings.HasPrefix(rest, u.name) {
+				return time.Duration(n * float64(u.unit))
+			}
+		}
 	}
-	n, err := strconv.ParseFloat(m[1], 64)
-	if err != nil || n > 1e6 {
-		return 0
+	return 0
+}
+
+// following yields what follows each occurrence of the words.
+func following(text string, words ...string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, w := range words {
+			for rest := text; ; {
+				_, after, found := strings.Cut(rest, w)
+				if !found {
+					break
+				}
+				if !yield(after) {
+					return
+				}
+				rest = after
+			}
+		}
 	}
-	unit := time.Second
-	switch u := strings.ToLower(m[2]); {
-	case strings.HasPrefix(u, "ms") || strings.HasPrefix(u, "milli"):
-		unit = time.Millisecond
-	case strings.HasPrefix(u, "m"):
-		unit = time.Minute
-	case strings.HasPrefix(u, "h"):
-		unit = time.Hour
-	case strings.HasPrefix(u, "d"):
-		unit = 24 * time.Hour
-	}
-	return time.Duration(n * float64(unit))
+}
+
+// leading is the beginning of a text that consists of the given characters.
+func leading(text, of string) string {
+	return text[:len(text)-len(strings.TrimLeft(text, of))]
 }
 
 // HostPort returns the host of a URL as host:port.

@@ -3,8 +3,8 @@ package codex
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
@@ -241,11 +241,19 @@ func (r *run) completed(u *usage) {
 	})
 }
 
-// reconnecting is how Codex tells of its own retries.
-var reconnecting = regexp.MustCompile(`(?i)^reconnecting\D*(\d+)/\d+`)
+// retries returns how often Codex tried again, from the words by which it tells of that: Reconnecting... 2/5 (…)
+func retries(message string) (n int, ok bool) {
+	rest, ok := strings.CutPrefix(message, "Reconnecting")
+	if !ok {
+		return 0, false
+	}
+	count, _, _ := strings.Cut(strings.TrimLeft(rest, ". "), "/")
+	n, _ = strconv.Atoi(count)
+	return n, true
+}
 
 func (r *run) fault(message string) {
-	if !reconnecting.MatchString(message) {
+	if _, again := retries(message); !again {
 		r.failed = message // what a turn.failed then repeats; without one, the process was ended
 		return
 	}
@@ -253,11 +261,8 @@ func (r *run) fault(message string) {
 }
 
 func fault(message string, final bool) driver.Fault {
-	f := driver.Fault{Status: agentcli.StatusIn(message), Message: message, RetryAfterMS: agentcli.WaitIn(message).Milliseconds(), Final: final}
-	if m := reconnecting.FindStringSubmatch(message); m != nil {
-		f.Attempt, _ = strconv.Atoi(m[1])
-	}
-	return f
+	n, _ := retries(message)
+	return driver.Fault{Status: agentcli.StatusIn(message), Message: message, RetryAfterMS: agentcli.WaitIn(message).Milliseconds(), Attempt: n, Final: final}
 }
 
 // Outcome says what the stream told.
