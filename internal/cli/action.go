@@ -8,24 +8,52 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/action"
 	"github.com/deedrun/deed/internal/handoff"
 	"github.com/deedrun/deed/internal/store"
 )
 
 // actionDoc is a required action as --json shows it.
 type actionDoc struct {
+	Schema    string          `json:"schema"`
 	ActionID  string          `json:"action_id"`
 	TaskID    string          `json:"task_id"`
 	AttemptID string          `json:"attempt_id"`
 	Kind      string          `json:"kind"`
 	Prompt    string          `json:"prompt"`
+	Why       string          `json:"why,omitempty"`
+	Rule      string          `json:"rule,omitempty"`
+	Subject   json.RawMessage `json:"subject,omitempty"`
+	Context   string          `json:"context_digest,omitempty"`
+	OpenedAt  string          `json:"opened_at,omitempty"`
+	Deadline  string          `json:"deadline,omitempty"`
+	Default   json.RawMessage `json:"default,omitempty"`
+	MayAnswer []string        `json:"may_answer,omitempty"`
 	State     string          `json:"state"`
 	Answer    json.RawMessage `json:"answer,omitempty"`
 	By        string          `json:"answered_by,omitempty"`
+	ClosedAt  string          `json:"closed_at,omitempty"`
+}
+
+func newActionDoc(x store.Action) actionDoc {
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return string(agentruntime.At(t))
+	}
+	return actionDoc{
+		Schema: "deed/action/v1", ActionID: x.ID, TaskID: x.TaskID, AttemptID: x.AttemptID, Kind: x.Kind, Prompt: x.Prompt, Why: x.Why, Rule: x.Rule,
+		Subject: x.Subject, Context: x.ContextDigest, OpenedAt: at(x.OpenedAt), Deadline: at(x.Deadline), Default: x.Default, MayAnswer: x.MayAnswer,
+		State: x.State, Answer: x.Answer, By: x.AnsweredBy, ClosedAt: at(x.ClosedAt),
+	}
 }
 
 func (a *app) actionCmd() *cobra.Command {
@@ -40,9 +68,9 @@ func (a *app) actionCmd() *cobra.Command {
 			if a.json {
 				docs := make([]actionDoc, len(acts))
 				for i, x := range acts {
-					docs[i] = actionDoc{x.ID, x.TaskID, x.AttemptID, x.Kind, x.Prompt, x.State, x.Answer, x.AnsweredBy}
+					docs[i] = newActionDoc(x)
 				}
-				return a.emit(map[string]any{"actions": docs})
+				return a.emit(map[string]any{"schema": "deed/actions/v1", "actions": docs})
 			}
 			rows := make([][]string, len(acts))
 			for i, x := range acts {
@@ -57,38 +85,148 @@ func (a *app) actionCmd() *cobra.Command {
 		},
 	}
 	list.Flags().BoolVar(&all, "all", false, "closed ones too")
-	answer := &cobra.Command{
-		Use: "answer ACTION TEXT", Short: "Answer a required action; its task goes on, and a staged apply is applied or rejected", Args: names("ACTION", "TEXT"),
+	show := &cobra.Command{
+		Use: "show ACTION", Short: "Show what is asked, why, and who may answer until when", Args: names("ACTION"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if strings.TrimSpace(args[1]) == "" {
+			x, err := a.oneAction(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.emit(newActionDoc(x))
+			}
+			a.showAction(x)
+			return nil
+		},
+	}
+	return group("action", "List and answer what waits for a person", list, show, a.approveCmd(), a.denyCmd(), a.answerCmd())
+}
+
+func (a *app) approveCmd() *cobra.Command {
+	var always bool
+	var note string
+	c := &cobra.Command{
+		Use: "approve ACTION", Short: "Allow what an action asks for: this one call, or a staged apply", Args: names("ACTION"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if done, err := a.resolve(c.Context(), args[0], "approve"); done {
+				return err
+			}
+			return a.reply(c.Context(), args[0], &action.Decision{Decision: deed.RuleAllow, Always: always, Note: note}, nil)
+		},
+	}
+	c.Flags().BoolVar(&always, "always", false, "every later call of this task with the same tool and subject too")
+	c.Flags().StringVar(&note, "note", "", "`TEXT` for the record and for the agent")
+	return c
+}
+
+func (a *app) denyCmd() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: "deny ACTION", Short: "Refuse what an action asks for; the agent is told the reason", Args: names("ACTION"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if done, err := a.resolve(c.Context(), args[0], "reject"); done {
+				return err
+			}
+			return a.reply(c.Context(), args[0], &action.Decision{Decision: deed.RuleDeny, Note: reason}, nil)
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the record and for the agent")
+	return c
+}
+
+func (a *app) answerCmd() *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use: "answer ACTION [TEXT]", Short: "Answer a question; its task goes on. A staged apply takes approve or reject", Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 1 && file == "":
+				return usage(errors.New("TEXT is missing (or give --file)"))
+			case len(args) == 2 && file != "":
+				return usage(errors.New("TEXT and --file exclude each other (give one)"))
+			case file != "":
+				data, err := a.readDocument(c.Context(), file, maxAnswer)
+				if err != nil {
+					return unread(err)
+				}
+				if !json.Valid(data) {
+					return usage(fmt.Errorf("%s is not JSON", shownInput(file)))
+				}
+				return a.reply(c.Context(), args[0], nil, data)
+			case strings.TrimSpace(args[1]) == "":
 				return usage(errors.New("the answer is empty"))
 			}
 			if done, err := a.resolve(c.Context(), args[0], args[1]); done {
-				return err
-			}
-			if err := a.view(c.Context()); err != nil {
 				return err
 			}
 			text, err := json.Marshal(args[1])
 			if err != nil {
 				return err
 			}
-			err = a.st.AnswerAction(c.Context(), args[0], text, a.operator())
-			if errors.Is(err, store.ErrNotFound) {
-				return usage(fmt.Errorf("no action %s in %s (`deed action list` shows what is open)", args[0], a.h.Root()))
-			}
-			if err != nil {
-				return refused(err)
-			}
-			a.h.Wake()
-			if a.json {
-				return a.emit(map[string]string{"action_id": args[0], "state": store.ActionAnswered})
-			}
-			a.printf("%s answered\n", args[0])
-			return nil
+			return a.reply(c.Context(), args[0], nil, text)
 		},
 	}
-	return group("action", "List and answer what waits for a person", list, answer)
+	c.Flags().StringVar(&file, "file", "", "answer with the JSON in `FILE`, - for standard input")
+	return c
+}
+
+// maxAnswer bounds an answer: the agent's brief repeats it.
+const maxAnswer = 1 << 20
+
+func (a *app) oneAction(ctx context.Context, id string) (store.Action, error) {
+	if err := a.view(ctx); err != nil {
+		return store.Action{}, err
+	}
+	x, err := a.st.Action(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return x, usage(fmt.Errorf("no action %s in %s (`deed action list` shows what is open)", id, a.h.Root()))
+	}
+	return x, err
+}
+
+// reply answers an action of a task.
+func (a *app) reply(ctx context.Context, id string, d *action.Decision, text json.RawMessage) error {
+	x, err := a.oneAction(ctx, id)
+	if err != nil {
+		return err
+	}
+	answer, err := action.Answer(x, d, text)
+	if err != nil {
+		return usage(err)
+	}
+	err = a.st.AnswerAction(ctx, x.ID, answer, a.operator())
+	if errors.Is(err, store.ErrMayNot) {
+		return usage(err)
+	}
+	if err != nil {
+		return refused(err)
+	}
+	a.h.Wake()
+	if x, err = a.st.Action(ctx, x.ID); err != nil {
+		return err
+	}
+	if a.json {
+		return a.emit(newActionDoc(x))
+	}
+	word := "answered"
+	if d != nil {
+		word = map[string]string{deed.RuleAllow: "approved", deed.RuleDeny: "denied"}[d.Decision]
+	}
+	a.printf("%s %s\n", id, word)
+	return nil
+}
+
+func (a *app) showAction(x store.Action) {
+	d := newActionDoc(x)
+	for _, row := range [][2]string{
+		{"action", d.ActionID}, {"task", d.TaskID}, {"kind", d.Kind}, {"state", d.State}, {"asks", d.Prompt}, {"why", d.Why}, {"rule", d.Rule},
+		{"about", string(d.Subject)}, {"context", d.Context}, {"opened", d.OpenedAt}, {"deadline", d.Deadline}, {"then", string(d.Default)},
+		{"who", strings.Join(d.MayAnswer, ", ")}, {"answer", string(d.Answer)}, {"by", d.By}, {"closed", d.ClosedAt},
+	} {
+		if row[1] != "" {
+			a.printf("%-9s %s\n", row[0], clean(row[1]))
+		}
+	}
 }
 
 // kindApply is the kind of a staged apply among the actions.

@@ -1,0 +1,65 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/deed"
+)
+
+// An Outlook is what would be decided about a tool before any call of it is known.
+type Outlook struct {
+	Tool      string   `json:"tool"`
+	Rules     []Saying `json:"rules,omitempty"` // those that may match, in their order
+	Otherwise string   `json:"otherwise"`       // what decides where none of the operator's does
+	By        string   `json:"by"`
+}
+
+// A Saying is one rule that may match.
+type Saying struct {
+	Rule   string   `json:"rule"`
+	Effect string   `json:"effect"`
+	Only   []string `json:"only,omitempty"` // the globs that narrow it; absent: every call of the tool
+	Reason string   `json:"reason,omitempty"`
+}
+
+// Outlook lists the rules that may match a tool of deed's. Rules behind one that matches every call are left out.
+func (s Ruleset) Outlook(tool string) Outlook {
+	out := Outlook{Tool: tool}
+	whole := false // the operator's rules decide on every call
+	c := Call{Tool: tool, Name: tool, Known: true}
+	for _, l := range s.Lists() {
+		for i, r := range l.Rules {
+			if !speaksOf(r, c) {
+				continue
+			}
+			only := slices.Concat(r.Path, r.Host, r.Command)
+			out.Rules = append(out.Rules, Saying{Rule: RuleName(l.Origin, i, r), Effect: r.Effect, Only: only, Reason: r.Reason})
+			if len(only) == 0 {
+				whole = whole || l.Origin == OriginHome
+				break
+			}
+		}
+	}
+	if v, ok := s.otherwise(part{}, false, whole); ok {
+		out.Otherwise, out.By = string(v.Effect), v.Rule
+	}
+	return out
+}
+
+func speaksOf(r deed.Rule, c Call) bool {
+	if len(r.Tool) > 0 && !slices.ContainsFunc(r.Tool, func(g string) bool {
+		return c.named(g) || slices.ContainsFunc(agentNames[c.Name], func(n string) bool { return wild(lower(g), n) })
+	}) {
+		return false
+	}
+	switch {
+	case len(r.Path) > 0:
+		return strings.HasPrefix(c.Name, "file.") || c.Name == ToolShell // its redirections
+	case len(r.Host) > 0:
+		return c.Name == ToolFetch
+	case len(r.Command) > 0:
+		return c.Name == ToolShell
+	}
+	return true
+}
