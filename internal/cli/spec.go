@@ -21,7 +21,7 @@ import (
 type specFlags struct {
 	checks, scope, protect, secrets, artifacts []string
 	timeout, checkTimeout                      time.Duration
-	attempts                                   int
+	attempts, recoveries                       int
 	isolation, ref, dedupe                     string
 	hosts, mounts, toolchains                  []string
 	allowEmpty                                 bool
@@ -47,6 +47,7 @@ func (f *specFlags) register(c *cobra.Command) {
 	fl.Int64Var(&f.budget.Tokens, "budget-tokens", 0, "tokens that all attempts together may use")
 	fl.IntVar(&f.budget.Turns, "budget-turns", 0, "answers of the model that all attempts together may take")
 	fl.IntVar(&f.maxTurns, "max-turns", 0, "answers of the model in one attempt (default: as many as the agent takes)")
+	fl.IntVar(&f.recoveries, "max-recoveries", -1, "how often the agent is told why its work was refused, and goes on (default 3)")
 	fl.StringVar(&f.ref, "ref", "", "with a git workspace: this `COMMIT` instead of the files as they stand")
 	fl.StringVar(&f.dedupe, "dedupe", "", "refuse a second task with this `KEY` while the first lives")
 }
@@ -72,6 +73,9 @@ func (a *app) spec(f *specFlags, workspace string) (*deed.TaskSpec, error) {
 	s.MaxTurns = f.maxTurns
 	if !f.budget.IsZero() {
 		s.Budget = &f.budget
+	}
+	if f.recoveries >= 0 {
+		s.MaxRecoveries = &f.recoveries
 	}
 	for _, c := range f.checks {
 		s.Checks = append(s.Checks, deed.Check{Shell: c, TimeoutSeconds: int64(f.checkTimeout / time.Second)})
