@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,7 +78,8 @@ func (c *conversation) Feed(line []byte) {
 		var p struct {
 			Update update `json:"update"`
 		}
-		if err := json.Unmarshal(m.Params, &p); err != nil {
+		var odd *json.UnmarshalTypeError // a member of another type: the others are read
+		if err := json.Unmarshal(m.Params, &p); err != nil && !errors.As(err, &odd) {
 			t.tell.Strange("an update that cannot be read", line)
 			return
 		}
@@ -86,6 +88,7 @@ func (c *conversation) Feed(line []byte) {
 		}
 	case m.Method != "" && len(m.ID) > 0 && string(m.ID) != "null":
 		t.request(m)
+	case strings.HasPrefix(m.Method, "_"): // the agent's own addition to the protocol
 	case m.Method != "":
 		t.tell.Strange("a notification of an unknown kind", line)
 	case len(m.ID) == 0 || !t.wire.answered(m):
@@ -169,6 +172,9 @@ func (t *turn) converse(ctx context.Context) error {
 	t.track.over(p)
 	t.outcome.Notes["stop_reason"] = p.StopReason
 	t.outcome.Notes["prompt_ms"] = clock.Since(start).Milliseconds()
+	if f, down := t.track.failed(); down {
+		return agentcli.ServiceFailure(t.plan.Name, f.Status, f.Message, agentcli.WaitIn(f.Message))
+	}
 	return t.conclude(p.StopReason)
 }
 
@@ -202,7 +208,7 @@ func (t *turn) open(ctx context.Context) (string, error) {
 	if v := init.ProtocolVersion.String(); v != fmt.Sprint(protocolVersion) {
 		return "", &failed{failure.Config, fmt.Errorf("the agent speaks version %.20q of the protocol, and deed speaks %d", v, protocolVersion), "use a version of the agent that speaks it"}
 	}
-	info := driver.SessionInfo{Requested: t.plan.Job.Model, Version: strings.TrimSpace(init.AgentInfo.Name + " " + init.AgentInfo.Version)}
+	info := driver.SessionInfo{Requested: t.model(), Version: strings.TrimSpace(init.AgentInfo.Name + " " + init.AgentInfo.Version)}
 	prompt, session, err := t.session(ctx, init, &info)
 	if err != nil {
 		return "", t.login(err, init)
@@ -257,9 +263,12 @@ func (t *turn) session(ctx context.Context, init initialized, info *driver.Sessi
 	return t.prompt, s, nil
 }
 
+// model is the one that is asked for.
+func (t *turn) model() string { return cmp.Or(t.plan.Job.Model, t.plan.Config.Model) }
+
 // choose sets the model that the job asks for, and returns the one that the session has.
 func (t *turn) choose(ctx context.Context, s opened) (string, error) {
-	want := t.plan.Job.Model
+	want := t.model()
 	have := s.model()
 	if want == "" || want == have {
 		return have, nil
@@ -309,38 +318,40 @@ func (f *failed) Unwrap() error { return f.err }
 // classify makes a failure of what ended the talk.
 func (t *turn) classify(err error) *failure.Error {
 	const op = "talk to the agent"
+	var f *failure.Error
 	var known *failed
 	var refused *rpcError
 	var bad *unreadable
 	switch {
 	case err == nil, errors.Is(err, errGone): // how its process ended says more
 		return nil
+	case errors.As(err, &f):
+		return f
 	case errors.As(err, &known):
 		return failure.New(known.class, op, known.err, known.remedy)
 	case errors.As(err, &refused):
-		return failure.New(refused.class(), op, err, "")
+		return t.refused(refused)
 	case errors.As(err, &bad):
 		return failure.New(failure.InvalidWord, op, err, "see the recorded output")
 	}
 	return failure.New(failure.Infra, op, err, "")
 }
 
-// class reads a status of HTTP in the data of an error, where agents pass on what their service said.
-func (e *rpcError) class() failure.Class {
+// refused makes a failure of an error that the agent answered with: it passes on what its service said.
+func (t *turn) refused(e *rpcError) *failure.Error {
 	if e.Code == codeAuthRequired {
-		return failure.Config
+		return failure.New(failure.Config, "talk to the agent", e, "give the adapter the agent's credentials by env or env_file")
 	}
 	var data struct {
 		Status     int `json:"status"`
 		StatusCode int `json:"statusCode"`
-		HTTPStatus int `json:"http_status"`
 	}
 	_ = json.Unmarshal(e.Data, &data)
-	switch max(data.Status, data.StatusCode, data.HTTPStatus) {
-	case 429:
-		return failure.RateLimited
-	case 401, 403:
-		return failure.Config
+	status := max(data.Status, data.StatusCode)
+	if status == 0 {
+		status = agentcli.StatusIn(e.Error())
 	}
-	return failure.Provider
+	wait := agentcli.WaitIn(e.Error())
+	t.tell.Fault(driver.Fault{Status: status, Message: e.Error(), RetryAfterMS: wait.Milliseconds(), Final: true})
+	return agentcli.ServiceFailure(t.plan.Name, status, e.Error(), wait)
 }

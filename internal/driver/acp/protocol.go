@@ -69,15 +69,29 @@ func (o opened) model() string {
 }
 
 type prompted struct {
-	StopReason string `json:"stopReason"`
-	Usage      *used  `json:"usage"`
-	Meta       struct {
+	StopReason string          `json:"stopReason"`
+	Usage      json.RawMessage `json:"usage"`
+	Meta       json.RawMessage `json:"_meta"`
+}
+
+// used is the usage that the answer tells, if there is one that can be read.
+func (p prompted) used() (u used, ok bool) {
+	return u, substantial(p.Usage) && json.Unmarshal(p.Usage, &u) == nil
+}
+
+// model is the one model that was used, where the agent tells that.
+func (p prompted) model() string {
+	var meta struct {
 		Quota struct {
 			ModelUsage []struct {
 				Model string `json:"model"`
 			} `json:"model_usage"`
 		} `json:"quota"`
-	} `json:"_meta"`
+	}
+	if len(p.Meta) == 0 || json.Unmarshal(p.Meta, &meta) != nil || len(meta.Quota.ModelUsage) != 1 {
+		return ""
+	}
+	return meta.Quota.ModelUsage[0].Model
 }
 
 type used struct {
@@ -119,17 +133,53 @@ type update struct {
 		Amount   float64 `json:"amount"`
 		Currency string  `json:"currency"`
 	} `json:"cost"`
-	Meta struct {
-		ClaudeCode struct {
-			ToolName string `json:"toolName"`
-		} `json:"claudeCode"`
-		TerminalOutput *struct {
-			Data string `json:"data"`
-		} `json:"terminal_output_delta"`
-		TerminalExit *struct {
-			ExitCode *int `json:"exit_code"`
-		} `json:"terminal_exit"`
-	} `json:"_meta"`
+	Meta json.RawMessage `json:"_meta"`
+}
+
+// A meta is what some agents tell beside the protocol.
+type meta struct {
+	ClaudeCode struct {
+		ToolName string `json:"toolName"`
+	} `json:"claudeCode"`
+	TerminalOutput *struct {
+		Data string `json:"data"`
+	} `json:"terminal_output_delta"`
+	TerminalExit *struct {
+		ExitCode *int `json:"exit_code"`
+	} `json:"terminal_exit"`
+	Codex struct {
+		Error *struct {
+			Message   string          `json:"message"`
+			Details   string          `json:"additionalDetails"`
+			Info      json.RawMessage `json:"codexErrorInfo"`
+			WillRetry bool            `json:"willRetry"`
+		} `json:"error"`
+		ThreadStatus *struct {
+			Type string `json:"type"`
+		} `json:"threadStatus"`
+	} `json:"codex"`
+}
+
+// meta reads what it can.
+func (u update) meta() (m meta) {
+	if len(u.Meta) > 0 {
+		_ = json.Unmarshal(u.Meta, &m)
+	}
+	return m
+}
+
+// httpStatus finds the status that Codex tells, which stands within the kind of the error.
+func httpStatus(info json.RawMessage) int {
+	var kinds map[string]struct {
+		Status *int `json:"httpStatusCode"`
+	}
+	_ = json.Unmarshal(info, &kinds)
+	for _, k := range kinds {
+		if k.Status != nil {
+			return *k.Status
+		}
+	}
+	return 0
 }
 
 // Statuses of a tool call.

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/agentcli"
 )
 
@@ -36,6 +37,8 @@ type tracker struct {
 	last     string // the last message that was told whole
 
 	calls map[string]*toolCall // those that are under way
+	fault *driver.Fault        // what the service behind the agent last failed with
+	down  bool                 // the agent gave up on it
 	acted bool                 // a tool gave something since the model's last word: its next word is another answer
 	after func(agentruntime.ToolCall, agentruntime.ToolResult)
 }
@@ -100,7 +103,9 @@ func (t *tracker) take(u update) bool {
 		t.plan(u)
 	case "usage_update":
 		t.spend(u)
-	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update":
+	case "session_info_update":
+		t.service(u.meta())
+	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update":
 	default:
 		return false
 	}
@@ -138,6 +143,31 @@ func (t *tracker) answer() {
 		t.acted = false
 		t.tell.Turn("tool_calls")
 	}
+}
+
+// service notes what Codex says of the service behind it: it ends a turn as if all were well when it gave up.
+func (t *tracker) service(m meta) {
+	if e := m.Codex.Error; e != nil {
+		f := driver.Fault{Status: httpStatus(e.Info), Message: strings.TrimSpace(e.Message + " " + e.Details), Final: !e.WillRetry}
+		t.fault = &f
+		t.tell.Fault(f)
+	}
+	if s := m.Codex.ThreadStatus; s != nil {
+		t.down = s.Type == "systemError"
+	}
+}
+
+// failed returns what the service behind the agent failed with, when the agent gave up on it.
+func (t *tracker) failed() (driver.Fault, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.down {
+		return driver.Fault{}, false
+	}
+	if t.fault == nil {
+		return driver.Fault{Message: t.last}, true
+	}
+	return *t.fault, true
 }
 
 func (t *tracker) plan(u update) {
@@ -217,10 +247,11 @@ func (c *toolCall) merge(u update) {
 	if c.ToolCallID == "" {
 		c.ToolCallID = u.ToolCallID
 	}
+	m := u.meta()
 	for _, m := range []struct {
 		to   *string
 		from string
-	}{{&c.Name, u.Name}, {&c.Name, u.Meta.ClaudeCode.ToolName}, {&c.ToolKind, u.ToolKind}, {&c.Status, u.Status}} {
+	}{{&c.Name, u.Name}, {&c.Name, m.ClaudeCode.ToolName}, {&c.ToolKind, u.ToolKind}, {&c.Status, u.Status}} {
 		if m.from != "" {
 			*m.to = m.from
 		}
@@ -236,10 +267,10 @@ func (c *toolCall) merge(u update) {
 			*m.to = *m.from
 		}
 	}
-	if out := u.Meta.TerminalOutput; out != nil {
+	if out := m.TerminalOutput; out != nil {
 		c.output.WriteString(out.Data[:min(len(out.Data), maxOutput-c.output.Len())])
 	}
-	if exit := u.Meta.TerminalExit; exit != nil {
+	if exit := m.TerminalExit; exit != nil {
 		c.exit = exit.ExitCode
 	}
 }
@@ -325,11 +356,11 @@ func (t *tracker) over(p prompted) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.flush()
-	if list := p.Meta.Quota.ModelUsage; len(list) == 1 && list[0].Model != "" {
-		t.model = list[0].Model
+	if model := p.model(); model != "" {
+		t.model = model
 	}
-	if p.Usage != nil {
-		t.tell.Usage(p.Usage.usage(t.model))
+	if u, ok := p.used(); ok {
+		t.tell.Usage(u.usage(t.model))
 	}
 	t.acted = false
 	t.tell.Turn(p.StopReason)
