@@ -87,7 +87,7 @@ func (a *app) config() (*config.Config, error) {
 	if err != nil {
 		dir = ""
 	}
-	c, err := config.Load(config.Options{Explicit: explicit, Home: home.At(root).Config(), Dir: dir})
+	c, err := config.Load(config.Options{Explicit: explicit, Home: home.At(root).Config(), Dir: dir, Path: a.getenv("PATH")})
 	if err != nil {
 		return nil, usage(err)
 	}

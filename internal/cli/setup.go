@@ -12,10 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/store"
@@ -161,12 +163,26 @@ func (a *app) examineAdapters(ctx context.Context, add func(name, status, detail
 		}
 		ready := d.Ready(ctx, ad.AdapterConfig)
 		if ready.Ready {
-			add("adapter", "ok", id+" ("+ad.Kind()+")", "")
+			status, detail := describe(ctx, d, ad.AdapterConfig)
+			add("adapter", status, detail, "")
 		}
 		for _, m := range ready.Missing {
 			add("adapter", "fault", fmt.Sprintf("%s: %s %s", id, m.Name, m.Reason), m.Remedy)
 		}
 	}
+}
+
+// describe names an adapter that is ready, with the version of its agent where that can be asked for.
+func describe(ctx context.Context, d driver.Driver, a agentruntime.AdapterConfig) (status, detail string) {
+	v, ok := d.(driver.Versioned)
+	if !ok {
+		return "ok", fmt.Sprintf("%s (%s)", a.ID(), a.Kind())
+	}
+	version, err := v.Version(ctx, a)
+	if err != nil {
+		return "warning", fmt.Sprintf("%s (%s): %v", a.ID(), a.Kind(), err)
+	}
+	return "ok", fmt.Sprintf("%s (%s, %s)", a.ID(), a.Kind(), version)
 }
 
 func (a *app) examineHome(ctx context.Context, add func(name, status, detail, remedy string)) {

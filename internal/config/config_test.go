@@ -4,10 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 )
 
@@ -275,4 +277,44 @@ func FuzzParse(f *testing.F) {
 		}
 		_, _ = Parse("fuzz.yaml", data)
 	})
+}
+
+// Known agents that are installed have an adapter, unless a file uses the name.
+func TestBuiltinAdapters(t *testing.T) {
+	t.Parallel()
+	dir, bin := t.TempDir(), t.TempDir()
+	for name, mode := range map[string]os.FileMode{"codex": 0o700, "claude": 0o700, "opencode": 0o600} {
+		if err := os.WriteFile(filepath.Join(bin, name), nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, FileName)
+	if err := os.WriteFile(file, []byte("adapters:\n  codex: {kind: script, command: /bin/true, timeout_ms: 1000}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Options{{Home: file, Path: bin}, {Dir: dir, Path: bin}, {Explicit: file, Path: "relative:" + bin}} {
+		c, err := Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.AdapterIDs(); !slices.Equal(got, []string{"claude-code", "codex"}) {
+			t.Errorf("%+v: %v", o, got)
+		}
+		own, err := c.Adapter("codex")
+		if err != nil || own.Kind() != agentruntime.KindScript {
+			t.Errorf("%+v: %v, %v", o, own.Kind(), err)
+		}
+		a, err := c.Adapter("claude-code")
+		if err != nil || a.FromProject || a.Validate() != nil || a.Common().Command != "claude" {
+			t.Errorf("%+v: %+v, %v, %v", o, a, err, a.Validate())
+		}
+	}
+	if c, err := Load(Options{}); err != nil || len(c.AdapterIDs()) != 0 {
+		t.Errorf("without a PATH: %v, %v", c.AdapterIDs(), err)
+	}
+	for id, a := range builtin() {
+		if a.ID() != id || a.Validate() != nil {
+			t.Errorf("%s: %q, %v", id, a.ID(), a.Validate())
+		}
+	}
 }

@@ -36,15 +36,18 @@ type Options struct {
 	Explicit string // --config or DEED_CONFIG: must exist, and nothing else is read
 	Home     string // the home's own file; may be absent
 	Dir      string // the project: the nearest deed.yaml from here upwards; empty: none
+	Path     string // where the commands of known agents are looked for, a PATH value; empty: nowhere
 }
 
-// Load finds, reads and joins the files: what deed ships, then the home's, then the project's.
+// Load finds, reads and joins the files: what deed ships, then the home's, then the project's. Known agents that are
+// installed and have no adapter get one.
 func Load(o Options) (*Config, error) {
 	c := Default()
 	if o.Explicit != "" {
 		if err := c.add(o.Explicit, false, true); err != nil {
 			return nil, err
 		}
+		c.addBuiltin(o.Path)
 		return c, c.check()
 	}
 	if err := c.add(o.Home, false, false); err != nil {
@@ -55,6 +58,7 @@ func Load(o Options) (*Config, error) {
 			return nil, err
 		}
 	}
+	c.addBuiltin(o.Path)
 	return c, c.check()
 }
 
