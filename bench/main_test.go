@@ -7,12 +7,19 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/tool"
 )
 
-// TestMain lets the test binary be a supervisor.
+// TestMain lets the test binary be a supervisor and a host of tools.
 func TestMain(m *testing.M) {
-	if proc.IsSupervisor(os.Args) {
+	switch {
+	case proc.IsSupervisor(os.Args):
 		os.Exit(proc.SupervisorMain(os.Args))
+	case sandbox.IsInner(os.Args):
+		os.Exit(sandbox.InnerMain(os.Args))
+	case tool.IsHost(os.Args):
+		os.Exit(tool.HostMain(os.Args))
 	}
 	os.Exit(m.Run())
 }

@@ -234,6 +234,9 @@ func (t *turn) run(ctx context.Context, c *Conversation) (Yield, error) {
 		var err error
 		switch st := c.state.next(c.cfg.Bounds); st.kind {
 		case stepYield:
+			if len(c.state.calls) > 0 {
+				t.write(c.who(), "["+tool.TaskComplete+"] "+st.claim.Summary)
+			}
 			return Yield{Completed: true, Summary: st.claim.Summary, Files: st.claim.Files}, c.log.Sync()
 		case stepEnd:
 			return Yield{}, st.end
