@@ -77,7 +77,7 @@ func names(option, key, reserved string) bool {
 		return strings.HasPrefix(strings.NewReplacer(`"`, "", "'", "", " ", "", "\t", "").Replace(key), k)
 	}
 	name, _, _ := strings.Cut(option, "=")
-	return name == reserved || len(reserved) == 2 && strings.HasPrefix(option, reserved)
+	return name == reserved || len(reserved) == 2 && reserved != "--" && strings.HasPrefix(option, reserved)
 }
 
 // checkRequired refuses a command line that lacks what the adapter's autonomy requires.

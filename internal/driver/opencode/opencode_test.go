@@ -131,6 +131,18 @@ func TestAdaptersThatAreRefused(t *testing.T) {
 	}
 }
 
+func TestOptionsThatAreLeftToTheAdapter(t *testing.T) {
+	t.Parallel()
+	b := drivertest.New(t, harness(), `printf '%s ' "$@" >"$DEED_WORKSPACE/args"; ended`)
+	b.Job.Adapter.Opencode.ExtraArgs = []string{"--thinking", "--variant", "high"}
+	if y := b.Turn(t.Context()); y.Kind != driver.YieldCompletion {
+		t.Fatal(y.Err)
+	}
+	if got := b.ReadFile(filepath.Join(b.Job.Dirs.Workspace, "args")); !strings.HasSuffix(got, " --thinking --variant high ") {
+		t.Errorf("arguments %q", got)
+	}
+}
+
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{

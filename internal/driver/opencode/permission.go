@@ -36,17 +36,17 @@ const (
 
 // rights lists opencode's permissions. The tools that change files share one.
 var rights = []right{
-	{"read", []string{"read", "workspace.read"}, paths},
-	{"glob", []string{"glob", "workspace.read"}, nothing},
-	{"grep", []string{"grep", "workspace.read"}, nothing},
-	{"list", []string{"list", "workspace.read"}, nothing},
-	{"edit", []string{"edit", "write", "patch", "apply_patch", "multiedit", "workspace.edit", "workspace.write", "workspace.delete"}, paths},
-	{"bash", []string{"bash", "command.run", "tests.run"}, commands},
-	{"webfetch", []string{"webfetch", "network.fetch"}, nothing}, // it takes no patterns, so no hosts
-	{"websearch", []string{"websearch", "codesearch", "network.fetch"}, nothing},
-	{"task", []string{"task"}, nothing},
+	{"read", []string{"read", "file.read"}, paths},
+	{"glob", []string{"glob", "file.list"}, nothing},
+	{"grep", []string{"grep", "file.search"}, nothing},
+	{"list", []string{"list", "file.list"}, nothing},
+	{"edit", []string{"edit", "write", "patch", "apply_patch", "multiedit", "file.edit", "file.write", "file.delete", "file.move"}, paths},
+	{"bash", []string{"bash", "shell"}, commands},
+	{"webfetch", []string{"webfetch", "fetch"}, nothing}, // it takes no patterns, so no hosts
+	{"websearch", []string{"websearch", "codesearch", "web.search"}, nothing},
+	{"task", []string{"task", "subagent"}, nothing},
 	{"skill", []string{"skill"}, nothing},
-	{"todowrite", []string{"todowrite", "todoread"}, nothing},
+	{"todowrite", []string{"todowrite", "todoread", "todo"}, nothing},
 }
 
 // A pattern is one entry below a permission.
@@ -136,30 +136,34 @@ func permit(rules []deed.Rule, mode, workspace string, outside []string) (permis
 }
 
 // patterns returns what the rules say about a right, weakest first; nil when there are no rules.
+//
+// The rules come from several lists of which the strictest counts, and opencode takes one list. So a deny counts wherever
+// it stands, also behind an allow: that can deny more than the lists do, and never allows more.
 func (r right) patterns(rules []deed.Rule, workspace string) []pattern {
 	if len(rules) == 0 {
 		return nil
 	}
-	var out []pattern
-	add := func(glob, effect string) {
-		if !slices.ContainsFunc(out, func(p pattern) bool { return p.glob == glob }) {
-			out = append(out, pattern{glob, action(effect)})
-		}
-	}
+	said := map[string][]string{}
 	for _, rule := range rules {
-		if !r.meant(rule) {
-			continue
-		}
-		globs := r.globs(rule, workspace)
-		for _, g := range globs {
-			add(g, rule.Effect)
-		}
-		if slices.Contains(globs, "*") {
-			break // no later rule counts
+		if r.meant(rule) {
+			a := action(rule.Effect)
+			said[a] = append(said[a], r.globs(rule, workspace)...)
 		}
 	}
-	add("*", deny)
-	slices.Reverse(out) // with deed the first one counts
+	if slices.Contains(said[deny], "*") {
+		return []pattern{{"*", deny}}
+	}
+	out := []pattern{{"*", deny}}
+	if slices.Contains(said[allow], "*") {
+		out, said[allow] = []pattern{{"*", allow}}, nil
+	}
+	for _, a := range []string{allow, deny} {
+		for _, glob := range said[a] {
+			// A glob that is there already would keep its old place in opencode's table.
+			out = slices.DeleteFunc(out, func(p pattern) bool { return p.glob == glob })
+			out = append(out, pattern{glob, a})
+		}
+	}
 	return out
 }
 

@@ -22,24 +22,22 @@ func TestRulesBecomePermissions(t *testing.T) {
 	}{
 		"none":      {nil, agentcli.Workspace, `{"*":"allow","task":"deny",` + tail},
 		"read only": {nil, agentcli.ReadOnly, `{"*":"allow","edit":"deny","bash":"deny","task":"deny",` + tail},
-		"the first rule counts": {
+		"a deny counts wherever it stands": {
 			[]deed.Rule{
+				{Tool: []string{"shell"}, Command: []string{"git *", "git push*"}, Effect: "allow"},
 				{Tool: []string{"bash"}, Command: []string{"git push*"}, Effect: "deny"},
-				{Tool: []string{"command.run"}, Command: []string{"git *", "git push*"}, Effect: "allow"},
-				{Tool: []string{"*"}, Effect: "ask"},
-				{Tool: []string{"bash"}, Effect: "allow"},
-			},
-			agentcli.Workspace,
+				{Tool: []string{"write"}, Effect: "allow"},
+				{Tool: []string{"file.*"}, Effect: "ask"},
+			}, agentcli.Workspace,
 			`{"*":"deny","read":"deny",` + others + `"edit":"deny","bash":{"*":"deny","git *":"allow","git push*":"deny"},` + rest + tail,
 		},
 		"paths": {
 			[]deed.Rule{
 				{Tool: []string{"write"}, Path: []string{"secret/**", "/etc/*"}, Effect: "deny"},
-				{Tool: []string{"workspace.*"}, Effect: "allow"},
-			},
-			agentcli.Workspace,
+				{Tool: []string{"file.*"}, Effect: "allow"},
+			}, agentcli.Workspace,
 			`{"*":"deny","read":"allow","glob":"allow","grep":"allow","list":"allow",` +
-				`"edit":{"*":"allow","etc/*":"deny","/etc/*":"deny","w/s/secret/*":"deny","secret/*":"deny"},"bash":"deny",` + rest + tail,
+				`"edit":{"*":"allow","secret/*":"deny","w/s/secret/*":"deny","/etc/*":"deny","etc/*":"deny"},"bash":"deny",` + rest + tail,
 		},
 		"everything": {
 			[]deed.Rule{{Effect: "allow"}},
