@@ -28,14 +28,16 @@ func TestRulesBecomePermissions(t *testing.T) {
 				{Tool: []string{"bash"}, Command: []string{"git push*"}, Effect: "deny"},
 				{Tool: []string{"write"}, Effect: "allow"},
 				{Tool: []string{"file.*"}, Effect: "ask"},
-			}, agentcli.Workspace,
+			},
+			agentcli.Workspace,
 			`{"*":"deny","read":"deny",` + others + `"edit":"deny","bash":{"*":"deny","git *":"allow","git push*":"deny"},` + rest + tail,
 		},
 		"paths": {
 			[]deed.Rule{
 				{Tool: []string{"write"}, Path: []string{"secret/**", "/etc/*"}, Effect: "deny"},
 				{Tool: []string{"file.*"}, Effect: "allow"},
-			}, agentcli.Workspace,
+			},
+			agentcli.Workspace,
 			`{"*":"deny","read":"allow","glob":"allow","grep":"allow","list":"allow",` +
 				`"edit":{"*":"allow","secret/*":"deny","w/s/secret/*":"deny","/etc/*":"deny","etc/*":"deny"},"bash":"deny",` + rest + tail,
 		},
