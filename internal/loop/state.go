@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -165,6 +166,8 @@ func newState() *state {
 	return &state{ids: map[string]bool{}, repeats: map[string]int{}, wrote: map[string]bool{}, progress: true}
 }
 
+var subagentID = regexp.MustCompile(`^s[0-9]{1,6}$`)
+
 // apply takes an entry in. It touches nothing but the state, so a log that is read again gives the same state.
 func (s *state) apply(e entry) error {
 	switch e.kind {
@@ -179,6 +182,9 @@ func (s *state) apply(e entry) error {
 		i := s.find(e.ref.Call)
 		if i < 0 {
 			return fmt.Errorf("%s: there is no open call %q", e.kind, e.ref.Call)
+		}
+		if id := e.ref.Subagent; id != "" && !subagentID.MatchString(id) { // it names a file
+			return fmt.Errorf("%s: %q is not the id of a delegated conversation", e.kind, id)
 		}
 		s.calls[i].asked = true
 		if e.kind == kindStarted {
@@ -441,7 +447,7 @@ func (s *state) interrupted() []string {
 // compact puts a head in the place of all messages but the last ones. No call is open then, and what is kept begins with
 // an answer, so that no call is parted from its result.
 func (s *state) compact(c *compaction) {
-	kept := s.messages[max(0, len(s.messages)-c.Keep):]
+	kept := s.messages[len(s.messages)-min(max(c.Keep, 0), len(s.messages)):]
 	s.messages, s.tokens = nil, 0
 	s.say(c.Head)
 	for _, m := range kept {

@@ -99,7 +99,7 @@ func (h *Host) Call(ctx context.Context, name string, input json.RawMessage, out
 	if err != nil || len(frame) > maxCallFrame {
 		return refuse(out, Failf(TypeTooLarge, "the input has %d bytes (at most %d)", len(input), maxCallFrame))
 	}
-	if h.run == nil {
+	if h.gone() {
 		if h.starts == MaxStarts {
 			return Outcome{}, h.exhausted()
 		}
@@ -116,6 +116,18 @@ func (h *Host) Call(ctx context.Context, name string, input json.RawMessage, out
 		return o, nil
 	}
 	return h.lost(ctx, limit, out, err)
+}
+
+// gone reports whether there is no process to talk to. One that died while nothing was asked of it took no call with it.
+func (h *Host) gone() bool {
+	if h.run != nil {
+		select {
+		case <-h.run.done:
+			h.run = nil
+		default:
+		}
+	}
+	return h.run == nil
 }
 
 func (r *hostRun) call(frame []byte, out io.Writer) (Outcome, error) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -23,7 +24,7 @@ type fixture struct {
 	t      *testing.T
 	dir    string // on this machine
 	id     string
-	starts int
+	starts atomic.Int32
 	config tool.HostConfig
 }
 
@@ -49,7 +50,7 @@ func open(t *testing.T, kind sandbox.Kind) *fixture {
 	f.config = tool.HostConfig{
 		Run:  func(ctx context.Context, s proc.Spec) (sandbox.Exit, error) { return box.Run(ctx, sup, s) },
 		Self: box.Self(), Workspace: inside, Env: []string{"PATH=/usr/bin:/bin", "DEED_ATTEMPT_ID=" + f.id},
-		OnStart: func(int) { f.starts++ },
+		OnStart: func(int) { f.starts.Add(1) },
 	}
 	f.Host = tool.Open(t.Context(), f.config)
 	t.Cleanup(func() {
@@ -110,8 +111,8 @@ func TestHost(t *testing.T) {
 		if out, o := f.call(tool.Todo, m{"items": []m{}}); o.ErrorType != tool.TypeUnknown {
 			t.Errorf("%q, %+v", out, o)
 		}
-		if f.starts != 1 {
-			t.Errorf("%d starts", f.starts)
+		if n := f.starts.Load(); n != 1 {
+			t.Errorf("%d starts", n)
 		}
 	})
 }

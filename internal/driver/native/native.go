@@ -130,7 +130,19 @@ func (d *Driver) Ready(_ context.Context, a agentruntime.AdapterConfig) driver.R
 }
 
 func options(a *agentruntime.NativeAdapter, value string) model.Options {
-	return model.Options{BaseURL: a.Provider.BaseURL, Key: value, Window: int(a.ContextTokens)}
+	return model.Options{BaseURL: a.Provider.BaseURL, Key: value, Window: int(window(a, a.Model))}
+}
+
+// mostLoaded bounds the window that a local server is asked for where nobody says what it can bear: it takes memory for it.
+const mostLoaded = 32 << 10
+
+// window is how much the model takes; 0: what is known of its name. Ollama would otherwise load it with a few thousand
+// tokens, and drop the beginning of a longer conversation without a word.
+func window(a *agentruntime.NativeAdapter, name string) int64 {
+	if a.ContextTokens > 0 || a.Provider.API != agentruntime.APIOllama {
+		return a.ContextTokens
+	}
+	return min(loop.DefaultWindow(name), mostLoaded)
 }
 
 // Credentials returns the key, and what else of the adapter's own environment looks like a credential.
@@ -213,7 +225,7 @@ func (d *Driver) Start(_ context.Context, j driver.Job) (driver.Session, error) 
 // bounds are what adapter and job say, and deed's own where they say nothing.
 func bounds(j driver.Job, a *agentruntime.NativeAdapter) loop.Bounds {
 	b := loop.Bounds{
-		Tools: a.Tools, MaxTurns: j.MaxTurns, MaxOutput: int(a.MaxOutputTokens), Window: a.ContextTokens,
+		Tools: a.Tools, MaxTurns: j.MaxTurns, MaxOutput: int(a.MaxOutputTokens), Window: window(a, a.Model),
 		Depth: loop.DefaultDepth, Delegates: loop.DefaultDelegates,
 	}
 	if len(b.Tools) == 0 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,6 +85,8 @@ type bench struct {
 	t      *testing.T
 	server *scripted.Server
 	job    driver.Job
+
+	mu     sync.Mutex // events come from several goroutines
 	events []string
 	usage  int64
 	detail map[string][]any
@@ -154,6 +157,8 @@ func newBench(t *testing.T, scenario string, kind sandbox.Kind) *bench {
 const theKey = "sk-test-0123456789abcdef"
 
 func (b *bench) Event(kind string, detail any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.events = append(b.events, kind)
 	b.detail[kind] = append(b.detail[kind], detail)
 	if u, ok := detail.(agentruntime.Usage); ok && kind == driver.EventUsage {
