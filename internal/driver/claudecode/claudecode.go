@@ -46,8 +46,10 @@ type Dialect struct{}
 
 var _ agentcli.Dialect = Dialect{}
 
+// Kind is the adapter kind.
 func (Dialect) Kind() string { return agentruntime.KindClaudeCode }
 
+// Install says how to get the CLI.
 func (Dialect) Install() string {
 	return "npm install --global @anthropic-ai/claude-code, or give its absolute path"
 }

@@ -36,8 +36,10 @@ type Dialect struct{}
 
 var _ agentcli.Dialect = Dialect{}
 
+// Kind is the adapter kind.
 func (Dialect) Kind() string { return agentruntime.KindCodex }
 
+// Install says how to get the CLI.
 func (Dialect) Install() string {
 	return "npm install --global @openai/codex, or give its absolute path"
 }
