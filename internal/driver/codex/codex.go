@@ -9,7 +9,7 @@
 //	model      as it is
 //
 // Behind deed's walls Codex's sandbox is off, because its walls cannot be built there; see agentcli.Posture. The workspace is
-// not trusted in Codex's sense: a configuration that lies in it is not obeyed. Codex asks nobody before it acts, so rules on
+// not trusted in Codex's sense: a configuration that lies in it is not obeyed, and AGENTS.md is not read by itself. Codex asks nobody before it acts, so rules on
 // tools are declared only. Its usage is a running total of the conversation, of which the difference is told.
 package codex
 
