@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -21,8 +22,13 @@ const standInMode = "ACP_STAND_IN" // the scenario
 
 func standInMain() int {
 	a := &standIn{cancelled: make(chan struct{})}
-	a.conn = acp.NewAgentSideConnection(a, os.Stdout, os.Stdin)
+	in, feed := io.Pipe() // nothing is read before all is set up
+	a.conn = acp.NewAgentSideConnection(a, os.Stdout, in)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))
+	go func() {
+		_, err := io.Copy(feed, os.Stdin)
+		feed.CloseWithError(err)
+	}()
 	<-a.conn.Done()
 	if strings.Contains(os.Getenv(standInMode), "stays") {
 		<-time.NewTimer(time.Hour).C // an agent that does not end with its input
@@ -33,8 +39,10 @@ func standInMain() int {
 type standIn struct {
 	conn      *acp.AgentSideConnection
 	cancelled chan struct{}
-	session   acp.SessionId
+	open      atomic.Value // the session's id
 }
+
+func (a *standIn) session() acp.SessionId { return a.open.Load().(acp.SessionId) }
 
 func (a *standIn) is(word string) bool {
 	return strings.Contains(" "+os.Getenv(standInMode)+" ", " "+word+" ")
@@ -69,8 +77,8 @@ func (a *standIn) NewSession(_ context.Context, p acp.NewSessionRequest) (acp.Ne
 	if a.is("login") {
 		return acp.NewSessionResponse{}, acp.NewAuthRequired(nil)
 	}
-	a.session = "ses-1"
-	r := acp.NewSessionResponse{SessionId: a.session}
+	a.open.Store(acp.SessionId("ses-1"))
+	r := acp.NewSessionResponse{SessionId: a.session()}
 	if a.is("options") {
 		r.ConfigOptions = []acp.SessionConfigOption{{Select: &acp.SessionConfigOptionSelect{
 			Id: "m", Name: "Model", Type: "select", Category: acp.Ptr(acp.SessionConfigOptionCategoryModel), CurrentValue: "small",
@@ -85,14 +93,14 @@ func (a *standIn) LoadSession(ctx context.Context, p acp.LoadSessionRequest) (ac
 	if a.is("forgets") {
 		return acp.LoadSessionResponse{}, acp.NewInvalidParams("no such session")
 	}
-	a.session = p.SessionId
+	a.open.Store(p.SessionId)
 	a.say(ctx, acp.UpdateAgentMessageText("said long ago"))
 	return acp.LoadSessionResponse{}, nil
 }
 
 func (a *standIn) ResumeSession(_ context.Context, p acp.ResumeSessionRequest) (acp.ResumeSessionResponse, error) {
 	note("resume %s", p.SessionId)
-	a.session = p.SessionId
+	a.open.Store(p.SessionId)
 	return acp.ResumeSessionResponse{}, nil
 }
 
@@ -127,7 +135,7 @@ func (*standIn) SetSessionMode(context.Context, acp.SetSessionModeRequest) (acp.
 }
 
 func (a *standIn) say(ctx context.Context, u acp.SessionUpdate) {
-	if err := a.conn.SessionUpdate(ctx, acp.SessionNotification{SessionId: a.session, Update: u}); err != nil {
+	if err := a.conn.SessionUpdate(ctx, acp.SessionNotification{SessionId: a.session(), Update: u}); err != nil {
 		note("update: %v", err)
 	}
 }
@@ -183,7 +191,7 @@ func (a *standIn) asks(ctx context.Context) error {
 	}
 	title := "rm -rf x"
 	r, err := a.conn.RequestPermission(ctx, acp.RequestPermissionRequest{
-		SessionId: a.session, Options: options,
+		SessionId: a.session(), Options: options,
 		ToolCall: acp.ToolCallUpdate{ToolCallId: "p1", Title: &title, Kind: acp.Ptr(acp.ToolKindExecute), RawInput: map[string]any{"command": title}},
 	})
 	got := "error"
@@ -209,9 +217,9 @@ func (a *standIn) files(ctx context.Context) error {
 		var err error
 		got := "written"
 		if f[0] == "write" {
-			_, err = a.conn.WriteTextFile(ctx, acp.WriteTextFileRequest{SessionId: a.session, Path: f[1], Content: f[2]})
+			_, err = a.conn.WriteTextFile(ctx, acp.WriteTextFileRequest{SessionId: a.session(), Path: f[1], Content: f[2]})
 		} else {
-			q := acp.ReadTextFileRequest{SessionId: a.session, Path: f[1]}
+			q := acp.ReadTextFileRequest{SessionId: a.session(), Path: f[1]}
 			if f[2] != "" {
 				q.Line, q.Limit = acp.Ptr(2), acp.Ptr(1)
 			}
@@ -234,21 +242,21 @@ func (a *standIn) terminals(ctx context.Context) error {
 		return err
 	}
 	for _, line := range list {
-		t, err := a.conn.CreateTerminal(ctx, acp.CreateTerminalRequest{SessionId: a.session, Command: line, OutputByteLimit: acp.Ptr(100)})
+		t, err := a.conn.CreateTerminal(ctx, acp.CreateTerminalRequest{SessionId: a.session(), Command: line, OutputByteLimit: acp.Ptr(100)})
 		if err != nil {
 			note("refused: %v", err)
 			continue
 		}
 		if strings.HasPrefix(line, "sleep") {
-			if _, err := a.conn.KillTerminal(ctx, acp.KillTerminalRequest{SessionId: a.session, TerminalId: t.TerminalId}); err != nil {
+			if _, err := a.conn.KillTerminal(ctx, acp.KillTerminalRequest{SessionId: a.session(), TerminalId: t.TerminalId}); err != nil {
 				return err
 			}
 		}
-		exit, err := a.conn.WaitForTerminalExit(ctx, acp.WaitForTerminalExitRequest{SessionId: a.session, TerminalId: t.TerminalId})
+		exit, err := a.conn.WaitForTerminalExit(ctx, acp.WaitForTerminalExitRequest{SessionId: a.session(), TerminalId: t.TerminalId})
 		if err != nil {
 			return err
 		}
-		out, err := a.conn.TerminalOutput(ctx, acp.TerminalOutputRequest{SessionId: a.session, TerminalId: t.TerminalId})
+		out, err := a.conn.TerminalOutput(ctx, acp.TerminalOutputRequest{SessionId: a.session(), TerminalId: t.TerminalId})
 		if err != nil {
 			return err
 		}
@@ -257,7 +265,7 @@ func (a *standIn) terminals(ctx context.Context) error {
 			code = *exit.ExitCode
 		}
 		note("exit %d, cut %v: %s", code, out.Truncated, strings.TrimSpace(out.Output))
-		if _, err := a.conn.ReleaseTerminal(ctx, acp.ReleaseTerminalRequest{SessionId: a.session, TerminalId: t.TerminalId}); err != nil {
+		if _, err := a.conn.ReleaseTerminal(ctx, acp.ReleaseTerminalRequest{SessionId: a.session(), TerminalId: t.TerminalId}); err != nil {
 			return err
 		}
 	}
@@ -267,7 +275,7 @@ func (a *standIn) terminals(ctx context.Context) error {
 // leaves starts commands that nobody waits for.
 func (a *standIn) leaves(ctx context.Context) error {
 	for range 3 {
-		if _, err := a.conn.CreateTerminal(ctx, acp.CreateTerminalRequest{SessionId: a.session, Command: "setsid sh -c 'trap \"\" TERM; while :; do sleep 1000; done'"}); err != nil {
+		if _, err := a.conn.CreateTerminal(ctx, acp.CreateTerminalRequest{SessionId: a.session(), Command: "setsid sh -c 'trap \"\" TERM; while :; do sleep 1000; done'"}); err != nil {
 			return err
 		}
 	}
