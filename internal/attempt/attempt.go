@@ -137,6 +137,7 @@ type run struct {
 	artifacts    gate.Listing // what the agent left in it
 	talk         talk         // the conversation with the agent
 	watch        watch        // what the agent does, held against its bounds
+	guard        *toolGuard   // at the tool boundary; nil before the driver starts
 	used         ledger       // what was used, against the budget
 	resumed      *resumed     // goes on with an earlier attempt; nil: it begins anew
 	kept         bool         // the directory waits for the next attempt

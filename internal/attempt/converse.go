@@ -55,7 +55,11 @@ func (a *run) converse(ctx context.Context) (err error) {
 	if a.resumed != nil {
 		in.Text = brief.Resumption(a.resumed.why, a.resumed.answers)
 	}
-	s, err := a.plan.driver.Start(ctx, a.job())
+	j, err := a.guarded(a.job())
+	if err != nil {
+		return err
+	}
+	s, err := a.plan.driver.Start(ctx, j)
 	if err != nil {
 		return err
 	}

@@ -280,6 +280,37 @@ func (a *run) toolGuard(j driver.Job, sink driver.Sink, enforced bool) (*toolGua
 	return newGuard(g), rules.Flat(), nil
 }
 
+// guarded puts the guard before a job. Where there is no policy it would allow everything, so an agent is spared the detour;
+// deed's own keeps it, for its questions.
+func (a *run) guarded(j driver.Job) (driver.Job, error) {
+	asks, ok := a.plan.driver.(driver.Asking)
+	g, rules, err := a.toolGuard(j, a.sink(), ok && asks.AsksFirst())
+	if err != nil {
+		return j, err
+	}
+	a.guard, j.Rules = g, rules
+	if len(rules) > 0 || g.Engine.Hooked() || a.plan.adapter.Kind() == agentruntime.KindNative {
+		j.Guard = g
+	}
+	return j, nil
+}
+
+// stopReasons asks the stop policy what stands against the end of the work.
+func (a *run) stopReasons(ctx context.Context) ([]string, error) {
+	if a.guard == nil || !a.guard.Engine.Hooked() {
+		return nil, nil
+	}
+	s := policy.Stopping{Turn: a.watch.turns(), Round: a.talk.recoveries}
+	if c := a.yield().Claim; c != nil {
+		s.Claim = c.Summary
+	}
+	d, err := a.guard.Stop(ctx, s)
+	if err != nil || d.Effect == agentruntime.PolicyAllow {
+		return nil, err
+	}
+	return []string{d.Reason + " (" + d.Rule + ")"}, nil
+}
+
 // errNoDirs is a job that was not prepared.
 var errNoDirs = errors.New("the job has no workspace")
 

@@ -48,7 +48,7 @@ func (a *run) judge(ctx context.Context) error {
 		Workspace: a.path("workspace"), Changes: a.changes, Base: a.path("base"), Manifest: a.before, After: a.after, Patch: a.patch,
 		Rooms: rooms, SecretHit: a.secret, PinFault: a.pinFault(),
 		Artifacts: a.artifactRoot, Listed: a.artifacts, Audit: a.auditFacts(),
-		RunCheck: a.runCheck,
+		Stop: a.stopReasons, RunCheck: a.runCheck,
 	})
 	if err != nil {
 		return classify(ctx, failure.Infra, "judge the attempt", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/action"
 	"github.com/deedrun/deed/internal/brief"
 	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/crashpoint"
@@ -142,8 +143,8 @@ func (a *run) answers(ctx context.Context) ([]brief.Answer, error) {
 	}
 	var out []brief.Answer
 	for _, x := range acts {
-		if x.Kind == store.ActionBudget {
-			continue // the agent's work does not depend on it
+		if x.Kind == store.ActionBudget || x.Kind == action.KindPermission {
+			continue // deed acts on it, the agent does not
 		}
 		out = append(out, brief.Answer{Prompt: x.Prompt, Answer: x.Answer})
 	}

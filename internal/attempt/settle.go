@@ -191,6 +191,11 @@ func (a *run) settlement(e end) store.Settlement {
 		s.State = string(state.Resumable)
 		s.Outcome = a.outcome(agentruntime.TaskBlocked, agentruntime.MachineBlocked, s.LastError)
 		s.Action = &store.NewAction{Kind: actionBlocked, Prompt: s.LastError}
+		if a.guard != nil {
+			if asked := a.guard.Pending(); asked != nil && e.class == failure.Blocked {
+				s.Action = asked
+			}
+		}
 		if e.class == failure.Budget {
 			s.Action.Kind, s.Action.Detail = store.ActionBudget, budgetDetail(e.err)
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,7 @@ var realAgents = map[string]struct{ tool, adapter string }{
 	"codex":       {"codex", `{kind: codex, command: @PROGRAM@, timeout_ms: 120000, model: gpt-5.5, env: {MARK: "@MARK@", OPENAI_API_KEY: sk-scripted-0f91c7}, provider: {id: scripted, base_url: "@BASE@/v1", wire_api: responses}}`},
 	"claude-code": {"claude", `{kind: claude-code, command: @PROGRAM@, timeout_ms: 120000, model: claude-sonnet-4-5, env: {MARK: "@MARK@", ANTHROPIC_API_KEY: sk-scripted-0f91c7, ANTHROPIC_BASE_URL: "@BASE@"}}`},
 	"opencode":    {"opencode", `{kind: opencode, command: @PROGRAM@, timeout_ms: 240000, model: scripted/any, env: {MARK: "@MARK@", SCRIPTED_KEY: sk-scripted-0f91c7}, provider: {id: scripted, base_url: "@BASE@/v1", api: chat, key_env: SCRIPTED_KEY}}`},
+	"native":      {"", `{kind: native, timeout_ms: 120000, model: any, env: {MARK: "@MARK@", SCRIPTED_KEY: sk-scripted-0f91c7}, provider: {api: anthropic, base_url: "@BASE@", key_env: SCRIPTED_KEY}}`},
 }
 
 // agentSite is a project with a failing test and one adapter for each scenario of the scripted model.
@@ -75,6 +77,8 @@ func needBwrap(t *testing.T) {
 
 // A ranDoc is what `deed run --json` prints.
 type ranDoc struct {
+	TaskID   string                  `json:"task_id"`
+	Resumed  bool                    `json:"resumed"`
 	Status   agentruntime.TaskStatus `json:"status"`
 	Class    string                  `json:"class"`
 	Error    string                  `json:"error"`
@@ -244,7 +248,7 @@ func TestRealAgentsAndFailingServices(t *testing.T) {
 // An agent that does the same again and again is ended, by whatever program it is.
 func TestRealAgentsInCircles(t *testing.T) {
 	needBwrap(t)
-	for _, kind := range []string{"codex"} {
+	for _, kind := range []string{"codex", "native"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			s := agentSite(t, kind, "circles")
@@ -253,6 +257,62 @@ func TestRealAgentsInCircles(t *testing.T) {
 				t.Errorf("exit %d: %s %s: %s", o.code, doc.Status, doc.Class, doc.Error)
 			}
 		})
+	}
+}
+
+// A rule that asks sets the task aside until a person answers; the conversation then goes on, with the answer in the
+// evidence. What a rule denies is not done.
+func TestPeopleAreAskedOnce(t *testing.T) {
+	needBwrap(t)
+	for _, kind := range []string{"claude-code", "native"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := agentSite(t, kind, "fix")
+			s.settings("policy:\n  ask: {live_seconds: 0}\n  rules:\n    - {tool: [shell], effect: ask, reason: people look at commands}\n    - {tool: ['*'], effect: allow}\n")
+			doc, o := s.agent("--agent", "fix", "make the failing test pass")
+			if doc.Status != agentruntime.TaskBlocked || o.code != ExitNotDone {
+				t.Fatalf("exit %d: %s %s: %s", o.code, doc.Status, doc.Class, doc.Error)
+			}
+			var list struct {
+				Actions []struct {
+					ID     string `json:"action_id"`
+					Prompt string `json:"prompt"`
+				}
+			}
+			if err := json.Unmarshal([]byte(s.ok("action", "list", "--json")), &list); err != nil || len(list.Actions) != 1 {
+				t.Fatalf("%v: %+v", err, list)
+			}
+			if a := list.Actions[0]; !strings.Contains(a.Prompt, "python3 test_calc.py") {
+				t.Errorf("asked: %+v", a)
+			}
+			s.ok("action", "approve", list.Actions[0].ID)
+			var again ranDoc
+			if err := json.Unmarshal([]byte(s.ok("task", "resume", "--json", doc.TaskID)), &again); err != nil {
+				t.Fatal(err)
+			}
+			if again.Status != agentruntime.TaskCompleted || !again.Resumed {
+				t.Fatalf("%+v", again)
+			}
+			var approved bool
+			for _, d := range journaled(t, again.Bundle).Decisions {
+				approved = approved || d.By != "" && d.Effect == agentruntime.PolicyAllow && d.ActionID == list.Actions[0].ID
+			}
+			if !approved {
+				t.Errorf("the evidence does not say who allowed it: %+v", journaled(t, again.Bundle).Decisions)
+			}
+		})
+	}
+}
+
+// settings adds to the site's deed.yaml.
+func (s *site) settings(text string) {
+	s.t.Helper()
+	f, err := os.OpenFile(filepath.Join(s.dir, "deed.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString(text)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		s.t.Fatal(err)
 	}
 }
 

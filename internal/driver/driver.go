@@ -48,6 +48,12 @@ type Finite interface {
 	Done() bool
 }
 
+// An Asking driver asks the Guard before its agent carries out a call. Without this ability, or when AsksFirst is false,
+// decisions of the guard are declared only. It is an optional ability.
+type Asking interface {
+	AsksFirst() bool
+}
+
 // A Networked driver knows which hosts its agent needs for its model, as host:port. They are the only ones that a
 // contained agent may reach besides those that the task names. It is an optional ability.
 type Networked interface {

@@ -46,6 +46,9 @@ func New(o Options) *Engine {
 	return &Engine{o}
 }
 
+// Hooked reports whether the operator has hooks.
+func (e *Engine) Hooked() bool { return e.o.Hooks != nil }
+
 // Read takes a call apart as this engine sees it.
 func (e *Engine) Read(call agentruntime.ToolCall) Call {
 	return Read(call.Tool, call.Input, e.o.Places)

@@ -33,10 +33,17 @@ var (
 	_ driver.Networked    = (*Driver)(nil)
 	_ driver.Mounted      = (*Driver)(nil)
 	_ driver.Versioned    = (*Driver)(nil)
+	_ driver.Asking       = (*Driver)(nil)
 )
 
 // Kind returns the dialect's kind.
 func (d *Driver) Kind() string { return d.dialect.Kind() }
+
+// AsksFirst reports whether the dialect lets deed decide before a call is carried out.
+func (d *Driver) AsksFirst() bool {
+	a, ok := d.dialect.(driver.Asking)
+	return ok && a.AsksFirst()
+}
 
 // Ready looks for the command and for the environment file.
 func (d *Driver) Ready(ctx context.Context, a agentruntime.AdapterConfig) driver.Readiness {

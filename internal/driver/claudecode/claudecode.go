@@ -49,6 +49,9 @@ var _ agentcli.Dialect = Dialect{}
 // Kind is the adapter kind.
 func (Dialect) Kind() string { return agentruntime.KindClaudeCode }
 
+// AsksFirst is true: see the hooks in the package's documentation.
+func (Dialect) AsksFirst() bool { return true }
+
 // Install says how to get the CLI.
 func (Dialect) Install() string {
 	return "npm install --global @anthropic-ai/claude-code, or give its absolute path"

@@ -52,6 +52,9 @@ var (
 // Kind returns "native".
 func (*Driver) Kind() string { return agentruntime.KindNative }
 
+// AsksFirst is true: no tool runs before the guard has answered.
+func (*Driver) AsksFirst() bool { return true }
+
 // dial makes the client of an interface.
 func dial(p agentruntime.NativeProvider, o model.Options) (model.Client, error) {
 	switch p.API {
