@@ -402,3 +402,29 @@ func TestToolCallsAreEvidence(t *testing.T) {
 		t.Errorf("%q %v", data, err)
 	}
 }
+
+// What a repository says to agents is in the brief, as the base has it; a script is told nothing of it.
+func TestTheRepositorysInstructionsAreInTheBrief(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	dir := t.TempDir()
+	for name, text := range map[string]string{"AGENTS.md": "Use tabs.\n", "CLAUDE.md": "Not this one.\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var told string
+	d := &talker{ref: "c"}
+	d.turn = func(_ context.Context, j driver.Job, _ driver.Input, _ driver.Sink) driver.Yield {
+		told = j.Brief
+		writes(t, j, "answer", "42\n")
+		return says("done")
+	}
+	res, err := b.Run(t.Context(), b.sup, b.talking(d, func(s *deed.TaskSpec) { s.Workspace = &deed.Workspace{Source: dir} }))
+	if err != nil || res.Settlement.Status != agentruntime.TaskCompleted {
+		t.Fatalf("%v %s", err, res.Settlement.LastError)
+	}
+	if !strings.Contains(told, "(AGENTS.md)") || !strings.Contains(told, "Use tabs.") || strings.Contains(told, "Not this one") {
+		t.Errorf("the brief:\n%s", told)
+	}
+}

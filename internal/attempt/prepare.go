@@ -100,12 +100,40 @@ func (a *run) prepare(ctx context.Context) error {
 		RuntimeName: a.Config.Name, Intent: a.claim.Task.Intent, Profile: p.profile,
 		AdapterID: p.adapter.ID(), AdapterKind: p.adapter.Kind(), Model: p.model,
 		Spec: specWithoutPaths(p), Required: p.evidence.RequiredArtifacts, Base: a.before.Digest(), Commit: a.main().Commit, Answers: answers,
-		Runtime: a.runtimeNotes(),
+		Runtime: a.runtimeNotes(), House: a.instructions(),
 	})
 	if err != nil {
 		return failure.New(failure.Config, "compile the brief", err, "")
 	}
 	a.progress(StepPrepared, string(a.main().Kind))
+	return nil
+}
+
+// instructionFiles are where repositories tell agents how to work in them; the first that is there counts.
+var instructionFiles = []string{"AGENTS.md", "CLAUDE.md"}
+
+const maxInstructions = 32 << 10
+
+// instructions reads what the repository itself says to agents, from the base: no agent can have written it. Agents do not
+// read such files by themselves here, because some of what lies beside them names commands.
+func (a *run) instructions() *brief.Instructions {
+	if a.plan.adapter.Kind() == agentruntime.KindScript {
+		return nil
+	}
+	root, err := os.OpenRoot(a.workDir(a.path("base")))
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = root.Close() }()
+	for _, name := range instructionFiles {
+		data, err := driver.TakeFile(root, name)
+		if err != nil {
+			continue
+		}
+		in := &brief.Instructions{File: name, Cut: len(data) > maxInstructions}
+		in.Text = strings.ToValidUTF8(string(data[:min(len(data), maxInstructions)]), "")
+		return in
+	}
 	return nil
 }
 

@@ -38,7 +38,15 @@ type Input struct {
 	Base        string        // the digest of the workspace's first state
 	Commit      string        // the commit behind it, when it came from git
 	Answers     []Answer      // what people answered when an earlier attempt asked
+	House       *Instructions // what the repository itself says to agents; nil: nothing
 	Runtime     []string      // what there is to use besides the workspace, a sentence each
+}
+
+// Instructions are a file in which a repository tells agents how to work in it, as the base has it.
+type Instructions struct {
+	File string // below the workspace
+	Text string
+	Cut  bool // there is more in the file
 }
 
 // An Answer is a person's answer to a required action.
@@ -149,6 +157,7 @@ func render(in Input) (string, []string, error) {
 		{"answers", 1, answersText(in.Answers)},
 		{"rules", 1, rules(in)},
 		{"runtime", 1, strings.Join(in.Runtime, "\n")},
+		{"instructions", 2, houseText(in.House)},
 		{"payload", 2, payloadText(in.Intent.Payload)},
 		{"profile", 3, strings.Join(in.Profile.PromptParts, "\n\n")},
 		{"output contract", 0, outputContract(in.AdapterKind)},
@@ -239,6 +248,17 @@ func answersText(list []Answer) string {
 		fmt.Fprintf(&b, "\n- %s\n  %s", strings.Join(strings.Fields(a.Prompt), " "), a.Answer)
 	}
 	return b.String()
+}
+
+func houseText(h *Instructions) string {
+	if h == nil || strings.TrimSpace(h.Text) == "" {
+		return ""
+	}
+	text := "## Instructions of this repository (" + h.File + ")\n\n" + strings.TrimSpace(h.Text)
+	if h.Cut {
+		text += "\n\n(cut here; the whole is in the file)"
+	}
+	return text
 }
 
 func payloadText(p json.RawMessage) string {

@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/policy"
+	"github.com/deedrun/deed/internal/task"
 )
 
 // policyDoc is what `deed policy explain --json` prints.
@@ -123,17 +124,20 @@ func (a *app) explain(ctx context.Context, agent string, args []string) (policyD
 			spec = t.Intent.Deed
 		}
 	default:
+		kind := ""
 		if agent != "" {
-			if _, err := cfg.Adapter(agent); err != nil {
+			c, err := cfg.Adapter(agent)
+			if err != nil {
 				return doc, policy.Ruleset{}, usage(err)
 			}
-			doc.AdapterID = agent
+			doc.AdapterID, kind = agent, c.Kind()
 		}
-		spec.Isolation, spec.Policy = cfg.Isolation, &deed.TaskPolicy{Project: cfg.Project}
+		if spec.Isolation = cfg.Isolation; spec.Isolation == "" {
+			spec.Isolation = task.DefaultIsolation(kind)
+		}
+		spec.Policy = &deed.TaskPolicy{Project: cfg.Project}
 	}
-	if doc.Isolation = spec.Isolation; doc.Isolation == "" {
-		doc.Isolation = "process"
-	}
+	doc.Isolation = spec.Isolation
 	if spec.Sandbox != nil {
 		doc.Network = append(doc.Network, spec.Sandbox.Network...)
 	}

@@ -39,7 +39,7 @@ func (f *specFlags) register(c *cobra.Command) {
 	fl.BoolVar(&f.allowEmpty, "allow-empty", false, "accept an attempt that changes nothing")
 	fl.StringArrayVar(&f.secrets, "secret", nil, "`NAME` of an environment variable whose value the agent gets; repeatable")
 	fl.DurationVar(&f.timeout, "timeout", 0, "time limit of the agent, checks not included (default: the adapter's)")
-	fl.StringVar(&f.isolation, "isolation", "", "`KIND`: none, process, namespace or container (default: the configured one, else process)")
+	fl.StringVar(&f.isolation, "isolation", "", "`KIND`: none, process, namespace or container (default: the configured one, else process for a script and namespace for an agent)")
 	fl.StringArrayVar(&f.hosts, "allow-host", nil, "`HOST[:PORT]` that a contained agent may reach; repeatable (default: no network)")
 	fl.StringArrayVar(&f.mounts, "mount", nil, "`PATH[:TARGET]` that a contained agent and its checks may read; repeatable")
 	fl.StringArrayVar(&f.toolchains, "toolchain", nil, "`NAME` of a toolchain to show in the sandbox: "+strings.Join(deed.Toolchains, ", ")+"; repeatable (default: what the workspace's files call for)")

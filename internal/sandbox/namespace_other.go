@@ -15,7 +15,7 @@ type bubblewrap struct{ path, version string }
 
 func unavailable() error {
 	return failure.New(failure.Isolation, op, errors.New("there are no walls on "+runtime.GOOS+"/"+runtime.GOARCH),
-		"use Linux on amd64 or arm64")
+		"use Linux on amd64 or arm64, or say --isolation process where the agent may run as you")
 }
 
 func findBubblewrap(context.Context) (bubblewrap, error) { return bubblewrap{}, unavailable() }

@@ -16,7 +16,7 @@ import (
 )
 
 const bubblewrapRemedy = "install bubblewrap 0.10 or newer, or a distribution's older one with --bind-fd, and allow " +
-	"unprivileged user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
+	"unprivileged user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns); or say --isolation process where the agent may run as you"
 
 // A bubblewrap is one that built a sandbox with all walls.
 type bubblewrap struct{ path, version string }

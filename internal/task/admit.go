@@ -59,8 +59,16 @@ type Caller struct {
 // maxFollowUps bounds a chain of tasks that ask for the next.
 const maxFollowUps = 16
 
-// defaultIsolation contains tasks where neither they nor the configuration say how.
-const defaultIsolation = "process"
+// DefaultIsolation contains tasks of an adapter's kind where neither they nor the configuration say how. A script does what
+// its author wrote; an agent does what a model says, so it stands behind walls unless somebody says otherwise. A model that
+// only answers has no hands.
+func DefaultIsolation(kind string) string {
+	switch kind {
+	case agentruntime.KindScript, agentruntime.KindOllamaGenerate, "":
+		return "process"
+	}
+	return "namespace"
+}
 
 // stronger returns the one of two kinds of containment that holds more.
 func stronger(a, b string) string {
@@ -178,23 +186,23 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 	}
 	a.policy(&faults, &spec)
 	in.EvidenceRequirements = evidence(in.EvidenceRequirements, typ.SuccessPolicy)
-	adapterID, err := a.adapter(&in, &spec, typ, profile, by)
+	adapter, err := a.adapter(&in, &spec, typ, profile, by)
 	if err != nil {
 		faults.Add("$.requested_adapter_id", fault.Dangling, err.Error(), "")
 	}
 	model := firstOf(in.RequestedModel, typ.DefaultModel, profile.DefaultModel)
 	if err == nil {
-		a.budget(&faults, adapterID, spec, model)
+		a.budget(&faults, adapter, spec.Budget, model)
 	}
 	at := a.availableAt(&faults, in, by)
-	spec.Isolation = stronger(firstOf(spec.Isolation, a.Config.Isolation, defaultIsolation), by.Isolation)
+	spec.Isolation = stronger(firstOf(spec.Isolation, a.Config.Isolation, DefaultIsolation(adapter.Kind())), by.Isolation)
 	in.Deed = &spec
 	in.Schedule, in.AvailableAt = nil, "" // folded into the row's own available_at
 	if err := faults.Err(); err != nil {
 		return store.NewTask{}, err
 	}
 	row := store.NewTask{
-		Intent: in, ProfileID: profileID, AdapterID: adapterID,
+		Intent: in, ProfileID: profileID, AdapterID: adapter.ID(),
 		Model:    model,
 		Priority: DefaultPriority, MaxAttempts: spec.MaxAttempts, AvailableAt: at,
 		DedupeKey: spec.DedupeKey, DedupeWindow: time.Duration(spec.DedupeWindowSeconds) * time.Second,
@@ -231,54 +239,49 @@ func (a *Admission) policy(faults *fault.List, spec *deed.TaskSpec) {
 
 // adapter resolves who runs the task: the task's own adapter, the one it requests, the type's, the profile's,
 // the configured default. One that comes from a project's file, or with the task, travels with it.
-func (a *Admission) adapter(in *agentruntime.TaskIntent, spec *deed.TaskSpec, typ agentruntime.TaskTypeSpec, p agentruntime.SubagentProfile, by Caller) (string, error) {
+func (a *Admission) adapter(in *agentruntime.TaskIntent, spec *deed.TaskSpec, typ agentruntime.TaskTypeSpec, p agentruntime.SubagentProfile, by Caller) (agentruntime.AdapterConfig, error) {
+	var none agentruntime.AdapterConfig
 	if len(spec.Adapter) > 0 {
 		if !by.Trusted {
-			return "", fmt.Errorf("deed.adapter is accepted from operators only; name a configured adapter instead")
+			return none, fmt.Errorf("deed.adapter is accepted from operators only; name a configured adapter instead")
 		}
 		cfg, err := schema.Decode[agentruntime.AdapterConfig](agentruntime.SchemaAdapterConfig, spec.Adapter)
 		if err != nil {
-			return "", fmt.Errorf("deed.adapter: %w", err)
+			return none, fmt.Errorf("deed.adapter: %w", err)
 		}
 		if in.RequestedAdapterID != "" && in.RequestedAdapterID != cfg.ID() {
-			return "", fmt.Errorf("requested_adapter_id is %q and deed.adapter is %q", in.RequestedAdapterID, cfg.ID())
+			return none, fmt.Errorf("requested_adapter_id is %q and deed.adapter is %q", in.RequestedAdapterID, cfg.ID())
 		}
 		if _, err := a.Drivers.For(cfg.Kind()); err != nil {
-			return "", err
+			return none, err
 		}
-		return cfg.ID(), nil
+		return cfg, nil
 	}
 	id := firstOf(in.RequestedAdapterID, typ.DefaultAdapterID, p.DefaultAdapterID, a.Config.AdapterID)
 	if id == "" {
-		return "", fmt.Errorf("no adapter: neither the task, its type, its profile nor defaults.adapter_id names one")
+		return none, fmt.Errorf("no adapter: neither the task, its type, its profile nor defaults.adapter_id names one")
 	}
 	cfg, err := a.Config.Adapter(id)
 	if err != nil {
-		return "", err
+		return none, err
 	}
 	if _, err := a.Drivers.For(cfg.Kind()); err != nil {
-		return "", err
+		return none, err
 	}
 	if cfg.FromProject {
 		text, err := json.Marshal(cfg.AdapterConfig)
 		if err != nil {
-			return "", fmt.Errorf("adapter %s: %w", id, err)
+			return none, fmt.Errorf("adapter %s: %w", id, err)
 		}
 		spec.Adapter = text
 	}
-	return id, nil
+	return cfg.AdapterConfig, nil
 }
 
 // budget refuses a budget of money that could not be held.
-func (a *Admission) budget(faults *fault.List, adapterID string, spec deed.TaskSpec, model string) {
-	var cfg agentruntime.AdapterConfig
-	if len(spec.Adapter) > 0 {
-		cfg, _ = schema.Decode[agentruntime.AdapterConfig](agentruntime.SchemaAdapterConfig, spec.Adapter) // it was read before
-	} else if c, err := a.Config.Adapter(adapterID); err == nil {
-		cfg = c.AdapterConfig
-	}
+func (a *Admission) budget(faults *fault.List, adapter agentruntime.AdapterConfig, own *deed.Budget, model string) {
 	var f *failure.Error
-	if errors.As(usage.CheckAdmission(a.Config, spec.Budget, cfg, model), &f) {
+	if errors.As(usage.CheckAdmission(a.Config, own, adapter, model), &f) {
 		faults.Add("$.deed.budget.cost_usd", fault.NotAllowed, f.Err.Error(), f.Remedy)
 	}
 }

@@ -124,6 +124,19 @@ func TestContainment(t *testing.T) {
 	}
 }
 
+// An agent stands behind walls unless somebody says otherwise; a script does what its author wrote.
+func TestAgentsAreContainedByDefault(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]string{
+		agentruntime.KindScript: "process", agentruntime.KindOllamaGenerate: "process", agentruntime.KindCodex: "namespace",
+		agentruntime.KindClaudeCode: "namespace", agentruntime.KindNative: "namespace", agentruntime.KindCommand: "namespace", agentruntime.KindACP: "namespace",
+	} {
+		if got := DefaultIsolation(kind); got != want {
+			t.Errorf("%s: %s, want %s", kind, got, want)
+		}
+	}
+}
+
 // A type's checks and protections hold for every task of it; what the task adds is added.
 func TestATypeIsMergedAndPinned(t *testing.T) {
 	t.Parallel()

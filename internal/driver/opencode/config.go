@@ -3,8 +3,6 @@ package opencode
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -43,15 +41,14 @@ var xdg = map[string]string{
 
 // A config is the part of opencode's configuration that deed sets. Everything in it stands above what files say.
 type config struct {
-	AutoUpdate   bool                `json:"autoupdate"`
-	Share        string              `json:"share"`
-	Snapshot     bool                `json:"snapshot"`
-	LSP          bool                `json:"lsp"`
-	Formatter    bool                `json:"formatter"`
-	Instructions []string            `json:"instructions,omitempty"`
-	Enabled      []string            `json:"enabled_providers,omitempty"`
-	Provider     map[string]provider `json:"provider,omitempty"`
-	Permission   permissions         `json:"permission"`
+	AutoUpdate bool                `json:"autoupdate"`
+	Share      string              `json:"share"`
+	Snapshot   bool                `json:"snapshot"`
+	LSP        bool                `json:"lsp"`
+	Formatter  bool                `json:"formatter"`
+	Enabled    []string            `json:"enabled_providers,omitempty"`
+	Provider   map[string]provider `json:"provider,omitempty"`
+	Permission permissions         `json:"permission"`
 }
 
 type provider struct {
@@ -96,9 +93,6 @@ func configure(p agentcli.Plan, providerID, model string) ([]byte, []ruling, err
 	workspace := j.Inside(j.Dirs.Workspace)
 	table, rulings := permit(j.Rules, p.Posture.Sandbox, workspace, outside(p))
 	c := config{Share: "disabled", Enabled: []string{providerID}, Permission: table}
-	if name := instructions(j.Dirs.Workspace); name != "" {
-		c.Instructions = []string{filepath.Join(workspace, name)}
-	}
 	if own := a.Provider; own != nil {
 		c.Provider = map[string]provider{own.ID: providerOf(*own, model)}
 	}
@@ -120,17 +114,6 @@ func providerOf(p agentruntime.OpencodeProvider, model string) provider {
 		out.Options.APIKey = "{env:" + p.KeyEnv + "}"
 	}
 	return out
-}
-
-// instructions is the file at the workspace's top with which a project speaks to agents. opencode would find it by itself
-// if it read the project's configuration.
-func instructions(workspace string) string {
-	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
-		if st, err := os.Lstat(filepath.Join(workspace, name)); err == nil && st.Mode().IsRegular() {
-			return name
-		}
-	}
-	return ""
 }
 
 // outside lists the directories besides the workspace that the agent may use by their names. Where its own guards are
