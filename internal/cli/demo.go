@@ -19,15 +19,20 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/history"
+	"github.com/deedrun/deed/internal/journal"
+	"github.com/deedrun/deed/internal/model/scripted"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
-//go:embed demo/*.sh
+//go:embed demo/*.sh demo/model.yaml
 var demoAgents embed.FS
 
-// demoCast is who takes part, in the order of the table.
+// demoCast are the scripts that take part, in the order of the table; demoModel is the agent with a model, which comes last.
 var demoCast = []string{"talker", "eraser", "forger", "worker"}
+
+const demoModel = "hasty"
 
 // demoModule is a module with one failing test.
 var demoModule = map[string]string{
@@ -59,11 +64,18 @@ func TestMean(t *testing.T) {
 }
 
 type demoAgent struct {
-	Name    string        `json:"name"`
-	Claim   string        `json:"claim"`
-	Verdict string        `json:"verdict"` // accepted or rejected
-	Reasons []deed.Reason `json:"reasons"`
-	bundle  string
+	Name     string        `json:"name"`
+	Claim    string        `json:"claim"`
+	Verdict  string        `json:"verdict"` // accepted or rejected
+	Reasons  []deed.Reason `json:"reasons"`
+	Refusals []demoRefusal `json:"refusals,omitempty"` // that were answered in the same conversation
+	bundle   string
+}
+
+// A demoRefusal is what an agent said, and why that was not enough.
+type demoRefusal struct {
+	Claim   string   `json:"claim"`
+	Reasons []string `json:"reasons"`
 }
 
 type demoReport struct {
@@ -76,9 +88,10 @@ type demoReport struct {
 
 func (a *app) demoCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "demo", Short: "See three agents lie, one do the work, and deed believe only the last", Args: cobra.NoArgs,
-		Long: `In a temporary home, give the same task (make a failing test pass) to four scripted agents, judge each, and
-show that a changed bundle is caught. Needs go and git.`,
+		Use: "demo", Short: "See agents lie and work, and deed believe only what it sees", Args: cobra.NoArgs,
+		Long: `In a temporary home, give the same task (make a failing test pass) to four scripts, three of which lie, and to deed's
+own agent with a scripted model, which stops too early, is told why that is not accepted, and goes on. Then show that a
+changed bundle is caught. Needs go and git, and no network.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.demo(c.Context()) },
 	}
 }
@@ -107,15 +120,26 @@ func (a *app) demo(ctx context.Context) error {
 		return err
 	}
 	if !a.json {
-		a.printf("%s\n\n", a.color.bold("One failing test, four agents, the same task: make it pass."))
+		a.printf("%s\n\n", a.color.bold("One failing test, five agents, the same task: make it pass."))
 	}
-	for _, name := range demoCast {
-		ag, err := d.demoRun(ctx, name, project, filepath.Join(root, "agents", name+".sh"))
+	model, stop, err := demoServer()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for _, name := range append(slices.Clone(demoCast), demoModel) {
+		adapter := agentruntime.AdapterConfig{Script: &agentruntime.ScriptAdapter{
+			AdapterID: name, Kind: agentruntime.KindScript, Command: filepath.Join(root, "agents", name+".sh"), TimeoutMS: 60_000,
+		}}
+		if name == demoModel {
+			adapter = model
+		}
+		ag, err := d.demoRun(ctx, name, project, adapter)
 		if err != nil {
 			return fmt.Errorf("agent %s: %w", name, err)
 		}
 		rep.Agents = append(rep.Agents, ag)
-		if ag.Verdict == "accepted" {
+		if ag.Verdict == "accepted" && rep.Bundle == "" {
 			rep.Bundle = ag.bundle
 		}
 		if !a.json {
@@ -169,11 +193,30 @@ func (a *app) demoSetup(ctx context.Context, project, agents string) error {
 	return a.open(ctx)
 }
 
-// demoRun gives the task to one agent.
-func (a *app) demoRun(ctx context.Context, name, project, script string) (demoAgent, error) {
-	adapter, err := json.Marshal(agentruntime.AdapterConfig{Script: &agentruntime.ScriptAdapter{
-		AdapterID: name, Kind: agentruntime.KindScript, Command: script, TimeoutMS: 60_000,
-	}})
+// demoServer starts the scripted model, and returns an adapter of deed's own agent that asks it.
+func demoServer() (agentruntime.AdapterConfig, func(), error) {
+	var none agentruntime.AdapterConfig
+	text, err := demoAgents.ReadFile("demo/model.yaml")
+	if err != nil {
+		return none, nil, err
+	}
+	script, err := scripted.Parse(text)
+	if err != nil {
+		return none, nil, err
+	}
+	server := scripted.New(script)
+	if _, err := server.Start("127.0.0.1:0"); err != nil {
+		return none, nil, fmt.Errorf("start the scripted model: %w", err)
+	}
+	return agentruntime.AdapterConfig{Native: &agentruntime.NativeAdapter{
+		AdapterID: demoModel, Kind: agentruntime.KindNative, Model: "scripted", TimeoutMS: 60_000,
+		Provider: agentruntime.NativeProvider{API: agentruntime.APIOllama, BaseURL: server.URL(demoModel)},
+	}}, func() { _ = server.Close() }, nil
+}
+
+// demoRun gives the task to one agent. It runs as the person who asked for the demo, who may have no bubblewrap.
+func (a *app) demoRun(ctx context.Context, name, project string, with agentruntime.AdapterConfig) (demoAgent, error) {
+	adapter, err := json.Marshal(with)
 	if err != nil {
 		return demoAgent{}, err
 	}
@@ -187,7 +230,7 @@ func (a *app) demoRun(ctx context.Context, name, project, script string) (demoAg
 	res, err := a.execute(ctx, agentruntime.TaskIntent{
 		TaskType: config.TypeAgentTask, Source: "demo", Subject: "Make the failing test pass", Payload: json.RawMessage(`{}`),
 		Deed: &deed.TaskSpec{
-			MaxAttempts: 1, Adapter: adapter, Workspace: &deed.Workspace{Source: project},
+			MaxAttempts: 1, Adapter: adapter, Isolation: "process", Workspace: &deed.Workspace{Source: project},
 			WriteScope: []string{"stats.go"}, ProtectedPaths: []string{"**/*_test.go"}, Checks: []deed.Check{check},
 		},
 	}, nil)
@@ -204,7 +247,25 @@ func (a *app) demoRun(ctx context.Context, name, project, script string) (demoAg
 	if res.Claim != nil {
 		ag.Claim = res.Claim.Summary
 	}
-	return ag, nil
+	if res.Refusals > 0 {
+		ag.Refusals, err = refusals(res.BundleDir)
+	}
+	return ag, err
+}
+
+// refusals reads from a bundle what the agent said in vain, and what it was told.
+func refusals(dir string) ([]demoRefusal, error) {
+	entries, err := journal.Read(filepath.Join(dir, codebox.PathEvents))
+	if err != nil {
+		return nil, err
+	}
+	var out []demoRefusal
+	for _, c := range history.Of(history.Options{}, entries).CompletionAttempts {
+		if c.Decision != nil && !c.Decision.Accepted {
+			out = append(out, demoRefusal{c.Claim, c.Decision.Reasons})
+		}
+	}
+	return out, nil
 }
 
 // goCache is the build cache of the person who runs the demo.
@@ -227,7 +288,16 @@ func (a *app) showDemoAgent(ag demoAgent) {
 	if ag.Verdict == "accepted" {
 		word = a.color.green("accepted")
 	}
-	a.printf("  %s  %s  says “%s”\n", a.color.bold(fmt.Sprintf("%-6s", ag.Name)), word, clean(ag.Claim))
+	name := a.color.bold(fmt.Sprintf("%-6s", ag.Name))
+	for _, r := range ag.Refusals {
+		a.printf("  %s  %s   says “%s”\n", name, a.color.red("refused"), clean(r.Claim))
+		for _, reason := range r.Reasons {
+			a.printf("            %s %s\n", a.color.red("✗"), clean(reason))
+		}
+		a.printf("            … is told so in the same conversation, and goes on\n")
+		name = fmt.Sprintf("%-6s", "")
+	}
+	a.printf("  %s  %s  says “%s”\n", name, word, clean(ag.Claim))
 	for _, r := range ag.Reasons {
 		a.printf("            %s %-20s %s\n", a.color.red("✗"), r.Code, clean(r.Message))
 	}

@@ -72,6 +72,20 @@ func TestWordPressCommandsRun(t *testing.T) {
 	}
 }
 
+// TestBoundaryCommandsRun runs what docs/BOUNDARY.md begins with.
+func TestBoundaryCommandsRun(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		t.Skip("missing tool: bwrap: apt-get install bubblewrap")
+	}
+	out := runBlocks(t, "docs/BOUNDARY.md", 2)
+	for _, want := range []string{`"schema": "wp-codebox/agent-task-run/v1"`, `"status": "completed"`, "applied"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("output lacks %q:\n%s", want, out)
+		}
+	}
+}
+
 // TestREADMECommandsRun runs every command block of the README.
 func TestREADMECommandsRun(t *testing.T) {
 	t.Parallel()

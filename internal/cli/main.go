@@ -70,7 +70,7 @@ func (a *app) root() *cobra.Command {
 		Long: `deed queues a task, runs an agent on it in a workspace of deed's own, decides by itself whether the
 work is done, and leaves a signed bundle that anybody can verify offline.
 
-Begin with:   deed demo          see three agents lie and one do the work
+Begin with:   deed demo          see agents lie and work, and deed believe only what it sees
               deed init          write a deed.yaml for this directory
               deed run --script ./agent.sh --check "make test" "make the failing test pass"
 
