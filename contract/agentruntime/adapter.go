@@ -31,8 +31,15 @@ const (
 	AutonomyRuntimeNative = "runtime-native"
 )
 
-// Sandboxes lists the sandbox modes that a harness can be asked for.
-var Sandboxes = []string{"read-only", "workspace-write", "danger-full-access"}
+// The sandbox modes that a harness can be asked for. The last one lifts its own guards, and is for a declared trusted VM.
+const (
+	SandboxReadOnly   = "read-only"
+	SandboxWorkspace  = "workspace-write"
+	SandboxFullAccess = "danger-full-access"
+)
+
+// Sandboxes lists the sandbox modes.
+var Sandboxes = []string{SandboxReadOnly, SandboxWorkspace, SandboxFullAccess}
 
 // MaxTimeoutMS is the longest time limit of an adapter: seven days.
 const MaxTimeoutMS = 7 * 24 * 3600 * 1000

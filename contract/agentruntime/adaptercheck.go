@@ -12,7 +12,7 @@ import (
 )
 
 // Validate returns every fault of the record. A harness that is told to bypass its own permission checks must
-// declare trusted-vm: the flag alone, in its arguments, is refused.
+// declare trusted-vm: the flag alone, in its arguments or as its sandbox, is refused.
 func (a AdapterConfig) Validate() error {
 	var l fault.List
 	m, err := a.member()
@@ -224,7 +224,8 @@ func (a arguments) name(place string) bool {
 	return slices.ContainsFunc(a.args, func(arg string) bool { return strings.Contains(arg, place) })
 }
 
-// posture refuses arguments that lift a harness's own guards unless trusted-vm is declared.
+// posture refuses a sandbox and arguments that lift a harness's own guards unless trusted-vm is declared. Whether deed
+// contains the agent does not matter: behind deed's walls those guards are lifted without being asked for.
 func posture(l *fault.List, c Common, declared bool, more ...arguments) {
 	if declared {
 		fault.OneOf(l, "$.autonomy.profile", c.Profile, AutonomyRestricted, AutonomyTrustedVM)
@@ -235,6 +236,9 @@ func posture(l *fault.List, c Common, declared bool, more ...arguments) {
 	}
 	if c.Profile == AutonomyTrustedVM {
 		return
+	}
+	if c.Sandbox == SandboxFullAccess {
+		l.Add("$.sandbox", fault.Undeclared, fmt.Sprintf("%q lifts the agent's own guards", c.Sandbox), `declare "autonomy": {"profile": "trusted-vm"}, or leave sandbox out`)
 	}
 	for _, list := range append([]arguments{{"$.extra_args", c.ExtraArgs}, {"$.autonomy.required_args", c.RequiredArgs}}, more...) {
 		for i, arg := range list.args {
@@ -269,11 +273,11 @@ func lifts(args []string, i int) (with string, lifted bool) {
 	case name == "--approval-mode":
 		return with, value == "yolo"
 	case name == "--sandbox", name == "-s":
-		return with, value == "danger-full-access"
+		return with, value == SandboxFullAccess
 	case name == "-c", name == "--config":
-		return with, strings.Contains(value, "danger-full-access")
-	case strings.HasPrefix(name, "-c"), name == "-sdanger-full-access": // a short option with its value attached
-		return "", strings.Contains(args[i], "danger-full-access")
+		return with, strings.Contains(value, SandboxFullAccess)
+	case strings.HasPrefix(name, "-c"), name == "-s"+SandboxFullAccess: // a short option with its value attached
+		return "", strings.Contains(args[i], SandboxFullAccess)
 	}
 	return "", false
 }

@@ -2,6 +2,7 @@ package agentruntime
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -198,6 +199,32 @@ func TestHiddenPosture(t *testing.T) {
 		if err := (AdapterConfig{HermesAgent: &HermesAgentAdapter{AdapterID: "a", Kind: KindHermesAgent, Command: "c", TimeoutMS: 1, ExtraArgs: args}}).Validate(); err != nil {
 			t.Errorf("%v: %v", args, err)
 		}
+	}
+}
+
+// TestFullAccess asks every kind that has a sandbox for one that lifts its guards.
+func TestFullAccess(t *testing.T) {
+	t.Parallel()
+	with := 0
+	for _, kind := range Kinds {
+		var a AdapterConfig
+		text := `{"schema":"` + SchemaAdapterConfig + `","adapter_id":"a","kind":"` + kind + `","command":"c","timeout_ms":1,"sandbox":"danger-full-access"%s}`
+		if err := json.Unmarshal(fmt.Appendf(nil, text, ""), &a); err != nil || a.Common().Sandbox == "" {
+			continue // it has no such field
+		}
+		with++
+		if got := paths(a.Validate()); !slices.Equal(got, []string{"undeclared $.sandbox"}) {
+			t.Errorf("%s: %v", kind, got)
+		}
+		if err := json.Unmarshal(fmt.Appendf(nil, text, `,"autonomy":{"profile":"trusted-vm"}`), &a); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Validate(); err != nil {
+			t.Errorf("%s, declared: %v", kind, err)
+		}
+	}
+	if with != 5 {
+		t.Errorf("%d kinds have a sandbox, and five do", with)
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 
 // The modes of an agent's own sandbox, as adapters name them.
 const (
-	ReadOnly   = "read-only"
-	Workspace  = "workspace-write"
-	FullAccess = "danger-full-access"
+	ReadOnly   = agentruntime.SandboxReadOnly
+	Workspace  = agentruntime.SandboxWorkspace
+	FullAccess = agentruntime.SandboxFullAccess
 )
 
 // A Posture is what an agent's own guards have to do.
@@ -28,19 +28,15 @@ type Posture struct {
 }
 
 // postureOf decides on an agent's own guards. Behind deed's walls they are lifted: they would need walls of their own,
-// which cannot be built there, and what they hold is held. Anywhere else only a declared trusted VM lifts them.
+// which cannot be built there, and what they hold is held. Anywhere else only a declared trusted VM lifts them: an adapter
+// that asks for full access without declaring one is not valid.
 func postureOf(j driver.Job, c process.Config) (Posture, error) {
-	trusted := c.Profile == agentruntime.AutonomyTrustedVM
 	switch {
 	case j.Sandbox.Contained() && c.Sandbox == ReadOnly:
 		return Posture{}, failure.New(failure.Config, "set the agent's guards",
 			errors.New("sandbox read-only of an agent that deed contains is deed's to hold"), "set deed.sandbox.read_only_workspace instead")
 	case j.Sandbox.Contained():
 		return Posture{Sandbox: FullAccess, Lifted: true, Why: "agent's own guards lifted: deed's walls hold"}, nil
-	case c.Sandbox == FullAccess && !trusted:
-		return Posture{}, failure.New(failure.Config, "set the agent's guards",
-			errors.New("sandbox danger-full-access lifts the agent's own guards, and nothing else holds"),
-			`declare "autonomy": {"profile": "trusted-vm"}, or contain the agent (isolation namespace)`)
 	case c.Sandbox == FullAccess:
 		return Posture{Sandbox: FullAccess, Lifted: true, Why: "agent's own guards lifted: the adapter declares a trusted VM"}, nil
 	case c.Sandbox == "":
