@@ -219,9 +219,22 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 func (a *app) showAction(x store.Action) {
 	d := newActionDoc(x)
 	for _, row := range [][2]string{
-		{"action", d.ActionID}, {"task", d.TaskID}, {"kind", d.Kind}, {"state", d.State}, {"asks", d.Prompt}, {"why", d.Why}, {"rule", d.Rule},
-		{"about", string(d.Subject)}, {"context", d.Context}, {"opened", d.OpenedAt}, {"deadline", d.Deadline}, {"then", string(d.Default)},
-		{"who", strings.Join(d.MayAnswer, ", ")}, {"answer", string(d.Answer)}, {"by", d.By}, {"closed", d.ClosedAt},
+		{"action", d.ActionID},
+		{"task", d.TaskID},
+		{"kind", d.Kind},
+		{"state", d.State},
+		{"asks", d.Prompt},
+		{"why", d.Why},
+		{"rule", d.Rule},
+		{"about", string(d.Subject)},
+		{"context", d.Context},
+		{"opened", d.OpenedAt},
+		{"deadline", d.Deadline},
+		{"then", string(d.Default)},
+		{"who", strings.Join(d.MayAnswer, ", ")},
+		{"answer", string(d.Answer)},
+		{"by", d.By},
+		{"closed", d.ClosedAt},
 	} {
 		if row[1] != "" {
 			a.printf("%-9s %s\n", row[0], clean(row[1]))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,7 @@ URLs of its own, which are printed. docs/MODEL-SCRIPTS.md says how scripts are w
 				return usage(err)
 			}
 			if err := a.sayServer(server, base); err != nil {
-				return fmt.Errorf("%w (and the server ended: %v)", err, server.Close())
+				return errors.Join(err, server.Close())
 			}
 			<-c.Context().Done()
 			return server.Close()

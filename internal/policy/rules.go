@@ -184,7 +184,9 @@ func matches(r deed.Rule, c Call, p part) bool {
 	if len(r.Tool) > 0 && !slices.ContainsFunc(r.Tool, func(g string) bool { return c.named(g) || p.tool != "" && wild(lower(g), p.tool) }) {
 		return false
 	}
-	kind, globs, match := partNone, []string(nil), wild
+	var kind partKind
+	var globs []string
+	match := wild
 	switch {
 	case len(r.Path) > 0:
 		kind, globs, match = partPath, r.Path, matchPath

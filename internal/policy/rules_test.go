@@ -433,8 +433,19 @@ func TestWild(t *testing.T) {
 		glob, text string
 		want       bool
 	}{
-		{"*", "", true}, {"", "", true}, {"", "a", false}, {"a*c", "abbc", true}, {"a*c", "abb", false}, {"a?c", "aéc", true}, {"a?c", "ac", false},
-		{`a\*`, "a*", true}, {`a\*`, "ab", false}, {"*a*b*", "xxaxxbxx", true}, {"*.com", "a.com.org", false}, {`\\`, `\`, true}, {"git *", "git", false},
+		{"*", "", true},
+		{"", "", true},
+		{"", "a", false},
+		{"a*c", "abbc", true},
+		{"a*c", "abb", false},
+		{"a?c", "aéc", true},
+		{"a?c", "ac", false},
+		{`a\*`, "a*", true},
+		{`a\*`, "ab", false},
+		{"*a*b*", "xxaxxbxx", true},
+		{"*.com", "a.com.org", false},
+		{`\\`, `\`, true},
+		{"git *", "git", false},
 		{strings.Repeat("*a", 50) + "b", strings.Repeat("a", 5000), false},
 	} {
 		if got := wild(c.glob, c.text); got != c.want {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"syscall"
 	"time"
 
 	"github.com/deedrun/deed/internal/attempt"
@@ -109,8 +111,12 @@ func (s *sweep) owner(ctx context.Context, name string) (id string, alive bool, 
 
 // waits reports whether the directory of a settled attempt is kept for the next attempt of its task.
 func (s *sweep) waits(ctx context.Context, dir, id string) (bool, error) {
-	if _, err := os.Lstat(filepath.Join(dir, attempt.CheckpointFile)); err != nil || id == "" {
+	_, err := os.Lstat(filepath.Join(dir, attempt.CheckpointFile))
+	if id == "" || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return false, nil
+	}
+	if err != nil {
+		return false, err
 	}
 	at, err := s.Store.Attempt(ctx, id)
 	if err != nil {
