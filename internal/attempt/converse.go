@@ -98,6 +98,9 @@ func finite(s driver.Session) bool {
 
 // take takes one turn and keeps what it left.
 func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error {
+	if err := a.forget(); err != nil {
+		return failure.New(failure.Infra, "drop the evidence of a refused completion", err, "")
+	}
 	turn, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	a.watch.begin(end)

@@ -428,3 +428,34 @@ func TestTheRepositorysInstructionsAreInTheBrief(t *testing.T) {
 		t.Errorf("the brief:\n%s", told)
 	}
 }
+
+// An agent that was refused and then ends in another way is shown as it ended: no verdict, and the change as it is then.
+func TestARefusalDoesNotOutliveItsTurn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	d := &talker{ref: "c"}
+	d.turn = func(_ context.Context, j driver.Job, in driver.Input, _ driver.Sink) driver.Yield {
+		if in.Turn == 1 {
+			writes(t, j, "first", "1\n")
+			return says("done")
+		}
+		writes(t, j, "second", "2\n")
+		f := failure.New(failure.Provider, "talk", errors.New("the service is gone"), "")
+		return driver.Yield{Kind: driver.YieldEnd, Class: f.Class, Err: f}
+	}
+	res, err := b.Run(t.Context(), b.sup, b.talking(d, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Settlement.Class != string(failure.Provider) || res.Verdict != nil || res.Settlement.Verdict != nil {
+		t.Errorf("%s, verdict %+v", res.Settlement.Class, res.Verdict)
+	}
+	data, err := os.ReadFile(filepath.Join(res.BundleDir, codebox.PathChangedFiles))
+	if err != nil || !strings.Contains(string(data), `"second"`) || !strings.Contains(string(data), `"first"`) {
+		t.Errorf("the change in the bundle is not the one at the end: %v\n%s", err, data)
+	}
+	rep, err := bundle.Verify(res.BundleDir, bundle.VerifyOptions{Keys: []bundle.PublicKey{b.Key.PublicKey}, RequireSignature: true})
+	if err != nil || !rep.Valid {
+		t.Errorf("the bundle does not verify: %v %+v", err, rep)
+	}
+}

@@ -52,15 +52,6 @@ func (a *run) publish(ctx context.Context, s *store.Settlement, e end) (bundle.S
 // afterwards makes a bundle that does not verify, never one that lies.
 func (a *run) collect() error {
 	workspace.Spread(a.Home.Bundles())
-	if a.evidence != nil { // of a completion attempt that was refused
-		if err := a.evidence.Abort(); err != nil {
-			return err
-		}
-		a.evidence = nil
-		for i := range a.commands { // the logs went with it; the journal has what they ended with
-			a.commands[i].Stdout = ""
-		}
-	}
 	w, err := bundle.Create(a.Home.Bundle(a.claim.Ref.AttemptID), bundle.Options{Redactor: a.redactor, Key: a.Key})
 	if err != nil {
 		return err
@@ -76,6 +67,21 @@ func (a *run) collect() error {
 	}
 	a.evidence = w
 	return nil
+}
+
+// forget drops what was collected and decided about a completion attempt that was refused: the agent goes on, and neither
+// holds for what it does next. The journal keeps the verdict.
+func (a *run) forget() error {
+	a.verdict = nil
+	if a.evidence == nil {
+		return nil
+	}
+	err := a.evidence.Abort()
+	a.evidence = nil
+	for i := range a.commands { // the logs went with it; the journal has what they ended with
+		a.commands[i].Stdout = ""
+	}
+	return err
 }
 
 // conclude adds what deed says: what happened, the verdict and what will be settled.

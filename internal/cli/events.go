@@ -291,6 +291,9 @@ func (f *follower) entries(use func(eventDoc) error) error {
 		if v, err := e.At.Time(); err == nil { // else it was when the one before it was
 			at = v
 		}
+		if e.Kind == store.EventAgentState {
+			return nil // the store tells it
+		}
 		return use(eventDoc{
 			Seq: e.Seq, Event: e.Kind, Source: fromJournal, TaskID: f.task, AttemptID: f.attempt.Record.AttemptID, At: e.At, Detail: e.Detail, at: at,
 		})
