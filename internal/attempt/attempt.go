@@ -111,10 +111,10 @@ type run struct {
 	mu     sync.Mutex      // guards events: a driver reports from several goroutines
 	events []journal.Entry // guarded by mu; what the journal was told, out of the agent's reach
 
-	watching sync.Mutex // makes the calls of Observe one after the other
+	showMu sync.Mutex // makes the calls of Observe one after the other
 
-	moving sync.Mutex    // guards state
-	state  state.Attempt // as the store has it, from running on
+	stateMu sync.Mutex    // guards state
+	state   state.Attempt // as the store has it, from running on
 
 	trees sync.WaitGroup // those that release removes
 
@@ -221,8 +221,8 @@ func (a *run) note(kind string, detail any) {
 
 func (a *run) progress(step, text string) {
 	if a.Observe != nil {
-		a.watching.Lock()
-		defer a.watching.Unlock()
+		a.showMu.Lock()
+		defer a.showMu.Unlock()
 		a.Observe(Progress{TaskID: a.claim.Ref.TaskID, AttemptID: a.claim.Ref.AttemptID, Step: step, Text: text})
 	}
 }

@@ -55,7 +55,7 @@ func (a *run) converse(ctx context.Context) (err error) {
 	if a.resumed != nil {
 		in.Text = brief.Resumption(a.resumed.why, a.resumed.answers)
 	}
-	j, err := a.guarded(a.job())
+	j, err := a.guarded(ctx, a.job())
 	if err != nil {
 		return err
 	}
@@ -108,14 +108,14 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 		return err
 	}
 	stopped := a.used.time(a.watch.stop)
-	y, err := s.Turn(turn, in, a.sink())
+	y, err := s.Turn(turn, in, a.sink(ctx))
 	a.move(ctx, state.Running, "the turn ended")
 	stopped()
 	crashpoint.Hit(crashpoint.DriverEnded)
 	if err != nil {
 		return err
 	}
-	if f := a.saveUsage(true); f != nil {
+	if f := a.saveUsage(ctx, true); f != nil {
 		a.note("bound_reached", map[string]any{"class": f.Class, "why": f.Error()}) // before the next turn
 	}
 	if err := a.redactor.Value(&y.Claim); err != nil { // decoded, so that no escape hides a secret

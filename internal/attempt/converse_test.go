@@ -37,17 +37,17 @@ func (*talker) Ready(context.Context, agentruntime.AdapterConfig) driver.Readine
 
 func (d *talker) Start(_ context.Context, j driver.Job) (driver.Session, error) {
 	d.resume = append(d.resume, j.Resume)
-	return &talk2{d, j}, nil
+	return &dialogue{d, j}, nil
 }
 
-type talk2 struct {
+type dialogue struct {
 	*talker
 	job driver.Job
 }
 
-func (s *talk2) Ref() string                 { return s.ref }
-func (s *talk2) Close(context.Context) error { return nil }
-func (s *talk2) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (driver.Yield, error) {
+func (s *dialogue) Ref() string                 { return s.ref }
+func (s *dialogue) Close(context.Context) error { return nil }
+func (s *dialogue) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (driver.Yield, error) {
 	s.inputs = append(s.inputs, in)
 	if s.ref != "" {
 		sink.Event(driver.EventSession, driver.SessionInfo{ID: s.ref})

@@ -282,9 +282,9 @@ func (a *run) toolGuard(j driver.Job, sink driver.Sink, enforced bool) (*toolGua
 
 // guarded puts the guard before a job. Where there is no policy it would allow everything, so an agent is spared the detour;
 // deed's own keeps it, for its questions.
-func (a *run) guarded(j driver.Job) (driver.Job, error) {
+func (a *run) guarded(ctx context.Context, j driver.Job) (driver.Job, error) {
 	asks, ok := a.plan.driver.(driver.Asking)
-	g, rules, err := a.toolGuard(j, a.sink(), ok && asks.AsksFirst())
+	g, rules, err := a.toolGuard(j, a.sink(ctx), ok && asks.AsksFirst())
 	if err != nil {
 		return j, err
 	}

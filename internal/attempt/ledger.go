@@ -18,6 +18,9 @@ import (
 // was used since.
 const saveEvery = time.Second
 
+// saveWait bounds how long writing it down may hold up the agent's events.
+const saveWait = 10 * time.Second
+
 // A ledger is what the attempt used, and when that was last written down.
 type ledger struct {
 	*usage.Meter
@@ -94,8 +97,8 @@ func (c *ledger) tells() bool {
 	return t.Turns > 0 || t.Tokens() > 0 || t.ToldMicroUSD != nil
 }
 
-// saveUsage writes the account down, now or when it is time. With a budget of the day it takes over what others used.
-func (a *run) saveUsage(now bool) *failure.Error {
+// saveUsage writes the account down, now or when it is time: also of an attempt that was cancelled. With a budget of the day it takes over what others used.
+func (a *run) saveUsage(ctx context.Context, now bool) *failure.Error {
 	c := &a.used
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +107,7 @@ func (a *run) saveUsage(now bool) *failure.Error {
 		return nil
 	}
 	c.saved = at
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveWait)
 	defer cancel()
 	// What cannot be written now is written at the next turn or with the settlement; a lost claim is the lease's to find.
 	if err := a.Store.UpdateUsage(ctx, a.claim.Ref, c.Parts()); err != nil {

@@ -133,10 +133,10 @@ func digest(parts ...string) (sum [sha256.Size]byte) {
 }
 
 // sink takes what the driver sees: to the journal, to the watcher of a person, and to the bounds.
-func (a *run) sink() driver.Sink {
+func (a *run) sink(ctx context.Context) driver.Sink {
 	return driver.SinkFunc(func(kind string, detail any) {
 		a.tell(kind, detail)
-		a.follow(kind)
+		a.follow(ctx, kind)
 		var f *failure.Error
 		switch d := detail.(type) {
 		case driver.SessionInfo:
@@ -155,7 +155,7 @@ func (a *run) sink() driver.Sink {
 			f = a.used.event(detail)
 		}
 		if _, ok := detail.(agentruntime.Turn); ok && f == nil {
-			f = a.saveUsage(false)
+			f = a.saveUsage(ctx, false)
 		}
 		if f != nil {
 			a.note("bound_reached", map[string]any{"class": f.Class, "why": f.Error()})
@@ -169,7 +169,7 @@ func (a *run) sink() driver.Sink {
 }
 
 // follow brings the attempt's state up to what the agent is seen to do.
-func (a *run) follow(kind string) {
+func (a *run) follow(ctx context.Context, kind string) {
 	switch kind {
 	case driver.EventText, driver.EventToolCall, driver.EventUsage, driver.EventTurn, driver.EventSubagent:
 	default:
@@ -180,15 +180,15 @@ func (a *run) follow(kind string) {
 	a.watch.streams = true
 	a.watch.mu.Unlock()
 	if first {
-		a.move(context.Background(), state.Streaming, "the agent's answer arrives")
+		a.move(ctx, state.Streaming, "the agent's answer arrives")
 	}
 }
 
 // move takes the attempt to a state that people can see, with the cause. It decides nothing, so that a store which cannot
 // be written just now costs the agent nothing.
 func (a *run) move(ctx context.Context, to state.Attempt, cause string) {
-	a.moving.Lock()
-	defer a.moving.Unlock()
+	a.stateMu.Lock()
+	defer a.stateMu.Unlock()
 	if a.state == to {
 		return
 	}
