@@ -1,9 +1,12 @@
 // Package crashpoint owns the named places at which a test can make the real binary die as if the power went. It
-// does nothing unless DEED_CRASHPOINT names the place.
+// does nothing unless DEED_CRASHPOINT names the place; NAME#3 is the third time that the process comes there.
 package crashpoint
 
 import (
 	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -74,11 +77,24 @@ var (
 	OfUndo  = []Point{UndoJournaled, UndoRestored}
 )
 
-var armed = Point(os.Getenv("DEED_CRASHPOINT"))
+var (
+	armed, nth = parse(os.Getenv("DEED_CRASHPOINT"))
+	hits       atomic.Int64
+)
+
+// parse reads NAME or NAME#N.
+func parse(s string) (Point, int64) {
+	name, count, _ := strings.Cut(s, "#")
+	n, err := strconv.ParseInt(count, 10, 64)
+	if err != nil || n < 1 {
+		n = 1
+	}
+	return Point(name), n
+}
 
 // Hit kills this process with SIGKILL when the point is armed: no deferred call runs, no buffer is flushed.
 func Hit(p Point) {
-	if armed != "" && armed == p {
+	if armed != "" && armed == p && hits.Add(1) == nth {
 		_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
 		select {}
 	}
