@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/atomicfile"
@@ -64,7 +65,7 @@ func Open(path string, opt Options) (*Journal, error) {
 	if opt.Clock == nil {
 		opt.Clock = clock.System
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openRegular(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
@@ -74,6 +75,23 @@ func Open(path string, opt Options) (*Journal, error) {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
 	return j, nil
+}
+
+// openRegular opens a file that an agent may have put there: a symbolic link is not followed, a FIFO is not waited for.
+func openRegular(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // recover finds the last whole line, cuts what follows it, and stands at the end.
@@ -174,7 +192,7 @@ func (j *Journal) Close() error {
 // Read returns the entries of the journal at path. A torn last line is left out; damage anywhere else is an error
 // that names the line, returned with the entries before it. A journal that does not exist is fs.ErrNotExist.
 func Read(path string) ([]Entry, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
