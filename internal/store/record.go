@@ -43,6 +43,7 @@ type Attempt struct {
 	BundleID   string
 	BriefHash  string
 	SpecHash   string
+	Checkpoint json.RawMessage // see Store.Checkpoint; nil: there is none
 }
 
 // taskColumns is what scanTask reads, in its order.
@@ -143,19 +144,19 @@ func manyTasks(ctx context.Context, c conn, q string, args ...any) ([]Task, erro
 
 // attemptColumns is what scanAttempt reads, in its order.
 const attemptColumns = `id, task_id, runner_id, fence, live, lease_until, state, class, adapter_id, adapter_kind, model,
-	started_at, ended_at, brief_hash, spec_hash, bundle_dir, bundle_id, verdict, evidence`
+	started_at, ended_at, brief_hash, spec_hash, bundle_dir, bundle_id, verdict, evidence, checkpoint`
 
 func scanAttempt(row scanner) (Attempt, error) {
 	var (
 		a                                 Attempt
 		id, taskID, runner, adapter, kind string
-		model, verdict, evidence          *string
+		model, verdict, evidence, check   *string
 		live                              int
 		lease, started                    int64
 		ended                             *int64
 	)
 	err := row.Scan(&id, &taskID, &runner, &a.Fence, &live, &lease, &a.State, &a.Class, &adapter, &kind, &model,
-		&started, &ended, &a.BriefHash, &a.SpecHash, &a.BundleDir, &a.BundleID, &verdict, &evidence)
+		&started, &ended, &a.BriefHash, &a.SpecHash, &a.BundleDir, &a.BundleID, &verdict, &evidence, &check)
 	if err != nil {
 		return Attempt{}, err
 	}
@@ -170,6 +171,9 @@ func scanAttempt(row scanner) (Attempt, error) {
 	a.Live, a.LeaseUntil = live == 1, fromMicros(lease)
 	if verdict != nil {
 		a.Verdict = json.RawMessage(*verdict)
+	}
+	if check != nil {
+		a.Checkpoint = json.RawMessage(*check)
 	}
 	return a, nil
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,6 +21,7 @@ func (b *bench) fenced(ref store.Ref) {
 	b.is(b.s.Begin(b.ctx, ref, store.Begin{}), store.ErrFenced)
 	_, err = b.s.SetAttemptState(b.ctx, ref, state.Streaming, "stale")
 	b.is(err, store.ErrFenced)
+	b.is(b.s.Checkpoint(b.ctx, ref, json.RawMessage(`{}`)), store.ErrFenced)
 	b.is(b.s.Settle(b.ctx, ref, permanent("stale")), store.ErrFenced)
 	b.is(b.s.Settle(b.ctx, ref, done()), store.ErrFenced)
 }
@@ -230,5 +232,37 @@ func lostByRunner(t *testing.T, target Target) {
 	b.ok(err)
 	b.ok(b.s.Settle(b.ctx, lost[0].Ref, retryable(time.Time{}, "lost")))
 	b.wantStatus(dead.Ref.TaskID, agentruntime.TaskRetryableFailure)
+	b.audit()
+}
+
+// checkpoints are kept with their attempt, and belong to it alone.
+func checkpoints(t *testing.T, target Target) {
+	b := setup(t, target)
+	id := b.add(task("x"))[0]
+	first := b.begun()
+	got := func(attempt string) string {
+		a, err := b.s.Attempt(b.ctx, attempt)
+		b.ok(err)
+		return string(a.Checkpoint)
+	}
+	for _, doc := range []string{`{"turn": 1}`, `{"turn": 2, "ref": "ä"}`} {
+		b.ok(b.s.Checkpoint(b.ctx, first.Ref, json.RawMessage(doc)))
+		if s := got(first.Ref.AttemptID); s != doc {
+			t.Errorf("checkpoint %s, want %s", s, doc)
+		}
+	}
+	b.is(b.s.Checkpoint(b.ctx, first.Ref, json.RawMessage(`{`)), store.ErrInvalid)
+	b.ok(b.s.Settle(b.ctx, first.Ref, retryable(time.Time{}, "once")))
+	second := b.begun()
+	if a, b := got(first.Ref.AttemptID), got(second.Ref.AttemptID); a == "" || b != "" {
+		t.Errorf("checkpoints %q and %q, want that of the first alone", a, b)
+	}
+	b.ok(b.s.Checkpoint(b.ctx, second.Ref, json.RawMessage(`{}`)))
+	b.ok(b.s.Checkpoint(b.ctx, second.Ref, nil))
+	list, err := b.s.Attempts(b.ctx, id)
+	b.ok(err)
+	if len(list) != 2 || list[0].Checkpoint == nil || list[1].Checkpoint != nil {
+		t.Errorf("attempts: %+v", list)
+	}
 	b.audit()
 }

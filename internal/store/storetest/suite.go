@@ -66,6 +66,7 @@ func Run(t *testing.T, target Target) {
 		{"ActionsOfARunningAttempt", actionsLive},
 		{"ActionsAreAskedOnce", actionsOnce},
 		{"ActionDeadlines", actionDeadlines},
+		{"Checkpoints", checkpoints},
 		{"UsageIsRecorded", usageRecorded},
 		{"UsageUnderTheFence", usageFenced},
 		{"UsageByDayAndModel", usageReport},
