@@ -25,11 +25,12 @@ const (
 
 // SessionInfo is what an agent says about its conversation.
 type SessionInfo struct {
-	ID        string `json:"id,omitempty"` // what resumes it
+	ID        string `json:"id,omitempty"` // by which the agent knows it
 	Requested string `json:"requested_model,omitempty"`
 	Served    string `json:"served_model,omitempty"`
 	Version   string `json:"agent_version,omitempty"`
 	Resumed   bool   `json:"resumed,omitempty"`
+	Ref       string `json:"-"` // what the session's Ref is from now on; empty: its ID
 }
 
 // Text is something that an agent said.

@@ -50,6 +50,14 @@ type State struct {
 	Cost  int64  `json:"cost_micro_usd,omitempty"` // a running total, for a CLI that tells this
 }
 
+func (s *State) ref() string {
+	if s.ID == "" {
+		return ""
+	}
+	text, _ := json.Marshal(s)
+	return string(text)
+}
+
 // A Conversation speaks a dialect. Its methods are called by one goroutine: Launch, then Feed for each line, then Outcome,
 // for every turn.
 type Conversation interface {

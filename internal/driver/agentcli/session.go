@@ -2,7 +2,6 @@ package agentcli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,13 +25,7 @@ type session struct {
 var _ driver.Session = (*session)(nil)
 
 // Ref is the conversation's id with what deed knows of it.
-func (s *session) Ref() string {
-	if s.state.ID == "" {
-		return ""
-	}
-	text, _ := json.Marshal(s.state)
-	return string(text)
-}
+func (s *session) Ref() string { return s.state.ref() }
 
 // Close closes what the session holds. No process is left after a turn.
 func (s *session) Close(context.Context) error { return s.plan.Close() }

@@ -46,6 +46,7 @@ func (t *Teller) Session(info driver.SessionInfo) {
 	if info.Served != "" {
 		t.model = info.Served
 	}
+	info.Ref = t.state.ref()
 	t.mu.Unlock()
 	tell(t, driver.EventSession, info)
 }
