@@ -140,6 +140,7 @@ type run struct {
 	guard        *toolGuard   // at the tool boundary; nil before the driver starts
 	used         ledger       // what was used, against the budget
 	resumed      *resumed     // goes on with an earlier attempt; nil: it begins anew
+	checkpointed bool         // the store has where the conversation stands
 	kept         bool         // the directory waits for the next attempt
 	fresh        string       // why an earlier conversation does not go on
 	verdict      *deed.Verdict
@@ -161,7 +162,7 @@ func (r *Runner) Run(ctx context.Context, sup *proc.Supervisor, c *store.Claim) 
 
 	err := guard(func() error { return a.execute(ctx) })
 	if lost := lostCause(ctx, err); lost != nil {
-		a.kept = a.checkpointed() // its new owner may wait to go on from it
+		a.kept = a.checkpointed // its new owner may wait to go on from it
 		a.cleanup()
 		return Result{Ref: c.Ref}, lost
 	}

@@ -1,17 +1,17 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/brief"
 	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/driver"
@@ -21,15 +21,12 @@ import (
 	"github.com/deedrun/deed/internal/workspace"
 )
 
-// CheckpointFile is the name, in an attempt's directory, of what the next attempt needs to go on with its conversation.
-// A directory that has one belongs to its task until that has ended or has another attempt.
-const CheckpointFile = "checkpoint.json"
-
-// A checkpoint is written when the conversation gets its name and after each turn. The rest of the state is the directory
-// itself: the workspace as the agent left it, and the agent's own home with its session. The next attempt takes the
+// A checkpoint is what the next attempt needs to go on with the conversation of this one. It is written when the
+// conversation gets its name, after each turn, and before a refusal is told. The store has it, where no agent writes: by
+// it the next attempt knows what the base was and how often the gate refused. The rest of the state is the attempt's
+// directory: the workspace as the agent left it, and the agent's own home with its session. The next attempt takes the
 // directory over by renaming it, so there is one owner at every moment.
 type checkpoint struct {
-	AttemptID   string               `json:"attempt_id"`
 	AdapterID   string               `json:"adapter_id"`
 	AdapterKind string               `json:"adapter_kind"`
 	Isolation   string               `json:"isolation"`
@@ -37,17 +34,19 @@ type checkpoint struct {
 	Ref         string               `json:"ref"`
 	Base        string               `json:"base_digest"`
 	Seeded      workspace.SeededTree `json:"seeded"`
-	Turn        int                  `json:"turn"` // that comes next
+	Turn        int                  `json:"turn"` // that comes next, or is under way
 	Answers     int                  `json:"model_turns"`
 	Completions int                  `json:"completions"`
 	Recoveries  int                  `json:"recoveries"`
 	Digest      string               `json:"refused_digest,omitempty"`
 	Reasons     string               `json:"refused_reasons,omitempty"`
+	Say         string               `json:"say,omitempty"` // the refusal that the agent is told in this turn
 }
 
 // A resumed is how an attempt goes on with the conversation of an earlier one.
 type resumed struct {
 	checkpoint
+	from    string // the attempt
 	why     string // it was interrupted, for the agent
 	answers []brief.Answer
 }
@@ -70,7 +69,7 @@ func workHash(s deed.TaskSpec) (string, error) {
 }
 
 // checkpoint makes durable where the conversation stands. Without a conversation there is nothing to go on with.
-func (a *run) checkpoint() error {
+func (a *run) checkpoint(ctx context.Context) error {
 	a.mu.Lock()
 	ref := a.talk.ref
 	a.mu.Unlock()
@@ -81,43 +80,62 @@ func (a *run) checkpoint() error {
 	if err != nil {
 		return failure.New(failure.Infra, "write the checkpoint", err, "")
 	}
-	c := checkpoint{
-		AttemptID: a.claim.Ref.AttemptID, AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(), Isolation: string(a.plan.kind), Work: work,
+	return a.writeCheckpoint(ctx, &checkpoint{
+		AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(), Isolation: string(a.plan.kind), Work: work,
 		Ref: ref, Base: a.before.Digest(), Seeded: a.seeded, Turn: a.talk.turn(), Answers: a.watch.turns(),
-		Completions: a.talk.completions, Recoveries: a.talk.recoveries, Digest: a.talk.digest, Reasons: a.talk.reasons,
+		Completions: a.talk.completions, Recoveries: a.talk.recoveries, Digest: a.talk.digest, Reasons: a.talk.reasons, Say: a.talk.say,
+	})
+}
+
+// writeCheckpoint gives it to the store; nil: the conversation does not go on.
+func (a *run) writeCheckpoint(ctx context.Context, c *checkpoint) error {
+	var doc json.RawMessage
+	if c != nil {
+		doc = mustJSON(c)
+	} else if !a.checkpointed {
+		return nil
 	}
-	if err := atomicfile.WriteFile(a.path(CheckpointFile), mustJSON(c), 0o600); err != nil {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stateWait)
+	defer stop()
+	if err := a.Store.Checkpoint(ctx, a.claim.Ref, doc); err != nil {
 		return failure.New(failure.Infra, "write the checkpoint", err, "")
 	}
+	a.checkpointed = c != nil
 	return nil
 }
 
 // conversation is called when the agent's session is known by name: from here on a crash does not lose it.
 func (a *run) conversation(s driver.SessionInfo) {
+	ref := s.Ref
+	if ref == "" {
+		ref = s.ID
+	}
 	a.mu.Lock()
-	known := a.talk.ref == s.ID
-	a.talk.ref = s.ID
+	known := a.talk.id == s.ID
+	a.talk.id, a.talk.ref = s.ID, ref
 	a.mu.Unlock()
 	if known || s.ID == "" {
 		return
 	}
-	if err := a.checkpoint(); err != nil {
+	if err := a.checkpoint(context.Background()); err != nil {
 		a.note("checkpoint_error", map[string]string{"error": err.Error()}) // the end of the turn tries again
 	}
 }
 
-func readCheckpoint(dir string) (checkpoint, error) {
-	var c checkpoint
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return c, err
+// Waiting finds, among the attempts of a task, the one whose directory the next attempt goes on from. An attempt that was
+// cut short before it could take up the directory of an earlier one leaves it waiting.
+func Waiting(list []store.Attempt, kept func(attemptID string) bool) (store.Attempt, bool) {
+	list = slices.DeleteFunc(slices.Clone(list), func(t store.Attempt) bool { return t.Live })
+	slices.SortFunc(list, func(x, y store.Attempt) int { return cmp.Compare(y.Fence, x.Fence) })
+	for _, t := range list {
+		if _, ok := goesOn[failure.Class(t.Class)]; !ok {
+			break
+		}
+		if t.Checkpoint != nil && kept(t.Record.AttemptID) {
+			return t, true
+		}
 	}
-	defer func() { _ = root.Close() }()
-	data, err := driver.TakeFile(root, CheckpointFile)
-	if err != nil {
-		return c, err
-	}
-	return c, json.Unmarshal(data, &c)
+	return store.Attempt{}, false
 }
 
 // takeUp looks for an earlier attempt of the task whose conversation can go on, and makes its directory this attempt's.
@@ -129,42 +147,53 @@ func (a *run) takeUp(ctx context.Context) error {
 	if err != nil {
 		return failure.New(failure.Infra, "look for an earlier attempt", err, "")
 	}
-	list = slices.DeleteFunc(list, func(t store.Attempt) bool { return t.Record.AttemptID == a.claim.Ref.AttemptID || t.Live })
-	if len(list) == 0 {
+	last, ok := Waiting(list, func(id string) bool {
+		_, err := os.Lstat(a.Home.Attempt(id))
+		return err == nil
+	})
+	if !ok {
 		return nil
 	}
-	last := slices.MaxFunc(list, func(x, y store.Attempt) int { return int(x.Fence - y.Fence) })
-	why, ok := goesOn[failure.Class(last.Class)]
 	dir := a.Home.Attempt(last.Record.AttemptID)
-	c, err := readCheckpoint(dir)
-	if !ok || errors.Is(err, fs.ErrNotExist) {
-		return nil
+	var c checkpoint
+	if err = json.Unmarshal(last.Checkpoint, &c); err == nil {
+		err = a.fits(ctx, c, dir)
 	}
-	if err == nil {
-		err = a.fits(c)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	if err != nil {
 		a.fresh = fmt.Sprintf("the conversation of attempt %s cannot go on: %v", last.Record.AttemptID, err)
+		_ = workspace.Remove(dir) // what is left is the sweep's
 		return nil
 	}
 	answers, err := a.answers(ctx)
 	if err != nil {
 		return failure.New(failure.Infra, "read the answers of people", err, "")
 	}
-	if err := os.Rename(dir, a.dir); err != nil {
-		return failure.New(failure.Infra, "take up an earlier attempt", err, "")
-	}
 	for _, name := range []string{"journal.jsonl", egressSocket, "tmp", "site", "components"} {
-		if err := workspace.Remove(a.path(name)); err != nil {
+		if err := workspace.Remove(filepath.Join(dir, name)); err != nil {
 			return failure.New(failure.Infra, "take up an earlier attempt", err, "")
 		}
 	}
-	a.resumed = &resumed{c, why, answers}
+	c.Turn = max(c.Turn, 2) // the brief was said already, however far that turn got
+	// Written first: a crash before the rename leaves the directory to the earlier attempt, which Waiting finds.
+	if err := a.writeCheckpoint(ctx, &c); err != nil {
+		return err
+	}
+	if err := os.Rename(dir, a.dir); err != nil {
+		return failure.New(failure.Infra, "take up an earlier attempt", err, "")
+	}
+	a.resumed = &resumed{c, last.Record.AttemptID, goesOn[failure.Class(last.Class)], answers}
 	return nil
 }
 
-// fits reports why a conversation cannot go on in this attempt.
-func (a *run) fits(c checkpoint) error {
+// parts of an attempt's directory that a conversation needs.
+var keptParts = []string{"base", "workspace", "home", "artifacts", "exchange", "run"}
+
+// fits reports why a conversation cannot go on in this attempt. An agent that is not contained may have written anywhere in
+// the directory, so nothing there is believed: the base must be the one that the store knows.
+func (a *run) fits(ctx context.Context, c checkpoint, dir string) error {
 	work, err := workHash(a.plan.spec)
 	switch {
 	case err != nil:
@@ -178,33 +207,34 @@ func (a *run) fits(c checkpoint) error {
 	case c.Ref == "" || len(c.Seeded.Parts) == 0:
 		return errors.New("its checkpoint is not whole")
 	}
+	for _, name := range append([]string{"."}, keptParts...) {
+		if fi, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			return err
+		} else if !fi.IsDir() {
+			return fmt.Errorf("%s in its directory is no directory", name)
+		}
+	}
+	if a.before, err = workspace.Snapshot(ctx, filepath.Join(dir, "base"), nil); err != nil {
+		return fmt.Errorf("read its base: %w", err)
+	}
+	if a.before.Digest() != c.Base {
+		return errors.New("its base is not what it was")
+	}
 	return nil
 }
 
 // continueWith restores what the checkpoint says, instead of seeding.
-func (a *run) continueWith(ctx context.Context, r *resumed) error {
+func (a *run) continueWith(r *resumed) {
 	a.seeded = r.Seeded
-	var err error
-	if a.before, err = workspace.Snapshot(ctx, a.path("base"), nil); err != nil {
-		return classify(ctx, failure.Infra, "take the first manifest again", err)
-	}
-	if a.before.Digest() != r.Base {
-		return failure.New(failure.Infra, "go on with an earlier attempt", errors.New("the base is not what it was"), "retry the task: it begins anew")
-	}
-	a.talk = talk{ref: r.Ref, first: max(r.Turn, 2), // the brief was said already, however far that turn got
-		completions: r.Completions, recoveries: r.Recoveries, digest: r.Digest, reasons: r.Reasons}
+	a.talk = talk{ref: r.Ref, first: r.Turn, completions: r.Completions, recoveries: r.Recoveries, digest: r.Digest, reasons: r.Reasons, say: r.Say}
 	a.watch.turn = r.Answers
-	a.note("resumed", map[string]any{"from_attempt": r.AttemptID, "ref": r.Ref, "turn": r.Turn, "why": r.why, "base_digest": r.Base})
-	return nil
+	a.note("resumed", map[string]any{
+		"from_attempt": r.from, "ref": r.Ref, "turn": r.Turn, "model_turns": r.Answers, "why": r.why, "base_digest": r.Base,
+	})
 }
 
 // keeps reports whether the attempt's directory waits for the next attempt, by how this one ended.
 func (a *run) keeps(class failure.Class, status agentruntime.TaskStatus) bool {
 	_, ok := goesOn[class]
-	return ok && !state.TaskTerminal(status) && !a.Alone && a.checkpointed()
-}
-
-func (a *run) checkpointed() bool {
-	_, err := os.Lstat(a.path(CheckpointFile))
-	return err == nil
+	return ok && !state.TaskTerminal(status) && !a.Alone && a.checkpointed
 }

@@ -22,6 +22,7 @@ const defaultRecoveries = 3
 
 // A talk is the conversation with the agent: its turns, and the answers that the gate gave to them.
 type talk struct {
+	id          string         // as the agent names it
 	ref         string         // what resumes it
 	yields      []driver.Yield // one of each turn of this attempt
 	first       int            // the number of the first of them, from 1; more than that when it goes on after a break
@@ -29,6 +30,7 @@ type talk struct {
 	recoveries  int            // how often it was answered
 	digest      string         // of the workspace at the last refusal
 	reasons     string         // of the last refusal
+	say         string         // what the next turn begins with: why the work was refused
 }
 
 // turn is the number of the turn that comes next.
@@ -52,16 +54,16 @@ func (a *run) converse(ctx context.Context) (err error) {
 	crashpoint.Hit(crashpoint.BeginCommitted)
 
 	in := driver.Input{Turn: a.talk.turn()}
-	if a.resumed != nil {
-		in.Text = brief.Resumption(a.resumed.why, a.resumed.answers)
-	}
 	j, err := a.guarded(ctx, a.job())
 	if err != nil {
 		return err
 	}
-	s, err := a.plan.driver.Start(ctx, j)
+	s, err := a.start(ctx, j)
 	if err != nil {
 		return err
+	}
+	if a.resumed != nil {
+		in.Text = brief.Resumption(a.resumed.why, a.resumed.answers, a.talk.say)
 	}
 	defer func() {
 		cerr := errors.Join(s.Close(context.WithoutCancel(ctx)), a.closeEgress())
@@ -79,15 +81,29 @@ func (a *run) converse(ctx context.Context) (err error) {
 			return err
 		}
 		refused = a.judge(ctx)
-		if failure.ClassOf(refused) != failure.Rejected || finite(s) {
-			return refused
+		stop, class := refused, failure.ClassOf(refused)
+		if class == failure.Rejected && !finite(s) {
+			stop = a.recover(ctx, refused)
 		}
-		text, stop := a.recover(refused)
-		if stop != nil {
+		if class == failure.None || class == failure.Rejected {
+			crashpoint.Hit(crashpoint.GateDecided)
+		}
+		if refused == nil || stop != nil {
 			return stop
 		}
-		in = driver.Input{Turn: a.talk.turn(), Text: text}
+		in = driver.Input{Turn: a.talk.turn(), Text: a.talk.say}
 	}
+}
+
+// start starts the driver. A conversation that its driver cannot read any more begins anew, in the workspace as it was left.
+func (a *run) start(ctx context.Context, j driver.Job) (driver.Session, error) {
+	s, err := a.plan.driver.Start(ctx, j)
+	if err == nil || j.Resume == "" || ctx.Err() != nil {
+		return s, err
+	}
+	a.note("begins_anew", map[string]string{"why": err.Error()})
+	a.resumed, a.talk.ref, j.Resume = nil, "", ""
+	return a.plan.driver.Start(ctx, j)
 }
 
 // finite reports whether a session is known to have no further turn.
@@ -127,7 +143,8 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 		"turn": in.Turn, "exit_status": y.ExitStatus, "class": y.Class, "exit_code": y.Proc.Code, "signal": y.Proc.Signal,
 		"duration_ms": y.Proc.Duration.Milliseconds(), "killed_after_end": y.Proc.Killed,
 	})
-	if err := a.checkpoint(); err != nil {
+	a.talk.say = ""
+	if err := a.checkpoint(ctx); err != nil {
 		return err
 	}
 	if err := a.journal.Sync(); err != nil { // the end of a turn
@@ -145,8 +162,9 @@ func (a *run) yield() *driver.Yield {
 	return nil
 }
 
-// recover answers a refusal: what the agent is told next, or why there is no next turn.
-func (a *run) recover(refused error) (text string, stop error) {
+// recover answers a refusal: what the agent is told next, or why there is no next turn. Either is durable when it returns,
+// so that no crash gives an agent more tries than it has.
+func (a *run) recover(ctx context.Context, refused error) error {
 	t := &a.talk
 	limit := defaultRecoveries
 	if n := a.plan.spec.MaxRecoveries; n != nil {
@@ -156,10 +174,13 @@ func (a *run) recover(refused error) (text string, stop error) {
 	stuck := t.recoveries > 0 && digest == t.digest && reasons == t.reasons && a.watch.calls() == 0
 	t.digest, t.reasons = digest, reasons
 	if stuck {
-		return "", failure.New(failure.Stuck, "answer the agent", fmt.Errorf("it did nothing about the refusal: %w", refused), "")
+		refused = failure.New(failure.Stuck, "answer the agent", fmt.Errorf("it did nothing about the refusal: %w", refused), "")
 	}
-	if t.recoveries >= limit {
-		return "", refused
+	if stuck || t.recoveries >= limit {
+		if err := a.writeCheckpoint(ctx, nil); err != nil {
+			return err
+		}
+		return refused
 	}
 	t.recoveries++
 	list := make([]string, len(a.verdict.Reasons))
@@ -170,8 +191,12 @@ func (a *run) recover(refused error) (text string, stop error) {
 		ID: fmt.Sprintf("%s-r%d", a.claim.Ref.AttemptID, t.recoveries), CompletionAttemptID: a.completionID(), Number: t.recoveries, Limit: limit,
 		Reasons: list, SameConversation: t.ref != "", At: agentruntime.At(a.Clock()),
 	})
+	t.say = brief.Refusal(*a.verdict, t.recoveries, limit)
+	if err := a.checkpoint(ctx); err != nil {
+		return err
+	}
 	a.progress(StepRefused, fmt.Sprintf("%d of %d", t.recoveries, limit))
-	return brief.Refusal(*a.verdict, t.recoveries, limit), nil
+	return nil
 }
 
 // codes joins what a refusal rests on, so that two of them can be compared.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/canonjson"
-	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/gate"
@@ -59,7 +58,6 @@ func (a *run) judge(ctx context.Context) error {
 	a.verdict = &v
 	a.note("verdict", v)
 	a.decided(v)
-	crashpoint.Hit(crashpoint.GateDecided)
 	if !v.Accepted {
 		a.progress(StepVerdict, "rejected")
 		return failure.New(failure.Rejected, "judge the attempt", errors.New(reasons(v)), "")

@@ -79,11 +79,8 @@ func (a *run) prepare(ctx context.Context) error {
 		"runner_id": a.RunnerID, "attempt": a.claim.Task.Record.AttemptCount, "max_attempts": a.claim.Task.Record.MaxAttempts,
 	})
 	if a.resumed != nil {
-		err = a.continueWith(ctx, a.resumed)
-	} else {
-		err = a.seed(ctx)
-	}
-	if err != nil {
+		a.continueWith(a.resumed)
+	} else if err := a.seed(ctx); err != nil {
 		return err
 	}
 	if err := a.resolveRuntime(ctx); err != nil {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/bundle"
@@ -16,6 +18,7 @@ import (
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/usage"
 )
 
 // Salvage settles an attempt whose runner is gone. A whole bundle that it left is adopted; else the attempt is
@@ -26,6 +29,8 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 		dir: r.Home.Attempt(l.Ref.AttemptID), owner: l.Attempt.Record.RunnerID, started: r.Clock(), redactor: redact.New(nil),
 	}
 	defer a.cleanup()
+	left, goes := a.left(l)
+	a.checkpointed = goes
 	s, ok, err := a.adopt()
 	if err != nil {
 		return false, err
@@ -48,9 +53,15 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 	}
 	// A journal that cannot be read is not worth losing the settlement for.
 	a.events, _ = journal.Read(a.path("journal.jsonl"))
+	a.recount(ctx)
 	a.note("lost", map[string]any{"reason": l.Reason, "runner_id": l.Attempt.Record.RunnerID, "swept_by": r.RunnerID})
-	a.found(why)
+	a.found(why, left.Turn)
 	e := end{class: failure.Lost, err: why}
+	if goes && !a.Alone {
+		if left.Answers = max(left.Answers, a.answered()); a.writeCheckpoint(ctx, &left) == nil {
+			e.spare = a.spared(ctx)
+		}
+	}
 	if l.Task.CancelRequested { // nobody is left to obey it
 		e = end{class: failure.Canceled, err: &canceled{l.Task.CancelReason}}
 	}
@@ -60,14 +71,113 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 	})
 }
 
-// found takes up the output that a dead runner left; it was redacted when it was written. How the agent ended is not
-// known.
-func (a *run) found(why error) {
+// left is where the conversation of a lost attempt stands, when it can go on.
+func (a *run) left(l store.Lost) (checkpoint, bool) {
+	var c checkpoint
+	if l.Attempt.Checkpoint == nil || json.Unmarshal(l.Attempt.Checkpoint, &c) != nil {
+		return c, false
+	}
+	_, err := os.Lstat(a.dir)
+	return c, err == nil
+}
+
+// maxSpared is how many lost attempts of a task are given back, because their conversation goes on. Beyond it they are
+// used up, so that work which takes deed down with it ends.
+const maxSpared = 10
+
+func (a *run) spared(ctx context.Context) bool {
+	list, err := a.Store.Attempts(ctx, a.claim.Ref.TaskID)
+	n := 0
+	for _, t := range list {
+		if t.Class == string(failure.Lost) {
+			n++
+		}
+	}
+	return err == nil && n < maxSpared
+}
+
+// recount takes the account of a lost attempt from its journal: what the store has may be a moment older. A journal that
+// says less is not believed.
+func (a *run) recount(ctx context.Context) {
+	if a.plan.driver == nil || len(a.events) == 0 {
+		return
+	}
+	rows, err := a.Store.UsageOfTask(ctx, a.claim.Ref.TaskID)
+	if err != nil {
+		return
+	}
+	rows = slices.DeleteFunc(rows, func(r store.UsageRow) bool { return r.AttemptID != a.claim.Ref.AttemptID })
+	var at time.Time // of the event that is counted
+	l := ledger{Meter: usage.NewMeter(usage.ModelOf(a.plan.adapter, a.plan.model), usage.Limits{}, usage.Before{}, usage.NewPrices(a.Config.Prices, a.plan.adapter), func() time.Time { return at })}
+	var began time.Time // of the turn that is counted
+	for _, e := range a.events {
+		if t, err := e.At.Time(); err == nil {
+			at = t
+		}
+		switch e.Kind {
+		case driver.EventStarted:
+			if began.IsZero() {
+				began = at
+			}
+		case "driver_ended":
+			if !began.IsZero() {
+				_ = l.Wall(at.Sub(began))
+			}
+			began = time.Time{}
+		case driver.EventUsage:
+			count[agentruntime.Usage](&l, e)
+		case driver.EventTurn:
+			count[agentruntime.Turn](&l, e)
+		case driver.EventToolCall:
+			count[agentruntime.ToolCall](&l, e)
+		}
+	}
+	if !began.IsZero() {
+		_ = l.Wall(at.Sub(began))
+	}
+	if had, has := store.SumUsage(rows), l.Totals(); has.Turns >= had.Turns && has.Tokens() >= had.Tokens() && has.AgentMS >= had.AgentMS {
+		a.used.Meter = l.Meter
+	}
+}
+
+// count adds an event of the journal to an account. There is no bound to reach.
+func count[T any](l *ledger, e journal.Entry) {
+	var detail T
+	if json.Unmarshal(e.Detail, &detail) == nil {
+		_ = l.event(detail)
+	}
+}
+
+// answered is how often the model had answered in the conversation, as the journal of a lost attempt has it.
+func (a *run) answered() int {
+	n := 0
+	for _, e := range a.events {
+		var d struct {
+			Subagent string `json:"subagent_id"`
+			Before   int    `json:"model_turns"`
+		}
+		if json.Unmarshal(e.Detail, &d) != nil {
+			continue
+		}
+		switch {
+		case e.Kind == "resumed":
+			n += d.Before
+		case e.Kind == driver.EventTurn && d.Subagent == "":
+			n++
+		}
+	}
+	return n
+}
+
+// found takes up the output that a dead runner left of the turn that it was in; it was redacted when it was written. How
+// the agent ended is not known.
+func (a *run) found(why error, turn int) {
 	y := &driver.Yield{Kind: driver.YieldEnd, ExitStatus: agentruntime.ExitError, Class: failure.Lost, Err: why}
 	y.Proc.Code = -1
 	for name, dst := range map[string]*string{driver.StdoutFile: &y.StdoutPath, driver.StderrFile: &y.StderrPath} {
-		if fi, err := os.Lstat(a.path("run", name)); err == nil && fi.Mode().IsRegular() {
-			*dst = a.path("run", name)
+		file := a.path("run", driver.TurnFile(name, turn))
+		if fi, err := os.Lstat(file); err == nil && fi.Mode().IsRegular() {
+			*dst = file
 			a.talk.yields = []driver.Yield{*y}
 		}
 	}

@@ -29,6 +29,7 @@ type end struct {
 	class failure.Class
 	err   error
 	after time.Duration // a wait that was asked for
+	spare bool          // the attempt is given back, although its class would use it up
 }
 
 // classify decides by precedence: cancelled, then what the driver or deed itself ran into, then the gate.
@@ -105,7 +106,7 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	}
 	if err := a.Store.Settle(ctx, a.claim.Ref, s); err != nil {
 		if errors.Is(err, store.ErrFenced) {
-			a.kept = a.checkpointed()
+			a.kept = a.checkpointed
 			a.cleanup()
 		}
 		return res, err
@@ -156,7 +157,7 @@ func (a *run) settlement(e end) store.Settlement {
 	now := a.Clock()
 	ended := agentruntime.At(now)
 	s := store.Settlement{
-		Class: string(e.class), State: string(state.FailedTerminal), Refund: rule.Refund,
+		Class: string(e.class), State: string(state.FailedTerminal), Refund: rule.Refund || e.spare,
 		Attempt: agentruntime.TaskAttempt{
 			AttemptID: a.claim.Ref.AttemptID, TaskID: a.claim.Ref.TaskID, RunnerID: a.owner,
 			AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(),
@@ -199,7 +200,7 @@ func (a *run) settlement(e end) store.Settlement {
 		if e.class == failure.Budget {
 			s.Action.Kind, s.Action.Detail = store.ActionBudget, budgetDetail(e.err)
 		}
-	case rule.Retry == agentruntime.RetryRetryable && (rule.Refund || a.claim.Task.Record.AttemptCount < a.claim.Task.Record.MaxAttempts):
+	case rule.Retry == agentruntime.RetryRetryable && (s.Refund || a.claim.Task.Record.AttemptCount < a.claim.Task.Record.MaxAttempts):
 		s.Status = agentruntime.TaskRetryableFailure
 		s.AvailableAt = now
 		if e.class != failure.Interrupted {

@@ -52,13 +52,18 @@ func lastBytes(s string, n int) string {
 	return strings.ToValidUTF8("… "+s, "\uFFFD")
 }
 
-// Resumption is what an agent is told when its conversation goes on after a break.
-func Resumption(why string, answers []Answer) string {
+// Resumption is what an agent is told when its conversation goes on after a break. A refusal that it was about to be told, or
+// had just been told, is said again.
+func Resumption(why string, answers []Answer, refusal string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Your work was interrupted (%s) and goes on now. Your directory is as you left it. Something that you had just begun may have happened or not: look before you repeat it.\n", why)
 	if text := answersText(answers); text != "" {
 		b.WriteString("\n" + text + "\n")
 	}
-	b.WriteString("\nGo on with the task.\n")
+	if refusal != "" {
+		b.WriteString("\n" + refusal)
+	} else {
+		b.WriteString("\nGo on with the task.\n")
+	}
 	return b.String()
 }

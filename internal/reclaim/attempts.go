@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-	"syscall"
 	"time"
 
 	"github.com/deedrun/deed/internal/attempt"
@@ -110,23 +108,27 @@ func (s *sweep) owner(ctx context.Context, name string) (id string, alive bool, 
 }
 
 // waits reports whether the directory of a settled attempt is kept for the next attempt of its task.
-func (s *sweep) waits(ctx context.Context, dir, id string) (bool, error) {
-	_, err := os.Lstat(filepath.Join(dir, attempt.CheckpointFile))
-	if id == "" || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+func (s *sweep) waits(ctx context.Context, id string) (bool, error) {
+	if id == "" || id[:4] == "run_" {
 		return false, nil
 	}
-	if err != nil {
-		return false, err
-	}
 	at, err := s.Store.Attempt(ctx, id)
-	if err != nil {
+	if err != nil || at.Checkpoint == nil {
 		return false, err
 	}
 	t, err := s.Store.Task(ctx, at.Record.TaskID)
+	if err != nil || state.TaskTerminal(t.Record.Status) {
+		return false, err
+	}
+	list, err := s.Store.Attempts(ctx, t.ID())
 	if err != nil {
 		return false, err
 	}
-	return t.AttemptID == id && !state.TaskTerminal(t.Record.Status), nil
+	next, ok := attempt.Waiting(list, func(id string) bool {
+		_, err := os.Lstat(s.Home.Attempt(id))
+		return err == nil
+	})
+	return ok && next.Record.AttemptID == id, nil
 }
 
 // directories removes the directories of attempts that are settled, and the places where their checks ran.
@@ -164,10 +166,10 @@ func (s *sweep) directory(ctx context.Context, dir string) error {
 			}
 			continue
 		}
-		if waits, err := s.waits(ctx, found.Path, id); err != nil {
+		if waits, err := s.waits(ctx, id); err != nil {
 			s.faults = append(s.faults, err)
 			continue
-		} else if waits {
+		} else if waits && dir == s.Home.Attempts() { // the places of its checks are not kept
 			if s.Deep {
 				found.Reason = "its task goes on from it"
 				s.leave(found)
