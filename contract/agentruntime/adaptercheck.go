@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/deedrun/deed/contract/fault"
 )
@@ -133,14 +134,14 @@ func hosts(l *fault.List, list []string) {
 // maxPattern bounds a session_pattern, in bytes.
 const maxPattern = 1024
 
-var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[a-z_]+\}`) })
 
 func (m CommandAdapter) check(l *fault.List) {
 	hosts(l, m.Hosts)
 	for _, list := range []arguments{{"$.args", m.Args}, {"$.resume_args", m.ResumeArgs}} {
 		texts(l, list.path, list.args)
 		for i, arg := range list.args {
-			for _, p := range placeholder.FindAllString(arg, -1) {
+			for _, p := range placeholder().FindAllString(arg, -1) {
 				if !slices.Contains(Placeholders, p) {
 					l.Add(fault.Index(list.path, i), fault.BadFormat, fmt.Sprintf("%s is no placeholder", clip(p)), "use "+strings.Join(Placeholders, ", ")+"; what is to be taken as it is stands in extra_args")
 				}

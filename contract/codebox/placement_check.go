@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/deedrun/deed/contract/fault"
@@ -236,7 +237,7 @@ func (w RequestWorkspace) Validate() error {
 	return l.Err()
 }
 
-var slugPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+var slugPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`) })
 
 // SeedMembers says which members a seed of each type must have and which it may have.
 var SeedMembers = map[string]struct{ Must, May []string }{
@@ -286,7 +287,7 @@ func (s WorkspaceSeed) Validate() error {
 			l.Add("$.ref", fault.BadFormat, quote(s.Ref)+" begins with a dash", "name a commit, a tag or a branch")
 		}
 	}
-	if s.Slug != "" && !slugPattern.MatchString(s.Slug) {
+	if s.Slug != "" && !slugPattern().MatchString(s.Slug) {
 		l.Add("$.slug", fault.BadFormat, quote(s.Slug)+" is not a slug", "use letters, digits, - and _, with a letter or a digit first")
 	}
 	l.OptionalName("$.name", s.Name)

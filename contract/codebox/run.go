@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/deedrun/deed/contract/fault"
@@ -184,10 +185,10 @@ type RunCancellationRequest struct {
 	Record                RunRegistryEntry `json:"record"`
 }
 
-var runID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+var runID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`) })
 
 // ValidRunID reports whether a text can name a run: it is also the name of a file.
-func ValidRunID(id string) bool { return runID.MatchString(id) }
+func ValidRunID(id string) bool { return runID().MatchString(id) }
 
 // Validate returns every fault of the record.
 func (e RunRegistryEntry) Validate() error {

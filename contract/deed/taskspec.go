@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deedrun/deed/contract/fault"
 )
@@ -91,7 +92,7 @@ func (w Workspace) Kind() string {
 	return SeedDirectory
 }
 
-var slugPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+var slugPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`) })
 
 // Validate returns every fault of the record.
 func (w Workspace) Validate() error {
@@ -119,7 +120,7 @@ func (w Workspace) Validate() error {
 			if !path.IsAbs(f.value) {
 				l.Add("$."+f.name, fault.BadFormat, fmt.Sprintf("%q is not absolute", clip(f.value)), "write the whole path of the directory")
 			}
-		case f.value != "" && !slugPattern.MatchString(f.value):
+		case f.value != "" && !slugPattern().MatchString(f.value):
 			l.Add("$.slug", fault.BadFormat, fmt.Sprintf("%q is not a slug", clip(f.value)), "use letters, digits, - and _, a letter or digit first")
 		}
 	}

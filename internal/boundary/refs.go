@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deedrun/deed/contract/codebox"
 )
@@ -93,11 +94,11 @@ func (c *collector) add(ref codebox.ArtifactRef) {
 // found is what a reference is found by.
 func found(ref codebox.ArtifactRef) string { return cmp.Or(ref.Path, ref.URL, ref.ID) }
 
-var drive = regexp.MustCompile(`^[A-Za-z]:`)
+var drive = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]:`) })
 
 // safe reports whether a path names one place: no climbing, and not another system's.
 func safe(p string) bool {
-	return !slices.Contains(strings.Split(p, "/"), "..") && !strings.Contains(p, `\`) && !drive.MatchString(p) && path.Clean(p) == p
+	return !slices.Contains(strings.Split(p, "/"), "..") && !strings.Contains(p, `\`) && !drive().MatchString(p) && path.Clean(p) == p
 }
 
 // group sorts references by what they are.
@@ -122,10 +123,10 @@ func group(refs []codebox.ArtifactRef) codebox.GroupedRefs {
 	}
 }
 
-var observedName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
+var observedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`) })
 
 func isObservedName(s string) bool {
-	return len(s) <= codebox.MaxObservedName && observedName.MatchString(s)
+	return len(s) <= codebox.MaxObservedName && observedName().MatchString(s)
 }
 
 // observed returns which tools were called, by name and within bounds. A call that is not whole is left out; what was

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/canonjson"
@@ -24,7 +25,7 @@ const algorithmAttested = "deedManifestV1"
 
 var (
 	zeroHash  = strings.Repeat("0", 64)
-	hexDigest = regexp.MustCompile(`^[a-f0-9]{64}$`)
+	hexDigest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-f0-9]{64}$`) })
 )
 
 func sha(value string) codebox.Digest {

@@ -5,10 +5,11 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
-var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+var scheme = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`) })
 
 // pathFault says why p is not a bundle path by the rules that every verifier shares, or returns "".
 func pathFault(p string) string {
@@ -17,7 +18,7 @@ func pathFault(p string) string {
 		return "a path must not be empty"
 	case strings.Contains(p, `\`):
 		return "a path must not contain a backslash"
-	case strings.HasPrefix(p, "/"), scheme.MatchString(p):
+	case strings.HasPrefix(p, "/"), scheme().MatchString(p):
 		return "a path must be relative to the bundle"
 	}
 	for part := range strings.SplitSeq(p, "/") {

@@ -265,7 +265,7 @@ func (v *verification) checkContentDigest() {
 			return
 		}
 	}
-	if !hexDigest.MatchString(v.digest) {
+	if !hexDigest().MatchString(v.digest) {
 		v.add(codebox.CodeInvalidManifestShape, "manifest.contentDigest.value", "", "the content digest is not 64 lower-case hexadecimal digits")
 		return
 	}

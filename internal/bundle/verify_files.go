@@ -181,7 +181,7 @@ func digestValue(v any) (string, bool) {
 		return "", false
 	}
 	s, ok := d["value"].(string)
-	return s, ok && hexDigest.MatchString(s)
+	return s, ok && hexDigest().MatchString(s)
 }
 
 // reference checks that p is a listed bundle path and returns its entry.

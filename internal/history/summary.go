@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -18,7 +19,7 @@ var subjects = []string{
 	"description", "question", "summary", "name",
 }
 
-var patched = regexp.MustCompile(`(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$`)
+var patched = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$`) })
 
 // Subject says in a few words what a tool call is about: its command, its path, its pattern. It is the agent's own text.
 func Subject(c agentruntime.ToolCall) string {
@@ -33,7 +34,7 @@ func Subject(c agentruntime.ToolCall) string {
 	}
 	for _, name := range []string{"patch", "input", "patchText"} {
 		if s := plain(in[name]); s != "" {
-			if m := patched.FindStringSubmatch(s); m != nil {
+			if m := patched().FindStringSubmatch(s); m != nil {
 				return m[1]
 			}
 			return s

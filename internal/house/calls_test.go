@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,6 +48,37 @@ func checkFiles(files []*file) []finding {
 		}
 	}
 	return found
+}
+
+// checkStart wants patterns and templates compiled when they are first needed: sync.OnceValue does it.
+func checkStart(files []*file) []finding {
+	var found []finding
+	for _, f := range files {
+		if !f.isProduction() {
+			continue
+		}
+		for _, u := range slices.Concat(f.uses("regexp", "MustCompile"), f.uses("text/template", "Must"), f.uses("html/template", "Must")) {
+			if !f.later(u.line) {
+				found = append(found, u)
+			}
+		}
+	}
+	return found
+}
+
+// later reports whether a line is in the body of a function that is not called where it stands.
+func (f *file) later(line int) (in bool) {
+	called := map[ast.Node]bool{}
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			called[n.Fun] = true
+		case *ast.FuncDecl, *ast.FuncLit:
+			in = in || !called[n] && f.fset.Position(n.Pos()).Line <= line && line <= f.fset.Position(n.End()).Line
+		}
+		return !in
+	})
+	return in
 }
 
 // sqlModules are the drivers and what is built on them.

@@ -144,7 +144,7 @@ func open(cfg Config, path, subagent string, depth int) (*Conversation, error) {
 	}
 	c := &Conversation{cfg: cfg, log: log, state: newState(), subagent: subagent, depth: depth}
 	c.system = systemPrompt(cfg.Workspace, cfg.Bounds.Tools, subagent != "")
-	for _, s := range tool.Specs {
+	for _, s := range tool.Specs() {
 		if cfg.Bounds.allows(s.Name) {
 			c.tools = append(c.tools, model.Tool{Name: s.Name, Description: s.Description, Schema: s.Schema})
 		}

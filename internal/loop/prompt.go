@@ -3,6 +3,7 @@ package loop
 import (
 	_ "embed"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/deedrun/deed/internal/tool"
@@ -11,7 +12,7 @@ import (
 //go:embed system.tmpl
 var systemText string
 
-var systemTemplate = template.Must(template.New("system").Parse(systemText))
+var systemTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("system").Parse(systemText)) })
 
 // systemData is what the system prompt is made of.
 type systemData struct {
@@ -28,7 +29,7 @@ type systemData struct {
 // service can keep it.
 func systemPrompt(workspace string, tools []string, helper bool) string {
 	d := systemData{Workspace: workspace, Helper: helper}
-	for _, s := range tool.Specs {
+	for _, s := range tool.Specs() {
 		for _, name := range tools {
 			if s.Name != name {
 				continue
@@ -41,7 +42,7 @@ func systemPrompt(workspace string, tools []string, helper bool) string {
 		}
 	}
 	var b strings.Builder
-	if err := systemTemplate.Execute(&b, d); err != nil {
+	if err := systemTemplate().Execute(&b, d); err != nil {
 		panic("loop: system prompt: " + err.Error()) // a template over plain data; a test runs it
 	}
 	return b.String()

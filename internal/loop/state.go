@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/failure"
@@ -166,7 +167,7 @@ func newState() *state {
 	return &state{ids: map[string]bool{}, repeats: map[string]int{}, wrote: map[string]bool{}, progress: true}
 }
 
-var subagentID = regexp.MustCompile(`^s[0-9]{1,6}$`)
+var subagentID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^s[0-9]{1,6}$`) })
 
 // apply takes an entry in. It touches nothing but the state, so a log that is read again gives the same state.
 func (s *state) apply(e entry) error {
@@ -183,7 +184,7 @@ func (s *state) apply(e entry) error {
 		if i < 0 {
 			return fmt.Errorf("%s: there is no open call %q", e.kind, e.ref.Call)
 		}
-		if id := e.ref.Subagent; id != "" && !subagentID.MatchString(id) { // it names a file
+		if id := e.ref.Subagent; id != "" && !subagentID().MatchString(id) { // it names a file
 			return fmt.Errorf("%s: %q is not the id of a delegated conversation", e.kind, id)
 		}
 		s.calls[i].asked = true

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -167,7 +168,7 @@ var wrappers = []string{
 
 var (
 	shells  = []string{"sh", "bash", "dash", "zsh", "ksh", "ash"}
-	cOption = regexp.MustCompile(`^-[a-z]*c[a-z]*$`)
+	cOption = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-[a-z]*c[a-z]*$`) })
 )
 
 // innerLine returns the line that a command hands to a shell. plain: that is all that it does.
@@ -187,7 +188,7 @@ func innerLine(words []word) (line word, runs, plain bool) {
 		return line, false, false
 	}
 	for i := 1; i+1 < len(words); i++ {
-		if words[i].literal && cOption.MatchString(words[i].value) {
+		if words[i].literal && cOption().MatchString(words[i].value) {
 			dir := path.Dir(name)
 			return words[i+1], true, i == 1 && (name == path.Base(name) || dir == "/bin" || dir == "/usr/bin")
 		}
@@ -271,11 +272,11 @@ func unescape(b *strings.Builder, s, special, only string) bool {
 	return true
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`) })
 
 // quote writes a word so that a shell reads it back.
 func quote(s string) string {
-	if plainWord.MatchString(s) {
+	if plainWord().MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

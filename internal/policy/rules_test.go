@@ -495,7 +495,7 @@ func notGit(line string, depth int) string {
 			name, ok := literal(n.Args[0])
 			switch {
 			case ok && name == "git":
-			case ok && (name == "eval" || cOption.MatchString(n.Args[min(1, len(n.Args)-1)].Lit())):
+			case ok && (name == "eval" || cOption().MatchString(n.Args[min(1, len(n.Args)-1)].Lit())):
 				at := 2
 				if name == "eval" {
 					at = 1

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // deed's names for what agents call by many names. A rule's tool matches either.
@@ -232,12 +233,14 @@ func objectKeys(raw json.RawMessage) map[string]json.RawMessage {
 	return m
 }
 
-var patchLine = regexp.MustCompile(`(?m)^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |(?:\+\+\+|---) (?:[abciow]/)?|(?:rename|copy) (?:from|to) )([^\t\r\n]+)`)
+var patchLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |(?:\+\+\+|---) (?:[abciow]/)?|(?:rename|copy) (?:from|to) )([^\t\r\n]+)`)
+})
 
 // patchPaths finds the files that a patch names, in the notation of apply_patch or of a unified diff.
 func patchPaths(text string) []string {
 	var out []string
-	for _, m := range patchLine.FindAllStringSubmatch(text, -1) {
+	for _, m := range patchLine().FindAllStringSubmatch(text, -1) {
 		if p := strings.TrimSpace(m[1]); p != "/dev/null" && p != "" && !slices.Contains(out, p) {
 			out = append(out, p)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/deedrun/deed/internal/attempt"
@@ -84,12 +85,14 @@ func (s *sweep) kill(ctx context.Context, attemptID string) error {
 }
 
 // ids finds the id of an attempt or of a run in the name of a file or directory.
-var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|run_[0-9a-f]{32}`)
+var ids = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|run_[0-9a-f]{32}`)
+})
 
 // owner returns the id in a name, and whether what it stands for is alive. An id that the store does not know is nobody's
 // here: an apply that is being prepared has one of its own.
 func (s *sweep) owner(ctx context.Context, name string) (id string, alive bool, err error) {
-	id = ids.FindString(name)
+	id = ids().FindString(name)
 	if id == "" {
 		return "", false, nil
 	}

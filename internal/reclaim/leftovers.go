@@ -40,7 +40,7 @@ func (s *sweep) partials(context.Context) error {
 		_, removed = bundle.RemoveStale(s.Home.Bundles())
 	}
 	for _, dir := range stale {
-		f := Finding{Kind: KindPartial, Path: dir, Owner: ids.FindString(filepath.Base(dir)), Reason: "its writer died", Action: ActionRemove}
+		f := Finding{Kind: KindPartial, Path: dir, Owner: ids().FindString(filepath.Base(dir)), Reason: "its writer died", Action: ActionRemove}
 		s.do(f, func() error {
 			if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 				return nil

@@ -116,7 +116,7 @@ func (s *sweep) ofRun(ctx context.Context, r *store.Run) (item, error) {
 	it := item{run: r, attempt: r.AttemptID, ended: r.EndedAt, bytes: r.ArtifactBytes, failed: r.Record.Status != codebox.RunSucceeded}
 	if dir := filepath.Join(s.Home.Root(), r.BundleDir); r.BundleDir != "" && !filepath.IsAbs(r.BundleDir) && filepath.Dir(dir) == s.Home.Bundles() {
 		it.bundle = dir
-	} else if r.BundleDir == "" && ids.FindString(r.AttemptID) == r.AttemptID && r.AttemptID != "" {
+	} else if r.BundleDir == "" && ids().FindString(r.AttemptID) == r.AttemptID && r.AttemptID != "" {
 		it.bundle = s.Home.Bundle(r.AttemptID)
 	}
 	switch {
@@ -169,7 +169,7 @@ func (s *sweep) bundles(ctx context.Context, have map[string]bool) ([]item, erro
 		if err != nil {
 			continue // gone meanwhile
 		}
-		it := item{bundle: path, attempt: ids.FindString(e.Name()), ended: fi.ModTime(), failed: true}
+		it := item{bundle: path, attempt: ids().FindString(e.Name()), ended: fi.ModTime(), failed: true}
 		if it.attempt == "" {
 			continue // not deed's
 		}

@@ -4,18 +4,23 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // credentialName is what variables are called that hold credentials. A name alone is a guess; values that carry a
 // password in a URL are found whatever they are called.
-var credentialName = regexp.MustCompile(`(?i)(token|secret|passw|pwd|passphrase|credential|bearer|jwt|auth|dsn|cookie|key$|(^|_)pat($|_))`)
+var credentialName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(token|secret|passw|pwd|passphrase|credential|bearer|jwt|auth|dsn|cookie|key$|(^|_)pat($|_))`)
+})
 
 // credentialValue is how well-known credentials begin.
-var credentialValue = regexp.MustCompile(`^(gh[opusr]_|github_pat_|sk-|xox[a-z]-|AKIA|ASIA|eyJ|glpat-)`)
+var credentialValue = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(gh[opusr]_|github_pat_|sk-|xox[a-z]-|AKIA|ASIA|eyJ|glpat-)`)
+})
 
 // LooksSecret guesses whether a variable holds a credential.
 func LooksSecret(name, value string) bool {
-	return credentialName.MatchString(name) || credentialValue.MatchString(value) || hasPassword(value)
+	return credentialName().MatchString(name) || credentialValue().MatchString(value) || hasPassword(value)
 }
 
 // Secrets returns the variables of an environment that look like credentials. The working directory is not one, although

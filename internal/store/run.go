@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
@@ -330,12 +331,12 @@ func (r *Run) merge(m map[string]any) error {
 	return nil
 }
 
-var secretName = regexp.MustCompile(`(?i)secret|token|credential|password|api[_-]?key`)
+var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)secret|token|credential|password|api[_-]?key`) })
 
 // withoutSecrets replaces what stands under a name of a credential, at any depth.
 func withoutSecrets(m map[string]any) map[string]any {
 	for k, v := range m {
-		if secretName.MatchString(k) {
+		if secretName().MatchString(k) {
 			m[k] = "[redacted]"
 			continue
 		}

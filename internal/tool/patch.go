@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -155,7 +156,7 @@ func (p *patchParser) envelopeHunks(c *change) error {
 		case strings.HasPrefix(line, "@@"):
 			c.hunks = append(c.hunks, hunk{anchor: strings.TrimSpace(strings.TrimPrefix(line, "@@"))})
 			h = &c.hunks[len(c.hunks)-1]
-			if m := unifiedHunk.FindStringSubmatch(line); m != nil { // what some models write here
+			if m := unifiedHunk().FindStringSubmatch(line); m != nil { // what some models write here
 				h.anchor, h.at = "", number(m[1])
 			}
 		default:
@@ -194,7 +195,9 @@ func (h *hunk) add(line string) bool {
 	return true
 }
 
-var unifiedHunk = regexp.MustCompile(`^@@ -(\d{1,9})(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@`)
+var unifiedHunk = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^@@ -(\d{1,9})(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@`)
+})
 
 func number(s string) int {
 	n, _ := strconv.Atoi(s) // digits only, and few
@@ -278,7 +281,7 @@ func (p *patchParser) unifiedFile(first string, c *change) error {
 	}
 	for p.more() {
 		line := p.peek()
-		m := unifiedHunk.FindStringSubmatch(line)
+		m := unifiedHunk().FindStringSubmatch(line)
 		if m == nil {
 			break
 		}

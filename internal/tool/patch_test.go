@@ -213,7 +213,7 @@ func FuzzEdit(f *testing.F) {
 }
 
 func FuzzInput(f *testing.F) {
-	for _, s := range tool.Specs {
+	for _, s := range tool.Specs() {
 		f.Add(s.Name, `{"path": "a", "items": [{"text": "x", "status": "done"}], "timeout_ms": 1e400}`)
 	}
 	dir := f.TempDir()

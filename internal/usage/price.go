@@ -137,7 +137,7 @@ func matches(pattern, name string) bool {
 	return ok && err == nil
 }
 
-var dated = regexp.MustCompile(`(-\d{4}-\d{2}-\d{2}|-\d{8}|-latest)$`)
+var dated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(-\d{4}-\d{2}-\d{2}|-\d{8}|-latest)$`) })
 
 // family is the name under which deed's own list has a model: without its provider and without the date of its release.
 // Nothing else is cut off: a name that only begins like one in the list is another model, with another price.
@@ -145,7 +145,7 @@ func family(name string) string {
 	for _, provider := range []string{"anthropic/", "openai/"} {
 		name = strings.TrimPrefix(name, provider)
 	}
-	name = dated.ReplaceAllString(name, "")
+	name = dated().ReplaceAllString(name, "")
 	if strings.HasPrefix(name, "claude-") {
 		name = strings.ReplaceAll(name, ".", "-")
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/component"
@@ -193,7 +194,7 @@ func takeSQLite(ctx context.Context, o Options, content, to string) error {
 	return errNoSQLite
 }
 
-var versionLine = regexp.MustCompile(`(?m)\$wp_version\s*=\s*'([^']{1,64})'\s*;`)
+var versionLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)\$wp_version\s*=\s*'([^']{1,64})'\s*;`) })
 
 // version reads which WordPress is in a directory.
 func version(core string) (string, error) {

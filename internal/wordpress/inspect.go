@@ -93,7 +93,7 @@ func versionIn(files fs.FS) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m := versionLine.FindSubmatch(data)
+	m := versionLine().FindSubmatch(data)
 	if m == nil {
 		return "", errors.New("it is not WordPress: wp-includes/version.php names no version")
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -114,7 +115,7 @@ func CommitTree(ctx context.Context, spec CommitSpec) (c Commit, err error) {
 	return c, err
 }
 
-var trailerKey = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`)
+var trailerKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`) })
 
 func (s CommitSpec) check() error {
 	var errs []error
@@ -139,7 +140,7 @@ func (s CommitSpec) check() error {
 		}
 	}
 	for _, t := range s.Trailers {
-		if !trailerKey.MatchString(t.Key) || strings.ContainsAny(t.Value, "\n\r\x00") || strings.TrimSpace(t.Value) == "" {
+		if !trailerKey().MatchString(t.Key) || strings.ContainsAny(t.Value, "\n\r\x00") || strings.TrimSpace(t.Value) == "" {
 			fail("trailer", fmt.Sprintf("%q is not a word and a line", shorten(t.Key)))
 		}
 	}

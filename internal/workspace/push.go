@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -86,8 +87,10 @@ const quietReceiver = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -
 	"-c receive.denyCurrentBranch=refuse -c receive.autogc=false -c gc.auto=0 -c maintenance.auto=false receive-pack"
 
 var (
-	urlScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(//|:)`)
-	scpLike   = regexp.MustCompile(`^([A-Za-z0-9_.-]+@)?[A-Za-z0-9_.-]+:[^/].*$|^([A-Za-z0-9_.-]+@)?[A-Za-z0-9_.-]+:/.*$`)
+	urlScheme = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(//|:)`) })
+	scpLike   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([A-Za-z0-9_.-]+@)?[A-Za-z0-9_.-]+:[^/].*$|^([A-Za-z0-9_.-]+@)?[A-Za-z0-9_.-]+:/.*$`)
+	})
 )
 
 // cleanRemote returns the remote as git is to be given it, and whether it is on this machine.
@@ -102,9 +105,9 @@ func cleanRemote(remote string) (to string, isLocal bool, err error) {
 		return remote, false, nil
 	case strings.HasPrefix(remote, "file://"):
 		remote = strings.TrimPrefix(remote, "file://")
-	case urlScheme.MatchString(remote):
+	case urlScheme().MatchString(remote):
 		return "", false, bad("its protocol is not allowed")
-	case !filepath.IsAbs(remote) && scpLike.MatchString(remote):
+	case !filepath.IsAbs(remote) && scpLike().MatchString(remote):
 		return remote, false, nil
 	}
 	dir, err := filepath.EvalSymlinks(absolute(remote))

@@ -5,9 +5,10 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 )
 
-var slugPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+var slugPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`) })
 
 // maxSlug is what a name of a file can have, less the suffix.
 const maxSlug = 128

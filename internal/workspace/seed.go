@@ -206,7 +206,7 @@ func (src Source) check() error {
 			fail(f.name, "has no meaning for"+of)
 		}
 	}
-	if isScaffold && src.Slug != "" && (len(src.Slug) > maxSlug || !slugPattern.MatchString(src.Slug)) {
+	if isScaffold && src.Slug != "" && (len(src.Slug) > maxSlug || !slugPattern().MatchString(src.Slug)) {
 		fail("slug", fmt.Sprintf("%q is not made of letters, digits, - and _, a letter or digit first", shorten(src.Slug)))
 	}
 	for _, s := range []string{src.Dir, src.Ref, src.Bundle} {

@@ -278,14 +278,14 @@ func (c *toolCall) merge(u update) {
 func (c *toolCall) final() bool { return c.Status == callCompleted || c.Status == callFailed }
 
 // aWord is a title that is the name of a tool.
-var aWord = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+var aWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`) })
 
 // tool is the tool's name, as far as the agent has one for it; else its kind.
 func (c *toolCall) tool() string {
 	switch {
 	case c.Name != "":
 		return c.Name
-	case aWord.MatchString(c.title):
+	case aWord().MatchString(c.title):
 		return c.title
 	case c.ToolKind != "":
 		return c.ToolKind

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
@@ -88,7 +89,7 @@ func checkRequired(args, required []string) error {
 
 // conversationID is what may stand for a conversation on a command line: the agent's program chose it, and it must not be
 // taken for an option.
-var conversationID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/@+=-]{0,255}$`)
+var conversationID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/@+=-]{0,255}$`) })
 
 // GoodID reports whether an id that an agent's program told can be given back to it on a command line.
-func GoodID(id string) bool { return conversationID.MatchString(id) }
+func GoodID(id string) bool { return conversationID().MatchString(id) }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -168,10 +169,10 @@ func (s *stream) outcome() agentcli.Outcome {
 }
 
 // httpStatus is how Hermes words the status of a provider that failed.
-var httpStatus = regexp.MustCompile(`\bHTTP ([45]\d\d)\b`)
+var httpStatus = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bHTTP ([45]\d\d)\b`) })
 
 func status(text string) int {
-	if m := httpStatus.FindStringSubmatch(text); m != nil {
+	if m := httpStatus().FindStringSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		return n
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // maxSearched is how much text of a conversation is kept to look for the working directory in.
@@ -78,13 +79,13 @@ func (a *ask) user(text string) {
 func (a *ask) assistant() { a.afterAssistant, a.inResults = true, false }
 
 // callNumber finds the numbers that this server put into the id of a call: see callID.
-var callNumber = regexp.MustCompile(`_(done)?(\d+)_(\d+)_\d+$`)
+var callNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_(done)?(\d+)_(\d+)_\d+$`) })
 
 // result notes the result of a tool. Results whose id is not one of ours count as one answer while they follow each other.
 // The result of a completion begins a turn like words of the user do: it tells why the work was refused, or is followed by
 // words that do.
 func (a *ask) result(callID, output string) {
-	m := callNumber.FindStringSubmatch(callID)
+	m := callNumber().FindStringSubmatch(callID)
 	switch {
 	case m == nil:
 		if !a.inResults {
@@ -128,11 +129,13 @@ func (a *ask) note(text string) {
 }
 
 // workdirs are the ways in which prompts and agents tell a model where it works.
-var workdirs = regexp.MustCompile(`(?i:WORKDIR=|working directory:\s*|working directory is:?\s*|<cwd>)(/[^\s<>"'` + "`" + `]*)`)
+var workdirs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i:WORKDIR=|working directory:\s*|working directory is:?\s*|<cwd>)(/[^\s<>"'` + "`" + `]*)`)
+})
 
 // workdir is the directory in which the agent works, as the conversation tells it; "" when it does not.
 func (a *ask) workdir() string {
-	if m := workdirs.FindStringSubmatch(a.all.String()); m != nil {
+	if m := workdirs().FindStringSubmatch(a.all.String()); m != nil {
 		return strings.TrimRight(m[1], "/.,")
 	}
 	return ""

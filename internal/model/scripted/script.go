@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -166,7 +167,7 @@ func Parse(data []byte) (Script, error) {
 	return s, nil
 }
 
-var scenarioName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_.-]*[a-z0-9])?$`)
+var scenarioName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9_.-]*[a-z0-9])?$`) })
 
 // Validate returns all that is wrong with the script.
 func (s Script) Validate() error {
@@ -180,7 +181,7 @@ func (s Script) Validate() error {
 	s.Usage.check(&l, "$.usage")
 	for name, sc := range s.Scenarios {
 		path := fault.Field("$.scenarios", name)
-		if !scenarioName.MatchString(name) {
+		if !scenarioName().MatchString(name) {
 			l.Add(path, fault.BadFormat, fmt.Sprintf("the name %q cannot be in a URL", name), "use small letters, digits, - _ and .")
 		}
 		sc.check(&l, path)

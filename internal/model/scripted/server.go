@@ -208,10 +208,10 @@ func scenarioOf(p string) (name, rest string) {
 	return "", p
 }
 
-var modelScenario = regexp.MustCompile(`scn-([a-z0-9_.~-]*[a-z0-9])`)
+var modelScenario = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`scn-([a-z0-9_.~-]*[a-z0-9])`) })
 
 func (s *Server) scenarioOfModel(model string) string {
-	if m := modelScenario.FindStringSubmatch(model); m != nil {
+	if m := modelScenario().FindStringSubmatch(model); m != nil {
 		return m[1]
 	}
 	if names := s.Scenarios(); len(names) == 1 {
