@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/internal/brief"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
@@ -223,16 +224,10 @@ func (a *run) decided(v deed.Verdict) {
 		ID: a.completionID(), Number: a.talk.completions, Turn: a.watch.turns(), Decision: &d, Workspace: a.after.Digest(), At: agentruntime.At(a.Clock()),
 	}
 	if claim := a.yield().Claim; claim != nil {
-		c.Claim = shortText(claim.Summary)
+		c.Claim = excerpt.Head(claim.Summary, maxClaim)
 	}
 	a.note("completion_attempt", c)
 }
 
-// shortText keeps an agent's own words from flooding the journal.
-func shortText(s string) string {
-	const most = 4 << 10
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+// maxClaim keeps an agent's own words from flooding the journal.
+const maxClaim = 4 << 10

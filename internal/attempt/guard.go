@@ -15,6 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/policy"
 	"github.com/deedrun/deed/internal/redact"
@@ -164,7 +165,7 @@ func answered(d agentruntime.PolicyDecision, a store.Action) agentruntime.Policy
 
 // ask opens an action, or finds the one that was opened for the same context, and waits for its answer.
 func (g *toolGuard) ask(ctx context.Context, n store.NewAction, subject *action.Subject, to state.Attempt) (store.Action, bool, error) {
-	n.Prompt, n.Why = cut(g.Redactor.String(n.Prompt)), cut(g.Redactor.String(n.Why))
+	n.Prompt, n.Why = excerpt.Head(g.Redactor.String(n.Prompt), maxError), excerpt.Head(g.Redactor.String(n.Why), maxError)
 	if subject != nil {
 		if err := g.Redactor.Value(subject); err != nil {
 			return store.Action{}, false, fmt.Errorf("redact a call: %w", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/gate"
 	"github.com/deedrun/deed/internal/state"
@@ -176,7 +177,7 @@ func (a *run) settlement(e end) store.Settlement {
 		s.Verdict = mustJSON(a.verdict)
 	}
 	if e.err != nil {
-		s.LastError = cut(a.redactor.String(e.err.Error()))
+		s.LastError = excerpt.Head(a.redactor.String(e.err.Error()), maxError)
 	}
 	switch {
 	case e.class == failure.None:
@@ -218,13 +219,6 @@ const actionBlocked = "agent_blocked"
 
 // maxError bounds what a task says of its last failure; the whole is in the bundle.
 const maxError = 8 << 10
-
-func cut(s string) string {
-	if len(s) <= maxError {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxError], "") + " … (cut)"
-}
 
 // outcome is deed's own account: files as the change set has them, never as the agent said.
 func (a *run) outcome(st agentruntime.TaskStatus, m agentruntime.MachineStatus, summary string) *agentruntime.TaskOutcome {

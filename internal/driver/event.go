@@ -1,5 +1,12 @@
 package driver
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/deedrun/deed/internal/excerpt"
+)
+
 // Events that drivers of agents with a conversation report besides those of a process. Texts in them are cut to
 // MaxEventText; deed's redactor stands behind the sink.
 const (
@@ -21,7 +28,24 @@ const (
 const (
 	MaxEventText = 32 << 10 // bytes of one text, input or output in an event; the whole is in the recorded stream
 	MaxStrange   = 20       // strange events that are told one by one in a session
+
+	maxName = 512 // bytes of an id, a model or another name
 )
+
+// Cut bounds a text of an event, and reports whether something is missing.
+func Cut(s string) (string, bool) { return excerpt.Cut(s, MaxEventText) }
+
+// CutName bounds a name in an event.
+func CutName(s string) string {
+	s, _ = excerpt.Cut(s, maxName)
+	return s
+}
+
+// Digest is how records name an input or an output.
+func Digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
 
 // SessionInfo is what an agent says about its conversation.
 type SessionInfo struct {

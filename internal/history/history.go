@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/journal"
 )
 
@@ -238,14 +239,10 @@ func upsert[T any](f *Fold, list *[]T, kind, id string, v T) {
 
 // cut shortens a text to what is kept of it.
 func (f *Fold) cut(s string) string {
-	if f.opt.MaxText <= 0 || len(s) <= f.opt.MaxText {
+	if f.opt.MaxText <= 0 {
 		return s
 	}
-	n := f.opt.MaxText
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return excerpt.Head(s, f.opt.MaxText)
 }
 
 func (f *Fold) claimed(e journal.Entry) bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/model"
 )
@@ -62,7 +63,7 @@ func (t *turn) tell(c *Conversation, a answered, thinking string, began agentrun
 	usage := t.used(c, a.Usage, a.Served)
 	t.env.Sink.Event(driver.EventTurn, agentruntime.Turn{
 		ID: fmt.Sprintf("turn-%d", t.answers), Index: t.answers, SubagentID: c.subagent, StartedAt: began, EndedAt: c.now(),
-		Model: bound(a.Served), StopReason: bound(a.Stop), ToolCalls: calls, Usage: usage,
+		Model: driver.CutName(a.Served), StopReason: driver.CutName(a.Stop), ToolCalls: calls, Usage: usage,
 	})
 }
 
@@ -74,7 +75,7 @@ func (t *turn) used(c *Conversation, u agentruntime.Usage, served string) *agent
 	if u.Model == "" {
 		u.Model = c.cfg.Model
 	}
-	u.Model = bound(u.Model)
+	u.Model = driver.CutName(u.Model)
 	if u != (agentruntime.Usage{Model: u.Model}) {
 		t.env.Sink.Event(driver.EventUsage, u)
 	}
@@ -82,15 +83,9 @@ func (t *turn) used(c *Conversation, u agentruntime.Usage, served string) *agent
 }
 
 func (t *turn) text(s string, thinking bool) {
-	cut := len(s) > driver.MaxEventText
-	if cut {
-		s = strings.ToValidUTF8(s[:driver.MaxEventText], "")
-	}
+	s, cut := driver.Cut(s)
 	t.env.Sink.Event(driver.EventText, driver.Text{Text: s, Thinking: thinking, Cut: cut})
 }
-
-// bound keeps a name within what the records take.
-func bound(s string) string { return strings.ToValidUTF8(s[:min(len(s), 512)], "") }
 
 // distinct leaves out what is empty, and gives every call an id that no other has: services number them as they like, and a result must find its call.
 func (c *Conversation) distinct(blocks []model.Block) []model.Block {
@@ -136,7 +131,7 @@ func (t *turn) stream(ctx context.Context, c *Conversation, req model.Request) (
 		}
 		wait, final := c.wait(fault, try)
 		t.env.Sink.Event(driver.EventFault, driver.Fault{
-			Status: fault.Status, Message: cutText(fault.Message, 4<<10), RetryAfterMS: fault.RetryAfter.Milliseconds(), Attempt: try, Final: final != nil,
+			Status: fault.Status, Message: excerpt.Head(fault.Message, 4<<10), RetryAfterMS: fault.RetryAfter.Milliseconds(), Attempt: try, Final: final != nil,
 		})
 		if final != nil {
 			return resp, "", final

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/deedrun/deed/internal/model"
 )
@@ -108,15 +107,4 @@ func size(m model.Message) int64 {
 		}
 	}
 	return n/bytesPerToken + 1
-}
-
-// cutText bounds a text at the end of a character.
-func cutText(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "…"
 }

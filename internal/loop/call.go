@@ -11,6 +11,7 @@ import (
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/tool"
 )
 
@@ -37,13 +38,13 @@ func failed(f *tool.Failure) outcome {
 func (t *turn) call(ctx context.Context, c *Conversation, st step) error {
 	p := st.call
 	rec := agentruntime.ToolCall{
-		CallID: p.ID, Turn: t.answers, SubagentID: c.subagent, Tool: bound(p.Name), Input: p.Input, InputSHA: digest(p.Input), At: c.now(),
+		CallID: p.ID, Turn: t.answers, SubagentID: c.subagent, Tool: driver.CutName(p.Name), Input: p.Input, InputSHA: driver.Digest(p.Input), At: c.now(),
 	}
 	if !p.asked {
 		told := rec
 		told.Input = shortInput(p.Input)
 		t.env.Sink.Event(driver.EventToolCall, told)
-		t.write(c.who(), fmt.Sprintf("[%s %s]", p.Name, cutText(string(p.Input), 2<<10)))
+		t.write(c.who(), fmt.Sprintf("[%s %s]", p.Name, excerpt.Head(string(p.Input), 2<<10)))
 	}
 	began := clock.Start()
 	o, err := t.decide(ctx, c, st, rec)
@@ -88,10 +89,10 @@ func (t *turn) decide(ctx context.Context, c *Conversation, st step, rec agentru
 // unusable says why a call cannot even be decided on.
 func (c *Conversation) unusable(p pending) *tool.Failure {
 	if !c.cfg.Bounds.allows(p.Name) {
-		return tool.Failf(tool.TypeUnknown, "there is no tool %q; there are %s", cutText(p.Name, 60), strings.Join(c.cfg.Bounds.Tools, ", "))
+		return tool.Failf(tool.TypeUnknown, "there is no tool %q; there are %s", excerpt.Head(p.Name, 60), strings.Join(c.cfg.Bounds.Tools, ", "))
 	}
 	if raw, bad := p.Malformed(); bad {
-		return tool.Failf(tool.TypeInput, "the input of %s is not a JSON object: %s", p.Name, cutText(raw, 200))
+		return tool.Failf(tool.TypeInput, "the input of %s is not a JSON object: %s", p.Name, excerpt.Head(raw, 200))
 	}
 	var v any
 	var f *tool.Failure
@@ -135,16 +136,16 @@ func (t *turn) carryOut(ctx context.Context, c *Conversation, p pending) (outcom
 // settle adds what deed and the guard have to say to an outcome, makes it durable and tells it.
 func (t *turn) settle(ctx context.Context, c *Conversation, rec agentruntime.ToolCall, o outcome) error {
 	p := c.state.calls[c.state.find(o.Call)]
-	o.Digest = digest([]byte(o.Output))
+	o.Digest = driver.Digest([]byte(o.Output))
 	if o.Output == "" {
 		o.Output = "(no output)"
 	}
 	told := agentruntime.ToolResult{
-		CallID: o.Call, Status: agentruntime.ToolSuccess, Output: cutText(o.Output, driver.MaxEventText), OutputBytes: o.Bytes, OutputRef: o.Ref,
+		CallID: o.Call, Status: agentruntime.ToolSuccess, Output: excerpt.Head(o.Output, driver.MaxEventText), OutputBytes: o.Bytes, OutputRef: o.Ref,
 		OutputSHA: o.Digest, DurationMS: o.millis, At: c.now(),
 	}
 	if o.Failed {
-		told.Status, told.ErrorType = agentruntime.ToolFailure, bound(o.ErrorType)
+		told.Status, told.ErrorType = agentruntime.ToolFailure, driver.CutName(o.ErrorType)
 	}
 	if c.state.repeat(p.Call, o.Digest) == warnRepeats {
 		o.Output += fmt.Sprintf("\n[deed: the same call has now given the same result %d times. Do something else; after %d times the work is ended.]", warnRepeats, endRepeats)
@@ -168,14 +169,14 @@ func (t *turn) settle(ctx context.Context, c *Conversation, rec agentruntime.Too
 	if o.Failed {
 		mark = " (" + o.ErrorType + ")"
 	}
-	t.write("result"+mark, cutText(o.Output, 4<<10))
+	t.write("result"+mark, excerpt.Head(o.Output, 4<<10))
 	return after
 }
 
 // settleInterrupted answers a call that was started by a process that is gone.
 func (t *turn) settleInterrupted(c *Conversation, id string) error {
 	text := "it was interrupted, and it is not known whether it took effect; look before you repeat it"
-	r := result{Call: id, Output: text, Failed: true, ErrorType: typeInterrupted, Digest: digest([]byte(text))}
+	r := result{Call: id, Output: text, Failed: true, ErrorType: typeInterrupted, Digest: driver.Digest([]byte(text))}
 	if err := c.append(entry{kind: kindResult, result: &r}, true); err != nil {
 		return err
 	}
@@ -209,7 +210,7 @@ func (c *Conversation) plan(p pending) outcome {
 		}
 	}
 	if len(gone) > 0 {
-		text += "; no longer in the plan although open: " + cutText(strings.Join(gone, "; "), 1000)
+		text += "; no longer in the plan although open: " + excerpt.Head(strings.Join(gone, "; "), 1000)
 	}
 	return outcome{result: result{Output: text, Todo: in.Items, Bytes: int64(len(text))}}
 }
@@ -235,7 +236,7 @@ func shortInput(in json.RawMessage) json.RawMessage {
 	if len(in) <= driver.MaxEventText {
 		return in
 	}
-	b, err := json.Marshal(cutText(string(in), driver.MaxEventText/2))
+	b, err := json.Marshal(excerpt.Head(string(in), driver.MaxEventText/2))
 	if err != nil {
 		return json.RawMessage(`"…"`)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/model"
 )
 
@@ -42,7 +43,7 @@ func (t *turn) compact(ctx context.Context, c *Conversation, reason string) erro
 	crashpoint.Hit(crashpoint.LoopCompacted)
 	t.env.Sink.Event(driver.EventCompaction, agentruntime.ContextCompaction{
 		ID: fmt.Sprintf("%s-k%d", s.id, s.compactions), Turn: t.answers, SubagentID: c.subagent, Reason: reason,
-		TokensBefore: before, TokensAfter: s.tokens, Carried: names, SummarySHA: digest([]byte(summary)), At: c.now(),
+		TokensBefore: before, TokensAfter: s.tokens, Carried: names, SummarySHA: driver.Digest([]byte(summary)), At: c.now(),
 	})
 	t.write("deed", fmt.Sprintf("the conversation was shortened (%s): about %d tokens became %d", reason, before, s.tokens))
 	return nil
@@ -119,7 +120,7 @@ func (t *turn) summarise(ctx context.Context, c *Conversation, old []model.Messa
 		t.used(c, resp.Usage, resp.Served)
 	}
 	if summary := strings.TrimSpace(resp.Text()); err == nil && summary != "" {
-		return cutText(c.cfg.Redactor.String(summary), maxSummary), nil
+		return excerpt.Head(c.cfg.Redactor.String(summary), maxSummary), nil
 	}
 	return headTail(render(old, shortestText), maxSummary), nil
 }
@@ -131,13 +132,13 @@ func render(messages []model.Message, most int) string {
 		for _, b := range m.Blocks {
 			switch {
 			case b.Call != nil:
-				fmt.Fprintf(&w, "[call] %s %s\n", b.Call.Name, cutText(string(b.Call.Input), most))
+				fmt.Fprintf(&w, "[call] %s %s\n", b.Call.Name, excerpt.Head(string(b.Call.Input), most))
 			case b.Result != nil && b.Result.Failed:
-				fmt.Fprintf(&w, "[failed] %s\n", cutText(b.Result.Output, most))
+				fmt.Fprintf(&w, "[failed] %s\n", excerpt.Head(b.Result.Output, most))
 			case b.Result != nil:
-				fmt.Fprintf(&w, "[result] %s\n", cutText(b.Result.Output, most))
+				fmt.Fprintf(&w, "[result] %s\n", excerpt.Head(b.Result.Output, most))
 			case b.Text != "":
-				fmt.Fprintf(&w, "[%s] %s\n", m.Role, cutText(b.Text, 4*most))
+				fmt.Fprintf(&w, "[%s] %s\n", m.Role, excerpt.Head(b.Text, 4*most))
 			}
 		}
 	}
@@ -149,6 +150,6 @@ func headTail(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	head := cutText(s, most/4)
+	head := excerpt.Head(s, most/4)
 	return head + "\n[…]\n" + strings.ToValidUTF8(s[len(s)-most*3/4:], "")
 }

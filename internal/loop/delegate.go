@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/tool"
 )
@@ -40,7 +41,7 @@ func (t *turn) overBounds(c *Conversation, p pending) *tool.Failure {
 	}
 	for _, name := range in.Tools {
 		if !b.allows(name) {
-			return tool.Failf(tool.TypeInput, "tools: %q is not a tool of yours; there are %s", cutText(name, 60), strings.Join(b.Tools, ", "))
+			return tool.Failf(tool.TypeInput, "tools: %q is not a tool of yours; there are %s", excerpt.Head(name, 60), strings.Join(b.Tools, ", "))
 		}
 	}
 	switch {
@@ -87,7 +88,7 @@ func (t *turn) delegated(ctx context.Context, c *Conversation, p pending) (outco
 	defer func() { _ = sub.Close() }()
 	t.answers += sub.state.turns
 	run := agentruntime.SubagentRun{
-		ID: p.subagent, ParentID: c.subagent, CallID: p.ID, Goal: cutText(in.Goal, 4<<10), Depth: sub.depth, Tools: sub.cfg.Bounds.Tools,
+		ID: p.subagent, ParentID: c.subagent, CallID: p.ID, Goal: excerpt.Head(in.Goal, 4<<10), Depth: sub.depth, Tools: sub.cfg.Bounds.Tools,
 		MaxTurns: sub.cfg.Bounds.MaxTurns, State: "running", JournalRef: filepath.Join(delegatedDir, p.subagent+".jsonl"), StartedAt: c.now(),
 	}
 	t.env.Sink.Event(driver.EventSubagent, run)
@@ -99,7 +100,7 @@ func (t *turn) delegated(ctx context.Context, c *Conversation, p pending) (outco
 		f = classed(limited, err)
 		y.Summary = sub.state.last
 	}
-	run.State, run.Summary, run.Turns, run.Usage, run.EndedAt = "completed", cutText(y.Summary, 4<<10), sub.state.turns, &sub.state.usage, c.now()
+	run.State, run.Summary, run.Turns, run.Usage, run.EndedAt = "completed", excerpt.Head(y.Summary, 4<<10), sub.state.turns, &sub.state.usage, c.now()
 	switch {
 	case ctx.Err() != nil:
 		run.State = "cancelled"
@@ -118,7 +119,7 @@ func (t *turn) delegated(ctx context.Context, c *Conversation, p pending) (outco
 		o.Output = fmt.Sprintf("the helper did not come to an end: %v; the last it said: %s", f, y.Summary)
 	}
 	o.Bytes = int64(len(o.Output))
-	o.Output = cutText(o.Output, maxTold)
+	o.Output = excerpt.Head(o.Output, maxTold)
 	return o, nil
 }
 

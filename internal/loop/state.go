@@ -1,8 +1,6 @@
 package loop
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/model"
 	"github.com/deedrun/deed/internal/tool"
@@ -314,7 +314,7 @@ func (s *state) remember(p pending, r *result) {
 	s.failed = slices.DeleteFunc(s.failed, func(f failedCall) bool { return f.key == key })
 	if r.Failed {
 		s.failed = append(s.failed, failedCall{
-			Tool: p.Name, Input: cutText(string(p.Input), maxFailedInput), ErrorType: r.ErrorType, Output: cutText(r.Output, maxFailedText), key: key,
+			Tool: p.Name, Input: excerpt.Head(string(p.Input), maxFailedInput), ErrorType: r.ErrorType, Output: excerpt.Head(r.Output, maxFailedText), key: key,
 		})
 		s.failed = s.failed[max(0, len(s.failed)-maxFailed):]
 	}
@@ -396,7 +396,7 @@ func (s *state) next(b Bounds) step {
 		return end(failure.Loop, fmt.Errorf("%s was called with the same arguments and the same result %d times", s.looping, endRepeats),
 			"say in the task what the agent cannot find out, or take another model")
 	case s.refused:
-		return end(failure.AskedFail, fmt.Errorf("the model refused to go on: %s", cutText(s.last, 300)), "")
+		return end(failure.AskedFail, fmt.Errorf("the model refused to go on: %s", excerpt.Head(s.last, 300)), "")
 	case len(s.calls) > 0:
 		var in tool.TaskCompleteInput
 		_ = tool.Decode(tool.TaskComplete, s.calls[0].Input, &in) // it was read before
@@ -482,10 +482,5 @@ func callKey(c model.Call) string {
 			text = b
 		}
 	}
-	return c.Name + "\x00" + digest(text)
-}
-
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return c.Name + "\x00" + driver.Digest(text)
 }

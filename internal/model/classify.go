@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/deedrun/deed/internal/excerpt"
 )
 
 // maxMessage is how much of a service's own words an Error repeats.
@@ -77,10 +78,10 @@ func parseFault(body []byte) fault {
 		Message string          `json:"message"`
 	}
 	if json.Unmarshal(body, &envelope) != nil {
-		return fault{Message: excerpt(body)}
+		return fault{Message: oneLine(body)}
 	}
 	if len(envelope.Error) == 0 || string(envelope.Error) == "null" {
-		return fault{Code: word(envelope.Code), Type: envelope.Type, Message: or2(envelope.Message, excerpt(body))}
+		return fault{Code: word(envelope.Code), Type: envelope.Type, Message: or2(envelope.Message, oneLine(body))}
 	}
 	var text string
 	if json.Unmarshal(envelope.Error, &text) == nil {
@@ -92,9 +93,9 @@ func parseFault(body []byte) fault {
 		Message string          `json:"message"`
 	}
 	if json.Unmarshal(envelope.Error, &inner) != nil {
-		return fault{Message: excerpt(body)}
+		return fault{Message: oneLine(body)}
 	}
-	return fault{Code: word(inner.Code), Type: inner.Type, Message: or2(inner.Message, excerpt(body))}
+	return fault{Code: word(inner.Code), Type: inner.Type, Message: or2(inner.Message, oneLine(body))}
 }
 
 // word reads a code, which is a string with some services and a number with others.
@@ -214,20 +215,13 @@ func applyShouldRetry(e *Error, value string) {
 	}
 }
 
-// excerpt is the beginning of a text, on one line and printable.
-func excerpt(text []byte) string {
+// oneLine is the beginning of a text, on one line and printable.
+func oneLine(text []byte) string {
 	if len(text) > 4*maxMessage {
 		text = text[:4*maxMessage]
 	}
 	s := strings.Join(strings.FieldsFunc(strings.ToValidUTF8(string(text), "?"), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)
 	}), " ")
-	if len(s) <= maxMessage {
-		return s
-	}
-	cut := maxMessage
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+	return excerpt.Head(s, maxMessage)
 }

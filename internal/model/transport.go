@@ -117,7 +117,7 @@ func (c *call) refused(resp *http.Response) error {
 	e := describe(resp.StatusCode, parseFault(body))
 	if resp.StatusCode < 400 {
 		e.Kind = KindBadRequest
-		e.Message = "the service redirects to " + excerpt([]byte(resp.Header.Get("Location"))) + ": set the base URL to where it is"
+		e.Message = "the service redirects to " + oneLine([]byte(resp.Header.Get("Location"))) + ": set the base URL to where it is"
 	}
 	e.Message = c.clean(e.Message)
 	e.RetryAfter = retryAfter(resp.Header, c.options.Clock())
@@ -136,7 +136,7 @@ func (c *call) strange(resp *http.Response, media string) error {
 	}
 	return &Error{
 		Kind: KindGarbage, Status: resp.StatusCode,
-		Message: c.clean(fmt.Sprintf("the answer is %s, not %s: %s", media, c.accept, excerpt(body))),
+		Message: c.clean(fmt.Sprintf("the answer is %s, not %s: %s", media, c.accept, oneLine(body))),
 	}
 }
 
@@ -177,7 +177,7 @@ func (c *call) clean(text string) string {
 	if len(c.options.Key) >= 4 {
 		text = strings.ReplaceAll(text, c.options.Key, "[key]")
 	}
-	return excerpt([]byte(text))
+	return oneLine([]byte(text))
 }
 
 // A watchedBody bounds an answer in size and in the time between its pieces.

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/deedrun/deed/internal/excerpt"
 )
 
 // Bounds of a command line that deed reads. What is longer is not read.
@@ -35,10 +37,7 @@ func commandParts(line string, places Places) []part {
 }
 
 func opaqueCommand(line, why string) part {
-	if len(line) > 200 {
-		line = strings.ToValidUTF8(line[:200], "") + "…"
-	}
-	return part{kind: partCommand, text: line, opaque: true, why: why}
+	return part{kind: partCommand, text: excerpt.Head(line, 200), opaque: true, why: why}
 }
 
 type reader struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/settings"
 	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/redact"
 )
 
@@ -83,11 +84,7 @@ func (e *Engine) decision(boundary string, v Verdict) agentruntime.PolicyDecisio
 
 // text makes something fit for a record.
 func (e *Engine) text(s string) string {
-	s = strings.ToValidUTF8(e.o.Redactor.String(s), "�")
-	if len(s) > maxReason {
-		s = strings.ToValidUTF8(s[:maxReason], "") + "…"
-	}
-	return s
+	return excerpt.Head(strings.ToValidUTF8(e.o.Redactor.String(s), "�"), maxReason)
 }
 
 // After runs the PostToolUse hooks. What they say is for the agent.

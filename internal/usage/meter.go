@@ -14,6 +14,7 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -226,9 +227,7 @@ func (m *Meter) known(model string) string {
 
 // name bounds the name of a model, which is an agent's word.
 func name(model string) string {
-	if len(model) > maxNameSize {
-		return strings.ToValidUTF8(model[:maxNameSize], "")
-	}
+	model, _ = excerpt.Cut(model, maxNameSize)
 	return model
 }
 

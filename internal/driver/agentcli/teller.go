@@ -1,8 +1,6 @@
 package agentcli
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/redact"
 )
 
@@ -56,7 +55,7 @@ func (t *Teller) Text(text string, thinking bool) {
 	if text == "" {
 		return
 	}
-	text, cut := Cut(t.redactor.String(text))
+	text, cut := driver.Cut(t.redactor.String(text))
 	t.sink.Event(driver.EventText, driver.Text{Text: text, Thinking: thinking, Cut: cut})
 }
 
@@ -75,11 +74,11 @@ func (t *Teller) Call(c agentruntime.ToolCall) {
 		t.Strange("a tool call that cannot be redacted", nil)
 		return
 	}
-	c.CallID, c.Tool = bound(c.CallID), bound(c.Tool)
+	c.CallID, c.Tool = driver.CutName(c.CallID), driver.CutName(c.Tool)
 	if len(c.Input) > 0 {
-		c.InputSHA = digest(c.Input)
+		c.InputSHA = driver.Digest(c.Input)
 	}
-	if text, cut := Cut(string(c.Input)); cut {
+	if text, cut := driver.Cut(string(c.Input)); cut {
 		c.Input, _ = json.Marshal(text)
 	}
 	t.sink.Event(driver.EventToolCall, c)
@@ -91,12 +90,12 @@ func (t *Teller) Result(r agentruntime.ToolResult) {
 		t.Strange("a tool result without an id", nil)
 		return
 	}
-	r.CallID = bound(r.CallID)
+	r.CallID = driver.CutName(r.CallID)
 	r.Output = t.redactor.String(r.Output)
-	r.ErrorType = bound(t.redactor.String(r.ErrorType))
+	r.ErrorType = driver.CutName(t.redactor.String(r.ErrorType))
 	if r.Output != "" {
-		r.OutputBytes, r.OutputSHA = int64(len(r.Output)), digest([]byte(r.Output))
-		r.Output, _ = Cut(r.Output)
+		r.OutputBytes, r.OutputSHA = int64(len(r.Output)), driver.Digest([]byte(r.Output))
+		r.Output, _ = driver.Cut(r.Output)
 	}
 	t.sink.Event(driver.EventToolResult, r)
 }
@@ -106,13 +105,13 @@ func (t *Teller) Usage(u agentruntime.Usage) {
 	if u == (agentruntime.Usage{Model: u.Model}) {
 		return
 	}
-	u.Model = bound(u.Model)
+	u.Model = driver.CutName(u.Model)
 	tell(t, driver.EventUsage, u)
 }
 
 // Fault tells of a failure of the service behind the agent.
 func (t *Teller) Fault(f driver.Fault) {
-	f.Message, _ = Cut(f.Message)
+	f.Message, _ = driver.Cut(f.Message)
 	tell(t, driver.EventFault, f)
 }
 
@@ -121,7 +120,7 @@ func (t *Teller) Turn(stop string) {
 	t.mu.Lock()
 	t.state.Turns++
 	detail := agentruntime.Turn{
-		ID: fmt.Sprintf("turn-%d", t.state.Turns), Index: t.state.Turns, Model: bound(t.model), StopReason: bound(stop), ToolCalls: t.calls,
+		ID: fmt.Sprintf("turn-%d", t.state.Turns), Index: t.state.Turns, Model: driver.CutName(t.model), StopReason: driver.CutName(stop), ToolCalls: t.calls,
 	}
 	t.calls = 0
 	t.mu.Unlock()
@@ -145,9 +144,7 @@ func (t *Teller) Strange(what string, line []byte) {
 	}
 	// A cut can leave a part of a secret that no redactor finds: more is redacted than is kept.
 	sample := t.redactor.String(strings.ToValidUTF8(string(line[:min(len(line), 64<<10)]), "\ufffd"))
-	if len(sample) > headBytes {
-		sample = strings.ToValidUTF8(sample[:headBytes], "")
-	}
+	sample, _ = excerpt.Cut(sample, headBytes)
 	t.sink.Event(driver.EventStrange, driver.Strange{What: what, Sample: sample})
 }
 
@@ -156,26 +153,4 @@ func (t *Teller) finish() {
 	if more := t.strange - driver.MaxStrange; more > 0 {
 		t.sink.Event(driver.EventStrange, driver.Strange{What: "more of these", Count: more})
 	}
-}
-
-// Cut bounds a text of an event.
-func Cut(s string) (string, bool) {
-	if len(s) <= driver.MaxEventText {
-		return s, false
-	}
-	return strings.ToValidUTF8(s[:driver.MaxEventText], ""), true
-}
-
-// bound keeps a name within what the records take.
-func bound(s string) string {
-	const most = 512
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "")
-	}
-	return s
-}
-
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -152,7 +152,7 @@ func (r *run) item(it *item, completed bool, line []byte) {
 		}
 	case "error": // Codex's word about itself, such as a model that it does not know
 		if len(r.warnings) < maxWarnings {
-			text, _ := agentcli.Cut(it.Message)
+			text, _ := driver.Cut(it.Message)
 			r.warnings = append(r.warnings, text)
 		}
 	case "command_execution", "file_change", "mcp_tool_call", "web_search":

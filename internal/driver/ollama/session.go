@@ -160,8 +160,8 @@ func (t *turn) tell(resp model.Response, began time.Time) {
 	if u.Model == "" {
 		u.Model = t.model
 	}
-	text := resp.Text()
-	t.sink.Event(driver.EventText, driver.Text{Text: short(text), Cut: len(text) > driver.MaxEventText})
+	text, cut := driver.Cut(resp.Text())
+	t.sink.Event(driver.EventText, driver.Text{Text: text, Cut: cut})
 	t.sink.Event(driver.EventUsage, u)
 	t.sink.Event(driver.EventTurn, agentruntime.Turn{
 		ID: fmt.Sprintf("%s-t%d", t.job.AttemptID, t.in.Turn), Index: max(t.in.Turn, 1), StartedAt: agentruntime.At(began), EndedAt: agentruntime.At(clock.System()),
@@ -170,14 +170,6 @@ func (t *turn) tell(resp model.Response, began time.Time) {
 	if resp.Served != "" {
 		t.sink.Event(driver.EventSession, driver.SessionInfo{ID: t.ref, Requested: t.model, Served: resp.Served, Resumed: t.job.Resume != ""})
 	}
-}
-
-// short is the beginning of a text; the whole is in the record.
-func short(s string) string {
-	if len(s) <= driver.MaxEventText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:driver.MaxEventText], "")
 }
 
 // failed classes a question without an answer.
@@ -216,7 +208,8 @@ func (t *turn) failed(ctx context.Context, err error) *failure.Error {
 
 // judge reads the agent's word: the last JSON object of the answer when it has a status, else the answer itself.
 func (t *turn) judge() *failure.Error {
-	claim := &driver.Claim{Source: driver.SourceStream, Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, Summary: short(t.answer)}
+	summary, _ := driver.Cut(t.answer)
+	claim := &driver.Claim{Source: driver.SourceStream, Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, Summary: summary}
 	data, err := driver.LastJSON(strings.NewReader(t.answer))
 	if err == nil && data != nil {
 		own, dropped, perr := driver.ParseClaim(data)
