@@ -64,7 +64,7 @@ darwin: ## Check that deed compiles for macOS
 
 .PHONY: bench
 bench: ## Print speeds as ratios to a floor measured in the same run
-	DEED_BENCH=1 go test ./bench/... -run Bench -v -count=1 -timeout 30m
+	DEED_BENCH=1 go test ./bench/... -run Bench -v -count=1 -timeout 60m
 
 .PHONY: soak
 soak: ## Fuzz every target and repeat the crash tests (SOAK_SECONDS, SOAK_CRASHES)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -19,8 +20,14 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 )
 
-// streamBytes is how much of an agent's stream is read in each round.
-const streamBytes = 64 << 20
+// streamSize is how much of an agent's stream is read in each round, and how many rounds there are. DEED_BENCH_STREAM_MB asks
+// for one round of another size.
+func streamSize() (bytes, times int) {
+	if n, err := strconv.Atoi(os.Getenv("DEED_BENCH_STREAM_MB")); err == nil && n > 0 {
+		return n << 20, 1
+	}
+	return 64 << 20, rounds
+}
 
 // The stream of an agent CLI from its bytes to told events, against encoding/json that decodes the same bytes into the same
 // structs and does nothing with them.
@@ -38,22 +45,31 @@ func TestBenchStream(t *testing.T) {
 		{"claudecode", claudecode.Dialect{}, agentruntime.AdapterConfig{ClaudeCode: &agentruntime.ClaudeCodeAdapter{}}, func() any { return new(claudecode.Event) }},
 	} {
 		chunk := recorded(t, c.name)
-		n := streamBytes / len(chunk)
+		size, times := streamSize()
+		n := size/len(chunk) + 1
 		var ours, floor []float64
 		megabytes := float64(n*len(chunk)) / 1e6
-		for range rounds {
+		for range times {
 			floor = append(floor, megabytes/seconds(func() { decodeAll(t, &repeated{chunk: chunk, left: n}, c.event) }))
 			ours = append(ours, megabytes/seconds(func() { tellAll(t, c.dialect, c.adapter, &repeated{chunk: chunk, left: n}) }))
 		}
 		line(t, "stream."+c.name, median(ours), median(floor), "MB/s", ">=1")
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		tellAll(t, c.dialect, c.adapter, &repeated{chunk: chunk, left: n})
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		t.Logf("stream.%s: %d MB read, the heap grew by %d KB", c.name, n*len(chunk)>>20, (int64(after.HeapAlloc)-int64(before.HeapAlloc))>>10)
+		live, peak := growth(func(look func()) { tellAll(t, c.dialect, c.adapter, &repeated{chunk: chunk, left: n, each: look}) })
+		t.Logf("stream.%s: %d MB read in one pass; what lives grew by %d KB at the end, and by %d KB at most", c.name, n*len(chunk)>>20, live>>10, peak>>10)
 	}
+}
+
+// growth is by how much the live heap is larger after fn than before, and at most when fn calls look.
+func growth(fn func(look func())) (live, peak int64) {
+	var m runtime.MemStats
+	heap := func() int64 {
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	fn(func() { peak = max(peak, heap()-before) })
+	return heap() - before, peak
 }
 
 // recorded joins the recorded streams of a driver.
@@ -78,12 +94,19 @@ type repeated struct {
 	chunk []byte
 	at    int
 	left  int
+	each  func() // called now and then; may be nil
 }
+
+// eachTimes is how many times the text is read between two calls of each.
+const eachTimes = 500
 
 func (r *repeated) Read(p []byte) (int, error) {
 	if r.at == len(r.chunk) {
 		r.at = 0
 		r.left--
+		if r.each != nil && r.left%eachTimes == 0 {
+			r.each()
+		}
 	}
 	if r.left <= 0 {
 		return 0, io.EOF
