@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,6 +58,7 @@ type toolGuard struct {
 
 	mu      sync.Mutex
 	waiting int
+	asked   int    // actions that this attempt opened
 	pending string // the first action that nobody answered while the agent waited
 }
 
@@ -108,11 +112,14 @@ func (g *toolGuard) Before(ctx context.Context, call agentruntime.ToolCall) (age
 // person asks whether the call may be made. The answer that this call got, or one that holds always, is found again.
 func (g *toolGuard) person(ctx context.Context, call agentruntime.ToolCall, d agentruntime.PolicyDecision) (agentruntime.PolicyDecision, error) {
 	c := g.Engine.Read(call)
-	digest, err := c.Digest(call.InputSHA)
+	scope, err := c.Scope()
 	if err != nil {
 		return d, fmt.Errorf("name the call: %w", err)
 	}
-	scope, err := canonjson.HashIn("deed/tool-scope/v1", map[string]string{"tool": c.Name, "agent_tool": c.Tool, "subject": c.Subject()})
+	digest, err := c.Digest(call.InputSHA)
+	if err == nil { // where its paths lead is part of it: a link may have changed since
+		digest, err = canonjson.HashIn("deed/tool-context/v1", []string{digest, scope})
+	}
 	if err != nil {
 		return d, fmt.Errorf("name the call: %w", err)
 	}
@@ -125,14 +132,23 @@ func (g *toolGuard) person(ctx context.Context, call agentruntime.ToolCall, d ag
 			return answered(d, a), nil
 		}
 	}
-	subject := action.Subject{Tool: c.Name, Agent: call.Tool, Subject: d.Subject, Input: call.Input, Digest: scope, CallID: call.CallID}
-	if !json.Valid(subject.Input) {
+	// The answer is for the whole call, so the whole is shown, and not only what a rule asks about.
+	subject := action.Subject{Tool: c.Name, Agent: call.Tool, Subject: c.About(), Input: call.Input, Digest: scope, CallID: call.CallID}
+	if !json.Valid(subject.Input) || len(subject.Input) > maxShownInput {
 		subject.Input = nil
 	}
+	if len(subject.Subject) > maxShownInput {
+		d.Effect, d.Reason = agentruntime.PolicyDeny, "nobody could read all of it: "+d.Reason
+		return d, nil
+	}
 	a, closed, err := g.ask(ctx, store.NewAction{
-		Kind: action.KindPermission, Prompt: "May the agent use " + call.Tool + about(d.Subject) + "?", Why: d.Reason, Rule: d.Rule, ContextDigest: digest,
+		Kind: action.KindPermission, Prompt: permissionPrompt(call.Tool, subject.Subject), Why: d.Reason, Rule: d.Rule, ContextDigest: digest,
 		Default: json.RawMessage(`{"decision":"` + deed.RuleDeny + `","note":"nobody answered before the deadline"}`),
 	}, &subject, state.WaitingForPermission)
+	if errors.Is(err, errAskedTooOften) {
+		d.Effect, d.Reason = agentruntime.PolicyDeny, err.Error()
+		return d, nil
+	}
 	if err != nil {
 		return d, err
 	}
@@ -143,12 +159,28 @@ func (g *toolGuard) person(ctx context.Context, call agentruntime.ToolCall, d ag
 	return answered(d, a), nil
 }
 
-func about(subject string) string {
-	if subject == "" {
-		return ""
+// Bounds of what a person is shown of a call. A longer prompt says that there is more before it says anything else, so that
+// nothing can be hidden behind its end; a call beyond the second is not asked about.
+const (
+	maxShownPrompt = 1000
+	maxShownInput  = 32 << 10
+)
+
+// permissionPrompt asks for a call in one line. The name of a tool is the agent's own word.
+func permissionPrompt(tool, about string) string {
+	if !toolName.MatchString(tool) {
+		tool = strconv.Quote(tool)
 	}
-	return ": " + subject
+	switch {
+	case about == "":
+		return "May the agent use " + tool + "?"
+	case len(about) > maxShownPrompt:
+		return fmt.Sprintf("May the agent use %s? It is long (%d bytes): read it whole with `deed action show`. It begins: %s…", tool, len(about), strings.ToValidUTF8(about[:maxShownPrompt], ""))
+	}
+	return "May the agent use " + tool + ": " + about + "?"
 }
+
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_./:-]{1,100}$`)
 
 // answered turns an ask into what a person said.
 func answered(d agentruntime.PolicyDecision, a store.Action) agentruntime.PolicyDecision {
@@ -180,6 +212,9 @@ func (g *toolGuard) ask(ctx context.Context, n store.NewAction, subject *action.
 	if g.guardOptions.Ask != nil {
 		n.MayAnswer = g.guardOptions.Ask.MayAnswer
 	}
+	if err := g.mayAsk(ctx, n.ContextDigest); err != nil {
+		return store.Action{}, false, err
+	}
 	a, err := g.Store.OpenAction(ctx, g.Ref, n)
 	if err != nil {
 		return a, false, err
@@ -187,6 +222,9 @@ func (g *toolGuard) ask(ctx context.Context, n store.NewAction, subject *action.
 	if a.State != store.ActionOpen {
 		return a, true, nil
 	}
+	g.mu.Lock()
+	g.asked++
+	g.mu.Unlock()
 	g.Sink.Event(driver.EventAction, action.Record(a))
 	g.wait(ctx, 1, to)
 	defer g.wait(ctx, -1, state.Running)
@@ -204,6 +242,26 @@ func (g *toolGuard) ask(ctx context.Context, n store.NewAction, subject *action.
 	}
 	g.mu.Unlock()
 	return got, false, nil
+}
+
+// maxAsked bounds how often one attempt may bother people.
+const maxAsked = 100
+
+var errAskedTooOften = fmt.Errorf("people were asked %d times already by this attempt", maxAsked)
+
+// mayAsk reports whether people may be asked once more. What was answered before is known, and bothers nobody.
+func (g *toolGuard) mayAsk(ctx context.Context, digest string) error {
+	g.mu.Lock()
+	asked := g.asked
+	g.mu.Unlock()
+	if asked < maxAsked {
+		return nil
+	}
+	_, known, err := action.Find(ctx, g.Store, g.Ref.TaskID, digest)
+	if err == nil && !known {
+		err = errAskedTooOften
+	}
+	return err
 }
 
 // wait counts who waits, and shows it.
@@ -238,6 +296,9 @@ func (g *toolGuard) Ask(ctx context.Context, question string) (string, error) {
 	a, closed, err := g.ask(ctx, store.NewAction{
 		Kind: action.KindQuestion, Prompt: question, Why: "the agent asks", ContextDigest: digest, Default: quoted,
 	}, nil, state.WaitingForInput)
+	if errors.Is(err, errAskedTooOften) {
+		return unanswered, nil
+	}
 	if err != nil {
 		return "", err
 	}

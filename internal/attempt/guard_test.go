@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -218,5 +219,98 @@ func TestGuardWaitsLive(t *testing.T) {
 	}
 	if d, err := g.Stop(ctx, policy.Stopping{}); err != nil || d.Effect != "allow" {
 		t.Errorf("%+v %v", d, err)
+	}
+}
+
+// A person is asked about the whole call, cannot be drowned in questions, and an answer follows no link that changed since.
+func TestGuardShowsTheWhole(t *testing.T) {
+	t.Parallel()
+	b := &guardBench{}
+	b.open(t, filepath.Join(t.TempDir(), "deed.db"))
+	ctx := t.Context()
+	if _, err := b.st.Enqueue(ctx, store.NewTask{
+		Intent: agentruntime.TaskIntent{TaskType: "t", Source: "s", Payload: json.RawMessage(`{}`)}, ProfileID: "p", AdapterID: "a", MaxAttempts: 1,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.claim(t)
+	g := b.guard(0)
+	prompt := func(call agentruntime.ToolCall) string {
+		t.Helper()
+		if _, err := g.Before(ctx, call); !errors.Is(err, driver.ErrAsked) {
+			t.Fatalf("%s: %v", call.Input, err)
+		}
+		acts, err := b.st.Actions(ctx, store.ActionFilter{Limit: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return acts[len(acts)-1].Prompt
+	}
+	for line, want := range map[string]string{
+		"git push a; git push b":                                     "May the agent use Bash: git push a; git push b?",
+		"git push a\ngit push b":                                     "git push a; git push b",
+		"git push <<X\nhidden\nX":                                    "hidden",
+		"git push " + strings.Repeat("' '", 900) + "; git push evil": "It is long",
+	} {
+		if got := prompt(shellCall(line)); !strings.Contains(got, want) {
+			t.Errorf("%.40q asks %.200q, which does not hold %q", line, got, want)
+		}
+	}
+	spoof := shellCall("git push c")
+	spoof.Tool = "Bash? It was approved already.\n\x1b[2J"
+	if got := prompt(spoof); strings.ContainsAny(got, "\n\x1b") || !strings.Contains(got, `"Bash? It`) {
+		t.Errorf("asks %q", got)
+	}
+	if d, err := g.Before(ctx, shellCall("git push "+strings.Repeat("x", maxShownInput))); err != nil || d.Effect != "deny" {
+		t.Errorf("what nobody can read: %+v %v", d, err)
+	}
+	g.asked = maxAsked
+	if d, err := g.Before(ctx, shellCall("git push once more")); err != nil || d.Effect != "deny" {
+		t.Errorf("asked without end: %+v %v", d, err)
+	}
+	if text, err := g.Ask(ctx, "may I ask?"); err != nil || text != unanswered {
+		t.Errorf("asked without end: %q %v", text, err)
+	}
+	if _, err := g.Before(ctx, shellCall("git push a; git push b")); !errors.Is(err, driver.ErrAsked) {
+		t.Errorf("what was asked before: %v", err)
+	}
+}
+
+func TestAnAnswerFollowsNoLinkThatChanged(t *testing.T) {
+	t.Parallel()
+	b := &guardBench{}
+	b.open(t, filepath.Join(t.TempDir(), "deed.db"))
+	ctx := t.Context()
+	if _, err := b.st.Enqueue(ctx, store.NewTask{
+		Intent: agentruntime.TaskIntent{TaskType: "t", Source: "s", Payload: json.RawMessage(`{}`)}, ProfileID: "p", AdapterID: "a", MaxAttempts: 1,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.claim(t)
+	dir := t.TempDir()
+	g := b.guard(0)
+	g.Engine = policy.New(policy.Options{
+		Rules:  policy.Ruleset{Home: policy.List{Origin: policy.OriginHome, Rules: []deed.Rule{{Path: []string{"**"}, Effect: "ask"}}}},
+		Places: policy.Places{Root: dir},
+	})
+	call := agentruntime.ToolCall{CallID: "c", Tool: "Write", Input: json.RawMessage(`{"file_path":"notes","content":"x"}`)}
+	if _, err := g.Before(ctx, call); !errors.Is(err, driver.ErrAsked) {
+		t.Fatal(err)
+	}
+	acts, err := b.st.Actions(ctx, store.ActionFilter{})
+	if err != nil || len(acts) != 1 {
+		t.Fatalf("%+v %v", acts, err)
+	}
+	if err := b.st.AnswerAction(ctx, acts[0].ID, json.RawMessage(`{"decision":"allow"}`), "ada"); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := g.Before(ctx, call); err != nil || d.Effect != "allow" {
+		t.Fatalf("%+v %v", d, err)
+	}
+	if err := os.Symlink("keys", filepath.Join(dir, "notes")); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := g.Before(ctx, call); !errors.Is(err, driver.ErrAsked) {
+		t.Fatalf("the answer holds for another file: %+v %v", d, err)
 	}
 }

@@ -90,6 +90,45 @@ func (c Call) Digest(inputDigest string) (string, error) {
 	return canonjson.HashIn("deed/tool-call/v1", about)
 }
 
+// Scope names what an answer that holds always covers: the tool and everything that the call names, told apart by what it
+// is, so that a file called "rm -rf x" is not the command. What cannot be read is known by its whole input alone.
+func (c Call) Scope() (string, error) {
+	parts, lines := [][]any{}, []string{}
+	about := map[string]any{"tool": c.Name, "agent_tool": c.Tool}
+	for _, p := range c.parts {
+		if p.shadow {
+			continue
+		}
+		parts = append(parts, []any{int(p.kind), p.tool, p.text})
+		if p.kind == partNone || p.opaque {
+			about["input"] = string(c.raw)
+		}
+	}
+	for _, line := range c.lines {
+		lines = append(lines, canonicalLine(line))
+	}
+	if c.Name == ToolShell { // where and how it runs is part of what it does
+		about["dir"], about["env"] = c.strings(dirKeys...), string(c.input["env"])
+	}
+	about["parts"], about["lines"] = parts, lines
+	return canonjson.HashIn("deed/tool-scope/v2", about)
+}
+
+// About is the call as a person is shown it, in one line: what it names, and for a shell the whole of what it would run.
+func (c Call) About() string {
+	if len(c.lines) == 0 {
+		return c.Subject()
+	}
+	out, _ := envVars(c.input["env"])
+	for _, line := range c.lines {
+		out = append(out, strings.ReplaceAll(canonicalLine(line), "\n", " ⏎ "))
+	}
+	if dir := c.strings(dirKeys...); len(dir) > 0 {
+		out = append(out, "(in "+dir[0]+")")
+	}
+	return strings.Join(out, " ")
+}
+
 // strings returns the texts that the input has under one of the keys: a text, a list of texts, or objects with such keys.
 func (c *Call) strings(keys ...string) []string {
 	var out []string

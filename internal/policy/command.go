@@ -377,6 +377,18 @@ func quoteAll(words []string) string {
 	return strings.Join(out, " ")
 }
 
+// canonicalLine is a command line in one spelling; one that a shell cannot parse stays as it is.
+func canonicalLine(line string) string {
+	if len(line) > maxLine {
+		return line
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return line
+	}
+	return source(file)
+}
+
 // source is a node as it is written.
 func source(n syntax.Node) string {
 	var b strings.Builder

@@ -558,3 +558,59 @@ func notGit(line string, depth int) string {
 	})
 	return bad
 }
+
+// An answer that holds always covers what it was given for, and nothing that only looks like it.
+func TestScopeIsOfWhatWasAsked(t *testing.T) {
+	t.Parallel()
+	scope := func(tool, in string) string {
+		d, err := Read(tool, json.RawMessage(in), Places{Root: "/w"}).Scope()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	if scope("Bash", `{"command":"git  push"}`) != scope("Bash", `{"command":"git push", "description":"x"}`) {
+		t.Error("blanks and descriptions count")
+	}
+	long := strings.Repeat("x", 300)
+	for _, pair := range [][4]string{
+		{"Bash", `{"command":"echo x > \"rm -rf y\""}`, "Bash", `{"command":"echo x; rm -rf y"}`},
+		{"Bash", `{"command":"python3 <<X\na\nX"}`, "Bash", `{"command":"python3 <<X\nb\nX"}`},
+		{"Bash", `{"command":"$X ` + long + ` a"}`, "Bash", `{"command":"$X ` + long + ` b"}`},
+		{"Bash", `{"command":"( ` + long + ` a"}`, "Bash", `{"command":"( ` + long + ` b"}`},
+		{"Bash", `{"command":"rm -rf build"}`, "Bash", `{"command":"rm -rf build", "workdir":"/home"}`},
+		{"Bash", `{"command":"make"}`, "Bash", `{"command":"make", "env":{"PATH":"."}}`},
+		{"Bash", `{"command":"a && b"}`, "Bash", `{"command":"a || b"}`},
+		{"Write", `{"file_path":"a; b"}`, "Write", `{"paths":["a","b"]}`},
+		{"Write", `{"content":"a"}`, "Write", `{"content":"b"}`},
+		{"Read", `{"file_path":"a"}`, "Write", `{"file_path":"a"}`},
+	} {
+		if scope(pair[0], pair[1]) == scope(pair[2], pair[3]) {
+			t.Errorf("%s and %s have one scope", pair[1], pair[3])
+		}
+	}
+}
+
+// The environment of a call is as good as assignments before its command.
+func TestEnvironmentOfACommand(t *testing.T) {
+	t.Parallel()
+	set := home(rule("allow", "command", "git *", "CI=*"))
+	for in, want := range map[string]agentruntime.PolicyEffect{
+		`{"command":"git status"}`:                                                 "allow",
+		`{"command":"git status","env":null}`:                                      "allow",
+		`{"command":"git status","env":{}}`:                                        "allow",
+		`{"command":"git status","env":[]}`:                                        "allow",
+		`{"command":"git status","env":{"CI":"1"}}`:                                "allow",
+		`{"command":"git status","env":{"PATH":"."}}`:                              "deny",
+		`{"command":"git status","env":{"CI":"1","PATH":"."}}`:                     "deny",
+		`{"command":"git status","env":[{"name":"LD_PRELOAD","value":"./x.so"}]}`:  "deny",
+		`{"command":"git status","env":["PATH=."]}`:                                "deny",
+		`{"command":"git status","env":[{"NAME":"PATH"}]}`:                         "deny",
+		`{"command":"git status","env":"PATH=."}`:                                  "deny",
+		`{"command":"git","args":["status"],"env":[{"name":"PATH","value":"/x"}]}`: "deny",
+	} {
+		if v := set.Decide(Read("terminal/create", json.RawMessage(in), Places{Root: "/w"})); v.Effect != want {
+			t.Errorf("%s: %+v, want %s", in, v, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -80,6 +81,7 @@ var (
 	}
 	patchKeys   = []string{"patch", "input", "patchText", "diff"}
 	hostKeys    = []string{"url", "urls", "uri", "address", "host"}
+	dirKeys     = []string{"workdir", "cwd", "working_directory", "dir"}
 	commandKeys = []string{"command", "cmd", "script", "commands", "chars", "cmdline"}
 )
 
@@ -167,10 +169,17 @@ func readShell(c *Call, places Places, readable bool) []part {
 	if !readable {
 		return []part{{kind: partCommand, opaque: true, why: unreadable}}
 	}
-	if dir := c.strings("workdir", "cwd", "working_directory", "dir"); len(dir) > 0 {
+	if dir := c.strings(dirKeys...); len(dir) > 0 {
 		places.Elsewhere = true
 	}
 	var out []part
+	vars, ok := envVars(c.input["env"])
+	if !ok {
+		out = append(out, part{kind: partCommand, opaque: true, why: "env is neither an object of texts nor a list of names and values"})
+	}
+	for _, v := range vars { // as assignments before a command: they can change what it does
+		out = append(out, part{kind: partCommand, text: v})
+	}
 	said := false
 	for _, k := range commandKeys {
 		raw, ok := c.input[k]
@@ -198,6 +207,35 @@ func readShell(c *Call, places Places, readable bool) []part {
 		return []part{{kind: partCommand, opaque: true, why: "no command was found in the input"}}
 	}
 	return out
+}
+
+// envVars are the variables that a call sets, as assignments in the order of names; false when they cannot be read.
+func envVars(raw json.RawMessage) ([]string, bool) {
+	if len(raw) == 0 {
+		return nil, true
+	}
+	var object map[string]string
+	if json.Unmarshal(raw, &object) != nil {
+		var list []struct {
+			Name  *string `json:"name"`
+			Value *string `json:"value"`
+		}
+		if json.Unmarshal(raw, &list) != nil {
+			return nil, false
+		}
+		object = map[string]string{}
+		for _, v := range list {
+			if v.Name == nil || v.Value == nil {
+				return nil, false
+			}
+			object[*v.Name] = *v.Value // a later one wins
+		}
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		out = append(out, quote(name)+"="+quote(object[name]))
+	}
+	return out, true
 }
 
 // readAny is for tools that deed does not know: what looks like a path, a host or a command is taken for one.

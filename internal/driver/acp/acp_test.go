@@ -371,6 +371,15 @@ func TestTerminals(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(b.Job.Dirs.Workspace, "done")); err == nil {
 		t.Error("a command was run that was denied")
 	}
+
+	// The environment of a command is part of what the guard decides on.
+	b = newBench(t, "terminals", map[string]string{"COMMANDS": `["git status"]`, "COMMAND_PATH": "/workspace/evil"})
+	g = &guard{effect: agentruntime.PolicyDeny}
+	b.Job.Guard = g
+	b.run()
+	if len(g.before) != 1 || !strings.Contains(string(g.before[0].Input), `{"name":"PATH","value":"/workspace/evil"}`) {
+		t.Errorf("asked was %+v", g.before)
+	}
 }
 
 // What a turn leaves running in terminals is gone when it is over.

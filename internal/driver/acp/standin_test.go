@@ -241,8 +241,12 @@ func (a *standIn) terminals(ctx context.Context) error {
 	if err := json.Unmarshal([]byte(os.Getenv("COMMANDS")), &list); err != nil {
 		return err
 	}
+	var env []acp.EnvVariable
+	if path := os.Getenv("COMMAND_PATH"); path != "" {
+		env = []acp.EnvVariable{{Name: "PATH", Value: path}}
+	}
 	for _, line := range list {
-		t, err := a.conn.CreateTerminal(ctx, acp.CreateTerminalRequest{SessionId: a.session(), Command: line, OutputByteLimit: acp.Ptr(100)})
+		t, err := a.conn.CreateTerminal(ctx, acp.CreateTerminalRequest{SessionId: a.session(), Command: line, Env: env, OutputByteLimit: acp.Ptr(100)})
 		if err != nil {
 			note("refused: %v", err)
 			continue

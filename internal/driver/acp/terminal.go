@@ -92,6 +92,9 @@ func (r *rooms) create(c createRequest) (map[string]string, error) {
 	if len(c.Args) > 0 {
 		input["args"] = c.Args
 	}
+	if len(c.Env) > 0 { // it can change what the command does, as PATH
+		input["env"] = c.Env
+	}
 	return guarded(r.turn, "terminal/create", input, func() (map[string]string, error) {
 		id, err := r.start(spec, c.OutputByteLimit)
 		return map[string]string{"terminalId": id}, err
