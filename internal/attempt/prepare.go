@@ -368,7 +368,7 @@ func classify(ctx context.Context, c failure.Class, op string, err error) error 
 func (a *run) job() driver.Job {
 	return driver.Job{
 		TaskID: a.claim.Ref.TaskID, AttemptID: a.claim.Ref.AttemptID, TaskType: a.claim.Task.Record.TaskType,
-		Adapter: relativeDir(a.plan.adapter), Model: a.plan.model, Payload: a.claim.Task.Record.Payload, Brief: a.brief.Text,
+		Adapter: relativeDir(a.plan.adapter), Guest: len(a.plan.spec.Adapter) > 0, Model: a.plan.model, Payload: a.claim.Task.Record.Payload, Brief: a.brief.Text,
 		AcceptEmptyOutput: a.plan.spec.AcceptEmptyOutput != nil && *a.plan.spec.AcceptEmptyOutput,
 		Dirs: driver.Dirs{
 			Workspace: a.workDir(a.path("workspace")), Home: a.path("home"), Tmp: a.path("tmp"), Artifacts: a.path("artifacts"),

@@ -155,6 +155,7 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 	if err != nil {
 		return none, err
 	}
+	a.hintGuest(row)
 	eng, err := a.engine(1, observe)
 	if err != nil {
 		return none, err
@@ -174,6 +175,19 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 	return a.toItsEnd(ctx, eng, func(ctx context.Context, opt store.ClaimOptions) (*store.Claim, error) {
 		return a.st.EnqueueClaimed(ctx, row, opt)
 	})
+}
+
+// hintGuest says that the agent is one that the project brought: its command runs, with the secrets that the task names.
+func (a *app) hintGuest(row store.NewTask) {
+	cfg, err := a.cfg.Adapter(row.AdapterID)
+	if err != nil || !cfg.FromProject {
+		return
+	}
+	what := cfg.Common().Command
+	if what == "" {
+		what = cfg.Kind()
+	}
+	a.hint("agent %s is the project's own: %s runs %s", clean(cfg.ID()), showPath(a.cfg.Files[len(a.cfg.Files)-1]), clean(what))
 }
 
 // toItsEnd runs attempts of one task until it is settled for good, or blocked.

@@ -21,7 +21,8 @@ func builtin() map[string]agentruntime.AdapterConfig {
 	}
 }
 
-// addBuiltin gives the agents whose commands are on path their names, unless a file uses the name.
+// addBuiltin gives the agents whose commands are on path their names, unless a file of the operator's uses the name. A project's
+// may not: see guest.
 func (c *Config) addBuiltin(path string) {
 	if path == "" {
 		return

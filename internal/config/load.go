@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
@@ -152,10 +153,50 @@ func (c *Config) projectOnly(file string, tree *ast.File, s settings.Config) err
 			l.Add(path, fault.Conflict, "the operator's own file defines it", "give it another name")
 		}
 	}
+	for id, a := range s.Adapters {
+		guest(&l, filepath.Dir(file), id, a)
+	}
 	if l.Err() == nil {
 		return nil
 	}
 	return locate(file, tree, l.Err())
+}
+
+// guest refuses an adapter of a project's file that takes the name of an agent that deed knows by itself, or that has deed
+// read files outside the project: they would be handed to an agent that sees nothing of the machine else.
+func guest(l *fault.List, dir, id string, a agentruntime.AdapterConfig) {
+	at := fault.Field("$.adapters", id)
+	if _, known := builtin()[id]; known {
+		l.Add(at, fault.Conflict, "it is the name of an agent that deed knows by itself", "give it another name, or put it into the home's deed.yaml")
+	}
+	inside := func(path, value string) {
+		if value != "" && !within(dir, value) {
+			l.Add(path, fault.NotAllowed, fmt.Sprintf("%q leads out of the project", value), "name a file below it, or put the adapter into the home's deed.yaml")
+		}
+	}
+	common := a.Common()
+	if common.Profile == agentruntime.AutonomyTrustedVM {
+		l.Add(at+".autonomy.profile", fault.NotAllowed, "that the machine is a trusted VM is the operator's to declare", "put the adapter into the home's deed.yaml")
+	}
+	inside(at+".env_file", common.EnvFile)
+	inside(at+".working_dir", common.WorkingDir)
+	for i, file := range common.SettingsFiles {
+		inside(fault.Index(at+".autonomy.required_settings_files", i), file)
+	}
+}
+
+// within reports whether a path of a project's file stays below its directory, links followed as far as there are any.
+func within(dir, value string) bool {
+	full := absolute(value, dir)
+	real, err := filepath.EvalSymlinks(full)
+	if err != nil {
+		real = full // it is not there: then nothing is read
+	}
+	if top, err := filepath.EvalSymlinks(dir); err == nil && real != full {
+		dir = top
+	}
+	rel, err := filepath.Rel(dir, real)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // raised refuses each bound of a project's budget that is higher than the operator's own.

@@ -129,6 +129,7 @@ type Job struct {
 	TaskType  string
 
 	Adapter agentruntime.AdapterConfig // paths in it are already absolute; see the drivers
+	Guest   bool                       // the adapter came with the task or from a project's file: nothing of deed's own environment is for it
 	Model   string                     // as resolved for this attempt; empty: the agent's own default
 	Payload json.RawMessage            // the task's payload, as it was written
 	Brief   string                     // what the agent is told

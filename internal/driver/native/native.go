@@ -84,8 +84,9 @@ func keyName(p agentruntime.NativeProvider) (name string, needed bool) {
 	return name, name != "" && p.BaseURL == ""
 }
 
-// key finds the key: in the task's secrets, in the adapter's own environment, else in deed's.
-func key(a *agentruntime.NativeAdapter, secrets map[string]string) (name, value string, err error) {
+// key finds the key: in the task's secrets, in the adapter's own environment, else in deed's. A guest, whose base_url may be
+// anybody's, is given nothing of the latter: a key of the operator's is for it only when the task names it.
+func key(a *agentruntime.NativeAdapter, secrets map[string]string, guest bool) (name, value string, err error) {
 	name, needed := keyName(a.Provider)
 	if name == "" {
 		return "", "", nil
@@ -97,10 +98,15 @@ func key(a *agentruntime.NativeAdapter, secrets map[string]string) (name, value 
 	if err != nil {
 		return name, "", err
 	}
-	if value = own[name]; value == "" {
+	if value = own[name]; value == "" && !guest {
 		value = os.Getenv(name)
 	}
-	if value == "" && needed {
+	switch {
+	case value != "" || !needed:
+	case guest:
+		return name, "", failure.New(failure.Config, "find the model's key", fmt.Errorf("the task does not name %s among its secrets, and its adapter is not the operator's own", name),
+			"give it with --secret "+name+", or put the adapter into the home's deed.yaml")
+	default:
 		return name, "", failure.New(failure.Config, "find the model's key", fmt.Errorf("%s is not set", name),
 			"set it in deed's environment or in the adapter's env_file, or name another variable in provider.key_env")
 	}
@@ -121,7 +127,7 @@ func (d *Driver) Ready(_ context.Context, a agentruntime.AdapterConfig) driver.R
 		}
 		r.Missing = append(r.Missing, m)
 	}
-	_, value, err := key(a.Native, nil)
+	_, value, err := key(a.Native, nil, false)
 	if err != nil {
 		miss("key", err)
 	}
@@ -164,7 +170,7 @@ func (*Driver) Credentials(a agentruntime.AdapterConfig) (map[string]string, err
 		}
 	}
 	// That there is none is said by Start.
-	if name, value, err := key(a.Native, nil); err == nil && value != "" {
+	if name, value, err := key(a.Native, nil, false); err == nil && value != "" {
 		found[name] = value
 	}
 	return found, nil
@@ -183,7 +189,7 @@ func (d *Driver) Start(_ context.Context, j driver.Job) (driver.Session, error) 
 	case j.Supervisor == nil:
 		return nil, failure.New(failure.Infra, "start the native agent", errors.New("there is no supervisor"), "")
 	}
-	name, value, err := key(a, j.Secrets)
+	name, value, err := key(a, j.Secrets, j.Guest)
 	if err != nil {
 		return nil, err
 	}

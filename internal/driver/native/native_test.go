@@ -386,8 +386,9 @@ func TestWords(t *testing.T) {
 func TestStartRefuses(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*driver.Job){
-		"another kind":          func(j *driver.Job) { j.Adapter = agentruntime.AdapterConfig{Script: &agentruntime.ScriptAdapter{}} },
-		"no key":                func(j *driver.Job) { j.Adapter.Native.Provider.KeyEnv = "DEED_TEST_NO_SUCH_KEY" },
+		"another kind": func(j *driver.Job) { j.Adapter = agentruntime.AdapterConfig{Script: &agentruntime.ScriptAdapter{}} },
+		"no key":       func(j *driver.Job) { j.Adapter.Native.Provider.KeyEnv = "DEED_TEST_NO_SUCH_KEY" },
+		"a guest that wants a variable of deed's": func(j *driver.Job) { j.Guest, j.Adapter.Native.Provider.KeyEnv = true, "PATH" },
 		"no timeout":            func(j *driver.Job) { j.Adapter.Native.TimeoutMS = 0 },
 		"no model":              func(j *driver.Job) { j.Adapter.Native.Model = "" },
 		"an unknown interface":  func(j *driver.Job) { j.Adapter.Native.Provider.API = "telepathy" },
@@ -408,6 +409,20 @@ func TestStartRefuses(t *testing.T) {
 	b := newBench(t, "fix", sandbox.Process)
 	if r := native.New().Ready(t.Context(), b.job.Adapter); !r.Ready {
 		t.Errorf("%+v", r)
+	}
+	for name, allow := range map[string]func(*driver.Job){
+		"the operator's own":            func(j *driver.Job) { j.Guest = false },
+		"a guest with a key of its own": func(j *driver.Job) { j.Adapter.Native.Env = map[string]string{"PATH": "key-of-its-own"} },
+		"a guest that is given it":      func(j *driver.Job) { j.Secrets = map[string]string{"PATH": "key-of-the-task"} },
+	} {
+		b := newBench(t, "fix", sandbox.Process)
+		b.job.Guest, b.job.Adapter.Native.Provider.KeyEnv = true, "PATH"
+		allow(&b.job)
+		if s, err := native.New().Start(t.Context(), b.job); err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
