@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -168,7 +167,10 @@ const (
 
 // permissionPrompt asks for a call in one line. The name of a tool is the agent's own word.
 func permissionPrompt(tool, about string) string {
-	if !toolName.MatchString(tool) {
+	odd := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_./:-", r))
+	}
+	if tool == "" || strings.ContainsFunc(tool, odd) {
 		tool = strconv.Quote(tool)
 	}
 	switch {
@@ -179,8 +181,6 @@ func permissionPrompt(tool, about string) string {
 	}
 	return "May the agent use " + tool + ": " + about + "?"
 }
-
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_./:-]{1,100}$`)
 
 // answered turns an ask into what a person said.
 func answered(d agentruntime.PolicyDecision, a store.Action) agentruntime.PolicyDecision {
