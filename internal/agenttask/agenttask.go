@@ -239,8 +239,14 @@ func (r *run) observe(p attempt.Progress) {
 	}
 	switch p.Step {
 	case attempt.StepStarted:
-		next(codebox.RunRunning, attempt.PhaseAgent)
-		r.record.Started()
+		switch r.phase {
+		case attempt.PhaseAgent: // another process of the same turn
+		case attempt.PhaseJudge: // it was refused, and goes on
+			next("", attempt.PhaseAgent)
+		default:
+			next(codebox.RunRunning, attempt.PhaseAgent)
+			r.record.Started()
+		}
 	case attempt.StepJudging:
 		next("", attempt.PhaseJudge)
 	case attempt.StepVerdict:

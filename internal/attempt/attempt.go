@@ -80,7 +80,7 @@ const (
 	StepEnded    = "ended"
 	StepJudging  = "judging"
 	StepCheck    = "check"
-	StepVerdict  = "verdict"
+	StepVerdict  = "verdict" // the last one
 	StepRefused  = "refused"
 	StepSettled  = "settled"
 )

@@ -89,6 +89,9 @@ func (a *run) converse(ctx context.Context) (err error) {
 		if class == failure.None || class == failure.Rejected {
 			crashpoint.Hit(crashpoint.GateDecided)
 		}
+		if class == failure.Rejected && stop != nil {
+			a.progress(StepVerdict, "rejected")
+		}
 		if refused == nil || stop != nil {
 			return stop
 		}

@@ -59,7 +59,6 @@ func (a *run) judge(ctx context.Context) error {
 	a.note("verdict", v)
 	a.decided(v)
 	if !v.Accepted {
-		a.progress(StepVerdict, "rejected")
 		return failure.New(failure.Rejected, "judge the attempt", errors.New(reasons(v)), "")
 	}
 	a.progress(StepVerdict, "accepted")

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -313,6 +314,41 @@ func (s *site) settings(text string) {
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		s.t.Fatal(err)
+	}
+}
+
+// An orchestrator's request can name any agent: a refusal is answered within the one run, and the bound on turns holds.
+func TestAgentsAnswerOrchestrators(t *testing.T) {
+	needBwrap(t)
+	for _, kind := range []string{"codex", "native"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := agentSite(t, kind, "lazy")
+			for _, c := range []struct {
+				turns  int
+				code   int
+				status string
+				says   string
+			}{{20, ExitDone, "completed", `"executionCount": 2`}, {1, ExitNotDone, "timeout", `"max_turns"`}} {
+				file := filepath.Join(s.dir, fmt.Sprintf("request-%d.json", c.turns))
+				request := fmt.Sprintf(`{"schema": "wp-codebox/task-input/v1", "goal": "make the failing test pass", "agent": "lazy", "max_turns": %d,
+					"workspaces": [{"target": "/workspace/app", "seed": {"type": "directory", "source": %q}}], "verify_steps": [{"shell": "python3 test_calc.py"}]}`,
+					c.turns, filepath.Join(s.dir, "project"))
+				if err := os.WriteFile(file, []byte(request), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				o := s.deed(nil, "agent-task-run", "--input-file", file, "--json")
+				var envelope struct {
+					Status string `json:"status"`
+				}
+				if err := json.Unmarshal([]byte(o.stdout), &envelope); err != nil {
+					t.Fatalf("%v\n%s\n%s", err, o.stdout, o.stderr)
+				}
+				if o.code != c.code || envelope.Status != c.status || !strings.Contains(o.stdout, c.says) || strings.Contains(o.stderr, "WARN") {
+					t.Errorf("%d turns: exit %d, %s\n%s\n%s", c.turns, o.code, envelope.Status, o.stdout, o.stderr)
+				}
+			}
+		})
 	}
 }
 
