@@ -118,9 +118,6 @@ func finite(s driver.Session) bool {
 
 // take takes one turn and keeps what it left.
 func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error {
-	if err := a.forget(); err != nil {
-		return failure.New(failure.Infra, "drop the evidence of a refused completion", err, "")
-	}
 	turn, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	a.watch.begin(end)
@@ -132,6 +129,12 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	a.move(ctx, state.Running, "the turn ended")
 	stopped()
 	crashpoint.Hit(crashpoint.DriverEnded)
+	if errors.Is(err, driver.ErrLastTurn) {
+		return err // what was decided about the turn before it still holds
+	}
+	if ferr := a.forget(); ferr != nil {
+		return failure.New(failure.Infra, "drop the evidence of a refused completion", errors.Join(err, ferr), "")
+	}
 	if err != nil {
 		return err
 	}
