@@ -1,9 +1,14 @@
 package attempt
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -21,5 +26,42 @@ func TestManyChanges(t *testing.T) {
 	last := out[len(out)-1]
 	if len(out) != maxObservedChanges+2 || last.Kind != "changes_not_listed" || last.Detail.(map[string]any)["count"] != 7 {
 		t.Errorf("%d observations, the last is %+v", len(out), last)
+	}
+}
+
+// A stream without end fills neither the journal nor deed's memory, whatever it tells: the agent is ended, and that is said once.
+func TestManyEvents(t *testing.T) {
+	t.Parallel()
+	a := &run{Runner: &Runner{Clock: clock.System}}
+	ctx, end := context.WithCancelCause(t.Context())
+	a.watch.begin(end)
+	sink := a.sink(ctx)
+	for range maxWeighed {
+		sink.Event(driver.EventSession, driver.SessionInfo{Served: "m"})
+	}
+	if ctx.Err() != nil || len(a.events) != maxWeighed {
+		t.Fatalf("%d events are kept: %v", len(a.events), context.Cause(ctx))
+	}
+	for range 1000 {
+		sink.Event(driver.EventSession, driver.SessionInfo{Served: "m"})
+	}
+	if last := a.events[len(a.events)-1]; len(a.events) != maxWeighed+1 || last.Kind != "bound_reached" {
+		t.Errorf("%d events are kept, the last is %+v", len(a.events), last)
+	}
+	if failure.ClassOf(context.Cause(ctx)) != failure.Limit {
+		t.Errorf("the turn ended with %v", context.Cause(ctx))
+	}
+}
+
+// Calls that never have a result are forgotten in the end.
+func TestManyOpenCalls(t *testing.T) {
+	t.Parallel()
+	var w watch
+	w.begin(nil)
+	for i := range 3*maxOpenCalls + 5 {
+		w.call(agentruntime.ToolCall{CallID: fmt.Sprint(i), Tool: "t"})
+	}
+	if len(w.open) > maxOpenCalls || w.calls() != 3*maxOpenCalls+5 {
+		t.Errorf("%d calls are remembered of %d", len(w.open), w.calls())
 	}
 }

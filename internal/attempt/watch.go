@@ -24,6 +24,13 @@ const (
 	maxToldBytes  = 48 << 20
 )
 
+// What deed decides by it keeps whole: answers, usage, decisions and the like. An agent that tells more of them is ended,
+// because no work takes as many.
+const maxWeighed = 100_000
+
+// maxOpenCalls is how many calls without a result are remembered.
+const maxOpenCalls = 4096
+
 // A watch counts what an agent does and ends its turn when a bound is reached. It sees events only, so it holds for every
 // driver that tells them.
 type watch struct {
@@ -40,13 +47,15 @@ type watch struct {
 	told      int
 	toldBytes int
 	untold    int // events beyond the bound
+	weighed   int
+	bounded   bool // the turn is being ended, and the journal says why
 }
 
 // begin is the start of a turn; end cancels it.
 func (w *watch) begin(end context.CancelCauseFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.end, w.called, w.streams, w.open = end, 0, false, map[string][sha256.Size]byte{}
+	w.end, w.called, w.streams, w.bounded, w.open = end, 0, false, false, map[string][sha256.Size]byte{}
 }
 
 func (w *watch) turns() int {
@@ -70,6 +79,30 @@ func (w *watch) stop(f *failure.Error) {
 	if end != nil {
 		end(f)
 	}
+}
+
+// bound reports whether this is the first bound that the turn reaches. What comes until the agent is gone reaches it again.
+func (w *watch) bound() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	first := !w.bounded
+	w.bounded = true
+	return first
+}
+
+// weigh counts what deed keeps whole.
+func (w *watch) weigh(detail any) *failure.Error {
+	switch detail.(type) {
+	case agentruntime.Turn, agentruntime.Usage, agentruntime.SubagentRun, agentruntime.ContextCompaction, agentruntime.PolicyDecision, driver.SessionInfo:
+	default:
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.weighed++; w.weighed <= maxWeighed {
+		return nil
+	}
+	return failure.New(failure.Limit, "watch the agent", fmt.Errorf("it told more than %d answers, uses and decisions", maxWeighed), "make the work smaller")
 }
 
 // room reports whether an event of the agent's may still be told, by its size.
@@ -101,6 +134,9 @@ func (w *watch) call(c agentruntime.ToolCall) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.called++
+	if len(w.open) >= maxOpenCalls {
+		clear(w.open) // most have no result to come
+	}
 	w.open[c.CallID] = digest(c.Tool, string(c.Input), c.InputSHA)
 }
 
@@ -135,6 +171,10 @@ func digest(parts ...string) (sum [sha256.Size]byte) {
 // sink takes what the driver sees: to the journal, to the watcher of a person, and to the bounds.
 func (a *run) sink(ctx context.Context) driver.Sink {
 	return driver.SinkFunc(func(kind string, detail any) {
+		if f := a.watch.weigh(detail); f != nil {
+			a.bound(f)
+			return
+		}
 		a.tell(kind, detail)
 		a.follow(ctx, kind)
 		var f *failure.Error
@@ -158,14 +198,21 @@ func (a *run) sink(ctx context.Context) driver.Sink {
 			f = a.saveUsage(ctx, false)
 		}
 		if f != nil {
-			a.note("bound_reached", map[string]any{"class": f.Class, "why": f.Error()})
-			a.watch.stop(f)
+			a.bound(f)
 		}
 		if kind == driver.EventStarted {
 			a.progress(StepStarted, a.plan.adapter.ID())
 			crashpoint.Hit(crashpoint.DriverStarted)
 		}
 	})
+}
+
+// bound ends the turn for a bound that the agent reached, and says so once.
+func (a *run) bound(f *failure.Error) {
+	if a.watch.bound() {
+		a.note("bound_reached", map[string]any{"class": f.Class, "why": f.Error()})
+	}
+	a.watch.stop(f)
 }
 
 // follow brings the attempt's state up to what the agent is seen to do.
