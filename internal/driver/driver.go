@@ -138,7 +138,7 @@ type Job struct {
 
 	Dirs Dirs
 
-	Timeout   time.Duration // 0: the adapter's timeout_ms
+	Timeout   time.Duration // of all turns together; 0: the adapter's timeout_ms
 	Grace     time.Duration // between SIGTERM and SIGKILL; 0: proc.DefaultGrace
 	OutputCap int64         // bytes kept of each output stream; 0: DefaultOutputCap
 	Limits    proc.Limits
@@ -218,6 +218,14 @@ type Ended struct {
 	Limit      string `json:"limit,omitempty"` // the limit of the sandbox for which it was ended
 	DurationMS int64  `json:"duration_ms"`
 	Killed     int    `json:"killed,omitempty"` // processes that the agent left behind
+}
+
+// EndedOf is the detail of EventEnded for how a process of the agent ended.
+func EndedOf(exit sandbox.Exit) Ended {
+	return Ended{
+		ExitCode: exit.Code, Signal: exit.Signal, TimedOut: exit.TimedOut, Canceled: exit.Canceled, Limit: exit.Limit,
+		DurationMS: exit.Duration.Milliseconds(), Killed: exit.Killed,
+	}
 }
 
 // YieldKind says how a turn ended.
@@ -302,4 +310,13 @@ type Missing struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 	Remedy string `json:"remedy"`
+}
+
+// MissingFor is what is missing by an error, with the remedy that a *failure.Error has.
+func MissingFor(name string, err error) Missing {
+	var f *failure.Error
+	if errors.As(err, &f) {
+		return Missing{Name: name, Reason: fmt.Sprintf("%s: %v", f.Op, f.Err), Remedy: f.Remedy}
+	}
+	return Missing{Name: name, Reason: err.Error()}
 }

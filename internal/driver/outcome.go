@@ -42,6 +42,11 @@ func (c *Claim) Outcome() (YieldKind, *failure.Error) {
 	return YieldEnd, failure.New(failure.AskedFail, "the agent says that it cannot do the work", errors.New(said), "")
 }
 
+// Tell reports a claim to the sink.
+func (c *Claim) Tell(sink Sink) {
+	sink.Event(EventClaim, map[string]any{"status": c.Status, "machine_status": c.MachineStatus, "source": c.Source})
+}
+
 // Shorten keeps what an agent wrote from flooding a message.
 func Shorten(s string) string {
 	if r := []rune(s); len(r) > 300 {

@@ -226,6 +226,9 @@ func matchHost(glob, host string) bool { return wild(lower(glob), host) }
 
 func lower(s string) string { return strings.ToLower(s) }
 
+// Named reports whether a rule's glob matches the name of a tool.
+func Named(glob, tool string) bool { return wild(lower(glob), lower(tool)) }
+
 // wild matches a whole text: `*` is any text, `?` one character, a backslash takes the next character as it is.
 func wild(glob, text string) bool {
 	g, t := []rune(glob), []rune(text)

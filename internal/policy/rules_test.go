@@ -485,6 +485,13 @@ func TestWild(t *testing.T) {
 		{"*.com", "a.com.org", false},
 		{`\\`, `\`, true},
 		{"git *", "git", false},
+		{"*", "bash", true},
+		{"b?sh", "bash", true},
+		{"b*h", "bash", true},
+		{"bash", "bashes", false},
+		{"", "x", false},
+		{"?", "", false},
+		{"*x*", "bash", false},
 		{strings.Repeat("*a", 50) + "b", strings.Repeat("a", 5000), false},
 	} {
 		if got := wild(c.glob, c.text); got != c.want {

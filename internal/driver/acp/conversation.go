@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -208,7 +207,7 @@ func (t *turn) open(ctx context.Context) (string, error) {
 	if v := init.ProtocolVersion.String(); v != fmt.Sprint(protocolVersion) {
 		return "", &failed{failure.Config, fmt.Errorf("the agent speaks version %.20q of the protocol, and deed speaks %d", v, protocolVersion), "use a version of the agent that speaks it"}
 	}
-	info := driver.SessionInfo{Requested: t.model(), Version: strings.TrimSpace(init.AgentInfo.Name + " " + init.AgentInfo.Version)}
+	info := driver.SessionInfo{Requested: t.plan.Model(), Version: strings.TrimSpace(init.AgentInfo.Name + " " + init.AgentInfo.Version)}
 	prompt, session, err := t.session(ctx, init, &info)
 	if err != nil {
 		return "", t.login(err, init)
@@ -263,12 +262,9 @@ func (t *turn) session(ctx context.Context, init initialized, info *driver.Sessi
 	return t.prompt, s, nil
 }
 
-// model is the one that is asked for.
-func (t *turn) model() string { return cmp.Or(t.plan.Job.Model, t.plan.Config.Model) }
-
 // choose sets the model that the job asks for, and returns the one that the session has.
 func (t *turn) choose(ctx context.Context, s opened) (string, error) {
-	want := t.model()
+	want := t.plan.Model()
 	have := s.model()
 	if want == "" || want == have {
 		return have, nil

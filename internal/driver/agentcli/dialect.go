@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"path/filepath"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
@@ -115,5 +116,5 @@ func (p Program) mounts() []sandbox.Mount {
 	if p.Dir != "" {
 		source = p.Dir
 	}
-	return []sandbox.Mount{{Source: source, Target: InsideProgram + "/" + base(source)}}
+	return []sandbox.Mount{{Source: source, Target: InsideProgram + "/" + filepath.Base(source)}}
 }

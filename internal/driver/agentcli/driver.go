@@ -116,7 +116,7 @@ func (d *Driver) Version(ctx context.Context, a agentruntime.AdapterConfig) (str
 		return "", fmt.Errorf("ask %s for its version: %w", d.Kind(), err)
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(string(r.Stdout), "\ufffd")), "\n")
-	return process.Shorten(line), nil
+	return driver.Shorten(line), nil
 }
 
 func (d *Driver) config(a agentruntime.AdapterConfig) (process.Config, error) {
@@ -225,5 +225,3 @@ func (s *session) vars(l Launch) (process.Vars, error) {
 	}
 	return vars.With(missing).With(l.Env), nil
 }
-
-func base(path string) string { return filepath.Base(path) }

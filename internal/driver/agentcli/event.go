@@ -4,10 +4,22 @@ import (
 	"bytes"
 	jsonv1 "encoding/json"
 	"errors"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/deedrun/deed/contract/agentruntime"
 )
+
+// At reads an instant in milliseconds; empty when there is none that can be written.
+func At(ms int64) agentruntime.Timestamp {
+	const year9999 = 253402300800000
+	if ms <= 0 || ms >= year9999 {
+		return ""
+	}
+	return agentruntime.At(time.UnixMilli(ms))
+}
 
 var typeFirst = []byte(`{"type":"`)
 

@@ -3,6 +3,7 @@ package agentcli
 import (
 	"errors"
 	"iter"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/deedrun/deed/internal/driver/process"
+	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 )
 
@@ -20,7 +21,7 @@ const statusOverloaded = 529
 // ServiceFailure is the failure of an agent whose model's service failed: status is that of HTTP, 0 when it is not known.
 // A refused key or an unknown model is the operator's to change, and no second try helps.
 func ServiceFailure(kind string, status int, message string, retryAfter time.Duration) *failure.Error {
-	message = process.Shorten(strings.TrimSpace(message))
+	message = driver.Shorten(strings.TrimSpace(message))
 	if message == "" {
 		message = "no reason is told"
 		if text := http.StatusText(status); text != "" {
@@ -129,11 +130,7 @@ func HostPort(address string) (string, error) {
 			port = "80"
 		}
 	}
-	host := u.Hostname()
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	return host + ":" + port, nil
+	return net.JoinHostPort(u.Hostname(), port), nil
 }
 
 // Minus returns what was used between two running totals. A total that went down began anew.

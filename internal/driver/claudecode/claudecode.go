@@ -97,10 +97,7 @@ func (Dialect) Begin(p agentcli.Plan) (agentcli.Conversation, error) {
 	if err := agentcli.CheckArgs(p.Config.ExtraArgs, reserved...); err != nil {
 		return nil, err
 	}
-	c := &conversation{plan: p, model: p.Job.Model}
-	if c.model == "" {
-		c.model = p.Config.Model
-	}
+	c := &conversation{plan: p, model: p.Model()}
 	if a := p.Job.Adapter.ClaudeCode.Autonomy; a != nil {
 		var err error
 		if c.settings, err = readSettings(a.RequiredSettingsFiles, a.Profile); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/policy"
 )
 
 // A control is deed's side of the control protocol: it answers what Claude Code asks, each question in a goroutine of its
@@ -182,7 +183,7 @@ func (c *control) before(in hookInput) any {
 		return verdict("deny", "deed could not decide")
 	case d.Effect != agentruntime.PolicyAllow:
 		return verdict("deny", d.Reason)
-	case c.run.plan.Posture.Lifted || d.Rule != "default":
+	case c.run.plan.Posture.Lifted || d.Rule != policy.RuleDefault:
 		return verdict("allow", d.Reason)
 	}
 	return verdict("", "") // allowed by nobody in particular: the agent's own guards hold

@@ -13,8 +13,8 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/agentcli"
-	"github.com/deedrun/deed/internal/driver/process"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/policy"
 )
 
 // An Event is a line of Claude Code's stream: all that deed reads of any type.
@@ -199,8 +199,12 @@ func (r *run) ask(e *Event) {
 func (r *run) system(e *Event) {
 	switch e.Subtype {
 	case "init":
-		r.plan.State.ID = e.SessionID
 		r.served = e.Model
+		if !agentcli.GoodID(e.SessionID) {
+			r.tell.Strange("a session whose id cannot stand on a command line", []byte(e.SessionID))
+			return
+		}
+		r.plan.State.ID = e.SessionID
 		r.tell.Session(driver.SessionInfo{ID: e.SessionID, Requested: r.model, Served: e.Model, Version: e.Version, Resumed: r.resumed})
 	case "api_retry":
 		r.failing(e)
@@ -316,7 +320,7 @@ func flat(raw json.RawMessage) string {
 
 func (r *run) ended(e *Event) {
 	r.answered("end_turn")
-	if e.SessionID != "" {
+	if agentcli.GoodID(e.SessionID) {
 		r.plan.State.ID = e.SessionID
 	}
 	if e.Usage != nil {
@@ -352,7 +356,7 @@ func (r *run) denied(call, tool string) {
 	if r.control.guard == nil {
 		r.tell.Policy(agentruntime.PolicyDecision{
 			ID: fmt.Sprintf("denied-%d-%s", r.plan.State.Runs, call), Boundary: agentruntime.BoundaryTool, CallID: call, Tool: tool, Turn: r.plan.State.Turns,
-			Effect: agentruntime.PolicyDeny, Rule: "claude-code's own guards", Reason: "nobody is there to ask", Held: "enforced",
+			Effect: agentruntime.PolicyDeny, Rule: "claude-code's own guards", Reason: "nobody is there to ask", Held: policy.HeldEnforced,
 		})
 	}
 }
@@ -372,7 +376,7 @@ func (c *conversation) Outcome() agentcli.Outcome {
 		o.Succeeded = !e.IsError && e.Subtype == "success" && asked == nil
 		var denied []string
 		for _, d := range e.Denials[:min(len(e.Denials), maxDenials)] {
-			denied = append(denied, process.Shorten(d.Tool+" "+string(d.Input)))
+			denied = append(denied, driver.Shorten(d.Tool+" "+string(d.Input)))
 		}
 		if denied != nil {
 			o.Notes["permission_denials"] = denied
@@ -399,7 +403,7 @@ func (r *run) failure(e *Event) *failure.Error {
 	op := "run " + agentruntime.KindClaudeCode
 	switch {
 	case e.Subtype == "error_max_turns":
-		return failure.New(failure.Turns, op, errors.New(process.Shorten(said)), "")
+		return failure.New(failure.Turns, op, errors.New(driver.Shorten(said)), "raise max_turns, or make the work smaller")
 	case e.APIStatus != 0:
 		r.tell.Fault(driver.Fault{Status: e.APIStatus, Message: said, Final: true})
 		wait := time.Duration(0)
@@ -411,5 +415,5 @@ func (r *run) failure(e *Event) *failure.Error {
 		r.tell.Fault(driver.Fault{Message: said, Final: true})
 		return agentcli.ServiceFailure(agentruntime.KindClaudeCode, agentcli.StatusIn(said), said, agentcli.WaitIn(said))
 	}
-	return failure.New(failure.AgentFailed, op, errors.New(process.Shorten(said)), "")
+	return failure.New(failure.AgentFailed, op, errors.New(driver.Shorten(said)), "")
 }

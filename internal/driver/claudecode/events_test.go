@@ -57,6 +57,17 @@ func TestOutcomes(t *testing.T) {
 }
 
 // What a version that is not recorded may write.
+// TestAnIDThatIsAnOption: what the program calls its conversation comes back to it on a command line.
+func TestAnIDThatIsAnOption(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"", "--dangerously-skip-permissions", "-p", "a b"} {
+		r := read(t, `{"type":"system","subtype":"init","session_id":"`+id+`"}`, `{"type":"result","subtype":"success","session_id":"`+id+`","result":"x"}`)
+		if r.State.ID != "" || !r.Outcome.Succeeded {
+			t.Errorf("%q: %+v", id, r)
+		}
+	}
+}
+
 func TestStrangeLinesAreSurvived(t *testing.T) {
 	t.Parallel()
 	r := read(t, `hello`, `{"type":"system","subtype":7}`, `{"type":"system"}`, `{"type":"assistant"}`, `{"type":"assistant","message":"text"}`,

@@ -90,26 +90,22 @@ func (Dialect) Begin(p agentcli.Plan) (agentcli.Conversation, error) {
 	if err := agentcli.CheckArgs(p.Config.ExtraArgs, reserved...); err != nil {
 		return nil, err
 	}
-	model := p.Job.Model
-	if model == "" {
-		model = p.Config.Model
-	}
-	return &conversation{plan: p, model: model}, nil
+	return &conversation{plan: p, model: p.Model()}, nil
 }
 
 // A conversation is one thread of Codex's.
 type conversation struct {
 	plan  agentcli.Plan
 	model string
-	run   run
+	*run  // of the turn that is under way, or was the last
 }
 
 // Launch says how a turn is started.
 func (c *conversation) Launch(_ context.Context, _ string, tell *agentcli.Teller, _ func(*failure.Error)) (agentcli.Launch, error) {
-	c.run = run{tell: tell, state: c.plan.State, model: c.model, open: map[string]bool{}}
-	c.run.resumed = c.plan.State.ID != ""
+	resumed := c.plan.State.ID != ""
+	c.run = &run{tell: tell, state: c.plan.State, model: c.model, resumed: resumed, open: map[string]bool{}}
 	args := []string{"exec"}
-	if c.run.resumed {
+	if resumed {
 		args = append(args, "resume")
 	}
 	args = append(args, "--json", "--skip-git-repo-check")
@@ -120,7 +116,7 @@ func (c *conversation) Launch(_ context.Context, _ string, tell *agentcli.Teller
 		args = append(args, "-c", s)
 	}
 	args = append(args, c.plan.Config.ExtraArgs...)
-	if c.run.resumed {
+	if resumed {
 		args = append(args, c.plan.State.ID)
 	}
 	return agentcli.Launch{

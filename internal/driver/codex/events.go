@@ -67,17 +67,10 @@ type run struct {
 	warnings []string
 }
 
-// A reader is for a turn of another program that speaks as Codex does.
-type reader struct{ run }
-
 // NewReader makes a reader of one turn of `codex exec --json`, or of a program that prints the same events.
 func NewReader(tell *agentcli.Teller, state *agentcli.State, model string) agentcli.Reader {
-	return &reader{run{tell: tell, state: state, model: model, resumed: state.ID != "", open: map[string]bool{}}}
+	return &run{tell: tell, state: state, model: model, resumed: state.ID != "", open: map[string]bool{}}
 }
-
-func (r *reader) Feed(line []byte) { r.feed(line) }
-
-func (r *reader) Outcome() agentcli.Outcome { return r.outcome() }
 
 // Bounds of what is kept of a stream: of what Codex says about itself, and of calls whose end did not come.
 const (
@@ -86,9 +79,7 @@ const (
 )
 
 // Feed reads one line.
-func (c *conversation) Feed(line []byte) { c.run.feed(line) }
-
-func (r *run) feed(line []byte) {
+func (r *run) Feed(line []byte) {
 	kind := agentcli.TypeOf(line)
 	switch kind {
 	case "thread.started", "item.started", "item.completed", "turn.completed", "turn.failed", "error":
@@ -129,8 +120,8 @@ func (r *run) feed(line []byte) {
 }
 
 func (r *run) started(id string) {
-	if id == "" {
-		r.tell.Strange("a thread without an id", nil)
+	if !agentcli.GoodID(id) {
+		r.tell.Strange("a thread whose id cannot stand on a command line", []byte(id))
 		return
 	}
 	if r.state.ID != id {
@@ -265,16 +256,17 @@ func fault(message string, final bool) driver.Fault {
 	return driver.Fault{Status: agentcli.StatusIn(message), Message: message, RetryAfterMS: agentcli.WaitIn(message).Milliseconds(), Attempt: n, Final: final}
 }
 
-// Outcome says what the stream told.
+// Outcome says what the stream told, and how the rules are held.
 func (c *conversation) Outcome() agentcli.Outcome {
-	o := c.run.outcome()
+	o := c.run.Outcome()
 	if c.plan.Job.Guard != nil || len(c.plan.Job.Rules) > 0 {
 		o.Notes["rules"] = "declared: codex asks nobody before it acts"
 	}
 	return o
 }
 
-func (r *run) outcome() agentcli.Outcome {
+// Outcome says what the stream told.
+func (r *run) Outcome() agentcli.Outcome {
 	o := agentcli.Outcome{Message: r.last, Succeeded: r.done && r.failed == "", Notes: map[string]any{}}
 	if len(r.warnings) > 0 {
 		o.Notes["warnings"] = r.warnings

@@ -121,6 +121,16 @@ func TestStrangeLinesAreSurvived(t *testing.T) {
 	}
 }
 
+// TestAnIDThatIsAnOption: what the program calls its conversation comes back to it on a command line.
+func TestAnIDThatIsAnOption(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"", "--yolo", "-s", "a b", "a\\nb"} {
+		if r := read(t, agentcli.State{}, `{"type":"thread.started","thread_id":"`+id+`"}`, `{"type":"turn.completed"}`); r.State.ID != "" {
+			t.Errorf("%q is taken", id)
+		}
+	}
+}
+
 func TestTurnsAreCounted(t *testing.T) {
 	t.Parallel()
 	stream, err := os.ReadFile("testdata/ok.jsonl")

@@ -51,10 +51,7 @@ func (Dialect) Hosts(a agentruntime.AdapterConfig, _ map[string]string) ([]strin
 // Begin makes a conversation with the program.
 func (Dialect) Begin(p agentcli.Plan) (agentcli.Conversation, error) {
 	a := p.Job.Adapter.Command
-	c := &conversation{plan: p, adapter: a, model: p.Job.Model}
-	if c.model == "" {
-		c.model = a.Model
-	}
+	c := &conversation{plan: p, adapter: a, model: p.Model()}
 	if c.model == "" && (names(a.Args, agentruntime.PlaceModel) || names(a.ResumeArgs, agentruntime.PlaceModel)) {
 		return nil, failure.New(failure.Config, "name the model", errors.New("the arguments name "+agentruntime.PlaceModel+", and there is no model"), "set model")
 	}

@@ -95,10 +95,7 @@ var _ agentcli.Conversation = (*conversation)(nil)
 // dangerous is denied, unless its guards are lifted.
 func (c *conversation) Launch(_ context.Context, _ string, tell *agentcli.Teller, _ func(*failure.Error)) (agentcli.Launch, error) {
 	j, state := c.plan.Job, c.plan.State
-	model := j.Model
-	if model == "" {
-		model = c.plan.Config.Model
-	}
+	model := c.plan.Model()
 	if err := c.configure(model); err != nil {
 		return agentcli.Launch{}, err
 	}

@@ -9,12 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/agentcli"
-	"github.com/deedrun/deed/internal/driver/process"
 	"github.com/deedrun/deed/internal/failure"
 )
 
@@ -87,7 +85,7 @@ func (s *stream) line(line []byte) {
 	case "tool_use":
 		s.answer()
 		s.said()
-		s.tell.Call(agentruntime.ToolCall{CallID: s.begin(e), Tool: e.Name, Input: e.Input, At: at(e.Timestamp)})
+		s.tell.Call(agentruntime.ToolCall{CallID: s.begin(e), Tool: e.Name, Input: e.Input, At: agentcli.At(e.Timestamp)})
 	case "tool_result":
 		s.worked = true
 		s.tell.Result(s.result(e))
@@ -97,7 +95,7 @@ func (s *stream) line(line []byte) {
 		s.tell.Turn("result")
 		s.last = &e
 	default:
-		s.tell.Strange("an event of no known type", line)
+		s.tell.Strange("an event of an unknown type", line)
 	}
 }
 
@@ -147,7 +145,7 @@ func (s *stream) result(e event) agentruntime.ToolResult {
 	if open := s.calls[e.Name]; id == "" && len(open) > 0 {
 		id, s.calls[e.Name] = open[0], open[1:]
 	}
-	r := agentruntime.ToolResult{CallID: id, Status: agentruntime.ToolSuccess, Output: e.Output, DurationMS: max(e.Duration, 0), At: at(e.Timestamp)}
+	r := agentruntime.ToolResult{CallID: id, Status: agentruntime.ToolSuccess, Output: e.Output, DurationMS: max(e.Duration, 0), At: agentcli.At(e.Timestamp)}
 	if e.Failed {
 		r.Status, r.ErrorType = agentruntime.ToolFailure, "tool_error"
 	}
@@ -184,14 +182,5 @@ func failed(text string) *failure.Error {
 	if n := status(text); n != 0 {
 		return agentcli.ServiceFailure(agentruntime.KindHermesAgent, n, text, agentcli.WaitIn(text))
 	}
-	return failure.New(failure.AgentFailed, "run hermes-agent", errors.New(process.Shorten(text)), "")
-}
-
-// at reads an instant of Hermes's; empty when there is none that can be written.
-func at(ms int64) agentruntime.Timestamp {
-	const year9999 = 253402300800000
-	if ms <= 0 || ms >= year9999 {
-		return ""
-	}
-	return agentruntime.At(time.UnixMilli(ms))
+	return failure.New(failure.AgentFailed, "run hermes-agent", errors.New(driver.Shorten(text)), "")
 }

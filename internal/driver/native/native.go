@@ -12,6 +12,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,6 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/loop"
 	"github.com/deedrun/deed/internal/model"
-	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/tool"
 )
 
@@ -47,6 +47,7 @@ func NewWith(c model.Client) *Driver {
 var (
 	_ driver.Driver       = (*Driver)(nil)
 	_ driver.Credentialed = (*Driver)(nil)
+	_ driver.Asking       = (*Driver)(nil)
 )
 
 // Kind returns "native".
@@ -119,20 +120,12 @@ func (d *Driver) Ready(_ context.Context, a agentruntime.AdapterConfig) driver.R
 		return driver.Readiness{Missing: []driver.Missing{{Name: "adapter", Reason: "it is not of kind native", Remedy: "name a native adapter"}}}
 	}
 	var r driver.Readiness
-	miss := func(name string, err error) {
-		m := driver.Missing{Name: name, Reason: err.Error()}
-		var f *failure.Error
-		if errors.As(err, &f) {
-			m.Reason, m.Remedy = fmt.Sprintf("%s: %v", f.Op, f.Err), f.Remedy
-		}
-		r.Missing = append(r.Missing, m)
-	}
 	_, value, err := key(a.Native, nil, false)
 	if err != nil {
-		miss("key", err)
+		r.Missing = append(r.Missing, driver.MissingFor("key", err))
 	}
 	if _, err := d.client(a.Native.Provider, options(a.Native, value)); err != nil {
-		miss("provider", err)
+		r.Missing = append(r.Missing, driver.MissingFor("provider", err))
 	}
 	r.Ready = len(r.Missing) == 0
 	return r
@@ -159,15 +152,9 @@ func (*Driver) Credentials(a agentruntime.AdapterConfig) (map[string]string, err
 	if a.Native == nil {
 		return nil, nil
 	}
-	own, err := process.Own(process.Config{EnvFile: a.Native.EnvFile, Env: a.Native.Env})
+	found, err := process.CredentialsOf(process.Config{EnvFile: a.Native.EnvFile, Env: a.Native.Env})
 	if err != nil {
 		return nil, err
-	}
-	found := map[string]string{}
-	for name, value := range own {
-		if redact.LooksSecret(name, value) {
-			found[name] = value
-		}
 	}
 	// That there is none is said by Start.
 	if name, value, err := key(a.Native, nil, false); err == nil && value != "" {
@@ -193,10 +180,7 @@ func (d *Driver) Start(_ context.Context, j driver.Job) (driver.Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &session{job: j, timeout: j.Timeout, model: j.Model}
-	if s.model == "" {
-		s.model = a.Model
-	}
+	s := &session{job: j, timeout: j.Timeout, model: cmp.Or(j.Model, a.Model)}
 	if s.model == "" {
 		return bad(errors.New("no model is named"), "give the adapter a model")
 	}

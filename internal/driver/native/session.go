@@ -35,6 +35,7 @@ type session struct {
 	job     driver.Job
 	model   string
 	timeout time.Duration
+	spent   time.Duration // of the timeout, which holds for all turns together
 	vars    process.Vars
 	conv    *loop.Conversation
 
@@ -122,7 +123,7 @@ func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (
 	sink.Event(driver.EventSession, driver.SessionInfo{ID: s.Ref(), Requested: s.model, Resumed: s.job.Resume != ""})
 
 	late := failure.New(failure.Timeout, "run the native agent", fmt.Errorf("it ran longer than %v", s.timeout), "raise timeout_ms, or make the work smaller")
-	limited, cancel := context.WithTimeoutCause(ctx, s.timeout, late)
+	limited, cancel := context.WithTimeoutCause(ctx, s.timeout-s.spent, late)
 	defer cancel()
 	life := &life{sink: sink}
 	host := tool.Open(limited, s.hostConfig(life))
@@ -134,6 +135,7 @@ func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (
 	y := driver.Yield{Kind: driver.YieldEnd, Class: failure.None, Diagnostics: map[string]any{"invocation": s.invocation(life.pid)}}
 	y.Proc = life.exit()
 	y.Proc.Duration = clock.Since(began)
+	s.spent += y.Proc.Duration
 	if err := errors.Join(rec.Finish(), s.conclude(&y, said, in, sink)); err != nil {
 		return infra(err)
 	}
@@ -158,15 +160,10 @@ func (s *session) hostConfig(l *life) tool.HostConfig {
 
 // invocation is the record of what is started inside.
 func (s *session) invocation(pid int) driver.Invocation {
-	inv := driver.Invocation{
-		Argv: []string{"native", s.model}, Path: s.job.Sandbox.Self(), Cwd: s.job.Inside(s.job.Dirs.Workspace), Env: map[string]string{}, PID: pid,
+	return driver.Invocation{
+		Argv: []string{"native", s.model}, Path: s.job.Sandbox.Self(), Cwd: s.job.Inside(s.job.Dirs.Workspace),
+		Env: s.vars.Recorded(s.job.Redactor), PID: pid,
 	}
-	for name, v := range s.vars {
-		if inv.Env[name] = v.Hidden; v.Hidden == "" {
-			inv.Env[name] = s.job.Redactor.String(v.Value)
-		}
-	}
-	return inv
 }
 
 // conclude says what follows from how the conversation yielded.
@@ -175,12 +172,12 @@ func (s *session) conclude(y *driver.Yield, said loop.Yield, in driver.Input, si
 		s.fail(y, said.Err)
 		return s.message(y, said.Summary, in)
 	}
-	claim, err := s.claim(y, said)
+	claim, err := s.claim(y, said, in)
 	if err != nil {
 		return err
 	}
 	y.Claim = claim
-	sink.Event(driver.EventClaim, map[string]any{"status": claim.Status, "machine_status": claim.MachineStatus, "source": claim.Source})
+	claim.Tell(sink)
 	kind, f := claim.Outcome()
 	if y.Kind = kind; f != nil {
 		s.fail(y, f)
@@ -196,7 +193,7 @@ func (s *session) fail(y *driver.Yield, f *failure.Error) {
 }
 
 // claim is the agent's word: the result that it left in the exchange, else what it said at the end.
-func (s *session) claim(y *driver.Yield, said loop.Yield) (*driver.Claim, error) {
+func (s *session) claim(y *driver.Yield, said loop.Yield, in driver.Input) (*driver.Claim, error) {
 	data, err := driver.TakeFile(s.exchange, resultFile)
 	// As the agent wrote it, the result may hold secrets.
 	if rerr := s.exchange.RemoveAll(resultFile); rerr != nil {
@@ -204,10 +201,11 @@ func (s *session) claim(y *driver.Yield, said loop.Yield) (*driver.Claim, error)
 	}
 	if err == nil {
 		data = s.job.Redactor.Bytes(data)
-		if err := driver.WriteFile(s.run, resultFile, data); err != nil {
+		name := driver.TurnFile(resultFile, in.Turn)
+		if err := driver.WriteFile(s.run, name, data); err != nil {
 			return nil, err
 		}
-		y.ResultPath = filepath.Join(s.job.Dirs.Run, resultFile)
+		y.ResultPath = filepath.Join(s.job.Dirs.Run, name)
 		var claim *driver.Claim
 		if claim, _, err = driver.ParseClaim(data); err == nil {
 			claim.Source = driver.SourceResultFile
@@ -269,10 +267,7 @@ func (l *life) ended(exit sandbox.Exit, _ error) {
 	l.sum.SystemTime += exit.SystemTime
 	l.sum.Killed += exit.Killed
 	l.mu.Unlock()
-	l.sink.Event(driver.EventEnded, driver.Ended{
-		ExitCode: exit.Code, Signal: exit.Signal, TimedOut: exit.TimedOut, Canceled: exit.Canceled, Limit: exit.Limit,
-		DurationMS: exit.Duration.Milliseconds(), Killed: exit.Killed,
-	})
+	l.sink.Event(driver.EventEnded, driver.EndedOf(exit))
 }
 
 // exit is told when no process is left.

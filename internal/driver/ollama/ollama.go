@@ -17,6 +17,7 @@
 package ollama
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,8 @@ import (
 
 // A Driver asks Ollama endpoints.
 type Driver struct{}
+
+var _ driver.Driver = (*Driver)(nil)
 
 // New makes the driver.
 func New() *Driver { return &Driver{} }
@@ -127,10 +130,7 @@ func (*Driver) Start(_ context.Context, j driver.Job) (driver.Session, error) {
 	if a == nil {
 		return nil, failure.New(failure.Config, op, fmt.Errorf("adapter %q is of kind %q", j.Adapter.ID(), j.Adapter.Kind()), "")
 	}
-	s := &session{job: j, model: a.Model, endpoint: strings.TrimRight(a.Endpoint, "/"), timeout: j.Timeout}
-	if j.Model != "" {
-		s.model = j.Model
-	}
+	s := &session{job: j, model: cmp.Or(j.Model, a.Model), endpoint: strings.TrimRight(a.Endpoint, "/"), timeout: j.Timeout}
 	if s.timeout <= 0 {
 		s.timeout = time.Duration(a.TimeoutMS) * time.Millisecond
 	}

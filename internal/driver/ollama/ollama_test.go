@@ -116,6 +116,21 @@ func (b *bench) read(path string) string {
 	return string(data)
 }
 
+// TestTheTimeLimitIsOfAllTurns: a turn has what the ones before it left.
+func TestTheTimeLimitIsOfAllTurns(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, `  fine: {steps: [{text: "The answer is 42."}, {text: "It is 43."}]}`)
+	b := newBench(t, srv.URL("fine"), "scn-fine")
+	s := b.start()
+	if y := b.turn(t.Context(), s, driver.Input{Turn: 1}); y.Class != failure.None || s.(*session).spent <= 0 {
+		t.Fatalf("%s %v, %v spent", y.Class, y.Err, s.(*session).spent)
+	}
+	s.(*session).spent = s.(*session).timeout
+	if y := b.turn(t.Context(), s, driver.Input{Turn: 2, Text: "no"}); y.Class != failure.Timeout || !y.Proc.TimedOut {
+		t.Errorf("%s %v", y.Class, y.Err)
+	}
+}
+
 func TestAnAnswerIsTheWork(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, `  fine: {steps: [{text: "The answer is 42."}]}`)

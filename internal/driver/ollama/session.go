@@ -36,6 +36,7 @@ type session struct {
 	client          model.Client
 	endpoint, model string
 	timeout         time.Duration
+	spent           time.Duration // of the timeout, which holds for all turns together
 	run, artifacts  *os.Root
 
 	said []word // by either side, oldest first
@@ -111,8 +112,8 @@ func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (
 
 // ask sends the prompt and takes the answer in, and returns why there is none.
 func (t *turn) ask(parent context.Context) *failure.Error {
-	late := failure.New(failure.Timeout, op, fmt.Errorf("it took longer than %v", t.timeout), "raise timeout_ms, or make the work smaller")
-	ctx, cancel := context.WithTimeoutCause(parent, t.timeout, late)
+	late := failure.New(failure.Timeout, op, fmt.Errorf("it ran longer than %v", t.timeout), "raise timeout_ms, or make the work smaller")
+	ctx, cancel := context.WithTimeoutCause(parent, t.timeout-t.spent, late)
 	defer cancel()
 	rec, err := driver.NewRecorder(t.run, driver.TurnFile(driver.StdoutFile, t.in.Turn), t.job.OutputCap, t.job.Redactor)
 	if err != nil {
@@ -128,6 +129,7 @@ func (t *turn) ask(parent context.Context) *failure.Error {
 		}
 	})
 	t.yield.Proc.Duration = clock.Since(start)
+	t.spent += t.yield.Proc.Duration
 	if ferr := errors.Join(werr, rec.Finish()); ferr != nil {
 		return failure.New(failure.Infra, "record the answer", errors.Join(ferr, rec.Close()), "")
 	}
@@ -227,7 +229,7 @@ func (t *turn) judge() *failure.Error {
 		}
 	}
 	t.yield.Claim, t.yield.RetryAfter = claim, claim.RetryAfter()
-	t.sink.Event(driver.EventClaim, map[string]any{"status": claim.Status, "machine_status": claim.MachineStatus, "source": claim.Source})
+	claim.Tell(t.sink)
 	kind, f := claim.Outcome()
 	t.yield.Kind = kind
 	return f

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/driver/agentcli"
 )
 
 // An event is one line of `opencode run --format json`. Only what deed needs is in it, and each part is read by itself:
@@ -50,7 +51,7 @@ const rejectedText = "The user rejected permission to use this specific tool cal
 // invalid.
 func (p toolPart) result() agentruntime.ToolResult {
 	st := p.State
-	r := agentruntime.ToolResult{CallID: p.CallID, Status: agentruntime.ToolSuccess, Output: st.Output, At: at(st.Time.End)}
+	r := agentruntime.ToolResult{CallID: p.CallID, Status: agentruntime.ToolSuccess, Output: st.Output, At: agentcli.At(st.Time.End)}
 	if st.Time.Start > 0 && st.Time.End > st.Time.Start {
 		r.DurationMS = st.Time.End - st.Time.Start
 	}
@@ -138,13 +139,4 @@ func (f fault) retryAfter() time.Duration {
 		}
 	}
 	return 0
-}
-
-// at reads an instant of opencode's; empty when there is none that can be written.
-func at(ms int64) agentruntime.Timestamp {
-	const year9999 = 253402300800000
-	if ms <= 0 || ms >= year9999 {
-		return ""
-	}
-	return agentruntime.At(time.UnixMilli(ms))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/driver/agentcli"
+	"github.com/deedrun/deed/internal/policy"
 )
 
 // opencode's own words for what a permission says. It has a third, ask, which nobody could answer: it is never used.
@@ -180,7 +181,7 @@ func (r right) meant(rule deed.Rule) bool {
 		return true
 	}
 	return slices.ContainsFunc(rule.Tool, func(glob string) bool {
-		return slices.ContainsFunc(r.tools, func(tool string) bool { return like(strings.ToLower(glob), tool) })
+		return slices.ContainsFunc(r.tools, func(tool string) bool { return policy.Named(glob, tool) })
 	})
 }
 
@@ -212,12 +213,12 @@ func (r right) globs(rule deed.Rule, workspace string) []string {
 func rulings(rules []deed.Rule) []ruling {
 	var out []ruling
 	for i, rule := range rules {
-		r := ruling{Rule: rule.Name, Held: "enforced"}
+		r := ruling{Rule: rule.Name, Held: policy.HeldEnforced}
 		if r.Rule == "" {
 			r.Rule = fmt.Sprintf("rule %d", i+1)
 		}
 		if len(rule.Path)+len(rule.Host)+len(rule.Command) > 0 {
-			r.Held, r.Why = "declared", "opencode matches what its tools are given; a shell can say the same in other words"
+			r.Held, r.Why = policy.HeldDeclared, "opencode matches what its tools are given; a shell can say the same in other words"
 		}
 		if rule.Effect == string(agentruntime.PolicyAsk) {
 			r.Why = strings.TrimPrefix(r.Why+"; nobody can be asked during a run of opencode: denied", "; ")
@@ -225,23 +226,4 @@ func rulings(rules []deed.Rule) []ruling {
 		out = append(out, r)
 	}
 	return out
-}
-
-// like matches a name with a glob of * and ?.
-func like(glob, name string) bool {
-	for len(glob) > 0 {
-		switch {
-		case glob[0] == '*':
-			for i := range len(name) + 1 {
-				if like(glob[1:], name[i:]) {
-					return true
-				}
-			}
-			return false
-		case len(name) == 0, glob[0] != '?' && glob[0] != name[0]:
-			return false
-		}
-		glob, name = glob[1:], name[1:]
-	}
-	return name == ""
 }

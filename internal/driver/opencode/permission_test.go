@@ -79,15 +79,3 @@ func TestHowRulesAreHeld(t *testing.T) {
 		}
 	}
 }
-
-func TestLike(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		glob, name string
-		want       bool
-	}{{"*", "", true}, {"*", "bash", true}, {"b?sh", "bash", true}, {"b*h", "bash", true}, {"bash", "bashes", false}, {"", "x", false}, {"?", "", false}, {"*x*", "bash", false}} {
-		if like(tc.glob, tc.name) != tc.want {
-			t.Errorf("%q, %q", tc.glob, tc.name)
-		}
-	}
-}

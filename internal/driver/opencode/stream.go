@@ -11,7 +11,6 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/agentcli"
-	"github.com/deedrun/deed/internal/driver/process"
 	"github.com/deedrun/deed/internal/failure"
 )
 
@@ -64,7 +63,7 @@ func (s *stream) line(line []byte) {
 	case typeError:
 		ok = s.fail(e)
 	default:
-		s.tell.Strange("an event of no known type", line)
+		s.tell.Strange("an event of an unknown type", line)
 	}
 	if !ok {
 		s.tell.Strange("an event that cannot be read", line)
@@ -122,7 +121,7 @@ func (s *stream) tool(e event) bool {
 	}
 	s.progress()
 	st := part.State
-	s.tell.Call(agentruntime.ToolCall{CallID: part.CallID, Tool: part.Tool, Input: st.Input, At: at(st.Time.Start)})
+	s.tell.Call(agentruntime.ToolCall{CallID: part.CallID, Tool: part.Tool, Input: st.Input, At: agentcli.At(st.Time.Start)})
 	s.tell.Result(part.result())
 	if st.Error == rejectedText {
 		s.rejected = part.Tool
@@ -179,7 +178,7 @@ func (f fault) failure(model string) *failure.Error {
 	case f.Name == "ProviderAuthError":
 		status = http.StatusUnauthorized
 	case status == 0 && f.Name != "APIError":
-		return failure.New(failure.AgentFailed, "run opencode with "+model, errors.New(process.Shorten(f.message())),
+		return failure.New(failure.AgentFailed, "run opencode with "+model, errors.New(driver.Shorten(f.message())),
 			"see the recorded stderr; a model that the provider does not have ends so too")
 	}
 	return agentcli.ServiceFailure(agentruntime.KindOpencode, status, f.message(), f.retryAfter())

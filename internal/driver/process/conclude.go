@@ -108,8 +108,5 @@ func (t *Turn) Judge(noClaim, remedy string) {
 
 func lastLine(s string) string {
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "\ufffd"))
-	return Shorten(s[strings.LastIndexByte(s, '\n')+1:])
+	return driver.Shorten(s[strings.LastIndexByte(s, '\n')+1:])
 }
-
-// Shorten keeps what an agent wrote from flooding a message.
-func Shorten(s string) string { return driver.Shorten(s) }

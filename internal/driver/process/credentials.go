@@ -12,6 +12,11 @@ func Credentials(a agentruntime.AdapterConfig) (map[string]string, error) {
 	if !ok {
 		return nil, nil
 	}
+	return CredentialsOf(c)
+}
+
+// CredentialsOf is Credentials for an environment of one's own. A value of the file that env overrides counts too.
+func CredentialsOf(c Config) (map[string]string, error) {
 	found := map[string]string{}
 	look := func(vars map[string]string) {
 		for name, value := range vars {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/redact"
 )
 
 // DefaultPath is the PATH of an agent when Job.BaseEnv has none.
@@ -44,6 +45,18 @@ func (v Vars) List() []string {
 	out := make([]string, 0, len(v))
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		out = append(out, name+"="+v[name].Value)
+	}
+	return out
+}
+
+// Recorded is the environment as the evidence has it: values are left out where they could be a secret, and redacted
+// elsewhere.
+func (v Vars) Recorded(r *redact.Redactor) map[string]string {
+	out := make(map[string]string, len(v))
+	for name, value := range v {
+		if out[name] = value.Hidden; value.Hidden == "" {
+			out[name] = r.String(value.Value)
+		}
 	}
 	return out
 }

@@ -24,6 +24,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,35 +142,32 @@ func (a *Agent) Payload() (*os.File, error) { return a.exchange.Open(payloadFile
 
 // Close closes what the agent holds. No process is left after a run.
 func (a *Agent) Close() error {
+	var errs []error
 	for _, r := range []*os.Root{a.exchange, a.artifacts, a.run} {
 		if r != nil {
-			_ = r.Close()
+			errs = append(errs, r.Close())
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
+
+// Model is the one that is asked for: the job's, else the adapter's; empty: the agent's own default.
+func (a *Agent) Model() string { return cmp.Or(a.Job.Model, a.Config.Model) }
 
 // Ready looks for a command and for the environment file. A bare command is looked up on deed's own PATH, which is the
 // base environment's unless an operator says otherwise. install, when given, says how to get the command.
 func Ready(_ context.Context, c Config, install string) driver.Readiness {
 	var r driver.Readiness
-	miss := func(name string, err error) *driver.Missing {
-		m := driver.Missing{Name: name, Reason: err.Error()}
-		var f *failure.Error
-		if errors.As(err, &f) {
-			m.Reason, m.Remedy = fmt.Sprintf("%s: %v", f.Op, f.Err), f.Remedy
-		}
-		r.Missing = append(r.Missing, m)
-		return &r.Missing[len(r.Missing)-1]
-	}
 	if _, err := FindCommand(c.Command, OwnPath(c), "/"); err != nil {
-		if m := miss("command", err); install != "" && failure.ClassOf(err) == failure.Spawn {
+		m := driver.MissingFor("command", err)
+		if install != "" && failure.ClassOf(err) == failure.Spawn {
 			m.Remedy = install
 		}
+		r.Missing = append(r.Missing, m)
 	}
 	if c.EnvFile != "" {
 		if _, err := readEnvFile(c.EnvFile); err != nil {
-			miss("env_file", err)
+			r.Missing = append(r.Missing, driver.MissingFor("env_file", err))
 		}
 	}
 	r.Ready = len(r.Missing) == 0

@@ -96,10 +96,7 @@ func (t *Turn) start(ctx context.Context) {
 	})
 	t.runErr, t.Limit, t.Yield.Proc = err, exit.Limit, exit.Exit
 	t.Yield.Diagnostics["invocation"] = invocation
-	t.sink.Event(driver.EventEnded, driver.Ended{
-		ExitCode: exit.Code, Signal: exit.Signal, TimedOut: exit.TimedOut, Canceled: exit.Canceled, Limit: exit.Limit,
-		DurationMS: exit.Duration.Milliseconds(), Killed: exit.Killed,
-	})
+	t.sink.Event(driver.EventEnded, driver.EndedOf(exit))
 }
 
 // program is the command as the agent sees it: links are resolved, because what was mounted is what they lead to.
@@ -110,18 +107,12 @@ func (a *Agent) program() string {
 	return a.Program
 }
 
-// invocation is the record of what is started. Values are left out where they could be a secret, and redacted
-// elsewhere.
+// invocation is the record of what is started.
 func (t *Turn) invocation() driver.Invocation {
 	a, r := t.agent, t.agent.Job.Redactor
-	inv := driver.Invocation{Argv: []string{r.String(a.Config.Command)}, Path: a.program(), Cwd: a.Job.Inside(a.Dir), Env: map[string]string{}}
+	inv := driver.Invocation{Argv: []string{r.String(a.Config.Command)}, Path: a.program(), Cwd: a.Job.Inside(a.Dir), Env: t.call.Vars.Recorded(r)}
 	for _, arg := range t.call.Args {
 		inv.Argv = append(inv.Argv, r.String(arg))
-	}
-	for name, v := range t.call.Vars {
-		if inv.Env[name] = v.Hidden; v.Hidden == "" {
-			inv.Env[name] = r.String(v.Value)
-		}
 	}
 	return inv
 }
@@ -210,7 +201,7 @@ func (t *Turn) take(data []byte, source string) error {
 func (t *Turn) Claim(c *driver.Claim) {
 	t.Yield.Claim = c
 	t.Yield.RetryAfter = c.RetryAfter()
-	t.sink.Event(driver.EventClaim, map[string]any{"status": c.Status, "machine_status": c.MachineStatus, "source": c.Source})
+	c.Tell(t.sink)
 }
 
 // maxMessage bounds the last message when it is taken from the end of stdout.

@@ -143,6 +143,9 @@ func Fuzz(f *testing.F, d agentcli.Dialect, a agentruntime.AdapterConfig) {
 // Check asserts what holds for any stream.
 func (r Reading) Check(t testing.TB) {
 	t.Helper()
+	if id := r.State.ID; id != "" && !agentcli.GoodID(id) {
+		t.Errorf("the conversation goes on as %q, which could be taken for an option", id)
+	}
 	strange := 0
 	for _, e := range r.Events {
 		if _, err := json.Marshal(e.Detail); err != nil {
