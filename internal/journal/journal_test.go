@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -232,4 +233,40 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%d entries, then %d, %v", len(before), len(after), err)
 		}
 	})
+}
+
+// An agent may have put something else where a journal was: it is refused, never followed and never waited for.
+func TestOnlyRegularFilesAreJournals(t *testing.T) {
+	t.Parallel()
+	for name, put := range map[string]func(path string) error{
+		"fifo":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"link": func(path string) error {
+			if err := os.WriteFile(path+".target", []byte("kept"), 0o600); err != nil {
+				return err
+			}
+			return os.Symlink(path+".target", path)
+		},
+		"dangling link": func(path string) error { return os.Symlink(path+".none", path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "journal.jsonl")
+			if err := put(path); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := journal.Open(path, journal.Options{}); err == nil {
+				t.Error("it was opened")
+			}
+			if _, err := journal.Read(path); err == nil || errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("read: %v", err)
+			}
+			if data, err := os.ReadFile(path + ".target"); err == nil && string(data) != "kept" {
+				t.Errorf("what the link leads to was changed: %q", data)
+			}
+			if _, err := os.Lstat(path + ".none"); err == nil {
+				t.Error("what the link leads to was made")
+			}
+		})
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
@@ -38,7 +39,7 @@ func failed(f *tool.Failure) outcome {
 func (t *turn) call(ctx context.Context, c *Conversation, st step) error {
 	p := st.call
 	rec := agentruntime.ToolCall{
-		CallID: p.ID, Turn: t.answers, SubagentID: c.subagent, Tool: driver.CutName(p.Name), Input: p.Input, InputSHA: driver.Digest(p.Input), At: c.now(),
+		CallID: p.ID, Turn: t.answers, SubagentID: c.subagent, Tool: driver.CutName(p.Name), Input: p.Input, InputSHA: inputDigest(p.Input), At: c.now(),
 	}
 	if !p.asked {
 		told := rec
@@ -56,6 +57,15 @@ func (t *turn) call(ctx context.Context, c *Conversation, st step) error {
 	}
 	o.Call, o.millis = p.ID, clock.Since(began).Milliseconds()
 	return t.settle(ctx, c, rec, o)
+}
+
+// inputDigest names an input by what it says: the log spells it in another way than the service did, and a person who decided
+// on a call is not asked again when it is read from there.
+func inputDigest(input json.RawMessage) string {
+	if text, err := canonjson.Canonicalize(input); err == nil {
+		return driver.Digest(text)
+	}
+	return driver.Digest(input)
 }
 
 // decide refuses a call, or lets the guard decide on it and carries it out.
