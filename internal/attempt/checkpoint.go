@@ -138,6 +138,11 @@ func Waiting(list []store.Attempt, kept func(attemptID string) bool) (store.Atte
 	return store.Attempt{}, false
 }
 
+func (a *run) hasDir(attemptID string) bool {
+	_, err := os.Lstat(a.Home.Attempt(attemptID))
+	return err == nil
+}
+
 // takeUp looks for an earlier attempt of the task whose conversation can go on, and makes its directory this attempt's.
 func (a *run) takeUp(ctx context.Context) error {
 	if a.claim.Ref.Fence <= 1 {
@@ -147,10 +152,7 @@ func (a *run) takeUp(ctx context.Context) error {
 	if err != nil {
 		return failure.New(failure.Infra, "look for an earlier attempt", err, "")
 	}
-	last, ok := Waiting(list, func(id string) bool {
-		_, err := os.Lstat(a.Home.Attempt(id))
-		return err == nil
-	})
+	last, ok := Waiting(list, a.hasDir)
 	if !ok {
 		return nil
 	}

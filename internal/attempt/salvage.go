@@ -57,10 +57,14 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 	a.note("lost", map[string]any{"reason": l.Reason, "runner_id": l.Attempt.Record.RunnerID, "swept_by": r.RunnerID})
 	a.found(why, left.Turn)
 	e := end{class: failure.Lost, err: why}
-	if goes && !a.Alone {
-		if left.Answers = max(left.Answers, a.answered()); a.writeCheckpoint(ctx, &left) == nil {
-			e.spare = a.spared(ctx)
+	if goes {
+		left.Answers = max(left.Answers, a.answered())
+		if err := a.writeCheckpoint(ctx, &left); err != nil {
+			return false, err
 		}
+	}
+	if e.spare, err = a.spared(ctx); err != nil {
+		return false, err
 	}
 	if l.Task.CancelRequested { // nobody is left to obey it
 		e = end{class: failure.Canceled, err: &canceled{l.Task.CancelReason}}
@@ -77,23 +81,31 @@ func (a *run) left(l store.Lost) (checkpoint, bool) {
 	if l.Attempt.Checkpoint == nil || json.Unmarshal(l.Attempt.Checkpoint, &c) != nil {
 		return c, false
 	}
-	_, err := os.Lstat(a.dir)
-	return c, err == nil
+	return c, a.hasDir(l.Ref.AttemptID)
 }
 
 // maxSpared is how many lost attempts of a task are given back, because their conversation goes on. Beyond it they are
 // used up, so that work which takes deed down with it ends.
 const maxSpared = 10
 
-func (a *run) spared(ctx context.Context) bool {
+// spared reports whether a lost attempt is given back: a conversation goes on, its own or the one that it was about to take
+// up.
+func (a *run) spared(ctx context.Context) (bool, error) {
+	if a.Alone {
+		return false, nil
+	}
 	list, err := a.Store.Attempts(ctx, a.claim.Ref.TaskID)
-	n := 0
+	if err != nil {
+		return false, err
+	}
+	lost := 0
 	for _, t := range list {
 		if t.Class == string(failure.Lost) {
-			n++
+			lost++
 		}
 	}
-	return err == nil && n < maxSpared
+	_, waits := Waiting(list, a.hasDir)
+	return lost < maxSpared && (waits || a.checkpointed), nil
 }
 
 // recount takes the account of a lost attempt from its journal: what the store has may be a moment older. A journal that

@@ -62,7 +62,9 @@ func (a *run) classify(ctx context.Context, err error) end {
 func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	s := a.settlement(e)
 	if a.kept = a.keeps(e.class, s.Status); !a.kept {
-		a.release()
+		if err := a.makeRoom(ctx); err != nil {
+			return Result{Ref: a.claim.Ref}, err
+		}
 	}
 	res := Result{Ref: a.claim.Ref, Verdict: a.verdict, Files: a.changedFiles().Files}
 	if err := a.redactor.Value(&res.Files); err != nil {
@@ -82,6 +84,9 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	}
 	if err != nil {
 		// The work cannot be shown, so it does not count. A bundle that says so may still find room.
+		if !a.kept {
+			a.release()
+		}
 		a.trees.Wait()
 		e = end{class: failure.Infra, err: fmt.Errorf("write the bundle: %w", err)}
 		a.strip()
@@ -97,6 +102,9 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 		}
 	}
 	crashpoint.Hit(crashpoint.BundlePublished)
+	if !a.kept {
+		a.release()
+	}
 	if err := a.redactor.Value(&s); err != nil {
 		return res, fmt.Errorf("redact the settlement: %w", err)
 	}
@@ -137,9 +145,27 @@ const (
 	roomFiles = 100_000
 )
 
-// release removes the trees that the evidence does not need any more. It does so before the evidence is written where
+// makeRoom removes the trees that the evidence does not need any more. It does so before the evidence is written where
 // the room for it could be short: an agent that filled the disk must not be able to prevent it. Elsewhere it happens
-// beside the writing, and cleanup waits for it.
+// beside the writing, and cleanup waits for it. A conversation keeps them until the bundle is there, so that a crash before
+// that loses no work; where there is no room it cannot go on.
+func (a *run) makeRoom(ctx context.Context) error {
+	bytes, files := a.Home.Room()
+	short := bytes < roomBytes || files < roomFiles
+	if a.checkpointed && !short {
+		return nil
+	}
+	if err := a.writeCheckpoint(ctx, nil); err != nil && !errors.Is(err, store.ErrFenced) {
+		return err
+	}
+	a.release()
+	if short {
+		a.trees.Wait()
+	}
+	return nil
+}
+
+// release removes trees; cleanup waits for it.
 func (a *run) release() {
 	a.trees.Wait()
 	a.trees.Go(func() {
@@ -147,9 +173,6 @@ func (a *run) release() {
 			_ = workspace.Remove(a.path(d)) // what is left, cleanup tries again
 		}
 	})
-	if bytes, files := a.Home.Room(); bytes < roomBytes || files < roomFiles {
-		a.trees.Wait()
-	}
 }
 
 // settlement turns an end into what the store will write.

@@ -31,12 +31,18 @@ var realAgents = map[string]struct{ tool, adapter string }{
 // agentSite is a project with a failing test and one adapter for each scenario of the scripted model.
 func agentSite(t *testing.T, kind string, scenarios ...string) *site {
 	t.Helper()
+	return scriptedSite(t, "model.yaml", kind, scenarios...)
+}
+
+// scriptedSite is an agentSite with the scenarios of a file of its own.
+func scriptedSite(t *testing.T, file, kind string, scenarios ...string) *site {
+	t.Helper()
 	a := realAgents[kind]
-	file := ""
+	program := ""
 	if a.tool != "" {
-		file = drivertest.Agent(t, a.tool)
+		program = drivertest.Agent(t, a.tool)
 	}
-	script, err := scripted.Load(filepath.Join("testdata", "model.yaml"))
+	script, err := scripted.Load(filepath.Join("testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +55,7 @@ func agentSite(t *testing.T, kind string, scenarios ...string) *site {
 	var b strings.Builder
 	b.WriteString("adapters:\n")
 	for _, name := range scenarios {
-		b.WriteString("  " + name + ": " + strings.NewReplacer("@PROGRAM@", file, "@BASE@", server.URL(name), "@MARK@", s.mark).Replace(a.adapter) + "\n")
+		b.WriteString("  " + name + ": " + strings.NewReplacer("@PROGRAM@", program, "@BASE@", server.URL(name), "@MARK@", s.mark).Replace(a.adapter) + "\n")
 	}
 	if err := os.WriteFile(filepath.Join(s.dir, "deed.yaml"), []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)

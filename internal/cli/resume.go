@@ -9,6 +9,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -48,6 +49,14 @@ func (a *app) resumeTask(ctx context.Context, id string, step func(attempt.Progr
 	}
 	if err := a.resumable(ctx, t); err != nil {
 		return none, err
+	}
+	// What is missing here would fail the task for good, and its conversation with it.
+	if err := eng.Runner.Preflight(ctx, store.NewTask{
+		Intent: t.Intent, ProfileID: t.Record.RequestedProfileID, AdapterID: deref(t.Record.RequestedAdapterID), Model: deref(t.Record.RequestedModel),
+	}); failure.ClassOf(err) == failure.Isolation {
+		return none, err
+	} else if err != nil {
+		return none, usage(err)
 	}
 	if err := eng.Register(ctx); err != nil {
 		return none, err
