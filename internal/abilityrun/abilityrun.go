@@ -27,7 +27,6 @@ import (
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/registry"
-	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -125,7 +124,7 @@ func (r *run) open(ctx context.Context) error {
 		Metadata: map[string]any{"ability": r.req.Ability, "principal": r.req.Principal, "context": r.req.Context},
 	}
 	if r.req.ArtifactsPath != "" {
-		n.Dir = filepath.Dir(r.req.ArtifactsPath)
+		n.Dir, n.Bundle = filepath.Dir(r.req.ArtifactsPath), r.req.ArtifactsPath
 	}
 	reg := &registry.Registry{Store: e.Store, Clock: e.Clock, RunnerID: e.Runner.RunnerID, Home: e.Home}
 	record, err := reg.Create(ctx, n)
@@ -133,11 +132,7 @@ func (r *run) open(ctx context.Context) error {
 		return fmt.Errorf("record the run: %w", err)
 	}
 	r.record, r.res.RunID = record, record.ID()
-	if r.req.ArtifactsPath == "" {
-		return nil
-	}
-	// Named before it is begun, so that a sweep finds a bundle that was not finished.
-	return record.Update(ctx, store.RunUpdate{BundleDir: r.req.ArtifactsPath})
+	return nil
 }
 
 // sources lists what the bundle must be apart from.

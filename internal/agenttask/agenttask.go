@@ -85,6 +85,7 @@ type run struct {
 	ended   func(error) // ends it
 	claim   *store.Claim
 	exits   []proc.Exit // what the kernel said of the agent
+	copied  chan error  // how the copy of the bundle went that began at the settlement; nil: none did
 	cleaned *time.Duration
 }
 
@@ -146,6 +147,8 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	if err != nil {
 		account = r.failed(err)
 	}
+	gone := r.Engine.Retire()
+	defer func() { _ = gone() }()
 	if err := r.publish(bg, &account); err != nil {
 		// A caller that looks at artifacts_path would take whatever is there for this run's. A run that failed anyway
 		// failed for its own reason.
@@ -167,13 +170,10 @@ func (r *run) open(ctx context.Context) (err error) {
 		Metadata: map[string]any{"goal": r.req.Goal, "agent": r.req.Agent, "mode": r.req.Mode},
 	}
 	if r.req.ArtifactsPath != "" {
-		n.Dir = filepath.Dir(r.req.ArtifactsPath)
+		n.Dir, n.Bundle = filepath.Dir(r.req.ArtifactsPath), r.req.ArtifactsPath
 	}
-	if r.record, err = reg.Create(ctx, n); err != nil || n.Dir == "" {
-		return err
-	}
-	// From now on a sweep knows whose a half-written bundle beside it is.
-	return r.record.Update(ctx, store.RunUpdate{BundleDir: r.req.ArtifactsPath})
+	r.record, err = reg.Create(ctx, n)
+	return err
 }
 
 // execute runs the attempt under the request's own deadline, beating while it runs.
@@ -251,16 +251,41 @@ func (r *run) observe(p attempt.Progress) {
 		next("", attempt.PhaseJudge)
 	case attempt.StepVerdict:
 		next(codebox.RunCollecting, attempt.PhaseCollect)
+	case attempt.StepSettled:
+		r.publishEarly(ctx)
 	}
 	r.record.Progress(p.Step, p.Text)
 }
 
-// publish puts the bundle where the caller wants it. The one in the home stays: the store points at it.
-func (r *run) publish(ctx context.Context, account *boundary.Run) error {
-	to := r.req.ArtifactsPath
-	if to == "" || account.BundleDir == "" {
-		return nil
+// publishEarly begins to copy the bundle while the attempt clears away.
+func (r *run) publishEarly(ctx context.Context) {
+	from := r.Home.Bundle(r.claim.Ref.AttemptID)
+	if _, err := os.Lstat(from); err != nil || r.req.ArtifactsPath == "" {
+		return
 	}
+	r.copied = make(chan error, 1)
+	go func() { r.copied <- copyBundle(ctx, from, r.req.ArtifactsPath) }()
+}
+
+// publish puts the bundle where the caller wants it. The one in the home stays: the store points at it.
+func (r *run) publish(ctx context.Context, account *boundary.Run) (err error) {
+	to := r.req.ArtifactsPath
+	switch {
+	case r.copied != nil:
+		err = <-r.copied
+	case to == "" || account.BundleDir == "":
+		return nil
+	default:
+		err = copyBundle(ctx, account.BundleDir, to)
+	}
+	if err == nil && account.BundleDir != "" {
+		account.BundleDir = to
+	}
+	return err
+}
+
+// copyBundle copies a bundle to a place that must be free.
+func copyBundle(ctx context.Context, from, to string) error {
 	if err := free(to); err != nil {
 		return err
 	}
@@ -270,14 +295,13 @@ func (r *run) publish(ctx context.Context, account *boundary.Run) error {
 	}
 	workspace.Spread(tmp)
 	copied := filepath.Join(tmp, "bundle")
-	if _, err = workspace.Clone(ctx, account.BundleDir, copied); err == nil {
+	if _, err = workspace.Clone(ctx, from, copied); err == nil {
 		_ = os.Remove(to) // an empty directory, or nothing
 		err = atomicfile.PublishDir(ctx, copied, to)
 	}
 	if err = errors.Join(err, workspace.Remove(tmp), release()); err != nil {
 		return fmt.Errorf("copy the bundle: %w", err)
 	}
-	account.BundleDir = to
 	return nil
 }
 

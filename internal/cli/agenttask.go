@@ -24,6 +24,7 @@ import (
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/registry"
+	"github.com/deedrun/deed/internal/sandbox"
 )
 
 type agentTaskFlags struct {
@@ -233,10 +234,23 @@ func (a *app) agentTasks(ctx context.Context, f agentTaskFlags) (*agenttask.Serv
 	if err != nil {
 		return nil, done, usage(err)
 	}
-	if err := a.open(ctx); err != nil {
+	if err := a.openHome(); err != nil {
 		return nil, done, err
 	}
-	eng, err := a.engine(1, nil)
+	// The store is opened beside the rest: both take a millisecond or two, and a run takes few.
+	opened := make(chan error, 1)
+	go func() { opened <- a.openStore(ctx, a.cfg) }()
+	who, err := a.runner()
+	if err == nil {
+		_, _ = sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace}) // the run asks again, and is told what was found
+	}
+	if oerr := <-opened; oerr != nil {
+		err = oerr
+	}
+	if err != nil {
+		return nil, done, err
+	}
+	eng, err := a.engineOf(who, 1, nil)
 	if err != nil {
 		return nil, done, err
 	}

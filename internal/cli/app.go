@@ -109,14 +109,19 @@ func (a *app) open(ctx context.Context) error {
 	if a.st != nil {
 		return nil
 	}
-	cfg, err := a.config()
-	if err != nil {
+	if err := a.openHome(); err != nil {
 		return err
 	}
-	if a.h, err = a.makeHome(); err != nil {
+	return a.openStore(ctx, a.cfg)
+}
+
+// openHome opens home and settings.
+func (a *app) openHome() (err error) {
+	if _, err = a.config(); err != nil {
 		return err
 	}
-	return a.openStore(ctx, cfg)
+	a.h, err = a.makeHome()
+	return err
 }
 
 // view opens an existing home, for a command about what is already there: it makes none.
@@ -202,38 +207,55 @@ func (a *app) admission() *task.Admission {
 	return &task.Admission{Store: a.st, Config: a.cfg, Clock: clock.System, Drivers: drivers()}
 }
 
+// A runner is what this process is when it runs tasks.
+type runner struct {
+	self proc.Identity
+	exe  string
+	key  *bundle.Key
+}
+
+// runner finds out who runs here. It needs the home, and no store.
+func (a *app) runner() (r runner, err error) {
+	if _, err := proc.LookPath("git", a.getenv("PATH"), "/"); err != nil {
+		return r, errors.New("git is not on PATH (install it: patches are made and applied by it)")
+	}
+	if r.self, err = proc.SelfIdentity(); err != nil {
+		return r, fmt.Errorf("identify this process: %w", err)
+	}
+	if r.exe, err = os.Executable(); err != nil {
+		return r, fmt.Errorf("find this binary: %w", err)
+	}
+	if r.key, err = bundle.LoadOrCreateKey(a.h.Keys()); err != nil {
+		return r, err
+	}
+	if err := proc.BecomeSubreaper(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return r, fmt.Errorf("adopt orphans: %w", err)
+	}
+	sandbox.Remember(a.h.Bubblewrap())
+	return r, nil
+}
+
 // engine composes the dispatcher. The caller registers and closes it.
 func (a *app) engine(slots int, observe func(attempt.Progress)) (*dispatch.Engine, error) {
-	if _, err := proc.LookPath("git", a.getenv("PATH"), "/"); err != nil {
-		return nil, errors.New("git is not on PATH (install it: patches are made and applied by it)")
-	}
-	self, err := proc.SelfIdentity()
-	if err != nil {
-		return nil, fmt.Errorf("identify this process: %w", err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this binary: %w", err)
-	}
-	key, err := bundle.LoadOrCreateKey(a.h.Keys())
+	r, err := a.runner()
 	if err != nil {
 		return nil, err
 	}
-	if err := proc.BecomeSubreaper(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return nil, fmt.Errorf("adopt orphans: %w", err)
-	}
-	sandbox.Remember(a.h.Bubblewrap())
+	return a.engineOf(r, slots, observe)
+}
+
+func (a *app) engineOf(who runner, slots int, observe func(attempt.Progress)) (*dispatch.Engine, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, fmt.Errorf("make a runner id: %w", err)
 	}
 	r := &attempt.Runner{
 		Home: a.h, Store: a.st, Config: a.cfg, Clock: clock.System,
-		RunnerID: fmt.Sprintf("%s:%d:%s", self.Host, self.PID, id), Version: Version(),
-		Lease: a.cfg.Lease, Environ: a.environ, Drivers: drivers(), Key: key, Observe: observe,
+		RunnerID: fmt.Sprintf("%s:%d:%s", who.self.Host, who.self.PID, id), Version: Version(),
+		Lease: a.cfg.Lease, Environ: a.environ, Drivers: drivers(), Key: who.key, Observe: observe,
 	}
 	return &dispatch.Engine{
-		Home: a.h, Store: a.st, Runner: r, Clock: clock.System, Self: self, Exe: exe, Slots: slots,
+		Home: a.h, Store: a.st, Runner: r, Clock: clock.System, Self: who.self, Exe: who.exe, Slots: slots,
 		Outbox: &outbox.Deliverer{Store: a.st, Admission: a.admission(), Clock: clock.System},
 		Log:    a.logger(a.level()),
 	}, nil

@@ -133,16 +133,29 @@ func (e *Engine) Record() store.Runner {
 
 // Close ends the supervisors and takes this runner out of the store.
 func (e *Engine) Close(ctx context.Context) error {
+	gone := e.Retire()
+	err := e.Store.DropRunner(ctx, e.Runner.RunnerID)
+	return errors.Join(err, gone())
+}
+
+// Retire begins to end the idle supervisors, for a caller that has nothing more to run and something else to do
+// meanwhile. The returned function waits for their end.
+func (e *Engine) Retire() (gone func() error) {
 	e.mu.Lock()
 	supers := e.supers
 	e.supers = nil
 	e.mu.Unlock()
-	var errs []error
+	ended := make(chan error, len(supers))
 	for _, s := range supers {
-		errs = append(errs, s.Close())
+		go func() { ended <- s.Close() }()
 	}
-	errs = append(errs, e.Store.DropRunner(ctx, e.Runner.RunnerID))
-	return errors.Join(errs...)
+	return func() error {
+		var errs []error
+		for range supers {
+			errs = append(errs, <-ended)
+		}
+		return errors.Join(errs...)
+	}
 }
 
 // Execute runs one claim in a slot of its own and delivers what it settled.

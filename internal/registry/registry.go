@@ -52,6 +52,7 @@ type New struct {
 	AttemptID string
 	SessionID string
 	Dir       string // where its file goes, outside of the bundle; "": there is no file
+	Bundle    string // where its bundle will be; named before it is begun, so that a sweep finds one that was not finished
 	Metadata  map[string]any
 	Retention *codebox.RunRetention
 	Replay    *codebox.RunReplay
@@ -88,7 +89,7 @@ func (r *Registry) Create(ctx context.Context, n New) (*Run, error) {
 	}
 	in := store.NewRun{
 		RunID: n.RunID, Status: n.Status, TaskID: n.TaskID, AttemptID: n.AttemptID, SessionID: n.SessionID,
-		RunnerID: r.RunnerID, Dir: n.Dir, Metadata: n.Metadata, Retention: n.Retention, Replay: n.Replay,
+		RunnerID: r.RunnerID, Dir: n.Dir, BundleDir: n.Bundle, Metadata: n.Metadata, Retention: n.Retention, Replay: n.Replay,
 	}
 	if err := n.Redactor.Value(&in); err != nil {
 		return nil, fmt.Errorf("create run: %w", err)

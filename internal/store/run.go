@@ -62,6 +62,7 @@ type NewRun struct {
 	SessionID string
 	RunnerID  string
 	Dir       string
+	BundleDir string // where its bundle will be, so that a sweep knows whose a half-written one is; see Run.BundleDir
 	Metadata  map[string]any
 	Retention *codebox.RunRetention
 	Replay    *codebox.RunReplay
@@ -91,7 +92,7 @@ func (s *Store) insertRun(ctx context.Context, n NewRun) (Run, error) {
 	}
 	now := s.now().Truncate(time.Microsecond)
 	r := Run{
-		TaskID: clean(n.TaskID), AttemptID: clean(n.AttemptID), SessionID: clean(n.SessionID), RunnerID: clean(n.RunnerID), Dir: n.Dir, Live: true,
+		TaskID: clean(n.TaskID), AttemptID: clean(n.AttemptID), SessionID: clean(n.SessionID), RunnerID: clean(n.RunnerID), Dir: n.Dir, BundleDir: clean(n.BundleDir), Live: true,
 		CreatedAt: now, HeartbeatAt: now,
 		Record: codebox.RunRegistryEntry{
 			Schema: codebox.SchemaRunRegistryEntry, RunID: n.RunID, Status: n.Status, ArtifactRefs: []codebox.RunArtifactRef{},
@@ -118,10 +119,10 @@ func (s *Store) insertRun(ctx context.Context, n NewRun) (Run, error) {
 		return Run{}, err
 	}
 	err = s.write(ctx, func(ctx context.Context, t tx) error {
-		res, err := t.exec(ctx, `INSERT INTO runs (id, task_id, attempt_id, session_id, runner_id, status, live, dir, created_at,
+		res, err := t.exec(ctx, `INSERT INTO runs (id, task_id, attempt_id, session_id, runner_id, status, live, dir, bundle_dir, created_at,
 			updated_at, heartbeat_at, retained, retain_until, eligible_at, record)
-			VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $8, $8, $9, $10, $11, $12) ON CONFLICT (id) DO NOTHING`,
-			n.RunID, nullable(r.TaskID), nullable(r.AttemptID), nullable(r.SessionID), r.RunnerID, string(n.Status), r.Dir, micros(now),
+			VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9, $9, $9, $10, $11, $12, $13) ON CONFLICT (id) DO NOTHING`,
+			n.RunID, nullable(r.TaskID), nullable(r.AttemptID), nullable(r.SessionID), r.RunnerID, string(n.Status), r.Dir, r.BundleDir, micros(now),
 			bit(r.Retained), nullTime(r.RetainUntil), nullTime(r.EligibleAt), text)
 		if err != nil {
 			return err
