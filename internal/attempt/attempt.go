@@ -77,6 +77,7 @@ const (
 	StepPrepared = "prepared"
 	StepStarted  = "started"
 	StepTool     = "tool"
+	StepWaiting  = "waiting" // for a person: the id of the required action, and what it asks
 	StepEnded    = "ended"
 	StepJudging  = "judging"
 	StepCheck    = "check"

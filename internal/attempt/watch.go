@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store"
 )
 
 // maxRepeats is how often an agent may make the same call and get the same result, in a row, before it is ended.
@@ -190,6 +191,10 @@ func (a *run) sink(ctx context.Context) driver.Sink {
 			a.progress(StepTool, d.Tool)
 		case agentruntime.ToolResult:
 			f = a.watch.result(d)
+		case agentruntime.RequiredAction:
+			if d.State == store.ActionOpen {
+				a.progress(StepWaiting, d.ID+" "+d.Prompt)
+			}
 		}
 		if f == nil {
 			f = a.used.event(detail)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,6 +65,10 @@ func (p *progress) step(s attempt.Progress) {
 		p.say("agent runs")
 	case attempt.StepTool:
 		p.say("agent runs: " + s.Text)
+	case attempt.StepWaiting:
+		id, asks, _ := strings.Cut(s.Text, " ")
+		p.tell("%s\n  deed action approve %s, or deny, or answer", clean(asks), id)
+		p.say("waits for you: " + asks)
 	case attempt.StepEnded:
 		p.say("agent ended")
 	case attempt.StepRefused:
@@ -75,6 +80,14 @@ func (p *progress) step(s attempt.Progress) {
 	case attempt.StepVerdict, attempt.StepSettled:
 		p.say(s.Text)
 	}
+}
+
+// tell writes lines that stay, above the line that moves.
+func (p *progress) tell(format string, args ...any) {
+	if p.stop != nil {
+		fmt.Fprint(p.a.Err, "\r\x1b[K")
+	}
+	p.a.hint(format, args...)
 }
 
 func (p *progress) say(text string) {
