@@ -19,6 +19,11 @@ func Canceled(op string, cause error) *failure.Error {
 	return failure.New(failure.Interrupted, op, cause, "")
 }
 
+// Asked is how a turn ends in which a person has to decide first; err is a Guard's ErrAsked.
+func Asked(err error) *failure.Error {
+	return failure.New(failure.Blocked, "the agent waits for a person", err, "answer it: `deed action list`")
+}
+
 // Outcome is how a turn ends by the agent's own word. The failure is nil for a completion, which the gate decides on.
 func (c *Claim) Outcome() (YieldKind, *failure.Error) {
 	said := Shorten(c.Summary)

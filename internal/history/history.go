@@ -103,7 +103,7 @@ func (f *Fold) Task() agentruntime.RuntimeTask {
 		}
 	}
 	if f.used {
-		u := f.usage // its cost is never written to: add makes a new one
+		u := f.usage // its cost is never written to: AddUsage makes a new one
 		t.Usage = &u
 	}
 	return t
@@ -221,7 +221,7 @@ func counted(u *agentruntime.Usage) *agentruntime.Usage {
 		return nil
 	}
 	var total agentruntime.Usage
-	add(&total, *u)
+	AddUsage(&total, *u)
 	total.Model = u.Model
 	return &total
 }
@@ -313,11 +313,12 @@ func (f *Fold) addUsage(e journal.Entry) bool {
 		return false
 	}
 	f.used = true
-	add(&f.usage, d)
+	AddUsage(&f.usage, d)
 	return true
 }
 
-func add(u *agentruntime.Usage, d agentruntime.Usage) {
+// AddUsage adds what was used, in counts that can be: none is negative, and a part beyond its whole is as much as the whole.
+func AddUsage(u *agentruntime.Usage, d agentruntime.Usage) {
 	u.InputTokens = sum(u.InputTokens, d.InputTokens)
 	u.OutputTokens = sum(u.OutputTokens, d.OutputTokens)
 	u.CachedInputTokens = min(sum(u.CachedInputTokens, d.CachedInputTokens), u.InputTokens)

@@ -149,22 +149,20 @@ func (t *turn) stream(ctx context.Context, c *Conversation, req model.Request) (
 
 // wait says how long to wait before the next try, or why there is none.
 func (c *Conversation) wait(fault *model.Error, try int) (time.Duration, *failure.Error) {
-	give := func(class failure.Class, remedy string) *failure.Error {
+	class, remedy := fault.Class()
+	if fault.Kind == model.KindAuth && class == failure.Config {
+		remedy += "; the adapter's provider.key_env names the variable"
+	}
+	give := func(remedy string) *failure.Error {
 		f := failure.New(class, "ask the model", fault, remedy)
 		f.RetryAfter = fault.RetryAfter
 		return f
 	}
-	class := failure.Provider
-	if fault.Kind == model.KindRateLimited {
-		class = failure.RateLimited
-	}
 	switch {
-	case fault.Kind == model.KindAuth:
-		return 0, give(failure.Config, "check the key and what it may use; the adapter's provider.key_env names the variable")
 	case !fault.Retryable():
-		return 0, give(class, "")
+		return 0, give(remedy)
 	case fault.RetryAfter > c.cfg.Bounds.MaxWait, try > c.cfg.Bounds.Retries:
-		return 0, give(class, "try again later")
+		return 0, give("try again later")
 	case fault.RetryAfter > 0:
 		return fault.RetryAfter, nil
 	}

@@ -213,7 +213,7 @@ func classed(ctx context.Context, err error) *failure.Error {
 	case cause != nil:
 		return driver.Canceled("talk to the model", cause)
 	case errors.Is(err, driver.ErrAsked):
-		return failure.New(failure.Blocked, "the agent waits for a person", err, "")
+		return driver.Asked(err)
 	case errors.As(err, &f):
 		return f
 	}

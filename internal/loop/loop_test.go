@@ -101,6 +101,8 @@ func TestWaitsForTheService(t *testing.T) {
 		"cut":                   {[]any{fault(model.KindCut, 0), fault(model.KindGarbage, 0), fault(model.KindUnreachable, 0), says("ok")}, failure.None, 3 * time.Second, 7 * time.Second, 3},
 		"no key":                {[]any{fault(model.KindAuth, 0)}, failure.Config, 0, 0, 1},
 		"bad request":           {[]any{fault(model.KindBadRequest, 0)}, failure.Provider, 0, 0, 1},
+		"no such model":         {[]any{&model.Error{Kind: model.KindBadRequest, Status: 404}}, failure.Config, 0, 0, 1},
+		"no money":              {[]any{&model.Error{Kind: model.KindAuth, Status: 402}}, failure.RateLimited, 0, 0, 1},
 		"quota":                 {[]any{&model.Error{Kind: model.KindRateLimited, Final: true}}, failure.RateLimited, 0, 0, 1},
 		"fault of deed":         {[]any{errors.New("odd")}, failure.Infra, 0, 0, 0},
 	} {

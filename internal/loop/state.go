@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/model"
 	"github.com/deedrun/deed/internal/tool"
 )
@@ -256,7 +257,7 @@ func (s *state) completing() bool {
 
 func (s *state) answer(a *answered) {
 	s.turns++
-	addUsage(&s.usage, a.Usage)
+	history.AddUsage(&s.usage, a.Usage)
 	s.claim, s.tooLong = nil, false
 	s.refused = a.Stop == model.StopRefused
 	s.calls, s.results, s.order = nil, nil, nil
@@ -456,21 +457,6 @@ func (s *state) compact(c *compaction) {
 	}
 	s.compactions++
 	s.tooLong, s.progress = false, false
-}
-
-func addUsage(sum *agentruntime.Usage, u agentruntime.Usage) {
-	sum.InputTokens += u.InputTokens
-	sum.CachedInputTokens += u.CachedInputTokens
-	sum.CacheWriteTokens += u.CacheWriteTokens
-	sum.OutputTokens += u.OutputTokens
-	sum.ReasoningTokens += u.ReasoningTokens
-	if u.CostMicroUSD != nil {
-		cost := *u.CostMicroUSD
-		if sum.CostMicroUSD != nil {
-			cost += *sum.CostMicroUSD
-		}
-		sum.CostMicroUSD = &cost
-	}
 }
 
 // callKey tells calls apart by what they ask for.

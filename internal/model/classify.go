@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/deedrun/deed/internal/excerpt"
+	"github.com/deedrun/deed/internal/failure"
 )
 
 // maxMessage is how much of a service's own words an Error repeats.
@@ -16,6 +17,9 @@ const maxMessage = 500
 
 // maxRetryAfter bounds what a service can ask for: more is no instant that anyone waits for.
 const maxRetryAfter = 30 * 24 * time.Hour
+
+// statusOverloaded is what Anthropic answers when it has no room.
+const statusOverloaded = 529
 
 // byStatus is what a status means where the body does not say more.
 func byStatus(status int) Kind {
@@ -30,7 +34,7 @@ func byStatus(status int) Kind {
 		return KindServer // the services' own SDKs try it again
 	case http.StatusTooManyRequests:
 		return KindRateLimited
-	case http.StatusServiceUnavailable, 529:
+	case http.StatusServiceUnavailable, statusOverloaded:
 		return KindOverloaded
 	}
 	if status >= 500 {
@@ -178,6 +182,22 @@ func describe(status int, f fault) *Error {
 		Kind: classify(status, f), Status: status, Message: message,
 		Final: f.Code == "insufficient_quota", // waiting brings no money
 	}
+}
+
+// Class is what a failure means to the task whose agent asked, with a remedy where the operator has one. It is the same for
+// a service that deed asks itself and for one that an agent's own program asks (agentcli.ServiceFailure).
+func (e *Error) Class() (class failure.Class, remedy string) {
+	switch {
+	case e.Status == http.StatusPaymentRequired:
+		return failure.RateLimited, "check the plan and its billing"
+	case e.Kind == KindAuth:
+		return failure.Config, "check the key and what it may use"
+	case e.Status == http.StatusNotFound:
+		return failure.Config, "check the model and the address of its service"
+	case e.Kind == KindRateLimited, e.Status == statusOverloaded:
+		return failure.RateLimited, ""
+	}
+	return failure.Provider, ""
 }
 
 // retryAfter reads how long a service asks to wait: retry-after-ms, or Retry-After as seconds or as a date.

@@ -109,6 +109,7 @@ func (t *turn) done() {
 	t.wire.close()
 	<-t.talked
 	t.asked.Wait()
+	t.wire.senders.Wait()
 	t.rooms.close()
 	t.track.finish()
 }
@@ -123,10 +124,10 @@ func (t *turn) halt(sign <-chan struct{}) {
 		return
 	}
 	sent := make(chan struct{})
-	go func() { // ends with the wire, if the agent does not read
+	t.wire.senders.Go(func() {
 		defer close(sent)
 		_ = t.wire.notify("session/cancel", map[string]any{"sessionId": id})
-	}()
+	})
 	if sign == nil {
 		sign = sent
 	}
@@ -153,7 +154,7 @@ func (t *turn) talk() {
 
 // converse has the agent do its turn.
 func (t *turn) converse(ctx context.Context) error {
-	set, cancel := context.WithTimeoutCause(ctx, t.setUp, &failed{failure.Provider, fmt.Errorf("the agent was not ready for its prompt within %v", t.setUp), "see its recorded output; is its configuration complete, and its service within reach?"})
+	set, cancel := context.WithTimeoutCause(ctx, t.setUp, failure.New(failure.Provider, op, fmt.Errorf("the agent was not ready for its prompt within %v", t.setUp), "see its recorded output; is its configuration complete, and its service within reach?"))
 	defer cancel()
 	prompt, err := t.open(set)
 	if err != nil {
@@ -184,13 +185,13 @@ func (t *turn) conclude(reason string) error {
 		t.outcome.Succeeded = true
 		return nil
 	case stopTokens, stopRequests:
-		return &failed{failure.Turns, fmt.Errorf("the agent stopped: %s", reason), "raise its bounds, or make the work smaller"}
+		return failure.New(failure.Turns, op, fmt.Errorf("the agent stopped: %s", reason), "raise its bounds, or make the work smaller")
 	case stopRefusal:
-		return &failed{failure.AskedFail, errors.New("the agent's model refuses the work"), "change what is asked"}
+		return failure.New(failure.AskedFail, op, errors.New("the agent's model refuses the work"), "change what is asked")
 	case stopCancelled:
-		return &failed{failure.AgentFailed, errors.New("the agent says that it was cancelled, and nobody did"), ""}
+		return failure.New(failure.AgentFailed, op, errors.New("the agent says that it was cancelled, and nobody did"), "")
 	}
-	return &failed{failure.InvalidWord, fmt.Errorf("the agent stopped for a reason that the protocol does not have: %.60q", reason), ""}
+	return failure.New(failure.InvalidWord, op, fmt.Errorf("the agent stopped for a reason that the protocol does not have: %.60q", reason), "")
 }
 
 // open gets the agent ready for a prompt, and returns the prompt.
@@ -205,7 +206,7 @@ func (t *turn) open(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if v := init.ProtocolVersion.String(); v != fmt.Sprint(protocolVersion) {
-		return "", &failed{failure.Config, fmt.Errorf("the agent speaks version %.20q of the protocol, and deed speaks %d", v, protocolVersion), "use a version of the agent that speaks it"}
+		return "", failure.New(failure.Config, op, fmt.Errorf("the agent speaks version %.20q of the protocol, and deed speaks %d", v, protocolVersion), "use a version of the agent that speaks it")
 	}
 	info := driver.SessionInfo{Requested: t.plan.Model(), Version: strings.TrimSpace(init.AgentInfo.Name + " " + init.AgentInfo.Version)}
 	prompt, session, err := t.session(ctx, init, &info)
@@ -275,11 +276,11 @@ func (t *turn) choose(ctx context.Context, s opened) (string, error) {
 	} else if s.Models != nil {
 		err = t.wire.call(ctx, "session/set_model", map[string]any{"sessionId": t.plan.State.ID, "modelId": want}, nil, nil)
 	} else {
-		return "", &failed{failure.Config, fmt.Errorf("the agent offers no choice of a model, and %q is asked for", want), "choose the model in the agent's own configuration, and leave it out here"}
+		return "", failure.New(failure.Config, op, fmt.Errorf("the agent offers no choice of a model, and %q is asked for", want), "choose the model in the agent's own configuration, and leave it out here")
 	}
 	var refused *rpcError
 	if errors.As(err, &refused) {
-		return "", &failed{failure.Config, fmt.Errorf("the agent does not take the model %q: %w", want, err), "choose one that it offers"}
+		return "", failure.New(failure.Config, op, fmt.Errorf("the agent does not take the model %q: %w", want, err), "choose one that it offers")
 	}
 	return want, err
 }
@@ -298,24 +299,15 @@ func (t *turn) login(err error, init initialized) error {
 	if len(ways) > 0 {
 		remedy += "; it offers: " + strings.Join(ways, ", ")
 	}
-	return &failed{failure.Config, fmt.Errorf("the agent asks for a login: %w", err), remedy}
+	return failure.New(failure.Config, op, fmt.Errorf("the agent asks for a login: %w", err), remedy)
 }
 
-// failed is why a turn did not go on, with its class.
-type failed struct {
-	class  failure.Class
-	err    error
-	remedy string
-}
-
-func (f *failed) Error() string { return f.err.Error() }
-func (f *failed) Unwrap() error { return f.err }
+// op is what is being done, in every failure of a turn.
+const op = "talk to the agent"
 
 // classify makes a failure of what ended the talk.
 func (t *turn) classify(err error) *failure.Error {
-	const op = "talk to the agent"
 	var f *failure.Error
-	var known *failed
 	var refused *rpcError
 	var bad *unreadable
 	switch {
@@ -323,8 +315,6 @@ func (t *turn) classify(err error) *failure.Error {
 		return nil
 	case errors.As(err, &f):
 		return f
-	case errors.As(err, &known):
-		return failure.New(known.class, op, known.err, known.remedy)
 	case errors.As(err, &refused):
 		return t.refused(refused)
 	case errors.As(err, &bad):
@@ -336,7 +326,7 @@ func (t *turn) classify(err error) *failure.Error {
 // refused makes a failure of an error that the agent answered with: it passes on what its service said.
 func (t *turn) refused(e *rpcError) *failure.Error {
 	if e.Code == codeAuthRequired {
-		return failure.New(failure.Config, "talk to the agent", e, "give the adapter the agent's credentials by env or env_file")
+		return failure.New(failure.Config, op, e, "give the adapter the agent's credentials by env or env_file")
 	}
 	var data struct {
 		Status     int `json:"status"`

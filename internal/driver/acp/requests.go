@@ -16,7 +16,7 @@ func (t *turn) request(m message) {
 	select {
 	case t.slots <- struct{}{}:
 	default:
-		t.abort(&failed{failure.AgentFailed, fmt.Errorf("the agent asked for more than %d things at a time", maxAsked), ""})
+		t.abort(failure.New(failure.AgentFailed, op, fmt.Errorf("the agent asked for more than %d things at a time", maxAsked), ""))
 		return
 	}
 	t.asked.Go(func() {
@@ -87,12 +87,12 @@ func (t *turn) giveUp(err error) {
 	var f *failure.Error
 	switch {
 	case errors.Is(err, driver.ErrAsked):
-		t.abort(&failed{failure.Blocked, err, "answer the open action, and resume the task"})
+		t.abort(driver.Asked(err))
 	case errors.As(err, &f):
-		t.abort(&failed{f.Class, f.Err, f.Remedy})
+		t.abort(f)
 	case errors.Is(err, context.Canceled): // the turn is over already
 	default:
-		t.abort(&failed{failure.Infra, fmt.Errorf("ask the guard: %w", err), ""})
+		t.abort(failure.New(failure.Infra, op, fmt.Errorf("ask the guard: %w", err), ""))
 	}
 }
 

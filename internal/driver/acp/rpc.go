@@ -48,7 +48,8 @@ var errGone = errors.New("the agent ended")
 // A wire sends messages and matches answers. What it sends goes into a pipe that the agent's input is fed from: an agent
 // that does not read holds up senders until close.
 type wire struct {
-	writing sync.Mutex // one message at a time
+	senders sync.WaitGroup // what may be held up; it ends with close at the latest
+	writing sync.Mutex     // one message at a time
 	w       *io.PipeWriter
 
 	mu      sync.Mutex
@@ -95,7 +96,7 @@ func (w *wire) call(ctx context.Context, method string, params, result any, seen
 	w.pending[id] = p
 	w.mu.Unlock()
 	sent := make(chan error, 1)
-	go func() { sent <- w.send(message{ID: json.RawMessage(id), Method: method, Params: raw}) }() // it may be held up
+	w.senders.Go(func() { sent <- w.send(message{ID: json.RawMessage(id), Method: method, Params: raw}) })
 	for {
 		select {
 		case err := <-sent:

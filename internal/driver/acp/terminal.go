@@ -167,7 +167,7 @@ func (r *rooms) run(ctx context.Context, t *terminal, sup *proc.Supervisor, spec
 	j.Supervisor = sup
 	exit, err := j.Run(ctx, spec)
 	if err := errors.Join(err, sup.Close()); errors.Is(err, proc.ErrSurvivors) {
-		r.turn.abort(&failed{failure.Infra, fmt.Errorf("end a command: %w", err), ""})
+		r.turn.abort(failure.New(failure.Infra, op, fmt.Errorf("end a command: %w", err), ""))
 	}
 	if err != nil {
 		_, _ = fmt.Fprintf(t, "deed: %v\n", err)

@@ -200,13 +200,9 @@ func (c *control) ask(err error) {
 		select { // it should end by itself now, with its conversation saved
 		case <-c.ctx.Done():
 		case <-time.After(interruptWait):
-			c.run.stop(blocked(err))
+			c.run.stop(driver.Asked(err))
 		}
 	})
-}
-
-func blocked(err error) *failure.Error {
-	return failure.New(failure.Blocked, "the agent waits for a person", err, "")
 }
 
 // wasAsked returns why a person was asked, if one was.

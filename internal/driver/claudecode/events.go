@@ -386,7 +386,7 @@ func (c *conversation) Outcome() agentcli.Outcome {
 		}
 	}
 	if asked != nil {
-		o.Failure = blocked(asked)
+		o.Failure = driver.Asked(asked)
 	}
 	return o
 }

@@ -186,10 +186,8 @@ func (t *turn) failed(ctx context.Context, err error) *failure.Error {
 		return failure.New(failure.Infra, op, err, "")
 	}
 	t.sink.Event(driver.EventFault, driver.Fault{Status: e.Status, Message: e.Message, RetryAfterMS: e.RetryAfter.Milliseconds(), Final: true})
-	class, remedy := failure.Provider, ""
+	class, remedy := e.Class()
 	switch e.Kind {
-	case model.KindRateLimited:
-		class = failure.RateLimited
 	case model.KindAuth:
 		class, remedy = failure.Config, "the endpoint wants to know who asks: an adapter of kind ollama-generate has no key"
 	case model.KindContextTooLong:
