@@ -154,7 +154,10 @@ func (d *Driver) Start(ctx context.Context, j driver.Job) (_ driver.Session, err
 	}
 	s := &session{kind: d.Kind(), state: &State{}}
 	if j.Resume != "" {
-		if err := json.Unmarshal([]byte(j.Resume), s.state); err != nil || s.state.ID == "" {
+		// Whoever died in the middle of the first turn knew no more than the name that the agent told.
+		if GoodID(j.Resume) {
+			s.state.ID = j.Resume
+		} else if err := json.Unmarshal([]byte(j.Resume), s.state); err != nil || s.state.ID == "" {
 			return nil, failure.New(failure.Config, "go on with a conversation", fmt.Errorf("%.60q is no reference to one", j.Resume), "start anew")
 		}
 	}

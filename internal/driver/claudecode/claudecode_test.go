@@ -44,6 +44,17 @@ func harness() drivertest.Harness {
 
 func TestConformance(t *testing.T) { drivertest.Run(t, harness()) }
 
+// A conversation whose process died in the middle of a turn is known by the name that the agent told, and goes on by it. A
+// name that Claude Code would take for an option is none.
+func TestNamesOfConversations(t *testing.T) {
+	t.Parallel()
+	h := harness()
+	h.Prelude = strings.Replace(h.Prelude, `,"session_id":"S-1"`, "", 1)
+	drivertest.Names(t, h, func(id string) string {
+		return `{"type":"system","subtype":"init","session_id":` + id + "}\n" + `{"type":"result","subtype":"success","result":"x","session_id":` + id + `}`
+	})
+}
+
 func start(t *testing.T, b *drivertest.Bench) driver.Session {
 	t.Helper()
 	s, err := b.H.Driver.Start(t.Context(), b.Job)

@@ -95,6 +95,13 @@ event '{"type":"item.completed","item":{"type":"agent_message","text":"I did it"
 	}
 }
 
+// A conversation whose process died in the middle of a turn is known by the name that the agent told, and goes on by it. A
+// name that Codex would take for an option is none.
+func TestNamesOfConversations(t *testing.T) {
+	t.Parallel()
+	drivertest.Names(t, harness(), func(id string) string { return `{"type":"thread.started","thread_id":` + id + `}` })
+}
+
 func start(t *testing.T, b *drivertest.Bench) driver.Session {
 	t.Helper()
 	s, err := b.H.Driver.Start(t.Context(), b.Job)
@@ -153,7 +160,7 @@ func TestStartRefuses(t *testing.T) {
 	if y := b.Turn(t.Context()); y.Kind != driver.YieldCompletion || !strings.Contains(y.Diagnostics["posture"].(string), "trusted VM") {
 		t.Errorf("a declared trusted VM: %+v", y)
 	}
-	b.Job.Resume = "rubbish"
+	b.Job.Resume = "--rubbish"
 	if _, err := b.H.Driver.Start(t.Context(), b.Job); failure.ClassOf(err) != failure.Config {
 		t.Errorf("a reference that is none: %v", err)
 	}
