@@ -106,8 +106,18 @@ func (t *Teller) Usage(u agentruntime.Usage) {
 		return
 	}
 	u.Model = driver.CutName(u.Model)
+	for _, n := range []*int64{&u.InputTokens, &u.CachedInputTokens, &u.CacheWriteTokens, &u.OutputTokens, &u.ReasoningTokens} {
+		*n = Tokens(*n)
+	}
+	if u.CostMicroUSD != nil && *u.CostMicroUSD < 0 {
+		u.CostMicroUSD = nil
+	}
 	tell(t, driver.EventUsage, u)
 }
+
+// Tokens bounds a count that an agent told, so that counts can be added up: none is negative, and none is more than any
+// model is fed.
+func Tokens(n int64) int64 { return min(max(n, 0), 1e12) }
 
 // Fault tells of a failure of the service behind the agent.
 func (t *Teller) Fault(f driver.Fault) {

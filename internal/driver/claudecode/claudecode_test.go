@@ -1,6 +1,7 @@
 package claudecode_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -178,6 +179,36 @@ func TestWhatTheStreamSaysCounts(t *testing.T) {
 				t.Errorf("retry after %v", y.RetryAfter)
 			}
 		})
+	}
+}
+
+// A guard that answers nobody.
+type silent struct{}
+
+func (silent) Before(ctx context.Context, _ agentruntime.ToolCall) (agentruntime.PolicyDecision, error) {
+	<-ctx.Done()
+	return agentruntime.PolicyDecision{}, context.Cause(ctx)
+}
+
+func (silent) After(context.Context, agentruntime.ToolCall, agentruntime.ToolResult) (string, error) {
+	return "", nil
+}
+
+func (silent) Ask(context.Context, string) (string, error) { return "", driver.ErrAsked }
+
+// A program that asks without waiting for answers is ended before it fills deed's memory with its questions.
+func TestQuestionsWithoutEnd(t *testing.T) {
+	t.Parallel()
+	ask := `event '{"type":"control_request","request_id":"r","request":{"subtype":"hook_callback","callback_id":"before","input":{"tool_name":"Bash","tool_input":{"command":"'"$x"'"}}}}'`
+	for name, script := range map[string]string{
+		"many":  `x=; i=0; while [ $i -lt 1000 ]; do i=$((i+1)); ` + ask + `; done; sleep 1000`,
+		"large": `x=$(head -c 4000000 /dev/zero | tr '\0' x); i=0; while [ $i -lt 100 ]; do i=$((i+1)); ` + ask + `; done; sleep 1000`,
+	} {
+		b := drivertest.New(t, harness(), script)
+		b.Job.Guard = silent{}
+		if y := b.Turn(t.Context()); y.Class != failure.AgentFailed || !strings.Contains(y.Err.Error(), "it asked more than") {
+			t.Errorf("%s: %s, %v", name, y.Class, y.Err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -27,6 +28,34 @@ type control struct {
 	in     *io.PipeWriter
 	closed bool
 	asked  error // a person has to decide first; guarded by mu
+
+	open sync.Mutex // guards what follows
+	many int        // questions without an answer
+	size int        // of these, in bytes
+}
+
+// Bounds of the questions that are open at a time. Claude Code asks about the calls of one answer of its model; whoever asks
+// more does not wait for answers, and deed's memory is not for it.
+const (
+	maxQuestions  = 256
+	maxQuestioned = 64 << 20
+)
+
+// take counts a question that is to be answered, unless there are too many.
+func (c *control) take(size int) bool {
+	c.open.Lock()
+	defer c.open.Unlock()
+	if c.many >= maxQuestions || c.size+size > maxQuestioned {
+		return false
+	}
+	c.many, c.size = c.many+1, c.size+size
+	return true
+}
+
+func (c *control) done(size int) {
+	c.open.Lock()
+	defer c.open.Unlock()
+	c.many, c.size = c.many-1, c.size-size
 }
 
 func newControl(ctx context.Context, guard driver.Guard, in *io.PipeWriter) *control {
@@ -134,9 +163,14 @@ type hookInput struct {
 	Event    string          `json:"hook_event_name"`
 }
 
-// answer answers a question.
-func (c *control) answer(id string, q question) {
+// answer answers a question whose event has size bytes.
+func (c *control) answer(id string, q question, size int) {
+	if !c.take(size) {
+		c.run.stop(failure.New(failure.AgentFailed, "answer the agent", fmt.Errorf("it asked more than %d things at a time, or about more than %d bytes", maxQuestions, maxQuestioned), ""))
+		return
+	}
 	c.wg.Go(func() {
+		defer c.done(size)
 		reply, err := c.decide(q)
 		if err != nil {
 			c.send(map[string]any{"type": "control_response", "response": map[string]any{"subtype": "error", "request_id": id, "error": err.Error()}})

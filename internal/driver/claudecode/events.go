@@ -183,17 +183,17 @@ func (r *run) feed(line []byte) {
 			r.tell.Strange("a question that cannot be read", line)
 			return
 		}
-		r.ask(&e)
+		r.ask(&e, len(line))
 	}
 }
 
 // ask answers a question of Claude Code's. Without a guard it was not told to ask.
-func (r *run) ask(e *Event) {
+func (r *run) ask(e *Event, size int) {
 	q := *e.Request
 	if r.control.guard == nil && q.Subtype == "hook_callback" {
 		q.Subtype = "unasked"
 	}
-	r.control.answer(e.RequestID, q)
+	r.control.answer(e.RequestID, q, size)
 }
 
 func (r *run) system(e *Event) {
@@ -255,7 +255,7 @@ func (r *run) assistant(e *Event) {
 		r.answered("tool_use")
 		r.answer = e.Message.ID
 		if u := e.Message.Usage; u != nil { // at once, for a budget that may be reached
-			r.used(usage{Input: r.told.Input + max(u.Input, 0), Written: r.told.Written + max(u.Written, 0), Cached: r.told.Cached + max(u.Cached, 0), Output: r.told.Output}, nil)
+			r.used(usage{Input: r.told.Input + agentcli.Tokens(u.Input), Written: r.told.Written + agentcli.Tokens(u.Written), Cached: r.told.Cached + agentcli.Tokens(u.Cached), Output: r.told.Output}, nil)
 		}
 	}
 	for _, b := range e.Message.Content {
@@ -338,6 +338,7 @@ func (r *run) ended(e *Event) {
 
 // used tells what was used since the last time, of what was used in the turn so far.
 func (r *run) used(now usage, cost *float64) {
+	now = usage{agentcli.Tokens(now.Input), agentcli.Tokens(now.Written), agentcli.Tokens(now.Cached), agentcli.Tokens(now.Output)}
 	since := func(now, before int64) int64 { return max(now-before, 0) }
 	d := usage{since(now.Input, r.told.Input), since(now.Written, r.told.Written), since(now.Cached, r.told.Cached), since(now.Output, r.told.Output)}
 	r.told = now

@@ -85,3 +85,24 @@ func TestStrangeLinesAreSurvived(t *testing.T) {
 		}
 	}
 }
+
+// Counts that a model's service made up neither wrap around nor go below zero: a budget holds.
+func TestCountsThatAreMadeUp(t *testing.T) {
+	t.Parallel()
+	huge := `{"input_tokens":9223372036854775807,"cache_creation_input_tokens":9223372036854775807,"cache_read_input_tokens":9223372036854775807,"output_tokens":-5}`
+	r := read(t, `{"type":"assistant","message":{"id":"a","model":"m","usage":`+huge+`,"content":[]}}`,
+		`{"type":"assistant","message":{"id":"b","model":"m","usage":`+huge+`,"content":[]}}`,
+		`{"type":"result","subtype":"success","total_cost_usd":-1e300,"usage":`+huge+`}`)
+	total := int64(0)
+	for _, e := range r.Events {
+		if u, ok := e.Detail.(agentruntime.Usage); ok {
+			if u.InputTokens < 0 || u.OutputTokens < 0 || u.CachedInputTokens < 0 || u.CostMicroUSD != nil && *u.CostMicroUSD < 0 {
+				t.Errorf("%+v", u)
+			}
+			total += u.InputTokens
+		}
+	}
+	if total < 1e12 {
+		t.Errorf("%d tokens are told", total)
+	}
+}

@@ -224,7 +224,7 @@ func (r *run) completed(u *usage) {
 	if u == nil {
 		return
 	}
-	now := agentcli.Totals(*u)
+	now := agentcli.Totals{Input: agentcli.Tokens(u.Input), Cached: agentcli.Tokens(u.Cached), Written: agentcli.Tokens(u.Written), Output: agentcli.Tokens(u.Output), Reasoning: agentcli.Tokens(u.Reasoning)}
 	d := agentcli.Minus(now, r.state.Used)
 	r.state.Used = now
 	r.tell.Usage(agentruntime.Usage{
