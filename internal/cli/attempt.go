@@ -235,6 +235,6 @@ func (a *app) emitEntry(e journal.Entry) error {
 	if err != nil {
 		return err
 	}
-	a.printf("%s\n", b)
+	a.printf("%s\n", safeJSON(b))
 	return nil
 }

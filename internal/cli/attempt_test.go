@@ -254,7 +254,10 @@ func TestAttemptShow(t *testing.T) {
 func TestAttemptShowIsSafe(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	const evil = `\u001b[31m\u001b]0;title\u0007\u202e\r\n`
+	const (
+		evil   = `\u001b[31m\u001b]0;title\u0007\u202e\u202d\u202b\u2067\u200f\u061c\u009b31m\u007f\u2028\r\n`
+		drives = "\x1b\x07\r\x7f\u202e\u202d\u202b\u2067\u200f\u061c\u009b\u2028"
+	)
 	s.note(
 		`agent_text {"text": "`+evil+`"}`, `agent_text {"text": "`+strings.Repeat("x", 100_000)+`"}`,
 		`tool_call {"callId": "`+strings.Repeat("c", 500)+`", "tool": "a`+evil+`", "input": {"command": "`+evil+strings.Repeat("y", 5000)+`"}}`,
@@ -264,10 +267,16 @@ func TestAttemptShowIsSafe(t *testing.T) {
 		`session {"id": "`+evil+`", "served_model": "`+evil+`"}`, `turn "torn"`, `tool_call {"tool": 5}`, `bound_reached {"class": "`+evil+`"}`,
 		`budget {"name": "`+evil+`", "limit": 1, "used": 1, "exhausted": true}`,
 	)
-	for _, args := range [][]string{{"attempt", "show", s.claim.Ref.AttemptID}, {"task", "events", s.task}} {
+	for _, args := range [][]string{
+		{"attempt", "show", s.claim.Ref.AttemptID}, {"task", "events", s.task},
+		{"--json", "attempt", "show", s.claim.Ref.AttemptID}, {"--json", "task", "events", s.task},
+	} {
 		got, code := s.deed(args...)
-		if code != 0 || strings.ContainsAny(got, "\x1b\x07\r\u202e") {
+		if code != 0 || strings.ContainsAny(got, drives) {
 			t.Errorf("%v: exit %d\n%q", args, code, got)
+		}
+		if args[0] == "--json" {
+			continue
 		}
 		for _, line := range strings.Split(got, "\n") {
 			if len([]rune(line)) > 300 {
@@ -276,7 +285,7 @@ func TestAttemptShowIsSafe(t *testing.T) {
 		}
 	}
 	s.settle(agentruntime.TaskPermanentFailure, "failed_terminal")
-	if got, code := s.deed("attempt", "show", s.claim.Ref.AttemptID, "--follow"); code != 0 || strings.ContainsAny(got, "\x1b\x07\r\u202e") {
+	if got, code := s.deed("attempt", "show", s.claim.Ref.AttemptID, "--follow"); code != 0 || strings.ContainsAny(got, drives) {
 		t.Errorf("exit %d\n%q", code, got)
 	}
 }

@@ -311,7 +311,7 @@ func (f *follower) show(list ...eventDoc) error {
 			if err != nil {
 				return err
 			}
-			f.printf("%s\n", b)
+			f.printf("%s\n", safeJSON(b))
 			continue
 		}
 		text := string(d.Detail)

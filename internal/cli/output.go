@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,13 +50,35 @@ func clean(s string) string {
 	s = ansi.Strip(s)
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\t' || r == '\r':
+		case r == '\n' || r == '\t' || r == '\r' || unicode.In(r, unicode.Zl, unicode.Zp):
 			return ' '
-		case unicode.IsControl(r), r == '\u202e', r == '\u2066', r == '\u2067', r == '\u2068', r == '\u2069':
+		case drives(r):
 			return -1
 		}
 		return r
 	}, s))
+}
+
+// drives reports whether a character does something to a terminal, or to the order in which others are shown.
+func drives(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+}
+
+// safeJSON escapes what drives a terminal in an encoded document. Such characters stand in its strings alone: the encoder
+// has escaped those below a blank, and left the others.
+func safeJSON(doc []byte) []byte {
+	if !bytes.ContainsFunc(doc, func(r rune) bool { return r >= 0x7f && drives(r) }) {
+		return doc
+	}
+	var out bytes.Buffer
+	for _, r := range string(doc) {
+		if r >= 0x7f && drives(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.Bytes()
 }
 
 // showPath makes a path safe to show.
@@ -66,7 +89,7 @@ func cleanLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(strings.Map(func(r rune) rune {
-			if r != '\t' && unicode.IsControl(r) {
+			if r != '\t' && drives(r) {
 				return -1
 			}
 			return r
@@ -90,7 +113,7 @@ func (a *app) emit(v any) error {
 	if err != nil {
 		return fmt.Errorf("encode output: %w", err)
 	}
-	_, err = fmt.Fprintf(a.Out, "%s\n", b)
+	_, err = fmt.Fprintf(a.Out, "%s\n", safeJSON(b))
 	return err
 }
 
