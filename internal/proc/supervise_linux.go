@@ -69,6 +69,10 @@ func SupervisorMain([]string) int {
 	}
 }
 
+// KeepPrivate keeps other processes of the same user from this one's memory, environment and descriptors, as far as they are
+// not root's.
+func KeepPrivate() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
+
 // A supervise is the state of a supervisor process.
 type supervise struct {
 	ch       *channel
@@ -100,7 +104,7 @@ func newSupervise() (*supervise, error) {
 	}
 	// An agent of the same user shall not trace this process or read its memory. exec makes the agent's own
 	// process readable again.
-	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	KeepPrivate()
 	// For itself and all that it starts. One byte, not none: a program that the host pipes core dumps to is started
 	// at a limit of zero, too, and gets to parse what an agent made crash; at one the kernel starts nothing.
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1})

@@ -37,5 +37,8 @@ func IsSupervisor([]string) bool { return false }
 // SupervisorMain reports that there is no supervisor here.
 func SupervisorMain([]string) int { return 3 }
 
+// KeepPrivate does nothing.
+func KeepPrivate() {}
+
 // BecomeSubreaper returns ErrUnsupported.
 func BecomeSubreaper() error { return fmt.Errorf("become child subreaper: %w", ErrUnsupported) }

@@ -1,14 +1,17 @@
 package tool
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 )
 
-// What goes between a Host and its process: a byte that says what it is, four that say how long it is, and that many.
+// What goes between a Host and its process: a byte that says what it is, four that say how long it is, a seal, and that many.
 const (
 	frameCall   = 'c' // to the host: a wireCall
 	frameOutput = 'o' // from the host: a piece of the output
@@ -20,6 +23,13 @@ const (
 	maxCallFrame = 6*MaxFile + 1<<20
 	maxFrame     = 256 << 10
 	outputChunk  = 64 << 10
+)
+
+// Sizes of the parts of a frame.
+const (
+	headSize = 5
+	sealSize = 16
+	keySize  = 32
 )
 
 // errFrame reports a stream that does not keep to the form.
@@ -37,16 +47,44 @@ type Outcome struct {
 	ExitCode  *int   `json:"exit_code,omitempty"` // of a shell command that ended
 }
 
-func writeFrame(w io.Writer, kind byte, payload []byte) error {
-	b := make([]byte, 5, 5+len(payload))
+// A wire is one end of the pipes. Commands of the agent run as the same user as the host, and the sandbox's first process has
+// the pipes open too: they can write into them, and read from them. So every frame is sealed with a key that both ends know,
+// and counted. The key is the first thing that a host reads, before there is any command, and the host keeps its memory to
+// itself.
+type wire struct {
+	mac        hash.Hash
+	side       byte // of this end: the two directions have seals of their own
+	sent, read uint64
+}
+
+// The sides.
+const (
+	sideDeed byte = 'D'
+	sideHost byte = 'H'
+)
+
+func newWire(key []byte, side byte) *wire { return &wire{mac: hmac.New(sha256.New, key), side: side} }
+
+func (x *wire) seal(side byte, n uint64, head, payload []byte) []byte {
+	x.mac.Reset()
+	x.mac.Write(binary.BigEndian.AppendUint64([]byte{side}, n))
+	x.mac.Write(head)
+	x.mac.Write(payload)
+	return x.mac.Sum(nil)[:sealSize]
+}
+
+func (x *wire) writeFrame(w io.Writer, kind byte, payload []byte) error {
+	b := make([]byte, headSize, headSize+sealSize+len(payload))
 	b[0] = kind
 	binary.BigEndian.PutUint32(b[1:], uint32(len(payload)))
+	b = append(b, x.seal(x.side, x.sent, b, payload)...)
+	x.sent++
 	_, err := w.Write(append(b, payload...))
 	return err
 }
 
-func readFrame(r io.Reader, limit uint32) (kind byte, payload []byte, err error) {
-	var head [5]byte
+func (x *wire) readFrame(r io.Reader, limit uint32) (kind byte, payload []byte, err error) {
+	var head [headSize + sealSize]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, nil, err
 	}
@@ -58,5 +96,13 @@ func readFrame(r io.Reader, limit uint32) (kind byte, payload []byte, err error)
 	if _, err := io.ReadFull(r, payload); err != nil {
 		return 0, nil, err
 	}
+	other := sideDeed
+	if x.side == sideDeed {
+		other = sideHost
+	}
+	if !hmac.Equal(head[headSize:], x.seal(other, x.read, head[:headSize], payload)) {
+		return 0, nil, fmt.Errorf("%w: somebody else wrote it", errFrame)
+	}
+	x.read++
 	return head[0], payload, nil
 }

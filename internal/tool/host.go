@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,6 +52,8 @@ type Host struct {
 type hostRun struct {
 	in     *io.PipeWriter
 	out    *bufio.Reader
+	wire   *wire
+	key    []byte         // for the host; nil when it has it
 	outEnd *io.PipeReader // under out
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when no process is left; then exit and err are set
@@ -71,7 +74,10 @@ func begin(ctx context.Context, c HostConfig) *hostRun {
 	ctx, cancel := context.WithCancelCause(ctx)
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	r := &hostRun{in: inW, out: bufio.NewReaderSize(outR, outputChunk+5), outEnd: outR, cancel: cancel, done: make(chan struct{})}
+	r := &hostRun{in: inW, out: bufio.NewReaderSize(outR, outputChunk+headSize+sealSize), outEnd: outR, cancel: cancel, done: make(chan struct{})}
+	r.key = make([]byte, keySize)
+	_, _ = rand.Read(r.key) // it never fails
+	r.wire = newWire(r.key, sideDeed)
 	go func() {
 		r.exit, r.err = c.Run(ctx, proc.Spec{
 			Argv: []string{c.Self, hostCommand, c.Workspace}, Dir: c.Workspace, Env: c.Env,
@@ -131,11 +137,17 @@ func (h *Host) gone() bool {
 }
 
 func (r *hostRun) call(frame []byte, out io.Writer) (Outcome, error) {
-	if err := writeFrame(r.in, frameCall, frame); err != nil {
+	if r.key != nil {
+		if _, err := r.in.Write(r.key); err != nil {
+			return Outcome{}, err
+		}
+		r.key = nil
+	}
+	if err := r.wire.writeFrame(r.in, frameCall, frame); err != nil {
 		return Outcome{}, err
 	}
 	for {
-		kind, payload, err := readFrame(r.out, maxFrame)
+		kind, payload, err := r.wire.readFrame(r.out, maxFrame)
 		if err != nil {
 			return Outcome{}, err
 		}

@@ -28,6 +28,7 @@ func HostMain(args []string) int {
 		fmt.Fprintln(os.Stderr, "deed "+hostCommand+": no workspace (this is for deed's own use)")
 		return 2
 	}
+	proc.KeepPrivate() // a command could write answers into the pipe to deed
 	if err := serve(args[2], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "deed %s: %v\n", hostCommand, err)
 		return 1
@@ -40,6 +41,7 @@ type server struct {
 	tree *tree
 	sup  *proc.Supervisor // of shell commands; nil until the first
 	out  io.Writer
+	wire *wire
 }
 
 func serve(dir string, in io.Reader, out io.Writer) error {
@@ -48,11 +50,17 @@ func serve(dir string, in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer t.root.Close()
-	s := &server{tree: t, out: out}
-	defer s.close()
 	r := bufio.NewReader(in)
+	key := make([]byte, keySize)
+	if _, err := io.ReadFull(r, key); errors.Is(err, io.EOF) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	s := &server{tree: t, out: out, wire: newWire(key, sideHost)}
+	defer s.close()
 	for {
-		kind, payload, err := readFrame(r, maxCallFrame)
+		kind, payload, err := s.wire.readFrame(r, maxCallFrame)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -79,7 +87,7 @@ func (s *server) close() {
 
 // answer carries out a call and says how it ended.
 func (s *server) answer(c wireCall) error {
-	w := &outputWriter{w: s.out}
+	w := &outputWriter{w: s.out, wire: s.wire}
 	o, err := s.call(context.Background(), c, w)
 	var f *Failure
 	switch {
@@ -99,7 +107,7 @@ func (s *server) answer(c wireCall) error {
 	if err != nil {
 		return err
 	}
-	return writeFrame(s.out, frameDone, done)
+	return s.wire.writeFrame(s.out, frameDone, done)
 }
 
 // call carries out a call. An error that is a *Failure is for the model.
@@ -216,15 +224,16 @@ func (l *limitWriter) Write(p []byte) (int, error) {
 
 // An outputWriter sends what is written to it in frames.
 type outputWriter struct {
-	w   io.Writer
-	err error // final
+	w    io.Writer
+	wire *wire
+	err  error // final
 }
 
 func (o *outputWriter) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 && o.err == nil {
 		k := min(len(p), outputChunk)
-		o.err = writeFrame(o.w, frameOutput, p[:k])
+		o.err = o.wire.writeFrame(o.w, frameOutput, p[:k])
 		p = p[k:]
 	}
 	return n - len(p), o.err

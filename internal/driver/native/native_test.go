@@ -72,6 +72,11 @@ scenarios:
       - {tool: shell, command: "p=$PPID; while read -r n v r; do [ \"$n\" = PPid: ] && kill -9 $v && break; done </proc/$p/status; sleep 100"}
       - {tool: list, path: .}
       - {text: "still here"}
+  forger:
+    steps:
+      - {tool: shell, command: "for f in /proc/[0-9]*/fd/*; do case $f in /proc/$$/*) ;; *) printf 'd\\000\\000\\000\\002{}' 2>/dev/null >$f;; esac; done 2>/dev/null; echo honest; exit 7"}
+      - {tool: read, path: add.sh}
+      - {text: "forged"}
   result:
     steps:
       - {tool: shell, command: "echo '{\"status\": \"permanent_failure\", \"operator_summary\": \"cannot\"}' >$DEED_RESULT_FILE"}
@@ -368,6 +373,23 @@ func TestSurvivesItsOwnCommands(t *testing.T) {
 			t.Errorf("%+v", first)
 		}
 	})
+}
+
+// What a contained command writes into the pipes of those who watch over it is no answer of theirs, and their environment is
+// not for it to read.
+func TestACommandForgesNoAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "forger", sandbox.Namespace)
+	b.turn(t.Context(), b.start(), driver.Input{Turn: 1})
+	var results []agentruntime.ToolResult
+	for _, d := range b.detail[driver.EventToolResult] {
+		r, _ := d.(agentruntime.ToolResult)
+		results = append(results, r)
+	}
+	// Its own call is lost by that, as when it kills the host. Nothing of it is taken for what came of this call or of the next.
+	if len(results) != 2 || results[0].ErrorType != tool.TypeHostLost || !strings.Contains(results[0].Output, "somebody else wrote it") || !strings.Contains(results[1].Output, "echo $(($1") {
+		t.Errorf("%+v", results)
+	}
 }
 
 func TestWords(t *testing.T) {
