@@ -16,6 +16,7 @@ import (
 	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
@@ -105,11 +106,8 @@ func (a *run) writeCheckpoint(ctx context.Context, c *checkpoint) error {
 }
 
 // conversation is called when the agent's session is known by name: from here on a crash does not lose it.
-func (a *run) conversation(s driver.SessionInfo) {
-	ref := s.Ref
-	if ref == "" {
-		ref = s.ID
-	}
+func (a *run) conversation(ctx context.Context, s driver.SessionInfo) {
+	ref := cmp.Or(s.Ref, s.ID)
 	a.mu.Lock()
 	known := a.talk.id == s.ID
 	a.talk.id, a.talk.ref = s.ID, ref
@@ -117,7 +115,7 @@ func (a *run) conversation(s driver.SessionInfo) {
 	if known || s.ID == "" {
 		return
 	}
-	if err := a.checkpoint(context.Background()); err != nil {
+	if err := a.checkpoint(ctx); err != nil {
 		a.note("checkpoint_error", map[string]string{"error": err.Error()}) // the end of the turn tries again
 	}
 }
@@ -230,7 +228,7 @@ func (a *run) continueWith(r *resumed) {
 	a.seeded = r.Seeded
 	a.talk = talk{ref: r.Ref, first: r.Turn, completions: r.Completions, recoveries: r.Recoveries, digest: r.Digest, reasons: r.Reasons, say: r.Say}
 	a.watch.turn = r.Answers
-	a.note("resumed", map[string]any{
+	a.note(history.KindResumed, map[string]any{
 		"from_attempt": r.from, "ref": r.Ref, "turn": r.Turn, "model_turns": r.Answers, "why": r.why, "base_digest": r.Base,
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -51,7 +52,7 @@ func (a *run) converse(ctx context.Context) (err error) {
 		return fmt.Errorf("begin attempt: %w", err)
 	}
 	a.state = state.Running
-	a.note("begun", map[string]any{"adapter_id": a.plan.adapter.ID(), "brief_hash": a.brief.Hash, "spec_hash": a.plan.specHash})
+	a.note(history.KindBegun, map[string]any{"adapter_id": a.plan.adapter.ID(), "brief_hash": a.brief.Hash, "spec_hash": a.plan.specHash})
 	crashpoint.Hit(crashpoint.BeginCommitted)
 
 	in := driver.Input{Turn: a.talk.turn()}
@@ -139,14 +140,14 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 		return err
 	}
 	if f := a.saveUsage(ctx, true); f != nil {
-		a.note("bound_reached", map[string]any{"class": f.Class, "why": f.Error()}) // before the next turn
+		a.note(history.KindBound, map[string]any{"class": f.Class, "why": f.Error()}) // before the next turn
 	}
 	if err := a.redactor.Value(&y.Claim); err != nil { // decoded, so that no escape hides a secret
 		return failure.New(failure.Infra, "redact the claim", err, "")
 	}
 	a.talk.yields = append(a.talk.yields, y)
 	a.talk.ref = s.Ref()
-	a.note("driver_ended", map[string]any{
+	a.note(history.KindEnded, map[string]any{
 		"turn": in.Turn, "exit_status": y.ExitStatus, "class": y.Class, "exit_code": y.Proc.Code, "signal": y.Proc.Signal,
 		"duration_ms": y.Proc.Duration.Milliseconds(), "killed_after_end": y.Proc.Killed,
 	})
@@ -194,7 +195,7 @@ func (a *run) recover(ctx context.Context, refused error) error {
 	for i, r := range a.verdict.Reasons {
 		list[i] = r.Message
 	}
-	a.note("recovery_attempt", agentruntime.RecoveryAttempt{
+	a.note(history.KindRecovery, agentruntime.RecoveryAttempt{
 		ID: fmt.Sprintf("%s-r%d", a.claim.Ref.AttemptID, t.recoveries), CompletionAttemptID: a.completionID(), Number: t.recoveries, Limit: limit,
 		Reasons: list, SameConversation: t.ref != "", At: agentruntime.At(a.Clock()),
 	})
@@ -232,7 +233,7 @@ func (a *run) decided(v deed.Verdict) {
 	if claim := a.yield().Claim; claim != nil {
 		c.Claim = excerpt.Head(claim.Summary, maxClaim)
 	}
-	a.note("completion_attempt", c)
+	a.note(history.KindCompletion, c)
 }
 
 // maxClaim keeps an agent's own words from flooding the journal.

@@ -17,6 +17,7 @@ import (
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
@@ -86,7 +87,7 @@ func (a *run) forget() error {
 
 // conclude adds what deed says: what happened, the verdict and what will be settled.
 func (a *run) conclude(w *bundle.Writer, s *store.Settlement, e end) error {
-	a.note("settling", map[string]any{"status": s.Status, "class": s.Class})
+	a.note(history.KindSettling, map[string]any{"status": s.Status, "class": s.Class})
 	entries := a.entries()
 	r := a.report(w, e)
 	var err error

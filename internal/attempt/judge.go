@@ -14,6 +14,7 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -56,7 +57,7 @@ func (a *run) judge(ctx context.Context) error {
 		return failure.New(failure.Infra, "redact the verdict", err, "")
 	}
 	a.verdict = &v
-	a.note("verdict", v)
+	a.note(history.KindVerdict, v)
 	a.decided(v)
 	if !v.Accepted {
 		return failure.New(failure.Rejected, "judge the attempt", errors.New(reasons(v)), "")

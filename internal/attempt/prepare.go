@@ -22,6 +22,7 @@ import (
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
@@ -74,7 +75,7 @@ func (a *run) prepare(ctx context.Context) error {
 	if a.artifactRoot, err = os.OpenRoot(a.path("artifacts")); err != nil {
 		return failure.New(failure.Infra, "open the directory of artifacts", err, "")
 	}
-	a.note("claimed", map[string]any{
+	a.note(history.KindClaimed, map[string]any{
 		"task_id": a.claim.Ref.TaskID, "attempt_id": a.claim.Ref.AttemptID, "fence": a.claim.Ref.Fence,
 		"runner_id": a.RunnerID, "attempt": a.claim.Task.Record.AttemptCount, "max_attempts": a.claim.Task.Record.MaxAttempts,
 	})

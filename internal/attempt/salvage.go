@@ -15,6 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/store"
@@ -54,7 +55,7 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 	// A journal that cannot be read is not worth losing the settlement for.
 	a.events, _ = journal.Read(a.path("journal.jsonl"))
 	a.recount(ctx)
-	a.note("lost", map[string]any{"reason": l.Reason, "runner_id": l.Attempt.Record.RunnerID, "swept_by": r.RunnerID})
+	a.note(history.KindLost, map[string]any{"reason": l.Reason, "runner_id": l.Attempt.Record.RunnerID, "swept_by": r.RunnerID})
 	a.found(why, left.Turn)
 	e := end{class: failure.Lost, err: why}
 	if goes {

@@ -11,6 +11,7 @@ import (
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -181,7 +182,7 @@ func (a *run) sink(ctx context.Context) driver.Sink {
 		var f *failure.Error
 		switch d := detail.(type) {
 		case driver.SessionInfo:
-			a.conversation(d)
+			a.conversation(ctx, d)
 		case agentruntime.Turn:
 			if d.SubagentID == "" {
 				f = a.watch.answered(a.plan.spec.MaxTurns)
@@ -215,7 +216,7 @@ func (a *run) sink(ctx context.Context) driver.Sink {
 // bound ends the turn for a bound that the agent reached, and says so once.
 func (a *run) bound(f *failure.Error) {
 	if a.watch.bound() {
-		a.note("bound_reached", map[string]any{"class": f.Class, "why": f.Error()})
+		a.note(history.KindBound, map[string]any{"class": f.Class, "why": f.Error()})
 	}
 	a.watch.stop(f)
 }
@@ -252,7 +253,7 @@ func (a *run) move(ctx context.Context, to state.Attempt, cause string) {
 		return
 	}
 	a.state = to
-	a.note("agent_state", agentruntime.AgentStateChange{From: from, To: to, Cause: cause, At: agentruntime.At(a.Clock())})
+	a.note(history.KindState, agentruntime.AgentStateChange{From: from, To: to, Cause: cause, At: agentruntime.At(a.Clock())})
 }
 
 // stateWait bounds how long a change of state may hold up the agent's events.

@@ -28,7 +28,4 @@ const (
 	KindSubagent   = "subagent_run"
 	KindFault      = "provider_fault"
 	KindStrange    = "strange_event"
-	KindStarted    = "process_started"
-	KindProcEnded  = "process_ended"
-	KindClaim      = "claim"
 )
