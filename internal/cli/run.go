@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -186,6 +187,16 @@ func (a *app) hintGuest(row store.NewTask) {
 	what := cfg.Common().Command
 	if what == "" {
 		what = cfg.Kind()
+	}
+	hosts := cfg.Common().Hosts
+	if d, err := a.admission().Drivers.For(cfg.Kind()); err == nil {
+		if n, ok := d.(driver.Networked); ok {
+			more, _ := n.Hosts(cfg.AdapterConfig) // what is wrong with them is said when it is started
+			hosts = append(slices.Clone(hosts), more...)
+		}
+	}
+	if len(hosts) > 0 {
+		what += ", and reaches " + strings.Join(hosts, ", ")
 	}
 	a.hint("agent %s is the project's own: %s runs %s", clean(cfg.ID()), showPath(a.cfg.Files[len(a.cfg.Files)-1]), clean(what))
 }

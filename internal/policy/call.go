@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -180,12 +181,35 @@ func hostPart(address string) part {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}[u.Scheme]
 	}
-	host := strings.TrimSuffix(lower(u.Hostname()), ".")
-	if host == "" || port == "" {
+	hosts := hostNames(strings.TrimSuffix(lower(u.Hostname()), "."))
+	if port == "" || len(hosts) == 0 {
+		p.why = "it is no http or https address in its one spelling"
 		return p
 	}
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
+	out := part{kind: partHost, text: hosts[0] + ":" + port, same: hosts[:1]}
+	for _, h := range hosts[1:] {
+		out.also = append(out.also, h, h+":"+port)
 	}
-	return part{kind: partHost, text: host + ":" + port, same: []string{host}}
+	return out
+}
+
+// hostNames is a host as rules have it, and other names of the same. Those that a fetcher would translate first have none:
+// letters beyond ASCII, escapes, and numbers that are no address as it is written (127.1, 0x7f.0.0.1).
+func hostNames(host string) []string {
+	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 || r == '%' }) {
+		return nil
+	}
+	addr, err := netip.ParseAddr(host)
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	switch {
+	case err != nil && (strings.Contains(host, ":") || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")):
+		return nil
+	case err != nil:
+		return []string{host}
+	case addr.Is4In6():
+		return []string{"[" + addr.String() + "]", addr.Unmap().String()}
+	case addr.Is6():
+		return []string{"[" + addr.String() + "]"}
+	}
+	return []string{addr.String()}
 }

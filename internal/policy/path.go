@@ -35,14 +35,27 @@ func (w Places) part(p string) part {
 		abs = w.Root + "/" + p // not joined yet: .. after a link is not what it looks like
 	}
 	real, ok := w.resolve(abs)
-	if !ok {
+	switch {
+	case !ok:
 		return part{kind: partPath, text: p, opaque: true, why: "its links lead in circles"}
+	case ofProcess(real):
+		return part{kind: partPath, text: p, opaque: true, why: "it leads through a process, and nobody knows which before it runs"}
 	}
 	out := part{kind: partPath, text: w.relative(real), also: []string{path.Clean(abs), w.spelled(path.Clean(abs))}}
 	if out.text != real {
 		out.same = []string{real}
 	}
 	return out
+}
+
+// ofProcess reports whether a path means something else for each process that uses it.
+func ofProcess(abs string) bool {
+	if abs == "/dev/fd" || strings.HasPrefix(abs, "/dev/fd/") {
+		return true
+	}
+	rest, ok := strings.CutPrefix(abs, "/proc/")
+	name, _, _ := strings.Cut(rest, "/")
+	return ok && (name == "self" || name == "thread-self" || strings.Trim(name, "0123456789") == "")
 }
 
 // relative is a path below the workspace without it, any other as it is.
@@ -101,6 +114,9 @@ func (w Places) resolve(abs string) (string, bool) {
 			continue
 		}
 		next := path.Join(done, name)
+		if ofProcess(next) { // deed's own would be another
+			return next, true
+		}
 		target := ""
 		if host, ok := w.Host(next); ok && !slices.ContainsFunc(w.Places, func(p Place) bool { return p.Inside == next }) {
 			target, _ = os.Readlink(host) // an error means that it is no link

@@ -170,12 +170,44 @@ func TestHosts(t *testing.T) {
 		"http://plain.org/page":               "deny",
 		"http://[::1]:80/":                    "allow",
 		"file:///etc/passwd":                  "deny",
+		"http://[0:0:0:0:0:0:0:1]/":           "allow",
+		"http://[::1%25eth0]/":                "deny",
+		"https://ａ.example.com/":              "deny",
+		"https://a。example.com/":              "deny",
+		"https://a.ex%61mple.com/":            "deny",
 		"gopher://a.example.com":              "deny",
 		"https://a.example.com\r\nHost: evil": "deny",
 		"":                                    "deny",
 	} {
 		if v := set.Decide(Read("WebFetch", input(t, "url", address), Places{})); v.Effect != want {
 			t.Errorf("%q: %+v, want %s", address, v, want)
+		}
+	}
+}
+
+// A deny holds however a host or a path is spelled, as far as fetchers and kernels read it in the same way.
+func TestDenyHoldsForOtherSpellings(t *testing.T) {
+	t.Parallel()
+	set := home(rule("deny", "host", "bad.example.com", "127.0.0.1", "[::1]"), rule("deny", "path", "secrets/**"), rule("allow", "tool", "*"))
+	for address, want := range map[string]agentruntime.PolicyEffect{
+		"https://bad.example.com": "deny", "https://bad。example.com": "deny", "https://ｂad.example.com": "deny", "https://b%61d.example.com": "deny",
+		"http://127.0.0.1": "deny", "http://127.1": "deny", "http://0x7f.0.0.1": "deny", "http://2130706433": "deny", "http://017700000001": "deny", "http://127.0.0.1.": "deny",
+		"http://[0:0::1]": "deny", "http://[::ffff:127.0.0.1]": "deny", "http://[::ffff:7f00:1]": "deny", "http://[::1%25lo]": "deny",
+		"https://good.example.com": "allow", "http://10.0.0.1": "allow", "https://xn--bcher-kva.example": "allow", "https://4ever.example": "allow",
+	} {
+		if v := set.Decide(Read("WebFetch", input(t, "url", address), Places{})); v.Effect != want {
+			t.Errorf("%q: %+v, want %s", address, v, want)
+		}
+	}
+	for path, want := range map[string]agentruntime.PolicyEffect{
+		"secrets/key": "deny", "./secrets//key": "deny", "/w/secrets/key": "deny", "x/../secrets/key": "deny", "file:///w/secrets/key": "deny", "secrets/": "deny",
+		"/proc/self/cwd/secrets/key": "deny", "/proc/thread-self/root/w/secrets/key": "deny", "/proc/1/cwd/secrets/key": "deny", "/dev/fd/3": "deny", "/proc/../proc/self/cwd/x": "deny",
+		"/proc/cpuinfo": "allow", "src/a": "allow", "secretsx/key": "allow",
+	} {
+		for _, places := range []Places{{Root: "/w"}, {Root: "/w", Places: []Place{{"/w", t.TempDir()}}}} {
+			if v := set.Decide(Read("Read", input(t, "file_path", path), places)); v.Effect != want {
+				t.Errorf("%q: %+v, want %s", path, v, want)
+			}
 		}
 	}
 }
