@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +51,7 @@ type resumed struct {
 	from    string // the attempt
 	why     string // it was interrupted, for the agent
 	answers []brief.Answer
+	anew    bool // only the workspace goes on: the driver could not read the conversation
 }
 
 // goesOn are the ends after which the next attempt goes on where this one stopped. After any other it begins anew: an agent
@@ -184,7 +186,7 @@ func (a *run) takeUp(ctx context.Context) error {
 	if err := os.Rename(dir, a.dir); err != nil {
 		return failure.New(failure.Infra, "take up an earlier attempt", err, "")
 	}
-	a.resumed = &resumed{c, last.Record.AttemptID, goesOn[failure.Class(last.Class)], answers}
+	a.resumed = &resumed{checkpoint: c, from: last.Record.AttemptID, why: goesOn[failure.Class(last.Class)], answers: answers}
 	return nil
 }
 
@@ -214,6 +216,9 @@ func (a *run) fits(ctx context.Context, c checkpoint, dir string) error {
 			return fmt.Errorf("%s in its directory is no directory", name)
 		}
 	}
+	if err := plain(filepath.Join(dir, "run")); err != nil {
+		return err
+	}
 	if a.before, err = workspace.Snapshot(ctx, filepath.Join(dir, "base"), nil); err != nil {
 		return fmt.Errorf("read its base: %w", err)
 	}
@@ -221,6 +226,17 @@ func (a *run) fits(ctx context.Context, c checkpoint, dir string) error {
 		return errors.New("its base is not what it was")
 	}
 	return nil
+}
+
+// plain reports what is in deed's own record of a run that deed does not put there: what is written and read there by name
+// must not lead out of it, nor be waited for.
+func plain(dir string) error {
+	return filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !d.Type().IsRegular() {
+			err = fmt.Errorf("%s in its record is no plain file", d.Name())
+		}
+		return err
+	})
 }
 
 // continueWith restores what the checkpoint says, instead of seeding.

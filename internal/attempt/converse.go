@@ -100,14 +100,15 @@ func (a *run) converse(ctx context.Context) (err error) {
 	}
 }
 
-// start starts the driver. A conversation that its driver cannot read any more begins anew, in the workspace as it was left.
+// start starts the driver. A conversation that its driver cannot read any more begins anew, in the workspace as it was left;
+// the agent is told of the break all the same.
 func (a *run) start(ctx context.Context, j driver.Job) (driver.Session, error) {
 	s, err := a.plan.driver.Start(ctx, j)
 	if err == nil || j.Resume == "" || ctx.Err() != nil {
 		return s, err
 	}
 	a.note("begins_anew", map[string]string{"why": err.Error()})
-	a.resumed, a.talk.ref, j.Resume = nil, "", ""
+	a.resumed.anew, a.talk.ref, j.Resume = true, "", ""
 	return a.plan.driver.Start(ctx, j)
 }
 

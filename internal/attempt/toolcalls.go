@@ -119,6 +119,9 @@ func (a *run) addKept(w *bundle.Writer) error {
 	var files int
 	var bytes int64
 	for _, dir := range keptDirs {
+		if fi, err := root.Lstat(dir); err != nil || !fi.IsDir() { // an agent that is not contained may have put a link there
+			continue
+		}
 		err := fs.WalkDir(root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				if errors.Is(err, fs.ErrNotExist) {
