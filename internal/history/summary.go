@@ -70,113 +70,99 @@ func plain(raw json.RawMessage) string {
 
 // Summary says in one line what an entry is about, without its kind. Parts of it are the agent's own text.
 func Summary(e journal.Entry) string {
-	s, ok := summary(e)
-	if !ok {
-		return string(e.Detail)
+	if word := wordings[e.Kind]; word != nil {
+		if s, ok := word(e.Detail); ok {
+			return s
+		}
 	}
-	return s
+	return string(e.Detail)
 }
 
-func summary(e journal.Entry) (string, bool) {
-	switch e.Kind {
-	case KindTurn:
-		return say(e, func(v agentruntime.Turn) string {
-			return words(fmt.Sprintf("turn %d", v.Index), v.Model, v.StopReason, prefix("by subagent ", v.SubagentID), tokens(v.Usage))
-		})
-	case KindText:
-		return say(e, func(v struct {
-			Text     string `json:"text"`
-			Thinking bool   `json:"thinking"`
-		},
-		) string {
-			if v.Thinking {
-				return "(thinks) " + v.Text
-			}
-			return v.Text
-		})
-	case KindToolCall:
-		return say(e, func(v agentruntime.ToolCall) string { return words(v.Tool, Subject(v)) })
-	case KindToolResult:
-		return say(e, func(v agentruntime.ToolResult) string {
-			return words(string(v.Status), v.ErrorType, millis(v.DurationMS), v.Output)
-		})
-	case KindUsage:
-		return say(e, func(v agentruntime.Usage) string { return words(tokens(&v), v.Model) })
-	case KindCompletion:
-		return say(e, completion)
-	case KindRecovery:
-		return say(e, func(v agentruntime.RecoveryAttempt) string {
-			how := "in the same conversation"
-			if !v.SameConversation {
-				how = "in a new conversation"
-			}
-			return fmt.Sprintf("%d of %d, %s: %s", v.Number, v.Limit, how, strings.Join(v.Reasons, "; "))
-		})
-	case KindState:
-		return say(e, func(v agentruntime.AgentStateChange) string {
-			return fmt.Sprintf("%s → %s: %s", v.From, v.To, v.Cause)
-		})
-	case KindAction:
-		return say(e, func(v agentruntime.RequiredAction) string {
-			state := v.State
-			if state == "" {
-				state = agentruntime.ActionOpen
-			}
-			return words(state, v.Kind, v.ID, v.Prompt)
-		})
-	case KindCompaction:
-		return say(e, func(v agentruntime.ContextCompaction) string {
-			return words(v.Reason, fmt.Sprintf("%d → %d tokens", v.TokensBefore, v.TokensAfter))
-		})
-	case KindSubagent:
-		return say(e, func(v agentruntime.SubagentRun) string { return words(v.State, v.ID, v.Goal) })
-	case KindPolicy:
-		return say(e, func(v agentruntime.PolicyDecision) string {
-			return words(string(v.Effect), v.Tool, v.Subject, "by "+v.Rule, v.Reason)
-		})
-	case KindBudget:
-		return say(e, func(v agentruntime.Budget) string {
-			out := fmt.Sprintf("%s %d of %d", v.Name, v.Used, v.Limit)
-			if v.Exhausted {
-				out += ", used up"
-			}
-			return out
-		})
-	case KindFault:
-		return say(e, func(v struct {
-			Status  int    `json:"status"`
-			Message string `json:"message"`
-			Final   bool   `json:"final"`
-		},
-		) string {
-			out := v.Message
-			if v.Status != 0 {
-				out = fmt.Sprintf("HTTP %d %s", v.Status, out)
-			}
-			if v.Final {
-				out += " (the agent gave up)"
-			}
-			return out
-		})
-	case KindStrange:
-		return say(e, func(v struct {
-			What   string `json:"what"`
-			Sample string `json:"sample"`
-		},
-		) string {
-			return words(v.What, v.Sample)
-		})
-	}
-	return "", false
+// wordings are how the details of a kind are worded.
+var wordings = map[string]func(json.RawMessage) (string, bool){
+	KindTurn: worded(func(v agentruntime.Turn) string {
+		return words(fmt.Sprintf("turn %d", v.Index), v.Model, v.StopReason, prefix("by subagent ", v.SubagentID), tokens(v.Usage))
+	}),
+	KindText: worded(func(v struct {
+		Text     string `json:"text"`
+		Thinking bool   `json:"thinking"`
+	},
+	) string {
+		if v.Thinking {
+			return "(thinks) " + v.Text
+		}
+		return v.Text
+	}),
+	KindToolCall: worded(func(v agentruntime.ToolCall) string { return words(v.Tool, Subject(v)) }),
+	KindToolResult: worded(func(v agentruntime.ToolResult) string {
+		return words(string(v.Status), v.ErrorType, millis(v.DurationMS), v.Output)
+	}),
+	KindUsage:      worded(func(v agentruntime.Usage) string { return words(tokens(&v), v.Model) }),
+	KindCompletion: worded(completion),
+	KindRecovery: worded(func(v agentruntime.RecoveryAttempt) string {
+		how := "in the same conversation"
+		if !v.SameConversation {
+			how = "in a new conversation"
+		}
+		return fmt.Sprintf("%d of %d, %s: %s", v.Number, v.Limit, how, strings.Join(v.Reasons, "; "))
+	}),
+	KindState: worded(func(v agentruntime.AgentStateChange) string {
+		return fmt.Sprintf("%s → %s: %s", v.From, v.To, v.Cause)
+	}),
+	KindAction: worded(func(v agentruntime.RequiredAction) string {
+		state := v.State
+		if state == "" {
+			state = agentruntime.ActionOpen
+		}
+		return words(state, v.Kind, v.ID, v.Prompt)
+	}),
+	KindCompaction: worded(func(v agentruntime.ContextCompaction) string {
+		return words(v.Reason, fmt.Sprintf("%d → %d tokens", v.TokensBefore, v.TokensAfter))
+	}),
+	KindSubagent: worded(func(v agentruntime.SubagentRun) string { return words(v.State, v.ID, v.Goal) }),
+	KindPolicy: worded(func(v agentruntime.PolicyDecision) string {
+		return words(string(v.Effect), v.Tool, v.Subject, "by "+v.Rule, v.Reason)
+	}),
+	KindBudget: worded(func(v agentruntime.Budget) string {
+		out := fmt.Sprintf("%s %d of %d", v.Name, v.Used, v.Limit)
+		if v.Exhausted {
+			out += ", used up"
+		}
+		return out
+	}),
+	KindFault: worded(func(v struct {
+		Status  int    `json:"status"`
+		Message string `json:"message"`
+		Final   bool   `json:"final"`
+	},
+	) string {
+		out := v.Message
+		if v.Status != 0 {
+			out = fmt.Sprintf("HTTP %d %s", v.Status, out)
+		}
+		if v.Final {
+			out += " (the agent gave up)"
+		}
+		return out
+	}),
+	KindStrange: worded(func(v struct {
+		What   string `json:"what"`
+		Sample string `json:"sample"`
+	},
+	) string {
+		return words(v.What, v.Sample)
+	}),
 }
 
-// say reads a detail as far as it can be read and words it.
-func say[T any](e journal.Entry, word func(T) string) (string, bool) {
-	var v T
-	if json.Unmarshal(e.Detail, &v) != nil {
-		return "", false
+// worded reads a detail as far as it can be read and words it.
+func worded[T any](word func(T) string) func(json.RawMessage) (string, bool) {
+	return func(detail json.RawMessage) (string, bool) {
+		var v T
+		if json.Unmarshal(detail, &v) != nil {
+			return "", false
+		}
+		return word(v), true
 	}
-	return word(v), true
 }
 
 func completion(v agentruntime.CompletionAttempt) string {
