@@ -268,8 +268,10 @@ func TestAttemptShowIsSafe(t *testing.T) {
 		`budget {"name": "`+evil+`", "limit": 1, "used": 1, "exhausted": true}`,
 	)
 	for _, args := range [][]string{
-		{"attempt", "show", s.claim.Ref.AttemptID}, {"task", "events", s.task},
-		{"--json", "attempt", "show", s.claim.Ref.AttemptID}, {"--json", "task", "events", s.task},
+		{"attempt", "show", s.claim.Ref.AttemptID},
+		{"task", "events", s.task},
+		{"--json", "attempt", "show", s.claim.Ref.AttemptID},
+		{"--json", "task", "events", s.task},
 	} {
 		got, code := s.deed(args...)
 		if code != 0 || strings.ContainsAny(got, drives) {

@@ -105,37 +105,32 @@ func (r *reader) line(line string, depth int, shadow bool) {
 // evaluates says why a shell might run what a node hides: it expands a text a second time there, quoted or not, so that
 // `let 'a[$(evil)]'` runs evil.
 func evaluates(n syntax.Node) string {
-	const arithmetic = "it has quoted text where a shell evaluates it a second time"
+	again := false
 	switch n := n.(type) {
 	case *syntax.LetClause:
-		return arithmetic
+		again = true
 	case *syntax.ArithmExp:
-		return when(hides(n.X), arithmetic)
+		again = hides(n.X)
 	case *syntax.ArithmCmd:
-		return when(hides(n.X), arithmetic)
+		again = hides(n.X)
 	case *syntax.CStyleLoop:
-		return when(hides(n), arithmetic)
+		again = hides(n)
 	case *syntax.UnaryTest:
-		return when(n.Op == syntax.TsVarSet && hides(n.X), arithmetic)
+		again = n.Op == syntax.TsVarSet && hides(n.X)
 	case *syntax.BinaryTest:
 		number := slices.Contains([]syntax.BinTestOperator{syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr}, n.Op)
-		return when(number && (hides(n.X) || hides(n.Y)), arithmetic)
+		again = number && (hides(n.X) || hides(n.Y))
 	case *syntax.ParamExp:
 		switch {
 		case n.Excl && n.Names == 0:
 			return "it has an expansion whose variable is known only when it runs"
 		case n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull || n.Exp.Op == syntax.OtherParamOps):
 			return "it has an expansion that sets or evaluates a variable"
-		case n.Index != nil && hides(n.Index), n.Slice != nil && (n.Slice.Offset != nil && hides(n.Slice.Offset) || n.Slice.Length != nil && hides(n.Slice.Length)):
-			return arithmetic
 		}
+		again = n.Index != nil && hides(n.Index) || n.Slice != nil && (n.Slice.Offset != nil && hides(n.Slice.Offset) || n.Slice.Length != nil && hides(n.Slice.Length))
 	}
-	return ""
-}
-
-func when(holds bool, text string) string {
-	if holds {
-		return text
+	if again {
+		return "it has quoted text where a shell evaluates it a second time"
 	}
 	return ""
 }
