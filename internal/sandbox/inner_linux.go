@@ -59,8 +59,16 @@ func (c *call) ownBinary() error {
 	return nil
 }
 
+// A binary that links this package becomes an inner half here, as it becomes a supervisor in package proc: the agent
+// waits for it, and it needs none of the packages that are set up later.
+func init() {
+	if IsInner(os.Args) {
+		os.Exit(InnerMain(os.Args))
+	}
+}
+
 // IsInner reports whether the arguments of the process, with its name in front, ask it to be the inner half of a
-// sandbox. The main function of every binary that makes a Sandbox with egress, or a container, asks this first.
+// sandbox. No main function has to ask: a process that is one never comes to it.
 func IsInner(args []string) bool {
 	return len(args) > 1 && (args[1] == innerCommand || args[1] == forwardCommand || args[1] == enterCommand)
 }

@@ -18,8 +18,16 @@ import (
 // hostCommand is the hidden command of the process that carries calls out.
 const hostCommand = "__tools"
 
-// IsHost reports whether the arguments of the process, with its name in front, ask it to be a host of tools. The main
-// function of every binary that makes a Host asks this first.
+// A binary that links this package becomes a host here, as it becomes a supervisor in package proc: the agent waits for
+// it, and it does not need all of the packages that are set up later.
+func init() {
+	if IsHost(os.Args) {
+		os.Exit(HostMain(os.Args))
+	}
+}
+
+// IsHost reports whether the arguments of the process, with its name in front, ask it to be a host of tools. No main function
+// has to ask: a process that is one never comes to it.
 func IsHost(args []string) bool { return len(args) > 1 && args[1] == hostCommand }
 
 // HostMain is the life of a host: it carries out calls one after the other until its stdin ends. It returns the exit code.
