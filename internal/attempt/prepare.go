@@ -153,7 +153,7 @@ func (r *Runner) Preflight(ctx context.Context, t store.NewTask) error {
 	}
 	if rd := p.driver.Ready(ctx, p.adapter); !rd.Ready {
 		m := rd.Missing[0]
-		return failure.New(failure.Config, "adapter "+p.adapter.ID(), fmt.Errorf("%s %s", m.Name, m.Reason), m.Remedy)
+		return failure.New(failure.Config, "adapter "+p.adapter.ID(), fmt.Errorf("%s: %s", m.Name, m.Reason), m.Remedy)
 	}
 	return nil
 }

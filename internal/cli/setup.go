@@ -27,7 +27,13 @@ import (
 const template = `# Settings of deed for this directory. Every key is optional; unknown keys are errors.
 # ` + "`deed schema show deed/config/v1`" + ` prints what there is.
 
-# adapters:                     who can do work; ` + "`deed run --agent NAME`" + ` picks one
+# adapters:                     who can do work; ` + "`deed run --agent NAME`" + ` picks one. codex, claude-code and opencode
+#                               need no entry when they are on the PATH: ` + "`deed doctor`" + ` lists them
+#   reviewer:
+#     kind: claude-code         or codex, opencode, native, acp, command, ...: docs/AGENT-CLIS.md
+#     command: claude
+#     model: claude-sonnet-4-5
+#     timeout_ms: 1800000
 #   fixer:
 #     kind: script              any executable: it gets the task on stdin and in files, and works in a copy
 #     command: ./agents/fixer.sh
@@ -76,7 +82,7 @@ func (a *app) initCmd() *cobra.Command {
 				return a.emit(map[string]string{"config": path, "home": h.Root(), "key_id": k.ID})
 			}
 			a.printf("wrote %s\nhome  %s\nkey   %s\n", path, h.Root(), k.ID)
-			a.hint("\nnext: add an adapter to it, then  deed run --agent NAME --check CMD GOAL")
+			a.hint("\nsee which agents there are:  deed doctor\nthen:                        deed run --agent NAME --check CMD GOAL")
 			return nil
 		},
 	}
@@ -110,7 +116,13 @@ func (a *app) doctorCmd() *cobra.Command {
 			} else {
 				for _, f := range list {
 					mark := map[string]string{"ok": a.color.green("✓"), "warning": a.color.yellow("!"), "fault": a.color.red("✗")}[f.Status]
-					a.printf("%s %-12s %s\n", mark, f.Name, clean(f.Detail))
+					for i, line := range strings.Split(strings.TrimRight(cleanLines(f.Detail), "\n"), "\n") {
+						if i == 0 {
+							a.printf("%s %-12s %s\n", mark, f.Name, line)
+						} else {
+							a.printf("  %-12s %s\n", "", line)
+						}
+					}
 					if f.Remedy != "" {
 						a.printf("  %-12s %s\n", "", a.color.dim(f.Remedy))
 					}
@@ -151,6 +163,9 @@ func (a *app) examineAdapters(ctx context.Context, add func(name, status, detail
 	if a.cfg == nil {
 		return
 	}
+	if len(a.cfg.AdapterIDs()) == 0 {
+		add("adapter", "warning", "none: no deed.yaml names one, and neither codex nor claude nor opencode is on the PATH", "install an agent, add an adapter to deed.yaml (docs/AGENT-CLIS.md), or give a program with `deed run --script FILE`")
+	}
 	for _, id := range a.cfg.AdapterIDs() {
 		ad, err := a.cfg.Adapter(id)
 		if err != nil {
@@ -167,7 +182,7 @@ func (a *app) examineAdapters(ctx context.Context, add func(name, status, detail
 			add("adapter", status, detail, "")
 		}
 		for _, m := range ready.Missing {
-			add("adapter", "fault", fmt.Sprintf("%s: %s %s", id, m.Name, m.Reason), m.Remedy)
+			add("adapter", "fault", fmt.Sprintf("%s: %s: %s", id, m.Name, m.Reason), m.Remedy)
 		}
 	}
 }

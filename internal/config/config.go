@@ -116,7 +116,14 @@ func (c *Config) Adapter(id string) (Adapter, error) {
 	if a, ok := c.adapters[id]; ok {
 		return a, nil
 	}
-	return Adapter{}, unknown("adapter", id, c.AdapterIDs(), "add it under `adapters:` in deed.yaml")
+	remedy := "add it under `adapters:` in deed.yaml"
+	switch b, known := builtin()[id]; {
+	case known:
+		remedy = fmt.Sprintf("its program, %s, is not on the PATH: install it, or %s with its path", b.Common().Command, remedy)
+	case slices.Contains(agentruntime.Kinds, id):
+		remedy = fmt.Sprintf("%s is a kind of adapter: add one of that kind under `adapters:` in deed.yaml", id)
+	}
+	return Adapter{}, unknown("adapter", id, c.AdapterIDs(), remedy)
 }
 
 // Profile returns a profile.
