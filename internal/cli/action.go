@@ -87,6 +87,7 @@ func (a *app) actionCmd() *cobra.Command {
 	list.Flags().BoolVar(&all, "all", false, "closed ones too")
 	show := &cobra.Command{
 		Use: "show ACTION", Short: "Show what is asked, why, and who may answer until when", Args: names("ACTION"),
+		Example: "  deed action show 019ad2c4",
 		RunE: func(c *cobra.Command, args []string) error {
 			x, err := a.oneAction(c.Context(), args[0])
 			if err != nil {
@@ -107,6 +108,7 @@ func (a *app) approveCmd() *cobra.Command {
 	var note string
 	c := &cobra.Command{
 		Use: "approve ACTION", Short: "Allow what an action asks for: this one call, or a staged apply", Args: names("ACTION"),
+		Example: "  deed action approve 019ad2c4 --note 'once, for this release'\n  deed action approve 019ad2c4 --always",
 		RunE: func(c *cobra.Command, args []string) error {
 			if done, err := a.resolve(c.Context(), args[0], "approve"); done {
 				return err
@@ -123,6 +125,7 @@ func (a *app) denyCmd() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use: "deny ACTION", Short: "Refuse what an action asks for; the agent is told the reason", Args: names("ACTION"),
+		Example: "  deed action deny 019ad2c4 --reason 'leave the remote alone, commit locally'",
 		RunE: func(c *cobra.Command, args []string) error {
 			if done, err := a.resolve(c.Context(), args[0], "reject"); done {
 				return err
@@ -138,6 +141,7 @@ func (a *app) answerCmd() *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use: "answer ACTION [TEXT]", Short: "Answer a question; its task goes on. A staged apply takes approve or reject", Args: cobra.RangeArgs(1, 2),
+		Example: "  deed action answer 019ad2c4 'tabs, as in the rest of the file'",
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 1 && file == "":
@@ -212,7 +216,8 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 	if d != nil {
 		word = map[string]string{deed.RuleAllow: "approved", deed.RuleDeny: "denied"}[d.Decision]
 	}
-	a.printf("%s %s\n", id, word)
+	a.printf("%s %s\n", x.ID, word)
+	a.hint("\na dispatcher goes on with it by itself; here and now:  deed task resume %s", x.TaskID)
 	return nil
 }
 

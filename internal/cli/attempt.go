@@ -24,6 +24,9 @@ func (a *app) attemptCmd() *cobra.Command {
 	var follow bool
 	show := &cobra.Command{
 		Use: "show ATTEMPT", Short: "Show what an attempt did, turn by turn, and how it ended; also while it runs", Args: names("ATTEMPT"),
+		Long: `Show what an attempt did, turn by turn, and how it ended; also while it runs, from another terminal. ` + "`deed task show TASK`" + `
+lists the attempts of a task.`,
+		Example: "  deed attempt show 019ad2c4\n  deed attempt show 019ad2c4 --follow",
 		RunE: func(c *cobra.Command, args []string) error {
 			at, err := a.oneAttempt(c.Context(), args[0])
 			switch {
@@ -149,10 +152,13 @@ func (a *app) showTotals(t agentruntime.RuntimeTask, facts history.Facts) {
 				failed++
 			}
 		}
-		a.field("turns", fmt.Sprintf("%d, with %d tool calls, of which %d failed", n, len(t.ToolCalls), failed))
+		a.field("turns", fmt.Sprintf("%d, with %s, of which %d failed", n, count(len(t.ToolCalls), "tool call"), failed))
 	}
 	if u := t.Usage; u != nil {
-		text := fmt.Sprintf("%d tokens in (%d from a cache), %d out (%d of them reasoning)", u.InputTokens, u.CachedInputTokens, u.OutputTokens, u.ReasoningTokens)
+		text := fmt.Sprintf("%d tokens in (%d from a cache), %d out", u.InputTokens, u.CachedInputTokens, u.OutputTokens)
+		if u.ReasoningTokens > 0 {
+			text += fmt.Sprintf(" (%d of them reasoning)", u.ReasoningTokens)
+		}
 		if u.CostMicroUSD != nil {
 			text += fmt.Sprintf(", $%.4f", float64(*u.CostMicroUSD)/1e6)
 		}

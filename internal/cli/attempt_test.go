@@ -185,21 +185,21 @@ strange    1 lines of the agent's stream made no sense
 
 turn 1     m-1  tool_use  2.5s  1000 tokens in, 50 out
            “I look first”
-         ✗ shell        go test ./...                                                    failure exit_status 1.2s
+           ✗ shell        go test ./...                                                    failure exit_status 1.2s
 turn 2
-         ✓ edit         internal/x.go                                                    success
+           ✓ edit         internal/x.go                                                    success
 policy     deny  shell  git push  by push  nothing leaves
 state      running → waiting_for_input: the agent asked
 action     open  question  q1  Which one?
 compaction share_reached  1000 → 100 tokens
 subagent   running  s1  read the docs
-         … s1/read      README.md                                                        no result
+           … s1/read      README.md                                                        no result
 model      HTTP 429 slow down
 budget     turns 2 of 2, used up
 bound      turns: it took more than 2 turns
 strange    not JSON
-completion attempt 1 refused  “all good”
-         ✗ check unit failed
+completion 1 refused  “all good”
+           ✗ check unit failed
 recovery   1 of 3, in the same conversation: check unit failed
 `
 
@@ -307,7 +307,7 @@ func TestAttemptFollow(t *testing.T) {
 	s.note(`completion_attempt {"id": "x", "number": 1, "decision": {"accepted": true, "reasons": []}}`)
 	s.settle(agentruntime.TaskCompleted, "completed")
 	got := s.until(lines, "state      completed")
-	if !strings.Contains(strings.Join(got, "\n"), "attempt 1 accepted") {
+	if !strings.Contains(strings.Join(got, "\n"), "completion 1 accepted") {
 		t.Errorf("%q", got)
 	}
 	if lines.Scan(); <-exit != 0 {

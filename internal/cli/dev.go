@@ -23,10 +23,13 @@ func (a *app) modelServerCmd() *cobra.Command {
 		Use: "model-server", Short: "Serve a model that does what a script says", Args: cobra.NoArgs,
 		Long: `Serve a model that does what a script says, on loopback, until SIGTERM or Ctrl-C. It speaks OpenAI's Responses and
 Chat Completions, Anthropic's Messages and Ollama's chat and generate; any key is taken. Each scenario of the script has base
-URLs of its own, which are printed. docs/MODEL-SCRIPTS.md says how scripts are written.
-
-  deed dev model-server --script demo`,
+URLs of its own, which are printed. docs/MODEL-SCRIPTS.md says how scripts are written.`,
+		Example: `  deed dev model-server --script demo
+  deed dev model-server --script my-script.yaml --addr 127.0.0.1:8080 --json`,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if script == "" {
+				return usage(errors.New("--script is missing (give a file, or demo for the script that deed ships)"))
+			}
 			s, err := scripted.Load(script)
 			if err != nil {
 				return usage(err)
@@ -43,9 +46,8 @@ URLs of its own, which are printed. docs/MODEL-SCRIPTS.md says how scripts are w
 			return server.Close()
 		},
 	}
-	c.Flags().StringVar(&script, "script", "", "the script, YAML or JSON; demo: the one that deed ships")
-	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "a loopback address; port 0: any that is free")
-	_ = c.MarkFlagRequired("script")
+	c.Flags().StringVar(&script, "script", "", "`FILE` with the script, YAML or JSON; demo: the one that deed ships")
+	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "loopback `ADDRESS`; port 0: any that is free")
 	return c
 }
 

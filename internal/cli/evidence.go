@@ -115,7 +115,7 @@ func (a *app) showVerification(rep bundle.Verification) {
 }
 
 // count says "1 fault" or "2 faults".
-func count(n int, noun string) string {
+func count[N int | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

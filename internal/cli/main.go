@@ -72,7 +72,8 @@ work is done, and leaves a signed bundle that anybody can verify offline.
 
 Begin with:   deed demo          see agents lie and work, and deed believe only what it sees
               deed init          write a deed.yaml for this directory
-              deed run --script ./agent.sh --check "make test" "make the failing test pass"
+              deed doctor        see what there is on this machine, agents too
+              deed run --agent codex --secret OPENAI_API_KEY --check "make test" "make the failing test pass"
 
 Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothing changed
               3 infrastructure   4 another process dispatches in this home   130 interrupted`,

@@ -122,9 +122,13 @@ func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.Out, format, ar
 
 // hint writes talk to standard error, unless the user asked for quiet or for JSON.
 func (a *app) hint(format string, args ...any) {
-	if !a.quiet && !a.json {
-		fmt.Fprintf(a.Err, format+"\n", args...)
+	if a.quiet || a.json {
+		return
 	}
+	if isTerminal(a.Err) {
+		fmt.Fprint(a.Err, "\r\x1b[K") // a line of progress may stand there
+	}
+	fmt.Fprintf(a.Err, format+"\n", args...)
 }
 
 // table writes aligned columns.

@@ -11,7 +11,10 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/policy"
+	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/task"
 )
 
@@ -20,6 +23,7 @@ type policyDoc struct {
 	Schema    string             `json:"schema"`
 	TaskID    string             `json:"task_id,omitempty"`
 	AdapterID string             `json:"adapter_id,omitempty"`
+	Held      string             `json:"held,omitempty"` // enforced or declared: whether the agent asks before it acts
 	Isolation string             `json:"isolation"`
 	Network   []string           `json:"network"`
 	Budget    *deed.Budget       `json:"budget,omitempty"`
@@ -45,7 +49,9 @@ func (a *app) policyCmd() *cobra.Command {
 		Use: "explain [TASK]", Short: "Print what an agent would be allowed, asked about and denied; nothing is run",
 		Long: `Print the rules that hold for a task, in the order in which they are asked, and what they come to for each tool.
 Without a task: what the settings say by themselves. With --tool and --input: the decision on that one call. Hooks are
-listed and not run.`,
+listed and not run. Not every agent asks before it acts: with a task or --agent it is said whether its rules are held.`,
+		Example: `  deed policy explain --agent claude-code
+  deed policy explain --agent claude-code --tool Bash --input '{"command": "git push origin main"}'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			doc, set, err := a.explain(c.Context(), agent, args)
@@ -75,7 +81,7 @@ listed and not run.`,
 		},
 	}
 	fl := explain.Flags()
-	fl.StringVar(&agent, "agent", "", "configured `ADAPTER`, instead of a task")
+	fl.StringVar(&agent, "agent", "", "`ADAPTER`, instead of a task")
 	fl.StringVar(&tool, "tool", "", "`NAME` of a tool, as the agent or as deed names it")
 	fl.StringVar(&input, "input", "", "the tool's input as `JSON`")
 	check := &cobra.Command{
@@ -93,7 +99,7 @@ listed and not run.`,
 			if a.json {
 				return a.emit(map[string]any{"schema": "deed/policy-check/v1", "files": cfg.Files, "rules": rules})
 			}
-			a.printf("%d rules in %d files\n", rules, len(cfg.Files))
+			a.printf("%s in %s\n", count(rules, "rule"), count(len(cfg.Files), "file"))
 			return nil
 		},
 	}
@@ -142,6 +148,7 @@ func (a *app) explain(ctx context.Context, agent string, args []string) (policyD
 		doc.Network = append(doc.Network, spec.Sandbox.Network...)
 	}
 	doc.Budget = spec.Budget
+	doc.Held = held(cfg, doc.AdapterID)
 	set, err := policy.Assemble(cfg.Policy, spec.Policy, cfg.Rules)
 	if err != nil {
 		return doc, set, usage(err)
@@ -156,6 +163,42 @@ func (a *app) explain(ctx context.Context, agent string, args []string) (policyD
 	return doc, set, nil
 }
 
+// held says whether the agent of an adapter asks before it acts, so that rules are more than words; "" when nobody knows.
+func held(cfg *config.Config, adapter string) string {
+	ad, err := cfg.Adapter(adapter)
+	if err != nil {
+		return ""
+	}
+	d, err := drivers().For(ad.Kind())
+	if err != nil {
+		return ""
+	}
+	if asks, ok := d.(driver.Asking); ok && asks.AsksFirst() {
+		return policy.HeldEnforced
+	}
+	return policy.HeldDeclared
+}
+
+// hintDeclared says that there are rules which the agent of a task is not held to.
+func (a *app) hintDeclared(row store.NewTask) {
+	if row.Intent.Deed == nil || held(a.cfg, row.AdapterID) != policy.HeldDeclared {
+		return
+	}
+	set, err := policy.Assemble(a.cfg.Policy, row.Intent.Deed.Policy, a.cfg.Rules)
+	if err == nil && len(set.Flat()) > 0 {
+		a.hint("agent %s does not ask deed before it acts: rules are declared to it, the sandbox and the gate hold", clean(row.AdapterID))
+	}
+}
+
+func (a *app) showHeld(held string) {
+	switch held {
+	case policy.HeldEnforced:
+		a.printf("held      enforced: the agent asks deed before each call\n")
+	case policy.HeldDeclared:
+		a.printf("held      %s: the agent does not ask deed before each call (docs/AGENT-CLIS.md); the sandbox and the gate hold\n", a.color.yellow("declared"))
+	}
+}
+
 func (a *app) showPolicy(d policyDoc) {
 	if c := d.Call; c != nil {
 		a.printf("%s  %s %s\n", c.Effect, c.Name, clean(c.Subject))
@@ -163,8 +206,10 @@ func (a *app) showPolicy(d policyDoc) {
 		if c.Reason != "" {
 			a.printf("reason    %s\n", clean(c.Reason))
 		}
+		a.showHeld(d.Held)
 		return
 	}
+	a.showHeld(d.Held)
 	a.printf("isolation %s\n", d.Isolation)
 	network := "the machine's"
 	switch {

@@ -38,8 +38,12 @@ func (a *app) runCmd() *cobra.Command {
 		Short: "Run one task here and now, and end with a verdict",
 		Long: `Queue a task, run it in this process beside any running dispatcher, and end with the verdict, the reasons,
 the patch and the bundle. The agent works on a copy of the workspace: nothing in it changes until you apply the patch.
-Exit code 0 means that deed found the work done.`,
-		Example: `  deed run --script ./agent.sh --check "go test ./..." "make the failing test pass"
+Exit code 0 means that deed found the work done.
+
+An agent is an adapter of deed.yaml, or codex, claude-code or opencode when that program is on your PATH. Its key is named
+with --secret, or is in the adapter's env_file; what its program has stored in your home is not used.`,
+		Example: `  deed run --agent codex --secret OPENAI_API_KEY --check "make test" "make the failing test pass"
+  deed run --script ./agent.sh --check "go test ./..." "make the failing test pass"
   deed run --agent fixer --scope 'internal/**' --protect '**/*_test.go' --check "make test" "fix the parser"`,
 		Args: some("GOAL"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -51,7 +55,7 @@ Exit code 0 means that deed found the work done.`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.agent, "agent", "", "configured `ADAPTER` to run")
+	fl.StringVar(&f.agent, "agent", "", "`ADAPTER` to run: one of deed.yaml, or codex, claude-code or opencode from your PATH")
 	fl.StringVar(&f.script, "script", "", "executable `FILE` to run as the agent")
 	fl.StringVarP(&f.workspace, "workspace", "w", "", "`DIR` that the agent gets a copy of (default: this one)")
 	fl.BoolVar(&f.empty, "no-workspace", false, "start from an empty directory")
@@ -157,6 +161,7 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 		return none, err
 	}
 	a.hintGuest(row)
+	a.hintDeclared(row)
 	eng, err := a.engine(1, observe)
 	if err != nil {
 		return none, err
@@ -320,9 +325,13 @@ func (a *app) showRun(r attempt.Result) {
 	if r.Refusals > 0 {
 		a.field("refusals", fmt.Sprintf("%d, each answered in the same conversation", r.Refusals))
 	}
-	if r.Verdict != nil {
+	switch {
+	case r.Verdict != nil:
 		a.showVerdict(*r.Verdict)
-	} else {
+		a.showStop(r)
+	case r.Settlement.Status == agentruntime.TaskBlocked:
+		a.field("stopped", a.color.yellow(r.Settlement.Class)+"  "+clean(r.Settlement.LastError))
+	default:
 		a.field("failed", a.color.red(r.Settlement.Class)+"  "+clean(r.Settlement.LastError))
 	}
 	a.showChanges(r)
@@ -339,10 +348,28 @@ func (a *app) showRun(r attempt.Result) {
 			a.hint("apply it:   deed apply %s", quote(r.BundleDir))
 		}
 	case agentruntime.TaskBlocked:
+		if r.Settlement.Class == string(failure.Budget) {
+			a.hint("\nraise it:    deed task budget %s", r.Ref.TaskID)
+			a.hint("then go on:  deed task resume %s", r.Ref.TaskID)
+			return
+		}
 		a.hint("\nit waits for you:  deed action list")
 		a.hint("then go on:        deed task resume %s", r.Ref.TaskID)
 	default:
-		a.hint("\nlook closer:  deed task logs %s", r.Ref.TaskID)
+		a.hint("\nlook closer:  deed attempt show %s", r.Ref.AttemptID)
+		a.hint("its output:   deed task logs %s", r.Ref.TaskID)
+		a.hint("try again:    deed task retry %s && deed task resume %[1]s", r.Ref.TaskID)
+	}
+}
+
+// stops words why deed ended a conversation before its bound of recoveries, where the verdict alone does not say it.
+var stops = map[string]string{
+	string(failure.Stuck): "the agent changed nothing since it was told why its work was refused, so it was not told again",
+}
+
+func (a *app) showStop(r attempt.Result) {
+	if why := stops[r.Settlement.Class]; why != "" {
+		a.field("stopped", a.color.yellow(r.Settlement.Class)+"  "+why)
 	}
 }
 

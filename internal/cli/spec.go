@@ -47,7 +47,8 @@ func (f *specFlags) register(c *cobra.Command) {
 	fl.Int64Var(&f.budget.Tokens, "budget-tokens", 0, "tokens that all attempts together may use")
 	fl.IntVar(&f.budget.Turns, "budget-turns", 0, "answers of the model that all attempts together may take")
 	fl.IntVar(&f.maxTurns, "max-turns", 0, "answers of the model in one attempt (default: as many as the agent takes)")
-	fl.IntVar(&f.recoveries, "max-recoveries", -1, "how often the agent is told why its work was refused, and goes on (default 3)")
+	fl.IntVar(&f.recoveries, "max-recoveries", -1, "how often the agent is told why its work was refused, and goes on")
+	fl.Lookup("max-recoveries").DefValue = "3" // -1 only says that none was given
 	fl.StringVar(&f.ref, "ref", "", "with a git workspace: this `COMMIT` instead of the files as they stand")
 	fl.StringVar(&f.dedupe, "dedupe", "", "refuse a second task with this `KEY` while the first lives")
 }

@@ -262,7 +262,7 @@ func (l *timeline) tool(mark string, c agentruntime.ToolCall, end string) {
 	if c.SubagentID != "" {
 		name = shorten(clean(c.SubagentID), toolWidth) + "/" + name
 	}
-	l.printf("         %s %s\n", mark, strings.TrimRight(pad(name, toolWidth)+" "+pad(subject, subjectWidth)+" "+l.color.dim(clean(end)), " "))
+	l.printf("           %s %s\n", mark, strings.TrimRight(pad(name, toolWidth)+" "+pad(subject, subjectWidth)+" "+l.color.dim(clean(end)), " "))
 }
 
 // pad fills a text up to a width on the terminal.
@@ -282,10 +282,10 @@ func (l *timeline) completion(v agentruntime.CompletionAttempt) {
 	if v.Claim != "" {
 		claim = "  “" + shorten(clean(v.Claim), 100) + "”"
 	}
-	l.printf("%s attempt %d %s%s\n", l.color.bold(fmt.Sprintf("%-10s", "completion")), v.Number, word, claim)
+	l.printf("%s %d %s%s\n", l.color.bold(fmt.Sprintf("%-10s", "completion")), v.Number, word, claim)
 	if v.Decision != nil {
 		for _, r := range v.Decision.Reasons {
-			l.printf("         %s %s\n", l.color.red("✗"), shorten(clean(r), textWidth))
+			l.printf("           %s %s\n", l.color.red("✗"), shorten(clean(r), textWidth))
 		}
 	}
 }

@@ -170,7 +170,7 @@ func modelName(m string) string {
 // showUsage prints what a task used and may use, where there is anything to say.
 func (a *app) showUsage(t store.Task, s store.UsageSum) {
 	if s.Tokens() > 0 || s.Turns > 0 || s.CountedMicroUSD > 0 {
-		a.field("usage", fmt.Sprintf("%d turns, %d tool calls, %d tokens, $%s", s.Turns, s.ToolCalls, s.Tokens(), used.USD(s.CountedMicroUSD)))
+		a.field("usage", fmt.Sprintf("%s, %s, %d tokens, $%s", count(s.Turns, "turn"), count(s.ToolCalls, "tool call"), s.Tokens(), used.USD(s.CountedMicroUSD)))
 	}
 	a.showBudget("", a.taskLimits(t))
 }
@@ -189,8 +189,8 @@ func budgetText(b deed.Budget) string {
 	}{
 		{b.CostUSD > 0, "$" + used.USD(b.CostMicroUSD())},
 		{b.Tokens > 0, fmt.Sprintf("%d tokens", b.Tokens)},
-		{b.Turns > 0, fmt.Sprintf("%d turns", b.Turns)},
-		{b.ToolCalls > 0, fmt.Sprintf("%d tool calls", b.ToolCalls)},
+		{b.Turns > 0, count(b.Turns, "turn")},
+		{b.ToolCalls > 0, count(b.ToolCalls, "tool call")},
 		{b.WallSeconds > 0, (time.Duration(b.WallSeconds) * time.Second).String()},
 	} {
 		if p.set {
