@@ -156,6 +156,20 @@ func (c *Config) projectOnly(file string, tree *ast.File, s settings.Config) err
 	for id, a := range s.Adapters {
 		guest(&l, filepath.Dir(file), id, a)
 	}
+	for _, shipped := range []struct {
+		list  string
+		names []string
+		taken func(string) bool
+	}{
+		{"$.task_types", keys(s.TaskTypes), func(n string) bool { _, ok := c.types[n]; return ok }},
+		{"$.profiles", keys(s.Profiles), func(n string) bool { _, ok := c.profiles[n]; return ok }},
+	} {
+		for _, name := range shipped.names {
+			if at := fault.Field(shipped.list, name); shipped.taken(name) && !c.own[at] {
+				l.Add(at, fault.Conflict, "deed ships it, and a project must not make it ask for less", "give it another name, or put it into the home's deed.yaml")
+			}
+		}
+	}
 	if l.Err() == nil {
 		return nil
 	}
