@@ -130,6 +130,7 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	y, err := s.Turn(turn, in, a.sink(ctx))
 	a.move(ctx, state.Running, "the turn ended")
 	stopped()
+	a.watch.over()
 	crashpoint.Hit(crashpoint.DriverEnded)
 	if errors.Is(err, driver.ErrLastTurn) {
 		return err // what was decided about the turn before it still holds

@@ -44,6 +44,8 @@ type guardOptions struct {
 	Redactor *redact.Redactor
 	Clock    clock.Clock
 	Enforced bool // the driver carries out no call before it has asked
+	// Left is how much time the agent has, and false without a limit; may be nil.
+	Left func() (time.Duration, bool)
 	// Move shows people that the attempt waits; may be nil.
 	Move func(ctx context.Context, to state.Attempt, cause string)
 }
@@ -228,7 +230,7 @@ func (g *toolGuard) ask(ctx context.Context, n store.NewAction, subject *action.
 	g.Sink.Event(driver.EventAction, action.Record(a))
 	g.wait(ctx, 1, to)
 	defer g.wait(ctx, -1, state.Running)
-	got, closed, err := action.Await(ctx, g.Store, a.ID, g.live)
+	got, closed, err := action.Await(ctx, g.Store, a.ID, g.patience())
 	switch {
 	case err != nil:
 		return got, false, err
@@ -263,6 +265,21 @@ func (g *toolGuard) mayAsk(ctx context.Context, digest string) error {
 	}
 	return err
 }
+
+// patience is how long the agent can wait: its time limit runs on meanwhile, and must not end a task that only waits.
+func (g *toolGuard) patience() time.Duration {
+	if g.Left == nil {
+		return g.live
+	}
+	left, bounded := g.Left()
+	if !bounded {
+		return g.live
+	}
+	return max(min(g.live, left-min(left/4, askMargin)), 0)
+}
+
+// askMargin is kept of an agent's time, so that it can be ended in order.
+const askMargin = 15 * time.Second
 
 // wait counts who waits, and shows it.
 func (g *toolGuard) wait(ctx context.Context, n int, to state.Attempt) {
@@ -334,7 +351,7 @@ func (a *run) toolGuard(j driver.Job, sink driver.Sink, enforced bool) (*toolGua
 		Rules: rules, Places: places, ProjectDir: a.workDir(a.path("base")), Session: a.claim.Ref.AttemptID, Transcript: a.path("journal.jsonl"),
 		Environ: a.Environ, Redactor: a.redactor, Clock: a.Clock, Note: func(kind string, detail any) { a.note(kind, detail) },
 	}
-	g := guardOptions{Store: a.Store, Ref: a.claim.Ref, Sink: sink, Redactor: a.redactor, Clock: a.Clock, Enforced: enforced, Move: a.move}
+	g := guardOptions{Store: a.Store, Ref: a.claim.Ref, Sink: sink, Redactor: a.redactor, Clock: a.Clock, Enforced: enforced, Move: a.move, Left: a.timeLeft}
 	if p := a.Config.Policy; p != nil {
 		o.Hooks, g.Ask = p.Hooks, p.Ask
 	}

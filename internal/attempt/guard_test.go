@@ -314,3 +314,20 @@ func TestAnAnswerFollowsNoLinkThatChanged(t *testing.T) {
 		t.Fatalf("the answer holds for another file: %+v %v", d, err)
 	}
 }
+
+// A person is waited for as long as the agent has time, and a task that waits is not ended for that.
+func TestPatienceEndsBeforeTheTimeLimit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ live, left, want time.Duration }{
+		{2 * time.Minute, 30 * time.Minute, 2 * time.Minute},
+		{2 * time.Minute, time.Minute, 45 * time.Second},
+		{2 * time.Minute, 8 * time.Second, 6 * time.Second},
+		{0, time.Hour, 0},
+		{time.Minute, 0, 0},
+	} {
+		g := &toolGuard{live: c.live, guardOptions: guardOptions{Left: func() (time.Duration, bool) { return c.left, true }}}
+		if got := g.patience(); got != c.want {
+			t.Errorf("live %v with %v left: %v, want %v", c.live, c.left, got, c.want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
@@ -38,8 +39,10 @@ const maxOpenCalls = 4096
 type watch struct {
 	mu     sync.Mutex // guards what follows
 	end    context.CancelCauseFunc
-	turn   int // answers of the model so far
-	called int // tool calls of the current turn of the driver
+	began  time.Time     // the turn
+	spent  time.Duration // by the turns before it
+	turn   int           // answers of the model so far
+	called int           // tool calls of the current turn of the driver
 
 	open    map[string][sha256.Size]byte // calls without a result: tool and input
 	last    [sha256.Size]byte            // the last call with its result
@@ -57,7 +60,26 @@ type watch struct {
 func (w *watch) begin(end context.CancelCauseFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.began = clock.Start()
 	w.end, w.called, w.streams, w.bounded, w.open = end, 0, false, false, map[string][sha256.Size]byte{}
+}
+
+// over is the end of a turn.
+func (w *watch) over() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.spent += clock.Since(w.began)
+}
+
+// timeLeft is how much of its time limit the agent has, and false without one.
+func (a *run) timeLeft() (time.Duration, bool) {
+	limit := a.plan.timeout
+	if limit == 0 {
+		limit = time.Duration(a.plan.adapter.Common().TimeoutMS) * time.Millisecond
+	}
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	return max(limit-a.watch.spent-clock.Since(a.watch.began), 0), limit > 0
 }
 
 func (w *watch) turns() int {

@@ -27,8 +27,8 @@ import (
 
 type runFlags struct {
 	specFlags
-	agent, script, workspace, taskType string
-	empty                              bool
+	agent, script, workspace, taskType, model string
+	empty                                     bool
 }
 
 func (a *app) runCmd() *cobra.Command {
@@ -56,6 +56,7 @@ with --secret, or is in the adapter's env_file; what its program has stored in y
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.agent, "agent", "", "`ADAPTER` to run: one of deed.yaml, or codex, claude-code or opencode from your PATH")
+	fl.StringVar(&f.model, "model", "", "`MODEL` to ask for (default: the adapter's)")
 	fl.StringVar(&f.script, "script", "", "executable `FILE` to run as the agent")
 	fl.StringVarP(&f.workspace, "workspace", "w", "", "`DIR` that the agent gets a copy of (default: this one)")
 	fl.BoolVar(&f.empty, "no-workspace", false, "start from an empty directory")
@@ -99,7 +100,7 @@ func (a *app) runIntent(f runFlags, goal string) (agentruntime.TaskIntent, error
 		return none, err
 	}
 	in := agentruntime.TaskIntent{
-		TaskType: f.taskType, Source: "cli:run", Description: goal, RequestedAdapterID: f.agent, Payload: payload, Deed: spec,
+		TaskType: f.taskType, Source: "cli:run", Description: goal, RequestedAdapterID: f.agent, RequestedModel: f.model, Payload: payload, Deed: spec,
 		EvidenceRequirements: f.evidence(),
 	}
 	return in, a.refuseSecrets(in)
