@@ -31,7 +31,7 @@ func ServiceFailure(kind string, status int, message string, retryAfter time.Dur
 	class, remedy := failure.Provider, ""
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		class, remedy = failure.Config, "check the key that the adapter gives the agent"
+		class, remedy = failure.Config, "check the key: the adapter's env or env_file has it, or the task names it, as with --secret"
 	case http.StatusNotFound:
 		class, remedy = failure.Config, "check the model and the address of its service"
 	case http.StatusTooManyRequests, statusOverloaded:
@@ -49,8 +49,11 @@ func ServiceFailure(kind string, status int, message string, retryAfter time.Dur
 // quotaWords are how services say that there was too much, without a status.
 var quotaWords = []string{"quota exceeded", "usage limit", "insufficient_quota", "rate limit"}
 
+// loginWords are how CLIs say that they have no key, and want a person to log in, whom nobody can be here.
+var loginWords = []string{"please run /login", "not logged in", "invalid api key", "missing environment variable"}
+
 // StatusIn finds the status of HTTP in a message, for CLIs that tell it in words only: "status 429", "error code: 500".
-// Words of a quota count as 429.
+// Words of a quota count as 429, and those of a missing key as 401.
 func StatusIn(message string) int {
 	message = strings.ToLower(message)
 	for rest := range following(message, "status", "error") {
@@ -59,6 +62,9 @@ func StatusIn(message string) int {
 		if n, err := strconv.Atoi(digits); err == nil && n >= 400 && n < 600 {
 			return n
 		}
+	}
+	if slices.ContainsFunc(loginWords, func(w string) bool { return strings.Contains(message, w) }) {
+		return http.StatusUnauthorized
 	}
 	if slices.ContainsFunc(quotaWords, func(w string) bool { return strings.Contains(message, w) }) {
 		return http.StatusTooManyRequests

@@ -19,6 +19,7 @@ func TestStatusAndWaitInWords(t *testing.T) {
 		"last status: 429 Too Many Requests": {429, 0},
 		"API Error: 500 oops":                {500, 0},
 		"Error code: 404":                    {404, 0},
+		"Not logged in · Please run /login":  {401, 0},
 		"status 200, then status 503":        {503, 0},
 		"status 4290":                        {0, 0},
 		"error 12, status x":                 {0, 0},
