@@ -124,6 +124,8 @@ func Await(ctx context.Context, st *store.Store, id string, live time.Duration) 
 // Answer is the answer to an action in the words of whoever gives it, or why there is none of that kind.
 func Answer(a store.Action, d *Decision, text json.RawMessage) (json.RawMessage, error) {
 	switch {
+	case a.Kind == store.ActionBudget:
+		return nil, fmt.Errorf("action %s waits for a larger budget (say `deed task budget %s` with what to raise)", a.ID, a.TaskID)
 	case d != nil && a.Kind == KindQuestion:
 		return nil, fmt.Errorf("action %s is a question (say `deed action answer %s TEXT`)", a.ID, a.ID)
 	case d == nil && a.Kind == KindPermission:

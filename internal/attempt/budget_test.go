@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/deedrun/deed/contract/settings"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/history"
+	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/usage"
 )
@@ -74,6 +77,13 @@ func TestABudgetStopsTheAgentAndRaisingItGoesOn(t *testing.T) {
 			}
 			if !strings.Contains(s.LastError, "deed task budget "+claim.Ref.TaskID) {
 				t.Errorf("no remedy: %s", s.LastError)
+			}
+			entries, err := journal.Read(filepath.Join(res.BundleDir, "events.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told := history.Of(history.Options{}, entries).Budgets; len(told) != 1 || told[0].Used == 0 || told[0].Limit == 0 || !told[0].Exhausted && name != "time" {
+				t.Errorf("the journal says of the budget: %+v", told)
 			}
 			rows, err := b.Store.UsageOfTask(t.Context(), claim.Ref.TaskID)
 			if err != nil || len(rows) == 0 || rows[0].AttemptID != claim.Ref.AttemptID {

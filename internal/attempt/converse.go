@@ -144,6 +144,9 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	if f := a.saveUsage(ctx, true); f != nil {
 		a.note(history.KindBound, map[string]any{"class": f.Class, "why": f.Error()}) // before the next turn
 	}
+	for _, b := range a.used.Budgets() {
+		a.note(history.KindBudget, b)
+	}
 	if err := a.redactor.Value(&y.Claim); err != nil { // decoded, so that no escape hides a secret
 		return failure.New(failure.Infra, "redact the claim", err, "")
 	}

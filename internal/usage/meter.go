@@ -283,24 +283,53 @@ func (m *Meter) over(before bool) error {
 
 // reached is the first bound of a budget that is reached.
 func reached(l deed.Budget, u store.UsageSum, before bool) *Bound {
-	for _, b := range []struct {
-		name        string
-		used, limit int64
-		counts      bool // in steps that are allowed or not
-		show        func(int64) string
-	}{
-		{"turns", u.Turns, int64(l.Turns), true, plain},
-		{"tool_calls", u.ToolCalls, int64(l.ToolCalls), true, plain},
-		{"tokens", u.Tokens(), l.Tokens, false, plain},
-		{"cost_usd", u.CountedMicroUSD, l.CostMicroUSD(), false, USD},
-		{"wall_seconds", u.AgentMS, l.WallSeconds * 1000, false, seconds},
-	} {
+	for _, b := range bounds(l, u) {
 		if b.limit == 0 || b.used < b.limit || b.used == b.limit && b.counts && !before {
 			continue
 		}
 		return &Bound{Name: b.name, Used: b.show(b.used), Limit: b.show(b.limit)}
 	}
 	return nil
+}
+
+// A bound is one number of a budget, and what counts against it.
+type bound struct {
+	name        string
+	record      string // its name in agentruntime.Budget, which has its unit
+	used, limit int64
+	counts      bool // in steps that are allowed or not
+	show        func(int64) string
+}
+
+func bounds(l deed.Budget, u store.UsageSum) []bound {
+	return []bound{
+		{"turns", "turns", u.Turns, int64(l.Turns), true, plain},
+		{"tool_calls", "tool_calls", u.ToolCalls, int64(l.ToolCalls), true, plain},
+		{"tokens", "tokens", u.Tokens(), l.Tokens, false, plain},
+		{"cost_usd", "cost_micro_usd", u.CountedMicroUSD, l.CostMicroUSD(), false, USD},
+		{"wall_seconds", "wall_ms", u.AgentMS, l.WallSeconds * 1000, false, seconds},
+	}
+}
+
+// Budgets is how much of each bound is used, of the task and of the day.
+func (m *Meter) Budgets() []agentruntime.Budget {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	task, day := m.sums()
+	at := agentruntime.At(m.now())
+	var out []agentruntime.Budget
+	for _, s := range []struct {
+		scope string
+		limit deed.Budget
+		used  store.UsageSum
+	}{{"", m.limits.Task, task}, {"day.", m.limits.Day, day}} {
+		for _, b := range bounds(s.limit, s.used) {
+			if b.limit > 0 {
+				out = append(out, agentruntime.Budget{Name: s.scope + b.record, Limit: b.limit, Used: b.used, Exhausted: b.used >= b.limit, At: at})
+			}
+		}
+	}
+	return out
 }
 
 func plain(n int64) string { return fmt.Sprint(n) }
