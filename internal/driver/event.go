@@ -21,6 +21,7 @@ const (
 	EventCompaction = "context_compaction" // agentruntime.ContextCompaction
 	EventSubagent   = "subagent_run"       // agentruntime.SubagentRun, at its start and at its end
 	EventFault      = "provider_fault"     // Fault: the model's service failed; the agent may try again by itself
+	EventRestart    = "begins_anew"        // Restart: the agent does not know its conversation any more
 	EventStrange    = "strange_event"      // Strange: a line of the agent's stream that could not be read, or is of no known kind
 )
 
@@ -71,6 +72,11 @@ type Fault struct {
 	RetryAfterMS int64  `json:"retry_after_ms,omitempty"`
 	Attempt      int    `json:"attempt,omitempty"` // the agent's own count
 	Final        bool   `json:"final,omitempty"`   // the agent gave up
+}
+
+// A Restart is a conversation that goes on from its beginning.
+type Restart struct {
+	Why string `json:"why"`
 }
 
 // Strange is a line that a driver could not make sense of.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,6 +73,34 @@ func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (
 	if sink == nil {
 		sink = driver.Discard
 	}
+	y, err := s.run(ctx, in, sink)
+	if err != nil || !s.unknown(y) || ctx.Err() != nil {
+		return y, err
+	}
+	// A CLI that was killed may not have written its conversation down yet, or not all of it. It begins anew, in the
+	// workspace as it is, and is told both what it was told at the start and what it would be told now.
+	sink.Event(driver.EventRestart, driver.Restart{Why: y.Err.Error()})
+	*s.state = State{Runs: s.state.Runs, Turns: s.state.Turns}
+	if y, err = s.run(ctx, in, sink); err == nil {
+		y.Diagnostics["conversation"] = "restarted"
+	}
+	return y, err
+}
+
+// unknownWords are how CLIs say that they do not know the conversation which they are to go on with.
+var unknownWords = []string{"no conversation found", "no rollout found", "session not found", "thread not found"}
+
+// unknown reports whether a turn failed because the CLI does not know the conversation.
+func (s *session) unknown(y driver.Yield) bool {
+	if s.state.ID == "" || y.Kind != driver.YieldEnd || y.Class != failure.AgentFailed || y.Err == nil {
+		return false
+	}
+	said := strings.ToLower(y.Err.Error())
+	return slices.ContainsFunc(unknownWords, func(w string) bool { return strings.Contains(said, w) })
+}
+
+// run runs the CLI once.
+func (s *session) run(ctx context.Context, in driver.Input, sink driver.Sink) (driver.Yield, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.state.Runs++

@@ -108,6 +108,29 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
+// A conversation that Claude Code does not know any more, because it was killed before it wrote it down, begins anew with
+// all that it has to be told.
+func TestAnUnknownConversationBeginsAnew(t *testing.T) {
+	t.Parallel()
+	b := drivertest.New(t, harness(), `case " $* " in *" --resume "*)
+	printf '%s\n' '{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found with session ID: S-0"],"session_id":"S-0"}'
+	exit 1 ;;
+esac
+head -n 2 >"$DEED_WORKSPACE/seen"; ended`)
+	b.Job.Resume = `{"id":"S-0"}`
+	y, err := start(t, b).Turn(t.Context(), driver.Input{Turn: 2, Text: "You were interrupted."}, b)
+	if err != nil || y.Kind != driver.YieldCompletion || y.Diagnostics["conversation"] != "restarted" {
+		t.Fatalf("%v, %s, %v", err, y.Kind, y.Err)
+	}
+	seen := b.ReadFile(filepath.Join(b.Job.Dirs.Workspace, "seen"))
+	if !strings.Contains(seen, "Do the work.") || !strings.Contains(seen, "You were interrupted.") {
+		t.Errorf("it was told: %s", seen)
+	}
+	if !slices.Contains(b.Kinds(), driver.EventRestart) {
+		t.Errorf("events: %v", b.Kinds())
+	}
+}
+
 func TestStartRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
