@@ -19,11 +19,14 @@ var layers = []struct {
 	{"surface", []string{"internal/cli"}},
 	{"engine", []string{"internal/abilityrun", "internal/agenttask", "internal/placement", "internal/dispatch", "internal/reclaim", "internal/outbox", "internal/task", "internal/handoff", "internal/runnerworkspace"}},
 	{"run", []string{
-		"internal/attempt", "internal/driver/script", "internal/driver/native", "internal/driver/command", "internal/driver/ollama", "internal/driver/acp", "internal/driver/opencode", "internal/driver/hermes", "internal/driver/codex", "internal/driver/claudecode", "internal/driver/agentcli", "internal/driver/process", "internal/gate", "internal/brief",
+		"internal/attempt", "internal/driver/script", "internal/driver/native", "internal/driver/command", "internal/driver/ollama", "internal/driver/acp", "internal/driver/opencode", "internal/driver/hermes", "internal/driver/codex", "internal/driver/claudecode", "internal/driver/agentcli", "internal/driver/process", "internal/gate", "internal/check", "internal/brief",
 		"internal/loop", "internal/tool",
 		"internal/driver", // the plug point: drivers stand above it, and the gate judges what it describes
 	}},
-	{"parts", []string{"internal/boundary", "internal/model", "internal/model/scripted", "internal/usage", "internal/registry", "internal/action", "internal/policy", "internal/ability", "internal/wordpress", "internal/component", "internal/sandbox", "internal/egress", "internal/toolchain", "internal/workspace", "internal/bundle", "internal/history", "internal/journal", "internal/redact", "internal/store"}},
+	{"parts", []string{
+		"internal/extension", "internal/project", "internal/sidecar", "internal/ratchet", "internal/analysis", "internal/changed", "internal/audit", "internal/finding", "internal/testreport", "internal/coverage", "internal/helper",
+		"internal/boundary", "internal/model", "internal/model/scripted", "internal/usage", "internal/registry", "internal/action", "internal/policy", "internal/ability", "internal/wordpress", "internal/component", "internal/sandbox", "internal/egress", "internal/toolchain", "internal/workspace", "internal/bundle", "internal/history", "internal/journal", "internal/redact", "internal/store",
+	}},
 	{"base", []string{
 		"internal/config", "internal/home", "internal/proc", "internal/state", "internal/atomicfile",
 		"internal/canonjson", "internal/failure", "internal/crashpoint", "internal/clock", "internal/excerpt",
@@ -31,7 +34,7 @@ var layers = []struct {
 	{"contract", []string{
 		"contract/schema/internal/schemagen", "contract/schema/internal/generate", "contract/schema",
 		"contract/schema/internal/catalog", "contract/bridge", "contract/settings",
-		"contract/agentruntime", "contract/codebox", "contract/deed", "contract/fault",
+		"contract/agentruntime", "contract/codebox", "contract/deed", "contract/runner", "contract/fault",
 	}},
 }
 

@@ -1,0 +1,3 @@
+// Package analysis owns what can be read from tests beyond their results: which failures have one cause, and which tests
+// speak of code that is not there any more.
+package analysis
