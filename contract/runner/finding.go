@@ -10,7 +10,7 @@ import (
 type plainFinding LintFinding
 
 // findingKeys are the keys that a LintFinding has fields for.
-var findingKeys = []string{"id", "message", "category", "tool", "rule", "file", "line", "column", "severity", "fixable", "fingerprint"}
+var findingKeys = []string{"id", "message", "category", "tool", "rule", "file", "line", "column", "severity", "fixable", "fingerprint", "known"}
 
 // MarshalJSON writes the fields, then every other key as it came.
 func (f LintFinding) MarshalJSON() ([]byte, error) {

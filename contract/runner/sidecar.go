@@ -56,6 +56,7 @@ type LintFinding struct {
 	Severity    string                     `json:"severity,omitempty"`
 	Fixable     bool                       `json:"fixable,omitempty"`
 	Fingerprint string                     `json:"fingerprint,omitempty"`
+	Known       bool                       `json:"known,omitempty"` // the baseline has it
 	Extra       map[string]json.RawMessage `json:"-"` // every other key that the tool wrote: told again as it came
 }
 
