@@ -2150,6 +2150,8 @@ export type DeedConfig = {
   policy?: DeedConfigPolicy;
   /** Policies are lists of rules that a task can be narrowed by, by name. */
   policies?: Record<string, DeedConfigPolicyRules>;
+  /** Checks is what the component in the file's directory says of itself. */
+  checks?: DeedConfigChecks;
 };
 
 /** Budgets bound what agents may use. */
@@ -2158,6 +2160,43 @@ export type DeedConfigBudgets = {
   task?: DeedBudget;
   /** of all tasks together, from midnight to midnight in UTC */
   day?: DeedBudget;
+};
+
+/** A CheckExtension links an extension to a component. */
+export type DeedConfigCheckExtension = {
+  /** a constraint, as in ^1.2; absent: any */
+  version?: string;
+  settings?: Record<string, unknown>;
+};
+
+/** A CheckScope selects files by globs over paths below the component. */
+export type DeedConfigCheckScope = {
+  include?: string[];
+  exclude?: string[];
+};
+
+/** Checks is what a component says of its own lint, test, build and audit, in the deed.yaml of its directory. The names are those of homeboy.json, which may stand beside it: what is said here wins over what is said there. */
+export type DeedConfigChecks = {
+  /** absent: made from the directory's name */
+  id?: string;
+  /** Extensions are those that serve the component, by id. Without any, deed's own serve that the files call for. */
+  extensions?: Record<string, DeedConfigCheckExtension>;
+  /** by capability: which of several extensions has it */
+  capability_extensions?: Record<string, string>;
+  /** by capability: commands of the component's own, run instead of an extension */
+  scripts?: Record<string, string[]>;
+  /** by event, as in pre:test: commands */
+  hooks?: Record<string, string[]>;
+  build_artifact?: string;
+  version_targets?: DeedConfigVersionTarget[];
+  /** of the scripts, below the variables of the runner contract */
+  env?: Record<string, string>;
+  /** by capability, or defaults: which files */
+  scopes?: Record<string, DeedConfigCheckScope>;
+  /** which files are production code, and which are tests */
+  test_drift?: DeedConfigTestDrift;
+  audit?: Record<string, unknown>;
+  audit_rules?: Record<string, unknown>;
 };
 
 /** Components says where the runtimes are that deed does not bring. */
@@ -2265,6 +2304,20 @@ export type DeedConfigRetry = {
   /** RetryAfterCapSeconds limits how long a service's own Retry-After can make a task wait. */
   retry_after_cap_seconds?: number;
   jitter?: number;
+};
+
+/** TestDrift says which files are compared when production code and tests drift apart. */
+export type DeedConfigTestDrift = {
+  source_dirs?: string[];
+  test_dirs?: string[];
+  file_extensions?: string[];
+  inline_tests?: boolean;
+};
+
+/** A VersionTarget is a file that names the component's version. The pattern has one group; without one deed knows the usual manifests. */
+export type DeedConfigVersionTarget = {
+  file: string;
+  pattern?: string;
 };
 
 /** WordPress says where an installed WordPress is. Without it a run that needs one is refused. */

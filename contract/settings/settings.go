@@ -37,6 +37,8 @@ type Config struct {
 	Policy *Policy `json:"policy,omitempty"`
 	// Policies are lists of rules that a task can be narrowed by, by name.
 	Policies map[string]PolicyRules `json:"policies,omitempty"`
+	// Checks is what the component in the file's directory says of itself.
+	Checks *Checks `json:"checks,omitempty"`
 }
 
 // Publish configures publication.
@@ -104,6 +106,9 @@ type Price struct {
 func (c Config) Validate() error {
 	var l fault.List
 	c.validatePolicies(&l)
+	if c.Checks != nil {
+		l.Within("$.checks", c.Checks.Validate())
+	}
 	if b := c.Budgets; b != nil {
 		if b.Task != nil {
 			l.Within("$.budgets.task", b.Task.Validate())

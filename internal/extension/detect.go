@@ -1,0 +1,166 @@
+package extension
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/project"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// Bounds of what is looked at to find test files.
+const (
+	maxEntries = 20_000
+	maxDepth   = 12
+)
+
+// detected are the built-in extensions that the component's files call for.
+func (s *Set) detected(c project.Component, capability string, p *Plan) ([]Extension, error) {
+	ids, err := s.Detect(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	p.Detected, p.Why = true, "the files of the component call for it, and it links no extension"
+	list, err := s.having(ids, capability)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, &NotApplicable{Component: c.ID, Capability: capability, Detected: ids}
+	}
+	if capability == runner.Test && len(list) > 1 {
+		list = withTests(c.Path, list)
+	}
+	return list, nil
+}
+
+// Detect lists the built-in extensions that the files at the top of a directory call for.
+func (s *Set) Detect(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, e := range entries {
+		names[e.Name()] = true
+	}
+	var ids, fallback []string
+	for _, id := range s.IDs() {
+		if !slices.Contains(builtInIDs(), id) {
+			continue
+		}
+		d, err := builtInDetect(id)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case d == nil || !d.called(dir, names):
+		case d.Fallback:
+			fallback = append(fallback, id)
+		default:
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		ids = fallback
+	}
+	return ids, nil
+}
+
+// builtInDetect reads what the embedded manifest says, without unpacking the extension.
+func builtInDetect(id string) (*Detect, error) {
+	name := path.Join(id, id+".json")
+	data, err := fs.ReadFile(BuiltIn(), name)
+	if err != nil {
+		return nil, err
+	}
+	m, err := decodeManifest(name, data)
+	return m.Detect, err
+}
+
+func (d *Detect) called(dir string, names map[string]bool) bool {
+	if slices.ContainsFunc(d.Files, func(f string) bool { return names[f] }) {
+		return true
+	}
+	return slices.ContainsFunc(d.Globs, func(g string) bool {
+		if top, _, nested := strings.Cut(g, "/"); nested && !strings.ContainsAny(top, `*?[\`) && !names[top] {
+			return false
+		}
+		found, err := filepath.Glob(filepath.Join(escape(dir), filepath.FromSlash(g)))
+		return err == nil && len(found) > 0
+	})
+}
+
+// escape makes a path a pattern that matches it alone.
+func escape(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
+}
+
+// withTests leaves out the extensions whose component shows no test, when another one has some: a package.json that only
+// formats the documents must not fail the tests of a Go module. Without any sign all of them run, and say it themselves.
+func withTests(dir string, list []Extension) []Extension {
+	tested := slices.DeleteFunc(slices.Clone(list), func(e Extension) bool {
+		d := e.Manifest.Detect
+		return d != nil && len(d.Tests)+len(d.TestKeys) > 0 && !d.declared(dir) && !anyFile(dir, d.Tests)
+	})
+	if len(tested) == 0 {
+		return list
+	}
+	return tested
+}
+
+// declared reports whether a JSON file of the component says that there are tests.
+func (d *Detect) declared(dir string) bool {
+	for file, keys := range d.TestKeys {
+		data, err := readManifest(filepath.Join(dir, file))
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(keys, func(key string) bool { return says(data, strings.Split(key, ".")) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// says reports whether there is something behind a key. What npm writes into a new package is nothing.
+func says(data json.RawMessage, key []string) bool {
+	if len(key) == 0 {
+		return len(data) > 0 && string(data) != "null" && string(data) != `""` && !strings.Contains(string(data), "no test specified")
+	}
+	var object map[string]json.RawMessage
+	return json.Unmarshal(data, &object) == nil && says(object[key[0]], key[1:])
+}
+
+// skipped are directories with the code of others.
+var skipped = []string{".git", "node_modules", "vendor", "target", "dist", "build", ".venv", "venv", "__pycache__"}
+
+// anyFile reports whether a glob covers a file below a directory. It looks at a bounded number of entries, nearest first.
+func anyFile(dir string, globs []string) bool {
+	queue, seen := []string{"."}, 0
+	for len(queue) > 0 && seen < maxEntries {
+		at := queue[0]
+		queue = queue[1:]
+		entries, err := os.ReadDir(filepath.Join(dir, at))
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			seen++
+			rel := path.Join(at, e.Name())
+			switch {
+			case e.Type().IsRegular() && workspace.MatchAny(globs, rel):
+				return true
+			case e.IsDir() && !slices.Contains(skipped, e.Name()) && strings.Count(rel, "/") < maxDepth:
+				queue = append(queue, rel)
+			}
+		}
+	}
+	return false
+}
