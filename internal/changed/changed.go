@@ -22,7 +22,7 @@ const (
 
 // A File is a file of a component that is not what it was.
 type File struct {
-	Path   string   // below the component, slash-separated, as it is on the disk
+	Path   string // below the component, slash-separated, as it is on the disk
 	Status Status
 	Old    string   // of a renamed or copied one: its name before; from the top of the work tree when it lay outside the component
 	Lines  [][2]int // the lines that are new or changed: first and last of each run
