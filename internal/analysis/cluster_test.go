@@ -72,7 +72,7 @@ func TestCategories(t *testing.T) {
 		"PHP Fatal error: x": catFatal, "Cannot redeclare f()": catFatal, "panic: x": catFatal,
 		"Call to undefined method A::b()": catMissingMethod, "x.f is not a function": catMissingMethod, "undefined: X": catMissingMethod,
 		`Class "A" not found`: catMissingClass, "No module named 'x'": catMissingClass,
-		"Too few arguments to function f()":    catSignature,
+		"Too few arguments to function f()":     catSignature,
 		"f(): Return value must be of type int": catReturnType,
 		`WP_Error code "a_b"`:                   catErrorCode,
 		"Trying to stub x":                      catMock,

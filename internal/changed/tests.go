@@ -37,7 +37,7 @@ func Select(files []File, all []string, m Mapping, more ...string) Selection {
 				s.Tests = append(s.Tests, f.Path)
 			}
 			continue
-		case !m.isSource(f.Path):
+		case !m.IsSource(f.Path):
 			continue
 		}
 		s.Sources++
@@ -92,7 +92,8 @@ func IsTest(p string) bool {
 	return ext != ".go" && inNamed(p, testDirs) // go test takes nothing but _test.go
 }
 
-func (m Mapping) isSource(p string) bool {
+// IsSource reports whether a file is one that tests are about, by the mapping's directories or by its ending.
+func (m Mapping) IsSource(p string) bool {
 	if !slices.Contains(sourceExtensions, path.Ext(p)) || inNamed(p, notTests) {
 		return false
 	}
