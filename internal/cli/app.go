@@ -207,15 +207,15 @@ func (a *app) admission() *task.Admission {
 	return &task.Admission{Store: a.st, Config: a.cfg, Clock: clock.System, Drivers: drivers()}
 }
 
-// A runner is what this process is when it runs tasks.
-type runner struct {
+// A station is what this process is when it runs tasks.
+type station struct {
 	self proc.Identity
 	exe  string
 	key  *bundle.Key
 }
 
 // runner finds out who runs here. It needs the home, and no store.
-func (a *app) runner() (r runner, err error) {
+func (a *app) runner() (r station, err error) {
 	if _, err := proc.LookPath("git", a.getenv("PATH"), "/"); err != nil {
 		return r, errors.New("git is not on PATH (install it: patches are made and applied by it)")
 	}
@@ -244,7 +244,7 @@ func (a *app) engine(slots int, observe func(attempt.Progress)) (*dispatch.Engin
 	return a.engineOf(r, slots, observe)
 }
 
-func (a *app) engineOf(who runner, slots int, observe func(attempt.Progress)) (*dispatch.Engine, error) {
+func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (*dispatch.Engine, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, fmt.Errorf("make a runner id: %w", err)

@@ -160,6 +160,15 @@ func (h *Home) Tmp() string { return filepath.Join(h.root, "tmp") }
 // Cache holds what can be deleted at any time, such as the build caches of agents.
 func (h *Home) Cache() string { return filepath.Join(h.root, "cache") }
 
+// Extensions is where the operator installs extensions.
+func (h *Home) Extensions() string { return filepath.Join(h.root, "extensions") }
+
+// Runtime is where deed puts the files that scripts need: helpers and extensions of its own, each by its content.
+func (h *Home) Runtime() string { return filepath.Join(h.Cache(), "runtime") }
+
+// Checks is where the directories of checks are that a user ran.
+func (h *Home) Checks() string { return filepath.Join(h.root, "checks") }
+
 // Bubblewrap remembers which bubblewrap was found to work.
 func (h *Home) Bubblewrap() string { return filepath.Join(h.Cache(), "bubblewrap.json") }
 
