@@ -37,11 +37,15 @@ var bom = []byte("\uFEFF")
 // The findings that could be read are returned with the error that names those that could not: every fault by its index
 // in the array, as fault.Faults.
 func Read(r io.Reader, root string) ([]runner.LintFinding, error) {
-	in := &capped{r: r, left: maxBytes}
+	return read(r, root, maxBytes, maxFindings)
+}
+
+func read(r io.Reader, root string, size int64, most int) ([]runner.LintFinding, error) {
+	in := &capped{r: r, left: size}
 	d := newReader(in, root)
-	fs, err := d.findings()
+	fs, err := d.findings(most)
 	if in.over {
-		return fs, tooLarge("$", fmt.Sprintf("is longer than %d MiB", maxBytes>>20))
+		return fs, tooLarge("$", fmt.Sprintf("is longer than %d MiB", size>>20))
 	}
 	return fs, err
 }
@@ -97,7 +101,7 @@ func newReader(r io.Reader, root string) *reader {
 	}
 }
 
-func (d *reader) findings() ([]runner.LintFinding, error) {
+func (d *reader) findings(most int) ([]runner.LintFinding, error) {
 	tok, err := d.dec.ReadToken()
 	if errors.Is(err, io.EOF) {
 		return nil, nil
@@ -116,8 +120,8 @@ func (d *reader) findings() ([]runner.LintFinding, error) {
 				return fs, d.broken(err)
 			}
 			return fs, d.end()
-		case kind == '{' && len(fs) == maxFindings:
-			return fs, tooLarge("$", fmt.Sprintf("has more than %d findings", maxFindings))
+		case kind == '{' && len(fs) == most:
+			return fs, tooLarge("$", fmt.Sprintf("has more than %d findings", most))
 		case kind == '{':
 			f, ok, err := d.finding()
 			if err != nil {

@@ -125,12 +125,12 @@ func TestReadMalformed(t *testing.T) {
 func TestReadIsBounded(t *testing.T) {
 	t.Parallel()
 	endless := io.MultiReader(strings.NewReader("["), &forever{text: []byte(`{"message":"` + strings.Repeat("x", 1<<20) + `"},`)})
-	fs, err := Read(endless, "")
-	if err == nil || !strings.Contains(err.Error(), "is longer than 512 MiB") {
+	fs, err := read(endless, "", 4<<20, maxFindings)
+	if err == nil || !strings.Contains(err.Error(), "is longer than 4 MiB") || len(fs) != 3 {
 		t.Errorf("%d findings, %v", len(fs), err)
 	}
-	_, err = Read(io.MultiReader(strings.NewReader("["), &forever{text: []byte(`{"message":""},`)}), "")
-	if err == nil || !strings.Contains(err.Error(), "has more than 1000000 findings") {
+	_, err = read(io.MultiReader(strings.NewReader("["), &forever{text: []byte(`{"message":""},`)}), "", maxBytes, 7)
+	if err == nil || !strings.Contains(err.Error(), "has more than 7 findings") {
 		t.Error(err)
 	}
 	broken := errors.New("disk gone")
