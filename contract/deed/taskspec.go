@@ -219,43 +219,6 @@ func (t TaskSpec) Validate() error {
 	return l.Err()
 }
 
-// A Check is a command that must exit 0 in a clean room made of the base and the agent's patch.
-type Check struct {
-	Name           string            `json:"name,omitempty" jsonschema:"maxLength=512"`
-	Command        []string          `json:"command,omitempty" jsonschema:"minItems=1"` // an argument vector
-	Shell          string            `json:"shell,omitempty" jsonschema:"minLength=1"`  // or a line for /bin/sh -c
-	Dir            string            `json:"dir,omitempty" jsonschema:"maxLength=4096"` // below the workspace
-	Env            map[string]string `json:"env,omitempty"`
-	TimeoutSeconds int64             `json:"timeout_seconds,omitempty" jsonschema:"minimum=0,maximum=604800"`
-	Advisory       bool              `json:"advisory,omitempty"` // a failure is told and does not count
-}
-
-// Validate returns every fault of the check.
-func (c Check) Validate() error {
-	var l fault.List
-	l.OptionalName("$.name", c.Name)
-	switch argv, shell := len(c.Command) > 0, c.Shell != ""; {
-	case argv && shell:
-		l.Add("$.shell", fault.Conflict, "is set beside command", "use an argument vector or a shell line, not both")
-	case !argv && !shell:
-		l.Add("$", fault.MissingField, "has neither command nor shell", `name what to run, as in "command": ["go", "test", "./..."]`)
-	case argv && strings.TrimSpace(c.Command[0]) == "":
-		l.Add("$.command[0]", fault.Blank, "is blank", "name the program to run")
-	}
-	for i, arg := range c.Command {
-		l.Text(fault.Index("$.command", i), arg)
-	}
-	if c.Shell != "" {
-		l.Say("$.shell", c.Shell)
-	}
-	if c.Dir != "." {
-		l.OptionalRelativePath("$.dir", c.Dir)
-	}
-	l.Env("$.env", c.Env)
-	l.Between("$.timeout_seconds", c.TimeoutSeconds, 0, MaxTimeoutSeconds)
-	return l.Err()
-}
-
 // A TypeSpec carries deed's own fields of a task type, in its `deed` object.
 type TypeSpec struct {
 	Schema            string                     `json:"schema,omitempty"`
@@ -282,20 +245,6 @@ func (t TypeSpec) Validate() error {
 func globs(l *fault.List, at string, patterns []string) {
 	for i, p := range patterns {
 		l.Glob(fault.Index(at, i), p)
-	}
-}
-
-func checks(l *fault.List, at string, cs []Check) {
-	for i, c := range cs {
-		if err := c.Validate(); err != nil {
-			l.Within(fault.Index(at, i), err)
-		}
-		if c.Name == "" {
-			continue
-		}
-		if slices.ContainsFunc(cs[:i], func(o Check) bool { return o.Name == c.Name }) {
-			l.Add(fault.Index(at, i)+".name", fault.Duplicate, fmt.Sprintf("%q is there twice", clip(c.Name)), "give every check its own name")
-		}
 	}
 }
 

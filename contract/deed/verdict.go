@@ -24,18 +24,6 @@ type Reason struct {
 	Check   string `json:"check,omitempty"`
 }
 
-// A CheckResult is what deed saw when it ran one check.
-type CheckResult struct {
-	Name       string   `json:"name"`
-	Command    []string `json:"command"`
-	Status     string   `json:"status" jsonschema:"enum=passed,enum=failed,enum=timeout,enum=error"` // passed, failed, timeout, error
-	ExitCode   int      `json:"exit_code"`
-	DurationMS int64    `json:"duration_ms" jsonschema:"minimum=0"`
-	Log        string   `json:"log,omitempty"`      // the bundle's path of its output
-	Tail       string   `json:"tail,omitempty"`     // the last lines, redacted
-	Advisory   bool     `json:"advisory,omitempty"` // its failure is no ground for refusal
-}
-
 // The statuses of a check.
 const (
 	CheckPassed  = "passed"
@@ -75,7 +63,9 @@ func (v Verdict) Validate() error {
 		if c.DurationMS < 0 {
 			l.Add(at+".duration_ms", fault.OutOfRange, fmt.Sprintf("%d is negative", c.DurationMS), "time does not run backwards")
 		}
-		l.OptionalRelativePath(at+".log", c.Log)
+		for name, path := range map[string]string{"log": c.Log, "report": c.Report, "base_report": c.BaseReport, "pinned_report": c.PinnedReport} {
+			l.OptionalRelativePath(at+"."+name, path)
+		}
 	}
 	return l.Err()
 }

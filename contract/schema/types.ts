@@ -2095,22 +2095,70 @@ export type DeedBudget = {
   wall_seconds?: number;
 };
 
-/** A Check is a command that must exit 0 in a clean room made of the base and the agent's patch. */
+/** A ChangedInput is one file that a check judges by and that the agent did not leave as it was. */
+export type DeedChangedInput = {
+  path: string;
+  /** added, modified, deleted, type_changed */
+  status: string;
+};
+
+/** A Check is something that deed itself looks at in a clean room made of the base and the agent's patch: a command that must exit 0, or a capability of the project (its tests, its linters), which is run on the base as well, so that the two can be compared. */
 export type DeedCheck = {
   name?: string;
   /** an argument vector */
   command?: string[];
   /** or a line for /bin/sh -c */
   shell?: string;
+  capability?: "lint" | "test" | "build" | "audit";
   /** below the workspace */
   dir?: string;
   env?: Record<string, string>;
   timeout_seconds?: number;
   /** a failure is told and does not count */
   advisory?: boolean;
+  /** with capability: this one, where several have it */
+  extension?: string;
+  /** with capability: only these steps of its script */
+  steps?: string[];
+  /** with capability: not these */
+  skip?: string[];
+  /** with capability: an object, on top of the project's settings */
+  settings?: Record<string, unknown>;
+  /** globs of what it judges by; absent: the usual ones of its capability */
+  inputs?: string[];
+  /** absent: rerun_pinned */
+  on_changed_inputs?: "refuse" | "rerun_pinned" | "ask";
+  /** true: old failures count too; false: they never do; absent: something that failed must have been mended */
+  require_pass?: boolean;
+  /** the agent is not told of it */
+  hidden?: boolean;
+  /** with hidden: an absolute directory that is laid over the tree before the check */
+  files?: string;
+  /** set by deed: what was in that directory when the task was admitted */
+  files_digest?: (string & {});
 };
 
-/** A CheckResult is what deed saw when it ran one check. */
+/** A CheckComparison holds a capability on the base against the same after the change. Each list has its first hundred, in order; the counts are of all. */
+export type DeedCheckComparison = {
+  base?: TestResults;
+  after?: TestResults;
+  /** of each list by its name */
+  counts: Record<string, number>;
+  newly_failing?: string[];
+  still_failing?: string[];
+  fixed?: string[];
+  vanished?: string[];
+  newly_skipped?: string[];
+  new?: string[];
+  /** that two runs on the base do not agree on */
+  unstable?: string[];
+  /** findings: where, what */
+  introduced?: string[];
+  /** by fingerprint */
+  resolved?: string[];
+};
+
+/** A CheckResult is what deed saw when it ran one check. Of a capability that was run several times, status, exit code and log are those of the run that decided, and the comparison is that of the base with it. */
 export type DeedCheckResult = {
   name: string;
   command: string[];
@@ -2124,6 +2172,27 @@ export type DeedCheckResult = {
   tail?: string;
   /** its failure is no ground for refusal */
   advisory?: boolean;
+  capability?: string;
+  /** that ran it */
+  extension?: string;
+  extension_digest?: string;
+  /** the agent was not told of it */
+  hidden?: boolean;
+  /** the bundle's path of what was seen on the tree as the agent left it */
+  report?: string;
+  /** of the same on the base */
+  base_report?: string;
+  /** of the same with the changed inputs put back */
+  pinned_report?: string;
+  /** of the base's report */
+  base_status?: string;
+  /** the base's report is from an earlier run */
+  base_cached?: boolean;
+  /** tests of deed's own that had to be seen to pass, and then to fail */
+  witnesses?: number;
+  /** what it judges by and the agent changed */
+  changed_inputs?: DeedChangedInput[];
+  comparison?: DeedCheckComparison;
 };
 
 /** A Config is one deed.yaml. Schema: deed/config/v1 */
@@ -2986,6 +3055,14 @@ export type TaskTypeSpec = {
   success_policy?: SuccessPolicy;
   /** deed's own fields */
   deed?: DeedTypeSpec;
+};
+
+export type TestResults = {
+  total: number;
+  passed: number;
+  failed: number;
+  skipped: number;
+  partial?: string;
 };
 
 /** A ToolCall is what an agent wants done. Schema: agent-runtime/tool.call/v1 */

@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/contract/settings"
 )
 
@@ -163,6 +164,9 @@ var open = []reflect.Type{
 	reflect.TypeFor[deed.Verdict](),
 	reflect.TypeFor[deed.Reason](),
 	reflect.TypeFor[deed.CheckResult](),
+	reflect.TypeFor[deed.ChangedInput](),
+	reflect.TypeFor[deed.CheckComparison](),
+	reflect.TypeFor[runner.TestResults](),
 	reflect.TypeFor[deed.AdapterAudit](),
 	reflect.TypeFor[deed.AuditCommand](),
 	reflect.TypeFor[deed.Progress](),

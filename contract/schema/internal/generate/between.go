@@ -77,7 +77,7 @@ func between(t reflect.Type, d *jsonschema.Schema) {
 			d.AllOf = append(d.AllOf, when("status", string(s), is("machine_status", string(s.Machine()))))
 		}
 	case reflect.TypeFor[deed.Check]():
-		d.OneOf = []*jsonschema.Schema{{Required: []string{"command"}}, {Required: []string{"shell"}}}
+		d.OneOf = []*jsonschema.Schema{{Required: []string{"command"}}, {Required: []string{"shell"}}, {Required: []string{"capability"}}}
 	case reflect.TypeFor[agentruntime.WorkflowRecord]():
 		c := when("status", string(agentruntime.WorkflowCompleted), typed("completed_at", "string"))
 		c.Else = typed("completed_at", "null")
