@@ -39,6 +39,21 @@ const (
 	CodeCheckFailed        = "check_failed"                // a check ended with a non-zero exit
 	CodeCheckTimeout       = "check_timeout"               // a check ran into its time limit
 	CodeCheckError         = "check_error"                 // a check could not be run
+	CodeNotApplicable      = "check_not_applicable"        // nothing in the project has the capability
+	CodeInputsChanged      = "check_inputs_changed"        // what a check judges by was changed, and the check does not bear it
+	CodeTestsNewlyFailing  = "tests_newly_failing"         // a test fails that did not fail on the base
+	CodeTestsStillFailing  = "tests_still_failing"         // a test fails as on the base, and nothing that failed there was mended
+	CodeTestsVanished      = "tests_vanished"              // a test of the base is gone
+	CodeTestsNewlySkipped  = "tests_newly_skipped"         // a test is skipped that ran on the base
+	CodeTestsShrank        = "tests_shrank"                // fewer tests ran than on the base
+	CodeTestsUnstable      = "tests_unstable"              // noted: two runs on the base do not agree on a test
+	CodeNoTests            = "no_tests"                    // no test ran
+	CodeReportMissing      = "report_missing"              // the tests, or their names, are not in any report
+	CodeReportContradicts  = "report_contradicts"          // the counts and the tests of a report cannot both be true
+	CodeWitness            = "witness_not_seen"            // deed's own test is not reported as it must be: the report is not of this run
+	CodeLintIntroduced     = "lint_introduced"             // a finding that the base does not have
+	CodeOldFindings        = "lint_unchanged"              // findings that the base has; noted unless require_pass
+	CodeHiddenCheck        = "hidden_check_failed"         // what an agent is told instead of the reasons of a hidden check
 	CodeStopPolicy         = "stop_policy"                 // a rule or a hook of the operator's does not let the agent stop
 	NoteRepositoryTouched  = "repository_metadata_changed" // commits, refs or the index changed; not part of the patch
 	NoteNotCarried         = "not_carried_by_patch"        // an empty directory, permission bits or an owner
@@ -69,8 +84,15 @@ type Input struct {
 	// is none.
 	Stop func(ctx context.Context) ([]string, error)
 
-	// RunCheck runs one check. room is a directory of its own; the tree to check is room/tree.
+	// RunCheck runs one check by command. room is a directory of its own; the tree to check is room/tree.
 	RunCheck func(ctx context.Context, c deed.Check, room string) deed.CheckResult
+
+	// Capabilities runs the checks by capability. nil: they are errors.
+	Capabilities Capabilities
+
+	// Ask asks a person whether the agent may have changed what a check judges by, and says who answered. nil: nobody is
+	// there to ask, which is a no.
+	Ask func(ctx context.Context, c deed.Check, changed []deed.ChangedInput) (allowed bool, by string, err error)
 }
 
 // Decide looks at everything and reports all reasons, not just the first. An error means that deed could not

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strconv"
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/workspace"
@@ -25,7 +23,7 @@ func (v *verdict) room(ctx context.Context, in Input) error {
 	if in.SecretHit {
 		// The true patch is never stored, so there is nothing to prove or to check.
 		for _, c := range in.Spec.Checks {
-			v.checks = append(v.checks, deed.CheckResult{Name: CheckName(c), Command: Argv(c), Status: "error", ExitCode: -1})
+			v.checks = append(v.checks, unrun(c))
 		}
 		return nil
 	}
@@ -39,10 +37,6 @@ func (v *verdict) room(ctx context.Context, in Input) error {
 		}
 	}
 	for i, c := range in.Spec.Checks {
-		room := filepath.Join(in.Rooms, strconv.Itoa(i))
-		if err := os.Mkdir(room, 0o700); err != nil {
-			return fmt.Errorf("make the clean room: %w", err)
-		}
 		now, err := hashFile(in.Patch)
 		if err != nil {
 			return fmt.Errorf("look at the patch again: %w", err)
@@ -51,17 +45,8 @@ func (v *verdict) room(ctx context.Context, in Input) error {
 			v.reject(CodePinnedInput, "", "the patch was changed after it was proven")
 			return nil
 		}
-		if err := workspace.CleanRoom(ctx, in.Base, in.Manifest, in.Patch, in.Spec.ProtectedPaths, filepath.Join(room, TreeDir)); err != nil {
+		if err := v.check(ctx, in, i, c); err != nil {
 			return v.workspaceFault(ctx, "make the clean room", err)
-		}
-		r := in.RunCheck(ctx, c, room)
-		r.Advisory = c.Advisory
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		v.checkEnded(r)
-		if err := workspace.Remove(room); err != nil {
-			return fmt.Errorf("remove a clean room: %w", err)
 		}
 	}
 	return nil
@@ -69,19 +54,6 @@ func (v *verdict) room(ctx context.Context, in Input) error {
 
 // TreeDir is the name, in a check's room, of the tree that is checked.
 const TreeDir = "tree"
-
-func (v *verdict) checkEnded(r deed.CheckResult) {
-	v.checks = append(v.checks, r)
-	switch r.Status {
-	case "passed":
-	case "timeout":
-		v.rejectCheck(CodeCheckTimeout, r, "ran into its time limit")
-	case "failed":
-		v.rejectCheck(CodeCheckFailed, r, fmt.Sprintf("ended with exit code %d in the clean room", r.ExitCode))
-	default:
-		v.rejectCheck(CodeCheckError, r, "could not be run: "+r.Tail)
-	}
-}
 
 func hashFile(path string) (sum [sha256.Size]byte, err error) {
 	f, err := os.Open(path)
@@ -114,20 +86,13 @@ func (v *verdict) workspaceFault(ctx context.Context, op string, err error) erro
 	return nil
 }
 
-// rejectCheck says why a check counts against the attempt. An advisory one is noted only.
-func (v *verdict) rejectCheck(code string, r deed.CheckResult, what string) {
-	reason := deed.Reason{Code: code, Check: r.Name, Message: fmt.Sprintf("check %q %s", r.Name, what)}
-	if r.Advisory {
-		v.notes = append(v.notes, reason)
-		return
-	}
-	v.reasons = append(v.reasons, reason)
-}
-
-// Argv returns the argument vector of a check.
+// Argv returns the argument vector of a check. That of a capability is the command that a person would type.
 func Argv(c deed.Check) []string {
-	if c.Shell != "" {
+	switch {
+	case c.Shell != "":
 		return []string{"/bin/sh", "-c", c.Shell}
+	case c.Capability != "":
+		return []string{"deed", c.Capability}
 	}
 	return c.Command
 }
@@ -137,6 +102,8 @@ func CheckName(c deed.Check) string {
 	switch {
 	case c.Name != "":
 		return c.Name
+	case c.Capability != "":
+		return c.Capability
 	case c.Shell != "":
 		return c.Shell
 	case len(c.Command) > 0:

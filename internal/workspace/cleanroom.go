@@ -17,8 +17,8 @@ import (
 // file that is only added (a second configuration, a test that always passes) can change a verdict as well as an edit.
 //
 // The copy is compared with baseManifest before the patch comes in, repositories included: a base that is not the one
-// that was recorded is ErrBaseTampered, so what is judged is what was pinned. A patch that git refuses is ErrApply. On
-// any error dst is removed.
+// that was recorded is ErrBaseTampered, so what is judged is what was pinned. A patch that git refuses is ErrApply. Without
+// a patch ("") the room is the base itself. On any error dst is removed.
 func CleanRoom(ctx context.Context, base string, baseManifest *Manifest, patchPath string, pinned []string, dst string) (err error) {
 	for _, g := range pinned {
 		if err := ValidateGlob(g); err != nil {
@@ -39,6 +39,9 @@ func CleanRoom(ctx context.Context, base string, baseManifest *Manifest, patchPa
 	}
 	if err := sameTree(baseManifest, fresh); err != nil {
 		return &Error{Code: ErrBaseTampered, Op: "verify base", Path: base, Err: err}
+	}
+	if patchPath == "" {
+		return nil
 	}
 	if err := Apply(ctx, dst, patchPath); err != nil {
 		return err
@@ -97,6 +100,32 @@ func restore(base string, before, after *Manifest, pinned []string, dst string) 
 	for _, e := range put {
 		if err := r.putBack(e); err != nil {
 			return tampered("put back", e.Path, err)
+		}
+	}
+	return nil
+}
+
+// Overlay puts everything that the manifest of the tree at from has over the tree at dst. What stands in the way there goes
+// first, and no link in dst is followed. A file that is not as the manifest has it is ErrBaseTampered.
+func Overlay(from string, m *Manifest, dst string) error {
+	root, err := os.OpenRoot(dst)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	t, err := openTree(from)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	r := &restorer{root: root, tree: t, before: m, buf: make([]byte, readBuffer)}
+	for i := range m.Entries {
+		e := &m.Entries[i]
+		if !e.Kind.carried() && e.Kind != KindDir {
+			return fmt.Errorf("overlay: %s is a %s, and only files, links and directories can be laid over a tree", quotePath(e.Path), e.Kind)
+		}
+		if err := r.putBack(e); err != nil {
+			return tampered("lay over", e.Path, err)
 		}
 	}
 	return nil
