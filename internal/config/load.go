@@ -106,6 +106,11 @@ func (c *Config) add(path string, project, must bool) error {
 		return err
 	}
 	c.sources = append(c.sources, source{abs, tree})
+	if s.Checks != nil && !project && !must { // the home's own: it would be read by nobody
+		var l fault.List
+		l.Add("$.checks", fault.NotAllowed, "checks are a component's own", "put them into the deed.yaml of the component's directory")
+		return locate(abs, tree, l.Err())
+	}
 	if project {
 		if err := c.projectOnly(abs, tree, s); err != nil {
 			return err

@@ -2,6 +2,7 @@ package extension
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/project"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -42,22 +44,30 @@ func (s *Set) detected(c project.Component, capability string, p *Plan) ([]Exten
 
 // Detect lists the built-in extensions that the files at the top of a directory call for.
 func (s *Set) Detect(dir string) ([]string, error) {
+	if s.places.BuiltIn == "" {
+		return nil, nil
+	}
+	ids, fallback, err := called(dir)
+	if len(ids) == 0 {
+		ids = fallback
+	}
+	return ids, err
+}
+
+// called lists the built-in extensions that a directory calls for, and those that it calls for when there is no other.
+func called(dir string) (ids, fallback []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, fmt.Errorf("look at the component: %w", err)
 	}
 	names := map[string]bool{}
 	for _, e := range entries {
 		names[e.Name()] = true
 	}
-	var ids, fallback []string
-	for _, id := range s.IDs() {
-		if !slices.Contains(builtInIDs(), id) {
-			continue
-		}
+	for _, id := range builtInIDs() {
 		d, err := builtInDetect(id)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		switch {
 		case d == nil || !d.called(dir, names):
@@ -67,10 +77,7 @@ func (s *Set) Detect(dir string) ([]string, error) {
 			ids = append(ids, id)
 		}
 	}
-	if len(ids) == 0 {
-		ids = fallback
-	}
-	return ids, nil
+	return ids, fallback, nil
 }
 
 // builtInDetect reads what the embedded manifest says, without unpacking the extension.
@@ -163,4 +170,24 @@ func anyFile(dir string, globs []string) bool {
 		}
 	}
 	return false
+}
+
+// Locate returns the component that a directory belongs to: the nearest one upwards, within its work tree, that has a
+// homeboy.json or a deed.yaml or that a built-in extension is called for; else the directory itself.
+func Locate(dir string) string {
+	top := Root(dir)
+	for at := filepath.Clean(dir); top != ""; at = filepath.Dir(at) {
+		for _, name := range []string{project.FileName, config.FileName} {
+			if fi, err := os.Stat(filepath.Join(at, name)); err == nil && fi.Mode().IsRegular() {
+				return at
+			}
+		}
+		if ids, _, err := called(at); err == nil && len(ids) > 0 {
+			return at
+		}
+		if at == top {
+			break
+		}
+	}
+	return dir
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/deedrun/deed/internal/home"
 )
 
 // Where an extension was found.
@@ -33,6 +35,32 @@ type Places struct {
 	Project []string // directories that hold a project's extensions, the nearest first
 	Home    string   // the directory of those that the operator installed; may be absent
 	BuiltIn string   // where the embedded ones are put; empty: they are not used
+}
+
+// PlacesOf is where extensions are looked for by whoever uses a home and works on a component. An empty directory stands
+// for no project.
+func PlacesOf(h *home.Home, component string) Places {
+	p := Places{Home: h.Extensions(), BuiltIn: filepath.Join(h.Runtime(), "extensions")}
+	if component != "" {
+		p.Project = ProjectPlaces(component)
+	}
+	return p
+}
+
+// Use takes what a person gave with --extension, an id or the path of a directory, and returns the id.
+func (p *Places) Use(arg string) (string, error) {
+	if id := filepath.Base(arg); arg == id && arg != "." && arg != ".." {
+		if arg == "" || strings.HasPrefix(arg, ".") {
+			return "", fmt.Errorf("extension %q: name an id, or the path of a directory as in ./%s", arg, arg)
+		}
+		return arg, nil
+	}
+	abs, err := filepath.Abs(arg)
+	if err != nil {
+		return "", fmt.Errorf("extension %s: %w", arg, err)
+	}
+	p.Extra = append(p.Extra, abs)
+	return filepath.Base(abs), nil
 }
 
 // ProjectPlaces lists the directories for Places.Project of a component: its own, and that of the work tree that it is in.

@@ -108,7 +108,7 @@ func readForEdit(file string) ([]byte, fs.FileMode, error) {
 		return nil, 0, err
 	}
 	defer func() { _ = f.Close() }() // only read
-	data, err := readAll(f, file)
+	data, err := readAll(f, file, maxFile)
 	if err != nil {
 		return nil, 0, err
 	}

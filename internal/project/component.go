@@ -7,17 +7,25 @@ import (
 	"unicode"
 
 	"github.com/deedrun/deed/contract/settings"
+	"github.com/deedrun/deed/internal/config"
 )
 
 // The files that a component is described in.
 const (
-	FileName  = "homeboy.json"
-	deedFile  = "deed.yaml"
-	stateDir  = ".deed"
-	noName    = "component" // the id of a directory whose name has no letter for one
-	maxID     = 128
-	maxConfig = 64 << 20 // a homeboy.json holds baselines, and those have a line for every finding
+	FileName = "homeboy.json"
+	deedFile = config.FileName
+	stateDir = ".deed"
 )
+
+// Limits of what is read.
+const (
+	maxFile     = 64 << 20 // a homeboy.json holds baselines, and those have a line for every finding
+	maxSettings = 1 << 20
+	maxID       = 128
+)
+
+// noName is the id of a directory whose name has no letter for one.
+const noName = "component"
 
 // A Component is a directory with code and what its files say about how it is checked. It is read-only after Load, but a
 // caller may give it another ID or move it with At.

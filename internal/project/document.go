@@ -2,11 +2,13 @@ package project
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -21,7 +23,13 @@ type document struct {
 	text    []byte // without the mark
 	object  object // the root; empty for a blank file
 	members []member
-	faults  []string
+	faults  []placed
+}
+
+// A placed fault knows where it stands, so that all of them are told in the order of the file.
+type placed struct {
+	offset int
+	text   string
 }
 
 // An object is where an object stands: from the brace to behind its other brace.
@@ -108,49 +116,65 @@ func find(list []member, name string) (member, bool) {
 	return member{}, false
 }
 
+// objectAt returns the members of a member that is an object. Null, and a member that is not there, have none.
+func (d *document) objectAt(m member, path string) []member {
+	if m.end == 0 || d.text[m.start] == 'n' {
+		return nil
+	}
+	if d.text[m.start] != '{' {
+		d.decodeAt(m.start, path, d.text[m.start:m.end], &map[string]jsontext.Value{})
+		return nil
+	}
+	_, list, err := members(d.text, m.start)
+	if err != nil {
+		d.fault(m.start, path, err.Error()) // parse has read it whole
+	}
+	return list
+}
+
 // decode reads a member's value, and remembers what is wrong with it.
 func (d *document) decode(m member, dst any) bool {
-	err := json.Unmarshal(d.text[m.start:m.end], dst)
+	return d.decodeAt(m.start, m.name, d.text[m.start:m.end], dst)
+}
+
+// decodeAt reads a value that stands at an offset, under a dotted path.
+func (d *document) decodeAt(offset int, path string, value []byte, dst any) bool {
+	err := json.Unmarshal(value, dst)
 	if err == nil {
 		return true
 	}
-	at, path := m.start, m.name
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		at += max(0, int(wrong.Offset)-1)
-		if wrong.Field != "" {
-			path += "." + wrong.Field
-		}
+	var wrong *json.SemanticError
+	if !errors.As(err, &wrong) {
+		d.fault(offset, path, err.Error())
+		return false
 	}
-	d.fault(at, path, wrongType(err))
+	for name := range wrong.JSONPointer.Tokens() {
+		path += "." + name
+	}
+	d.fault(offset+int(wrong.ByteOffset), path, fmt.Sprintf("is a JSON %s (write %s)", kinds[wrong.JSONKind], wanted(wrong.GoType)))
 	return false
 }
 
-// wrongType says what a value is and what it should be.
-func wrongType(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
-		return err.Error()
-	}
-	return fmt.Sprintf("is a JSON %s (write %s)", wrong.Value, wanted(wrong))
-}
+var kinds = map[jsontext.Kind]string{'n': "null", 't': "boolean", 'f': "boolean", '"': "string", '0': "number", '{': "object", '[': "list"}
 
-func wanted(wrong *json.UnmarshalTypeError) string {
-	switch wrong.Type.Kind().String() {
-	case "string":
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
 		return "a string"
-	case "bool":
+	case reflect.Bool:
 		return "true or false"
-	case "slice":
+	case reflect.Slice:
 		return "a list"
-	case "map", "struct":
+	case reflect.Map, reflect.Struct:
 		return "an object"
+	case reflect.Pointer:
+		return wanted(t.Elem())
 	}
 	return "a number"
 }
 
 func (d *document) fault(offset int, path, message string) {
-	d.faults = append(d.faults, d.place(offset)+": "+path+" "+message)
+	d.faults = append(d.faults, placed{offset, d.place(offset) + ": " + path + " " + message})
 }
 
 // err is every fault that was found, each with its line.
@@ -158,7 +182,12 @@ func (d *document) err() error {
 	if len(d.faults) == 0 {
 		return nil
 	}
-	return errors.New(strings.Join(d.faults, "\n"))
+	slices.SortStableFunc(d.faults, func(a, b placed) int { return a.offset - b.offset })
+	lines := make([]string, len(d.faults))
+	for i, f := range d.faults {
+		lines[i] = f.text
+	}
+	return errors.New(strings.Join(lines, "\n"))
 }
 
 func (d *document) at(offset int, message string) error {

@@ -30,7 +30,7 @@ func Load(dir string) (Component, error) {
 		return Component{}, fmt.Errorf("component %s is not a directory (name one with --path)", dir)
 	}
 	c := Component{Path: dir, baselines: map[string]json.RawMessage{}}
-	own, err := readFile(filepath.Join(dir, ownBaselines))
+	own, err := readFile(filepath.Join(dir, ownBaselines), maxFile)
 	if err != nil {
 		return Component{}, err
 	}
@@ -40,7 +40,7 @@ func Load(dir string) (Component, error) {
 		}
 	}
 	file := filepath.Join(dir, FileName)
-	data, err := readFile(file)
+	data, err := readFile(file, maxFile)
 	if err != nil {
 		return Component{}, err
 	}
@@ -60,7 +60,7 @@ func Load(dir string) (Component, error) {
 
 // readDeed lays the checks of deed.yaml over the component.
 func (c *Component) readDeed(file string) error {
-	data, err := readFile(file)
+	data, err := readFile(file, maxSettings)
 	if err != nil || data == nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func replace[V any](under *V, top V, there, said bool, key string, over func(str
 
 // readFile returns a whole file, or nothing when there is none. A link is followed, as the person who made it meant; what
 // is no regular file then is refused, and a fifo cannot stop it.
-func readFile(path string) ([]byte, error) {
+func readFile(path string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
@@ -148,10 +148,10 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	defer func() { _ = f.Close() }() // only read
-	return readAll(f, path)
+	return readAll(f, path, limit)
 }
 
-func readAll(f *os.File, path string) ([]byte, error) {
+func readAll(f *os.File, path string, limit int64) ([]byte, error) {
 	fi, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
@@ -159,12 +159,12 @@ func readAll(f *os.File, path string) ([]byte, error) {
 	if !fi.Mode().IsRegular() {
 		return nil, fmt.Errorf("read %s: it is not a regular file (replace it with one, or remove it)", path)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	if len(data) > maxConfig {
-		return nil, fmt.Errorf("read %s: it has more than %d bytes (make it smaller)", path, maxConfig)
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("read %s: it has more than %d bytes (make it smaller)", path, limit)
 	}
 	if data == nil {
 		data = []byte{}
@@ -212,15 +212,14 @@ func (c *Component) readHomeboy(file string, data []byte) error {
 	}
 	c.Files = append(c.Files, file)
 	c.Raw = json.RawMessage(doc.text)
-	if len(strings.TrimSpace(string(doc.text))) == 0 {
+	if doc.object == (object{}) {
 		c.Raw = json.RawMessage("{}")
 	}
-	var selfChecks, legacy = map[string][]string{}, map[string][]string{}
-	links := map[string]map[string]json.RawMessage{}
+	selfChecks, legacy := map[string][]string{}, map[string][]string{}
 	baselines := map[string]json.RawMessage{}
 	known := map[string]any{
-		"extensions": &links, "capability_extensions": &c.CapabilityExtensions,
-		"self_checks": &selfChecks, "scripts": &c.Scripts, "hooks": &c.Hooks,
+		"capability_extensions": &c.CapabilityExtensions,
+		"self_checks":           &selfChecks, "scripts": &c.Scripts, "hooks": &c.Hooks,
 		"build_artifact": &c.BuildArtifact, "version_targets": &c.VersionTargets, "env": &c.Env, "scopes": &c.Scopes,
 		"test_drift": &c.TestDrift, "audit": &c.Audit, "audit_rules": &c.AuditRules, "baselines": &baselines,
 	}
@@ -254,7 +253,7 @@ func (c *Component) readHomeboy(file string, data []byte) error {
 			doc.fault(m.start, key, "is not a JSON object (write one, or remove the key)")
 		}
 	}
-	c.Extensions = doc.links(links)
+	c.Extensions = doc.links()
 	fold(&c.Scripts, selfChecks)
 	fold(&c.Hooks, legacy)
 	maps.Copy(c.baselines, baselines)
@@ -274,32 +273,29 @@ func fold(newer *map[string][]string, older map[string][]string) {
 }
 
 // links reads the entries of `extensions`.
-func (d *document) links(raw map[string]map[string]json.RawMessage) map[string]Link {
-	if len(raw) == 0 {
-		return nil
-	}
-	at, _ := d.member("extensions")
-	out := map[string]Link{}
-	for _, id := range slices.Sorted(maps.Keys(raw)) {
+func (d *document) links() map[string]Link {
+	m, _ := d.member("extensions")
+	var out map[string]Link
+	for _, entry := range d.objectAt(m, "extensions") {
 		link := Link{}
-		for key, value := range raw[id] {
-			var err error
-			switch key {
+		for _, e := range d.objectAt(entry, "extensions."+entry.name) {
+			path, value := "extensions."+entry.name+"."+e.name, d.text[e.start:e.end]
+			switch e.name {
 			case "version":
-				err = json.Unmarshal(value, &link.Version)
+				d.decodeAt(e.start, path, value, &link.Version)
 			case "settings":
-				err = json.Unmarshal(value, &link.Settings)
+				d.decodeAt(e.start, path, value, &link.Settings)
 			default:
 				if link.Flat == nil {
 					link.Flat = map[string]json.RawMessage{}
 				}
-				link.Flat[key] = value
-			}
-			if err != nil {
-				d.fault(at.start, "extensions."+id+"."+key, wrongType(err))
+				link.Flat[e.name] = value
 			}
 		}
-		out[id] = link
+		if out == nil {
+			out = map[string]Link{}
+		}
+		out[entry.name] = link
 	}
 	return out
 }
