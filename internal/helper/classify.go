@@ -161,12 +161,14 @@ func (c classification) summary() (Outcome, bool) {
 }
 
 func (c classification) fatal() (Outcome, bool) {
-	if c.Exit == 0 || c.nothing() != "" {
+	if c.Exit == 0 {
 		return Outcome{}, false
 	}
+	m := markers()
 	var lines []string
 	for _, l := range c.out {
-		if len(lines) < replayFatal && markers()["fatal"].MatchString(l) {
+		// Some runners say in such a line only that there was nothing to run.
+		if len(lines) < replayFatal && m["fatal"].MatchString(l) && !m["nofiles"].MatchString(l) && !m["zero"].MatchString(l) {
 			lines = append(lines, l)
 		}
 	}

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Builds a Node.js project with its build script. Arguments go to it.
+set -u
+if [ ! -f "${HOMEBOY_RUNTIME_RUNNER_KIT:-}" ]; then
+  printf '%s\n' 'HOMEBOY_RUNTIME_RUNNER_KIT names no file: run this script through deed' >&2
+  exit 2
+fi
+# shellcheck source=/dev/null
+. "$HOMEBOY_RUNTIME_RUNNER_KIT"
+kit_start build
+# shellcheck source=/dev/null
+. "$HOMEBOY_EXTENSION_PATH/scripts/project.sh"
+node_ready
+if ! should_run_step build; then
+  echo 'Not run: build (step filter)'
+  exit 0
+fi
+if [ -z "$(ask 'p.scripts && p.scripts.build')" ]; then
+  echo 'package.json has no build script: there is nothing to build.'
+  exit 0
+fi
+code=0
+run_script build "$@" || code=$?
+kit_build_end "$PM run build" "$code"

@@ -1,0 +1,84 @@
+#!/bin/sh
+# Tests a Python project with pytest, else with unittest. Arguments go to it.
+set -u
+if [ ! -f "${HOMEBOY_RUNTIME_RUNNER_KIT:-}" ]; then
+  printf '%s\n' 'HOMEBOY_RUNTIME_RUNNER_KIT names no file: run this script through deed' >&2
+  exit 2
+fi
+# shellcheck source=/dev/null
+. "$HOMEBOY_RUNTIME_RUNNER_KIT"
+kit_start test
+# shellcheck source=/dev/null
+. "$HOMEBOY_EXTENSION_PATH/scripts/project.sh"
+python_ready
+if ! should_run_step test; then
+  echo 'Not run: test (step filter)'
+  exit 0
+fi
+
+# modules: the changed files as unittest names them.
+modules() {
+  sed 's/\.py$//; s,/,.,g'
+}
+if [ -n "${HOMEBOY_CHANGED_TEST_FILES:-}" ]; then
+  printf '%s\n' "$HOMEBOY_CHANGED_TEST_FILES" | kit__relative | grep '\.py$' >"$KIT_TMP/changed"
+  if [ ! -s "$KIT_TMP/changed" ]; then
+    echo 'No Python test file is asked for.'
+    exit 0
+  fi
+  has pytest || modules <"$KIT_TMP/changed" >"$KIT_TMP/modules"
+  set -f
+  IFS='
+'
+  # shellcheck disable=SC2046 # one file in a line
+  if has pytest; then set -- "$@" $(cat "$KIT_TMP/changed"); else set -- "$@" $(cat "$KIT_TMP/modules"); fi
+  unset IFS
+  set +f
+fi
+
+code=0
+if has pytest; then
+  name=pytest
+  report=$KIT_TMP/pytest.xml
+  set -- "--junitxml=$report" "$@"
+  if kit_wants_coverage && has pytest_cov; then
+    set -- --cov "--cov-report=xml:$KIT_TMP/coverage.xml" "$@"
+    set -- -m pytest "$@"
+  elif kit_wants_coverage && has coverage; then
+    set -- -m coverage run "--data-file=$KIT_TMP/coverage" -m pytest "$@"
+  else
+    set -- -m pytest "$@"
+  fi
+else
+  name=unittest
+  report=$KIT_TMP/unittest.tap
+  # Without a name unittest finds its tests, from the directory that has them.
+  named=""
+  for a in "$@"; do
+    case $a in -*) ;; *) named=1 ;; esac
+  done
+  if [ -z "$named" ]; then
+    start=.
+    for d in tests test; do
+      if [ -d "$d" ] && [ ! -f "$d/__init__.py" ]; then start=$d; fi
+    done
+    set -- discover -s "$start" "$@"
+  fi
+  set -- "$HOMEBOY_EXTENSION_PATH/scripts/unittests.py" "$report" "$@"
+  if kit_wants_coverage && has coverage; then
+    set -- -m coverage run "--data-file=$KIT_TMP/coverage" "$@"
+  fi
+fi
+kit_watch "$KIT_TMP/output" "$PYTHON" "$@" || code=$?
+kit_report "${report##*/}" "$report"
+if kit_wants_coverage; then
+  if [ -f "$KIT_TMP/coverage" ]; then
+    "$PYTHON" -m coverage xml -q "--data-file=$KIT_TMP/coverage" -o "$KIT_TMP/coverage.xml"
+  fi
+  [ -s "$KIT_TMP/coverage.xml" ] || kit_without coverage 'neither pytest-cov nor coverage is installed: pip install coverage'
+  kit_coverage "$KIT_TMP/coverage.xml"
+fi
+if [ "$code" -ne 0 ] && grep -q 'ModuleNotFoundError: No module named' "$KIT_TMP/output"; then
+  echo 'A module is missing: install the dependencies of the project (pip install -r requirements.txt, or pip install -e .).'
+fi
+kit_test_end "$name" "$code" "$KIT_TMP/output"

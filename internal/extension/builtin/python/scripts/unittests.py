@@ -1,0 +1,52 @@
+"""Runs unittest with the arguments as they are and writes each result as TAP to the file that is the first of them."""
+
+import sys
+import unittest
+
+lines = []
+
+
+def tell(ok, test, note=""):
+    name = test.id().replace("#", "\\#").replace("\n", " ")
+    lines.append(f"{'ok' if ok else 'not ok'} {len(lines) + 1} - {name}{note}")
+
+
+class Result(unittest.TextTestResult):
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        tell(True, test)
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        tell(False, test)
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        tell(False, test)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        tell(True, test, " # SKIP " + " ".join(reason.split()))
+
+    def addExpectedFailure(self, test, err):
+        super().addExpectedFailure(test, err)
+        tell(True, test)
+
+    def addUnexpectedSuccess(self, test):
+        super().addUnexpectedSuccess(test)
+        tell(False, test, "")
+
+
+report = sys.argv.pop(1)
+program = None
+try:
+    sys.argv[0] = "python -m unittest"
+    sys.path.insert(0, "")
+    program = unittest.main(module=None, exit=False, testRunner=unittest.TextTestRunner(resultclass=Result, verbosity=2))
+finally:
+    if lines:
+        with open(report, "w", encoding="utf-8", errors="replace") as f:
+            f.write("TAP version 13\n" + "\n".join(lines) + f"\n1..{len(lines)}\n")
+if program.result.testsRun == 0 and not program.result.skipped:
+    print("NO TESTS RAN", file=sys.stderr)
+sys.exit(not program.result.wasSuccessful())
