@@ -112,7 +112,40 @@ func (d *reader) findings(most int) ([]runner.LintFinding, error) {
 	if tok.Kind() != '[' {
 		return nil, fault.Faults{{Path: "$", Code: fault.WrongType, Message: "is " + kindName(tok.Kind()) + ", not an array of findings"}}
 	}
-	var fs []runner.LintFinding
+	fs, err := d.items(most)
+	return fs.joined(), err
+}
+
+// chunked is a list that grows without copying: a finding is a large value, and there may be very many.
+type chunked struct {
+	full [][]runner.LintFinding
+	last []runner.LintFinding
+	n    int
+}
+
+const chunk = 1024
+
+func (c *chunked) add(f runner.LintFinding) {
+	if len(c.last) == cap(c.last) && c.n >= chunk {
+		c.full, c.last = append(c.full, c.last), make([]runner.LintFinding, 0, chunk)
+	}
+	c.last = append(c.last, f)
+	c.n++
+}
+
+func (c *chunked) joined() []runner.LintFinding {
+	if len(c.full) == 0 {
+		return c.last
+	}
+	all := make([]runner.LintFinding, 0, c.n)
+	for _, part := range c.full {
+		all = append(all, part...)
+	}
+	return append(all, c.last...)
+}
+
+// items reads what stands in the array.
+func (d *reader) items(most int) (fs chunked, err error) {
 	for ; ; d.index++ {
 		switch kind := d.dec.PeekKind(); {
 		case kind == ']':
@@ -120,7 +153,7 @@ func (d *reader) findings(most int) ([]runner.LintFinding, error) {
 				return fs, d.broken(err)
 			}
 			return fs, d.end()
-		case kind == '{' && len(fs) == most:
+		case kind == '{' && fs.n == most:
 			return fs, tooLarge("$", fmt.Sprintf("has more than %d findings", most))
 		case kind == '{':
 			f, ok, err := d.finding()
@@ -128,7 +161,7 @@ func (d *reader) findings(most int) ([]runner.LintFinding, error) {
 				return fs, d.broken(err)
 			}
 			if ok {
-				fs = append(fs, f)
+				fs.add(f)
 			}
 		default:
 			if _, err := d.dec.ReadValue(); err != nil { // also what is no JSON

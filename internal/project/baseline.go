@@ -149,8 +149,8 @@ func same(old, new []byte) bool {
 	if json.Unmarshal(old, &a) != nil || json.Unmarshal(new, &b) != nil || a == nil || b == nil {
 		return false
 	}
-	const prints, created = "known_fingerprints", "created_at"
-	if list, ok := a[prints].([]any); ok && len(list) > 0 && reflect.DeepEqual(a[prints], b[prints]) {
+	const prints, identities, created = "known_fingerprints", "deed_identities", "created_at"
+	if list, ok := a[prints].([]any); ok && len(list) > 0 && reflect.DeepEqual(a[prints], b[prints]) && reflect.DeepEqual(a[identities], b[identities]) {
 		return true
 	}
 	delete(a, created)

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/canonjson"
 )
@@ -93,10 +96,10 @@ func byID(x, y string) int {
 // Parse reads a baseline as it is saved.
 func Parse(raw json.RawMessage) (Baseline, error) {
 	var b Baseline
-	if err := json.Unmarshal(raw, &b); err != nil {
-		var wrong *json.UnmarshalTypeError
+	if err := jsonv2.Unmarshal(raw, &b, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		var wrong *jsonv2.SemanticError
 		if errors.As(err, &wrong) {
-			err = fmt.Errorf("%s is a JSON %s", cmp.Or(wrong.Field, "it"), wrong.Value)
+			err = fmt.Errorf("%s is of the wrong type", cmp.Or(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "it"))
 		}
 		return Baseline{}, fmt.Errorf("read the baseline: %w; save it anew with --baseline, or go without it with --ignore-baseline", err)
 	}

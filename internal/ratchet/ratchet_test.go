@@ -288,10 +288,10 @@ func TestMerge(t *testing.T) {
 func TestParseMalformed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`[]`:                             "it is a JSON array",
-		`{"known_fingerprints":{"a":1}}`: "known_fingerprints is a JSON object",
-		`{"item_count":"3"}`:             "item_count is a JSON string",
-		`{`:                              "unexpected end",
+		`[]`:                             "it is of the wrong type",
+		`{"known_fingerprints":{"a":1}}`: "known_fingerprints is of the wrong type",
+		`{"item_count":"3"}`:             "item_count is of the wrong type",
+		`{`:                              "unexpected EOF",
 	} {
 		_, err := Parse(json.RawMessage(text))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--baseline") {
