@@ -65,6 +65,18 @@ const (
 // OfLoop lists the points of a conversation.
 var OfLoop = []Point{LoopAnswered, LoopStarted, LoopCarriedOut, LoopSettled, LoopCompacted}
 
+// The points of a fix that may have to be taken back. A test of its own walks them.
+const (
+	FixCopied       Point = "fix.copied"        // the copy is durable, and no fixer ran
+	FixWritten      Point = "fix.written"       // the fixers ran, and nothing is verified
+	FixHalfRestored Point = "fix.half_restored" // one file of several is back
+	FixRestored     Point = "fix.restored"      // all are back, and the record is still there
+	FixKept         Point = "fix.kept"          // the record is gone, and the copy is still there
+)
+
+// OfFix lists the points of a fix.
+var OfFix = []Point{FixCopied, FixWritten, FixHalfRestored, FixRestored, FixKept}
+
 // All lists the points of a task in order.
 var All = []Point{
 	EnqueueBefore, EnqueueCommitted, ClaimCommitted, WorkspaceSeeded, BeginCommitted, DriverStarted, DriverEnded,
