@@ -57,7 +57,7 @@ type LintFinding struct {
 	Fixable     bool                       `json:"fixable,omitempty"`
 	Fingerprint string                     `json:"fingerprint,omitempty"`
 	Known       bool                       `json:"known,omitempty"` // the baseline has it
-	Extra       map[string]json.RawMessage `json:"-"` // every other key that the tool wrote: told again as it came
+	Extra       map[string]json.RawMessage `json:"-"`               // every other key that the tool wrote: told again as it came
 }
 
 // An Annotation is one item of a file in HOMEBOY_ANNOTATIONS_DIR.

@@ -14,7 +14,7 @@ import (
 func (s *site) findings(env ...string) (map[string]string, int) {
 	s.t.Helper()
 	o := s.deed(env, "doctor", "--json")
-	var doc struct{ Findings []finding }
+	var doc struct{ Findings []symptom }
 	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil {
 		s.t.Fatalf("%v\n%s%s", err, o.stdout, o.stderr)
 	}

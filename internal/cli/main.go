@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/config"
 )
 
@@ -97,6 +98,7 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 
 	root.AddGroup(
 		&cobra.Group{ID: "work", Title: "Work:"},
+		&cobra.Group{ID: "check", Title: "Checks:"},
 		&cobra.Group{ID: "queue", Title: "Queue:"},
 		&cobra.Group{ID: "evidence", Title: "Evidence:"},
 		&cobra.Group{ID: "setup", Title: "Set-up:"},
@@ -108,6 +110,7 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 		}
 	}
 	add("work", a.runCmd(), a.agentTaskRunCmd(), a.abilityRunCmd(), a.demoCmd())
+	add("check", a.checkCmd(runner.Lint), a.checkCmd(runner.Test), a.checkCmd(runner.Build))
 	add("queue", a.taskCmd(), a.actionCmd(), a.policyCmd(), a.dispatchCmd(), a.serveCmd(), a.pauseCmd(), a.resumeCmd(), a.usageCmd(), a.runsCmd(), a.cleanupCmd())
 	add("evidence", a.attemptCmd(), a.verifyCmd(), a.applyCmd(), a.artifactsCmd(), a.workspaceCmd(), a.keyCmd(), a.schemaCmd(), a.contractCmd())
 	add("setup", a.initCmd(), a.doctorCmd(), a.versionCmd(), a.devCmd(), a.helperCmd())

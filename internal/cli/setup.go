@@ -90,8 +90,8 @@ func (a *app) initCmd() *cobra.Command {
 	return c
 }
 
-// A finding is one line of the doctor's report.
-type finding struct {
+// A symptom is one line of the doctor's report.
+type symptom struct {
 	Name   string `json:"name"`
 	Status string `json:"status"` // ok, warning or fault
 	Detail string `json:"detail"`
@@ -136,11 +136,11 @@ func (a *app) doctorCmd() *cobra.Command {
 	}
 }
 
-func (a *app) examine(ctx context.Context) []finding {
+func (a *app) examine(ctx context.Context) []symptom {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	var out []finding
-	add := func(name, status, detail, remedy string) { out = append(out, finding{name, status, detail, remedy}) }
+	var out []symptom
+	add := func(name, status, detail, remedy string) { out = append(out, symptom{name, status, detail, remedy}) }
 
 	add("deed", "ok", "version "+Version(), "")
 	if cfg, err := a.config(); err != nil {

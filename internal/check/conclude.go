@@ -1,0 +1,202 @@
+package check
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/sidecar"
+	"github.com/deedrun/deed/internal/testreport"
+)
+
+// conclude fills the report from how the script ended and what it left.
+func (r *Request) conclude(rep *runner.Report, rc *record, set sidecar.Set) {
+	if rc.start == nil && !rc.exit.TimedOut && rc.exit.Signal == "" {
+		rep.RunnerExit = &rc.exit.Code
+	}
+	for _, f := range set.Faults {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("%s: %s", f.Sidecar, f.Message))
+	}
+	rep.Annotations = set.Annotations
+	switch r.Capability {
+	case runner.Lint:
+		rep.LintFindings = set.Findings
+	case runner.Test:
+		r.tests(rep, rc, set)
+	case runner.Build:
+		rep.Build = r.build(rc)
+	}
+	if r.Options.FixOnly {
+		rep.Autofix = &runner.Autofix{Fixes: slices.Concat(set.Fixes, set.Plan), ChangedFiles: []string{}}
+	}
+	out, errOut := rc.out.text(), rc.err.text()
+	v := judge(facts{
+		capability: r.Capability, rc: rc, set: set, counts: rep.TestCounts, findings: len(rep.LintFindings),
+		requireCounts: r.Options.RequireCounts, fixOnly: r.Options.FixOnly, stdout: out, stderr: errOut,
+	})
+	v.into(rep)
+	r.steps(rep)
+	r.thresholds(rep, set)
+	if !rep.Passed {
+		so, cut := lastLines(out)
+		se, cutErr := lastLines(errOut)
+		if so != "" || se != "" {
+			rep.RawOutput = &runner.RawOutput{StdoutTail: so, StderrTail: se, Truncated: cut || cutErr}
+		}
+		rep.Hints = append(rep.Hints, hints(rep)...)
+	}
+}
+
+// tests finds the counts, from the best witness to the worst: the sidecar, the tests by name, the reports of tools, the
+// text.
+func (r *Request) tests(rep *runner.Report, rc *record, set sidecar.Set) {
+	rep.TestCases, rep.Failures = set.Cases, set.Failures
+	switch {
+	case set.Results != nil:
+		rep.TestCounts = set.Results
+	case len(set.Cases) > 0:
+		c := Count(set.Cases)
+		rep.TestCounts = &c
+	default:
+		if counts, ok := testreport.Text(rc.out.text(), r.Parse); ok {
+			rep.TestCounts = &counts
+		}
+	}
+	if rep.TestCounts != nil && len(set.Cases) > 0 {
+		if c := Count(set.Cases); c.Failed > rep.TestCounts.Failed { // the worse of two stories is believed
+			rep.Warnings = append(rep.Warnings, fmt.Sprintf("the counts say that %d tests failed, and %d are listed as failed", rep.TestCounts.Failed, c.Failed))
+			rep.TestCounts = &c
+		}
+	}
+	for _, c := range set.Cases {
+		if c.Status == runner.CaseFailed {
+			rep.FailedTests = append(rep.FailedTests, runner.FailedTest{Name: c.ID(), Detail: c.Message, Location: location(c.File, c.Line)})
+		}
+	}
+	if len(rep.FailedTests) == 0 {
+		for _, f := range set.Failures {
+			file, line := f.SourceFile, f.SourceLine
+			if file == "" {
+				file, line = f.TestFile, 0
+			}
+			rep.FailedTests = append(rep.FailedTests, runner.FailedTest{Name: f.TestName, Detail: f.Message, Location: location(file, line)})
+		}
+	}
+	if rep.TestCounts == nil && len(set.Failures) > 0 { // a script that lists its failures and counts nothing
+		n := len(set.Failures)
+		rep.TestCounts = &runner.TestResults{Total: n, Failed: n, Partial: "failures-only"}
+	}
+}
+
+// Count counts tests by name.
+func Count(cases []runner.TestCase) runner.TestResults {
+	n := runner.TestResults{Total: len(cases)}
+	for _, c := range cases {
+		switch c.Status {
+		case runner.CasePassed:
+			n.Passed++
+		case runner.CaseSkipped:
+			n.Skipped++
+		default:
+			n.Failed++
+		}
+	}
+	return n
+}
+
+func location(file string, line int) string {
+	if file == "" || line <= 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
+// maxSteps bounds what is read of the list of steps.
+const maxSteps = 1 << 20
+
+// steps reads which steps the script asked about. A filter that matched none of them must not look like a clean run.
+func (r *Request) steps(rep *runner.Report) {
+	ran, asked, err := readSteps(r.RunDir.Host)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		rep.Warnings = append(rep.Warnings, "the list of steps cannot be read: "+err.Error())
+	}
+	rep.Steps = ran
+	only := r.Options.Filter.Only
+	if len(only) == 0 && len(r.Options.Filter.Skip) == 0 {
+		return
+	}
+	switch {
+	case len(asked) == 0:
+		rep.Warnings = append(rep.Warnings, "the script asked about no step: the filter may have had no effect")
+	case len(ran) == 0 && rep.Status == runner.StatusPassed:
+		verdict{
+			status: runner.StatusError, category: runner.CategoryInfrastructure, mode: "no_step_ran",
+			summary: fmt.Sprintf("no step ran: the filter matched none of %s", strings.Join(asked, ", ")),
+		}.into(rep)
+	default:
+		for _, name := range only {
+			if !slices.Contains(asked, name) {
+				rep.Warnings = append(rep.Warnings, fmt.Sprintf("there is no step %q; the script has %s", name, strings.Join(asked, ", ")))
+			}
+		}
+	}
+}
+
+// readSteps returns the steps that ran and all that the script asked about, each once.
+func readSteps(dir string) (ran, asked []string, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = root.Close() }()
+	fi, err := root.Lstat(stepsFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s is not a regular file", stepsFile)
+	}
+	f, err := root.Open(stepsFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(io.LimitReader(f, maxSteps))
+	for lines.Scan() {
+		word, name, ok := strings.Cut(lines.Text(), " ")
+		if !ok || name == "" {
+			continue
+		}
+		if !slices.Contains(asked, name) {
+			asked = append(asked, name)
+		}
+		if word == "ran" && !slices.Contains(ran, name) {
+			ran = append(ran, name)
+		}
+	}
+	return ran, asked, lines.Err()
+}
+
+// hints say what to do next.
+func hints(rep *runner.Report) []runner.Hint {
+	var out []runner.Hint
+	add := func(format string, a ...any) { out = append(out, runner.Hint{Message: fmt.Sprintf(format, a...)}) }
+	if rep.Capability == runner.Test && rep.TestCounts == nil {
+		add("no test is known to have run: see the end of the output")
+	}
+	if rep.RunnerExit != nil {
+		switch *rep.RunnerExit {
+		case 126:
+			add("exit code 126 means that a file cannot be executed: give the script its executable bit and a first line such as #!/bin/sh")
+		case 127:
+			add("exit code 127 means that a command was not found: install it, or put it on PATH")
+		}
+	}
+	return out
+}

@@ -1,0 +1,100 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/extension"
+	"github.com/deedrun/deed/internal/project"
+	"github.com/deedrun/deed/internal/testreport"
+)
+
+// ScriptExtension is the id under which a component's own scripts run.
+const ScriptExtension = "component-script"
+
+// A Job is a capability of a component, and where to look for who serves it.
+type Job struct {
+	Component  project.Component
+	Extensions *extension.Set
+	Capability string
+	Choice     extension.Options
+	Settings   []extension.Setting
+	Options    Options
+}
+
+// Requests resolves the job: one request for every extension that serves it, in order. The caller gives each a place, a
+// run directory and somebody to run it. The errors are those of extension.Set.Resolve, *extension.NotApplicable among them.
+func (j Job) Requests() ([]Request, extension.Plan, error) {
+	plan, err := j.Extensions.Resolve(j.Component, j.Capability, j.Choice)
+	if err != nil {
+		return nil, plan, err
+	}
+	base := Request{
+		Capability: j.Capability, ComponentID: j.Component.ID, Component: Here(j.Component.Path), Options: j.Options,
+		Env: j.Component.Env,
+	}
+	if len(plan.Scripts) > 0 {
+		r := base
+		r.ExtensionID, r.Extension, r.Commands = ScriptExtension, j.Component.Path, slices.Clone(plan.Scripts)
+		r.Hooks = j.hooks(plan)
+		return []Request{r}, plan, nil
+	}
+	var out []Request
+	for _, e := range plan.Extensions {
+		r := base
+		if err := j.served(&r, e); err != nil {
+			return nil, plan, err
+		}
+		out = append(out, r)
+	}
+	// What comes before the capability comes before its first script, and what comes after, after its last.
+	if h := j.hooks(plan); len(out) > 0 {
+		out[0].Hooks.Pre, out[len(out)-1].Hooks.Post = h.Pre, h.Post
+	}
+	return out, plan, nil
+}
+
+// served fills a request with what one extension says.
+func (j Job) served(r *Request, e extension.Extension) (err error) {
+	r.ExtensionID, r.Extension, r.Digest = e.ID, e.Path, e.Digest
+	if r.Settings, err = e.Settings(j.Component, j.Settings); err != nil {
+		return err
+	}
+	cmd, err := e.Command(j.Component, j.Capability, nil)
+	if err != nil {
+		return err
+	}
+	r.Commands = []string{cmd.Line}
+	switch j.Capability {
+	case runner.Build:
+		pre, err := e.PreBuild()
+		if err != nil {
+			return err
+		}
+		if pre.Line != "" {
+			r.Commands = []string{pre.Line, cmd.Line}
+		}
+		r.Artifact = artifactPattern(j.Component, e)
+		r.Versions = j.Component.VersionTargets
+	case runner.Test:
+		if raw := e.Manifest.Test.ResultParse; len(raw) > 0 {
+			r.Parse = new(testreport.Spec)
+			if err := json.Unmarshal(raw, r.Parse); err != nil {
+				return fmt.Errorf("extension %q: test.result_parse: %w", e.ID, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (j Job) hooks(plan extension.Plan) Hooks {
+	lines := func(event string) (out []string) {
+		for _, h := range plan.Hooks(j.Component, event+":"+j.Capability) {
+			out = append(out, h.Command)
+		}
+		return out
+	}
+	return Hooks{Pre: lines("pre"), Post: lines("post")}
+}

@@ -1,0 +1,187 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/helper"
+	"github.com/deedrun/deed/internal/sidecar"
+)
+
+// facts are what a verdict on a run rests on.
+type facts struct {
+	capability     string
+	rc             *record
+	set            sidecar.Set
+	counts         *runner.TestResults
+	findings       int
+	requireCounts  bool
+	fixOnly        bool
+	stdout, stderr string
+}
+
+// A verdict says how a run ended.
+type verdict struct {
+	status, category, mode, step, summary string
+	warning                               string
+}
+
+// into puts the verdict into the report, in the place of an earlier one.
+func (v verdict) into(rep *runner.Report) {
+	rep.Status, rep.Passed = v.status, v.status == runner.StatusPassed || v.status == runner.StatusSkipped
+	rep.Phase = runner.Phase{Phase: phaseOf(rep.Capability), Status: v.status, ExitCode: rep.RunnerExit, Summary: v.summary}
+	rep.Failure, rep.ExitCode = nil, 0
+	if v.warning != "" {
+		rep.Warnings = append(rep.Warnings, v.warning)
+	}
+	if rep.Passed {
+		return
+	}
+	rep.Failure = &runner.Failure{Phase: rep.Phase.Phase, Category: v.category, Mode: v.mode, Step: v.step, Summary: v.summary}
+	rep.ExitCode = 1
+	if v.category == runner.CategoryInfrastructure {
+		rep.ExitCode = 3
+	}
+}
+
+func phaseOf(capability string) string { return capability }
+
+func passed(format string, a ...any) verdict {
+	return verdict{status: runner.StatusPassed, summary: fmt.Sprintf(format, a...)}
+}
+
+func found(mode, format string, a ...any) verdict {
+	return verdict{status: runner.StatusFailed, category: runner.CategoryFindings, mode: mode, summary: fmt.Sprintf(format, a...)}
+}
+
+func broken(mode, format string, a ...any) verdict {
+	return verdict{status: runner.StatusError, category: runner.CategoryInfrastructure, mode: mode, summary: fmt.Sprintf(format, a...)}
+}
+
+// judge decides by the exit code, what was written and what was counted together: real scripts exit 0 with findings,
+// 101 with a failed test and 1 because a program is missing.
+func judge(f facts) verdict {
+	v := f.decide()
+	if v.status != runner.StatusPassed {
+		v.step = failedStep(f.stdout)
+		if v.mode == "" {
+			v.mode = f.class().Mode
+		}
+	}
+	return v
+}
+
+func (f facts) decide() verdict {
+	what, e := f.capability, f.rc.exit
+	switch {
+	case f.rc.start != nil:
+		return broken("not_started", "the %s runner could not be started: %v", what, f.rc.start)
+	case e.TimedOut:
+		return broken("timeout", "the %s runner was ended at its time limit of %s", what, f.rc.limit)
+	case e.Signal != "":
+		return broken("killed", "the %s runner was killed by %s", what, e.Signal)
+	case e.Code > 128 && e.Code <= 128+64: // a child of the script's shell
+		return broken("killed", "the %s runner was killed (exit %d, which is signal %d)", what, e.Code, e.Code-128)
+	case e.Code == 126 || e.Code == 127:
+		return broken("command_missing", "the %s runner could not run a command (exit %d)", what, e.Code)
+	}
+	if fault := f.decisive(); fault != "" {
+		return broken("malformed_sidecar", "the %s runner ended with exit code %d, and its results cannot be read: %s", what, e.Code, fault)
+	}
+	switch {
+	case f.fixOnly && e.Code < 2:
+		return passed("the fixers ran (exit %d)", e.Code)
+	case f.capability == runner.Lint:
+		return f.lint(e.Code)
+	case f.capability == runner.Test:
+		return f.test(e.Code)
+	}
+	return f.build(e.Code)
+}
+
+// decisive returns the fault of the sidecar that the verdict would rest on.
+func (f facts) decisive() string {
+	for _, fault := range f.set.Faults {
+		if f.capability == runner.Lint && fault.Sidecar == sidecar.LintFindings || f.capability == runner.Test && fault.Sidecar == sidecar.TestResults {
+			return fault.Message
+		}
+	}
+	return ""
+}
+
+func (f facts) lint(code int) verdict {
+	switch {
+	case code >= 2 && f.findings > 0:
+		return broken("", "the lint runner failed (exit %d) after %d finding(s): the list may be incomplete", code, f.findings)
+	case code >= 2:
+		return broken("", "lint runner infrastructure failure (exit %d)", code)
+	case f.findings > 0:
+		return found("", "lint phase reported %d finding(s)", f.findings)
+	case code != 0 && f.brokenBefore():
+		return broken("", "lint runner infrastructure failure (exit %d)", code)
+	case code != 0:
+		return found("", "lint phase reported findings (exit %d)", code)
+	}
+	return passed("lint phase passed with no findings")
+}
+
+func (f facts) test(code int) verdict {
+	c := f.counts
+	if c != nil && c.Total == 0 && c.Partial != "" {
+		c = nil // a runner that does not know how to count says so
+	}
+	switch {
+	case c != nil && c.Failed > 0:
+		return found("assertions", "test phase reported %d failure(s) out of %d test(s)", c.Failed, c.Total)
+	case code != 0 && c != nil:
+		return broken("", "test runner failed after reporting zero test failures (exit %d)", code)
+	case code != 0:
+		return broken("", "test phase failed without structured counts (exit %d)", code)
+	case c == nil && f.requireCounts:
+		return broken("no_report", "the test runner ended with exit code 0 and reported no test")
+	case c == nil:
+		v := passed("test phase ended with exit code 0")
+		v.warning = "no test was counted: the exit code alone says that the tests passed (have the runner write HOMEBOY_TEST_RESULTS_FILE, or use --require-counts)"
+		return v
+	case c.Passed == 0:
+		return broken("zero_tests", "no test was executed (%d of %d skipped)", c.Skipped, c.Total)
+	}
+	return passed("test phase passed: %d passed, %d skipped", c.Passed, c.Skipped)
+}
+
+func (f facts) build(code int) verdict {
+	switch {
+	case code == 0:
+		return passed("build passed")
+	case code == 1 || code == 101 && !f.brokenBefore():
+		return found("", "the build failed (exit %d)", code)
+	}
+	return broken("", "build infrastructure failure (exit %d)", code)
+}
+
+// class says what the output tells of a run that did not end well.
+func (f facts) class() helper.Outcome {
+	return helper.Classify(helper.Evidence{
+		Capability: f.capability, Exit: f.rc.exit.Code, Stdout: f.stdout, Stderr: f.stderr, Counts: f.counts, Findings: f.findings,
+	})
+}
+
+// brokenBefore reports whether the output says that the tool itself did not come to work.
+func (f facts) brokenBefore() bool {
+	m := f.class().Mode
+	return m == helper.ModeBootstrap || m == helper.ModeFatal
+}
+
+// bannerPrefix begins the line by which a script says which step failed.
+const bannerPrefix = "BUILD FAILED: "
+
+// failedStep is the last step that the script's failure banner names.
+func failedStep(stdout string) string {
+	i := strings.LastIndex(stdout, "\n"+bannerPrefix)
+	if i < 0 {
+		return ""
+	}
+	line, _, _ := strings.Cut(stdout[i+1+len(bannerPrefix):], "\n")
+	return strings.TrimSpace(line)
+}

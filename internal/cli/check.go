@@ -1,0 +1,380 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/check"
+	"github.com/deedrun/deed/internal/extension"
+	"github.com/deedrun/deed/internal/finding"
+	"github.com/deedrun/deed/internal/helper"
+	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/project"
+)
+
+// checkFlags are what a user says to deed lint, test and build.
+type checkFlags struct {
+	capability              string
+	extensions              []string
+	settings, settingsJSON  []string
+	only, skip              []string
+	timeout                 time.Duration
+	summary, keep           bool
+	output                  string
+	coverageMin, changedMin float64
+	options                 check.Options
+}
+
+var checkWords = map[string]struct{ short, long, example string }{
+	runner.Lint: {
+		"Look for findings in this component", `Run the lint script of the component's extension and tell what it found. Without any configuration deed's own
+extension for the language of the tree serves.`,
+		`  deed lint
+  deed lint --step gofmt
+  deed lint ./plugin --extension ../extensions/wordpress --errors-only`,
+	},
+	runner.Test: {
+		"Run the tests of this component", `Run the test script of the component's extension and tell, by name where the tool does, what passed and what failed.
+Without any configuration deed's own extension for the language of the tree serves. What stands behind -- goes to the script.`,
+		`  deed test
+  deed test --coverage-min 80
+  deed test -- -run TestParse`,
+	},
+	runner.Build: {
+		"Build this component", `Run the build script of the component's extension and tell which artifacts it left.`,
+		`  deed build`,
+	},
+}
+
+func (a *app) checkCmd(capability string) *cobra.Command {
+	f := &checkFlags{capability: capability}
+	w := checkWords[capability]
+	c := &cobra.Command{
+		Use: capability + " [DIR] [-- ARGS]", Short: w.short, Example: w.example,
+		Long: w.long + `
+
+What the script prints goes to standard error and to a log. Exit code 0 means clean, 1 findings, 3 that nothing can be
+told because something around it is broken. A component that has no such capability is skipped, with exit code 0.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if own, _ := ownArgs(c, args); len(own) > 1 {
+				return fmt.Errorf("one directory at most, and there are %d (arguments of the script go behind --)", len(own))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			own, rest := ownArgs(c, args)
+			f.options.Args = rest
+			return a.tellCheck(f, func() (runner.Report, error) {
+				return a.check(c.Context(), f, slices.Concat(own, []string{"."})[0], c.Flags().Changed)
+			})
+		},
+	}
+	f.register(c)
+	return c
+}
+
+// ownArgs parts the arguments of deed from those of the script.
+func ownArgs(c *cobra.Command, args []string) (own, rest []string) {
+	if n := c.ArgsLenAtDash(); n >= 0 {
+		return args[:n], args[n:]
+	}
+	return args, nil
+}
+
+func (f *checkFlags) register(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringArrayVar(&f.extensions, "extension", nil, "use this extension, an `ID` or the path of its directory; repeatable")
+	fl.StringArrayVar(&f.settings, "setting", nil, "`KEY=TEXT` for the script; repeatable")
+	fl.StringArrayVar(&f.settingsJSON, "setting-json", nil, "`KEY=JSON` for the script; repeatable")
+	fl.StringArrayVar(&f.only, "step", nil, "run only these `STEPS`, separated by commas; repeatable")
+	fl.StringArrayVar(&f.skip, "skip", nil, "leave these `STEPS` out; repeatable")
+	fl.DurationVar(&f.timeout, "timeout", check.DefaultTimeout, "end the script after this long")
+	fl.BoolVar(&f.summary, "summary", false, "tell the numbers and the first findings only")
+	fl.BoolVar(&f.keep, "keep", false, "keep the run directory, also when all is well")
+	fl.StringVar(&f.output, "output", "", "write the JSON envelope to this `FILE` as well")
+	o := &f.options
+	switch f.capability {
+	case runner.Lint:
+		fl.StringVar(&o.File, "file", "", "one `FILE`, below the component")
+		fl.StringVar(&o.Glob, "glob", "", "files that fit this `GLOB`")
+		fl.BoolVar(&o.ErrorsOnly, "errors-only", false, "leave warnings out")
+		fl.StringVar(&o.Sniffs, "sniffs", "", "only these `RULES`, where the script knows them")
+		fl.StringVar(&o.NoSniffs, "exclude-sniffs", "", "not these `RULES`")
+		fl.StringVar(&o.Category, "category", "", "only this `CATEGORY`")
+	case runner.Test:
+		fl.BoolVar(&o.Coverage, "coverage", false, "measure coverage")
+		fl.Float64Var(&f.coverageMin, "coverage-min", 0, "at least this `PERCENT` of the lines must be covered")
+		fl.Float64Var(&f.changedMin, "coverage-changed-min", 0, "at least this `PERCENT` of the changed lines must be covered; with --changed-since")
+		fl.BoolVar(&o.SkipLint, "skip-lint", false, "for scripts that lint before they test: leave that out")
+		fl.BoolVar(&o.RequireCounts, "require-counts", false, "a script that counts no test has not passed")
+	}
+}
+
+// tellCheck runs a check and shows its report, or the error that kept it from being one.
+func (a *app) tellCheck(f *checkFlags, run func() (runner.Report, error)) error {
+	rep, err := run()
+	env := runner.Envelope[runner.Report]{Success: err == nil && rep.Passed}
+	var code int
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case err != nil:
+		code = exitCode(err)
+		env.Error = envelopeError(err, code)
+	default:
+		code = rep.ExitCode
+		if f.summary {
+			shortReport(&rep)
+		}
+		env.Data = &rep
+	}
+	if f.output != "" {
+		if werr := writeEnvelope(f.output, env); werr != nil {
+			return werr
+		}
+	}
+	switch {
+	case a.json:
+		if err := finding.WriteJSON(a.Out, env); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	default:
+		a.showReport(rep)
+	}
+	if code != ExitDone {
+		return &exitError{code: code, err: errSilent}
+	}
+	return nil
+}
+
+// envelopeError gives an error the code of its group.
+func envelopeError(err error, code int) *runner.EnvelopeError {
+	e := &runner.EnvelopeError{Code: "internal.error", Message: err.Error()}
+	var missing *extension.NotInstalled
+	switch {
+	case errors.As(err, &missing):
+		e.Code = "extension.not_found"
+	case code == ExitUsage:
+		e.Code = "validation.invalid_argument"
+	}
+	return e
+}
+
+func writeEnvelope(path string, env any) (err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return usage(fmt.Errorf("--output: %w", err))
+	}
+	return errors.Join(finding.WriteJSON(f, env), f.Close())
+}
+
+// check runs a capability of the component in a directory.
+func (a *app) check(ctx context.Context, f *checkFlags, dir string, said func(flag string) bool) (runner.Report, error) {
+	c, err := a.component(dir)
+	if err != nil {
+		return runner.Report{}, err
+	}
+	job, err := a.checkJob(f, c, said)
+	if err != nil {
+		return runner.Report{}, err
+	}
+	return a.runJob(ctx, job, f)
+}
+
+// component loads the component in a directory.
+func (a *app) component(dir string) (project.Component, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return project.Component{}, usage(err)
+	}
+	if fi, err := os.Stat(abs); err != nil || !fi.IsDir() {
+		return project.Component{}, usage(fmt.Errorf("%s is not a directory (name the component's)", dir))
+	}
+	c, err := project.Load(abs)
+	if err != nil {
+		return c, usage(err)
+	}
+	for _, n := range c.Notes {
+		a.hint("%s", n)
+	}
+	return c, nil
+}
+
+// checkJob turns the flags into a job.
+func (a *app) checkJob(f *checkFlags, c project.Component, said func(flag string) bool) (check.Job, error) {
+	h, err := a.makeHome()
+	if err != nil {
+		return check.Job{}, err
+	}
+	a.h = h
+	places, use := a.extensionPlaces(c.Path, f.extensions)
+	set, err := extension.Find(places)
+	if err != nil {
+		return check.Job{}, usage(err)
+	}
+	j := check.Job{Component: c, Extensions: set, Capability: f.capability, Options: f.options, Choice: extension.Options{Use: use, Version: Version()}}
+	for _, kv := range f.settings {
+		s, serr := extension.ParseSetting(kv, false)
+		j.Settings, err = append(j.Settings, s), errors.Join(err, serr)
+	}
+	for _, kv := range f.settingsJSON {
+		s, serr := extension.ParseSetting(kv, true)
+		j.Settings, err = append(j.Settings, s), errors.Join(err, serr)
+	}
+	if err != nil {
+		return j, usage(err)
+	}
+	// What the caller's environment asks for counts, as it does for the scripts themselves; a flag wins.
+	only, skip := f.only, f.skip
+	if len(only) == 0 && len(skip) == 0 {
+		only, skip = []string{a.getenv("HOMEBOY_STEP")}, []string{a.getenv("HOMEBOY_SKIP")}
+	}
+	j.Options.Filter, j.Options.Summary = check.NewFilter(only, skip), f.summary
+	if said("coverage-min") {
+		j.Options.CoverageMin = &f.coverageMin
+	}
+	if said("coverage-changed-min") {
+		j.Options.ChangedMin = &f.changedMin
+	}
+	return j, nil
+}
+
+// extensionPlaces says where extensions are looked for, and which of them the user named. A name with a slash is a path.
+func (a *app) extensionPlaces(dir string, named []string) (p extension.Places, use []string) {
+	p = extension.Places{Project: extension.ProjectPlaces(dir), Home: a.h.Extensions(), BuiltIn: a.h.Runtime()}
+	for _, n := range named {
+		if strings.ContainsRune(n, filepath.Separator) || n == "." {
+			abs, err := filepath.Abs(n)
+			if err == nil {
+				n = abs
+			}
+			p.Extra = append(p.Extra, n)
+			n = filepath.Base(n)
+		}
+		use = append(use, n)
+	}
+	return p, use
+}
+
+// runJob runs a job on this machine, as the user who asked for it.
+func (a *app) runJob(ctx context.Context, j check.Job, f *checkFlags) (rep runner.Report, err error) {
+	requests, plan, err := j.Requests()
+	var none *extension.NotApplicable
+	if errors.As(err, &none) {
+		return check.NotApplicable(j.Capability, j.Component.ID, j.Component.Path, err.Error()), nil
+	}
+	if err != nil {
+		return rep, usage(err)
+	}
+	for _, n := range plan.Notes {
+		a.hint("%s", n)
+	}
+	helpers, err := helper.Materialise(a.h.Runtime())
+	if err != nil {
+		return rep, err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return rep, fmt.Errorf("find this binary: %w", err)
+	}
+	dir, err := newCheckDir(a.h)
+	if err != nil {
+		return rep, err
+	}
+	defer func() {
+		if (err != nil || rep.Passed) && !f.keep {
+			_ = os.RemoveAll(dir)
+			rep.Log = ""
+		}
+	}()
+	log, err := os.OpenFile(filepath.Join(dir, "output.log"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return rep, fmt.Errorf("open the log: %w", err)
+	}
+	defer func() { _ = log.Close() }()
+	sup, err := proc.NewSupervisor(ctx, proc.Options{})
+	if err != nil {
+		return rep, err
+	}
+	defer func() { _ = sup.Close() }()
+	out := a.scriptOutput(log)
+	reports := make([]runner.Report, 0, len(requests))
+	for i, r := range requests {
+		run := filepath.Join(dir, fmt.Sprintf("run-%d", i))
+		if err := check.NewRunDir(run); err != nil {
+			return rep, err
+		}
+		r.RunDir, r.Helpers, r.DeedBin, r.Environ, r.Timeout = check.Here(run), helpers, exe, a.environ, f.timeout
+		r.Exec, r.Stdout, r.Stderr = sup.Run, out, out
+		one, err := check.Run(ctx, r)
+		if err != nil {
+			return rep, err
+		}
+		reports = append(reports, one)
+	}
+	rep = check.Merge(reports)
+	rep.Log = log.Name()
+	identify(rep.LintFindings, j.Component.Path)
+	return rep, nil
+}
+
+// scriptOutput is where the output of scripts goes: the log, and standard error unless the user wants quiet.
+func (a *app) scriptOutput(log io.Writer) io.Writer {
+	if a.quiet {
+		return &lockedWriter{w: log}
+	}
+	return &lockedWriter{w: io.MultiWriter(log, a.Err)}
+}
+
+// identify gives findings the identity that survives moved lines.
+func identify(fs []runner.LintFinding, dir string) {
+	if len(fs) == 0 {
+		return
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		finding.Identify(fs, dir, nil)
+		return
+	}
+	defer func() { _ = root.Close() }()
+	finding.Identify(fs, dir, finding.Sources(root))
+}
+
+// keptChecks is how many directories of runs that did not pass are kept.
+const keptChecks = 20
+
+// newCheckDir makes a directory for a run, and removes the oldest of those that are kept. Their names sort by time.
+func newCheckDir(h *home.Home) (string, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return "", fmt.Errorf("name a run directory: %w", err)
+	}
+	root := h.Checks()
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return "", fmt.Errorf("make the directory of runs: %w", err)
+	}
+	if old, err := os.ReadDir(root); err == nil && len(old) >= keptChecks {
+		for _, e := range old[:len(old)-keptChecks+1] {
+			_ = os.RemoveAll(filepath.Join(root, e.Name()))
+		}
+	}
+	dir := filepath.Join(root, id.String())
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make a run directory: %w", err)
+	}
+	return dir, nil
+}

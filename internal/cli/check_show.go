@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deedrun/deed/contract/runner"
+)
+
+// lockedWriter lets two streams share a writer.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// Bounds of what people are shown of a report; programs get all of it.
+const (
+	shownFindings = 50
+	summaryItems  = 20
+)
+
+// shortReport puts the numbers and the first items in the place of the lists.
+func shortReport(rep *runner.Report) {
+	s := &runner.Summary{ExitCode: rep.ExitCode}
+	switch rep.Capability {
+	case runner.Lint:
+		s.TotalFindings = len(rep.LintFindings)
+		s.Categories = map[string]int{}
+		for _, f := range rep.LintFindings {
+			s.Categories[f.Category]++
+		}
+		s.TopFindings = rep.LintFindings[:min(len(rep.LintFindings), summaryItems)]
+		rep.LintFindings = nil
+	case runner.Test:
+		if c := rep.TestCounts; c != nil {
+			s.Total, s.Passed, s.Failed, s.Skipped = c.Total, c.Passed, c.Failed, c.Skipped
+		}
+		s.Failures = rep.FailedTests[:min(len(rep.FailedTests), summaryItems)]
+		rep.FailedTests, rep.TestCases, rep.Failures = nil, nil, nil
+	}
+	rep.Summary = s
+}
+
+// showReport tells people how a check ended.
+func (a *app) showReport(rep runner.Report) {
+	took := (time.Duration(rep.DurationMS) * time.Millisecond).Round(10 * time.Millisecond)
+	by := ""
+	if rep.Extension != "" {
+		by = "  " + a.color.dim(fmt.Sprintf("%s, %s", rep.Extension, took))
+	}
+	a.printf("%s %s: %s%s\n", a.mark(rep.Status), a.color.bold(rep.Capability), clean(rep.Phase.Summary), by)
+	findings, failed := rep.LintFindings, rep.FailedTests
+	if rep.Summary != nil {
+		findings, failed = rep.Summary.TopFindings, rep.Summary.Failures
+	}
+	a.showFindings(findings)
+	a.showFailed(failed)
+	if c := rep.Coverage; c != nil {
+		a.printf("  coverage %.2f%% of the lines (%d of %d)\n", c.Lines.Pct, c.Lines.Covered, c.Lines.Total)
+		if c.Changed != nil {
+			a.printf("  coverage %.2f%% of the changed lines (%d of %d)\n", c.Changed.Pct, c.Changed.Covered, c.Changed.Total)
+		}
+	}
+	if rep.Build != nil {
+		for _, art := range rep.Build.Artifacts {
+			a.printf("  %s  %d bytes  sha256 %s\n", showPath(art.Path), art.Size, art.SHA256)
+		}
+	}
+	if rep.Failure != nil && rep.Failure.Step != "" {
+		a.printf("  failed step: %s\n", clean(rep.Failure.Step))
+	}
+	for _, w := range rep.Warnings {
+		a.printf("  %s %s\n", a.color.yellow("warning:"), clean(w))
+	}
+	for _, h := range rep.Hints {
+		a.hint("  %s", clean(h.Message))
+	}
+	if rep.Log != "" {
+		a.hint("  the whole output: %s", rep.Log)
+	}
+}
+
+func (a *app) mark(status string) string {
+	switch status {
+	case runner.StatusPassed:
+		return a.color.green("✓")
+	case runner.StatusFailed:
+		return a.color.red("✗")
+	case runner.StatusError:
+		return a.color.red("!")
+	}
+	return a.color.dim("-")
+}
+
+func (a *app) showFindings(list []runner.LintFinding) {
+	for i, f := range list {
+		if i == shownFindings {
+			a.printf("  … and %d more (--json has all)\n", len(list)-i)
+			break
+		}
+		where := showPath(f.File)
+		if f.Line > 0 {
+			where += fmt.Sprintf(":%d", f.Line)
+			if f.Column > 0 {
+				where += fmt.Sprintf(":%d", f.Column)
+			}
+		}
+		rule := strings.TrimSpace(f.Tool + " " + f.Rule)
+		a.printf("  %s\n", strings.TrimSpace(fmt.Sprintf("%s  %s  %s", where, shorten(clean(f.Message), 200), a.color.dim(clean(rule)))))
+	}
+}
+
+func (a *app) showFailed(list []runner.FailedTest) {
+	for i, t := range list {
+		if i == shownFindings {
+			a.printf("  … and %d more (--json has all)\n", len(list)-i)
+			break
+		}
+		a.printf("  %s  %s\n", a.color.bold(clean(t.Name)), a.color.dim(showPath(t.Location)))
+		if t.Detail != "" {
+			a.printf("      %s\n", shorten(clean(t.Detail), 300))
+		}
+	}
+}
