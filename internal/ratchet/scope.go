@@ -18,14 +18,16 @@ type Scope struct {
 	ErrorsOnly    bool     `json:"errors_only,omitempty"`
 	Sniffs        string   `json:"sniffs,omitempty"`
 	ExcludeSniffs string   `json:"exclude_sniffs,omitempty"`
-	Args          []string `json:"args,omitempty"` // given to the script as they are
+	Extensions    []string `json:"extensions,omitempty"` // that were asked for instead of the component's own
+	Settings      []string `json:"settings,omitempty"`   // in place of the component's own
+	Args          []string `json:"args,omitempty"`       // given to the script as they are
 }
 
 // Key returns the key that the baseline of a run is saved under: the capability for a run of everything, which other
 // programs know, and one of its own for each scope. What a narrowed run did not look at is not resolved, and what it
 // found is no measure for a run of everything.
 func (s Scope) Key(capability string) (string, error) {
-	for _, list := range []*[]string{&s.Files, &s.Tools, &s.Skipped} {
+	for _, list := range []*[]string{&s.Files, &s.Tools, &s.Skipped, &s.Extensions} {
 		*list = slices.Clone(*list)
 		slices.Sort(*list)
 		*list = slices.Compact(*list)

@@ -40,9 +40,4 @@ func fewer(c runner.BaselineComparison) bool {
 	return c.CurrentCounts.Total < c.BaselineCounts.Total
 }
 
-func tests(n int) string {
-	if n == 1 {
-		return "1 test"
-	}
-	return fmt.Sprintf("%d tests", n)
-}
+func tests(n int) string { return count(n, "test") }
