@@ -84,15 +84,24 @@ func materialise(dir, id string) (string, string, error) {
 	}
 	home := filepath.Join(dir, short(digest))
 	final := filepath.Join(home, id)
-	for range 3 {
-		if intact(final, files) {
-			return final, digest, nil
-		}
-		if err := install(dir, home, id, files); err != nil && !errors.Is(err, atomicfile.ErrExists) {
-			return "", "", fmt.Errorf("unpack it below %s: %w", dir, err)
-		}
+	if intact(final, files) {
+		return final, digest, nil
 	}
-	return "", "", fmt.Errorf("%s changes while it is unpacked (see who writes there)", final)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", "", fmt.Errorf("unpack it: %w", err)
+	}
+	unlock, err := atomicfile.LockDir(dir)
+	if err != nil {
+		return "", "", fmt.Errorf("unpack it: %w", err)
+	}
+	defer unlock()
+	if intact(final, files) { // another process was faster
+		return final, digest, nil
+	}
+	if err := install(dir, home, id, files); err != nil {
+		return "", "", fmt.Errorf("unpack it below %s: %w", dir, err)
+	}
+	return final, digest, nil
 }
 
 // intact reports whether a directory holds exactly these files.
@@ -121,11 +130,19 @@ func intact(dir string, files []embeddedFile) bool {
 	return err == nil && n == len(files)
 }
 
-// install writes the files into a new directory and gives it its name. Of two processes one wins, and both have the same.
-// A crash leaves a directory whose name begins with a dot, which nobody looks at.
+// install writes the files into a new directory and gives it its name. The caller has the lock, so what a crash left of an
+// earlier try is nobody's.
 func install(dir, home, id string, files []embeddedFile) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+	for _, pattern := range []string{".new-*", ".old-*"} {
+		left, err := filepath.Glob(filepath.Join(escape(dir), pattern))
+		if err != nil {
+			return err
+		}
+		for _, l := range left {
+			if err := os.RemoveAll(l); err != nil {
+				return err
+			}
+		}
 	}
 	tmp, err := os.MkdirTemp(dir, ".new-")
 	if err != nil {
@@ -151,7 +168,7 @@ func install(dir, home, id string, files []embeddedFile) error {
 	if err := os.Chmod(tmp, 0o755); err != nil { // a contained check sees it as another user
 		return err
 	}
-	// Broken, or half there after a power cut: it goes out of the way first, still whole for whoever runs it.
+	// Broken, or half there: it goes out of the way first.
 	if _, err := os.Lstat(home); err == nil {
 		old, err := os.MkdirTemp(dir, ".old-")
 		if err != nil {

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
+
+	"github.com/deedrun/deed/internal/clock"
 )
 
 // Bounds of what is read for a digest. An extension with a vendored linter has thousands of files.
@@ -20,6 +23,10 @@ const (
 	maxFiles = 50_000
 	maxBytes = 1 << 30
 )
+
+// settling is how long ago the last change must be for a stat to tell of the next one: the time that a file system writes
+// down moves in steps.
+const settling = 2 * time.Second
 
 // digests remembers what was hashed, by path, together with what the file system said of every file then.
 var digests sync.Map // string: measured
@@ -34,13 +41,14 @@ func digestOf(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	files, stat, err := listFiles(top)
+	files, stat, newest, err := listFiles(top)
 	if err != nil {
 		return "", err
 	}
 	if m, ok := digests.Load(top); ok && m.(measured).stat == stat {
 		return m.(measured).digest, nil
 	}
+	settled := clock.System().Sub(newest) > settling // asked before the files are read
 	sum := sha256.New()
 	for _, f := range files {
 		if err := addFile(sum, filepath.Join(top, f.rel), f); err != nil {
@@ -48,7 +56,9 @@ func digestOf(dir string) (string, error) {
 		}
 	}
 	digest := finish(sum)
-	digests.Store(top, measured{stat, digest})
+	if settled {
+		digests.Store(top, measured{stat, digest})
+	}
 	return digest, nil
 }
 
@@ -61,12 +71,11 @@ type treeFile struct {
 	link string // where it leads to, as it is written
 }
 
-// listFiles returns the files below a directory in order, and a hash over their stats.
-func listFiles(top string) ([]treeFile, string, error) {
-	var files []treeFile
-	var size int64
+// listFiles returns the files below a directory in order, a hash over their stats, and when the last of them was changed.
+func listFiles(top string) (files []treeFile, stat string, newest time.Time, err error) {
+	var size, last int64
 	stats := sha256.New()
-	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -101,7 +110,7 @@ func listFiles(top string) ([]treeFile, string, error) {
 		if fi != nil {
 			f.exec = fi.Mode()&0o100 != 0
 			size += fi.Size()
-			stamp(stats, rel, fi)
+			last = max(last, stamp(stats, rel, fi))
 		}
 		fmt.Fprintf(stats, "%s\x00", f.link)
 		files = append(files, f)
@@ -110,15 +119,19 @@ func listFiles(top string) ([]treeFile, string, error) {
 		}
 		return nil
 	})
-	return files, hex.EncodeToString(stats.Sum(nil)), err
+	return files, hex.EncodeToString(stats.Sum(nil)), time.Unix(0, last), err
 }
 
-// stamp adds what tells that a file was changed: its change time cannot be set back, unlike the time of modification.
-func stamp(w io.Writer, rel string, fi fs.FileInfo) {
+// stamp adds what tells that a file was changed, and returns when: that time cannot be set back, unlike the time of
+// modification.
+func stamp(w io.Writer, rel string, fi fs.FileInfo) int64 {
+	changed := fi.ModTime().UnixNano()
 	fmt.Fprintf(w, "%s\x00%d\x00%d\x00%o\x00", rel, fi.Size(), fi.ModTime().UnixNano(), fi.Mode())
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		fmt.Fprintf(w, "%d\x00%d\x00%d\x00", st.Dev, st.Ino, changeTime(st))
+		changed = changeTime(st)
+		fmt.Fprintf(w, "%d\x00%d\x00%d\x00", st.Dev, st.Ino, changed)
 	}
+	return changed
 }
 
 // addFile adds a file to a digest. A link adds the content of the file that it leads to, which is what would run.
@@ -128,7 +141,7 @@ func addFile(sum hash.Hash, path string, f treeFile) error {
 	}
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if f.link != "" && err != nil {
-		return nil //nolint:nilerr // it leads nowhere, and nothing runs
+		return nil // it leads nowhere, and nothing runs
 	}
 	if err != nil {
 		return err

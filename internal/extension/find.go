@@ -49,10 +49,11 @@ func PlacesOf(h *home.Home, component string) Places {
 
 // Use takes what a person gave with --extension, an id or the path of a directory, and returns the id.
 func (p *Places) Use(arg string) (string, error) {
-	if id := filepath.Base(arg); arg == id && arg != "." && arg != ".." {
-		if arg == "" || strings.HasPrefix(arg, ".") {
-			return "", fmt.Errorf("extension %q: name an id, or the path of a directory as in ./%s", arg, arg)
-		}
+	switch {
+	case arg == "." || arg == "..": // directories
+	case arg == "" || !strings.Contains(arg, "/") && strings.HasPrefix(arg, "."):
+		return "", fmt.Errorf("extension %q: name an id, or the path of a directory as in ./mine", arg)
+	case !strings.Contains(arg, "/"):
 		return arg, nil
 	}
 	abs, err := filepath.Abs(arg)
@@ -75,8 +76,11 @@ func ProjectPlaces(dir string) []string {
 // Root returns the top of the work tree that a directory is in, or "".
 func Root(dir string) string {
 	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir
+		// A directory without a HEAD is no repository; a file leads to one.
+		for _, mark := range []string{".git/HEAD", ".git"} {
+			if fi, err := os.Lstat(filepath.Join(dir, mark)); err == nil && !fi.IsDir() {
+				return dir
+			}
 		}
 		if dir == filepath.Dir(dir) {
 			return ""

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/internal/project"
@@ -55,7 +56,11 @@ func (e Extension) Settings(c project.Component, set []Setting) (json.RawMessage
 			if !s.JSON {
 				value = text(s.Value)
 			}
-			if err := put(merged, splitKey(s.Key), value); err != nil {
+			path := splitKey(s.Key)
+			if slices.Contains(path, "") {
+				return nil, fmt.Errorf(`setting %s: a part of the key is empty (write a dot that belongs to a name as \.)`, s.Key)
+			}
+			if err := put(merged, path, value); err != nil {
 				return nil, fmt.Errorf("setting %s: %w", s.Key, err)
 			}
 		}
@@ -73,9 +78,6 @@ func (e Extension) Settings(c project.Component, set []Setting) (json.RawMessage
 // put sets a value below the keys of a path. What stands in the way and is no object is not thrown away silently.
 func put(into map[string]json.RawMessage, path []string, value json.RawMessage) error {
 	key := path[0]
-	if key == "" {
-		return fmt.Errorf("a part of the key is empty (write a dot that belongs to a name as \\.)")
-	}
 	if len(path) == 1 {
 		into[key] = value
 		return nil

@@ -10,9 +10,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"syscall"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/deedrun/deed/internal/atomicfile"
 )
@@ -22,12 +19,6 @@ const SchemaBaselines = "deed/baselines/v1"
 
 // ownBaselines is where baselines are when the component has a deed.yaml and no homeboy.json.
 var ownBaselines = filepath.Join(stateDir, "baselines.json")
-
-// A writer waits this often, this long, for another one.
-const (
-	lockTries = 1000
-	lockPause = 10 * time.Millisecond
-)
 
 // BaselineFile is the file that SaveBaseline writes for a directory: homeboy.json, but deed's own when there is a deed.yaml
 // and no homeboy.json, so that nobody gets a second configuration file that they did not ask for.
@@ -44,7 +35,7 @@ func BaselineFile(dir string) string {
 // written when the value says the same as the one that is there: the same fingerprints, or nothing new but the time. The
 // file is replaced in one step, under a lock that writers of one directory share; a link in its place is refused.
 func SaveBaseline(dir, key string, value any) error {
-	unlock, err := lock(dir)
+	unlock, err := atomicfile.LockDir(dir)
 	if err != nil {
 		return fmt.Errorf("save baseline %s: %w", key, err)
 	}
@@ -117,29 +108,6 @@ func readForEdit(file string) ([]byte, fs.FileMode, error) {
 		return nil, 0, err
 	}
 	return data, fi.Mode().Perm(), nil
-}
-
-// lock makes the writers of one directory wait for each other. It is a kernel lock on the directory itself: it leaves no
-// file behind, and ends with its process.
-func lock(dir string) (unlock func(), err error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	for range lockTries {
-		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
-			return func() { _ = f.Close() }, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			break
-		}
-		time.Sleep(lockPause)
-	}
-	_ = f.Close()
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, fmt.Errorf("another process has held the lock on %s for %v (let it end, then try again)", dir, lockTries*lockPause)
-	}
-	return nil, fmt.Errorf("lock %s: %w", dir, err)
 }
 
 // same reports whether a new baseline says what the old one says. The time alone is no reason to touch a file that
