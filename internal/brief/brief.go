@@ -7,11 +7,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/canonjson"
 )
 
@@ -100,6 +102,7 @@ type workPart struct {
 // Compile renders the text within the profile's max_prompt_chars, then hashes everything. The output contract is
 // never dropped; when even the rest's first needs do not fit, the error says by how much.
 func Compile(in Input) (Brief, error) {
+	in.Spec.Checks = visible(in.Spec.Checks)
 	text, dropped, err := render(in)
 	if err != nil {
 		return Brief{}, err
@@ -221,6 +224,10 @@ func rules(in Input) string {
 		line("- Do not change: %s", strings.Join(in.Spec.ProtectedPaths, ", "))
 	}
 	for _, c := range in.Spec.Checks {
+		if c.Capability != "" {
+			line("- %s", capabilityRule(c))
+			continue
+		}
 		cmd := c.Shell
 		if cmd == "" {
 			cmd = strings.Join(c.Command, " ")
@@ -236,6 +243,28 @@ func rules(in Input) string {
 		return ""
 	}
 	return "## Rules\n\n" + strings.TrimRight(b.String(), "\n")
+}
+
+// visible are the checks that an agent is told of.
+func visible(list []deed.Check) []deed.Check {
+	return slices.DeleteFunc(slices.Clone(list), func(c deed.Check) bool { return c.Hidden })
+}
+
+// capabilityRule says what a check by capability asks for.
+func capabilityRule(c deed.Check) string {
+	switch c.Capability {
+	case runner.Test:
+		s := "The project's tests are run on a clean copy with your change applied, and compared by name with the same tests before it: none may newly fail, vanish or be skipped, and what you were asked to mend must pass. Tests that you add count too."
+		if c.Policy() == deed.InputsRefuse {
+			return s + " Do not change existing tests, fixtures or test configuration."
+		}
+		return s + " Existing tests, fixtures and test configuration are also run as they were before your change."
+	case runner.Lint:
+		return "The project's linters are run on a clean copy with your change applied: they may find nothing that they did not find before it."
+	case runner.Build:
+		return "The project must build on a clean copy with your change applied."
+	}
+	return "deed's " + c.Capability + " may find nothing in a clean copy with your change applied that it did not find before it."
 }
 
 func answersText(list []Answer) string {

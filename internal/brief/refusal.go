@@ -2,6 +2,7 @@ package brief
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/contract/deed"
@@ -18,6 +19,7 @@ const (
 func Refusal(v deed.Verdict, n, most int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The work is not accepted as done (refusal %d of at most %d). deed looked at your directory itself; what it found:\n\n", n, most)
+	v = told(v)
 	for i, r := range v.Reasons {
 		if i == maxReasons {
 			fmt.Fprintf(&b, "- and %d more reasons\n", len(v.Reasons)-i)
@@ -29,6 +31,9 @@ func Refusal(v deed.Verdict, n, most int) string {
 		if c.Status == deed.CheckPassed || c.Advisory {
 			continue
 		}
+		if c.Tail == "" {
+			continue
+		}
 		fmt.Fprintf(&b, "\nThe check %q, run on a clean copy with your change applied, %s (exit code %d). The end of its output:\n\n", c.Name, ended[c.Status], c.ExitCode)
 		for line := range strings.Lines(lastBytes(c.Tail, maxCheckTail)) {
 			b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
@@ -37,6 +42,30 @@ func Refusal(v deed.Verdict, n, most int) string {
 	b.WriteString("\nGo on: mend this, look at the result yourself, and finish again. Everything that you were told at the start still holds.\n")
 	return b.String()
 }
+
+// told is the verdict without what an agent must not know: of hidden checks it hears only that one failed.
+func told(v deed.Verdict) deed.Verdict {
+	hidden := map[string]bool{}
+	for _, c := range v.Checks {
+		hidden[c.Name] = hidden[c.Name] || c.Hidden
+	}
+	var reasons []deed.Reason
+	failed := false
+	for _, r := range v.Reasons {
+		if r.Check == "" || !hidden[r.Check] {
+			reasons = append(reasons, r)
+		} else if !failed {
+			failed = true
+			reasons = append(reasons, deed.Reason{Code: HiddenCode, Message: "a hidden check failed"})
+		}
+	}
+	v.Reasons = reasons
+	v.Checks = slices.DeleteFunc(slices.Clone(v.Checks), func(c deed.CheckResult) bool { return hidden[c.Name] })
+	return v
+}
+
+// HiddenCode is the code that an agent is told for whatever a hidden check found.
+const HiddenCode = "hidden_check_failed"
 
 var ended = map[string]string{deed.CheckFailed: "failed", deed.CheckTimeout: "ran into its time limit", deed.CheckError: "could not be run"}
 

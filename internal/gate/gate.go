@@ -53,7 +53,6 @@ const (
 	CodeWitness            = "witness_not_seen"            // deed's own test is not reported as it must be: the report is not of this run
 	CodeLintIntroduced     = "lint_introduced"             // a finding that the base does not have
 	CodeOldFindings        = "lint_unchanged"              // findings that the base has; noted unless require_pass
-	CodeHiddenCheck        = "hidden_check_failed"         // what an agent is told instead of the reasons of a hidden check
 	CodeStopPolicy         = "stop_policy"                 // a rule or a hook of the operator's does not let the agent stop
 	NoteRepositoryTouched  = "repository_metadata_changed" // commits, refs or the index changed; not part of the patch
 	NoteNotCarried         = "not_carried_by_patch"        // an empty directory, permission bits or an owner

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/workspace"
@@ -97,21 +98,21 @@ func Argv(c deed.Check) []string {
 	return c.Command
 }
 
-// CheckName names a check: its own name, else its command line.
+// CheckName names a check: its own name, else what it runs. A hidden one is told apart from a visible one of the same.
 func CheckName(c deed.Check) string {
+	name := "check"
 	switch {
 	case c.Name != "":
 		return c.Name
 	case c.Capability != "":
-		return c.Capability
+		name = c.Capability
 	case c.Shell != "":
-		return c.Shell
+		name = c.Shell
 	case len(c.Command) > 0:
-		s := c.Command[0]
-		for _, a := range c.Command[1:] {
-			s += " " + a
-		}
-		return s
+		name = strings.Join(c.Command, " ")
 	}
-	return "check"
+	if c.Hidden {
+		name = "hidden " + name
+	}
+	return name
 }

@@ -185,6 +185,7 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 		}
 	}
 	a.policy(&faults, &spec)
+	pinFiles(&faults, &spec)
 	in.EvidenceRequirements = evidence(in.EvidenceRequirements, typ.SuccessPolicy)
 	adapter, err := a.adapter(&in, &spec, typ, profile, by)
 	if err != nil {
