@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/gate"
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/wordpress"
 )
 
@@ -122,7 +124,7 @@ func (a *run) checkSpec(in cell, c deed.Check, dir string) (proc.Spec, func(outp
 }
 
 // enter builds the cell of a check and finds the directory that it starts in.
-func (a *run) enter(ctx context.Context, room, sub string) (cell, string, error) {
+func (a *run) enter(ctx context.Context, room, sub string, more ...sandbox.Mount) (cell, string, error) {
 	tree := filepath.Join(room, gate.TreeDir)
 	dir, err := checkDir(a.workDir(tree), sub)
 	if err != nil {
@@ -130,7 +132,7 @@ func (a *run) enter(ctx context.Context, room, sub string) (cell, string, error)
 	}
 	in, err := a.cell(ctx, place{
 		tree: tree, home: filepath.Join(room, "home"), tmp: filepath.Join(room, "tmp"), cache: filepath.Join(room, "cache"),
-		site: filepath.Join(room, "site"),
+		site: filepath.Join(room, "site"), more: more,
 	})
 	if err != nil {
 		return cell{}, "", err
@@ -168,14 +170,19 @@ func (a *run) marks() []string {
 	return []string{"DEED_TASK_ID=" + a.claim.Ref.TaskID, "DEED_ATTEMPT_ID=" + a.claim.Ref.AttemptID}
 }
 
-// openLog makes the directories of a check and its log. The returned function closes it.
+// openLog makes the directories of a check, where a run before it in the same room has not, and its log, which is new for
+// every run. The returned function closes it.
 func (a *run) openLog(room string) (*driver.Recorder, func(), error) {
-	for _, d := range []string{"home", "tmp", "cache", "log"} {
-		if err := os.Mkdir(filepath.Join(room, d), 0o700); err != nil {
+	for _, d := range []string{"home", "tmp", "cache"} {
+		if err := os.Mkdir(filepath.Join(room, d), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, nil, err
 		}
 	}
-	root, err := os.OpenRoot(filepath.Join(room, "log"))
+	log, err := os.MkdirTemp(room, "log-")
+	if err != nil {
+		return nil, nil, err
+	}
+	root, err := os.OpenRoot(log)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -149,6 +149,10 @@ func (a *run) workspaceProvenance() map[string]any {
 func specWithoutPaths(p plan) deed.TaskSpec {
 	s := p.spec
 	s.Adapter = nil
+	s.Checks = slices.Clone(s.Checks)
+	for i := range s.Checks {
+		s.Checks[i].Files = ""
+	}
 	if s.Workspace != nil {
 		w := unplaced(*s.Workspace)
 		s.Workspace = &w

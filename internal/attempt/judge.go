@@ -48,8 +48,11 @@ func (a *run) judge(ctx context.Context) error {
 		Workspace: a.path("workspace"), Changes: a.changes, Base: a.path("base"), Manifest: a.before, After: a.after, Patch: a.patch,
 		Rooms: rooms, SecretHit: a.secret, PinFault: a.pinFault(),
 		Artifacts: a.artifactRoot, Listed: a.artifacts, Audit: a.auditFacts(),
-		Stop: a.stopReasons, RunCheck: a.runCheck,
+		Stop: a.stopReasons, RunCheck: a.runCheck, Capabilities: checker{a}, Ask: a.askInputs,
 	})
+	if errors.Is(err, driver.ErrAsked) {
+		return driver.Asked(err)
+	}
 	if err != nil {
 		return classify(ctx, failure.Infra, "judge the attempt", err)
 	}

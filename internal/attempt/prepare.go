@@ -87,6 +87,9 @@ func (a *run) prepare(ctx context.Context) error {
 	if err := a.resolveRuntime(ctx); err != nil {
 		return err
 	}
+	if err := a.checkCapabilities(); err != nil {
+		return err
+	}
 	if err := a.contain(ctx); err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ const (
 	KindResult      = "attempt-result"
 	KindLastMessage = "attempt-last-message"
 	KindCheckLog    = "check-log"
+	KindCheckReport = "check-report"
 )
 
 // Backend is the runtime backend that deed's manifests name.

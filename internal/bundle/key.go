@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto"
 	"crypto/ed25519"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
@@ -44,6 +45,16 @@ func (k Key) String() string { return "ed25519 key " + k.ID }
 
 // GoString is String: the private part stays out of every format verb.
 func (k Key) GoString() string { return k.String() }
+
+// MAC authenticates what this installation keeps for itself: whoever does not have its key can neither write nor change it
+// unnoticed. purpose keeps the uses apart.
+func (k *Key) MAC(purpose string, data []byte) []byte {
+	own := hmac.New(sha256.New, k.private.Seed())
+	own.Write([]byte("deed/mac/v1\x00" + purpose))
+	m := hmac.New(sha256.New, own.Sum(nil))
+	m.Write(data)
+	return m.Sum(nil)
+}
 
 // LoadOrCreateKey returns the installation's signing key from dir, and makes it on first use. The directory has mode 0700
 // and the key 0600; a key that others can read is refused. Of several processes that make it at once one wins, and all

@@ -19,20 +19,20 @@ import (
 
 // specFlags are the flags that say what a task may do and what counts as done. `run` and `task add` share them.
 type specFlags struct {
-	checks, scope, protect, secrets, artifacts []string
-	timeout, checkTimeout                      time.Duration
-	attempts, recoveries                       int
-	isolation, ref, dedupe                     string
-	hosts, mounts, toolchains                  []string
-	allowEmpty                                 bool
-	budget                                     deed.Budget
-	maxTurns                                   int
+	checks                             checkSpecFlags
+	scope, protect, secrets, artifacts []string
+	timeout                            time.Duration
+	attempts, recoveries               int
+	isolation, ref, dedupe             string
+	hosts, mounts, toolchains          []string
+	allowEmpty                         bool
+	budget                             deed.Budget
+	maxTurns                           int
 }
 
 func (f *specFlags) register(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringArrayVar(&f.checks, "check", nil, "shell `COMMAND` that must exit 0 on a clean copy with the patch applied; repeatable")
-	fl.DurationVar(&f.checkTimeout, "check-timeout", 0, "time limit of each check (default 10m)")
+	f.checks.register(c)
 	fl.StringArrayVar(&f.scope, "scope", nil, "`GLOB` that may change; repeatable (default: everything)")
 	fl.StringArrayVar(&f.protect, "protect", nil, "`GLOB` that must not change; repeatable")
 	fl.StringArrayVar(&f.artifacts, "artifact", nil, "`FILE` that the agent must leave in $DEED_ARTIFACTS; repeatable")
@@ -55,12 +55,12 @@ func (f *specFlags) register(c *cobra.Command) {
 
 // spec turns the flags into the task's own fields; workspace is "" for none.
 func (a *app) spec(f *specFlags, workspace string) (*deed.TaskSpec, error) {
-	for name, d := range map[string]time.Duration{"--timeout": f.timeout, "--check-timeout": f.checkTimeout} {
+	for name, d := range map[string]time.Duration{"--timeout": f.timeout, "--check-timeout": f.checks.timeout} {
 		if d < 0 || (d > 0 && d < time.Second) {
 			return nil, usage(fmt.Errorf("%s %s is less than a second", name, d))
 		}
 	}
-	for name, list := range map[string][]string{"--scope": f.scope, "--protect": f.protect, "--secret": f.secrets, "--artifact": f.artifacts, "--check": f.checks, "--allow-host": f.hosts, "--mount": f.mounts, "--toolchain": f.toolchains} {
+	for name, list := range map[string][]string{"--scope": f.scope, "--protect": f.protect, "--secret": f.secrets, "--artifact": f.artifacts, "--check": f.checks.visible, "--hidden-check": f.checks.hidden, "--check-input": f.checks.inputs, "--allow-host": f.hosts, "--mount": f.mounts, "--toolchain": f.toolchains} {
 		for _, v := range list {
 			if strings.TrimSpace(v) == "" {
 				return nil, usage(fmt.Errorf("%s is empty (is a variable unset?)", name))
@@ -78,14 +78,14 @@ func (a *app) spec(f *specFlags, workspace string) (*deed.TaskSpec, error) {
 	if f.recoveries >= 0 {
 		s.MaxRecoveries = &f.recoveries
 	}
-	for _, c := range f.checks {
-		s.Checks = append(s.Checks, deed.Check{Shell: c, TimeoutSeconds: int64(f.checkTimeout / time.Second)})
+	var err error
+	if s.Checks, err = f.checks.checks(); err != nil {
+		return nil, usage(err)
 	}
 	if f.allowEmpty {
 		no := false
 		s.RequireChanges = &no
 	}
-	var err error
 	if s.Sandbox, err = f.sandbox(); err != nil {
 		return nil, usage(err)
 	}

@@ -1,0 +1,154 @@
+package attempt
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/canonjson"
+	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/helper"
+	"github.com/deedrun/deed/internal/toolchain"
+)
+
+// What a check gives on a base is kept in the home by everything that it depends on. An agent that can write there cannot
+// make it up: a record has a code that only the installation's key makes. One that does not fit is as if it were not there.
+const (
+	basePurpose   = "base-check"
+	maxBaseRecord = 64 << 20
+	maxBases      = 200 // records that are kept; the oldest go
+)
+
+// A baseRecord is the file.
+type baseRecord struct {
+	Key string       `json:"key"`
+	Run gate.BaseRun `json:"run"`
+}
+
+func (a *run) bases() string { return filepath.Join(a.Home.Cache(), "base-checks") }
+
+// baseKey names everything that what a check gives on the base depends on. How the result is judged is no part of it.
+func (a *run) baseKey(c deed.Check) (string, error) {
+	c.Name, c.Files, c.Inputs, c.OnChangedInputs, c.RequirePass, c.Hidden, c.Advisory = "", "", nil, "", nil, false, false
+	runners, err := a.runners(c)
+	if err != nil {
+		return "", err
+	}
+	env := inherited(a.Environ, "")
+	if a.plan.contained() {
+		env = toolchain.Find(a.Environ, a.toolchains(), insideHome).Env
+	}
+	return canonjson.HashIn("deed/base-check/v1", map[string]any{
+		"base": a.before.Digest(), "check": c, "runners": runners, "helpers": helper.Digest(), "deed": a.Version,
+		"os": runtime.GOOS, "arch": runtime.GOARCH, "containment": a.plan.kind, "sandbox": a.plan.spec.Sandbox, "env": env, "tools": tools(env["PATH"]),
+	})
+}
+
+// toolNames are the programs whose version can change what a check gives.
+var toolNames = []string{
+	"bash", "cargo", "composer", "eslint", "go", "gofmt", "golangci-lint", "jest", "make", "node", "npm", "npx", "php", "phpunit", "pnpm", "pytest", "python3", "ruff", "rustc", "sh", "shellcheck", "yarn",
+}
+
+// tools tells the programs on a path apart by what the file system says of them: asking each for its version would cost more
+// than many a check.
+func tools(path string) map[string]string {
+	out := map[string]string{}
+	for _, name := range toolNames {
+		for _, dir := range filepath.SplitList(path) {
+			file, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+			if err != nil {
+				continue
+			}
+			if fi, err := os.Stat(file); err == nil && fi.Mode().IsRegular() {
+				out[name] = fmt.Sprintf("%s %d %d", file, fi.Size(), fi.ModTime().UnixNano())
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Base returns what an earlier attempt saw.
+func (a checker) Base(_ context.Context, c deed.Check) (gate.BaseRun, bool) {
+	if a.Key == nil {
+		return gate.BaseRun{}, false
+	}
+	key, err := a.baseKey(c)
+	if err != nil {
+		return gate.BaseRun{}, false
+	}
+	f, err := os.Open(filepath.Join(a.bases(), key+".json"))
+	if err != nil {
+		return gate.BaseRun{}, false
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxBaseRecord))
+	if err != nil {
+		return gate.BaseRun{}, false
+	}
+	code, text, _ := strings.Cut(string(data), "\n")
+	want, err := hex.DecodeString(code)
+	var r baseRecord
+	if err != nil || !hmac.Equal(want, a.Key.MAC(basePurpose, []byte(text))) || json.Unmarshal([]byte(text), &r) != nil || r.Key != key || r.Run.Report == nil {
+		return gate.BaseRun{}, false
+	}
+	a.note("base_check", map[string]any{"check": gate.CheckName(c), "key": key, "cached": true})
+	return r.Run, true
+}
+
+// KeepBase keeps what was seen. One that cannot be kept is measured again.
+func (a checker) KeepBase(_ context.Context, c deed.Check, b gate.BaseRun) {
+	if a.Key == nil {
+		return
+	}
+	key, err := a.baseKey(c)
+	if err != nil {
+		return
+	}
+	a.note("base_check", map[string]any{"check": gate.CheckName(c), "key": key, "cached": false})
+	text, err := json.Marshal(baseRecord{Key: key, Run: b})
+	if err != nil || len(text) > maxBaseRecord/2 {
+		return
+	}
+	dir := a.bases()
+	if err := atomicfile.MkdirAll(dir, 0o700); err != nil {
+		return
+	}
+	code := hex.EncodeToString(a.Key.MAC(basePurpose, text))
+	_ = atomicfile.Replace(filepath.Join(dir, key+".json"), append([]byte(code+"\n"), text...), 0o600)
+	prune(dir, maxBases)
+}
+
+// prune removes the oldest files of a directory until there are as many as may be.
+func prune(dir string, most int) {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) <= most {
+		return
+	}
+	age := func(e os.DirEntry) int64 {
+		fi, err := e.Info()
+		if err != nil {
+			return 0
+		}
+		return fi.ModTime().UnixNano()
+	}
+	slices.SortFunc(entries, func(x, y os.DirEntry) int {
+		if age(x) < age(y) {
+			return -1
+		}
+		return 1
+	})
+	for _, e := range entries[:len(entries)-most] {
+		_ = os.Remove(filepath.Join(dir, e.Name()))
+	}
+}

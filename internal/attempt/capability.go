@@ -1,0 +1,369 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/action"
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/canonjson"
+	"github.com/deedrun/deed/internal/check"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/extension"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/finding"
+	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/helper"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/project"
+	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// A checker runs capabilities for the gate.
+type checker struct{ *run }
+
+var _ gate.Capabilities = checker{}
+
+// Where a contained script sees what it works with.
+const (
+	insideRunDir = "/run/deed/check"
+	insideDeed   = "/run/deed/bin/deed"
+)
+
+// checkJob resolves a check by capability. What the project says of itself, and the extensions that it brings, are those of the
+// base: a change to them has no say in what judges it.
+func (a *run) checkJob(c deed.Check, tree string) (check.Job, error) {
+	base, err := checkDir(a.workDir(a.path("base")), c.Dir)
+	if err != nil {
+		return check.Job{}, err
+	}
+	comp, err := project.Load(base)
+	if err != nil {
+		return check.Job{}, err
+	}
+	set, err := extension.Find(extension.Places{
+		Project: []string{filepath.Join(base, extension.ProjectDir), filepath.Join(a.workDir(a.path("base")), extension.ProjectDir)},
+		Home:    a.Home.Extensions(), BuiltIn: a.Home.Runtime(),
+	})
+	if err != nil {
+		return check.Job{}, err
+	}
+	dir, err := checkDir(a.workDir(tree), c.Dir)
+	if err != nil {
+		return check.Job{}, err
+	}
+	j := check.Job{
+		Component: comp.At(dir), Extensions: set, Capability: c.Capability, Choice: extension.Options{Version: a.Version},
+		Options: check.Options{Filter: check.NewFilter(c.Steps, c.Skip)},
+	}
+	if c.Extension != "" {
+		j.Choice.Use = []string{c.Extension}
+	}
+	var settings map[string]json.RawMessage
+	if len(c.Settings) > 0 {
+		if err := json.Unmarshal(c.Settings, &settings); err != nil {
+			return j, fmt.Errorf("settings: %w", err)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(settings)) {
+		j.Settings = append(j.Settings, extension.Setting{Key: strings.ReplaceAll(k, ".", `\.`), Value: string(settings[k]), JSON: true})
+	}
+	return j, nil
+}
+
+// runners names who serves a check, for whoever asks whether two runs are the same.
+func (a *run) runners(c deed.Check) ([]map[string]any, error) {
+	if c.Capability == runner.Audit {
+		return nil, nil
+	}
+	j, err := a.checkJob(c, a.path("base"))
+	if err != nil {
+		return nil, err
+	}
+	requests, plan, err := j.Requests()
+	if err != nil {
+		return nil, err
+	}
+	var out []map[string]any
+	for _, r := range requests {
+		out = append(out, map[string]any{"extension": r.ExtensionID, "digest": r.Digest, "settings": r.Settings, "env": r.Env})
+	}
+	return append(out, map[string]any{"scripts": plan.Scripts}), nil
+}
+
+// checkCapabilities refuses a task whose checks cannot be run on its base, before an agent works for nothing.
+func (a *run) checkCapabilities() error {
+	for _, c := range a.plan.spec.Checks {
+		if c.Capability == "" {
+			continue
+		}
+		if _, err := a.runners(c); err != nil {
+			return failure.New(failure.Config, fmt.Sprintf("prepare the check %q", gate.CheckName(c)), err, "give a check that the project has, or an extension for it")
+		}
+	}
+	return nil
+}
+
+// Run runs a capability in a room, for the gate.
+func (a checker) Run(ctx context.Context, c deed.Check, room string) gate.Ran {
+	ran := gate.Ran{Result: deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}}
+	a.progress(StepCheck, ran.Result.Name)
+	if err := a.runCapability(ctx, c, room, &ran); err != nil {
+		ran.Result.Status, ran.Result.Tail, ran.Report = deed.CheckError, a.redactor.String(err.Error()), nil
+	}
+	return ran
+}
+
+func (a *run) runCapability(ctx context.Context, c deed.Check, room string, ran *gate.Ran) error {
+	tree := filepath.Join(room, gate.TreeDir)
+	j, err := a.checkJob(c, tree)
+	if err != nil {
+		return err
+	}
+	if c.Capability == runner.Audit {
+		return a.runAudit(ctx, c, j, ran)
+	}
+	requests, _, err := j.Requests()
+	if err != nil {
+		return err
+	}
+	out, done, err := a.openLog(room)
+	if err != nil {
+		return err
+	}
+	defer done()
+	both := &locked{w: out}
+	exit := exitSeen{}
+	var reports []runner.Report
+	for _, r := range requests {
+		rep, err := a.runRequest(ctx, c, r, room, both, &exit)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, rep)
+	}
+	rep := check.Merge(reports)
+	rep.ComponentPath, rep.Log = "", ""
+	if err := a.identify(rep.LintFindings, j.Component.Path); err != nil {
+		return err
+	}
+	if err := a.redactor.Value(&rep); err != nil {
+		return err
+	}
+	r := &ran.Result
+	r.Extension, r.ExtensionDigest, r.DurationMS = rep.Extension, rep.ExtensionHash, rep.DurationMS
+	r.ExitCode = exit.code
+	if r.Log, r.Tail, err = a.keepLog(out); err != nil {
+		return err
+	}
+	a.commands = append(a.commands, command{
+		Role: "check", Name: r.Name, Argv: r.Command, Cwd: filepath.Join("room", c.Dir), ExitCode: exit.code, TimedOut: exit.timedOut, Limit: exit.limit,
+		DurationMS: r.DurationMS, Stdout: r.Log, Signal: exit.signal, KilledLeft: exit.killed, Env: []string{},
+	})
+	ran.Report = &rep
+	switch {
+	case exit.timedOut:
+		r.Status = deed.CheckTimeout
+	case exit.limit != "":
+		r.Status, r.Tail, ran.Report = deed.CheckFailed, "it was ended: "+exit.limit, nil
+	case rep.Status == runner.StatusPassed:
+		r.Status = deed.CheckPassed
+	case rep.Status == runner.StatusFailed:
+		r.Status = deed.CheckFailed
+	}
+	return nil
+}
+
+// An exitSeen is how the commands of a check ended, all together.
+type exitSeen struct {
+	code     int
+	signal   string
+	limit    string
+	timedOut bool
+	killed   int
+}
+
+func (e *exitSeen) add(x sandbox.Exit) {
+	if x.Code != 0 || x.Signal != "" {
+		e.code, e.signal = x.Code, x.Signal
+	}
+	e.killed += x.Killed
+	if x.Limit != "" && e.limit == "" {
+		e.limit = x.Limit
+		if x.Cause != nil {
+			e.limit = x.Cause.Error()
+		}
+	}
+}
+
+// runRequest runs one extension in a cell of its own.
+func (a *run) runRequest(ctx context.Context, c deed.Check, r check.Request, room string, out io.Writer, exit *exitSeen) (runner.Report, error) {
+	var rep runner.Report
+	helpers, err := helper.Materialise(a.Home.Runtime())
+	if err != nil {
+		return rep, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return rep, fmt.Errorf("find this binary: %w", err)
+	}
+	runDir, err := newRunDir(room)
+	if err != nil {
+		return rep, err
+	}
+	more := []sandbox.Mount{{Source: runDir, Target: insideRunDir, Writable: true}, {Source: self, Target: insideDeed}}
+	for _, file := range helpers {
+		more = append(more, sandbox.Mount{Source: filepath.Dir(file), Target: filepath.Dir(file)})
+		break // they lie beside each other
+	}
+	if r.ExtensionID != check.ScriptExtension {
+		real, err := filepath.EvalSymlinks(r.Extension)
+		if err != nil {
+			return rep, fmt.Errorf("extension %s: %w", r.ExtensionID, err)
+		}
+		more = append(more, sandbox.Mount{Source: real, Target: r.Extension})
+	}
+	in, dir, err := a.enter(ctx, room, c.Dir, more...)
+	if err != nil {
+		return rep, err
+	}
+	r.RunDir, r.DeedBin = check.Here(runDir), self
+	if a.plan.contained() {
+		r.RunDir.Inside, r.DeedBin = insideRunDir, insideDeed
+	}
+	r.Component.Inside, r.Helpers, r.Environ = dir, helpers, environ(a.checkEnv(in, c))
+	if r.ExtensionID == check.ScriptExtension {
+		r.Extension = dir
+	}
+	r.Stdout, r.Stderr, r.Timeout = out, out, defaultCheckTimeout
+	if c.TimeoutSeconds > 0 {
+		r.Timeout = time.Duration(c.TimeoutSeconds) * time.Second
+	}
+	r.Exec = func(ctx context.Context, s proc.Spec) (proc.Exit, error) {
+		x, err := in.box.Run(ctx, a.sup, s)
+		exit.add(x)
+		exit.timedOut = exit.timedOut || x.TimedOut || errors.Is(context.Cause(ctx), proc.ErrTimeout)
+		return x.Exit, err
+	}
+	return check.Run(ctx, r)
+}
+
+// newRunDir makes the run directory of a script: a new one for every run, with a name of its own in the room.
+func newRunDir(room string) (string, error) {
+	top, err := os.MkdirTemp(room, "run-")
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(top, "files")
+	return dir, check.NewRunDir(dir)
+}
+
+// identify gives findings the identity that survives moved lines.
+func (a *run) identify(fs []runner.LintFinding, dir string) error {
+	if len(fs) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	finding.Identify(fs, dir, finding.Sources(root))
+	return nil
+}
+
+// keepLog puts the output of a check into the evidence and returns its path there and its end.
+func (a *run) keepLog(out *driver.Recorder) (path, tail string, err error) {
+	if err := out.Finish(); err != nil {
+		return "", "", err
+	}
+	tail = strings.ToValidUTF8(strings.TrimRight(out.Tail(tailSize), "\n"), "\uFFFD")
+	if _, err := out.File().Seek(0, io.SeekStart); err != nil {
+		return "", "", err
+	}
+	path = fmt.Sprintf("files/checks/%d.log", len(a.commands))
+	if a.evidence == nil {
+		return "", tail, nil // a check that is only repeated
+	}
+	return path, tail, a.evidence.AddReader(path, bundle.KindCheckLog, codebox.TypeText, out.File())
+}
+
+// Keep puts a report into the evidence.
+func (a checker) Keep(n int, kind string, r *runner.Report) (string, error) {
+	name := fmt.Sprintf("files/checks/%d.report.json", n)
+	if kind != "" {
+		name = fmt.Sprintf("files/checks/%d.%s.report.json", n, kind)
+	}
+	if a.evidence == nil {
+		return "", nil
+	}
+	return name, a.evidence.AddJSON(name, bundle.KindCheckReport, r)
+}
+
+// maxAskedInputs bounds how many changed inputs a person is shown by name.
+const maxAskedInputs = 50
+
+// askInputs asks a person whether the agent may have changed what a check judges by. The answer holds for these files with
+// this content, so a second attempt that ends with the same is not asked about again.
+func (a *run) askInputs(ctx context.Context, c deed.Check, changed []deed.ChangedInput) (bool, string, error) {
+	if a.guard == nil {
+		return false, "nobody, since nobody can be asked here", nil
+	}
+	type input struct{ Path, Status, SHA256 string }
+	var list []input
+	var shown []string
+	for i, ch := range changed {
+		in := input{Path: ch.Path, Status: ch.Status}
+		if path, err := workspace.DecodePath(ch.Path); err == nil {
+			if e := a.after.Find(path); e != nil {
+				in.SHA256 = e.SHA256.String()
+			}
+		}
+		list = append(list, in)
+		if i < maxAskedInputs {
+			shown = append(shown, fmt.Sprintf("%s (%s)", workspace.Display(ch.Path), ch.Status))
+		}
+	}
+	if n := len(changed) - maxAskedInputs; n > 0 {
+		shown = append(shown, fmt.Sprintf("and %d more", n))
+	}
+	digest, err := canonjson.HashIn("deed/check-inputs/v1", map[string]any{"check": c, "inputs": list})
+	if err != nil {
+		return false, "", err
+	}
+	what := strings.Join(shown, ", ")
+	subject := action.Subject{Tool: "check_inputs", Agent: gate.CheckName(c), Subject: what, Digest: digest}
+	got, closed, err := a.guard.ask(ctx, store.NewAction{
+		Kind: action.KindPermission, Prompt: fmt.Sprintf("The check %q judges by files that the agent changed: %s. May they count as the agent left them?", gate.CheckName(c), what),
+		Why: "on_changed_inputs of the check is ask", ContextDigest: digest,
+		Default: json.RawMessage(`{"decision":"` + deed.RuleDeny + `","note":"nobody answered before the deadline"}`),
+	}, &subject, state.WaitingForPermission)
+	switch {
+	case errors.Is(err, errAskedTooOften):
+		return false, "nobody: " + err.Error(), nil
+	case err != nil:
+		return false, "", err
+	case !closed:
+		return false, "", driver.ErrAsked
+	}
+	said, by := action.Read(got), got.AnsweredBy
+	if by == "" {
+		by = "nobody in time"
+	}
+	return said.Allowed(), by, nil
+}
