@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,7 +75,7 @@ told because something around it is broken. A component that has no such capabil
 			own, rest := ownArgs(c, args)
 			f.options.Args = rest
 			return a.tellCheck(f, func() (runner.Report, error) {
-				return a.check(c.Context(), f, slices.Concat(own, []string{"."})[0], c.Flags().Changed)
+				return a.check(c.Context(), f, componentDir(own), c.Flags().Changed)
 			})
 		},
 	}
@@ -221,10 +219,9 @@ func (a *app) checkJob(f *checkFlags, c project.Component, said func(flag string
 		return check.Job{}, err
 	}
 	a.h = h
-	places, use := a.extensionPlaces(c.Path, f.extensions)
-	set, err := extension.Find(places)
+	set, use, err := a.extensions(c.Path, f.extensions)
 	if err != nil {
-		return check.Job{}, usage(err)
+		return check.Job{}, err
 	}
 	j := check.Job{Component: c, Extensions: set, Capability: f.capability, Options: f.options, Choice: extension.Options{Use: use, Version: Version()}}
 	for _, kv := range f.settings {
@@ -251,23 +248,6 @@ func (a *app) checkJob(f *checkFlags, c project.Component, said func(flag string
 		j.Options.ChangedMin = &f.changedMin
 	}
 	return j, nil
-}
-
-// extensionPlaces says where extensions are looked for, and which of them the user named. A name with a slash is a path.
-func (a *app) extensionPlaces(dir string, named []string) (p extension.Places, use []string) {
-	p = extension.Places{Project: extension.ProjectPlaces(dir), Home: a.h.Extensions(), BuiltIn: a.h.Runtime()}
-	for _, n := range named {
-		if strings.ContainsRune(n, filepath.Separator) || n == "." {
-			abs, err := filepath.Abs(n)
-			if err == nil {
-				n = abs
-			}
-			p.Extra = append(p.Extra, n)
-			n = filepath.Base(n)
-		}
-		use = append(use, n)
-	}
-	return p, use
 }
 
 // runJob runs a job on this machine, as the user who asked for it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/settings"
 )
 
 func write(t *testing.T, path, text string) string {
@@ -245,17 +246,22 @@ task_types:
 // What the docs show is accepted.
 func TestTheDocsAreValid(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/SCRIPTS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "```yaml\n")
-	block, _, ok := strings.Cut(rest, "```")
-	if !ok {
-		t.Fatal("docs/SCRIPTS.md shows no settings")
-	}
-	if s, err := Parse("docs/SCRIPTS.md", []byte(block)); err != nil || len(s.Adapters) != 1 {
-		t.Errorf("Parse = %+v, %v", s, err)
+	for file, has := range map[string]func(settings.Config) bool{
+		"docs/SCRIPTS.md": func(s settings.Config) bool { return len(s.Adapters) == 1 },
+		"docs/CHECKS.md":  func(s settings.Config) bool { return s.Checks != nil && len(s.Checks.Extensions) > 0 },
+	} {
+		text, err := os.ReadFile(filepath.Join("../..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), "```yaml\n")
+		block, _, ok := strings.Cut(rest, "```")
+		if !ok {
+			t.Fatal(file, "shows no settings")
+		}
+		if s, err := Parse(file, []byte(block)); err != nil || !has(s) {
+			t.Errorf("%s: %+v, %v", file, s, err)
+		}
 	}
 }
 

@@ -79,6 +79,9 @@ func (c *Component) readDeed(file string) error {
 		}
 	}
 	if k.ID != "" {
+		if bad := checkID(k.ID); bad != "" {
+			return fmt.Errorf("%s: checks.id %s", file, bad)
+		}
 		if c.ID != "" && c.ID != k.ID {
 			over("id")
 		}

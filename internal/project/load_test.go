@@ -173,6 +173,7 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 			":2:8: id is a JSON number (write a string)", ":3:22: extensions.a is a JSON string (write an object)", ":4:", "scripts.lint", "a list", ":5:", "hooks is a JSON list (write an object)", ":6:", "audit is not",
 		}},
 		"types of a link": {FileName, `{"extensions": {"a": {"version": 1, "settings": []}}}`, []string{":1:34: extensions.a.version is a JSON number (write a string)", ":1:49: extensions.a.settings is a JSON list (write an object)"}},
+		"path as id, too": {deedFile, "checks: {id: a/b}", []string{deedFile, "checks.id", "a/b"}},
 		"unknown key":     {deedFile, "checks: {extension: {}}", []string{deedFile + ":1:", "$.checks.extension", "extensions"}},
 		"values": {deedFile, "checks:\n  scripts: {audit: [x], lint: ['']}\n  version_targets: [{file: ../x, pattern: '('}]\n  env: {'1A': x}\n  capability_extensions: {tset: go}", []string{
 			deedFile + ":2:", "$.checks.scripts.audit", "$.checks.scripts.lint[0]", "$.checks.version_targets[0].file", "$.checks.version_targets[0].pattern", "$.checks.env", "did you mean \"test\"",
