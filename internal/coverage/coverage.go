@@ -32,8 +32,8 @@ const (
 const (
 	MaxInput = 512 << 20 // bytes
 	MaxFiles = 200_000
-	MaxLines = 10_000_000 // lines of all files together
-	maxLine  = 5_000_000  // the number of a line
+	MaxLines = 4_000_000 // lines of all files together
+	maxLine  = 1_000_000  // the number of a line
 )
 
 var (

@@ -27,7 +27,6 @@ func (b *builder) readJSON(r io.Reader) (string, error) {
 type coverageJSON struct {
 	*builder
 	format string
-	meta   bool
 	totals jsontext.Value
 }
 
@@ -41,8 +40,6 @@ func (j *coverageJSON) member(dec *jsontext.Decoder, name string) error {
 		raw, err := dec.ReadValue()
 		j.totals = raw.Clone()
 		return err
-	case name == "meta":
-		j.meta = true
 	case dec.PeekKind() == '{':
 		return j.istanbul(dec, name)
 	}
@@ -91,9 +88,7 @@ func (s *stated) count() runner.CoverageCount {
 // end settles what the format was.
 func (j *coverageJSON) end() (string, error) {
 	switch {
-	case j.format == CoveragePy, j.format == Tarpaulin, j.format == Istanbul:
-		return j.format, nil
-	case j.format == IstanbulSummary:
+	case j.format == CoveragePy, j.format == Tarpaulin, j.format == Istanbul, j.format == IstanbulSummary:
 		return j.format, nil
 	case j.totals == nil:
 		if j.format == Normalised {

@@ -38,6 +38,9 @@ func (c *collector) add(t runner.TestCase) error {
 	if len(c.cases) >= MaxCases {
 		return fmt.Errorf("%w: more than %d tests", ErrTooLarge, MaxCases)
 	}
+	if t.Name == "" {
+		t.Name = "[unnamed]"
+	}
 	t.Name, t.Suite = shortName(t.Name), shortName(t.Suite)
 	t.File = excerpt.Head(t.File, MaxName)
 	t.Type = excerpt.Head(plain(t.Type), MaxName)

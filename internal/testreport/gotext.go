@@ -15,14 +15,21 @@ type goText struct {
 	*collector
 	running map[string]*tail // announced by === RUN and not ended
 	last    *tail            // of the test that printed last
-	ended   []runner.TestCase
+	ended   []goEnded
 	loose   tail
+	builds  map[string]*tail // what the builds of packages printed, which comes before all tests
 	verbose bool
 	silent  int // packages that passed without naming a test
 }
 
+// goEnded is a test that ended. What it printed may still come: without -v its log follows, and so does a panic.
+type goEnded struct {
+	runner.TestCase
+	out *tail
+}
+
 func readGoText(r io.Reader, c *collector) error {
-	g := &goText{collector: c, running: map[string]*tail{}}
+	g := &goText{collector: c, running: map[string]*tail{}, builds: map[string]*tail{}}
 	for line, err := range textLines(r) {
 		if err != nil {
 			return err
@@ -57,6 +64,12 @@ func (g *goText) line(line string) error {
 	}
 	if strings.HasPrefix(line, "=== ") {
 		return nil
+	}
+	if words := strings.Fields(line); len(words) > 1 && words[0] == "#" && len(g.running) == 0 {
+		if g.last = g.builds[words[1]]; g.last == nil {
+			g.last = new(tail)
+			g.builds[words[1]] = g.last
+		}
 	}
 	if g.result(line) {
 		return nil
@@ -96,21 +109,14 @@ func (g *goText) result(line string) bool {
 				continue
 			}
 			out = new(tail)
-			g.last = out // its log follows
 		}
+		g.last = out
 		delete(g.running, name)
 		c := runner.TestCase{Name: name, Status: status}
 		if seconds, err := strconv.ParseFloat(strings.TrimSuffix(took, "s)"), 64); err == nil {
 			c.DurationMS = seconds * 1e3
 		}
-		if status != runner.CasePassed {
-			c.Message = out.String()
-			c.File, c.Line = goLocation(c.Message)
-		}
-		if status == runner.CaseFailed {
-			c.Type = goFailure(c.Message)
-		}
-		g.ended = append(g.ended, c)
+		g.ended = append(g.ended, goEnded{c, out})
 		return true
 	}
 	return false
@@ -128,8 +134,12 @@ func (g *goText) packageLine(line string) (bool, error) {
 		name, rest, _ := strings.Cut(strings.TrimPrefix(line, "FAIL\t"), " ")
 		name, _, _ = strings.Cut(name, "\t")
 		if rest == "[build failed]" || rest == "[setup failed]" {
+			out := g.loose.String()
+			if b := g.builds[name]; b != nil {
+				out = b.String()
+			}
 			defer g.reset()
-			return true, g.add(brokenBuild(name, g.loose.String()))
+			return true, g.add(brokenBuild(name, out))
 		}
 		return true, g.endPackage(name, runner.CaseFailed, goFailure(g.loose.String()))
 	case strings.HasPrefix(line, "?   \t"):
@@ -153,9 +163,17 @@ func (g *goText) reset() {
 func (g *goText) endPackage(name, status, kind string) error {
 	defer g.reset()
 	failed := false
-	for _, c := range g.ended {
+	for _, e := range g.ended {
+		c := e.TestCase
 		c.Suite = name
-		failed = failed || c.Status == runner.CaseFailed
+		if c.Status != runner.CasePassed {
+			c.Message = e.out.String()
+			c.File, c.Line = goLocation(c.Message)
+		}
+		if c.Status == runner.CaseFailed {
+			failed = true
+			c.Type = goFailure(c.Message)
+		}
 		if err := g.add(c); err != nil {
 			return err
 		}

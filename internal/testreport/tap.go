@@ -63,8 +63,7 @@ func readTAP(r io.Reader, c *collector) error {
 }
 
 func (t *tap) line(line string) error {
-	if t.yaml != "" {
-		t.diagnostic(line)
+	if t.yaml != "" && t.diagnostic(line) {
 		return nil
 	}
 	indent := len(line) - len(strings.TrimLeft(line, " "))
@@ -210,11 +209,16 @@ func (t *tap) suite(level int) string {
 }
 
 // diagnostic reads a line of the YAML block behind a test point: its few keys that are worth telling, and the rest as text.
-func (t *tap) diagnostic(line string) {
+// It is false for a line that does not belong to the block, which then has no end of its own.
+func (t *tap) diagnostic(line string) bool {
 	text, ok := strings.CutPrefix(line, t.yaml)
-	if !ok || text == "..." {
+	if !ok && line != "" {
 		t.yaml = ""
-		return
+		return false
+	}
+	if text == "..." {
+		t.yaml = ""
+		return true
 	}
 	p := t.point
 	key, value, isKey := strings.Cut(text, ":")
@@ -228,11 +232,12 @@ func (t *tap) diagnostic(line string) {
 			value = unquote(value)
 		}
 		t.diagnosticKey(key, value)
-		return
+		return true
 	}
 	if (p.key == "error" || p.key == "message" || p.key == "stack") && p.note.Len() < MaxMessage {
 		p.note.WriteString(strings.TrimSpace(text) + "\n")
 	}
+	return true
 }
 
 func (t *tap) diagnosticKey(key, value string) {

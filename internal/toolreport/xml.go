@@ -126,8 +126,11 @@ func (f *xmlFilter) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// step filters the next character, or the next mark that begins or ends something.
+// step filters the next characters, or the next mark that begins or ends something.
 func (f *xmlFilter) step() error {
+	if n := f.ordinary(); n > 0 {
+		return f.copy(n)
+	}
 	r, size, err := f.in.ReadRune()
 	if err != nil {
 		return err
@@ -158,6 +161,42 @@ func (f *xmlFilter) step() error {
 		return f.doctype(r)
 	}
 	return nil
+}
+
+// ordinary counts the bytes that come next, as far as they are there, and that mean nothing in any place.
+func (f *xmlFilter) ordinary() int {
+	ahead, _ := f.in.Peek(f.in.Buffered())
+	for i, b := range ahead {
+		switch {
+		case b >= utf8.RuneSelf, b < ' ' && b != '\n' && b != '\t':
+			return i
+		}
+		switch b {
+		case '<', '>', '&', '"', '\'', '-', ']', '[', '?':
+			return i
+		}
+	}
+	return len(ahead)
+}
+
+// copy takes ordinary bytes over, as far as their place has room for them.
+func (f *xmlFilter) copy(n int) error {
+	ahead, _ := f.in.Peek(n)
+	keep := n
+	switch f.place {
+	case inText, inCDATA, inInstruction:
+		keep = max(0, min(n, MaxText-f.run))
+	case inTag:
+		if f.run+n > MaxTag {
+			return errLongTag
+		}
+	case inComment, inDoctype:
+		keep = 0
+	}
+	f.out = append(f.out, ahead[:keep]...)
+	f.run += n
+	_, err := f.in.Discard(n)
+	return err
 }
 
 func (f *xmlFilter) text(r rune) error {
