@@ -33,7 +33,7 @@ const (
 	MaxInput = 512 << 20 // bytes
 	MaxFiles = 200_000
 	MaxLines = 4_000_000 // lines of all files together
-	maxLine  = 1_000_000  // the number of a line
+	maxLine  = 1_000_000 // the number of a line
 )
 
 var (
