@@ -33,6 +33,8 @@ type checkFlags struct {
 	output                  string
 	coverageMin, changedMin float64
 	options                 check.Options
+	baseline                baselineFlags
+	format                  string
 }
 
 var checkWords = map[string]struct{ short, long, example string }{
@@ -102,6 +104,10 @@ func (f *checkFlags) register(c *cobra.Command) {
 	fl.BoolVar(&f.summary, "summary", false, "tell the numbers and the first findings only")
 	fl.BoolVar(&f.keep, "keep", false, "keep the run directory, also when all is well")
 	fl.StringVar(&f.output, "output", "", "write the JSON envelope to this `FILE` as well")
+	fl.StringVar(&f.format, "format", formatHuman, "write the report as `FORMAT`: human, json, sarif, junit or github")
+	if f.capability != runner.Build {
+		f.baseline.register(c)
+	}
 	o := &f.options
 	switch f.capability {
 	case runner.Lint:
@@ -122,6 +128,9 @@ func (f *checkFlags) register(c *cobra.Command) {
 
 // tellCheck runs a check and shows its report, or the error that kept it from being one.
 func (a *app) tellCheck(f *checkFlags, run func() (runner.Report, error)) error {
+	if err := errors.Join(a.asked(f.format), f.baseline.contradiction()); err != nil {
+		return err
+	}
 	rep, err := run()
 	env := runner.Envelope[runner.Report]{Success: err == nil && rep.Passed}
 	var code int
@@ -133,7 +142,7 @@ func (a *app) tellCheck(f *checkFlags, run func() (runner.Report, error)) error 
 		env.Error = envelopeError(err, code)
 	default:
 		code = rep.ExitCode
-		if f.summary {
+		if f.summary && (a.json || f.format == formatHuman) { // the other formats are for programs that count themselves
 			shortReport(&rep)
 		}
 		env.Data = &rep
@@ -145,13 +154,15 @@ func (a *app) tellCheck(f *checkFlags, run func() (runner.Report, error)) error 
 	}
 	switch {
 	case a.json:
-		if err := finding.WriteJSON(a.Out, env); err != nil {
+		if err := finding.WriteJSON(&safeWriter{w: a.Out, json: true}, env); err != nil {
 			return err
 		}
 	case err != nil:
 		return err
 	default:
-		a.showReport(rep)
+		if err := a.writeReport(f.format, rep); err != nil {
+			return err
+		}
 	}
 	if code != ExitDone {
 		return &exitError{code: code, err: errSilent}
@@ -190,7 +201,12 @@ func (a *app) check(ctx context.Context, f *checkFlags, dir string, said func(fl
 	if err != nil {
 		return runner.Report{}, err
 	}
-	return a.runJob(ctx, job, f)
+	rep, err := a.runJob(ctx, job, f)
+	if err != nil {
+		return rep, err
+	}
+	err = a.heldAgainst(f.baseline, job, &rep)
+	return rep, err
 }
 
 // component loads the component in a directory.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ func shortReport(rep *runner.Report) {
 	switch rep.Capability {
 	case runner.Lint:
 		s.TotalFindings = len(rep.LintFindings)
+		slices.SortStableFunc(rep.LintFindings, newFirst)
 		s.Categories = map[string]int{}
 		for _, f := range rep.LintFindings {
 			s.Categories[f.Category]++
@@ -62,7 +64,8 @@ func (a *app) showReport(rep runner.Report) {
 	if rep.Summary != nil {
 		findings, failed = rep.Summary.TopFindings, rep.Summary.Failures
 	}
-	a.showFindings(findings)
+	a.showFindings(slices.DeleteFunc(slices.Clone(findings), func(f runner.LintFinding) bool { return f.Known }))
+	a.showBaseline(rep.Baseline)
 	a.showFailed(failed)
 	if c := rep.Coverage; c != nil {
 		a.printf("  coverage %.2f%% of the lines (%d of %d)\n", c.Lines.Pct, c.Lines.Covered, c.Lines.Total)

@@ -12,7 +12,7 @@ import (
 func SettleLint(rep *runner.Report, c runner.BaselineComparison) {
 	rep.Baseline = &c
 	found := len(c.Introduced) + c.Unchanged
-	if found == 0 || hard(rep) {
+	if found == 0 || Hard(rep) {
 		return
 	}
 	if c.DriftIncrease {
@@ -27,7 +27,7 @@ func SettleLint(rep *runner.Report, c runner.BaselineComparison) {
 // does not excuse a test that fails.
 func SettleTests(rep *runner.Report, c runner.BaselineComparison) {
 	rep.Baseline = &c
-	if !c.Regression || hard(rep) || rep.Status == runner.StatusFailed {
+	if !c.Regression || Hard(rep) || rep.Status == runner.StatusFailed {
 		return
 	}
 	summary := "test phase fell behind the baseline: " + c.Reasons[0]
@@ -40,13 +40,13 @@ func Accept(rep *runner.Report, saved Baseline) {
 	for i := range rep.LintFindings {
 		rep.LintFindings[i].Known = true
 	}
-	if len(rep.LintFindings) > 0 && !hard(rep) {
+	if len(rep.LintFindings) > 0 && !Hard(rep) {
 		pass(rep, fmt.Sprintf("lint phase passed: the baseline knows %s", all(len(rep.LintFindings))))
 	}
 }
 
-// hard reports whether a run could not tell what there is to tell.
-func hard(rep *runner.Report) bool {
+// Hard reports whether a run could not tell what there is to tell.
+func Hard(rep *runner.Report) bool {
 	return rep.Status != runner.StatusPassed && rep.Status != runner.StatusFailed ||
 		rep.Failure != nil && rep.Failure.Category == runner.CategoryInfrastructure
 }
