@@ -20,6 +20,7 @@ func (r *Request) conclude(rep *runner.Report, rc *record, set sidecar.Set) {
 	if rc.start == nil && !rc.exit.TimedOut && rc.exit.Signal == "" {
 		rep.RunnerExit = &rc.exit.Code
 	}
+	rep.Warnings = append(rep.Warnings, set.Warnings...)
 	for _, f := range set.Faults {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("%s: %s", f.Sidecar, f.Message))
 	}
@@ -53,25 +54,13 @@ func (r *Request) conclude(rep *runner.Report, rc *record, set sidecar.Set) {
 	}
 }
 
-// tests finds the counts, from the best witness to the worst: the sidecar, the tests by name, the reports of tools, the
-// text.
+// tests finds the counts: what the script left in files, else what it printed.
 func (r *Request) tests(rep *runner.Report, rc *record, set sidecar.Set) {
 	rep.TestCases, rep.Failures = set.Cases, set.Failures
-	switch {
-	case set.Results != nil:
-		rep.TestCounts = set.Results
-	case len(set.Cases) > 0:
-		c := Count(set.Cases)
-		rep.TestCounts = &c
-	default:
+	rep.TestCounts = set.Results
+	if rep.TestCounts == nil {
 		if counts, ok := testreport.Text(rc.out.text(), r.Parse); ok {
 			rep.TestCounts = &counts
-		}
-	}
-	if rep.TestCounts != nil && len(set.Cases) > 0 {
-		if c := Count(set.Cases); c.Failed > rep.TestCounts.Failed { // the worse of two stories is believed
-			rep.Warnings = append(rep.Warnings, fmt.Sprintf("the counts say that %d tests failed, and %d are listed as failed", rep.TestCounts.Failed, c.Failed))
-			rep.TestCounts = &c
 		}
 	}
 	for _, c := range set.Cases {
@@ -92,22 +81,6 @@ func (r *Request) tests(rep *runner.Report, rc *record, set sidecar.Set) {
 		n := len(set.Failures)
 		rep.TestCounts = &runner.TestResults{Total: n, Failed: n, Partial: "failures-only"}
 	}
-}
-
-// Count counts tests by name.
-func Count(cases []runner.TestCase) runner.TestResults {
-	n := runner.TestResults{Total: len(cases)}
-	for _, c := range cases {
-		switch c.Status {
-		case runner.CasePassed:
-			n.Passed++
-		case runner.CaseSkipped:
-			n.Skipped++
-		default:
-			n.Failed++
-		}
-	}
-	return n
 }
 
 func location(file string, line int) string {

@@ -100,11 +100,18 @@ func (f facts) decide() verdict {
 	return f.build(e.Code)
 }
 
-// decisive returns the fault of the sidecar that the verdict would rest on.
+// decisive returns the fault of the sidecar that the verdict would rest on, when nothing of it could be read.
 func (f facts) decisive() string {
 	for _, fault := range f.set.Faults {
-		if f.capability == runner.Lint && fault.Sidecar == sidecar.LintFindings || f.capability == runner.Test && fault.Sidecar == sidecar.TestResults {
-			return fault.Message
+		switch fault.Sidecar {
+		case sidecar.LintFindings:
+			if f.capability == runner.Lint && f.findings == 0 {
+				return fault.Message
+			}
+		case sidecar.TestResults, sidecar.TestCases, sidecar.TestReports:
+			if f.capability == runner.Test && f.set.Results == nil {
+				return fault.Message
+			}
 		}
 	}
 	return ""
