@@ -1,6 +1,11 @@
 package runner
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/deedrun/deed/contract/fault"
+)
 
 // SchemaReport is the id of Report.
 const SchemaReport = "deed/check.report/v1"
@@ -70,6 +75,30 @@ type Report struct {
 	Cached    bool         `json:"cached,omitempty"`
 }
 
+// Validate returns every fault of the record: a report that passed has no failure, one that did not says why, and the exit
+// code is that of its status.
+func (r Report) Validate() error {
+	var l fault.List
+	if r.Schema != SchemaReport {
+		l.Add("$.schema", fault.WrongSchema, fmt.Sprintf("%q is not the schema of this record", r.Schema), fmt.Sprintf("write %q", SchemaReport))
+	}
+	fault.OneOf(&l, "$.capability", r.Capability, Lint, Test, Build)
+	fault.OneOf(&l, "$.status", r.Status, Statuses...)
+	if good := r.Status == StatusPassed || r.Status == StatusSkipped; r.Passed != good {
+		l.Add("$.passed", fault.Conflict, fmt.Sprintf("is %v and the status is %q", r.Passed, r.Status), "only what passed or was skipped has passed")
+	}
+	if r.Passed != (r.ExitCode == 0) {
+		l.Add("$.exit_code", fault.Conflict, fmt.Sprintf("is %d and passed is %v", r.ExitCode, r.Passed), "0 is for what passed, 1 for findings, 3 for infrastructure")
+	}
+	if r.Passed == (r.Failure != nil) {
+		l.Add("$.failure", fault.Conflict, fmt.Sprintf("does not go with passed %v", r.Passed), "say why a run did not pass, and nothing where it did")
+	}
+	for i, c := range r.TestCases {
+		fault.OneOf(&l, fault.Index("$.test_cases", i)+".status", c.Status, CaseStatuses...)
+	}
+	return l.Err()
+}
+
 // A Phase is how one phase of a verification ended.
 type Phase struct {
 	Phase    string `json:"phase"`
@@ -104,7 +133,8 @@ type TestScope struct {
 
 // A CoverageView is what a report tells of the coverage.
 type CoverageView struct {
-	CoverageTotals
+	Lines          CoverageCount  `json:"lines"`
+	Methods        CoverageCount  `json:"methods"`
 	Min            *float64       `json:"min,omitempty"`         // asked for, of all lines
 	ChangedMin     *float64       `json:"changed_min,omitempty"` // asked for, of the changed lines
 	Changed        *CoverageCount `json:"changed_lines,omitempty"`

@@ -69,6 +69,31 @@ export type AgentStateChange = {
   at?: string;
 };
 
+export type Analysis = {
+  component: string;
+  total_failures: number;
+  total_tests: number;
+  total_passed: number;
+  clusters: Cluster[];
+  hints?: string[];
+};
+
+export type Annotation = {
+  file?: string;
+  line?: number;
+  message: string;
+  source?: string;
+  severity?: string;
+  code?: string;
+  fixable?: boolean;
+};
+
+export type Artifact = {
+  path: string;
+  size: number;
+  sha256: string;
+};
+
 /** An ArtifactRecord tracks one file that a task made. Its path is relative to the managed artifact root. Schema: agent-runtime/artifact.record/v1 */
 export type ArtifactRecord = {
   schema?: "agent-runtime/artifact.record/v1";
@@ -81,6 +106,36 @@ export type ArtifactRecord = {
   verified_at?: string;
 };
 
+export type Autofix = {
+  files_modified: number;
+  rerun_recommended: boolean;
+  changed_files: string[];
+  fixes?: FixResult[];
+  reverted?: boolean;
+  verification?: Phase[];
+};
+
+export type BaselineComparison = {
+  new_items: BaselineItem[];
+  resolved_fingerprints: string[];
+  unchanged: number;
+  delta: number;
+  drift_increased: boolean;
+  baseline?: TestResults;
+  current?: TestResults;
+  passed_delta?: number;
+  failed_delta?: number;
+  regression?: boolean;
+  reasons?: string[];
+  saved?: boolean;
+};
+
+export type BaselineItem = {
+  fingerprint: string;
+  description: string;
+  context_label?: string;
+};
+
 /** A Budget is a bound of an attempt, and how much of it is used. */
 export type Budget = {
   /** what is counted: turns, tool_calls, tokens, cost_micro_usd, wall_ms, … */
@@ -90,6 +145,12 @@ export type Budget = {
   /** the agent was stopped for it */
   exhausted?: boolean;
   at?: string;
+};
+
+export type BuildView = {
+  build_command: string;
+  artifacts?: Artifact[];
+  version_targets?: VersionFound[];
 };
 
 /** A CLICommand is a command that a skill offers. */
@@ -120,6 +181,16 @@ export type ClaudeCodeAutonomy = {
   profile: "restricted" | "trusted-vm";
   required_args?: string[];
   required_settings_files?: string[];
+};
+
+export type Cluster = {
+  id: string;
+  pattern: string;
+  category: string;
+  count: number;
+  affected_files: string[];
+  example_tests: string[];
+  suggested_fix?: string;
 };
 
 /** An AbilityRunRequest asks to invoke one named ability of a runtime component in a disposable runtime. The capability token is named, never given: its value is a variable of the caller's environment. Schema: wp-codebox/generic-ability-runtime-run-request/v1 */
@@ -2050,6 +2121,27 @@ export type ContextPolicy = {
   include_recent_memory: boolean;
 };
 
+export type CoverageCount = {
+  pct: number;
+  total: number;
+  covered: number;
+};
+
+export type CoverageView = {
+  lines: CoverageCount;
+  methods: CoverageCount;
+  min?: number;
+  changed_min?: number;
+  changed_lines?: CoverageCount;
+  uncovered_files?: CoveredFile[];
+  format?: string;
+};
+
+export type CoveredFile = {
+  file: string;
+  line_pct: number;
+};
+
 /** Abilities is deed-abilities.json at the top of a runtime component: what it can be asked to do. Schema: deed/abilities/v1 */
 export type DeedAbilities = {
   schema: "deed/abilities/v1";
@@ -2592,6 +2684,23 @@ export type DeedWorkspace = {
   target?: string;
 };
 
+export type Drift = {
+  component: string;
+  since: string;
+  production_changes: ProductionChange[];
+  drifted_tests: DriftedTest[];
+  total_drifted_files: number;
+  total_drift_references: number;
+  auto_fixable: number;
+};
+
+export type DriftedTest = {
+  test_file: string;
+  line: number;
+  content: string;
+  change_index: number;
+};
+
 /** EvidenceRequirements say what must be shown before the task counts as done. */
 export type EvidenceRequirements = {
   required_artifacts?: string[];
@@ -2606,6 +2715,28 @@ export type ExternalName = {
   source: "aibtc-api" | "local-cache";
   /** the address that authored the registration */
   wallet_ref: string;
+};
+
+export type FailedTest = {
+  name: string;
+  detail?: string;
+  location?: string;
+};
+
+export type Failure = {
+  phase: string;
+  category: "findings" | "infrastructure";
+  mode?: string;
+  step?: string;
+  summary: string;
+};
+
+export type FixResult = {
+  file: string;
+  rule: string;
+  action?: string;
+  primitive?: string;
+  confidence?: string;
 };
 
 /** A HarnessAutonomy declares the posture of an agent CLI. */
@@ -2631,6 +2762,24 @@ export type HermesAgentAdapter = {
   extra_args?: string[];
 };
 
+export type Hint = {
+  message: string;
+};
+
+export type HookCommand = {
+  command: string;
+  success: boolean;
+  stdout: string;
+  stderr: string;
+  exit_code: number;
+};
+
+export type HookResult = {
+  event: string;
+  commands: HookCommand[];
+  all_succeeded: boolean;
+};
+
 /** A JournalEvent is one entry of the journal. Schema: agent-runtime/journal.event/v1 */
 export type JournalEvent = {
   schema?: "agent-runtime/journal.event/v1";
@@ -2639,6 +2788,21 @@ export type JournalEvent = {
   kind: string;
   /** an object */
   detail?: Record<string, unknown>;
+};
+
+export type LintFinding = {
+  id?: string;
+  message: string;
+  category?: string;
+  tool?: string;
+  rule?: string;
+  file?: string;
+  line?: number;
+  column?: number;
+  severity?: string;
+  fixable?: boolean;
+  fingerprint?: string;
+  known?: boolean;
 };
 
 /** A NativeAdapter runs deed's own agent: no program but deed and a model. */
@@ -2727,6 +2891,13 @@ export type OpencodeProvider = {
   key_env?: string;
 };
 
+export type Phase = {
+  phase: string;
+  status: string;
+  exit_code: number | null;
+  summary: string;
+};
+
 /** A PolicyDecision is one answer of the policy, with the rule and the reason for it. Schema: agent-runtime/policy.decision/v1 */
 export type PolicyDecision = {
   schema?: "agent-runtime/policy.decision/v1";
@@ -2748,12 +2919,26 @@ export type PolicyDecision = {
   at?: string;
 };
 
+export type ProductionChange = {
+  change_type: string;
+  file: string;
+  old_symbol: string;
+  new_symbol?: string;
+  line: number;
+};
+
 /** A ProposedWorkflow asks for a workflow to be created or woken. */
 export type ProposedWorkflow = {
   template: string;
   instance_key: string;
   state?: string;
   context?: Record<string, unknown>;
+};
+
+export type RawOutput = {
+  stdout_tail: string;
+  stderr_tail: string;
+  truncated: boolean;
 };
 
 /** A RecoveryAttempt is a turn that answers a rejection: the reasons go back into the same conversation. Schema: agent-runtime/recovery.attempt/v1 */
@@ -2787,6 +2972,45 @@ export type RecurringScheduleRecord = {
 /** A RelativeSchedule delays a task from the moment it is taken in. */
 export type RelativeSchedule = {
   delay_minutes: number;
+};
+
+/** Schema: deed/check.report/v1 */
+export type Report = {
+  schema: "deed/check.report/v1";
+  capability: "lint" | "test" | "build";
+  component: string;
+  component_path?: string;
+  extension?: string;
+  extension_digest?: string;
+  passed: boolean;
+  status: "passed" | "failed" | "error" | "skipped" | "not-run";
+  exit_code: number;
+  runner_exit_code: number | null;
+  duration_ms: number;
+  phase: Phase;
+  phases?: Phase[];
+  failure?: Failure;
+  lint_findings?: LintFinding[];
+  annotations?: Annotation[];
+  test_counts?: TestResults;
+  test_cases?: TestCase[];
+  failed_tests?: FailedTest[];
+  test_failures?: TestFailure[];
+  test_scope?: TestScope;
+  coverage?: CoverageView;
+  analysis?: Analysis;
+  drift?: Drift;
+  build?: BuildView;
+  baseline_comparison?: BaselineComparison;
+  autofix?: Autofix;
+  summary?: Summary;
+  hooks?: HookResult[];
+  steps?: string[];
+  warnings?: string[];
+  hints?: Hint[];
+  raw_output?: RawOutput;
+  log?: string;
+  cached?: boolean;
 };
 
 /** A RequiredAction is something that a person must decide before the work can go on. Schema: agent-runtime/required.action/v1 */
@@ -2959,6 +3183,18 @@ export type SuccessPolicy = {
   verify_claimed_file_changes?: boolean;
 };
 
+export type Summary = {
+  total_findings?: number;
+  categories?: Record<string, number>;
+  top_findings?: LintFinding[];
+  total?: number;
+  passed?: number;
+  failed?: number;
+  skipped?: number;
+  failures?: FailedTest[];
+  exit_code: number;
+};
+
 /** A TaskAttempt is the evidence of one execution. Its paths are relative to the attempt's bundle. Schema: agent-runtime/task.attempt/v1 */
 export type TaskAttempt = {
   schema?: "agent-runtime/task.attempt/v1";
@@ -3057,12 +3293,39 @@ export type TaskTypeSpec = {
   deed?: DeedTypeSpec;
 };
 
+export type TestCase = {
+  suite?: string;
+  name: string;
+  status: "passed" | "failed" | "skipped";
+  file?: string;
+  line?: number;
+  duration_ms?: number;
+  message?: string;
+  type?: string;
+};
+
+export type TestFailure = {
+  test_name?: string;
+  test_file?: string;
+  error_type?: string;
+  message?: string;
+  source_file?: string;
+  source_line?: number;
+};
+
 export type TestResults = {
   total: number;
   passed: number;
   failed: number;
   skipped: number;
   partial?: string;
+};
+
+export type TestScope = {
+  mode: string;
+  changed_since: string;
+  selected_count: number;
+  selected_files: string[];
 };
 
 /** A ToolCall is what an agent wants done. Schema: agent-runtime/tool.call/v1 */
@@ -3131,6 +3394,12 @@ export type Usage = {
   reasoningTokens?: number;
   /** as the agent tells it; absent: it says nothing */
   costMicroUsd?: number;
+};
+
+export type VersionFound = {
+  file: string;
+  version?: string;
+  fault?: string;
 };
 
 /** A WalletIdentity attaches one address on one chain to an agent, as data. Schema: agent-runtime/wallet.identity/v1 */
@@ -3234,6 +3503,7 @@ export type Records = {
   "agent-runtime/workflow.record/v1": WorkflowRecord;
   "deed/abilities/v1": DeedAbilities;
   "deed/adapter-audit/v1": DeedAdapterAudit;
+  "deed/check.report/v1": Report;
   "deed/config/v1": DeedConfig;
   "deed/progress/v1": DeedProgress;
   "deed/runtime-stack/v1": CodeboxRuntimeStack;

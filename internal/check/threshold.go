@@ -22,7 +22,7 @@ func (r *Request) thresholds(rep *runner.Report, set sidecar.Set) {
 		}
 		return
 	}
-	view := &runner.CoverageView{CoverageTotals: set.Coverage.Totals, Min: o.CoverageMin, ChangedMin: o.ChangedMin, Format: set.CoverageFormat}
+	view := &runner.CoverageView{Lines: set.Coverage.Totals.Lines, Methods: set.Coverage.Totals.Methods, Min: o.CoverageMin, ChangedMin: o.ChangedMin, Format: set.CoverageFormat}
 	for _, f := range set.Coverage.Files {
 		if f.LinePct < halfCovered {
 			view.UncoveredFiles = append(view.UncoveredFiles, f)

@@ -63,6 +63,7 @@ var Records = []Record{
 	{deed.SchemaAdapterAudit, reflect.TypeFor[deed.AdapterAudit]()},
 	{deed.SchemaProgress, reflect.TypeFor[deed.Progress]()},
 	{deed.SchemaAbilities, reflect.TypeFor[deed.Abilities]()},
+	{runner.SchemaReport, reflect.TypeFor[runner.Report]()},
 	{settings.Schema, reflect.TypeFor[settings.Config]()},
 
 	{codebox.SchemaManifest, reflect.TypeFor[codebox.Manifest]()},
@@ -166,7 +167,6 @@ var open = []reflect.Type{
 	reflect.TypeFor[deed.CheckResult](),
 	reflect.TypeFor[deed.ChangedInput](),
 	reflect.TypeFor[deed.CheckComparison](),
-	reflect.TypeFor[runner.TestResults](),
 	reflect.TypeFor[deed.AdapterAudit](),
 	reflect.TypeFor[deed.AuditCommand](),
 	reflect.TypeFor[deed.Progress](),
@@ -187,7 +187,7 @@ func Open(t reflect.Type) bool {
 	if strings.HasSuffix(t.PkgPath(), "/contract/codebox") {
 		return !authored()[t]
 	}
-	return slices.Contains(open, t)
+	return slices.Contains(open, t) || strings.HasSuffix(t.PkgPath(), "/contract/runner") // programs write all of it
 }
 
 // authored holds every struct that a request for a run consists of, and the other requests.
