@@ -22,12 +22,20 @@ const (
 	maxDepth   = 12
 )
 
-// detected are the built-in extensions that the component's files call for.
+// detected are the built-in extensions that the component's files call for, where it was read and where it is now: a change
+// can call for one more, and cannot get rid of one.
 func (s *Set) detected(c project.Component, capability string, p *Plan) ([]Extension, error) {
-	ids, err := s.Detect(c.Path)
-	if err != nil {
-		return nil, err
+	dirs := slices.Compact([]string{c.Origin, c.Path})
+	var ids []string
+	for _, dir := range dirs {
+		found, err := s.Detect(dir)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
 	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
 	p.Detected, p.Why = true, "the files of the component call for it, and it links no extension"
 	list, err := s.having(ids, capability)
 	if err != nil {
@@ -37,7 +45,7 @@ func (s *Set) detected(c project.Component, capability string, p *Plan) ([]Exten
 		return nil, &NotApplicable{Component: c.ID, Capability: capability, Detected: ids}
 	}
 	if capability == runner.Test && len(list) > 1 {
-		list = withTests(c.Path, list)
+		list = withTests(dirs, list)
 	}
 	return list, nil
 }
@@ -111,10 +119,11 @@ func escape(dir string) string {
 
 // withTests leaves out the extensions whose component shows no test, when another one has some: a package.json that only
 // formats the documents must not fail the tests of a Go module. Without any sign all of them run, and say it themselves.
-func withTests(dir string, list []Extension) []Extension {
+func withTests(dirs []string, list []Extension) []Extension {
 	tested := slices.DeleteFunc(slices.Clone(list), func(e Extension) bool {
 		d := e.Manifest.Detect
-		return d != nil && len(d.Tests)+len(d.TestKeys) > 0 && !d.declared(dir) && !anyFile(dir, d.Tests)
+		return d != nil && len(d.Tests)+len(d.TestKeys) > 0 &&
+			!slices.ContainsFunc(dirs, func(dir string) bool { return d.declared(dir) || anyFile(dir, d.Tests) })
 	})
 	if len(tested) == 0 {
 		return list

@@ -82,12 +82,34 @@ func TestDetectOfTests(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(list) > 1 {
-				list = withTests(dir, list)
+				list = withTests([]string{dir}, list)
 			}
 			if diff := cmp.Diff(tc.want, ids(Plan{Extensions: list})); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A change can call for one more extension, and cannot get rid of one, nor of its tests.
+func TestDetectKeepsWhatTheBaseCallsFor(t *testing.T) {
+	t.Parallel()
+	base := component(t, map[string]string{"go.mod": "", "x_test.go": "", "package.json": "{}"})
+	s := find(t, Places{BuiltIn: t.TempDir()})
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"all is gone":             {map[string]string{"README.md": ""}, []string{"go"}},
+		"tests of another":        {map[string]string{"a.test.js": ""}, []string{"go", "node"}},
+		"a language more":         {map[string]string{"go.mod": "", "Cargo.toml": "", "src/lib.rs": ""}, []string{"go", "rust"}},
+		"scripts in its place":    {map[string]string{"x.sh": "", "test/a.bats": ""}, []string{"go", "shell"}},
+		"the same, at that place": {map[string]string{"go.mod": "", "x_test.go": "", "package.json": "{}"}, []string{"go"}},
+	} {
+		p, err := s.Resolve(base.At(files(t, t.TempDir(), tc.files)), runner.Test, Options{})
+		if diff := cmp.Diff(tc.want, ids(p)); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
 	}
 }
 

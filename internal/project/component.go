@@ -33,6 +33,8 @@ type Component struct {
 	ID   string
 	Path string // absolute; scripts run here
 
+	Origin string // the directory whose files were read; another than Path after At
+
 	Extensions           map[string]Link // by id; empty: the component links none
 	CapabilityExtensions map[string]string
 	Scripts              map[string][]string // by capability: self-hosted commands
@@ -60,7 +62,7 @@ type Link struct {
 }
 
 // At returns the component as it would be in another directory: a copy, or a clean room. What its files say stays what was
-// read, so that a change to them in that directory has no say.
+// read, and Origin where, so that a change to them in that directory has no say.
 func (c Component) At(dir string) Component {
 	c.Path = dir
 	return c

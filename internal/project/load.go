@@ -29,7 +29,7 @@ func Load(dir string) (Component, error) {
 	} else if !fi.IsDir() {
 		return Component{}, fmt.Errorf("component %s is not a directory (name one with --path)", dir)
 	}
-	c := Component{Path: dir, baselines: map[string]json.RawMessage{}}
+	c := Component{Path: dir, Origin: dir, baselines: map[string]json.RawMessage{}}
 	own, err := readFile(filepath.Join(dir, ownBaselines), maxFile)
 	if err != nil {
 		return Component{}, err

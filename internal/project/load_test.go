@@ -98,7 +98,7 @@ func TestLoadHomeboy(t *testing.T) {
 	}
 	c.Raw, c.baselines = nil, nil
 	want := Component{
-		ID: "data-machine", Path: dir, Files: []string{filepath.Join(dir, FileName)},
+		ID: "data-machine", Path: dir, Origin: dir, Files: []string{filepath.Join(dir, FileName)},
 		Extensions: map[string]Link{
 			"wordpress": {
 				Version: "^1.2", Settings: map[string]json.RawMessage{"b": json.RawMessage("[1, 2.50]")},
@@ -117,7 +117,7 @@ func TestLoadHomeboy(t *testing.T) {
 	if diff := cmp.Diff(want, c, cmp.AllowUnexported(Component{})); diff != "" {
 		t.Error(diff)
 	}
-	if moved := c.At("/elsewhere"); moved.Path != "/elsewhere" || moved.ID != c.ID || c.Path != dir {
+	if moved := c.At("/elsewhere"); moved.Path != "/elsewhere" || moved.Origin != dir || moved.ID != c.ID || c.Path != dir {
 		t.Errorf("At = %+v", moved)
 	}
 }
@@ -133,7 +133,7 @@ func TestDeedYamlWins(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Component{
-		ID: "new", Path: dir, Files: []string{filepath.Join(dir, FileName), filepath.Join(dir, deedFile)},
+		ID: "new", Path: dir, Origin: dir, Files: []string{filepath.Join(dir, FileName), filepath.Join(dir, deedFile)},
 		Extensions: map[string]Link{
 			"go":   {Version: "^2", Settings: map[string]json.RawMessage{"deep": json.RawMessage(`{"n":1}`), "list": json.RawMessage(`["a"]`)}},
 			"node": {},
