@@ -115,10 +115,10 @@ type AuditUnparsed struct {
 
 // AuditChanged tells what a change has to do with the findings.
 type AuditChanged struct {
-	Ref                string `json:"ref"`
-	Files              int    `json:"files"`
-	IntroducedFindings int    `json:"introduced_findings"`
-	ContextualFindings int    `json:"contextual_findings"`
+	Ref                string   `json:"ref"`
+	Paths              []string `json:"paths"` // the files that changed and are there
+	IntroducedFindings int      `json:"introduced_findings"`
+	ContextualFindings int      `json:"contextual_findings"`
 }
 
 // An AuditBaselineRecord tells of a baseline that was written.

@@ -59,7 +59,8 @@ func (a *audit) fileMembers(dir, lang string) []member {
 		}
 		m := member{file: s.path, methods: map[string]string{}, namespace: s.pkg}
 		for _, fn := range s.funcs {
-			if fn.recv != "" || lang != "go" { // functions of one Go package cannot share a name
+			// Functions of one Go package cannot share a name, and its unexported methods are nobody's convention.
+			if lang != "go" || fn.recv != "" && fn.exported && !slices.Contains(wellKnownMethods, fn.name) {
 				m.methods[fn.name] = fn.sig
 			}
 		}
@@ -69,8 +70,8 @@ func (a *audit) fileMembers(dir, lang string) []member {
 				m.typeName, m.line = t.name, t.line
 			}
 		}
-		if lang == "go" && len(m.methods) == 0 {
-			continue // functions alone: nothing that its siblings could have as well
+		if lang == "go" && (len(m.methods) == 0 || len(s.types) == 0) {
+			continue // no type of its own: nothing that its siblings could have as well
 		}
 		out = append(out, m)
 	}

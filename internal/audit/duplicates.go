@@ -17,6 +17,9 @@ const (
 	minNearSize      = 120
 )
 
+// entryPoints are functions that each program or test binary must have for itself.
+var entryPoints = []string{"main", "init", "TestMain"}
+
 type copyOf struct {
 	s  *source
 	fn *funcFact
@@ -31,7 +34,7 @@ func (a *audit) detectDuplicates(context.Context) error {
 		for i := range s.funcs {
 			fn := &s.funcs[i]
 			lines := fn.lines()
-			if fn.exact == 0 || (lines > 0 && lines < a.set.Limits.DuplicateMinLines) || fn.size < minDuplicateSize {
+			if fn.exact == 0 || slices.Contains(entryPoints, fn.name) || (lines > 0 && lines < a.set.Limits.DuplicateMinLines) || fn.size < minDuplicateSize {
 				continue
 			}
 			exact[fn.exact] = append(exact[fn.exact], copyOf{s, fn})

@@ -193,8 +193,11 @@ func (a *audit) unused(e *export) {
 		f.Description = fmt.Sprintf("nothing in this module refers to the exported %s %s, and nothing outside of it can", e.what, e.name)
 		f.Suggestion = "remove it; if it is used by reflection or a template, add it to known_symbols"
 	}
-	if e.method { // a method may satisfy an interface of another module
+	switch e.what {
+	case "method": // it may satisfy an interface of another module
 		f.Severity, f.Confidence = info, heuristic
+	case "value": // one word of a closed set, more often than not
+		f.Severity = info
 	}
 	a.add(f)
 }

@@ -3,9 +3,11 @@ package audit
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // Bounds of what git is asked: files, and time for all of them.
@@ -109,39 +112,37 @@ type ageRecord struct {
 // ages tells when the line of each marker was committed, by file. What git cannot tell in time is left out, and said.
 func (a *audit) ages(ctx context.Context, marked []*source) map[string][]int64 {
 	out := map[string][]int64{}
-	if len(marked) == 0 {
+	if len(marked) == 0 || a.top == "" {
 		return out
 	}
-	head, ok, err := a.git(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
-	if err != nil || !ok {
+	history, err := workspace.OpenHistory(ctx, a.top)
+	if err != nil || history.Head() == "" {
 		return out
 	}
-	head = strings.TrimSpace(head)
+	defer history.Close()
 	file, before := a.loadAges()
 	known := map[string]ageRecord{}
 	ctx, cancel := context.WithTimeout(ctx, blameTime)
 	defer cancel()
 	asked, left := 0, 0
 	for _, s := range marked {
-		digest := fmt.Sprintf("%x", s.digest[:12])
+		digest := hex.EncodeToString(s.digest[:12])
 		r := before[s.path]
-		if r.Head != head || r.Digest != digest || len(r.Times) != len(s.markers) {
+		if r.Head != history.Head() || r.Digest != digest || len(r.Times) != len(s.markers) {
 			if asked == maxBlamed || ctx.Err() != nil {
 				left++
 				continue
 			}
 			asked++
-			r = ageRecord{Head: head, Digest: digest, Times: a.blame(ctx, s)}
+			r = ageRecord{Head: history.Head(), Digest: digest, Times: a.committed(ctx, history, s)}
 		}
 		known[s.path], out[s.path] = r, r.Times
 	}
 	if left > 0 {
-		a.warnings = append(a.warnings, fmt.Sprintf("the age of the comments of %d files is not told: git was asked about %d files for %s", left, asked, blameTime))
+		a.warnings = append(a.warnings, fmt.Sprintf("the age of the comments of %d files is not told: git was asked about %d files, for at most %s", left, asked, blameTime))
 	}
-	if asked > 0 || len(known) != len(before) {
-		if b, err := json.Marshal(known); err == nil && file != "" {
-			_ = atomicfile.Replace(file, b, 0o600)
-		}
+	if b, err := json.Marshal(known); err == nil && file != "" && (asked > 0 || len(known) != len(before)) {
+		_ = atomicfile.Replace(file, b, 0o600) // next time git is asked again
 	}
 	return out
 }
@@ -157,35 +158,21 @@ func (a *audit) loadAges() (file string, known map[string]ageRecord) {
 	return file, known
 }
 
-// blame asks git about the lines of a file's markers, as they are committed. A line that is no longer what it was has no
-// age.
-func (a *audit) blame(ctx context.Context, s *source) []int64 {
+// committed asks git about the lines of a file's markers. A line that is no longer what was committed has no age.
+func (a *audit) committed(ctx context.Context, history *workspace.History, s *source) []int64 {
 	times := make([]int64, len(s.markers))
-	args := []string{"blame", "--porcelain", "--no-textconv"}
-	for _, m := range s.markers {
-		args = append(args, fmt.Sprintf("-L%d,%d", m.line, m.line))
+	lines := make([]int, len(s.markers))
+	for i, m := range s.markers {
+		lines[i] = m.line
 	}
-	out, ok, err := a.git(ctx, append(args, "HEAD", "--", s.path)...)
-	if err != nil || !ok {
+	found, err := history.Lines(ctx, path.Join(a.below, s.path), lines)
+	if err != nil {
 		return times
 	}
-	commits := map[string]int64{}
-	commit, line := "", 0
-	for text := range strings.SplitSeq(out, "\n") {
-		if code, ok := strings.CutPrefix(text, "\t"); ok {
-			i := slices.IndexFunc(s.markers, func(m markerFact) bool { return m.line == line })
-			if i >= 0 && strings.Contains(code, strings.TrimSuffix(s.markers[i].text, "…")) {
-				times[i] = commits[commit]
-			}
-			continue
-		}
-		fields := strings.Fields(text)
-		switch {
-		case len(fields) >= 3 && len(fields[0]) >= 40:
-			commit = fields[0]
-			line, _ = strconv.Atoi(fields[2])
-		case len(fields) == 2 && fields[0] == "committer-time":
-			commits[commit], _ = strconv.ParseInt(fields[1], 10, 64)
+	for _, l := range found {
+		i := slices.Index(lines, l.Line)
+		if i >= 0 && strings.Contains(l.Text, strings.TrimSuffix(s.markers[i].text, "…")) {
+			times[i] = l.Time.Unix()
 		}
 	}
 	return times

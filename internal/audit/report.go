@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/deedrun/deed/contract/runner"
@@ -58,7 +59,7 @@ func (a *audit) scope(r *Report) {
 	if a.cfg.ChangedSince == "" {
 		return
 	}
-	c := &runner.AuditChanged{Ref: a.cfg.ChangedSince, Files: len(a.cfg.Changed)}
+	c := &runner.AuditChanged{Ref: a.cfg.ChangedSince, Paths: slices.Sorted(maps.Keys(a.cfg.Changed))}
 	kept := r.Findings[:0]
 	for _, f := range r.Findings {
 		lines, ok := a.cfg.Changed[f.File]

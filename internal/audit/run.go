@@ -25,9 +25,8 @@ type Config struct {
 	ID   string // its id
 
 	Manifests []Manifest      // `audit` of the manifests of its extensions
-	Component json.RawMessage // `audit` of its homeboy.json
-	Rules     json.RawMessage // `audit_rules` of its homeboy.json
-	Settings  json.RawMessage // `checks.audit` of deed.yaml
+	Component json.RawMessage // its own `audit`, of homeboy.json or of deed.yaml's checks
+	Rules     json.RawMessage // its own `audit_rules`
 	Version   string          // the component's own, for what is deprecated since an earlier one
 	Scripts   []Script        // fingerprint scripts, for languages without a parser here
 
@@ -68,6 +67,8 @@ type audit struct {
 	rules *ruleSet
 	dir   string
 	root  *os.Root
+	top   string // of the git work tree; "" when there is none
+	below string // the path of dir from there
 	cache *cache
 	now   time.Time
 

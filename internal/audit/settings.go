@@ -3,9 +3,9 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/workspace"
 )
 
-// Settings is the configuration of the detectors: `audit` of a manifest and of homeboy.json, `checks.audit` of deed.yaml.
+// Settings is the configuration of the detectors: `audit` of a manifest, of homeboy.json, and of the checks of deed.yaml.
 // docs/AUDIT.md describes every key.
 type Settings struct {
 	TestMapping              *TestMapping         `json:"test_mapping,omitempty"`
@@ -101,7 +101,7 @@ type Limits struct {
 
 var defaultLimits = Limits{
 	MaxFileBytes: 2 << 20, MaxFileLines: 1500, MaxItems: 60, MaxDirectoryFiles: 50, DuplicateMinLines: 5,
-	ConventionMinFiles: 3, ConventionShare: 0.6, TodoMaxDays: 180, DeprecationMaxDays: 365, DeprecationMaxMinors: 2,
+	ConventionMinFiles: 4, ConventionShare: 0.6, TodoMaxDays: 180, DeprecationMaxDays: 365, DeprecationMaxMinors: 2,
 }
 
 // componentRules is the root key `audit_rules` of homeboy.json. Its test_topology is read by nothing here.
@@ -109,86 +109,113 @@ type componentRules struct {
 	LayerRules []LayerRule `json:"layer_rules"`
 }
 
+// otherKeys are keys that real configurations have, and that nothing here reads.
+var otherKeys = []string{
+	"setup_references", "feature_context", "detector_rules", "runtime_entrypoint_extends", "runtime_entrypoint_markers",
+}
+
 // layered is the configuration of one place, and where it stands, for messages.
 type layered struct {
 	where  string
 	s      Settings
-	strict bool // a fault is the user's to mend; else a warning about somebody else's manifest
+	strict bool // a fault is the project's to mend; else it is told, and the entry is left out
 }
 
-// load reads the configuration of all places. Faults of the project's own files are an error, all of them at once; what is
-// wrong in a manifest is a warning, and the entry is left out.
+// A loader reads the configuration of all places.
+type loader struct {
+	faults   fault.List
+	warnings []string
+	all      []layered
+}
+
+// load reads the configuration. Faults of the project's own files are an error, all of them at once; what is wrong in a
+// manifest, which somebody else wrote, is a warning.
 func (cfg Config) load() (Settings, []string, error) {
-	var faults fault.List
-	var warnings []string
-	var all []layered
-	read := func(where string, raw json.RawMessage, unknown, strict bool, into any) bool {
-		if len(bytes.TrimSpace(raw)) == 0 || string(bytes.TrimSpace(raw)) == "null" {
-			return false
-		}
-		err := decode(raw, into, unknown)
-		if err == nil {
-			return true
-		}
-		if strict {
-			faults.Add(where, fault.WrongType, err.Error(), "see docs/AUDIT.md for the keys")
-		} else {
-			warnings = append(warnings, fmt.Sprintf("%s: %v; the audit settings of this manifest are not used", where, err))
-		}
-		return false
-	}
+	var l loader
 	var s Settings
-	if read("$.checks.audit", cfg.Settings, false, true, &s) {
-		all = append(all, layered{"$.checks.audit", s, true})
-	}
-	s = Settings{}
-	if read("$.audit", cfg.Component, true, true, &s) {
-		all = append(all, layered{"$.audit", s, true})
+	if l.read("$.audit", cfg.Component, true, &s) {
+		l.unknownKeys(cfg.Component)
+		l.all = append(l.all, layered{"$.audit", s, true})
 	}
 	var rules componentRules
-	if read("$.audit_rules", cfg.Rules, true, true, &rules) {
-		all = append(all, layered{"$.audit_rules", Settings{LayerRules: rules.LayerRules}, true})
+	if l.read("$.audit_rules", cfg.Rules, true, &rules) {
+		l.all = append(l.all, layered{"$.audit_rules", Settings{LayerRules: rules.LayerRules}, true})
 	}
 	for _, m := range cfg.Manifests {
 		s = Settings{}
-		if read(m.Where, m.Audit, true, false, &s) {
-			all = append(all, layered{m.Where, s, false})
+		if l.read(m.Where, m.Audit, false, &s) {
+			l.all = append(l.all, layered{m.Where, s, false})
 		}
 	}
-	for i := range all {
-		var own fault.List
-		all[i].s.check(all[i].where, &own)
-		switch err := own.Err(); {
-		case err == nil:
-		case all[i].strict:
-			for _, f := range fault.Of(err) {
-				faults.Add(f.Path, f.Code, f.Message, f.Remedy)
-			}
-		default:
-			for _, f := range fault.Of(err) {
-				warnings = append(warnings, f.String()+"; left out")
-			}
-			all[i].s.dropFaulty()
-		}
+	for i := range l.all {
+		l.check(&l.all[i])
 	}
-	if err := faults.Err(); err != nil {
+	if err := l.faults.Err(); err != nil {
 		return Settings{}, nil, err
 	}
-	return merge(all), warnings, nil
+	return merge(l.all), l.warnings, nil
 }
 
-func decode(raw json.RawMessage, into any, unknown bool) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if !unknown {
-		d.DisallowUnknownFields()
+func (l *loader) read(where string, raw json.RawMessage, strict bool, into any) bool {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		return false
 	}
-	if err := d.Decode(into); err != nil {
-		return err
+	err := json.Unmarshal(raw, into)
+	switch {
+	case err == nil:
+		return true
+	case strict:
+		l.faults.Add(where, fault.WrongType, err.Error(), "docs/AUDIT.md has the keys")
+	default:
+		l.warnings = append(l.warnings, fmt.Sprintf("%s: %v; the audit settings of this manifest are not used", where, err))
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("more than one value")
+	return false
+}
+
+// unknownKeys tells of keys that nothing reads: a key with a spelling mistake has no effect, and nobody would know.
+func (l *loader) unknownKeys(raw json.RawMessage) {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(raw, &keys) != nil {
+		return
 	}
-	return nil
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		if !slices.Contains(settingKeys(), k) && !slices.Contains(otherKeys, k) {
+			near := fault.Nearest(k, settingKeys())
+			if near != "" {
+				near = fmt.Sprintf("; did you mean %q?", near)
+			}
+			l.warnings = append(l.warnings, fmt.Sprintf("$.audit.%s is not a key of the audit and has no effect%s", k, near))
+		}
+	}
+}
+
+// settingKeys are the keys of Settings.
+func settingKeys() []string {
+	var keys []string
+	for f := range reflect.TypeFor[Settings]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		keys = append(keys, name)
+	}
+	return keys
+}
+
+func (l *loader) check(p *layered) {
+	var own fault.List
+	p.s.check(p.where, &own)
+	if own.Len() == 0 {
+		return
+	}
+	for _, f := range own.Faults() {
+		if p.strict {
+			l.faults.Add(f.Path, f.Code, f.Message, f.Remedy)
+		} else {
+			l.warnings = append(l.warnings, f.String()+"; left out")
+		}
+	}
+	if !p.strict {
+		p.s.dropFaulty()
+	}
 }
 
 // merge takes single values from the first place that has them, and lists from all places. Of two detectors with one id

@@ -13,9 +13,17 @@ import (
 )
 
 func (a *audit) detectTests(context.Context) error {
+	tested := map[string]bool{} // packages that a test imports, by path
+	for _, s := range a.files {
+		if s.lang == "go" && (s.test || servesTests(path.Dir(s.path))) {
+			for _, i := range s.imports {
+				tested[i.path] = true
+			}
+		}
+	}
 	for _, dir := range a.tree.dirs {
 		if a.tree.module[dir] != "" {
-			a.goPackageTests(dir)
+			a.goPackageTests(dir, tested[a.tree.module[dir]])
 		}
 	}
 	for _, s := range a.files {
@@ -35,8 +43,8 @@ func (a *audit) detectTests(context.Context) error {
 	return nil
 }
 
-// goPackageTests reports a package with code and without a test, and examples of what is not there.
-func (a *audit) goPackageTests(dir string) {
+// goPackageTests reports a package with code that no test reaches, and examples of what is not there.
+func (a *audit) goPackageTests(dir string, tested bool) {
 	first, size := "", 0
 	names := map[string]bool{}
 	var tests []*source
@@ -69,10 +77,10 @@ func (a *audit) goPackageTests(dir string) {
 			first = s.path
 		}
 	}
-	if first != "" && len(tests) == 0 && size >= minDuplicateSize && !servesTests(dir) && (a.set.TestMapping == nil || len(a.set.TestMapping.SourceDirs) > 0) {
+	if first != "" && len(tests) == 0 && !tested && size >= minDuplicateSize && !servesTests(dir) {
 		a.add(runner.AuditFinding{
 			Convention: conventionTests, Kind: kindMissingTestFile, File: first, Subject: dir,
-			Description: "the package " + dir + " has code and no test",
+			Description: "the package " + dir + " has code and no test, and no test imports it",
 			Suggestion:  "add a test to the package",
 		})
 	}

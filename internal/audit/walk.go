@@ -7,12 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // Directories that hold no work of the component.
@@ -28,9 +26,6 @@ var indexFiles = []string{
 
 // maxFiles bounds a tree. It is a guard against a home directory, not a limit of the method.
 const maxFiles = 500_000
-
-// gitTime bounds one question to git.
-const gitTime = 30 * time.Second
 
 // errTooMany ends the walk of a tree that nobody wants audited.
 var errTooMany = fmt.Errorf("the tree has more than %d files (choose a directory with --path)", maxFiles)
@@ -80,15 +75,31 @@ func (a *audit) wanted(name string) bool {
 	})
 }
 
-// gitList asks git; nil is a tree that git knows nothing of.
+// gitList asks git; nothing is a tree that git knows nothing of.
 func (a *audit) gitList(ctx context.Context) ([]string, error) {
-	out, ok, err := a.git(ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	if err != nil || !ok {
-		return nil, err
+	top, below, err := workspace.TopOf(a.dir)
+	if err != nil {
+		return nil, nil //nolint:nilerr // it lies in no work tree
 	}
+	opt := workspace.StatusOptions{}
+	if below != "" {
+		opt.Paths = []string{below}
+	}
+	files, err := workspace.ListFiles(ctx, top, opt)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		a.warnings = append(a.warnings, fmt.Sprintf("git cannot say which files are ignored (%v): all are read", err))
+		return nil, nil
+	}
+	a.top, a.below = top, below
 	names := []string{}
-	for n := range strings.SplitSeq(out, "\x00") {
-		if n == "" || strings.HasSuffix(n, "/") || skipped(n) {
+	for _, n := range files {
+		if below != "" {
+			n = strings.TrimPrefix(n, below+"/")
+		}
+		if skipped(n) {
 			continue
 		}
 		if len(names) == maxFiles {
@@ -124,43 +135,4 @@ func walkList(root *os.Root) ([]string, error) {
 		return nil, fmt.Errorf("walk the tree: %w", err)
 	}
 	return names, err
-}
-
-// git runs git on the tree. The repository may be a stranger's: its hooks and monitors have no say, and nothing is
-// written. ok is false where there is no git or no repository.
-func (a *audit) git(ctx context.Context, args ...string) (out string, ok bool, err error) {
-	if _, err := a.root.Lstat(".git"); err != nil && !a.insideGit() {
-		return "", false, nil
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, gitTime, fmt.Errorf("git took longer than %s", gitTime))
-	defer cancel()
-	fixed := []string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false", "-c", "safe.directory=*", "-c", "core.pager=cat", "-c", "core.quotePath=false"}
-	res, err := proc.Tool(ctx, proc.ToolSpec{
-		Argv: append(fixed, args...), Dir: a.dir, MaxOutput: 256 << 20,
-		Env: []string{
-			"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "LC_ALL=C", "TZ=UTC", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
-			"GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_PAGER=cat",
-		},
-	})
-	switch {
-	case ctx.Err() != nil:
-		return "", false, context.Cause(ctx)
-	case err != nil: // no git on this machine
-		return "", false, nil //nolint:nilerr // the audit does without history
-	case res.ExitCode != 0:
-		return "", false, nil
-	}
-	return string(res.Stdout), true, nil
-}
-
-// insideGit reports whether a directory above is a work tree.
-func (a *audit) insideGit() bool {
-	for dir := filepath.Dir(a.dir); ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
-		}
-		if dir == filepath.Dir(dir) {
-			return false
-		}
-	}
 }
