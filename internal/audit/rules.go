@@ -99,11 +99,11 @@ func (r *textRule) wants(name, lang string) bool {
 }
 
 // holds reports whether a layer rule is about a file.
-func (l *LayerRule) holds(name string) bool {
-	if l.Forbid.Glob != "" && !workspace.Match(l.Forbid.Glob, name) {
+func (r *LayerRule) holds(name string) bool {
+	if r.Forbid.Glob != "" && !workspace.Match(r.Forbid.Glob, name) {
 		return false
 	}
-	return l.Allow == nil || !workspace.Match(l.Allow.Glob, name)
+	return r.Allow == nil || !workspace.Match(r.Allow.Glob, name)
 }
 
 // apply finds the matches of all rules in a file.

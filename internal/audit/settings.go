@@ -264,26 +264,26 @@ func fill[V any](to, from map[string]V) {
 	}
 }
 
-func (l *Limits) fill(from Limits) {
+func (n *Limits) fill(from Limits) {
 	for _, p := range []struct{ to, from *int }{
-		{&l.MaxFileLines, &from.MaxFileLines},
-		{&l.MaxItems, &from.MaxItems},
-		{&l.MaxDirectoryFiles, &from.MaxDirectoryFiles},
-		{&l.DuplicateMinLines, &from.DuplicateMinLines},
-		{&l.ConventionMinFiles, &from.ConventionMinFiles},
-		{&l.TodoMaxDays, &from.TodoMaxDays},
-		{&l.DeprecationMaxDays, &from.DeprecationMaxDays},
-		{&l.DeprecationMaxMinors, &from.DeprecationMaxMinors},
+		{&n.MaxFileLines, &from.MaxFileLines},
+		{&n.MaxItems, &from.MaxItems},
+		{&n.MaxDirectoryFiles, &from.MaxDirectoryFiles},
+		{&n.DuplicateMinLines, &from.DuplicateMinLines},
+		{&n.ConventionMinFiles, &from.ConventionMinFiles},
+		{&n.TodoMaxDays, &from.TodoMaxDays},
+		{&n.DeprecationMaxDays, &from.DeprecationMaxDays},
+		{&n.DeprecationMaxMinors, &from.DeprecationMaxMinors},
 	} {
 		if *p.to == 0 {
 			*p.to = *p.from
 		}
 	}
-	if l.MaxFileBytes == 0 {
-		l.MaxFileBytes = from.MaxFileBytes
+	if n.MaxFileBytes == 0 {
+		n.MaxFileBytes = from.MaxFileBytes
 	}
-	if l.ConventionShare == 0 {
-		l.ConventionShare = from.ConventionShare
+	if n.ConventionShare == 0 {
+		n.ConventionShare = from.ConventionShare
 	}
 }
 
@@ -317,8 +317,8 @@ func (s Settings) check(where string, l *fault.List) {
 	for i, r := range s.LayerRules {
 		r.check(fmt.Sprintf("%s.layer_rules[%d]", where, i), l)
 	}
-	for kind, severity := range s.Severity {
-		fault.OneOf(l, where+".severity."+kind, severity, "off", runner.SeverityInfo, runner.SeverityWarning)
+	for _, kind := range slices.Sorted(maps.Keys(s.Severity)) {
+		fault.OneOf(l, where+".severity."+kind, s.Severity[kind], "off", runner.SeverityInfo, runner.SeverityWarning)
 	}
 	if m := s.TestMapping; m != nil {
 		m.check(where+".test_mapping", l)
@@ -333,14 +333,17 @@ func (m *TestMapping) check(where string, l *fault.List) {
 }
 
 func (n Limits) check(where string, l *fault.List) {
-	for key, v := range map[string]int64{
-		"max_file_bytes": n.MaxFileBytes, "max_file_lines": int64(n.MaxFileLines), "max_items": int64(n.MaxItems),
-		"max_directory_files": int64(n.MaxDirectoryFiles), "duplicate_min_lines": int64(n.DuplicateMinLines),
-		"convention_min_files": int64(n.ConventionMinFiles), "todo_max_days": int64(n.TodoMaxDays),
-		"deprecation_max_days": int64(n.DeprecationMaxDays), "deprecation_max_minors": int64(n.DeprecationMaxMinors),
+	for _, v := range []struct {
+		key string
+		n   int64
+	}{
+		{"max_file_bytes", n.MaxFileBytes}, {"max_file_lines", int64(n.MaxFileLines)}, {"max_items", int64(n.MaxItems)},
+		{"max_directory_files", int64(n.MaxDirectoryFiles)}, {"duplicate_min_lines", int64(n.DuplicateMinLines)},
+		{"convention_min_files", int64(n.ConventionMinFiles)}, {"todo_max_days", int64(n.TodoMaxDays)},
+		{"deprecation_max_days", int64(n.DeprecationMaxDays)}, {"deprecation_max_minors", int64(n.DeprecationMaxMinors)},
 	} {
-		if v < 0 {
-			l.Add(where+"."+key, fault.OutOfRange, fmt.Sprintf("%d is negative", v), "leave it out for the default")
+		if v.n < 0 {
+			l.Add(where+"."+v.key, fault.OutOfRange, fmt.Sprintf("%d is negative", v.n), "leave it out for the default")
 		}
 	}
 	if n.ConventionShare < 0 || n.ConventionShare > 1 {
