@@ -122,9 +122,9 @@ func auditError(err error, code int) *runner.EnvelopeError {
 }
 
 func (a *app) auditReport(ctx context.Context, f *auditFlags) (runner.AuditReport, error) {
-	c, err := project.Load(f.path)
+	c, err := a.component(f.path)
 	if err != nil {
-		return runner.AuditReport{}, usage(err)
+		return runner.AuditReport{}, err
 	}
 	cfg := audit.Config{
 		Root: c.Path, ID: c.ID, Component: c.Audit, Rules: c.AuditRules, Version: versionOf(c),
