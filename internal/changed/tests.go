@@ -59,7 +59,7 @@ func Select(files []File, all []string, m Mapping, more ...string) Selection {
 }
 
 // sourceExtensions are the endings of files that tests are about.
-var sourceExtensions = []string{".go", ".php", ".rs", ".py", ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte", ".rb", ".java", ".kt", ".swift", ".c", ".cc", ".cpp", ".h", ".sh", ".bash"}
+var sourceExtensions = []string{".go", ".php", ".rs", ".py", ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte", ".rb", ".java", ".kt", ".swift", ".c", ".cc", ".cpp", ".h", ".sh", ".bash", ".bats"}
 
 // testDirs are the names of directories that hold tests.
 var testDirs = []string{"tests", "test", "__tests__"}
@@ -67,17 +67,26 @@ var testDirs = []string{"tests", "test", "__tests__"}
 // notTests are directories below those that hold what tests use.
 var notTests = []string{"testdata", "fixtures", "__fixtures__", "__snapshots__", "__mocks__", "node_modules", "vendor"}
 
-// IsTest reports whether a file is one of tests, by the mapping's directories or by what it is called.
+// IsTest reports whether a file is one of tests: by the mapping, where a directory of tests is the narrowest that it names
+// for the file, else by what it is called. A directory that is named for both has both.
 func (m Mapping) IsTest(p string) bool {
-	if !slices.Contains(sourceExtensions, path.Ext(p)) {
+	if !slices.Contains(sourceExtensions, path.Ext(p)) || inNamed(p, notTests) {
 		return false
 	}
-	for _, d := range m.TestDirs {
-		if inDir(p, d) {
-			return !inNamed(p, notTests)
+	return depth(p, m.TestDirs) > depth(p, m.SourceDirs) || IsTest(p)
+}
+
+// depth is how long the longest of the directories is that has the file; -1 when none has.
+func depth(p string, dirs []string) int {
+	longest := -1
+	for _, d := range dirs {
+		if d = strings.Trim(path.Clean(d), "/"); d == "." {
+			longest = max(longest, 0)
+		} else if strings.HasPrefix(p, d+"/") {
+			longest = max(longest, len(d))
 		}
 	}
-	return IsTest(p)
+	return longest
 }
 
 // IsTest reports whether a file is one of tests by what it, or a directory that it lies in, is called.
@@ -97,19 +106,11 @@ func (m Mapping) IsSource(p string) bool {
 	if !slices.Contains(sourceExtensions, path.Ext(p)) || inNamed(p, notTests) {
 		return false
 	}
-	if len(m.SourceDirs) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(m.SourceDirs, func(d string) bool { return inDir(p, d) })
+	return len(m.SourceDirs) == 0 || depth(p, m.SourceDirs) >= 0
 }
 
 // hasInlineTests reports whether files of this kind bring their own tests.
 func hasInlineTests(p string) bool { return path.Ext(p) == ".rs" }
-
-func inDir(p, dir string) bool {
-	dir = strings.Trim(path.Clean(dir), "/")
-	return dir == "." || strings.HasPrefix(p, dir+"/")
-}
 
 func inNamed(p string, names []string) bool {
 	for d := range strings.SplitSeq(path.Dir(p), "/") {
@@ -154,6 +155,8 @@ func testedName(p string) (string, bool) {
 		return cut("_spec", "_test")
 	case ".java", ".kt", ".swift":
 		return cut("Tests", "Test")
+	case ".bats":
+		return stem, true
 	case ".sh", ".bash":
 		if rest, ok := strings.CutPrefix(stem, "test_"); ok && rest != "" {
 			return rest, true
@@ -170,6 +173,8 @@ func family(p string) string {
 		return "js"
 	case ".c", ".cc", ".cpp", ".h":
 		return "c"
+	case ".sh", ".bash", ".bats":
+		return "sh"
 	default:
 		return ext
 	}

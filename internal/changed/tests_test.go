@@ -22,6 +22,29 @@ func TestIsTest(t *testing.T) {
 	}
 }
 
+// The built-in extensions name one directory for both, or one inside the other.
+func TestMappingOfSharedDirectories(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		m    Mapping
+		path string
+		test bool
+	}{
+		{Mapping{SourceDirs: []string{"."}, TestDirs: []string{"."}}, "a.go", false},
+		{Mapping{SourceDirs: []string{"."}, TestDirs: []string{"."}}, "x/a_test.go", true},
+		{Mapping{SourceDirs: []string{"src", "."}, TestDirs: []string{"tests", "test"}}, "tests/helper.py", true},
+		{Mapping{SourceDirs: []string{"src", "."}, TestDirs: []string{"tests", "test"}}, "src/a.py", false},
+		{Mapping{SourceDirs: []string{"src", "lib"}, TestDirs: []string{"test", "src"}}, "src/a.ts", false},
+		{Mapping{SourceDirs: []string{"src", "lib"}, TestDirs: []string{"test", "src"}}, "src/a.test.ts", true},
+		{Mapping{SourceDirs: []string{"src"}, TestDirs: []string{"src/spec/"}}, "src/spec/a.js", true},
+		{Mapping{SourceDirs: []string{"src"}, TestDirs: []string{"t"}}, "t/fixtures/a.js", false},
+	} {
+		if got := c.m.IsTest(c.path); got != c.test {
+			t.Errorf("%v: %s: got %v", c.m, c.path, got)
+		}
+	}
+}
+
 func TestSelect(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
