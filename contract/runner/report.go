@@ -241,9 +241,49 @@ type Autofix struct {
 	FilesModified    int         `json:"files_modified"`
 	RerunRecommended bool        `json:"rerun_recommended"`
 	ChangedFiles     []string    `json:"changed_files"`
+	Summary          FixSummary  `json:"fix_summary"`
 	Fixes            []FixResult `json:"fixes,omitempty"`
-	Reverted         bool        `json:"reverted,omitempty"` // the verification failed, and every file is as it was
+	Advice           []FixResult `json:"advice,omitempty"`   // advisory fixes: told, never applied
+	Planned          bool        `json:"planned,omitempty"`  // what would be done; every file is as it was
+	Reverted         bool        `json:"reverted,omitempty"` // it was not kept, and every file is as it was
+	Reason           string      `json:"reason,omitempty"`   // why it was not
 	Verification     []Phase     `json:"verification,omitempty"`
+}
+
+// A FixSummary counts what fixers did.
+type FixSummary struct {
+	FixesApplied  int         `json:"fixes_applied"`
+	FilesModified int         `json:"files_modified"`
+	Rules         []RuleCount `json:"rules"`
+	Primitives    []string    `json:"primitives,omitempty"`
+}
+
+// A RuleCount is how often a rule was applied.
+type RuleCount struct {
+	Rule  string `json:"rule"`
+	Count int    `json:"count"`
+}
+
+// SchemaVerification is the id of Verification.
+const SchemaVerification = "deed/check.verification/v1"
+
+// A Verification is `deed check`: every phase of a component, in order.
+type Verification struct {
+	Schema        string          `json:"schema"`
+	Component     string          `json:"component"`
+	ComponentPath string          `json:"component_path,omitempty"`
+	Passed        bool            `json:"passed"`
+	Status        string          `json:"status" jsonschema:"enum=passed,enum=failed,enum=error,enum=skipped,enum=not-run"`
+	ExitCode      int             `json:"exit_code"` // the worst of the phases: 0, 1 or 3
+	DurationMS    int64           `json:"duration_ms"`
+	Phases        []VerifiedPhase `json:"phases"`
+}
+
+// A VerifiedPhase is one phase of a verification with what was seen in it.
+type VerifiedPhase struct {
+	Phase
+	DurationMS int64   `json:"duration_ms"`
+	Report     *Report `json:"report,omitempty"`
 }
 
 // A Summary is the short form of a report.
