@@ -110,8 +110,12 @@ export type Autofix = {
   files_modified: number;
   rerun_recommended: boolean;
   changed_files: string[];
+  fix_summary: FixSummary;
   fixes?: FixResult[];
+  advice?: FixResult[];
+  planned?: boolean;
   reverted?: boolean;
+  reason?: string;
   verification?: Phase[];
 };
 
@@ -2739,6 +2743,13 @@ export type FixResult = {
   confidence?: string;
 };
 
+export type FixSummary = {
+  fixes_applied: number;
+  files_modified: number;
+  rules: RuleCount[];
+  primitives?: string[];
+};
+
 /** A HarnessAutonomy declares the posture of an agent CLI. */
 export type HarnessAutonomy = {
   /** restricted or trusted-vm */
@@ -3047,6 +3058,11 @@ export type RequiredAction = {
 export type ResultPolicy = {
   allow_follow_up_tasks: boolean;
   allow_external_messages: boolean;
+};
+
+export type RuleCount = {
+  rule: string;
+  count: number;
 };
 
 /** A RuntimeEventRecord is one event with its place in the order, its time and what it was about. Schema: agent-runtime/runtime.event/v1 */
