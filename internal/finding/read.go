@@ -32,7 +32,7 @@ var bom = []byte("\uFEFF")
 // Read reads an array of findings as lint runners write it, in both generations of the contract. Only the message is
 // asked for. Keys without a field are kept as they came; `code` is the rule, `source` the tool, and an id of the usual
 // forms says file, rule and line where nothing else does. Paths below root become relative to it. No input at all, or
-// only white space, is no finding.
+// only white space, is no finding; a SARIF log is read as ReadSARIF does.
 //
 // The findings that could be read are returned with the error that names those that could not: every fault by its index
 // in the array, as fault.Faults.
@@ -43,6 +43,9 @@ func Read(r io.Reader, root string) ([]runner.LintFinding, error) {
 func read(r io.Reader, root string, size int64, most int) ([]runner.LintFinding, error) {
 	in := &capped{r: r, left: size}
 	d := newReader(in, root)
+	if d.dec.PeekKind() == '{' { // no array of findings, but perhaps a log
+		return readSARIF(io.MultiReader(bytes.NewReader(d.dec.UnreadBuffer()), in), root, min(size, maxSARIF))
+	}
 	fs, err := d.findings(most)
 	if in.over {
 		return fs, tooLarge("$", fmt.Sprintf("is longer than %d MiB", size>>20))

@@ -78,6 +78,18 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// A tool may as well write its own SARIF where findings are expected.
+func TestReadSARIFAsFindings(t *testing.T) {
+	t.Parallel()
+	got, err := Read(strings.NewReader("\uFEFF "+results(`{"ruleId":"R1","message":{"text":"m"}}`)), "")
+	if err != nil || len(got) != 1 || got[0].Rule != "R1" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := Read(strings.NewReader(`{"version":"2.0.0","runs":[]}`), ""); err == nil || !strings.Contains(err.Error(), "not 2.1.0") {
+		t.Error(err)
+	}
+}
+
 // Edge case 11: what is absent or blank is no finding.
 func TestReadNothing(t *testing.T) {
 	t.Parallel()
@@ -96,7 +108,7 @@ func TestReadMalformed(t *testing.T) {
 		want string
 		kept int
 	}{
-		{`{"message":"m"}`, `$: is an object, not an array of findings`, 0},
+		{`{"message":"m"}`, `$: is an object, neither an array of findings nor a SARIF log`, 0},
 		{`null`, `$: is null, not an array of findings`, 0},
 		{`[{"message":"m"},{"id":"x"}]`, `$[1].message: is missing (a finding says what is wrong)`, 1},
 		{`[{"message":["m"]},"x",7,{"message":"m","line":"twelve"},{"message":"ok"}]`, "$[0].message: is an array, and a string is expected\n$[1]: is a string, and a finding is an object\n$[2]: is a number, and a finding is an object\n$[3].line: is twelve, not a whole number below 2^31", 1},

@@ -45,6 +45,9 @@ func readSARIF(r io.Reader, root string, size int64) ([]runner.LintFinding, erro
 	if err := json.Unmarshal(text, &log, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
 		return nil, notSARIF(err)
 	}
+	if log.Version == "" && log.Runs == nil {
+		return nil, fault.Faults{{Path: "$", Code: fault.WrongType, Message: "is an object, neither an array of findings nor a SARIF log"}}
+	}
 	if !strings.HasPrefix(log.Version, "2.1.") {
 		return nil, fault.Faults{{Path: "$.version", Code: fault.WrongSchema, Message: fmt.Sprintf("is %q, not 2.1.0", log.Version), Remedy: "let the tool write SARIF 2.1.0"}}
 	}

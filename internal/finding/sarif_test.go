@@ -95,7 +95,8 @@ func TestReadSARIFMalformed(t *testing.T) {
 		want string
 		kept int
 	}{
-		{`{}`, `$.version: is "", not 2.1.0 (let the tool write SARIF 2.1.0)`, 0},
+		{`{}`, `$: is an object, neither an array of findings nor a SARIF log`, 0},
+		{`{"runs":[]}`, `$.version: is "", not 2.1.0 (let the tool write SARIF 2.1.0)`, 0},
 		{`{"version":"1.0.0","runs":[]}`, `$.version: is "1.0.0", not 2.1.0 (let the tool write SARIF 2.1.0)`, 0},
 		{`[]`, `$: is an array, which SARIF does not have there`, 0},
 		{results(`{"message":"m"}`), `$.runs[0].results[0].message: is a string, which SARIF does not have there`, 0},

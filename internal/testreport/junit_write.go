@@ -68,8 +68,12 @@ func writtenCases(r *runner.Report) []runner.TestCase {
 	}
 	var cases []runner.TestCase
 	for _, f := range r.LintFindings {
+		status := runner.CaseFailed
+		if f.Known { // the baseline excuses it
+			status = runner.CaseSkipped
+		}
 		cases = append(cases, runner.TestCase{
-			Suite: f.File, Name: findingName(&f), Status: runner.CaseFailed,
+			Suite: f.File, Name: findingName(&f), Status: status,
 			File: f.File, Line: f.Line, Message: f.Message, Type: f.Rule,
 		})
 	}
