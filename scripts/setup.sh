@@ -46,6 +46,11 @@ php                            | php-cli             | WordPress as a runtime co
 /usr/lib/php/*/dom.so          | php-xml             | its feeds and imports
 npm                            | npm                 | the WordPress archive, agent CLIs, and builds with node
 python3                        | python3             | builds with python
+/usr/lib/python3/dist-packages/pytest | python3-pytest | the built-in extension for Python
+phpunit                        | phpunit             | the one for PHP
+bats                           | bats                | the one for shell scripts
+shellcheck                     | shellcheck          | the same
+busybox                        | busybox-static      | the shell helpers with the tools of small systems
 cargo                          | cargo rustc         | builds with rust
 podman                         | podman runc         | containers, when the tests run as root
 '

@@ -218,10 +218,15 @@ func (c classification) nothing() string {
 			return ModeNoTestFiles
 		}
 	}
-	if _, ok := c.first("nofiles"); ok {
+	// One package may have no test files while the tests of another were all filtered out.
+	_, zero := c.first("zero")
+	_, nofiles := c.first("nofiles")
+	switch {
+	case zero:
+		return ModeZeroTests
+	case nofiles:
 		return ModeNoTestFiles
-	}
-	if _, ok := c.first("zero"); ok || c.Counts != nil && c.Exit == 0 {
+	case c.Counts != nil && c.Exit == 0:
 		return ModeZeroTests
 	}
 	return ""

@@ -54,9 +54,9 @@ homeboy__classify() {
       if (capability != "test" || (counted && total > 0)) return ""
       if (!counted && first("ran") != "") return ""
       for (i = 1; i <= logs; i++) if (index(log_[i], "NO_TEST_FILES") == 1) return "no_test_files"
+      if (first("zero") != "") return "zero_tests_executed"
       if (first("nofiles") != "") return "no_test_files"
-      if (first("zero") != "" || (counted && E == 0)) return "zero_tests_executed"
-      return ""
+      return (counted && E == 0) ? "zero_tests_executed" : ""
     }
     BEGIN {
       E = ENVIRON["homeboy__exit"] + 0

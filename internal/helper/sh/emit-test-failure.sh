@@ -48,6 +48,7 @@ homeboy_emit_test_failure() (
 homeboy_test_failure_bound_excerpt() (
   # Characters are counted by their first bytes, so that none is cut in two.
   printf '%s\n' "${1:-}" | sed -n '1,40p' | od -An -v -tu1 | awk '
+    BEGIN { n = 0; from = 0 }
     { for (i = 1; i <= NF; i++) b[n++] = $i + 0 }
     function blank(c) { return c == 32 || (c >= 9 && c <= 13) }
     END {

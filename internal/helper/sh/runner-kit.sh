@@ -137,10 +137,14 @@ kit_files() {
   done | kit__matching "$@" | awk '!seen[$0]++'
 }
 
-# kit_each COMMAND...: COMMAND with the paths of standard input as arguments, as many at once as fit. It is told nothing
-# either: linters run the project's own configuration and plugins.
+# kit_each COMMAND...: COMMAND with the paths of standard input as arguments, as many at once as fit. Its status is the
+# highest one; that of xargs does not tell. It is told nothing either: linters run the project's own configuration.
 kit_each() {
-  tr '\n' '\0' | kit_untold xargs -0 "$@"
+  printf 0 >"$KIT_TMP/highest"
+  # shellcheck disable=SC2016 # for the inner shell
+  tr '\n' '\0' | kit_untold xargs -0 sh -c 'status=0; "$@" || status=$?; [ "$status" -le "$(cat "$0")" ] || printf %s "$status" >"$0"' \
+    "$KIT_TMP/highest" "$@" || return 2
+  return "$(cat "$KIT_TMP/highest")"
 }
 
 kit_untold() (

@@ -35,16 +35,14 @@ node_ready() {
   fi
 }
 
-# run_script NAME ARGUMENT...: a script of package.json. npm and pnpm give arguments on only after --; yarn and bun take
-# them as they are.
+# run_script NAME ARGUMENT...: a script of package.json. npm gives arguments on only after --; the others as they are.
 run_script() {
   kit_need "$PM" "the lock file here is for $PM: install it, for example with corepack enable or npm install -g $PM"
-  name=$1
+  run_name=$1
   shift
   case $PM in
-    npm) set -- npm run --silent "$name" ${1+-- "$@"} ;;
-    pnpm) set -- pnpm run "$name" "$@" ;;
-    *) set -- "$PM" run "$name" "$@" ;;
+    npm) set -- npm run --silent "$run_name" ${1+-- "$@"} ;;
+    *) set -- "$PM" run "$run_name" "$@" ;;
   esac
   kit_watch "$KIT_TMP/output" "$@"
 }

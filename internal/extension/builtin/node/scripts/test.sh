@@ -51,7 +51,6 @@ node_options() {
   export NODE_OPTIONS
 }
 
-# runner_arguments TOOL: what makes a tool write a report.
 code=0
 report="" coverage="" name=""
 case $KIT_TMP in *' '*) kit_fail 'TMPDIR' "TMPDIR has a blank in it, and NODE_OPTIONS cannot carry that: $KIT_TMP" ;; esac

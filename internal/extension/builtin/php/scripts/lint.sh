@@ -37,7 +37,7 @@ if kit_fixing; then
 fi
 
 if should_run_step syntax; then
-  kit_each -n 1 -P 4 php -d display_errors=0 -d log_errors=1 -d error_log= -l <"$KIT_TMP/scope" >"$KIT_TMP/lint" 2>&1
+  tr '\n' '\0' <"$KIT_TMP/scope" | xargs -0 -n 1 -P 4 php -d display_errors=0 -d log_errors=1 -d error_log= -l >"$KIT_TMP/lint" 2>&1
   # PHP Parse error:  syntax error, unexpected ... in src/a.php on line 3
   sed -E -n 's/^.*(Parse|Fatal) error: *(.*) in (.*) on line ([0-9]*)$/\3:\4: \2/p' "$KIT_TMP/lint" >"$KIT_TMP/syntax"
   kit_findings syntax text "$KIT_TMP/syntax" 0 --rule syntax --category correctness
