@@ -201,7 +201,7 @@ func (c *component) only(tools ...string) {
 	c.path = dir
 }
 
-const untold = `package x
+const untoldGo = `package x
 
 import (
 	"os"
@@ -221,7 +221,7 @@ func TestUntold(t *testing.T) {
 func TestBuiltInGo(t *testing.T) {
 	t.Parallel()
 	c := newComponent(t, map[string]string{
-		"go.mod": "module example.com/x\n\ngo 1.24\n", "a.go": "package x\n\n// F is one.\nfunc F() int { return 1 }\n", "a_test.go": untold,
+		"go.mod": "module example.com/x\n\ngo 1.24\n", "a.go": "package x\n\n// F is one.\nfunc F() int { return 1 }\n", "a_test.go": untoldGo,
 		"sub/b.go": "package sub\n", "testdata/broken.go": "package", "vendor.txt": "",
 	})
 	c.script("go", "lint", nil).want(t, 0)

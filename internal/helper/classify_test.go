@@ -26,8 +26,11 @@ var classified = []struct {
 	want Outcome // Summary and Replay are only held against the shell helper
 }{
 	// The eight modes of the seed.
-	{"bootstrap with a stage", Evidence{Exit: 3, Log: "STAGE_OK:boot\nSTAGE_FAIL:install:no network\n", Stdout: "FAILURES!"},
-		Outcome{Mode: ModeBootstrap, Stage: "install", Step: "tests bootstrap (install stage)", Category: infra, Exit: 3}},
+	{
+		"bootstrap with a stage",
+		Evidence{Exit: 3, Log: "STAGE_OK:boot\nSTAGE_FAIL:install:no network\n", Stdout: "FAILURES!"},
+		Outcome{Mode: ModeBootstrap, Stage: "install", Step: "tests bootstrap (install stage)", Category: infra, Exit: 3},
+	},
 	{"bootstrap although it ended with 0", Evidence{Log: "STAGE_FATAL:db"}, Outcome{Mode: ModeBootstrap, Stage: "db", Step: "tests bootstrap (db stage)", Category: infra, Exit: 2}},
 	{"bootstrap by its marker", Evidence{Exit: 1, Stderr: "BOOTSTRAP FAILURE: Install: no network"}, Outcome{Mode: ModeBootstrap, Stage: "install", Step: "tests bootstrap (install stage)", Category: infra, Exit: 2}},
 	{"a marker of old hosts", Evidence{Exit: 1, Stdout: "Playground PHP crash"}, Outcome{Mode: ModeBootstrap, Step: "tests bootstrap", Category: infra, Exit: 2}},
@@ -37,8 +40,11 @@ var classified = []struct {
 	{"assertions although it ended with 0", Evidence{Counts: &runner.TestResults{Total: 4, Failed: 1}}, Outcome{Mode: ModeAssertions, Step: "tests", Category: findings, Exit: 1}},
 	{"findings of a linter", Evidence{Capability: "lint", Findings: 2, Exit: 1}, Outcome{Mode: ModeAssertions, Step: "lint", Category: findings, Exit: 1}},
 	{"PHPUnit's text", Evidence{Exit: 2, Stdout: "FAILURES!\nTests: 3, Assertions: 3, Failures: 1."}, Outcome{Mode: ModeSummary, Step: "tests", Category: findings, Exit: 1}},
-	{"PHP before the runner", Evidence{Name: "PHPUnit", Exit: 255, Stdout: "PHP Parse error:  syntax error in a.php on line 3"},
-		Outcome{Mode: ModeFatal, Step: "PHPUnit crash (before the runner took control)", Category: infra, Exit: 255}},
+	{
+		"PHP before the runner",
+		Evidence{Name: "PHPUnit", Exit: 255, Stdout: "PHP Parse error:  syntax error in a.php on line 3"},
+		Outcome{Mode: ModeFatal, Step: "PHPUnit crash (before the runner took control)", Category: infra, Exit: 255},
+	},
 	{"nothing says why", Evidence{Exit: 9, Stdout: "hello"}, Outcome{Mode: ModeUnclassified, Step: "tests exited with code 9 (unclassified)", Category: infra, Exit: 9}},
 	{"exit 1, nothing parsed", Evidence{Exit: 1}, Outcome{Mode: ModeUnclassified, Step: "tests exited with code 1 (unclassified)", Category: infra, Exit: 2}},
 	{"killed", Evidence{Exit: 137, Stdout: "running"}, Outcome{Mode: ModeUnclassified, Step: "tests exited with code 137 (unclassified)", Category: infra, Exit: 137}},
@@ -54,8 +60,11 @@ var classified = []struct {
 
 	// Go.
 	{"go test fails", Evidence{Exit: 1, Stdout: "--- FAIL: TestX (0.00s)\n    panic: no\nFAIL\tx\t0.1s"}, Outcome{Mode: ModeSummary, Step: "tests", Category: findings, Exit: 1}},
-	{"go does not compile", Evidence{Exit: 1, Stderr: "# x\n./a.go:3:1: undefined: y", Stdout: "?   \ty\t[no test files]\nFAIL\tx [build failed]\nFAIL"},
-		Outcome{Mode: ModeFatal, Step: "tests crash (before the runner took control)", Category: infra, Exit: 2}},
+	{
+		"go does not compile",
+		Evidence{Exit: 1, Stderr: "# x\n./a.go:3:1: undefined: y", Stdout: "?   \ty\t[no test files]\nFAIL\tx [build failed]\nFAIL"},
+		Outcome{Mode: ModeFatal, Step: "tests crash (before the runner took control)", Category: infra, Exit: 2},
+	},
 	{"go panics in init", Evidence{Exit: 1, Stdout: "panic: at the start\n\ngoroutine 1 [running]:\nFAIL\tx\t0.01s"}, Outcome{Mode: ModeFatal, Step: "tests crash (before the runner took control)", Category: infra, Exit: 2}},
 	{"go has no module", Evidence{Exit: 1, Stderr: "go: cannot find main module, but found .git/config"}, Outcome{Mode: ModeFatal, Step: "tests crash (before the runner took control)", Category: infra, Exit: 2}},
 	{"go has no test files", Evidence{Stdout: "?   \tx\t[no test files]"}, Outcome{Mode: ModeNoTestFiles, Step: "tests (no test files)", Category: infra, Exit: 2}},
@@ -80,8 +89,11 @@ var classified = []struct {
 	// Python.
 	{"pytest fails", Evidence{Exit: 1, Stdout: "===== 1 failed, 1 passed in 0.05s ====="}, Outcome{Mode: ModeSummary, Step: "tests", Category: findings, Exit: 1}},
 	{"pytest -q fails", Evidence{Exit: 1, Stdout: "1 failed in 0.05s"}, Outcome{Mode: ModeSummary, Step: "tests", Category: findings, Exit: 1}},
-	{"pytest cannot collect", Evidence{Exit: 2, Stdout: "collected 0 items / 1 error\nE   ModuleNotFoundError: No module named 'x'\n!!!! Interrupted: 1 error during collection !!!!\n==== 1 error in 0.10s ===="},
-		Outcome{Mode: ModeFatal, Step: "tests crash (before the runner took control)", Category: infra, Exit: 2}},
+	{
+		"pytest cannot collect",
+		Evidence{Exit: 2, Stdout: "collected 0 items / 1 error\nE   ModuleNotFoundError: No module named 'x'\n!!!! Interrupted: 1 error during collection !!!!\n==== 1 error in 0.10s ===="},
+		Outcome{Mode: ModeFatal, Step: "tests crash (before the runner took control)", Category: infra, Exit: 2},
+	},
 	{"pytest found none", Evidence{Exit: 5, Stdout: "collected 0 items\n\n==== no tests ran in 0.01s ===="}, Outcome{Mode: ModeZeroTests, Step: "tests (zero tests executed)", Category: infra, Exit: 5}},
 	{"unittest fails", Evidence{Exit: 1, Stderr: "Traceback (most recent call last):\nAssertionError: 1 != 2\nRan 3 tests in 0.001s\n\nFAILED (failures=1, skipped=1)"}, Outcome{Mode: ModeSummary, Step: "tests", Category: findings, Exit: 1}},
 	{"unittest found none", Evidence{Stderr: "Ran 0 tests in 0.000s\n\nOK"}, Outcome{Mode: ModeZeroTests, Step: "tests (zero tests executed)", Category: infra, Exit: 2}},

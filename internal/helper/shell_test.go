@@ -239,8 +239,10 @@ func TestWriteTestResults(t *testing.T) {
 		}{
 			{`5 3 1 1`, "{\n  \"total\": 5,\n  \"passed\": 3,\n  \"failed\": 1,\n  \"skipped\": 1\n}\n", "[test-results] Total: 5, Passed: 3, Failed: 1, Skipped: 1\n", 0},
 			{`007 '' 0 00`, "{\n  \"total\": 7,\n  \"passed\": 0,\n  \"failed\": 0,\n  \"skipped\": 0\n}\n", "[test-results] Total: 7, Passed: 0, Failed: 0, Skipped: 0\n", 0},
-			{`2 2 0 0 'a "b" \c é'`, "{\n  \"total\": 2,\n  \"passed\": 2,\n  \"failed\": 0,\n  \"skipped\": 0,\n  \"partial\": \"a \\\"b\\\" \\\\c \\u00e9\"\n}\n",
-				"[test-results] Total: 2, Passed: 2, Failed: 0, Skipped: 0 (a \"b\" \\c é)\n", 0},
+			{
+				`2 2 0 0 'a "b" \c é'`, "{\n  \"total\": 2,\n  \"passed\": 2,\n  \"failed\": 0,\n  \"skipped\": 0,\n  \"partial\": \"a \\\"b\\\" \\\\c \\u00e9\"\n}\n",
+				"[test-results] Total: 2, Passed: 2, Failed: 0, Skipped: 0 (a \"b\" \\c é)\n", 0,
+			},
 			{`abc 1 1 1`, "", "[test-results] total is not a whole number: \"abc\"\n", 1},
 			{`1 -1 0 0`, "", "[test-results] passed is not a whole number: \"-1\"\n", 1},
 			{`1 1 1.5 0`, "", "[test-results] failed is not a whole number: \"1.5\"\n", 1},
