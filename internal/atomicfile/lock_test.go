@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/deedrun/deed/internal/atomicfile"
@@ -13,7 +14,7 @@ func TestLockDirIsHeldByOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var wg sync.WaitGroup
-	inside := 0
+	var inside, times atomic.Int64
 	for range 8 {
 		wg.Go(func() {
 			unlock, err := atomicfile.LockDir(dir)
@@ -21,13 +22,17 @@ func TestLockDirIsHeldByOne(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			inside++ // the race detector watches
+			if n := inside.Add(1); n != 1 {
+				t.Errorf("%d are inside at once", n)
+			}
+			times.Add(1)
+			inside.Add(-1)
 			unlock()
 		})
 	}
 	wg.Wait()
-	if inside != 8 {
-		t.Errorf("%d were inside", inside)
+	if times.Load() != 8 {
+		t.Errorf("%d were inside", times.Load())
 	}
 	if list, _ := os.ReadDir(dir); len(list) != 0 {
 		t.Errorf("left behind: %v", list)
