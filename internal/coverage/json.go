@@ -248,10 +248,10 @@ func (j *coverageJSON) istanbul(dec *jsontext.Decoder, name string) error {
 		return err
 	}
 	var f istanbulFile
-	unfit := json.Unmarshal(raw, &f, toolreport.Lenient())
+	if json.Unmarshal(raw, &f, toolreport.Lenient()) != nil {
+		f = istanbulFile{} // a member of some other document
+	}
 	switch {
-	case unfit != nil: // a member of some other document
-		return nil
 	case f.Statements != nil:
 		j.format = Istanbul
 	case f.Lines != nil:

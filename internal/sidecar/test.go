@@ -48,7 +48,7 @@ func (r *reader) results() {
 		sum := out.Passed + out.Failed + out.Skipped
 		total, told := counts["total"]
 		if told && total < sum {
-			r.fault(TestResults, path, "$.total: is %d, and the counts add up to %d", total, sum)
+			r.warn("the total of the tests is told as %d, and the counts add up to %d", total, sum)
 		}
 		out.Total = max(total, sum)
 		r.set.Results = &out

@@ -27,7 +27,7 @@ func detect(head []byte) string {
 			return format
 		}
 	}
-	return detectLines(string(head))
+	return detectLines(string(head), nil)
 }
 
 // detectObject tells a format by the names of the first members of an object.
@@ -55,25 +55,32 @@ func detectObject(head []byte) string {
 	}
 }
 
-// detectLines tells a format by the first line that only one of them has.
-func detectLines(text string) string {
+// detectLines tells a format by the first line that only one of them has, but for the formats that are ruled out.
+func detectLines(text string, out map[string]bool) string {
 	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		switch {
-		case strings.HasPrefix(line, "{") && strings.Contains(line, `"Action":`):
-			return GoJSON
-		case isTAP(line):
-			return TAP
-		case strings.HasPrefix(line, "=== RUN   "), strings.HasPrefix(line, "--- FAIL: "), strings.HasPrefix(line, "ok  \t"), strings.HasPrefix(line, "FAIL\t"):
-			return GoText
-		case strings.HasPrefix(line, "test result: "), strings.HasPrefix(line, "running ") && (strings.HasSuffix(line, " tests") || strings.HasSuffix(line, " test")):
-			return Cargo
-		case strings.HasPrefix(line, "=") && strings.Contains(line, " test session starts "):
-			return Pytest
+		if format := lineFormat(strings.TrimRight(line, "\r\n")); format != "" && !out[format] {
+			return format
 		}
-		if _, ok := pytestCounts(line); ok {
-			return Pytest
-		}
+	}
+	return ""
+}
+
+// lineFormat is the format that a line belongs to; empty: it may be anything.
+func lineFormat(line string) string {
+	switch {
+	case strings.HasPrefix(line, "{") && strings.Contains(line, `"Action":`):
+		return GoJSON
+	case isTAP(line):
+		return TAP
+	case strings.HasPrefix(line, "=== RUN   "), strings.HasPrefix(line, "--- FAIL: "), strings.HasPrefix(line, "ok  \t"), strings.HasPrefix(line, "FAIL\t"):
+		return GoText
+	case strings.HasPrefix(line, "test result: "), strings.HasPrefix(line, "running ") && (strings.HasSuffix(line, " tests") || strings.HasSuffix(line, " test")):
+		return Cargo
+	case strings.HasPrefix(line, "=") && strings.Contains(line, " test session starts "):
+		return Pytest
+	}
+	if _, ok := pytestCounts(line); ok {
+		return Pytest
 	}
 	return ""
 }

@@ -67,9 +67,14 @@ func output(text string, spec *Spec) (Report, bool) {
 	return Report{Warnings: named.Warnings}, false
 }
 
-// native reads the format that a text shows, if any. The error of a text that ends early is in its partial counts.
+// native reads the format that a text shows, if any. The error of a text that ends early is in its partial counts. Scripts
+// print what they like, so a single line that looks like TAP or cargo is not enough here: each would be blamed for the end
+// that it has not.
 func native(text string) (Report, error) {
-	format := detectLines(text)
+	format := detectLines(text, map[string]bool{
+		TAP:   !hasLine(text, "TAP version ") && !hasLine(text, "1.."),
+		Cargo: !hasLine(text, "test result: "),
+	})
 	if at := jsonStart(text); format == "" && at >= 0 {
 		text = text[at:]
 		format = detectObject([]byte(text))
@@ -78,6 +83,10 @@ func native(text string) (Report, error) {
 		return Report{}, ErrUnknownFormat
 	}
 	return ParseAs(format, strings.NewReader(text))
+}
+
+func hasLine(text, prefix string) bool {
+	return strings.HasPrefix(text, prefix) || strings.Contains(text, "\n"+prefix)
 }
 
 // jsonStart is where a line begins with an object; below 0: nowhere.

@@ -46,6 +46,8 @@ func TestText(t *testing.T) {
 		{"pytest", "=== 1 failed, 2 passed, 1 skipped, 1 xfailed, 1 xpassed, 1 error in 61.02s (0:01:01) ===\n", counts(7, 3, 2, 2)},
 		{"TAP", "> test\n> node --test\n\nTAP version 13\nok 1 - a\nnot ok 2 - b\n1..2\n", counts(2, 1, 1, 0)},
 		{"Jest's JSON after the lines of npm", "\n> test\n> jest --json\n\n{\"numTotalTests\":1,\"testResults\":[{\"name\":\"a\",\"assertionResults\":[{\"title\":\"t\",\"status\":\"failed\"}]}]}\n", counts(1, 0, 1, 0)},
+		{"lines that only look like TAP and cargo", "ok 1 thing done\nrunning 3 tests\nTests:       3 passed, 3 total\n", counts(3, 3, 0, 0)},
+		{"and what comes after them", "ok 1 thing done\nrunning 3 tests\n2 passed in 0.1s\n", counts(2, 2, 0, 0)},
 		{"go", "=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\nok  \texample.com/a\t0.01s\n", counts(1, 1, 0, 0)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
