@@ -201,12 +201,7 @@ func (a *app) check(ctx context.Context, f *checkFlags, dir string, said func(fl
 	if err != nil {
 		return runner.Report{}, err
 	}
-	rep, err := a.runJob(ctx, job, f)
-	if err != nil {
-		return rep, err
-	}
-	err = a.heldAgainst(f.baseline, job, &rep)
-	return rep, err
+	return a.runJob(ctx, job, f)
 }
 
 // component loads the component in a directory.
@@ -325,7 +320,8 @@ func (a *app) runJob(ctx context.Context, j check.Job, f *checkFlags) (rep runne
 	rep = check.Merge(reports)
 	rep.Log = log.Name()
 	identify(rep.LintFindings, j.Component.Path)
-	return rep, nil
+	err = a.heldAgainst(f.baseline, j, &rep) // before it is known whether the log is kept
+	return rep, err
 }
 
 // scriptOutput is where the output of scripts goes: the log, and standard error unless the user wants quiet.
