@@ -83,6 +83,17 @@ func TestSaveBaselineOverTime(t *testing.T) {
 	if fewer := save("lint", lint("3", "c&")); !strings.Contains(fewer, `"3"`) || strings.Contains(fewer, "a<b>") {
 		t.Errorf("a resolved one: %s", fewer)
 	}
+	// The same fingerprints with other numbers say nothing new; with deed's own identities they do.
+	counted := lint("4", "c&")
+	counted["metadata"] = record{"findings_count": 9}
+	if after := save("lint", counted); strings.Contains(after, `"4"`) {
+		t.Errorf("other numbers: %s", after)
+	}
+	known := lint("5", "c&")
+	known["deed_identities"] = []string{"0a1b c&"}
+	if more := save("lint", known); !strings.Contains(more, "0a1b") {
+		t.Errorf("identities: %s", more)
+	}
 	// A baseline of tests has no fingerprints: what it counts decides.
 	tests := func(at string, passed int) record {
 		return record{"created_at": at, "item_count": 0, "known_fingerprints": []string{}, "metadata": record{"passed": passed}}
