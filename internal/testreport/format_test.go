@@ -185,6 +185,9 @@ failed "example.com/m/tools/x" "TestA" at tools/x/x_test.go:8 says "x_test.go:8:
 		{`{"testResults":[{"name":"` + dir + `/src/a.test.js","assertionResults":[{"ancestorTitles":["s"],"title":"t","status":"passed"}]}]}`, `jest: total 1, passed 1, failed 0, skipped 0
 passed "src/a.test.js > s" "t" at src/a.test.js:0
 `},
+		{`<testsuites><testsuite name="` + dir + `/tests" failures="1"/></testsuites>`, `junit: total 1, passed 0, failed 1, skipped 0
+failed "tests" "[suite]" type suite says "the suite tells of 1 failures and lists 0"
+`},
 		{`{"testResults":[{"name":"/room/src/a.test.js","assertionResults":[{"ancestorTitles":["s"],"title":"t","status":"passed"}]}]}`, `jest: total 1, passed 1, failed 0, skipped 0
 passed "src/a.test.js > s" "t" at src/a.test.js:0
 `},

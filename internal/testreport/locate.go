@@ -2,6 +2,7 @@ package testreport
 
 import (
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/deedrun/deed/internal/coverage"
@@ -15,9 +16,16 @@ func (r *Report) Locate(root string) {
 	paths := toolreport.OpenPaths(root)
 	defer paths.Close()
 	modules := coverage.GoModules(paths)
+	here, err := filepath.Abs(root)
+	if err != nil || root == "" || here == "/" {
+		here = ""
+	}
 	for i := range r.Cases {
 		t := &r.Cases[i]
 		if t.File == "" {
+			if here != "" { // PHPUnit calls a suite after its directory
+				t.Suite = strings.ReplaceAll(t.Suite, filepath.ToSlash(here)+"/", "")
+			}
 			continue
 		}
 		told := t.File

@@ -84,10 +84,19 @@ func (t *tap) line(line string) error {
 	case strings.HasPrefix(text, "# Subtest"):
 		_, name, _ := strings.Cut(text, ": ")
 		return t.open(level+1, name)
+	case strings.HasPrefix(text, "#"):
+		t.comment(strings.TrimPrefix(text, "#"))
 	case strings.HasPrefix(text, "Bail out!"):
 		return t.bailOut(strings.TrimSpace(strings.TrimPrefix(text, "Bail out!")))
 	}
 	return nil
+}
+
+// comment takes what a test that failed says about it, where there is no YAML for that.
+func (t *tap) comment(text string) {
+	if p := t.point; p != nil && p.Status == runner.CaseFailed && p.note.Len() < MaxMessage {
+		p.note.WriteString(strings.TrimSpace(text) + "\n")
+	}
 }
 
 // open makes a subtest of the level the one that is read.

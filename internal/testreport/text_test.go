@@ -40,7 +40,7 @@ func TestText(t *testing.T) {
 		{"mocha", "\n  3 passing (5ms)\n  1 pending\n  2 failing\n", counts(6, 3, 2, 1)},
 		{"unittest", "Ran 6 tests in 0.001s\n\nFAILED (failures=1, errors=1, skipped=1, expected failures=1)\n", counts(6, 2, 2, 2)},
 		{"unittest, passed", "Ran 1 test in 0.001s\n\nOK\n", counts(1, 1, 0, 0)},
-		{"testdox", "Cart\n ✔ Adds\n ✘ Removes\n ↩ Later\n", runner.TestResults{Total: 3, Passed: 1, Failed: 1, Skipped: 1, Partial: "testdox-fallback"}},
+		{"testdox", "Cart\n ✔ Adds\n ✘ Removes\n ↩ Later\n\nSummary of non-successful tests:\n\nCart\n ✘ Removes\n", runner.TestResults{Total: 3, Passed: 1, Failed: 1, Skipped: 1, Partial: "testdox-fallback"}},
 		{"the replay of a failure is not a second run", "Tests: 2, Assertions: 2, Failures: 1.\n\n============================================\nBUILD FAILED: phpunit\n============================================\n\nError details:\nTests: 2, Assertions: 2, Failures: 1.\n", counts(2, 1, 1, 0)},
 		{"a tool whose output is only replayed", "\n============================================\nBUILD FAILED: phpunit\n============================================\n\nError details:\nTests: 2, Assertions: 2, Failures: 1.\n", counts(2, 1, 1, 0)},
 		{"pytest", "=== 1 failed, 2 passed, 1 skipped, 1 xfailed, 1 xpassed, 1 error in 61.02s (0:01:01) ===\n", counts(7, 3, 2, 2)},

@@ -28,6 +28,8 @@ func TestToolsHere(t *testing.T) {
 		"Cargo.toml": "[package]\nname = \"m\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[lib]\ndoctest = false\n",
 		"src/lib.rs": "#[test]\nfn good() {}\n#[test]\nfn bad() { panic!(\"no\"); }\n#[test]\n#[ignore = \"later\"]\nfn off() {}\n",
 	}
+	phpFiles := map[string]string{"tests/ATest.php": "<?php\nfinal class ATest extends PHPUnit\\Framework\\TestCase {\n public function testGood(): void { $this->assertTrue(true); }\n public function testBad(): void { $this->fail('no'); }\n public function testOff(): void { $this->markTestSkipped('later'); }\n}\n"}
+	batsFiles := map[string]string{"a.bats": "@test good { true; }\n@test bad { echo no; false; }\n@test off { skip later; }\n"}
 	for _, c := range []struct {
 		name   string
 		files  map[string]string
@@ -42,6 +44,9 @@ func TestToolsHere(t *testing.T) {
 		{"node-spec", nodeFiles, "nodejs.org", testreport.Summary, []string{"node", "--test", "--test-reporter=spec"}},
 		{"pytest", pyFiles, "apt-get install python3-pytest", testreport.Pytest, []string{"/usr/bin/python3", "-m", "pytest", "-v", "-p", "no:cacheprovider"}},
 		{"pytest-junit", pyFiles, "apt-get install python3-pytest", testreport.JUnit, []string{"/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=report.xml"}},
+		{"phpunit", phpFiles, "apt-get install phpunit", testreport.Summary, []string{"phpunit", "--no-configuration", "--do-not-cache-result", "tests"}},
+		{"phpunit-junit", phpFiles, "apt-get install phpunit", testreport.JUnit, []string{"phpunit", "--no-configuration", "--do-not-cache-result", "--log-junit", "report.xml", "tests"}},
+		{"bats", batsFiles, "apt-get install bats", testreport.TAP, []string{"bats", "--tap", "a.bats"}},
 		{"cargo", rustFiles, "rustup.rs", testreport.Cargo, []string{"cargo", "test", "--offline"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
