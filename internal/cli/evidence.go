@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -14,13 +15,18 @@ func (a *app) verifyCmd() *cobra.Command {
 	var (
 		keyFile string
 		require bool
+		again   rerunFlags
 	)
 	c := &cobra.Command{
 		Use: "verify DIR...", Short: "Check bundles offline: every file, digest, reference and the signature", Args: some("DIR"),
 		Long: `Check a bundle from its directory alone. Every violation is reported with its code; exit code 0 means that
 there is none. A bundle without an attestation is valid and said to be unsigned, unless --require-signature is given. A
-good signature by a key that nobody vouched for reads valid_untrusted_key: give --key, or trust it with deed key trust.`,
-		RunE: func(_ *cobra.Command, args []string) error {
+good signature by a key that nobody vouched for reads valid_untrusted_key: give --key, or trust it with deed key trust.
+
+With --rerun the checks of the bundle are run again: its base is rebuilt from the source that the task named, or from
+--source, its patch is applied, and exit code 0 means that the same verdict on every check comes out. That runs the code of
+the change and the commands of the bundle; a bundle that no trusted key signed is run again in a namespace only.`,
+		RunE: func(c *cobra.Command, args []string) error {
 			o := bundle.VerifyOptions{RequireSignature: require}
 			if keyFile != "" {
 				k, err := bundle.ReadPublicKey(keyFile)
@@ -35,9 +41,16 @@ good signature by a key that nobody vouched for reads valid_untrusted_key: give 
 				}
 				o.TrustedKeys = keys
 			}
+			if again.rerun {
+				return a.rerun(c.Context(), args, o, again)
+			}
+			if again.source != "" || again.isolation != "" {
+				return usage(errors.New("--source and --isolation need --rerun"))
+			}
 			return a.verify(args, o)
 		},
 	}
+	again.register(c)
 	c.Flags().StringVar(&keyFile, "key", "", "public key (PEM) that must have signed the bundle")
 	c.Flags().BoolVar(&require, "require-signature", false, "refuse a bundle without a signature by a trusted key")
 	return c

@@ -1,0 +1,233 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// A Rerun is what a bundle says of its checks, and where its base can be had from.
+type Rerun struct {
+	Spec    deed.TaskSpec // with the sources of its workspaces
+	Base    string        // the digest that the base must have
+	Commit  string        // that it was made from; may be empty
+	Patch   string        // a file with the verified patch
+	Verdict deed.Verdict  // as recorded
+	Kind    sandbox.Kind
+}
+
+// ErrBase says that the base of a bundle cannot be made again.
+var ErrBase = errors.New("the base of the bundle cannot be rebuilt")
+
+// A Repeated is what came out.
+type Repeated struct {
+	Same    bool            `json:"same"`
+	Base    string          `json:"base_digest"`
+	Verdict deed.Verdict    `json:"verdict"` // of the checks alone
+	Checks  []RepeatedCheck `json:"checks"`
+}
+
+// A RepeatedCheck holds one check against what the bundle says of it.
+type RepeatedCheck struct {
+	Name        string   `json:"name"`
+	Recorded    string   `json:"recorded"` // its status
+	Now         string   `json:"now"`
+	Same        bool     `json:"same"`
+	Differences []string `json:"differences,omitempty"`
+}
+
+// Rerun rebuilds base and change of a bundle in a directory of its own, runs the checks again with nothing remembered, and
+// says whether the same comes out. It writes nothing that stays.
+func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out Repeated, err error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return out, fmt.Errorf("name the rerun: %w", err)
+	}
+	dir, err := os.MkdirTemp(r.Home.Tmp(), "rerun-")
+	if err != nil {
+		return out, fmt.Errorf("make a place for the rerun: %w", err)
+	}
+	defer func() { err = errors.Join(err, workspace.Remove(dir)) }()
+	own := *r
+	own.Key = nil // what is remembered of the base is no part of it
+	a := &run{Runner: &own, sup: sup, dir: dir, redactor: redact.New(nil), claim: &store.Claim{Ref: store.Ref{TaskID: id.String(), AttemptID: id.String()}}}
+	a.plan = plan{spec: in.Spec, kind: in.Kind}
+	if s := in.Spec.Sandbox; s != nil && len(s.Runtime) > 0 {
+		return out, failure.New(failure.Config, "repeat the checks", errors.New("they ran beside a runtime of their own (deed.sandbox.runtime), and that is not rebuilt"), "")
+	}
+	if err := a.rebuild(ctx, in); err != nil {
+		return out, err
+	}
+	rooms := a.path("rooms")
+	if err := os.Mkdir(rooms, 0o700); err != nil {
+		return out, err
+	}
+	v, err := gate.Checks(ctx, gate.Input{
+		Spec: in.Spec, Changes: a.changes, Base: a.path("base"), Manifest: a.before, After: a.after, Patch: in.Patch, Rooms: rooms,
+		RunCheck: a.runCheck, Capabilities: checker{a}, Ask: asRecorded(in.Verdict),
+	})
+	if err != nil {
+		return out, classify(ctx, failure.Infra, "repeat the checks", err)
+	}
+	out = hold(in.Verdict, v)
+	out.Base = a.before.Digest()
+	return out, nil
+}
+
+// asRecorded answers as the person did who was asked then.
+func asRecorded(v deed.Verdict) func(context.Context, deed.Check, []deed.ChangedInput) (bool, string, error) {
+	return func(_ context.Context, c deed.Check, _ []deed.ChangedInput) (bool, string, error) {
+		name := gate.CheckName(c)
+		allowed := slices.ContainsFunc(v.Notes, func(r deed.Reason) bool { return r.Code == gate.CodeInputsChanged && r.Check == name })
+		return allowed, "whoever was asked then", nil
+	}
+}
+
+// rebuild makes the base and what the patch makes of it. The source may have moved on: then the commit is tried that the
+// bundle names.
+func (a *run) rebuild(ctx context.Context, in Rerun) error {
+	tries := []deed.TaskSpec{in.Spec}
+	if w := in.Spec.Workspace; w != nil && w.Source != "" && w.Ref == "" && in.Commit != "" && (w.Type == "" || w.Type == deed.SeedGit) {
+		at := *w
+		at.Ref = in.Commit
+		spec := in.Spec
+		spec.Workspace = &at
+		tries = append(tries, spec)
+	}
+	var found []string
+	var last error
+	for _, spec := range tries {
+		if err := workspace.Remove(a.path("base")); err != nil {
+			return err
+		}
+		seeded, err := workspace.SeedAll(ctx, parts(plan{spec: spec}, a.Home.Root()), a.path("base"))
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			last = err
+			continue
+		}
+		a.seeded = seeded
+		if a.before, err = workspace.Snapshot(ctx, a.path("base"), nil); err != nil {
+			return classify(ctx, failure.Infra, "look at the base", err)
+		}
+		if a.before.Digest() == in.Base {
+			return a.change(ctx, in.Patch)
+		}
+		found = append(found, a.before.Digest())
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("%w: its digest is %s, and the source gives %s", ErrBase, in.Base, found[len(found)-1])
+	}
+	return fmt.Errorf("%w: %w", ErrBase, last)
+}
+
+func (a *run) change(ctx context.Context, patch string) error {
+	work := a.path("workspace")
+	if _, err := workspace.Clone(ctx, a.path("base"), work); err != nil {
+		return classify(ctx, failure.Infra, "copy the base", err)
+	}
+	if err := workspace.Apply(ctx, work, patch); err != nil {
+		return classify(ctx, failure.Config, "apply the patch", err)
+	}
+	var err error
+	if a.after, a.changes, err = workspace.Capture(ctx, a.path("base"), work, a.before); err != nil {
+		return classify(ctx, failure.Infra, "compare with the base", err)
+	}
+	return nil
+}
+
+// hold compares two verdicts in what they say of checks.
+func hold(recorded, now deed.Verdict) Repeated {
+	out := Repeated{Same: true, Verdict: now, Checks: []RepeatedCheck{}}
+	byName := func(v deed.Verdict) map[string]deed.CheckResult {
+		m := map[string]deed.CheckResult{}
+		for _, c := range v.Checks {
+			m[c.Name] = c
+		}
+		return m
+	}
+	old, fresh := byName(recorded), byName(now)
+	names := maps.Clone(old)
+	maps.Copy(names, fresh)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		o, n := old[name], fresh[name]
+		c := RepeatedCheck{Name: name, Recorded: cmp.Or(o.Status, "not run"), Now: cmp.Or(n.Status, "not run")}
+		c.Differences = differences(o, n, codesOf(recorded, name), codesOf(now, name))
+		c.Same = c.Recorded == c.Now && len(c.Differences) == 0
+		out.Same = out.Same && c.Same
+		out.Checks = append(out.Checks, c)
+	}
+	return out
+}
+
+func codesOf(v deed.Verdict, check string) map[string]bool {
+	m := map[string]bool{}
+	for _, r := range v.Reasons {
+		if r.Check == check {
+			m[r.Code] = true
+		}
+	}
+	return m
+}
+
+// differences says by name what the two runs of a check do not agree on.
+func differences(o, n deed.CheckResult, was, is map[string]bool) []string {
+	var out []string
+	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
+	for _, code := range slices.Sorted(maps.Keys(was)) {
+		if !is[code] {
+			add("%s was a reason, and is none now", code)
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(is)) {
+		if !was[code] {
+			add("%s is a reason now, and was none", code)
+		}
+	}
+	if o.Extension != n.Extension || o.ExtensionDigest != n.ExtensionDigest {
+		add("it was run by extension %q (%s), and now by %q (%s)", o.Extension, o.ExtensionDigest, n.Extension, n.ExtensionDigest)
+	}
+	a, b := o.Comparison, n.Comparison
+	if a == nil {
+		a = &deed.CheckComparison{}
+	}
+	if b == nil {
+		b = &deed.CheckComparison{}
+	}
+	for _, l := range []struct {
+		what     string
+		was, now []string
+	}{
+		{"newly failing", a.NewlyFailing, b.NewlyFailing}, {"still failing", a.StillFailing, b.StillFailing}, {"mended", a.Fixed, b.Fixed},
+		{"gone", a.Vanished, b.Vanished}, {"newly skipped", a.NewlySkipped, b.NewlySkipped}, {"introduced", a.Introduced, b.Introduced},
+	} {
+		for _, id := range l.was {
+			if !slices.Contains(l.now, id) {
+				add("%s was %s, and is not now", id, l.what)
+			}
+		}
+		for _, id := range l.now {
+			if !slices.Contains(l.was, id) {
+				add("%s is %s now, and was not", id, l.what)
+			}
+		}
+	}
+	return out
+}
