@@ -28,6 +28,14 @@ done
   kit_fail 'PHPUnit is missing' 'there is no vendor/bin/phpunit and none on PATH: composer require --dev phpunit/phpunit'
 }
 
+# Without a configuration PHPUnit has to be told where the tests are.
+if [ $# -eq 0 ] && [ ! -f phpunit.xml ] && [ ! -f phpunit.xml.dist ] && [ ! -f phpunit.dist.xml ]; then
+  if [ ! -d tests ]; then
+    echo 'no test files: there is neither a phpunit.xml nor a directory tests' | tee "$KIT_TMP/output"
+    kit_test_end PHPUnit 0 "$KIT_TMP/output"
+  fi
+  set -- tests
+fi
 set -- "--log-junit=$KIT_TMP/phpunit.xml" "$@"
 if kit_wants_coverage; then
   set -- "--coverage-clover=$KIT_TMP/clover.xml" "$@"

@@ -3,12 +3,15 @@
 import sys
 import unittest
 
-lines = []
+tests = []
 
 
-def tell(ok, test, note=""):
+def tell(ok, test, note="", why=""):
     name = test.id().replace("#", "\\#").replace("\n", " ")
-    lines.append(f"{'ok' if ok else 'not ok'} {len(lines) + 1} - {name}{note}")
+    text = f"{'ok' if ok else 'not ok'} {len(tests) + 1} - {name}{note}\n"
+    if why:
+        text += "  ---\n  message: |\n" + "".join(f"    {line}\n" for line in why.splitlines()[-20:]) + "  ...\n"
+    tests.append(text)
 
 
 class Result(unittest.TextTestResult):
@@ -18,11 +21,11 @@ class Result(unittest.TextTestResult):
 
     def addFailure(self, test, err):
         super().addFailure(test, err)
-        tell(False, test)
+        tell(False, test, why=self._exc_info_to_string(err, test))
 
     def addError(self, test, err):
         super().addError(test, err)
-        tell(False, test)
+        tell(False, test, why=self._exc_info_to_string(err, test))
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
@@ -34,7 +37,7 @@ class Result(unittest.TextTestResult):
 
     def addUnexpectedSuccess(self, test):
         super().addUnexpectedSuccess(test)
-        tell(False, test, "")
+        tell(False, test, why="it passed, and was expected to fail")
 
 
 report = sys.argv.pop(1)
@@ -44,9 +47,9 @@ try:
     sys.path.insert(0, "")
     program = unittest.main(module=None, exit=False, testRunner=unittest.TextTestRunner(resultclass=Result, verbosity=2))
 finally:
-    if lines:
+    if tests:
         with open(report, "w", encoding="utf-8", errors="replace") as f:
-            f.write("TAP version 13\n" + "\n".join(lines) + f"\n1..{len(lines)}\n")
+            f.write("TAP version 13\n" + "".join(tests) + f"1..{len(tests)}\n")
 if program.result.testsRun == 0 and not program.result.skipped:
     print("NO TESTS RAN", file=sys.stderr)
 sys.exit(not program.result.wasSuccessful())

@@ -34,6 +34,6 @@ else
   ! kit_wants_coverage || kit_without coverage 'cargo-llvm-cov is not installed: cargo install cargo-llvm-cov'
   kit_watch "$KIT_TMP/output" cargo test --no-fail-fast "$@" || code=$?
 fi
-LC_ALL=C awk -f "$HOMEBOY_EXTENSION_PATH/scripts/tap.awk" "$KIT_TMP/output" >"$KIT_TMP/cargo.tap"
-! grep -q '^\(not \)\{0,1\}ok ' "$KIT_TMP/cargo.tap" || kit_report cargo.tap "$KIT_TMP/cargo.tap"
+# libtest has no report that is stable: the host reads what cargo prints.
+! grep -q '^running [0-9]' "$KIT_TMP/output" || kit_report cargo.txt "$KIT_TMP/output"
 kit_test_end 'cargo test' "$code" "$KIT_TMP/output"

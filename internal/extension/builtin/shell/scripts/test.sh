@@ -61,7 +61,11 @@ if [ -s "$KIT_TMP/scripts" ] && should_run_step scripts; then
     esac
     printf '%s\n' "$line" | tee -a "$KIT_TMP/scripts.tap" "$KIT_TMP/output"
     if [ "$one" -ne 0 ] && [ "$one" -ne 77 ]; then
-      { printf '# exit %s\n' "$one"; tail -n 20 "$KIT_TMP/one" | sed 's/^/# /'; } >>"$KIT_TMP/scripts.tap"
+      {
+        printf '  ---\n  message: |\n    exit %s\n' "$one"
+        tail -n 20 "$KIT_TMP/one" | sed 's/^/    /'
+        printf '  ...\n'
+      } >>"$KIT_TMP/scripts.tap"
     fi
   done <"$KIT_TMP/scripts"
   printf '1..%s\n' "$n" >>"$KIT_TMP/scripts.tap"
