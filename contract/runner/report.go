@@ -279,11 +279,43 @@ type Verification struct {
 	Phases        []VerifiedPhase `json:"phases"`
 }
 
+// Validate returns every fault of the record: it passed exactly when no phase failed, and its exit code is that of the worst.
+func (v Verification) Validate() error {
+	var l fault.List
+	if v.Schema != SchemaVerification {
+		l.Add("$.schema", fault.WrongSchema, fmt.Sprintf("%q is not the schema of this record", v.Schema), fmt.Sprintf("write %q", SchemaVerification))
+	}
+	fault.OneOf(&l, "$.status", v.Status, Statuses...)
+	code := 0
+	for i, p := range v.Phases {
+		at := fault.Index("$.phases", i)
+		fault.OneOf(&l, at+".phase", p.Phase, Phases...)
+		fault.OneOf(&l, at+".status", p.Status, Statuses...)
+		switch p.Status {
+		case StatusFailed:
+			code = max(code, 1)
+		case StatusError:
+			code = max(code, 3)
+		}
+	}
+	if v.ExitCode != code {
+		l.Add("$.exit_code", fault.Conflict, fmt.Sprintf("is %d and the phases make it %d", v.ExitCode, code), "1 is for findings, 3 for infrastructure, and the worst phase counts")
+	}
+	if v.Passed != (code == 0) {
+		l.Add("$.passed", fault.Conflict, fmt.Sprintf("is %v and the phases make it %v", v.Passed, code == 0), "a verification passes when no phase failed")
+	}
+	return l.Err()
+}
+
 // A VerifiedPhase is one phase of a verification with what was seen in it.
 type VerifiedPhase struct {
-	Phase
-	DurationMS int64   `json:"duration_ms"`
-	Report     *Report `json:"report,omitempty"`
+	Phase      string       `json:"phase" jsonschema:"enum=syntax,enum=lint,enum=typecheck,enum=audit,enum=test,enum=build"`
+	Status     string       `json:"status" jsonschema:"enum=passed,enum=failed,enum=error,enum=skipped,enum=not-run"`
+	ExitCode   *int         `json:"exit_code"`
+	Summary    string       `json:"summary"`
+	DurationMS int64        `json:"duration_ms"`
+	Report     *Report      `json:"report,omitempty"`
+	Audit      *AuditReport `json:"audit,omitempty"`
 }
 
 // A Summary is the short form of a report.

@@ -106,6 +106,102 @@ export type ArtifactRecord = {
   verified_at?: string;
 };
 
+export type AuditBaselineRecord = {
+  path: string;
+  findings_count: number;
+  outliers_count: number;
+  alignment_score?: number;
+};
+
+export type AuditChanged = {
+  ref: string;
+  paths: string[];
+  introduced_findings: number;
+  contextual_findings: number;
+};
+
+export type AuditConvention = {
+  name: string;
+  directory: string;
+  language: string;
+  status: "clean" | "drift" | "fragmented";
+  files: number;
+  conforming: number;
+  confidence: number;
+  expected_methods?: string[];
+  expected_interfaces?: string[];
+  naming_suffix?: string;
+  outliers?: string[];
+};
+
+export type AuditDuplicate = {
+  kind: string;
+  name: string;
+  lines: number;
+  locations: AuditLocation[];
+};
+
+export type AuditFinding = {
+  convention: string;
+  kind: string;
+  severity: "warning" | "info";
+  confidence: "structural" | "graph" | "heuristic";
+  file: string;
+  line?: number;
+  subject?: string;
+  description: string;
+  suggestion: string;
+  fingerprint: string;
+  identity: string;
+  introduced?: boolean;
+  known?: boolean;
+};
+
+export type AuditLocation = {
+  file: string;
+  line: number;
+  name?: string;
+};
+
+export type AuditReport = {
+  schema: string;
+  command: "audit" | "audit.compared" | "audit.conventions" | "audit.baseline";
+  component_id: string;
+  source_path: string;
+  passed: boolean;
+  exit_code: number;
+  phase: Phase;
+  summary: AuditSummary;
+  conventions?: AuditConvention[];
+  findings: AuditFinding[];
+  duplicate_groups?: AuditDuplicate[];
+  unparsed?: AuditUnparsed[];
+  changed_since?: AuditChanged;
+  baseline_comparison?: BaselineComparison;
+  baseline_saved?: AuditBaselineRecord;
+  warnings?: string[];
+};
+
+export type AuditSummary = {
+  files_scanned: number;
+  files_parsed: number;
+  files_skipped: number;
+  files_cached: number;
+  lines: number;
+  conventions_detected: number;
+  outliers_found: number;
+  alignment_score?: number;
+  warning_count: number;
+  info_count: number;
+  kinds?: Record<string, number>;
+};
+
+export type AuditUnparsed = {
+  reason: string;
+  count: number;
+  files: string[];
+};
+
 export type Autofix = {
   files_modified: number;
   rerun_recommended: boolean;
@@ -3412,6 +3508,28 @@ export type Usage = {
   costMicroUsd?: number;
 };
 
+/** Schema: deed/check.verification/v1 */
+export type Verification = {
+  schema: "deed/check.verification/v1";
+  component: string;
+  component_path?: string;
+  passed: boolean;
+  status: "passed" | "failed" | "error" | "skipped" | "not-run";
+  exit_code: number;
+  duration_ms: number;
+  phases: VerifiedPhase[];
+};
+
+export type VerifiedPhase = {
+  phase: "syntax" | "lint" | "typecheck" | "audit" | "test" | "build";
+  status: "passed" | "failed" | "error" | "skipped" | "not-run";
+  exit_code: number | null;
+  summary: string;
+  duration_ms: number;
+  report?: Report;
+  audit?: AuditReport;
+};
+
 export type VersionFound = {
   file: string;
   version?: string;
@@ -3520,6 +3638,7 @@ export type Records = {
   "deed/abilities/v1": DeedAbilities;
   "deed/adapter-audit/v1": DeedAdapterAudit;
   "deed/check.report/v1": Report;
+  "deed/check.verification/v1": Verification;
   "deed/config/v1": DeedConfig;
   "deed/progress/v1": DeedProgress;
   "deed/runtime-stack/v1": CodeboxRuntimeStack;

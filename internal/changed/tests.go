@@ -121,6 +121,9 @@ func inNamed(p string, names []string) bool {
 	return false
 }
 
+// IsFixture reports whether a file lies where tests keep what they use, or where tools put what others wrote.
+func IsFixture(p string) bool { return inNamed(p, notTests) }
+
 // testedName is what a test file is named after, and whether it has the name of a test file at all.
 func testedName(p string) (string, bool) {
 	name := path.Base(p)
@@ -219,13 +222,13 @@ func indexTests(all []string, m Mapping) testIndex {
 var entryNames = []string{"index", "mod", "lib", "main", "__init__", "init"}
 
 func (x testIndex) of(p string, m Mapping) []string {
+	if path.Ext(p) == ".go" {
+		return x.byDir[path.Dir(p)]
+	}
 	if m.TestPattern != "" {
 		if t := m.testOf(p); x.there[t] {
 			return []string{t}
 		}
-	}
-	if path.Ext(p) == ".go" {
-		return x.byDir[path.Dir(p)]
 	}
 	name := strings.TrimSuffix(path.Base(p), path.Ext(p))
 	if path.Ext(p) == ".php" {

@@ -35,6 +35,10 @@ type checkFlags struct {
 	options                 check.Options
 	baseline                baselineFlags
 	format                  string
+	changed                 changedFlags
+	analysis                analysisFlags
+	fix                     bool
+	phase                   string // of deed check; empty: every step
 }
 
 var checkWords = map[string]struct{ short, long, example string }{
@@ -117,12 +121,16 @@ func (f *checkFlags) register(c *cobra.Command) {
 		fl.StringVar(&o.Sniffs, "sniffs", "", "only these `RULES`, where the script knows them")
 		fl.StringVar(&o.NoSniffs, "exclude-sniffs", "", "not these `RULES`")
 		fl.StringVar(&o.Category, "category", "", "only this `CATEGORY`")
+		fl.BoolVar(&f.fix, "fix", false, "let the fixers repair what they can; what cannot be verified is put back")
+		f.changed.register(c, f.capability)
 	case runner.Test:
 		fl.BoolVar(&o.Coverage, "coverage", false, "measure coverage")
 		fl.Float64Var(&f.coverageMin, "coverage-min", 0, "at least this `PERCENT` of the lines must be covered")
 		fl.Float64Var(&f.changedMin, "coverage-changed-min", 0, "at least this `PERCENT` of the changed lines must be covered; with --changed-since")
 		fl.BoolVar(&o.SkipLint, "skip-lint", false, "for scripts that lint before they test: leave that out")
 		fl.BoolVar(&o.RequireCounts, "require-counts", false, "a script that counts no test has not passed")
+		f.changed.register(c, f.capability)
+		f.analysis.register(c)
 	}
 }
 
@@ -201,7 +209,24 @@ func (a *app) check(ctx context.Context, f *checkFlags, dir string, said func(fl
 	if err != nil {
 		return runner.Report{}, err
 	}
-	return a.runJob(ctx, job, f)
+	if err := f.consistent(); err != nil {
+		return runner.Report{}, err
+	}
+	if f.analysis.drift {
+		return a.drift(ctx, f, job)
+	}
+	if f.fix {
+		return a.fixed(ctx, f, job, false)
+	}
+	rep, err := a.runJob(ctx, job, f)
+	if err != nil {
+		return rep, err
+	}
+	rep.Warnings = append(rep.Warnings, a.pendingFix(c.Path)...)
+	if f.analysis.analyze {
+		analyze(&rep)
+	}
+	return rep, nil
 }
 
 // component loads the component in a directory.
@@ -274,6 +299,16 @@ func (a *app) runJob(ctx context.Context, j check.Job, f *checkFlags) (rep runne
 	for _, n := range plan.Notes {
 		a.hint("%s", n)
 	}
+	if requests, plan = inPhase(f.phase, requests, plan); len(requests) == 0 {
+		return check.NotApplicable(j.Capability, j.Component.ID, j.Component.Path, "the lint script has no step for "+f.phase), nil
+	}
+	cut, err := a.narrow(ctx, f, j, requests, plan)
+	if err != nil {
+		return rep, err
+	}
+	if requests = cut.requests; len(requests) == 0 {
+		return cut.finish(check.Merge(cut.settled)), nil
+	}
 	helpers, err := helper.Materialise(a.h.Runtime())
 	if err != nil {
 		return rep, err
@@ -315,12 +350,15 @@ func (a *app) runJob(ctx context.Context, j check.Job, f *checkFlags) (rep runne
 		if err != nil {
 			return rep, err
 		}
+		if cut.within != nil {
+			check.Within(&one, cut.within[i])
+		}
 		reports = append(reports, one)
 	}
-	rep = check.Merge(reports)
+	rep = cut.finish(check.Merge(append(reports, cut.settled...)))
 	rep.Log = log.Name()
 	identify(rep.LintFindings, j.Component.Path)
-	err = a.heldAgainst(f.baseline, j, &rep) // before it is known whether the log is kept
+	err = a.heldAgainstChanged(f, j, &rep) // before it is known whether the log is kept
 	return rep, err
 }
 

@@ -67,6 +67,9 @@ func (a *app) showReport(rep runner.Report) {
 	a.showFindings(slices.DeleteFunc(slices.Clone(findings), func(f runner.LintFinding) bool { return f.Known }))
 	a.showBaseline(rep.Baseline)
 	a.showFailed(failed)
+	a.showAnalysis(rep.Analysis)
+	a.showDrift(rep.Drift)
+	a.showAutofix(rep.Autofix)
 	if c := rep.Coverage; c != nil {
 		a.printf("  coverage %.2f%% of the lines (%d of %d)\n", c.Lines.Pct, c.Lines.Covered, c.Lines.Total)
 		if c.Changed != nil {

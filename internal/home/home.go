@@ -169,6 +169,9 @@ func (h *Home) Runtime() string { return filepath.Join(h.Cache(), "runtime") }
 // Checks is where the directories of checks are that a user ran.
 func (h *Home) Checks() string { return filepath.Join(h.root, "checks") }
 
+// Fixes is where the copies of components are while fixers work in them.
+func (h *Home) Fixes() string { return filepath.Join(h.root, "fixes") }
+
 // Bubblewrap remembers which bubblewrap was found to work.
 func (h *Home) Bubblewrap() string { return filepath.Join(h.Cache(), "bubblewrap.json") }
 

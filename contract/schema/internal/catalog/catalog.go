@@ -64,6 +64,7 @@ var Records = []Record{
 	{deed.SchemaProgress, reflect.TypeFor[deed.Progress]()},
 	{deed.SchemaAbilities, reflect.TypeFor[deed.Abilities]()},
 	{runner.SchemaReport, reflect.TypeFor[runner.Report]()},
+	{runner.SchemaVerification, reflect.TypeFor[runner.Verification]()},
 	{settings.Schema, reflect.TypeFor[settings.Config]()},
 
 	{codebox.SchemaManifest, reflect.TypeFor[codebox.Manifest]()},
