@@ -51,7 +51,7 @@ func (a *run) judge(ctx context.Context) error {
 		Stop: a.stopReasons, RunCheck: a.runCheck, Capabilities: checker{a}, Ask: a.askInputs,
 	})
 	if errors.Is(err, driver.ErrAsked) {
-		return driver.Asked(err)
+		return driver.Asked(driver.ErrAsked)
 	}
 	if err != nil {
 		return classify(ctx, failure.Infra, "judge the attempt", err)

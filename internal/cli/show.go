@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -188,11 +189,44 @@ func (a *app) showVerdict(v deed.Verdict) {
 		if c.Status != "passed" {
 			mark = a.color.red("✗")
 		}
-		a.printf("           %s check %s: %s in %s\n", mark, clean(c.Name), c.Status, (time.Duration(c.DurationMS) * time.Millisecond).Round(time.Millisecond))
+		a.printf("           %s check %s: %s in %s%s\n", mark, clean(c.Name), c.Status, (time.Duration(c.DurationMS) * time.Millisecond).Round(time.Millisecond), compared(c))
+		if m := c.Comparison; m != nil {
+			a.showNames("mended", m.Fixed, m.Counts["fixed"])
+			a.showNames("new", m.New, m.Counts["new"])
+		}
 	}
 	for _, r := range v.Notes {
 		a.printf("           %s %s  %s\n", a.color.dim("·"), r.Code, clean(r.Message))
 	}
+}
+
+// compared says in figures what a check by capability saw.
+func compared(c deed.CheckResult) string {
+	m := c.Comparison
+	if m == nil {
+		return ""
+	}
+	if t := m.After; t != nil {
+		s := fmt.Sprintf("; %d tests, %d passed, %d failed, %d skipped", t.Total, t.Passed, t.Failed, t.Skipped)
+		if b := m.Base; b != nil {
+			s += fmt.Sprintf(" (on the base %d, %d, %d, %d)", b.Total, b.Passed, b.Failed, b.Skipped)
+		}
+		return s
+	}
+	return fmt.Sprintf("; findings: %d introduced, %d resolved, %d unchanged", m.Counts["introduced"], m.Counts["resolved"], m.Counts["unchanged"])
+}
+
+// showNames names a few of some tests, and says how many there are.
+func (a *app) showNames(what string, list []string, count int) {
+	const most = 5
+	if len(list) == 0 {
+		return
+	}
+	names := strings.Join(list[:min(len(list), most)], ", ")
+	if count > most {
+		names += fmt.Sprintf(" and %d more", count-most)
+	}
+	a.printf("             %s: %s\n", what, clean(names))
 }
 
 func (a *app) taskLogsCmd() *cobra.Command {
