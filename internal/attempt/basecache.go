@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/contract/deed"
@@ -19,6 +18,7 @@ import (
 	"github.com/deedrun/deed/internal/gate"
 	"github.com/deedrun/deed/internal/helper"
 	"github.com/deedrun/deed/internal/toolchain"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // What a check gives on a base is kept in the home by everything that it depends on. An agent that can write there cannot
@@ -129,26 +129,9 @@ func (a checker) KeepBase(_ context.Context, c deed.Check, b gate.BaseRun) {
 	prune(dir, maxBases)
 }
 
-// prune removes the oldest files of a directory until there are as many as may be.
+// prune removes the oldest entries of a directory until there are as many as may be.
 func prune(dir string, most int) {
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) <= most {
-		return
-	}
-	age := func(e os.DirEntry) int64 {
-		fi, err := e.Info()
-		if err != nil {
-			return 0
-		}
-		return fi.ModTime().UnixNano()
-	}
-	slices.SortFunc(entries, func(x, y os.DirEntry) int {
-		if age(x) < age(y) {
-			return -1
-		}
-		return 1
-	})
-	for _, e := range entries[:len(entries)-most] {
-		_ = os.Remove(filepath.Join(dir, e.Name()))
+	for _, old := range older(dir, most) {
+		_ = workspace.Remove(old)
 	}
 }

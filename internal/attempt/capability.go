@@ -56,10 +56,9 @@ func (a *run) checkJob(c deed.Check, tree string) (check.Job, error) {
 	if err != nil {
 		return check.Job{}, err
 	}
-	set, err := extension.Find(extension.Places{
-		Project: []string{filepath.Join(base, extension.ProjectDir), filepath.Join(a.workDir(a.path("base")), extension.ProjectDir)},
-		Home:    a.Home.Extensions(), BuiltIn: a.Home.Runtime(),
-	})
+	places := extension.PlacesOf(a.Home, "")
+	places.Project = []string{filepath.Join(base, extension.ProjectDir), filepath.Join(a.workDir(a.path("base")), extension.ProjectDir)}
+	set, err := extension.Find(places)
 	if err != nil {
 		return check.Job{}, err
 	}
@@ -142,7 +141,7 @@ func (a *run) runCapability(ctx context.Context, c deed.Check, room string, ran 
 	if err != nil {
 		return err
 	}
-	out, done, err := a.openLog(room)
+	out, done, err := a.openLog(ctx, room)
 	if err != nil {
 		return err
 	}

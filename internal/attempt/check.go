@@ -35,13 +35,13 @@ const (
 )
 
 // runCheck runs one check in a room of its own, under the same supervisor as the agent did, whose processes are all
-// gone by now. Home, temporary directory and caches are new as well: what one check leaves behind, the next does not
-// find, and a build cache that agent code could have written to is never used again.
+// gone by now. Home and temporary directory are new as well: what one check leaves behind, the next does not find. Caches
+// are copies of what runs on the base left, and one that agent code could have written to is never used again.
 func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.CheckResult {
 	r := deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}
 	a.progress(StepCheck, r.Name)
 	n := len(a.commands)
-	out, done, err := a.openLog(room)
+	out, done, err := a.openLog(ctx, room)
 	if err != nil {
 		r.Tail = err.Error()
 		return r
@@ -172,11 +172,14 @@ func (a *run) marks() []string {
 
 // openLog makes the directories of a check, where a run before it in the same room has not, and its log, which is new for
 // every run. The returned function closes it.
-func (a *run) openLog(room string) (*driver.Recorder, func(), error) {
-	for _, d := range []string{"home", "tmp", "cache"} {
+func (a *run) openLog(ctx context.Context, room string) (*driver.Recorder, func(), error) {
+	for _, d := range []string{"home", "tmp"} {
 		if err := os.Mkdir(filepath.Join(room, d), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, nil, err
 		}
+	}
+	if err := a.warm(ctx, a.roomCache(room)); err != nil {
+		return nil, nil, err
 	}
 	log, err := os.MkdirTemp(room, "log-")
 	if err != nil {

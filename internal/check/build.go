@@ -27,7 +27,12 @@ func artifactPattern(c project.Component, e extension.Extension) string {
 	if pattern == "" && e.Manifest.Build != nil {
 		pattern = e.Manifest.Build.ArtifactPattern
 	}
-	return strings.NewReplacer("{component_id}", c.ID, "{local_path}/", "", "{local_path}", ".").Replace(pattern)
+	return strings.NewReplacer("{component_id}", escape(c.ID), "{local_path}/", "", "{local_path}", ".").Replace(pattern)
+}
+
+// escape takes the meaning from the characters that a glob gives one.
+func escape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(s)
 }
 
 // build looks at what a build left behind.

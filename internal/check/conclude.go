@@ -59,17 +59,18 @@ func (r *Request) tests(rep *runner.Report, rc *record, set sidecar.Set) {
 	rep.TestCases, rep.Failures = set.Cases, set.Failures
 	rep.TestCounts = set.Results
 	if rep.TestCounts == nil {
-		if counts, ok := testreport.Text(rc.out.text(), r.Parse); ok {
-			rep.TestCounts = &counts
+		if said, ok := testreport.Output(rc.out.text(), r.Parse); ok {
+			rep.TestCounts, rep.TestCases, rep.Failures = &said.Results, said.Cases, said.Failures
+			rep.Warnings = append(rep.Warnings, said.Warnings...)
 		}
 	}
-	for _, c := range set.Cases {
+	for _, c := range rep.TestCases {
 		if c.Status == runner.CaseFailed {
 			rep.FailedTests = append(rep.FailedTests, runner.FailedTest{Name: c.ID(), Detail: c.Message, Location: location(c.File, c.Line)})
 		}
 	}
 	if len(rep.FailedTests) == 0 {
-		for _, f := range set.Failures {
+		for _, f := range rep.Failures {
 			file, line := f.SourceFile, f.SourceLine
 			if file == "" {
 				file, line = f.TestFile, 0
@@ -77,8 +78,8 @@ func (r *Request) tests(rep *runner.Report, rc *record, set sidecar.Set) {
 			rep.FailedTests = append(rep.FailedTests, runner.FailedTest{Name: f.TestName, Detail: f.Message, Location: location(file, line)})
 		}
 	}
-	if rep.TestCounts == nil && len(set.Failures) > 0 { // a script that lists its failures and counts nothing
-		n := len(set.Failures)
+	if rep.TestCounts == nil && len(rep.Failures) > 0 { // a script that lists its failures and counts nothing
+		n := len(rep.Failures)
 		rep.TestCounts = &runner.TestResults{Total: n, Failed: n, Partial: "failures-only"}
 	}
 }

@@ -35,7 +35,6 @@ type stage struct {
 	t         *testing.T
 	dir       string // of the component; its name has a blank and a quote
 	ext       string
-	manifest  string
 	component project.Component
 	request   check.Request
 }
@@ -157,6 +156,8 @@ func TestScripts(t *testing.T) {
 		{"Jest's line", runner.Test, `echo "Tests:       1 failed, 41 passed, 42 total"; exit 1`, check.Options{}, runner.StatusFailed, "1 failure(s) out of 42"},
 		{"tests by name", runner.Test, `echo '[{"name":"a","status":"passed"},{"name":"b","status":"failed","message":"no"}]' > "$DEED_TEST_CASES_FILE"`, check.Options{}, runner.StatusFailed, "1 failure(s) out of 2"},
 		{"counts that hide a failed test", runner.Test, `echo '{"total":2,"passed":2,"failed":0,"skipped":0}' > "$HOMEBOY_TEST_RESULTS_FILE"; echo '[{"name":"a","status":"passed"},{"name":"b","status":"failed"}]' > "$DEED_TEST_CASES_FILE"`, check.Options{}, runner.StatusFailed, "1 failure(s) out of 2"},
+		{"a report that was cut short", runner.Test, `echo '<testsuite name="s"><testcase name="a"/><testca' > "$DEED_TEST_REPORT_DIR/junit.xml"`, check.Options{}, runner.StatusError, "cannot be read"},
+		{"tests by name in the text", runner.Test, `printf '%s\n' 'TAP version 13' 'ok 1 - a' 'not ok 2 - b' '1..2'; exit 1`, check.Options{}, runner.StatusFailed, "1 failure(s) out of 2"},
 		{"failures alone", runner.Test, `echo '[{"test_name":"a","message":"no"}]' > "$HOMEBOY_TEST_FAILURES_FILE"; exit 1`, check.Options{}, runner.StatusFailed, "1 failure(s)"},
 		{"a filter that matches nothing", runner.Lint, `. "$HOMEBOY_RUNTIME_RUNNER_STEPS"; if should_run_step phpcs; then echo ran; fi`, check.Options{Filter: check.NewFilter([]string{"phcps"}, nil)}, runner.StatusError, "no step ran"},
 		{"a filter with a typo beside a match", runner.Lint, `. "$HOMEBOY_RUNTIME_RUNNER_STEPS"; if should_run_step phpcs; then echo ran; fi`, check.Options{Filter: check.NewFilter([]string{"phpcs,eslnt"}, nil)}, runner.StatusPassed, `no step "eslnt"`},

@@ -36,6 +36,9 @@ func (r *Request) thresholds(rep *runner.Report, set sidecar.Set) {
 	if o.ChangedLines != nil {
 		n, _ := coverage.Changed(*set.Coverage, o.ChangedLines)
 		view.Changed = &n
+		for _, file := range coverage.Unmeasured(*set.Coverage, o.ChangedLines) {
+			rep.Warnings = append(rep.Warnings, "the coverage says nothing of "+file+", which changed")
+		}
 		if o.ChangedMin != nil && n.Total > 0 && n.Pct < *o.ChangedMin {
 			faults = append(faults, fmt.Sprintf("%.2f%% of the changed lines are covered (%d of %d), and %g%% are asked for", n.Pct, n.Covered, n.Total, *o.ChangedMin))
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/helper"
 	"github.com/deedrun/deed/internal/sidecar"
+	"github.com/deedrun/deed/internal/testreport"
 )
 
 // facts are what a verdict on a run rests on.
@@ -109,7 +110,8 @@ func (f facts) decisive() string {
 				return fault.Message
 			}
 		case sidecar.TestResults, sidecar.TestCases, sidecar.TestReports:
-			if f.capability == runner.Test && f.set.Results == nil {
+			// A report that was cut short tells of failures, never that there are none.
+			if r := f.set.Results; f.capability == runner.Test && (r == nil || r.Partial == testreport.Broken && r.Failed == 0) {
 				return fault.Message
 			}
 		}

@@ -24,6 +24,8 @@ type Capabilities interface {
 	// written is none.
 	Base(ctx context.Context, c deed.Check) (BaseRun, bool)
 	KeepBase(ctx context.Context, c deed.Check, b BaseRun)
+	// Adopt may keep what runs left beside the tree of a room, such as caches: nothing but the base was run in it.
+	Adopt(room string)
 	// Keep puts a report into the evidence and returns its path there. kind is "", "base" or "pinned".
 	Keep(check int, kind string, r *runner.Report) (string, error)
 }
@@ -426,6 +428,9 @@ func (k *checking) runBase(ctx context.Context) error {
 		var err error
 		if b, err = k.measure(ctx); err != nil || ctx.Err() != nil {
 			return err
+		}
+		if !k.check.Hidden && k.check.Files == "" { // what a hidden check compiled is hidden too
+			k.Capabilities.Adopt(k.roomPath(treeBase))
 		}
 		if b.Report != nil && b.Report.Status != runner.StatusError {
 			k.Capabilities.KeepBase(ctx, k.check, b)

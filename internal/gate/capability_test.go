@@ -77,6 +77,8 @@ func (y *toy) Base(_ context.Context, c deed.Check) (BaseRun, bool) {
 	return b, ok
 }
 
+func (y *toy) Adopt(string) {}
+
 func (y *toy) KeepBase(_ context.Context, c deed.Check, b BaseRun) {
 	if y.cached == nil {
 		y.cached = map[string]BaseRun{}

@@ -33,6 +33,10 @@ const (
 	TypeUnfinished = "unfinished" // a test began and did not end
 )
 
+// Broken is the partial label of a report that could not be read to its end: what it says before that is told, and how it
+// would have gone on nobody knows.
+const Broken = "broken-report"
+
 // A Report is what a tool told of its tests. Results are counted from Cases where the format names every test, and are the
 // tool's own sums otherwise. Warnings say what was odd about the report.
 type Report struct {
@@ -105,7 +109,7 @@ func ParseAs(format string, r io.Reader) (Report, error) {
 	}
 	report := c.report()
 	if err != nil {
-		report.Results.Partial = "broken-report"
+		report.Results.Partial = Broken
 		return report, fmt.Errorf("read %s: %w", format, err)
 	}
 	return report, nil
