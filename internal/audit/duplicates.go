@@ -13,7 +13,7 @@ import (
 
 // Sizes in nodes below which equal bodies are no copy of each other, only short.
 const (
-	minDuplicateSize = 40
+	minDuplicateSize = 24
 	minNearSize      = 120
 )
 

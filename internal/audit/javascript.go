@@ -19,7 +19,6 @@ const (
 // A scriptReader turns one JavaScript file into facts.
 type scriptReader struct {
 	f   *facts
-	src string
 	pos *file.File
 }
 
@@ -33,31 +32,34 @@ func readScript(f *facts, path string, src []byte) {
 	if strings.HasPrefix(text, "#!") {
 		text = "//" + text[2:]
 	}
-	tree := parseScript(path, text)
-	if tree == nil {
+	found, ok := scriptFacts(path, text)
+	if !ok {
 		f.unparsed = "not JavaScript that the parser knows (JSX, types, or a fault)"
 		return
 	}
-	f.parsed = true
-	r := &scriptReader{f: f, src: text, pos: tree.File}
-	for _, s := range tree.Body {
-		r.statement(s, false)
-	}
+	f.parsed, f.imports, f.funcs, f.types = true, found.imports, found.funcs, found.types
 }
 
-// parseScript parses a module, or else a script, which may do what a module may not. A parser that panics has not parsed.
-func parseScript(path, text string) (tree *ast.Program) {
+// scriptFacts parses a module, or else a script, which may do what a module may not. The parser is not made for hostile text:
+// it may panic, and leave out parts of its tree. Such a file has not been parsed.
+func scriptFacts(path, text string) (found *facts, ok bool) {
 	defer func() {
 		if recover() != nil {
-			tree = nil
+			ok = false
 		}
 	}()
 	for _, options := range [][]parser.Option{{parser.WithDisableSourceMaps, parser.IsModule}, {parser.WithDisableSourceMaps}} {
-		if t, err := parser.ParseFile(nil, path, text, 0, options...); err == nil {
-			return t
+		tree, err := parser.ParseFile(nil, path, text, 0, options...)
+		if err != nil {
+			continue
 		}
+		r := &scriptReader{f: &facts{}, pos: tree.File}
+		for _, s := range tree.Body {
+			r.statement(s, false)
+		}
+		return r.f, true
 	}
-	return nil
+	return nil, false
 }
 
 // nesting is how deep the brackets of a text go, those in strings and comments included.

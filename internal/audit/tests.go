@@ -179,7 +179,7 @@ func (a *audit) mappedMethods(m *TestMapping, s, t *source) {
 		return
 	}
 	for _, fn := range s.funcs {
-		if !fn.exported || strings.HasPrefix(fn.name, "__") {
+		if !fn.exported || strings.HasPrefix(fn.name, "_") {
 			continue
 		}
 		want := strings.ToLower(strings.ReplaceAll(m.MethodPrefix+fn.name, "_", ""))
