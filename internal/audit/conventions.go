@@ -60,7 +60,7 @@ func (a *audit) fileMembers(dir, lang string) []member {
 		m := member{file: s.path, methods: map[string]string{}, namespace: s.pkg}
 		for _, fn := range s.funcs {
 			// Functions of one Go package cannot share a name, and its unexported methods are nobody's convention.
-			if lang != "go" || fn.recv != "" && fn.exported && !slices.Contains(wellKnownMethods, fn.name) {
+			if lang != "go" || fn.recv != "" && fn.exported && !wellKnownMethods()[fn.name] {
 				m.methods[fn.name] = fn.sig
 			}
 		}

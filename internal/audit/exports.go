@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -81,7 +82,7 @@ func (a *audit) exports(dir string) (out []*export) {
 			case !fn.exported:
 			case fn.recv == "":
 				add(fn.name, "function", fn.line, false)
-			case !slices.Contains(wellKnownMethods, fn.name):
+			case !wellKnownMethods()[fn.name]:
 				add(fn.name, "method", fn.line, true)
 			}
 		}
@@ -100,14 +101,20 @@ func (a *audit) exports(dir string) (out []*export) {
 }
 
 // wellKnownMethods are called by the standard library and its like, through interfaces that are not in this tree.
-var wellKnownMethods = []string{
-	"Error", "String", "GoString", "Format", "Is", "As", "Unwrap", "MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText",
-	"MarshalBinary", "UnmarshalBinary", "MarshalYAML", "UnmarshalYAML", "MarshalJSONTo", "UnmarshalJSONFrom", "AppendText", "AppendBinary",
-	"Read", "Write", "Close", "Seek", "ReadAt", "WriteAt", "ReadFrom", "WriteTo", "ReadByte", "WriteByte", "ReadRune", "WriteString", "Flush",
-	"ServeHTTP", "RoundTrip", "Len", "Less", "Swap", "Push", "Pop", "Scan", "Value", "Set", "Type", "Get", "Lock", "Unlock", "Visit",
-	"Open", "Stat", "ReadDir", "ReadFile", "Name", "Size", "Mode", "ModTime", "IsDir", "Sys", "Info", "Enabled", "Handle", "WithAttrs", "WithGroup",
-	"LogValue", "JSONSchema", "JSONSchemaExtend", "JSONSchemaAlias", "IsZero", "Network", "Timeout", "Temporary", "Done", "Deadline", "Err", "Sum", "Reset", "BlockSize",
-}
+var wellKnownMethods = sync.OnceValue(func() map[string]bool {
+	known := map[string]bool{}
+	for _, name := range []string{
+		"Error", "String", "GoString", "Format", "Is", "As", "Unwrap", "MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText",
+		"MarshalBinary", "UnmarshalBinary", "MarshalYAML", "UnmarshalYAML", "MarshalJSONTo", "UnmarshalJSONFrom", "AppendText", "AppendBinary",
+		"Read", "Write", "Close", "Seek", "ReadAt", "WriteAt", "ReadFrom", "WriteTo", "ReadByte", "WriteByte", "ReadRune", "WriteString", "Flush",
+		"ServeHTTP", "RoundTrip", "Len", "Less", "Swap", "Push", "Pop", "Scan", "Value", "Set", "Type", "Get", "Lock", "Unlock", "Visit",
+		"Open", "Stat", "ReadDir", "ReadFile", "Name", "Size", "Mode", "ModTime", "IsDir", "Sys", "Info", "Enabled", "Handle", "WithAttrs", "WithGroup",
+		"LogValue", "JSONSchema", "JSONSchemaExtend", "JSONSchemaAlias", "IsZero", "Network", "Timeout", "Temporary", "Done", "Deadline", "Err", "Sum", "Reset", "BlockSize",
+	} {
+		known[name] = true
+	}
+	return known
+})
 
 // uses marks what a file refers to.
 func (a *audit) uses(s *source, byDir map[string][]*export, dirOf map[string]string, methods *methodIndex) {

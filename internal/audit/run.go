@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/clock"
@@ -145,15 +148,31 @@ var detectors = []func(*audit, context.Context) error{
 	(*audit).detectRequested,
 }
 
+// detect runs the detectors side by side. Each has a copy of the run to write its findings into; they are put together in
+// the order of the table.
 func (a *audit) detect(ctx context.Context) error {
 	a.tree = newTree(a)
-	for _, d := range detectors {
-		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
-		}
-		if err := d(a, ctx); err != nil {
-			return fmt.Errorf("audit %s: %w", a.cfg.Root, err)
-		}
+	parts := make([]audit, len(detectors))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, d := range detectors {
+		parts[i] = *a
+		parts[i].warnings = nil
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return d(&parts[i], ctx)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("audit %s: %w", a.cfg.Root, err)
+	}
+	for _, p := range parts {
+		a.findings = append(a.findings, p.findings...)
+		a.conventions = append(a.conventions, p.conventions...)
+		a.duplicates = append(a.duplicates, p.duplicates...)
+		a.warnings = append(a.warnings, p.warnings...)
 	}
 	return nil
 }
