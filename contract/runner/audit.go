@@ -1,5 +1,11 @@
 package runner
 
+import (
+	"fmt"
+
+	"github.com/deedrun/deed/contract/fault"
+)
+
 // SchemaAudit is the id of AuditReport.
 const SchemaAudit = "deed/audit.report/v1"
 
@@ -41,6 +47,31 @@ type AuditReport struct {
 	Baseline        *BaselineComparison  `json:"baseline_comparison,omitempty"`
 	BaselineSaved   *AuditBaselineRecord `json:"baseline_saved,omitempty"`
 	Warnings        []string             `json:"warnings,omitempty"`
+}
+
+// AuditCommands lists what a report of the audit can be about.
+var AuditCommands = []string{"audit", "audit.compared", "audit.conventions", "audit.baseline"}
+
+// Validate returns every fault of the record: what passed has exit code 0, and every finding has a severity, a confidence
+// and both of its names.
+func (r AuditReport) Validate() error {
+	var l fault.List
+	if r.Schema != SchemaAudit {
+		l.Add("$.schema", fault.WrongSchema, fmt.Sprintf("%q is not the schema of this record", r.Schema), fmt.Sprintf("write %q", SchemaAudit))
+	}
+	fault.OneOf(&l, "$.command", r.Command, AuditCommands...)
+	if r.Passed != (r.ExitCode == 0) || r.Passed != (r.Phase.Status == StatusPassed) {
+		l.Add("$.passed", fault.Conflict, fmt.Sprintf("is %v with exit code %d and status %q", r.Passed, r.ExitCode, r.Phase.Status), "only what passed has exit code 0 and the status passed")
+	}
+	for i, f := range r.Findings {
+		at := fault.Index("$.findings", i)
+		fault.OneOf(&l, at+".severity", f.Severity, AuditSeverities...)
+		fault.OneOf(&l, at+".confidence", f.Confidence, AuditConfidences...)
+		l.Say(at+".kind", f.Kind)
+		l.Say(at+".fingerprint", f.Fingerprint)
+		l.Say(at+".identity", f.Identity)
+	}
+	return l.Err()
 }
 
 // An AuditSummary is the report in figures.

@@ -163,8 +163,9 @@ export type AuditLocation = {
   name?: string;
 };
 
+/** Schema: deed/audit.report/v1 */
 export type AuditReport = {
-  schema: string;
+  schema: "deed/audit.report/v1";
   command: "audit" | "audit.compared" | "audit.conventions" | "audit.baseline";
   component_id: string;
   source_path: string;
@@ -3637,6 +3638,7 @@ export type Records = {
   "agent-runtime/workflow.record/v1": WorkflowRecord;
   "deed/abilities/v1": DeedAbilities;
   "deed/adapter-audit/v1": DeedAdapterAudit;
+  "deed/audit.report/v1": AuditReport;
   "deed/check.report/v1": Report;
   "deed/check.verification/v1": Verification;
   "deed/config/v1": DeedConfig;

@@ -37,6 +37,9 @@ func run(t *testing.T, cfg Config) Report {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := r.Validate(); err != nil {
+		t.Errorf("the report is not one: %v", err)
+	}
 	return r
 }
 

@@ -161,7 +161,8 @@ func (a *app) auditReport(ctx context.Context, f *auditFlags) (runner.AuditRepor
 	}
 	r.Warnings = append(r.Warnings, notes...)
 	if f.conventions {
-		r.Command, r.Findings, r.Passed, r.ExitCode = "audit.conventions", []runner.AuditFinding{}, true, ExitDone
+		r.Command, r.Findings = "audit.conventions", []runner.AuditFinding{}
+		audit.Judge(&r)
 		return r, nil
 	}
 	return r, a.auditBaseline(f, c, &r)
@@ -265,7 +266,10 @@ func (a *app) auditBaseline(f *auditFlags, c project.Component, r *runner.AuditR
 	r.BaselineSaved = &runner.AuditBaselineRecord{
 		Path: project.BaselineFile(c.Path), FindingsCount: b.ItemCount, OutliersCount: meta.OutliersCount, AlignmentScore: meta.AlignmentScore,
 	}
-	r.Passed, r.ExitCode = true, ExitDone
+	for i := range r.Findings {
+		r.Findings[i].Known = true
+	}
+	audit.Judge(r)
 	return nil
 }
 

@@ -65,6 +65,7 @@ var Records = []Record{
 	{deed.SchemaAbilities, reflect.TypeFor[deed.Abilities]()},
 	{runner.SchemaReport, reflect.TypeFor[runner.Report]()},
 	{runner.SchemaVerification, reflect.TypeFor[runner.Verification]()},
+	{runner.SchemaAudit, reflect.TypeFor[runner.AuditReport]()},
 	{settings.Schema, reflect.TypeFor[settings.Config]()},
 
 	{codebox.SchemaManifest, reflect.TypeFor[codebox.Manifest]()},
