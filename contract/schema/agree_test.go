@@ -30,7 +30,7 @@ func agree(t *testing.T, r catalog.Record, data []byte) bool {
 	}
 	if err != nil {
 		checkFaults(t, r, data, err)
-		if wellFormed(data) == nil && against(s, data) == nil {
+		if wellFormed(data) == nil && s.Validate(data, nil) == nil {
 			for _, f := range fault.Of(err) {
 				if structural(f) {
 					t.Errorf("%s: the schema accepts what is refused with\n%s\n%s", r.ID, f, data)
@@ -39,7 +39,7 @@ func agree(t *testing.T, r catalog.Record, data []byte) bool {
 		}
 		return false
 	}
-	if serr := against(s, data); serr != nil {
+	if serr := s.Validate(data, nil); serr != nil {
 		t.Errorf("%s: the schema refuses what Decode accepts:\n%v\n%s", r.ID, serr, data)
 	}
 	plain := reflect.New(r.Type)

@@ -10,5 +10,5 @@
 // what the schema accepts Decode does not refuse for its structure, and what was read is written again unchanged.
 //
 // No schema of the contract is compiled before it is asked for, and then once. The validator behind Validate and
-// CompilePayload is a library, which loads nothing from outside; only this package knows it.
+// CompilePayload is internal/draft, which loads nothing from outside.
 package schema

@@ -2,29 +2,57 @@ package schema
 
 import (
 	"fmt"
+
+	"github.com/deedrun/deed/contract/schema/internal/draft"
 )
 
 // A Payload checks the payloads of one task type against a schema that its author wrote. It is safe for concurrent
 // use.
 type Payload struct {
-	compiled *validator
+	compiled *draft.Schema
 }
 
 // CompilePayload compiles a JSON Schema of the draft 2020-12. A schema must stand alone: a reference to a file or to
 // the network is refused, never fetched. Its faults are reported as fault.Faults, with paths in the schema: all that
 // break the draft's rules at once, else the first reference that leads nowhere. Formats are asserted.
 func CompilePayload(schema []byte) (*Payload, error) {
-	v, err := compile(schema)
+	return CompilePayloadWithin(nil, schema)
+}
+
+// A Budget bounds the work that payload schemas and payloads of strangers can ask for, all together. It is used by one
+// goroutine.
+type Budget = draft.Budget
+
+// NewBudget makes a budget of so many steps; a step takes about a microsecond.
+func NewBudget(steps int) *Budget { return draft.NewBudget(steps) }
+
+// ErrBudget is returned when a Budget is used up.
+var ErrBudget = draft.ErrBudget
+
+// CompilePayloadWithin is CompilePayload for a schema of a stranger. The error wraps ErrBudget when the budget does not do.
+func CompilePayloadWithin(b *Budget, schema []byte) (*Payload, error) {
+	s, err := compile(schema, b)
 	if err != nil {
 		return nil, fmt.Errorf("compile payload schema: %w", err)
 	}
-	return &Payload{compiled: v}, nil
+	return &Payload{compiled: s}, nil
 }
 
 // Check returns every fault of a payload as fault.Faults, with paths from the payload's own root.
-func (p *Payload) Check(payload []byte) error {
+func (p *Payload) Check(payload []byte) error { return p.CheckWithin(nil, payload) }
+
+// CheckWithin is Check for a schema or a payload of a stranger. The error is ErrBudget when the budget does not do.
+func (p *Payload) CheckWithin(b *Budget, payload []byte) error {
 	if err := wellFormed(payload); err != nil {
 		return err
 	}
-	return against(p.compiled, payload)
+	return p.compiled.Validate(payload, b)
+}
+
+// compile compiles one document that stands alone.
+func compile(doc []byte, b *draft.Budget) (*draft.Schema, error) {
+	if err := wellFormed(doc); err != nil {
+		return nil, err
+	}
+	return draft.Compile(doc, b)
 }

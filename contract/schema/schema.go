@@ -10,6 +10,7 @@ import (
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema/internal/catalog"
+	"github.com/deedrun/deed/contract/schema/internal/draft"
 )
 
 //go:generate go run ./internal/schemagen
@@ -55,28 +56,28 @@ func Validate(id string, data []byte) error {
 	if slices.ContainsFunc(found, func(f fault.Fault) bool { return f.Code == fault.InvalidJSON || f.Code == fault.TrailingData }) {
 		return found
 	}
-	return merge(found, against(s, data)).Err()
+	return merge(found, s.Validate(data, nil)).Err()
 }
 
-var compiledSchemas sync.Map // id to a func() (*validator, error) that works once
+var compiledSchemas sync.Map // id to a func() (*draft.Schema, error) that works once
 
 // compiled returns the compiled schema of an id. Nothing is compiled before it is asked for.
-func compiled(id string) (*validator, error) {
+func compiled(id string) (*draft.Schema, error) {
 	if once, ok := compiledSchemas.Load(id); ok {
-		return once.(func() (*validator, error))()
+		return once.(func() (*draft.Schema, error))()
 	}
 	doc, ok := Get(id)
 	if !ok {
 		return nil, unknownID(id)
 	}
-	once, _ := compiledSchemas.LoadOrStore(id, sync.OnceValues(func() (*validator, error) {
-		s, err := compile(doc)
+	once, _ := compiledSchemas.LoadOrStore(id, sync.OnceValues(func() (*draft.Schema, error) {
+		s, err := compile(doc, nil)
 		if err != nil {
 			return nil, fmt.Errorf("compile schema %s: %w", id, err)
 		}
 		return s, nil
 	}))
-	return once.(func() (*validator, error))()
+	return once.(func() (*draft.Schema, error))()
 }
 
 func unknownID(id string) error {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/canonjson"
 )
 
@@ -78,7 +79,7 @@ const (
 // artifact's kind and content type is what the manifest says; a
 // payload schema must be affordable; an attestation file must be exactly what deed writes.
 func Verify(dir string, o VerifyOptions) (Verification, error) {
-	v := &verification{o: o, schemas: newMeter()}
+	v := &verification{o: o, schemas: schema.NewBudget(schemaBudget)}
 	v.out.Schema = codebox.SchemaVerification
 	v.out.BundleDirectory = dir
 	v.out.Violations = []codebox.Violation{}
@@ -111,7 +112,7 @@ type verification struct {
 	inputs   []string
 	files    []listedFile
 	byPath   map[string]int // listed path to its first entry
-	schemas  *meter
+	schemas  *schema.Budget
 }
 
 // A listedFile is one manifest entry and what was found on disk for it.

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/deedrun/deed/contract/codebox"
@@ -63,7 +64,7 @@ func artifactTexts(index []byte) []map[string]json.RawMessage {
 	return texts
 }
 
-// checkPayload validates the payload of a typed artifact against the schema beside it, unless that could take too long.
+// checkPayload validates the payload of a typed artifact against the schema beside it, unless that takes too long.
 func (v *verification) checkPayload(entry map[string]json.RawMessage, where, file string) {
 	doc := entry["payload_schema"]
 	if !isObject(doc) {
@@ -74,27 +75,26 @@ func (v *verification) checkPayload(entry map[string]json.RawMessage, where, fil
 		return
 	}
 	unusable := func(err error) {
+		if errors.Is(err, schema.ErrBudget) {
+			err = fmt.Errorf("checking it takes more than %d steps, counted over all payload schemas of the bundle", schemaBudget)
+		}
 		v.add(codebox.CodePayloadSchemaViolation, where+".payload_schema", file, "not a usable JSON Schema: %s", shorten(err.Error()))
 	}
-	// The compiler names the faults of a schema better than the meter does, but may be asked only for what it can afford.
-	plan, err := v.schemas.schema(doc)
+	p, err := schema.CompilePayloadWithin(v.schemas, doc)
 	if err != nil {
 		unusable(err)
 		return
 	}
-	p, err := schema.CompilePayload(doc)
-	if err != nil {
+	switch err := p.CheckWithin(v.schemas, payload); {
+	case errors.Is(err, schema.ErrBudget):
 		unusable(err)
-		return
-	}
-	if err := v.schemas.payload(plan, payload); err != nil {
-		unusable(err)
-		return
-	}
-	if err := p.Check(payload); err != nil {
+	case err != nil:
 		v.add(codebox.CodePayloadSchemaViolation, where+".payload", file, "the payload does not fit its schema: %s", shorten(err.Error()))
 	}
 }
+
+// schemaBudget is how many steps all payload schemas of one bundle may take: they are programs that a stranger wrote.
+const schemaBudget = 1_000_000
 
 // isObject tells an object from other JSON by its first byte; decoding has dropped the white space before it.
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }

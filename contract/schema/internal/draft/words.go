@@ -1,4 +1,4 @@
-package schema
+package draft
 
 import (
 	"encoding/json"
