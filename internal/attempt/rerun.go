@@ -215,8 +215,12 @@ func differences(o, n deed.CheckResult, was, is map[string]bool) []string {
 		what     string
 		was, now []string
 	}{
-		{"newly failing", a.NewlyFailing, b.NewlyFailing}, {"still failing", a.StillFailing, b.StillFailing}, {"mended", a.Fixed, b.Fixed},
-		{"gone", a.Vanished, b.Vanished}, {"newly skipped", a.NewlySkipped, b.NewlySkipped}, {"introduced", a.Introduced, b.Introduced},
+		{"newly failing", a.NewlyFailing, b.NewlyFailing},
+		{"still failing", a.StillFailing, b.StillFailing},
+		{"mended", a.Fixed, b.Fixed},
+		{"gone", a.Vanished, b.Vanished},
+		{"newly skipped", a.NewlySkipped, b.NewlySkipped},
+		{"introduced", a.Introduced, b.Introduced},
 	} {
 		for _, id := range l.was {
 			if !slices.Contains(l.now, id) {

@@ -25,7 +25,8 @@ func TestHiddenChecksStayHidden(t *testing.T) {
 	}
 	v := deed.Verdict{
 		Reasons: []deed.Reason{
-			{Code: "secret-code", Message: "secret-one", Check: "secret-name", Path: "secret-path"}, {Code: "secret-code", Message: "secret-two", Check: "secret-name"},
+			{Code: "secret-code", Message: "secret-one", Check: "secret-name", Path: "secret-path"},
+			{Code: "secret-code", Message: "secret-two", Check: "secret-name"},
 			{Code: "check_failed", Message: "open", Check: "open"},
 		},
 		Checks: []deed.CheckResult{{Name: "secret-name", Status: "failed", Tail: "secret-tail", Hidden: true}, {Name: "open", Status: "failed", Tail: "the tail"}},

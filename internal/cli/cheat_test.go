@@ -300,7 +300,8 @@ func (s checkedProject) run(t *testing.T, name, agent string, more ...string) (d
 	Status  string        `json:"status"`
 	Error   string        `json:"error"`
 	Bundle  string        `json:"bundle"`
-}, o outcome) {
+}, o outcome,
+) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "agent.sh")
 	text := "#!/bin/sh\nset -e\n" + agent + "\necho '{\"status\": \"completed\", \"operator_summary\": \"all tests pass\"}'\n"

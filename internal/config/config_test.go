@@ -175,6 +175,22 @@ func TestAProjectMaySayLess(t *testing.T) {
 	}
 }
 
+// A project's task type brings no files of the machine into the tree that its code runs in.
+func TestAProjectsHiddenFiles(t *testing.T) {
+	t.Parallel()
+	text := `task_types:
+  sly: {task_type: sly, payload_schema_id: deed/payload.any/v1, default_profile_id: default, allowed_skill_ids: [], artifact_roles: [], success_policy: {}, deed: {checks: [{shell: x, hidden: true, files: /etc}]}}
+`
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, FileName), text)
+	if _, err := Load(Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "$.task_types.sly.deed.checks[0].files") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Load(Options{Explicit: file}); err != nil {
+		t.Errorf("named with --config: %v", err)
+	}
+}
+
 // A project may ask for less than the operator allows, and set what the operator leaves open.
 func TestAProjectsBudget(t *testing.T) {
 	t.Parallel()

@@ -161,6 +161,17 @@ func (c *Config) projectOnly(file string, tree *ast.File, s settings.Config) err
 	for id, a := range s.Adapters {
 		guest(&l, filepath.Dir(file), id, a)
 	}
+	for id, t := range s.TaskTypes {
+		if t.Deed == nil {
+			continue
+		}
+		for i, check := range t.Deed.Checks {
+			if check.Files != "" {
+				at := fault.Index(fault.Field("$.task_types", id)+".deed.checks", i)
+				l.Add(at+".files", fault.NotAllowed, "a project's file may not lay files of the machine over a tree", "put the task type into the home's deed.yaml")
+			}
+		}
+	}
 	for _, shipped := range []struct {
 		list  string
 		names []string
