@@ -13,9 +13,11 @@ import (
 
 // goReader turns Go files into facts. One belongs to one goroutine: it keeps what can be used again for the next file.
 type goReader struct {
-	refs []uint64
-	f    *facts
-	pos  *token.File
+	refs   []uint64
+	recent [512]uint64  // references that were met not long ago: most are met again
+	after  []*ast.Ident // names after a dot that are still to come: they are no names of this package
+	f      *facts
+	pos    *token.File
 
 	// Of the function whose body is being read.
 	exact, shape uint64
@@ -32,6 +34,8 @@ func (g *goReader) read(f *facts, path string, src []byte, literals bool) {
 		return
 	}
 	g.f, g.refs, g.pos, g.literals = f, g.refs[:0], fset.File(tree.FileStart), literals
+	g.after = g.after[:0]
+	clear(g.recent[:])
 	f.parsed = true
 	f.pkg = tree.Name.Name
 	f.test = strings.HasSuffix(path, "_test.go")
@@ -50,6 +54,14 @@ func (g *goReader) read(f *facts, path string, src []byte, literals bool) {
 	g.comments(tree)
 	slices.Sort(g.refs)
 	f.refs = slices.Clone(slices.Compact(g.refs))
+}
+
+// refer takes a reference. Some are taken twice; few enough to sort them out at the end.
+func (g *goReader) refer(ref uint64) {
+	if seen := &g.recent[ref%uint64(len(g.recent))]; *seen != ref {
+		*seen = ref
+		g.refs = append(g.refs, ref)
+	}
 }
 
 func (g *goReader) line(p token.Pos) int { return g.pos.Line(p) }
@@ -132,19 +144,20 @@ func (g *goReader) node(n ast.Node) bool {
 	g.size++
 	switch n := n.(type) {
 	case *ast.Ident:
-		g.refs = append(g.refs, refLocal(n.Name))
+		if last := len(g.after) - 1; last >= 0 && g.after[last] == n {
+			g.after = g.after[:last]
+		} else {
+			g.refer(refLocal(n.Name))
+		}
 		g.mix(2)
 		g.exact = hashString(g.exact, n.Name)
 	case *ast.SelectorExpr:
-		g.refs = append(g.refs, refMember(n.Sel.Name))
+		g.refer(refMember(n.Sel.Name))
 		if x, ok := n.X.(*ast.Ident); ok {
-			g.refs = append(g.refs, refPair(x.Name, n.Sel.Name))
+			g.refer(refPair(x.Name, n.Sel.Name))
 		}
+		g.after = append(g.after, n.Sel) // what stands before the dot comes first
 		g.mix(3)
-		g.exact = hashString(g.exact, n.Sel.Name)
-		g.walk(n.X)
-		g.mix(1)
-		return false // the name after the dot is no name of this package
 	case *ast.BasicLit:
 		g.mix(4)
 		g.mix(byte(n.Kind))
@@ -275,10 +288,10 @@ func (g *goReader) comments(tree *ast.File) {
 	for _, group := range tree.Comments {
 		for _, c := range group.List {
 			if rest, ok := strings.CutPrefix(c.Text, "//export "); ok {
-				g.refs = append(g.refs, refLocal(strings.TrimSpace(rest)))
+				g.refer(refLocal(strings.TrimSpace(rest)))
 			} else if rest, ok := strings.CutPrefix(c.Text, "//go:linkname "); ok {
 				for _, word := range strings.Fields(rest) {
-					g.refs = append(g.refs, refLocal(word[strings.LastIndexByte(word, '.')+1:]))
+					g.refer(refLocal(word[strings.LastIndexByte(word, '.')+1:]))
 				}
 			}
 			line := g.line(c.Pos())

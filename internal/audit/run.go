@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -112,6 +113,9 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if err := a.read(ctx); err != nil {
 		return Report{}, err
 	}
+	var saved sync.WaitGroup
+	saved.Go(func() { a.cache.save(a.files, a.now) })
+	defer saved.Wait()
 	if err := a.detect(ctx); err != nil {
 		return Report{}, err
 	}
@@ -120,17 +124,18 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 
 // read is the first half: facts of every file.
 func (a *audit) read(ctx context.Context) error {
+	var loaded sync.WaitGroup
+	loaded.Go(func() { a.cache = openCache(a.cfg.Cache, a.dir, a.rules.digest) })
 	names, err := a.list(ctx)
+	loaded.Wait()
 	if err != nil {
 		return fmt.Errorf("audit %s: %w", a.cfg.Root, err)
 	}
-	a.cache = openCache(a.cfg.Cache, a.dir, a.rules.digest)
 	a.scripts = newScripts(ctx, a.cfg.Scripts, a.dir)
 	if a.files, err = a.scan(ctx, names); err != nil {
 		return fmt.Errorf("audit %s: %w", a.cfg.Root, err)
 	}
 	a.warnings = append(a.warnings, a.scripts.warnings()...)
-	a.cache.save(a.files, a.now)
 	return nil
 }
 

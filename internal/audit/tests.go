@@ -12,6 +12,9 @@ import (
 	"github.com/deedrun/deed/contract/runner"
 )
 
+// minTestedSize is how many nodes the functions of a package have together before a test is missed.
+const minTestedSize = 25
+
 func (a *audit) detectTests(context.Context) error {
 	tested := map[string]bool{} // packages that a test imports, by path
 	for _, s := range a.files {
@@ -77,12 +80,16 @@ func (a *audit) goPackageTests(dir string, tested bool) {
 			first = s.path
 		}
 	}
-	if first != "" && len(tests) == 0 && !tested && size >= minDuplicateSize && !servesTests(dir) {
-		a.add(runner.AuditFinding{
+	if first != "" && len(tests) == 0 && !tested && size >= minTestedSize && !servesTests(dir) {
+		f := runner.AuditFinding{
 			Convention: conventionTests, Kind: kindMissingTestFile, File: first, Subject: dir,
 			Description: "the package " + dir + " has code and no test, and no test imports it",
 			Suggestion:  "add a test to the package",
-		})
+		}
+		if a.tree.byPath[first].pkg == "main" {
+			f.Severity = info // a program is tested by running it
+		}
+		a.add(f)
 	}
 	if first == "" {
 		return // tests alone: of something that is not here
