@@ -337,10 +337,15 @@ func (n Limits) check(where string, l *fault.List) {
 		key string
 		n   int64
 	}{
-		{"max_file_bytes", n.MaxFileBytes}, {"max_file_lines", int64(n.MaxFileLines)}, {"max_items", int64(n.MaxItems)},
-		{"max_directory_files", int64(n.MaxDirectoryFiles)}, {"duplicate_min_lines", int64(n.DuplicateMinLines)},
-		{"convention_min_files", int64(n.ConventionMinFiles)}, {"todo_max_days", int64(n.TodoMaxDays)},
-		{"deprecation_max_days", int64(n.DeprecationMaxDays)}, {"deprecation_max_minors", int64(n.DeprecationMaxMinors)},
+		{"max_file_bytes", n.MaxFileBytes},
+		{"max_file_lines", int64(n.MaxFileLines)},
+		{"max_items", int64(n.MaxItems)},
+		{"max_directory_files", int64(n.MaxDirectoryFiles)},
+		{"duplicate_min_lines", int64(n.DuplicateMinLines)},
+		{"convention_min_files", int64(n.ConventionMinFiles)},
+		{"todo_max_days", int64(n.TodoMaxDays)},
+		{"deprecation_max_days", int64(n.DeprecationMaxDays)},
+		{"deprecation_max_minors", int64(n.DeprecationMaxMinors)},
 	} {
 		if v.n < 0 {
 			l.Add(where+"."+v.key, fault.OutOfRange, fmt.Sprintf("%d is negative", v.n), "leave it out for the default")
