@@ -19,12 +19,14 @@ const (
 	ProviderFailed            Provider = "failed"
 	ProviderFollowUpIssue     Provider = "follow_up_issue"
 	ProviderCancelled         Provider = "cancelled"
+	// ProviderCandidateRecoverable is the newest: there is work, and it does not meet all that was asked.
+	ProviderCandidateRecoverable Provider = "candidate_recoverable"
 )
 
 // Providers lists every provider outcome status.
 var Providers = []Provider{
 	ProviderSucceeded, ProviderNoOp, ProviderUnableToRemediate, ProviderError, ProviderTimeout, ProviderFailed,
-	ProviderFollowUpIssue, ProviderCancelled,
+	ProviderFollowUpIssue, ProviderCancelled, ProviderCandidateRecoverable,
 }
 
 // A Sandbox is the terminal status of a sandbox run.
@@ -55,6 +57,9 @@ const (
 	FanoutMissing   Fanout = "missing_record"
 )
 
+// Fanouts lists every fanout record status.
+var Fanouts = []Fanout{FanoutCompleted, FanoutFailed, FanoutMissing}
+
 // A Cause tells apart what one task status covers.
 type Cause string
 
@@ -65,10 +70,11 @@ const (
 	CauseTimeout       Cause = "timeout"        // a failure: the time limit passed
 	CauseProviderError Cause = "provider_error" // a failure: the agent, its service or its model failed
 	CauseUnable        Cause = "unable"         // permanent_failure: the agent concluded that it cannot
+	CauseCandidate     Cause = "candidate"      // blocked: there is work, and a person must say what it is worth
 )
 
 // Causes lists every cause.
-var Causes = []Cause{CauseNone, CauseNoOp, CauseTimeout, CauseProviderError, CauseUnable}
+var Causes = []Cause{CauseNone, CauseNoOp, CauseTimeout, CauseProviderError, CauseUnable, CauseCandidate}
 
 // An Outcome is how a task ended, as far as other vocabularies tell it apart.
 type Outcome struct {
@@ -98,6 +104,7 @@ var table = map[Outcome]row{
 	{agentruntime.TaskPermanentFailure, CauseTimeout}:       {ProviderTimeout, SandboxTimeout, FanoutFailed},
 	{agentruntime.TaskPermanentFailure, CauseProviderError}: {ProviderError, SandboxProviderError, FanoutFailed},
 	{agentruntime.TaskBlocked, CauseNone}:                   {ProviderFollowUpIssue, SandboxFailed, FanoutFailed},
+	{agentruntime.TaskBlocked, CauseCandidate}:              {ProviderCandidateRecoverable, SandboxFailed, FanoutFailed},
 	{agentruntime.TaskOperatorCanceled, CauseNone}:          {ProviderCancelled, SandboxFailed, FanoutFailed},
 }
 
@@ -146,6 +153,8 @@ func FromProvider(p Provider) (Outcome, error) {
 		return Outcome{agentruntime.TaskPermanentFailure, CauseNone}, nil
 	case ProviderFollowUpIssue:
 		return Outcome{agentruntime.TaskBlocked, CauseNone}, nil
+	case ProviderCandidateRecoverable:
+		return Outcome{agentruntime.TaskBlocked, CauseCandidate}, nil
 	case ProviderCancelled:
 		return Outcome{agentruntime.TaskOperatorCanceled, CauseNone}, nil
 	}

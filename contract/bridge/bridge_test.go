@@ -28,6 +28,7 @@ func TestOutcomeMapsToEveryVocabulary(t *testing.T) {
 		{"permanent_failure", "timeout", "failed", "timeout", "timeout", "failed"},
 		{"permanent_failure", "provider_error", "failed", "provider_error", "provider_error", "failed"},
 		{"blocked", "", "blocked", "follow_up_issue", "failed", "failed"},
+		{"blocked", "candidate", "blocked", "candidate_recoverable", "failed", "failed"},
 		{"operator_canceled", "", "canceled", "cancelled", "failed", "failed"},
 	}
 	if len(want) != len(table) {
@@ -97,7 +98,7 @@ func TestWordsComeBack(t *testing.T) {
 
 func TestUnknownWordsAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, word := range []string{"", "success", "Succeeded", "canceled", "candidate_recoverable"} {
+	for _, word := range []string{"", "success", "Succeeded", "canceled", "missing_record"} {
 		if o, err := FromProvider(Provider(word)); err == nil {
 			t.Errorf("provider %q became %v", word, o)
 		}
@@ -108,6 +109,25 @@ func TestUnknownWordsAreRefused(t *testing.T) {
 	for _, word := range []string{"", "cancelled", "follow_up_issue", "timed_out"} {
 		if o, err := FromSandbox(Sandbox(word)); err == nil {
 			t.Errorf("sandbox %q became %v", word, o)
+		}
+	}
+}
+
+// The fanout record of every provider status, written out as the contract has it; a status that is new has no row here
+// and fails the test.
+func TestFanoutRecordOfEveryProviderStatus(t *testing.T) {
+	t.Parallel()
+	want := map[Provider]Fanout{ // case 113
+		"succeeded": "completed", "no_op": "completed",
+		"unable_to_remediate": "failed", "provider_error": "failed", "timeout": "failed", "failed": "failed",
+		"follow_up_issue": "failed", "cancelled": "failed", "candidate_recoverable": "failed",
+	}
+	if len(want) != len(Providers) {
+		t.Errorf("there are %d statuses and the test knows %d", len(Providers), len(want))
+	}
+	for _, p := range Providers {
+		if got, err := ProviderToFanout(p); err != nil || got != want[p] {
+			t.Errorf("%s is recorded as %q, %v; want %q", p, got, err, want[p])
 		}
 	}
 }

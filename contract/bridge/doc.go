@@ -8,6 +8,7 @@
 //	retryable_failure (needs_retry)      timeout, provider_error        timeout, provider_error        failed
 //	permanent_failure (failed)           failed, unable_to_remediate    failed, unable_to_remediate    failed
 //	blocked (blocked)                    follow_up_issue                failed                         failed
+//	blocked (blocked), work to review    candidate_recoverable          failed                         failed
 //	operator_canceled (canceled)         cancelled                      failed                         failed
 //
 // Where one status stands for two words a Cause decides. A timeout or a provider error keeps its word when it was the

@@ -33,7 +33,7 @@ var layers = []struct {
 	}},
 	{"contract", []string{
 		"contract/schema/internal/schemagen", "contract/schema/internal/generate", "contract/schema",
-		"contract/schema/internal/catalog", "contract/schema/internal/draft", "contract/bridge", "contract/settings",
+		"contract/schema/internal/catalog", "contract/schema/internal/draft", "contract/homeboy", "contract/bridge", "contract/settings",
 		"contract/agentruntime", "contract/codebox", "contract/deed", "contract/runner", "contract/fault",
 	}},
 }
