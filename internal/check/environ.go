@@ -29,7 +29,7 @@ func (r *Request) environ() []string {
 	maps.Copy(vars, r.Env)
 	vars["PATH"] = searchPath(vars["PATH"], vars["HOME"], r.Component.Host == r.Component.Inside)
 	maps.Copy(vars, r.Helpers)
-	maps.Copy(vars, sidecar.Paths(r.RunDir.Inside).Env())
+	maps.Copy(vars, r.files(r.RunDir.Inside).Env())
 	if !r.Options.Plan { // a fixer that finds the file of a plan may only plan
 		delete(vars, "HOMEBOY_FIX_PLAN_FILE")
 	}
@@ -40,6 +40,15 @@ func (r *Request) environ() []string {
 		out = append(out, name+"="+vars[name])
 	}
 	return out
+}
+
+// files are the sidecars in a run directory, each where the extension says.
+func (r *Request) files(dir string) sidecar.Files {
+	f := sidecar.Paths(dir)
+	for name, path := range r.Declared {
+		_ = f.Declare(name, path) // looked at when the manifest was read
+	}
+	return f
 }
 
 // ours reports whether a variable is one that deed sets for a script, of this run or of one around it. What a user may

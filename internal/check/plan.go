@@ -3,11 +3,13 @@ package check
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/extension"
 	"github.com/deedrun/deed/internal/project"
+	"github.com/deedrun/deed/internal/sidecar"
 	"github.com/deedrun/deed/internal/testreport"
 )
 
@@ -67,6 +69,9 @@ func (j Job) served(r *Request, e extension.Extension) (err error) {
 		return err
 	}
 	r.Commands = []string{cmd.Line}
+	if r.Declared, err = declared(e); err != nil {
+		return err
+	}
 	switch j.Capability {
 	case runner.Build:
 		pre, err := e.PreBuild()
@@ -87,6 +92,32 @@ func (j Job) served(r *Request, e extension.Extension) (err error) {
 		}
 	}
 	return nil
+}
+
+// declared reads where an extension says that it writes its sidecars: structured_sidecars has for each a yes or no, or an
+// object that may name a path below the run directory.
+func declared(e extension.Extension) (map[string]string, error) {
+	var list map[string]json.RawMessage
+	if raw := e.Manifest.StructuredSidecars; len(raw) > 0 {
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return nil, fmt.Errorf("extension %q: structured_sidecars: %w", e.ID, err)
+		}
+	}
+	paths := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		var entry struct {
+			Path *string `json:"path"`
+		}
+		if err := json.Unmarshal(list[name], &entry); err != nil || entry.Path == nil {
+			continue // true or false: the usual place
+		}
+		files := sidecar.Paths("/")
+		if err := files.Declare(name, *entry.Path); err != nil {
+			return nil, fmt.Errorf("extension %q: structured_sidecars: %w", e.ID, err)
+		}
+		paths[name] = *entry.Path
+	}
+	return paths, nil
 }
 
 func (j Job) hooks(plan extension.Plan) Hooks {

@@ -32,6 +32,7 @@ type Request struct {
 	Hooks       Hooks
 	Settings    json.RawMessage // merged; nil: none
 	Parse       *testreport.Spec
+	Declared    map[string]string // by sidecar: the path below the run directory that the extension writes it to
 	Options     Options
 
 	Component Dir

@@ -56,7 +56,7 @@ func Run(ctx context.Context, r Request) (runner.Report, error) {
 		return rep, err
 	}
 	rep.DurationMS = rc.exit.Duration.Milliseconds()
-	set, err := sidecar.Read(r.RunDir.Host, r.Component.Host)
+	set, err := r.files(r.RunDir.Host).Read(r.Component.Host)
 	if err != nil {
 		return rep, err
 	}

@@ -262,6 +262,26 @@ func TestOwnScripts(t *testing.T) {
 	}
 }
 
+// TestDeclaredSidecars: edge case 50. A manifest may name another place below the run directory, and no other.
+func TestDeclaredSidecars(t *testing.T) {
+	t.Parallel()
+	declare := func(s *stage, text string) {
+		must(t, os.WriteFile(filepath.Join(s.ext, "probe.json"), []byte(`{"name":"probe","version":"1.0.0","test":{"extension_script":"run.sh"},"structured_sidecars":`+text+`}`), 0o600))
+	}
+	s := script(t, runner.Test, `case "$HOMEBOY_TEST_RESULTS_FILE" in "$HOMEBOY_RUN_DIR/own/counts.json") ;; *) exit 9 ;; esac
+mkdir -p "$HOMEBOY_RUN_DIR/own"; echo '{"total":1,"passed":1}' > "$HOMEBOY_RUN_DIR/own/counts.json"`)
+	declare(s, `{"test.results":{"path":"own/counts.json"},"lint.findings":true,"of.tomorrow":{"path":"x"}}`)
+	if rep := s.run(runner.Test, check.Options{}); !rep.Passed || rep.TestCounts == nil || rep.TestCounts.Passed != 1 {
+		t.Errorf("%+v", rep)
+	}
+	for _, path := range []string{"/abs", "../x", ""} {
+		declare(s, fmt.Sprintf(`{"test.results":{"path":%q}}`, path))
+		if _, _, err := s.job(runner.Test, check.Options{}).Requests(); err == nil || !strings.Contains(err.Error(), "test.results") {
+			t.Errorf("path %q: %v", path, err)
+		}
+	}
+}
+
 func TestMergeTellsTheWorst(t *testing.T) {
 	t.Parallel()
 	one, two := 1, 0

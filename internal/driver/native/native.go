@@ -32,17 +32,10 @@ import (
 )
 
 // A Driver runs deed's own agent.
-type Driver struct {
-	client func(p agentruntime.NativeProvider, o model.Options) (model.Client, error)
-}
+type Driver struct{}
 
 // New makes the driver.
-func New() *Driver { return &Driver{client: dial} }
-
-// NewWith makes the driver with a model of its own, for benchmarks and tests of everything else.
-func NewWith(c model.Client) *Driver {
-	return &Driver{client: func(agentruntime.NativeProvider, model.Options) (model.Client, error) { return c, nil }}
-}
+func New() *Driver { return &Driver{} }
 
 var (
 	_ driver.Driver       = (*Driver)(nil)
@@ -115,7 +108,7 @@ func key(a *agentruntime.NativeAdapter, secrets map[string]string, guest bool) (
 }
 
 // Ready looks whether there is a key and whether the provider can be used as it is described. Nobody is asked.
-func (d *Driver) Ready(_ context.Context, a agentruntime.AdapterConfig) driver.Readiness {
+func (*Driver) Ready(_ context.Context, a agentruntime.AdapterConfig) driver.Readiness {
 	if a.Native == nil {
 		return driver.Readiness{Missing: []driver.Missing{{Name: "adapter", Reason: "it is not of kind native", Remedy: "name a native adapter"}}}
 	}
@@ -124,7 +117,7 @@ func (d *Driver) Ready(_ context.Context, a agentruntime.AdapterConfig) driver.R
 	if err != nil {
 		r.Missing = append(r.Missing, driver.MissingFor("key", err))
 	}
-	if _, err := d.client(a.Native.Provider, options(a.Native, value)); err != nil {
+	if _, err := dial(a.Native.Provider, options(a.Native, value)); err != nil {
 		r.Missing = append(r.Missing, driver.MissingFor("provider", err))
 	}
 	r.Ready = len(r.Missing) == 0
@@ -165,7 +158,7 @@ func (*Driver) Credentials(a agentruntime.AdapterConfig) (map[string]string, err
 
 // Start checks everything that can be known before the model is asked, and begins the conversation or opens the one that
 // j.Resume names.
-func (d *Driver) Start(_ context.Context, j driver.Job) (driver.Session, error) {
+func (*Driver) Start(_ context.Context, j driver.Job) (driver.Session, error) {
 	a := j.Adapter.Native
 	bad := func(err error, remedy string) (driver.Session, error) {
 		return nil, failure.New(failure.Config, "start the native agent", err, remedy)
@@ -190,7 +183,7 @@ func (d *Driver) Start(_ context.Context, j driver.Job) (driver.Session, error) 
 	if s.timeout <= 0 {
 		return bad(fmt.Errorf("timeout_ms is %d", a.TimeoutMS), "give the adapter a timeout_ms above 0")
 	}
-	client, err := d.client(a.Provider, options(a, value))
+	client, err := dial(a.Provider, options(a, value))
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
