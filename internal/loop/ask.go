@@ -23,6 +23,9 @@ const (
 	mostWait  = 30 * time.Second
 )
 
+// noAnswer stands for an answer with nothing in it.
+const noAnswer = "(no answer)"
+
 // ask asks the model for its next answer.
 func (t *turn) ask(ctx context.Context, c *Conversation) error {
 	began := c.now()
@@ -48,7 +51,7 @@ func (t *turn) ask(ctx context.Context, c *Conversation) error {
 func (t *turn) tell(c *Conversation, a answered, thinking string, began agentruntime.Timestamp) {
 	t.answers++
 	if thinking != "" {
-		t.text(thinking, true)
+		t.text(c, thinking, true)
 	}
 	calls := 0
 	for _, b := range a.Blocks {
@@ -56,7 +59,7 @@ func (t *turn) tell(c *Conversation, a answered, thinking string, began agentrun
 		case b.Call != nil:
 			calls++
 		case b.Text != "":
-			t.text(b.Text, false)
+			t.text(c, b.Text, false)
 			t.write(c.who(), b.Text)
 		}
 	}
@@ -82,8 +85,8 @@ func (t *turn) used(c *Conversation, u agentruntime.Usage, served string) *agent
 	return &u
 }
 
-func (t *turn) text(s string, thinking bool) {
-	s, cut := driver.Cut(s)
+func (t *turn) text(c *Conversation, s string, thinking bool) {
+	s, cut := driver.Cut(c.cfg.Redactor.String(s))
 	t.env.Sink.Event(driver.EventText, driver.Text{Text: s, Thinking: thinking, Cut: cut})
 }
 
@@ -93,7 +96,7 @@ func (c *Conversation) distinct(blocks []model.Block) []model.Block {
 		return b.Text == "" && b.Call == nil && b.Result == nil && len(b.Opaque) == 0
 	})
 	if len(blocks) == 0 { // services refuse a message without content
-		blocks = []model.Block{{Text: "(no answer)"}}
+		blocks = []model.Block{{Text: noAnswer}}
 	}
 	taken := map[string]bool{}
 	for i, b := range blocks {

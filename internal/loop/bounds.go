@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/model"
 )
 
@@ -23,6 +24,7 @@ type Bounds struct {
 
 	Retries  int           // of a request that the service did not answer
 	MaxWait  time.Duration // the longest that a service is waited for when it asks for it
+	Output   int64         // bytes of one whole output that are kept
 	Evidence int64         // bytes of whole outputs that are kept, in all
 }
 
@@ -58,6 +60,9 @@ func (b Bounds) withDefaults(modelName string) Bounds {
 	}
 	if b.MaxWait <= 0 {
 		b.MaxWait = defaultMaxWait
+	}
+	if b.Output <= 0 {
+		b.Output = driver.DefaultOutputCap
 	}
 	if b.Evidence <= 0 {
 		b.Evidence = defaultEvidence

@@ -59,7 +59,8 @@ type Yield struct {
 	Completed bool   // the agent says that it is done
 	Summary   string // its word, or the last that it said
 	Files     []string
-	Err       *failure.Error // why it ended, when it did not complete
+	Err       *failure.Error      // why it ended, when it did not complete
+	Truncated []driver.Truncation // outputs of tools that are not kept whole
 }
 
 // A Conversation is that of one agent. It is used by one goroutine.
@@ -202,6 +203,9 @@ func (c *Conversation) Turn(ctx context.Context, text string, env Env) Yield {
 	if err != nil {
 		y = Yield{Summary: c.state.last, Err: classed(ctx, err)}
 	}
+	if t != nil {
+		y.Truncated = t.evidence.cut
+	}
 	return y
 }
 
@@ -263,7 +267,7 @@ type turn struct {
 
 func newTurn(c *Conversation, env Env) (*turn, error) {
 	t := &turn{env: env, answers: c.state.turns, delegate: c.state.delegated}
-	t.evidence = evidence{dir: c.cfg.Dir, limit: c.cfg.Bounds.Evidence, redactor: c.cfg.Redactor}
+	t.evidence = evidence{dir: c.cfg.Dir, each: c.cfg.Bounds.Output, limit: c.cfg.Bounds.Evidence, redactor: c.cfg.Redactor}
 	if err := t.evidence.look(); err != nil {
 		return nil, failure.New(failure.Infra, "look at the record of the run", err, "")
 	}

@@ -14,20 +14,21 @@ import (
 	"github.com/deedrun/deed/internal/redact"
 )
 
-// Where whole outputs are, below the record of the run, and how much of one output is kept there and told to the model.
+// Where whole outputs are, below the record of the run, and how much of one output is told to the model.
 const (
-	outputDir   = "tools"
-	maxTold     = 30_000
-	maxEvidence = 16 << 20
+	outputDir = "tools"
+	maxTold   = 30_000
 )
 
 // evidence keeps the outputs that are too long to be told.
 type evidence struct {
 	dir      string
-	limit    int64
+	each     int64 // bytes of a file
+	limit    int64 // bytes of all files
 	redactor *redact.Redactor
 	number   int   // of the last file
 	used     int64 // bytes of all files
+	cut      []driver.Truncation
 }
 
 // look finds what earlier turns have kept.
@@ -91,7 +92,7 @@ func (c *capture) open() (err error) {
 	c.e.number++
 	c.ref = path.Join(outputDir, fmt.Sprintf("%03d.txt", c.e.number))
 	// When all room is used, as much is kept as is told.
-	limit := max(min(maxEvidence, c.e.limit-c.e.used), maxTold)
+	limit := max(min(c.e.each, c.e.limit-c.e.used), maxTold)
 	c.rec, err = driver.NewRecorder(c.root, c.ref, limit, c.e.redactor)
 	return err
 }
@@ -117,6 +118,9 @@ func (c *capture) finish() error {
 	tail := c.rec.Tail(min(maxTold/2, total-int64(n)))
 	c.text = fmt.Sprintf("%s\n[deed: %d of %d bytes are left out here]\n%s",
 		strings.ToValidUTF8(string(head[:n]), "\ufffd"), total-int64(n)-int64(len(tail)), total, strings.ToValidUTF8(tail, "\ufffd"))
+	if tr, ok := c.rec.Truncation(c.ref); ok {
+		c.e.cut = append(c.e.cut, tr)
+	}
 	if st, err := c.rec.File().Stat(); err == nil {
 		c.e.used += st.Size()
 	}

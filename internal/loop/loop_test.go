@@ -179,18 +179,20 @@ func TestEndsWithItsContext(t *testing.T) {
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	list := calls(tool.List, `{}`)
+	mute := model.Response{Stop: model.StopEnd}
 	for name, tc := range map[string]struct {
 		items []any
 		turns int
 		class failure.Class
 	}{
-		"turns":          {[]any{calls(tool.List, `{"depth": 1}`), calls(tool.List, `{"depth": 2}`), says("never")}, 2, failure.Turns},
-		"last turn":      {[]any{list, says("in time")}, 2, failure.None},
-		"repetition":     {[]any{list, list, list, list, list, list, says("never")}, 0, failure.Loop},
-		"cut answers":    {[]any{cut("a"), cut("b"), cut("c"), says("never")}, 0, failure.Provider},
-		"one cut answer": {[]any{cut("a"), list, cut("b"), cut("c"), says("ok")}, 0, failure.None},
-		"refusal":        {[]any{model.Response{Stop: model.StopRefused, Blocks: []model.Block{{Text: "I will not"}}}}, 0, failure.AskedFail},
-		"nothing said":   {[]any{model.Response{Stop: model.StopEnd}}, 0, failure.None},
+		"turns":           {[]any{calls(tool.List, `{"depth": 1}`), calls(tool.List, `{"depth": 2}`), says("never")}, 2, failure.Turns},
+		"last turn":       {[]any{list, says("in time")}, 2, failure.None},
+		"repetition":      {[]any{list, list, list, list, list, list, says("never")}, 0, failure.Loop},
+		"cut answers":     {[]any{cut("a"), cut("b"), cut("c"), says("never")}, 0, failure.Provider},
+		"one cut answer":  {[]any{cut("a"), list, cut("b"), cut("c"), says("ok")}, 0, failure.None},
+		"refusal":         {[]any{model.Response{Stop: model.StopRefused, Blocks: []model.Block{{Text: "I will not"}}}}, 0, failure.AskedFail},
+		"nothing said":    {[]any{mute, mute, mute, says("never")}, 0, failure.InvalidWord},
+		"one mute answer": {[]any{mute, list, mute, mute, says("ok")}, 0, failure.None},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -127,6 +127,7 @@ const (
 	maxFailedText  = 600
 	maxCallsOfTurn = 32 // of one answer
 	maxCut         = 3  // answers in a row that ran into the bound on output
+	maxMute        = 3  // answers in a row that say nothing
 
 	warnRepeats = 3 // the same call with the same result
 	endRepeats  = 6
@@ -158,7 +159,7 @@ type state struct {
 
 	tokens      int64 // of the conversation as it stands, about
 	tooLong     bool
-	cut         int
+	cut, mute   int
 	compactions int
 	progress    bool // a call succeeded since the last compaction
 	last        string
@@ -281,13 +282,17 @@ func (s *state) answer(a *answered) {
 	}
 	switch {
 	case len(s.calls) > 0:
-		s.cut = 0
+		s.cut, s.mute = 0, 0
 	case a.Stop == model.StopLength:
 		if s.cut++; s.cut < maxCut {
 			s.say("Your answer was cut off at the bound on output. Go on, in smaller steps.")
 		}
+	case (text == "" || text == noAnswer) && !s.refused: // silence is not the word that the work is done
+		if s.mute++; s.mute < maxMute {
+			s.say("Your answer was empty. Go on with the work, or say that it is done.")
+		}
 	default:
-		s.cut, s.claim = 0, &text
+		s.cut, s.mute, s.claim = 0, 0, &text
 	}
 }
 
@@ -406,6 +411,8 @@ func (s *state) next(b Bounds) step {
 		return step{kind: stepYield, claim: claim{Summary: *s.claim}}
 	case s.cut >= maxCut:
 		return end(failure.Provider, fmt.Errorf("%d answers in a row ran into the bound on output", maxCut), "raise max_output_tokens of the adapter")
+	case s.mute >= maxMute:
+		return end(failure.InvalidWord, fmt.Errorf("%d answers in a row said nothing", maxMute), "try again, or take another model")
 	case b.MaxTurns > 0 && s.turns >= b.MaxTurns:
 		return end(failure.Turns, fmt.Errorf("the model has answered %d times", s.turns), "raise max_turns, or make the work smaller")
 	}

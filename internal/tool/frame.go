@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 )
 
 // What goes between a Host and its process: a byte that says what it is, four that say how long it is, a seal, and that many.
@@ -45,6 +46,7 @@ type Outcome struct {
 	Failed    bool   `json:"failed,omitempty"`
 	ErrorType string `json:"error_type,omitempty"`
 	ExitCode  *int   `json:"exit_code,omitempty"` // of a shell command that ended
+	Killed    int    `json:"killed,omitempty"`    // processes that it left running
 }
 
 // A wire is one end of the pipes. Commands of the agent run as the same user as the host, and the sandbox's first process has
@@ -55,6 +57,7 @@ type wire struct {
 	mac        hash.Hash
 	side       byte // of this end: the two directions have seals of their own
 	sent, read uint64
+	buf        []byte // of the payload that was read last
 }
 
 // The sides.
@@ -83,6 +86,7 @@ func (x *wire) writeFrame(w io.Writer, kind byte, payload []byte) error {
 	return err
 }
 
+// readFrame reads a frame. Its payload is good until the next one is read.
 func (x *wire) readFrame(r io.Reader, limit uint32) (kind byte, payload []byte, err error) {
 	var head [headSize + sealSize]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -92,7 +96,8 @@ func (x *wire) readFrame(r io.Reader, limit uint32) (kind byte, payload []byte, 
 	if n > limit {
 		return 0, nil, fmt.Errorf("%w: %d bytes (at most %d)", errFrame, n, limit)
 	}
-	payload = make([]byte, n)
+	x.buf = slices.Grow(x.buf[:0], int(n))
+	payload = x.buf[:n]
 	if _, err := io.ReadFull(r, payload); err != nil {
 		return 0, nil, err
 	}

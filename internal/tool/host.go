@@ -45,6 +45,7 @@ type Host struct {
 	start  func() *hostRun
 	run    *hostRun // nil: there is none
 	starts int
+	killed int                 // processes that commands left running
 	limit  *sandbox.LimitError // for which the last one was ended
 }
 
@@ -118,11 +119,16 @@ func (h *Host) Call(ctx context.Context, name string, input json.RawMessage, out
 	defer cancel()
 	stop := context.AfterFunc(callCtx, func() { r.cancel(proc.ErrAtOnce) })
 	o, err := r.call(frame, out)
+	h.killed += o.Killed
 	if stop() && err == nil {
 		return o, nil
 	}
 	return h.lost(ctx, limit, out, err)
 }
+
+// Killed is how many processes the commands left running when they were over, and were ended then. What is ended with the
+// host itself is in its exit.
+func (h *Host) Killed() int { return h.killed }
 
 // gone reports whether there is no process to talk to. One that died while nothing was asked of it took no call with it.
 func (h *Host) gone() bool {
@@ -200,6 +206,8 @@ func (h *Host) lost(ctx context.Context, limit time.Duration, out io.Writer, err
 		return Outcome{}, r.err
 	case errors.As(r.err, &start), errors.Is(r.err, proc.ErrSurvivors), errors.Is(r.err, proc.ErrClosed):
 		return Outcome{}, failure.New(failure.Infra, "start the host of the tools", r.err, "")
+	case errors.Is(r.err, proc.ErrSupervisorLost): // a command that gets at it is no mishap of the agent's
+		return Outcome{}, failure.New(failure.Infra, "watch over the host of the tools", r.err, "")
 	case errors.As(r.exit.Cause, &reached):
 		h.limit = reached
 		return refuse(out, Failf(TypeLimit, "\n[%v; everything that ran was ended]", reached))

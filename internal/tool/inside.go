@@ -199,7 +199,7 @@ func (s *server) shell(ctx context.Context, in shellInput, w io.Writer) (Outcome
 	case exit.TimedOut:
 		return Outcome{}, Failf(TypeTimeout, "\n[not done after %v; the command and all that it started was ended]", timeout)
 	}
-	o := Outcome{ExitCode: &exit.Code}
+	o := Outcome{ExitCode: &exit.Code, Killed: exit.Killed}
 	if exit.Killed > 0 {
 		fmt.Fprintf(w, "\n[processes that it left running were ended: %d]\n", exit.Killed)
 	}

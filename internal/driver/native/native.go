@@ -211,7 +211,7 @@ func (*Driver) Start(_ context.Context, j driver.Job) (driver.Session, error) {
 // bounds are what adapter and job say, and deed's own where they say nothing.
 func bounds(j driver.Job, a *agentruntime.NativeAdapter) loop.Bounds {
 	b := loop.Bounds{
-		Tools: a.Tools, MaxTurns: j.MaxTurns, MaxOutput: int(a.MaxOutputTokens), Window: window(a, a.Model),
+		Tools: a.Tools, MaxTurns: j.MaxTurns, MaxOutput: int(a.MaxOutputTokens), Window: window(a, a.Model), Output: j.OutputCap,
 		Depth: loop.DefaultDepth, Delegates: loop.DefaultDelegates,
 	}
 	if len(b.Tools) == 0 {

@@ -36,6 +36,7 @@ type session struct {
 	model   string
 	timeout time.Duration
 	spent   time.Duration // of the timeout, which holds for all turns together
+	over    bool          // the agent ended
 	vars    process.Vars
 	conv    *loop.Conversation
 
@@ -105,6 +106,9 @@ func (s *session) Close(context.Context) error {
 
 // Turn has the agent work until it yields.
 func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (driver.Yield, error) {
+	if s.over {
+		return driver.Yield{}, driver.ErrLastTurn
+	}
 	if sink == nil {
 		sink = driver.Discard
 	}
@@ -134,19 +138,23 @@ func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (
 	}
 	y := driver.Yield{Kind: driver.YieldEnd, Class: failure.None, Diagnostics: map[string]any{"invocation": s.invocation(life.pid)}}
 	y.Proc = life.exit()
-	y.Proc.Duration = clock.Since(began)
+	y.Proc.Duration, y.Proc.Killed = clock.Since(began), y.Proc.Killed+host.Killed()
 	s.spent += y.Proc.Duration
 	if err := errors.Join(rec.Finish(), s.conclude(&y, said, in, sink)); err != nil {
 		return infra(err)
 	}
 	y.StdoutPath = filepath.Join(s.job.Dirs.Run, out)
+	y.Truncated = said.Truncated
 	if tr, ok := rec.Truncation("stdout"); ok {
 		y.Truncated = append(y.Truncated, tr)
+	}
+	for _, tr := range y.Truncated {
 		sink.Event(driver.EventTruncated, tr)
 	}
 	cause := context.Cause(limited)
 	y.Proc.TimedOut, y.Proc.Canceled, y.Proc.Cause = errors.Is(cause, late), cause != nil && !errors.Is(cause, late), cause
 	y.ExitStatus = y.Class.Rule().Exit
+	s.over = y.Kind == driver.YieldEnd
 	return y, nil
 }
 
@@ -173,6 +181,11 @@ func (s *session) conclude(y *driver.Yield, said loop.Yield, in driver.Input, si
 		return s.message(y, said.Summary, in)
 	}
 	claim, err := s.claim(y, said, in)
+	var bad *failure.Error
+	if errors.As(err, &bad) {
+		s.fail(y, bad)
+		return s.message(y, said.Summary, in)
+	}
 	if err != nil {
 		return err
 	}
@@ -192,30 +205,43 @@ func (s *session) fail(y *driver.Yield, f *failure.Error) {
 	}
 }
 
-// claim is the agent's word: the result that it left in the exchange, else what it said at the end.
+// claim is the agent's word: the result that it left in the exchange, else what it said at the end. The error is a
+// *failure.Error when there is a result that cannot be read: the two words of an agent are not weighed against each other.
 func (s *session) claim(y *driver.Yield, said loop.Yield, in driver.Input) (*driver.Claim, error) {
 	data, err := driver.TakeFile(s.exchange, resultFile)
 	// As the agent wrote it, the result may hold secrets.
 	if rerr := s.exchange.RemoveAll(resultFile); rerr != nil {
 		return nil, rerr
 	}
-	if err == nil {
-		data = s.job.Redactor.Bytes(data)
-		name := driver.TurnFile(resultFile, in.Turn)
-		if err := driver.WriteFile(s.run, name, data); err != nil {
-			return nil, err
-		}
-		y.ResultPath = filepath.Join(s.job.Dirs.Run, name)
-		var claim *driver.Claim
-		if claim, _, err = driver.ParseClaim(data); err == nil {
-			claim.Source = driver.SourceResultFile
-			return claim, nil
-		}
+	unreadable := func(err error) error {
+		return failure.New(failure.InvalidWord, "read the result", err, "write a JSON object with a known status to the file that DEED_RESULT_FILE names, or nothing")
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		y.Diagnostics["result_error"] = err.Error()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s.spoken(y, said)
+	case err != nil:
+		return nil, unreadable(err)
 	}
-	data, err = json.Marshal(map[string]any{
+	data = s.job.Redactor.Bytes(data)
+	name := driver.TurnFile(resultFile, in.Turn)
+	if err := driver.WriteFile(s.run, name, data); err != nil {
+		return nil, err
+	}
+	y.ResultPath = filepath.Join(s.job.Dirs.Run, name)
+	claim, dropped, err := driver.ParseClaim(data)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if len(dropped) > 0 {
+		y.Diagnostics["dropped"] = dropped
+	}
+	claim.Source = driver.SourceResultFile
+	return claim, nil
+}
+
+// spoken is what the agent said at the end.
+func (s *session) spoken(y *driver.Yield, said loop.Yield) (*driver.Claim, error) {
+	data, err := json.Marshal(map[string]any{
 		"status": agentruntime.TaskCompleted, "operator_summary": said.Summary, "file_changes": append([]string{}, said.Files...),
 	})
 	if err != nil {

@@ -41,6 +41,7 @@ type session struct {
 
 	said []word // by either side, oldest first
 	ref  string
+	over bool // the agent ended
 }
 
 var _ driver.Session = (*session)(nil)
@@ -71,7 +72,7 @@ type turn struct {
 
 // Turn asks once.
 func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (driver.Yield, error) {
-	if s.run == nil {
+	if s.run == nil || s.over {
 		return driver.Yield{}, driver.ErrLastTurn
 	}
 	if sink == nil {
@@ -104,6 +105,7 @@ func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (
 		t.yield.Class = failure.None
 	}
 	t.yield.ExitStatus = t.yield.Class.Rule().Exit
+	s.over = t.yield.Kind == driver.YieldEnd
 	if err := t.keep(); err != nil {
 		return driver.Yield{}, failure.New(failure.Infra, "record the answer", err, "")
 	}
@@ -144,8 +146,8 @@ func (t *turn) ask(parent context.Context) *failure.Error {
 	if err != nil {
 		return t.failed(ctx, err)
 	}
-	t.tell(resp, began)
 	t.answer = strings.TrimSpace(t.job.Redactor.String(resp.Text()))
+	t.tell(resp, began)
 	t.said = append(t.said, word{model.RoleAssistant, t.answer})
 	switch {
 	case resp.Stop == model.StopLength:
@@ -162,7 +164,7 @@ func (t *turn) tell(resp model.Response, began time.Time) {
 	if u.Model == "" {
 		u.Model = t.model
 	}
-	text, cut := driver.Cut(resp.Text())
+	text, cut := driver.Cut(t.answer)
 	t.sink.Event(driver.EventText, driver.Text{Text: text, Cut: cut})
 	t.sink.Event(driver.EventUsage, u)
 	t.sink.Event(driver.EventTurn, agentruntime.Turn{
