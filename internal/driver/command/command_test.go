@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { drivertest.Main(m, func(m *testing.M) { os.Exit(m.
 func harness(change func(*agentruntime.CommandAdapter)) drivertest.Harness {
 	return drivertest.Harness{
 		Driver:  command.New(),
-		Prelude: `say() { printf '%s\n' "$*"; }; finish() { printf '%s' "$1" >"$DEED_RESULT_FILE"; }`,
+		Prelude: `ended() { :; }; say() { printf '%s\n' "$*"; }; finish() { printf '%s' "$1" >"$DEED_RESULT_FILE"; }`,
 		Adapter: func(path string, timeout time.Duration) agentruntime.AdapterConfig {
 			a := &agentruntime.CommandAdapter{AdapterID: "c", Kind: agentruntime.KindCommand, Command: path, TimeoutMS: timeout.Milliseconds()}
 			if change != nil {

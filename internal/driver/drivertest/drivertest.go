@@ -3,6 +3,7 @@
 package drivertest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -15,25 +16,47 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/sandbox"
 )
 
-// A Harness makes a driver run a shell script as its agent: the script itself, or a stand-in for an agent's command
-// line that follows it.
+// A Part is what a script of the suite plays.
+type Part string
+
+// The parts.
+const (
+	// Program is the agent's program, or a stand-in for it.
+	Program Part = "program"
+	// Command is a command that the agent's model has its tool run. The model then says that it is done.
+	Command Part = "command"
+	// Model is the model at an endpoint: what it prints is what the agent says, and nothing of it runs on this machine.
+	Model Part = "model"
+)
+
+// A Harness makes a driver run a shell script: see Part.
 //
 // The suite's scripts use these, which the harness defines in Prelude as shell functions:
 //
-//	finish JSON     hand back a result
+//	finish JSON     hand back a result, and end
+//	ended           end as an agent does that has said all in its result file
 //	say TEXT        write a line to the agent's own output
 type Harness struct {
 	Driver  driver.Driver
+	Part    Part // empty: Program
 	Prelude string
-	// Adapter returns the configuration that runs the executable file at path, with a timeout.
+	// Adapter returns the configuration that runs the executable file at path, with a timeout. An agent whose brief is Mute
+	// ends without a word.
 	Adapter func(path string, timeout time.Duration) agentruntime.AdapterConfig
 	Light   bool // leave out what takes seconds; for a second harness of the same driver
 }
+
+// Secret is what an agent of the suite lets slip, in all ways that it has.
+const Secret = "hunter2-hunter2-hunter2"
+
+// Mute is the brief of an agent that says nothing at all.
+const Mute = "Do not say a word."
 
 // Main is the TestMain of a package that runs the suite: it makes the test binary its own supervisor, and the
 // inner half of its own sandboxes.
@@ -53,6 +76,8 @@ type Bench struct {
 	H   Harness
 	Job driver.Job
 
+	agent string // the script's file
+
 	mu     sync.Mutex
 	events []event // guarded by mu
 }
@@ -66,6 +91,7 @@ type event struct {
 func New(t testing.TB, h Harness, script string) *Bench {
 	t.Helper()
 	dir := t.TempDir()
+	h.Part = cmp.Or(h.Part, Program)
 	b := &Bench{T: t, H: h}
 	mk := func(name string) string {
 		p := filepath.Join(dir, name)
@@ -74,10 +100,8 @@ func New(t testing.TB, h Harness, script string) *Bench {
 		}
 		return p
 	}
-	agent := filepath.Join(dir, "agent")
-	if err := os.WriteFile(agent, []byte("#!/bin/sh\n"+h.Prelude+"\n"+script+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	b.agent = filepath.Join(dir, "agent")
+	b.script(script)
 	sup, err := proc.NewSupervisor(t.Context(), proc.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -89,13 +113,39 @@ func New(t testing.TB, h Harness, script string) *Bench {
 	})
 	b.Job = driver.Job{
 		TaskID: uuid.NewString(), AttemptID: uuid.NewString(), TaskType: "test",
-		Adapter: h.Adapter(agent, time.Minute),
+		Adapter: h.Adapter(b.agent, time.Minute),
 		Payload: json.RawMessage(`{"n": 9007199254740993}`), Brief: "Do the work.\n",
 		Dirs:       driver.Dirs{Workspace: mk("workspace"), Home: mk("home"), Tmp: mk("tmp"), Artifacts: mk("artifacts"), Exchange: mk("exchange"), Run: mk("run")},
 		Grace:      100 * time.Millisecond,
 		Supervisor: sup,
 	}
 	return b
+}
+
+func (b *Bench) script(text string) {
+	b.T.Helper()
+	if err := os.WriteFile(b.agent, []byte("#!/bin/sh\n"+b.H.Prelude+"\n"+text+"\n"), 0o700); err != nil {
+		b.T.Fatal(err)
+	}
+}
+
+// contain puts the job behind walls, as an attempt does, with what the spec has besides.
+func (b *Bench) contain(spec sandbox.Spec) {
+	b.T.Helper()
+	d := b.Job.Dirs
+	spec.Kind = sandbox.Namespace
+	spec.Mounts = append(spec.Mounts,
+		sandbox.Mount{Source: d.Workspace, Target: "/workspace", Writable: true}, sandbox.Mount{Source: d.Home, Target: "/home/agent", Writable: true},
+		sandbox.Mount{Source: d.Artifacts, Target: "/run/deed/artifacts", Writable: true},
+		sandbox.Mount{Source: d.Exchange, Target: "/run/deed/exchange", Writable: true})
+	box, err := sandbox.New(b.T.Context(), spec)
+	if failure.ClassOf(err) == failure.Isolation {
+		b.T.Skipf("missing tool: bwrap: apt-get install bubblewrap: %v", err)
+	}
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	b.Job.Sandbox, b.Job.BaseEnv = box, box.Env()
 }
 
 // Secrets gives the job secrets and the redactor that goes with them.

@@ -185,20 +185,7 @@ func (b *realBench) contain(j *driver.Job) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	box, err := sandbox.New(b.Context(), sandbox.Spec{
-		Kind: b.kind, Egress: socket, Loopback: hosts,
-		Mounts: append(mounts,
-			sandbox.Mount{Source: j.Dirs.Workspace, Target: "/workspace", Writable: true}, sandbox.Mount{Source: j.Dirs.Home, Target: "/home/agent", Writable: true},
-			sandbox.Mount{Source: j.Dirs.Tmp, Target: "/tmp", Writable: true}, sandbox.Mount{Source: j.Dirs.Artifacts, Target: "/run/deed/artifacts", Writable: true},
-			sandbox.Mount{Source: j.Dirs.Exchange, Target: "/run/deed/exchange", Writable: true}),
-	})
-	if failure.ClassOf(err) == failure.Isolation {
-		b.Skipf("missing tool: bwrap: apt-get install bubblewrap: %v", err)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	j.Sandbox, j.BaseEnv = box, box.Env()
+	b.Bench.contain(sandbox.Spec{Egress: socket, Loopback: hosts, Mounts: append(mounts, sandbox.Mount{Source: j.Dirs.Tmp, Target: "/tmp", Writable: true})})
 }
 
 func (b *realBench) turn(ctx context.Context, s driver.Session, n int, text string) driver.Yield {

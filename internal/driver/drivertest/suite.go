@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -25,29 +26,57 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 const done = `finish '{"status": "completed", "operator_summary": "all done"}'`
 
-// Run runs the whole suite.
+// A row is one thing that every driver must stand.
+type row struct {
+	name string
+	test func(*testing.T, Harness)
+	// not says for whom the row makes no sense, and why.
+	not  map[Part]string
+	slow bool // it is run by itself, and not by a Light harness
+}
+
+const noProcess = "nothing of the agent runs on this machine"
+
+var rows = []row{
+	{name: "memory", test: testMemory, slow: true}, // first, while nothing else runs
+	{name: "evidence", test: testEvidence},
+	{name: "timeout", test: testTimeout},
+	{name: "cancel", test: testCancel},
+	{name: "leftovers", test: testLeftovers, not: map[Part]string{Model: noProcess}},
+	{name: "whole output", test: testWholeOutput},
+	{name: "capped output", test: testCappedOutput},
+	{name: "full disk", test: testFullDisk},
+	{name: "secrets", test: testSecrets},
+	{name: "liar", test: testLiar},
+	{name: "words", test: testWords},
+	{name: "silence", test: testSilence},
+	{name: "bad exit", test: testBadExit, not: map[Part]string{
+		Command: "a command that fails is told to the model, and is the agent's to deal with: the agent has no exit of its own",
+		Model:   "an answer has no exit code; one that breaks off is a fault of the service",
+	}},
+	{name: "forger", test: testForger, not: map[Part]string{Model: "there is no result file: " + noProcess}},
+	{name: "cheat", test: testCheat, not: map[Part]string{Model: "there is no workspace for it: " + noProcess}},
+	{name: "vandal", test: testVandal, not: map[Part]string{Model: noProcess}},
+	{name: "outside", test: testOutside, not: map[Part]string{Model: noProcess}},
+	{name: "assassin", test: testAssassin, not: map[Part]string{Model: noProcess}},
+	{name: "last turn", test: testLastTurn},
+}
+
+// Run runs the whole suite. A row that makes no sense for the driver is in the list of results all the same, with the reason.
 func Run(t *testing.T, h Harness) {
-	if !h.Light {
-		t.Run("memory", func(t *testing.T) { testMemory(t, h) }) // first, while nothing else runs
-	}
-	for name, test := range map[string]func(*testing.T, Harness){
-		"evidence":      testEvidence,
-		"timeout":       testTimeout,
-		"cancel":        testCancel,
-		"leftovers":     testLeftovers,
-		"whole output":  testWholeOutput,
-		"capped output": testCappedOutput,
-		"secrets":       testSecrets,
-		"liar":          testLiar,
-		"words":         testWords,
-		"bad exit":      testBadExit,
-		"vandal":        testVandal,
-		"assassin":      testAssassin,
-		"last turn":     testLastTurn,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, h)
+	h.Part = cmp.Or(h.Part, Program)
+	for _, r := range rows {
+		if r.slow && h.Light {
+			continue
+		}
+		t.Run(r.name, func(t *testing.T) {
+			if why := r.not[h.Part]; why != "" {
+				t.Skip("not for this driver: " + why)
+			}
+			if !r.slow {
+				t.Parallel()
+			}
+			r.test(t, h)
 		})
 	}
 }
@@ -61,7 +90,7 @@ func testEvidence(t *testing.T, h Harness) {
 	if c := y.Claim; c == nil || c.Status != agentruntime.TaskCompleted || c.MachineStatus != agentruntime.MachineOK || c.Summary != "all done" || c.Source == "" {
 		t.Errorf("claim: %+v", y.Claim)
 	}
-	for what, path := range map[string]string{"stdout": y.StdoutPath, "stderr": y.StderrPath, "result": y.ResultPath, "last message": y.LastMessagePath} {
+	for what, path := range map[string]string{"stdout": y.StdoutPath, "result": y.ResultPath, "last message": y.LastMessagePath} {
 		if path == "" {
 			t.Errorf("no path for %s", what)
 		}
@@ -69,24 +98,44 @@ func testEvidence(t *testing.T, h Harness) {
 	if got := b.ReadFile(y.StdoutPath); !strings.Contains(got, "hello") {
 		t.Errorf("stdout: %q", got)
 	}
-	if got := b.ReadFile(y.StderrPath); !strings.Contains(got, "to stderr") {
-		t.Errorf("stderr: %q", got)
-	}
 	if got := b.ReadFile(y.LastMessagePath); !strings.Contains(got, "all done") {
 		t.Errorf("last message: %q", got)
 	}
 	inv, ok := y.Diagnostics["invocation"].(driver.Invocation)
-	if !ok || len(inv.Argv) == 0 || inv.Cwd == "" || inv.PID == 0 || len(inv.Env) == 0 {
-		t.Errorf("invocation: %+v", y.Diagnostics["invocation"])
+	if !ok || len(inv.Argv) == 0 || inv.Cwd == "" || y.Proc.Duration <= 0 || !slices.Contains(b.Kinds(), driver.EventClaim) {
+		t.Errorf("invocation: %+v, process: %+v, events: %v", y.Diagnostics["invocation"], y.Proc, b.Kinds())
 	}
-	if y.Proc.Duration <= 0 || y.Proc.MaxRSS <= 0 {
-		t.Errorf("process: %+v", y.Proc)
+	if h.Part == Model {
+		return
 	}
-	for _, kind := range []string{driver.EventStarted, driver.EventEnded, driver.EventClaim} {
+	if got := b.written(y); !strings.Contains(got[len(got)-1], "to stderr") {
+		t.Errorf("stderr: %q", got)
+	}
+	if inv.PID == 0 || len(inv.Env) == 0 || y.Proc.MaxRSS <= 0 {
+		t.Errorf("invocation: %+v, process: %+v", inv, y.Proc)
+	}
+	for _, kind := range []string{driver.EventStarted, driver.EventEnded} {
 		if !slices.Contains(b.Kinds(), kind) {
 			t.Errorf("no event %s in %v", kind, b.Kinds())
 		}
 	}
+}
+
+// written is what was recorded of each stream that the script wrote to. The streams of a command are one, and what is too much
+// to be told to the model is in a file of its own.
+func (b *Bench) written(y driver.Yield) []string {
+	b.T.Helper()
+	switch b.H.Part {
+	case Model:
+		return []string{b.ReadFile(y.StdoutPath)}
+	case Command:
+		file := filepath.Join(b.Job.Dirs.Run, "tools", "001.txt")
+		if _, err := os.Lstat(file); err != nil {
+			file = y.StdoutPath
+		}
+		return []string{b.ReadFile(file)}
+	}
+	return []string{b.ReadFile(y.StdoutPath), b.ReadFile(y.StderrPath)}
 }
 
 // Trees that do not want to die. Each touches "up" in the workspace when it stands.
@@ -177,11 +226,10 @@ func testWholeOutput(t *testing.T, h Harness) {
 	if len(y.Truncated) != 0 {
 		t.Errorf("truncated: %v", y.Truncated)
 	}
-	for _, path := range []string{y.StdoutPath, y.StderrPath} {
-		got := b.ReadFile(path)
+	for i, got := range b.written(y) {
 		for _, want := range []string{"line 0\n", "line 2500\n", "line 4999\n"} {
 			if !strings.Contains(got, want) {
-				t.Errorf("%s: no %q in %d bytes", path, want, len(got))
+				t.Errorf("stream %d: no %q in %d bytes", i+1, want, len(got))
 			}
 		}
 	}
@@ -189,10 +237,11 @@ func testWholeOutput(t *testing.T, h Harness) {
 
 func testCappedOutput(t *testing.T, h Harness) {
 	const limit = 64 << 10
-	b := New(t, h, `say first; head -c 10000000 /dev/zero | tr '\0' x; echo; say last; head -c 10000000 /dev/zero >&2; `+done)
+	b := New(t, h, `say first; head -c 10000000 /dev/zero | tr '\0' x; head -c 10000000 /dev/zero >&2; echo; say last; `+done)
 	b.Job.OutputCap = limit
 	y := b.Turn(t.Context())
-	if y.Kind != driver.YieldCompletion || len(y.Truncated) != 2 {
+	streams := b.written(y)
+	if y.Kind != driver.YieldCompletion || len(y.Truncated) != len(streams) {
 		t.Fatalf("got %s, %v, truncated %v", y.Kind, y.Err, y.Truncated)
 	}
 	for _, tr := range y.Truncated {
@@ -200,7 +249,7 @@ func testCappedOutput(t *testing.T, h Harness) {
 			t.Errorf("got %+v", tr)
 		}
 	}
-	got := b.ReadFile(y.StdoutPath)
+	got := streams[0]
 	if len(got) > limit+200 || !strings.HasPrefix(got, "first\n") || !strings.Contains(got, "last\n") ||
 		!strings.Contains(got, fmt.Sprintf("%d of %d bytes dropped", y.Truncated[0].Dropped, y.Truncated[0].Total)) {
 		t.Errorf("%d bytes, from %q to %q", len(got), got[:20], got[len(got)-20:])
@@ -218,34 +267,47 @@ func testMemory(t *testing.T, h Harness) {
 	runtime.ReadMemStats(&before)
 	y := b.Turn(t.Context())
 	runtime.ReadMemStats(&after)
-	if y.Kind != driver.YieldCompletion || len(y.Truncated) != 1 || y.Truncated[0].Total < muchOutput {
+	much, most := int64(muchOutput), uint64(64<<20)
+	switch h.Part {
+	case Command:
+		much = 63 << 20 // at 64 MiB it is ended
+	case Model:
+		most = 256 << 20 // an answer is put together in memory; its bound is the driver's
+	}
+	switch {
+	case h.Part == Model:
+		if y.Kind != driver.YieldEnd || y.Claim != nil {
+			t.Errorf("an answer without end was taken: %s, %+v", y.Kind, y.Claim)
+		}
+	case y.Kind != driver.YieldCompletion || len(y.Truncated) != 1 || y.Truncated[0].Total < much:
 		t.Fatalf("got %s, %v, truncated %v", y.Kind, y.Err, y.Truncated)
+	case h.Part == Command && y.Truncated[0].Total > 65<<20:
+		t.Errorf("a flood of %d bytes was taken in", y.Truncated[0].Total)
 	}
 	// All that was ever allocated, garbage included.
-	if grown := after.TotalAlloc - before.TotalAlloc; grown > 64<<20 {
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > most {
 		t.Errorf("%d bytes were allocated", grown)
 	}
 }
 
 func testSecrets(t *testing.T, h Harness) {
-	const secret = "hunter2-hunter2-hunter2"
-	encoded := base64.StdEncoding.EncodeToString([]byte(secret))
+	encoded := base64.StdEncoding.EncodeToString([]byte(Secret))
 	b := New(t, h, `
 say "plain $TOKEN"; printf %s hunter2-hun; sleep 0.05; say ter2-hunter2
 printf 'err %s\n' "$TOKEN" >&2
 printf %s "$TOKEN" | base64 >&2
 printf '{"ran": "%s"}' "$TOKEN" >"$DEED_ARTIFACTS/adapter-audit.json"
 finish "{\"status\": \"completed\", \"operator_summary\": \"used $TOKEN\", \"file_changes\": [\"$TOKEN\"]}"`)
-	b.Secrets(map[string]string{"TOKEN": secret})
+	b.Secrets(map[string]string{"TOKEN": Secret})
 	y := b.Turn(t.Context())
 	if y.Kind != driver.YieldCompletion {
 		t.Errorf("got %s, %v", y.Kind, y.Err)
 	}
-	if len(y.Audit) == 0 {
+	if len(y.Audit) == 0 && h.Part == Program {
 		t.Error("no audit")
 	}
 	check := func(where, text string) {
-		if strings.Contains(text, secret) || strings.Contains(text, encoded) {
+		if strings.Contains(text, Secret) || strings.Contains(text, encoded) {
 			t.Errorf("the secret is in %s", where)
 		}
 	}
@@ -262,22 +324,6 @@ finish "{\"status\": \"completed\", \"operator_summary\": \"used $TOKEN\", \"fil
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	check("the events", fmt.Sprintf("%+v", b.events))
-}
-
-func testLiar(t *testing.T, h Harness) {
-	b := New(t, h, `say 'All 117 tests pass. Permission denied. sandbox blocked.'
-finish '{"status": "completed", "operator_summary": "fixed", "file_changes": ["main.go"], "artifact_paths": ["report.md"], "verdict": "accepted"}'`)
-	y := b.Turn(t.Context())
-	// The driver passes the words on as words, and neither makes a fact of them nor reads a verdict out of prose.
-	if y.Kind != driver.YieldCompletion || y.Claim == nil || !slices.Equal(y.Claim.FileChanges, []string{"main.go"}) || !slices.Equal(y.Claim.ArtifactPaths, []string{"report.md"}) {
-		t.Errorf("got %s, %+v", y.Kind, y.Claim)
-	}
-	for _, dir := range []string{b.Job.Dirs.Workspace, b.Job.Dirs.Artifacts} {
-		entries, err := os.ReadDir(dir)
-		if err != nil || len(entries) != 0 {
-			t.Errorf("%s: %v, %v", dir, entries, err)
-		}
-	}
 }
 
 func testWords(t *testing.T, h Harness) {
@@ -300,6 +346,9 @@ func testWords(t *testing.T, h Harness) {
 			t.Parallel()
 			b := New(t, h, "finish '"+result+"'")
 			y := b.Turn(t.Context())
+			if h.Part == Model && !strings.Contains(result, "status") { // words like any others: the answer is the work
+				want.kind, want.class = driver.YieldCompletion, failure.None
+			}
 			if y.Kind != want.kind || y.Class != want.class {
 				t.Errorf("got %s, %s, %v", y.Kind, y.Class, y.Err)
 			}
@@ -318,36 +367,6 @@ func testBadExit(t *testing.T, h Harness) {
 	}
 	if y.Diagnostics["contradiction"] == nil || !strings.Contains(y.Err.Error(), "no such table") {
 		t.Errorf("got %v, %v", y.Diagnostics["contradiction"], y.Err)
-	}
-}
-
-// The agent runs as the same user and can do what it likes to the record of its run.
-func testVandal(t *testing.T, h Harness) {
-	b := New(t, h, `
-say before
-cd "$(dirname "$DEED_WORKSPACE")/run"; rm -f stdout.log; ln -s /etc/passwd stdout.log; ln -sf /etc/passwd result.json; mkdir -p last-message.txt/x
-say after; `+done)
-	y := b.Turn(t.Context())
-	if y.Kind != driver.YieldCompletion {
-		t.Errorf("got %s, %v", y.Kind, y.Err)
-	}
-	if got := b.ReadFile(y.StdoutPath); !strings.HasPrefix(got, "before\nafter\n") {
-		t.Errorf("stdout: %q", got)
-	}
-}
-
-func testAssassin(t *testing.T, h Harness) {
-	b := New(t, h, "")
-	b2 := New(t, h, `setsid sleep 1000 & kill -KILL `+itoa(b.Job.Supervisor.PID())+`; sleep 1000`)
-	b2.Job.Supervisor = b.Job.Supervisor
-	y := b2.Turn(t.Context())
-	if y.Kind != driver.YieldEnd || y.Class != failure.Infra {
-		t.Errorf("got %s, %s, %v", y.Kind, y.Class, y.Err)
-	}
-	b3 := New(t, h, done)
-	b3.Job.Supervisor = b.Job.Supervisor
-	if y := b3.Turn(t.Context()); y.Kind != driver.YieldCompletion {
-		t.Errorf("the next run: %s, %v", y.Kind, y.Err)
 	}
 }
 

@@ -21,8 +21,8 @@ func TestMain(m *testing.M) { drivertest.Main(m, func(m *testing.M) { os.Exit(m.
 // prelude makes an agent of the suite's end as Hermes does.
 const prelude = `
 say() { printf '%s\n' "$*"; }
-finish() {
-	printf '%s' "$1" >"$DEED_RESULT_FILE"; echo
+finish() { printf '%s' "$1" >"$DEED_RESULT_FILE"; echo; ended; }
+ended() {
 	say '{"type":"result","session_id":"s1","exit_code":0,"text":"That is all.","tokens":{"input":10,"output":2,"total":12}}'
 }
 `

@@ -28,8 +28,8 @@ func harness(prelude string) drivertest.Harness {
 }
 
 const (
-	byFile   = `say() { printf '%s\n' "$1"; }; finish() { printf %s "$1" >"$DEED_RESULT_FILE"; }`
-	byStdout = `say() { printf '%s\n' "$1"; }; finish() { printf '\nResult:\n~~~\n%s\n~~~\n' "$1" | sed 's/~~~/` + "```" + `/'; }`
+	byFile   = `ended() { :; }; say() { printf '%s\n' "$1"; }; finish() { printf %s "$1" >"$DEED_RESULT_FILE"; }`
+	byStdout = `ended() { :; }; say() { printf '%s\n' "$1"; }; finish() { printf '\nResult:\n~~~\n%s\n~~~\n' "$1" | sed 's/~~~/` + "```" + `/'; }`
 )
 
 func TestConformance(t *testing.T) {

@@ -1,20 +1,19 @@
-package script_test
+package drivertest
 
 import (
+	"context"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/driver/drivertest"
 	"github.com/deedrun/deed/internal/failure"
 )
 
 // A record that cannot be written ends the run as deed's own failure, not the agent's.
-func TestFullDisk(t *testing.T) {
-	t.Parallel()
-	b := drivertest.New(t, harness(byFile), `trap '' TERM; while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done`)
+func testFullDisk(t *testing.T, h Harness) {
+	b := New(t, h, `trap '' TERM; while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done`)
 	if os.Getuid() != 0 {
 		t.Skip("only root can mount a small file system")
 	}
@@ -22,14 +21,13 @@ func TestFullDisk(t *testing.T) {
 		t.Skipf("missing tool: mount: allow it: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(b.Job.Dirs.Run, syscall.MNT_DETACH) })
-	s, err := b.H.Driver.Start(t.Context(), b.Job)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close(t.Context())
-	y, err := s.Turn(t.Context(), driver.Input{Turn: 1}, b)
+	s, err := h.Driver.Start(t.Context(), b.Job)
 	if err == nil {
-		err = y.Err
+		var y driver.Yield
+		if y, err = s.Turn(t.Context(), driver.Input{Turn: 1}, b); err == nil {
+			err = y.Err
+		}
+		_ = s.Close(context.WithoutCancel(t.Context()))
 	}
 	if failure.ClassOf(err) != failure.Infra || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("got %s, %v", failure.ClassOf(err), err)
