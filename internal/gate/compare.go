@@ -175,7 +175,11 @@ func (m *comparer) tests() {
 	}
 	switch {
 	case m.out.After == nil:
-		m.against(CodeReportMissing, "", "ended with no report of its tests: %s", summary(m.after))
+		more := ""
+		if m.comparable() && m.out.Base == nil {
+			more = "; nor does it report any on the base: use a runner that reports, or a command as the check"
+		}
+		m.against(CodeReportMissing, "", "ended with no report of its tests: %s%s", summary(m.after), more)
 		return
 	case m.contradicts():
 		return
