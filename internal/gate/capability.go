@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -122,7 +123,10 @@ func (k *checking) run(ctx context.Context) error {
 			return err
 		}
 	}
-	k.result.ChangedInputs = changedInputs(k.check, k.Changes)
+	var err error
+	if k.result.ChangedInputs, err = changedInputs(k.check, k.Changes, func(path string) (bool, error) { return redirected(k.Patch, path) }); err != nil {
+		return err
+	}
 	trees, allowed, err := k.trees(ctx)
 	if err != nil {
 		return err
@@ -351,17 +355,17 @@ func (k *checking) keep(tree string, ran Ran) error {
 	if ran.Report == nil {
 		return nil
 	}
-	path, err := k.Capabilities.Keep(k.index, tree, ran.Report)
+	at, err := k.Capabilities.Keep(k.index, tree, ran.Report)
 	if err != nil {
 		return fmt.Errorf("keep a report: %w", err)
 	}
 	switch tree {
 	case treeBase:
-		k.result.BaseReport = path
+		k.result.BaseReport = at
 	case treePinned:
-		k.result.PinnedReport = path
+		k.result.PinnedReport = at
 	default:
-		k.result.Report = path
+		k.result.Report = at
 	}
 	return nil
 }
@@ -371,7 +375,11 @@ func (k *checking) pins(tree string) []string {
 	if tree != treePinned {
 		return k.Spec.ProtectedPaths
 	}
-	return slices.Concat(k.Spec.ProtectedPaths, Inputs(k.check))
+	pins := slices.Concat(k.Spec.ProtectedPaths, Inputs(k.check))
+	if slices.ContainsFunc(k.result.ChangedInputs, func(c deed.ChangedInput) bool { return path.Base(c.Path) == moduleFile }) {
+		pins = append(pins, "**/"+moduleFile)
+	}
+	return pins
 }
 
 func (k *checking) roomPath(tree string) string {

@@ -1,7 +1,11 @@
 package gate
 
 import (
+	"io"
+	"os"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
@@ -56,17 +60,62 @@ func Inputs(c deed.Check) []string {
 }
 
 // changedInputs lists the inputs of a check that the patch does not leave as they were. A test that is only added is none:
-// an agent that was asked for a feature adds its tests.
-func changedInputs(c deed.Check, changes workspace.ChangeSet) []deed.ChangedInput {
+// an agent that was asked for a feature adds its tests. redirected says of a go.mod whether the patch gives modules another
+// place; a library of assertions that always holds would be one. What else changes in it is a dependency.
+func changedInputs(c deed.Check, changes workspace.ChangeSet, redirected func(path string) (bool, error)) ([]deed.ChangedInput, error) {
 	globs := Inputs(c)
 	var out []deed.ChangedInput
 	for _, ch := range changes.Of(workspace.ClassTracked) {
+		counts := matchAny(globs, ch.Path)
 		switch {
-		case !matchAny(globs, ch.Path):
+		case !counts && len(c.Inputs) == 0 && c.Capability != "" && path.Base(ch.Path) == moduleFile:
+			var err error
+			if counts, err = redirected(ch.Path); err != nil {
+				return nil, err
+			}
 		case ch.Status == workspace.Added && matchAny(testFiles, ch.Path) && !matchAny(testConfig, ch.Path) && !matchAny(runnerFiles, ch.Path):
-		default:
+			counts = false
+		}
+		if counts {
 			out = append(out, deed.ChangedInput{Path: workspace.TextPath(ch.Path), Status: string(ch.Status)})
 		}
 	}
-	return out
+	return out, nil
+}
+
+// moduleFile is where Go keeps dependencies, and where modules can be given another place.
+const moduleFile = "go.mod"
+
+// maxModule bounds the part of a patch that is looked at for one go.mod.
+const maxModule = 4 << 20
+
+// redirected reports whether a patch adds or takes away a line with an arrow in a file: in a go.mod that is a replacement.
+func redirected(patch, file string) (bool, error) {
+	f, err := os.Open(patch)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }()
+	parts, err := workspace.SplitPatch(f)
+	if err != nil {
+		return false, err
+	}
+	for _, p := range parts {
+		if p.Path != file {
+			continue
+		}
+		if p.End-p.Start > maxModule {
+			return true, nil // no go.mod that somebody wrote
+		}
+		text, err := io.ReadAll(io.NewSectionReader(f, p.Start, p.End-p.Start))
+		if err != nil {
+			return false, err
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "=>") && (line[0] == '+' || line[0] == '-') {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
