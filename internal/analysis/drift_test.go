@@ -102,7 +102,7 @@ func TestDrift(t *testing.T) {
 				"go.mod":            "module x.org/shop\n",
 				"cart/cart.go":      "package cart\n\ntype Cart struct{ n int }\n\nfunc (c Cart) Total() int { return c.n }\n\nfunc (c Cart) Close() {}\n\nfunc helper() {}\n\nfunc Moved() {}\n\nfunc ok() {}\n",
 				"cart/other.go":     "package cart\n\ntype Other struct{}\n\nfunc (Other) Close() {}\n",
-				"cart/cart_test.go": "package cart\n\nimport \"testing\"\n\n// Total is what it is about.\nfunc TestTotal(t *testing.T) {\n\tif (Cart{}).Total() != 0 || \"Total\" == \"\" {\n\t\thelper()\n\t}\n\tMoved()\n\tok()\n}\n",
+				"cart/cart_test.go": "package cart\n\nimport \"testing\"\n\n// Total is what it is about.\nfunc TestTotal(t *testing.T) {\n\tif (Cart{}).Total() != 0 || \"Total\" == \"\" {\n\t\thelper()\n\t}\n\tMoved()\n\tok()\n}\n\nfunc local(helper int) (r struct{ Total int }) {\n\tTotal := helper\n\tr.n(Total)\n\treturn struct{ Total int }{Total: 1}\n}\n",
 				"else/else_test.go": "package else_test\n\nfunc x(c interface{ Total() int }) { c.Total() }\n",
 				"use/use_test.go":   "package use_test\n\nimport \"x.org/shop/cart\"\n\nvar _ = cart.Cart{}.Total\nvar o cart.Other\nfunc init() { o.Close() }\n",
 			},

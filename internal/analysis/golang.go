@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/printer"
 	"go/token"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -107,47 +108,57 @@ func isNil(n ast.Node) bool {
 	}
 }
 
-// A goTest is a parsed test file: the names that its code uses and the strings that it has, by line.
+// A goTest is a parsed test file: what its code says, by line.
 type goTest struct {
-	imports []string
-	own     map[string]bool // what it declares itself
-	names   map[int]map[string]bool
+	imports map[string]string          // path by the name that the file knows it by
+	own     map[string]bool            // what it declares itself
+	free    map[int]map[string]bool    // names that nothing in the file declares: of its package, or of the language
+	chosen  map[int]map[[2]string]bool // x.Name, with x "" when it is no plain name
 	strings map[int]map[string]bool
 }
 
 // readGoTest parses a test file; nil when it does not parse.
 func readGoTest(text []byte) *goTest {
 	set := token.NewFileSet()
-	f, err := parser.ParseFile(set, "", text, parser.SkipObjectResolution)
+	f, err := parser.ParseFile(set, "", text, 0) // with names resolved: a parameter is no function of the same name
 	if err != nil {
 		return nil
 	}
-	t := &goTest{own: map[string]bool{}, names: map[int]map[string]bool{}, strings: map[int]map[string]bool{}}
+	t := &goTest{imports: map[string]string{}, own: map[string]bool{}, free: map[int]map[string]bool{}, chosen: map[int]map[[2]string]bool{}, strings: map[int]map[string]bool{}}
 	for _, i := range f.Imports {
-		if p, err := strconv.Unquote(i.Path.Value); err == nil {
-			t.imports = append(t.imports, p)
+		p, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			continue
 		}
+		name := path.Base(p)
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		t.imports[name] = p
 	}
 	if declared, ok := goSymbols(text); ok {
 		for _, s := range declared {
 			t.own[s.name] = true
 		}
 	}
-	note := func(m map[int]map[string]bool, pos token.Pos, s string) {
-		line := set.Position(pos).Line
-		if m[line] == nil {
-			m[line] = map[string]bool{}
+	line := func(n ast.Node) int { return set.Position(n.Pos()).Line }
+	for _, id := range f.Unresolved {
+		if t.imports[id.Name] == "" {
+			note(t.free, line(id), id.Name)
 		}
-		m[line][s] = true
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.Ident:
-			note(t.names, n.Pos(), n.Name)
+		case *ast.SelectorExpr:
+			x := ""
+			if id, ok := n.X.(*ast.Ident); ok {
+				x = id.Name
+			}
+			note(t.chosen, line(n.Sel), [2]string{x, n.Sel.Name})
 		case *ast.BasicLit:
 			if n.Kind == token.STRING {
 				if s, err := strconv.Unquote(n.Value); err == nil {
-					note(t.strings, n.Pos(), s)
+					note(t.strings, line(n), s)
 				}
 			}
 		}
@@ -156,8 +167,29 @@ func readGoTest(text []byte) *goTest {
 	return t
 }
 
-// uses reports whether a line has a name that this file does not declare itself.
-func (t *goTest) uses(line int, name string) bool { return t.names[line][name] && !t.own[name] }
+func note[K comparable](m map[int]map[K]bool, line int, k K) {
+	if m[line] == nil {
+		m[line] = map[K]bool{}
+	}
+	m[line][k] = true
+}
+
+// uses reports whether a line of this file, which lies in testDir, speaks of a symbol of dir: a method by x.Name, whatever
+// x is; a function or type by its bare name in its own package, and by package.Name elsewhere.
+func (t *goTest) uses(line int, c change, testDir, dir string) bool {
+	if !t.reaches(testDir, dir) || testDir != dir && !ast.IsExported(c.OldSymbol) {
+		return false
+	}
+	for k := range t.chosen[line] {
+		if k[1] != c.OldSymbol {
+			continue
+		}
+		if c.owner != "" && t.imports[k[0]] == "" || c.owner == "" && names(t.imports[k[0]], dir) {
+			return true
+		}
+	}
+	return c.owner == "" && testDir == dir && t.free[line][c.OldSymbol] && !t.own[c.OldSymbol]
+}
 
 // reaches reports whether this file can name what is in a directory of the component: it lies there, or imports it.
 func (t *goTest) reaches(testDir, dir string) bool {
@@ -165,9 +197,14 @@ func (t *goTest) reaches(testDir, dir string) bool {
 		return true
 	}
 	for _, p := range t.imports {
-		if dir == "." || p == dir || strings.HasSuffix(p, "/"+dir) {
+		if names(p, dir) {
 			return true
 		}
 	}
 	return false
+}
+
+// names reports whether an import path can be that of a directory of the component. That of its top is not known.
+func names(imported, dir string) bool {
+	return imported != "" && (dir == "." || imported == dir || strings.HasSuffix(imported, "/"+dir))
 }

@@ -152,7 +152,7 @@ func (s scanner) speaksOf(i, n int, line string, all []string) bool {
 		}
 		return quoted(line, c.OldSymbol)
 	}
-	if s.parsed != nil && (!s.parsed.uses(n, c.OldSymbol) || !s.parsed.reaches(path.Dir(s.file), path.Dir(c.File))) {
+	if s.parsed != nil && !s.parsed.uses(n, c, path.Dir(s.file), path.Dir(c.File)) {
 		return false
 	}
 	if !s.declared(c, all) {
