@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
@@ -300,6 +301,34 @@ func (a *run) keepLog(out *driver.Recorder) (path, tail string, err error) {
 		return "", tail, nil // a check that is only repeated
 	}
 	return path, tail, a.evidence.AddReader(path, bundle.KindCheckLog, codebox.TypeText, out.File())
+}
+
+// Files are what the component's own commands name in the tree of the base, as far as the words of their lines tell it.
+func (a checker) Files(c deed.Check) []string {
+	j, err := a.checkJob(c, a.path("base"))
+	if err != nil || c.Capability == runner.Audit {
+		return nil
+	}
+	_, plan, err := j.Requests()
+	if err != nil {
+		return nil
+	}
+	top, err := filepath.Rel(a.path("base"), j.Component.Path)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, line := range plan.Scripts {
+		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`"'();&|<>=`+"`", r) }) {
+			if !filepath.IsLocal(word) {
+				continue
+			}
+			if e := a.before.Find(filepath.ToSlash(filepath.Join(top, word))); e != nil && e.Kind == workspace.KindFile {
+				out = append(out, e.Path)
+			}
+		}
+	}
+	return out
 }
 
 // Keep puts a report into the evidence.

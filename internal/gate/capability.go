@@ -27,6 +27,9 @@ type Capabilities interface {
 	KeepBase(ctx context.Context, c deed.Check, b BaseRun)
 	// Adopt may keep what runs left beside the tree of a room, such as caches: nothing but the base was run in it.
 	Adopt(room string)
+	// Files are files of the tree that the runner of a check itself consists of, such as the script that a component's own
+	// command names.
+	Files(c deed.Check) []string
 	// Keep puts a report into the evidence and returns its path there. kind is "", "base" or "pinned".
 	Keep(check int, kind string, r *runner.Report) (string, error)
 }
@@ -124,7 +127,7 @@ func (k *checking) run(ctx context.Context) error {
 		}
 	}
 	var err error
-	if k.result.ChangedInputs, err = changedInputs(k.check, k.Changes, func(path string) (bool, error) { return redirected(k.Patch, path) }); err != nil {
+	if k.result.ChangedInputs, err = changedInputs(k.check, k.inputs(), k.Changes, func(path string) (bool, error) { return redirected(k.Patch, path) }); err != nil {
 		return err
 	}
 	trees, allowed, err := k.trees(ctx)
@@ -370,12 +373,21 @@ func (k *checking) keep(tree string, ran Ran) error {
 	return nil
 }
 
+// inputs are the globs of what the check judges by, and where it does not name them itself what its runner consists of.
+func (k *checking) inputs() []string {
+	globs := Inputs(k.check)
+	if k.check.Capability == "" || len(k.check.Inputs) > 0 {
+		return globs
+	}
+	return slices.Concat(globs, slices.DeleteFunc(slices.Clone(k.Capabilities.Files(k.check)), func(p string) bool { return strings.ContainsAny(p, `*?[]{}\`) }))
+}
+
 // pins are the globs that are as they were in a tree.
 func (k *checking) pins(tree string) []string {
 	if tree != treePinned {
 		return k.Spec.ProtectedPaths
 	}
-	pins := slices.Concat(k.Spec.ProtectedPaths, Inputs(k.check))
+	pins := slices.Concat(k.Spec.ProtectedPaths, k.inputs())
 	if slices.ContainsFunc(k.result.ChangedInputs, func(c deed.ChangedInput) bool { return path.Base(c.Path) == moduleFile }) {
 		pins = append(pins, "**/"+moduleFile)
 	}

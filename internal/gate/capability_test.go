@@ -86,6 +86,8 @@ func (y *toy) KeepBase(_ context.Context, c deed.Check, b BaseRun) {
 	y.cached[CheckName(c)] = b
 }
 
+func (y *toy) Files(deed.Check) []string { return []string{"run.sh", "odd[name"} }
+
 func (y *toy) Keep(_ int, kind string, r *runner.Report) (string, error) {
 	if y.kept == nil {
 		y.kept = map[string]*runner.Report{}
@@ -100,7 +102,7 @@ const (
 )
 
 func toyBase() map[string]string {
-	return map[string]string{"main.go": "package p // a - b\n", "add_test.go": toyAdd, "sub/other_test.go": toyOther, "Makefile": "test:\n", "go.mod": "module m\n"}
+	return map[string]string{"main.go": "package p // a - b\n", "add_test.go": toyAdd, "sub/other_test.go": toyOther, "Makefile": "test:\n", "go.mod": "module m\n", "run.sh": "run\n"}
 }
 
 // files is an agent that writes files; "" deletes one.
@@ -149,6 +151,8 @@ func TestAgentsThatCheatAtTests(t *testing.T) {
 		{name: "adds a dependency", change: map[string]string{"main.go": mended, "go.mod": "module m\n\nrequire x v1.0.0\n"}},
 		{name: "gives a module another place", change: map[string]string{"main.go": mended, "go.mod": "module m\n\nreplace x => ./fake\n"}, notes: []string{"check_inputs_changed:go.mod"}},
 		{name: "gives a module another place and mends nothing", change: map[string]string{"go.mod": "module m\n\nreplace (\n\tx => ./fake\n)\n"}, want: []string{"tests_still_failing", "check_inputs_changed:go.mod"}},
+		{name: "edits the script of the runner", change: map[string]string{"run.sh": "true\n"}, want: []string{"tests_still_failing", "check_inputs_changed:run.sh"}},
+		{name: "edits it where the inputs are named", change: map[string]string{"main.go": mended, "run.sh": "true\n"}, check: deed.Check{Inputs: []string{"golden"}, OnChangedInputs: deed.InputsRefuse}},
 		{name: "adds a configuration", change: map[string]string{"jest.config.js": "x"}, want: []string{"tests_still_failing", "check_inputs_changed:jest.config.js"}},
 		{
 			name: "edits where that is refused", change: map[string]string{"main.go": mended, "add_test.go": toyAdd + "// x\n"}, check: deed.Check{OnChangedInputs: deed.InputsRefuse},

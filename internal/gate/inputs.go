@@ -62,8 +62,7 @@ func Inputs(c deed.Check) []string {
 // changedInputs lists the inputs of a check that the patch does not leave as they were. A test that is only added is none:
 // an agent that was asked for a feature adds its tests. redirected says of a go.mod whether the patch gives modules another
 // place; a library of assertions that always holds would be one. What else changes in it is a dependency.
-func changedInputs(c deed.Check, changes workspace.ChangeSet, redirected func(path string) (bool, error)) ([]deed.ChangedInput, error) {
-	globs := Inputs(c)
+func changedInputs(c deed.Check, globs []string, changes workspace.ChangeSet, redirected func(path string) (bool, error)) ([]deed.ChangedInput, error) {
 	var out []deed.ChangedInput
 	for _, ch := range changes.Of(workspace.ClassTracked) {
 		counts := matchAny(globs, ch.Path)
