@@ -409,6 +409,11 @@ class T(unittest.TestCase):
 		t.Fatal(err)
 	}
 	c.script("python", "test", nil).want(t, 2, `zero tests executed`)
+	// Tests that only pytest sees run with it, also when it is the program of another interpreter.
+	if _, err := exec.LookPath("pytest"); err == nil {
+		c.write(map[string]string{"tests/test_c.py": "def test_fails():\n    assert 1 == 2\n"})
+		c.script("python", "test", nil).want(t, 1, "BUILD FAILED: pytest\n")
+	}
 	if withPytest(t) == "" {
 		t.Skip("missing tool: pytest: apt-get install python3-pytest")
 	}

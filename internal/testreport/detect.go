@@ -74,7 +74,7 @@ func lineFormat(line string) string {
 		return TAP
 	case strings.HasPrefix(line, "=== RUN   "), strings.HasPrefix(line, "--- FAIL: "), strings.HasPrefix(line, "ok  \t"), strings.HasPrefix(line, "FAIL\t"):
 		return GoText
-	case strings.HasPrefix(line, "test result: "), strings.HasPrefix(line, "running ") && (strings.HasSuffix(line, " tests") || strings.HasSuffix(line, " test")):
+	case strings.HasPrefix(line, "test result: "), strings.HasPrefix(line, "error: could not compile `"), strings.HasPrefix(line, "running ") && (strings.HasSuffix(line, " tests") || strings.HasSuffix(line, " test")):
 		return Cargo
 	case strings.HasPrefix(line, "=") && strings.Contains(line, " test session starts "):
 		return Pytest

@@ -130,6 +130,7 @@ failed "src/lib.rs" "c" type unfinished
 failed "src/lib.rs" "[suite]" type unfinished says "3 tests were announced, 3 ran, and the program did not sum them up"
 `},
 		{"cargo: it does not compile", "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\nerror[E0425]: cannot find value `x`\n --> src/lib.rs:3:5\nerror: could not compile `sample` (lib test) due to 1 previous error\n", "cargo: total 1, passed 0, failed 1, skipped 0\nfailed \"\" \"[build]\" type build says \"error[E0425]: cannot find value `x`\"\n"},
+		{"cargo: nothing of it compiles", "error[E0425]: cannot find value `x`\n --> src/lib.rs:3:5\nerror: could not compile `sample` (lib test) due to 1 previous error\n", "cargo: total 1, passed 0, failed 1, skipped 0\nfailed \"\" \"[build]\" type build says \"error[E0425]: cannot find value `x`\"\n"},
 		{"pytest: quiet, the counts say more than the names", "..F.s\nFAILED tests/test_a.py::test_x - assert 1 == 2\n=========================== short test summary info ============================\nFAILED tests/test_a.py::test_x - assert 1 == 2\n1 failed, 3 passed, 1 skipped, 2 warnings in 0.12s\n", `pytest: total 5, passed 3, failed 1, skipped 1
 failed "tests/test_a.py" "test_x" type assert 1 == 2 at tests/test_a.py:0 says "assert 1 == 2"
 `},

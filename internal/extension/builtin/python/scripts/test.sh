@@ -16,6 +16,22 @@ if ! should_run_step test; then
   exit 0
 fi
 
+# for_pytest: whether the tests are written for pytest: it is configured, or there are tests that unittest does not see.
+for_pytest() {
+  [ ! -f pytest.ini ] && [ ! -f conftest.py ] || return 0
+  ! configured '^\[\(tool[.:]\)\{0,1\}pytest' pyproject.toml setup.cfg tox.ini || return 0
+  kit__all 'test_*.py' '*_test.py' '*/test_*.py' '*/*_test.py' '*conftest.py' | tr '\n' '\0' |
+    xargs -0 grep -qs -e '^import .*pytest' -e '^from pytest' -e '^\(async \)\{0,1\}def test_' -- /dev/null
+}
+
+# The pytest of the interpreter. Else the program on PATH, which may belong to another one, where nothing else would do.
+pytest=""
+if has pytest; then
+  pytest=module
+elif command -v pytest >/dev/null 2>&1 && for_pytest && case $PYTHON in "$KIT_ROOT"/*) false ;; esac; then
+  pytest=program
+fi
+
 # modules: the changed files as unittest names them.
 modules() {
   sed 's/\.py$//; s,/,.,g'
@@ -26,22 +42,24 @@ if [ -n "${HOMEBOY_CHANGED_TEST_FILES:-}" ]; then
     echo 'No Python test file is asked for.'
     exit 0
   fi
-  has pytest || modules <"$KIT_TMP/changed" >"$KIT_TMP/modules"
+  [ -n "$pytest" ] || modules <"$KIT_TMP/changed" >"$KIT_TMP/modules"
   set -f
   IFS='
 '
   # shellcheck disable=SC2046 # one file in a line
-  if has pytest; then set -- "$@" $(cat "$KIT_TMP/changed"); else set -- "$@" $(cat "$KIT_TMP/modules"); fi
+  if [ -n "$pytest" ]; then set -- "$@" $(cat "$KIT_TMP/changed"); else set -- "$@" $(cat "$KIT_TMP/modules"); fi
   unset IFS
   set +f
 fi
 
 code=0
-if has pytest; then
+if [ -n "$pytest" ]; then
   name=pytest
   report=$KIT_TMP/pytest.xml
   set -- "--junitxml=$report" "$@"
-  if kit_wants_coverage && has pytest_cov; then
+  if [ "$pytest" = program ]; then
+    :
+  elif kit_wants_coverage && has pytest_cov; then
     set -- --cov "--cov-report=xml:$KIT_TMP/coverage.xml" "$@"
     set -- -m pytest "$@"
   elif kit_wants_coverage && has coverage; then
@@ -69,7 +87,11 @@ else
     set -- -m coverage run "--data-file=$KIT_TMP/coverage" "$@"
   fi
 fi
-kit_watch "$KIT_TMP/output" "$PYTHON" "$@" || code=$?
+if [ "$pytest" = program ]; then
+  kit_watch "$KIT_TMP/output" pytest "$@" || code=$?
+else
+  kit_watch "$KIT_TMP/output" "$PYTHON" "$@" || code=$?
+fi
 kit_report "${report##*/}" "$report"
 if kit_wants_coverage; then
   if [ -f "$KIT_TMP/coverage" ]; then

@@ -35,5 +35,5 @@ else
   kit_watch "$KIT_TMP/output" cargo test --no-fail-fast "$@" || code=$?
 fi
 # libtest has no report that is stable: the host reads what cargo prints.
-! grep -q '^running [0-9]' "$KIT_TMP/output" || kit_report cargo.txt "$KIT_TMP/output"
+! grep -q -e '^running [0-9]' -e '^error: could not compile' "$KIT_TMP/output" || kit_report cargo.txt "$KIT_TMP/output"
 kit_test_end 'cargo test' "$code" "$KIT_TMP/output"
