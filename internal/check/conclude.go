@@ -94,67 +94,84 @@ func location(file string, line int) string {
 // maxSteps bounds what is read of the list of steps.
 const maxSteps = 1 << 20
 
-// steps reads which steps the script asked about. A filter that matched none of them must not look like a clean run.
+// steps reads which steps the script asked about. A filter that matched none of them must not look like a clean run, and
+// neither must a linter that is not installed.
 func (r *Request) steps(rep *runner.Report) {
-	ran, asked, err := readSteps(r.RunDir.Host)
+	did, err := readSteps(r.RunDir.Host)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		rep.Warnings = append(rep.Warnings, "the list of steps cannot be read: "+err.Error())
 	}
-	rep.Steps = ran
-	only := r.Options.Filter.Only
-	if len(only) == 0 && len(r.Options.Filter.Skip) == 0 {
-		return
-	}
+	rep.Steps = did.ran
+	filter := r.Options.Filter
+	filtered := len(filter.Only) > 0 || len(filter.Skip) > 0
+	idle := len(did.ran) == 0 && rep.Status == runner.StatusPassed
 	switch {
-	case len(asked) == 0:
+	case idle && len(did.without) > 0 && (!filtered || filter.Any || len(did.asked) == 0) && !r.Options.FixOnly:
+		verdict{status: runner.StatusSkipped, summary: "nothing was run: " + strings.Join(did.without, "; ")}.into(rep)
+	case !filtered:
+	case idle && filter.Any:
+		verdict{status: runner.StatusSkipped, summary: "the script has no such step here"}.into(rep)
+	case len(did.asked) == 0:
 		rep.Warnings = append(rep.Warnings, "the script asked about no step: the filter may have had no effect")
-	case len(ran) == 0 && rep.Status == runner.StatusPassed:
-		verdict{
-			status: runner.StatusError, category: runner.CategoryInfrastructure, mode: "no_step_ran",
-			summary: fmt.Sprintf("no step ran: the filter matched none of %s", strings.Join(asked, ", ")),
-		}.into(rep)
-	default:
-		for _, name := range only {
-			if !slices.Contains(asked, name) {
-				rep.Warnings = append(rep.Warnings, fmt.Sprintf("there is no step %q; the script has %s", name, strings.Join(asked, ", ")))
+	case idle && len(filter.Only) == 0:
+		broken(ModeNoStep, "no step ran: the filter leaves out %s, which is all that there is", strings.Join(did.asked, ", ")).into(rep)
+	case idle:
+		broken(ModeNoStep, "no step ran: the filter matched none of %s", strings.Join(did.asked, ", ")).into(rep)
+	case !filter.Any:
+		for _, name := range filter.Only {
+			if !slices.Contains(did.asked, name) {
+				rep.Warnings = append(rep.Warnings, fmt.Sprintf("there is no step %q; the script has %s", name, strings.Join(did.asked, ", ")))
 			}
 		}
 	}
 }
 
-// readSteps returns the steps that ran and all that the script asked about, each once.
-func readSteps(dir string) (ran, asked []string, err error) {
+// ModeNoStep is the mode of a run whose script had nothing to do, because a person's filter met none of its steps.
+const ModeNoStep = "no_step_ran"
+
+// stepsDone are the steps that ran, all that the script asked about, each once, and what it could not run, with the reason.
+type stepsDone struct{ ran, asked, without []string }
+
+// readSteps reads what the helpers wrote about steps.
+func readSteps(dir string) (did stepsDone, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, nil, err
+		return did, err
 	}
 	defer func() { _ = root.Close() }()
 	fi, err := root.Lstat(stepsFile)
 	if err != nil {
-		return nil, nil, err
+		return did, err
 	}
 	if !fi.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%s is not a regular file", stepsFile)
+		return did, fmt.Errorf("%s is not a regular file", stepsFile)
 	}
 	f, err := root.Open(stepsFile)
 	if err != nil {
-		return nil, nil, err
+		return did, err
 	}
 	defer func() { _ = f.Close() }()
+	add := func(list *[]string, name string) {
+		if !slices.Contains(*list, name) {
+			*list = append(*list, name)
+		}
+	}
 	lines := bufio.NewScanner(io.LimitReader(f, maxSteps))
 	for lines.Scan() {
 		word, name, ok := strings.Cut(lines.Text(), " ")
 		if !ok || name == "" {
 			continue
 		}
-		if !slices.Contains(asked, name) {
-			asked = append(asked, name)
+		switch word {
+		case "without":
+			add(&did.without, name)
+			continue
+		case "ran":
+			add(&did.ran, name)
 		}
-		if word == "ran" && !slices.Contains(ran, name) {
-			ran = append(ran, name)
-		}
+		add(&did.asked, name)
 	}
-	return ran, asked, lines.Err()
+	return did, lines.Err()
 }
 
 // hints say what to do next.

@@ -31,6 +31,7 @@ func Merge(reports []runner.Report) runner.Report {
 	if len(reports) == 1 {
 		return reports[0]
 	}
+	idle(reports)
 	out := reports[0]
 	out.Phases = nil
 	ids := []string{out.Extension}
@@ -51,6 +52,20 @@ func Merge(reports []runner.Report) runner.Report {
 	out.Phase.Summary = strings.Join(summaries, "; ")
 	out.Phase.ExitCode = out.RunnerExit
 	return out
+}
+
+// idle takes for skipped what a filter left nothing of, when it met a step of another run.
+func idle(reports []runner.Report) {
+	none := func(r runner.Report) bool { return r.Failure != nil && r.Failure.Mode == ModeNoStep }
+	if !slices.ContainsFunc(reports, func(r runner.Report) bool { return !none(r) && len(r.Steps) > 0 }) {
+		return
+	}
+	for i := range reports {
+		if none(reports[i]) {
+			verdict{status: runner.StatusSkipped, summary: "the filter leaves no step of it"}.into(&reports[i])
+			reports[i].RawOutput = nil
+		}
+	}
 }
 
 // join adds one report to another.

@@ -83,10 +83,15 @@ type Options struct {
 }
 
 // A Filter says which steps of a script run.
-type Filter struct{ Only, Skip []string }
+type Filter struct {
+	Only, Skip []string
+	// Any says that Only is what the manifest names and not what a person asked for: a script that has none of them here
+	// has nothing to do, and that is no fault.
+	Any bool
+}
 
 // NewFilter reads lists as people write them: separated by commas, with blanks.
-func NewFilter(only, skip []string) Filter { return Filter{normal(only), normal(skip)} }
+func NewFilter(only, skip []string) Filter { return Filter{Only: normal(only), Skip: normal(skip)} }
 
 // normal trims the items, and drops those that are empty or there twice. The scripts' own reading of a list does none
 // of this: " lint" would match nothing, and a blank list would skip everything.

@@ -161,6 +161,11 @@ func TestScripts(t *testing.T) {
 		{"failures alone", runner.Test, `echo '[{"test_name":"a","message":"no"}]' > "$HOMEBOY_TEST_FAILURES_FILE"; exit 1`, check.Options{}, runner.StatusFailed, "1 failure(s)"},
 		{"a filter that matches nothing", runner.Lint, `. "$HOMEBOY_RUNTIME_RUNNER_STEPS"; if should_run_step phpcs; then echo ran; fi`, check.Options{Filter: check.NewFilter([]string{"phcps"}, nil)}, runner.StatusError, "no step ran"},
 		{"a filter with a typo beside a match", runner.Lint, `. "$HOMEBOY_RUNTIME_RUNNER_STEPS"; if should_run_step phpcs; then echo ran; fi`, check.Options{Filter: check.NewFilter([]string{"phpcs,eslnt"}, nil)}, runner.StatusPassed, `no step "eslnt"`},
+		{"a filter that leaves out everything", runner.Lint, `. "$HOMEBOY_RUNTIME_RUNNER_STEPS"; if should_run_step phpcs; then echo ran; fi`, check.Options{Filter: check.NewFilter(nil, []string{"phpcs"})}, runner.StatusError, "leaves out phpcs"},
+		{"steps of the manifest of which none is here", runner.Lint, `. "$HOMEBOY_RUNTIME_RUNNER_STEPS"; if should_run_step phpcs; then echo ran; fi`, check.Options{Filter: check.Filter{Only: []string{"mypy"}, Any: true}}, runner.StatusSkipped, "no such step"},
+		{"a linter that is not installed", runner.Lint, `echo "without eslint: it is not installed" >>"$DEED_STEPS_FILE"`, check.Options{}, runner.StatusSkipped, "nothing was run: eslint: it is not installed"},
+		{"a linter that is not installed, and a finding", runner.Lint, `echo "without eslint: it is not installed" >>"$DEED_STEPS_FILE"; echo '[{"message":"m"}]' > "$HOMEBOY_LINT_FINDINGS_FILE"`, check.Options{}, runner.StatusFailed, "1 finding"},
+		{"a tool that is missing", runner.Test, `printf '\n==\nBUILD FAILED: npm is missing\n==\n\nError details:\nnpm is not on PATH: install it\nmore\n'; exit 2`, check.Options{}, runner.StatusError, "(exit 2): npm is missing: npm is not on PATH: install it"},
 		{"a script that knows no steps", runner.Lint, `exit 0`, check.Options{Filter: check.NewFilter([]string{"phpcs"}, nil)}, runner.StatusPassed, "asked about no step"},
 		{"killed by itself", runner.Lint, `kill -KILL $$`, check.Options{}, runner.StatusError, "signal 9"},
 		{"an interpreter that is not there", runner.Lint, "no-such-program-at-all\n", check.Options{}, runner.StatusError, "exit 127"},
@@ -298,6 +303,19 @@ func TestMergeTellsTheWorst(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"node: w"}, got.Warnings); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestMergeTakesIdleRunsForSkipped: a filter that met a step of one script leaves the others nothing to do.
+func TestMergeTakesIdleRunsForSkipped(t *testing.T) {
+	t.Parallel()
+	idle := runner.Report{Extension: "python", Capability: runner.Lint, Status: runner.StatusError, ExitCode: 3, Failure: &runner.Failure{Mode: check.ModeNoStep, Category: runner.CategoryInfrastructure}}
+	ran := runner.Report{Extension: "go", Capability: runner.Lint, Status: runner.StatusPassed, Passed: true, Steps: []string{"gofmt"}}
+	if got := check.Merge([]runner.Report{idle, ran}); got.Status != runner.StatusPassed || !got.Passed || got.Failure != nil || got.ExitCode != 0 {
+		t.Errorf("with one that ran: %+v", got)
+	}
+	if got := check.Merge([]runner.Report{idle, idle}); got.Status != runner.StatusError || got.ExitCode != 3 {
+		t.Errorf("with none that ran: %+v", got)
 	}
 }
 

@@ -2,9 +2,11 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/helper"
 	"github.com/deedrun/deed/internal/sidecar"
 	"github.com/deedrun/deed/internal/testreport"
@@ -65,9 +67,13 @@ func broken(mode, format string, a ...any) verdict {
 func judge(f facts) verdict {
 	v := f.decide()
 	if v.status != runner.StatusPassed {
-		v.step = failedStep(f.stdout)
+		var why string
+		v.step, why = failedStep(f.stdout)
 		if v.mode == "" {
 			v.mode = f.class().Mode
+		}
+		if v.category == runner.CategoryInfrastructure {
+			v.summary = strings.Join(slices.DeleteFunc([]string{v.summary, v.step, why}, func(s string) bool { return s == "" }), ": ")
 		}
 	}
 	return v
@@ -185,12 +191,21 @@ func (f facts) brokenBefore() bool {
 // bannerPrefix begins the line by which a script says which step failed.
 const bannerPrefix = "BUILD FAILED: "
 
-// failedStep is the last step that the script's failure banner names.
-func failedStep(stdout string) string {
+// detailsLine stands before what the script says about the failure.
+const detailsLine = "\nError details:\n"
+
+// longestWhy bounds, in bytes, what a summary repeats of it.
+const longestWhy = 200
+
+// failedStep is the last step that the script's failure banner names, and the first line of what it says about it.
+func failedStep(stdout string) (step, why string) {
 	i := strings.LastIndex(stdout, "\n"+bannerPrefix)
 	if i < 0 {
-		return ""
+		return "", ""
 	}
-	line, _, _ := strings.Cut(stdout[i+1+len(bannerPrefix):], "\n")
-	return strings.TrimSpace(line)
+	step, rest, _ := strings.Cut(stdout[i+1+len(bannerPrefix):], "\n")
+	if _, details, ok := strings.Cut(rest, detailsLine); ok {
+		why, _, _ = strings.Cut(strings.TrimLeft(details, "\n"), "\n")
+	}
+	return strings.TrimSpace(step), excerpt.Head(strings.Join(strings.Fields(why), " "), longestWhy)
 }

@@ -372,22 +372,9 @@ func lintReport(r runner.AuditReport) runner.Report {
 
 func (a *app) showAuditFindings(r runner.AuditReport) {
 	for _, x := range r.Findings {
-		if x.Known {
-			continue
+		if !x.Known {
+			a.showAuditFinding(x)
 		}
-		at := showPath(x.File)
-		if x.Line > 0 {
-			at += fmt.Sprintf(":%d", x.Line)
-		}
-		severity := a.color.yellow(x.Severity)
-		if x.Severity == runner.SeverityInfo {
-			severity = a.color.dim(x.Severity)
-		}
-		beside := ""
-		if x.Introduced != nil && !*x.Introduced {
-			beside = a.color.dim(" (beside the change)")
-		}
-		a.printf("%s: %s %s: %s%s\n", a.color.bold(at), severity, x.Kind, clean(x.Description), beside)
 	}
 	s := r.Summary
 	a.printf("%s, %s parsed: %s, %d info", count(s.FilesScanned, "file"), fmt.Sprint(s.FilesParsed), count(s.WarningCount, "warning"), s.InfoCount)
@@ -407,6 +394,22 @@ func (a *app) showAuditFindings(r runner.AuditReport) {
 	for _, w := range r.Warnings {
 		a.hint("note: %s", clean(w))
 	}
+}
+
+func (a *app) showAuditFinding(x runner.AuditFinding) {
+	at := showPath(x.File)
+	if x.Line > 0 {
+		at += fmt.Sprintf(":%d", x.Line)
+	}
+	severity := a.color.yellow(x.Severity)
+	if x.Severity == runner.SeverityInfo {
+		severity = a.color.dim(x.Severity)
+	}
+	beside := ""
+	if x.Introduced != nil && !*x.Introduced {
+		beside = a.color.dim(" (beside the change)")
+	}
+	a.printf("%s: %s %s: %s%s\n", a.color.bold(at), severity, x.Kind, clean(x.Description), beside)
 }
 
 func (a *app) showConventions(r runner.AuditReport) {

@@ -136,7 +136,7 @@ func (f *checkFlags) register(c *cobra.Command) {
 
 // tellCheck runs a check and shows its report, or the error that kept it from being one.
 func (a *app) tellCheck(f *checkFlags, run func() (runner.Report, error)) error {
-	if err := errors.Join(a.asked(f.format), f.baseline.contradiction()); err != nil {
+	if err := errors.Join(a.asked(f.format), f.baseline.contradiction(), f.unwritable()); err != nil {
 		return err
 	}
 	rep, err := run()
@@ -155,10 +155,9 @@ func (a *app) tellCheck(f *checkFlags, run func() (runner.Report, error)) error 
 		}
 		env.Data = &rep
 	}
+	var unwritten error // what was found is told all the same
 	if f.output != "" {
-		if werr := writeEnvelope(f.output, env); werr != nil {
-			return werr
-		}
+		unwritten = writeEnvelope(f.output, env)
 	}
 	switch {
 	case a.json:
@@ -171,6 +170,9 @@ func (a *app) tellCheck(f *checkFlags, run func() (runner.Report, error)) error 
 		if err := a.writeReport(f.format, rep); err != nil {
 			return err
 		}
+	}
+	if unwritten != nil {
+		return unwritten
 	}
 	if code != ExitDone {
 		return &exitError{code: code, err: errSilent}
@@ -189,6 +191,20 @@ func envelopeError(err error, code int) *runner.EnvelopeError {
 		e.Code = "validation.invalid_argument"
 	}
 	return e
+}
+
+// unwritable says that the file of --output cannot be written, before a check is run for nothing.
+func (f *checkFlags) unwritable() error {
+	if f.output == "" {
+		return nil
+	}
+	if fi, err := os.Stat(f.output); err == nil && fi.IsDir() {
+		return usage(fmt.Errorf("--output: %s is a directory (name a file)", showPath(f.output)))
+	}
+	if fi, err := os.Stat(filepath.Dir(f.output)); err != nil || !fi.IsDir() {
+		return usage(fmt.Errorf("--output: %s is in no directory that is there (make it first)", showPath(f.output)))
+	}
+	return nil
 }
 
 func writeEnvelope(path string, env any) (err error) {
@@ -282,6 +298,11 @@ func (a *app) checkJob(f *checkFlags, c project.Component, said func(flag string
 	}
 	if said("coverage-changed-min") {
 		j.Options.ChangedMin = &f.changedMin
+	}
+	for flag, min := range map[string]*float64{"coverage-min": j.Options.CoverageMin, "coverage-changed-min": j.Options.ChangedMin} {
+		if min != nil && !(*min >= 0 && *min <= 100) {
+			return j, usage(fmt.Errorf("--%s is %g (give a percentage from 0 to 100)", flag, *min))
+		}
 	}
 	return j, nil
 }

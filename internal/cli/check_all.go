@@ -50,8 +50,11 @@ func stepsOf(phase string, named []string) (steps []string, all bool) {
 
 // inPhase leaves the requests of the extensions whose scripts have steps of a phase, and has them run those.
 func inPhase(phase string, requests []check.Request, plan extension.Plan) ([]check.Request, extension.Plan) {
-	if phase == "" || len(plan.Scripts) > 0 {
+	if len(plan.Scripts) > 0 {
 		return requests, plan
+	}
+	if phase == "" {
+		return havingSteps(requests, plan)
 	}
 	var kept []check.Request
 	var serving []extension.Extension
@@ -61,8 +64,34 @@ func inPhase(phase string, requests []check.Request, plan extension.Plan) ([]che
 			continue
 		}
 		r := requests[i]
-		r.Options.Filter.Only = steps
+		r.Options.Filter.Only, r.Options.Filter.Any = steps, true
 		kept, serving = append(kept, r), append(serving, e)
+	}
+	plan.Extensions = serving
+	return kept, plan
+}
+
+// havingSteps leaves the extensions that have a step which the user asked for, where several serve and all name theirs.
+// When none has, all run, and say so.
+func havingSteps(requests []check.Request, plan extension.Plan) ([]check.Request, extension.Plan) {
+	if len(requests) < 2 || len(requests[0].Options.Filter.Only) == 0 {
+		return requests, plan
+	}
+	var kept []check.Request
+	var serving []extension.Extension
+	for i, e := range plan.Extensions {
+		named := e.Steps(requests[i].Capability)
+		if len(named) == 0 {
+			return requests, plan
+		}
+		r := requests[i]
+		r.Options.Filter.Only = slices.DeleteFunc(slices.Clone(r.Options.Filter.Only), func(s string) bool { return !slices.Contains(named, s) })
+		if len(r.Options.Filter.Only) > 0 {
+			kept, serving = append(kept, r), append(serving, e)
+		}
+	}
+	if len(kept) == 0 {
+		return requests, plan
 	}
 	plan.Extensions = serving
 	return kept, plan
@@ -169,6 +198,7 @@ func (a *app) phase(ctx context.Context, f *checkAllFlags, dir, name string) (p 
 	}
 	rep, err := a.check(ctx, cf, dir, func(string) bool { return false })
 	p = verified(rep.Phase, &rep, nil)
+	p.Summary = strings.ReplaceAll(p.Summary, "lint phase", name+" phase") // the steps are the linter's, the phase is not
 	if err != nil || rep.Status != runner.StatusSkipped {
 		return p, err
 	}
@@ -262,13 +292,27 @@ func (a *app) showPhases(v runner.Verification) {
 			a.showFindings(slices.DeleteFunc(slices.Clone(p.Report.LintFindings), func(f runner.LintFinding) bool { return f.Known }))
 			a.showFailed(p.Report.FailedTests)
 		}
+		a.showFailedAudit(p.Audit)
 		if p.Report != nil {
 			for _, w := range p.Report.Warnings {
 				a.printf("  %s %s\n", a.color.yellow("warning:"), clean(w))
 			}
 		}
 	}
-	if slices.ContainsFunc(v.Phases, func(p runner.VerifiedPhase) bool { return p.Audit != nil && !p.Audit.Passed }) {
-		a.hint("  deed audit tells what the audit found")
+}
+
+// showFailedAudit tells the first warnings of an audit that did not pass; its command tells all, and what is info.
+func (a *app) showFailedAudit(r *runner.AuditReport) {
+	if r == nil || r.Passed {
+		return
+	}
+	list := slices.DeleteFunc(slices.Clone(r.Findings), func(x runner.AuditFinding) bool { return x.Known || x.Severity == runner.SeverityInfo })
+	for i, x := range list {
+		if i == summaryItems {
+			a.printf("  … and %d more (deed audit has all)\n", len(list)-i)
+			break
+		}
+		a.printf("  ")
+		a.showAuditFinding(x)
 	}
 }

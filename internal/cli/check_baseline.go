@@ -172,11 +172,11 @@ func newFirst(x, y runner.LintFinding) int {
 }
 
 // showBaseline tells people how a run stands to its baseline. What is new is told beside it.
-func (a *app) showBaseline(c *runner.BaselineComparison) {
+func (a *app) showBaseline(capability string, c *runner.BaselineComparison) {
 	if c == nil {
 		return
 	}
-	if c.CurrentCounts == nil {
+	if capability == runner.Lint {
 		a.printf("  baseline: %d new, %d gone, %d known\n", len(c.Introduced), len(c.Resolved), c.Unchanged)
 	}
 	for _, r := range c.Reasons {
@@ -185,7 +185,7 @@ func (a *app) showBaseline(c *runner.BaselineComparison) {
 	switch {
 	case c.Saved:
 		a.printf("  the baseline is saved\n")
-	case c.CurrentCounts == nil && len(c.Introduced) == 0 && len(c.Resolved) > 0:
+	case capability == runner.Lint && len(c.Introduced) == 0 && len(c.Resolved) > 0:
 		a.hint("  save what is better: --ratchet")
 	}
 }

@@ -65,7 +65,7 @@ func (a *app) showReport(rep runner.Report) {
 		findings, failed = rep.Summary.TopFindings, rep.Summary.Failures
 	}
 	a.showFindings(slices.DeleteFunc(slices.Clone(findings), func(f runner.LintFinding) bool { return f.Known }))
-	a.showBaseline(rep.Baseline)
+	a.showBaseline(rep.Capability, rep.Baseline)
 	a.showFailed(failed)
 	a.showAnalysis(rep.Analysis)
 	a.showDrift(rep.Drift)
@@ -81,8 +81,8 @@ func (a *app) showReport(rep runner.Report) {
 			a.printf("  %s  %d bytes  sha256 %s\n", showPath(art.Path), art.Size, art.SHA256)
 		}
 	}
-	if rep.Failure != nil && rep.Failure.Step != "" {
-		a.printf("  failed step: %s\n", clean(rep.Failure.Step))
+	if rep.Failure != nil && rep.Failure.Step != "" && rep.Failure.Category == runner.CategoryFindings {
+		a.printf("  failed step: %s\n", clean(rep.Failure.Step)) // of the others the summary says it
 	}
 	for _, w := range rep.Warnings {
 		a.printf("  %s %s\n", a.color.yellow("warning:"), clean(w))
@@ -113,16 +113,25 @@ func (a *app) showFindings(list []runner.LintFinding) {
 			a.printf("  … and %d more (--json has all)\n", len(list)-i)
 			break
 		}
-		where := showPath(f.File)
-		if f.Line > 0 {
-			where += fmt.Sprintf(":%d", f.Line)
-			if f.Column > 0 {
-				where += fmt.Sprintf(":%d", f.Column)
-			}
+		where := ""
+		if f.File != "" {
+			where = place(f)
 		}
 		rule := strings.TrimSpace(f.Tool + " " + f.Rule)
 		a.printf("  %s\n", strings.TrimSpace(fmt.Sprintf("%s  %s  %s", where, shorten(clean(f.Message), 200), a.color.dim(clean(rule)))))
 	}
+}
+
+// place is where a finding is, as far as its tool says.
+func place(f runner.LintFinding) string {
+	where := showPath(f.File)
+	if f.Line > 0 {
+		where += fmt.Sprintf(":%d", f.Line)
+		if f.Column > 0 {
+			where += fmt.Sprintf(":%d", f.Column)
+		}
+	}
+	return where
 }
 
 func (a *app) showFailed(list []runner.FailedTest) {
@@ -131,9 +140,33 @@ func (a *app) showFailed(list []runner.FailedTest) {
 			a.printf("  … and %d more (--json has all)\n", len(list)-i)
 			break
 		}
-		a.printf("  %s  %s\n", a.color.bold(clean(t.Name)), a.color.dim(showPath(t.Location)))
-		if t.Detail != "" {
-			a.printf("      %s\n", shorten(clean(t.Detail), 300))
+		where := ""
+		if t.Location != "" {
+			where = "  " + a.color.dim(showPath(t.Location))
+		}
+		a.printf("  %s%s\n", a.color.bold(clean(t.Name)), where)
+		for _, line := range said(t.Detail) {
+			a.printf("      %s\n", line)
 		}
 	}
+}
+
+// Bounds of what people are shown of what a failed test said: some begin with the reason, others end with it.
+const (
+	saidFirst, saidLast = 5, 2
+	saidWidth           = 160
+)
+
+// said are the first and the last lines of what a test said.
+func said(text string) []string {
+	var lines []string
+	for line := range strings.Lines(cleanLines(text)) {
+		if line = strings.TrimRight(line, "\n"); strings.TrimSpace(line) != "" {
+			lines = append(lines, shorten(strings.ReplaceAll(line, "\t", "    "), saidWidth))
+		}
+	}
+	if n := len(lines) - saidFirst - saidLast; n > 1 {
+		lines = slices.Concat(lines[:saidFirst], []string{fmt.Sprintf("… %d lines", n)}, lines[saidFirst+n:])
+	}
+	return lines
 }

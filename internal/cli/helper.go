@@ -138,7 +138,7 @@ func wanted(all []wire.LintFinding, only string, errorsOnly bool) ([]wire.LintFi
 func (a *app) tellFindings(fs []wire.LintFinding, into string) error {
 	items := make([]json.RawMessage, len(fs))
 	for i, f := range fs {
-		fmt.Fprintf(a.Out, "%s:%d:%d: %s (%s)\n", f.File, f.Line, f.Column, f.Message, f.Rule)
+		fmt.Fprintf(a.Out, "%s: %s (%s)\n", place(f), f.Message, f.Rule)
 		var err error
 		if items[i], err = json.Marshal(f); err != nil {
 			return fmt.Errorf("write finding %s: %w", f.ID, err)

@@ -18,7 +18,7 @@ func (e *NotApplicable) Error() string {
 	case len(e.Linked) > 0:
 		return fmt.Sprintf("%s is not applicable to %s: none of its extensions has it (%s)", e.Capability, e.Component, strings.Join(e.Linked, ", "))
 	case len(e.Detected) > 0:
-		return fmt.Sprintf("%s is not applicable to %s: %s of deed do not have it", e.Capability, e.Component, strings.Join(e.Detected, ", "))
+		return fmt.Sprintf("%s is not applicable to %s: none of deed's extensions for its files has it (%s)", e.Capability, e.Component, strings.Join(e.Detected, ", "))
 	}
 	return fmt.Sprintf("%s is not applicable to %s: it links no extension, and its files call for none that deed brings", e.Capability, e.Component)
 }

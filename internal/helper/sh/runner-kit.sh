@@ -56,6 +56,7 @@ kit_need() {
 # kit_without STEP WHY: an optional step that cannot run here.
 kit_without() {
   printf 'Not run: %s (%s)\n' "$1" "$2"
+  homeboy__answer_step without "$1: $2"
 }
 
 # kit__all GLOB...: every file of the component that git does not ignore; without git, all but what tools install and make.

@@ -11,12 +11,12 @@ kit_start build
 # shellcheck source=/dev/null
 . "$HOMEBOY_EXTENSION_PATH/scripts/project.sh"
 node_ready
-if ! should_run_step build; then
-  echo 'Not run: build (step filter)'
+if [ -z "$(ask 'p.scripts && p.scripts.build')" ]; then
+  kit_without build 'package.json has no build script: there is nothing to build'
   exit 0
 fi
-if [ -z "$(ask 'p.scripts && p.scripts.build')" ]; then
-  echo 'package.json has no build script: there is nothing to build.'
+if ! should_run_step build; then
+  echo 'Not run: build (step filter)'
   exit 0
 fi
 code=0

@@ -9,13 +9,13 @@ fi
 . "$HOMEBOY_RUNTIME_RUNNER_KIT"
 kit_start build
 kit_need php 'install it from https://www.php.net or from your system (php-cli)'
-if ! should_run_step build; then
-  echo 'Not run: build (step filter)'
-  exit 0
-fi
 # The script is asked for by php, because composer.json is JSON.
 if [ ! -f composer.json ] || ! php -r 'exit(isset(json_decode(file_get_contents("composer.json"), true)["scripts"]["build"]) ? 0 : 1);'; then
-  echo 'composer.json has no build script: there is nothing to build.'
+  kit_without build 'composer.json has no build script: there is nothing to build'
+  exit 0
+fi
+if ! should_run_step build; then
+  echo 'Not run: build (step filter)'
   exit 0
 fi
 kit_need composer 'install it from https://getcomposer.org'
