@@ -132,6 +132,7 @@ type run struct {
 	before       *workspace.Manifest
 	after        *workspace.Manifest
 	changes      workspace.ChangeSet
+	caches       string       // where runs on the base leave their caches; empty: where the source's are kept
 	patch        string       // path of the patch file; empty when there is none
 	secret       bool         // a secret's value is in the change
 	artifactRoot *os.Root     // of the directory of artifacts, opened before the agent ran

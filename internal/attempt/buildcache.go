@@ -28,6 +28,9 @@ const (
 
 // builds is the directory with the caches of this task's source; empty: what the task starts from is not its giver's alone.
 func (a *run) builds() string {
+	if a.caches != "" {
+		return a.caches
+	}
 	var sources []deed.Workspace
 	for _, p := range a.plan.parts {
 		w := deed.Workspace{Type: string(p.Source.Kind), Ref: p.Source.Ref}
@@ -83,7 +86,9 @@ func (a checker) Adopt(room string) {
 		return
 	}
 	prune(home, buildsKept)
-	prune(filepath.Dir(home), maxBuildCaches)
+	if a.caches == "" {
+		prune(filepath.Dir(home), maxBuildCaches)
+	}
 }
 
 // newestDir is the directory that was made last: their names sort by time.

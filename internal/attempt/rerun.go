@@ -64,8 +64,9 @@ func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out
 	}
 	defer func() { err = errors.Join(err, workspace.Remove(dir)) }()
 	own := *r
-	own.Key = nil // what is remembered of the base is no part of it
+	own.Key = nil // what is remembered of the base is no part of it, and neither are its caches
 	a := &run{Runner: &own, sup: sup, dir: dir, redactor: redact.New(nil), claim: &store.Claim{Ref: store.Ref{TaskID: id.String(), AttemptID: id.String()}}}
+	a.caches = a.path("builds")
 	a.plan = plan{spec: in.Spec, kind: in.Kind}
 	if s := in.Spec.Sandbox; s != nil && len(s.Runtime) > 0 {
 		return out, failure.New(failure.Config, "repeat the checks", errors.New("they ran beside a runtime of their own (deed.sandbox.runtime), and that is not rebuilt"), "")
