@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/deedrun/deed/contract/fault"
@@ -171,6 +172,10 @@ func (r *reading) read(data Value, v reflect.Value, at string) bool {
 		return r.integer(data, v, at)
 	}
 	if json.Unmarshal(data, v.Addr().Interface()) == nil {
+		if v.Kind() == reflect.String && strings.IndexByte(v.String(), 0) >= 0 {
+			r.warn(at, WarnForm, "holds NUL characters; they are left out", data)
+			v.SetString(strings.ReplaceAll(v.String(), "\x00", ""))
+		}
 		return true
 	}
 	if v.Kind() == reflect.String && (data[0] == '-' || data[0] >= '0' && data[0] <= '9') {

@@ -44,7 +44,7 @@ type RuntimeManifest struct {
 
 // An ExecutorProvider declares one provider command of a package, and what may be relied on.
 type ExecutorProvider struct {
-	Schema                 string             `json:"schema,omitempty"`
+	Schema                 string             `json:"schema,omitempty" jsonschema:"enum=homeboy/agent-task-executor-provider/v1"`
 	ID                     string             `json:"id" jsonschema:"minLength=1,maxLength=512"`
 	Label                  string             `json:"label,omitempty"`
 	Backend                string             `json:"backend" jsonschema:"minLength=1,maxLength=512"`
@@ -54,8 +54,8 @@ type ExecutorProvider struct {
 	ReadinessInvocation    *CommandInvocation `json:"readiness_invocation,omitempty"`
 	Runtime                string             `json:"runtime,omitempty"`
 	RuntimeID              string             `json:"runtime_id,omitempty"`
-	RequestSchema          string             `json:"request_schema,omitempty"`
-	OutcomeSchema          string             `json:"outcome_schema,omitempty"`
+	RequestSchema          string             `json:"request_schema,omitempty" jsonschema:"enum=homeboy/agent-task-request/v1"`
+	OutcomeSchema          string             `json:"outcome_schema,omitempty" jsonschema:"enum=homeboy/agent-task-outcome/v1"`
 	RequestRequiredFields  []string           `json:"request_required_fields,omitempty"`
 	OutcomeStatuses        []string           `json:"outcome_statuses,omitempty"`
 	FailureClassifications []string           `json:"failure_classifications,omitempty"`

@@ -17,7 +17,7 @@ func (p ExecutorProvider) Validate() error {
 	l.Name("$.id", p.ID)
 	l.Name("$.backend", p.Backend)
 	if len(p.Argv()) == 0 && strings.TrimSpace(p.Command) == "" {
-		l.Add("$.command", fault.MissingField, "is missing, and there is no argv either", `write the command, such as "node {{runtime_path}}/provider.js", or invocation.argv`)
+		l.Add("$.command", fault.Blank, "is missing, and there is no argv either", `write the command, such as "node {{runtime_path}}/provider.js", or invocation.argv`)
 	}
 	if argv := p.Argv(); len(argv) > 0 && strings.TrimSpace(argv[0]) == "" {
 		l.Add("$.command_argv[0]", fault.Blank, "is blank", "name the program")

@@ -5,6 +5,19 @@ import "github.com/deedrun/deed/contract/bridge"
 // An OutcomeStatus is how a provider says that a task ended.
 type OutcomeStatus = bridge.Provider
 
+// The statuses of an outcome.
+const (
+	Succeeded            = bridge.ProviderSucceeded
+	NoOp                 = bridge.ProviderNoOp
+	UnableToRemediate    = bridge.ProviderUnableToRemediate
+	ProviderError        = bridge.ProviderError
+	Timeout              = bridge.ProviderTimeout
+	Failed               = bridge.ProviderFailed
+	FollowUpIssue        = bridge.ProviderFollowUpIssue
+	Cancelled            = bridge.ProviderCancelled
+	CandidateRecoverable = bridge.ProviderCandidateRecoverable
+)
+
 // OutcomeStatuses lists every status of an outcome.
 var OutcomeStatuses = bridge.Providers
 
