@@ -13,7 +13,7 @@ import (
 )
 
 // factsVersion names what readers find in files. A cache of another version is of no use, and is written anew.
-const factsVersion = "deed-audit-facts/1\n"
+const factsVersion = "deed-audit-facts/2\n"
 
 // maxCache bounds a cache that is read. A larger one is not ours.
 const maxCache = 2 << 30

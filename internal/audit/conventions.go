@@ -59,8 +59,7 @@ func (a *audit) fileMembers(dir, lang string) []member {
 		}
 		m := member{file: s.path, methods: map[string]string{}, namespace: s.pkg}
 		for _, fn := range s.funcs {
-			// Functions of one Go package cannot share a name, and its unexported methods are nobody's convention.
-			if lang != "go" || fn.recv != "" && fn.exported && !wellKnownMethods()[fn.name] {
+			if conventional(lang, &fn) {
 				m.methods[fn.name] = fn.sig
 			}
 		}
@@ -76,6 +75,16 @@ func (a *audit) fileMembers(dir, lang string) []member {
 		out = append(out, m)
 	}
 	return out
+}
+
+// conventional reports whether siblings of a file may be expected to have a function as well. Functions of one Go package
+// cannot share a name, and its unexported methods are nobody's convention; what a language calls by itself, as __construct or
+// __init__, is the language's.
+func conventional(lang string, fn *funcFact) bool {
+	if lang == "go" {
+		return fn.recv != "" && fn.exported && !wellKnownMethods()[fn.name]
+	}
+	return !strings.HasPrefix(fn.name, "__")
 }
 
 // packageMembers are the packages of one parent, each with its exported functions.

@@ -99,6 +99,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 	if err := checkKinds(cfg, set); err != nil {
 		return Report{}, err
 	}
+	cfg.Scripts = resolve(cfg.Scripts)
 	a := &audit{cfg: cfg, set: set, rules: compile(set, cfg.Scripts), now: cfg.Now, warnings: warnings}
 	if a.now.IsZero() {
 		a.now = clock.System()

@@ -48,6 +48,7 @@ func (a *audit) scan(ctx context.Context, names []string) (files []*source, err 
 	for range min(runtime.GOMAXPROCS(0), len(work)) {
 		g.Go(func() error {
 			w := &worker{a: a}
+			defer w.close()
 			for i := next.Add(1) - 1; i < int64(len(work)); i = next.Add(1) - 1 {
 				if err := ctx.Err(); err != nil {
 					return context.Cause(ctx)
@@ -79,6 +80,8 @@ type worker struct {
 	buf bytes.Buffer
 	enc encoder
 	gor goReader
+
+	sessions map[string]*session // by the path of the script
 }
 
 func (w *worker) batch(b batch) {
@@ -168,7 +171,7 @@ func (w *worker) facts(name string, src []byte) *facts {
 	case lang.name == "javascript":
 		readScript(f, name, src)
 	case lang.structure:
-		w.a.fingerprint(f, name, src)
+		w.fingerprint(f, name, src)
 	}
 	if lang.syntax != nil && lang.name != "go" || lang.name == "go" && !f.parsed {
 		readText(f, src, lang.syntax, w.a.rules.literals && lang.name != "go")

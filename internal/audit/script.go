@@ -7,11 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/proc"
 )
 
@@ -22,6 +25,11 @@ type Script struct {
 	Extensions []string // of the files that it reads, with or without a dot
 	Env        []string // the whole environment
 	Digest     string   // of the extension: facts of another one are of no use
+
+	Interpreter []string // what runs it, looked for on the PATH of Env; none: its first line says that
+	Lines       bool     // it takes many documents, see session
+
+	missing string // why it cannot be run
 }
 
 // Bounds of a script: time for one file, output, and faults after which it is not run again.
@@ -29,14 +37,16 @@ const (
 	scriptTime   = 10 * time.Second
 	scriptOutput = 4 << 20
 	scriptFaults = 3
+	maxReason    = 120
 )
 
 // scriptFailed is why a file has no structure that may have one next time: it is not kept in the cache.
 const scriptFailed = "the fingerprint script could not read it"
 
-// scripts runs fingerprint scripts for all workers.
+// scripts is what all workers know of the fingerprint scripts.
 type scripts struct {
 	run  func(s Script, in []byte) ([]byte, error)
+	open func(s Script) (*session, error)
 	list []Script
 
 	mu     sync.Mutex
@@ -45,15 +55,27 @@ type scripts struct {
 }
 
 func newScripts(ctx context.Context, list []Script, dir string) *scripts {
-	return &scripts{list: list, faults: map[string]int{}, last: map[string]string{}, run: func(s Script, in []byte) ([]byte, error) {
+	s := &scripts{list: list, faults: map[string]int{}, last: map[string]string{}}
+	s.run = func(s Script, in []byte) ([]byte, error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, scriptTime, fmt.Errorf("it took longer than %s", scriptTime))
 		defer cancel()
-		res, err := proc.Tool(ctx, proc.ToolSpec{Argv: []string{s.Path}, Dir: dir, Env: s.Env, Stdin: bytes.NewReader(in), MaxOutput: scriptOutput})
+		res, err := proc.Tool(ctx, proc.ToolSpec{Argv: s.argv(), Dir: s.dir(dir), Env: s.Env, Stdin: bytes.NewReader(in), MaxOutput: scriptOutput})
 		if err != nil {
 			return nil, err
 		}
 		return res.Stdout, res.Check()
-	}}
+	}
+	s.open = func(s Script) (*session, error) { return openSession(ctx, s, s.dir(dir)) }
+	return s
+}
+
+// dir is where a script runs: in the component, or with an interpreter beside itself, since there are interpreters that are
+// chosen by a file in the working directory.
+func (s Script) dir(component string) string {
+	if len(s.Interpreter) > 0 {
+		return filepath.Dir(s.Path)
+	}
+	return component
 }
 
 // fingerprint is the answer of a script. Every member is optional.
@@ -68,38 +90,76 @@ type fingerprint struct {
 	Hashes     map[string]string `json:"method_hashes"`
 	Shapes     map[string]string `json:"structural_hashes"`
 	Visibility map[string]string `json:"visibility"`
+
+	// What deed's own scripts say besides.
+	Error       string          `json:"error"` // why the file has no structure: then there is nothing else
+	ImportLines []int           `json:"import_lines"`
+	Functions   []printFunction `json:"functions"` // every one of Methods, with those of one name apart
+	Types       []printType     `json:"types"`
+}
+
+type printFunction struct {
+	Name       string `json:"name"`
+	Type       string `json:"type"`
+	Line       int    `json:"line"`
+	End        int    `json:"end"`
+	Visibility string `json:"visibility"`
+	Parameters int    `json:"parameters"`
+	Hash       string `json:"hash"`
+	Shape      string `json:"shape"`
+	Size       int    `json:"size"`
+}
+
+type printType struct {
+	Name       string   `json:"name"`
+	Kind       string   `json:"kind"`
+	Line       int      `json:"line"`
+	Visibility string   `json:"visibility"`
+	Implements []string `json:"implements"`
 }
 
 // fingerprint asks the script of a language without a parser here. A file that no script can read has no structure.
-func (a *audit) fingerprint(f *facts, name string, src []byte) {
+func (w *worker) fingerprint(f *facts, name string, src []byte) {
 	f.unparsed = "no parser for " + f.lang
 	ext := strings.TrimPrefix(path.Ext(name), ".")
-	for _, s := range a.scripts.list {
+	for _, s := range w.a.scripts.list {
 		if !slices.ContainsFunc(s.Extensions, func(e string) bool { return strings.TrimPrefix(e, ".") == ext }) {
 			continue
 		}
-		if p, ok := a.scripts.ask(s, name, src); ok {
+		if s.missing != "" {
+			f.unparsed = "no parser for " + f.lang + ": " + s.missing
+			continue
+		}
+		p, ok := w.ask(s, name, src)
+		switch {
+		case !ok:
+			f.unparsed = scriptFailed
+		case p.Error != "":
+			f.unparsed = excerpt.Head(strings.Join(strings.Fields(p.Error), " "), maxReason)
+		default:
 			f.unparsed, f.parsed = "", true
 			p.fill(f)
 			return
 		}
-		f.unparsed = scriptFailed
 	}
 }
 
-func (s *scripts) ask(script Script, name string, src []byte) (fingerprint, bool) {
-	s.mu.Lock()
-	given := s.faults[script.Path] >= scriptFaults
-	s.mu.Unlock()
-	var p fingerprint
-	if given {
+// ask has a script read a file. What it cannot do is counted, by script.
+func (w *worker) ask(script Script, name string, src []byte) (p fingerprint, ok bool) {
+	s := w.a.scripts
+	if s.given(script) {
 		return p, false
 	}
 	in, err := json.Marshal(map[string]string{"file_path": name, "content": string(src)})
 	if err != nil {
 		return p, false
 	}
-	out, err := s.run(script, in)
+	var out []byte
+	if script.Lines {
+		out, err = w.converse(script, in)
+	} else {
+		out, err = s.run(script, in)
+	}
 	if err == nil {
 		err = json.Unmarshal(out, &p)
 	}
@@ -112,6 +172,41 @@ func (s *scripts) ask(script Script, name string, src []byte) (fingerprint, bool
 	}
 	s.faults[script.Path] = 0
 	return p, true
+}
+
+// converse has a script that takes many documents read one. A script that ended is started again for the next.
+func (w *worker) converse(script Script, document []byte) ([]byte, error) {
+	x := w.sessions[script.Path]
+	if x == nil {
+		var err error
+		if x, err = w.a.scripts.open(script); err != nil {
+			return nil, err
+		}
+		if w.sessions == nil {
+			w.sessions = map[string]*session{}
+		}
+		w.sessions[script.Path] = x
+	}
+	out, err := x.ask(document)
+	if err != nil {
+		x.close()
+		delete(w.sessions, script.Path)
+	}
+	return out, err
+}
+
+// close ends the scripts of a worker.
+func (w *worker) close() {
+	for _, x := range w.sessions {
+		x.close()
+	}
+}
+
+// given reports whether a script was given up.
+func (s *scripts) given(script Script) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.faults[script.Path] >= scriptFaults
 }
 
 // warnings says which scripts were given up.
@@ -129,9 +224,39 @@ func (s *scripts) warnings() (out []string) {
 
 func (p fingerprint) fill(f *facts) {
 	f.pkg = p.Namespace
-	for _, i := range p.Imports {
-		f.imports = append(f.imports, importFact{path: i})
+	for n, i := range p.Imports {
+		im := importFact{path: i}
+		if len(p.ImportLines) == len(p.Imports) {
+			im.line = max(p.ImportLines[n], 0)
+		}
+		f.imports = append(f.imports, im)
 	}
+	if p.Functions == nil {
+		p.expand()
+	}
+	for _, t := range p.Types {
+		f.types = append(f.types, typeFact{name: t.Name, line: max(t.Line, 0), exported: public(t.Visibility), iface: t.Kind == "interface", implements: t.Implements})
+	}
+	for _, m := range p.Functions {
+		fn := funcFact{name: m.Name, recv: m.Type, line: max(m.Line, 0), end: max(m.End, 0), exported: public(m.Visibility), size: max(m.Size, 0)}
+		if m.Parameters >= 0 {
+			fn.sig = strconv.Itoa(m.Parameters)
+		}
+		if m.Hash != "" {
+			fn.exact = hashString(fnvOffset, m.Hash)
+		}
+		if m.Shape != "" {
+			fn.shape = hashString(fnvOffset, m.Shape)
+		}
+		f.funcs = append(f.funcs, fn)
+	}
+}
+
+func public(visibility string) bool { return cmp.Or(visibility, "public") == "public" }
+
+// expand makes functions and types of what every script says. How long a body is, it does not say: it hashes what is worth
+// it.
+func (p *fingerprint) expand() {
 	names := p.TypeNames
 	if p.TypeName != "" && !slices.Contains(names, p.TypeName) {
 		names = append([]string{p.TypeName}, names...)
@@ -141,21 +266,17 @@ func (p fingerprint) fill(f *facts) {
 		bases = append([]string{p.Extends}, bases...)
 	}
 	for i, n := range names {
-		t := typeFact{name: n, exported: true}
+		t := printType{Name: n}
 		if i == 0 {
-			t.implements = bases
+			t.Implements = bases
 		}
-		f.types = append(f.types, t)
+		p.Types = append(p.Types, t)
 	}
-	for _, m := range p.Methods {
-		fn := funcFact{name: m, recv: p.TypeName, exported: cmp.Or(p.Visibility[m], "public") == "public"}
-		if h := p.Hashes[m]; h != "" { // how long the body is, the script does not say: it hashes what is worth it
-			fn.exact, fn.size = hashString(fnvOffset, h), minDuplicateSize
+	for _, m := range slices.Sorted(slices.Values(p.Methods)) {
+		fn := printFunction{Name: m, Type: p.TypeName, Visibility: p.Visibility[m], Parameters: -1, Hash: p.Hashes[m], Shape: p.Shapes[m]}
+		if fn.Hash != "" {
+			fn.Size = minDuplicateSize
 		}
-		if h := p.Shapes[m]; h != "" {
-			fn.shape = hashString(fnvOffset, h)
-		}
-		f.funcs = append(f.funcs, fn)
+		p.Functions = append(p.Functions, fn)
 	}
-	slices.SortFunc(f.funcs, func(x, y funcFact) int { return cmp.Compare(x.name, y.name) })
 }

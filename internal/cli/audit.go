@@ -189,14 +189,40 @@ func (a *app) auditExtensions(cfg *audit.Config, c project.Component, noCache bo
 			continue
 		}
 		cfg.Manifests = append(cfg.Manifests, audit.Manifest{Where: "$.audit of the extension " + id, Audit: e.Manifest.Audit})
-		if script := e.Manifest.Scripts["fingerprint"]; script != "" && filepath.IsLocal(script) {
-			cfg.Scripts = append(cfg.Scripts, audit.Script{
-				Path: filepath.Join(e.Path, script), Extensions: e.Manifest.Provides.FileExtensions, Digest: e.Digest,
-				Env: append(slices.Clone(a.environ), "HOMEBOY_EXTENSION_PATH="+e.Path, "HOMEBOY_COMPONENT_PATH="+c.Path, "HOMEBOY_COMPONENT_ID="+c.ID),
-			})
+		if e.From == extension.FromProject && e.Manifest.Scripts["fingerprint"] != "" {
+			notes = append(notes, fmt.Sprintf("the fingerprint script of the extension %s is code of this tree, and an audit runs none (install the extension to use it)", id))
+			continue
+		}
+		cfg.Scripts = append(cfg.Scripts, a.fingerprintScripts(e, c)...)
+	}
+	// A file of these languages needs no project of them around it.
+	for _, id := range []string{"php", "python"} {
+		e, err := set.BuiltIn(id)
+		if err != nil {
+			notes = append(notes, err.Error())
+			continue
+		}
+		if !slices.ContainsFunc(cfg.Scripts, func(s audit.Script) bool { return s.Digest == e.Digest }) {
+			cfg.Scripts = append(cfg.Scripts, a.fingerprintScripts(e, c)...)
 		}
 	}
 	return notes
+}
+
+// fingerprintScripts is the fingerprint script of an extension, or none.
+func (a *app) fingerprintScripts(e extension.Extension, c project.Component) []audit.Script {
+	script := e.Manifest.Scripts["fingerprint"]
+	if script == "" || !filepath.IsLocal(script) {
+		return nil
+	}
+	s := audit.Script{
+		Path: filepath.Join(e.Path, script), Extensions: e.Manifest.Provides.FileExtensions, Digest: e.Digest,
+		Env: append(slices.Clone(a.environ), "HOMEBOY_EXTENSION_PATH="+e.Path, "HOMEBOY_COMPONENT_PATH="+c.Path, "HOMEBOY_COMPONENT_ID="+c.ID),
+	}
+	if f := e.Manifest.Fingerprint; f != nil {
+		s.Interpreter, s.Lines = f.Interpreter, f.Lines
+	}
+	return []audit.Script{s}
 }
 
 // extensionsOf are the extensions that a component links, or else those that its files call for.
@@ -389,7 +415,7 @@ func (a *app) showAuditFindings(r runner.AuditReport) {
 		a.hint("saved the baseline anew: %s resolved", count(len(r.Baseline.Resolved), "finding"))
 	}
 	for _, u := range r.Unparsed {
-		a.hint("%s looked at as text only: %s", count(u.Count, "file"), u.Reason)
+		a.hint("%s looked at as text only: %s", count(u.Count, "file"), clean(u.Reason))
 	}
 	for _, w := range r.Warnings {
 		a.hint("note: %s", clean(w))

@@ -215,6 +215,16 @@ func (s *Set) Get(id string) (Extension, error) {
 	return e, nil
 }
 
+// BuiltIn reads the extension of this name that deed brings, whatever other places have. The error is a *NotInstalled when
+// there is none, or the built-in ones are not used.
+func (s *Set) BuiltIn(id string) (Extension, error) {
+	list := s.found[id]
+	if len(list) == 0 || list[len(list)-1].from != FromBuiltIn {
+		return Extension{}, &NotInstalled{ID: id, Looked: s.looked(), Known: s.IDs()}
+	}
+	return s.load(list[len(list)-1])
+}
+
 // load reads the manifest of an entry, and its files for the digest.
 func (s *Set) load(en entry) (Extension, error) {
 	e := Extension{ID: en.id, Path: en.path, From: en.from}

@@ -26,6 +26,7 @@ type Manifest struct {
 	Settings           []SettingSpec       `json:"settings,omitempty"`
 	Hooks              map[string][]string `json:"hooks,omitempty"`
 	Scripts            map[string]string   `json:"scripts,omitempty"` // fingerprint, refactor and the like
+	Fingerprint        *FingerprintSpec    `json:"fingerprint,omitempty"`
 	Provides           Provides            `json:"provides,omitzero"`
 	Requires           Requires            `json:"requires,omitzero"`
 	Composition        Composition         `json:"composition,omitzero"`
@@ -46,6 +47,15 @@ type Detect struct {
 	// are called for, one without any such sign is left out of a test run that another has tests for.
 	Tests    []string            `json:"tests,omitempty"`
 	TestKeys map[string][]string `json:"test_keys,omitempty"`
+}
+
+// FingerprintSpec says what scripts.fingerprint can do beyond its contract, which is one process for one file. It is deed's
+// own key: a host that does not know it runs the script by its first line.
+type FingerprintSpec struct {
+	// Interpreter runs the script, with flags that keep it from code and settings of the tree that it looks at.
+	Interpreter []string `json:"interpreter,omitempty"`
+	// Lines: with the argument --lines the script takes a document on each line, and answers each with a line.
+	Lines bool `json:"lines,omitempty"`
 }
 
 // LintSpec is the capability lint.
