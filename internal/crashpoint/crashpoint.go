@@ -77,6 +77,17 @@ const (
 // OfFix lists the points of a fix.
 var OfFix = []Point{FixCopied, FixWritten, FixHalfRestored, FixRestored, FixKept}
 
+// The points of installing a runtime package. A test of its own walks them.
+const (
+	RuntimeUnpacked Point = "runtime.unpacked" // its files are staged
+	RuntimeStored   Point = "runtime.stored"   // they have their place, and no name
+	RuntimeLinked   Point = "runtime.linked"   // they have their name, and the directory is not synced
+	RuntimeRemoved  Point = "runtime.removed"  // a name is gone, and the files are still there
+)
+
+// OfRuntime lists the points of installing and removing a runtime package.
+var OfRuntime = []Point{RuntimeUnpacked, RuntimeStored, RuntimeLinked, RuntimeRemoved}
+
 // All lists the points of a task in order.
 var All = []Point{
 	EnqueueBefore, EnqueueCommitted, ClaimCommitted, WorkspaceSeeded, BeginCommitted, DriverStarted, DriverEnded,

@@ -33,10 +33,10 @@ var digests sync.Map // string: measured
 
 type measured struct{ stat, digest string }
 
-// digestOf hashes an extension: the name, the executable bit and the content of every file, and where links lead to. The
+// Digest hashes the directory of an extension or of another package: the name, the executable bit and the content of every file, and where links lead to. The
 // same files have the same digest wherever they lie. Only .git is left out. When no file's stat has changed, the digest
 // of the last time is returned.
-func digestOf(dir string) (string, error) {
+func Digest(dir string) (string, error) {
 	top, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", err
@@ -105,7 +105,7 @@ func listFiles(top string) (files []treeFile, stat string, newest time.Time, err
 		case err != nil:
 			return err
 		case !fi.Mode().IsRegular():
-			return fmt.Errorf("%s is neither a file nor a directory (an extension has nothing else)", path)
+			return fmt.Errorf("%s is neither a file nor a directory (leave it out)", path)
 		}
 		if fi != nil {
 			f.exec = fi.Mode()&0o100 != 0

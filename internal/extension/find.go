@@ -244,7 +244,7 @@ func (s *Set) load(en entry) (Extension, error) {
 		return e, fmt.Errorf("extension %s: %w", en.id, err)
 	}
 	if e.Digest == "" {
-		if e.Digest, err = digestOf(e.Path); err != nil {
+		if e.Digest, err = Digest(e.Path); err != nil {
 			return e, fmt.Errorf("extension %s: %w", en.id, err)
 		}
 	}

@@ -202,7 +202,7 @@ func TestDigestFollowsTheFiles(t *testing.T) {
 	script := filepath.Join(dir, "scripts/lint.sh")
 	digest := func() string {
 		t.Helper()
-		d, err := digestOf(dir)
+		d, err := Digest(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,14 +268,14 @@ func TestDigestFollowsTheFiles(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := digestOf(dir); err == nil || !strings.Contains(err.Error(), "fifo") {
+	if _, err := Digest(dir); err == nil || !strings.Contains(err.Error(), "fifo") {
 		t.Errorf("a fifo: %v", err)
 	}
 }
 
 func TestDigestIsTheSameAnywhere(t *testing.T) {
 	t.Parallel()
-	a, err := digestOf(ext(t, t.TempDir(), "e", "", "lint"))
+	a, err := Digest(ext(t, t.TempDir(), "e", "", "lint"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestDigestIsTheSameAnywhere(t *testing.T) {
 	if err := os.Symlink(ext(t, t.TempDir(), "e", "", "lint"), link); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := digestOf(link); err != nil || a != b {
+	if b, err := Digest(link); err != nil || a != b {
 		t.Errorf("%s and %s, %v", a, b, err)
 	}
 }
@@ -310,7 +310,7 @@ func TestBuiltInIsUnpacked(t *testing.T) {
 		if err != nil || filepath.Base(path) != id {
 			t.Fatalf("%s, %v", path, err)
 		}
-		if got, err := digestOf(path); err != nil || got != digest {
+		if got, err := Digest(path); err != nil || got != digest {
 			t.Errorf("%s: unpacked it is %s, embedded %s, %v", id, got, digest, err)
 		}
 	}
@@ -346,7 +346,7 @@ func TestBuiltInIsMadeAnewWhenItIsChanged(t *testing.T) {
 		if _, _, err := materialise(dir, id); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got, err := digestOf(path); err != nil || got != digest {
+		if got, err := Digest(path); err != nil || got != digest {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}

@@ -163,6 +163,9 @@ func (h *Home) Cache() string { return filepath.Join(h.root, "cache") }
 // Extensions is where the operator installs extensions.
 func (h *Home) Extensions() string { return filepath.Join(h.root, "extensions") }
 
+// AgentRuntimes is where the operator installs runtime packages.
+func (h *Home) AgentRuntimes() string { return filepath.Join(h.root, "agent-runtimes") }
+
 // Runtime is where deed puts the files that scripts need: helpers and extensions of its own, each by its content.
 func (h *Home) Runtime() string { return filepath.Join(h.Cache(), "runtime") }
 
