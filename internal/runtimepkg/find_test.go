@@ -248,7 +248,7 @@ func TestLintSeverities(t *testing.T) {
 			t.Parallel()
 			c.manifest["id"] = "x"
 			dir := packWith(t, t.TempDir(), "x", c.manifest)
-			write(t, "const a = require('../../shared');\nconst b = require('./b.cjs')\nimport c from '../c.mjs';", dir, "lib/a.cjs")
+			write(t, "const a = require('../../contracts');\nconst b = require('./b.cjs')\nimport c from '../c.mjs';", dir, "lib/a.cjs")
 			p, err := Lint(dir)
 			if err != nil {
 				t.Fatal(err)
