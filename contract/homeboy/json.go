@@ -141,16 +141,82 @@ func (e Executor) MarshalJSON() ([]byte, error) { return writeObject(e) }
 func (e *Executor) UnmarshalJSON(data []byte) error { return readObject(data, e) }
 
 // MarshalJSON writes canonical members, then unknown ones.
-func (e ExecutorProvider) MarshalJSON() ([]byte, error) { return writeObject(e) }
+func (p ExecutorProvider) MarshalJSON() ([]byte, error) { return writeObject(p) }
 
 // UnmarshalJSON reads canonical members and keeps unknown ones.
-func (e *ExecutorProvider) UnmarshalJSON(data []byte) error { return readObject(data, e) }
+func (p *ExecutorProvider) UnmarshalJSON(data []byte) error { return readObject(data, p) }
 
 // MarshalJSON writes canonical members, then unknown ones.
 func (f FailurePattern) MarshalJSON() ([]byte, error) { return writeObject(f) }
 
 // UnmarshalJSON reads canonical members and keeps unknown ones.
 func (f *FailurePattern) UnmarshalJSON(data []byte) error { return readObject(data, f) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (c FanoutConfig) MarshalJSON() ([]byte, error) { return writeObject(c) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (c *FanoutConfig) UnmarshalJSON(data []byte) error { return readObject(data, c) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (g FanoutGroup) MarshalJSON() ([]byte, error) { return writeObject(g) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (g *FanoutGroup) UnmarshalJSON(data []byte) error { return readObject(data, g) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (p FanoutPlan) MarshalJSON() ([]byte, error) { return writeObject(p) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (p *FanoutPlan) UnmarshalJSON(data []byte) error { return readObject(data, p) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (p FanoutProgress) MarshalJSON() ([]byte, error) { return writeObject(p) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (p *FanoutProgress) UnmarshalJSON(data []byte) error { return readObject(data, p) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (r FanoutReconciliation) MarshalJSON() ([]byte, error) { return writeObject(r) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (r *FanoutReconciliation) UnmarshalJSON(data []byte) error { return readObject(data, r) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (r FanoutRecord) MarshalJSON() ([]byte, error) { return writeObject(r) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (r *FanoutRecord) UnmarshalJSON(data []byte) error { return readObject(data, r) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (r FanoutResult) MarshalJSON() ([]byte, error) { return writeObject(r) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (r *FanoutResult) UnmarshalJSON(data []byte) error { return readObject(data, r) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (r FanoutRun) MarshalJSON() ([]byte, error) { return writeObject(r) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (r *FanoutRun) UnmarshalJSON(data []byte) error { return readObject(data, r) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (t FanoutTask) MarshalJSON() ([]byte, error) { return writeObject(t) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (t *FanoutTask) UnmarshalJSON(data []byte) error { return readObject(data, t) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (c FindingFanoutConfig) MarshalJSON() ([]byte, error) { return writeObject(c) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (c *FindingFanoutConfig) UnmarshalJSON(data []byte) error { return readObject(data, c) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (p FindingPolicy) MarshalJSON() ([]byte, error) { return writeObject(p) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (p *FindingPolicy) UnmarshalJSON(data []byte) error { return readObject(data, p) }
 
 // MarshalJSON writes canonical members, then unknown ones.
 func (f FollowUp) MarshalJSON() ([]byte, error) { return writeObject(f) }
@@ -195,6 +261,12 @@ func (o OutputDeclaration) MarshalJSON() ([]byte, error) { return writeObject(o)
 func (o *OutputDeclaration) UnmarshalJSON(data []byte) error { return readObject(data, o) }
 
 // MarshalJSON writes canonical members, then unknown ones.
+func (p PlannedGroup) MarshalJSON() ([]byte, error) { return writeObject(p) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (p *PlannedGroup) UnmarshalJSON(data []byte) error { return readObject(data, p) }
+
+// MarshalJSON writes canonical members, then unknown ones.
 func (p Policy) MarshalJSON() ([]byte, error) { return writeObject(p) }
 
 // UnmarshalJSON reads canonical members and keeps unknown ones.
@@ -237,10 +309,10 @@ func (r ReadinessCheck) MarshalJSON() ([]byte, error) { return writeObject(r) }
 func (r *ReadinessCheck) UnmarshalJSON(data []byte) error { return readObject(data, r) }
 
 // MarshalJSON writes canonical members, then unknown ones.
-func (r Request) MarshalJSON() ([]byte, error) { return writeObject(r) }
+func (q Request) MarshalJSON() ([]byte, error) { return writeObject(q) }
 
 // UnmarshalJSON reads canonical members and keeps unknown ones.
-func (r *Request) UnmarshalJSON(data []byte) error { return readObject(data, r) }
+func (q *Request) UnmarshalJSON(data []byte) error { return readObject(data, q) }
 
 // MarshalJSON writes canonical members, then unknown ones.
 func (r ResolvedRuntimeTool) MarshalJSON() ([]byte, error) { return writeObject(r) }
@@ -261,22 +333,28 @@ func (r RoleAliases) MarshalJSON() ([]byte, error) { return writeObject(r) }
 func (r *RoleAliases) UnmarshalJSON(data []byte) error { return readObject(data, r) }
 
 // MarshalJSON writes canonical members, then unknown ones.
-func (r RuntimeExecutionContract) MarshalJSON() ([]byte, error) { return writeObject(r) }
+func (s RunnerSpec) MarshalJSON() ([]byte, error) { return writeObject(s) }
 
 // UnmarshalJSON reads canonical members and keeps unknown ones.
-func (r *RuntimeExecutionContract) UnmarshalJSON(data []byte) error { return readObject(data, r) }
+func (s *RunnerSpec) UnmarshalJSON(data []byte) error { return readObject(data, s) }
 
 // MarshalJSON writes canonical members, then unknown ones.
-func (r RuntimeManifest) MarshalJSON() ([]byte, error) { return writeObject(r) }
+func (c RuntimeExecutionContract) MarshalJSON() ([]byte, error) { return writeObject(c) }
 
 // UnmarshalJSON reads canonical members and keeps unknown ones.
-func (r *RuntimeManifest) UnmarshalJSON(data []byte) error { return readObject(data, r) }
+func (c *RuntimeExecutionContract) UnmarshalJSON(data []byte) error { return readObject(data, c) }
 
 // MarshalJSON writes canonical members, then unknown ones.
-func (r RuntimeSelection) MarshalJSON() ([]byte, error) { return writeObject(r) }
+func (m RuntimeManifest) MarshalJSON() ([]byte, error) { return writeObject(m) }
 
 // UnmarshalJSON reads canonical members and keeps unknown ones.
-func (r *RuntimeSelection) UnmarshalJSON(data []byte) error { return readObject(data, r) }
+func (m *RuntimeManifest) UnmarshalJSON(data []byte) error { return readObject(data, m) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (s RuntimeSelection) MarshalJSON() ([]byte, error) { return writeObject(s) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (s *RuntimeSelection) UnmarshalJSON(data []byte) error { return readObject(data, s) }
 
 // MarshalJSON writes canonical members, then unknown ones.
 func (r RuntimeTool) MarshalJSON() ([]byte, error) { return writeObject(r) }
@@ -327,10 +405,10 @@ func (t TaskEvent) MarshalJSON() ([]byte, error) { return writeObject(t) }
 func (t *TaskEvent) UnmarshalJSON(data []byte) error { return readObject(data, t) }
 
 // MarshalJSON writes canonical members, then unknown ones.
-func (t ToolPolicy) MarshalJSON() ([]byte, error) { return writeObject(t) }
+func (p ToolPolicy) MarshalJSON() ([]byte, error) { return writeObject(p) }
 
 // UnmarshalJSON reads canonical members and keeps unknown ones.
-func (t *ToolPolicy) UnmarshalJSON(data []byte) error { return readObject(data, t) }
+func (p *ToolPolicy) UnmarshalJSON(data []byte) error { return readObject(data, p) }
 
 // MarshalJSON writes canonical members, then unknown ones.
 func (t ToolReadiness) MarshalJSON() ([]byte, error) { return writeObject(t) }

@@ -51,8 +51,10 @@ func TestUnusableManifestsNameEveryFault(t *testing.T) {
 		want []string
 	}{
 		"empty": {`{}`, []string{"$.schema", "$.id", "$.agent_task_executors"}}, // case 13
-		"provider": {`{"schema":"homeboy/agent-runtime-manifest/v1","id":"x","agent_task_executors":[{}, {"id":"a","backend":"b","command":"c","outcome_schema":"other/v9"},{"id":"a","backend":"b","command":"c"}]}`,
-			[]string{"$.agent_task_executors[0].id", "$.agent_task_executors[0].backend", "$.agent_task_executors[0].command", "$.agent_task_executors[1].outcome_schema", "$.agent_task_executors[2].id"}},
+		"provider": {
+			`{"schema":"homeboy/agent-runtime-manifest/v1","id":"x","agent_task_executors":[{}, {"id":"a","backend":"b","command":"c","outcome_schema":"other/v9"},{"id":"a","backend":"b","command":"c"}]}`,
+			[]string{"$.agent_task_executors[0].id", "$.agent_task_executors[0].backend", "$.agent_task_executors[0].command", "$.agent_task_executors[1].outcome_schema", "$.agent_task_executors[2].id"},
+		},
 		"schema": {strings.Replace(minimal, "manifest/v1", "manifest/v9", 1), []string{"$.schema"}},
 		"patterns": {strings.Replace(minimal, `"backend"`, `"immediate_failure_patterns":[{"error_ref_pattern":"("},{"error_ref_pattern":"a*"},{"error_ref_pattern":"`+strings.Repeat("a", 513)+`"},{"error_ref_pattern":"ref: (\\w+)"}],"backend"`, 1), // case 10
 			[]string{"$.agent_task_executors[0].immediate_failure_patterns[0].error_ref_pattern", "$.agent_task_executors[0].immediate_failure_patterns[1].error_ref_pattern", "$.agent_task_executors[0].immediate_failure_patterns[2].error_ref_pattern"}},

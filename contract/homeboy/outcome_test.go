@@ -157,11 +157,24 @@ func TestClasses(t *testing.T) {
 		said   string
 		want   FailureClass
 	}{
-		{ProviderError, "rate_limit", ClassRateLimited}, {ProviderError, "quota_exceeded", ClassRateLimited}, {ProviderError, "provider_quota", ClassRateLimited}, // case 70
-		{Failed, "max_turns", ClassTimeout}, {Failed, "runtime", ClassExecutionFailed}, {Failed, "task", ClassExecutionFailed}, {Failed, "incomplete", ClassExecutionFailed},
-		{Failed, "request_validation", ClassInvalidInput}, {Failed, "Provider", ClassUnknown},
-		{ProviderError, "", ClassProvider}, {Timeout, "", ClassTimeout}, {Failed, "", ClassExecutionFailed}, {UnableToRemediate, "", ClassExecutionFailed},
-		{Cancelled, "", ""}, {FollowUpIssue, "", ""}, {CandidateRecoverable, "", ""}, {Succeeded, "", ""}, {NoOp, "", ""},
+		{ProviderError, "rate_limit", ClassRateLimited},
+		{ProviderError, "quota_exceeded", ClassRateLimited},
+		{ProviderError, "provider_quota", ClassRateLimited}, // case 70
+		{Failed, "max_turns", ClassTimeout},
+		{Failed, "runtime", ClassExecutionFailed},
+		{Failed, "task", ClassExecutionFailed},
+		{Failed, "incomplete", ClassExecutionFailed},
+		{Failed, "request_validation", ClassInvalidInput},
+		{Failed, "Provider", ClassUnknown},
+		{ProviderError, "", ClassProvider},
+		{Timeout, "", ClassTimeout},
+		{Failed, "", ClassExecutionFailed},
+		{UnableToRemediate, "", ClassExecutionFailed},
+		{Cancelled, "", ""},
+		{FollowUpIssue, "", ""},
+		{CandidateRecoverable, "", ""},
+		{Succeeded, "", ""},
+		{NoOp, "", ""},
 		{ProviderError, "provider_billing_blocked", ClassProviderBillingBlocked},
 	} {
 		text := `{"schema":"homeboy/agent-task-outcome/v1","task_id":"t1","status":"` + string(tc.status) + `","failure_classification":"` + tc.said + `"}`

@@ -128,8 +128,12 @@ func TestWallClock(t *testing.T) {
 		l    *Limits
 		want int64
 	}{
-		{nil, 1_200_000}, {&Limits{}, 1_200_000}, {&Limits{TimeoutMS: 5, MaxRuntimeMS: 6}, 5}, {&Limits{MaxRuntimeMS: 6, TaskTimeoutSeconds: 9}, 6},
-		{&Limits{TaskTimeoutSeconds: 9}, 9000}, {&Limits{TaskTimeoutSeconds: 1 << 60}, 1_200_000},
+		{nil, 1_200_000},
+		{&Limits{}, 1_200_000},
+		{&Limits{TimeoutMS: 5, MaxRuntimeMS: 6}, 5},
+		{&Limits{MaxRuntimeMS: 6, TaskTimeoutSeconds: 9}, 6},
+		{&Limits{TaskTimeoutSeconds: 9}, 9000},
+		{&Limits{TaskTimeoutSeconds: 1 << 60}, 1_200_000},
 	} {
 		if got := tc.l.WallClockMS(); got != tc.want {
 			t.Errorf("%+v: %d, want %d", tc.l, got, tc.want)

@@ -250,6 +250,9 @@ func (s *scanner) readObject(sh *shape, v reflect.Value) bool {
 			return s.skip()
 		}
 		i, known := sh.index[string(key)]
+		if !known && sh.extra >= 0 {
+			return s.keep(v.Field(sh.extra), string(key))
+		}
 		if !known {
 			return s.unknown(sh, string(key))
 		}
@@ -327,6 +330,21 @@ func (s *scanner) member(sh *shape, m *member, v reflect.Value) bool {
 		return true
 	}
 	return s.read(m.shape, &m.Rules, v)
+}
+
+// keep puts a member that the record does not know where the record keeps such.
+func (s *scanner) keep(extra reflect.Value, key string) bool {
+	raw, ok := s.raw()
+	if !ok {
+		return false
+	}
+	if extra.IsNil() {
+		extra.Set(reflect.MakeMap(extra.Type()))
+	}
+	value := reflect.New(extra.Type().Elem()).Elem()
+	value.SetBytes(append([]byte(nil), raw...))
+	extra.SetMapIndex(reflect.ValueOf(key), value)
+	return true
 }
 
 // unknown skips a member that the record does not have and, in what people author, says which one was meant.

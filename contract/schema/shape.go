@@ -35,6 +35,7 @@ type shape struct {
 	names    []string
 	required uint64 // bits of fields
 	open     bool
+	extra    int    // the field that keeps unknown members, or -1
 	schemaID string // what the member named schema must hold
 	union    *catalog.Union
 }
@@ -90,7 +91,7 @@ func build(t reflect.Type, made map[reflect.Type]*shape) *shape {
 			build(m.Type, made)
 		}
 		return s
-	case reflect.PointerTo(t).Implements(unmarshaler):
+	case reflect.PointerTo(t).Implements(unmarshaler) && catalog.Extra(t) < 0:
 		s.form = foreign
 		return s
 	}
@@ -120,6 +121,7 @@ func build(t reflect.Type, made map[reflect.Type]*shape) *shape {
 
 func buildFields(s *shape, made map[reflect.Type]*shape) {
 	s.open = catalog.Open(s.typ)
+	s.extra = catalog.Extra(s.typ)
 	s.schemaID = catalog.SchemaID(s.typ)
 	s.index = map[string]int{}
 	for i, f := range catalog.Fields(s.typ) {

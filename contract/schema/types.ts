@@ -2874,6 +2874,888 @@ export type Hint = {
   message: string;
 };
 
+/** An Adoption says that an attempt goes on from the work of another. */
+export type HomeboyAdoption = {
+  source_attempt?: string;
+  patch_path?: string;
+  patch_fingerprint?: string;
+  provider_backend?: string;
+  provider_model?: string;
+  decision?: string;
+};
+
+/** An Aggregate is what became of the tasks of a plan. Schema: homeboy/agent-task-aggregate/v1 */
+export type HomeboyAggregate = {
+  schema: "homeboy/agent-task-aggregate/v1";
+  plan_id: string;
+  status: "succeeded" | "partial_failure" | "partial_recoverable" | "failed" | "cancelled";
+  totals: HomeboyTotals;
+  outcomes: HomeboyOutcome[];
+  events?: HomeboyTaskEvent[];
+  artifact_lineage?: unknown[];
+  child_runs?: unknown[];
+  artifact_bindings?: unknown[];
+  queue?: HomeboyQueue;
+};
+
+/** ApplyBack says how what a provider changed comes back. */
+export type HomeboyApplyBack = {
+  mutation_artifacts?: string | string[];
+  requires_git_checkout?: boolean;
+  strategy?: string;
+};
+
+/** An Artifact is one file, or one address, that a task left. */
+export type HomeboyArtifact = {
+  schema?: "homeboy/agent-task-artifact/v1";
+  id: string;
+  kind: string;
+  name?: string;
+  label?: string;
+  role?: string;
+  semantic_key?: string;
+  /** relative to the working directory, or absolute */
+  path?: string;
+  url?: string;
+  mime?: string;
+  /** a claim; the host measures */
+  size_bytes?: number;
+  /** a claim; the host hashes */
+  sha256?: string;
+  metadata?: unknown;
+};
+
+/** An ArtifactDeclaration is a file that a task is to make. */
+export type HomeboyArtifactDeclaration = {
+  schema?: "homeboy/agent-task-artifact-declaration/v1";
+  name: string;
+  type?: string;
+  artifact_schema?: string;
+  /** below the workspace */
+  path?: string;
+  required?: boolean;
+  description?: string;
+  metadata?: unknown;
+};
+
+/** An ArtifactDiscovery says where to look for artifacts of a run that was ended. */
+export type HomeboyArtifactDiscovery = {
+  paths?: string[];
+  metadata_path_keys?: string[];
+  config_path_keys?: string[];
+  artifact_patterns?: HomeboyArtifactPattern[];
+};
+
+/** An ArtifactPattern recognises an artifact by its file name. */
+export type HomeboyArtifactPattern = {
+  id?: string;
+  kind: string;
+  filename_patterns?: string | string[];
+  filename_contains?: string | string[];
+  extensions?: string | string[];
+  mime?: string;
+  metadata?: unknown;
+};
+
+/** ArtifactsProvenance says whose the directory for artifacts is. */
+export type HomeboyArtifactsProvenance = {
+  owner?: string;
+  locality?: string;
+  plan_id?: string;
+  run_id?: string;
+  task_id?: string;
+  attempt?: number;
+};
+
+/** A CapabilityProbe is a command that shows what a tool can do. */
+export type HomeboyCapabilityProbe = {
+  argv: string[];
+};
+
+/** A CommandInvocation is a command as an argv, run without a shell. */
+export type HomeboyCommandInvocation = {
+  schema?: string;
+  argv?: string[];
+  /** with Args, another way to write Argv */
+  command?: string;
+  args?: string[];
+  cwd?: string;
+  env?: HomeboyInvocationEnv[];
+  env_allowlist?: string[];
+  display?: string;
+  redaction?: HomeboyInvocationRedaction;
+  stdin?: string;
+  stdout?: string;
+  stderr?: string;
+};
+
+/** A CommandPolicy says which commands may run. An empty one constrains nothing. */
+export type HomeboyCommandPolicy = {
+  schema?: "homeboy/agent-command-policy/v1";
+  mode?: "deny_list" | "allow_list";
+  deny?: HomeboyCommandRule[];
+  allow?: HomeboyCommandRule[];
+  reason?: string;
+};
+
+/** A CommandRule matches a command by its words: * within one word, ** over several. */
+export type HomeboyCommandRule = {
+  pattern: string;
+  reason?: string;
+};
+
+/** A ContractProducer declares a script that makes documents of a package. */
+export type HomeboyContractProducer = {
+  id?: string;
+  phase?: string;
+  invocation?: unknown;
+  produces?: HomeboyProducedContent[];
+};
+
+/** A Dependency is something that a source root needs. */
+export type HomeboyDependency = {
+  id?: string;
+  label?: string;
+  source_root?: string;
+  requirement?: unknown;
+};
+
+/** A DependencyPattern recognises a dependency that is not there. */
+export type HomeboyDependencyPattern = {
+  id?: string;
+  label?: string;
+  path_contains?: string | string[];
+  error_contains_any?: string | string[];
+  remediation?: string;
+};
+
+/** A Diagnostic is one thing that a provider or the host has to say about a run. */
+export type HomeboyDiagnostic = {
+  class: string;
+  message: string;
+  data?: unknown;
+};
+
+/** An EnvPath is a variable that must hold a path that exists. */
+export type HomeboyEnvPath = {
+  env?: string | string[];
+  revision?: string;
+  canonical_path?: string;
+};
+
+/** An EvidenceRef points at something that shows what happened. */
+export type HomeboyEvidenceRef = {
+  schema?: "homeboy/agent-task-evidence-ref/v1";
+  kind: string;
+  uri: string;
+  label?: string;
+};
+
+/** An EvidenceRelationship ties an output to the evidence that it must come with. */
+export type HomeboyEvidenceRelationship = {
+  relationship: string;
+  evidence: HomeboyEvidenceRef;
+};
+
+/** An ExecutableRequirement names a program: the first variable of Env that is set holds its path, else the first of Candidates on the PATH counts. */
+export type HomeboyExecutableRequirement = {
+  id?: string;
+  label?: string;
+  env?: string | string[];
+  candidates?: string | string[];
+  version_command?: string | string[];
+  install_hint?: string;
+};
+
+/** An Executor says who runs a task. There is no default backend. */
+export type HomeboyExecutor = {
+  backend: string;
+  /** the id of a provider */
+  selector?: string;
+  /** the id of a package; never an object */
+  runtime?: string;
+  runtime_selection?: HomeboyRuntimeSelection;
+  required_capabilities?: string[];
+  /** names, never values */
+  secret_env?: string[];
+  model?: string;
+  /** always an object: command-line executors demand it */
+  config: Record<string, unknown>;
+};
+
+/** An ExecutorProvider declares one provider command of a package, and what may be relied on. Schema: homeboy/agent-task-executor-provider/v1 */
+export type HomeboyExecutorProvider = {
+  schema?: "homeboy/agent-task-executor-provider/v1";
+  id: string;
+  label?: string;
+  backend: string;
+  /** run by a shell after interpolation */
+  command?: string;
+  /** run without a shell; wins over Command */
+  command_argv?: string[];
+  /** wins over both */
+  invocation?: HomeboyCommandInvocation;
+  readiness_invocation?: HomeboyCommandInvocation;
+  runtime?: string;
+  runtime_id?: string;
+  request_schema?: "homeboy/agent-task-request/v1";
+  outcome_schema?: "homeboy/agent-task-outcome/v1";
+  request_required_fields?: string[];
+  outcome_statuses?: string[];
+  failure_classifications?: string[];
+  redacted_metadata_keys?: string[];
+  capabilities?: string[];
+  runner_readiness?: HomeboyReadinessCheck[];
+  role_aliases?: HomeboyRoleAliases;
+  workspace_materialization?: HomeboyWorkspaceMaterialization;
+  secret_requirements?: HomeboySecretRequirement[];
+  secret_env_requirements?: HomeboySecretEnvRequirement[];
+  /** by AI provider, not by backend */
+  provider_defaults?: Record<string, HomeboyProviderDefault>;
+  diagnostics?: HomeboyProviderDiagnostics;
+  status?: string;
+  integration_contract?: string;
+  /** read, and never used to select */
+  default_backend?: boolean;
+  runtime_execution_contracts?: Record<string, HomeboyRuntimeExecutionContract>;
+  tool_presets?: string[];
+  workspace_tools?: HomeboyWorkspaceTools;
+  publication_tools?: string[];
+  lifecycle?: HomeboyProviderLifecycle;
+  artifact_contract?: Record<string, string[]>;
+  provider_preflight?: unknown;
+  immediate_failure_patterns?: HomeboyFailurePattern[];
+  dependency_failure_patterns?: HomeboyDependencyPattern[];
+  timeout_artifact_discovery?: HomeboyArtifactDiscovery;
+  runtime_contract?: unknown;
+  result_contract?: unknown;
+};
+
+/** A FailurePattern recognises a failure of a provider's service in what the provider said. */
+export type HomeboyFailurePattern = {
+  id?: string;
+  error_contains_any?: string | string[];
+  retryable?: boolean;
+  error_ref_pattern?: string;
+  log_lookup?: unknown;
+  fallback_action?: unknown;
+};
+
+/** A FanoutConfig says how items become tasks, and how what comes back is read. Schema: homeboy/generic-fanout-reconcile-config/v1 */
+export type HomeboyFanoutConfig = {
+  schema: "homeboy/generic-fanout-reconcile-config/v1";
+  orchestrator?: Record<string, unknown>;
+  items?: unknown[];
+  /** used in place of items when it is not empty */
+  groups?: HomeboyFanoutGroup[];
+  group_key_path?: string;
+  task_request_template?: Record<string, unknown>;
+  runtime_execution?: Record<string, unknown>;
+  plan_schema?: string;
+  result_schema?: string;
+  reconciliation_schema?: string;
+  summary?: Record<string, unknown>;
+  base_run?: Record<string, unknown>;
+  /** absent is true */
+  include_summary?: boolean;
+  success_statuses?: string[];
+  outcome_path?: string;
+  concurrency?: number;
+};
+
+/** A FanoutGroup is a group that a configuration names. */
+export type HomeboyFanoutGroup = {
+  key: string;
+  items?: unknown[];
+};
+
+/** A FanoutPlan is the tasks of a fanout, before anything runs. Schema: homeboy/fanout-reconcile-plan/v1 */
+export type HomeboyFanoutPlan = {
+  schema: "homeboy/fanout-reconcile-plan/v1";
+  orchestrator: Record<string, unknown>;
+  summary?: Record<string, unknown>;
+  groups: HomeboyPlannedGroup[];
+  task_requests: HomeboyFanoutTask[];
+  reconciliation?: HomeboyFanoutReconciliation;
+};
+
+/** A FanoutProgress is told when a task of a fanout starts and ends. Schema: homeboy/fanout-reconcile-progress/v1 */
+export type HomeboyFanoutProgress = {
+  schema: "homeboy/fanout-reconcile-progress/v1";
+  status: "started" | "completed" | "failed" | "missing_record";
+  id: string;
+  group_key?: string;
+  /** the first is 1 */
+  group_index: number;
+  group_count: number;
+  outcome_kind?: string;
+};
+
+/** A FanoutReconciliation counts a fanout. Schema: homeboy/generic-fanout-reconcile-reconciliation/v1 */
+export type HomeboyFanoutReconciliation = {
+  schema: "homeboy/generic-fanout-reconcile-reconciliation/v1";
+  group_count: number;
+  task_count: number;
+  record_count: number;
+  success_count: number;
+  failure_count: number;
+  outcome_count: number;
+  failed_task_ids: string[];
+};
+
+/** A FanoutRecord is what came back for one task. */
+export type HomeboyFanoutRecord = {
+  id?: string;
+  task_id?: string;
+  group_key?: string;
+  status: "completed" | "failed" | "missing_record";
+  success?: boolean;
+  outcome?: unknown;
+  error_message?: string;
+};
+
+/** A FanoutResult is made of a plan and of records that were collected elsewhere. Records that belong to no task, and further records of one task, count for nothing and are reported. Schema: homeboy/generic-fanout-reconcile-result/v1 */
+export type HomeboyFanoutResult = {
+  schema: "homeboy/generic-fanout-reconcile-result/v1";
+  plan_schema?: string;
+  orchestrator?: Record<string, unknown>;
+  summary?: Record<string, unknown>;
+  status: "incomplete" | "completed" | "failed";
+  records: HomeboyFanoutRecord[];
+  unknown_records?: unknown[];
+  duplicate_records?: unknown[];
+  outcomes: unknown[];
+  reconciliation?: HomeboyFanoutReconciliation;
+};
+
+/** A FanoutRun is a fanout while it runs and when it is over, with a record for each task, in the order of the plan. Schema: homeboy/fanout-reconcile-run/v1 */
+export type HomeboyFanoutRun = {
+  schema: "homeboy/fanout-reconcile-run/v1";
+  plan_schema?: string;
+  orchestrator?: Record<string, unknown>;
+  summary?: Record<string, unknown>;
+  status: "incomplete" | "completed" | "failed";
+  /** the first that runs, or null */
+  current_group?: unknown;
+  current_groups?: unknown[];
+  records: HomeboyFanoutRecord[];
+  outcomes: unknown[];
+  reconciliation?: HomeboyFanoutReconciliation;
+};
+
+/** A FanoutTask is one task of a plan. What the template rendered beside these members is in Extra. */
+export type HomeboyFanoutTask = {
+  id?: string;
+  task_id?: string;
+  group_key?: string;
+  orchestrator?: Record<string, unknown>;
+  runtime_execution?: Record<string, unknown>;
+};
+
+/** A FindingFanoutConfig is a FanoutConfig whose items are the findings of packets. Schema: homeboy/generic-finding-packet-fanout-config/v1 */
+export type HomeboyFindingFanoutConfig = {
+  schema: "homeboy/generic-finding-packet-fanout-config/v1";
+  packets: Record<string, unknown>[];
+  finding_policy?: HomeboyFindingPolicy;
+  orchestrator?: Record<string, unknown>;
+  task_request_template?: Record<string, unknown>;
+  runtime_execution?: Record<string, unknown>;
+  plan_schema?: string;
+  result_schema?: string;
+  reconciliation_schema?: string;
+  summary?: Record<string, unknown>;
+  base_run?: Record<string, unknown>;
+  include_summary?: boolean;
+  success_statuses?: string[];
+  outcome_path?: string;
+  concurrency?: number;
+};
+
+/** A FindingPolicy says where in a packet its findings are and how they are grouped. Paths are dotted. */
+export type HomeboyFindingPolicy = {
+  /** absent: id */
+  packet_id_path?: string;
+  /** absent: findings */
+  findings_path?: string;
+  /** absent: id */
+  finding_id_path?: string;
+  /** absent: DefaultGroupBy */
+  group_by?: string | string[];
+  /** wins over GroupBy */
+  group_key_template?: string;
+  /** absent: default */
+  fallback_group_key?: string;
+  /** absent is true */
+  include_packet?: boolean;
+};
+
+/** A FollowUp is something that should be done next, by somebody. */
+export type HomeboyFollowUp = {
+  kind: string;
+  title: string;
+  body?: string;
+  uri?: string;
+};
+
+/** An InvocationEnv is one variable of an invocation. */
+export type HomeboyInvocationEnv = {
+  name: string;
+  source?: string;
+  value?: string;
+  required?: boolean;
+  redacted?: boolean;
+};
+
+/** An InvocationRedaction says what of an invocation is never shown. */
+export type HomeboyInvocationRedaction = {
+  argv_indices?: number[];
+  env?: string[];
+  replacement?: string;
+};
+
+/** Limits bound an attempt. Zero is not set; a zero that was written is a fault. */
+export type HomeboyLimits = {
+  timeout_ms?: number;
+  max_runtime_ms?: number;
+  execution_deadline_unix_ms?: number;
+  liveness_timeout_ms?: number;
+  max_output_bytes?: number;
+  exclusive_resource_keys?: string[];
+  /** older; counts only without a limit in ms */
+  task_timeout_seconds?: number;
+};
+
+/** A Materialization says what a host prepares before any provider of the package can run. */
+export type HomeboyMaterialization = {
+  source_roots?: HomeboySourceRoot[];
+  runtime_sources?: unknown;
+  preparation?: unknown;
+  dependencies?: HomeboyDependency[];
+  executable_requirements?: HomeboyExecutableRequirement[];
+  readiness_checks?: HomeboyReadinessCheck[];
+  diagnostics?: unknown;
+  env_passthrough?: string[];
+  workspace?: HomeboyWorkspaceMaterialization;
+};
+
+/** An Outcome is what a provider command writes to its standard output: how the task ended, as the provider sees it. Schema: homeboy/agent-task-outcome/v1 */
+export type HomeboyOutcome = {
+  schema: "homeboy/agent-task-outcome/v1";
+  task_id: string;
+  status: "succeeded" | "no_op" | "unable_to_remediate" | "provider_error" | "timeout" | "failed" | "follow_up_issue" | "cancelled" | "candidate_recoverable";
+  summary?: string;
+  failure_classification?: "provider" | "transient" | "timeout" | "stalled" | "rate_limited" | "provider_account_blocked" | "provider_quota_exhausted" | "provider_billing_blocked" | "provider_credentials_exhausted" | "policy_denied" | "capability_missing" | "invalid_input" | "execution_failed" | "unknown";
+  failure_code?: string;
+  failure_category?: string;
+  /** a provider's opinion; absent: none */
+  retryable?: boolean;
+  artifacts?: HomeboyArtifact[];
+  typed_artifacts?: HomeboyTypedArtifact[];
+  evidence_refs?: HomeboyEvidenceRef[];
+  diagnostics?: HomeboyDiagnostic[];
+  outputs?: Record<string, unknown>;
+  workflow?: HomeboyWorkflow;
+  follow_up?: HomeboyFollowUp;
+  metadata?: unknown;
+};
+
+/** An OutputDeclaration is a structured result that a task is to return under outputs. */
+export type HomeboyOutputDeclaration = {
+  name: string;
+  required?: boolean;
+  /** of the output, not of this record */
+  schema: string;
+  structural_schema?: Record<string, unknown>;
+  max_bytes?: number;
+  evidence_relationship?: HomeboyEvidenceRelationship;
+};
+
+/** A PlannedGroup is one group of a plan. */
+export type HomeboyPlannedGroup = {
+  key: string;
+  index: number;
+  item_count: number;
+};
+
+/** A Policy says what a task may read, write and have applied. */
+export type HomeboyPolicy = {
+  read?: string;
+  write?: string;
+  apply?: string;
+  tools?: HomeboyToolPolicy;
+};
+
+/** A ProducedContent is one document that a contract producer makes. */
+export type HomeboyProducedContent = {
+  kind?: string;
+  name?: string;
+  schema?: string;
+};
+
+/** A ProviderDefault is what a package chooses for one AI provider when the request does not. */
+export type HomeboyProviderDefault = {
+  model?: string;
+  command?: string;
+  command_args?: string[];
+  secret_env?: string | string[];
+  required_secret_env?: string | string[];
+  optional_secret_env?: string | string[];
+  secret_env_sources?: Record<string, HomeboySecretSource>;
+};
+
+/** ProviderDiagnostics says what a provider writes or returns beside its status. */
+export type HomeboyProviderDiagnostics = {
+  outcome_fields?: string[];
+  artifact_kinds?: string[];
+};
+
+/** A ProviderLifecycle says how a provider ends. */
+export type HomeboyProviderLifecycle = {
+  completion?: string;
+  cancellation?: string;
+  max_concurrency_default?: number;
+};
+
+/** A Queue says how a plan was scheduled. */
+export type HomeboyQueue = {
+  max_concurrency: number;
+  adaptive_concurrency?: unknown;
+  max_tasks?: number;
+  max_queue_depth?: number;
+  queued: number;
+  running: number;
+  blocked: number;
+  completed: number;
+  per_executor_concurrency?: Record<string, number>;
+};
+
+/** A ReadinessCheck is one thing that must be there before a provider can be dispatched. */
+export type HomeboyReadinessCheck = {
+  id?: string;
+  label?: string;
+  executable?: HomeboyExecutableRequirement;
+  env_path?: HomeboyEnvPath;
+  secret_env?: string | string[];
+  invocation?: HomeboyCommandInvocation;
+  required_extensions?: string[];
+  remediation?: string;
+};
+
+/** A Request is what a provider command reads from its standard input: one task, who runs it, on what and within which limits. The members behind Metadata are filled in by the host. Schema: homeboy/agent-task-request/v1 */
+export type HomeboyRequest = {
+  schema: "homeboy/agent-task-request/v1";
+  task_id: string;
+  group_key?: string;
+  parent_plan_id?: string;
+  executor: HomeboyExecutor;
+  instructions: string;
+  inputs?: unknown;
+  source_refs?: HomeboySourceRef[];
+  workspace?: HomeboyWorkspace;
+  /** opaque objects */
+  component_contracts?: Record<string, unknown>[];
+  policy?: HomeboyPolicy;
+  limits?: HomeboyLimits;
+  /** the older form: each is a required declaration */
+  expected_artifacts?: string[];
+  artifact_declarations?: HomeboyArtifactDeclaration[];
+  output_declarations?: HomeboyOutputDeclaration[];
+  runtime_tools?: HomeboyRuntimeTool[];
+  metadata?: unknown;
+  artifacts_path?: string;
+  artifacts_path_provenance?: HomeboyArtifactsProvenance;
+  resolved_runtime_tools?: HomeboyResolvedRuntimeTool[];
+};
+
+/** A ResolvedRuntimeTool is what the host made of a RuntimeTool. */
+export type HomeboyResolvedRuntimeTool = {
+  schema?: "homeboy/resolved-agent-task-runtime-tool/v1";
+  id: string;
+  transport?: string;
+  executable?: string;
+  argv?: string[];
+  env?: Record<string, string>;
+  version?: string;
+  capabilities?: string[];
+  capability_probe?: HomeboyCapabilityProbe;
+  env_names?: string[];
+  secret_env_names?: string[];
+  readiness?: HomeboyResolvedState;
+  lifecycle?: string;
+};
+
+/** A ResolvedState says whether a tool works, and how that was found out. */
+export type HomeboyResolvedState = {
+  status?: string;
+  evidence?: HomeboyToolReadyMark;
+};
+
+/** RoleAliases map what a provider calls things to generic roles. Kinds may hold a * that stands for any text. */
+export type HomeboyRoleAliases = {
+  artifact_kinds?: Record<string, string | string[]>;
+  artifact_filenames?: Record<string, string | string[]>;
+  artifact_roles?: Record<string, string | string[]>;
+  outputs?: Record<string, string | string[]>;
+  metadata?: Record<string, string | string[]>;
+};
+
+/** A RunnerSpec says who runs the tasks of a caller and within which limits, before there is a task. It has no default backend. Schema: homeboy/agent-task-runner-spec/v1 */
+export type HomeboyRunnerSpec = {
+  schema: "homeboy/agent-task-runner-spec/v1";
+  executor: HomeboyExecutor;
+  limits?: HomeboyLimits;
+  expected_artifacts?: string[];
+  artifact_declarations?: HomeboyArtifactDeclaration[];
+};
+
+/** A RuntimeExecutionContract maps a generic kind of execution to the field of a runtime profile that names the ability, and to the capabilities that this needs. */
+export type HomeboyRuntimeExecutionContract = {
+  ability_field: string;
+  required_capabilities?: string[];
+};
+
+/** A RuntimeManifest is the `<id>.json` of a runtime package. In an installed package the name of its directory counts in place of ID. Schema: homeboy/agent-runtime-manifest/v1 */
+export type HomeboyRuntimeManifest = {
+  schema: "homeboy/agent-runtime-manifest/v1";
+  id: string;
+  name?: string;
+  label?: string;
+  version?: string;
+  description?: string;
+  agent_task_executors: HomeboyExecutorProvider[];
+  contract_producers?: HomeboyContractProducer[];
+  minimum_version?: string;
+  requires?: Record<string, string>;
+  compatibility?: unknown;
+  external_storage_retention?: unknown;
+  ci_materialization?: unknown;
+  materialization?: HomeboyMaterialization;
+};
+
+/** A RuntimeSelection says which runtime, provider and model were asked for. */
+export type HomeboyRuntimeSelection = {
+  runtime_id?: string;
+  executor_backend?: string;
+  executor_provider_id?: string;
+  ai_provider_id?: string;
+  model?: string;
+  substrate_ref?: string;
+};
+
+/** A RuntimeTool is a process that a provider attaches to its agent. */
+export type HomeboyRuntimeTool = {
+  schema?: "homeboy/agent-task-runtime-tool/v1";
+  id: string;
+  transport?: "stdio";
+  command: string[];
+  env?: Record<string, string>;
+  secret_env?: string[];
+  required_capabilities?: string[];
+  timeout_ms?: number;
+  readiness?: HomeboyToolReadiness;
+  lifecycle?: "runtime_owned";
+};
+
+/** A SecretCondition is one test of a request, or several. No condition always holds. */
+export type HomeboySecretCondition = {
+  any?: HomeboySecretCondition[];
+  all?: HomeboySecretCondition[];
+  /** dotted; the bare path provider is executor.config.provider */
+  path?: string;
+  /** absent: the path must exist */
+  equals?: unknown;
+};
+
+/** A SecretEnvRequirement is a group of secret names that is needed when its condition holds for a request. */
+export type HomeboySecretEnvRequirement = {
+  schema?: string;
+  id?: string;
+  source?: string;
+  env?: string | string[];
+  when?: HomeboySecretCondition;
+  required?: boolean;
+  purpose?: string;
+  secret_env_sources?: Record<string, HomeboySecretSource>;
+};
+
+/** A SecretRequirement names a secret that a provider may need, by Name or by Env. */
+export type HomeboySecretRequirement = {
+  name?: string;
+  env?: string | string[];
+  /** absent is true */
+  required?: boolean;
+  purpose?: string;
+  when?: unknown;
+};
+
+/** A SecretSource says where the value of one variable comes from. */
+export type HomeboySecretSource = {
+  source?: string;
+  env_var?: string;
+  name?: string;
+  path?: string;
+  field?: string;
+  fallback_fields?: string[];
+  /** a default that is no secret */
+  value?: string;
+  scope?: string;
+};
+
+/** A SourceRef points at where a task came from. */
+export type HomeboySourceRef = {
+  kind: string;
+  uri: string;
+  revision?: string;
+};
+
+/** A SourceRoot is a source tree that a package stands on. */
+export type HomeboySourceRoot = {
+  id?: string;
+  label?: string;
+  path?: string;
+  remote_url?: string;
+  git_ref?: string;
+  remediation?: string;
+};
+
+/** A TaskEvent is one change of state of a task of a plan. */
+export type HomeboyTaskEvent = {
+  task_id: string;
+  state: string;
+  attempt: number;
+  message?: string;
+};
+
+/** A ToolPolicy says which tools an agent has, and where they run. */
+export type HomeboyToolPolicy = {
+  schema?: "homeboy/agent-tool-policy/v1";
+  default_location?: "disabled" | "runner" | "control_plane";
+  tools?: Record<string, HomeboyToolRule>;
+  commands?: HomeboyCommandPolicy;
+};
+
+/** A ToolReadiness says how a host finds out whether a tool works. */
+export type HomeboyToolReadiness = {
+  command_prefix?: string | string[];
+  version_command?: string[];
+  capability_probe?: HomeboyCapabilityProbe;
+};
+
+/** A ToolReadyMark is the evidence that a tool works: version_command, protocol or declared_probe. */
+export type HomeboyToolReadyMark = {
+  kind?: string;
+  success?: boolean;
+};
+
+/** A ToolRule is the policy for one tool. */
+export type HomeboyToolRule = {
+  execution_location?: "disabled" | "runner" | "control_plane";
+  timeout_ms?: number;
+  reason?: string;
+};
+
+/** Totals counts the tasks of a plan. Each is in one of the counts; RecoverableCandidates repeats CandidateRecoverable under its older name. */
+export type HomeboyTotals = {
+  queued: number;
+  running: number;
+  blocked: number;
+  skipped: number;
+  /** no_op included */
+  succeeded: number;
+  candidate_recoverable: number;
+  recoverable_candidates: number;
+  failed: number;
+  cancelled: number;
+  timed_out: number;
+};
+
+/** A TypedArtifact is an artifact whose content is in the outcome itself. */
+export type HomeboyTypedArtifact = {
+  name: string;
+  type?: string;
+  artifact_schema?: string;
+  payload?: unknown;
+  artifact?: unknown;
+  metadata?: unknown;
+};
+
+/** A Workflow tells the steps that a provider took. */
+export type HomeboyWorkflow = {
+  schema?: "homeboy/agent-task-workflow/v1";
+  id: string;
+  label?: string;
+  steps?: HomeboyWorkflowStep[];
+  metadata?: unknown;
+};
+
+/** A WorkflowStep is one step of a workflow. */
+export type HomeboyWorkflowStep = {
+  id: string;
+  label?: string;
+  status: "pending" | "running" | "succeeded" | "failed" | "skipped" | "cancelled";
+  depends_on?: string[];
+  started_at?: string;
+  finished_at?: string;
+  duration_ms?: number;
+  metrics?: unknown;
+  artifact_refs?: string[];
+  diagnostics?: HomeboyDiagnostic[];
+  suggestions?: HomeboyFollowUp[];
+  metadata?: unknown;
+};
+
+/** A Workspace says where a task works. */
+export type HomeboyWorkspace = {
+  kind?: string;
+  mode?: "ephemeral" | "existing" | "materialized";
+  /** becomes the working directory */
+  root?: string;
+  slug?: string;
+  component_id?: string;
+  branch?: string;
+  base_ref?: string;
+  task_url?: string;
+  cleanup?: string;
+  attempt?: HomeboyWorkspaceAttempt;
+  materialization?: unknown;
+};
+
+/** A WorkspaceAttempt identifies the workspace of one attempt. The host fills it in. */
+export type HomeboyWorkspaceAttempt = {
+  identity?: string;
+  base_ref?: string;
+  base_fingerprint?: string;
+  adoption?: HomeboyAdoption;
+};
+
+/** A WorkspaceMaterialization says what a provider expects of its workspace before it starts. */
+export type HomeboyWorkspaceMaterialization = {
+  cwd?: string;
+  requires_git?: boolean;
+  write_scope?: string;
+  artifact_paths?: string[];
+  spec?: unknown;
+  mounts?: HomeboyWorkspaceMount[];
+  apply_back?: HomeboyApplyBack;
+};
+
+/** A WorkspaceMount is a further tree that a provider sees. */
+export type HomeboyWorkspaceMount = {
+  handle?: string;
+  repo?: string;
+  host_path?: string;
+  target_path?: string;
+  mode?: string;
+  materialization?: unknown;
+  metadata?: unknown;
+};
+
+/** WorkspaceTools names the tools that a provider offers its agent. */
+export type HomeboyWorkspaceTools = {
+  readonly?: string[];
+  readwrite?: string[];
+};
+
 export type HookCommand = {
   command: string;
   success: boolean;
@@ -3647,6 +4529,19 @@ export type Records = {
   "deed/task.spec/v1": DeedTaskSpec;
   "deed/type.spec/v1": DeedTypeSpec;
   "deed/verdict/v1": DeedVerdict;
+  "homeboy/agent-runtime-manifest/v1": HomeboyRuntimeManifest;
+  "homeboy/agent-task-aggregate/v1": HomeboyAggregate;
+  "homeboy/agent-task-executor-provider/v1": HomeboyExecutorProvider;
+  "homeboy/agent-task-outcome/v1": HomeboyOutcome;
+  "homeboy/agent-task-request/v1": HomeboyRequest;
+  "homeboy/agent-task-runner-spec/v1": HomeboyRunnerSpec;
+  "homeboy/fanout-reconcile-plan/v1": HomeboyFanoutPlan;
+  "homeboy/fanout-reconcile-progress/v1": HomeboyFanoutProgress;
+  "homeboy/fanout-reconcile-run/v1": HomeboyFanoutRun;
+  "homeboy/generic-fanout-reconcile-config/v1": HomeboyFanoutConfig;
+  "homeboy/generic-fanout-reconcile-reconciliation/v1": HomeboyFanoutReconciliation;
+  "homeboy/generic-fanout-reconcile-result/v1": HomeboyFanoutResult;
+  "homeboy/generic-finding-packet-fanout-config/v1": HomeboyFindingFanoutConfig;
   "wp-codebox/agent-result/v1": CodeboxAgentResult;
   "wp-codebox/agent-task-result/v1": CodeboxAgentTaskResult;
   "wp-codebox/agent-task-run-failure-evidence/v1": CodeboxFailureEvidence;

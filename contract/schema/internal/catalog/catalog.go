@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/contract/settings"
 )
@@ -116,6 +117,20 @@ var Records = []Record{
 	{codebox.SchemaTerminalResult, reflect.TypeFor[codebox.TerminalResult]()},
 	{codebox.SchemaFailureEvidence, reflect.TypeFor[codebox.FailureEvidence]()},
 	{codebox.SchemaCLIFailure, reflect.TypeFor[codebox.CLIFailure]()},
+
+	{homeboy.SchemaRequest, reflect.TypeFor[homeboy.Request]()},
+	{homeboy.SchemaOutcome, reflect.TypeFor[homeboy.Outcome]()},
+	{homeboy.SchemaAggregate, reflect.TypeFor[homeboy.Aggregate]()},
+	{homeboy.SchemaManifest, reflect.TypeFor[homeboy.RuntimeManifest]()},
+	{homeboy.SchemaProvider, reflect.TypeFor[homeboy.ExecutorProvider]()},
+	{homeboy.SchemaRunnerSpec, reflect.TypeFor[homeboy.RunnerSpec]()},
+	{homeboy.SchemaFanoutConfig, reflect.TypeFor[homeboy.FanoutConfig]()},
+	{homeboy.SchemaFanoutPlan, reflect.TypeFor[homeboy.FanoutPlan]()},
+	{homeboy.SchemaFanoutRun, reflect.TypeFor[homeboy.FanoutRun]()},
+	{homeboy.SchemaFanoutResult, reflect.TypeFor[homeboy.FanoutResult]()},
+	{homeboy.SchemaFanoutReconciliation, reflect.TypeFor[homeboy.FanoutReconciliation]()},
+	{homeboy.SchemaFindingFanoutConfig, reflect.TypeFor[homeboy.FindingFanoutConfig]()},
+	{homeboy.SchemaFanoutProgress, reflect.TypeFor[homeboy.FanoutProgress]()},
 }
 
 // SchemaID returns the id that a type's own `schema` member must hold, or "".
@@ -188,6 +203,9 @@ var requests = []reflect.Type{
 func Open(t reflect.Type) bool {
 	if strings.HasSuffix(t.PkgPath(), "/contract/codebox") {
 		return !authored()[t]
+	}
+	if Extra(t) >= 0 {
+		return true // it keeps what it does not know
 	}
 	return slices.Contains(open, t) || strings.HasSuffix(t.PkgPath(), "/contract/runner") // programs write all of it
 }
@@ -296,6 +314,11 @@ var words = map[reflect.Type][]string{
 	reflect.TypeFor[agentruntime.ToolStatus]():         texts(agentruntime.ToolStatuses),
 	reflect.TypeFor[agentruntime.PolicyEffect]():       texts(agentruntime.PolicyEffects),
 	reflect.TypeFor[codebox.RunStatus]():               texts(codebox.RunStatuses),
+	reflect.TypeFor[homeboy.OutcomeStatus]():           texts(homeboy.OutcomeStatuses),
+	reflect.TypeFor[homeboy.FailureClass]():            texts(homeboy.FailureClasses),
+	reflect.TypeFor[homeboy.AggregateStatus]():         texts(homeboy.AggregateStatuses),
+	reflect.TypeFor[homeboy.RecordStatus]():            texts(homeboy.RecordStatuses),
+	reflect.TypeFor[homeboy.FanoutStatus]():            texts(homeboy.FanoutStatuses),
 }
 
 func texts[S ~string](in []S) []string {

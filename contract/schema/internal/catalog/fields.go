@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/homeboy"
 )
 
 // A Field is one member of a struct as JSON sees it.
@@ -53,6 +54,19 @@ func Fields(t reflect.Type) []Field {
 		fields = append(fields, f)
 	}
 	return fields
+}
+
+// Extra returns the index of the field in which a struct keeps the members that it does not know, or -1. Such a struct
+// reads and writes itself, and is still an object with the members that Fields lists.
+func Extra(t reflect.Type) int {
+	if t.Kind() != reflect.Struct {
+		return -1
+	}
+	f, ok := t.FieldByName("Extra")
+	if !ok || f.Type != reflect.TypeFor[homeboy.Extra]() {
+		return -1
+	}
+	return f.Index[0]
 }
 
 func rules(t reflect.Type, tag string, nullable bool) (Rules, bool) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/contract/schema/internal/catalog"
 )
 
@@ -64,7 +65,7 @@ func encode(s *jsonschema.Schema) ([]byte, error) {
 // readComments returns the doc comments of the contract packages, by type and field.
 func readComments(root string) (map[string]string, error) {
 	all := map[string]string{}
-	for _, pkg := range []string{"agentruntime", "deed", "codebox", "settings"} {
+	for _, pkg := range []string{"agentruntime", "deed", "codebox", "homeboy", "settings"} {
 		dir := filepath.Join(root, "contract", pkg)
 		var r jsonschema.Reflector
 		if err := r.AddGoComments("", dir, jsonschema.WithFullComment()); err != nil {
@@ -110,6 +111,8 @@ func Name(t reflect.Type) string {
 		return "DeedConfig" + strings.TrimPrefix(t.Name(), "Config")
 	case strings.HasSuffix(t.PkgPath(), "/contract/codebox"):
 		return "Codebox" + t.Name()
+	case strings.HasSuffix(t.PkgPath(), "/contract/homeboy"):
+		return "Homeboy" + t.Name()
 	}
 	return t.Name()
 }
@@ -184,6 +187,8 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		}}
 	case reflect.TypeFor[codebox.Value]():
 		return &jsonschema.Schema{} // any JSON
+	case reflect.TypeFor[homeboy.Texts]():
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}}}}
 	}
 	if catalog.UnionOf(t) != nil {
 		return ref(t)
