@@ -37,7 +37,7 @@ func (a *run) builds() string {
 		if k := w.Kind(); k != deed.SeedDirectory && k != deed.SeedGit {
 			return "" // a bundle holds an agent's work
 		}
-		sources = append(sources, deed.Workspace{Source: p.Source.Dir, Target: p.Target})
+		sources = append(sources, deed.Workspace{Source: p.Source.Dir, Ref: p.Source.Ref, Target: p.Target}) // a branch may hold work that nobody has looked at
 	}
 	key, err := canonjson.HashIn("deed/build-cache/v1", map[string]any{"sources": sources, "containment": a.plan.kind})
 	if err != nil || len(sources) == 0 {
