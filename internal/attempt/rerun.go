@@ -68,6 +68,9 @@ func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out
 	a := &run{Runner: &own, sup: sup, dir: dir, redactor: redact.New(nil), claim: &store.Claim{Ref: store.Ref{TaskID: id.String(), AttemptID: id.String()}}}
 	a.caches = a.path("builds")
 	a.plan = plan{spec: in.Spec, kind: in.Kind}
+	if err := a.checkPlaces(a.plan); err != nil {
+		return out, failure.New(failure.Config, "repeat the checks", err, "")
+	}
 	if s := in.Spec.Sandbox; s != nil && len(s.Runtime) > 0 {
 		return out, failure.New(failure.Config, "repeat the checks", errors.New("they ran beside a runtime of their own (deed.sandbox.runtime), and that is not rebuilt"), "")
 	}
@@ -154,23 +157,19 @@ func (a *run) change(ctx context.Context, patch string) error {
 	return nil
 }
 
-// hold compares two verdicts in what they say of checks.
+// hold compares two verdicts in what they say of checks, one by one: two checks may have the same name.
 func hold(recorded, now deed.Verdict) Repeated {
 	out := Repeated{Same: true, Verdict: now, Checks: []RepeatedCheck{}}
-	byName := func(v deed.Verdict) map[string]deed.CheckResult {
-		m := map[string]deed.CheckResult{}
-		for _, c := range v.Checks {
-			m[c.Name] = c
+	at := func(v deed.Verdict, i int) (c deed.CheckResult) {
+		if i < len(v.Checks) {
+			c = v.Checks[i]
 		}
-		return m
+		return c
 	}
-	old, fresh := byName(recorded), byName(now)
-	names := maps.Clone(old)
-	maps.Copy(names, fresh)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		o, n := old[name], fresh[name]
-		c := RepeatedCheck{Name: name, Recorded: cmp.Or(o.Status, "not run"), Now: cmp.Or(n.Status, "not run")}
-		c.Differences = differences(o, n, codesOf(recorded, name), codesOf(now, name))
+	for i := range max(len(recorded.Checks), len(now.Checks)) {
+		o, n := at(recorded, i), at(now, i)
+		c := RepeatedCheck{Name: cmp.Or(n.Name, o.Name), Recorded: cmp.Or(o.Status, "not run"), Now: cmp.Or(n.Status, "not run")}
+		c.Differences = differences(o, n, codesOf(recorded, o.Name), codesOf(now, n.Name))
 		c.Same = c.Recorded == c.Now && len(c.Differences) == 0
 		out.Same = out.Same && c.Same
 		out.Checks = append(out.Checks, c)
@@ -192,6 +191,9 @@ func codesOf(v deed.Verdict, check string) map[string]bool {
 func differences(o, n deed.CheckResult, was, is map[string]bool) []string {
 	var out []string
 	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
+	if o.Name != n.Name {
+		add("the check was %q, and is %q", o.Name, n.Name)
+	}
 	for _, code := range slices.Sorted(maps.Keys(was)) {
 		if !is[code] {
 			add("%s was a reason, and is none now", code)

@@ -186,6 +186,8 @@ func (a *app) rerunSource(ctx context.Context, m metadata, in *attempt.Rerun, so
 	}
 	if full != nil {
 		in.Spec = *full
+	} else if err := foreign(in.Spec); err != nil {
+		return usage(fmt.Errorf("nothing can be run again: %w", err))
 	}
 	if source != "" {
 		abs, err := a.workspace(source)
@@ -200,11 +202,39 @@ func (a *app) rerunSource(ctx context.Context, m metadata, in *attempt.Rerun, so
 			w = *in.Spec.Workspace
 		}
 		w.Source = abs
+		if err := w.Validate(); err != nil {
+			return usage(fmt.Errorf("nothing can be run again: the workspace of the bundle: %w", err))
+		}
 		in.Spec.Workspace, in.Spec.Workspaces = &w, nil
 		return nil
 	}
 	if full == nil {
 		return usage(errors.New("the base of the bundle cannot be rebuilt: its task is not in this home (give --source a directory with the files that the agent began with)"))
+	}
+	return nil
+}
+
+// foreign refuses a spec that only the bundle vouches for, where it is none that deed would have taken or names places on
+// this machine: a mount could show the socket of a service, which leads out of the sandbox. deed writes no such places into a bundle.
+func foreign(s deed.TaskSpec) error {
+	for i, c := range s.Checks {
+		if err := c.Validate(); err != nil {
+			return fmt.Errorf("check %d of the bundle: %w", i, err)
+		}
+		if c.Files != "" || c.FilesDigest != "" {
+			return fmt.Errorf("check %d of the bundle has files that only its own home has", i)
+		}
+	}
+	if s.Sandbox != nil && len(s.Sandbox.Mounts) > 0 {
+		return errors.New("its checks saw files of the machine that they ran on (sandbox.mounts)")
+	}
+	if s.Sandbox != nil {
+		if err := s.Sandbox.Validate(); err != nil {
+			return fmt.Errorf("the sandbox of the bundle: %w", err)
+		}
+	}
+	if w := s.Workspace; w != nil && (w.Source != "" || w.Bundle != "") {
+		return errors.New("its workspace names places on the machine that it was made on")
 	}
 	return nil
 }

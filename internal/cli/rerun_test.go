@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/attempt"
 )
 
@@ -108,5 +109,30 @@ func TestRerunFromACommit(t *testing.T) {
 	git("commit", "-qm", "later")
 	if r, o := s.rerun(t, good.Bundle); o.code != 0 || !r.Same {
 		t.Errorf("exit code %d, %+v\n%s", o.code, r, o.stderr)
+	}
+}
+
+// A bundle that somebody made for whoever runs it again must not reach what is outside the sandbox.
+func TestRerunRefusesPlacesOfABundle(t *testing.T) {
+	t.Parallel()
+	check := deed.Check{Capability: "test"}
+	for name, c := range map[string]struct {
+		spec deed.TaskSpec
+		want string // empty: it is taken
+	}{
+		"plain":          {deed.TaskSpec{Checks: []deed.Check{check}, Workspace: &deed.Workspace{Ref: "main"}}, ""},
+		"a socket":       {deed.TaskSpec{Checks: []deed.Check{check}, Sandbox: &deed.Sandbox{Mounts: []deed.Mount{{Source: "/var/run", Target: "/var/run"}}}}, "mounts"},
+		"hidden files":   {deed.TaskSpec{Checks: []deed.Check{{Shell: "true", Hidden: true, Files: "/etc"}}}, "files"},
+		"without files":  {deed.TaskSpec{Checks: []deed.Check{{Shell: "true", Hidden: true, FilesDigest: strings.Repeat("0", 64)}}}, "files"},
+		"no command":     {deed.TaskSpec{Checks: []deed.Check{{}}}, "check 0"},
+		"out of the way": {deed.TaskSpec{Checks: []deed.Check{{Shell: "true", Dir: "../.."}}}, "check 0"},
+		"a source":       {deed.TaskSpec{Checks: []deed.Check{check}, Workspace: &deed.Workspace{Source: "/etc"}}, "workspace"},
+		"a bundle":       {deed.TaskSpec{Checks: []deed.Check{check}, Workspace: &deed.Workspace{Bundle: "/etc"}}, "workspace"},
+		"limits":         {deed.TaskSpec{Checks: []deed.Check{check}, Sandbox: &deed.Sandbox{Limits: &deed.Limits{Processes: -7}}}, "sandbox"},
+	} {
+		err := foreign(c.spec)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
