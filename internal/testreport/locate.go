@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/coverage"
 	"github.com/deedrun/deed/internal/toolreport"
 )
@@ -22,6 +23,7 @@ func (r *Report) Locate(root string) {
 	}
 	for i := range r.Cases {
 		t := &r.Cases[i]
+		standIn(t, paths)
 		if t.File == "" {
 			if here != "" { // PHPUnit calls a suite after its directory
 				t.Suite = strings.ReplaceAll(t.Suite, filepath.ToSlash(here)+"/", "")
@@ -43,6 +45,29 @@ func (r *Report) Locate(root string) {
 	number(r.Cases)
 	r.Failures = Failures(r.Cases)
 }
+
+// standIn gives one name to what tools report in the place of a file whose tests could not be loaded: node the file as a
+// test, by its path on this machine, unittest and pytest the module as one. It is the name that Jest's files have.
+func standIn(t *runner.TestCase, paths *toolreport.Paths) {
+	module, load := "", false
+	switch {
+	case path.IsAbs(t.Name) && t.Suite == "":
+		module = paths.Below(t.Name)
+		load = !path.IsAbs(module)
+		if load && t.Status != runner.CaseFailed { // it has no tests, and ended well
+			t.Name, load = module, false
+		}
+	case strings.HasPrefix(t.Name, failedModule):
+		module, load = strings.TrimPrefix(t.Name, failedModule), true
+	case t.Type == "error" && strings.HasPrefix(t.Message, "collection failure"):
+		module, load = t.Name, true
+	}
+	if load && t.Status == runner.CaseFailed {
+		t.Suite, t.Name, t.Type = module, "["+TypeLoad+"]", TypeLoad
+	}
+}
+
+const failedModule = "unittest.loader._FailedTest."
 
 // separator stands between the parts of a suite.
 const separator = " > "
