@@ -13,6 +13,7 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/helper"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -54,6 +55,22 @@ func (b BaseRun) comparable() bool {
 	return b.Report != nil && (b.Report.Status == runner.StatusPassed || b.Report.Status == runner.StatusFailed)
 }
 
+// untested reports whether the base is known to have no tests. One whose tests could not be run, since it does not
+// compile, say, has some: what an edit takes from them is not seen by holding the change against the base.
+func (b BaseRun) untested() bool {
+	switch {
+	case b.Report == nil:
+		return false
+	case b.comparable():
+		c := counts(b.Report)
+		return c == nil || c.Total == 0
+	case b.Report.Status == runner.StatusSkipped:
+		return true
+	}
+	f := b.Report.Failure
+	return f != nil && (f.Mode == helper.ModeNoTestFiles || f.Mode == helper.ModeZeroTests)
+}
+
 // The trees that a check is run on.
 const (
 	treeBase   = "base"
@@ -68,6 +85,7 @@ type checking struct {
 	index int
 	base  BaseRun
 
+	pinned  *runner.Report // of the change with the inputs of the check as they were, once that has been run
 	result  deed.CheckResult
 	grounds []ground
 	decided bool // a run did not pass: what it left is the result's
@@ -186,7 +204,7 @@ func (k *checking) trees(ctx context.Context) (trees []string, allowed bool, err
 		}
 		return []string{treePinned}, false, nil
 	}
-	if k.check.Capability == runner.Test && (!k.base.comparable() || counts(k.base.Report) == nil || counts(k.base.Report).Total == 0) {
+	if k.check.Capability == runner.Test && k.base.untested() {
 		return []string{treeLeft}, false, nil // the base has no test that an edit could have weakened
 	}
 	return []string{treePinned, treeLeft}, false, nil
@@ -239,7 +257,10 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) error {
 	for _, id := range k.base.Unstable {
 		unstable[id] = true
 	}
-	comparison, grounds := compare(k.check, k.base.Report, ran.Report, unstable, allowed)
+	comparison, grounds := compare(comparer{check: k.check, base: k.base.Report, pinned: k.pinned, after: ran.Report, unstable: unstable, allowed: allowed})
+	if tree == treePinned {
+		k.pinned = ran.Report
+	}
 	r.Comparison, r.Witnesses = &comparison, len(ws)
 	if !counted(grounds) && len(seen) < len(ws) {
 		grounds = append(grounds, unseen(ws, seen, "reported as passed"))
@@ -291,10 +312,19 @@ func ended(r deed.CheckResult) []ground {
 
 // add adds the grounds of one tree. What was found with the inputs as they were is not said again of the tree as it was left.
 func (k *checking) add(tree string, list []ground) {
+	type said struct {
+		code, subject string
+		note          bool
+	}
+	have := map[said]bool{} // there may be a ground for each of a million tests
+	for _, g := range k.grounds {
+		have[said{g.code, g.subject, g.note}] = true
+	}
 	for _, g := range list {
-		if slices.ContainsFunc(k.grounds, func(o ground) bool { return o.code == g.code && o.subject == g.subject && (!o.note || g.note) }) {
+		if have[said{g.code, g.subject, false}] || g.note && have[said{g.code, g.subject, true}] {
 			continue
 		}
+		have[said{g.code, g.subject, g.note}] = true
 		if tree == treePinned {
 			g.message += " (with the files that the check judges by as they were)"
 		}
@@ -428,8 +458,11 @@ var errFiles = errors.New("the files of a check are not those that were pinned w
 
 // overlay lays the files of a hidden check over the tree.
 func overlay(ctx context.Context, c deed.Check, tree string) error {
-	if c.Files == "" {
+	switch {
+	case c.Files == "" && c.FilesDigest == "":
 		return nil
+	case c.Files == "":
+		return fmt.Errorf("%w: they are not here", errFiles)
 	}
 	m, err := workspace.Snapshot(ctx, c.Files, nil)
 	if err != nil {

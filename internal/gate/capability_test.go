@@ -15,6 +15,7 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/helper"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -27,6 +28,7 @@ type toy struct {
 	lie    func(base bool, r *runner.Report) // what the code under test makes of the report
 	blind  bool                              // does not see tests that it does not know
 	first  bool                              // stops at the first failure
+	broken string                            // with this in main.go nothing compiles
 }
 
 var toyTest = regexp.MustCompile(`(?m)^func (Test\w+)\(.*\{(.*)\}$`)
@@ -37,6 +39,11 @@ func (y *toy) Run(_ context.Context, c deed.Check, room string) Ran {
 	main, err := os.ReadFile(filepath.Join(tree, "main.go"))
 	if err != nil {
 		return Ran{Result: deed.CheckResult{Status: deed.CheckError, Tail: err.Error()}}
+	}
+	if y.broken != "" && strings.Contains(string(main), y.broken) {
+		return Ran{Result: deed.CheckResult{Name: CheckName(c), Status: deed.CheckError}, Report: &runner.Report{
+			Schema: runner.SchemaReport, Capability: runner.Test, Status: runner.StatusError, Failure: &runner.Failure{Mode: helper.ModeFatal, Summary: "it does not compile"},
+		}}
 	}
 	words := []string{}
 	_ = filepath.WalkDir(tree, func(p string, d fs.DirEntry, err error) error {
@@ -195,6 +202,23 @@ func TestAgentsThatCheatAtTests(t *testing.T) {
 				*r = *status(tests(""), runner.StatusPassed)
 			}
 		}}, want: []string{"no_tests"}},
+		{name: "mends a base that does not compile", change: map[string]string{"main.go": mended}, toy: &toy{broken: "a - b"}, runs: []string{"0-base", "0-base", "0"}},
+		{
+			name: "deletes the tests of a base that does not compile", change: map[string]string{"main.go": "package p // a * b\n", "add_test.go": ""}, toy: &toy{broken: "a - b"},
+			want: []string{"tests_newly_failing", "tests_vanished", "check_inputs_changed:add_test.go"},
+		},
+		{
+			name: "mends it and deletes a test", change: map[string]string{"main.go": mended, "sub/other_test.go": ""}, toy: &toy{broken: "a - b"},
+			want: []string{"tests_vanished", "check_inputs_changed:sub/other_test.go"},
+		},
+		{
+			name: "mends it and skips a test", change: map[string]string{"main.go": mended, "sub/other_test.go": "package p\n\nfunc TestOther(t *testing.T) {t.Skip()}\n"}, toy: &toy{broken: "a - b"},
+			want: []string{"tests_newly_skipped", "check_inputs_changed:sub/other_test.go"},
+		},
+		{
+			name: "mends it and edits a test", change: map[string]string{"main.go": mended, "sub/other_test.go": toyOther + "// clearer\n"}, toy: &toy{broken: "a - b"},
+			notes: []string{"check_inputs_changed:sub/other_test.go"},
+		},
 		{name: "advisory", change: map[string]string{"README": "x"}, check: deed.Check{Advisory: true}, notes: []string{"tests_still_failing"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -270,18 +294,20 @@ func TestHiddenFiles(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change map[string]string
+		files  string
 		digest string
 		want   []string
 	}{
-		{"is met", map[string]string{"main.go": mended}, m.Digest(), nil},
-		{"is not met", map[string]string{"README": "x"}, m.Digest(), []string{"tests_still_failing"}},
-		{"a file in its place does not help", map[string]string{"hidden_test.go": "package p\n\nfunc TestHidden(t *testing.T) {}\n"}, m.Digest(), []string{"tests_still_failing"}},
-		{"is not the one that was admitted", map[string]string{"main.go": mended}, strings.Repeat("0", 64), []string{"pinned_input_changed"}},
+		{"is met", map[string]string{"main.go": mended}, hidden, m.Digest(), nil},
+		{"is not met", map[string]string{"README": "x"}, hidden, m.Digest(), []string{"tests_still_failing"}},
+		{"a file in its place does not help", map[string]string{"hidden_test.go": "package p\n\nfunc TestHidden(t *testing.T) {}\n"}, hidden, m.Digest(), []string{"tests_still_failing"}},
+		{"is not the one that was admitted", map[string]string{"main.go": mended}, hidden, strings.Repeat("0", 64), []string{"pinned_input_changed"}},
+		{"is not there any more", map[string]string{"main.go": mended}, "", m.Digest(), []string{"pinned_input_changed"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			v := scene{base: base, work: files(c.change), edit: func(in *Input, _ string) {
-				in.Spec.Checks, in.Capabilities = []deed.Check{{Capability: runner.Test, Hidden: true, Files: hidden, FilesDigest: c.digest}}, &toy{}
+				in.Spec.Checks, in.Capabilities = []deed.Check{{Capability: runner.Test, Hidden: true, Files: c.files, FilesDigest: c.digest}}, &toy{}
 			}}.decide(t)
 			if diff := cmp.Diff(c.want, codes(v)); diff != "" {
 				t.Error(diff)

@@ -23,10 +23,12 @@ type ground struct {
 type comparer struct {
 	check    deed.Check
 	base     *runner.Report  // nil: nothing is known of the base
+	pinned   *runner.Report  // of the change with the tests of the base, which tells of tests that could not be run there; nil: there is none
 	after    *runner.Report  // never nil
 	unstable map[string]bool // tests that two runs on the base do not agree on: they prove nothing
 	allowed  bool            // a person let the agent change the inputs: what is gone with them is only told
 
+	alike   map[string]bool // tests that only the run with the tests of the base tells of
 	out     deed.CheckComparison
 	grounds []ground
 }
@@ -37,8 +39,8 @@ type comparer struct {
 // skipped. A test that failed on the base already is not the agent's doing: it is noted, as long as something that failed
 // was mended. Where nothing was, the work has not done what a failing test asks for. `require_pass` true makes every
 // failure count, false none of the old ones.
-func compare(c deed.Check, base, after *runner.Report, unstable map[string]bool, allowed bool) (deed.CheckComparison, []ground) {
-	m := &comparer{check: c, base: base, after: after, unstable: unstable, allowed: allowed}
+func compare(m comparer) (deed.CheckComparison, []ground) {
+	c, after := m.check, m.after
 	m.out.Counts = map[string]int{}
 	switch {
 	case after.Status == runner.StatusSkipped:
@@ -249,13 +251,17 @@ func (m *comparer) contradicts() bool {
 // byCount compares where there are no names. What the base had by name must not be gone as names.
 func (m *comparer) byCount() {
 	a := m.out.After
-	if m.comparable() && len(m.base.TestCases) > 0 {
-		m.against(CodeReportMissing, "", "names no test, and on the base it named %d", len(m.base.TestCases))
-		return
+	was := m.base
+	if !m.comparable() && m.pinned != nil {
+		was = m.pinned
 	}
-	b := m.out.Base
-	if b == nil {
-		b = &runner.TestResults{}
+	b := &runner.TestResults{}
+	if was != nil && (was == m.pinned || m.comparable()) {
+		if len(was.TestCases) > 0 {
+			m.against(CodeReportMissing, "", "names no test, and on the base it named %d", len(was.TestCases))
+			return
+		}
+		b = cmp.Or(counts(was), b)
 	}
 	if a.Total < b.Total {
 		m.against(CodeTestsShrank, "", "ran %d tests, and %d on the base", a.Total, b.Total)
@@ -280,6 +286,14 @@ func (m *comparer) byName() {
 	if m.comparable() {
 		before = index(m.base.TestCases)
 	}
+	m.alike = map[string]bool{}
+	if m.pinned != nil {
+		for id, t := range index(m.pinned.TestCases) {
+			if _, ok := before[id]; !ok {
+				before[id], m.alike[id] = t, true
+			}
+		}
+	}
 	var still []string
 	for _, id := range sorted(now) {
 		b, known := before[id]
@@ -301,10 +315,10 @@ func (m *comparer) byName() {
 			still = append(still, id)
 		case t.Status == runner.CaseFailed:
 			m.list(&m.out.NewlyFailing, "newly_failing", id)
-			m.against(CodeTestsNewlyFailing, id, "%s fails, and %s on the base%s", id, old, because(t))
+			m.against(CodeTestsNewlyFailing, id, "%s fails, and %s %s%s", id, old, m.where(id), because(t))
 		case t.Status == runner.CaseSkipped && old != runner.CaseSkipped:
 			m.list(&m.out.NewlySkipped, "newly_skipped", id)
-			m.tell(!m.allowed, CodeTestsNewlySkipped, id, "%s is skipped, and %s on the base%s", id, old, because(t))
+			m.tell(!m.allowed, CodeTestsNewlySkipped, id, "%s is skipped, and %s %s%s", id, old, m.where(id), because(t))
 		case t.Status == runner.CasePassed && old == runner.CaseFailed:
 			m.list(&m.out.Fixed, "fixed", id)
 		}
@@ -313,6 +327,14 @@ func (m *comparer) byName() {
 	if len(still) > 0 {
 		m.old(len(still), m.out.Counts["fixed"], func(i int) (string, string) { return still[i], because(now[still[i]]) })
 	}
+}
+
+// where says which run a test is held against.
+func (m *comparer) where(id string) string {
+	if m.alike[id] {
+		return "with the tests of the base"
+	}
+	return "on the base"
 }
 
 // gone tells the tests that the base has and the change has not. A part of a test that failed, was skipped or is gone itself
@@ -333,10 +355,44 @@ func (m *comparer) gone(before, now map[string]runner.TestCase) {
 			m.list(&m.out.Unstable, "unstable", id)
 			continue
 		}
+		if standsIn(before[id]) && m.served(before[id].Suite, before) {
+			m.list(&m.out.Fixed, "fixed", id)
+			continue
+		}
 		m.list(&m.out.Vanished, "vanished", id)
 		counted := before[id].Status != runner.CaseSkipped && !m.allowed
-		m.tell(counted, CodeTestsVanished, id, "%s is gone, and %s on the base", id, before[id].Status)
+		m.tell(counted, CodeTestsVanished, id, "%s is gone, and %s %s", id, before[id].Status, m.where(id))
 	}
+}
+
+// standsIn reports whether a failure is no test, but stands for those that could not be built or loaded. Once they can be it
+// is gone.
+func standsIn(t runner.TestCase) bool {
+	return t.Status == runner.CaseFailed && strings.HasPrefix(t.Name, "[") && strings.HasSuffix(t.Name, "]") && t.Suite != ""
+}
+
+// served reports whether tests pass in the place of one that stood in for them. Not every tool tells which file a test is of:
+// then it is asked that a test passes that was not there.
+func (m *comparer) served(suite string, before map[string]runner.TestCase) bool {
+	fresh, told := false, false
+	for _, t := range m.after.TestCases {
+		id := t.ID()
+		if id == suite { // the file ran and had no tests
+			return false
+		}
+		told = told || t.Suite != ""
+		if t.Status != runner.CasePassed || standsIn(t) {
+			continue
+		}
+		for _, name := range []string{t.Suite, t.File, id} {
+			if rest, ok := strings.CutPrefix(name, suite); ok && (rest == "" || strings.ContainsRune(".:> /", rune(rest[0]))) {
+				return true
+			}
+		}
+		_, known := before[id]
+		fresh = fresh || !known
+	}
+	return fresh && !told
 }
 
 // old judges the failures that were there before. name gives the test of each; nil where they have none.

@@ -132,7 +132,7 @@ func TestCompareTests(t *testing.T) {
 			for _, id := range c.unstable {
 				unstable[id] = true
 			}
-			_, got := compare(deed.Check{Capability: runner.Test, RequirePass: c.require}, c.base, c.after, unstable, c.allowed)
+			_, got := compare(comparer{check: deed.Check{Capability: runner.Test, RequirePass: c.require}, base: c.base, after: c.after, unstable: unstable, allowed: c.allowed})
 			if diff := cmp.Diff(c.want, said(got)); diff != "" {
 				t.Error(diff)
 			}
@@ -147,7 +147,7 @@ func TestComparisonNamesAndBounds(t *testing.T) {
 		fmt.Fprintf(&before, " +t%03d", i)
 		fmt.Fprintf(&after, " -t%03d", i)
 	}
-	got, grounds := compare(deed.Check{Capability: runner.Test}, tests(before.String()+" +gone -mended"), tests(after.String()+" +mended +new"), nil, false)
+	got, grounds := compare(comparer{check: deed.Check{Capability: runner.Test}, base: tests(before.String() + " +gone -mended"), after: tests(after.String() + " +mended +new")})
 	if len(got.NewlyFailing) != perCode || got.Counts["newly_failing"] != 250 || got.NewlyFailing[0] != "p::t000" {
 		t.Errorf("%d of %d, first %v", len(got.NewlyFailing), got.Counts["newly_failing"], got.NewlyFailing[:1])
 	}
@@ -163,7 +163,7 @@ func TestComparisonNamesAndBounds(t *testing.T) {
 	}
 	long := tests("-x")
 	long.TestCases[0].Name = strings.Repeat("é", 5000) + "\nx"
-	_, grounds = compare(deed.Check{Capability: runner.Test}, tests("+a"), long, nil, false)
+	_, grounds = compare(comparer{check: deed.Check{Capability: runner.Test}, base: tests("+a"), after: long})
 	for _, g := range grounds {
 		if len(g.message) > maxLine+4 || strings.Contains(g.message, "\n") {
 			t.Errorf("%d bytes", len(g.message))
@@ -199,12 +199,12 @@ func TestCompareFindings(t *testing.T) {
 		{"no base", nil, lint("failed", "a"), nil, []string{"lint_introduced a"}},
 		{"broken", lint("passed"), lint("error"), nil, []string{"check_error"}},
 	} {
-		_, got := compare(deed.Check{Capability: runner.Lint, RequirePass: c.require}, c.base, c.after, nil, false)
+		_, got := compare(comparer{check: deed.Check{Capability: runner.Lint, RequirePass: c.require}, base: c.base, after: c.after})
 		if diff := cmp.Diff(c.want, said(got)); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
-	_, got := compare(deed.Check{Capability: runner.Lint}, lint("passed"), lint("failed", "x"), nil, false)
+	_, got := compare(comparer{check: deed.Check{Capability: runner.Lint}, base: lint("passed"), after: lint("failed", "x")})
 	if got[0].message != "a.go:1: bad x (R1)" {
 		t.Errorf("%q", got[0].message)
 	}
@@ -226,7 +226,7 @@ func TestCompareBuild(t *testing.T) {
 		{"fails as before, and that never counts", build("failed"), build("failed"), &no, []string{"(check_failed)"}},
 		{"fails anew, although old failures do not count", build("passed"), build("failed"), &no, []string{"check_failed"}},
 	} {
-		_, got := compare(deed.Check{Capability: runner.Build, RequirePass: c.require}, c.base, c.after, nil, false)
+		_, got := compare(comparer{check: deed.Check{Capability: runner.Build, RequirePass: c.require}, base: c.base, after: c.after})
 		if diff := cmp.Diff(c.want, said(got)); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
@@ -237,5 +237,86 @@ func TestDisagree(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff([]string{"p::b", "p::x1", "p::x2"}, disagree(tests("+a +b +x1"), tests("+a -b +x2"))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What could not be built or loaded on the base is one failure there, which is gone when it can be.
+func TestStandInsForTests(t *testing.T) {
+	t.Parallel()
+	report := func(list ...runner.TestCase) *runner.Report {
+		r := tests("")
+		r.TestCases = list
+		c := tally(list)
+		r.TestCounts = &c
+		if c.Failed > 0 {
+			r.Status = runner.StatusFailed
+		}
+		return r
+	}
+	one := func(suite, name, status string) runner.TestCase {
+		return runner.TestCase{Suite: suite, Name: name, Status: status}
+	}
+	build, load := one("p/calc", "[build]", "failed"), one("calc.test.js", "[load]", "failed")
+	other := one("p/text", "TestSame", "passed")
+	for name, c := range map[string]struct {
+		base, after *runner.Report
+		want        []string
+	}{
+		"the tests run":                      {report(build, other), report(one("p/calc", "TestAdd", "passed"), other), []string{}},
+		"a part of them":                     {report(build, other), report(one("p/calc", "TestAdd/x", "passed"), other), []string{}},
+		"none runs":                          {report(build, other), report(other), []string{"tests_vanished p/calc::[build]"}},
+		"others run":                         {report(build, other), report(other, one("p/more", "TestMore", "passed")), []string{"tests_vanished p/calc::[build]"}},
+		"a package of a like name":           {report(build, other), report(other, one("p/calculus", "TestMore", "passed")), []string{"tests_vanished p/calc::[build]"}},
+		"all that run are skipped":           {report(build, other), report(other, one("p/calc", "TestAdd", "skipped")), []string{"tests_vanished p/calc::[build]"}},
+		"it still stands":                    {report(build, other), report(build, other), []string{"tests_still_failing p/calc::[build]"}},
+		"tests without files run":            {report(load, one("", "ok", "passed")), report(one("", "ok", "passed"), one("", "adds", "passed")), []string{}},
+		"tests without files do not":         {report(load, one("", "ok", "passed")), report(one("", "ok", "passed")), []string{"tests_vanished calc.test.js::[load]"}},
+		"the file ends before it has a test": {report(load, one("", "ok", "passed")), report(one("", "ok", "passed"), one("", "new", "passed"), one("", "calc.test.js", "passed")), []string{"tests_vanished calc.test.js::[load]"}},
+		"modules":                            {report(one("test_calc", "[load]", "failed")), report(one("", "test_calc.Calc.test_add", "passed")), []string{}},
+	} {
+		_, got := compare(comparer{check: deed.Check{Capability: runner.Test}, base: c.base, after: c.after})
+		if diff := cmp.Diff(c.want, said(got)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// A project's code can report as many tests as it likes. What is made of them must take no more than a moment.
+func TestReportOfVeryManyTests(t *testing.T) {
+	t.Parallel()
+	const n = 200_000
+	r := tests("")
+	for i := range n {
+		r.TestCases = append(r.TestCases, runner.TestCase{Suite: "p", Name: fmt.Sprintf("Test%07x%08x", i, i), Status: runner.CaseFailed})
+	}
+	c := tally(r.TestCases)
+	r.TestCounts, r.Status = &c, runner.StatusFailed
+	var ws []witness
+	for i := range maxSites {
+		ws = append(ws, witness{site: fmt.Sprint("0:", i), token: fmt.Sprintf("%016x", i)})
+	}
+	if seen := testify(r, ws, runner.CasePassed); len(seen) != 0 || len(r.TestCases) != n {
+		t.Fatalf("%d witnesses seen, %d tests left", len(seen), len(r.TestCases))
+	}
+	_, grounds := compare(comparer{check: deed.Check{Capability: runner.Test}, base: tests("+a"), after: r})
+	k := &checking{}
+	for _, tree := range []string{treePinned, treeLeft} { // compared by pairs this is a matter of minutes
+		k.add(tree, grounds)
+	}
+	if len(k.grounds) != n+1 { // and one that is gone
+		t.Errorf("%d grounds", len(k.grounds))
+	}
+}
+
+func TestTokensAreFoundWhereverTheyStand(t *testing.T) {
+	t.Parallel()
+	tokens := map[string]int{"0123456789abcdef": 3}
+	for text, want := range map[string]int{
+		"TestWitness0123456789abcdef": 3, "0123456789abcdef": 3, "ab0123456789abcdef": 3, "0123456789abcdef0": 3, "x/zz_0123456789abcdef_test.go": 3,
+		"": -1, "0123456789abcde": -1, "01234567_89abcdef": -1, "0123456789ABCDEF": -1, "fedcba9876543210": -1,
+	} {
+		if got := tokenIn(tokens, text); got != want {
+			t.Errorf("%q: %d", text, got)
+		}
 	}
 }

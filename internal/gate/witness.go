@@ -36,6 +36,9 @@ type witness struct {
 	token string // is in its name and in nothing else
 }
 
+// tokenSize is the length of a token in hexadecimal.
+const tokenSize = 16
+
 // maxSites bounds how many directories get a witness.
 const maxSites = 400
 
@@ -112,7 +115,7 @@ func plantOne(root *os.Root, site string, fails bool) (witness, bool, error) {
 	if err != nil {
 		return witness{}, false, nil //nolint:nilerr // there is no such directory any more: the tests that were there are gone, and are named
 	}
-	var raw [8]byte
+	var raw [tokenSize / 2]byte
 	_, _ = rand.Read(raw[:])
 	w := witness{site: site, token: hex.EncodeToString(raw[:])}
 	for _, e := range entries {
@@ -221,20 +224,44 @@ func pythonWitness(_ string, _ []byte, tok string, fails bool) (string, string, 
 	return "test_zz_" + tok + ".py", fmt.Sprintf("import unittest\n\n\nclass Witness%s(unittest.TestCase):\n    def test_%[1]s(self):\n        %s\n", tok, act), true
 }
 
+// tokenIn finds the first token of a witness in a text, and -1 where there is none. It looks at each byte once: a report may
+// have a million tests, and there may be hundreds of witnesses.
+func tokenIn(byToken map[string]int, text string) int {
+	run := 0
+	for i := range len(text) {
+		if c := text[i]; '0' <= c && c <= '9' || 'a' <= c && c <= 'f' {
+			run++
+		} else {
+			run = 0
+		}
+		if run >= tokenSize {
+			if w, ok := byToken[text[i+1-tokenSize:i+1]]; ok {
+				return w
+			}
+		}
+	}
+	return -1
+}
+
 // testify takes the witnesses out of a report, and returns the places of those that were reported with the wanted status.
 func testify(r *runner.Report, ws []witness, status string) (seen []string) {
 	if r == nil || len(ws) == 0 {
 		return nil
 	}
 	reported := map[string]string{}
-	ours := func(text string) bool {
-		return slices.ContainsFunc(ws, func(w witness) bool { return strings.Contains(text, w.token) })
+	byToken := make(map[string]int, len(ws))
+	for i, w := range ws {
+		byToken[w.token] = i
 	}
+	ours := func(text string) bool { return tokenIn(byToken, text) >= 0 }
 	cases := r.TestCases[:0:0]
 	var removed runner.TestResults
 	for _, c := range r.TestCases {
 		// A runner may list the file of a test as a test of its own, and so the witness twice.
-		i := slices.IndexFunc(ws, func(w witness) bool { return strings.Contains(c.ID(), w.token) || strings.Contains(c.File, w.token) })
+		i := tokenIn(byToken, c.ID())
+		if i < 0 {
+			i = tokenIn(byToken, c.File)
+		}
 		if i < 0 {
 			cases = append(cases, c)
 			continue
