@@ -15,21 +15,59 @@ import (
 // testFiles are where the usual tools of each language look for tests and what these read. New ones are welcome.
 var testFiles = []string{
 	"**/*_test.go", "**/testdata", // Go
-	"**/*.test.*", "**/*.spec.*", "**/__tests__", "**/__snapshots__", // JavaScript
-	"**/test_*.py", "**/*_test.py", // Python
-	"**/*Test.php",                      // PHP
-	"test", "tests", "spec", "**/tests", // most
+	"**/*.test.*", "**/*.spec.*", "**/__tests__", "**/__snapshots__", "**/__mocks__", // JavaScript
+	"**/*-test.[jt]s", "**/*-test.[cm][jt]s", "**/*_test.[jt]s", "**/*_test.[cm][jt]s", "**/test-*.[jt]s", "**/test-*.[cm][jt]s", "**/test.[jt]s", "**/test.[cm][jt]s", // node --test
+	"**/test*.py", "**/*_test.py", // Python: pytest, unittest, Django
+	"**/*Test.php", "**/*.phpt", // PHP
+	"**/*.bats", "**/*_test.sh", // shell
+	"**/*_test.rs", "**/*_spec.rb", "**/*_test.rb",
+	"**/test", "**/tests", "spec", // most
 }
 
 // testConfig says what runs as a test and how. A new file of this kind can undo a test as well as an edit.
 var testConfig = []string{
-	"**/conftest.py", "**/pytest.ini", "**/.pytest.ini", "**/tox.ini", "**/noxfile.py", "**/setup.cfg", "**/pyproject.toml", "**/sitecustomize.py",
-	"**/package.json", "**/.npmrc", "**/jest.config.*", "**/jest.setup.*", "**/vitest.config.*", "**/vitest.workspace.*", "**/vite.config.*", "**/.mocharc*",
-	"**/karma.conf.*", "**/ava.config.*", "**/playwright.config.*", "**/cypress.config.*", "**/babel.config.*", "**/.babelrc*", "**/.swcrc",
+	"**/conftest.py", "**/pytest.ini", "**/.pytest.ini", "**/pytest.toml", "**/.pytest.toml", "**/tox.ini", "**/noxfile.py", "**/setup.cfg", "**/pyproject.toml",
+	"**/package.json", "**/.npmrc", "**/jest.config.*", "**/jest.setup.*", "**/vitest.config.*", "**/vitest.setup.*", "**/vitest.workspace.*", "**/vite.config.*", "**/.mocharc*",
+	"**/karma.conf.*", "**/ava.config.*", "**/playwright.config.*", "**/cypress.config.*", "**/babel.config.*", "**/.babelrc*", "**/.swcrc", "**/bunfig.toml", "**/.nycrc*", "**/.c8rc*", "**/.taprc",
 	"**/phpunit.xml*", "**/phpunit.dist.xml", "**/pest.php",
-	"**/Makefile", "**/makefile", "**/GNUmakefile", "**/*.mk", "**/justfile", "**/Taskfile.y*ml",
+	"**/Makefile", "**/makefile", "**/GNUmakefile", "**/*.mk", "**/justfile", "**/Taskfile.y*ml", "**/.rspec", "**/Rakefile",
 	"**/go.work", "**/.cargo", "**/.config/nextest.toml", "**/rust-toolchain*",
 }
+
+// tools are programs that run checks of every kind, where a project has them in its own tree, and what gets in before
+// them: an interpreter, a package manager. Who can write these writes the report. As with a configuration, a new one counts.
+var tools = []string{
+	"**/.venv", "**/venv", "**/*.pth", "**/*.egg-info", "**/*.dist-info", "**/sitecustomize.py", "**/usercustomize.py", // Python
+	"**/.yarn", "**/.yarnrc*", "**/.pnp.*", "**/.pnpmfile.*", "**/pnpm-workspace.yaml", // JavaScript: yarn runs what yarnPath names
+	"**/vendor/bin", "**/vendor/autoload.php", "**/vendor/composer", // PHP
+}
+
+// testTools run tests, or are what assertions are made with. A Python module of the name of one is taken before it.
+var testTools = slices.Concat(
+	[]string{"**/pytest", "**/pytest.py", "**/_pytest", "**/pluggy", "**/pluggy.py", "**/unittest", "**/unittest.py", "**/pytest_cov*", "**/phpunit", "**/phpunit.phar"},
+	below("**/node_modules/.bin/", "ava", "c8", "cross-env", "cypress", "jasmine*", "jest*", "karma*", "mocha*", "nyc", "playwright*", "tap", "ts-node", "tsx", "vitest*"),
+	below("**/node_modules/", "@jest", "@vitest", "ava", "chai", "expect", "jasmine*", "jest*", "karma*", "mocha*", "should", "sinon", "tap", "ts-node", "tsx", "uvu", "vitest*"),
+	below("**/vendor/", "github.com/google/go-cmp", "github.com/onsi", "github.com/stretchr", "gotest.tools", "mockery", "phpunit"),
+)
+
+// lintTools are linters.
+var lintTools = slices.Concat(
+	[]string{"**/ruff", "**/ruff.py", "**/flake8", "**/flake8.py", "**/mypy", "**/mypy.py"},
+	below("**/node_modules/.bin/", "biome", "eslint*", "oxlint", "prettier", "stylelint", "tsc"),
+	below("**/node_modules/", "@biomejs", "@eslint", "@typescript-eslint", "eslint*", "oxlint", "prettier", "stylelint*", "typescript"),
+	below("**/vendor/", "phpstan", "squizlabs"),
+)
+
+func below(dir string, names ...string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = dir + n
+	}
+	return out
+}
+
+// lockFiles choose the program that runs the scripts of a package. That of another one is new with it.
+var lockFiles = []string{"**/pnpm-lock.yaml", "**/yarn.lock", "**/bun.lock", "**/bun.lockb"}
 
 var lintConfig = []string{
 	"**/.golangci.*", "**/staticcheck.conf", "**/revive.toml",
@@ -38,6 +76,7 @@ var lintConfig = []string{
 	"**/phpcs.xml*", "**/.phpcs.xml*", "**/phpstan*.neon*", "**/psalm.xml*", "**/.php-cs-fixer*",
 	"**/rustfmt.toml", "**/.rustfmt.toml", "**/clippy.toml", "**/.clippy.toml", "**/.shellcheckrc", "**/.editorconfig",
 	"**/Makefile", "**/makefile", "**/GNUmakefile", "**/*.mk", "**/justfile", "**/Taskfile.y*ml",
+	"**/.oxlintrc*", "**/.yamllint*", "**/.markdownlint*", "**/.rubocop.yml",
 }
 
 // runnerFiles are deed's own: which extension runs what, and with which settings. Their effect on a check is that of the
@@ -50,9 +89,9 @@ func Inputs(c deed.Check) []string {
 	case len(c.Inputs) > 0:
 		return c.Inputs
 	case c.Capability == runner.Test:
-		return slices.Concat(testFiles, testConfig, runnerFiles)
+		return slices.Concat(testFiles, testConfig, tools, testTools, lockFiles, runnerFiles)
 	case c.Capability == runner.Lint:
-		return slices.Concat(lintConfig, runnerFiles)
+		return slices.Concat(lintConfig, tools, lintTools, lockFiles, runnerFiles)
 	case c.Capability != "":
 		return runnerFiles
 	}
@@ -63,6 +102,7 @@ func Inputs(c deed.Check) []string {
 // an agent that was asked for a feature adds its tests. redirected says of a go.mod whether the patch gives modules another
 // place; a library of assertions that always holds would be one. What else changes in it is a dependency.
 func changedInputs(c deed.Check, globs []string, changes workspace.ChangeSet, redirected func(path string) (bool, error)) ([]deed.ChangedInput, error) {
+	steers := slices.Concat(testConfig, tools, testTools, lockFiles, runnerFiles)
 	var out []deed.ChangedInput
 	for _, ch := range changes.Of(workspace.ClassTracked) {
 		counts := matchAny(globs, ch.Path)
@@ -72,7 +112,8 @@ func changedInputs(c deed.Check, globs []string, changes workspace.ChangeSet, re
 			if counts, err = redirected(ch.Path); err != nil {
 				return nil, err
 			}
-		case ch.Status == workspace.Added && matchAny(testFiles, ch.Path) && !matchAny(testConfig, ch.Path) && !matchAny(runnerFiles, ch.Path):
+		case ch.Status == workspace.Added && matchAny(testFiles, ch.Path) && !matchAny(steers, ch.Path),
+			len(c.Inputs) == 0 && ch.Status != workspace.Added && matchAny(lockFiles, ch.Path):
 			counts = false
 		}
 		if counts {
