@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-const pythonProject = `
+const unittestProject = `
 -- pyproject.toml --
 [project]
 name = "calc"
@@ -56,12 +56,12 @@ func pythonCheats() map[string]cheat {
 	}
 }
 
-func TestAgentsThatCheatAtPythonTests(t *testing.T) {
+func TestAgentsThatBringAnInterpreter(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("missing tool: python3: apt-get install python3")
 	}
-	cheats(t, pythonProject, pythonCheats())
+	cheats(t, unittestProject, pythonCheats())
 }
 
 // The test was written first, and calls what is not there yet: on the base nothing compiles.
@@ -90,6 +90,12 @@ func TestMul(t *testing.T) {
 		t.Errorf("Mul(2, 3) = %d", got)
 	}
 }
+-- text/text_test.go --
+package text
+
+import "testing"
+
+func TestText(t *testing.T) {}
 `
 
 func TestAgentsThatCheatWhereTheBaseDoesNotCompile(t *testing.T) {

@@ -374,6 +374,10 @@ func standsIn(t runner.TestCase) bool {
 // served reports whether tests pass in the place of one that stood in for them. Not every tool tells which file a test is of:
 // then it is asked that a test passes that was not there.
 func (m *comparer) served(suite string, before map[string]runner.TestCase) bool {
+	ends := " :" // what a describe or a test is told behind
+	if !strings.Contains(suite, "/") {
+		ends += "." // a module of Python; behind a path it would be another package
+	}
 	fresh, told := false, false
 	for _, t := range m.after.TestCases {
 		id := t.ID()
@@ -385,7 +389,7 @@ func (m *comparer) served(suite string, before map[string]runner.TestCase) bool 
 			continue
 		}
 		for _, name := range []string{t.Suite, t.File, id} {
-			if rest, ok := strings.CutPrefix(name, suite); ok && (rest == "" || strings.ContainsRune(".:> /", rune(rest[0]))) {
+			if rest, ok := strings.CutPrefix(name, suite); ok && (rest == "" || strings.ContainsRune(ends, rune(rest[0]))) {
 				return true
 			}
 		}

@@ -213,7 +213,7 @@ func nodeWitness(beside string, text []byte, tok string, fails bool) (string, st
 }
 
 func pythonLike(name, _ string) bool {
-	return strings.HasSuffix(name, ".py") && (strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py"))
+	return strings.HasSuffix(name, ".py") && (strings.HasPrefix(name, "test") || strings.HasSuffix(name, "_test.py"))
 }
 
 func pythonWitness(_ string, _ []byte, tok string, fails bool) (string, string, bool) {
