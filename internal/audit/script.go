@@ -45,7 +45,7 @@ const scriptFailed = "the fingerprint script could not read it"
 
 // scripts is what all workers know of the fingerprint scripts.
 type scripts struct {
-	run  func(s Script, in []byte) ([]byte, error)
+	run  func(s Script, d question) (fingerprint, error)
 	open func(s Script) (*session, error)
 	list []Script
 
@@ -56,14 +56,21 @@ type scripts struct {
 
 func newScripts(ctx context.Context, list []Script, dir string) *scripts {
 	s := &scripts{list: list, faults: map[string]int{}, last: map[string]string{}}
-	s.run = func(s Script, in []byte) ([]byte, error) {
+	s.run = func(s Script, d question) (p fingerprint, err error) {
+		in, err := json.Marshal(d)
+		if err != nil {
+			return p, err
+		}
 		ctx, cancel := context.WithTimeoutCause(ctx, scriptTime, fmt.Errorf("it took longer than %s", scriptTime))
 		defer cancel()
 		res, err := proc.Tool(ctx, proc.ToolSpec{Argv: s.argv(), Dir: s.dir(dir), Env: s.Env, Stdin: bytes.NewReader(in), MaxOutput: scriptOutput})
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = res.Check()
 		}
-		return res.Stdout, res.Check()
+		if err == nil {
+			err = json.Unmarshal(res.Stdout, &p)
+		}
+		return p, err
 	}
 	s.open = func(s Script) (*session, error) { return openSession(ctx, s, s.dir(dir)) }
 	return s
@@ -76,6 +83,13 @@ func (s Script) dir(component string) string {
 		return filepath.Dir(s.Path)
 	}
 	return component
+}
+
+// A question is a file as a script gets it.
+type question struct {
+	ID      int    `json:"id,omitempty"` // of a session, where the answer has it as well
+	Path    string `json:"file_path"`
+	Content string `json:"content"`
 }
 
 // fingerprint is the answer of a script. Every member is optional.
@@ -92,6 +106,7 @@ type fingerprint struct {
 	Visibility map[string]string `json:"visibility"`
 
 	// What deed's own scripts say besides.
+	ID          int             `json:"id"`
 	Error       string          `json:"error"` // why the file has no structure: then there is nothing else
 	ImportLines []int           `json:"import_lines"`
 	Functions   []printFunction `json:"functions"` // every one of Methods, with those of one name apart
@@ -150,18 +165,12 @@ func (w *worker) ask(script Script, name string, src []byte) (p fingerprint, ok 
 	if s.given(script) {
 		return p, false
 	}
-	in, err := json.Marshal(map[string]string{"file_path": name, "content": string(src)})
-	if err != nil {
-		return p, false
-	}
-	var out []byte
+	d := question{Path: name, Content: string(src)}
+	var err error
 	if script.Lines {
-		out, err = w.converse(script, in)
+		p, err = w.converse(script, d)
 	} else {
-		out, err = s.run(script, in)
-	}
-	if err == nil {
-		err = json.Unmarshal(out, &p)
+		p, err = s.run(script, d)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,24 +184,22 @@ func (w *worker) ask(script Script, name string, src []byte) (p fingerprint, ok 
 }
 
 // converse has a script that takes many documents read one. A script that ended is started again for the next.
-func (w *worker) converse(script Script, document []byte) ([]byte, error) {
+func (w *worker) converse(script Script, d question) (p fingerprint, err error) {
 	x := w.sessions[script.Path]
 	if x == nil {
-		var err error
 		if x, err = w.a.scripts.open(script); err != nil {
-			return nil, err
+			return p, err
 		}
 		if w.sessions == nil {
 			w.sessions = map[string]*session{}
 		}
 		w.sessions[script.Path] = x
 	}
-	out, err := x.ask(document)
-	if err != nil {
+	if p, err = x.ask(d); err != nil {
 		x.close()
 		delete(w.sessions, script.Path)
 	}
-	return out, err
+	return p, err
 }
 
 // close ends the scripts of a worker.

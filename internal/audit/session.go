@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/deedrun/deed/internal/proc"
 )
@@ -16,12 +18,14 @@ import (
 // A session is a script that runs for many files, one after the other: a line to it for each file, a line from it for each
 // answer. It belongs to one goroutine. When deed dies the script reads the end of its input, and ends as well.
 type session struct {
-	in   *os.File // what is written to the script
-	out  *os.File // what it answers
-	buf  *bufio.Reader
-	stop context.CancelCauseFunc
-	done chan struct{}
-	err  error // why it ended; read after done
+	in    *os.File // what is written to the script
+	out   *os.File // what it answers
+	buf   *bufio.Reader
+	stop  context.CancelCauseFunc
+	limit time.Duration // for one answer
+	asked int           // documents
+	done  chan struct{}
+	err   error // why it ended; read after done
 }
 
 // errEnded is why a script that ended by itself, and said nothing of it, gives no answer.
@@ -37,7 +41,7 @@ func openSession(ctx context.Context, s Script, dir string) (*session, error) {
 		return nil, errors.Join(err, childIn.Close(), in.Close())
 	}
 	ctx, stop := context.WithCancelCause(ctx)
-	x := &session{in: in, out: out, buf: bufio.NewReaderSize(out, 64<<10), stop: stop, done: make(chan struct{})}
+	x := &session{in: in, out: out, buf: bufio.NewReaderSize(out, 64<<10), stop: stop, limit: scriptTime, done: make(chan struct{})}
 	go func() {
 		defer close(x.done)
 		res, err := proc.Tool(ctx, proc.ToolSpec{Argv: append(s.argv(), "--lines"), Dir: dir, Env: s.Env, Stdin: childIn, Stdout: childOut, MaxOutput: -1})
@@ -51,12 +55,35 @@ func openSession(ctx context.Context, s Script, dir string) (*session, error) {
 	return x, nil
 }
 
-// ask has a document answered. After an error the session is over: close it.
-func (x *session) ask(document []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), scriptTime, fmt.Errorf("it took longer than %s", scriptTime))
+// ask has a file read. The answer must bear the number of the question: a script that says too much or too little would
+// tell of one file what it found in another. After an error the session is over: close it.
+func (x *session) ask(d question) (fingerprint, error) {
+	var p fingerprint
+	x.asked++
+	d.ID = x.asked
+	in, err := json.Marshal(d)
+	if err != nil {
+		return p, err
+	}
+	out, err := x.exchange(append(in, '\n'))
+	if err != nil {
+		return p, err
+	}
+	if err := json.Unmarshal(out, &p); err != nil {
+		return p, err
+	}
+	if p.ID != d.ID {
+		return p, fmt.Errorf("its answer is to document %d where %d was asked", p.ID, d.ID)
+	}
+	return p, nil
+}
+
+// exchange writes a line and reads one.
+func (x *session) exchange(document []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), x.limit, fmt.Errorf("it took longer than %s", x.limit))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { x.stop(context.Cause(ctx)) })()
-	if _, err := x.in.Write(append(document, '\n')); err != nil {
+	if _, err := x.in.Write(document); err != nil {
 		return nil, x.why(err)
 	}
 	var line []byte

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,3 +67,5 @@ func of(list []string, kinds ...string) []string {
 }
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }

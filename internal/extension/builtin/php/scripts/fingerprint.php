@@ -3,8 +3,8 @@
 // The structure of a PHP file, by PHP's own scanner and parser: the source is parsed, and never run.
 //
 // One document {"file_path", "content"} on standard input gives one object on standard output, and a document that cannot be
-// read an exit code other than 0. With --lines every line of the input is a document, and every line of the output its
-// answer, or {"error": why}.
+// read an exit code other than 0. With --lines every line of the input is a document with a number as its "id", and every
+// line of the output its answer, or {"error": why}, with the same.
 
 declare(strict_types=1);
 
@@ -359,9 +359,8 @@ final class Reader
     }
 }
 
-function fingerprint(string $document): string
+function fingerprint(mixed $in): array
 {
-    $in = json_decode($document, true);
     if (!is_array($in) || !is_string($in['content'] ?? null)) {
         throw new Refused('not a document with file_path and content');
     }
@@ -369,11 +368,15 @@ function fingerprint(string $document): string
         throw new Refused('too large to parse');
     }
     try {
-        $found = (new Reader($in['content']))->read();
+        return (new Reader($in['content']))->read();
     } catch (CompileError $e) {
         throw new Refused('not valid PHP');
     }
-    return json_encode($found, JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE | JSON_UNESCAPED_SLASHES);
+}
+
+function text(array $found): string
+{
+    return json_encode($found, JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE | JSON_UNESCAPED_SLASHES) . "\n";
 }
 
 if (!class_exists('PhpToken')) {
@@ -384,7 +387,7 @@ ini_set('memory_limit', '1G');
 error_reporting(0); // what PHP thinks of the code is for its linter
 if (($argv[1] ?? '') !== '--lines') {
     try {
-        fwrite(STDOUT, fingerprint(stream_get_contents(STDIN)) . "\n");
+        fwrite(STDOUT, text(fingerprint(json_decode(stream_get_contents(STDIN), true))));
     } catch (Refused $e) {
         fwrite(STDERR, $e->getMessage() . "\n");
         exit(1);
@@ -392,10 +395,11 @@ if (($argv[1] ?? '') !== '--lines') {
     exit(0);
 }
 while (($line = fgets(STDIN)) !== false) {
+    $in = json_decode($line, true);
     try {
-        $out = fingerprint($line);
+        $out = fingerprint($in);
     } catch (Refused $e) {
-        $out = json_encode(['error' => $e->getMessage()]);
+        $out = ['error' => $e->getMessage()];
     }
-    fwrite(STDOUT, $out . "\n");
+    fwrite(STDOUT, text(['id' => is_array($in) ? $in['id'] ?? null : null] + $out));
 }

@@ -2,8 +2,8 @@
 """The structure of a Python file, by Python's own parser: the source is parsed, and never run.
 
 One document {"file_path", "content"} on standard input gives one object on standard output, and a document that cannot
-be read an exit code other than 0. With --lines every line of the input is a document, and every line of the output its
-answer, or {"error": why}.
+be read an exit code other than 0. With --lines every line of the input is a document with a number as its "id", and
+every line of the output its answer, or {"error": why}, with the same.
 """
 
 import sys
@@ -212,11 +212,16 @@ def answer(tree):
     }
 
 
-def fingerprint(document):
+def decoded(document):
     try:
-        content = json.loads(document)["content"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        content = None
+        found = json.loads(document)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {}
+
+
+def fingerprint(document):
+    content = document.get("content")
     if not isinstance(content, str):
         raise Refused("not a document with file_path and content")
     if len(content) > MAX_CHARS:
@@ -227,7 +232,7 @@ def fingerprint(document):
         raise Refused("nested too deep to parse") from None
     except (SyntaxError, ValueError, OverflowError):
         raise Refused("not valid Python") from None
-    return json.dumps(answer(tree))
+    return answer(tree)
 
 
 def main():
@@ -236,16 +241,18 @@ def main():
     warnings.simplefilter("ignore")  # what Python thinks of the code is for its linter
     if sys.argv[1:] != ["--lines"]:
         try:
-            print(fingerprint(sys.stdin.buffer.read()))
+            print(json.dumps(fingerprint(decoded(sys.stdin.buffer.read()))))
         except Refused as why:
             sys.exit(str(why))
         return
     for line in sys.stdin.buffer:
+        document = decoded(line)
         try:
-            out = fingerprint(line)
+            out = fingerprint(document)
         except Refused as why:
-            out = json.dumps({"error": str(why)})
-        sys.stdout.write(out + "\n")
+            out = {"error": str(why)}
+        out["id"] = document.get("id")
+        sys.stdout.write(json.dumps(out) + "\n")
         sys.stdout.flush()
 
 
