@@ -43,7 +43,7 @@ type Check struct {
 
 	Inputs          []string `json:"inputs,omitempty"`                                                                // globs of what it judges by; absent: the usual ones of its capability
 	OnChangedInputs string   `json:"on_changed_inputs,omitempty" jsonschema:"enum=refuse,enum=rerun_pinned,enum=ask"` // absent: rerun_pinned
-	RequirePass     *bool    `json:"require_pass,omitempty"`                                                          // true: old failures count too; false: they never do; absent: something that failed must have been mended
+	RequirePass     *bool    `json:"require_pass,omitempty"`                                                          // true: old failures count too; false: they never do; absent: something that failed must have been mended, and with files everything
 	Hidden          bool     `json:"hidden,omitempty"`                                                                // the agent is not told of it
 	Files           string   `json:"files,omitempty" jsonschema:"maxLength=4096"`                                     // with hidden: an absolute directory that is laid over the tree before the check
 	FilesDigest     string   `json:"files_digest,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$"`                      // set by deed: what was in that directory when the task was admitted

@@ -2321,7 +2321,7 @@ export type DeedCheck = {
   inputs?: string[];
   /** absent: rerun_pinned */
   on_changed_inputs?: "refuse" | "rerun_pinned" | "ask";
-  /** true: old failures count too; false: they never do; absent: something that failed must have been mended */
+  /** true: old failures count too; false: they never do; absent: something that failed must have been mended, and with files everything */
   require_pass?: boolean;
   /** the agent is not told of it */
   hidden?: boolean;

@@ -366,9 +366,9 @@ func (m *comparer) gone(before, now map[string]runner.TestCase) {
 }
 
 // standsIn reports whether a failure is no test, but stands for those that could not be built or loaded. Once they can be it
-// is gone.
+// is gone. Only a build that failed as a whole, as cargo's does, has no suite.
 func standsIn(t runner.TestCase) bool {
-	return t.Status == runner.CaseFailed && strings.HasPrefix(t.Name, "[") && strings.HasSuffix(t.Name, "]") && t.Suite != ""
+	return t.Status == runner.CaseFailed && strings.HasPrefix(t.Name, "[") && strings.HasSuffix(t.Name, "]") && (t.Suite != "" || t.Name == "[build]")
 }
 
 // served reports whether tests pass in the place of one that stood in for them. Not every tool tells which file a test is of:
@@ -388,6 +388,9 @@ func (m *comparer) served(suite string, before map[string]runner.TestCase) bool 
 		if t.Status != runner.CasePassed || standsIn(t) {
 			continue
 		}
+		if suite == "" { // it stood in for all of them
+			return true
+		}
 		for _, name := range []string{t.Suite, t.File, id} {
 			if rest, ok := strings.CutPrefix(name, suite); ok && (rest == "" || strings.ContainsRune(ends, rune(rest[0]))) {
 				return true
@@ -399,9 +402,14 @@ func (m *comparer) served(suite string, before map[string]runner.TestCase) bool 
 	return fresh && !told
 }
 
-// old judges the failures that were there before. name gives the test of each; nil where they have none.
+// old judges the failures that were there before. name gives the test of each; nil where they have none. Tests that were
+// laid over the tree ask for what is not there yet: they fail on the base because of that, and one that is mended does
+// not excuse another.
 func (m *comparer) old(n, mended int, name func(int) (id, why string)) {
 	require := m.check.RequirePass
+	if require == nil && m.check.Files != "" {
+		require = new(true)
+	}
 	count := require == nil && mended == 0 || require != nil && *require
 	why := "as it did on the base"
 	if count && require == nil {

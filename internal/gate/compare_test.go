@@ -171,6 +171,21 @@ func TestComparisonNamesAndBounds(t *testing.T) {
 	}
 }
 
+// TestCompareTestsThatWereLaidOver: the tests that come with a hidden check are what is asked for, so each of them counts.
+func TestCompareTestsThatWereLaidOver(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		require *bool
+		counts  bool
+	}{{"as it is", nil, true}, {"old failures are said not to count", new(false), false}} {
+		_, got := compare(deed.Check{Capability: runner.Test, Hidden: true, Files: "/hidden", RequirePass: c.require}, tests("-seen -hidden"), tests("+seen -hidden"), nil, false)
+		if len(got) != 1 || got[0].code != CodeTestsStillFailing || got[0].note == c.counts {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
 func TestCompareFindings(t *testing.T) {
 	t.Parallel()
 	yes := true
