@@ -22,7 +22,7 @@ func (r *Request) conclude(rep *runner.Report, rc *record, set sidecar.Set) {
 	}
 	rep.Warnings = append(rep.Warnings, set.Warnings...)
 	for _, f := range set.Faults {
-		rep.Warnings = append(rep.Warnings, fmt.Sprintf("%s: %s", f.Sidecar, f.Message))
+		rep.Warnings = append(rep.Warnings, f.Error())
 	}
 	rep.Annotations = set.Annotations
 	switch r.Capability {
@@ -186,7 +186,7 @@ func hints(rep *runner.Report) []runner.Hint {
 		case 126:
 			add("exit code 126 means that a file cannot be executed: give the script its executable bit and a first line such as #!/bin/sh")
 		case 127:
-			add("exit code 127 means that a command was not found: install it, or put it on PATH")
+			add("exit code 127 means that a command was not found: install it, put it on PATH, or correct the first line of the script, which names its interpreter")
 		}
 	}
 	return out

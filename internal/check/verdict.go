@@ -113,12 +113,12 @@ func (f facts) decisive() string {
 		switch fault.Sidecar {
 		case sidecar.LintFindings:
 			if f.capability == runner.Lint && f.findings == 0 {
-				return fault.Message
+				return fault.Error()
 			}
 		case sidecar.TestResults, sidecar.TestCases, sidecar.TestReports:
 			// A report that was cut short tells of failures, never that there are none.
 			if r := f.set.Results; f.capability == runner.Test && (r == nil || r.Partial == testreport.Broken && r.Failed == 0) {
-				return fault.Message
+				return fault.Error()
 			}
 		}
 	}

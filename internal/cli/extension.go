@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -108,6 +109,9 @@ func (a *app) extensions(dir string, named []string) (*extension.Set, []string, 
 	set, err := extension.Find(places)
 	if err != nil {
 		return nil, nil, usage(err)
+	}
+	for _, dir := range set.Odd() {
+		a.hint("%s is not an extension: there is no %s.json in it (the manifest has the directory's name)", showPath(dir), filepath.Base(dir))
 	}
 	return set, use, nil
 }

@@ -20,7 +20,7 @@ func (e *NotApplicable) Error() string {
 	case len(e.Detected) > 0:
 		return fmt.Sprintf("%s is not applicable to %s: none of deed's extensions for its files has it (%s)", e.Capability, e.Component, strings.Join(e.Detected, ", "))
 	}
-	return fmt.Sprintf("%s is not applicable to %s: it links no extension, and its files call for none that deed brings", e.Capability, e.Component)
+	return fmt.Sprintf("%s is not applicable to %s: no extension of its own has it, and its files call for none that deed brings", e.Capability, e.Component)
 }
 
 // Ambiguous says that several of a component's extensions have a capability, and nobody chose.

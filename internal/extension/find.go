@@ -105,7 +105,11 @@ type Set struct {
 	places Places
 	found  map[string][]entry // by id, in the order of the places
 	loaded map[string]Extension
+	odd    []string
 }
+
+// Odd lists the directories, in places for extensions, that are none because they have no manifest of their name.
+func (s *Set) Odd() []string { return s.odd }
 
 // An entry is an extension that was found and not read.
 type entry struct{ id, path, from string }
@@ -165,8 +169,12 @@ func (s *Set) scan(dir, from string) error {
 		return fmt.Errorf("look for extensions: %w", err)
 	}
 	for _, e := range entries {
-		if path := filepath.Join(abs, e.Name()); isExtension(path, e.Name()) {
+		path := filepath.Join(abs, e.Name())
+		switch {
+		case isExtension(path, e.Name()):
 			s.add(entry{e.Name(), path, from})
+		case e.IsDir() && !strings.HasPrefix(e.Name(), "."):
+			s.odd = append(s.odd, path)
 		}
 	}
 	return nil

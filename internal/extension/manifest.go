@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -142,6 +143,21 @@ func (m Manifest) Capabilities() []string {
 	return slices.DeleteFunc(slices.Clone(runner.Capabilities), func(c string) bool { return !m.Has(c) })
 }
 
+// kindOf is what JSON has for values of a type.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map, reflect.Pointer:
+		return "an object"
+	}
+	return "a number"
+}
+
 // decodeManifest reads a manifest: name and version must be there, whatever else it says may be newer than this program.
 func decodeManifest(file string, data []byte) (Manifest, error) {
 	m := Manifest{Raw: data}
@@ -150,7 +166,7 @@ func decodeManifest(file string, data []byte) (Manifest, error) {
 		var syntax *json.SyntaxError
 		switch {
 		case errors.As(err, &wrong) && wrong.Field != "":
-			return m, fmt.Errorf("%s: %s is a JSON %s, which is not what stands there in a manifest", place(file, data, wrong.Offset), wrong.Field, wrong.Value)
+			return m, fmt.Errorf("%s: %s is a JSON %s (write %s)", place(file, data, wrong.Offset), wrong.Field, wrong.Value, kindOf(wrong.Type))
 		case errors.As(err, &syntax):
 			return m, fmt.Errorf("%s: it is not JSON: %w", place(file, data, syntax.Offset), err)
 		}

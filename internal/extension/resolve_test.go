@@ -64,7 +64,7 @@ func TestResolve(t *testing.T) {
 		"--extension of nobody":        {homeboy: `{}`, capability: "lint", opts: Options{Use: []string{"nobody"}}, err: new(*NotInstalled), says: []string{`"nobody"`, home, "--extension PATH"}},
 		"--extension without it":       {homeboy: `{}`, capability: "test", opts: Options{Use: []string{"js"}}, err: new(*NotApplicable)},
 		"none has it":                  {homeboy: `{"id": "c", "extensions": {"js": {}, "bare": {}}}`, capability: "test", err: new(*NotApplicable), says: []string{"test is not applicable to c", "bare, js"}},
-		"none is linked":               {homeboy: `{"id": "c"}`, capability: "test", err: new(*NotApplicable), says: []string{"links no extension"}},
+		"none is linked":               {homeboy: `{"id": "c"}`, capability: "test", err: new(*NotApplicable), says: []string{"no extension of its own has it"}},
 		"linked and not installed":     {homeboy: `{"extensions": {"nodejs": {}}}`, capability: "lint", err: new(*NotInstalled), says: []string{`"nodejs" is not installed`, home, "--extension node"}},
 		"linked and broken":            {homeboy: `{"extensions": {"js": {}, "broken": {}}}`, capability: "lint", says: []string{"broken.json:1:"}},
 		"the version":                  {homeboy: `{"extensions": {"js": {"version": "^1.2"}}}`, capability: "lint", want: []string{"js"}},

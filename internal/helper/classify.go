@@ -29,7 +29,7 @@ var Modes = []string{
 	ModeBootstrap, ModeAssertions, ModeSummary, ModeFatal, ModeUnclassified, ModeNoOutput, ModeNoTestFiles, ModeZeroTests, ModeClean,
 }
 
-// Evidence is what is left of a run. Of a long stream only the last megabytes are read.
+// Evidence is what is left of a run. Of a long stream only the last megabyte is read.
 type Evidence struct {
 	Capability string // runner.Test when empty
 	Name       string // what ran, as people know it: go test
@@ -72,7 +72,7 @@ var markers = sync.OnceValue(func() map[string]*regexp.Regexp {
 })
 
 const (
-	mostEvidence = 4 << 20 // bytes of each stream
+	mostEvidence = 1 << 20 // bytes of each stream: a table of expressions is held against every line
 	replayFatal  = 5       // lines
 	replayTail   = 20      // lines
 )

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/coverage"
@@ -121,8 +123,29 @@ func (r *reader) broken(sidecar, path string, err error) {
 		r.fault(sidecar, path, "%s", f)
 	}
 	if list == nil {
-		r.fault(sidecar, path, "%v", err)
+		r.fault(sidecar, path, "%s", notJSON(err))
 	}
+}
+
+// notJSON says in plain words where a text is no JSON. Other errors are told as they are.
+func notJSON(err error) string {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &syntax):
+		what := "is not JSON"
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			what = "ends in the middle of its JSON"
+		} else if syntax.Err != nil {
+			what += " (" + syntax.Err.Error() + ")"
+		}
+		if syntax.JSONPointer != "" {
+			what += ", at " + string(syntax.JSONPointer)
+		}
+		return fmt.Sprintf("it %s, after %d bytes", what, syntax.ByteOffset)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ends in the middle of its JSON"
+	}
+	return err.Error()
 }
 
 func (r *reader) findings() {

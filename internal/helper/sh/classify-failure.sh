@@ -17,10 +17,10 @@ homeboy__markers() {
 MARKERS
 }
 
-# homeboy__stream FILE: the last megabytes of FILE, with a newline at its end.
+# homeboy__stream FILE: the last megabyte of FILE, with a newline at its end.
 homeboy__stream() {
   if [ -n "$1" ] && [ -f "$1" ]; then
-    tail -c 4194304 "$1" | tr -d '\000'
+    tail -c 1048576 "$1" | tr -d '\000'
   fi
   printf '\n'
 }
