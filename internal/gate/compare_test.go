@@ -171,6 +171,18 @@ func TestComparisonNamesAndBounds(t *testing.T) {
 	}
 }
 
+// TestCompareBuildThatFailedAsAWhole: cargo tells of no suite when nothing compiles.
+func TestCompareBuildThatFailedAsAWhole(t *testing.T) {
+	t.Parallel()
+	base := &runner.Report{Capability: runner.Test, Status: runner.StatusFailed, TestCases: []runner.TestCase{{Name: "[build]", Status: runner.CaseFailed}}, TestCounts: &runner.TestResults{Total: 1, Failed: 1}}
+	if out, got := compare(comparer{check: deed.Check{Capability: runner.Test}, base: base, after: tests("+a +b")}); counted(got) || len(out.Fixed) != 1 {
+		t.Errorf("it compiles now: %+v %+v", out, got)
+	}
+	if _, got := compare(comparer{check: deed.Check{Capability: runner.Test}, base: base, after: base}); !counted(got) {
+		t.Errorf("it still does not compile: %+v", got)
+	}
+}
+
 // TestCompareTestsThatWereLaidOver: the tests that come with a hidden check are what is asked for, so each of them counts.
 func TestCompareTestsThatWereLaidOver(t *testing.T) {
 	t.Parallel()
@@ -179,7 +191,7 @@ func TestCompareTestsThatWereLaidOver(t *testing.T) {
 		require *bool
 		counts  bool
 	}{{"as it is", nil, true}, {"old failures are said not to count", new(false), false}} {
-		_, got := compare(deed.Check{Capability: runner.Test, Hidden: true, Files: "/hidden", RequirePass: c.require}, tests("-seen -hidden"), tests("+seen -hidden"), nil, false)
+		_, got := compare(comparer{check: deed.Check{Capability: runner.Test, Hidden: true, Files: "/hidden", RequirePass: c.require}, base: tests("-seen -hidden"), after: tests("+seen -hidden")})
 		if len(got) != 1 || got[0].code != CodeTestsStillFailing || got[0].note == c.counts {
 			t.Errorf("%s: %+v", c.name, got)
 		}
