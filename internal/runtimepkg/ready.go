@@ -290,15 +290,15 @@ func (c *Checker) executable(ctx context.Context, s *Selection, r *Readiness, ch
 	if check.Remedy == "" {
 		check.Remedy = x.InstallHint
 	}
+	if check.Remedy == "" {
+		check.Remedy = "install it"
+		if len(x.Env) > 0 {
+			check.Remedy += ", or set " + x.Env[0] + " to its path"
+		}
+	}
 	path, err := c.find(s, x)
 	if err != nil {
 		check.Status, check.Detail = CheckFailed, err.Error()
-		if check.Remedy == "" {
-			check.Remedy = "install it"
-			if len(x.Env) > 0 {
-				check.Remedy += ", or set " + x.Env[0] + " to its path"
-			}
-		}
 		return check
 	}
 	for _, name := range x.Env {

@@ -77,3 +77,12 @@ func codes(list []Problem) []string {
 	}
 	return out
 }
+
+func document(t *testing.T, text string) Document {
+	t.Helper()
+	doc, err := ReadDocument([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
