@@ -175,11 +175,38 @@ func (r *reader) tests() {
 		return r.cases(in)
 	})
 	r.reports()
-	if !written {
+	if written {
+		r.worse()
+	} else {
 		r.set.Cases = r.tested.Cases
 	}
 	if len(r.set.Failures) == 0 {
 		r.set.Failures = testreport.Failures(r.set.Cases)
+	}
+}
+
+// worse tells as failed what a report tells as failed and deed's own file does not. The code under test can find that file
+// and write it; a tool writes its report when that code has ended.
+func (r *reader) worse() {
+	at := make(map[string]int, len(r.set.Cases))
+	for i, c := range r.set.Cases {
+		at[c.ID()] = i
+	}
+	n := 0
+	for _, c := range r.tested.Cases {
+		i, known := at[c.ID()]
+		switch {
+		case c.Status != runner.CaseFailed || known && r.set.Cases[i].Status == runner.CaseFailed:
+			continue
+		case known:
+			r.set.Cases[i] = c
+		default:
+			r.set.Cases = append(r.set.Cases, c)
+		}
+		n++
+	}
+	if n > 0 {
+		r.warn("%d tests failed by the report of a tool, and %s does not say so: they count as failed", n, filepath.Base(r.files.TestCases))
 	}
 }
 
