@@ -52,6 +52,7 @@ var languages = []language{
 	{goLike, goWitness},
 	{nodeLike, nodeWitness},
 	{pythonLike, pythonWitness},
+	{phpLike, phpWitness},
 }
 
 // siteKey names a place for a witness: the language and the directory.
@@ -222,6 +223,21 @@ func pythonWitness(_ string, _ []byte, tok string, fails bool) (string, string, 
 		act = `self.fail("deed: this test has to fail")`
 	}
 	return "test_zz_" + tok + ".py", fmt.Sprintf("import unittest\n\n\nclass Witness%s(unittest.TestCase):\n    def test_%[1]s(self):\n        %s\n", tok, act), true
+}
+
+func phpLike(name, _ string) bool { return strings.HasSuffix(name, "Test.php") }
+
+// phpWitness has the name of its class, as PHPUnit asks for.
+func phpWitness(_ string, text []byte, tok string, fails bool) (string, string, bool) {
+	if !bytes.Contains(text, []byte("TestCase")) {
+		return "", "", false
+	}
+	act := "$this->assertTrue(true);"
+	if fails {
+		act = "$this->fail('deed: this test has to fail');"
+	}
+	class := "Witness" + tok + "Test"
+	return class + ".php", fmt.Sprintf("<?php\n\nfinal class %s extends \\PHPUnit\\Framework\\TestCase\n{\n    public function test%s(): void\n    {\n        %s\n    }\n}\n", class, tok, act), true
 }
 
 // tokenIn finds the first token of a witness in a text, and -1 where there is none. It looks at each byte once: a report may
