@@ -25,8 +25,9 @@ const (
 
 // Providers lists every provider outcome status.
 var Providers = []Provider{
-	ProviderSucceeded, ProviderNoOp, ProviderUnableToRemediate, ProviderError, ProviderTimeout, ProviderFailed,
-	ProviderFollowUpIssue, ProviderCancelled, ProviderCandidateRecoverable,
+	ProviderSucceeded, ProviderNoOp, ProviderUnableToRemediate, ProviderError, ProviderTimeout,
+	ProviderCandidateRecoverable, ProviderFailed,
+	ProviderFollowUpIssue, ProviderCancelled,
 }
 
 // A Sandbox is the terminal status of a sandbox run.

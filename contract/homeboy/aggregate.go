@@ -12,15 +12,19 @@ type AggregateStatus string
 
 // The aggregate statuses.
 const (
-	AggregateSucceeded          AggregateStatus = "succeeded"
-	AggregatePartialFailure     AggregateStatus = "partial_failure"
-	AggregatePartialRecoverable AggregateStatus = "partial_recoverable"
-	AggregateFailed             AggregateStatus = "failed"
-	AggregateCancelled          AggregateStatus = "cancelled"
+	AggregateSucceeded AggregateStatus = "succeeded"
+	// AggregateCandidateRecoverable is read from others; deed says partial_recoverable.
+	AggregateCandidateRecoverable AggregateStatus = "candidate_recoverable"
+	AggregatePartialFailure       AggregateStatus = "partial_failure"
+	AggregatePartialRecoverable   AggregateStatus = "partial_recoverable"
+	AggregateFailed               AggregateStatus = "failed"
+	AggregateCancelled            AggregateStatus = "cancelled"
 )
 
 // AggregateStatuses lists every aggregate status.
-var AggregateStatuses = []AggregateStatus{AggregateSucceeded, AggregatePartialFailure, AggregatePartialRecoverable, AggregateFailed, AggregateCancelled}
+var AggregateStatuses = []AggregateStatus{
+	AggregateSucceeded, AggregateCandidateRecoverable, AggregatePartialRecoverable, AggregatePartialFailure, AggregateFailed, AggregateCancelled,
+}
 
 // An Aggregate is what became of the tasks of a plan.
 type Aggregate struct {

@@ -34,6 +34,7 @@ const (
 	SchemaCommandPolicy       = "homeboy/agent-command-policy/v1"
 	SchemaRequirements        = "homeboy/agent-task-capability-requirements/v1"
 	SchemaRunnerSpec          = "homeboy/agent-task-runner-spec/v1"
+	SchemaCoreContract        = "homeboy/agent-task-core-contract/v1"
 )
 
 // Schema ids of a runtime package.

@@ -60,3 +60,46 @@ var classAliases = map[string]FailureClass{
 	classRequestValidation: ClassInvalidInput,
 	"provider_setup":       ClassProvider,
 }
+
+// The vocabularies of hosts, as they stand in events and in records of runs.
+var (
+	RunStates       = []string{"queued", "running", "succeeded", "candidate_recoverable", "partial_recoverable", "partial_failure", "failed", "cancelled"}
+	TaskStates      = []string{"queued", "blocked", "skipped", "running", "succeeded", "failed", "cancelled", "timed_out", "candidate_recoverable"}
+	ExecutionStates = []string{"queued", "running", "waiting", "succeeded", "failed", "cancelled"}
+	HandleKinds     = []string{"queued_record", "local_pid", "runner_job", "provider_run"}
+)
+
+// RequestRequiredFields are the paths that every request has, whatever a provider declares.
+var RequestRequiredFields = []string{"schema", "task_id", "executor.backend", "instructions"}
+
+// SchemaNames returns every schema id of this package by its name in the exported contract.
+func SchemaNames() map[string]string {
+	return map[string]string{
+		"request":                         SchemaRequest,
+		"outcome":                         SchemaOutcome,
+		"aggregate":                       SchemaAggregate,
+		"artifact":                        SchemaArtifact,
+		"artifact_declaration":            SchemaArtifactDeclaration,
+		"evidence_ref":                    SchemaEvidenceRef,
+		"workflow":                        SchemaWorkflow,
+		"runtime_tool":                    SchemaRuntimeTool,
+		"resolved_runtime_tool":           SchemaResolvedRuntimeTool,
+		"tool_policy":                     SchemaToolPolicy,
+		"command_policy":                  SchemaCommandPolicy,
+		"capability_requirements":         SchemaRequirements,
+		"runner_spec":                     SchemaRunnerSpec,
+		"agent_runtime_manifest":          SchemaManifest,
+		"provider":                        SchemaProvider,
+		"command_invocation":              SchemaInvocation,
+		"runtime_execution":               SchemaRuntimeExecution,
+		"deprecated_runtime_alias":        SchemaDeprecatedAlias,
+		"core_contract":                   SchemaCoreContract,
+		"fanout_reconcile_config":         SchemaFanoutConfig,
+		"fanout_reconcile_plan":           SchemaFanoutPlan,
+		"fanout_reconcile_run":            SchemaFanoutRun,
+		"fanout_reconcile_result":         SchemaFanoutResult,
+		"fanout_reconcile_reconciliation": SchemaFanoutReconciliation,
+		"fanout_reconcile_progress":       SchemaFanoutProgress,
+		"finding_packet_fanout_config":    SchemaFindingFanoutConfig,
+	}
+}

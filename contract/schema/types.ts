@@ -2888,7 +2888,7 @@ export type HomeboyAdoption = {
 export type HomeboyAggregate = {
   schema: "homeboy/agent-task-aggregate/v1";
   plan_id: string;
-  status: "succeeded" | "partial_failure" | "partial_recoverable" | "failed" | "cancelled";
+  status: "succeeded" | "candidate_recoverable" | "partial_recoverable" | "partial_failure" | "failed" | "cancelled";
   totals: HomeboyTotals;
   outcomes: HomeboyOutcome[];
   events?: HomeboyTaskEvent[];
@@ -3342,7 +3342,7 @@ export type HomeboyMaterialization = {
 export type HomeboyOutcome = {
   schema: "homeboy/agent-task-outcome/v1";
   task_id: string;
-  status: "succeeded" | "no_op" | "unable_to_remediate" | "provider_error" | "timeout" | "failed" | "follow_up_issue" | "cancelled" | "candidate_recoverable";
+  status: "succeeded" | "no_op" | "unable_to_remediate" | "provider_error" | "timeout" | "candidate_recoverable" | "failed" | "follow_up_issue" | "cancelled";
   summary?: string;
   failure_classification?: "provider" | "transient" | "timeout" | "stalled" | "rate_limited" | "provider_account_blocked" | "provider_quota_exhausted" | "provider_billing_blocked" | "provider_credentials_exhausted" | "policy_denied" | "capability_missing" | "invalid_input" | "execution_failed" | "unknown";
   failure_code?: string;

@@ -77,25 +77,3 @@ func (a *app) pullRequestHook() ([]string, error) {
 	}
 	return cfg.PullRequest, nil
 }
-
-func (a *app) contractCmd() *cobra.Command {
-	provider := &cobra.Command{
-		Use: "provider-runtime", Short: "Print the names of the provider runtime's operations and the schemas of their results", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			c := codebox.ProviderRuntime()
-			if a.json {
-				return a.emit(c)
-			}
-			s := c.ResultSchemas
-			a.table([]string{"TASK", "ABILITY", "RESULT"}, [][]string{
-				{c.Tasks.WorkspaceCapture, c.Abilities.WorkspaceCapture, s.WorkspaceCapture},
-				{c.Tasks.WorkspaceCommand, c.Abilities.WorkspaceCommand, s.WorkspaceCommand},
-				{c.Tasks.WorkspacePublish, c.Abilities.WorkspacePublish, s.WorkspacePublication},
-				{c.Tasks.ToolCallTranscriptRecord, c.Abilities.ToolCallTranscriptRecord, s.ToolCallTranscript},
-				{c.Tasks.ArtifactHandoff, c.Abilities.ArtifactHandoff, s.EvidenceArtifactEnvelope},
-			})
-			return nil
-		},
-	}
-	return group("contract", "Print the contracts that deed speaks", provider)
-}
