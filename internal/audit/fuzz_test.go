@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -80,6 +81,27 @@ func FuzzScript(f *testing.F) {
 			if fn.line < 1 || fn.end < fn.line || fn.end > last {
 				t.Errorf("%+v of %d lines", fn, last)
 			}
+		}
+	})
+}
+
+// Whatever a script answers, the facts of it can be kept, and are the same afterwards.
+func FuzzFingerprint(f *testing.F) {
+	f.Add(`{"methods":["a","a"],"type_name":"T","extends":"B","method_hashes":{"a":"x"},"visibility":{"a":"private"}}`)
+	f.Add(`{"functions":[{"name":"a","type":"T","line":-1,"end":9999999999999,"parameters":2,"hash":"x","shape":"y","size":-5}],"types":[{"line":-3,"implements":[""]}]}`)
+	f.Add(`{"imports":["a","b"],"import_lines":[-1]}`)
+	f.Fuzz(func(t *testing.T, s string) {
+		var p fingerprint
+		if json.Unmarshal([]byte(s), &p) != nil {
+			return
+		}
+		var got facts
+		p.fill(&got)
+		var e encoder
+		e.facts(&got)
+		d := decoder{s: string(e.b)}
+		if _, ok := d.facts(); !ok {
+			t.Errorf("cannot be kept: %+v", got)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path"
 	"path/filepath"
 	"slices"
@@ -234,7 +235,7 @@ func (p fingerprint) fill(f *facts) {
 	for n, i := range p.Imports {
 		im := importFact{path: i}
 		if len(p.ImportLines) == len(p.Imports) {
-			im.line = max(p.ImportLines[n], 0)
+			im.line = sane(p.ImportLines[n])
 		}
 		f.imports = append(f.imports, im)
 	}
@@ -242,10 +243,10 @@ func (p fingerprint) fill(f *facts) {
 		p.expand()
 	}
 	for _, t := range p.Types {
-		f.types = append(f.types, typeFact{name: t.Name, line: max(t.Line, 0), exported: public(t.Visibility), iface: t.Kind == "interface", implements: t.Implements})
+		f.types = append(f.types, typeFact{name: t.Name, line: sane(t.Line), exported: public(t.Visibility), iface: t.Kind == "interface", implements: t.Implements})
 	}
 	for _, m := range p.Functions {
-		fn := funcFact{name: m.Name, recv: m.Type, line: max(m.Line, 0), end: max(m.End, 0), exported: public(m.Visibility), size: max(m.Size, 0)}
+		fn := funcFact{name: m.Name, recv: m.Type, line: sane(m.Line), end: sane(m.End), exported: public(m.Visibility), size: sane(m.Size)}
 		if m.Parameters >= 0 {
 			fn.sig = strconv.Itoa(m.Parameters)
 		}
@@ -258,6 +259,9 @@ func (p fingerprint) fill(f *facts) {
 		f.funcs = append(f.funcs, fn)
 	}
 }
+
+// sane makes a number that a script gave one that a file can have.
+func sane(n int) int { return min(max(n, 0), math.MaxInt32) }
 
 func public(visibility string) bool { return cmp.Or(visibility, "public") == "public" }
 

@@ -15,8 +15,12 @@ foreach (['T_ENUM' => -1, 'T_READONLY' => -2] as $name => $value) {
     defined($name) || define($name, $value);
 }
 
-const BLANKS = [T_WHITESPACE, T_COMMENT, T_DOC_COMMENT];
-const NAMES = [T_STRING, T_NAME_QUALIFIED, T_NAME_FULLY_QUALIFIED, T_NAME_RELATIVE];
+const BLANKS = [T_WHITESPACE => true, T_COMMENT => true, T_DOC_COMMENT => true];
+const NAMES = [T_STRING => true, T_NAME_QUALIFIED => true, T_NAME_FULLY_QUALIFIED => true, T_NAME_RELATIVE => true];
+// What opens a bracket in a text is a token of its own; one character is its own number.
+const OPENING = [40 => true, 91 => true, 123 => true, T_CURLY_OPEN => true, T_DOLLAR_OPEN_CURLY_BRACES => true, T_ATTRIBUTE => true];
+const CLOSING = [41 => true, 93 => true, 125 => true];
+const PUNCTUATION = ['(' => 0, ')' => 0, '[' => 0, ']' => 0, '{' => 0, '}' => 0, ',' => 0, ';' => 0];
 const MODIFIERS = [T_PUBLIC, T_PROTECTED, T_PRIVATE, T_STATIC, T_ABSTRACT, T_FINAL, T_VAR, T_READONLY];
 const VISIBILITIES = [T_PUBLIC => 'public', T_PROTECTED => 'protected', T_PRIVATE => 'private'];
 const TYPE_KINDS = [T_CLASS => 'class', T_INTERFACE => 'interface', T_TRAIT => 'trait', T_ENUM => 'enum'];
@@ -49,15 +53,15 @@ final class Reader
     public function __construct(string $source)
     {
         foreach (PhpToken::tokenize($source, TOKEN_PARSE) as $t) {
-            if (!in_array($t->id, BLANKS, true)) {
+            if (!isset(BLANKS[$t->id])) {
                 $this->tokens[] = $t;
             }
         }
         $open = [];
         foreach ($this->tokens as $i => $t) {
-            if (in_array($t->id, [T_CURLY_OPEN, T_DOLLAR_OPEN_CURLY_BRACES, T_ATTRIBUTE], true) || in_array($t->text, ['(', '[', '{'], true) && $t->id < 256) {
+            if (isset(OPENING[$t->id])) {
                 $open[] = $i;
-            } elseif ($t->id < 256 && in_array($t->text, [')', ']', '}'], true)) {
+            } elseif (isset(CLOSING[$t->id])) {
                 $this->match[array_pop($open)] = $i;
             }
         }
@@ -94,7 +98,7 @@ final class Reader
                 $i = $this->functionAt($i, $inside > 0, $scope);
             } elseif ($t->id === T_VARIABLE && $scope[0] === 'type' && $inside === 0) {
                 $this->properties[] = substr($t->text, 1);
-            } elseif (in_array($t->id, NAMES, true) && $this->text($i + 1) === '(' && $this->id($i - 1) !== T_NEW) {
+            } elseif (isset(NAMES[$t->id]) && $this->text($i + 1) === '(' && $this->id($i - 1) !== T_NEW) {
                 $this->calls[$this->last($t->text)] = true;
             }
         }
@@ -120,7 +124,7 @@ final class Reader
     {
         $this->current = '';
         $this->aliases = [];
-        if (in_array($this->id($i + 1), NAMES, true)) {
+        if (isset(NAMES[$this->id($i + 1)])) {
             $this->current = $this->text(++$i);
         }
         $this->namespace ??= $this->current;
@@ -142,7 +146,7 @@ final class Reader
                 $prefix = ltrim($t->text, '\\') . '\\';
             } elseif ($t->text === ',') {
                 $ofClass = $class;
-            } elseif (in_array($t->id, NAMES, true) && $this->id($i - 1) !== T_AS) {
+            } elseif (isset(NAMES[$t->id]) && $this->id($i - 1) !== T_AS) {
                 $name = $prefix . ltrim($t->text, '\\');
                 $this->imports[] = [$name, $line];
                 $alias = $this->id($i + 1) === T_AS ? $this->text($i + 2) : $this->last($name);
@@ -157,7 +161,7 @@ final class Reader
     private function traitsAt(int $i, ?int $type): int
     {
         for ($i++; !in_array($this->text($i), [';', '{', ''], true); $i++) {
-            if ($type !== null && in_array($this->id($i), NAMES, true)) {
+            if ($type !== null && isset(NAMES[$this->id($i)])) {
                 $this->types[$type]['implements'][] = $this->resolve($this->tokens[$i]);
             }
         }
@@ -179,7 +183,7 @@ final class Reader
         for ($list = null; $this->text($at) !== '{'; $at++) {
             if ($this->id($at) === T_EXTENDS || $this->id($at) === T_IMPLEMENTS) {
                 $list = $this->id($at) === T_EXTENDS ? 'extends' : 'implements';
-            } elseif ($list !== null && in_array($this->id($at), NAMES, true)) {
+            } elseif ($list !== null && isset(NAMES[$this->id($at)])) {
                 $type[$list][] = $this->resolve($this->tokens[$at]);
             }
         }
@@ -262,16 +266,15 @@ final class Reader
     // hashes names a body, as it stands and without names and literals.
     private function hashes(int $from, int $to): array
     {
-        $exact = hash_init('sha256');
-        $shape = hash_init('sha256');
+        $exact = $shape = '';
         $size = 0;
         for ($i = $from; $i < $to; $i++) {
             [$text, $sort] = $this->normal($this->tokens[$i]);
-            hash_update($exact, strlen($text) . ':' . $text);
-            hash_update($shape, $sort . "\n");
-            $size += strpbrk($text, '()[]{},;') === $text && strlen($text) === 1 ? 0 : 1;
+            $exact .= strlen($text) . ':' . $text;
+            $shape .= $sort . "\n";
+            $size += isset(PUNCTUATION[$text]) ? 0 : 1;
         }
-        return ['hash' => hash_final($exact), 'shape' => hash_final($shape), 'size' => $size];
+        return ['hash' => hash('sha256', $exact), 'shape' => hash('sha256', $shape), 'size' => $size];
     }
 
     // normal gives a token's text without layout, and what is left of it without names and literals.
@@ -302,7 +305,7 @@ final class Reader
             case T_END_HEREDOC:
                 return ['>>>', '>>>'];
         }
-        $text = strtolower(preg_replace('/\s+/', '', $t->text)); // a cast, or a keyword of two words
+        $text = $t->id < 256 ? $t->text : strtolower(preg_replace('/\s+/', '', $t->text)); // a cast, or a keyword of two words
         return [$text, $text];
     }
 
