@@ -72,6 +72,31 @@ func TestWordPressCommandsRun(t *testing.T) {
 	}
 }
 
+// TestCheckCommandsRun runs what docs/CHECKS.md and docs/AUDIT.md show.
+func TestCheckCommandsRun(t *testing.T) {
+	t.Parallel()
+	for file, c := range map[string]struct {
+		blocks int
+		want   []string
+	}{
+		"docs/CHECKS.md": {3, []string{
+			"✓ test: test phase passed: 1 passed", "✓ syntax", "words      1.0.0    lint", "the baseline is saved", "baseline: 1 new, 0 gone, 1 known",
+			"one finding is new", "verdict    accepted", "✓ check test: passed", "✓ check lint: passed",
+		}},
+		"docs/AUDIT.md": {1, []string{"README.md:3: warning broken_doc_reference", "1 known, 0 new"}},
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			out := runBlocks(t, file, c.blocks)
+			for _, want := range c.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("output lacks %q:\n%s", want, out)
+				}
+			}
+		})
+	}
+}
+
 // TestBoundaryCommandsRun runs what docs/BOUNDARY.md begins with.
 func TestBoundaryCommandsRun(t *testing.T) {
 	t.Parallel()
