@@ -57,6 +57,11 @@ func (r *reading) warn(at, code, message string, raw Value) {
 	r.warnings = append(r.warnings, Warning{Path: at, Code: code, Message: message, Raw: raw})
 }
 
+// has reports whether a place was told with a code.
+func (r *reading) has(at, code string) bool {
+	return slices.ContainsFunc(r.warnings, func(w Warning) bool { return w.Path == at && w.Code == code })
+}
+
 func (r *reading) all() []Warning {
 	if r.more == 0 {
 		return r.warnings
@@ -205,6 +210,9 @@ func (r *reading) object(data Value, v reflect.Value, at string) bool {
 		}
 		r.warn(at, WarnForm, "is "+says(data)+", short for an object", bytes.TrimSpace(data))
 	}
+	for _, name := range twice(data) {
+		r.warn(fault.Field(at, name), WarnContradicted, "is there twice; the last one counts", nil)
+	}
 	if m, ok := target.(mender); ok {
 		m.mend(&members{at: at, raw: raw, r: r})
 	}
@@ -220,6 +228,31 @@ func (r *reading) object(data Value, v reflect.Value, at string) bool {
 	return true
 }
 
+// twice returns the names that occur more than once in an object, in the order in which they come again.
+func twice(data Value) []string {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	var again []string
+	seen := map[string]int{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return again
+		}
+		key, _ := name.(string)
+		if seen[key]++; seen[key] == 2 {
+			again = append(again, key)
+		}
+		var skipped json.RawMessage
+		if d.Decode(&skipped) != nil {
+			return again
+		}
+	}
+	return again
+}
+
 func (r *reading) list(data Value, v reflect.Value, at string) bool {
 	var entries []Value
 	if err := json.Unmarshal(data, &entries); err != nil {
@@ -232,7 +265,9 @@ func (r *reading) list(data Value, v reflect.Value, at string) bool {
 		if v.Type() != textsType { // there the contract has both forms
 			r.warn(at, WarnForm, "is a single value; it is taken as a list of one", bytes.TrimSpace(data))
 		}
-		r.warnings = append(r.warnings, quiet.warnings...)
+		for _, w := range quiet.warnings {
+			r.warn(w.Path, w.Code, w.Message, w.Raw)
+		}
 		v.Set(reflect.Append(reflect.MakeSlice(v.Type(), 0, 1), one))
 		return true
 	}

@@ -150,6 +150,23 @@ func TestAnotherTasksOutcome(t *testing.T) {
 	}
 }
 
+// A document that says two things is no success, whichever a reader takes.
+func TestNamesThatOccurTwice(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]OutcomeStatus{
+		`{"task_id":"t1","status":"failed","status":"succeeded"}`:                                     ProviderError,
+		`{"task_id":"t1","status":"succeeded","status":"failed"}`:                                     Failed,
+		`{"task_id":"t2","status":"succeeded","task_id":"t1"}`:                                        ProviderError,
+		`{"task_id":"t1","status":"succeeded","summary":"a","summary":"b"}`:                           Succeeded,
+		`{"task_id":"t1","status":"succeeded","artifacts":[{"id":"a","id":"b","kind":"log","x":[]}]}`: Succeeded,
+	} {
+		o, warnings := read(t, text)
+		if o.Status != want || !slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, "contradiction ") }) {
+			t.Errorf("%s is read as %s: %v", text, o.Status, warnings)
+		}
+	}
+}
+
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

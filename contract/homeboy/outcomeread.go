@@ -17,7 +17,7 @@ const unknownTask = "unknown-task"
 
 // ReadOutcome reads the outcome of the task taskID as tolerantly as it can; an empty taskID is not compared. What it
 // returns can always be written: the status is one of the vocabulary and a failure has a class, whatever was said. A
-// success that names another task does not count. What was said stays: in Extra, in the metadata as raw_status and
+// success that names another task, or that stands beside another status, does not count. What was said stays: in Extra, in the metadata as raw_status and
 // raw_failure_classification, and in the warnings. It returns an error only for what is not one JSON object.
 func ReadOutcome(data []byte, taskID string) (Outcome, []Warning, error) {
 	var o Outcome
@@ -49,6 +49,9 @@ func (o *Outcome) name(r *reading) {
 
 // normalise makes the status one of the vocabulary.
 func (o *Outcome) normalise(r *reading) {
+	if r.has("$.status", WarnContradicted) || r.has("$.task_id", WarnContradicted) {
+		o.refuse(r, "beside another status or task") // two readers would see two outcomes
+	}
 	said := o.Status
 	if slices.Contains(OutcomeStatuses, said) {
 		return
@@ -77,11 +80,17 @@ func (o *Outcome) identify(r *reading, want string) {
 		return
 	}
 	r.warn("$.task_id", WarnTaskID, fmt.Sprintf("%q is another task than %q", clip(said), clip(want)), quoted(said))
-	if IsSuccess(o.Status) {
-		r.warn("$.status", WarnRefused, fmt.Sprintf("%s of another task does not count; it is taken as %s", o.Status, ProviderError), quoted(string(o.Status)))
-		o.remember("raw_status", string(o.Status))
-		o.Status = ProviderError
+	o.refuse(r, "of another task")
+}
+
+// refuse makes a success that does not count a failure of the provider, and tells why.
+func (o *Outcome) refuse(r *reading, why string) {
+	if !IsSuccess(o.Status) {
+		return
 	}
+	r.warn("$.status", WarnRefused, fmt.Sprintf("%s %s does not count; it is taken as %s", o.Status, why, ProviderError), quoted(string(o.Status)))
+	o.remember("raw_status", string(o.Status))
+	o.Status = ProviderError
 }
 
 // classify makes the class one of the vocabulary, and finds one for a failure that has none: in the diagnostics, whose
