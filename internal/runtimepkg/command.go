@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/redact"
 )
 
 // A Command is what is started for a provider or a probe, with the package's path filled in.
@@ -17,6 +18,8 @@ type Command struct {
 	Env     []homeboy.InvocationEnv // values filled in
 	Allow   []string                // names of variables that it may see
 	Display string                  // for people; parts that the manifest calls secret are replaced
+
+	hide *redact.Redactor // what a probe's output may not show
 }
 
 // Command makes the command of a provider. invocation wins over command_argv, and that over command.

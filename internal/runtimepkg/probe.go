@@ -12,7 +12,6 @@ import (
 
 	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/redact"
 )
 
 // Schema ids of what a readiness command reads and writes.
@@ -68,7 +67,8 @@ func (c *Checker) run(ctx context.Context, s *Selection, cmd Command, stdin []by
 		spec.Stdin = bytes.NewReader(stdin)
 	}
 	exit, err := sup.Run(ctx, spec)
-	r := ran{exit, out.buf.Bytes(), errs.buf.Bytes()}
+	// Before anything is cut: half a secret would not be known again.
+	r := ran{exit, cmd.hide.Bytes(out.buf.Bytes()), cmd.hide.Bytes(errs.buf.Bytes())}
 	switch {
 	case out.over:
 		return r, fmt.Errorf("it wrote more than %d bytes", probeOutput)
@@ -101,9 +101,9 @@ func (w *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// say makes what a probe wrote fit to be shown: no secret of deed's environment, and the end of it alone.
-func (c *Checker) say(text []byte) string {
-	s := strings.TrimSpace(redact.New(redact.Secrets(c.Environ)).String(string(bytes.ToValidUTF8(text, []byte("\uFFFD")))))
+// say makes what a probe wrote fit to be shown: the end of it alone.
+func say(text []byte) string {
+	s := strings.TrimSpace(string(bytes.ToValidUTF8(text, []byte("\uFFFD"))))
 	const most = 1000
 	if len(s) > most {
 		s = "… " + strings.ToValidUTF8(s[len(s)-most:], "")
@@ -111,17 +111,17 @@ func (c *Checker) say(text []byte) string {
 	return s
 }
 
-func (c *Checker) version(ctx context.Context, s *Selection, path string, args []string) (string, error) {
-	r, err := c.run(ctx, s, Command{Argv: append([]string{path}, args...)}, nil)
+func (c *Checker) version(ctx context.Context, s *Selection, cmd Command) (string, error) {
+	r, err := c.run(ctx, s, cmd, nil)
 	if err != nil {
 		return "", err
 	}
 	if r.exit.Code != 0 {
-		return "", fmt.Errorf("exit %d: %s", r.exit.Code, c.say(r.stderr))
+		return "", fmt.Errorf("exit %d: %s", r.exit.Code, say(r.stderr))
 	}
-	text := c.say(r.stdout)
+	text := say(r.stdout)
 	if text == "" {
-		text = c.say(r.stderr)
+		text = say(r.stderr)
 	}
 	line, _, _ := strings.Cut(text, "\n")
 	return excerpt.Head(line, 200), nil
@@ -141,7 +141,7 @@ func (c *Checker) probe(ctx context.Context, s *Selection, check Check, cmd Comm
 	} else {
 		check.Detail = fmt.Sprintf("%s ends with %d", cmd.Display, r.exit.Code)
 	}
-	if said := c.say(append(r.stderr, r.stdout...)); said != "" {
+	if said := say(append(r.stderr, r.stdout...)); said != "" {
 		check.Detail += ": " + said
 	}
 	if check.Remedy == "" {
@@ -168,7 +168,7 @@ func (c *Checker) readinessProbe(ctx context.Context, s *Selection, cmd Command,
 	}
 	r, err := c.run(ctx, s, cmd, stdin)
 	if err == nil && r.exit.Code != 0 {
-		err = fmt.Errorf("it ends with %d: %s", r.exit.Code, c.say(r.stderr))
+		err = fmt.Errorf("it ends with %d: %s", r.exit.Code, say(r.stderr))
 	}
 	var p *Probe
 	if err == nil {
@@ -181,7 +181,7 @@ func (c *Checker) readinessProbe(ctx context.Context, s *Selection, cmd Command,
 		return check
 	}
 	for _, text := range []*string{&p.Remediation, &p.Reason, &p.Message} {
-		*text = c.say([]byte(*text))
+		*text = say([]byte(*text))
 	}
 	check.Probe, check.Remedy, check.Detail = p, p.Remediation, p.Classification
 	if p.Reason != "" {

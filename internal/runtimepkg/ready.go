@@ -19,6 +19,7 @@ import (
 	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/redact"
 )
 
 // What a check found.
@@ -60,6 +61,8 @@ type Readiness struct {
 	Secrets   []SecretStatus    `json:"secrets,omitempty"`
 	Exports   map[string]string `json:"exports,omitempty"` // variables that the provider gets: the executables that were found
 	CheckedAt time.Time         `json:"checked_at"`
+
+	hide *redact.Redactor // what no check may show
 }
 
 // Why returns what keeps the provider from running, one line each.
@@ -138,7 +141,8 @@ func (c *Checker) key(s *Selection, doc Document) (string, error) {
 		return "", err
 	}
 	config, _ := doc.At("executor")
-	return canonjson.HashIn("deed/runtime-readiness/v1", []any{s.Package.Real, digest, s.Provider.ID, config, c.Environ, c.home()})
+	needs := SecretNeeds(s.Provider, doc) // their conditions can look at any part of the request
+	return canonjson.HashIn("deed/runtime-readiness/v1", []any{s.Package.Real, digest, s.Provider.ID, config, needs, c.Environ, c.home()})
 }
 
 func (c *Checker) now() time.Time {
@@ -191,11 +195,12 @@ func (c *Checker) stores() []SecretStore {
 // look does all checks: a user mends everything at once.
 func (c *Checker) look(ctx context.Context, s *Selection, doc Document) *Readiness {
 	r := &Readiness{Package: s.Package.ID, Provider: s.Provider.ID, Backend: s.Provider.Backend, Exports: map[string]string{}, CheckedAt: c.now()}
+	values, secrets, _ := ResolveSecrets(SecretNeeds(s.Provider, doc), c.home(), c.stores()...) // each is told below
+	r.Secrets, r.hide = secrets, c.hides(values)
 	r.add(c.command(s))
 	for i, check := range c.declared(s) {
 		c.readiness(ctx, s, r, check, i)
 	}
-	_, r.Secrets, _ = ResolveSecrets(SecretNeeds(s.Provider, doc), c.home(), c.stores()...) // each is told below
 	for _, st := range r.Secrets {
 		r.add(secretCheck(st))
 	}
@@ -204,6 +209,13 @@ func (c *Checker) look(ctx context.Context, s *Selection, doc Document) *Readine
 	}
 	r.settle()
 	return r
+}
+
+// hides knows the secrets of the run, and what looks like one in deed's own environment: a manifest can name any variable.
+func (c *Checker) hides(values map[string]string) *redact.Redactor {
+	all := redact.Secrets(c.Environ)
+	maps.Copy(all, values)
+	return redact.New(all)
 }
 
 // declared are the checks of the provider and of its package.
@@ -223,10 +235,21 @@ func (r *Readiness) given(cmd Command) Command {
 	for _, name := range slices.Sorted(maps.Keys(r.Exports)) {
 		cmd.Env = append(cmd.Env, homeboy.InvocationEnv{Name: name, Value: r.Exports[name]})
 	}
+	cmd.hide = r.hide
 	return cmd
 }
 
-func (r *Readiness) add(c Check) { r.Checks = append(r.Checks, c) }
+// add keeps a check, without what it may not show.
+func (r *Readiness) add(c Check) {
+	texts := []*string{&c.Detail, &c.Remedy}
+	if c.Probe != nil {
+		texts = append(texts, &c.Probe.Reason, &c.Probe.Message, &c.Probe.Remediation)
+	}
+	for _, text := range texts {
+		*text = r.hide.String(*text)
+	}
+	r.Checks = append(r.Checks, c)
+}
 
 func (r *Readiness) settle() {
 	r.Ready, r.Retryable = true, true
@@ -306,7 +329,7 @@ func (c *Checker) executable(ctx context.Context, s *Selection, r *Readiness, ch
 	}
 	check.Detail = path
 	if len(x.VersionCommand) > 0 {
-		check.Detail, err = c.version(ctx, s, path, x.VersionCommand)
+		check.Detail, err = c.version(ctx, s, r.given(Command{Argv: append([]string{path}, x.VersionCommand...)}))
 		if err != nil {
 			check.Status, check.Detail = CheckFailed, fmt.Sprintf("%s does not answer %s: %v", path, strings.Join(x.VersionCommand, " "), err)
 			return check

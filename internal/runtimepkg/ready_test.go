@@ -152,6 +152,45 @@ func TestPathsSecretsAndProbes(t *testing.T) {
 	}
 }
 
+// TestManifestsCannotShowSecrets: a manifest that names a secret's variable where a path belongs, or hands it to a probe, does
+// not make deed print the value. The value does not look like a secret, and is one because the manifest says so.
+func TestManifestsCannotShowSecrets(t *testing.T) {
+	t.Parallel()
+	const plain = "correct horse battery"
+	s := only(t, object{
+		"secret_requirements": []object{{"name": "LICENCE"}},
+		"runner_readiness": []object{
+			{"id": "a", "env_path": object{"env": "LICENCE"}},
+			{"id": "b", "env_path": object{"env": "GITHUB_TOKEN"}},
+			{"id": "c", "executable": object{"env": "LICENCE"}},
+			{"id": "d", "executable": object{"env": "GITHUB_TOKEN"}},
+			{"id": "e", "invocation": object{"argv": []string{"sh", "-c", "echo $LICENCE$GITHUB_TOKEN >&2; exit 1"}, "env_allowlist": []string{"LICENCE", "GITHUB_TOKEN"}}},
+			{"id": "f", "invocation": object{"argv": []string{"sh", "-c", "head -c 990 /dev/zero | tr '\\0' x | sed \"s/^/$LICENCE/\"; exit 1"}, "env_allowlist": []string{"LICENCE"}}},
+		},
+	}, nil)
+	r := verdict(t, &Checker{Environ: environ("LICENCE=" + plain)}, s, `{}`)
+	text, err := json.Marshal(r)
+	if err != nil || r.Ready || strings.Contains(string(text), "battery") {
+		t.Errorf("%s %v", text, err)
+	}
+	if n := len(r.Why()); n != 6 {
+		t.Errorf("%d checks failed, want 6: %q", n, r.Why())
+	}
+}
+
+// TestVerdictDependsOnConditions: a request that needs another secret is another question.
+func TestVerdictDependsOnConditions(t *testing.T) {
+	t.Parallel()
+	s := only(t, object{"secret_env_requirements": []object{{"env": "DEEP", "when": object{"path": "inputs.deep", "equals": true}}}}, nil)
+	c := &Checker{Environ: environ()}
+	if r := verdict(t, c, s, `{"inputs":{"deep":false}}`); !r.Ready {
+		t.Errorf("%v", r.Why())
+	}
+	if r := verdict(t, c, s, `{"inputs":{"deep":true}}`); r.Ready {
+		t.Error("the verdict of another request was taken")
+	}
+}
+
 // TestProbeThatHangs: the limit holds, also for a grandchild in a session of its own.
 func TestProbeThatHangs(t *testing.T) {
 	t.Parallel()
