@@ -562,7 +562,7 @@ func TestBuiltInShell(t *testing.T) {
 	r.reported(t, "scripts.tap", `not ok 1 - tests/bad.test.sh\n  ---\n  message: \|\n    exit 3\n    why\n  ...\n`)
 	c.script("shell", "test", []string{"HOMEBOY_CHANGED_TEST_FILES=tests/good.test.sh"}).want(t, 0)
 	r = c.script("shell", "lint", []string{"HOMEBOY_STEP=syntax"})
-	r.want(t, 1, `broken.sh:3:0: Syntax error: end of file unexpected`)
+	r.want(t, 1, `broken.sh:3: Syntax error: end of file unexpected`)
 	if !slices.Contains(r.findings, "syntax syntax broken.sh") {
 		t.Errorf("findings: %v", r.findings)
 	}
