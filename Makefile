@@ -41,7 +41,8 @@ setup: ## Install what the tests need, as far as this user may
 	@scripts/setup.sh
 
 # Everything: checks and tests all run, whatever fails before them; the last line counts them. The tests run once,
-# under the race detector where there is a C compiler. Benchmarks are for make bench.
+# under the race detector where there is a C compiler. One package more than there are processors runs at a time, since many
+# tests wait for time limits. Benchmarks are for make bench.
 .PHONY: test
 test: setup $(TOOLS)/testrun ## Run all checks and tests, and count them
 	@$(if $(RACE),CGO_ENABLED=1) $(TOOLS)/testrun \
@@ -49,7 +50,7 @@ test: setup $(TOOLS)/testrun ## Run all checks and tests, and count them
 	  -check 'darwin=$(MAKE) darwin' \
 	  -check 'tools=cd tools && go vet ./testrun && go test ./testrun' \
 	  -check 'race=$(if $(RACE),true,echo "missing tool: gcc: apt-get install gcc libc6-dev"; exit 77)' \
-	  -- $(if $(RACE),-race) -timeout 25m $$(go list -e ./... | grep -v /bench)
+	  -- $(if $(RACE),-race) -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 25m $$(go list -e ./... | grep -v /bench)
 
 .PHONY: lint
 lint: $(LINT) ## Run the linters of .golangci.yml

@@ -460,6 +460,9 @@ func pythonPath(t *testing.T, pytest bool) string {
 func TestBuiltInRust(t *testing.T) {
 	t.Parallel()
 	need(t, "cargo", "apt-get install cargo rustc")
+	if err := exec.Command("cargo", "--version").Run(); err != nil { // rustup's stand-in, without a toolchain
+		t.Skip("missing tool: cargo: rustup default stable")
+	}
 	c := newComponent(t, map[string]string{
 		"Cargo.toml": "[package]\nname = \"rsx\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
 		"src/lib.rs": `pub fn one() -> i32 {

@@ -54,7 +54,7 @@ func TestContainer(t *testing.T) {
 	attempt := uuid.NewString()
 	p, out := f.command(s, []string{"DEED_ATTEMPT_ID=" + attempt, "LINES=one\ntwo", "LD_PRELOAD=", "SECRET=s"}, "/bin/sh", "-c", `
 		id -u; pwd; echo "$LINES"; cat "/ws/a, \"b\"/c/file"; echo; cat; echo made >made; echo x >/scratch/x && echo x >/tmp/x && echo scratch
-		env | sort | sed 's/=.*//' | tr '\n' ' '; ls -A / /etc; ulimit -n; ulimit -c; touch "/ws/a, \"b\"/c/x" || echo read-only; touch /x || echo read-only; exit 9`)
+		env | sort | sed 's/=.*//' | tr '\n' ' '; ls -A / /etc; ulimit -n; ulimit -c; touch "/ws/a, \"b\"/c/x" 2>&1 || echo read-only; touch /x 2>&1 || echo read-only; exit 9`) // two streams have no order between them
 	p.Stdin = strings.NewReader("from stdin\n")
 	exit, err := s.Run(t.Context(), f.sup, p)
 	if err != nil || exit.Code != 9 || exit.Limit != "" || exit.Killed != 0 {

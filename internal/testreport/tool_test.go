@@ -64,6 +64,9 @@ func TestToolsHere(t *testing.T) {
 			if _, err := exec.LookPath(c.argv[0]); err != nil {
 				t.Skipf("missing tool: %s: %s", c.argv[0], c.get)
 			}
+			if err := exec.Command(c.argv[0], "--version").Run(); c.argv[0] == "cargo" && err != nil { // rustup's stand-in, without a toolchain
+				t.Skip("missing tool: cargo: rustup default stable")
+			}
 			if c.argv[0] == "/usr/bin/python3" && exec.CommandContext(t.Context(), c.argv[0], "-c", "import pytest").Run() != nil {
 				t.Skip("missing tool: pytest: apt-get install python3-pytest")
 			}
