@@ -157,7 +157,10 @@ func pythonProfile(f *finder) {
 	}
 	f.set("PIP_CACHE_DIR", filepath.Join(f.cache, "pip"))
 	f.set("PIP_NO_INDEX", "1")
+	// Bytecode is taken for current by the second and the size of its source: too coarse for a build after a quick change. None
+	// is written, and what lies in the tree is not looked at.
 	f.set("PYTHONPYCACHEPREFIX", filepath.Join(f.cache, "pycache"))
+	f.set("PYTHONDONTWRITEBYTECODE", "1")
 }
 
 // rustProfile gives cargo a home of its own to lock and write, with the downloaded crates in it read-only.
