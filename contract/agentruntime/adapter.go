@@ -15,12 +15,13 @@ const (
 	KindCommand  = "command"
 	KindNative   = "native"
 	KindOpencode = "opencode"
+	KindPackaged = "packaged"
 )
 
 // Kinds lists every adapter kind.
 var Kinds = []string{
 	KindClaudeCode, KindCodex, KindHermesAgent, KindOllamaGenerate, KindScript,
-	KindACP, KindCommand, KindNative, KindOpencode,
+	KindACP, KindCommand, KindNative, KindOpencode, KindPackaged,
 }
 
 // The autonomy profiles. A harness that bypasses its own permission checks declares trusted-vm; a script's commands
@@ -45,7 +46,7 @@ var Sandboxes = []string{SandboxReadOnly, SandboxWorkspace, SandboxFullAccess}
 const MaxTimeoutMS = 7 * 24 * 3600 * 1000
 
 // An AdapterConfig is a union by kind: exactly one member is set. In JSON it is the member itself, told apart by
-// its kind. The last four members are deed's own addition to the contract's union.
+// its kind. The last five members are deed's own addition to the contract's union.
 type AdapterConfig struct {
 	ClaudeCode     *ClaudeCodeAdapter
 	Codex          *CodexAdapter
@@ -57,6 +58,7 @@ type AdapterConfig struct {
 	Command  *CommandAdapter
 	Native   *NativeAdapter
 	Opencode *OpencodeAdapter
+	Packaged *PackagedAdapter
 }
 
 // A ScriptAdapter runs a command, for deterministic work that needs no model.

@@ -25,6 +25,7 @@ func every(t *testing.T) map[string]AdapterConfig {
 		KindScript:         `"command": "bin/x", "working_dir": "sub", "env_file": "x.env", "env": {"A": "b"}, "extra_args": ["-e"], "autonomy": {"profile": "runtime-native"}`,
 		KindOllamaGenerate: `"endpoint": "http://a:1", "model": "m"`,
 		KindNative:         `"provider": {"api": "ollama"}, "model": "m", "env_file": "x.env", "env": {"A": "b"}`,
+		KindPackaged:       `"backend": "b", "selector": "p.b", "runtime": "p", "runtime_dirs": ["dir"], "config": {}, "model": "m", "env_file": "x.env", "env": {"A": "b"}, "hosts": ["a:1"]`,
 	} {
 		var a AdapterConfig
 		if err := json.Unmarshal(fmt.Appendf(nil, `{"adapter_id": "id", "kind": %q, "timeout_ms": 5, %s}`, kind, members), &a); err != nil {
@@ -58,6 +59,7 @@ func TestCommon(t *testing.T) {
 		KindScript:         {ID: "id", Command: "bin/x", WorkingDir: "sub", TimeoutMS: 5, EnvFile: "x.env", Env: map[string]string{"A": "b"}, ExtraArgs: []string{"-e"}, Profile: AutonomyRuntimeNative},
 		KindOllamaGenerate: {ID: "id", TimeoutMS: 5, Model: "m"},
 		KindNative:         {ID: "id", TimeoutMS: 5, EnvFile: "x.env", Env: map[string]string{"A": "b"}, Model: "m"},
+		KindPackaged:       {ID: "id", TimeoutMS: 5, EnvFile: "x.env", Env: map[string]string{"A": "b"}, Model: "m", Hosts: []string{"a:1"}},
 	}
 	for kind, a := range every(t) {
 		if diff := cmp.Diff(want[kind], a.Common()); diff != "" {
@@ -86,12 +88,15 @@ func TestWithPaths(t *testing.T) {
 				*p = path.Join("/at", *p)
 			}
 		}
-		moved := a.WithPaths(Paths{change("command"), change("dir"), change("file")})
+		moved := a.WithPaths(Paths{change("command"), change("dir"), change("file"), change("runtime")})
 		if diff := cmp.Diff(want, moved.Common()); diff != "" {
 			t.Errorf("%s:\n%s", kind, diff)
 		}
 		if diff := cmp.Diff(before, a.Common()); diff != "" {
 			t.Errorf("%s: the adapter itself changed:\n%s", kind, diff)
+		}
+		if m, n := moved.Packaged, a.Packaged; m != nil && (m.RuntimeDirs[0] != "/at/dir" || n.RuntimeDirs[0] != "dir") {
+			t.Errorf("%s: %v of %v", kind, m.RuntimeDirs, n.RuntimeDirs)
 		}
 		if len(slices.Compact(changed)) != len(changed) {
 			t.Errorf("%s: %v", kind, changed)

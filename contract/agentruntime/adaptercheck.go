@@ -52,6 +52,8 @@ func (a AdapterConfig) Validate() error {
 		if m.Provider != nil {
 			m.Provider.check(&l)
 		}
+	case *PackagedAdapter:
+		m.check(&l)
 	}
 	return l.Err()
 }
@@ -212,6 +214,24 @@ func (m NativeAdapter) check(l *fault.List) {
 	if c := m.CompactAt; c != nil && !(*c >= MinCompactAt && *c <= MaxCompactAt) {
 		l.Add("$.compact_at", fault.OutOfRange, fmt.Sprintf("%g is out of range", *c), fmt.Sprintf("use %g to %g", MinCompactAt, MaxCompactAt))
 	}
+}
+
+func (m PackagedAdapter) check(l *fault.List) {
+	l.Name("$.backend", m.Backend)
+	l.OptionalName("$.selector", m.Selector)
+	l.OptionalName("$.runtime", m.Runtime)
+	for i, dir := range m.RuntimeDirs {
+		l.Path(fault.Index("$.runtime_dirs", i), dir)
+	}
+	l.OptionalObject("$.config", m.Config)
+	l.Names("$.required_capabilities", m.RequiredCapabilities)
+	for i, name := range m.SecretEnv {
+		l.EnvName(fault.Index("$.secret_env", i), name)
+		if slices.Contains(m.SecretEnv[:i], name) {
+			l.Add(fault.Index("$.secret_env", i), fault.Duplicate, fmt.Sprintf("%q is there twice", clip(name)), "name it once")
+		}
+	}
+	hosts(l, m.Hosts)
 }
 
 // arguments are a list of arguments with its path in the record.

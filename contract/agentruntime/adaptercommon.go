@@ -1,5 +1,7 @@
 package agentruntime
 
+import "slices"
+
 // A Common is what adapters of different kinds share, for code that works with any of them. What a kind does not have
 // is empty.
 type Common struct {
@@ -43,6 +45,7 @@ type Paths struct {
 	Command    func(string) string
 	WorkingDir func(string) string
 	EnvFile    func(string) string
+	RuntimeDir func(string) string // each directory of packages
 }
 
 // WithPaths returns a copy of the adapter with its paths changed. The receiver stays as it is.
@@ -56,6 +59,7 @@ func (a AdapterConfig) WithPaths(p Paths) AdapterConfig {
 	own(&a.Command)
 	own(&a.Native)
 	own(&a.Opencode)
+	own(&a.Packaged)
 	s := a.shared()
 	for _, c := range []struct {
 		path   *string
@@ -63,6 +67,12 @@ func (a AdapterConfig) WithPaths(p Paths) AdapterConfig {
 	}{{s.command, p.Command}, {s.workingDir, p.WorkingDir}, {s.envFile, p.EnvFile}} {
 		if c.change != nil && at(c.path) != "" {
 			*c.path = c.change(*c.path)
+		}
+	}
+	if m := a.Packaged; m != nil && p.RuntimeDir != nil {
+		m.RuntimeDirs = slices.Clone(m.RuntimeDirs)
+		for i, dir := range m.RuntimeDirs {
+			m.RuntimeDirs[i] = p.RuntimeDir(dir)
 		}
 	}
 	return a
@@ -131,6 +141,9 @@ func (a AdapterConfig) shared() shared {
 	case a.Opencode != nil:
 		m := a.Opencode
 		return shared{KindOpencode, &m.Schema, &m.AdapterID, &m.Kind, &m.Command, &m.WorkingDir, &m.EnvFile, &m.Sandbox, &m.Model, &m.TimeoutMS, &m.Env, &m.ExtraArgs, nil, m.Autonomy.wide()}
+	case a.Packaged != nil:
+		m := a.Packaged
+		return shared{kind: KindPackaged, schema: &m.Schema, id: &m.AdapterID, named: &m.Kind, envFile: &m.EnvFile, model: &m.Model, timeoutMS: &m.TimeoutMS, env: &m.Env, hosts: &m.Hosts}
 	}
 	return shared{}
 }

@@ -49,6 +49,8 @@ func (a *AdapterConfig) UnmarshalJSON(data []byte) error {
 		return json.Unmarshal(data, &a.Native)
 	case KindOpencode:
 		return json.Unmarshal(data, &a.Opencode)
+	case KindPackaged:
+		return json.Unmarshal(data, &a.Packaged)
 	}
 	return fmt.Errorf("adapter kind %q is not one of %s", clip(head.Kind), strings.Join(Kinds, ", "))
 }
@@ -72,6 +74,7 @@ func (a AdapterConfig) member() (any, error) {
 		{a.Command != nil, a.Command},
 		{a.Native != nil, a.Native},
 		{a.Opencode != nil, a.Opencode},
+		{a.Packaged != nil, a.Packaged},
 	} {
 		if c.set {
 			m = c.v

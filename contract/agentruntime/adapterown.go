@@ -1,5 +1,7 @@
 package agentruntime
 
+import "encoding/json"
+
 // The kinds in this file are deed's own addition to the union of the agent-runtime contract.
 
 // An OpencodeProvider selects the model provider of opencode.
@@ -139,4 +141,24 @@ type NativeAdapter struct {
 	CompactAt       *float64          `json:"compact_at,omitempty" jsonschema:"minimum=0.1,maximum=0.95"` // the share of the window at which the conversation is shortened
 	EnvFile         string            `json:"env_file,omitempty" jsonschema:"maxLength=4096"`
 	Env             map[string]string `json:"env,omitempty"`
+}
+
+// A PackagedAdapter runs a provider of a runtime package: one request on its standard input, one outcome on its standard
+// output. Which provider that is follows from its backend, which has no default.
+type PackagedAdapter struct {
+	Schema               string            `json:"schema,omitempty"`
+	AdapterID            string            `json:"adapter_id" jsonschema:"minLength=1,maxLength=512"`
+	Kind                 string            `json:"kind" jsonschema:"enum=packaged"`
+	Backend              string            `json:"backend" jsonschema:"minLength=1,maxLength=512"`
+	Selector             string            `json:"selector,omitempty" jsonschema:"maxLength=512"`                  // the provider's id, where several serve the backend
+	Runtime              string            `json:"runtime,omitempty" jsonschema:"maxLength=512"`                   // the package's id; absent: any that serves the backend
+	RuntimeDirs          []string          `json:"runtime_dirs,omitempty" jsonschema:"minLength=1,maxLength=4096"` // packages, or directories of them, besides those of the home and of the project
+	Model                string            `json:"model,omitempty" jsonschema:"maxLength=512"`
+	Config               json.RawMessage   `json:"config,omitempty"` // executor.config of the request, an object
+	RequiredCapabilities []string          `json:"required_capabilities,omitempty" jsonschema:"minLength=1,maxLength=512"`
+	SecretEnv            []string          `json:"secret_env,omitempty" jsonschema:"minLength=1,maxLength=512"` // names of secrets that the provider gets
+	Hosts                []string          `json:"hosts,omitempty" jsonschema:"minLength=1,maxLength=512"`      // what its model needs, as api.example.com:443
+	TimeoutMS            int64             `json:"timeout_ms" jsonschema:"minimum=1,maximum=604800000"`
+	EnvFile              string            `json:"env_file,omitempty" jsonschema:"maxLength=4096"`
+	Env                  map[string]string `json:"env,omitempty"`
 }

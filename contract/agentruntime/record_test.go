@@ -127,6 +127,7 @@ func TestAdapterUnion(t *testing.T) {
 		KindHermesAgent:    {HermesAgent: &HermesAgentAdapter{AdapterID: "a", Kind: KindHermesAgent, Command: "c", TimeoutMS: 1}},
 		KindOllamaGenerate: {OllamaGenerate: &OllamaGenerateAdapter{AdapterID: "a", Kind: KindOllamaGenerate, Endpoint: "http://h", Model: "m", TimeoutMS: 1}},
 		KindScript:         {Script: &ScriptAdapter{AdapterID: "a", Kind: KindScript, Command: "c", TimeoutMS: 1}},
+		KindPackaged:       {Packaged: &PackagedAdapter{AdapterID: "a", Kind: KindPackaged, Backend: "b", TimeoutMS: 1}},
 	} {
 		raw, err := json.Marshal(want)
 		if err != nil || !strings.Contains(string(raw), `"kind":"`+kind+`"`) {

@@ -155,7 +155,7 @@ func TestTypeScriptIsClosed(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		`export type AdapterConfig = ClaudeCodeAdapter | CodexAdapter | HermesAgentAdapter | OllamaGenerateAdapter | ScriptAdapter | ACPAdapter | CommandAdapter | NativeAdapter | OpencodeAdapter;`,
+		`export type AdapterConfig = ClaudeCodeAdapter | CodexAdapter | HermesAgentAdapter | OllamaGenerateAdapter | ScriptAdapter | ACPAdapter | CommandAdapter | NativeAdapter | OpencodeAdapter | PackagedAdapter;`,
 		"  subject: string | null;", "  subject?: string;", "  payload: Record<string, unknown>;", `  kind: "ollama-generate";`,
 		"  outcome: TaskOutcome | null;", "  follow_up_tasks?: TaskIntent[];", "  env?: Record<string, string>;", "  context: Record<string, unknown> | null;",
 		`  artifact_roles?: ("plan" | "execute-report" | "verify-report" | "output" | "snapshot" | "adapter-audit")[];`,

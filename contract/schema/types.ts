@@ -18,8 +18,8 @@ export type ACPAdapter = {
   extra_args?: string[];
 };
 
-/** An AdapterConfig is a union by kind: exactly one member is set. In JSON it is the member itself, told apart by its kind. The last four members are deed's own addition to the contract's union. Schema: agent-runtime/adapter.config/v1 */
-export type AdapterConfig = ClaudeCodeAdapter | CodexAdapter | HermesAgentAdapter | OllamaGenerateAdapter | ScriptAdapter | ACPAdapter | CommandAdapter | NativeAdapter | OpencodeAdapter;
+/** An AdapterConfig is a union by kind: exactly one member is set. In JSON it is the member itself, told apart by its kind. The last five members are deed's own addition to the contract's union. Schema: agent-runtime/adapter.config/v1 */
+export type AdapterConfig = ClaudeCodeAdapter | CodexAdapter | HermesAgentAdapter | OllamaGenerateAdapter | ScriptAdapter | ACPAdapter | CommandAdapter | NativeAdapter | OpencodeAdapter | PackagedAdapter;
 
 /** An AgentConstitution pins the two documents that an agent wrote about itself, by content hash. It belongs to the agent; a subagent inherits it. Schema: agent-runtime/agent.constitution/v1 */
 export type AgentConstitution = {
@@ -3879,6 +3879,31 @@ export type OpencodeProvider = {
   api?: "chat" | "responses" | "anthropic";
   /** the variable that holds the key */
   key_env?: string;
+};
+
+/** A PackagedAdapter runs a provider of a runtime package: one request on its standard input, one outcome on its standard output. Which provider that is follows from its backend, which has no default. */
+export type PackagedAdapter = {
+  schema?: "agent-runtime/adapter.config/v1";
+  adapter_id: string;
+  kind: "packaged";
+  backend: string;
+  /** the provider's id, where several serve the backend */
+  selector?: string;
+  /** the package's id; absent: any that serves the backend */
+  runtime?: string;
+  /** packages, or directories of them, besides those of the home and of the project */
+  runtime_dirs?: string[];
+  model?: string;
+  /** executor.config of the request, an object */
+  config?: Record<string, unknown>;
+  required_capabilities?: string[];
+  /** names of secrets that the provider gets */
+  secret_env?: string[];
+  /** what its model needs, as api.example.com:443 */
+  hosts?: string[];
+  timeout_ms: number;
+  env_file?: string;
+  env?: Record<string, string>;
 };
 
 export type Phase = {

@@ -25,6 +25,7 @@ import (
 	"github.com/deedrun/deed/internal/driver/native"
 	"github.com/deedrun/deed/internal/driver/ollama"
 	"github.com/deedrun/deed/internal/driver/opencode"
+	"github.com/deedrun/deed/internal/driver/packaged"
 	"github.com/deedrun/deed/internal/driver/script"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/outbox"
@@ -188,8 +189,17 @@ func (a *app) notEmptied() error {
 	return fmt.Errorf("%s is missing or empty, and %s holds bundles of its tasks (restore the database from a backup, or move the home aside)", a.h.DB(), a.h.Bundles())
 }
 
+// drivers are the agents that this binary can run, with the packages of this home.
+func (a *app) drivers() driver.Set {
+	var opt packaged.Options
+	if root, err := home.Resolve(a.homeFlag, a.getenv); err == nil { // else the command has failed before
+		opt.Home = home.At(root).AgentRuntimes()
+	}
+	return drivers(opt)
+}
+
 // drivers is the list of agents that this binary can run.
-func drivers() driver.Set {
+func drivers(opt packaged.Options) driver.Set {
 	return driver.NewSet(
 		script.New(),
 		native.New(),
@@ -200,11 +210,12 @@ func drivers() driver.Set {
 		hermes.New(),
 		command.New(),
 		acp.New(),
+		packaged.New(opt),
 	)
 }
 
 func (a *app) admission() *task.Admission {
-	return &task.Admission{Store: a.st, Config: a.cfg, Clock: clock.System, Drivers: drivers()}
+	return &task.Admission{Store: a.st, Config: a.cfg, Clock: clock.System, Drivers: a.drivers()}
 }
 
 // A station is what this process is when it runs tasks.
@@ -252,7 +263,7 @@ func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (
 	r := &attempt.Runner{
 		Home: a.h, Store: a.st, Config: a.cfg, Clock: clock.System,
 		RunnerID: fmt.Sprintf("%s:%d:%s", who.self.Host, who.self.PID, id), Version: Version(),
-		Lease: a.cfg.Lease, Environ: a.environ, Drivers: drivers(), Key: who.key, Observe: observe,
+		Lease: a.cfg.Lease, Environ: a.environ, Drivers: a.drivers(), Key: who.key, Observe: observe,
 	}
 	return &dispatch.Engine{
 		Home: a.h, Store: a.st, Runner: r, Clock: clock.System, Self: who.self, Exe: who.exe, Slots: slots,

@@ -13,6 +13,7 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/driver/packaged"
 	"github.com/deedrun/deed/internal/policy"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/task"
@@ -169,7 +170,7 @@ func held(cfg *config.Config, adapter string) string {
 	if err != nil {
 		return ""
 	}
-	d, err := drivers().For(ad.Kind())
+	d, err := drivers(packaged.Options{}).For(ad.Kind())
 	if err != nil {
 		return ""
 	}

@@ -171,7 +171,7 @@ func (a *app) examineAdapters(ctx context.Context, add func(name, status, detail
 		if err != nil {
 			continue // the id comes from the list
 		}
-		d, err := drivers().For(ad.Kind())
+		d, err := a.drivers().For(ad.Kind())
 		if err != nil {
 			add("adapter", "warning", fmt.Sprintf("%s: %v", id, err), "")
 			continue

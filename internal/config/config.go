@@ -267,8 +267,9 @@ func seconds(f float64) time.Duration { return time.Duration(f * float64(time.Se
 // command name stays as it is and is looked up on PATH.
 func anchor(a agentruntime.AdapterConfig, dir string) agentruntime.AdapterConfig {
 	return a.WithPaths(agentruntime.Paths{
-		Command: func(p string) string { return command(p, dir) },
-		EnvFile: func(p string) string { return absolute(p, dir) },
+		Command:    func(p string) string { return command(p, dir) },
+		EnvFile:    func(p string) string { return absolute(p, dir) },
+		RuntimeDir: func(p string) string { return absolute(p, dir) },
 	})
 }
 

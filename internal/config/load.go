@@ -213,6 +213,11 @@ func guest(l *fault.List, dir, id string, a agentruntime.AdapterConfig) {
 	for i, file := range common.SettingsFiles {
 		inside(fault.Index(at+".autonomy.required_settings_files", i), file)
 	}
+	if m := a.Packaged; m != nil {
+		for i, dir := range m.RuntimeDirs {
+			inside(fault.Index(at+".runtime_dirs", i), dir)
+		}
+	}
 }
 
 // within reports whether a path of a project's file stays below its directory, links followed as far as there are any.

@@ -129,7 +129,7 @@ func TestAgentsAreContainedByDefault(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{
 		agentruntime.KindScript: "process", agentruntime.KindOllamaGenerate: "process", agentruntime.KindCodex: "namespace",
-		agentruntime.KindClaudeCode: "namespace", agentruntime.KindNative: "namespace", agentruntime.KindCommand: "namespace", agentruntime.KindACP: "namespace",
+		agentruntime.KindClaudeCode: "namespace", agentruntime.KindNative: "namespace", agentruntime.KindCommand: "namespace", agentruntime.KindACP: "namespace", agentruntime.KindPackaged: "namespace",
 	} {
 		if got := DefaultIsolation(kind); got != want {
 			t.Errorf("%s: %s, want %s", kind, got, want)

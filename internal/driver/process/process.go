@@ -54,7 +54,7 @@ type Config struct {
 // Of returns what an adapter says of its process; ok is false for one that starts none.
 func Of(a agentruntime.AdapterConfig) (c Config, ok bool) {
 	switch a.Kind() {
-	case "", agentruntime.KindOllamaGenerate, agentruntime.KindNative:
+	case "", agentruntime.KindOllamaGenerate, agentruntime.KindNative, agentruntime.KindPackaged:
 		return Config{}, false
 	}
 	m := a.Common()

@@ -286,6 +286,7 @@ var Adapter = Union{
 		{agentruntime.KindCommand, "Command", reflect.TypeFor[agentruntime.CommandAdapter]()},
 		{agentruntime.KindNative, "Native", reflect.TypeFor[agentruntime.NativeAdapter]()},
 		{agentruntime.KindOpencode, "Opencode", reflect.TypeFor[agentruntime.OpencodeAdapter]()},
+		{agentruntime.KindPackaged, "Packaged", reflect.TypeFor[agentruntime.PackagedAdapter]()},
 	},
 }
 
