@@ -159,7 +159,7 @@ func (a *run) runCapability(ctx context.Context, c deed.Check, room string, ran 
 	}
 	rep := check.Merge(reports)
 	rep.ComponentPath, rep.Log = "", ""
-	if err := a.identify(rep.LintFindings, j.Component.Path); err != nil {
+	if err := finding.IdentifyIn(rep.LintFindings, j.Component.Path); err != nil {
 		return err
 	}
 	if err := a.redactor.Value(&rep); err != nil {
@@ -271,20 +271,6 @@ func newRunDir(room string) (string, error) {
 	}
 	dir := filepath.Join(top, "files")
 	return dir, check.NewRunDir(dir)
-}
-
-// identify gives findings the identity that survives moved lines.
-func (a *run) identify(fs []runner.LintFinding, dir string) error {
-	if len(fs) == 0 {
-		return nil
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	finding.Identify(fs, dir, finding.Sources(root))
-	return nil
 }
 
 // keepLog puts the output of a check into the evidence and returns its path there and its end.

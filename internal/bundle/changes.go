@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // maxChange is how large one entry of a change list may be.
@@ -22,7 +23,7 @@ const riskTruncated = "changed-files-truncated"
 
 // eachChange reads a change list entry by entry, so that its length does not matter, and returns its schema id.
 func eachChange(root *os.Root, path string, fn func(map[string]any) error) (schema string, err error) {
-	f, err := openRegular(root, path)
+	f, err := plainfile.OpenIn(root, path)
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // ErrChanged is wrapped when a file of a bundle is not the one that its manifest lists.
@@ -37,7 +38,7 @@ func CopyContent(dir string, m *codebox.Manifest, path string, most int64, w io.
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	defer root.Close()
-	f, err := openRegular(root, path)
+	f, err := plainfile.OpenIn(root, path)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}

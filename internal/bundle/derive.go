@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/plainfile"
 	"github.com/deedrun/deed/internal/redact"
 )
 
@@ -245,7 +246,7 @@ func (w *Writer) reference(md codebox.Metadata) (codebox.RuntimeReferenceManifes
 
 // readJSON reads a JSON file of a bundle whole, within the limits.
 func readJSON(root *os.Root, path string) ([]byte, error) {
-	f, err := openRegular(root, path)
+	f, err := plainfile.OpenIn(root, path)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/canonjson"
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // domainAttested is the first line of what the attestation's manifest digest is made of.
@@ -145,7 +146,7 @@ func tree(v any) (map[string]any, error) {
 
 // copyFile streams one file of a bundle. It opens regular files only, and never waits for a pipe.
 func copyFile(root *os.Root, path string, w io.Writer) error {
-	f, err := openRegular(root, path)
+	f, err := plainfile.OpenIn(root, path)
 	if err != nil {
 		return err
 	}

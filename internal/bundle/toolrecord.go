@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/plainfile"
 	"github.com/deedrun/deed/internal/redact"
 )
 
@@ -198,7 +199,7 @@ func (g *gatherer) mayHold(p, at string) bool {
 }
 
 func (g *gatherer) read(p string) ([]byte, error) {
-	f, err := openRegular(g.source, p)
+	f, err := plainfile.OpenIn(g.source, p)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // checkAttestation checks that the bundle is what its attestation was signed for, and by whom.
@@ -71,9 +72,9 @@ func (v *verification) checkAttestation() {
 
 func (v *verification) readAttestation(f *listedFile) ([]byte, error) {
 	if !f.usable {
-		return nil, errNotRegular
+		return nil, plainfile.ErrNotRegular
 	}
-	file, err := openRegular(v.root, f.path)
+	file, err := plainfile.OpenIn(v.root, f.path)
 	if err != nil {
 		return nil, err
 	}

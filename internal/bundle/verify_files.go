@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // maxDepth is how deep the directories of a bundle may nest.
@@ -202,7 +203,7 @@ func (v *verification) reference(p, where string) *listedFile {
 func (v *verification) bytesHash(f *listedFile) (string, error) {
 	if f.path != codebox.PathManifest {
 		if f.actual == "" && f.readErr == nil {
-			return "", errNotRegular
+			return "", plainfile.ErrNotRegular
 		}
 		return f.actual, f.readErr
 	}

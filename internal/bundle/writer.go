@@ -18,6 +18,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/plainfile"
 	"github.com/deedrun/deed/internal/redact"
 )
 
@@ -98,7 +99,7 @@ func (w *Writer) AddJSON(path, kind string, v any) error {
 // AddFile copies the regular file src into the bundle. A symlink is refused: what an agent can replace is read through a
 // root of the caller's, with AddReader.
 func (w *Writer) AddFile(path, kind, contentType, src string) error {
-	f, err := openSource(src)
+	f, err := plainfile.OpenNoLink(src)
 	if err != nil {
 		return fmt.Errorf("add %s: %w", path, err)
 	}

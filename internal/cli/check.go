@@ -378,7 +378,9 @@ func (a *app) runJob(ctx context.Context, j check.Job, f *checkFlags) (rep runne
 	}
 	rep = cut.finish(check.Merge(append(reports, cut.settled...)))
 	rep.Log = log.Name()
-	identify(rep.LintFindings, j.Component.Path)
+	if finding.IdentifyIn(rep.LintFindings, j.Component.Path) != nil {
+		finding.Identify(rep.LintFindings, j.Component.Path, nil) // without the lines that they are about
+	}
 	err = a.heldAgainstChanged(f, j, &rep) // before it is known whether the log is kept
 	return rep, err
 }
@@ -389,20 +391,6 @@ func (a *app) scriptOutput(log io.Writer) io.Writer {
 		return &lockedWriter{w: log}
 	}
 	return &lockedWriter{w: io.MultiWriter(log, a.Err)}
-}
-
-// identify gives findings the identity that survives moved lines.
-func identify(fs []runner.LintFinding, dir string) {
-	if len(fs) == 0 {
-		return
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		finding.Identify(fs, dir, nil)
-		return
-	}
-	defer func() { _ = root.Close() }()
-	finding.Identify(fs, dir, finding.Sources(root))
 }
 
 // keptChecks is how many directories of runs that did not pass are kept.

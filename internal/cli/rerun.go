@@ -7,11 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/canonjson"
+	"github.com/deedrun/deed/internal/plainfile"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
@@ -285,17 +284,12 @@ func takeVerified(dir string, rep bundle.Verification, name string) ([]byte, err
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxTaken+1))
+	data, err := plainfile.ReadIn(root, name, maxTaken)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(data)
-	if len(data) > maxTaken || hex.EncodeToString(sum[:]) != want {
+	if hex.EncodeToString(sum[:]) != want {
 		return nil, fmt.Errorf("%s is not what was verified a moment ago", name)
 	}
 	return data, nil

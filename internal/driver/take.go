@@ -3,10 +3,9 @@ package driver
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"syscall"
+
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // MaxResult is the largest result or account that is taken from an agent.
@@ -21,9 +20,9 @@ func TakeFile(root *os.Root, name string) ([]byte, error) {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is %s, not a regular file", name, fileKind(before.Mode()))
+		return nil, fmt.Errorf("%s is %s, not a regular file", name, plainfile.Kind(before.Mode()))
 	}
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := plainfile.OpenIn(root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -36,34 +35,9 @@ func TakeFile(root *os.Root, name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s was replaced while it was read", name)
 	}
 	if st.Size() > MaxResult {
-		return nil, tooLarge(name, st.Size())
+		return nil, fmt.Errorf("%s has %d bytes (at most %d)", name, st.Size(), MaxResult)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, MaxResult+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > MaxResult {
-		return nil, tooLarge(name, int64(len(data)))
-	}
-	return data, nil
-}
-
-func tooLarge(name string, n int64) error {
-	return fmt.Errorf("%s has %d bytes (at most %d)", name, n, MaxResult)
-}
-
-func fileKind(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	case m.IsDir():
-		return "a directory"
-	case m&fs.ModeNamedPipe != 0:
-		return "a FIFO"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	}
-	return "a special file"
+	return plainfile.All(f, MaxResult)
 }
 
 // WriteFile writes a small file of deed's own record of a run, replacing what has the name.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/plainfile"
 	"github.com/deedrun/deed/internal/project"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -134,7 +135,7 @@ func withTests(dirs []string, list []Extension) []Extension {
 // declared reports whether a JSON file of the component says that there are tests.
 func (d *Detect) declared(dir string) bool {
 	for file, keys := range d.TestKeys {
-		data, err := readManifest(filepath.Join(dir, file))
+		data, err := plainfile.Read(filepath.Join(dir, file), maxManifest)
 		if err != nil {
 			continue
 		}

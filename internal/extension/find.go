@@ -3,7 +3,6 @@ package extension
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // Where an extension was found.
@@ -244,7 +244,7 @@ func (s *Set) load(en entry) (Extension, error) {
 		e.Path, e.Digest, e.BuiltIn = path, digest, true
 	}
 	file := filepath.Join(e.Path, e.ID+".json")
-	data, err := readManifest(file)
+	data, err := plainfile.Read(file, maxManifest)
 	if err != nil {
 		return e, fmt.Errorf("extension %s: %w", en.id, err)
 	}
@@ -257,22 +257,6 @@ func (s *Set) load(en entry) (Extension, error) {
 		}
 	}
 	return e, nil
-}
-
-func readManifest(file string) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // only read
-	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", file))
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
-	if err == nil && len(data) > maxManifest {
-		err = fmt.Errorf("%s has more than %d bytes", file, maxManifest)
-	}
-	return data, err
 }
 
 // looked names the places for a message.

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // SchemaBaselines is the id of deed's own file of baselines.
@@ -89,19 +90,19 @@ func encode(value any) ([]byte, error) {
 // readForEdit reads a file that will be replaced. It may be absent; a link is refused, since the new file would take its
 // place and what it leads to would keep the old text.
 func readForEdit(file string) ([]byte, fs.FileMode, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	f, err := plainfile.OpenNoLink(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, 0o644, nil
 	case errors.Is(err, syscall.ELOOP):
 		return nil, 0, fmt.Errorf("%s is a symbolic link (replace it with the file that it leads to)", file)
 	case err != nil:
-		return nil, 0, err
+		return nil, 0, explain(file, err)
 	}
 	defer func() { _ = f.Close() }() // only read
-	data, err := readAll(f, file, maxFile)
+	data, err := plainfile.All(f, maxFile)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, explain(file, err)
 	}
 	fi, err := f.Stat()
 	if err != nil {

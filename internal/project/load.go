@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // Load reads what a directory says of the component in it: homeboy.json, then the checks of deed.yaml, which win, one entry
@@ -143,36 +143,24 @@ func replace[V any](under *V, top V, there, said bool, key string, over func(str
 // readFile returns a whole file, or nothing when there is none. A link is followed, as the person who made it meant; what
 // is no regular file then is refused, and a fifo cannot stop it.
 func readFile(path string, limit int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	data, err := plainfile.Read(path, limit)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	defer func() { _ = f.Close() }() // only read
-	return readAll(f, path, limit)
+	return data, explain(path, err)
 }
 
-func readAll(f *os.File, path string, limit int64) ([]byte, error) {
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+// explain adds the remedy to why a file cannot be read.
+func explain(path string, err error) error {
+	switch {
+	case errors.Is(err, plainfile.ErrNotRegular):
+		return fmt.Errorf("read %s: it is not a regular file (replace it with one, or remove it)", path)
+	case errors.Is(err, plainfile.ErrTooLarge):
+		return fmt.Errorf("%w (make it smaller)", err)
+	case err != nil:
+		return fmt.Errorf("read %s: %w", path, err)
 	}
-	if !fi.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: it is not a regular file (replace it with one, or remove it)", path)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("read %s: it has more than %d bytes (make it smaller)", path, limit)
-	}
-	if data == nil {
-		data = []byte{}
-	}
-	return data, nil
+	return nil
 }
 
 // checkID refuses an id that could not stand in a path or on one line.

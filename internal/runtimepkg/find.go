@@ -3,7 +3,6 @@ package runtimepkg
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/extension"
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // Where a package was found.
@@ -358,7 +358,7 @@ func load(e entry) (*Package, error) {
 	}
 	p.digest = sync.OnceValues(func() (string, error) { return extension.Digest(p.Real) })
 	file := filepath.Join(p.Path, p.ID+".json")
-	if p.Raw, err = readManifest(file); err != nil {
+	if p.Raw, err = plainfile.Read(file, maxManifest); err != nil {
 		return nil, &loadError{ReadFailed, fmt.Errorf("runtime package %s: %w", e.id, err)}
 	}
 	m, warnings, err := homeboy.ReadManifest(p.Raw)
@@ -371,20 +371,4 @@ func load(e entry) (*Package, error) {
 	}
 	p.Findings = lint(p, warnings)
 	return p, nil
-}
-
-func readManifest(file string) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // only read
-	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", file))
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
-	if err == nil && len(data) > maxManifest {
-		err = fmt.Errorf("%s has more than %d bytes", file, maxManifest)
-	}
-	return data, err
 }

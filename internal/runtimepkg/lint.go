@@ -15,6 +15,7 @@ import (
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // How much a finding matters.
@@ -259,7 +260,7 @@ func replacementOf(x homeboy.ExecutorProvider) string {
 
 // saysManifest reports whether a file says that it is a manifest.
 func saysManifest(file string) bool {
-	data, err := readManifest(file)
+	data, err := plainfile.Read(file, maxManifest)
 	if err != nil || !bytes.Contains(data, []byte("agent-runtime-manifest")) {
 		return false
 	}

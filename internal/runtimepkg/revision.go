@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deedrun/deed/internal/plainfile"
 	"github.com/deedrun/deed/internal/proc"
 )
 
@@ -20,7 +21,7 @@ var ErrUnknownRevision = errors.New("the revision is not known")
 
 // Revision says which commit a directory is at: the file .source-revision, else git.
 func Revision(ctx context.Context, dir string, environ []string) (string, error) {
-	if data, err := readManifest(filepath.Join(dir, ".source-revision")); err == nil {
+	if data, err := plainfile.Read(filepath.Join(dir, ".source-revision"), maxManifest); err == nil {
 		if rev := strings.TrimSpace(string(data)); rev != "" && len(rev) <= 100 {
 			return rev, nil
 		}

@@ -9,7 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // Bounds of a run directory.
@@ -42,9 +43,9 @@ func (r *room) open(path string) (*os.File, error) {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("is %s, not a regular file", kind(before.Mode()))
+		return nil, fmt.Errorf("is %s, not a regular file", plainfile.Kind(before.Mode()))
 	}
-	f, err := r.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := plainfile.OpenIn(r.root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (r *room) name(path string) (string, error) {
 			return "", err
 		}
 		if !info.IsDir() {
-			return "", fmt.Errorf("%s is %s, not a directory", dir, kind(info.Mode()))
+			return "", fmt.Errorf("%s is %s, not a directory", dir, plainfile.Kind(info.Mode()))
 		}
 	}
 	return name, nil
@@ -127,25 +128,11 @@ func (r *room) list(path string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("is %s, not a directory", kind(info.Mode()))
+		return nil, fmt.Errorf("is %s, not a directory", plainfile.Kind(info.Mode()))
 	}
 	entries, err := fs.ReadDir(r.root.FS(), filepath.ToSlash(name))
 	if err == nil && len(entries) > maxEntries {
 		return entries[:maxEntries], fmt.Errorf("has %d entries: only the first %d are read", len(entries), maxEntries)
 	}
 	return entries, err
-}
-
-func kind(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	case m.IsDir():
-		return "a directory"
-	case m&fs.ModeNamedPipe != 0:
-		return "a FIFO"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	}
-	return "a file"
 }

@@ -1,12 +1,12 @@
 package toolreport
 
 import (
-	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // Paths brings the paths in the reports of one component below it. A tool writes them as it saw them: absolute, below a
@@ -103,17 +103,8 @@ func (p *Paths) ReadFile(name string, most int64) []byte {
 	if p.root == nil || !filepath.IsLocal(name) {
 		return nil
 	}
-	f, err := p.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO is not waited for
+	data, err := plainfile.ReadIn(p.root, name, most)
 	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil || int64(len(data)) > most {
 		return nil
 	}
 	return data

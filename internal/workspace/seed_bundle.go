@@ -17,6 +17,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // maxChangeList bounds the change list of a bundle that is seeded from.
@@ -105,7 +106,7 @@ func takeVerified(dir string, rep bundle.Verification, patch string) ([]codebox.
 }
 
 func take(root *os.Root, name string, want map[string]string, limit int64, to io.Writer) error {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := plainfile.OpenIn(root, name)
 	if err != nil {
 		return err
 	}

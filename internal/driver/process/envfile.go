@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // maxEnvFile bounds an environment file.
@@ -25,23 +24,16 @@ func readEnvFile(path string) (map[string]string, error) {
 	if !filepath.IsAbs(path) {
 		return nil, fault(errors.New("the path is not absolute"), "give an absolute path, or one that the configuration resolves")
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, os.ErrNotExist) {
+	data, err := plainfile.Read(path, maxEnvFile)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return nil, fault(errors.New("there is no such file"), "make it, or take env_file out of the adapter")
-	}
-	if err != nil {
-		return nil, fault(err, "let the user that runs deed read it")
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+	case errors.Is(err, plainfile.ErrNotRegular):
 		return nil, fault(errors.New("it is not a regular file"), "name a file of KEY=VALUE lines")
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxEnvFile+1))
-	if err != nil {
-		return nil, fault(err, "")
-	}
-	if len(data) > maxEnvFile {
+	case errors.Is(err, plainfile.ErrTooLarge):
 		return nil, fault(fmt.Errorf("it has more than %d bytes", maxEnvFile), "name a file of KEY=VALUE lines")
+	case err != nil:
+		return nil, fault(err, "let the user that runs deed read it")
 	}
 	vars, err := parseEnvFile(data)
 	if err != nil {
