@@ -20,7 +20,10 @@ const (
 	EventActionAnswered       = "action_answered"
 	EventActionDismissed      = "action_dismissed"
 	EventActionExpired        = "action_expired" // its deadline decided
-	EventAgentState           = "agent_state"    // agentruntime.AgentStateChange: an attempt went on in another state
+	EventFanoutCreated        = "fanout_created"
+	EventFanoutFinished       = "fanout_finished"
+	EventFanoutCanceled       = "fanout_canceled" // pending items are not started any more
+	EventAgentState           = "agent_state"     // agentruntime.AgentStateChange: an attempt went on in another state
 )
 
 // An Event is one thing that the engine did. Seq grows in the order of insertion; on PostgreSQL two transactions that

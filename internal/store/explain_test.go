@@ -34,7 +34,7 @@ func TestStatementsWalkIndexes(t *testing.T) {
 	if len(statements) < 50 {
 		t.Fatalf("the workload ran only %d statements", len(statements))
 	}
-	scan := regexp.MustCompile(`SCAN (\w+)( USING (COVERING )?INDEX \w+)?`)
+	scan := regexp.MustCompile(`SCAN (\w+)( USING (COVERING )?INDEX \w+|-ROW VALUES CLAUSE)?`) // rows to be inserted are no table
 	for _, q := range statements {
 		for _, step := range sqlitePlan(t, d, q) {
 			if m := scan.FindStringSubmatch(step); m != nil && m[2] == "" && !small[m[1]] {
@@ -350,6 +350,7 @@ func workload(t *testing.T, s *Store, n int) {
 	ok(err)
 	ok(s.DropRunner(ctx, "r"))
 	runs(t, s, c.Ref)
+	fanouts(t, s, nt(0))
 	ok(s.Pause(ctx, "", ""))
 	_, _, err = s.Paused(ctx)
 	ok(err)
@@ -398,4 +399,71 @@ func runs(t *testing.T, s *Store, ref Ref) {
 	ok(err)
 	ok(s.DeleteRun(ctx, r.ID()))
 	ok(s.DropBundle(ctx, ref.AttemptID))
+}
+
+// fanouts calls every method about fanouts.
+func fanouts(t *testing.T, s *Store, task NewTask) {
+	t.Helper()
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := int64(0)
+	items := []NewItem{{Name: "a", Uses: []string{"k"}}, {Name: "b", Uses: []string{"k"}}, {Name: "c", After: &after}, {Name: "d"}}
+	for i := range 200 {
+		items = append(items, NewItem{Name: fmt.Sprint(i)})
+	}
+	f, err := s.CreateFanout(ctx, NewFanout{Items: items, Owner: &Runner{ID: "r"}})
+	ok(err)
+	_, err = s.OwnFanout(ctx, f.ID, nil, []string{"r"})
+	ok(err)
+	_, err = s.CreateFanout(ctx, NewFanout{Items: items[:2], Owner: &Runner{ID: "r"}})
+	ok(err)
+	ok(s.DropRunner(ctx, "r"))
+	w := Window{Most: 3}
+	release := func() FanoutItem {
+		t.Helper()
+		it, err := s.NextItem(ctx, f.ID, w)
+		ok(err)
+		_, err = s.ReleaseItem(ctx, Release{Item: it, Task: task, Window: w})
+		ok(err)
+		return it
+	}
+	a, d := release(), release()
+	ok(s.AgainItem(ctx, Again{Item: a}))
+	_, err = s.FinishItem(ctx, d, json.RawMessage("{}"), false)
+	ok(err)
+	it, err := s.NextItem(ctx, f.ID, w)
+	ok(err)
+	_, err = s.ParkItem(ctx, it, 7)
+	ok(err)
+	_, err = s.Fanout(ctx, f.ID)
+	ok(err)
+	_, err = s.FanoutSettings(ctx, f.ID)
+	ok(err)
+	for _, filter := range []FanoutFilter{{}, {Status: FanoutFailed}, {Before: f.ID}} {
+		_, err = s.Fanouts(ctx, filter)
+		ok(err)
+	}
+	_, err = s.LiveFanouts(ctx)
+	ok(err)
+	_, err = s.FanoutItems(ctx, f.ID, -1, 10)
+	ok(err)
+	_, err = s.FailedItems(ctx, f.ID, -1, 10)
+	ok(err)
+	_, err = s.FanoutItem(ctx, f.ID, 0)
+	ok(err)
+	_, err = s.ReleasedItems(ctx, f.ID)
+	ok(err)
+	_, err = s.PendingItems(ctx, f.ID, 10)
+	ok(err)
+	_, err = s.CancelFanout(ctx, f.ID, "", "")
+	ok(err)
+	for n := 1; n > 0; {
+		n, _, err = s.FinishPending(ctx, f.ID, 150, func(FanoutItem) (json.RawMessage, error) { return json.RawMessage("{}"), nil })
+		ok(err)
+	}
 }
