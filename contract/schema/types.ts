@@ -2414,6 +2414,10 @@ export type DeedConfig = {
   policies?: Record<string, DeedConfigPolicyRules>;
   /** Checks is what the component in the file's directory says of itself. */
   checks?: DeedConfigChecks;
+  /** Runtimes is about runtime packages. A project's file may say which backend is its default, and no more. */
+  runtimes?: DeedConfigRuntimes;
+  /** Secrets say where values are that tasks and runtime packages ask for by name, in the home's file alone. */
+  secrets?: Record<string, DeedConfigSecret>;
 };
 
 /** Budgets bound what agents may use. */
@@ -2566,6 +2570,35 @@ export type DeedConfigRetry = {
   /** RetryAfterCapSeconds limits how long a service's own Retry-After can make a task wait. */
   retry_after_cap_seconds?: number;
   jitter?: number;
+};
+
+/** A RuntimeBackend says how the providers of a backend run on this machine. */
+export type DeedConfigRuntimeBackend = {
+  /** KEY=VALUE lines; secrets are looked up in it by name */
+  env_file?: string;
+  /** HOST[:PORT] that a contained provider may reach */
+  hosts?: string[];
+  isolation?: "none" | "process" | "namespace" | "container";
+};
+
+/** Runtimes says which backend runs a request that names none, where more runtime packages are, and how backends run. Packages never say which backend is the default: it is the caller's to know. */
+export type DeedConfigRuntimes = {
+  default_backend?: string;
+  /** Dirs are directories of packages, or packages. A relative one is taken from this file's directory. */
+  dirs?: string[];
+  backends?: Record<string, DeedConfigRuntimeBackend>;
+};
+
+/** A Secret says where the value of a secret is. It has exactly one of its first three members. */
+export type DeedConfigSecret = {
+  /** another variable of deed's environment */
+  env?: string;
+  /** a file that holds the value and nothing else */
+  file?: string;
+  /** an argv that prints it; no shell */
+  command?: string[];
+  /** TimeoutSeconds bounds the command. 0: 10 seconds. */
+  timeout_seconds?: number;
 };
 
 /** TestDrift says which files are compared when production code and tests drift apart. */

@@ -39,6 +39,10 @@ type Config struct {
 	Policies map[string]PolicyRules `json:"policies,omitempty"`
 	// Checks is what the component in the file's directory says of itself.
 	Checks *Checks `json:"checks,omitempty"`
+	// Runtimes is about runtime packages. A project's file may say which backend is its default, and no more.
+	Runtimes *Runtimes `json:"runtimes,omitempty"`
+	// Secrets say where values are that tasks and runtime packages ask for by name, in the home's file alone.
+	Secrets map[string]Secret `json:"secrets,omitempty"`
 }
 
 // Publish configures publication.
@@ -106,6 +110,7 @@ type Price struct {
 func (c Config) Validate() error {
 	var l fault.List
 	c.validatePolicies(&l)
+	c.validateRuntimes(&l)
 	if c.Checks != nil {
 		l.Within("$.checks", c.Checks.Validate())
 	}

@@ -1,6 +1,7 @@
 package agenttask
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,14 +11,14 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
-	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
 // checkPlaces holds the places that a request names against the machine, before anything is made: every source is there
 // and shows nothing of deed's own, the bundle has a free place apart from all of them, and every secret has a value.
 // Links count as what they lead to.
-func checkPlaces(req codebox.TaskRequest, home string, environ []string) error {
+func checkPlaces(ctx context.Context, req codebox.TaskRequest, home string, stores []runtimepkg.SecretStore) error {
 	var l fault.List
 	home = workspace.TruePath(home)
 	var sources []string
@@ -45,8 +46,8 @@ func checkPlaces(req codebox.TaskRequest, home string, environ []string) error {
 		source(fault.Index("$.staged_files", i)+".source", f.Source)
 	}
 	for i, name := range req.SecretEnv {
-		if proc.Getenv(environ, name) == "" {
-			l.Add(fault.Index("$.secret_env", i), fault.Dangling, name+" is not set in deed's environment", "set it where deed runs")
+		if _, _, err := runtimepkg.ResolveSecrets(ctx, []runtimepkg.SecretNeed{{Name: name, Required: true, Asked: []string{"secret_env"}}}, "", stores...); err != nil {
+			l.Add(fault.Index("$.secret_env", i), fault.Dangling, err.Error(), "set it where deed runs")
 		}
 	}
 	l.Within("$", PlaceArtifacts(req.ArtifactsPath, append(sources, home)...))

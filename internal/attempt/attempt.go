@@ -40,6 +40,7 @@ import (
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
@@ -54,7 +55,8 @@ type Runner struct {
 	RunnerID string
 	Version  string
 	Lease    time.Duration
-	Environ  []string // deed's own environment: secrets are taken from it by name, nothing else passes
+	Environ  []string                 // deed's own environment: secrets are taken from it by name, nothing else passes
+	Secrets  []runtimepkg.SecretStore // where secrets are looked up by name; nil: runtimepkg.OwnStores
 	Drivers  driver.Set
 	Key      *bundle.Key    // signs the bundles
 	Observe  func(Progress) // may be nil; called by one goroutine at a time

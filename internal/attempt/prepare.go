@@ -24,8 +24,8 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/journal"
-	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/usage"
@@ -53,7 +53,7 @@ type plan struct {
 // prepare resolves the plan, makes the attempt's directories and takes the first manifest. Nothing of the agent
 // runs here.
 func (a *run) prepare(ctx context.Context) error {
-	p, err := a.resolve()
+	p, err := a.resolve(ctx)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (r *Runner) Preflight(ctx context.Context, t store.NewTask) error {
 	c.Task.Record.RequestedProfileID = t.ProfileID
 	c.Task.Record.RequestedAdapterID = &t.AdapterID
 	a := &run{Runner: r, claim: c}
-	p, err := a.resolve()
+	p, err := a.resolve(ctx)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (a *run) answers(ctx context.Context) ([]brief.Answer, error) {
 }
 
 // resolve makes the plan. What it cannot resolve is a fault of configuration and is not tried again.
-func (a *run) resolve() (plan, error) {
+func (a *run) resolve(ctx context.Context) (plan, error) {
 	t := a.claim.Task
 	p := plan{}
 	if t.Intent.Deed != nil {
@@ -222,7 +222,7 @@ func (a *run) resolve() (plan, error) {
 	if t.Record.RequestedModel != nil {
 		p.model = *t.Record.RequestedModel
 	}
-	if err := a.secrets(&p); err != nil {
+	if err := a.secrets(ctx, &p); err != nil {
 		return p, err
 	}
 	if p.spec.TimeoutSeconds > 0 {
@@ -287,7 +287,7 @@ func (p plan) readOnly(part int) bool {
 
 // secrets collects every value that must not reach a file: those the task names, and those in the adapter's own
 // environment that are credentials.
-func (a *run) secrets(p *plan) error {
+func (a *run) secrets(ctx context.Context, p *plan) error {
 	p.secrets, p.hidden = map[string]string{}, map[string]string{}
 	if d, ok := p.driver.(driver.Credentialed); ok {
 		found, err := d.Credentials(p.adapter)
@@ -296,17 +296,28 @@ func (a *run) secrets(p *plan) error {
 		}
 		maps.Copy(p.hidden, found)
 	}
+	var needs []runtimepkg.SecretNeed
 	for _, name := range p.spec.SecretEnv {
-		v := proc.Getenv(a.Environ, name)
-		if v == "" {
-			return failure.New(failure.Config, "resolve secrets", fmt.Errorf("secret_env names %s, and it is not set in the runner's environment", name), "set it where `deed` runs")
-		}
-		p.secrets[name], p.hidden[name] = v, v
+		needs = append(needs, runtimepkg.SecretNeed{Name: name, Required: true, Asked: []string{"secret_env"}})
 	}
+	values, _, err := runtimepkg.ResolveSecrets(ctx, needs, "", a.SecretStores()...)
+	if err != nil {
+		return failure.New(failure.Config, "resolve secrets", err, "set it where `deed` runs")
+	}
+	maps.Copy(p.secrets, values)
+	maps.Copy(p.hidden, values)
 	if short := redact.New(p.secrets).Unredactable(); len(short) > 0 {
 		return failure.New(failure.Config, "resolve secrets", fmt.Errorf("the value of %s is too short or too plain to be kept out of what is written", strings.Join(short, ", ")), "use a longer one, or pass it in the adapter's env if it is no secret")
 	}
 	return nil
+}
+
+// SecretStores are where the secrets of a task are looked up by name.
+func (r *Runner) SecretStores() []runtimepkg.SecretStore {
+	if r.Secrets != nil {
+		return r.Secrets
+	}
+	return runtimepkg.OwnStores(r.Environ, r.Config.Secrets)
 }
 
 // seed fills the base from the source and the workspace from the base, and takes the manifest that everything

@@ -48,7 +48,7 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 		}
 	}
 	why := failure.New(failure.Lost, "run attempt", fmt.Errorf("reason: lost (%s)", l.Reason), "")
-	if p, err := a.resolve(); err == nil {
+	if p, err := a.resolve(ctx); err == nil {
 		a.plan = p
 		a.redactor = redact.New(p.hidden)
 	}
@@ -199,7 +199,7 @@ func (a *run) found(why error, turn int) {
 // Abort settles a claim that could not even be started, such as one for which no supervisor could be had.
 func (r *Runner) Abort(ctx context.Context, c *store.Claim, cause error) error {
 	a := &run{Runner: r, claim: c, dir: r.Home.Attempt(c.Ref.AttemptID), owner: r.RunnerID, started: r.Clock(), redactor: redact.New(nil)}
-	if p, err := a.resolve(); err == nil {
+	if p, err := a.resolve(ctx); err == nil {
 		a.plan = p
 		a.redactor = redact.New(p.hidden)
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/outbox"
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/task"
@@ -263,7 +264,7 @@ func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (
 	r := &attempt.Runner{
 		Home: a.h, Store: a.st, Config: a.cfg, Clock: clock.System,
 		RunnerID: fmt.Sprintf("%s:%d:%s", who.self.Host, who.self.PID, id), Version: Version(),
-		Lease: a.cfg.Lease, Environ: a.environ, Drivers: a.drivers(), Key: who.key, Observe: observe,
+		Lease: a.cfg.Lease, Environ: a.environ, Secrets: runtimepkg.OwnStores(a.environ, a.cfg.Secrets), Drivers: a.drivers(), Key: who.key, Observe: observe,
 	}
 	return &dispatch.Engine{
 		Home: a.h, Store: a.st, Runner: r, Clock: clock.System, Self: who.self, Exe: who.exe, Slots: slots,

@@ -35,10 +35,12 @@ type Config struct {
 	Prices      map[string]settings.Price // what the operator says of models, by name or glob
 	WordPress   *settings.WordPress       // the runtime component, paths absolute; nil: none is configured
 	PullRequest []string                  // the hook that opens pull requests; empty: none
-	Policy      *settings.Policy          // the operator's; nil: none is configured
-	Project     []deed.Rule               // rules of the project's file: they narrow, and travel with its tasks
-	sources     []source                  // of Files, to find the line of a fault
-	own         map[string]bool           // what the operator's files define, by its path: a project may not define it anew
+	Runtimes    Runtimes
+	Secrets     map[string]settings.Secret // by name: where values are, paths absolute
+	Policy      *settings.Policy           // the operator's; nil: none is configured
+	Project     []deed.Rule                // rules of the project's file: they narrow, and travel with its tasks
+	sources     []source                   // of Files, to find the line of a fault
+	own         map[string]bool            // what the operator's files define, by its path: a project may not define it anew
 	adapters    map[string]Adapter
 	profiles    map[string]agentruntime.SubagentProfile
 	types       map[string]agentruntime.TaskTypeSpec
@@ -91,6 +93,7 @@ func Default() *Config {
 		Name: "deed", ProfileID: DefaultProfile, MaxAttempts: 3, Lease: 60 * time.Second,
 		Retry:    Retry{Base: 10 * time.Second, Max: time.Hour, RetryAfterCap: 6 * time.Hour, Jitter: 0.2},
 		Prices:   map[string]settings.Price{},
+		Runtimes: Runtimes{Backends: map[string]settings.RuntimeBackend{}}, Secrets: map[string]settings.Secret{},
 		adapters: map[string]Adapter{}, own: map[string]bool{}, policies: map[string]settings.PolicyRules{},
 		profiles: map[string]agentruntime.SubagentProfile{DefaultProfile: {
 			ProfileID: DefaultProfile, Style: "claude-like", Role: "engineer", PromptParts: []string{}, SkillIDs: []string{},
@@ -222,6 +225,7 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 			Archive: absolute(k.WordPress.Archive, dir), SQLite: absolute(k.WordPress.SQLite, dir), PHP: command(k.WordPress.PHP, dir),
 		}
 	}
+	c.joinRuntimes(s, file, project)
 	switch {
 	case project && s.Policy != nil:
 		c.Project = s.Policy.Rules

@@ -143,6 +143,11 @@ func (c *Config) projectOnly(file string, tree *ast.File, s settings.Config) err
 		}
 	}
 	refuse("$.policies", s.Policies != nil)
+	refuse("$.secrets", s.Secrets != nil)
+	if r := s.Runtimes; r != nil {
+		refuse("$.runtimes.dirs", r.Dirs != nil)
+		refuse("$.runtimes.backends", r.Backends != nil)
+	}
 	if p := s.Policy; p != nil { // its rules narrow, and its commands would be run by deed
 		refuse("$.policy.hooks", p.Hooks != nil)
 		refuse("$.policy.ask", p.Ask != nil)

@@ -195,7 +195,7 @@ func (c *Checker) stores() []SecretStore {
 // look does all checks: a user mends everything at once.
 func (c *Checker) look(ctx context.Context, s *Selection, doc Document) *Readiness {
 	r := &Readiness{Package: s.Package.ID, Provider: s.Provider.ID, Backend: s.Provider.Backend, Exports: map[string]string{}, CheckedAt: c.now()}
-	values, secrets, _ := ResolveSecrets(SecretNeeds(s.Provider, doc), c.home(), c.stores()...) // each is told below
+	values, secrets, _ := ResolveSecrets(ctx, SecretNeeds(s.Provider, doc), c.home(), c.stores()...) // each is told below
 	r.Secrets, r.hide = secrets, c.hides(values)
 	r.add(c.command(s))
 	for i, check := range c.declared(s) {
@@ -417,7 +417,7 @@ func secretCheck(s SecretStatus) Check {
 	if s.Problem != "" {
 		c.Detail += ": " + s.Problem
 	}
-	c.Remedy = "export " + s.Name + ", or put it into an env_file"
+	c.Remedy = "export " + s.Name + ", put it into an env_file, or say under secrets in deed.yaml where it is"
 	if !s.Required {
 		c.Status, c.Remedy = CheckSkipped, ""
 	}

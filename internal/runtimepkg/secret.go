@@ -1,6 +1,7 @@
 package runtimepkg
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -123,31 +124,6 @@ func equalJSON(a, b []byte) bool {
 	return err == nil && err2 == nil && string(p) == string(q)
 }
 
-// A SecretStore is one place that values are looked up in.
-type SecretStore struct {
-	Name   string // for people: environment, env_file, a command
-	Lookup func(name string) (value string, ok bool, err error)
-}
-
-// Environment is the store of a process environment. An empty variable is none.
-func Environment(environ []string) SecretStore {
-	vars := map[string]string{}
-	for _, kv := range environ {
-		if k, v, ok := strings.Cut(kv, "="); ok {
-			vars[k] = v
-		}
-	}
-	return Values("environment", vars)
-}
-
-// Values is the store of a table, such as an env_file.
-func Values(name string, vars map[string]string) SecretStore {
-	return SecretStore{Name: name, Lookup: func(n string) (string, bool, error) {
-		v := vars[n]
-		return v, v != "", nil
-	}}
-}
-
 // A SecretStatus says whether a secret was found, and where; never its value.
 type SecretStatus struct {
 	SecretNeed
@@ -169,20 +145,20 @@ func (e *SecretsMissing) Error() string {
 		if s.Problem != "" {
 			line += ": " + s.Problem
 		}
-		lines = append(lines, line+" (export it, or put it into an env_file)")
+		lines = append(lines, line+" (export it, put it into an env_file, or say under secrets in deed.yaml where it is)")
 	}
 	return strings.Join(lines, "\n")
 }
 
 // ResolveSecrets looks every need up: in the stores, in their order, then where the manifest says. The error is a
 // *SecretsMissing when a required one is nowhere; what was found is returned all the same.
-func ResolveSecrets(needs []SecretNeed, userHome string, stores ...SecretStore) (map[string]string, []SecretStatus, error) {
+func ResolveSecrets(ctx context.Context, needs []SecretNeed, userHome string, stores ...SecretStore) (map[string]string, []SecretStatus, error) {
 	values := map[string]string{}
 	var all []SecretStatus
 	var missing []SecretStatus
 	for _, n := range needs {
 		s := SecretStatus{SecretNeed: n}
-		value, from, err := lookUp(n, userHome, stores)
+		value, from, err := lookUp(ctx, n, userHome, stores)
 		if err != nil {
 			s.Problem = err.Error()
 		}
@@ -199,10 +175,10 @@ func ResolveSecrets(needs []SecretNeed, userHome string, stores ...SecretStore) 
 	return values, all, nil
 }
 
-func lookUp(n SecretNeed, userHome string, stores []SecretStore) (value, from string, err error) {
+func lookUp(ctx context.Context, n SecretNeed, userHome string, stores []SecretStore) (value, from string, err error) {
 	var failed []error
 	for _, s := range stores {
-		v, ok, err := s.Lookup(n.Name)
+		v, ok, err := s.Lookup(ctx, n.Name)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
 			continue
@@ -212,7 +188,7 @@ func lookUp(n SecretNeed, userHome string, stores []SecretStore) (value, from st
 		}
 	}
 	if n.source != nil {
-		v, err := readSource(*n.source, userHome, stores)
+		v, err := readSource(ctx, *n.source, userHome, stores)
 		if err == nil && v != "" {
 			return v, "manifest: " + n.source.Source, nil
 		}

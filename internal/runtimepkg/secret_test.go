@@ -1,6 +1,7 @@
 package runtimepkg
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -19,8 +20,8 @@ func need(name string, source *homeboy.SecretSource) SecretNeed {
 // Case 38 and 39: a missing secret is named before anything starts, and no status holds a value.
 func TestResolveSecrets(t *testing.T) {
 	t.Parallel()
-	failing := SecretStore{Name: "command", Lookup: func(string) (string, bool, error) { return "", false, errors.New("it ended with 1") }}
-	values, status, err := ResolveSecrets(
+	failing := SecretStore{Name: "command", Lookup: func(context.Context, string) (string, bool, error) { return "", false, errors.New("it ended with 1") }}
+	values, status, err := ResolveSecrets(t.Context(),
 		[]SecretNeed{need("A", nil), need("B", nil), need("C", nil), need("EMPTY", nil), {Name: "MAYBE"}}, "",
 		Environment([]string{"A=value-a", "EMPTY=", "OTHER=ambient"}), failing, Values("env_file", map[string]string{"A": "later", "B": "value-b"}))
 	var missing *SecretsMissing
@@ -75,7 +76,7 @@ func TestSecretSources(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			values, status, err := ResolveSecrets([]SecretNeed{need("X", &c.source)}, home, Environment([]string{"OTHER=from-other"}))
+			values, status, err := ResolveSecrets(t.Context(), []SecretNeed{need("X", &c.source)}, home, Environment([]string{"OTHER=from-other"}))
 			if values["X"] != c.want || (err == nil) != (c.want != "") {
 				t.Errorf("%q %v", values["X"], err)
 			}

@@ -1,6 +1,7 @@
 package runtimepkg
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,7 @@ import (
 // readSource reads a secret from where a manifest says that it is: another variable, or a field of a JSON file that a login
 // of the operator's left. Files are read below the operator's home alone: a manifest is not the one to say what else of
 // the machine may be read. Errors never quote a file's content.
-func readSource(s homeboy.SecretSource, userHome string, stores []SecretStore) (string, error) {
+func readSource(ctx context.Context, s homeboy.SecretSource, userHome string, stores []SecretStore) (string, error) {
 	switch s.Source {
 	case homeboy.SecretFromEnv:
 		name := s.EnvVar
@@ -23,7 +24,7 @@ func readSource(s homeboy.SecretSource, userHome string, stores []SecretStore) (
 			name = s.Name
 		}
 		for _, st := range stores {
-			if v, ok, err := st.Lookup(name); err == nil && ok {
+			if v, ok, err := st.Lookup(ctx, name); err == nil && ok {
 				return v, nil
 			}
 		}

@@ -49,7 +49,7 @@ func packWith(t *testing.T, in, id string, manifest object) string {
 	return dir
 }
 
-func write(t *testing.T, content string, path ...string) {
+func write(t *testing.T, content string, path ...string) string {
 	t.Helper()
 	file := filepath.Join(path...)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -58,6 +58,7 @@ func write(t *testing.T, content string, path ...string) {
 	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	return file
 }
 
 // catalog reads the packages of one directory.
