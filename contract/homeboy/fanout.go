@@ -273,7 +273,12 @@ type FanoutReconciliation struct {
 	FailureCount  int64    `json:"failure_count" jsonschema:"minimum=0"`
 	OutcomeCount  int64    `json:"outcome_count" jsonschema:"minimum=0"`
 	FailedTaskIDs []string `json:"failed_task_ids"`
-	Extra         Extra    `json:"-"`
+
+	// What the counts above do not tell apart, or leave out.
+	MissingCount   int64 `json:"missing_count,omitempty" jsonschema:"minimum=0"` // of the failures: tasks without a record
+	UnknownCount   int64 `json:"unknown_record_count,omitempty" jsonschema:"minimum=0"`
+	DuplicateCount int64 `json:"duplicate_record_count,omitempty" jsonschema:"minimum=0"`
+	Extra          Extra `json:"-"`
 }
 
 // A FanoutProgress is told when a task of a fanout starts and ends.

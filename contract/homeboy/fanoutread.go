@@ -188,6 +188,9 @@ func (r FanoutReconciliation) Validate() error {
 		{"success_count", r.SuccessCount},
 		{"failure_count", r.FailureCount},
 		{"outcome_count", r.OutcomeCount},
+		{"missing_count", r.MissingCount},
+		{"unknown_record_count", r.UnknownCount},
+		{"duplicate_record_count", r.DuplicateCount},
 	} {
 		l.Between("$."+n.name, n.value, 0, 1<<53)
 	}

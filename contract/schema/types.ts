@@ -3234,6 +3234,10 @@ export type HomeboyFanoutReconciliation = {
   failure_count: number;
   outcome_count: number;
   failed_task_ids: string[];
+  /** What the counts above do not tell apart, or leave out. */
+  missing_count?: number;
+  unknown_record_count?: number;
+  duplicate_record_count?: number;
 };
 
 /** A FanoutRecord is what came back for one task. */
