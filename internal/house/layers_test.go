@@ -31,6 +31,7 @@ var layers = []struct {
 		"internal/config", "internal/home", "internal/proc", "internal/state", "internal/atomicfile", "internal/plainfile",
 		"internal/canonjson", "internal/failure", "internal/crashpoint", "internal/clock", "internal/excerpt",
 	}},
+	{"public", []string{"provider"}}, // for authors of packages: it stands on the contract alone
 	{"contract", []string{
 		"contract/schema/internal/schemagen", "contract/schema/internal/generate", "contract/schema",
 		"contract/schema/internal/catalog", "contract/schema/internal/draft", "contract/homeboy", "contract/bridge", "contract/settings",

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
 )
 
@@ -31,32 +29,7 @@ func ReadDocument(data []byte) (Document, error) {
 }
 
 // At returns what is at a dotted path, such as executor.config.provider. A list has its entries by number.
-func (d Document) At(path string) (any, bool) {
-	path = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(path), "$"), ".")
-	if path == "" {
-		return nil, false
-	}
-	var v any = map[string]any(d)
-	for _, name := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		switch in := v.(type) {
-		case map[string]any:
-			next, ok := in[name]
-			if !ok {
-				return nil, false
-			}
-			v = next
-		case []any:
-			i, err := strconv.Atoi(name)
-			if err != nil || i < 0 || i >= len(in) {
-				return nil, false
-			}
-			v = in[i]
-		default:
-			return nil, false
-		}
-	}
-	return v, true
-}
+func (d Document) At(path string) (any, bool) { return homeboy.Lookup(d, path) }
 
 // text returns the first of some paths that holds a text.
 func (d Document) text(paths ...string) string {
@@ -182,18 +155,4 @@ func clone(v any) any {
 
 // CheckRequest holds a request to the fields that the provider requires: they are there and say something. The error is a
 // fault.Faults.
-func CheckRequest(x homeboy.ExecutorProvider, doc Document) error {
-	var l fault.List
-	for _, path := range x.RequestRequiredFields {
-		v, there := doc.At(path)
-		at := "$." + strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(path), "$"), ".")
-		s, text := v.(string)
-		switch {
-		case !there || v == nil:
-			l.Add(at, fault.MissingField, fmt.Sprintf("is missing, and provider %s requires it", x.ID), "add it to the request")
-		case text && strings.TrimSpace(s) == "":
-			l.Add(at, fault.Blank, fmt.Sprintf("is blank, and provider %s requires it", x.ID), "say something there")
-		}
-	}
-	return l.Err()
-}
+func CheckRequest(x homeboy.ExecutorProvider, doc Document) error { return x.CheckRequest(doc) }
