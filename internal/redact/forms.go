@@ -18,6 +18,7 @@ type form struct {
 	text   []byte
 	secret int
 	wraps  bool // tools break this spelling into lines
+	rank   int  // its place among all forms
 }
 
 // minForm is the shortest spelling looked for; the pieces of a short secret inside longer base64 text can be shorter.

@@ -83,11 +83,12 @@ func (w *Writer) Counts() Counts {
 // scan writes the decided start of b and returns its length. At the end of the stream everything is decided.
 func (w *Writer) scan(b []byte, end bool) int {
 	ix := w.r.ix
+	find := ix.scanner(b)
 	plain := min(w.hidden, len(b)) // the start of text not yet written
 	until := w.hidden              // bytes before it lie under a replacement
 	i := 0
 	for i < len(b) {
-		i = ix.next(b, i)
+		i = find.next(i)
 		if i >= len(b) {
 			break
 		}
