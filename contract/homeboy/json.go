@@ -249,6 +249,30 @@ func (m Materialization) MarshalJSON() ([]byte, error) { return writeObject(m) }
 func (m *Materialization) UnmarshalJSON(data []byte) error { return readObject(data, m) }
 
 // MarshalJSON writes canonical members, then unknown ones.
+func (m MatrixAggregate) MarshalJSON() ([]byte, error) { return writeObject(m) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (m *MatrixAggregate) UnmarshalJSON(data []byte) error { return readObject(data, m) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (m MatrixCell) MarshalJSON() ([]byte, error) { return writeObject(m) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (m *MatrixCell) UnmarshalJSON(data []byte) error { return readObject(data, m) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (m MatrixPlan) MarshalJSON() ([]byte, error) { return writeObject(m) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (m *MatrixPlan) UnmarshalJSON(data []byte) error { return readObject(data, m) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (m MatrixResult) MarshalJSON() ([]byte, error) { return writeObject(m) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (m *MatrixResult) UnmarshalJSON(data []byte) error { return readObject(data, m) }
+
+// MarshalJSON writes canonical members, then unknown ones.
 func (o Outcome) MarshalJSON() ([]byte, error) { return writeObject(o) }
 
 // UnmarshalJSON reads canonical members and keeps unknown ones.

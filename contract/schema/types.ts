@@ -3375,6 +3375,45 @@ export type HomeboyMaterialization = {
   workspace?: HomeboyWorkspaceMaterialization;
 };
 
+/** A MatrixAggregate is what became of a matrix: every cell in the order of the plan, and the one that was chosen. It succeeded when one was. Schema: homeboy/agent-task-matrix-aggregate/v1 */
+export type HomeboyMatrixAggregate = {
+  schema: "homeboy/agent-task-matrix-aggregate/v1";
+  plan_id: string;
+  status: "succeeded" | "candidate_recoverable" | "partial_recoverable" | "partial_failure" | "failed" | "cancelled";
+  /** the id of a cell */
+  chosen?: string;
+  why: string;
+  cells: HomeboyMatrixResult[];
+};
+
+/** A MatrixCell is one combination, as a whole request. Its id is the task_id of the request. */
+export type HomeboyMatrixCell = {
+  id: string;
+  axes: Record<string, unknown>;
+  request: HomeboyRequest;
+};
+
+/** A MatrixPlan is one task, once for each combination of the values of its axes. At most one of the results is used. Schema: homeboy/agent-task-matrix-plan/v1 */
+export type HomeboyMatrixPlan = {
+  schema: "homeboy/agent-task-matrix-plan/v1";
+  plan_id: string;
+  axes: Record<string, unknown[]>;
+  /** the request that the cells share */
+  task: Record<string, unknown>;
+  cells: HomeboyMatrixCell[];
+};
+
+/** A MatrixResult is what became of one cell. */
+export type HomeboyMatrixResult = {
+  id: string;
+  axes: Record<string, unknown>;
+  verdict: "accepted" | "refused" | "not_judged" | "missing_record";
+  chosen: boolean;
+  /** why it was chosen or not */
+  why?: string;
+  outcome?: HomeboyOutcome;
+};
+
 /** An Outcome is what a provider command writes to its standard output: how the task ended, as the provider sees it. Schema: homeboy/agent-task-outcome/v1 */
 export type HomeboyOutcome = {
   schema: "homeboy/agent-task-outcome/v1";
@@ -4594,6 +4633,8 @@ export type Records = {
   "homeboy/agent-runtime-manifest/v1": HomeboyRuntimeManifest;
   "homeboy/agent-task-aggregate/v1": HomeboyAggregate;
   "homeboy/agent-task-executor-provider/v1": HomeboyExecutorProvider;
+  "homeboy/agent-task-matrix-aggregate/v1": HomeboyMatrixAggregate;
+  "homeboy/agent-task-matrix-plan/v1": HomeboyMatrixPlan;
   "homeboy/agent-task-outcome/v1": HomeboyOutcome;
   "homeboy/agent-task-request/v1": HomeboyRequest;
   "homeboy/agent-task-runner-spec/v1": HomeboyRunnerSpec;

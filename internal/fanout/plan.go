@@ -248,14 +248,19 @@ func computeIDs(tasks []homeboy.FanoutTask, groups []*group, prefix string) {
 		if tasks[i].ID != "" {
 			continue
 		}
-		id := sanitised(prefix + "-" + groups[i].key)
-		for n := 0; taken[id] || len(id) > maxID; n++ {
-			sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", n, groups[i].key))
-			id = id[:min(len(id), maxID-9)] + "-" + hex.EncodeToString(sum[:4])
-		}
-		taken[id] = true
-		tasks[i].ID = id
+		tasks[i].ID = distinct(prefix+"-"+groups[i].key, taken)
 	}
+}
+
+// distinct returns a text as an id that is not taken yet, and takes it.
+func distinct(name string, taken map[string]bool) string {
+	id := sanitised(name)
+	for n := 0; taken[id] || len(id) > maxID; n++ {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", n, name))
+		id = id[:min(len(id), maxID-9)] + "-" + hex.EncodeToString(sum[:4])
+	}
+	taken[id] = true
+	return id
 }
 
 func sanitised(s string) string {

@@ -176,8 +176,8 @@ func TestPlanDocument(t *testing.T) {
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ template, want string }{
-		{`{}`, "fanout-a-b fanout-a-b-66576807 fanout-c"},
-		{`{"id":"{{group.items.0.nothing}}","group_key":" ","task_id":null}`, "fanout-a-b fanout-a-b-66576807 fanout-c"}, // a blank one removes nothing
+		{`{}`, "fanout-a-b fanout-a-b-ceaedf03 fanout-c"},
+		{`{"id":"{{group.items.0.nothing}}","group_key":" ","task_id":null}`, "fanout-a-b fanout-a-b-ceaedf03 fanout-c"}, // a blank one removes nothing
 		{`{"id":"x-{{group.index}}"}`, "x-0 x-1 x-2"},
 		{`{"id":"{{group.index}}"}`, "0 1 2"},
 		{`{"task_id":"t-{{group.index}}","id":"same"}`, "t-0 t-1 t-2"},

@@ -131,6 +131,8 @@ var Records = []Record{
 	{homeboy.SchemaFanoutReconciliation, reflect.TypeFor[homeboy.FanoutReconciliation]()},
 	{homeboy.SchemaFindingFanoutConfig, reflect.TypeFor[homeboy.FindingFanoutConfig]()},
 	{homeboy.SchemaFanoutProgress, reflect.TypeFor[homeboy.FanoutProgress]()},
+	{homeboy.SchemaMatrixPlan, reflect.TypeFor[homeboy.MatrixPlan]()},
+	{homeboy.SchemaMatrixAggregate, reflect.TypeFor[homeboy.MatrixAggregate]()},
 }
 
 // SchemaID returns the id that a type's own `schema` member must hold, or "".
@@ -320,6 +322,7 @@ var words = map[reflect.Type][]string{
 	reflect.TypeFor[homeboy.AggregateStatus]():         texts(homeboy.AggregateStatuses),
 	reflect.TypeFor[homeboy.RecordStatus]():            texts(homeboy.RecordStatuses),
 	reflect.TypeFor[homeboy.FanoutStatus]():            texts(homeboy.FanoutStatuses),
+	reflect.TypeFor[homeboy.MatrixVerdict]():           texts(homeboy.MatrixVerdicts),
 }
 
 func texts[S ~string](in []S) []string {
