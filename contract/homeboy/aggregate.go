@@ -197,19 +197,27 @@ func (o Outcome) Decide() Decision {
 	return DecideReview
 }
 
-// actionablePatch reports whether an artifact is a patch that is not known to be empty.
+// actionablePatch reports whether an artifact is a patch that is not known to be empty, and that nobody has something
+// against.
 func actionablePatch(a Artifact) bool {
-	return (a.Kind == KindPatch || a.Role == KindPatch) && (a.SizeBytes == nil || *a.SizeBytes > 0)
+	return (a.Kind == KindPatch || a.Role == KindPatch) && (a.SizeBytes == nil || *a.SizeBytes > 0) && !flagged(a, MetadataReviewOnly)
 }
 
+// MetadataReviewOnly is the flag in an artifact's metadata that keeps it from being applied: it was not verified, or
+// something is wrong with it.
+const MetadataReviewOnly = "review_only"
+
 // rejectedFinding reports whether an artifact says that what the task was about is no fault.
-func rejectedFinding(a Artifact) bool {
+func rejectedFinding(a Artifact) bool { return flagged(a, "rejected", "false_positive") }
+
+// flagged reports whether one of some members of an artifact's metadata is true.
+func flagged(a Artifact, names ...string) bool {
 	members, err := split(a.Metadata)
 	if err != nil {
 		return false
 	}
-	for _, flag := range []string{"rejected", "false_positive"} {
-		if strings.TrimSpace(string(members[flag])) == "true" {
+	for _, name := range names {
+		if strings.TrimSpace(string(members[name])) == "true" {
 			return true
 		}
 	}

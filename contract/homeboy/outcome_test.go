@@ -362,6 +362,7 @@ func TestDecisions(t *testing.T) {
 		{Outcome{Status: Succeeded, Artifacts: patch(&some)}, "apply_candidate"},
 		{Outcome{Status: Succeeded, Artifacts: patch(nil)}, "apply_candidate"},
 		{Outcome{Status: Succeeded, Artifacts: patch(&none)}, "review_candidate"},
+		{Outcome{Status: Succeeded, Artifacts: []Artifact{{ID: "p", Kind: "patch", SizeBytes: &some, Metadata: Value(`{"review_only":true}`)}}}, "review_candidate"},
 		{Outcome{Status: FollowUpIssue}, "issue_report_candidate"},
 		{Outcome{Status: Failed, Artifacts: []Artifact{{Metadata: Value(`{"false_positive":true}`)}}}, "issue_report_candidate"},
 		{Outcome{Status: Failed, Artifacts: []Artifact{{Metadata: Value(`{"false_positive":"true"}`)}}}, "review_candidate"},

@@ -63,6 +63,7 @@ type Answer struct {
 	Warnings []homeboy.Warning // every liberty that was taken; they are diagnostics of Outcome already
 
 	redactor *redact.Redactor
+	paths    []string // of the artifacts, as they were written
 }
 
 // Places are where a provider worked, as directories of this machine.
