@@ -372,6 +372,12 @@ func (c *FindingFanoutConfig) mend(m *members) {
 
 func (p *FindingPolicy) mend(m *members) {
 	m.alias("group_by", "groupBy", "group_key_paths", "groupKeyPaths")
+	m.alias("packet_id_path", "packetIdPath")
+	m.alias("findings_path", "findingsPath")
+	m.alias("finding_id_path", "findingIdPath")
+	m.alias("group_key_template", "groupKeyTemplate")
+	m.alias("fallback_group_key", "fallbackGroupKey")
+	m.alias("include_packet", "includePacket")
 }
 
 func (g *FanoutGroup) mend(m *members) { m.alias("key", "group_key", "id") }

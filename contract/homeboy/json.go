@@ -249,10 +249,10 @@ func (m Materialization) MarshalJSON() ([]byte, error) { return writeObject(m) }
 func (m *Materialization) UnmarshalJSON(data []byte) error { return readObject(data, m) }
 
 // MarshalJSON writes canonical members, then unknown ones.
-func (m MatrixAggregate) MarshalJSON() ([]byte, error) { return writeObject(m) }
+func (a MatrixAggregate) MarshalJSON() ([]byte, error) { return writeObject(a) }
 
 // UnmarshalJSON reads canonical members and keeps unknown ones.
-func (m *MatrixAggregate) UnmarshalJSON(data []byte) error { return readObject(data, m) }
+func (a *MatrixAggregate) UnmarshalJSON(data []byte) error { return readObject(data, a) }
 
 // MarshalJSON writes canonical members, then unknown ones.
 func (m MatrixCell) MarshalJSON() ([]byte, error) { return writeObject(m) }
@@ -261,10 +261,10 @@ func (m MatrixCell) MarshalJSON() ([]byte, error) { return writeObject(m) }
 func (m *MatrixCell) UnmarshalJSON(data []byte) error { return readObject(data, m) }
 
 // MarshalJSON writes canonical members, then unknown ones.
-func (m MatrixPlan) MarshalJSON() ([]byte, error) { return writeObject(m) }
+func (p MatrixPlan) MarshalJSON() ([]byte, error) { return writeObject(p) }
 
 // UnmarshalJSON reads canonical members and keeps unknown ones.
-func (m *MatrixPlan) UnmarshalJSON(data []byte) error { return readObject(data, m) }
+func (p *MatrixPlan) UnmarshalJSON(data []byte) error { return readObject(data, p) }
 
 // MarshalJSON writes canonical members, then unknown ones.
 func (m MatrixResult) MarshalJSON() ([]byte, error) { return writeObject(m) }

@@ -168,3 +168,17 @@ func demoRoot(t *testing.T, tmp string) string {
 	}
 	return dirs[0]
 }
+
+// TestFanoutCommandsRun runs what docs/FANOUT.md shows.
+func TestFanoutCommandsRun(t *testing.T) {
+	t.Parallel()
+	out := runBlocks(t, "docs/FANOUT.md", 4)
+	for _, want := range []string{
+		"licence-core  core   2", "2 tasks of 3 items, written to plan.json", "finding-packet-no-todo-warning  no-todo:warning  2", "fanout-core-a.go  core/a.go  1",
+		"completed: 2 tasks, 2 completed, 0 failed, written to result.json", "mend-claude-code  claude-code", "2 cells, written to matrix.json",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("output lacks %q:\n%s", want, out)
+		}
+	}
+}

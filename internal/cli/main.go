@@ -109,7 +109,7 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 			root.AddCommand(c)
 		}
 	}
-	add("work", a.runCmd(), a.agentTaskRunCmd(), a.abilityRunCmd(), a.demoCmd())
+	add("work", a.runCmd(), a.agentTaskRunCmd(), a.abilityRunCmd(), a.fanoutCmd(), a.demoCmd())
 	add("check", a.checkCmd(runner.Lint), a.checkCmd(runner.Test), a.checkCmd(runner.Build), a.extensionCmd(), a.auditCmd())
 	add("check", a.checkAllCmd(), a.refactorCmd())
 	add("queue", a.taskCmd(), a.actionCmd(), a.policyCmd(), a.dispatchCmd(), a.serveCmd(), a.pauseCmd(), a.resumeCmd(), a.usageCmd(), a.runsCmd(), a.cleanupCmd())

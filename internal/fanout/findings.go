@@ -27,7 +27,7 @@ func PlanFindings(c homeboy.FindingFanoutConfig) (homeboy.FanoutPlan, error) {
 	base := c.Base(nil)
 	var l fault.List
 	c.Schema = or(c.Schema, homeboy.SchemaFindingFanoutConfig)
-	l.Within(fault.Root, checkConfig(base))
+	l.Within(fault.Root, CheckConfig(base))
 	if c.FindingPolicy != nil {
 		for i, path := range c.FindingPolicy.GroupBy {
 			l.Say(fault.Index("$.finding_policy.group_by", i), path)

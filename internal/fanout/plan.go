@@ -20,7 +20,7 @@ func Plan(c homeboy.FanoutConfig, items []homeboy.Value) (homeboy.FanoutPlan, er
 	if items != nil {
 		c.Items = items
 	}
-	if err := checkConfig(c); err != nil {
+	if err := CheckConfig(c); err != nil {
 		return homeboy.FanoutPlan{}, err
 	}
 	return planner{config: c, groups: groupsOf(c), schema: c.Schema}.plan()
@@ -39,7 +39,8 @@ var ownMembers = []string{
 	"unknown_records", "duplicate_records",
 }
 
-func checkConfig(c homeboy.FanoutConfig) error {
+// CheckConfig returns every fault of a configuration. It may name a schema of its own.
+func CheckConfig(c homeboy.FanoutConfig) error {
 	c.Schema = homeboy.SchemaFanoutConfig // it may name another
 	var l fault.List
 	l.Within(fault.Root, c.Validate())
