@@ -5,6 +5,7 @@ package atomicfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -23,7 +24,12 @@ var ErrFull = errors.New("no space left")
 // directory. A reader sees the old content or the new one. After a crash at any point path holds one of the two; a
 // temporary file whose name starts with a dot and ends in ".tmp" may be left beside it.
 func WriteFile(path string, data []byte, perm os.FileMode) error {
-	if err := replace(path, data, perm, true); err != nil {
+	return Write(path, perm, func(w io.Writer) error { _, err := w.Write(data); return err })
+}
+
+// Write is WriteFile for content that is too large to be held at once. When write fails, path is what it was.
+func Write(path string, perm os.FileMode, write func(io.Writer) error) error {
+	if err := replace(path, perm, true, write); err != nil {
 		return err
 	}
 	return SyncDir(filepath.Dir(path))
@@ -32,10 +38,10 @@ func WriteFile(path string, data []byte, perm os.FileMode) error {
 // Replace is WriteFile without the wait for the disk: a reader sees the old content or the new one, but a power cut may
 // leave either, or an empty file. It is for copies of what is durable elsewhere and will be written again.
 func Replace(path string, data []byte, perm os.FileMode) error {
-	return replace(path, data, perm, false)
+	return replace(path, perm, false, func(w io.Writer) error { _, err := w.Write(data); return err })
 }
 
-func replace(path string, data []byte, perm os.FileMode, sync bool) (err error) {
+func replace(path string, perm os.FileMode, sync bool, write func(io.Writer) error) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
@@ -47,7 +53,7 @@ func replace(path string, data []byte, perm os.FileMode, sync bool) (err error) 
 			_ = os.Remove(f.Name())
 		}
 	}()
-	if _, err = f.Write(data); err != nil {
+	if err = write(f); err != nil {
 		return Explain("write "+path, err)
 	}
 	if err = f.Chmod(perm); err != nil {

@@ -88,6 +88,18 @@ const (
 // OfRuntime lists the points of installing and removing a runtime package.
 var OfRuntime = []Point{RuntimeUnpacked, RuntimeStored, RuntimeLinked, RuntimeRemoved}
 
+// The points of a fanout. A test of its own walks them, beside those of the tasks that stand for its items.
+const (
+	FanoutCreated  Point = "fanout.created"  // it is recorded, and nothing of it is released
+	FanoutReleased Point = "fanout.released" // an item and its task are there, and nobody runs it
+	FanoutSettled  Point = "fanout.settled"  // a task has ended, and its item has no record
+	FanoutRecorded Point = "fanout.recorded" // a record is there, and the run file does not have it
+	FanoutAgain    Point = "fanout.again"    // an item waits for its next try
+)
+
+// OfFanout lists the points of a fanout.
+var OfFanout = []Point{FanoutCreated, FanoutReleased, FanoutSettled, FanoutRecorded, FanoutAgain}
+
 // All lists the points of a task in order.
 var All = []Point{
 	EnqueueBefore, EnqueueCommitted, ClaimCommitted, WorkspaceSeeded, BeginCommitted, DriverStarted, DriverEnded,

@@ -388,14 +388,14 @@ func (s *Store) finishItem(ctx context.Context, t tx, f *Fanout, it FanoutItem, 
 
 // An Again is another try of an item.
 type Again struct {
-	Item    FanoutItem      // released, as it was seen
+	Item    FanoutItem      // as it was seen: released, or pending when its task could not be made
 	Tries   json.RawMessage // all tries up to now
 	Uses    []string        // what the next one holds
 	Counted bool            // it is a retry of the policy, and not one for what was lost
-	Most    int64           // retries of the whole fanout, when it is counted; 0: no bound
+	Most    int64           // retries of the whole fanout, when it is counted; -1: no bound
 }
 
-// AgainItem makes a released item pending again, for its next try. It returns ErrNoRetries when the fanout has none left,
+// AgainItem makes an item pending for its next try. It returns ErrNoRetries when the fanout has none left,
 // and ErrItemMoved when another step came first.
 func (s *Store) AgainItem(ctx context.Context, a Again) error {
 	tries, err := rawJSON("tries", a.Tries)
@@ -413,16 +413,18 @@ func (s *Store) AgainItem(ctx context.Context, a Again) error {
 			if err != nil {
 				return err
 			}
-			if it.State != ItemReleased || f.CancelRequested {
+			if it.State == ItemDone || f.CancelRequested {
 				return ErrItemMoved
 			}
 			if a.Counted {
-				if a.Most > 0 && f.Retries >= a.Most {
+				if a.Most >= 0 && f.Retries >= a.Most {
 					return ErrNoRetries
 				}
 				f.Retries++
 			}
-			f.Pending, f.Released = f.Pending+1, f.Released-1
+			if it.State == ItemReleased {
+				f.Pending, f.Released = f.Pending+1, f.Released-1
+			}
 			if err := moveItem(ctx, t, it, `state = 'pending', try = try + 1, task_id = NULL, tries = $4, uses = $5`, tries, uses); err != nil {
 				return err
 			}

@@ -1,0 +1,386 @@
+package fanoutrun
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/fanout"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// A Step is what one Advance did.
+type Step struct {
+	Fanout store.Fanout
+	Claims []*store.Claim // tasks that are this process's to run now
+	Moved  int            // items that were recorded, tried again or released
+	Away   bool           // released items run elsewhere, or wait for their time: look again in a while
+}
+
+// maxMoves bounds one Advance, so that a long row of items that need no run does not keep a caller from its other work.
+const maxMoves = 256
+
+// maxLost is how often an item is tried again because deed died with it. Somewhere between bad luck and a task that
+// brings the machine down.
+const maxLost = 10
+
+// Advance is the one step of a fanout: what has ended becomes a record or another try, and what is pending is released
+// as far as there is room. What it costs depends on the window and not on the plan. Any process may call it at any time;
+// whatever it was doing when it died, the next call goes on. It advances only what this process owns, or nobody if it is a
+// dispatcher.
+func (s *Service) Advance(ctx context.Context, id string) (Step, error) {
+	f, err := s.Store.Fanout(ctx, id)
+	if err != nil {
+		return Step{}, err
+	}
+	st := &step{Service: s, Step: Step{Fanout: f}}
+	if st.set, err = s.load(ctx, f.ID); err != nil {
+		return st.Step, err
+	}
+	if f.Live() {
+		if f.Owner != s.Runner.ID {
+			return st.Step, &store.OwnedError{FanoutID: f.ID, RunnerID: f.Owner}
+		}
+		err = st.advance(ctx)
+	}
+	// The file follows also when the step failed half way: it says what is so.
+	err = errors.Join(err, s.writeFile(ctx, st.Fanout, false))
+	if !st.Fanout.Live() && err == nil {
+		s.forget(f.ID)
+	}
+	return st.Step, err
+}
+
+// a step is one Advance under way.
+type step struct {
+	*Service
+	Step
+	set *settings
+}
+
+func (s *step) advance(ctx context.Context) error {
+	if err := s.settleReleased(ctx); err != nil {
+		return err
+	}
+	if s.Fanout.CancelRequested {
+		return s.finishPending(ctx)
+	}
+	for s.Moved < maxMoves {
+		more, err := s.release(ctx)
+		if err != nil || !more {
+			return err
+		}
+	}
+	s.Away = true // there is more to do at once
+	return nil
+}
+
+// settleReleased looks at each item that a task stands for.
+func (s *step) settleReleased(ctx context.Context) error {
+	items, err := s.Store.ReleasedItems(ctx, s.Fanout.ID)
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		t, err := s.Store.Task(ctx, it.TaskID)
+		if err != nil {
+			return err
+		}
+		if !ended(t) {
+			if err := s.take(ctx, t); err != nil {
+				return err
+			}
+			continue
+		}
+		crashpoint.Hit(crashpoint.FanoutSettled)
+		if err := s.settle(ctx, it, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take claims a task that waits, when this process runs the fanout itself. One that another runner was faster with, or
+// that is not due, is looked at again.
+func (s *step) take(ctx context.Context, t store.Task) error {
+	if s.Runner.ID != "" && t.Record.Status != agentruntime.TaskRunning {
+		c, err := s.Store.Claim(ctx, store.ClaimOptions{RunnerID: s.Runner.ID, Lease: s.Lease, TaskID: t.ID()})
+		if err == nil {
+			s.Claims = append(s.Claims, c)
+			return nil
+		}
+		if !errors.Is(err, store.ErrNoTask) && !errors.Is(err, store.ErrTerminal) {
+			return err
+		}
+	}
+	s.Away = true
+	return nil
+}
+
+// blockedReason is why a task that waits for a person is cancelled: nobody is asked on behalf of a fanout.
+const blockedReason = "a task of a fanout waits for nobody"
+
+// settle gives an item whose task has ended its record, or its next try.
+func (s *step) settle(ctx context.Context, it store.FanoutItem, t store.Task) error {
+	tries, err := triesOf(it)
+	if err != nil {
+		return err
+	}
+	w, err := workOf(it)
+	if err != nil {
+		return err
+	}
+	if t.Record.Status == agentruntime.TaskBlocked {
+		if _, err := s.Store.Cancel(ctx, t.ID(), blockedReason, "fanout "+it.FanoutID); err != nil && !errors.Is(err, store.ErrTerminal) {
+			return err
+		}
+		t.CancelReason = blockedReason
+	}
+	o, lost, err := s.outcome(ctx, it, t)
+	if err != nil {
+		return err
+	}
+	_, entry := s.set.request(it, w, tries)
+	tries = append(tries, s.tried(it, w, entry, o, t))
+	if lost && lostTries(tries) < maxLost {
+		tries[len(tries)-1].Status, tries[len(tries)-1].Class = "", ""
+		return s.again(ctx, it, w, tries, ThenLost)
+	}
+	return s.judge(ctx, it, w, tries, o)
+}
+
+func lostTries(tries []Try) (n int) {
+	for _, t := range tries {
+		if t.Then == ThenLost {
+			n++
+		}
+	}
+	return n
+}
+
+// outcome tells what became of the task of a try, and whether deed died with it.
+func (s *step) outcome(ctx context.Context, it store.FanoutItem, t store.Task) (o homeboy.Outcome, lost bool, err error) {
+	canceled := t.Record.Status == agentruntime.TaskOperatorCanceled && t.CancelReason != blockedReason
+	if t.AttemptID == "" {
+		return cancelled(it.Name, t.CancelReason), false, nil // it ended before anybody ran it
+	}
+	a, err := s.Store.Attempt(ctx, t.AttemptID)
+	if err != nil {
+		return o, false, err
+	}
+	if a.Class == string(failure.Lost) && !canceled {
+		lost = true
+	}
+	o, err = s.Tasks.Outcome(ctx, t)
+	switch {
+	case ctx.Err() != nil:
+		return o, false, context.Cause(ctx)
+	case err != nil && !s.Fanout.CancelRequested:
+		return o, false, fmt.Errorf("outcome of task %s: %w", it.Name, err) // no record is better than a wrong one: it is asked for again
+	case err != nil:
+		o = homeboy.Outcome{
+			Schema: homeboy.SchemaOutcome, TaskID: it.Name, Status: homeboy.ProviderError, FailureClassification: homeboy.ClassUnknown,
+			Summary:     "the outcome cannot be read: " + err.Error(),
+			Diagnostics: []homeboy.Diagnostic{{Class: "agent_task.outcome_unreadable", Message: err.Error()}},
+		}
+	case canceled && o.Status != homeboy.Cancelled:
+		o = cancelled(it.Name, t.CancelReason)
+	}
+	return o, lost, nil
+}
+
+// cancelled is the outcome of a task that was cancelled before it came to one.
+func cancelled(name, reason string) homeboy.Outcome {
+	if reason == "" {
+		reason = "cancelled by the operator"
+	}
+	return homeboy.Outcome{
+		Schema: homeboy.SchemaOutcome, TaskID: name, Status: homeboy.Cancelled, Summary: reason,
+		Diagnostics: []homeboy.Diagnostic{{Class: "agent_task.cancelled", Message: reason}},
+	}
+}
+
+// tried is the try that came to the outcome.
+func (s *step) tried(it store.FanoutItem, w work, entry int, o homeboy.Outcome, t store.Task) Try {
+	x := s.set.Policy.apply(w.Request, entry).Executor
+	out := Try{
+		Try: it.Try, Entry: entry, Backend: x.Backend, Selector: x.Selector, Model: x.Model, TaskID: t.ID(), AttemptID: t.AttemptID,
+		Status: o.Status, Class: o.FailureClassification, Summary: o.Summary, EndedAt: s.Clock().UTC().Format(time.RFC3339Nano),
+	}
+	if f := t.Record.FinishedAt; f != nil {
+		out.EndedAt = string(*f)
+	}
+	return out
+}
+
+// judge lets the policy decide what follows the last try.
+func (s *step) judge(ctx context.Context, it store.FanoutItem, w work, tries []Try, o homeboy.Outcome) error {
+	d := s.set.Policy.decide(tries, o, s.Clock())
+	if d.then != "" && !s.Fanout.CancelRequested {
+		err := s.again(ctx, it, w, tries, d.then)
+		if !errors.Is(err, store.ErrNoRetries) {
+			return err
+		}
+		tries[len(tries)-1].Then = ""
+		d.spent = "max_retries_total"
+	}
+	return s.record(ctx, it, tries, o, d.spent)
+}
+
+// again makes an item pending for another try.
+func (s *step) again(ctx context.Context, it store.FanoutItem, w work, tries []Try, then string) error {
+	tries[len(tries)-1].Then = then
+	raw, err := json.Marshal(tries)
+	if err != nil {
+		return fmt.Errorf("tries of task %s: %w", it.Name, err)
+	}
+	next, _ := s.set.request(it, w, tries)
+	a := store.Again{Item: it, Tries: raw, Uses: s.set.Policy.uses(next), Counted: then == ThenRetry, Most: -1}
+	if r := s.set.Policy.Retry; r != nil && r.MaxRetriesTotal != nil {
+		a.Most = *r.MaxRetriesTotal
+	}
+	err = s.Store.AgainItem(ctx, a)
+	if errors.Is(err, store.ErrItemMoved) {
+		return s.reread(ctx)
+	}
+	if err == nil {
+		s.Moved++
+		crashpoint.Hit(crashpoint.FanoutAgain)
+		err = s.reread(ctx)
+	}
+	return err
+}
+
+func (s *step) reread(ctx context.Context) (err error) {
+	s.Fanout, err = s.Store.Fanout(ctx, s.Fanout.ID)
+	return err
+}
+
+// record gives an item its record. The first one stays, whoever writes it.
+func (s *step) record(ctx context.Context, it store.FanoutItem, tries []Try, o homeboy.Outcome, spent string) error {
+	rec, ok := s.set.record(it, tries, o, spent)
+	raw, err := json.Marshal(rec)
+	if err != nil {
+		return fmt.Errorf("record of task %s: %w", it.Name, err)
+	}
+	f, err := s.Store.FinishItem(ctx, it, raw, ok)
+	if errors.Is(err, store.ErrItemMoved) {
+		return s.reread(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	crashpoint.Hit(crashpoint.FanoutRecorded)
+	s.Fanout = f
+	s.Moved++
+	s.tell(f, it, string(rec.Status), string(o.Status))
+	return nil
+}
+
+// record makes the record of an item, and says whether it counts as a success.
+func (set *settings) record(it store.FanoutItem, tries []Try, o homeboy.Outcome, spent string) (homeboy.FanoutRecord, bool) {
+	t := task(it)
+	rec := fanout.Record(t, o)
+	meta := map[string]any{"fanout_id": it.FanoutID}
+	if len(tries) > 0 {
+		meta["tries"] = tries
+	}
+	if spent != "" {
+		meta["budget_exhausted"] = spent
+	}
+	rec.Extra = homeboy.Extra{"metadata": mustJSON(meta)}
+	res := fanout.Reconcile(homeboy.FanoutPlan{TaskRequests: []homeboy.FanoutTask{t}}, []homeboy.FanoutRecord{rec}, set.Options)
+	return res.Records[0], res.Status == homeboy.FanoutCompleted
+}
+
+// release puts the next item into the queue. It reports whether it is worth to go on.
+func (s *step) release(ctx context.Context) (bool, error) {
+	it, err := s.Store.NextItem(ctx, s.Fanout.ID, s.set.Policy.window())
+	if errors.Is(err, store.ErrNoRoom) || errors.Is(err, store.ErrNothingPending) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	w, err := workOf(it)
+	if err != nil {
+		return false, err
+	}
+	tries, err := triesOf(it)
+	if err != nil {
+		return false, err
+	}
+	if w.Needs != nil {
+		skipped, parked, err := s.bind(ctx, it, &w)
+		if err != nil || parked {
+			return err == nil, err
+		}
+		if skipped != nil {
+			return true, s.record(ctx, it, tries, *skipped, "")
+		}
+	}
+	q, entry := s.set.request(it, w, tries)
+	row, refusal, err := s.Tasks.Prepare(ctx, s.set.Place, q)
+	if err != nil {
+		return false, err
+	}
+	if refusal != nil {
+		tries = append(tries, s.tried(it, w, entry, *refusal, store.Task{}))
+		return true, s.judge(ctx, it, w, tries, *refusal)
+	}
+	return s.queue(ctx, it, row)
+}
+
+// queue makes the task stand for the item.
+func (s *step) queue(ctx context.Context, it store.FanoutItem, row store.NewTask) (bool, error) {
+	r := store.Release{Item: it, Task: row, Window: s.set.Policy.window(), Owner: s.Runner.ID}
+	if s.Runner.ID != "" {
+		r.Claim = &store.ClaimOptions{RunnerID: s.Runner.ID, Lease: s.Lease}
+	}
+	c, err := s.Store.ReleaseItem(ctx, r)
+	switch {
+	case errors.Is(err, store.ErrNoRoom):
+		return true, nil // another step was faster; look again
+	case errors.Is(err, store.ErrItemMoved):
+		return !s.Fanout.CancelRequested, s.reread(ctx)
+	case err != nil:
+		return false, err
+	}
+	crashpoint.Hit(crashpoint.FanoutReleased)
+	s.Moved++
+	s.Fanout.Pending--
+	s.Fanout.Released++
+	if c != nil {
+		s.Claims = append(s.Claims, c)
+	}
+	s.tell(s.Fanout, it, homeboy.ProgressStarted, "")
+	return true, nil
+}
+
+// finishPending gives records to what a cancelled fanout will not start.
+func (s *step) finishPending(ctx context.Context) error {
+	record := func(it store.FanoutItem) (json.RawMessage, error) {
+		tries, err := triesOf(it)
+		if err != nil {
+			return nil, err
+		}
+		rec, _ := s.set.record(it, tries, cancelled(it.Name, s.Fanout.CancelReason), "")
+		return json.Marshal(rec)
+	}
+	for {
+		n, f, err := s.Store.FinishPending(ctx, s.Fanout.ID, maxMoves, record)
+		if err != nil {
+			return err
+		}
+		s.Fanout = f
+		if s.Moved += n; n == 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,330 @@
+package fanoutrun
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/contract/homeboy"
+)
+
+// A Policy says how many tasks of a plan run at a time, and what is tried again. It is the member options of a plan or of
+// its configuration. The zero value runs three at a time and tries nothing twice.
+type Policy struct {
+	MaxConcurrency int64            `json:"max_concurrency,omitempty"`
+	PerExecutor    map[string]int64 `json:"per_executor_concurrency,omitempty"` // by backend, or backend:selector
+	PerModel       map[string]int64 `json:"per_model_concurrency,omitempty"`
+	Retry          *Retry           `json:"retry,omitempty"`
+	Rotation       *Rotation        `json:"rotation,omitempty"`
+	Budget         *Budget          `json:"execution_budget,omitempty"`
+}
+
+// Retry says which failures are tried again with the same provider.
+type Retry struct {
+	MaxAttempts     int64                  `json:"max_attempts,omitempty"`                      // of one task with one provider; 0: one
+	MaxRetriesTotal *int64                 `json:"max_retries_total,omitempty"`                 // of the whole fanout; nil: no bound
+	Classes         []homeboy.FailureClass `json:"retryable_failure_classifications,omitempty"` // empty: whatever may be tried again
+}
+
+// Rotation names the providers that a task goes to when the one before failed, in their order.
+type Rotation struct {
+	Entries     []Entry `json:"entries,omitempty"`
+	MaxAttempts int64   `json:"max_attempts,omitempty"` // providers of one task, the request's own included; 0: all
+}
+
+// An Entry is one provider of a rotation. What it does not name stays as the request has it.
+type Entry struct {
+	Backend        string                   `json:"backend,omitempty"`
+	Selector       string                   `json:"selector,omitempty"`
+	Model          string                   `json:"model,omitempty"`
+	ProviderConfig map[string]homeboy.Value `json:"provider_config,omitempty"`
+}
+
+// A Budget bounds what one task may use, whatever retry and rotation say; the lower bound wins. The deadline is one for all.
+type Budget struct {
+	DeadlineUnixMS         int64  `json:"deadline_unix_ms,omitempty"`
+	MaxProviderExecutions  int64  `json:"max_provider_executions,omitempty"`
+	MaxSameProviderRetries *int64 `json:"max_same_provider_retries,omitempty"`
+	MaxProviderRotations   *int64 `json:"max_provider_rotations,omitempty"`
+}
+
+// maxTries bounds what any policy can ask for.
+const maxTries = 100
+
+// ReadPolicy reads options. Those that deed does not act on come back by name; what is wrong comes back all at once, with
+// paths below at.
+func ReadPolicy(at string, options homeboy.Value) (p Policy, ignored []string, err error) {
+	if options.Null() {
+		return p, nil, nil
+	}
+	var raw map[string]json.RawMessage
+	if json.Unmarshal(options, &raw) != nil {
+		var l fault.List
+		l.Add(at, fault.WrongType, "is no object", "write an object")
+		return p, nil, l.Err()
+	}
+	var l fault.List
+	known := map[string]any{
+		"max_concurrency": &p.MaxConcurrency, "per_executor_concurrency": &p.PerExecutor, "per_model_concurrency": &p.PerModel,
+		"retry": &p.Retry, "rotation": &p.Rotation, "execution_budget": &p.Budget,
+	}
+	for _, name := range slices.Sorted(maps.Keys(raw)) {
+		into, ok := known[name]
+		if !ok {
+			ignored = append(ignored, name)
+			continue
+		}
+		if err := json.Unmarshal(raw[name], into); err != nil {
+			l.Add(fault.Field(at, name), fault.WrongType, err.Error(), "write it as docs/FANOUT.md has it")
+		}
+	}
+	if l.Len() == 0 {
+		p.check(&l, at)
+	}
+	return p, ignored, l.Err()
+}
+
+func (p Policy) check(l *fault.List, at string) {
+	positive := func(path string, n, least int64) {
+		if n < least {
+			l.Add(path, fault.OutOfRange, fmt.Sprintf("%d is less than %d", n, least), "leave it out for the default")
+		}
+	}
+	bounded := func(path string, n int64) { l.Between(path, n, 0, maxTries) }
+	bounds := func(name string, m map[string]int64) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			path := fault.Field(fault.Field(at, name), k)
+			positive(path, m[k], 1)
+			l.Say(path, k)
+		}
+	}
+	bounds("per_executor_concurrency", p.PerExecutor)
+	bounds("per_model_concurrency", p.PerModel)
+	if r := p.Retry; r != nil {
+		path := fault.Field(at, "retry")
+		bounded(path+".max_attempts", r.MaxAttempts)
+		if r.MaxRetriesTotal != nil {
+			positive(path+".max_retries_total", *r.MaxRetriesTotal, 0)
+		}
+		for i, c := range r.Classes {
+			fault.OneOf(l, fault.Index(path+".retryable_failure_classifications", i), c, homeboy.FailureClasses...)
+		}
+	}
+	if r := p.Rotation; r != nil {
+		path := fault.Field(at, "rotation")
+		bounded(path+".max_attempts", r.MaxAttempts)
+		if len(r.Entries) > maxTries {
+			l.Add(path+".entries", fault.OutOfRange, fmt.Sprintf("%d are more than %d", len(r.Entries), maxTries), "name fewer")
+		}
+		for i, e := range r.Entries {
+			if strings.TrimSpace(e.Backend+e.Selector+e.Model) == "" && len(e.ProviderConfig) == 0 {
+				l.Add(fault.Index(path+".entries", i), fault.MissingField, "names nothing that differs from the request", "name a backend, selector, model or provider_config")
+			}
+		}
+	}
+	if b := p.Budget; b != nil {
+		path := fault.Field(at, "execution_budget")
+		positive(path+".deadline_unix_ms", b.DeadlineUnixMS, 0)
+		bounded(path+".max_provider_executions", b.MaxProviderExecutions)
+		for name, n := range map[string]*int64{"max_same_provider_retries": b.MaxSameProviderRetries, "max_provider_rotations": b.MaxProviderRotations} {
+			if n != nil {
+				bounded(path+"."+name, *n)
+			}
+		}
+	}
+}
+
+// A Try is one execution of a task, or one that was refused before it began.
+type Try struct {
+	Try       int                   `json:"try"`
+	Entry     int                   `json:"rotation_entry,omitempty"` // of the rotation, from 1; 0: the request's own provider
+	Backend   string                `json:"backend,omitempty"`
+	Selector  string                `json:"selector,omitempty"`
+	Model     string                `json:"model,omitempty"`
+	TaskID    string                `json:"deed_task_id,omitempty"`
+	AttemptID string                `json:"deed_attempt_id,omitempty"`
+	Status    homeboy.OutcomeStatus `json:"status,omitempty"` // "" for one that was lost
+	Class     homeboy.FailureClass  `json:"failure_classification,omitempty"`
+	Summary   string                `json:"summary,omitempty"`
+	Then      string                `json:"then,omitempty"` // what followed: see the constants
+	EndedAt   string                `json:"ended_at,omitempty"`
+}
+
+// What followed a try.
+const (
+	ThenRetry  = "retry"      // the same provider again
+	ThenRotate = "rotate"     // the next provider
+	ThenLost   = "lost_again" // deed died with it; it is no retry of the policy
+)
+
+// A decision is what follows from how a try ended.
+type decision struct {
+	then  string // "": it is the record
+	entry int    // of the next try
+	spent string // the bound without which there would have been another try
+}
+
+// Classes on which a task goes to another provider.
+var rotates = []homeboy.FailureClass{homeboy.ClassProvider, homeboy.ClassTransient, homeboy.ClassTimeout, homeboy.ClassStalled, homeboy.ClassRateLimited}
+
+// decide says what follows the last of the tries, which came to the outcome. It is the one place where the rule stands:
+// what is done, cancelled, denied or waits for somebody's review is never tried again; a timeout never with the same
+// provider; the lowest of all bounds wins.
+func (p Policy) decide(tries []Try, o homeboy.Outcome, now time.Time) decision {
+	if final(o) {
+		return decision{}
+	}
+	last := tries[len(tries)-1]
+	var executions, same int64 // without those that were lost
+	for _, t := range tries {
+		if t.Then == ThenLost {
+			continue
+		}
+		executions++
+		if t.Entry == last.Entry {
+			same++
+		}
+	}
+	b := Budget{}
+	if p.Budget != nil {
+		b = *p.Budget
+	}
+	var out decision
+	again := func(then string, entry int, inner string) decision {
+		switch {
+		case inner != "":
+			out.spent = inner
+		case b.DeadlineUnixMS > 0 && now.UnixMilli() >= b.DeadlineUnixMS:
+			out.spent = "deadline_unix_ms"
+		case b.MaxProviderExecutions > 0 && executions >= b.MaxProviderExecutions:
+			out.spent = "max_provider_executions"
+		default:
+			return decision{then: then, entry: entry}
+		}
+		return out
+	}
+	if p.retries(o) && same < p.Retry.MaxAttempts {
+		inner := ""
+		if b.MaxSameProviderRetries != nil && same > *b.MaxSameProviderRetries {
+			inner = "max_same_provider_retries"
+		}
+		if d := again(ThenRetry, last.Entry, inner); d.then != "" {
+			return d
+		}
+	}
+	if p.rotates(o, last.Entry) {
+		inner := ""
+		if b.MaxProviderRotations != nil && int64(last.Entry) >= *b.MaxProviderRotations {
+			inner = "max_provider_rotations"
+		}
+		return again(ThenRotate, last.Entry+1, inner)
+	}
+	return out
+}
+
+// final reports whether an outcome stands whatever the policy says.
+func final(o homeboy.Outcome) bool {
+	switch o.Status {
+	case homeboy.Succeeded, homeboy.NoOp, homeboy.Cancelled, homeboy.CandidateRecoverable:
+		return true
+	}
+	return o.FailureClassification == homeboy.ClassPolicyDenied
+}
+
+func (p Policy) retries(o homeboy.Outcome) bool {
+	if p.Retry == nil || o.Status == homeboy.Timeout {
+		return false
+	}
+	return len(p.Retry.Classes) == 0 || slices.Contains(p.Retry.Classes, o.FailureClassification)
+}
+
+// rotates reports whether a task goes to another provider. One that timed out and left a patch has something to review.
+func (p Policy) rotates(o homeboy.Outcome, entry int) bool {
+	if p.Rotation == nil || entry >= len(p.Rotation.Entries) {
+		return false
+	}
+	if p.Rotation.MaxAttempts > 0 && int64(entry)+1 >= p.Rotation.MaxAttempts {
+		return false
+	}
+	if o.Status == homeboy.Timeout {
+		return o.Decide() != homeboy.DecideApply
+	}
+	return slices.Contains(rotates, o.FailureClassification)
+}
+
+// apply makes the request of a try with an entry of the rotation; 0 is the request itself.
+func (p Policy) apply(q homeboy.Request, entry int) homeboy.Request {
+	if entry == 0 || p.Rotation == nil || entry > len(p.Rotation.Entries) {
+		return q
+	}
+	e := p.Rotation.Entries[entry-1]
+	x := q.Executor
+	if e.Backend != "" && e.Backend != x.Backend {
+		x.Backend, x.Selector, x.Runtime, x.RuntimeSelection = e.Backend, "", "", nil // they are of the other backend
+	}
+	if e.Selector != "" {
+		x.Selector = e.Selector
+	}
+	if e.Model != "" {
+		x.Model = e.Model
+		if x.RuntimeSelection != nil {
+			s := *x.RuntimeSelection
+			s.Model = e.Model
+			x.RuntimeSelection = &s
+		}
+	}
+	if len(e.ProviderConfig) > 0 {
+		x.Config = maps.Clone(x.Config)
+		if x.Config == nil {
+			x.Config = map[string]homeboy.Value{}
+		}
+		maps.Copy(x.Config, e.ProviderConfig)
+	}
+	q.Executor = x
+	return q
+}
+
+// Kinds of resources.
+const (
+	useKey      = "key:"
+	useExecutor = "executor:"
+	useModel    = "model:"
+)
+
+// uses lists what a try of a request holds: its exclusive keys, and the places that the policy bounds.
+func (p Policy) uses(q homeboy.Request) []string {
+	var out []string
+	if q.Limits != nil {
+		for _, k := range q.Limits.ExclusiveResourceKeys {
+			if k = strings.TrimSpace(k); k != "" {
+				out = append(out, useKey+k)
+			}
+		}
+	}
+	x := q.Executor
+	for _, name := range []string{x.Backend, x.Backend + ":" + x.Selector} {
+		if _, ok := p.PerExecutor[name]; ok {
+			out = append(out, useExecutor+name)
+		}
+	}
+	if _, ok := p.PerModel[x.Model]; ok && x.Model != "" {
+		out = append(out, useModel+x.Model)
+	}
+	return out
+}
+
+// capacity says how many tries may hold each bounded resource at a time.
+func (p Policy) capacity() map[string]int {
+	out := map[string]int{}
+	for name, n := range p.PerExecutor {
+		out[useExecutor+name] = int(n)
+	}
+	for name, n := range p.PerModel {
+		out[useModel+name] = int(n)
+	}
+	return out
+}
