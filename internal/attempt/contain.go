@@ -99,9 +99,12 @@ func (a *run) contain(ctx context.Context) error {
 		return err
 	}
 	p.more = append(p.more, program...)
+	fit := a.plan.fit
+	p.readOnly = fit.ReadOnly != ""
+	p.more = append(p.more, a.writable(fit.Writable, p.readOnly)...)
 	allow := a.plan.hosts
 	if s := a.plan.spec.Sandbox; s != nil {
-		p.readOnly = s.ReadOnlyWorkspace
+		p.readOnly = p.readOnly || s.ReadOnlyWorkspace
 		allow = slices.Concat(allow, s.Network)
 	}
 	if len(allow) > 0 && a.plan.contained() {
@@ -214,9 +217,9 @@ func (a *run) treeMounts(p place) []component.Mount {
 // toolchains are those that the task names, else those that the parts of the base call for. The agent has no say in it.
 func (a *run) toolchains() []string {
 	if s := a.plan.spec.Sandbox; s != nil && s.Toolchains != nil {
-		return *s.Toolchains
+		return slices.Concat(*s.Toolchains, a.plan.fit.Toolchains)
 	}
-	found := []string{}
+	found := slices.Concat([]string{}, a.plan.fit.Toolchains)
 	for _, m := range a.seeded.Layout.Mounts {
 		if !m.File {
 			found = append(found, toolchain.Detect(a.path("base", filepath.FromSlash(m.Tree)))...)
@@ -228,6 +231,9 @@ func (a *run) toolchains() []string {
 
 // program is what the agent's program consists of, as its driver knows it, else the adapter's executable alone.
 func (a *run) program(ctx context.Context) ([]sandbox.Mount, error) {
+	if _, ok := a.plan.driver.(driver.Fitted); ok {
+		return a.plan.fit.Mounts, nil
+	}
 	if d, ok := a.plan.driver.(driver.Mounted); ok && a.plan.contained() {
 		list, err := d.Mounts(a.plan.adapter)
 		if err != nil {

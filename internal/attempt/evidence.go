@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,8 @@ const (
 	pathBrief      = "files/attempt/brief.json"
 	kindBrief      = "attempt-brief"
 	kindArtifact   = "artifact"
+	recordDir      = "files/attempt" // what drivers wrote besides the output
+	kindRecord     = "attempt-record"
 )
 
 // publish adds what is known at the end, signs the bundle and gives it its name.
@@ -307,6 +310,27 @@ func (a *run) addAttemptFiles(w *bundle.Writer) error {
 			}
 		}
 		if err := a.addResult(w, y.ResultPath, driver.TurnFile(bundle.PathResult, i+1)); err != nil {
+			return err
+		}
+		if err := a.addRecords(w, y.Records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addRecords adds what a driver wrote besides, as it lies in the directory of its record.
+func (a *run) addRecords(w *bundle.Writer, files []string) error {
+	for _, file := range files {
+		rel, err := filepath.Rel(a.path("run"), file)
+		if err != nil || !filepath.IsLocal(rel) {
+			return fmt.Errorf("%s is not in the record of the run", file)
+		}
+		typ := codebox.TypeBytes
+		if path.Ext(rel) == ".json" {
+			typ = codebox.TypeJSON
+		}
+		if err := w.AddFile(path.Join(recordDir, filepath.ToSlash(rel)), kindRecord, typ, file); err != nil {
 			return err
 		}
 	}

@@ -46,7 +46,7 @@ func (a *run) judge(ctx context.Context) error {
 	v, err := gate.Decide(ctx, gate.Input{
 		Claim: a.yield().Claim, Spec: a.plan.spec, Evidence: a.plan.evidence,
 		Workspace: a.path("workspace"), Changes: a.changes, Base: a.path("base"), Manifest: a.before, After: a.after, Patch: a.patch,
-		Rooms: rooms, SecretHit: a.secret, PinFault: a.pinFault(),
+		Rooms: rooms, SecretHit: a.secret, PinFault: a.pinFault(), ReadOnly: a.plan.fit.ReadOnly,
 		Artifacts: a.artifactRoot, Listed: a.artifacts, Audit: a.auditFacts(),
 		Stop: a.stopReasons, RunCheck: a.runCheck, Capabilities: checker{a}, Ask: a.askInputs,
 	})

@@ -48,6 +48,7 @@ type plan struct {
 	secrets  map[string]string // given to the agent by name
 	hidden   map[string]string // kept out of every file: the secrets and the adapter's own credentials
 	timeout  time.Duration
+	fit      driver.Fit // what its driver needs besides; empty where it does not say
 }
 
 // prepare resolves the plan, makes the attempt's directories and takes the first manifest. Nothing of the agent
@@ -68,7 +69,7 @@ func (a *run) prepare(ctx context.Context) error {
 	if err := a.mkdirs("home", "tmp", "artifacts", "exchange", "run"); err != nil {
 		return err
 	}
-	a.journal, err = journal.Open(a.path("journal.jsonl"), journal.Options{Clock: a.Clock, Redact: a.redactor.Bytes})
+	a.journal, err = journal.Open(a.path("journal.jsonl"), journal.Options{Clock: a.Clock, Redact: func(b []byte) []byte { return a.redactor.Bytes(b) }})
 	if err != nil {
 		return failure.New(failure.Infra, "open the journal", err, "")
 	}
@@ -82,6 +83,9 @@ func (a *run) prepare(ctx context.Context) error {
 	if a.resumed != nil {
 		a.continueWith(a.resumed)
 	} else if err := a.seed(ctx); err != nil {
+		return err
+	}
+	if err := a.fit(ctx); err != nil {
 		return err
 	}
 	if err := a.resolveRuntime(ctx); err != nil {
@@ -296,9 +300,10 @@ func (a *run) secrets(ctx context.Context, p *plan) error {
 		}
 		maps.Copy(p.hidden, found)
 	}
+	_, fits := p.driver.(driver.Fitted) // which may know another place, and refuses what it needs: see fit
 	var needs []runtimepkg.SecretNeed
 	for _, name := range p.spec.SecretEnv {
-		needs = append(needs, runtimepkg.SecretNeed{Name: name, Required: true, Asked: []string{"secret_env"}})
+		needs = append(needs, runtimepkg.SecretNeed{Name: name, Required: !fits, Asked: []string{"secret_env"}})
 	}
 	values, _, err := runtimepkg.ResolveSecrets(ctx, needs, "", a.SecretStores()...)
 	if err != nil {
@@ -306,7 +311,12 @@ func (a *run) secrets(ctx context.Context, p *plan) error {
 	}
 	maps.Copy(p.secrets, values)
 	maps.Copy(p.hidden, values)
-	if short := redact.New(p.secrets).Unredactable(); len(short) > 0 {
+	return redactable(p.secrets)
+}
+
+// redactable refuses secrets that could not be kept out of what is written.
+func redactable(secrets map[string]string) error {
+	if short := redact.New(secrets).Unredactable(); len(short) > 0 {
 		return failure.New(failure.Config, "resolve secrets", fmt.Errorf("the value of %s is too short or too plain to be kept out of what is written", strings.Join(short, ", ")), "use a longer one, or pass it in the adapter's env if it is no secret")
 	}
 	return nil
@@ -392,6 +402,8 @@ func (a *run) job() driver.Job {
 		Timeout: a.plan.timeout, Redactor: a.redactor, Secrets: a.plan.secrets,
 		BaseEnv: a.agent.env, Runtime: a.Config.Name, Supervisor: a.sup, Sandbox: a.agent.box,
 		Resume: a.talk.ref, MaxTurns: a.plan.spec.MaxTurns,
+		Base:      driver.Base{Dir: a.workDir(a.path("base")), Digest: a.before.Digest(), Commit: a.main().Commit},
+		SecretEnv: a.plan.spec.SecretEnv, Plan: a.plan.fit.Plan,
 	}
 }
 

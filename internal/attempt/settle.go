@@ -296,11 +296,24 @@ func (a *run) summary() string {
 	return strings.Join(parts, ", ")
 }
 
+// remedyOf is what a failure says to do about it.
+func remedyOf(err error) string {
+	var f *failure.Error
+	if errors.As(err, &f) {
+		return f.Remedy
+	}
+	return ""
+}
+
 // diagnostics holds what helps a person and decides nothing: the agent's claim among it.
 func (a *run) diagnostics(e end) json.RawMessage {
 	d := map[string]any{"class": e.class, "about": e.class.Rule().About}
 	if e.err != nil {
 		d["error"] = a.redactor.String(e.err.Error())
+	}
+	var refused *driver.Refusal
+	if errors.As(e.err, &refused) {
+		d["refusal"] = map[string]string{"code": refused.Code, "class": refused.Class, "message": a.redactor.String(refused.Error()), "remedy": a.redactor.String(remedyOf(e.err))}
 	}
 	if y := a.yield(); y != nil {
 		d["exit_code"] = y.Proc.Code

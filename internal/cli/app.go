@@ -192,7 +192,7 @@ func (a *app) notEmptied() error {
 
 // drivers are the agents that this binary can run, with the packages of this home.
 func (a *app) drivers() driver.Set {
-	var opt packaged.Options
+	opt := packaged.Options{Environ: a.environ}
 	if root, err := home.Resolve(a.homeFlag, a.getenv); err == nil { // else the command has failed before
 		opt.Home = home.At(root).AgentRuntimes()
 	}

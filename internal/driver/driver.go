@@ -122,6 +122,13 @@ type Dirs struct {
 	Run       string // deed's own record of the run: output, result; a contained agent does not see it
 }
 
+// A Base is what a workspace was made from. No agent can have changed it.
+type Base struct {
+	Dir    string // the tree; empty: there is none
+	Digest string
+	Commit string // what HEAD names there; empty without a repository
+}
+
 // A Job is everything that a driver needs for one attempt.
 type Job struct {
 	TaskID    string
@@ -142,6 +149,10 @@ type Job struct {
 	Grace     time.Duration // between SIGTERM and SIGKILL; 0: proc.DefaultGrace
 	OutputCap int64         // bytes kept of each output stream; 0: DefaultOutputCap
 	Limits    proc.Limits
+
+	Base      Base     // what the workspace was made from
+	SecretEnv []string // names of secrets that the task grants; see Guest
+	Plan      any      // what the driver's own Fit planned; nil: it was not asked
 
 	Redactor *redact.Redactor  // stands before everything that is written; nil: there are no secrets
 	Secrets  map[string]string // by the name of the variable that carries them
@@ -205,6 +216,7 @@ const (
 	EventStarted   = "process_started"    // {"pid": n}
 	EventEnded     = "process_ended"      // Ended
 	EventTruncated = "output_truncated"   // Truncation
+	EventProgress  = "agent_progress"     // Progress
 	EventClaim     = "claim"              // {"status", "machine_status", "source"}
 	EventDropped   = "claim_part_dropped" // {"what"}
 )
@@ -251,8 +263,9 @@ type Yield struct {
 
 	StdoutPath      string
 	StderrPath      string
-	ResultPath      string // the agent's result as deed took it over
-	LastMessagePath string // the agent's last message, as text
+	ResultPath      string   // the agent's result as deed took it over
+	LastMessagePath string   // the agent's last message, as text
+	Records         []string // further files that the driver wrote, for the evidence
 	Truncated       []Truncation
 
 	Audit       json.RawMessage // the adapter's own account, if the agent left a readable one; see AuditFile

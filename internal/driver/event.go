@@ -58,6 +58,12 @@ type SessionInfo struct {
 	Ref       string `json:"-"` // what the session's Ref is from now on; empty: its ID
 }
 
+// Progress is what a program says of how far it is, of its own accord.
+type Progress struct {
+	Message string         `json:"message,omitempty"`
+	Data    map[string]any `json:"data,omitempty"` // what else it said
+}
+
 // Text is something that an agent said.
 type Text struct {
 	Text     string `json:"text"`

@@ -74,6 +74,7 @@ type Input struct {
 	Rooms     string              // an empty directory with a name that the agent could not know; each check gets one below it
 	SecretHit bool                // a secret's value is in the change
 	PinFault  string              // not empty: what was pinned at the claim is not what it was
+	ReadOnly  string              // not empty: why nothing of the workspace may have been changed
 
 	Artifacts *os.Root    // the managed directory of artifacts, new with this attempt and opened before the agent ran
 	Listed    Listing     // what is in it
@@ -241,6 +242,9 @@ func (v *verdict) scope(in Input) {
 		}
 		if c.After != nil && c.After.Kind == workspace.KindSymlink && c.Class == workspace.ClassTracked && workspace.LeavesTree(c.Path, c.After.Target) {
 			v.reject(CodeLinkOutside, c.Path, "%s is a link to %s, outside the workspace", quotePath(c.Path), quotePath(c.After.Target))
+		}
+		if in.ReadOnly != "" {
+			v.reject(CodeOutOfScope, c.Path, "%s was %s, and nothing may be: %s", quotePath(c.Path), c.Status, in.ReadOnly)
 		}
 		if len(in.Spec.WriteScope) > 0 && !matchAny(in.Spec.WriteScope, c.Path) {
 			v.reject(CodeOutOfScope, c.Path, "%s was %s outside the write scope (%s)", quotePath(c.Path), c.Status, strings.Join(in.Spec.WriteScope, ", "))

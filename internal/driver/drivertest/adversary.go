@@ -127,7 +127,7 @@ say after; `+done)
 	if y.Kind != driver.YieldCompletion {
 		t.Errorf("got %s, %v", y.Kind, y.Err)
 	}
-	if got := b.ReadFile(y.StdoutPath); !strings.Contains(got, "before\nafter\n") {
+	if got := b.said(y); !strings.Contains(got, "before\nafter\n") {
 		t.Errorf("stdout: %q", got)
 	}
 }

@@ -33,6 +33,9 @@ const (
 	Command Part = "command"
 	// Model is the model at an endpoint: what it prints is what the agent says, and nothing of it runs on this machine.
 	Model Part = "model"
+	// Provider is a program whose standard output is its answer, and nothing else: what it says otherwise goes to the other
+	// stream.
+	Provider Part = "provider"
 )
 
 // A Harness makes a driver run a shell script: see Part.

@@ -14,11 +14,16 @@ import (
 // Conclude ends the turn. How the run itself ended comes first: the time limit, a cancel, a limit of the sandbox, a program
 // that did not start. Otherwise judge says what follows, with Fail, FailExit and Judge.
 func (t *Turn) Conclude(judge func()) (driver.Yield, error) {
-	if f := t.fact(); f != nil {
+	if f := t.Fact(); f != nil {
 		t.Fail(f)
 	} else if t.gatherErr == nil {
 		judge()
 	}
+	return t.Finish()
+}
+
+// Finish ends the turn as it stands.
+func (t *Turn) Finish() (driver.Yield, error) {
 	err := t.gatherErr
 	if err == nil {
 		err = t.writeMessage()
@@ -30,8 +35,8 @@ func (t *Turn) Conclude(judge func()) (driver.Yield, error) {
 	return t.Yield, nil
 }
 
-// fact is how the run ended, when that decides.
-func (t *Turn) fact() *failure.Error {
+// Fact is how the run ended, when that decides.
+func (t *Turn) Fact() *failure.Error {
 	exit, op := t.Yield.Proc, "run "+t.agent.Name
 	var start *proc.StartError
 	switch {
@@ -80,6 +85,12 @@ func (t *Turn) FailExit(said string) {
 	}
 	t.Fail(failure.New(failure.AgentFailed, "run "+t.agent.Name, errors.New(why), ""))
 }
+
+// Err is why the run itself failed: a *proc.StartError, walls that could not be built, a record that could not be written.
+func (t *Turn) Err() error { return errors.Join(t.runErr, t.gatherErr) }
+
+// Tails are the ends of what was recorded of both streams, for people.
+func (t *Turn) Tails(n int64) (stdout, stderr string) { return t.stdout.Tail(n), t.stderr.Tail(n) }
 
 // LastError is the last line of stderr, redacted and short.
 func (t *Turn) LastError() string { return t.lastError }

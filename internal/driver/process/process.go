@@ -54,7 +54,7 @@ type Config struct {
 // Of returns what an adapter says of its process; ok is false for one that starts none.
 func Of(a agentruntime.AdapterConfig) (c Config, ok bool) {
 	switch a.Kind() {
-	case "", agentruntime.KindOllamaGenerate, agentruntime.KindNative, agentruntime.KindPackaged:
+	case "", agentruntime.KindOllamaGenerate, agentruntime.KindNative:
 		return Config{}, false
 	}
 	m := a.Common()
@@ -71,6 +71,7 @@ type Agent struct {
 	Name    string // for messages: "the script", "codex"
 	Program string // the file to execute, on this machine
 	Dir     string // where it starts, on this machine
+	Direct  bool   // the program goes by its own name, links and all: what it lies in is seen whole
 	Vars    Vars
 	Timeout time.Duration
 

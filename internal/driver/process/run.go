@@ -18,11 +18,14 @@ import (
 
 // A Call is one start of an agent's program.
 type Call struct {
-	Turn    int       // names the files of the record; see driver.TurnFile
-	Args    []string  // after the program, as the agent sees them
-	Vars    Vars      // nil: the agent's own
-	Stdin   io.Reader // nil: the null device
-	Stdout  io.Writer // gets what the agent wrote as it wrote it, besides the record; nil: nobody
+	Turn   int       // names the files of the record; see driver.TurnFile
+	Args   []string  // after the program, as the agent sees them
+	Vars   Vars      // nil: the agent's own
+	Stdin  io.Reader // nil: the null device
+	Stdout io.Writer // gets what the agent wrote as it wrote it, besides the record; nil: nobody
+	Stderr io.Writer // the same
+	// Answers says that the agent answers on its standard output alone: a result file is no result.
+	Answers bool
 	Timeout time.Duration
 }
 
@@ -84,10 +87,14 @@ func (t *Turn) start(ctx context.Context) {
 	if t.call.Stdout != nil {
 		stdout = io.MultiWriter(t.stdout, t.call.Stdout)
 	}
+	var stderr io.Writer = t.stderr
+	if t.call.Stderr != nil {
+		stderr = io.MultiWriter(t.stderr, t.call.Stderr)
+	}
 	invocation := t.invocation()
 	exit, err := a.Job.Run(ctx, proc.Spec{
 		Argv: append([]string{a.program()}, t.call.Args...), Dir: a.Job.Inside(a.Dir), Env: t.call.Vars.List(),
-		Stdin: t.call.Stdin, Stdout: stdout, Stderr: t.stderr,
+		Stdin: t.call.Stdin, Stdout: stdout, Stderr: stderr,
 		Timeout: t.call.Timeout, Grace: a.Job.Grace, Limits: a.Job.Limits,
 		OnStart: func(pid int) {
 			invocation.PID = pid
@@ -101,6 +108,9 @@ func (t *Turn) start(ctx context.Context) {
 
 // program is the command as the agent sees it: links are resolved, because what was mounted is what they lead to.
 func (a *Agent) program() string {
+	if a.Direct {
+		return a.Job.Inside(a.Program)
+	}
 	if real, err := filepath.EvalSymlinks(a.Program); err == nil && a.Job.Sandbox != nil {
 		return a.Job.Inside(real)
 	}
@@ -136,6 +146,10 @@ func (t *Turn) gather() error {
 	}
 	t.lastError = lastLine(t.stderr.Tail(maxMessage))
 	t.readAudit()
+	if t.call.Answers {
+		t.NoResult = true
+		return nil
+	}
 	return t.readResult()
 }
 

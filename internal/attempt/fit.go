@@ -1,0 +1,55 @@
+package attempt
+
+import (
+	"context"
+	"maps"
+	"path"
+	"path/filepath"
+
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/sandbox"
+)
+
+// fit asks the driver what this task needs, before the walls are built. What it finds of secrets is hidden from now on like
+// those that the task names.
+func (a *run) fit(ctx context.Context) error {
+	d, ok := a.plan.driver.(driver.Fitted)
+	if !ok {
+		return nil
+	}
+	f, err := d.Fit(ctx, a.job())
+	if err != nil {
+		return classify(ctx, failure.Config, "look at the task", err)
+	}
+	if err := redactable(f.Secrets); err != nil {
+		return err
+	}
+	maps.Copy(a.plan.secrets, f.Secrets)
+	maps.Copy(a.plan.hidden, f.Secrets)
+	a.redactor = redact.New(a.plan.hidden)
+	a.plan.fit = f
+	if f.ReadOnly != "" {
+		held := "declared" // the gate refuses what was changed
+		if a.plan.contained() {
+			held = "enforced"
+		}
+		a.note("read_only_workspace", map[string]any{"why": f.ReadOnly, "held": held, "writable": f.Writable})
+	}
+	return nil
+}
+
+// writable shows directories of a workspace that may only be looked at, for the agent to write to.
+func (a *run) writable(dirs []string, readOnly bool) []sandbox.Mount {
+	if !readOnly {
+		return nil
+	}
+	var out []sandbox.Mount
+	for _, dir := range dirs {
+		out = append(out, sandbox.Mount{
+			Source: filepath.Join(a.workDir(a.path("workspace")), filepath.FromSlash(dir)), Target: path.Join(a.main().Target, dir), Writable: true,
+		})
+	}
+	return out
+}

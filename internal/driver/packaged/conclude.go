@@ -1,0 +1,322 @@
+package packaged
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/driver/process"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/outcome"
+	"github.com/deedrun/deed/internal/proc"
+)
+
+// maxTail is how much of the end of a stream is told.
+const maxTail = 16 << 10
+
+// conclude makes an outcome of the run, takes over what the provider left, and says what follows.
+func (s *session) conclude(ctx context.Context, t *turn, pt *process.Turn, w *watcher) (driver.Yield, error) {
+	facts := s.facts(t, pt, w)
+	answer := outcome.Read(s.plan.selection.Provider, t.sent, facts, s.job.Redactor)
+	if err := s.gather(context.WithoutCancel(ctx), t, &answer); err != nil {
+		_, ferr := pt.Finish()
+		return driver.Yield{}, errors.Join(failure.New(failure.Infra, "take over what the provider left", err, ""), ferr)
+	}
+	if err := s.account(t, pt, facts, answer); err != nil {
+		_, ferr := pt.Finish()
+		return driver.Yield{}, errors.Join(err, ferr)
+	}
+	y := &pt.Yield
+	y.ResultPath, y.Records = filepath.Join(s.job.Dirs.Run, driver.TurnFile(OutcomeFile, t.number)), t.records
+	y.Diagnostics["outcome"] = map[string]any{"status": answer.Outcome.Status, "failure_classification": answer.Outcome.FailureClassification, "row": answer.Row, "end": facts.End}
+	f := s.failed(pt, facts, answer)
+	if answer.Said != nil && !unread[answer.Row] {
+		pt.Claim(claim(answer.Outcome, f))
+	}
+	if f == nil {
+		y.Kind, y.Class = driver.YieldCompletion, failure.None
+	} else {
+		pt.Fail(f)
+		s.over = true
+	}
+	return pt.Finish()
+}
+
+// facts are how the process ended, as deed saw it.
+func (s *session) facts(t *turn, pt *process.Turn, w *watcher) outcome.Facts {
+	exit := pt.Yield.Proc
+	f := outcome.Facts{End: outcome.Exited, Code: exit.Code, Signal: exit.Signal, Elapsed: exit.Duration, Err: pt.Err(), Survivors: exit.Killed, Command: s.plan.command.Display}
+	f.StdoutTail, f.StderrTail = pt.Tails(maxTail)
+	w.mu.Lock()
+	f.Stdout, f.StdoutSize, f.Dropped = bytes.NewReader(w.answer.Bytes()), int64(w.answer.Len()), w.dropped
+	w.mu.Unlock()
+	var start *proc.StartError
+	switch {
+	case errors.As(f.Err, &start):
+		f.End = outcome.SpawnFailed
+	case failure.ClassOf(f.Err) == failure.Isolation:
+		f.End = outcome.ContainmentFailed
+	case exit.TimedOut:
+		f.End, f.Limit = outcome.WallTimeout, t.told
+	case errors.Is(exit.Cause, errStalled):
+		f.End, f.Limit = outcome.Stalled, w.silent
+	case errors.Is(exit.Cause, errOutputCap):
+		f.End = outcome.OutputCap
+	case exit.Canceled:
+		f.End, f.Err = outcome.Cancelled, exit.Cause
+	case pt.Limit != "":
+		f.End, f.Err = outcome.LimitReached, exit.Cause
+	case f.Err != nil:
+		f.End = outcome.IOFailed
+	case exit.Signal != "":
+		f.End = outcome.Signalled
+	case s.job.Sandbox.Contained() && signalName(exit.Code) != "":
+		f.End, f.Signal = outcome.Signalled, signalName(exit.Code) // behind walls a signal is told by the code alone
+	}
+	return f
+}
+
+// signalName is the signal that a code of a shell stands for; empty: none.
+func signalName(code int) string { return unix.SignalName(syscall.Signal(code - 128)) }
+
+// gather takes over the artifacts, then clears the workspace of them.
+func (s *session) gather(ctx context.Context, t *turn, a *outcome.Answer) error {
+	into := filepath.Join(s.job.Dirs.Run, driver.TurnFile(ArtifactsDir, t.number))
+	if err := os.RemoveAll(into); err != nil {
+		return err
+	}
+	at := outcome.Places{Workspace: s.job.Dirs.Workspace, Artifacts: s.job.Dirs.Artifacts, Cwd: s.plan.place.dir}
+	if s.job.Sandbox.Contained() {
+		at.Host = hostPaths(s.job)
+	}
+	if err := a.Gather(ctx, s.plan.selection.Provider, t.sent, at, into); err != nil {
+		return err
+	}
+	blobs, err := filepath.Glob(filepath.Join(into, "blobs", "*"))
+	if err != nil {
+		return err
+	}
+	t.records = append(t.records, blobs...)
+	return s.plan.place.collect(ctx, s.job)
+}
+
+// evidence is who the provider was and how it was run. It names variables, and no values.
+type evidence struct {
+	Schema      string          `json:"schema"`
+	Package     string          `json:"package"`
+	Version     string          `json:"version,omitempty"`
+	Digest      string          `json:"digest,omitempty"`
+	From        string          `json:"from"`
+	Trusted     bool            `json:"trusted"`
+	Provider    string          `json:"provider"`
+	Backend     string          `json:"backend"`
+	Command     string          `json:"command"`
+	Cwd         string          `json:"cwd"`
+	Env         []string        `json:"env_names"`
+	Secrets     []secretStatus  `json:"secrets,omitempty"`
+	Applied     any             `json:"applied_defaults,omitempty"`
+	Checks      any             `json:"readiness,omitempty"`
+	Warnings    []string        `json:"warnings,omitempty"`
+	WriteScope  map[string]any  `json:"write_scope"`
+	LimitMS     int64           `json:"timeout_ms"`
+	End         outcome.End     `json:"end"`
+	ExitCode    int             `json:"exit_code"`
+	Signal      string          `json:"signal,omitempty"`
+	ElapsedMS   int64           `json:"elapsed_ms"`
+	Survivors   int             `json:"process_group_survivors,omitempty"`
+	StdoutBytes int64           `json:"stdout_bytes"`
+	Row         string          `json:"row,omitempty"`
+	Said        json.RawMessage `json:"said,omitempty"`
+}
+
+const schemaEvidence = "deed/provider-evidence/v1"
+
+// account writes the outcome, and beside it what it rests on.
+func (s *session) account(t *turn, pt *process.Turn, f outcome.Facts, a outcome.Answer) error {
+	text, err := json.MarshalIndent(a.Outcome, "", "  ")
+	if err != nil {
+		return failure.New(failure.Infra, "write the outcome", err, "")
+	}
+	if err := driver.WriteFile(s.run, driver.TurnFile(OutcomeFile, t.number), s.job.Redactor.Bytes(append(text, '\n'))); err != nil {
+		return failure.New(failure.Infra, "write the outcome", err, "")
+	}
+	sel := s.plan.selection
+	digest, _ := sel.Package.Digest() // it was readable when readiness was looked at
+	e := evidence{
+		Schema: schemaEvidence, Package: sel.Package.ID, Version: sel.Package.Manifest.Version, Digest: digest, From: sel.Package.From, Trusted: s.plan.trusted,
+		Provider: sel.Provider.ID, Backend: sel.Provider.Backend, Command: s.plan.command.Display, Cwd: s.job.Inside(s.plan.place.dir),
+		Secrets: s.plan.secretPlan().Status, Warnings: sel.Warnings, WriteScope: s.writeScope(), LimitMS: t.told.Milliseconds(),
+		End: f.End, ExitCode: f.Code, Signal: f.Signal, ElapsedMS: f.Elapsed.Milliseconds(), Survivors: f.Survivors, StdoutBytes: f.StdoutSize + f.Dropped, Row: a.Row, Said: a.Said,
+	}
+	if len(s.plan.applied) > 0 {
+		e.Applied = s.plan.applied
+	}
+	if s.plan.readiness != nil {
+		e.Checks = s.plan.readiness.Checks
+	}
+	if inv, ok := pt.Yield.Diagnostics["invocation"].(driver.Invocation); ok {
+		for name := range inv.Env {
+			e.Env = append(e.Env, name)
+		}
+		slices.Sort(e.Env)
+	}
+	if text, err = json.MarshalIndent(e, "", "  "); err != nil {
+		return failure.New(failure.Infra, "write the evidence", err, "")
+	}
+	return s.write(t, EvidenceFile, append(text, '\n'))
+}
+
+// writeScope says what holds the provider to what it declares.
+func (s *session) writeScope() map[string]any {
+	held := "workspace"
+	if s.plan.place.readOnly != "" {
+		held = "declared"
+		if s.job.Sandbox.Contained() {
+			held = "enforced"
+		}
+	}
+	return map[string]any{"held": held, "why": s.plan.place.readOnly, "artifact_paths": s.plan.place.artifacts}
+}
+
+// failed is what follows from an outcome; nil: the provider says that it is done. See the package documentation.
+func (s *session) failed(pt *process.Turn, f outcome.Facts, a outcome.Answer) *failure.Error {
+	o := a.Outcome
+	if homeboy.IsSuccess(o.Status) {
+		return nil
+	}
+	if fact := pt.Fact(); fact != nil {
+		return fact
+	}
+	said := driver.Shorten(o.Summary)
+	if said == "" {
+		said = string(o.Status)
+	}
+	class := classOf(o)
+	switch bad := f.End == outcome.Signalled || f.Code != 0; {
+	case bad && (unread[a.Row] || o.Status == homeboy.ProviderError && class == failure.Provider):
+		if a.Said != nil {
+			pt.Yield.Diagnostics["contradiction"] = "its outcome says one thing, its exit another"
+		}
+		class = failure.AgentFailed
+	case unread[a.Row]:
+		class = failure.InvalidWord
+	}
+	if class == failure.AgentFailed && pt.LastError() != "" {
+		said += ": " + pt.LastError()
+	}
+	out := failure.New(class, "run the provider", errors.New(said), "see "+OutcomeFile)
+	if class == failure.RateLimited {
+		out.RetryAfter = wait(o)
+	}
+	return out
+}
+
+// unread are the rows of package outcome in which a provider said nothing that counts as an answer.
+var unread = map[string]bool{
+	"signal": true, "empty": true, "malformed": true, "not_object": true, "no_status": true, "several": true, "too_large": true, "too_deep": true,
+	"output_cut": true, "other_schema": true, "other_task": true, "undeclared_status": true,
+}
+
+// classOf is the class of a failure that a provider tells.
+func classOf(o homeboy.Outcome) failure.Class {
+	switch o.FailureClassification {
+	case homeboy.ClassRateLimited:
+		return failure.RateLimited
+	case homeboy.ClassTimeout, homeboy.ClassStalled:
+		return failure.Timeout
+	case homeboy.ClassTransient:
+		return failure.Provider
+	case homeboy.ClassInvalidInput, homeboy.ClassCapabilityMissing, homeboy.ClassPolicyDenied, homeboy.ClassProviderAccountBlocked,
+		homeboy.ClassProviderQuotaExhausted, homeboy.ClassProviderBillingBlocked, homeboy.ClassProviderCredentialsExhausted:
+		return failure.Config
+	}
+	switch {
+	case o.Status == homeboy.Timeout:
+		return failure.Timeout
+	case o.Status == homeboy.ProviderError && o.Retryable != nil && !*o.Retryable:
+		return failure.AskedFail
+	case o.Status == homeboy.ProviderError:
+		return failure.Provider
+	}
+	return failure.AskedFail
+}
+
+// maxWait bounds the wait that a provider may ask for; policy caps it further.
+const maxWait = 24 * time.Hour
+
+// wait is how long a rate limit lasts, by what the provider says.
+func wait(o homeboy.Outcome) time.Duration {
+	for _, v := range []homeboy.Value{o.Metadata, extra(o)} {
+		var hint struct {
+			Seconds float64 `json:"retry_after_seconds"`
+			MS      float64 `json:"retry_after_ms"`
+			After   float64 `json:"retry_after"`
+		}
+		if len(v) == 0 || json.Unmarshal(v, &hint) != nil {
+			continue
+		}
+		if d := max(hint.Seconds, hint.After, hint.MS/1000); d > 0 {
+			return time.Duration(min(d, maxWait.Seconds()) * float64(time.Second))
+		}
+	}
+	return 0
+}
+
+func extra(o homeboy.Outcome) homeboy.Value {
+	text, err := json.Marshal(o.Extra)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// claim is the provider's word, in deed's own words.
+func claim(o homeboy.Outcome, f *failure.Error) *driver.Claim {
+	c := &driver.Claim{Source: driver.SourceStdout, Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, Summary: o.Summary}
+	if c.Summary == "" {
+		c.Summary = string(o.Status)
+	}
+	switch {
+	case f == nil:
+	case f.Class.Rule().Retry == agentruntime.RetryRetryable:
+		c.Status, c.MachineStatus = agentruntime.TaskRetryableFailure, agentruntime.MachineNeedsRetry
+		c.RetryAfterSeconds = f.RetryAfter.Seconds()
+	default:
+		c.Status, c.MachineStatus = agentruntime.TaskPermanentFailure, agentruntime.MachineFailed
+	}
+	c.Raw, _ = json.Marshal(o)
+	return c
+}
+
+// unstarted is a turn in which nothing was run.
+func (s *session) unstarted(ctx context.Context, t *turn, end outcome.End, class failure.Class, why error) (driver.Yield, error) {
+	a := outcome.Read(s.plan.selection.Provider, t.sent, outcome.Facts{End: end, Err: why, Command: s.plan.command.Display}, s.job.Redactor)
+	text, err := json.MarshalIndent(a.Outcome, "", "  ")
+	if err != nil {
+		return driver.Yield{}, failure.New(failure.Infra, "write the outcome", err, "")
+	}
+	name := driver.TurnFile(OutcomeFile, t.number)
+	if err := driver.WriteFile(s.run, name, s.job.Redactor.Bytes(append(text, '\n'))); err != nil {
+		return driver.Yield{}, failure.New(failure.Infra, "write the outcome", err, "")
+	}
+	if err := ctx.Err(); err != nil {
+		return driver.Yield{}, fmt.Errorf("run the provider: %w", context.Cause(ctx))
+	}
+	f := failure.New(class, "run the provider", why, "")
+	return driver.Yield{
+		Kind: driver.YieldEnd, Class: class, Err: f, ExitStatus: class.Rule().Exit, Diagnostics: map[string]any{},
+		ResultPath: filepath.Join(s.job.Dirs.Run, name), Records: t.records,
+	}, nil
+}
