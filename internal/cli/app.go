@@ -193,6 +193,9 @@ func (a *app) notEmptied() error {
 // drivers are the agents that this binary can run, with the packages of this home.
 func (a *app) drivers() driver.Set {
 	opt := packaged.Options{Environ: a.environ}
+	if a.cfg != nil {
+		opt.Dirs, opt.Secrets = a.cfg.Runtimes.Dirs, runtimepkg.OwnStores(a.environ, a.cfg.Secrets)
+	}
 	if root, err := home.Resolve(a.homeFlag, a.getenv); err == nil { // else the command has failed before
 		opt.Home = home.At(root).AgentRuntimes()
 	}

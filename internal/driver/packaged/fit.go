@@ -139,7 +139,7 @@ func (d *Driver) choose(j driver.Job, p *plan) error {
 
 // places are where packages of a job are looked for: see the package documentation.
 func (d *Driver) places(j driver.Job) runtimepkg.Places {
-	p := runtimepkg.Places{Dirs: slices.Concat(j.Adapter.Packaged.RuntimeDirs, d.opt.Dirs), Home: d.opt.Home}
+	p := runtimepkg.Places{Dirs: union(j.Adapter.Packaged.RuntimeDirs, d.opt.Dirs), Home: d.opt.Home}
 	if j.Guest && j.Base.Dir != "" {
 		p.Project = []string{filepath.Join(j.Base.Dir, ".deed", runtimepkg.PackagesDir), filepath.Join(j.Base.Dir, runtimepkg.PackagesDir)}
 	}

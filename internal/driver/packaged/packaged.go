@@ -135,7 +135,7 @@ func (d *Driver) Ready(ctx context.Context, a agentruntime.AdapterConfig) driver
 
 // installed selects among the operator's packages; nil: none of them serves the adapter.
 func (d *Driver) installed(m *agentruntime.PackagedAdapter) (*runtimepkg.Selection, error) {
-	c, err := runtimepkg.Find(runtimepkg.Places{Dirs: append(m.RuntimeDirs[:len(m.RuntimeDirs):len(m.RuntimeDirs)], d.opt.Dirs...), Home: d.opt.Home})
+	c, err := runtimepkg.Find(runtimepkg.Places{Dirs: union(m.RuntimeDirs, d.opt.Dirs), Home: d.opt.Home})
 	if err != nil {
 		return nil, err
 	}

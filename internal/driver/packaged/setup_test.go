@@ -140,9 +140,11 @@ func (s *scene) contain() {
 	}
 	d := s.Job.Dirs
 	mounts := append([]sandbox.Mount{
-		{Source: d.Workspace, Target: "/workspace", Writable: s.fit.ReadOnly == ""}, {Source: d.Home, Target: "/home/agent", Writable: true},
+		{Source: d.Workspace, Target: "/workspace", Writable: s.fit.ReadOnly == ""},
+		{Source: d.Home, Target: "/home/agent", Writable: true},
 		{Source: d.Tmp, Target: "/tmp", Writable: true},
-		{Source: d.Artifacts, Target: "/run/deed/artifacts", Writable: true}, {Source: d.Exchange, Target: "/run/deed/exchange", Writable: true},
+		{Source: d.Artifacts, Target: "/run/deed/artifacts", Writable: true},
+		{Source: d.Exchange, Target: "/run/deed/exchange", Writable: true},
 	}, s.fit.Mounts...)
 	if s.fit.ReadOnly != "" {
 		for _, dir := range s.fit.Writable {
