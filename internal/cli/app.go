@@ -49,6 +49,8 @@ type app struct {
 	json       bool
 	quiet      bool
 
+	runtimeDirs []string // packages that the user named at the command line
+
 	h   *home.Home
 	cfg *config.Config
 	st  *store.Store

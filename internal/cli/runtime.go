@@ -3,8 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,15 +24,16 @@ type runtimeFlags struct {
 
 func (a *app) runtimeCmd() *cobra.Command {
 	var f runtimeFlags
-	looking := []*cobra.Command{a.runtimeListCmd(&f), a.runtimeShowCmd(&f), a.runtimeLintCmd(&f), a.runtimeSelectCmd(&f), a.runtimeCheckCmd(&f)}
+	looking := []*cobra.Command{a.runtimeListCmd(&f), a.runtimeShowCmd(&f), a.runtimeLintCmd(&f), a.runtimeSelectCmd(&f), a.runtimeCheckCmd(&f), a.runtimeRunCmd(&f)}
 	for _, c := range looking {
 		c.Flags().StringVar(&f.path, "path", "", "the project's `DIR` (default: the one that the current directory belongs to)")
 		c.Flags().StringArrayVar(&f.dirs, "runtime-dir", nil, "a `DIR` of packages, or a package, to look at too; repeatable")
 	}
-	c := group("runtime", "Install agent runtime packages, and see which provider a request gets",
+	c := group("runtime", "Install agent runtime packages, and run requests on their providers",
 		append(looking, a.runtimeInstallCmd(), a.runtimeLinkCmd(), a.runtimeRemoveCmd())...)
 	c.Long = `A runtime package is a directory ID with a manifest ID.json that declares provider commands. Packages are looked for in
---runtime-dir, in .deed/agent-runtimes and agent-runtimes of the project, and in agent-runtimes of deed's home. An id that
+--runtime-dir, in runtimes.dirs of deed.yaml, in .deed/agent-runtimes and agent-runtimes of the project, and in agent-runtimes
+of deed's home. An id that
 two places have with different files is used from neither. docs/RUNTIMES.md has the rules.`
 	return c
 }
@@ -52,7 +51,11 @@ func (a *app) runtimes(f runtimeFlags) (*runtimepkg.Catalog, error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, usage(err)
 	}
-	c, err := runtimepkg.Find(runtimepkg.PlacesOf(home.At(root), extension.Locate(dir), f.dirs...))
+	cfg, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	c, err := runtimepkg.Find(runtimepkg.PlacesOf(home.At(root), extension.Locate(dir), slices.Concat(f.dirs, cfg.Runtimes.Dirs)...))
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -423,33 +426,4 @@ func (a *app) runtimeRemoveCmd() *cobra.Command {
 			return nil
 		},
 	}
-}
-
-// readRequest reads a request from a file, or from standard input for "-".
-func (a *app) readRequest(name string) (runtimepkg.Document, error) {
-	if name == "" {
-		return runtimepkg.Document{}, nil
-	}
-	in := a.In
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, usage(err)
-		}
-		defer func() { _ = f.Close() }() // only read
-		in = f
-	}
-	const most = 16 << 20
-	data, err := io.ReadAll(io.LimitReader(in, most+1))
-	if err != nil {
-		return nil, fmt.Errorf("read request: %w", err)
-	}
-	if len(data) > most {
-		return nil, usage(fmt.Errorf("the request has more than %d bytes", most))
-	}
-	doc, err := runtimepkg.ReadDocument(data)
-	if err != nil {
-		return nil, usage(err)
-	}
-	return doc, nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/driver/process"
+	"github.com/deedrun/deed/internal/providertask"
 	"github.com/deedrun/deed/internal/runtimepkg"
 )
 
@@ -30,30 +33,39 @@ func (f *askFlags) add(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.require, "require", nil, "a `CAPABILITY` that the provider must declare; repeatable")
 }
 
-// document reads the request, with the flags in the place of what it says.
-func (a *app) document(f askFlags) (runtimepkg.Document, error) {
-	doc, err := a.readRequest(f.request)
-	if err != nil {
-		return nil, err
+// request reads the request, with the flags in the place of what it says, and fills in the backend that is configured. It
+// returns the file that names it, or "".
+func (a *app) request(ctx context.Context, f askFlags) (req runtimepkg.Request, from string, err error) {
+	q := homeboy.Request{Schema: homeboy.SchemaRequest, Executor: homeboy.Executor{Config: map[string]homeboy.Value{}}}
+	var warnings []homeboy.Warning
+	if f.request != "" {
+		data, err := a.readDocument(ctx, f.request, maxRequest)
+		if err != nil {
+			return req, "", usage(err)
+		}
+		if q, warnings, err = homeboy.ReadRequest(data); err != nil {
+			return req, "", usage(err)
+		}
 	}
-	ex, ok := doc["executor"].(map[string]any)
-	if !ok {
-		ex = map[string]any{}
-		doc["executor"] = ex
-	}
-	for name, value := range map[string]string{"backend": f.backend, "selector": f.selector, "runtime": f.runtime, "model": f.model} {
+	for to, value := range map[*string]string{&q.Executor.Backend: f.backend, &q.Executor.Selector: f.selector, &q.Executor.Runtime: f.runtime, &q.Executor.Model: f.model} {
 		if value != "" {
-			ex[name] = value
+			*to = value
 		}
 	}
-	if len(f.require) > 0 {
-		all := []any{}
-		for _, c := range slices.Concat(doc.Ask().Capabilities, f.require) {
-			all = append(all, c)
-		}
-		ex["required_capabilities"] = all
+	q.Executor.RequiredCapabilities = slices.Concat(q.Executor.RequiredCapabilities, f.require)
+	if req, err = runtimepkg.RequestOf(q); err != nil {
+		return req, "", err
 	}
-	return doc, nil
+	req.Warnings = warnings
+	cfg, err := a.config()
+	if err != nil {
+		return req, "", err
+	}
+	req, from, err = providertask.Default(req, cfg, "")
+	if err != nil {
+		return req, "", usage(err)
+	}
+	return req, from, nil
 }
 
 // selectionDoc is what `deed runtime select --json` prints.
@@ -63,6 +75,7 @@ type selectionDoc struct {
 	Path       string                 `json:"runtime_path,omitempty"`
 	Provider   string                 `json:"provider,omitempty"`
 	Backend    string                 `json:"backend,omitempty"`
+	From       string                 `json:"backend_from,omitempty"` // the file that names it; absent: the caller did
 	Command    string                 `json:"command,omitempty"`
 	Contract   string                 `json:"integration_contract,omitempty"`
 	Deprecated *runtimepkg.Deprecated `json:"deprecated_runtime_alias,omitempty"`
@@ -85,24 +98,24 @@ func (a *app) runtimeSelectCmd(f *runtimeFlags) *cobra.Command {
 	var explain bool
 	c := &cobra.Command{
 		Use: "select", Short: "Say which provider a request gets; nothing is started", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.runtimeSelect(*f, ask, explain) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.runtimeSelect(c.Context(), *f, ask, explain) },
 	}
 	ask.add(c)
 	c.Flags().BoolVar(&explain, "explain", false, "say of every provider why it was chosen or not")
 	return c
 }
 
-func (a *app) runtimeSelect(f runtimeFlags, ask askFlags, explain bool) error {
+func (a *app) runtimeSelect(ctx context.Context, f runtimeFlags, ask askFlags, explain bool) error {
 	c, err := a.runtimes(f)
 	if err != nil {
 		return err
 	}
-	req, err := a.document(ask)
+	req, from, err := a.request(ctx, ask)
 	if err != nil {
 		return err
 	}
-	doc := selectionDoc{Schema: "deed/runtime.selection/v1", Warnings: []string{}, Applied: []runtimepkg.Applied{}, Faults: fault.Faults{}}
-	s, err := c.Select(req.Ask())
+	doc := selectionDoc{Schema: "deed/runtime.selection/v1", From: from, Warnings: []string{}, Applied: []runtimepkg.Applied{}, Faults: fault.Faults{}}
+	s, err := c.Select(req.Doc.Ask())
 	var no *runtimepkg.SelectError
 	switch {
 	case errors.As(err, &no):
@@ -127,14 +140,14 @@ func (a *app) runtimeSelect(f runtimeFlags, ask askFlags, explain bool) error {
 	return nil
 }
 
-func (a *app) describeSelection(doc *selectionDoc, s *runtimepkg.Selection, req runtimepkg.Document, whole bool) {
+func (a *app) describeSelection(doc *selectionDoc, s *runtimepkg.Selection, req runtimepkg.Request, whole bool) {
 	doc.Package, doc.Path, doc.Provider, doc.Backend = s.Package.ID, s.Package.Real, s.Provider.ID, s.Provider.Backend
 	doc.Contract, doc.Deprecated, doc.Candidates = s.Provider.IntegrationContract, s.Deprecated, s.Candidates
 	doc.Warnings = append(doc.Warnings, s.Warnings...)
 	if cmd, err := s.Package.Command(s.Provider); err == nil {
 		doc.Command = cmd.Display
 	}
-	full, applied := s.Complete(req)
+	full, applied := s.Complete(req.Doc)
 	doc.Applied = append(doc.Applied, applied...)
 	if whole { // flags alone are no request
 		doc.Faults = append(doc.Faults, fault.Of(runtimepkg.CheckRequest(s.Provider, full))...)
@@ -147,6 +160,11 @@ func (a *app) showSelection(doc selectionDoc, explain bool) {
 	} else {
 		a.printf("%s of %s\n", a.color.bold(clean(doc.Provider)), clean(doc.Package))
 		a.printf("  command  %s\n", cleanLines(doc.Command))
+		if doc.From != "" {
+			a.printf("  backend  %s (by default, from %s)\n", clean(doc.Backend), showPath(doc.From))
+		} else if explain {
+			a.printf("  backend  %s (as asked for)\n", clean(doc.Backend))
+		}
 		for _, x := range doc.Applied {
 			a.printf("  applied  %s = %s (%s)\n", clean(x.Path), clean(jsonText(x.Value)), clean(x.From))
 		}
@@ -194,7 +212,7 @@ func (a *app) runtimeCheckCmd(f *runtimeFlags) *cobra.Command {
 		Long: `check looks at the providers of a package, at the one that a request or --backend selects, or at all. It runs the probes
 that manifests declare, with a time limit and a clean environment, and no provider. It never shows the value of a secret.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req, err := a.document(ask)
+			req, _, err := a.request(cmd.Context(), ask)
 			if err != nil {
 				return err
 			}
@@ -202,7 +220,7 @@ that manifests declare, with a time limit and a clean environment, and no provid
 			if err != nil {
 				return err
 			}
-			checker := &runtimepkg.Checker{Environ: a.environ, Secrets: []runtimepkg.SecretStore{runtimepkg.Environment(a.environ)}}
+			checker := &runtimepkg.Checker{Environ: a.environ, Secrets: runtimepkg.OwnStores(a.environ, a.cfg.Secrets)}
 			if envFile != "" {
 				file, err := filepath.Abs(envFile)
 				if err != nil {
@@ -216,7 +234,7 @@ that manifests declare, with a time limit and a clean environment, and no provid
 			}
 			doc := readinessDoc{Schema: "deed/runtime.readiness/v1", Ready: true, Providers: []*runtimepkg.Readiness{}}
 			for _, s := range list {
-				r, err := checker.Check(cmd.Context(), s, req)
+				r, err := checker.Check(cmd.Context(), s, req.Doc)
 				if err != nil {
 					return err
 				}
@@ -232,14 +250,14 @@ that manifests declare, with a time limit and a clean environment, and no provid
 }
 
 // toCheck lists the providers that the user means.
-func (a *app) toCheck(f runtimeFlags, ask askFlags, req runtimepkg.Document, args []string) ([]*runtimepkg.Selection, error) {
+func (a *app) toCheck(f runtimeFlags, ask askFlags, req runtimepkg.Request, args []string) ([]*runtimepkg.Selection, error) {
 	c, err := a.runtimes(f)
 	if err != nil {
 		return nil, err
 	}
 	defer a.tellProblems(c)
-	if req.Ask().Backend != "" {
-		s, err := c.Select(req.Ask())
+	if asked := ask.request != "" || ask.backend != ""; asked && req.Executor.Backend != "" {
+		s, err := c.Select(req.Doc.Ask())
 		if err != nil {
 			return nil, usage(err)
 		}

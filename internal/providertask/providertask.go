@@ -5,44 +5,73 @@ package providertask
 
 import (
 	"context"
-	"errors"
+	"sync"
 
+	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/dispatch"
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/task"
 )
 
-// A Service runs requests in this process.
+// A Service makes tasks of requests, and runs them in this process. Prepare is safe for concurrent use.
 type Service struct {
 	Home      *home.Home
 	Store     *store.Store
 	Admission *task.Admission
-	Engine    *dispatch.Engine
-	Checker   *runtimepkg.Checker // says whether a provider is ready; shared, it keeps its verdicts for a while
+	Engine    *dispatch.Engine // for Run not registered yet; its runner's Observe and Alone are taken over
 	Clock     clock.Clock
 	Options   Options
+	Streams   []*registry.Stream // who hears of the progress of a Run
+
+	mu       sync.Mutex
+	found    *runtimepkg.Catalog            // guarded by mu
+	checkers map[string]*runtimepkg.Checker // guarded by mu; by env_file
 }
 
 // Options are what a caller decides for every request.
 type Options struct {
-	Dir         string   // the project whose packages and default backend count; empty: none
+	Dir         string   // the project whose packages count; empty: none
 	RuntimeDirs []string // packages, or directories of them, that the caller names
-}
+	Backend     string   // for requests that name none
+	EnvFile     string   // secrets by name; empty: the one that is configured for the backend
+	Isolation   string   // empty: the one that is configured for the backend, else walls where there are any
+	Hosts       []string // that a contained provider may reach, besides those that are configured
 
-var errNotBuilt = errors.New("provider tasks do not run yet")
+	Checks                     []deed.Check
+	WriteScope, ProtectedPaths []string // globs
+}
 
 // Prepare makes the task of a request, ready for Store.Enqueue or EnqueueClaimed. A request that cannot be run has a
 // refusal instead, and nothing was started. The error is for what keeps deed from saying either.
 func (s *Service) Prepare(ctx context.Context, req runtimepkg.Request) (row store.NewTask, refusal *homeboy.Outcome, err error) {
-	return row, nil, errNotBuilt
+	row, err = s.prepare(ctx, req)
+	if err == nil {
+		return row, nil, nil
+	}
+	if r, ok := refusalOf(err); ok {
+		o := r.Outcome(req.TaskID)
+		return store.NewTask{}, &o, nil
+	}
+	return store.NewTask{}, nil, err
 }
 
-// OutcomeOf rebuilds the outcome of a settled attempt of such a task from its bundle and the store alone: whoever asks, and
-// whenever, gets the same answer.
-func OutcomeOf(ctx context.Context, st *store.Store, h *home.Home, attemptID string) (homeboy.Outcome, error) {
-	return homeboy.Outcome{}, errNotBuilt
+func (s *Service) prepare(ctx context.Context, req runtimepkg.Request) (store.NewTask, error) {
+	c, err := s.choose(ctx, req)
+	if err != nil {
+		return store.NewTask{}, err
+	}
+	intent, err := s.place(ctx, c)
+	if err != nil {
+		return store.NewTask{}, err
+	}
+	row, err := s.Admission.Prepare(intent, task.Caller{Trusted: true})
+	if err != nil {
+		return store.NewTask{}, err
+	}
+	return row, s.Engine.Runner.Preflight(ctx, row)
 }

@@ -36,5 +36,14 @@ func RequestOf(q homeboy.Request) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
+	executor, _ := doc["executor"].(map[string]any)
+	for _, m := range []struct {
+		in   map[string]any
+		name string
+	}{{doc, "task_id"}, {doc, "instructions"}, {executor, "backend"}} {
+		if m.in[m.name] == "" { // the writer is strict and writes it; who looks for it should find that it is missing
+			delete(m.in, m.name)
+		}
+	}
 	return Request{Request: q, Doc: doc}, nil
 }
