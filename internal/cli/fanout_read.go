@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"unicode/utf8"
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
@@ -124,6 +125,9 @@ func (a *app) fanoutList(name, member string) ([]homeboy.Value, error) {
 }
 
 func listIn(data []byte, member string) ([]homeboy.Value, error) {
+	if !utf8.Valid(data) {
+		return nil, fault.Faults{{Path: fault.Root, Code: fault.InvalidJSON, Message: "is not UTF-8", Remedy: "write it as UTF-8"}}
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	all := []homeboy.Value{}
 	for {

@@ -62,6 +62,7 @@ type policy struct {
 	packetID, findings, findingID string
 	groupBy                       []string
 	template                      string
+	compiled                      template // of it
 	fallback                      string
 	packet                        bool
 }
@@ -75,6 +76,7 @@ func policyOf(f *homeboy.FindingPolicy) policy {
 		groupBy: f.GroupBy, template: strings.TrimSpace(f.GroupKeyTemplate),
 		fallback: or(strings.TrimSpace(f.FallbackGroupKey), homeboy.DefaultGroupKey), packet: f.IncludePacket == nil || *f.IncludePacket,
 	}
+	p.compiled = compileText(p.template)
 	if len(p.groupBy) == 0 {
 		p.groupBy = homeboy.DefaultGroupBy
 	}
@@ -158,12 +160,12 @@ func (p policy) item(packet homeboy.Value, packetID string, packetIndex int, fin
 func (p policy) key(packet, finding homeboy.Value) (string, error) {
 	s := scope{"packet": document(packet), "finding": document(finding)}
 	if p.template != "" {
-		v, err := newRenderer(s).text(p.template)
+		v, err := newRenderer(s).render(p.compiled)
 		return or(text(v), p.fallback), err
 	}
 	var parts []string
 	for _, path := range p.groupBy {
-		if t := text(s.value(path)); t != "" {
+		if t := text(s.value(pathOf(path))); t != "" {
 			parts = append(parts, t)
 		}
 	}

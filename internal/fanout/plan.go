@@ -8,9 +8,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/excerpt"
 )
 
 // Plan makes the tasks of a fanout: one for each group of items. Items that are given count before those of the
@@ -79,13 +81,15 @@ func (p planner) plan() (homeboy.FanoutPlan, error) {
 		out.Orchestrator = map[string]homeboy.Value{}
 	}
 	var l fault.List
-	seen := scope{"orchestrator": values(out.Orchestrator), "config": p.members()}
+	task := compiled(&l, "$.task_request_template", c.TaskRequestTemplate)
+	execution := compiled(&l, "$.runtime_execution", c.RuntimeExecution)
+	seen := scope{"orchestrator": values(out.Orchestrator), "config": later(sync.OnceValue(p.members))}
 	left := maxPlan
 	for i, g := range p.groups {
 		seen["group"] = g
 		r := newRenderer(seen)
 		out.Groups[i] = homeboy.PlannedGroup{Key: g.key, Index: int64(i), ItemCount: int64(len(g.items))}
-		out.TaskRequests[i] = p.task(&l, r, g)
+		out.TaskRequests[i] = p.task(rendering{l: &l, r: r, group: g}, task, execution)
 		if left -= maxTask - r.left; left < 0 {
 			l.Add("$.task_request_template", fault.OutOfRange, fmt.Sprintf("makes a plan of more than %d MiB", maxPlan>>20), "let each task name its own items only")
 			return homeboy.FanoutPlan{}, l.Err()
@@ -103,7 +107,8 @@ func (p planner) plan() (homeboy.FanoutPlan, error) {
 	return out, nil
 }
 
-// members returns the configuration as templates see it.
+// members returns the configuration as templates see it. It is written out when the first template asks: most do not,
+// and it can hold every item.
 func (p planner) members() values {
 	raw, err := json.Marshal(p.config)
 	if err != nil {
@@ -115,6 +120,11 @@ func (p planner) members() values {
 	}
 	return v
 }
+
+// later is a node that is made when it is asked for.
+type later func() values
+
+func (l later) at(parts []string) homeboy.Value { return l().at(parts) }
 
 func (p planner) idPrefix() string {
 	if p.prefix != "" {
@@ -143,28 +153,46 @@ func (p planner) summarise(plan homeboy.FanoutPlan) map[string]homeboy.Value {
 	return s
 }
 
+// templates are the members of a template.
+type templates struct {
+	at      string
+	members []namedTemplate
+}
+
+// compiled takes the members of a template apart, once for all groups.
+func compiled(l *fault.List, at string, members map[string]homeboy.Value) templates {
+	out := templates{at: at}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		t, err := compile(members[name], 1)
+		if err != nil {
+			l.Add(fault.Field(at, name), fault.BadFormat, err.Error(), "write plain JSON")
+			continue
+		}
+		out.members = append(out.members, namedTemplate{name, t})
+	}
+	return out
+}
+
 // task renders the task of one group. Its id stays blank where deed is to compute it.
-func (p planner) task(l *fault.List, r *renderer, g *group) homeboy.FanoutTask {
-	m := rendering{l: l, r: r, group: g, at: "$.task_request_template"}
-	m.render(p.config.TaskRequestTemplate)
+func (p planner) task(m rendering, task, execution templates) homeboy.FanoutTask {
+	m.render(task)
 	t := homeboy.FanoutTask{ID: m.word("id"), TaskID: m.word("task_id"), GroupKey: m.word("group_key")}
 	if t.ID == "" {
 		t.ID = t.TaskID
 	}
 	if t.GroupKey == "" {
-		t.GroupKey = g.key
+		t.GroupKey = m.group.key
 	}
 	t.Orchestrator = map[string]homeboy.Value{}
 	maps.Copy(t.Orchestrator, p.config.Orchestrator)
-	t.Orchestrator["group_index"] = number(g.index)
+	t.Orchestrator["group_index"] = number(m.group.index)
 	maps.Copy(t.Orchestrator, m.object("orchestrator"))
 	t.RuntimeExecution = m.object("runtime_execution")
 	if len(m.out) > 0 {
 		t.Extra = m.out
 	}
-	if len(p.config.RuntimeExecution) > 0 {
-		m := rendering{l: l, r: r, group: g, at: "$.runtime_execution"}
-		m.render(p.config.RuntimeExecution)
+	if len(execution.members) > 0 {
+		m.render(execution)
 		t.RuntimeExecution = m.out
 	}
 	return t
@@ -180,16 +208,16 @@ type rendering struct {
 }
 
 // render fills in the members; those that render to nothing are not there.
-func (m *rendering) render(template map[string]homeboy.Value) {
-	m.out = make(map[string]homeboy.Value, len(template))
-	for _, name := range slices.Sorted(maps.Keys(template)) {
-		v, err := m.r.render(template[name], 1)
+func (m *rendering) render(t templates) {
+	m.at, m.out = t.at, make(map[string]homeboy.Value, len(t.members))
+	for _, member := range t.members {
+		v, err := m.r.render(member.template)
 		if err != nil {
-			m.fault(name, fault.BadFormat, err.Error(), "look at what its expressions name")
+			m.fault(member.name, fault.BadFormat, err.Error(), "look at what its expressions name")
 			continue
 		}
 		if v != nil {
-			m.out[name] = v
+			m.out[member.name] = v
 		}
 	}
 }
@@ -222,16 +250,8 @@ func (m *rendering) fault(name, code, message, remedy string) {
 	m.l.Add(fault.Field(m.at, name), code, fmt.Sprintf("for group %d (%q): %s", m.group.index, clip(m.group.key), message), remedy)
 }
 
-// clip shortens a value for a message, between characters.
-func clip(s string) string {
-	const most = 80
-	for i := range s {
-		if i > most {
-			return s[:i] + "…"
-		}
-	}
-	return s
-}
+// clip shortens a value for a message.
+func clip(s string) string { return excerpt.Head(s, 80) }
 
 // maxID is where a computed id is cut: an id names directories too.
 const maxID = 120

@@ -47,13 +47,114 @@ func (v values) at(parts []string) homeboy.Value {
 	return raw
 }
 
-func (s scope) value(expression string) homeboy.Value {
-	parts := strings.Split(strings.TrimSpace(expression), ".")
-	n, ok := s[parts[0]]
+func (s scope) value(path []string) homeboy.Value {
+	n, ok := s[path[0]]
 	if !ok {
 		return nil
 	}
-	return n.at(parts[1:])
+	return n.at(path[1:])
+}
+
+// pathOf splits an expression into the parts of its path.
+func pathOf(expression string) []string { return strings.Split(strings.TrimSpace(expression), ".") }
+
+// A template is a JSON value with expressions in its strings, taken apart once. Exactly one member is set.
+type template struct {
+	literal homeboy.Value // has no expression
+	value   []string      // the path of an expression that is all of a string
+	text    []segment     // a string with expressions in it
+	list    []template
+	object  []namedTemplate
+}
+
+// A segment is literal text, or an expression.
+type segment struct {
+	literal string
+	path    []string // nil: literal
+}
+
+type namedTemplate struct {
+	name string
+	template
+}
+
+// compile takes a template apart, at every depth. The names of members are no templates.
+func compile(raw homeboy.Value, depth int) (template, error) {
+	if depth > maxDepth {
+		return template{}, errTooDeep
+	}
+	switch kind(raw) {
+	case '"':
+		s, ok := raw.Text()
+		if !ok {
+			return template{}, errors.New("is not a JSON string")
+		}
+		return compileText(s), nil
+	case '[':
+		return compileList(raw, depth)
+	case '{':
+		return compileObject(raw, depth)
+	}
+	return template{literal: raw}, nil
+}
+
+func compileList(raw homeboy.Value, depth int) (template, error) {
+	all, ok := list(raw)
+	if !ok {
+		return template{}, errors.New("is not a JSON array")
+	}
+	t, plain := template{list: []template{}}, true
+	for i, e := range all {
+		c, err := compile(e, depth+1)
+		if err != nil {
+			return template{}, fmt.Errorf("[%d]: %w", i, err)
+		}
+		plain = plain && c.literal != nil
+		t.list = append(t.list, c)
+	}
+	if plain {
+		return template{literal: raw}, nil
+	}
+	return t, nil
+}
+
+func compileObject(raw homeboy.Value, depth int) (template, error) {
+	o, err := parseObject(raw)
+	if err != nil {
+		return template{}, err
+	}
+	t, plain := template{object: []namedTemplate{}}, true
+	for _, m := range o {
+		c, err := compile(m.value, depth+1)
+		if err != nil {
+			return template{}, fmt.Errorf("%s: %w", m.name, err)
+		}
+		plain = plain && c.literal != nil
+		t.object = append(t.object, namedTemplate{m.name, c})
+	}
+	if plain {
+		return template{literal: o.write()}, nil
+	}
+	return t, nil
+}
+
+func compileText(s string) template {
+	begin, end, ok := expression(s, 0)
+	if !ok {
+		return template{literal: quote(s)}
+	}
+	if begin == 0 && end == len(s) {
+		return template{value: pathOf(s[2 : len(s)-2])}
+	}
+	var t template
+	last := 0
+	for ok {
+		t.text = append(t.text, segment{literal: s[last:begin]}, segment{path: pathOf(s[begin+2 : end-2])})
+		last = end
+		begin, end, ok = expression(s, end)
+	}
+	t.text = append(t.text, segment{literal: s[last:]})
+	return t
 }
 
 // A renderer fills in templates for one task.
@@ -64,31 +165,21 @@ type renderer struct {
 
 func newRenderer(s scope) *renderer { return &renderer{scope: s, left: maxTask} }
 
-// render returns a template with its expressions filled in, at every depth; nil is a value that is not there. The names
-// of members are no templates. What an expression gives is not looked at again.
-func (r *renderer) render(raw homeboy.Value, depth int) (homeboy.Value, error) {
-	if depth > maxDepth {
-		return nil, errTooDeep
+// render returns a template with its expressions filled in; nil is a value that is not there. What an expression gives
+// is not looked at again.
+func (r *renderer) render(t template) (homeboy.Value, error) {
+	switch {
+	case t.list != nil:
+		return r.list(t.list)
+	case t.object != nil:
+		return r.object(t.object)
+	case t.text != nil:
+		return r.text(t.text)
+	case t.value != nil:
+		v := r.scope.value(t.value)
+		return v, r.spend(len(v))
 	}
-	var out homeboy.Value
-	var err error
-	switch kind(raw) {
-	case '"':
-		s, ok := raw.Text()
-		if !ok {
-			return nil, errors.New("is not a JSON string")
-		}
-		if out, err = r.text(s); err != nil {
-			return nil, err
-		}
-	case '[':
-		return r.list(raw, depth)
-	case '{':
-		return r.object(raw, depth)
-	default:
-		out = raw
-	}
-	return out, r.spend(len(out))
+	return t.literal, r.spend(len(t.literal))
 }
 
 func (r *renderer) spend(n int) error {
@@ -98,15 +189,11 @@ func (r *renderer) spend(n int) error {
 	return nil
 }
 
-func (r *renderer) list(raw homeboy.Value, depth int) (homeboy.Value, error) {
-	all, ok := list(raw)
-	if !ok {
-		return nil, errors.New("is not a JSON array")
-	}
+func (r *renderer) list(all []template) (homeboy.Value, error) {
 	var out bytes.Buffer
 	out.WriteByte('[')
 	for i, e := range all {
-		v, err := r.render(e, depth+1)
+		v, err := r.render(e)
 		if err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}
@@ -122,14 +209,10 @@ func (r *renderer) list(raw homeboy.Value, depth int) (homeboy.Value, error) {
 	return out.Bytes(), nil
 }
 
-func (r *renderer) object(raw homeboy.Value, depth int) (homeboy.Value, error) {
-	o, err := parseObject(raw)
-	if err != nil {
-		return nil, err
-	}
+func (r *renderer) object(all []namedTemplate) (homeboy.Value, error) {
 	var out object
-	for _, m := range o {
-		v, err := r.render(m.value, depth+1)
+	for _, m := range all {
+		v, err := r.render(m.template)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}
@@ -140,31 +223,22 @@ func (r *renderer) object(raw homeboy.Value, depth int) (homeboy.Value, error) {
 	return out.write(), nil
 }
 
-// text fills in one string. An expression that is all of it gives its value as it is; among other text strings stand as
-// they are, null and nothing give nothing, and the rest is JSON.
-func (r *renderer) text(s string) (homeboy.Value, error) {
-	begin, end, ok := expression(s, 0)
-	if !ok {
-		return quote(s), nil
-	}
-	if begin == 0 && end == len(s) {
-		return r.scope.value(s[2 : len(s)-2]), nil
-	}
+// text fills in a string. Strings stand as they are, null and nothing give nothing, and the rest is JSON.
+func (r *renderer) text(all []segment) (homeboy.Value, error) {
 	var out strings.Builder
-	last := 0
-	for ok {
-		out.WriteString(s[last:begin])
-		v, err := inText(r.scope.value(s[begin+2 : end-2]))
-		if err != nil {
+	for _, s := range all {
+		word := s.literal
+		if s.path != nil {
+			var err error
+			if word, err = inText(r.scope.value(s.path)); err != nil {
+				return nil, err
+			}
+		}
+		if err := r.spend(len(word)); err != nil {
 			return nil, err
 		}
-		if out.WriteString(v); out.Len() > r.left {
-			return nil, errTooLarge
-		}
-		last = end
-		begin, end, ok = expression(s, end)
+		out.WriteString(word)
 	}
-	out.WriteString(s[last:])
 	return quote(out.String()), nil
 }
 

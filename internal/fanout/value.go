@@ -33,6 +33,7 @@ func parseObject(raw homeboy.Value) (object, error) {
 		return nil, err
 	}
 	var o object
+	var place map[string]int // of the names, where they are too many to look through
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
 		if err != nil {
@@ -43,14 +44,39 @@ func parseObject(raw homeboy.Value) (object, error) {
 		if err != nil {
 			return nil, err
 		}
-		o = o.with(key, homeboy.Value(value.Clone()))
+		end := int(d.InputOffset())
+		m := member{key, raw[end-len(value) : end : end]}
+		if place == nil && len(o) == few {
+			place = o.places()
+		}
+		if place == nil {
+			o = o.with(m.name, m.value)
+			continue
+		}
+		if i, twice := place[key]; twice {
+			o[i].value = m.value
+			continue
+		}
+		place[key] = len(o)
+		o = append(o, m)
 	}
 	return o, nil
 }
 
+// few is how many names are looked through faster than they are indexed.
+const few = 16
+
+func (o object) places() map[string]int {
+	out := make(map[string]int, 2*len(o))
+	for i, m := range o {
+		out[m.name] = i
+	}
+	return out
+}
+
 // reader reads JSON as tolerantly as encoding/json, from where the values came.
 func reader(raw homeboy.Value) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 func (o object) get(name string) homeboy.Value {
