@@ -132,7 +132,13 @@ func (s *Sandbox) host(inside string) (path string, made bool) {
 		if m.source == "" {
 			return "", rest == "" || s.onTheWay(inside)
 		}
-		return filepath.Join(m.source, rest), false
+		path = filepath.Join(m.source, rest)
+		if m.writable && s.onTheWay(inside) {
+			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+				return "", true // it is made when a run begins
+			}
+		}
+		return path, false
 	}
 	for _, dir := range slices.Concat(systemDirs, etcShown, etcCopied) {
 		if _, ok := below(dir, inside); ok {

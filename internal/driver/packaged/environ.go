@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/driver/process"
 )
 
@@ -86,7 +85,7 @@ func (t *turn) vars(agent process.Vars) (process.Vars, error) {
 		"HOMEBOY_AGENT_TASK_SECRET_ENV_PLAN_JSON": p.secretPlan(),
 		"HOMEBOY_AGENT_TOOL_POLICY_JSON":          policy,
 	} {
-		text, err := canonjson.Marshal(doc)
+		text, err := canonical(doc)
 		if err != nil {
 			return nil, invalid(CodeRequestInvalid, err, "")
 		}

@@ -31,6 +31,7 @@ const (
 	CodeIdentityChanged    = "agent_task.workspace_identity_changed"
 	CodeOutputInvalid      = "agent_task.output_declaration_invalid"
 	CodeToolUnavailable    = "agent_task.runtime_tool_unavailable"
+	CodeEncode             = "agent_task.request_encode_failed"
 	CodeEnvMissing         = "agent_task.provider_env_missing"
 )
 
@@ -88,7 +89,7 @@ func (d *Driver) plan(ctx context.Context, j driver.Job) (*plan, map[string]stri
 	if _, err := draft.request(driver.Input{Turn: 1}); err != nil {
 		return nil, nil, err
 	}
-	if err := d.check(ctx, j, p); err != nil {
+	if err := d.check(ctx, p); err != nil {
 		return nil, nil, err
 	}
 	values, err := d.resolve(ctx, j, p)
@@ -199,7 +200,7 @@ func quietChecks(list []homeboy.ReadinessCheck) []homeboy.ReadinessCheck {
 }
 
 // check looks at the provider's readiness. Missing secrets are told by resolve, which knows more places.
-func (d *Driver) check(ctx context.Context, j driver.Job, p *plan) error {
+func (d *Driver) check(ctx context.Context, p *plan) error {
 	checker := d.ready
 	if !p.trusted { // nothing but what finds programs
 		checker = &runtimepkg.Checker{Environ: pick(d.opt.Environ, "PATH", "HOME"), Clock: d.opt.Clock}
@@ -232,10 +233,13 @@ func (d *Driver) check(ctx context.Context, j driver.Job, p *plan) error {
 	if len(why) == 0 {
 		return nil
 	}
-	f := driver.Refuse(opStart, codes[0], string(homeboy.ClassProvider), fmt.Errorf("provider %s is not ready: %s", p.selection.Provider.ID, strings.Join(why, "; ")), "`deed runtime check` shows all of it")
+	class := homeboy.ClassProvider
+	if retryable {
+		class = homeboy.ClassTransient
+	}
+	f := driver.Refuse(opStart, codes[0], string(class), fmt.Errorf("provider %s is not ready: %s", p.selection.Provider.ID, strings.Join(why, "; ")), "`deed runtime check` shows all of it")
 	if retryable {
 		f.Class = failure.Provider
-		f.Err.(*driver.Refusal).Class = string(homeboy.ClassTransient)
 	}
 	return f
 }

@@ -78,6 +78,9 @@ func isRepository(dir string) bool {
 
 // prepare makes the directories for artifacts, before a run. A link on the way leads nowhere.
 func (p *place) prepare(j driver.Job) error {
+	if len(p.artifacts) == 0 {
+		return nil
+	}
 	root, err := os.OpenRoot(j.Dirs.Workspace)
 	if err == nil {
 		defer func() { _ = root.Close() }() // only directories were made
@@ -184,7 +187,7 @@ func (p *place) restore(ctx context.Context, j driver.Job, root *os.Root, dir st
 		if j.Base.Dir != "" && isDir(filepath.Join(j.Base.Dir, filepath.FromSlash(parent))) {
 			break
 		}
-		if err := root.Remove(filepath.FromSlash(parent)); err != nil {
+		if root.Remove(filepath.FromSlash(parent)) != nil {
 			break // something else is in it
 		}
 	}

@@ -1,6 +1,7 @@
 package packaged
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/runtimepkg"
 )
@@ -47,6 +47,10 @@ func ask(j driver.Job) (homeboy.Request, error) {
 	e.SecretEnv = union(e.SecretEnv, m.SecretEnv)
 	if err := fillConfig(e, m.Config); err != nil {
 		return q, invalid(CodeRequestInvalid, err, "make the adapter's config an object")
+	}
+	told := q
+	if err := outputs(&told); err != nil {
+		return q, err
 	}
 	if err := q.Validate(); err != nil {
 		return q, invalid(CodeRequestInvalid, err, "correct the request")
@@ -140,7 +144,7 @@ func typed(doc runtimepkg.Document) (homeboy.Request, error) {
 	return q, err
 }
 
-// request is what the provider reads in a turn, in canonical form. Paths are as it sees them.
+// request is what the provider reads in a turn. Paths are as it sees them.
 func (t *turn) request(in driver.Input) ([]byte, error) {
 	q, j := t.plan.request, t.job
 	if built(j) {
@@ -174,11 +178,23 @@ func (t *turn) request(in driver.Input) ([]byte, error) {
 	if err := runtimepkg.CheckRequest(t.plan.selection.Provider, doc); err != nil {
 		return nil, invalid(CodeRequestInvalid, err, "")
 	}
-	text, err := canonjson.Marshal(q)
+	text, err := canonical(doc)
 	if err != nil {
-		return nil, invalid("agent_task.request_encode_failed", err, "")
+		return nil, invalid(CodeEncode, err, "")
 	}
 	return text, nil
+}
+
+// canonical writes a document with its members in order. Numbers stay as they were written: a canonical form that rounds them
+// would change what was asked for.
+func canonical(doc any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(doc); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
 // limits tells the provider how long it has.
@@ -331,14 +347,8 @@ func value(v any) homeboy.Value {
 
 // hostPaths maps what the provider calls its places to where they are on this machine.
 func hostPaths(j driver.Job) func(string) (string, bool) {
-	dirs := []string{j.Dirs.Artifacts, j.Dirs.Workspace, j.Dirs.Tmp, j.Dirs.Home}
 	return func(inside string) (string, bool) {
-		inside = filepath.Clean(inside)
-		for _, dir := range dirs {
-			if rel, err := filepath.Rel(j.Inside(dir), inside); err == nil && filepath.IsLocal(rel) {
-				return filepath.Join(dir, rel), true
-			}
-		}
-		return "", false
+		source, rest, _, ok := j.Sandbox.Outside(inside)
+		return filepath.Join(source, rest), ok
 	}
 }
