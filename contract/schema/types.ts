@@ -2408,6 +2408,8 @@ export type DeedConfig = {
   components?: DeedConfigComponents;
   /** Publish says how the change of a runner's workspace is published. */
   publish?: DeedConfigPublish;
+  /** Outbox says where the messages of agents may go. */
+  outbox?: DeedConfigOutbox;
   /** Policy says what agents may do. A project's file can narrow it and no more. */
   policy?: DeedConfigPolicy;
   /** Policies are lists of rules that a task can be narrowed by, by name. */
@@ -2496,6 +2498,14 @@ export type DeedConfigHookMatcher = {
   /** a regular expression over the whole name; absent, empty or *: all */
   matcher?: string;
   hooks: DeedConfigHook[];
+};
+
+/** An Outbox says where the messages of agents may go. Only the operator's own file has one. */
+export type DeedConfigOutbox = {
+  /** by the name that a message gives as its target */
+  targets?: Record<string, DeedConfigTarget>;
+  /** of one message; absent: 10 */
+  max_attempts?: number;
 };
 
 /** A Policy says what agents may do at the tool boundary, and what is asked before they may stop. */
@@ -2601,6 +2611,29 @@ export type DeedConfigSecret = {
   timeout_seconds?: number;
 };
 
+/** A Target takes messages. Nothing is sent to a name that is not here. */
+export type DeedConfigTarget = {
+  kind: "task" | "file" | "command" | "webhook";
+  /** task: of the task that is made */
+  task_type?: string;
+  /** file: where; a relative path is taken from this file's directory */
+  directory?: string;
+  /** command: the program and its arguments, without a shell */
+  command?: string[];
+  /** webhook */
+  url?: string;
+  /** webhook: the variable of deed's environment with the key that signs; command: one that it gets */
+  secret_env?: string;
+  /** absent: 30 */
+  timeout_seconds?: number;
+  /** whose messages it takes; absent: those of every profile that may send any */
+  profiles?: string[];
+  /** of which tasks; absent: of all */
+  task_types?: string[];
+  /** a person agrees to each message first: `deed outbox retry` */
+  supervised?: boolean;
+};
+
 /** TestDrift says which files are compared when production code and tests drift apart. */
 export type DeedConfigTestDrift = {
   source_dirs?: string[];
@@ -2635,6 +2668,24 @@ export type DeedLimits = {
   open_files?: number;
   /** what the run writes altogether */
   disk_bytes?: number;
+};
+
+/** A Message is what a target of the outbox gets: a message that a settled, accepted attempt asked for, and where it is from. It may come more than once, after a crash; it has the same id then. Schema: deed/outbox.message/v1 */
+export type DeedMessage = {
+  schema: "deed/outbox.message/v1";
+  id: string;
+  target: string;
+  task_id: string;
+  attempt_id: string;
+  task_type?: string;
+  profile_id?: string;
+  /** of the task */
+  subject?: string;
+  created_at: string;
+  /** how often it was tried, this time included */
+  delivery: number;
+  /** as the agent wrote it */
+  body: Record<string, unknown>;
 };
 
 /** A Mount shows a file or a directory of the machine inside a sandbox. The agent can read it and not change it. */
@@ -4625,6 +4676,7 @@ export type Records = {
   "deed/check.report/v1": Report;
   "deed/check.verification/v1": Verification;
   "deed/config/v1": DeedConfig;
+  "deed/outbox.message/v1": DeedMessage;
   "deed/progress/v1": DeedProgress;
   "deed/runtime-stack/v1": CodeboxRuntimeStack;
   "deed/task.spec/v1": DeedTaskSpec;

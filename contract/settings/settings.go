@@ -33,6 +33,8 @@ type Config struct {
 	Components *Components `json:"components,omitempty"`
 	// Publish says how the change of a runner's workspace is published.
 	Publish *Publish `json:"publish,omitempty"`
+	// Outbox says where the messages of agents may go.
+	Outbox *Outbox `json:"outbox,omitempty"`
 	// Policy says what agents may do. A project's file can narrow it and no more.
 	Policy *Policy `json:"policy,omitempty"`
 	// Policies are lists of rules that a task can be narrowed by, by name.
@@ -121,6 +123,9 @@ func (c Config) Validate() error {
 		if b.Day != nil {
 			l.Within("$.budgets.day", b.Day.Validate())
 		}
+	}
+	if c.Outbox != nil {
+		l.Within("$.outbox", c.Outbox.Validate())
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Prices)) {
 		at := fault.Field("$.prices", name)

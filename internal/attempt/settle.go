@@ -228,7 +228,7 @@ func (a *run) settlement(e end) store.Settlement {
 		s.Status = agentruntime.TaskRetryableFailure
 		s.AvailableAt = now
 		if e.class != failure.Interrupted {
-			s.AvailableAt = now.Add(backoff(a.Config.Retry, a.claim.Task.Record.AttemptCount, e.after, spread)).Truncate(time.Microsecond)
+			s.AvailableAt = now.Add(a.Config.Retry.Wait(a.claim.Task.Record.AttemptCount, e.after)).Truncate(time.Microsecond)
 		}
 	default:
 		s.Status = agentruntime.TaskPermanentFailure
@@ -258,8 +258,10 @@ func (a *run) outcome(st agentruntime.TaskStatus, m agentruntime.MachineStatus, 
 			if a.plan.profile.ResultPolicy.AllowFollowUpTasks {
 				o.FollowUpTasks = c.FollowUpTasks
 			}
-			if a.plan.profile.ResultPolicy.AllowExternalMessages {
-				o.ExternalMessages = c.ExternalMessages
+			for _, m := range c.ExternalMessages {
+				if _, ok := a.mayTell(m); ok {
+					o.ExternalMessages = append(o.ExternalMessages, m)
+				}
 			}
 		}
 	}
@@ -328,8 +330,14 @@ func (a *run) diagnostics(e end) json.RawMessage {
 			if n := len(y.Claim.FollowUpTasks); n > 0 && !a.plan.profile.ResultPolicy.AllowFollowUpTasks {
 				d["refused_follow_up_tasks"] = n
 			}
-			if n := len(y.Claim.ExternalMessages); n > 0 && !a.plan.profile.ResultPolicy.AllowExternalMessages {
-				d["refused_external_messages"] = n
+			refused := 0
+			for _, m := range y.Claim.ExternalMessages {
+				if _, ok := a.mayTell(m); !ok {
+					refused++
+				}
+			}
+			if refused > 0 {
+				d["refused_external_messages"] = refused
 			}
 		}
 	}
@@ -362,12 +370,34 @@ func (a *run) outbox() []store.OutboxItem {
 			out = append(out, store.OutboxItem{Kind: store.OutboxFollowUpTask, Ordinal: i, Body: mustJSON(t)})
 		}
 	}
-	if a.plan.profile.ResultPolicy.AllowExternalMessages {
-		for i, m := range c.ExternalMessages {
-			out = append(out, store.OutboxItem{Kind: store.OutboxExternalMessage, Ordinal: i, Body: m})
+	for i, m := range c.ExternalMessages {
+		if state, ok := a.mayTell(m); ok {
+			out = append(out, store.OutboxItem{Kind: store.OutboxExternalMessage, Ordinal: i, Body: m, State: state})
 		}
 	}
 	return out
+}
+
+// Policies of a profile for an integration, which is a target of messages here.
+const (
+	integrationNone       = "none"       // nothing goes there
+	integrationSupervised = "supervised" // a person agrees to each message first
+)
+
+// mayTell says whether a message of the agent's leaves, and as what. Whether there is such a target, and whether it takes messages of
+// this profile, is found out when it is sent: an operator can mend that.
+func (a *run) mayTell(message json.RawMessage) (state string, ok bool) {
+	if !a.plan.profile.ResultPolicy.AllowExternalMessages {
+		return "", false
+	}
+	target := deed.TargetOf(message)
+	switch policy := a.plan.profile.IntegrationPolicy[target]; {
+	case policy == integrationNone:
+		return "", false
+	case policy == integrationSupervised || a.Config.Targets[target].Supervised:
+		return store.OutboxHeld, true
+	}
+	return store.OutboxPending, true
 }
 
 // artifactDir is where a bundle keeps the agent's artifacts.

@@ -273,7 +273,7 @@ func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (
 	}
 	return &dispatch.Engine{
 		Home: a.h, Store: a.st, Runner: r, Clock: clock.System, Self: who.self, Exe: who.exe, Slots: slots,
-		Outbox: &outbox.Deliverer{Store: a.st, Admission: a.admission(), Clock: clock.System},
+		Outbox: &outbox.Deliverer{Store: a.st, Admission: a.admission(), Config: a.cfg, Environ: a.environ, Clock: clock.System},
 		Log:    a.logger(a.level()),
 	}, nil
 }

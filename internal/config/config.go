@@ -21,30 +21,32 @@ import (
 type Config struct {
 	Files []string // the files it came from, lowest precedence first
 
-	Name        string
-	Database    string // empty: the database in the home
-	AdapterID   string // default adapter; may be empty
-	ProfileID   string
-	MaxAttempts int
-	Lease       time.Duration
-	Isolation   string // of tasks that ask for none; empty: process
-	AgeingStep  time.Duration
-	Retry       Retry
-	Retention   Retention
-	Budgets     Budgets
-	Prices      map[string]settings.Price // what the operator says of models, by name or glob
-	WordPress   *settings.WordPress       // the runtime component, paths absolute; nil: none is configured
-	PullRequest []string                  // the hook that opens pull requests; empty: none
-	Runtimes    Runtimes
-	Secrets     map[string]settings.Secret // by name: where values are, paths absolute
-	Policy      *settings.Policy           // the operator's; nil: none is configured
-	Project     []deed.Rule                // rules of the project's file: they narrow, and travel with its tasks
-	sources     []source                   // of Files, to find the line of a fault
-	own         map[string]bool            // what the operator's files define, by its path: a project may not define it anew
-	adapters    map[string]Adapter
-	profiles    map[string]agentruntime.SubagentProfile
-	types       map[string]agentruntime.TaskTypeSpec
-	policies    map[string]settings.PolicyRules
+	Name           string
+	Database       string // empty: the database in the home
+	AdapterID      string // default adapter; may be empty
+	ProfileID      string
+	MaxAttempts    int
+	Lease          time.Duration
+	Isolation      string // of tasks that ask for none; empty: process
+	AgeingStep     time.Duration
+	Retry          Retry
+	Retention      Retention
+	Budgets        Budgets
+	Prices         map[string]settings.Price  // what the operator says of models, by name or glob
+	WordPress      *settings.WordPress        // the runtime component, paths absolute; nil: none is configured
+	Targets        map[string]settings.Target // where messages of agents may go, by name; paths absolute
+	OutboxAttempts int                        // deliveries of one message before it is given up
+	PullRequest    []string                   // the hook that opens pull requests; empty: none
+	Runtimes       Runtimes
+	Secrets        map[string]settings.Secret // by name: where values are, paths absolute
+	Policy         *settings.Policy           // the operator's; nil: none is configured
+	Project        []deed.Rule                // rules of the project's file: they narrow, and travel with its tasks
+	sources        []source                   // of Files, to find the line of a fault
+	own            map[string]bool            // what the operator's files define, by its path: a project may not define it anew
+	adapters       map[string]Adapter
+	profiles       map[string]agentruntime.SubagentProfile
+	types          map[string]agentruntime.TaskTypeSpec
+	policies       map[string]settings.PolicyRules
 }
 
 // An Adapter is a configured adapter and whether it came from a project's file: such an adapter travels with the
@@ -52,14 +54,6 @@ type Config struct {
 type Adapter struct {
 	agentruntime.AdapterConfig
 	FromProject bool
-}
-
-// Retry is the waiting rule between attempts.
-type Retry struct {
-	Base          time.Duration
-	Max           time.Duration
-	RetryAfterCap time.Duration
-	Jitter        float64
 }
 
 // Retention is how long what has ended is kept. Zero is no limit.
@@ -94,6 +88,7 @@ func Default() *Config {
 		Retry:    Retry{Base: 10 * time.Second, Max: time.Hour, RetryAfterCap: 6 * time.Hour, Jitter: 0.2},
 		Prices:   map[string]settings.Price{},
 		Runtimes: Runtimes{Backends: map[string]settings.RuntimeBackend{}}, Secrets: map[string]settings.Secret{},
+		Targets: map[string]settings.Target{}, OutboxAttempts: 10,
 		adapters: map[string]Adapter{}, own: map[string]bool{}, policies: map[string]settings.PolicyRules{},
 		profiles: map[string]agentruntime.SubagentProfile{DefaultProfile: {
 			ProfileID: DefaultProfile, Style: "claude-like", Role: "engineer", PromptParts: []string{}, SkillIDs: []string{},
@@ -219,6 +214,17 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 	if p := s.Publish; p != nil && p.PullRequest != nil {
 		c.PullRequest = slices.Clone(p.PullRequest.Command)
 		c.PullRequest[0] = command(c.PullRequest[0], dir)
+	}
+	if o := s.Outbox; o != nil {
+		set(&c.OutboxAttempts, o.MaxAttempts)
+		for name, t := range o.Targets {
+			t.Directory = absolute(t.Directory, dir)
+			if len(t.Command) > 0 {
+				t.Command = slices.Clone(t.Command)
+				t.Command[0] = command(t.Command[0], dir)
+			}
+			c.Targets[name] = t
+		}
 	}
 	if k := s.Components; k != nil && k.WordPress != nil {
 		c.WordPress = &settings.WordPress{

@@ -100,6 +100,15 @@ const (
 // OfFanout lists the points of a fanout.
 var OfFanout = []Point{FanoutCreated, FanoutReleased, FanoutSettled, FanoutRecorded, FanoutAgain}
 
+// The points of sending a message. A test of its own walks them.
+const (
+	SendBefore Point = "send.before" // it is taken, and its target knows nothing of it
+	SendDone   Point = "send.done"   // its target took it, and the store does not know
+)
+
+// OfSend lists the points of sending a message.
+var OfSend = []Point{SendBefore, SendDone}
+
 // All lists the points of a task in order.
 var All = []Point{
 	EnqueueBefore, EnqueueCommitted, ClaimCommitted, WorkspaceSeeded, BeginCommitted, DriverStarted, DriverEnded,

@@ -53,6 +53,7 @@ func (e *Engine) Once(ctx context.Context) (Report, error) {
 	if err != nil {
 		rep.Faults = append(rep.Faults, err.Error())
 	}
+	e.send(ctx)
 	if started > 0 {
 		rep.Status = "ran"
 		e.busy()

@@ -42,6 +42,7 @@ type Engine struct {
 	Slots  int
 
 	mu     sync.Mutex
+	sender sender               // at work while Serve is
 	live   map[string]store.Ref // guarded by mu; attempts that run in this process
 	supers []*proc.Supervisor   // guarded by mu; idle ones
 	deep   time.Time            // guarded by mu; when it last swept deeply
@@ -173,6 +174,9 @@ func (e *Engine) Execute(ctx context.Context, c *store.Claim) (attempt.Result, e
 	}
 	if _, derr := e.Outbox.Deliver(context.WithoutCancel(ctx)); derr != nil {
 		e.Log.Error("deliver", "error", derr)
+	}
+	if !e.sender.wake() {
+		e.send(ctx)
 	}
 	return res, nil
 }

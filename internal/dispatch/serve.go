@@ -29,6 +29,7 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return err
 	}
+	defer e.sender.start(ctx, e.send)()
 	finished := make(chan ended)
 	running, draining := 0, false
 	var failed error // why it ends by itself
@@ -119,6 +120,7 @@ func (e *Engine) upkeep(ctx context.Context, o ServeOptions, swept *time.Time) {
 	*swept = now
 	var rep Report
 	e.before(ctx, &rep)
+	e.sender.wake()
 	e.logReport(rep)
 	if o.Cycle != nil {
 		o.Cycle(rep)

@@ -24,6 +24,10 @@ const (
 	EventFanoutFinished       = "fanout_finished"
 	EventFanoutCanceled       = "fanout_canceled" // pending items are not started any more
 	EventAgentState           = "agent_state"     // agentruntime.AgentStateChange: an attempt went on in another state
+	EventMessageDelivered     = "message_delivered"
+	EventMessageFailed        = "message_failed" // given up
+	EventOutboxRetried        = "outbox_retried" // by a person
+	EventOutboxDropped        = "outbox_dropped" // by a person
 )
 
 // An Event is one thing that the engine did. Seq grows in the order of insertion; on PostgreSQL two transactions that

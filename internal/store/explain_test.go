@@ -239,7 +239,7 @@ func workload(t *testing.T, s *Store, n int) {
 		State: "completed", Status: agentruntime.TaskCompleted,
 		Outcome:   &agentruntime.TaskOutcome{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK},
 		Artifacts: []agentruntime.ArtifactRecord{{Role: "output"}},
-		Outbox:    []OutboxItem{{Kind: "k", Body: json.RawMessage(`{}`)}, {Kind: "k", Ordinal: 1, Body: json.RawMessage(`{}`)}, {Kind: "k", Ordinal: 2, Body: json.RawMessage(`{}`)}},
+		Outbox:    []OutboxItem{{Kind: OutboxFollowUpTask, Body: json.RawMessage(`{}`)}, {Kind: OutboxFollowUpTask, Ordinal: 1, Body: json.RawMessage(`{}`)}, {Kind: OutboxFollowUpTask, Ordinal: 2, Body: json.RawMessage(`{}`)}},
 	}
 	claim := ClaimOptions{RunnerID: "r", Lease: time.Minute}
 	var wg sync.WaitGroup // finished ones, several at once so that their commits share the disk
@@ -264,13 +264,23 @@ func workload(t *testing.T, s *Store, n int) {
 	c, err := s.EnqueueClaimed(ctx, nt(1), claim)
 	ok(err)
 	settle(c, finish)
-	due, err := s.OutboxDue(ctx, 10)
+	due, err := s.OutboxDue(ctx, OutboxFollowUpTask, 10)
 	ok(err)
 	_, err = s.DeliverTask(ctx, due[0].ID, nt(2))
 	ok(err)
 	ok(s.OutboxDone(ctx, due[1].ID, ""))
 	ok(s.OutboxFail(ctx, due[2].ID, "", s.now(), false))
-	_, err = s.OutboxOf(ctx, c.Ref.TaskID)
+	_, err = s.OutboxTake(ctx, OutboxFollowUpTask, 10, time.Minute)
+	ok(err)
+	ok(s.OutboxRetry(ctx, due[2].ID, "x"))
+	ok(s.OutboxDrop(ctx, due[2].ID, "", "x"))
+	_, err = s.OutboxItem(ctx, due[2].ID[:20])
+	ok(err)
+	for _, f := range []OutboxFilter{{}, {State: OutboxHeld}, {TaskID: c.Ref.TaskID, State: OutboxFailed}} {
+		_, err = s.Outbox(ctx, f)
+		ok(err)
+	}
+	_, err = s.Outbox(ctx, OutboxFilter{TaskID: c.Ref.TaskID})
 	ok(err)
 	_, _, err = s.NextOutbox(ctx)
 	ok(err)

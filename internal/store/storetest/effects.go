@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"encoding/json"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ func (b *bench) settled(items ...store.OutboxItem) []store.OutboxItem {
 	in.Outbox = items
 	c := b.begun()
 	b.ok(b.s.Settle(b.ctx, c.Ref, in))
-	out, err := b.s.OutboxOf(b.ctx, c.Ref.TaskID)
+	out, err := b.s.Outbox(b.ctx, store.OutboxFilter{TaskID: c.Ref.TaskID})
 	b.ok(err)
 	return out
 }
@@ -53,7 +54,7 @@ func outboxOnce(t *testing.T, target Target) {
 	if len(list) != 1 || list[0].ID() != ids[0] {
 		t.Fatalf("%d tasks", len(list))
 	}
-	due, err := b.s.OutboxDue(b.ctx, 10)
+	due, err := b.s.OutboxDue(b.ctx, store.OutboxFollowUpTask, 10)
 	b.ok(err)
 	if len(due) != 0 {
 		t.Fatalf("due: %+v", due)
@@ -75,7 +76,7 @@ func outboxFail(t *testing.T, target Target) {
 	b.ok(b.s.OutboxFail(b.ctx, items[0].ID, "down", next, false))
 	b.ok(b.s.OutboxFail(b.ctx, items[1].ID, "gone", next, true))
 	b.ok(b.s.OutboxDone(b.ctx, items[2].ID, "ok"))
-	due, err := b.s.OutboxDue(b.ctx, 10)
+	due, err := b.s.OutboxDue(b.ctx, store.OutboxFollowUpTask, 10)
 	b.ok(err)
 	if len(due) != 0 {
 		t.Fatalf("due: %+v", due)
@@ -84,7 +85,7 @@ func outboxFail(t *testing.T, target Target) {
 		t.Fatalf("next: %v %v %v", at, ok, err)
 	}
 	b.clock.Advance(time.Minute)
-	due, err = b.s.OutboxDue(b.ctx, 10)
+	due, err = b.s.OutboxDue(b.ctx, store.OutboxFollowUpTask, 10)
 	b.ok(err)
 	if len(due) != 1 || due[0].ID != items[0].ID || due[0].Attempts != 1 || due[0].LastError != "down" {
 		t.Fatalf("due: %+v", due)
@@ -92,10 +93,109 @@ func outboxFail(t *testing.T, target Target) {
 	_, err = b.s.DeliverTask(b.ctx, items[1].ID, task("x"))
 	b.is(err, store.ErrClosed)
 	b.is(b.s.OutboxFail(b.ctx, items[2].ID, "x", next, true), store.ErrClosed)
-	all, err := b.s.OutboxOf(b.ctx, items[0].TaskID)
+	all, err := b.s.Outbox(b.ctx, store.OutboxFilter{TaskID: items[0].TaskID})
 	b.ok(err)
 	if all[1].State != store.OutboxFailed || all[1].LastError != "gone" || all[2].State != store.OutboxDelivered || all[2].Result != "ok" {
 		t.Fatalf("items: %+v", all)
+	}
+}
+
+func outboxTake(t *testing.T, target Target) {
+	b := setup(t, target)
+	body := json.RawMessage(`{}`)
+	var items []store.OutboxItem
+	for i := range 20 {
+		items = append(items, store.OutboxItem{Kind: store.OutboxExternalMessage, Ordinal: i, Body: body})
+	}
+	b.settled(append(items, store.OutboxItem{Kind: store.OutboxFollowUpTask, Body: body})...)
+	var mu sync.Mutex
+	taken := map[string]int{}
+	var wg sync.WaitGroup
+	for range 4 { // whoever is first gets it
+		wg.Go(func() {
+			for {
+				got, err := b.s.OutboxTake(b.ctx, store.OutboxExternalMessage, 3, time.Minute)
+				if err != nil {
+					t.Error(err)
+				}
+				if err != nil || len(got) == 0 {
+					return
+				}
+				mu.Lock()
+				for _, o := range got {
+					taken[o.ID]++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	for id, n := range taken {
+		if n != 1 {
+			t.Errorf("%s was taken %d times", id, n)
+		}
+	}
+	if len(taken) != 20 {
+		t.Fatalf("%d of 20 were taken", len(taken))
+	}
+	b.clock.Advance(time.Minute) // whoever took them died
+	got, err := b.s.OutboxTake(b.ctx, store.OutboxExternalMessage, 100, time.Minute)
+	b.ok(err)
+	if len(got) != 20 || got[0].Attempts != 0 || got[0].CreatedAt.IsZero() {
+		t.Fatalf("taken again: %d, the first %+v", len(got), got[0])
+	}
+}
+
+func outboxByHand(t *testing.T, target Target) {
+	b := setup(t, target)
+	body := json.RawMessage(`{}`)
+	items := b.settled(
+		store.OutboxItem{Kind: store.OutboxExternalMessage, Body: body, State: store.OutboxHeld},
+		store.OutboxItem{Kind: store.OutboxExternalMessage, Ordinal: 1, Body: body},
+		store.OutboxItem{Kind: store.OutboxExternalMessage, Ordinal: 2, Body: body},
+	)
+	take := func(want ...string) {
+		t.Helper()
+		got, err := b.s.OutboxTake(b.ctx, store.OutboxExternalMessage, 10, time.Minute)
+		b.ok(err)
+		var ids []string
+		for _, o := range got {
+			ids = append(ids, o.ID)
+		}
+		if !slices.Equal(ids, want) {
+			t.Fatalf("taken: %v, want %v", ids, want)
+		}
+	}
+	take(items[1].ID, items[2].ID) // not the one that is held
+	b.ok(b.s.OutboxFail(b.ctx, items[1].ID, "gone", b.clock.Now(), true))
+	b.ok(b.s.OutboxDone(b.ctx, items[2].ID, "ok"))
+	b.ok(b.s.OutboxRetry(b.ctx, items[0].ID, "me"))
+	b.ok(b.s.OutboxRetry(b.ctx, items[1].ID, "me"))
+	take(items[0].ID, items[1].ID)
+	b.ok(b.s.OutboxDrop(b.ctx, items[0].ID, "nobody wants it", "me"))
+	b.is(b.s.OutboxDrop(b.ctx, items[0].ID, "", "me"), store.ErrClosed)
+	b.is(b.s.OutboxRetry(b.ctx, items[2].ID, "me"), store.ErrClosed)
+	b.is(b.s.OutboxRetry(b.ctx, store.NewID(), "me"), store.ErrNotFound)
+	for state, want := range map[string]int{"": 2, store.OutboxDropped: 1, store.OutboxDelivered: 1, store.OutboxHeld: 0} {
+		got, err := b.s.Outbox(b.ctx, store.OutboxFilter{State: state})
+		b.ok(err)
+		if len(got) != want {
+			t.Errorf("state %q: %d items, want %d", state, len(got), want)
+		}
+	}
+	one, err := b.s.OutboxItem(b.ctx, items[0].ID)
+	b.ok(err)
+	if one.State != store.OutboxDropped || one.LastError != "" {
+		t.Errorf("dropped: %+v", one)
+	}
+	var told []string
+	ev, err := b.s.Events(b.ctx, store.EventFilter{TaskID: items[0].TaskID, Newest: true, Limit: 5})
+	b.ok(err)
+	for _, e := range ev {
+		told = append(told, e.Type)
+	}
+	if want := []string{"message_failed", "message_delivered", "outbox_retried", "outbox_retried", "outbox_dropped"}; !slices.Equal(told, want) {
+		t.Errorf("events: %v, want %v", told, want)
 	}
 }
 

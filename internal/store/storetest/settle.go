@@ -64,7 +64,7 @@ func settleCompleted(t *testing.T, target Target) {
 	if len(ev) != 6 { // everything after the enqueue carries the attempt
 		t.Fatalf("events of the attempt: %+v", ev)
 	}
-	due, err := b.s.OutboxDue(b.ctx, 10)
+	due, err := b.s.OutboxDue(b.ctx, store.OutboxFollowUpTask, 10)
 	b.ok(err)
 	if len(due) != 1 || due[0].TaskID != id || due[0].AttemptID != c.Ref.AttemptID || string(due[0].Body) != `{"task_type":"f"}` {
 		t.Fatalf("outbox: %+v", due)
@@ -189,7 +189,7 @@ func settleAtomic(t *testing.T, target Target) {
 	if arts, err := b.s.Artifacts(b.ctx, id); err != nil || len(arts) != 0 {
 		t.Fatalf("artifacts: %v %v", arts, err)
 	}
-	if due, err := b.s.OutboxDue(b.ctx, 10); err != nil || len(due) != 0 {
+	if due, err := b.s.OutboxDue(b.ctx, store.OutboxFollowUpTask, 10); err != nil || len(due) != 0 {
 		t.Fatalf("outbox: %v %v", due, err)
 	}
 	if a, err := b.s.Attempt(b.ctx, c.Ref.AttemptID); err != nil || !a.Live || a.State != "running" {

@@ -62,6 +62,8 @@ func Run(t *testing.T, target Target) {
 		{"DedupeAndRetry", dedupeRetry},
 		{"OutboxDeliversOnce", outboxOnce},
 		{"OutboxFailures", outboxFail},
+		{"OutboxIsTakenOnce", outboxTake},
+		{"OutboxByHand", outboxByHand},
 		{"ActionsBlockAndWake", actionsWake},
 		{"ActionsOfARunningAttempt", actionsLive},
 		{"ActionsAreAskedOnce", actionsOnce},

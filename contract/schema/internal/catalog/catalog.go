@@ -63,6 +63,7 @@ var Records = []Record{
 	{deed.SchemaVerdict, reflect.TypeFor[deed.Verdict]()},
 	{deed.SchemaAdapterAudit, reflect.TypeFor[deed.AdapterAudit]()},
 	{deed.SchemaProgress, reflect.TypeFor[deed.Progress]()},
+	{deed.SchemaMessage, reflect.TypeFor[deed.Message]()},
 	{deed.SchemaAbilities, reflect.TypeFor[deed.Abilities]()},
 	{runner.SchemaReport, reflect.TypeFor[runner.Report]()},
 	{runner.SchemaVerification, reflect.TypeFor[runner.Verification]()},
