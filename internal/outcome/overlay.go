@@ -1,15 +1,34 @@
 package outcome
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/deedrun/deed/contract/homeboy"
 )
+
+// The classes of diagnostics that deed's own verdict adds.
+const (
+	CodeGateRefused  = "deed.gate_refused"      // one for each reason of the gate
+	CodeGateMissing  = "deed.gate_missing"      // a success that nobody judged
+	CodeEnded        = "deed.attempt_ended"     // deed ended the attempt for a reason of its own
+	CodeNoOpChanged  = "deed.no_op_changed"     // it said that there was nothing to do, and did something
+	CodeNothingDone  = "deed.nothing_changed"   // a success without a change
+	CodePatchEmpty   = "agent_task.patch_empty" // a change was asked for or claimed, and there is none beside other results
+	CodePatchReplace = "deed.patch_replaced"    // the provider's own patch is not what deed captured
+)
+
+// SchemaIntentionalNoChange is the schema of a typed artifact, or of an output, by which a provider says that a revision
+// needs no change.
+const SchemaIntentionalNoChange = "homeboy/intentional-no-change/v1"
 
 // A Verdict is what deed found about the change of an attempt, whatever its provider said.
 type Verdict struct {
 	Request homeboy.Request // what was asked for
 
 	// Ended is how deed ended the attempt, where that is not for the gate to say: cancelled, timeout, provider_error,
-	// failed. It goes before the gate. Empty: it ended by itself.
+	// failed. It goes before the gate; a failure that the provider told goes before all but cancelled. Empty: the
+	// attempt ended by itself.
 	Ended homeboy.OutcomeStatus
 	Class homeboy.FailureClass // of Ended
 
@@ -40,8 +59,216 @@ type Patch struct {
 	ReviewOnly string
 }
 
-// Overlay returns the outcome of a task: what its provider said, and deed's own verdict, which counts. An outcome that
-// Overlay returned is not laid over again.
+// Overlay returns the outcome of a task: what its provider said, and deed's own verdict, which counts. In this order:
+//
+//  1. cancelled by deed: cancelled
+//  2. a failure that the provider told, or that Read found: it stays
+//  3. another end by deed: that
+//  4. no verdict, or a refusal: failed
+//  5. an accepted change: succeeded, also where the provider said no_op
+//  6. an accepted empty change: no_op; succeeded if no change was asked for or claimed and there are results;
+//     candidate_recoverable if one was, and there are results beside it
+//
+// The patch that deed captured is added in every case, and can be applied only if the gate accepted it. A patch of the
+// provider's own is for review beside it. An outcome that Overlay returned is not laid over again.
 func Overlay(o homeboy.Outcome, v Verdict) homeboy.Outcome {
+	l := laying{o: &o, v: v, said: o.Status, claimed: slices.ContainsFunc(o.Artifacts, isPatch)}
+	o.Diagnostics, o.Artifacts = slices.Clone(o.Diagnostics), slices.Clone(o.Artifacts)
+	l.attach()
+	l.decide()
+	if o.Status != l.said {
+		o.Metadata = with(o.Metadata, "provider_status", l.said)
+	}
+	o.Metadata = with(o.Metadata, ownMember, l.account())
 	return o
+}
+
+// A laying is one call of Overlay.
+type laying struct {
+	o       *homeboy.Outcome
+	v       Verdict
+	said    homeboy.OutcomeStatus
+	claimed bool // the provider has a patch of its own
+}
+
+func (l *laying) decide() {
+	switch v := l.v; {
+	case v.Ended == homeboy.Cancelled:
+		l.end(homeboy.Cancelled, "", CodeEnded, PhaseCancel)
+	case !homeboy.IsSuccess(l.said):
+		l.reasons(CodeGateRefused, PhaseGate) // they are evidence; the failure stays
+	case v.Ended != "":
+		phase := PhaseRun
+		if v.Ended == homeboy.Timeout {
+			phase = PhaseTimeout
+		}
+		l.end(v.Ended, v.Class, CodeEnded, phase)
+	case !v.Judged:
+		l.end(homeboy.Failed, homeboy.ClassExecutionFailed, CodeGateMissing, PhaseGate)
+	case !v.Accepted:
+		l.end(homeboy.Failed, homeboy.ClassExecutionFailed, CodeGateRefused, PhaseGate)
+	case v.Changed > 0:
+		l.changed()
+	default:
+		l.unchanged()
+	}
+}
+
+// end sets a status that is no success, with its reasons.
+func (l *laying) end(status homeboy.OutcomeStatus, class homeboy.FailureClass, code string, phase Phase) {
+	if class == "" && status != homeboy.Cancelled {
+		class = defaultClass(status)
+	}
+	l.o.Status, l.o.FailureClassification = status, class
+	if len(l.v.Reasons) == 0 {
+		tell(l.o, code, "deed ended the attempt as "+string(status)+" and gave no reason", map[string]any{"phase": phase})
+	}
+	l.reasons(code, phase)
+	refer(l.o, code)
+}
+
+func defaultClass(status homeboy.OutcomeStatus) homeboy.FailureClass {
+	switch status {
+	case homeboy.Timeout:
+		return homeboy.ClassTimeout
+	case homeboy.ProviderError:
+		return homeboy.ClassProvider
+	}
+	return homeboy.ClassExecutionFailed
+}
+
+func (l *laying) reasons(code string, phase Phase) {
+	for _, r := range l.v.Reasons {
+		data := map[string]any{"phase": phase, "code": r.Code}
+		if r.Remedy != "" {
+			data["remedy"] = r.Remedy
+		}
+		tell(l.o, code, r.Message, data)
+	}
+}
+
+// changed is an accepted change: it counts, whatever was said about it.
+func (l *laying) changed() {
+	if l.said != homeboy.NoOp {
+		return
+	}
+	l.o.Status = homeboy.Succeeded
+	tell(l.o, CodeNoOpChanged, fmt.Sprintf("the provider says that there was nothing to do, and %d files are changed", l.v.Changed), map[string]any{"phase": PhaseGate, "changed_files": l.v.Changed})
+}
+
+// unchanged is an accepted change without files. // edge case 71
+func (l *laying) unchanged() {
+	if l.said == homeboy.NoOp {
+		return
+	}
+	switch asked, results := l.asked(), l.results(); {
+	case !asked && results:
+		return // a report was all that was wanted
+	case asked && results && !l.intended():
+		l.o.Status = homeboy.CandidateRecoverable
+		tell(l.o, CodePatchEmpty, "no file is changed, and there are other results: somebody has to look at them", map[string]any{"phase": PhaseNoOp})
+	default:
+		l.o.Status = homeboy.NoOp
+		tell(l.o, CodeNothingDone, "no file is changed", map[string]any{"phase": PhaseNoOp})
+	}
+}
+
+// asked reports whether a change was asked for, or claimed.
+func (l *laying) asked() bool {
+	return l.claimed || slices.ContainsFunc(l.v.Request.Declarations(), func(d homeboy.ArtifactDeclaration) bool {
+		return d.Name == homeboy.KindPatch || d.Type == homeboy.KindPatch
+	})
+}
+
+// results reports whether a declared artifact or output is there and says something, or a patch that the provider made
+// without changing a file. That one nobody judged yet: promotion does.
+func (l *laying) results() bool {
+	if slices.ContainsFunc(l.o.Artifacts, func(a homeboy.Artifact) bool {
+		return isPatch(a) && verified(a) && !reviewOnly(a) && a.SizeBytes != nil && *a.SizeBytes > 0
+	}) {
+		return true
+	}
+	g := gathering{o: l.o}
+	for _, d := range l.v.Request.Declarations() {
+		if d.Name == homeboy.KindPatch || d.Type == homeboy.KindPatch {
+			continue
+		}
+		if code, _, _ := g.lack(d); code == "" {
+			return true
+		}
+	}
+	return slices.ContainsFunc(l.v.Request.OutputDeclarations, func(d homeboy.OutputDeclaration) bool { return substantial(l.o.Outputs[d.Name]) })
+}
+
+// intended reports whether the provider says that this very revision needs no change.
+func (l *laying) intended() bool {
+	speaks := func(v homeboy.Value) bool {
+		members, _ := object(v)
+		for _, name := range []string{"revision", "base_revision", "base_ref", "base"} {
+			if text, ok := members[name].Text(); ok {
+				return l.v.Base != "" && text == l.v.Base
+			}
+		}
+		return false
+	}
+	for _, t := range l.o.TypedArtifacts {
+		if t.ArtifactSchema == SchemaIntentionalNoChange && speaks(t.Payload) {
+			return true
+		}
+	}
+	for _, v := range l.o.Outputs {
+		members, _ := object(v)
+		if id, _ := members["schema"].Text(); id == SchemaIntentionalNoChange && speaks(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// attach adds the change that deed captured. It is the only one that was judged: a provider's own is for review.
+func (l *laying) attach() {
+	p := l.v.Patch
+	if p == nil || p.Size == 0 {
+		return
+	}
+	for i := range l.o.Artifacts {
+		if a := &l.o.Artifacts[i]; isPatch(*a) && !reviewOnly(*a) {
+			a.Metadata = with(a.Metadata, homeboy.MetadataReviewOnly, true)
+			if a.SHA256 != p.SHA256 {
+				tell(l.o, CodePatchReplace, fmt.Sprintf("artifact %s: it is not the change that deed captured, which counts", clip(a.ID)), map[string]any{"phase": PhaseGate, "artifact": a.ID})
+			}
+		}
+	}
+	size := p.Size
+	a := homeboy.Artifact{
+		Schema: homeboy.SchemaArtifact, ID: freshID(*l.o, "deed-patch"), Kind: homeboy.KindPatch, Name: homeboy.KindPatch, Path: p.Path, Mime: "text/x-diff", SizeBytes: &size, SHA256: p.SHA256,
+		Metadata: value(map[string]any{provenance: custody{Owner: owner, Verified: true, Attempt: l.v.Attempt, BaseRef: l.v.Base}}),
+	}
+	why := p.ReviewOnly
+	if why == "" && !(l.v.Judged && l.v.Accepted) {
+		why = "the gate did not accept it"
+	}
+	if why != "" {
+		a.Metadata = with(a.Metadata, homeboy.MetadataReviewOnly, true)
+		a.Metadata = with(a.Metadata, "review_reason", why)
+	}
+	l.o.Artifacts = append(l.o.Artifacts, a)
+}
+
+// account is what deed says of the attempt: the member deed of the metadata.
+func (l *laying) account() map[string]any {
+	verdict := "none"
+	switch {
+	case l.v.Judged && l.v.Accepted:
+		verdict = "accepted"
+	case l.v.Judged:
+		verdict = "refused"
+	}
+	account := map[string]any{"verdict": verdict, "changed_files": l.v.Changed, "provider_status": l.said}
+	for name, text := range map[string]string{"attempt": l.v.Attempt, "bundle": l.v.Bundle, "base": l.v.Base, "ended": string(l.v.Ended)} {
+		if text != "" {
+			account[name] = text
+		}
+	}
+	return account
 }
