@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -288,7 +289,11 @@ func (a *app) fanoutWrite(output string, doc any) (done bool, err error) {
 			return false, fmt.Errorf("encode output: %w", err)
 		}
 		if err := atomicfile.WriteFile(output, append(text, '\n'), 0o644); err != nil {
-			return false, usage(fmt.Errorf("--output: %w", err))
+			err = fmt.Errorf("--output: %w", err)
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+				err = usage(err) // the caller's to mend; a full disk is not
+			}
+			return false, err
 		}
 	}
 	if a.json || output == "-" {

@@ -71,6 +71,7 @@ func (a *app) readRecords(name string) ([]homeboy.FanoutRecord, error) {
 		return nil, err
 	}
 	var l fault.List
+	var told []homeboy.Warning
 	out := make([]homeboy.FanoutRecord, 0, len(raw))
 	for i, v := range raw {
 		r, warnings, err := homeboy.ReadFanoutRecord(v)
@@ -78,12 +79,13 @@ func (a *app) readRecords(name string) ([]homeboy.FanoutRecord, error) {
 			l.Within(fault.Index("$.records", i), err)
 			continue
 		}
-		for j := range warnings {
-			warnings[j].Path = fault.Join(fault.Index("$.records", i), warnings[j].Path)
+		for _, w := range warnings {
+			w.Path = fault.Join(fault.Index("$.records", i), w.Path)
+			told = append(told, w)
 		}
-		a.tellReading(name, warnings)
 		out = append(out, r)
 	}
+	a.tellReading(name, told)
 	return out, inFile(name, l.Err())
 }
 

@@ -153,6 +153,25 @@ func TestItemsGetTheirIndex(t *testing.T) {
 	}
 }
 
+// Of a name that is there twice the last counts, in small objects and in large ones.
+func TestNamesThatAreThereTwice(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 14, 15, 16, 17, 60} {
+		var names strings.Builder
+		for i := range n {
+			fmt.Fprintf(&names, `"m%d":%d,`, i, i)
+		}
+		item := `{"a":"first",` + names.String() + `"a":"last","z":1,"z":2}`
+		p, err := fanout.Plan(config(t, `{"task_request_template":{"a":"{{group.items.0.a}}","z":"{{group.items.0.z}}"}}`), []homeboy.Value{homeboy.Value(item)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := p.TaskRequests[0].Extra; string(x["a"]) != `"last"` || string(x["z"]) != "2" {
+			t.Errorf("with %d members more: %s", n, written(t, x))
+		}
+	}
+}
+
 func TestPlanDocument(t *testing.T) {
 	t.Parallel()
 	p := plan(t, `{"schema":"own/config","orchestrator":{"id":"o","plan_id":"P 1"},"summary":{"item_count":99,"note":"n"},"runtime":{"kind":"bundle","key":"{{group.key}}"},
