@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
 )
 
@@ -14,6 +15,8 @@ type WorkflowDefinition struct {
 	WorkflowType string          `json:"workflow_type" jsonschema:"minLength=1,maxLength=512"`
 	InitialState string          `json:"initial_state" jsonschema:"minLength=1,maxLength=512"`
 	States       []WorkflowState `json:"states" jsonschema:"minItems=1"`
+
+	Deed *deed.WorkflowSpec `json:"deed,omitempty"` // deed's own fields
 }
 
 // A WorkflowState is one state: the task it asks for, and the signals that lead on or end it.
@@ -25,6 +28,7 @@ type WorkflowState struct {
 	Transitions       []WorkflowTransition `json:"transitions,omitempty"`
 	CompletionSignals []string             `json:"completion_signals,omitempty"`
 	EmitsTaskIntent   bool                 `json:"emits_task_intent,omitempty"`
+	Deed              *deed.StateSpec      `json:"deed,omitempty"` // deed's own fields
 }
 
 // A WorkflowTransition leads from a state to the next one on a signal.
@@ -58,6 +62,9 @@ func (w WorkflowDefinition) Validate() error {
 		l.Add(at, fault.Dangling, fmt.Sprintf("%q is not a state of this workflow", clip(state)), remedy)
 	}
 	known("$.initial_state", w.InitialState)
+	if w.Deed != nil {
+		l.Within("$.deed", w.Deed.Validate())
+	}
 	for i, s := range w.States {
 		at := fault.Index("$.states", i)
 		l.Name(at+".state_id", s.StateID)
@@ -80,6 +87,9 @@ func (w WorkflowDefinition) Validate() error {
 			signals = append(signals, t.Signal)
 			l.Name(tat+".next_state", t.NextState)
 			known(tat+".next_state", t.NextState)
+		}
+		if s.Deed != nil {
+			l.Within(at+".deed", s.Deed.Validate())
 		}
 		l.Names(at+".completion_signals", s.CompletionSignals)
 		for j, signal := range s.CompletionSignals {

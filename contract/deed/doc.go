@@ -1,4 +1,4 @@
-// Package deed holds deed's own wire records: the additive fields of a task and of a task type, the gate's verdict,
+// Package deed holds deed's own wire records: the additive fields of a task, of a task type and of a workflow, the gate's verdict,
 // the adapter's audit and the lines of a progress stream. It owns their names and the rules that a single record can break; it does no I/O.
 package deed
 
@@ -8,4 +8,7 @@ const (
 	SchemaTypeSpec = "deed/type.spec/v1"
 	SchemaVerdict  = "deed/verdict/v1"
 	SchemaConfig   = "deed/config/v1"
+
+	SchemaWorkflowSpec = "deed/workflow.spec/v1"
+	SchemaStateSpec    = "deed/workflow.state/v1"
 )

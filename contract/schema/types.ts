@@ -2756,6 +2756,23 @@ export type DeedSandbox = {
   read_only_workspace?: boolean;
 };
 
+/** A StateSpec carries deed's own fields of a state of a workflow, in its `deed` object. In subject and description {name} stands for the member of that name in the workflow's context. Schema: deed/workflow.state/v1 */
+export type DeedStateSpec = {
+  schema?: "deed/workflow.state/v1";
+  /** of the state's task */
+  subject?: string;
+  /** what the agent is asked to do */
+  description?: string;
+  /** laid over the context, an object */
+  payload?: Record<string, unknown>;
+  /** 0: as often as the iterations allow */
+  max_visits?: number;
+  /** the signal of a completed task that gives none that the state knows; absent: that is a failure */
+  on_completed?: string;
+  /** the signal of a task that failed for good or was cancelled; absent: a person decides */
+  on_failure?: string;
+};
+
 /** A TaskPolicy narrows what the agent of one task may do. It never widens: its rules are asked besides those of the operator, and the stricter answer counts. */
 export type DeedTaskPolicy = {
   /** names of lists under policies: in the operator's deed.yaml */
@@ -2843,6 +2860,17 @@ export type DeedVerdict = {
   /** seen, and not a ground for refusal */
   notes?: DeedReason[];
   checks: DeedCheckResult[];
+};
+
+/** A WorkflowSpec carries deed's own fields of a workflow definition, in its `deed` object. Schema: deed/workflow.spec/v1 */
+export type DeedWorkflowSpec = {
+  schema?: "deed/workflow.spec/v1";
+  /** for people */
+  description?: string;
+  /** 0: no bound of its own; a workflow that can go back needs one */
+  max_iterations?: number;
+  /** of its tasks; absent: the usual one */
+  priority?: number;
 };
 
 /** A Workspace says what the agent's directory starts from. deed copies; the source is never written. */
@@ -4597,6 +4625,8 @@ export type WorkflowDefinition = {
   workflow_type: string;
   initial_state: string;
   states: WorkflowState[];
+  /** deed's own fields */
+  deed?: DeedWorkflowSpec;
 };
 
 /** A WorkflowRecord is one running workflow. It moves by recorded signals only. Schema: agent-runtime/workflow.record/v1 */
@@ -4629,6 +4659,8 @@ export type WorkflowState = {
   transitions?: WorkflowTransition[];
   completion_signals?: string[];
   emits_task_intent?: boolean;
+  /** deed's own fields */
+  deed?: DeedStateSpec;
 };
 
 /** A WorkflowTransition leads from a state to the next one on a signal. */
@@ -4682,6 +4714,8 @@ export type Records = {
   "deed/task.spec/v1": DeedTaskSpec;
   "deed/type.spec/v1": DeedTypeSpec;
   "deed/verdict/v1": DeedVerdict;
+  "deed/workflow.spec/v1": DeedWorkflowSpec;
+  "deed/workflow.state/v1": DeedStateSpec;
   "homeboy/agent-runtime-manifest/v1": HomeboyRuntimeManifest;
   "homeboy/agent-task-aggregate/v1": HomeboyAggregate;
   "homeboy/agent-task-executor-provider/v1": HomeboyExecutorProvider;

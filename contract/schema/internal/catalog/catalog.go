@@ -60,6 +60,8 @@ var Records = []Record{
 
 	{deed.SchemaTaskSpec, reflect.TypeFor[deed.TaskSpec]()},
 	{deed.SchemaTypeSpec, reflect.TypeFor[deed.TypeSpec]()},
+	{deed.SchemaWorkflowSpec, reflect.TypeFor[deed.WorkflowSpec]()},
+	{deed.SchemaStateSpec, reflect.TypeFor[deed.StateSpec]()},
 	{deed.SchemaVerdict, reflect.TypeFor[deed.Verdict]()},
 	{deed.SchemaAdapterAudit, reflect.TypeFor[deed.AdapterAudit]()},
 	{deed.SchemaProgress, reflect.TypeFor[deed.Progress]()},
