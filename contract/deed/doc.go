@@ -11,4 +11,5 @@ const (
 
 	SchemaWorkflowSpec = "deed/workflow.spec/v1"
 	SchemaStateSpec    = "deed/workflow.state/v1"
+	SchemaGoalPayload  = "deed/payload.goal/v1"
 )

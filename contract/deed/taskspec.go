@@ -73,6 +73,7 @@ type Workspace struct {
 	Source   string   `json:"source,omitempty" jsonschema:"maxLength=4096"`                                                                                  // an absolute directory; a git work tree is taken as it stands, uncommitted work included
 	Ref      string   `json:"ref,omitempty" jsonschema:"maxLength=512"`                                                                                      // with a git source: this commit instead of the work tree
 	Bundle   string   `json:"bundle,omitempty" jsonschema:"maxLength=4096"`                                                                                  // with type bundle: the absolute directory of the bundle
+	Earlier  []string `json:"earlier,omitempty"`                                                                                                             // with type bundle: absolute directories of bundles that are applied before it, in their order
 	Exclude  []string `json:"exclude,omitempty"`                                                                                                             // paths below the source that are left out: exact, a directory, or with a trailing *
 	Slug     string   `json:"slug,omitempty" jsonschema:"maxLength=128"`                                                                                     // of a scaffold
 	Name     string   `json:"name,omitempty" jsonschema:"maxLength=512"`                                                                                     // of a scaffold, for people
@@ -124,8 +125,14 @@ func (w Workspace) Validate() error {
 			l.Add("$.slug", fault.BadFormat, fmt.Sprintf("%q is not a slug", clip(f.value)), "use letters, digits, - and _, a letter or digit first")
 		}
 	}
+	for i, p := range w.Earlier {
+		absolute(&l, fault.Index("$.earlier", i), p)
+	}
+	if len(w.Earlier) > 0 && kind != SeedBundle {
+		l.Add("$.earlier", fault.Conflict, "has no meaning with type "+kind, "leave it out")
+	}
 	l.OptionalName("$.ref", w.Ref)
-	if w.Ref != "" && kind != SeedGit {
+	if w.Ref != "" && kind != SeedGit && kind != SeedBundle {
 		l.Add("$.ref", fault.Conflict, "has no meaning with type "+kind, "use type git")
 	}
 	if strings.HasPrefix(w.Ref, "-") {

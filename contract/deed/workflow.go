@@ -54,3 +54,23 @@ func (s StateSpec) Validate() error {
 	l.OptionalName("$.on_failure", s.OnFailure)
 	return l.Err()
 }
+
+// A GoalPayload is what the tasks of a goal carry. There may be more in it.
+type GoalPayload struct {
+	Schema             string          `json:"schema,omitempty"`
+	Objective          string          `json:"objective" jsonschema:"minLength=1"` // what is to be reached
+	Phase              string          `json:"phase,omitempty" jsonschema:"maxLength=512"`
+	Scope              []string        `json:"scope,omitempty"`
+	AcceptanceCriteria []string        `json:"acceptance_criteria,omitempty"` // how anybody will see that it is reached
+	Workflow           json.RawMessage `json:"workflow,omitempty"`            // where the task stands in its workflow
+}
+
+// Validate returns every fault of the record.
+func (g GoalPayload) Validate() error {
+	var l fault.List
+	schemaIs(&l, g.Schema, SchemaGoalPayload)
+	l.Text("$.objective", g.Objective)
+	l.OptionalName("$.phase", g.Phase)
+	l.OptionalObject("$.workflow", g.Workflow)
+	return l.Err()
+}

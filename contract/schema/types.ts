@@ -2658,6 +2658,19 @@ export type DeedConfigWordPress = {
   php?: string;
 };
 
+/** A GoalPayload is what the tasks of a goal carry. There may be more in it. Schema: deed/payload.goal/v1 */
+export type DeedGoalPayload = {
+  schema?: "deed/payload.goal/v1";
+  /** what is to be reached */
+  objective: string;
+  phase?: string;
+  scope?: string[];
+  /** how anybody will see that it is reached */
+  acceptance_criteria?: string[];
+  /** where the task stands in its workflow */
+  workflow?: Record<string, unknown>;
+};
+
 /** Limits bound what the processes of one run use together. 0 is the default, -1 no limit. */
 export type DeedLimits = {
   memory_bytes?: number;
@@ -2883,6 +2896,8 @@ export type DeedWorkspace = {
   ref?: string;
   /** with type bundle: the absolute directory of the bundle */
   bundle?: string;
+  /** with type bundle: absolute directories of bundles that are applied before it, in their order */
+  earlier?: string[];
   /** paths below the source that are left out: exact, a directory, or with a trailing * */
   exclude?: string[];
   /** of a scaffold */
@@ -4709,6 +4724,7 @@ export type Records = {
   "deed/check.verification/v1": Verification;
   "deed/config/v1": DeedConfig;
   "deed/outbox.message/v1": DeedMessage;
+  "deed/payload.goal/v1": DeedGoalPayload;
   "deed/progress/v1": DeedProgress;
   "deed/runtime-stack/v1": CodeboxRuntimeStack;
   "deed/task.spec/v1": DeedTaskSpec;

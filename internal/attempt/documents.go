@@ -174,7 +174,7 @@ func specWithoutPaths(p plan) deed.TaskSpec {
 }
 
 func unplaced(w deed.Workspace) deed.Workspace {
-	w.Source, w.Bundle = "", ""
+	w.Source, w.Bundle, w.Earlier = "", "", nil
 	return w
 }
 

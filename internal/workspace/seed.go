@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -35,6 +36,7 @@ type Source struct {
 	Ref     string   // a commit, branch or tag of the repository at Dir: what is committed there, and nothing else
 	Exclude []string // paths below Dir that stay behind: exact, a directory (dir, dir/, dir/**), or a prefix (tmp-*)
 	Bundle  string   // with SourceBundle: its directory
+	Earlier []string // with SourceBundle: bundles that are applied before it, in their order
 	Slug    string   // of a scaffold
 	Name    string   // of a scaffold, for people; "" is the slug
 	Home    string   // deed's home, which must lie neither in the source nor around it; "" to leave that out
@@ -118,9 +120,14 @@ func Seed(ctx context.Context, src Source, dst string) (s Seeded, err error) {
 		}
 		var notes []Note
 		s.Kind, s.Dirty = SourceBundle, s.Commit != ""
-		s.Bundle, notes, err = applyBundle(ctx, src.Bundle, dst)
-		s.Notes = sortNotes(append(s.Notes, notes...))
-		return s, err
+		for _, dir := range append(slices.Clone(src.Earlier), src.Bundle) {
+			if s.Bundle, notes, err = applyBundle(ctx, dir, dst); err != nil {
+				return s, err
+			}
+			s.Notes = append(s.Notes, notes...)
+		}
+		s.Notes = sortNotes(s.Notes)
+		return s, nil
 	}
 	return seedTree(ctx, src, dst)
 }
@@ -196,6 +203,7 @@ func (src Source) check() error {
 		{"a directory", src.Dir != "", dir, dir},
 		{"a ref", src.Ref != "", false, kind == SourceGit || kind == SourceBundle || src.Kind == ""},
 		{"a bundle", src.Bundle != "", kind == SourceBundle, kind == SourceBundle},
+		{"a list of earlier bundles", len(src.Earlier) > 0, false, kind == SourceBundle},
 		{"a slug", src.Slug != "", isScaffold, isScaffold},
 		{"a list of paths to exclude", len(src.Exclude) > 0, false, dir && kind != SourceFile},
 	} {

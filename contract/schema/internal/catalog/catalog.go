@@ -62,6 +62,7 @@ var Records = []Record{
 	{deed.SchemaTypeSpec, reflect.TypeFor[deed.TypeSpec]()},
 	{deed.SchemaWorkflowSpec, reflect.TypeFor[deed.WorkflowSpec]()},
 	{deed.SchemaStateSpec, reflect.TypeFor[deed.StateSpec]()},
+	{deed.SchemaGoalPayload, reflect.TypeFor[deed.GoalPayload]()},
 	{deed.SchemaVerdict, reflect.TypeFor[deed.Verdict]()},
 	{deed.SchemaAdapterAudit, reflect.TypeFor[deed.AdapterAudit]()},
 	{deed.SchemaProgress, reflect.TypeFor[deed.Progress]()},
@@ -192,6 +193,7 @@ var open = []reflect.Type{
 	reflect.TypeFor[deed.AdapterAudit](),
 	reflect.TypeFor[deed.AuditCommand](),
 	reflect.TypeFor[deed.Progress](),
+	reflect.TypeFor[deed.GoalPayload](),
 }
 
 // requests holds the records of the sandbox contract that people author; all others of it are written by programs.
