@@ -73,6 +73,15 @@ func markdown() string {
 		}
 		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", from, r.To, r.When)
 	}
+	b.WriteString("\n## Workflow\n\n| from | to | made by | when |\n|---|---|---|---|\n")
+	for _, r := range state.WorkflowTransitions {
+		from := "`" + string(r.From) + "`"
+		if r.From == state.WorkflowNew {
+			from = "(new)"
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", from, r.To, r.By, r.When)
+	}
+	b.WriteString("\nA workflow that has not ended has a live task or an open action.\n")
 	return b.String()
 }
 

@@ -40,6 +40,7 @@ const (
 // An Action is a required action.
 type Action struct {
 	ID, TaskID, AttemptID string
+	Owner                 string // what it belongs to when that is no task: its kind and id, such as workflow/ID
 	Kind, Prompt          string
 	Detail                json.RawMessage
 	State                 string
@@ -61,6 +62,7 @@ const ByDeadline = "deadline"
 // An ActionFilter selects actions. The zero value selects all.
 type ActionFilter struct {
 	TaskID string
+	Owner  string // alone
 	State  string
 	Limit  int // 0: 100
 }
@@ -113,6 +115,15 @@ func blockOn(ctx context.Context, t tx, ref Ref, a NewAction, now int64) (answer
 }
 
 func openAction(ctx context.Context, t tx, ref Ref, a NewAction, now int64) (string, error) {
+	return insertAction(ctx, t, ref, "", a, now)
+}
+
+// openOwned opens an action of something that is no task.
+func openOwned(ctx context.Context, t tx, owner string, a NewAction, now int64) (string, error) {
+	return insertAction(ctx, t, Ref{}, owner, a, now)
+}
+
+func insertAction(ctx context.Context, t tx, ref Ref, owner string, a NewAction, now int64) (string, error) {
 	if a.ID == "" {
 		a.ID = NewID()
 	}
@@ -142,14 +153,18 @@ func openAction(ctx context.Context, t tx, ref Ref, a NewAction, now int64) (str
 		may = clean(text)
 	}
 	_, err := t.exec(ctx, `INSERT INTO actions (id, task_id, attempt_id, kind, prompt, detail, state, opened_at,
-		why, rule, context_digest, subject, deadline, due_at, default_answer, may_answer)
-		VALUES ($1, $2, $3, $4, $5, $6, 'open', $7, $8, $9, $10, $11, $12, $12, $13, $14)`,
-		a.ID, ref.TaskID, ref.AttemptID, clean(a.Kind), clean(a.Prompt), texts[0], now,
-		clean(a.Why), clean(a.Rule), clean(a.ContextDigest), texts[1], deadline, texts[2], may)
+		why, rule, context_digest, subject, deadline, due_at, default_answer, may_answer, owner)
+		VALUES ($1, $2, $3, $4, $5, $6, 'open', $7, $8, $9, $10, $11, $12, $12, $13, $14, $15)`,
+		a.ID, nullable(ref.TaskID), ref.AttemptID, clean(a.Kind), clean(a.Prompt), texts[0], now,
+		clean(a.Why), clean(a.Rule), clean(a.ContextDigest), texts[1], deadline, texts[2], may, owner)
 	if err != nil {
 		return "", err
 	}
-	text, err := encode(map[string]string{"action_id": a.ID, "kind": clean(a.Kind), "prompt": clean(a.Prompt)})
+	detail := map[string]string{"action_id": a.ID, "kind": clean(a.Kind), "prompt": clean(a.Prompt)}
+	if owner != "" {
+		detail["owner"] = owner
+	}
+	text, err := encode(detail)
 	if err != nil {
 		return "", err
 	}
@@ -157,7 +172,7 @@ func openAction(ctx context.Context, t tx, ref Ref, a NewAction, now int64) (str
 }
 
 const (
-	actionColumns = `id, task_id, attempt_id, kind, prompt, detail, state, answer, answered_by, opened_at, closed_at,
+	actionColumns = `id, COALESCE(task_id, ''), attempt_id, owner, kind, prompt, detail, state, answer, answered_by, opened_at, closed_at,
 		why, rule, context_digest, subject, deadline, default_answer, may_answer`
 	oneAction  = `SELECT ` + actionColumns + ` FROM actions WHERE id = $1`
 	findAction = `SELECT ` + actionColumns + ` FROM actions WHERE task_id = $1 AND context_digest = $2 AND context_digest <> ''
@@ -169,7 +184,7 @@ func scanAction(row scanner) (Action, error) {
 	var detail, answer, subject, otherwise, may *string
 	var opened int64
 	var closed, deadline *int64
-	err := row.Scan(&a.ID, &a.TaskID, &a.AttemptID, &a.Kind, &a.Prompt, &detail, &a.State, &answer, &a.AnsweredBy, &opened, &closed,
+	err := row.Scan(&a.ID, &a.TaskID, &a.AttemptID, &a.Owner, &a.Kind, &a.Prompt, &detail, &a.State, &answer, &a.AnsweredBy, &opened, &closed,
 		&a.Why, &a.Rule, &a.ContextDigest, &subject, &deadline, &otherwise, &may)
 	if err != nil {
 		return a, err
@@ -226,6 +241,8 @@ func (s *Store) Actions(ctx context.Context, f ActionFilter) ([]Action, error) {
 	}
 	q, args := `SELECT `+actionColumns+` FROM actions WHERE seq > 0`, []any{f.Limit}
 	switch {
+	case f.Owner != "":
+		q, args = q+` AND owner = $2 AND owner <> ''`, append(args, f.Owner)
 	case f.TaskID != "" && f.State != "":
 		q, args = q+` AND task_id = $2 AND state = $3`, append(args, f.TaskID, f.State)
 	case f.TaskID != "":
@@ -332,9 +349,12 @@ func (s *Store) NextDeadline(ctx context.Context) (time.Time, bool, error) {
 
 // decideAction answers an action as decide says, and wakes its task when that waits for nothing else.
 func (s *Store) decideAction(ctx context.Context, t tx, id, event string, decide func(Action) (answer any, by string, err error)) error {
-	var taskID string
-	if err := t.row(ctx, `SELECT task_id FROM actions WHERE id = $1`, id).Scan(&taskID); err != nil {
+	var taskID, owner string
+	if err := t.row(ctx, `SELECT COALESCE(task_id, ''), owner FROM actions WHERE id = $1`, id).Scan(&taskID, &owner); err != nil {
 		return missing("action", id, err)
+	}
+	if owner != "" {
+		return s.decideOwned(ctx, t, id, owner, event, decide)
 	}
 	// The task's row is locked first, here as everywhere, so that two operators cannot wait for each other.
 	task, err := oneTask(ctx, t, `SELECT `+taskColumns+` FROM tasks WHERE id = $1 `+forUpdate, taskID)
@@ -412,4 +432,52 @@ func dismissActions(ctx context.Context, t tx, taskID, by string, now int64) err
 		return err
 	}
 	return appendEvent(ctx, t, EventActionDismissed, now, taskID, "", detail)
+}
+
+// decideOwned answers an action of a workflow, and marks the workflow for the engine.
+func (s *Store) decideOwned(ctx context.Context, t tx, id, owner, event string, decide func(Action) (answer any, by string, err error)) error {
+	kind, of, _ := strings.Cut(owner, "/")
+	if kind != "workflow" {
+		return invalid("action %s belongs to %q, which no answer wakes", id, owner)
+	}
+	// The workflow's row is locked first, as in every step of it.
+	w, err := lockWorkflow(ctx, t, of)
+	if err != nil {
+		return err
+	}
+	a, err := scanAction(t.row(ctx, oneAction, id))
+	if err != nil {
+		return err
+	}
+	answer, by, err := decide(a)
+	if err != nil {
+		return err
+	}
+	now := micros(s.now())
+	if err := closeAction(ctx, t, a, event, answer, by, now); err != nil {
+		return err
+	}
+	if w.ActionID == a.ID {
+		if _, err := t.exec(ctx, `UPDATE workflows SET due_at = $1, version = version + 1 WHERE id = $2`, now, of); err != nil {
+			return err
+		}
+	}
+	return t.notify(ctx)
+}
+
+// dismissOwned closes what nobody needs to answer any more of something that is no task.
+func dismissOwned(ctx context.Context, t tx, owner, by string, now int64) error {
+	res, err := t.exec(ctx, `UPDATE actions SET state = 'dismissed', answered_by = $1, closed_at = $2, due_at = NULL
+		WHERE owner = $3 AND owner <> '' AND state = 'open'`, by, now, owner)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	detail, err := encode(map[string]string{"by": by, "owner": owner})
+	if err != nil {
+		return err
+	}
+	return appendEvent(ctx, t, EventActionDismissed, now, "", "", detail)
 }

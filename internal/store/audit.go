@@ -31,6 +31,9 @@ func (s *Store) Audit(ctx context.Context) ([]string, error) {
 			WHERE status IN ('completed', 'permanent_failure', 'operator_canceled') AND (outcome IS NULL OR finished_at IS NULL)`},
 		{"has ended and holds its dedupe key", `SELECT t.id FROM dedupe_keys k JOIN tasks t ON t.id = k.task_id
 			WHERE k.expires_at IS NULL AND t.status IN ('completed', 'permanent_failure', 'operator_canceled')`},
+		{"of a workflow has ended, and the workflow neither looks at it nor waits for an answer", `SELECT t.id FROM workflows w
+			JOIN tasks t ON t.id = w.task_id WHERE w.status = 'active' AND w.due_at IS NULL AND w.action_id IS NULL
+			AND t.status IN ('completed', 'permanent_failure', 'operator_canceled')`},
 	} {
 		rows, err := s.eng.read().query(ctx, a.query)
 		if err != nil {
@@ -45,6 +48,15 @@ func (s *Store) Audit(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("audit: %w", classify(err))
 		}
+	}
+	stuck, err := s.workflows(ctx, `SELECT `+workflowColumns+` FROM workflows w WHERE w.status IN ('active', 'blocked') AND w.due_at IS NULL
+		AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = w.task_id AND w.status = 'active' AND t.status IN ('pending', 'running', 'retryable_failure', 'blocked'))
+		AND NOT EXISTS (SELECT 1 FROM actions a WHERE a.id = w.action_id AND a.state = 'open')`)
+	if err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	for _, w := range stuck {
+		faults = append(faults, fmt.Sprintf("workflow %s is %s with neither a live task nor an open action", w.ID(), w.Record.Status))
 	}
 	return faults, nil
 }

@@ -16,6 +16,8 @@ const (
 	EventDispatchPaused       = "dispatch_paused"
 	EventDispatchResumed      = "dispatch_resumed"
 	EventTaskBudgetChanged    = "task_budget_changed"
+	EventWorkflowStarted      = "workflow_started"
+	EventWorkflowBlocked      = "workflow_blocked" // a required action says how it goes on
 	EventActionOpened         = "action_opened"
 	EventActionAnswered       = "action_answered"
 	EventActionDismissed      = "action_dismissed"

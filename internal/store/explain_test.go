@@ -290,6 +290,7 @@ func workload(t *testing.T, s *Store, n int) {
 		ok(err)
 		settle(c, block)
 	}
+	flows(t, s, nt, func(c *Claim) { settle(c, finish) })
 	_, err = s.Actions(ctx, ActionFilter{})
 	ok(err)
 	_, err = s.Actions(ctx, ActionFilter{TaskID: c.Ref.TaskID})
@@ -476,4 +477,69 @@ func fanouts(t *testing.T, s *Store, task NewTask) {
 		n, _, err = s.FinishPending(ctx, f.ID, 150, func(FanoutItem) (json.RawMessage, error) { return json.RawMessage("{}"), nil })
 		ok(err)
 	}
+}
+
+// flows calls every method that is about workflows.
+func flows(t *testing.T, s *Store, nt func(int) NewTask, finish func(*Claim)) {
+	t.Helper()
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := nt(0)
+	first.DedupeKey, first.Priority = "workflow/1", 99
+	start := NewWorkflow{Type: "w", InstanceKey: "k", Definition: json.RawMessage("{}"), Hash: "h", State: "a", Cause: CauseStart, Task: &first}
+	out, err := s.StartWorkflow(ctx, start)
+	ok(err)
+	_, err = s.StartWorkflow(ctx, start)
+	ok(err)
+	c, err := s.Claim(ctx, ClaimOptions{RunnerID: "r", Lease: time.Minute, TaskID: out.TaskID})
+	ok(err)
+	finish(c)
+	due, err := s.WorkflowsDue(ctx, 10)
+	ok(err)
+	_, _, err = s.NextWorkflow(ctx)
+	ok(err)
+	ok(s.DeferWorkflow(ctx, due[0], s.now()))
+	block := WorkflowMove{WorkflowID: out.WorkflowID, Version: due[0].Version, Status: agentruntime.WorkflowBlocked, Action: &NewAction{Kind: "workflow"}}
+	_, err = s.MoveWorkflow(ctx, block)
+	ok(err)
+	w, err := s.Workflow(ctx, out.WorkflowID)
+	ok(err)
+	_, err = s.Actions(ctx, ActionFilter{Owner: workflowOwner(w.ID())})
+	ok(err)
+	ok(s.AnswerAction(ctx, w.ActionID, json.RawMessage(`"retry"`), "me"))
+	w, err = s.LiveWorkflow(ctx, "w", "k")
+	ok(err)
+	again := nt(0)
+	_, err = s.MoveWorkflow(ctx, WorkflowMove{WorkflowID: w.ID(), Version: w.Version, Status: agentruntime.WorkflowActive, Task: &again, Step: &Step{To: "a", Cause: CauseAnswer}})
+	ok(err)
+	_, err = s.Cancel(ctx, taskOf(t, s, w.ID()), "", "me")
+	ok(err)
+	ok(s.Retry(ctx, taskOf(t, s, w.ID()), "", "me"))
+	_, err = s.CancelWorkflow(ctx, w.ID(), "", "me")
+	ok(err)
+	_, err = s.WorkflowDefinition(ctx, w.Definition)
+	ok(err)
+	_, err = s.Transitions(ctx, w.ID(), 0)
+	ok(err)
+	_, err = s.Visits(ctx, w.ID())
+	ok(err)
+	for _, f := range []WorkflowFilter{{}, {All: true}, {Type: "w", All: true}} {
+		_, err = s.Workflows(ctx, f)
+		ok(err)
+	}
+}
+
+// taskOf is the task of a workflow's current visit.
+func taskOf(t *testing.T, s *Store, id string) string {
+	t.Helper()
+	w, err := s.Workflow(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.TaskID
 }

@@ -50,6 +50,7 @@ type holding struct {
 	max          int
 	priority     int64
 	dedupeKey    string
+	workflow     string // the instance that made the task
 	canceled     bool
 	cancelReason string
 	cancelBy     string
@@ -63,11 +64,12 @@ func hold(ctx context.Context, t tx, ref Ref) (holding, error) {
 		status                   agentruntime.TaskStatus
 		fence                    int64
 		current, key, reason, by *string
+		workflow                 *string
 		canceled                 *int64
 	)
 	err := t.row(ctx, `SELECT status, fence, attempt_id, attempt_count, max_attempts, priority, dedupe_key, cancel_at,
-		cancel_reason, cancel_by FROM tasks WHERE id = $1 `+forUpdate, ref.TaskID).
-		Scan(&status, &fence, &current, &h.attempts, &h.max, &h.priority, &key, &canceled, &reason, &by)
+		cancel_reason, cancel_by, workflow_id FROM tasks WHERE id = $1 `+forUpdate, ref.TaskID).
+		Scan(&status, &fence, &current, &h.attempts, &h.max, &h.priority, &key, &canceled, &reason, &by, &workflow)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, fmt.Errorf("task %s: %w", ref.TaskID, ErrNotFound)
 	}
@@ -85,7 +87,7 @@ func hold(ctx context.Context, t tx, ref Ref) (holding, error) {
 	if live != 1 {
 		return h, ErrFenced
 	}
-	h.attempt, h.dedupeKey = state.Attempt(st), str(key)
+	h.attempt, h.dedupeKey, h.workflow = state.Attempt(st), str(key), str(workflow)
 	h.canceled, h.cancelReason, h.cancelBy = canceled != nil, str(reason), str(by)
 	return h, nil
 }

@@ -26,63 +26,73 @@ func (s *Store) Cancel(ctx context.Context, taskID, reason, by string) (CancelRe
 	var out CancelResult
 	reason, by = clean(reason), clean(by)
 	err := s.operate(ctx, taskID, func(ctx context.Context, t tx, task Task, now int64) error {
-		id, status := task.Record.TaskID, task.Record.Status
-		out = CancelResult{TaskID: id, Previous: status, Status: agentruntime.TaskOperatorCanceled}
-		if state.TaskTerminal(status) {
-			return &StatusError{TaskID: id, Status: status, Kind: ErrTerminal}
-		}
-		detail, err := operatorDetail(status, reason, by)
-		if err != nil {
-			return err
-		}
-		if status == agentruntime.TaskRunning {
-			out.Status, out.Requested = status, true
-			if task.CancelRequested {
-				return nil
-			}
-			_, err := t.exec(ctx, `UPDATE tasks SET cancel_at = $1, cancel_reason = $2, cancel_by = $3, updated_at = $1 WHERE id = $4`,
-				now, nullable(reason), nullable(by), id)
-			if err != nil {
-				return err
-			}
-			if err := appendEvent(ctx, t, EventTaskCancelRequested, now, id, task.AttemptID, detail); err != nil {
-				return err
-			}
-			return t.notify(ctx)
-		}
-		if err := state.TaskNext(status, agentruntime.TaskOperatorCanceled); err != nil {
-			return err
-		}
-		summary := reason
-		if summary == "" {
-			summary = "cancelled by the operator"
-		}
-		outcome, err := encode(agentruntime.TaskOutcome{
-			Status: agentruntime.TaskOperatorCanceled, MachineStatus: agentruntime.MachineCanceled, OperatorSummary: summary,
-		})
-		if err != nil {
-			return err
-		}
-		_, err = t.exec(ctx, `UPDATE tasks SET status = 'operator_canceled', lane = 0, updated_at = $1, finished_at = $1, outcome = $2,
-			cancel_reason = $3, cancel_by = $4 WHERE id = $5`, now, outcome, nullable(reason), nullable(by), id)
-		if err != nil {
-			return err
-		}
-		if err := dismissActions(ctx, t, id, by, now); err != nil {
-			return err
-		}
-		if err := appendEvent(ctx, t, EventTaskOperatorCanceled, now, id, "", detail); err != nil {
-			return err
-		}
-		if err := freeKey(ctx, t, task.DedupeKey, id); err != nil {
-			return err
-		}
-		return t.notify(ctx)
+		var err error
+		out, err = cancelTask(ctx, t, task, reason, by, now)
+		return err
 	})
 	if err != nil {
 		return CancelResult{}, fmt.Errorf("cancel: %w", err)
 	}
 	return out, nil
+}
+
+// cancelTask is Cancel for a task that is locked.
+func cancelTask(ctx context.Context, t tx, task Task, reason, by string, now int64) (CancelResult, error) {
+	id, status := task.Record.TaskID, task.Record.Status
+	out := CancelResult{TaskID: id, Previous: status, Status: agentruntime.TaskOperatorCanceled}
+	if state.TaskTerminal(status) {
+		return out, &StatusError{TaskID: id, Status: status, Kind: ErrTerminal}
+	}
+	detail, err := operatorDetail(status, reason, by)
+	if err != nil {
+		return out, err
+	}
+	if status == agentruntime.TaskRunning {
+		out.Status, out.Requested = status, true
+		if task.CancelRequested {
+			return out, nil
+		}
+		_, err := t.exec(ctx, `UPDATE tasks SET cancel_at = $1, cancel_reason = $2, cancel_by = $3, updated_at = $1 WHERE id = $4`,
+			now, nullable(reason), nullable(by), id)
+		if err != nil {
+			return out, err
+		}
+		if err := appendEvent(ctx, t, EventTaskCancelRequested, now, id, task.AttemptID, detail); err != nil {
+			return out, err
+		}
+		return out, t.notify(ctx)
+	}
+	if err := state.TaskNext(status, agentruntime.TaskOperatorCanceled); err != nil {
+		return out, err
+	}
+	summary := reason
+	if summary == "" {
+		summary = "cancelled by the operator"
+	}
+	outcome, err := encode(agentruntime.TaskOutcome{
+		Status: agentruntime.TaskOperatorCanceled, MachineStatus: agentruntime.MachineCanceled, OperatorSummary: summary,
+	})
+	if err != nil {
+		return out, err
+	}
+	_, err = t.exec(ctx, `UPDATE tasks SET status = 'operator_canceled', lane = 0, updated_at = $1, finished_at = $1, outcome = $2,
+		cancel_reason = $3, cancel_by = $4 WHERE id = $5`, now, outcome, nullable(reason), nullable(by), id)
+	if err != nil {
+		return out, err
+	}
+	if err := dismissActions(ctx, t, id, by, now); err != nil {
+		return out, err
+	}
+	if err := appendEvent(ctx, t, EventTaskOperatorCanceled, now, id, "", detail); err != nil {
+		return out, err
+	}
+	if err := freeKey(ctx, t, task.DedupeKey, id); err != nil {
+		return out, err
+	}
+	if err := markWorkflow(ctx, t, task.WorkflowID, id, now); err != nil {
+		return out, err
+	}
+	return out, t.notify(ctx)
 }
 
 // Retry makes a failed, cancelled, blocked or waiting task due now, with at least one more attempt. It returns a
@@ -110,6 +120,9 @@ func (s *Store) Retry(ctx context.Context, taskID, reason, by string) error {
 			return err
 		}
 		if err := dismissActions(ctx, t, id, by, now); err != nil {
+			return err
+		}
+		if err := reviveWorkflow(ctx, t, task.WorkflowID, id, by, now); err != nil {
 			return err
 		}
 		detail, err := operatorDetail(status, reason, by)

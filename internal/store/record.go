@@ -20,7 +20,8 @@ type Task struct {
 	Fence           int64                   // the generation of the newest claim; 0 when never claimed
 	AttemptID       string                  // the newest attempt; empty when never claimed
 	DedupeKey       string
-	CancelRequested bool // a cancel waits for the running attempt to obey
+	WorkflowID      string // the workflow that made it; empty: none did
+	CancelRequested bool   // a cancel waits for the running attempt to obey
 	CancelReason    string
 	CancelBy        string
 
@@ -49,7 +50,7 @@ type Attempt struct {
 // taskColumns is what scanTask reads, in its order.
 const taskColumns = `seq, id, task_type, status, priority, available_at, created_at, updated_at, started_at, finished_at,
 	attempt_count, max_attempts, fence, attempt_id, profile_id, adapter_id, model, dedupe_key, cancel_at, cancel_reason,
-	cancel_by, last_error, outcome, intent, payload`
+	cancel_by, last_error, outcome, intent, payload, workflow_id`
 
 // scanTask reads one row of taskColumns. whole is false when the intent lives in task_bodies and must be fetched.
 func scanTask(row scanner) (t Task, whole bool, err error) {
@@ -58,17 +59,17 @@ func scanTask(row scanner) (t Task, whole bool, err error) {
 		available, created, updated            int64
 		started, finished, canceled            *int64
 		attemptID, dedupe, reason, by, outcome *string
-		intent, payload                        *string
+		intent, payload, workflow              *string
 	)
 	err = row.Scan(&t.seq, &r.TaskID, &r.TaskType, &r.Status, &r.Priority, &available, &created, &updated, &started, &finished,
 		&r.AttemptCount, &r.MaxAttempts, &t.Fence, &attemptID, &r.RequestedProfileID, &r.RequestedAdapterID, &r.RequestedModel,
-		&dedupe, &canceled, &reason, &by, &r.LastError, &outcome, &intent, &payload)
+		&dedupe, &canceled, &reason, &by, &r.LastError, &outcome, &intent, &payload, &workflow)
 	if err != nil {
 		return Task{}, false, err
 	}
 	r.AvailableAt, r.CreatedAt, r.UpdatedAt = stamp(available), stamp(created), stamp(updated)
 	r.StartedAt, r.FinishedAt = stampPtr(started), stampPtr(finished)
-	t.AttemptID, t.DedupeKey = str(attemptID), str(dedupe)
+	t.AttemptID, t.DedupeKey, t.WorkflowID = str(attemptID), str(dedupe), str(workflow)
 	t.CancelRequested, t.CancelReason, t.CancelBy = canceled != nil, str(reason), str(by)
 	if outcome != nil {
 		r.Outcome = new(agentruntime.TaskOutcome)

@@ -124,7 +124,13 @@ func (s *Store) settle(ctx context.Context, t tx, ref Ref, in Settlement) error 
 		return err
 	}
 	if state.TaskTerminal(in.Status) {
-		return freeKey(ctx, t, h.dedupeKey, ref.TaskID)
+		if err := freeKey(ctx, t, h.dedupeKey, ref.TaskID); err != nil || h.workflow == "" {
+			return err
+		}
+		if err := markWorkflow(ctx, t, h.workflow, ref.TaskID, now); err != nil {
+			return err
+		}
+		return t.notify(ctx)
 	}
 	if lane == laneReady {
 		return t.notify(ctx)
