@@ -406,8 +406,12 @@ const artifactDir = "files/artifacts"
 // artifactRecords are the accepted artifacts. The gate looked at each, so they are verified.
 func (a *run) artifactRecords(now time.Time) []agentruntime.ArtifactRecord {
 	var out []agentruntime.ArtifactRecord
+	usual := agentruntime.RoleOutput
+	if typ, err := a.Config.Type(a.claim.Task.Record.TaskType); err == nil && len(typ.ArtifactRoles) > 0 {
+		usual = agentruntime.ArtifactRole(typ.ArtifactRoles[0]) // what the type's tasks leave
+	}
 	for _, p := range a.artifacts.Names {
-		role := agentruntime.RoleOutput
+		role := usual
 		if p == driver.AuditFile {
 			role = agentruntime.RoleAdapterAudit
 		}

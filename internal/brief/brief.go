@@ -164,6 +164,7 @@ func render(in Input) (string, []string, error) {
 		{"payload", 2, payloadText(in.Intent.Payload)},
 		{"profile", 3, strings.Join(in.Profile.PromptParts, "\n\n")},
 		{"output contract", 0, outputContract(in.AdapterKind)},
+		{"signals", 0, signalContract(in.Intent)},
 	}
 	limit := int(in.Profile.ContextPolicy.MaxPromptChars)
 	var dropped []string
@@ -305,6 +306,30 @@ func outputContract(kind string) string {
 		return scriptResult
 	}
 	return conversationResult
+}
+
+// signalContract says which words lead on in the workflow that the task belongs to. The payload's own account of the workflow
+// names them; a task without a workflow is told nothing.
+func signalContract(t agentruntime.TaskIntent) string {
+	if t.WorkflowRef == nil {
+		return ""
+	}
+	var p struct {
+		Workflow struct {
+			Signals  []string `json:"accepted_signals"`
+			Required bool     `json:"signal_required"`
+		} `json:"workflow"`
+	}
+	if json.Unmarshal(t.Payload, &p) != nil || len(p.Workflow.Signals) == 0 {
+		return ""
+	}
+	text := "This task is a step of a workflow, at its state " + t.WorkflowRef.StateID + ". "
+	if p.Workflow.Required {
+		text += "What comes next is decided by a word of yours: write the result file, with \"workflow_signal\" in the object. Without one of these words nothing follows from your work: "
+	} else {
+		text += "You may say what comes next with \"workflow_signal\" in the object. The words are: "
+	}
+	return text + strings.Join(p.Workflow.Signals, ", ") + "."
 }
 
 const conversationResult = `## Result

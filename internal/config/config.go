@@ -3,6 +3,8 @@
 package config
 
 import (
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -74,7 +76,7 @@ func (r Retention) Limited() bool { return r.MaxAge > 0 || r.MaxCount > 0 || r.M
 const (
 	TypeAgentTask  = "agent-task" // a goal for an agent in a workspace; an empty change is refused
 	TypeScript     = "script"     // deterministic work; exit 0 is a result
-	TypeOperator   = "operator"   // a request of a person
+	TypeOperator   = "operator"   // a request of a person; the others are in tasktypes.json
 	DefaultProfile = "default"
 
 	// AnyPayload is the payload_schema_id of task types that take any object.
@@ -95,18 +97,26 @@ func Default() *Config {
 			ContextPolicy: agentruntime.ContextPolicy{MaxPromptChars: 100_000},
 			ResultPolicy:  agentruntime.ResultPolicy{AllowFollowUpTasks: true},
 		}},
-		types: map[string]agentruntime.TaskTypeSpec{
-			TypeAgentTask: {
-				TaskType: TypeAgentTask, PayloadSchemaID: AnyPayload,
-				Deed: &deed.TypeSpec{RequireChanges: true},
-			},
-			TypeScript: {
-				TaskType: TypeScript, PayloadSchemaID: AnyPayload,
-				Deed: &deed.TypeSpec{AcceptEmptyOutput: true},
-			},
-			TypeOperator: {TaskType: TypeOperator, PayloadSchemaID: AnyPayload},
-		},
+		types: shippedTypes(),
 	}
+}
+
+// typesFile holds the task types that deed ships, as anybody would write their own.
+//
+//go:embed tasktypes.json
+var typesFile []byte
+
+// shippedTypes returns a fresh copy of the task types that deed ships. A test holds the file against its schema.
+func shippedTypes() map[string]agentruntime.TaskTypeSpec {
+	var list []agentruntime.TaskTypeSpec
+	if err := json.Unmarshal(typesFile, &list); err != nil {
+		panic(fmt.Sprintf("tasktypes.json: %v", err)) // a fault of the build
+	}
+	out := make(map[string]agentruntime.TaskTypeSpec, len(list))
+	for _, t := range list {
+		out[t.TaskType] = t
+	}
+	return out
 }
 
 // Adapter returns a configured adapter. The error lists what there is.

@@ -109,7 +109,7 @@ func (c *Config) add(path string, project, must bool) error {
 	if s.Checks != nil && !project && !must { // the home's own: it would be read by nobody
 		var l fault.List
 		l.Add("$.checks", fault.NotAllowed, "checks are a component's own", "put them into the deed.yaml of the component's directory")
-		return locate(abs, tree, l.Err())
+		return locateIn(abs, tree, l.Err())
 	}
 	if project {
 		if err := c.projectOnly(abs, tree, s); err != nil {
@@ -195,7 +195,7 @@ func (c *Config) projectOnly(file string, tree *ast.File, s settings.Config) err
 	if l.Err() == nil {
 		return nil
 	}
-	return locate(file, tree, l.Err())
+	return locateIn(file, tree, l.Err())
 }
 
 // guest refuses an adapter of a project's file that takes the name of an agent that deed knows by itself, or that has deed
@@ -299,27 +299,54 @@ func Parse(name string, data []byte) (settings.Config, error) {
 	return s, err
 }
 
-func parse(name string, data []byte) (settings.Config, *ast.File, error) {
-	var none settings.Config
+// ReadYAML turns a file that a person wrote, YAML or JSON, into JSON. locate gives the faults that are found in that JSON the
+// lines of the file. An empty file is an empty object.
+func ReadYAML(name string, data []byte) (raw []byte, locate func(error) error, err error) {
+	raw, file, err := document(name, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if file == nil {
+		raw = []byte("{}")
+	}
+	return raw, func(err error) error {
+		if file == nil {
+			file = &ast.File{}
+		}
+		return locateIn(name, file, err)
+	}, nil
+}
+
+// document reads one YAML document. The tree is nil when the file is empty.
+func document(name string, data []byte) ([]byte, *ast.File, error) {
 	if f, bad := tooDeep(data); bad {
-		return none, nil, &Error{File: name, Faults: []LineFault{f}}
+		return nil, nil, &Error{File: name, Faults: []LineFault{f}}
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return none, nil, syntaxError(name, err)
+		return nil, nil, syntaxError(name, err)
 	}
 	if len(file.Docs) == 0 || file.Docs[0].Body == nil || file.Docs[0].Body.Type() == ast.NullType {
-		return none, nil, nil // an empty file asks for nothing
+		return nil, nil, nil
 	}
 	if len(file.Docs) > 1 {
-		return none, nil, &Error{File: name, Faults: []LineFault{{Fault: fault.Fault{Path: fault.Root, Code: fault.TrailingData, Message: "more than one YAML document in the file"}}}}
+		return nil, nil, &Error{File: name, Faults: []LineFault{{Fault: fault.Fault{Path: fault.Root, Code: fault.TrailingData, Message: "more than one YAML document in the file"}}}}
 	}
 	if f, bad := alias(file); bad {
-		return none, nil, &Error{File: name, Faults: []LineFault{f}}
+		return nil, nil, &Error{File: name, Faults: []LineFault{f}}
 	}
 	raw, err := yaml.YAMLToJSON(data)
 	if err != nil {
-		return none, nil, syntaxError(name, err)
+		return nil, nil, syntaxError(name, err)
+	}
+	return raw, file, nil
+}
+
+func parse(name string, data []byte) (settings.Config, *ast.File, error) {
+	var none settings.Config
+	raw, file, err := document(name, data)
+	if err != nil || file == nil {
+		return none, nil, err // an empty file asks for nothing
 	}
 	raw, err = nameAdapters(raw)
 	if err != nil {
@@ -327,7 +354,7 @@ func parse(name string, data []byte) (settings.Config, *ast.File, error) {
 	}
 	s, err := schema.Decode[settings.Config](settings.Schema, raw)
 	if err != nil {
-		return none, nil, locate(name, file, err)
+		return none, nil, locateIn(name, file, err)
 	}
 	return s, file, nil
 }
@@ -414,8 +441,8 @@ func firstLine(s string) string {
 	return line
 }
 
-// locate gives each fault the line of the node at its path, or of the nearest node above it.
-func locate(name string, file *ast.File, err error) error {
+// locateIn gives each fault the line of the node at its path, or of the nearest node above it.
+func locateIn(name string, file *ast.File, err error) error {
 	faults := fault.Of(err)
 	if faults == nil {
 		return fmt.Errorf("config %s: %w", name, err)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // A Home is the root directory of one installation.
@@ -109,6 +110,25 @@ func unusable(root string, err error) error {
 	return fmt.Errorf("%w: %s: %w (make it writable, or choose another with --home or DEED_HOME)", ErrUnusable, root, err)
 }
 
+// Published reports whether a path, with its links followed, is the directory of the artifacts of one bundle, or lies in one:
+// what an accepted attempt handed out, with nothing of the queue and no key in it.
+func (h *Home) Published(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	bundles, err := filepath.EvalSymlinks(h.Bundles())
+	if err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(bundles, real)
+	if err != nil || !filepath.IsLocal(rel) {
+		return false
+	}
+	parts := strings.Split(filepath.ToSlash(rel), "/")
+	return len(parts) >= 3 && parts[1] == "files" && parts[2] == "artifacts"
+}
+
 // Touches reports whether a path, with its links followed, is the home, lies in it or holds it: whoever sees that path
 // sees the queue and the signing key.
 func (h *Home) Touches(path string) bool {
@@ -177,6 +197,9 @@ func (h *Home) Fixes() string { return filepath.Join(h.root, "fixes") }
 
 // Bubblewrap remembers which bubblewrap was found to work.
 func (h *Home) Bubblewrap() string { return filepath.Join(h.Cache(), "bubblewrap.json") }
+
+// Workflows is the directory of the operator's workflow definitions.
+func (h *Home) Workflows() string { return filepath.Join(h.root, "workflows") }
 
 // Config is the home's own configuration file, used when no project has one.
 func (h *Home) Config() string { return filepath.Join(h.root, "deed.yaml") }

@@ -206,3 +206,31 @@ func TestReadOnlyHomeIsUnusable(t *testing.T) {
 		t.Errorf("Open on a read-only home: %v, want ErrUnusable", err)
 	}
 }
+
+// Of all that lies in a home, only the artifacts of a bundle may be shown to an agent.
+func TestPublished(t *testing.T) {
+	t.Parallel()
+	h, err := Open(filepath.Join(t.TempDir(), "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	art := filepath.Join(h.Bundle("a1"), "files", "artifacts")
+	if err := os.MkdirAll(filepath.Join(art, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(art, "out")
+	if err := os.Symlink(h.Keys(), link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(h.Keys(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{
+		art: true, filepath.Join(art, "sub"): true, filepath.Join(art, "..", "artifacts"): true,
+		filepath.Join(art, "..", ".."): false, h.Bundles(): false, h.Root(): false, h.Keys(): false, link: false, filepath.Join(art, "gone"): false, "/": false,
+	} {
+		if got := h.Published(path); got != want {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+}

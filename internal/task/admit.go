@@ -56,6 +56,10 @@ type Caller struct {
 	Depth int
 }
 
+// WorkflowKeys begins the dedupe keys under which workflows make their tasks. Nobody else may take one: a task in the place of
+// the workflow's own would speak for it.
+const WorkflowKeys = "workflow/"
+
 // maxFollowUps bounds a chain of tasks that ask for the next.
 const maxFollowUps = 16
 
@@ -178,6 +182,9 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 	spec := Effective(in.Deed, typ)
 	if spec.Depth = by.Depth; by.Depth > maxFollowUps {
 		faults.Add("$.deed.depth", fault.OutOfRange, fmt.Sprintf("a chain of more than %d follow-up tasks", maxFollowUps), "ask for the task yourself")
+	}
+	if strings.HasPrefix(spec.DedupeKey, WorkflowKeys) {
+		faults.Add("$.deed.dedupe_key", fault.NotAllowed, fmt.Sprintf("keys that begin with %s belong to workflows", WorkflowKeys), "give it another name")
 	}
 	for name, text := range spec.ArtifactSchemas {
 		if _, err := schema.CompilePayload(text); err != nil {
