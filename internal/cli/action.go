@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/deedrun/deed/internal/action"
 	"github.com/deedrun/deed/internal/handoff"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/workflow"
 )
 
 // actionDoc is a required action as --json shows it.
@@ -25,6 +27,7 @@ type actionDoc struct {
 	Schema    string          `json:"schema"`
 	ActionID  string          `json:"action_id"`
 	TaskID    string          `json:"task_id"`
+	Owner     string          `json:"owner,omitempty"` // what it belongs to when that is no task
 	AttemptID string          `json:"attempt_id"`
 	Kind      string          `json:"kind"`
 	Prompt    string          `json:"prompt"`
@@ -50,7 +53,7 @@ func newActionDoc(x store.Action) actionDoc {
 		return string(agentruntime.At(t))
 	}
 	return actionDoc{
-		Schema: "deed/action/v1", ActionID: x.ID, TaskID: x.TaskID, AttemptID: x.AttemptID, Kind: x.Kind, Prompt: x.Prompt, Why: x.Why, Rule: x.Rule,
+		Schema: "deed/action/v1", ActionID: x.ID, TaskID: x.TaskID, Owner: x.Owner, AttemptID: x.AttemptID, Kind: x.Kind, Prompt: x.Prompt, Why: x.Why, Rule: x.Rule,
 		Subject: x.Subject, Context: x.ContextDigest, OpenedAt: at(x.OpenedAt), Deadline: at(x.Deadline), Default: x.Default, MayAnswer: x.MayAnswer,
 		State: x.State, Answer: x.Answer, By: x.AnsweredBy, ClosedAt: at(x.ClosedAt),
 	}
@@ -74,13 +77,13 @@ func (a *app) actionCmd() *cobra.Command {
 			}
 			rows := make([][]string, len(acts))
 			for i, x := range acts {
-				rows[i] = []string{x.ID, x.TaskID, x.State, shorten(clean(x.Prompt), 80)}
+				rows[i] = []string{x.ID, cmp.Or(x.TaskID, x.Owner), x.State, shorten(clean(x.Prompt), 80)}
 			}
 			if len(rows) == 0 {
 				a.hint("nothing waits for you")
 				return nil
 			}
-			a.table([]string{"ACTION", "TASK", "STATE", "PROMPT"}, rows)
+			a.table([]string{"ACTION", "OF", "STATE", "PROMPT"}, rows)
 			return nil
 		},
 	}
@@ -194,7 +197,7 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 	if err != nil {
 		return err
 	}
-	answer, err := action.Answer(x, d, text)
+	answer, err := answerTo(x, d, text)
 	if err != nil {
 		return usage(err)
 	}
@@ -204,6 +207,12 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 	}
 	if err != nil {
 		return refused(err)
+	}
+	if id, ok := strings.CutPrefix(x.Owner, "workflow/"); ok {
+		// A dispatcher would do so too; here the answer has its effect at once.
+		if _, err := a.workflows().Advance(ctx, id); err != nil {
+			return err
+		}
 	}
 	a.h.Wake()
 	if x, err = a.st.Action(ctx, x.ID); err != nil {
@@ -217,8 +226,22 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 		word = map[string]string{deed.RuleAllow: "approved", deed.RuleDeny: "denied"}[d.Decision]
 	}
 	a.printf("%s %s\n", x.ID, word)
+	if x.Kind == workflow.ActionKind {
+		return nil
+	}
 	a.hint("\na dispatcher goes on with it by itself; here and now:  deed task resume %s", x.TaskID)
 	return nil
+}
+
+// answerTo is the answer to an action in the words of its kind.
+func answerTo(x store.Action, d *action.Decision, text json.RawMessage) (json.RawMessage, error) {
+	if x.Kind != workflow.ActionKind {
+		return action.Answer(x, d, text)
+	}
+	if d != nil {
+		return nil, fmt.Errorf("action %s asks how a workflow goes on (say `deed action answer %s` with one of the words that `deed action show` lists)", x.ID, x.ID)
+	}
+	return workflow.ReadAnswer(x, text)
 }
 
 func (a *app) showAction(x store.Action) {
@@ -226,6 +249,7 @@ func (a *app) showAction(x store.Action) {
 	for _, row := range [][2]string{
 		{"action", d.ActionID},
 		{"task", d.TaskID},
+		{"of", d.Owner},
 		{"kind", d.Kind},
 		{"state", d.State},
 		{"asks", d.Prompt},

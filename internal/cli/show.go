@@ -49,7 +49,7 @@ func (a *app) taskShowCmd() *cobra.Command {
 				for i, at := range attempts {
 					docs[i] = a.attemptDoc(at)
 				}
-				return a.emit(map[string]any{"task": t.Record, "intent": t.Intent, "attempts": docs, "artifacts": arts, "cancel_requested": t.CancelRequested, "usage": store.SumUsage(used)})
+				return a.emit(map[string]any{"task": t.Record, "intent": t.Intent, "attempts": docs, "artifacts": arts, "workflow_id": t.WorkflowID, "cancel_requested": t.CancelRequested, "usage": store.SumUsage(used)})
 			}
 			a.showTask(t)
 			a.showUsage(t, store.SumUsage(used))
@@ -73,6 +73,9 @@ func (a *app) showTask(t store.Task) {
 	a.field("task", a.color.bold(t.ID()))
 	a.field("about", clean(title(t)))
 	a.field("type", r.TaskType)
+	if t.WorkflowID != "" {
+		a.field("workflow", fmt.Sprintf("%s  (%s)", t.WorkflowID, clean(workflowPlace(t))))
+	}
 	a.field("status", a.status(r.Status))
 	a.field("adapter", deref(r.RequestedAdapterID))
 	a.field("priority", fmt.Sprint(r.Priority))
@@ -88,6 +91,14 @@ func (a *app) showTask(t store.Task) {
 	if t.CancelRequested {
 		a.field("cancel", "requested")
 	}
+}
+
+// workflowPlace says at which state of its workflow a task stands.
+func workflowPlace(t store.Task) string {
+	if r := t.Intent.WorkflowRef; r != nil {
+		return "state " + r.StateID + " of " + r.InstanceKey
+	}
+	return ""
 }
 
 func deref[T ~string](s *T) string {
