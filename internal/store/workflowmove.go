@@ -11,9 +11,6 @@ import (
 	"github.com/deedrun/deed/internal/state"
 )
 
-// ErrStale: the workflow was changed by another since it was read. Whoever moves it reads it again and decides anew.
-var ErrStale = errors.New("the workflow has changed meanwhile")
-
 // workflowOwner is the owner of the actions of a workflow.
 func workflowOwner(id string) string { return "workflow/" + id }
 

@@ -245,7 +245,7 @@ func (e *Engine) answered(ctx context.Context, def Definition, st agentruntime.W
 		err = q.check(a)
 	}
 	if err != nil {
-		return block(def, st, w, w.Reason+"; the answer cannot be followed: "+err.Error()), nil
+		return block(def, st, w, w.Reason+"; the answer cannot be followed: "+err.Error()), nil //nolint:nilerr // the person is asked again
 	}
 	step := &store.Step{Cause: store.CauseAnswer, By: x.AnsweredBy, CauseTask: w.TaskID, Note: a.Note}
 	switch a.Decision {
