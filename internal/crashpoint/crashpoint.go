@@ -109,6 +109,15 @@ const (
 // OfSend lists the points of sending a message.
 var OfSend = []Point{SendBefore, SendDone}
 
+// The points of a step of a workflow. A test of its own walks them.
+const (
+	WorkflowPrepared Point = "workflow.prepared" // the step is decided, and nothing of it is stored
+	WorkflowMoved    Point = "workflow.moved"    // it is stored, with the task that follows
+)
+
+// OfWorkflow lists the points of a step.
+var OfWorkflow = []Point{WorkflowPrepared, WorkflowMoved}
+
 // All lists the points of a task in order.
 var All = []Point{
 	EnqueueBefore, EnqueueCommitted, ClaimCommitted, WorkspaceSeeded, BeginCommitted, DriverStarted, DriverEnded,
