@@ -27,7 +27,7 @@ type Verdict struct {
 	Request homeboy.Request // what was asked for
 
 	// Ended is how deed ended the attempt, where that is not for the gate to say: cancelled, timeout, provider_error,
-	// failed. It goes before the gate; a failure that the provider told goes before all but cancelled. Empty: the
+	// failed. It goes before the gate, and before a failure that is only the provider's word; see Overlay. Empty: the
 	// attempt ended by itself.
 	Ended homeboy.OutcomeStatus
 	Class homeboy.FailureClass // of Ended
@@ -62,11 +62,12 @@ type Patch struct {
 // Overlay returns the outcome of a task: what its provider said, and deed's own verdict, which counts. In this order:
 //
 //  1. cancelled by deed: cancelled
-//  2. a failure that the provider told, or that Read found: it stays
+//  2. a timeout, a provider_error or a cancelled: it stays, and so does any failure beside a timeout, as in Read
 //  3. another end by deed: that
-//  4. no verdict, or a refusal: failed
-//  5. an accepted change: succeeded, also where the provider said no_op
-//  6. an accepted empty change: no_op; succeeded if no change was asked for or claimed and there are results;
+//  4. another failure, or a candidate: it stays
+//  5. no verdict, or a refusal: failed
+//  6. an accepted change: succeeded, also where the provider said no_op
+//  7. an accepted empty change: no_op; succeeded if no change was asked for or claimed and there are results;
 //     candidate_recoverable if one was, and there are results beside it
 //
 // The patch that deed captured is added in every case, and can be applied only if the gate accepted it. A patch of the
@@ -95,7 +96,7 @@ func (l *laying) decide() {
 	switch v := l.v; {
 	case v.Ended == homeboy.Cancelled:
 		l.end(homeboy.Cancelled, "", CodeEnded, PhaseCancel)
-	case !homeboy.IsSuccess(l.said):
+	case v.Ended == "" && !homeboy.IsSuccess(l.said), l.settled():
 		l.reasons(CodeGateRefused, PhaseGate) // they are evidence; the failure stays
 	case v.Ended != "":
 		phase := PhaseRun
@@ -112,6 +113,15 @@ func (l *laying) decide() {
 	default:
 		l.unchanged()
 	}
+}
+
+// settled reports whether an outcome goes before another end by deed than cancelled.
+func (l *laying) settled() bool {
+	switch l.said {
+	case homeboy.Timeout, homeboy.ProviderError, homeboy.Cancelled:
+		return true
+	}
+	return l.v.Ended == homeboy.Timeout && !homeboy.IsSuccess(l.said)
 }
 
 // end sets a status that is no success, with its reasons.

@@ -82,6 +82,8 @@ func TestOverlay(t *testing.T) {
 		"a failure, cancelled by deed":     {told(homeboy.Failed, nil), ended(homeboy.Cancelled), homeboy.Cancelled, "", CodeEnded, homeboy.DecideReview},
 		"timeout by deed":                  {told(homeboy.Succeeded, nil), ended(homeboy.Timeout), homeboy.Timeout, homeboy.ClassTimeout, CodeEnded, homeboy.DecideRetry},
 		"a failure beside a timeout":       {told(homeboy.Failed, nil), ended(homeboy.Timeout), homeboy.Failed, homeboy.ClassTransient, CodeGateRefused, homeboy.DecideRetry},
+		"a failure, then this machine's":   {told(homeboy.Failed, nil), ended(homeboy.ProviderError), homeboy.ProviderError, homeboy.ClassProvider, CodeEnded, homeboy.DecideRetry},
+		"a timeout, then this machine's":   {told(homeboy.Timeout, nil), ended(homeboy.ProviderError), homeboy.Timeout, homeboy.ClassTransient, CodeGateRefused, homeboy.DecideRetry},
 		"this machine's fault":             {told(homeboy.Succeeded, nil), ended(homeboy.ProviderError), homeboy.ProviderError, homeboy.ClassProvider, CodeEnded, homeboy.DecideRetry},
 		"a patch of its own":               {told(homeboy.Succeeded, ownPatch(4)), changed, homeboy.Succeeded, "", CodePatchReplace, homeboy.DecideApply},
 		"only a patch that nobody saw":     {told(homeboy.Succeeded, ownPatch(4)), accepted, homeboy.NoOp, "", CodeNothingDone, homeboy.DecideNoOp},
