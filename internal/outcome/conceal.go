@@ -31,15 +31,20 @@ var plainMembers = []string{"outputs", "payload"}
 // all but the results.
 func (a *Answer) conceal(p homeboy.ExecutorProvider) {
 	keys := keyWords(p)
-	kept := a.Outcome
 	var o homeboy.Outcome
 	if json.Unmarshal(hideKeys(value(a.Outcome), keys), &o) == nil {
 		a.Outcome = o
 	}
 	a.Said = json.RawMessage(hideKeys(a.Said, keys))
+	a.scrub()
+}
+
+// scrub takes secrets out by their value. Names of files can hold them too.
+func (a *Answer) scrub() {
 	if !a.redactor.Active() {
 		return
 	}
+	kept := a.Outcome
 	for _, part := range []any{&a.Outcome, &a.Said, &a.Warnings} {
 		if a.redactor.Value(part) != nil {
 			a.lose(part)

@@ -54,6 +54,7 @@ func (a *Answer) Gather(ctx context.Context, p homeboy.ExecutorProvider, q homeb
 		}
 	}
 	g.demand(q)
+	a.scrub()
 	return g.vault.sync(ctx)
 }
 

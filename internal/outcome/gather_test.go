@@ -283,6 +283,23 @@ func TestSecretsInArtifacts(t *testing.T) {
 	}
 }
 
+// TestSecretsInNamesOfFiles: edge case 43, in what is told about artifacts.
+func TestSecretsInNamesOfFiles(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cr3t-value-of-mine"
+	s := newSite(t)
+	s.link(s.elsewhere, s.Workspace+"/"+secret)
+	s.put(s.Workspace+"/out/"+secret+".txt", "x")
+	q := require(homeboy.ArtifactDeclaration{Name: "out", Path: "out"})
+	a := s.gatherAll(provider, q, printed(`{"task_id":"t1","status":"succeeded","artifacts":[{"id":"l","kind":"log","path":"`+secret+`/f"}]}`, 0), redact.New(map[string]string{"KEY": secret}))
+	if text := string(value(a.Outcome)); strings.Contains(text, secret) || !strings.Contains(text, "[REDACTED:KEY].txt") {
+		t.Error(text)
+	}
+	if diff := cmp.Diff([]string{faultUnsafe}, codes(a.Outcome)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestPathsAsTheProviderSeesThem maps paths of a sandbox.
 func TestPathsAsTheProviderSeesThem(t *testing.T) {
 	t.Parallel()
