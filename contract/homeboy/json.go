@@ -303,6 +303,48 @@ func (p ProducedContent) MarshalJSON() ([]byte, error) { return writeObject(p) }
 func (p *ProducedContent) UnmarshalJSON(data []byte) error { return readObject(data, p) }
 
 // MarshalJSON writes canonical members, then unknown ones.
+func (p PromotionBase) MarshalJSON() ([]byte, error) { return writeObject(p) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (p *PromotionBase) UnmarshalJSON(data []byte) error { return readObject(data, p) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (p PromotionCandidate) MarshalJSON() ([]byte, error) { return writeObject(p) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (p *PromotionCandidate) UnmarshalJSON(data []byte) error { return readObject(data, p) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (p PromotionCheck) MarshalJSON() ([]byte, error) { return writeObject(p) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (p *PromotionCheck) UnmarshalJSON(data []byte) error { return readObject(data, p) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (p PromotionGate) MarshalJSON() ([]byte, error) { return writeObject(p) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (p *PromotionGate) UnmarshalJSON(data []byte) error { return readObject(data, p) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (p PromotionPush) MarshalJSON() ([]byte, error) { return writeObject(p) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (p *PromotionPush) UnmarshalJSON(data []byte) error { return readObject(data, p) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (p PromotionReport) MarshalJSON() ([]byte, error) { return writeObject(p) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (p *PromotionReport) UnmarshalJSON(data []byte) error { return readObject(data, p) }
+
+// MarshalJSON writes canonical members, then unknown ones.
+func (p PromotionVerifier) MarshalJSON() ([]byte, error) { return writeObject(p) }
+
+// UnmarshalJSON reads canonical members and keeps unknown ones.
+func (p *PromotionVerifier) UnmarshalJSON(data []byte) error { return readObject(data, p) }
+
+// MarshalJSON writes canonical members, then unknown ones.
 func (p ProviderDefault) MarshalJSON() ([]byte, error) { return writeObject(p) }
 
 // UnmarshalJSON reads canonical members and keeps unknown ones.

@@ -101,6 +101,7 @@ func SchemaNames() map[string]string {
 		"fanout_reconcile_reconciliation": SchemaFanoutReconciliation,
 		"fanout_reconcile_progress":       SchemaFanoutProgress,
 		"finding_packet_fanout_config":    SchemaFindingFanoutConfig,
+		"promotion_report":                SchemaPromotionReport,
 		"agent_task_matrix_plan":          SchemaMatrixPlan,
 		"agent_task_matrix_aggregate":     SchemaMatrixAggregate,
 	}

@@ -3562,6 +3562,90 @@ export type HomeboyProducedContent = {
   schema?: string;
 };
 
+/** A PromotionBase is what the change stands on. */
+export type HomeboyPromotionBase = {
+  commit: (string & {});
+  /** the commit that the agent began with, as the bundle says */
+  recorded?: string;
+};
+
+/** A PromotionCandidate is the patch that was chosen, and what vouches for it. */
+export type HomeboyPromotionCandidate = {
+  /** the bundle's id */
+  bundle: string;
+  task_id?: string;
+  attempt_id?: string;
+  verdict?: string;
+  /** whose signature counts */
+  key_id?: string;
+  /** of the patch */
+  sha256: (string & {});
+  size_bytes: number;
+  files: string[];
+};
+
+/** A PromotionCheck is one check before the apply. */
+export type HomeboyPromotionCheck = {
+  check: string;
+  status: "passed" | "failed" | "skipped";
+  detail?: string;
+};
+
+/** A PromotionGate is one command that had to pass on the change. */
+export type HomeboyPromotionGate = {
+  id: string;
+  visibility: "visible" | "private";
+  status: "succeeded" | "failed" | "skipped" | "accepted_inherited_failure";
+  /** of one that ran */
+  termination?: "completed" | "cancelled" | "timed_out" | "no_progress";
+  /** a check of the bundle, run again */
+  recorded?: boolean;
+  exit_code?: number;
+  /** the last 64 KiB of its output */
+  tail?: string;
+  bytes: number;
+  /** of all its output */
+  sha256?: (string & {});
+  progress?: string;
+  duration_ms: number;
+};
+
+/** A PromotionPush is where the branch was sent. */
+export type HomeboyPromotionPush = {
+  /** without credentials */
+  remote: string;
+  ref: string;
+  commit: string;
+};
+
+/** A PromotionReport is what came of taking a verified result to a branch. Schema: homeboy/agent-task-promotion-report/v1 */
+export type HomeboyPromotionReport = {
+  schema: "homeboy/agent-task-promotion-report/v1";
+  status: "dry_run" | "verification_pending" | "applied" | "gate_failed" | "verified_no_changes" | "no_changes_gate_failed" | "no_changes";
+  candidate: HomeboyPromotionCandidate;
+  base: HomeboyPromotionBase;
+  repository?: string;
+  branch: string;
+  /** of the branch, when it has the change */
+  commit?: string;
+  /** the branch had this change before; nothing was written */
+  reused?: boolean;
+  preflight: HomeboyPromotionCheck[];
+  gates: HomeboyPromotionGate[];
+  verifier?: HomeboyPromotionVerifier;
+  push?: HomeboyPromotionPush;
+  /** of the line in the audit log */
+  audit_reference?: string;
+};
+
+/** A PromotionVerifier is the answer of an external verifier. */
+export type HomeboyPromotionVerifier = {
+  accepted: boolean;
+  reason?: string;
+  termination: "completed" | "cancelled" | "timed_out" | "overflow" | "malformed" | "failed";
+  duration_ms: number;
+};
+
 /** A ProviderDefault is what a package chooses for one AI provider when the request does not. */
 export type HomeboyProviderDefault = {
   model?: string;
@@ -4738,6 +4822,7 @@ export type Records = {
   "homeboy/agent-task-matrix-aggregate/v1": HomeboyMatrixAggregate;
   "homeboy/agent-task-matrix-plan/v1": HomeboyMatrixPlan;
   "homeboy/agent-task-outcome/v1": HomeboyOutcome;
+  "homeboy/agent-task-promotion-report/v1": HomeboyPromotionReport;
   "homeboy/agent-task-request/v1": HomeboyRequest;
   "homeboy/agent-task-runner-spec/v1": HomeboyRunnerSpec;
   "homeboy/fanout-reconcile-plan/v1": HomeboyFanoutPlan;

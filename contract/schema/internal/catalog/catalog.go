@@ -135,6 +135,7 @@ var Records = []Record{
 	{homeboy.SchemaFanoutReconciliation, reflect.TypeFor[homeboy.FanoutReconciliation]()},
 	{homeboy.SchemaFindingFanoutConfig, reflect.TypeFor[homeboy.FindingFanoutConfig]()},
 	{homeboy.SchemaFanoutProgress, reflect.TypeFor[homeboy.FanoutProgress]()},
+	{homeboy.SchemaPromotionReport, reflect.TypeFor[homeboy.PromotionReport]()},
 	{homeboy.SchemaMatrixPlan, reflect.TypeFor[homeboy.MatrixPlan]()},
 	{homeboy.SchemaMatrixAggregate, reflect.TypeFor[homeboy.MatrixAggregate]()},
 }
@@ -327,6 +328,7 @@ var words = map[reflect.Type][]string{
 	reflect.TypeFor[homeboy.AggregateStatus]():         texts(homeboy.AggregateStatuses),
 	reflect.TypeFor[homeboy.RecordStatus]():            texts(homeboy.RecordStatuses),
 	reflect.TypeFor[homeboy.FanoutStatus]():            texts(homeboy.FanoutStatuses),
+	reflect.TypeFor[homeboy.PromotionStatus]():         texts(homeboy.PromotionStatuses),
 	reflect.TypeFor[homeboy.MatrixVerdict]():           texts(homeboy.MatrixVerdicts),
 }
 
