@@ -18,7 +18,7 @@ type PromotionStatus string
 // The statuses of a promotion.
 const (
 	PromotionDryRun              PromotionStatus = "dry_run"                // it could be done; nothing was changed
-	PromotionVerificationPending PromotionStatus = "verification_pending"   // the branch has the change, and nothing was run on it
+	PromotionVerificationPending PromotionStatus = "verification_pending"   // nothing was run on the change; with a commit the branch has it all the same
 	PromotionApplied             PromotionStatus = "applied"                // the branch has the change, and every gate let it pass
 	PromotionGateFailed          PromotionStatus = "gate_failed"            // a gate did not; the branch is as it was
 	PromotionVerifiedNoChanges   PromotionStatus = "verified_no_changes"    // there is nothing to apply, and every gate passed
@@ -118,6 +118,7 @@ type PromotionCheck struct {
 type PromotionGate struct {
 	ID          string `json:"id" jsonschema:"minLength=1"`
 	Visibility  string `json:"visibility" jsonschema:"enum=visible,enum=private"`
+	Command     string `json:"command,omitempty"` // of a visible one
 	Status      string `json:"status" jsonschema:"enum=succeeded,enum=failed,enum=skipped,enum=accepted_inherited_failure"`
 	Termination string `json:"termination,omitempty" jsonschema:"enum=completed,enum=cancelled,enum=timed_out,enum=no_progress"` // of one that ran
 	Recorded    bool   `json:"recorded,omitempty"`                                                                               // a check of the bundle, run again
@@ -157,33 +158,28 @@ func (s PromotionStatus) Passed() bool {
 	return s != PromotionGateFailed && s != PromotionNoChangesGateFailed
 }
 
-// Writes reports whether the branch has the change.
-func (s PromotionStatus) Writes() bool {
-	return s == PromotionApplied || s == PromotionVerificationPending
-}
-
 // Validate returns every fault of the report: above all, status, gates and commit must say the same.
-func (r PromotionReport) Validate() error {
+func (p PromotionReport) Validate() error {
 	var l fault.List
-	ownSchema(&l, r.Schema, SchemaPromotionReport)
-	fault.OneOf(&l, "$.status", r.Status, PromotionStatuses...)
-	l.Name("$.branch", r.Branch)
-	if !sha256Hex().MatchString(r.Candidate.SHA256) {
-		l.Add("$.candidate.sha256", fault.BadFormat, fmt.Sprintf("%q is no SHA-256", clip(r.Candidate.SHA256)), "write 64 hexadecimal digits")
+	ownSchema(&l, p.Schema, SchemaPromotionReport)
+	fault.OneOf(&l, "$.status", p.Status, PromotionStatuses...)
+	l.Name("$.branch", p.Branch)
+	if !sha256Hex().MatchString(p.Candidate.SHA256) {
+		l.Add("$.candidate.sha256", fault.BadFormat, fmt.Sprintf("%q is no SHA-256", clip(p.Candidate.SHA256)), "write 64 hexadecimal digits")
 	}
-	l.Name("$.candidate.bundle", r.Candidate.Bundle)
-	if !objectID().MatchString(r.Base.Commit) {
-		l.Add("$.base.commit", fault.BadFormat, fmt.Sprintf("%q is no commit", clip(r.Base.Commit)), "write its full id")
+	l.Name("$.candidate.bundle", p.Candidate.Bundle)
+	if !objectID().MatchString(p.Base.Commit) {
+		l.Add("$.base.commit", fault.BadFormat, fmt.Sprintf("%q is no commit", clip(p.Base.Commit)), "write its full id")
 	}
-	if r.Status.Writes() != (r.Commit != "") {
-		l.Add("$.commit", fault.Conflict, fmt.Sprintf("is %q and the status is %s", clip(r.Commit), r.Status), "a commit is there exactly when the branch has the change")
+	if p.Status != PromotionVerificationPending && (p.Status == PromotionApplied) != (p.Commit != "") {
+		l.Add("$.commit", fault.Conflict, fmt.Sprintf("is %q and the status is %s", clip(p.Commit), p.Status), "a commit is there when the branch has the change")
 	}
-	r.validateChecks(&l)
+	p.validateChecks(&l)
 	return l.Err()
 }
 
-func (r PromotionReport) validateChecks(l *fault.List) {
-	for i, c := range r.Preflight {
+func (p PromotionReport) validateChecks(l *fault.List) {
+	for i, c := range p.Preflight {
 		at := fault.Index("$.preflight", i)
 		l.Name(at+".check", c.Check)
 		fault.OneOf(l, at+".status", c.Status, PreflightPassed, PreflightFailed, PreflightSkipped)
@@ -191,8 +187,8 @@ func (r PromotionReport) validateChecks(l *fault.List) {
 			l.Add(at+".status", fault.Conflict, "is failed in a report", "refuse the promotion instead")
 		}
 	}
-	failed := r.Verifier != nil && !r.Verifier.Accepted
-	for i, g := range r.Gates {
+	failed := p.Verifier != nil && !p.Verifier.Accepted
+	for i, g := range p.Gates {
 		at := fault.Index("$.gates", i)
 		l.Name(at+".id", g.ID)
 		fault.OneOf(l, at+".visibility", g.Visibility, GateVisible, GatePrivate)
@@ -200,18 +196,18 @@ func (r PromotionReport) validateChecks(l *fault.List) {
 		if g.Termination != "" {
 			fault.OneOf(l, at+".termination", g.Termination, GateCompleted, GateCancelled, GateTimedOut, GateNoProgress)
 		}
-		if g.Visibility == GatePrivate && (g.Tail != "" || g.Progress != "") {
-			l.Add(at+".tail", fault.Conflict, "shows output of a private gate", "leave tail and progress out")
+		if g.Visibility == GatePrivate && (g.Command != "" || g.Tail != "" || g.Progress != "") {
+			l.Add(at+".visibility", fault.Conflict, "is private, and the gate shows what it ran or printed", "leave command, tail and progress out")
 		}
 		if g.SHA256 != "" && !sha256Hex().MatchString(g.SHA256) {
 			l.Add(at+".sha256", fault.BadFormat, fmt.Sprintf("%q is no SHA-256", clip(g.SHA256)), "write 64 hexadecimal digits")
 		}
 		failed = failed || g.Status == GateFailed
 	}
-	if failed && r.Status.Passed() {
-		l.Add("$.status", fault.Conflict, fmt.Sprintf("is %s beside a failed gate", r.Status), "write gate_failed")
+	if failed && p.Status.Passed() {
+		l.Add("$.status", fault.Conflict, fmt.Sprintf("is %s beside a failed gate", p.Status), "write gate_failed")
 	}
-	if !failed && slices.Contains(PromotionStatuses, r.Status) && !r.Status.Passed() {
-		l.Add("$.status", fault.Conflict, fmt.Sprintf("is %s and no gate failed", r.Status), "write what came of it")
+	if !failed && slices.Contains(PromotionStatuses, p.Status) && !p.Status.Passed() {
+		l.Add("$.status", fault.Conflict, fmt.Sprintf("is %s and no gate failed", p.Status), "write what came of it")
 	}
 }

@@ -3595,6 +3595,8 @@ export type HomeboyPromotionCheck = {
 export type HomeboyPromotionGate = {
   id: string;
   visibility: "visible" | "private";
+  /** of a visible one */
+  command?: string;
   status: "succeeded" | "failed" | "skipped" | "accepted_inherited_failure";
   /** of one that ran */
   termination?: "completed" | "cancelled" | "timed_out" | "no_progress";
