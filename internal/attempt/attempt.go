@@ -17,6 +17,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -144,6 +145,7 @@ type run struct {
 	guard        *toolGuard   // at the tool boundary; nil before the driver starts
 	used         ledger       // what was used, against the budget
 	resumed      *resumed     // goes on with an earlier attempt; nil: it begins anew
+	listener     io.Writer    // gets what a check prints as well; nil: nobody
 	checkpointed bool         // the store has where the conversation stands
 	kept         bool         // the directory waits for the next attempt
 	fresh        string       // why an earlier conversation does not go on

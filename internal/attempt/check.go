@@ -58,6 +58,9 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.Chec
 		return r
 	}
 	both := &locked{w: out}
+	if a.listener != nil {
+		both.w = io.MultiWriter(out, a.listener)
+	}
 	spec.Stdout, spec.Stderr = both, both
 	exit, err := in.box.Run(ctx, a.sup, spec)
 	cerr := out.Finish()

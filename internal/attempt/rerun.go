@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -24,11 +25,15 @@ import (
 // A Rerun is what a bundle says of its checks, and where its base can be had from.
 type Rerun struct {
 	Spec    deed.TaskSpec // with the sources of its workspaces
-	Base    string        // the digest that the base must have
+	Base    string        // the digest that the base must have; empty: whatever its sources give
 	Commit  string        // that it was made from; may be empty
 	Patch   string        // a file with the verified patch
 	Verdict deed.Verdict  // as recorded
 	Kind    sandbox.Kind
+
+	// Around is called for each run of a check by command, and calls run, or does not; nil calls it. What the check prints
+	// goes to the writer as well, as it is.
+	Around func(ctx context.Context, c deed.Check, run func(ctx context.Context, w io.Writer) deed.CheckResult) deed.CheckResult
 }
 
 // ErrBase says that the base of a bundle cannot be made again.
@@ -83,7 +88,7 @@ func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out
 	}
 	v, err := gate.Checks(ctx, gate.Input{
 		Spec: in.Spec, Changes: a.changes, Base: a.path("base"), Manifest: a.before, After: a.after, Patch: in.Patch, Rooms: rooms,
-		RunCheck: a.runCheck, Capabilities: checker{a}, Ask: asRecorded(in.Verdict),
+		RunCheck: a.around(in), Capabilities: checker{a}, Ask: asRecorded(in.Verdict),
 	})
 	if err != nil {
 		return out, classify(ctx, failure.Infra, "repeat the checks", err)
@@ -91,6 +96,20 @@ func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out
 	out = hold(in.Verdict, v)
 	out.Base = a.before.Digest()
 	return out, nil
+}
+
+// around is how the checks by command are run.
+func (a *run) around(in Rerun) func(context.Context, deed.Check, string) deed.CheckResult {
+	if in.Around == nil {
+		return a.runCheck
+	}
+	return func(ctx context.Context, c deed.Check, room string) deed.CheckResult {
+		return in.Around(ctx, c, func(ctx context.Context, w io.Writer) deed.CheckResult {
+			a.listener = w
+			defer func() { a.listener = nil }()
+			return a.runCheck(ctx, c, room)
+		})
+	}
 }
 
 // asRecorded answers as the person did who was asked then.
@@ -131,7 +150,7 @@ func (a *run) rebuild(ctx context.Context, in Rerun) error {
 		if a.before, err = workspace.Snapshot(ctx, a.path("base"), nil); err != nil {
 			return classify(ctx, failure.Infra, "look at the base", err)
 		}
-		if a.before.Digest() == in.Base {
+		if in.Base == "" || a.before.Digest() == in.Base {
 			return a.change(ctx, in.Patch)
 		}
 		found = append(found, a.before.Digest())

@@ -118,6 +118,17 @@ const (
 // OfWorkflow lists the points of a step.
 var OfWorkflow = []Point{WorkflowPrepared, WorkflowMoved}
 
+// The points of taking a bundle to a branch. A test of its own walks them.
+const (
+	PromotePrepared  Point = "promote.prepared"  // everything is checked, and no gate ran
+	PromoteGated     Point = "promote.gated"     // every gate passed, and there is no commit
+	PromoteCommitted Point = "promote.committed" // the branch has the commit, and nobody was told
+	PromoteAudited   Point = "promote.audited"   // it is in the audit log, and not pushed
+)
+
+// OfPromotion lists the points of a promotion.
+var OfPromotion = []Point{PromotePrepared, PromoteGated, PromoteCommitted, PromoteAudited}
+
 // All lists the points of a task in order.
 var All = []Point{
 	EnqueueBefore, EnqueueCommitted, ClaimCommitted, WorkspaceSeeded, BeginCommitted, DriverStarted, DriverEnded,

@@ -167,11 +167,24 @@ func trusted(o *Offer, r Request) error {
 	if r.Force {
 		return nil
 	}
+	return o.accepted("or use --force", "--force applies it all the same")
+}
+
+// Trusted refuses a change whose bundle no trusted key signed, whose id names no change, or that no gate accepted.
+func (o *Offer) Trusted() error {
+	if !o.Verification.ContentAddressed {
+		return trusted(o, Request{})
+	}
+	return o.accepted("and try again", "only accepted work is taken further")
+}
+
+func (o *Offer) accepted(unsigned, rejected string) error {
+	v := o.Verification
 	if v.Signature.Status != bundle.SignatureValid {
-		return refuse(ReasonSignature, "", "the bundle's signature is %s (trust its key with `deed key trust`, or use --force)", v.Signature.Status)
+		return refuse(ReasonSignature, "", "the bundle's signature is %s (trust its key with `deed key trust`, %s)", v.Signature.Status, unsigned)
 	}
 	if v.Statement == nil || v.Statement.Verdict != "accepted" {
-		return refuse(ReasonNotAccepted, "", "no gate accepted this bundle (--force applies it all the same)")
+		return refuse(ReasonNotAccepted, "", "no gate accepted this bundle (%s)", rejected)
 	}
 	return nil
 }

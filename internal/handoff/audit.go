@@ -7,12 +7,23 @@ import (
 	"os"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/atomicfile"
 )
 
 // maxAuditFiles is how many files an audit line names; file_count has them all.
 const maxAuditFiles = 1000
+
+// Audit appends a line for a change that went another way than through Apply, and returns its reference.
+func (a *Applier) Audit(line codebox.ApplyAudit, failed error) (string, error) {
+	line.AuditReference = uuid.Must(uuid.NewV7()).String()
+	if failed != nil {
+		line.Error = a.failure(failed)
+	}
+	return line.AuditReference, a.audit(line)
+}
 
 // audit appends one line, redacted, and makes it durable.
 func (a *Applier) audit(line codebox.ApplyAudit) error {

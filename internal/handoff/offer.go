@@ -302,8 +302,8 @@ func approved(files []File, approve []string) ([]File, error) {
 	return slices.DeleteFunc(files, func(f File) bool { return !chosen[f.Full] }), nil
 }
 
-// writePatch writes the parts of the patch that belong to files, in the patch's order.
-func (o *Offer) writePatch(files []File, w io.Writer) error {
+// WritePatch writes the parts of the patch that belong to files, in the patch's order.
+func (o *Offer) WritePatch(files []File, w io.Writer) error {
 	sorted := slices.SortedFunc(slices.Values(files), func(a, b File) int { return int(a.part.Start - b.part.Start) })
 	for _, f := range sorted {
 		if _, err := io.Copy(w, io.NewSectionReader(o.patch, f.part.Start, f.part.End-f.part.Start)); err != nil {

@@ -82,7 +82,7 @@ func (o *Offer) payload(approver string) (*codebox.ApplyPayload, error) {
 		return nil, fmt.Errorf("the patch is %w: more than %d bytes", bundle.ErrTooLarge, maxPayload)
 	}
 	var patch bytes.Buffer
-	if err := o.writePatch(o.Files, &patch); err != nil {
+	if err := o.WritePatch(o.Files, &patch); err != nil {
 		return nil, err
 	}
 	m := o.Verification.Manifest

@@ -106,7 +106,7 @@ func (s *stage) filter(o *Offer, p *plan, to string) (string, error) {
 		files[i] = st.File
 	}
 	h := sha256.New()
-	err = o.writePatch(files, io.MultiWriter(f, h))
+	err = o.WritePatch(files, io.MultiWriter(f, h))
 	return hex.EncodeToString(h.Sum(nil)), errors.Join(err, f.Close())
 }
 

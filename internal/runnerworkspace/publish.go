@@ -22,9 +22,6 @@ const hookTimeout = 2 * time.Minute
 // trailerWorkspace marks every commit that deed publishes: a branch whose last commit lacks it is somebody else's.
 const trailerWorkspace = "Deed-Workspace"
 
-// reachEnv are the variables of the caller that git may need to reach a remote.
-var reachEnv = []string{"HOME", "SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_ASKPASS"}
-
 // errForeign: a branch that deed did not write is never overwritten.
 var errForeign = errors.New("the branch is there with other work")
 
@@ -112,13 +109,7 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 	if p.Remote == "" {
 		return nil
 	}
-	var env []string
-	for _, name := range reachEnv {
-		if v := proc.Getenv(r.Environ, name); v != "" {
-			env = append(env, name+"="+v)
-		}
-	}
-	pushed, err := workspace.Push(ctx, dir, p.Remote, p.Head+":"+p.Head, workspace.PushOptions{Env: env})
+	pushed, err := workspace.Push(ctx, dir, p.Remote, p.Head+":"+p.Head, workspace.PushOptions{Env: workspace.ReachEnv(r.Environ)})
 	res.Branch.Remote = pushed.Remote
 	return err
 }

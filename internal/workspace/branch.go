@@ -44,3 +44,34 @@ func MergeBase(ctx context.Context, dir, name string) (string, error) {
 	out, err := m.in(ctx, "merge-base", commit, m.from.commit)
 	return strings.TrimSpace(out), err
 }
+
+// Resolve returns the commit that a name of the repository stands for. It is as hermetic as StatusOf.
+func Resolve(ctx context.Context, dir, name string) (string, error) {
+	m, err := openWorkTree(ctx, dir, dir)
+	if err != nil {
+		return "", fmt.Errorf("find commit: %w", err)
+	}
+	defer m.close()
+	if name == "" {
+		name = "HEAD"
+	}
+	commit, _, err := m.from.resolve(ctx, name)
+	return commit, err
+}
+
+// IsAncestor reports whether one commit is reached from another, or is it. It is as hermetic as StatusOf.
+func IsAncestor(ctx context.Context, dir, older, newer string) (bool, error) {
+	m, err := openWorkTree(ctx, dir, dir)
+	if err != nil {
+		return false, fmt.Errorf("compare commits: %w", err)
+	}
+	defer m.close()
+	res, err := m.try(ctx, m.call([]string{"merge-base", "--is-ancestor", older, newer}))
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("compare commits: %w", err)
+	case res.ExitCode > 1:
+		return false, &Error{Code: ErrGit, Op: "compare commits", Err: gitSays(res)}
+	}
+	return res.ExitCode == 0, nil
+}

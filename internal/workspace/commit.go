@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,9 @@ import (
 
 // ErrNothingToCommit means that the state to commit is that of the parent.
 const ErrNothingToCommit Code = "nothing_to_commit"
+
+// ErrUnexpected means that a commit would change other files than CommitSpec.Expect lists.
+const ErrUnexpected Code = "unexpected_files"
 
 // ErrBranchExists means that the branch is there already; nothing was changed.
 const ErrBranchExists Code = "branch_exists"
@@ -47,6 +51,10 @@ type CommitSpec struct {
 	Committer Signature // the author when zero
 	Message   string
 	Trailers  []Trailer
+
+	// Expect lists the files that the commit must change, all of them and no other; nil is any. A commit that does
+	// something else is ErrUnexpected, and the branch stays as it is.
+	Expect []string
 }
 
 // A Commit is what CommitTree made.
@@ -217,6 +225,9 @@ func (s *borrower) commit(ctx context.Context, spec CommitSpec, c *Commit) error
 	if c.Tree == strings.TrimSpace(before) {
 		return &Error{Code: ErrNothingToCommit, Op: "make tree"}
 	}
+	if err := s.expected(ctx, spec.Expect, c); err != nil {
+		return err
+	}
 	who := spec.Committer
 	if who == (Signature{}) {
 		who = spec.Author
@@ -227,6 +238,23 @@ func (s *borrower) commit(ctx context.Context, spec CommitSpec, c *Commit) error
 	out, err = s.run(ctx, call)
 	c.ID = strings.TrimSpace(out)
 	return err
+}
+
+// expected holds the tree against the files that it must change.
+func (s *borrower) expected(ctx context.Context, want []string, c *Commit) error {
+	if want == nil {
+		return nil
+	}
+	out, err := s.in(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", c.Parent, c.Tree)
+	if err != nil {
+		return err
+	}
+	have := slices.Sorted(strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00"))
+	want = slices.Sorted(slices.Values(want))
+	if !slices.Equal(have, want) {
+		return &Error{Code: ErrUnexpected, Op: "make tree", Err: fmt.Errorf("it changes %q, and should change %q", shorten(strings.Join(have, " ")), shorten(strings.Join(want, " ")))}
+	}
+	return nil
 }
 
 func identify(role string, s Signature) []string {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/deedrun/deed/internal/proc"
 )
 
 // ErrPush means that the remote refused, or could not be reached. The message is git's own.
@@ -23,6 +25,16 @@ type PushOptions struct {
 	Timeout time.Duration // 0 is DefaultPushTimeout
 	Force   bool          // let the remote's branch lose commits
 	Env     []string      // what a transport needs and nothing else may have, such as SSH_AUTH_SOCK=…
+}
+
+// ReachEnv picks the variables of an environment that git may need to reach a remote.
+func ReachEnv(environ []string) (env []string) {
+	for _, name := range []string{"HOME", "SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_ASKPASS"} {
+		if v := proc.Getenv(environ, name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
 }
 
 // A Pushed says what a remote has now.
