@@ -56,6 +56,9 @@ func (a *app) rerun(ctx context.Context, dirs []string, o bundle.VerifyOptions, 
 		return err
 	}
 	defer drop()
+	if len(in.Spec.Checks) == 0 {
+		return usage(errors.New("nothing can be run again: the task of this bundle had no checks"))
+	}
 	who, err := a.runner()
 	if err != nil {
 		return err
@@ -143,9 +146,6 @@ func (a *app) rerunInput(ctx context.Context, dir string, rep bundle.Verificatio
 		}
 	}
 	in.Spec, in.Base, in.Commit = m.Spec, m.Provenance.Workspace.BaseDigest, m.Provenance.Workspace.Commit
-	if len(in.Spec.Checks) == 0 {
-		return in, nil, usage(errors.New("nothing can be run again: the task of this bundle had no checks"))
-	}
 	if err := a.rerunSource(ctx, m, &in, f.source); err != nil {
 		return in, nil, err
 	}

@@ -1,0 +1,65 @@
+package promotion
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/handoff"
+)
+
+// ReasonReviewOnly says that the patches of an outcome are the provider's claims, and none is what deed captured itself. They can be
+// looked at; nothing vouches for them.
+const ReasonReviewOnly = "artifact_review_only"
+
+// FromOutcome finds the bundle behind an outcome that deed wrote, and the patches that the outcome names.
+func FromOutcome(text []byte) (dir string, claims []homeboy.Artifact, err error) {
+	o, _, err := homeboy.ReadOutcome(text, "")
+	if err != nil {
+		return "", nil, err
+	}
+	var meta struct {
+		Deed struct {
+			Bundle string `json:"bundle"`
+		} `json:"deed"`
+	}
+	if len(o.Metadata) > 0 {
+		if err := json.Unmarshal(o.Metadata, &meta); err != nil {
+			return "", nil, fmt.Errorf("read the outcome's metadata: %w", err)
+		}
+	}
+	if meta.Deed.Bundle == "" {
+		return "", nil, errors.New("the outcome names no bundle ($.metadata.deed.bundle): only what deed ran itself can be promoted")
+	}
+	for _, a := range o.Artifacts {
+		if a.Kind == homeboy.KindPatch || a.Role == homeboy.KindPatch {
+			claims = append(claims, a)
+		}
+	}
+	return meta.Deed.Bundle, claims, nil
+}
+
+// claimed refuses a candidate when the outcome names patches and none of them is the candidate's.
+func (j *job) claimed(c candidate) error {
+	if len(j.Claims) == 0 {
+		return nil
+	}
+	kept := ""
+	if e := bundle.ListedFile(c.offer.Verification.Manifest, codebox.PathPatch); e != nil && e.SHA256 != nil {
+		kept = e.SHA256.Value
+	}
+	if slices.ContainsFunc(j.Claims, func(a homeboy.Artifact) bool {
+		return a.SHA256 != "" && (a.SHA256 == kept || a.SHA256 == c.told.SHA256)
+	}) {
+		return nil
+	}
+	r := &handoff.Refusal{}
+	for _, a := range j.Claims {
+		r.Reasons = append(r.Reasons, codebox.ApplyReason{Code: ReasonReviewOnly, Path: a.Path, Message: "is a patch that the provider claims and deed did not capture: it can be reviewed and not promoted"})
+	}
+	return r
+}
