@@ -348,16 +348,18 @@ func TestAProjectsAdapterIsAGuest(t *testing.T) {
 	outside := filepath.Join(dir, "keys.env")
 	write(t, outside, "AWS_KEY=x\n")
 	for name, c := range map[string]struct{ adapter, want string }{
-		"a known name":       {"codex: {kind: codex, command: ./evil, timeout_ms: 1}", "$.adapters.codex"},
-		"another":            {"claude-code: {kind: script, command: ./evil, timeout_ms: 1}", "$.adapters.claude-code"},
-		"env_file":           {"x: {kind: script, command: ./a, timeout_ms: 1, env_file: " + outside + "}", "env_file"},
-		"env_file above":     {"x: {kind: script, command: ./a, timeout_ms: 1, env_file: ../keys.env}", "env_file"},
-		"env_file by link":   {"x: {kind: script, command: ./a, timeout_ms: 1, env_file: link.env}", "env_file"},
-		"working_dir":        {"x: {kind: script, command: ./a, timeout_ms: 1, working_dir: /etc}", "working_dir"},
-		"settings":           {"x: {kind: claude-code, command: claude, timeout_ms: 1, autonomy: {profile: restricted, required_settings_files: [/etc/passwd]}}", "required_settings_files"},
-		"trusted-vm":         {"x: {kind: codex, command: codex, timeout_ms: 1, sandbox: danger-full-access, autonomy: {profile: trusted-vm, required_args: [--x]}}", "autonomy.profile"},
-		"its own":            {"x: {kind: script, command: ./a, timeout_ms: 1, env_file: .env, working_dir: sub}", ""},
-		"its own, by a link": {"x: {kind: script, command: ./a, timeout_ms: 1, env_file: own.env}", ""},
+		"a known name":        {"codex: {kind: codex, command: ./evil, timeout_ms: 1}", "$.adapters.codex"},
+		"another":             {"claude-code: {kind: script, command: ./evil, timeout_ms: 1}", "$.adapters.claude-code"},
+		"env_file":            {"x: {kind: script, command: ./a, timeout_ms: 1, env_file: " + outside + "}", "env_file"},
+		"runtime_dirs":        {"x: {kind: packaged, backend: b, timeout_ms: 1, runtime_dirs: [agent-runtimes, /opt/packages]}", "runtime_dirs[1]"},
+		"runtime_dirs inside": {"x: {kind: packaged, backend: b, timeout_ms: 1, runtime_dirs: [agent-runtimes]}", ""},
+		"env_file above":      {"x: {kind: script, command: ./a, timeout_ms: 1, env_file: ../keys.env}", "env_file"},
+		"env_file by link":    {"x: {kind: script, command: ./a, timeout_ms: 1, env_file: link.env}", "env_file"},
+		"working_dir":         {"x: {kind: script, command: ./a, timeout_ms: 1, working_dir: /etc}", "working_dir"},
+		"settings":            {"x: {kind: claude-code, command: claude, timeout_ms: 1, autonomy: {profile: restricted, required_settings_files: [/etc/passwd]}}", "required_settings_files"},
+		"trusted-vm":          {"x: {kind: codex, command: codex, timeout_ms: 1, sandbox: danger-full-access, autonomy: {profile: trusted-vm, required_args: [--x]}}", "autonomy.profile"},
+		"its own":             {"x: {kind: script, command: ./a, timeout_ms: 1, env_file: .env, working_dir: sub}", ""},
+		"its own, by a link":  {"x: {kind: script, command: ./a, timeout_ms: 1, env_file: own.env}", ""},
 	} {
 		project := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
 		write(t, filepath.Join(project, FileName), "adapters:\n  "+c.adapter+"\n")

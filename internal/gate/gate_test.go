@@ -187,6 +187,7 @@ func TestDecisions(t *testing.T) {
 		}, []string{CodeLinkOutside + ":main.go"}},
 		{"an empty directory is a note", scene{work: func(t *testing.T, d string) { must(t, os.Mkdir(filepath.Join(d, "new"), 0o755)) }}, nil},
 		{"a secret in the change", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) { in.SecretHit = true }}, []string{CodeSecretInChange}},
+		{"nothing may be changed", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) { in.ReadOnly = "the provider declares it" }}, []string{CodeOutOfScope + ":main.go"}},
 		{"the pinned task was changed", scene{edit: func(in *Input, _ string) { in.PinFault = "changed" }}, []string{CodePinnedInput}},
 		{"the base was changed", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) {
 			if err := os.WriteFile(filepath.Join(in.Base, "main.go"), []byte("poisoned"), 0o644); err != nil {

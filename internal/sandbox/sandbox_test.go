@@ -191,6 +191,21 @@ func TestMountsBelowMounts(t *testing.T) {
 	}
 }
 
+// A program in a mount below a writable one is found, although the way to it is made only when the run begins.
+func TestAProgramInAMountBelowAMount(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	bin := t.TempDir()
+	write(t, "#!/bin/sh\npwd\n", 0o755, bin, "run")
+	spec := f.spec(sandbox.Namespace)
+	spec.Mounts = append(spec.Mounts, sandbox.Mount{Source: bin, Target: "/ws/not/there/yet"})
+	s := f.open(spec)
+	p, text := f.command(s, nil, "/ws/not/there/yet/run")
+	if exit, err := s.Run(t.Context(), f.sup, p); err != nil || exit.Code != 0 {
+		t.Errorf("%+v, %v: %s", exit, err, text)
+	}
+}
+
 // TestLinksLeadNoMountAway swaps links in after the sandbox was made, as an agent in an earlier run could.
 func TestLinksLeadNoMountAway(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -213,6 +214,10 @@ func (s *session) failed(pt *process.Turn, f outcome.Facts, a outcome.Answer) *f
 	case unread[a.Row]:
 		class = failure.InvalidWord
 	}
+	if id, hopeless := known(s.plan.selection.Provider, o, f.StderrTail); hopeless && class.Rule().Retry == agentruntime.RetryRetryable && class != failure.RateLimited {
+		pt.Yield.Diagnostics["immediate_failure"] = id
+		class = failure.AskedFail
+	}
 	if class == failure.AgentFailed && pt.LastError() != "" {
 		said += ": " + pt.LastError()
 	}
@@ -221,6 +226,25 @@ func (s *session) failed(pt *process.Turn, f outcome.Facts, a outcome.Answer) *f
 		out.RetryAfter = wait(o)
 	}
 	return out
+}
+
+// known reports whether a failure is one that the package knows to be of no use to try again, and which.
+func known(x homeboy.ExecutorProvider, o homeboy.Outcome, stderr string) (id string, hopeless bool) {
+	text := o.Summary + "\n" + stderr
+	for _, d := range o.Diagnostics {
+		text += "\n" + d.Message
+	}
+	for _, p := range x.ImmediateFailurePatterns {
+		if p.Retryable == nil || *p.Retryable {
+			continue
+		}
+		for _, part := range p.ErrorContainsAny {
+			if part != "" && strings.Contains(text, part) {
+				return p.ID, true
+			}
+		}
+	}
+	return "", false
 }
 
 // unread are the rows of package outcome in which a provider said nothing that counts as an answer.

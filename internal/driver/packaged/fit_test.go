@@ -51,8 +51,11 @@ func TestRefusals(t *testing.T) {
 		"no instructions":  {nil, map[string]any{"instructions": " "}, packaged.CodeRequestInvalid, homeboy.ClassInvalidInput},
 		"a required field": {func(p map[string]any) { p["request_required_fields"] = []string{"inputs.findings"} }, nil, packaged.CodeRequestInvalid, homeboy.ClassInvalidInput},
 		"inherit_env":      {nil, executor(map[string]any{"config": map[string]any{"inherit_env": true}}), packaged.CodeRequestInvalid, homeboy.ClassInvalidInput},
-		"outputs that cannot be told": {nil, map[string]any{"inputs": []int{1}, "output_declarations": []any{map[string]any{"name": "r", "schema": "x/v1"}}},
-			packaged.CodeOutputInvalid, homeboy.ClassInvalidInput},
+		"outputs that cannot be told": {
+			nil,
+			map[string]any{"inputs": []int{1}, "output_declarations": []any{map[string]any{"name": "r", "schema": "x/v1"}}},
+			packaged.CodeOutputInvalid, homeboy.ClassInvalidInput,
+		},
 		"tools": {nil, map[string]any{"runtime_tools": []any{map[string]any{"id": "x", "transport": "stdio", "command": []string{"x"}}}}, packaged.CodeToolUnavailable, homeboy.ClassCapabilityMissing},
 		"30 an executable": {func(p map[string]any) {
 			p["runner_readiness"] = []any{map[string]any{"id": "tool", "executable": map[string]any{"candidates": []string{"no-such-tool-anywhere"}}}}

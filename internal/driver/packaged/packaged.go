@@ -31,6 +31,7 @@
 //	status provider_error, class transient           failure.Provider
 //	everything else, cancelled among it              failure.AskedFail
 //
+// A failure that immediate_failure_patterns declares not retryable is failure.AskedFail where it would be tried again.
 // A limit of deed's that was reached goes before all of these, unless the provider had told a success that counts before.
 package packaged
 

@@ -183,13 +183,11 @@ func (p *place) restore(ctx context.Context, j driver.Job, root *os.Root, dir st
 		_, err := workspace.Clone(ctx, base, filepath.Join(j.Dirs.Workspace, filepath.FromSlash(dir)))
 		return err
 	}
-	for parent := path.Dir(dir); parent != "."; parent = path.Dir(parent) {
-		if j.Base.Dir != "" && isDir(filepath.Join(j.Base.Dir, filepath.FromSlash(parent))) {
-			break
-		}
-		if root.Remove(filepath.FromSlash(parent)) != nil {
-			break // something else is in it
-		}
+	inBase := func(dir string) bool {
+		return j.Base.Dir != "" && isDir(filepath.Join(j.Base.Dir, filepath.FromSlash(dir)))
+	}
+	empty := func(dir string) bool { return root.Remove(filepath.FromSlash(dir)) == nil } // else something is in it
+	for parent := path.Dir(dir); parent != "." && !inBase(parent) && empty(parent); parent = path.Dir(parent) {
 	}
 	return nil
 }

@@ -48,12 +48,16 @@ func TestEnds(t *testing.T) {
 			return y.Proc.TimedOut
 		}},
 		"51 max_runtime_ms": {`sleep 1000`, limits(map[string]any{"max_runtime_ms": 300}), homeboy.Timeout, failure.Timeout, "agent_task.provider_timeout", nil},
-		"52 an outcome, then it hangs": {`answer failed 'said before'; exec >&-; sleep 1000`, limits(map[string]any{"timeout_ms": 500}), homeboy.Failed, failure.Timeout, "agent_task.provider_timeout",
-			func(_ *scene, _ driver.Yield, o homeboy.Outcome) bool { return o.Summary == "said before" }},
-		"54 silence": {`sleep 1000`, limits(map[string]any{"timeout_ms": 20_000, "liveness_timeout_ms": 300}), homeboy.Timeout, failure.Timeout, "agent_task.provider_liveness_timeout",
+		"52 an outcome, then it hangs": {
+			`answer failed 'said before'; exec >&-; sleep 1000`, limits(map[string]any{"timeout_ms": 500}), homeboy.Failed, failure.Timeout, "agent_task.provider_timeout",
+			func(_ *scene, _ driver.Yield, o homeboy.Outcome) bool { return o.Summary == "said before" },
+		},
+		"54 silence": {
+			`sleep 1000`, limits(map[string]any{"timeout_ms": 20_000, "liveness_timeout_ms": 300}), homeboy.Timeout, failure.Timeout, "agent_task.provider_liveness_timeout",
 			func(_ *scene, _ driver.Yield, o homeboy.Outcome) bool {
 				return o.FailureClassification == homeboy.ClassStalled
-			}},
+			},
+		},
 		"54 progress keeps it alive": {`for i in 1 2 3 4 5 6 7 8; do echo . >&2; sleep 0.1; done; answer succeeded done`, limits(map[string]any{"liveness_timeout_ms": 600}), homeboy.Succeeded, failure.None, "", nil},
 		"55 a success and a bad exit": {`answer succeeded done; exit 4`, nil, homeboy.ProviderError, failure.AgentFailed, "agent_task.provider_process_failed", func(_ *scene, y driver.Yield, _ homeboy.Outcome) bool {
 			return y.Diagnostics["contradiction"] != nil
@@ -65,8 +69,10 @@ func TestEnds(t *testing.T) {
 		}},
 		"60 an escaped grandchild holds stdout": {`setsid sh -c 'trap "" TERM; sleep 1000' & answer succeeded done`, nil, homeboy.Succeeded, failure.None, "agent_task.provider_process_group_survivors", nil},
 		"66 too much output":                    {`head -c 3000000 /dev/zero; sleep 1000`, limits(map[string]any{"max_output_bytes": 1_000_000}), homeboy.ProviderError, failure.Limit, "agent_task.provider_output_limit", nil},
-		"classes: rate limited": {`printf '{"schema":"homeboy/agent-task-outcome/v1","task_id":"t1","status":"provider_error","failure_classification":"rate_limited","metadata":{"retry_after_seconds":90}}'`, nil,
-			homeboy.ProviderError, failure.RateLimited, "", func(_ *scene, y driver.Yield, _ homeboy.Outcome) bool { return y.RetryAfter.Seconds() == 90 }},
+		"classes: rate limited": {
+			`printf '{"schema":"homeboy/agent-task-outcome/v1","task_id":"t1","status":"provider_error","failure_classification":"rate_limited","metadata":{"retry_after_seconds":90}}'`, nil,
+			homeboy.ProviderError, failure.RateLimited, "", func(_ *scene, y driver.Yield, _ homeboy.Outcome) bool { return y.RetryAfter.Seconds() == 90 },
+		},
 		"classes: transient":     {`printf '{"schema":"homeboy/agent-task-outcome/v1","task_id":"t1","status":"failed","failure_classification":"transient"}'`, nil, homeboy.Failed, failure.Provider, "", nil},
 		"classes: invalid input": {`printf '{"schema":"homeboy/agent-task-outcome/v1","task_id":"t1","status":"provider_error","failure_classification":"invalid_input"}'`, nil, homeboy.ProviderError, failure.Config, "", nil},
 		"classes: cancelled":     {`answer cancelled 'by itself'`, nil, homeboy.Cancelled, failure.AskedFail, "", nil},
@@ -94,6 +100,19 @@ func TestEnds(t *testing.T) {
 					t.Errorf("task %q: %v", o.TaskID, o.Validate())
 				}
 			})
+		}
+	}
+}
+
+// Edge cases 56 and 57: what may pass is for the queue to try again; what the package knows to stay is not.
+func TestFailuresThatStay(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]failure.Class{"the model is gone for good": failure.AskedFail, "the line broke": failure.Provider} {
+		s := play(t, `printf '{"schema":"homeboy/agent-task-outcome/v1","task_id":"t1","status":"provider_error","failure_classification":"transient","summary":"'"`+text+`"'"}'`, func(p map[string]any) {
+			p["immediate_failure_patterns"] = []any{map[string]any{"id": "gone", "error_contains_any": []string{"gone for good"}, "retryable": false}, map[string]any{"id": "line", "error_contains_any": []string{"line broke"}, "retryable": true}}
+		})
+		if y, o := s.run(); y.Class != want {
+			s.tell(y, o, "%s: want %s", text, want)
 		}
 	}
 }
@@ -154,8 +173,10 @@ func TestEnvironment(t *testing.T) {
 					p["invocation"] = map[string]any{"argv": []string{"{{runtime_path}}/run"}, "env": []any{map[string]any{"name": "MODE", "value": "{{runtime_path}}/x"}}}
 					p["secret_env_requirements"] = []any{map[string]any{"env": []string{"FAKE_TOKEN"}, "required": false}}
 				})
-			s.ask(map[string]any{"executor": map[string]any{"backend": "fake", "config": map[string]any{"temperature": 1}},
-				"policy": map[string]any{"tools": map[string]any{"default_location": "runner", "commands": map[string]any{"mode": "deny_list", "deny": []any{map[string]any{"pattern": "rm **"}}}}}})
+			s.ask(map[string]any{
+				"executor": map[string]any{"backend": "fake", "config": map[string]any{"temperature": 1}},
+				"policy":   map[string]any{"tools": map[string]any{"default_location": "runner", "commands": map[string]any{"mode": "deny_list", "deny": []any{map[string]any{"pattern": "rm **"}}}}},
+			})
 			if walls == "namespace" {
 				s.contain()
 			}

@@ -1,0 +1,226 @@
+package attempt
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/bundle/bundletest"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/driver/packaged"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// provide claims a task of a runtime package, which the operator installed, on a git repository.
+func (b *testBundle) provide(script, materialization string, edit func(*store.NewTask)) *store.Claim {
+	b.t.Helper()
+	b.Drivers = driver.NewSet(packaged.New(packaged.Options{Home: b.Home.AgentRuntimes(), Environ: b.Environ}))
+	dir := filepath.Join(b.Home.AgentRuntimes(), "fake")
+	manifest := fmt.Sprintf(`{"schema": %q, "id": "fake", "name": "Fake", "version": "1.0.0", "description": "A test.", "agent_task_executors": [{
+		"schema": %q, "id": "fake.agent", "label": "Fake", "backend": "fake", "command": "{{runtime_path}}/run", "workspace_materialization": %s,
+		"secret_requirements": [{"name": "FAKE_TOKEN", "required": false}]}]}`, homeboy.SchemaManifest, homeboy.SchemaProvider, materialization)
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "fake.json"), []byte(manifest), 0o644),
+		os.WriteFile(filepath.Join(dir, "run"), []byte("#!/bin/sh\ncat >/dev/null\nanswer() { printf '{\"schema\":\"homeboy/agent-task-outcome/v1\",\"task_id\":\"t1\",\"status\":\"%s\",\"summary\":\"%s\"}' \"$1\" \"$2\"; }\n"+script+"\n"), 0o755)); err != nil {
+		b.t.Fatal(err)
+	}
+	return b.claim("", func(n *store.NewTask) {
+		adapter, err := json.Marshal(agentruntime.AdapterConfig{Packaged: &agentruntime.PackagedAdapter{AdapterID: "fake", Kind: agentruntime.KindPackaged, Backend: "fake", TimeoutMS: 60_000}})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		n.Intent.Payload = json.RawMessage(`{"schema": "homeboy/agent-task-request/v1", "task_id": "t1", "instructions": "Say hello.", "executor": {"backend": "fake", "config": {}}, "limits": {"timeout_ms": 20000}}`)
+		n.Intent.Deed = &deed.TaskSpec{Adapter: adapter, Isolation: string(sandbox.Process), Workspace: &deed.Workspace{Source: repository(b.t)}}
+		n.AdapterID = "fake"
+		if edit != nil {
+			edit(n)
+		}
+	})
+}
+
+// repository makes a git repository with one commit and a change that is not committed.
+func repository(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, argv := range [][]string{
+		{"git", "init", "-q"},
+		{"sh", "-c", "echo one >a.txt"},
+		{"git", "add", "."},
+		{"git", "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "one"},
+		{"sh", "-c", "echo dirty >>a.txt; echo new >untracked.txt"},
+	} {
+		r, err := proc.Tool(t.Context(), proc.ToolSpec{Argv: argv, Dir: dir, Env: os.Environ(), MaxOutput: 1 << 20})
+		if err == nil {
+			err = r.Check()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// listing is every file of a directory with its content.
+func listing(t testing.TB, dir string) string {
+	t.Helper()
+	r, err := proc.Tool(t.Context(), proc.ToolSpec{Argv: []string{"sh", "-c", "find . -type f | sort | xargs sha256sum"}, Dir: dir, Env: os.Environ(), MaxOutput: 1 << 20})
+	if err == nil {
+		err = r.Check()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(r.Stdout)
+}
+
+// Edge cases 92 and 97: a provider works on a copy, committed and untracked changes are in the patch, what it leaves for
+// artifacts is not, and the caller's checkout is as it was. Its outcome and its request are in the bundle.
+func TestAPackagedAttempt(t *testing.T) {
+	t.Parallel()
+	for _, walls := range []sandbox.Kind{sandbox.Process, sandbox.Namespace} {
+		t.Run(string(walls), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.Environ = append(b.Environ, "FAKE_TOKEN=a-token-of-the-operator")
+			var source string
+			edit := func(n *store.NewTask) {
+				source = n.Intent.Deed.Workspace.Source
+				n.Intent.Deed.SecretEnv = []string{"FAKE_TOKEN"}
+			}
+			if walls == sandbox.Namespace {
+				inner := edit
+				edit = contained(t, func(*deed.TaskSpec) {})
+				outer := edit
+				edit = func(n *store.NewTask) { inner(n); outer(n) }
+			}
+			c := b.provide(`echo two >>a.txt; git add a.txt; git -c user.name=p -c user.email=p@example.com commit -qm two; echo made >b.txt; printf '\000\001' >c.bin
+echo "token $FAKE_TOKEN" >&2; echo '{}' >.homeboy/fake/report.json; answer succeeded "done with $FAKE_TOKEN"`,
+				`{"cwd": "git_checkout", "requires_git": true, "write_scope": "workspace", "artifact_paths": [".homeboy/fake"]}`, edit)
+			before := listing(t, source)
+			res, err := b.Run(t.Context(), b.sup, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Settlement.Status != agentruntime.TaskCompleted {
+				t.Fatalf("%s: %s\n%s", res.Settlement.Class, res.Settlement.LastError, read(t, res, "files/attempt/stderr.log"))
+			}
+			bundletest.Check(t, res.BundleDir)
+			if listing(t, source) != before {
+				t.Error("the caller's checkout was changed")
+			}
+			patch := read(t, res, codebox.PathPatch)
+			for _, want := range []string{"+two", "b.txt", "c.bin"} {
+				if !strings.Contains(patch, want) {
+					t.Errorf("no %q in the patch:\n%s", want, patch)
+				}
+			}
+			if strings.Contains(patch, ".homeboy") {
+				t.Errorf("an artifact is in the patch:\n%s", patch)
+			}
+			if read(t, res, "files/artifacts/workspace/.homeboy/fake/report.json") != "{}\n" {
+				t.Error("no artifact")
+			}
+			var o homeboy.Outcome
+			if err := json.Unmarshal([]byte(read(t, res, "files/attempt/result.json")), &o); err != nil || o.Status != homeboy.Succeeded || o.TaskID != "t1" {
+				t.Errorf("%+v, %v", o, err)
+			}
+			for _, name := range []string{"files/attempt/" + packaged.RequestFile, "files/attempt/" + packaged.EvidenceFile, "files/attempt/stderr.log", "files/attempt/result.json"} {
+				if text := read(t, res, name); text == "" || strings.Contains(text, "a-token-of") {
+					t.Errorf("%s: %q", name, text)
+				}
+			}
+		})
+	}
+}
+
+// A provider that declares that it changes nothing is held to it: by the walls, else by the gate.
+func TestAReadOnlyProvider(t *testing.T) {
+	t.Parallel()
+	const artifacts = `{"cwd": "request_workspace", "write_scope": "artifacts", "artifact_paths": [".homeboy/fake"]}`
+	script := `echo x >b.txt; echo '{}' >.homeboy/fake/report.json; answer succeeded done`
+	b := setup(t)
+	res, err := b.Run(t.Context(), b.sup, b.provide(script, artifacts, func(n *store.NewTask) { n.Intent.Deed.MaxRecoveries = new(int) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Settlement.Class != string(failure.Rejected) || !strings.Contains(res.Settlement.LastError, "write_scope") {
+		t.Errorf("%s: %s", res.Settlement.Class, res.Settlement.LastError)
+	}
+	if !strings.Contains(string(res.Settlement.Verdict), gate.CodeOutOfScope) || !strings.Contains(read(t, res, "files/attempt/"+packaged.EvidenceFile), `"held": "declared"`) {
+		t.Errorf("%s", res.Settlement.Verdict)
+	}
+	b = setup(t)
+	res, err = b.Run(t.Context(), b.sup, b.provide(script, artifacts, contained(t, func(d *deed.TaskSpec) {})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Settlement.Status != agentruntime.TaskCompleted || len(res.Files) != 0 || read(t, res, "files/artifacts/workspace/.homeboy/fake/report.json") != "{}\n" {
+		t.Errorf("%s: %s, %v", res.Settlement.Class, res.Settlement.LastError, res.Files)
+	}
+}
+
+// Edge case 85: a timeout still leaves the patch and the artifacts.
+func TestATimeoutLeavesTheWork(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := b.provide(`echo half >b.txt; echo '{}' >.homeboy/fake/report.json; sleep 1000`, `{"artifact_paths": [".homeboy/fake"]}`, func(n *store.NewTask) {
+		n.Intent.Payload = json.RawMessage(strings.Replace(string(n.Intent.Payload), "20000", "700", 1))
+	})
+	res, err := b.Run(t.Context(), b.sup, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Settlement.Class != string(failure.Timeout) || !strings.Contains(read(t, res, codebox.PathPatch), "+half") || read(t, res, "files/artifacts/workspace/.homeboy/fake/report.json") != "{}\n" {
+		t.Errorf("%s: %s", res.Settlement.Class, res.Settlement.LastError)
+	}
+}
+
+// A refusal says by its code what was wrong, for programs to read.
+func TestARefusalIsInTheDiagnostics(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := b.provide(`answer succeeded done`, `{"cwd": "git_checkout"}`, func(n *store.NewTask) { n.Intent.Deed.Workspace = nil })
+	res, err := b.Run(t.Context(), b.sup, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		Refusal struct{ Code, Class, Message string }
+	}
+	if err := json.Unmarshal(res.Settlement.Attempt.Diagnostics, &d); err != nil || d.Refusal.Code != packaged.CodeGitRequired || d.Refusal.Class != string(homeboy.ClassInvalidInput) || d.Refusal.Message == "" {
+		t.Errorf("%s, %v", res.Settlement.Attempt.Diagnostics, err)
+	}
+	if res.Settlement.Class != string(failure.Config) || res.Settlement.Status != agentruntime.TaskPermanentFailure {
+		t.Errorf("%s, %s", res.Settlement.Class, res.Settlement.Status)
+	}
+}
+
+// A refusal of the gate is answered by another run of the provider.
+func TestAProviderIsToldWhy(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := b.provide(`n=$(cat n.txt 2>/dev/null || echo 0); echo $((n+1)) >n.txt; answer succeeded done`, `{}`, func(n *store.NewTask) {
+		n.Intent.Deed.Checks = []deed.Check{{Shell: `test "$(cat n.txt)" = 2`}}
+	})
+	res, err := b.Run(t.Context(), b.sup, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Settlement.Status != agentruntime.TaskCompleted {
+		t.Fatalf("%s: %s", res.Settlement.Class, res.Settlement.LastError)
+	}
+	if q := read(t, res, "files/attempt/provider-request-2.json"); !strings.Contains(q, "gate_feedback") {
+		t.Errorf("%s", q)
+	}
+}
