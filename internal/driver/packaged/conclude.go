@@ -282,7 +282,8 @@ const maxWait = 24 * time.Hour
 
 // wait is how long a rate limit lasts, by what the provider says.
 func wait(o homeboy.Outcome) time.Duration {
-	for _, v := range []homeboy.Value{o.Metadata, extra(o)} {
+	hints, _ := object(o.Metadata) // what is no object hints at nothing
+	for _, v := range []homeboy.Value{homeboy.Value(hints["retry_hint"]), o.Metadata, extra(o)} {
 		var hint struct {
 			Seconds float64 `json:"retry_after_seconds"`
 			MS      float64 `json:"retry_after_ms"`
