@@ -2658,6 +2658,42 @@ export type DeedConfigWordPress = {
   php?: string;
 };
 
+/** A ConformCheck is one check. Its id never changes its meaning. */
+export type DeedConformCheck = {
+  id: string;
+  /** absent: it is about the package */
+  provider?: string;
+  level: "must" | "should";
+  result: "pass" | "warn" | "fail" | "skip";
+  rule: string;
+  /** why, when it did not pass */
+  reason?: string;
+  /** the end of what the command said */
+  evidence?: string;
+};
+
+/** A ConformReport says how a runtime package keeps the provider command contract. Schema: deed/conform.report/v1 */
+export type DeedConformReport = {
+  schema: "deed/conform.report/v1";
+  package: string;
+  path: string;
+  version?: string;
+  /** of all files of the package */
+  digest?: string;
+  /** no check of level must failed */
+  passed: boolean;
+  totals: DeedConformTotals;
+  checks: DeedConformCheck[];
+};
+
+/** ConformTotals counts the checks by what came of them. */
+export type DeedConformTotals = {
+  pass: number;
+  warn: number;
+  fail: number;
+  skip: number;
+};
+
 /** A GoalPayload is what the tasks of a goal carry. There may be more in it. Schema: deed/payload.goal/v1 */
 export type DeedGoalPayload = {
   schema?: "deed/payload.goal/v1";
@@ -4809,6 +4845,7 @@ export type Records = {
   "deed/check.report/v1": Report;
   "deed/check.verification/v1": Verification;
   "deed/config/v1": DeedConfig;
+  "deed/conform.report/v1": DeedConformReport;
   "deed/outbox.message/v1": DeedMessage;
   "deed/payload.goal/v1": DeedGoalPayload;
   "deed/progress/v1": DeedProgress;

@@ -22,12 +22,16 @@ type runtimeFlags struct {
 	dirs []string
 }
 
+func (f *runtimeFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.path, "path", "", "the project's `DIR` (default: the one that the current directory belongs to)")
+	c.Flags().StringArrayVar(&f.dirs, "runtime-dir", nil, "a `DIR` of packages, or a package, to look at too; repeatable")
+}
+
 func (a *app) runtimeCmd() *cobra.Command {
 	var f runtimeFlags
 	looking := []*cobra.Command{a.runtimeListCmd(&f), a.runtimeShowCmd(&f), a.runtimeLintCmd(&f), a.runtimeSelectCmd(&f), a.runtimeCheckCmd(&f), a.runtimeRunCmd(&f)}
 	for _, c := range looking {
-		c.Flags().StringVar(&f.path, "path", "", "the project's `DIR` (default: the one that the current directory belongs to)")
-		c.Flags().StringArrayVar(&f.dirs, "runtime-dir", nil, "a `DIR` of packages, or a package, to look at too; repeatable")
+		f.register(c)
 	}
 	c := group("runtime", "Install agent runtime packages, and run requests on their providers",
 		append(looking, a.runtimeInstallCmd(), a.runtimeLinkCmd(), a.runtimeRemoveCmd())...)
@@ -36,6 +40,18 @@ func (a *app) runtimeCmd() *cobra.Command {
 of deed's home. An id that
 two places have with different files is used from neither. docs/RUNTIMES.md has the rules.`
 	return c
+}
+
+// ownProgram is the variable by which the packages that deed ships look for deed itself.
+const ownProgram = "DEED_BIN"
+
+// hostEnviron is deed's environment as readiness checks see it: with deed's own program.
+func (a *app) hostEnviron() []string {
+	exe, err := os.Executable()
+	if a.getenv(ownProgram) != "" || err != nil {
+		return a.environ
+	}
+	return append(slices.Clone(a.environ), ownProgram+"="+exe)
 }
 
 // runtimes reads every package that is in reach. It makes no home.
@@ -283,18 +299,26 @@ func (a *app) runtimeLintCmd(f *runtimeFlags) *cobra.Command {
 	return c
 }
 
+// runtimeDir is the directory that an argument names: a package as it lies, or one that was found by its id.
+func (a *app) runtimeDir(f runtimeFlags, arg string) (string, error) {
+	if fi, err := os.Stat(arg); err == nil && fi.IsDir() {
+		return arg, nil
+	}
+	c, err := a.runtimes(f)
+	if err != nil {
+		return "", err
+	}
+	p, _, err := c.Get(arg)
+	if err != nil {
+		return "", usage(err)
+	}
+	return p.Path, nil
+}
+
 func (a *app) runtimeLint(f runtimeFlags, arg string, strict bool) error {
-	dir := arg
-	if fi, err := os.Stat(arg); err != nil || !fi.IsDir() {
-		c, err := a.runtimes(f)
-		if err != nil {
-			return err
-		}
-		p, _, err := c.Get(arg)
-		if err != nil {
-			return usage(err)
-		}
-		dir = p.Path
+	dir, err := a.runtimeDir(f, arg)
+	if err != nil {
+		return err
 	}
 	p, err := runtimepkg.Lint(dir)
 	if err != nil {

@@ -220,7 +220,7 @@ that manifests declare, with a time limit and a clean environment, and no provid
 			if err != nil {
 				return err
 			}
-			checker := &runtimepkg.Checker{Environ: a.environ, Secrets: runtimepkg.OwnStores(a.environ, a.cfg.Secrets)}
+			checker := &runtimepkg.Checker{Environ: a.hostEnviron(), Secrets: runtimepkg.OwnStores(a.environ, a.cfg.Secrets)}
 			if envFile != "" {
 				file, err := filepath.Abs(envFile)
 				if err != nil {

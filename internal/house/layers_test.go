@@ -19,12 +19,12 @@ var layers = []struct {
 	{"surface", []string{"internal/cli"}},
 	{"engine", []string{"internal/abilityrun", "internal/agenttask", "internal/fanoutrun", "internal/providertask", "internal/placement", "internal/dispatch", "internal/reclaim", "internal/outbox", "internal/workflow", "internal/task", "internal/promotion", "internal/handoff", "internal/runnerworkspace"}},
 	{"run", []string{
-		"internal/attempt", "internal/driver/script", "internal/driver/native", "internal/driver/command", "internal/driver/ollama", "internal/driver/acp", "internal/driver/opencode", "internal/driver/hermes", "internal/driver/codex", "internal/driver/claudecode", "internal/driver/packaged", "internal/driver/agentcli", "internal/driver/process", "internal/gate", "internal/check", "internal/fix", "internal/brief",
+		"internal/selfprovider", "internal/attempt", "internal/driver/script", "internal/driver/native", "internal/driver/command", "internal/driver/ollama", "internal/driver/acp", "internal/driver/opencode", "internal/driver/hermes", "internal/driver/codex", "internal/driver/claudecode", "internal/driver/packaged", "internal/driver/agentcli", "internal/driver/process", "internal/gate", "internal/check", "internal/fix", "internal/brief",
 		"internal/loop", "internal/tool",
 		"internal/driver", // the plug point: drivers stand above it, and the gate judges what it describes
 	}},
 	{"parts", []string{
-		"internal/outcome", "internal/fanout", "internal/runtimepkg", "internal/extension", "internal/project", "internal/sidecar", "internal/ratchet", "internal/analysis", "internal/undo", "internal/changed", "internal/audit", "internal/finding", "internal/testreport", "internal/coverage", "internal/toolreport", "internal/helper",
+		"internal/scaffold", "internal/conform", "internal/outcome", "internal/fanout", "internal/runtimepkg", "internal/runtimepkg/shipped", "internal/extension", "internal/project", "internal/sidecar", "internal/ratchet", "internal/analysis", "internal/undo", "internal/changed", "internal/audit", "internal/finding", "internal/testreport", "internal/coverage", "internal/toolreport", "internal/helper",
 		"internal/boundary", "internal/model", "internal/model/scripted", "internal/usage", "internal/registry", "internal/action", "internal/policy", "internal/ability", "internal/wordpress", "internal/component", "internal/sandbox", "internal/egress", "internal/toolchain", "internal/workspace", "internal/bundle", "internal/history", "internal/journal", "internal/redact", "internal/store",
 	}},
 	{"base", []string{

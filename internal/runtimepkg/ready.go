@@ -62,7 +62,17 @@ type Readiness struct {
 	Exports   map[string]string `json:"exports,omitempty"` // variables that the provider gets: the executables that were found
 	CheckedAt time.Time         `json:"checked_at"`
 
-	hide *redact.Redactor // what no check may show
+	hide  *redact.Redactor  // what no check may show
+	found map[string]string // the file of each program that a check names, by the name on the PATH
+}
+
+// Resolve makes a command start the programs that were found: a manifest whose command is a program that its own checks look
+// for gets the one that they found, also when a variable names it and the PATH does not have it.
+func (r *Readiness) Resolve(c Command) Command {
+	if file := r.found[c.Argv[0]]; file != "" && !c.Shell {
+		c.Argv = append([]string{file}, c.Argv[1:]...)
+	}
+	return c
 }
 
 // Why returns what keeps the provider from running, one line each.
@@ -194,10 +204,11 @@ func (c *Checker) stores() []SecretStore {
 
 // look does all checks: a user mends everything at once.
 func (c *Checker) look(ctx context.Context, s *Selection, doc Document) *Readiness {
-	r := &Readiness{Package: s.Package.ID, Provider: s.Provider.ID, Backend: s.Provider.Backend, Exports: map[string]string{}, CheckedAt: c.now()}
+	r := &Readiness{Package: s.Package.ID, Provider: s.Provider.ID, Backend: s.Provider.Backend, Exports: map[string]string{}, CheckedAt: c.now(), found: map[string]string{}}
 	values, secrets, _ := ResolveSecrets(ctx, SecretNeeds(s.Provider, doc), c.home(), c.stores()...) // each is told below
 	r.Secrets, r.hide = secrets, c.hides(values)
-	r.add(c.command(s))
+	r.find(c, s)
+	r.add(c.command(s, r))
 	for i, check := range c.declared(s) {
 		c.readiness(ctx, s, r, check, i)
 	}
@@ -209,6 +220,24 @@ func (c *Checker) look(ctx context.Context, s *Selection, doc Document) *Readine
 	}
 	r.settle()
 	return r
+}
+
+// find looks for every program that the checks name.
+func (r *Readiness) find(c *Checker, s *Selection) {
+	for _, d := range c.declared(s) {
+		if d.Executable == nil {
+			continue
+		}
+		file, err := c.find(s, *d.Executable)
+		if err != nil {
+			continue // its own check tells it
+		}
+		for _, name := range d.Executable.Candidates {
+			if r.found[name] == "" {
+				r.found[name] = file
+			}
+		}
+	}
 }
 
 // hides knows the secrets of the run, and what looks like one in deed's own environment: a manifest can name any variable.
@@ -263,10 +292,11 @@ func (r *Readiness) settle() {
 }
 
 // command looks for the program of the provider's own command.
-func (c *Checker) command(s *Selection) Check {
+func (c *Checker) command(s *Selection, r *Readiness) Check {
 	check := Check{ID: "command", Kind: KindCommand, Status: CheckOK, Label: "the provider's command"}
 	cmd, err := s.Package.Command(s.Provider)
 	if err == nil {
+		cmd = r.Resolve(cmd)
 		dir := cmd.Dir
 		if dir == "" {
 			dir = s.Package.Real

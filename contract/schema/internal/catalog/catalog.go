@@ -68,6 +68,7 @@ var Records = []Record{
 	{deed.SchemaProgress, reflect.TypeFor[deed.Progress]()},
 	{deed.SchemaMessage, reflect.TypeFor[deed.Message]()},
 	{deed.SchemaAbilities, reflect.TypeFor[deed.Abilities]()},
+	{deed.SchemaConformReport, reflect.TypeFor[deed.ConformReport]()},
 	{runner.SchemaReport, reflect.TypeFor[runner.Report]()},
 	{runner.SchemaVerification, reflect.TypeFor[runner.Verification]()},
 	{runner.SchemaAudit, reflect.TypeFor[runner.AuditReport]()},
@@ -195,6 +196,9 @@ var open = []reflect.Type{
 	reflect.TypeFor[deed.AuditCommand](),
 	reflect.TypeFor[deed.Progress](),
 	reflect.TypeFor[deed.GoalPayload](),
+	reflect.TypeFor[deed.ConformReport](),
+	reflect.TypeFor[deed.ConformTotals](),
+	reflect.TypeFor[deed.ConformCheck](),
 }
 
 // requests holds the records of the sandbox contract that people author; all others of it are written by programs.
