@@ -78,6 +78,17 @@ func (r *Run) Secret(name string) (string, error) {
 	return "", Setup(fmt.Errorf("%s is not set (the host takes it from its environment, or from an env_file)", name))
 }
 
+// Secrets returns every declared secret that is set, by name: for a program that the provider runs.
+func (r *Run) Secrets() map[string]string {
+	all := map[string]string{}
+	for _, name := range r.names {
+		if v := getenv(r.std.Environ, name); v != "" {
+			all[name] = v
+		}
+	}
+	return all
+}
+
 // Env returns a variable of the environment, as the host gave it.
 func (r *Run) Env(name string) string { return getenv(r.std.Environ, name) }
 

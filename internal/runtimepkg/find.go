@@ -15,6 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/extension"
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/runtimepkg/shipped"
 	"github.com/deedrun/deed/internal/plainfile"
 )
 
@@ -23,6 +24,7 @@ const (
 	FromDir     = "runtime-dir" // --runtime-dir
 	FromProject = "project"     // .deed/agent-runtimes or agent-runtimes of the project
 	FromHome    = "home"        // installed below deed's home
+	FromDeed    = "deed"        // shipped with deed: it gives way to whatever another place has
 )
 
 // PackagesDir is what a directory of packages is called, in a project and in a home.
@@ -37,12 +39,13 @@ type Places struct {
 	Dirs    []string // named by the user: directories of packages, or packages
 	Project []string // directories that hold a project's packages
 	Home    string   // the directory of those that the operator installed; may be absent
+	Shipped string   // where deed puts its own; empty: they do not count
 }
 
 // PlacesOf is where packages are looked for by whoever uses a home and works in a directory. An empty directory stands for
 // no project.
 func PlacesOf(h *home.Home, dir string, named ...string) Places {
-	p := Places{Dirs: named, Home: h.AgentRuntimes()}
+	p := Places{Dirs: named, Home: h.AgentRuntimes(), Shipped: filepath.Join(h.Cache(), PackagesDir)}
 	if dir == "" {
 		return p
 	}
@@ -60,7 +63,7 @@ type Package struct {
 	ID       string // the directory's name, whatever the manifest says
 	Path     string // absolute, as it was found
 	Real     string // with links followed: what {{runtime_path}} stands for, so that an install does not change a run
-	From     string // FromDir, FromProject or FromHome
+	From     string // FromDir, FromProject, FromHome or FromDeed
 	Linked   bool   // in the store, and its files are somebody else's
 	Also     []string
 	Manifest homeboy.RuntimeManifest
@@ -154,8 +157,24 @@ func Find(p Places) (*Catalog, error) {
 			return nil, err
 		}
 	}
+	if err := c.scanShipped(); err != nil {
+		return nil, err
+	}
 	c.load()
 	return c, nil
+}
+
+// scanShipped looks at what deed brings along. A home that cannot be written keeps nobody from using other packages.
+func (c *Catalog) scanShipped() error {
+	if c.places.Shipped == "" {
+		return nil
+	}
+	dir, err := shipped.Place(c.places.Shipped)
+	if err != nil {
+		c.problem(ReadFailed, "", c.places.Shipped, fmt.Sprintf("the packages that deed ships are not there: %v", err))
+		return nil
+	}
+	return c.scan(dir, FromDeed)
 }
 
 func (c *Catalog) add(e entry) {
@@ -216,7 +235,11 @@ func (c *Catalog) load() {
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
-		c.loadID(id, c.found[id])
+		list := c.found[id]
+		if n := len(list); n > 1 && list[n-1].from == FromDeed { // it was looked at last
+			list = list[:n-1]
+		}
+		c.loadID(id, list)
 	}
 	c.dropDuplicates()
 }

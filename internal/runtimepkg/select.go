@@ -180,6 +180,7 @@ func (ch *chooser) choose() (*option, *SelectError) {
 	if left, err = ch.enabled(left); err != nil {
 		return nil, err
 	}
+	left = ch.givesWay(left)
 	if len(left) > 1 {
 		for _, o := range left {
 			o.seen.Why = "another provider serves the backend too, and the request has no selector"
@@ -306,6 +307,19 @@ func (ch *chooser) enabled(left []*option) ([]*option, *SelectError) {
 		return nil, &SelectError{Code: ProviderDisabled, Message: fmt.Sprintf("the backend %q is served by %s, which its package disables", ch.ask.Backend, providerIDs(left)), Remedy: "choose another backend"}
 	}
 	return on, nil
+}
+
+// givesWay takes out what deed ships where somebody else serves the backend too.
+func (ch *chooser) givesWay(left []*option) []*option {
+	if !slices.ContainsFunc(left, func(o *option) bool { return o.pkg.From != FromDeed }) {
+		return left
+	}
+	return ch.keep(func(o *option) string {
+		if o.pkg.From == FromDeed {
+			return "deed ships it, and another package serves the backend"
+		}
+		return ""
+	})
 }
 
 // able holds a provider to what the request demands of it.

@@ -1,0 +1,67 @@
+package shipped
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/deedrun/deed/contract/homeboy"
+)
+
+func TestManifests(t *testing.T) {
+	t.Parallel()
+	if want := []string{"claude-code", "codex", "local-shell", "opencode"}; !slices.Equal(IDs(), want) {
+		t.Errorf("%v", IDs())
+	}
+	for _, id := range IDs() {
+		text, ok := Manifest(id)
+		if !ok {
+			t.Fatal(id)
+		}
+		m, warnings, err := homeboy.ReadManifest(text)
+		if err != nil || len(warnings) > 0 || m.ID != id || m.Validate() != nil || len(m.Lint()) > 0 {
+			t.Errorf("%s: %v %v %v %v", id, err, warnings, m.Validate(), m.Lint())
+		}
+	}
+	if _, ok := Manifest("../codex"); ok {
+		t.Error("led out")
+	}
+}
+
+// TestPlace has several deeds at once, and files that somebody damaged.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	below := filepath.Join(t.TempDir(), "cache")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if dir, err := Place(below); err != nil || !whole(dir) {
+				t.Errorf("%s %v", dir, err)
+			}
+		})
+	}
+	all.Wait()
+	dir, err := Place(below)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range map[string]func(file string) error{
+		"changed": func(file string) error { return os.WriteFile(file, []byte("{}"), 0o600) },
+		"gone":    os.Remove,
+	} {
+		if err := damage(filepath.Join(dir, "codex", "codex.json")); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Place(below); err != nil || again != dir || !whole(dir) {
+			t.Errorf("%s: %s %v", name, again, err)
+		}
+	}
+	if left, err := os.ReadDir(below); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	if _, err := Place(filepath.Join(dir, "codex", "codex.json")); err == nil {
+		t.Error("a file was taken for a directory")
+	}
+}
