@@ -8,6 +8,7 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/conform"
+	"github.com/deedrun/deed/internal/runtimepkg"
 )
 
 func (a *app) conformCmd() *cobra.Command {
@@ -30,8 +31,12 @@ conformant. docs/PROVIDERS.md lists the rules.`,
 				return err
 			}
 			if request != "" {
-				if opt.Request, err = a.readRequest(request); err != nil {
-					return err
+				data, err := a.readDocument(cmd.Context(), request, maxRequest)
+				if err != nil {
+					return usage(err)
+				}
+				if opt.Request, err = runtimepkg.ReadDocument(data); err != nil {
+					return usage(err)
 				}
 			}
 			opt.Environ = a.hostEnviron()

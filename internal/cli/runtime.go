@@ -34,11 +34,11 @@ func (a *app) runtimeCmd() *cobra.Command {
 		f.register(c)
 	}
 	c := group("runtime", "Install agent runtime packages, and run requests on their providers",
-		append(looking, a.runtimeInstallCmd(), a.runtimeLinkCmd(), a.runtimeRemoveCmd())...)
+		append(looking, a.runtimeNewCmd(), a.runtimeInstallCmd(), a.runtimeLinkCmd(), a.runtimeRemoveCmd())...)
 	c.Long = `A runtime package is a directory ID with a manifest ID.json that declares provider commands. Packages are looked for in
 --runtime-dir, in runtimes.dirs of deed.yaml, in .deed/agent-runtimes and agent-runtimes of the project, and in agent-runtimes
-of deed's home. An id that
-two places have with different files is used from neither. docs/RUNTIMES.md has the rules.`
+of deed's home. An id that two places have with different files is used from neither; what deed ships gives way to all of
+them. docs/RUNTIMES.md has the rules, and docs/PROVIDERS.md says how to write a package.`
 	return c
 }
 
@@ -312,7 +312,7 @@ func (a *app) runtimeDir(f runtimeFlags, arg string) (string, error) {
 	if err != nil {
 		return "", usage(err)
 	}
-	return p.Path, nil
+	return p.Path, p.Place()
 }
 
 func (a *app) runtimeLint(f runtimeFlags, arg string, strict bool) error {

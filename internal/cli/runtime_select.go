@@ -268,6 +268,7 @@ func (a *app) toCheck(f runtimeFlags, ask askFlags, req runtimepkg.Request, args
 	}
 	list := c.Providers()
 	if len(args) == 0 {
+		list = slices.DeleteFunc(list, func(s *runtimepkg.Selection) bool { return s.Package.From == runtimepkg.FromDeed }) // nobody asked for them
 		if len(list) == 0 {
 			return nil, usage(fmt.Errorf("there is no provider to check in %s", strings.Join(c.Looked(), ", ")))
 		}

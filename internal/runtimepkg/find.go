@@ -15,8 +15,8 @@ import (
 	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/extension"
 	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/runtimepkg/shipped"
 	"github.com/deedrun/deed/internal/plainfile"
+	"github.com/deedrun/deed/internal/runtimepkg/shipped"
 )
 
 // Where a package was found.
@@ -71,6 +71,16 @@ type Package struct {
 	Findings []Finding
 
 	digest func() (string, error)
+	place  func() error // nil: its files are there
+}
+
+// Place sees to it that the files of the package are at Path. What deed ships is in the binary until somebody needs it: to look
+// at packages makes no home.
+func (p *Package) Place() error {
+	if p.place == nil {
+		return nil
+	}
+	return p.place()
 }
 
 // Digest hashes all files of the package. It is asked for when it is needed: a package can hold thousands.
@@ -157,24 +167,13 @@ func Find(p Places) (*Catalog, error) {
 			return nil, err
 		}
 	}
-	if err := c.scanShipped(); err != nil {
-		return nil, err
+	if p.Shipped != "" {
+		for _, id := range shipped.IDs() {
+			c.add(entry{id, filepath.Join(shipped.Dir(p.Shipped), id), FromDeed})
+		}
 	}
 	c.load()
 	return c, nil
-}
-
-// scanShipped looks at what deed brings along. A home that cannot be written keeps nobody from using other packages.
-func (c *Catalog) scanShipped() error {
-	if c.places.Shipped == "" {
-		return nil
-	}
-	dir, err := shipped.Place(c.places.Shipped)
-	if err != nil {
-		c.problem(ReadFailed, "", c.places.Shipped, fmt.Sprintf("the packages that deed ships are not there: %v", err))
-		return nil
-	}
-	return c.scan(dir, FromDeed)
 }
 
 func (c *Catalog) add(e entry) {
@@ -372,6 +371,9 @@ func codeOf(err error) string {
 // load reads the manifest of an entry and lints it.
 func load(e entry) (*Package, error) {
 	p := &Package{ID: e.id, Path: e.path, From: e.from}
+	if e.from == FromDeed {
+		return p, p.ship()
+	}
 	var err error
 	if p.Real, err = filepath.EvalSymlinks(e.path); err != nil {
 		return nil, &loadError{ReadFailed, fmt.Errorf("runtime package %s: %w", e.id, err)}
@@ -384,14 +386,31 @@ func load(e entry) (*Package, error) {
 	if p.Raw, err = plainfile.Read(file, maxManifest); err != nil {
 		return nil, &loadError{ReadFailed, fmt.Errorf("runtime package %s: %w", e.id, err)}
 	}
+	if err := p.read(file); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// read reads the manifest in Raw and lints it.
+func (p *Package) read(file string) error {
 	m, warnings, err := homeboy.ReadManifest(p.Raw)
 	if err != nil {
-		return nil, &loadError{ParseFailed, fmt.Errorf("%s: %w", file, err)}
+		return &loadError{ParseFailed, fmt.Errorf("%s: %w", file, err)}
 	}
 	p.Manifest = m
 	if s := m.Schema; s != "" && s != homeboy.SchemaManifest {
-		return nil, &loadError{SchemaMismatch, fmt.Errorf("%s: $.schema: %.100q is not the schema of a runtime manifest (write %q)", file, s, homeboy.SchemaManifest)}
+		return &loadError{SchemaMismatch, fmt.Errorf("%s: $.schema: %.100q is not the schema of a runtime manifest (write %q)", file, s, homeboy.SchemaManifest)}
 	}
 	p.Findings = lint(p, warnings)
-	return p, nil
+	return nil
+}
+
+// ship makes a package of what is in the binary.
+func (p *Package) ship() error {
+	p.Real = p.Path
+	p.Raw, _ = shipped.Manifest(p.ID) // it is there: its id is from the same list
+	p.digest = func() (string, error) { return shipped.Digest(p.ID), nil }
+	p.place = sync.OnceValue(func() error { return shipped.Place(filepath.Dir(p.Path)) })
+	return p.read(p.ID + ".json")
 }

@@ -44,7 +44,7 @@ func TestPlacesOf(t *testing.T) {
 	top := t.TempDir()
 	write(t, "ref: refs/heads/main\n", top, ".git/HEAD")
 	got := PlacesOf(home.At("/h"), filepath.Join(top, "a"), "/x")
-	want := Places{Dirs: []string{"/x"}, Home: "/h/agent-runtimes", Project: []string{
+	want := Places{Dirs: []string{"/x"}, Home: "/h/agent-runtimes", Shipped: "/h/cache/agent-runtimes", Project: []string{
 		top + "/a/.deed/agent-runtimes", top + "/a/agent-runtimes", top + "/.deed/agent-runtimes", top + "/agent-runtimes",
 	}}
 	if d := cmp.Diff(want, got); d != "" {

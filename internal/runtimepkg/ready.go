@@ -118,6 +118,9 @@ type Checker struct {
 // what does not depend on it. The error is for what keeps deed from looking; a provider that is not ready is none.
 func (c *Checker) Check(ctx context.Context, s *Selection, doc Document) (*Readiness, error) {
 	key, err := c.key(s, doc)
+	if err == nil {
+		err = s.Package.Place()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("check provider %s: %w", s.Provider.ID, err)
 	}

@@ -40,40 +40,48 @@ func Manifest(id string) (text []byte, ok bool) {
 	return text, err == nil
 }
 
-// digest names the content, so that two versions of deed in one home do not touch each other's files.
-var digest = sync.OnceValue(func() string {
+// Digest hashes the files of a package.
+func Digest(id string) string { return digestOf("packages/" + id) }
+
+func digestOf(top string) string {
 	h := sha256.New()
-	_ = fs.WalkDir(files, "packages", func(path string, d fs.DirEntry, err error) error {
+	_ = fs.WalkDir(files, top, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			text, _ := files.ReadFile(path)
 			fmt.Fprintf(h, "%s\x00%d\x00%s", path, len(text), text)
 		}
 		return err
 	})
-	return hex.EncodeToString(h.Sum(nil))[:16]
-})
+	return hex.EncodeToString(h.Sum(nil))
+}
 
-// Place puts the packages below a directory, unless they are there, and returns the directory that holds them. What was
-// damaged is replaced whole: a reader sees all files or none.
-func Place(below string) (string, error) {
-	dir := filepath.Join(below, digest())
+var all = sync.OnceValue(func() string { return digestOf("packages") })
+
+// Dir is where the packages are, below a directory, once they were placed. Its name is that of their content, so that two
+// versions of deed in one home do not touch each other's files.
+func Dir(below string) string { return filepath.Join(below, all()[:16]) }
+
+// Place puts the packages into the directory that Dir names, unless they are there. What was damaged is replaced whole: a
+// reader sees all files or none.
+func Place(dir string) error {
 	if whole(dir) {
-		return dir, nil
+		return nil
 	}
+	below := filepath.Dir(dir)
 	if err := atomicfile.MkdirAll(below, 0o700); err != nil {
-		return "", fmt.Errorf("place shipped packages: %w", err)
+		return fmt.Errorf("place shipped packages: %w", err)
 	}
 	unlock, err := atomicfile.LockDir(below)
 	if err != nil {
-		return "", fmt.Errorf("place shipped packages: %w", err)
+		return fmt.Errorf("place shipped packages: %w", err)
 	}
 	defer unlock()
 	if whole(dir) {
-		return dir, nil // another deed was faster
+		return nil // another deed was faster
 	}
 	tmp, err := os.MkdirTemp(below, ".new-")
 	if err != nil {
-		return "", fmt.Errorf("place shipped packages: %w", err)
+		return fmt.Errorf("place shipped packages: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(tmp) }() // gone when it was published
 	content, err := fs.Sub(files, "packages")
@@ -81,17 +89,17 @@ func Place(below string) (string, error) {
 		err = os.CopyFS(filepath.Join(tmp, "all"), content)
 	}
 	if err != nil {
-		return "", fmt.Errorf("place shipped packages: %w", err)
+		return fmt.Errorf("place shipped packages: %w", err)
 	}
 	if _, err := os.Lstat(dir); err == nil { // damaged: out of the way, under a name that nobody looks for
 		if err := os.Rename(dir, filepath.Join(tmp, "old")); err != nil {
-			return "", fmt.Errorf("place shipped packages: %w", err)
+			return fmt.Errorf("place shipped packages: %w", err)
 		}
 	}
 	if err := atomicfile.PublishDir(context.Background(), filepath.Join(tmp, "all"), dir); err != nil {
-		return "", fmt.Errorf("place shipped packages: %w", err)
+		return fmt.Errorf("place shipped packages: %w", err)
 	}
-	return dir, nil
+	return nil
 }
 
 // whole reports whether a directory holds the packages as they are.

@@ -34,19 +34,16 @@ func TestManifests(t *testing.T) {
 func TestPlace(t *testing.T) {
 	t.Parallel()
 	below := filepath.Join(t.TempDir(), "cache")
-	var all sync.WaitGroup
+	var deeds sync.WaitGroup
 	for range 8 {
-		all.Go(func() {
-			if dir, err := Place(below); err != nil || !whole(dir) {
-				t.Errorf("%s %v", dir, err)
+		deeds.Go(func() {
+			if err := Place(Dir(below)); err != nil || !whole(Dir(below)) {
+				t.Errorf("%v", err)
 			}
 		})
 	}
-	all.Wait()
-	dir, err := Place(below)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deeds.Wait()
+	dir := Dir(below)
 	for name, damage := range map[string]func(file string) error{
 		"changed": func(file string) error { return os.WriteFile(file, []byte("{}"), 0o600) },
 		"gone":    os.Remove,
@@ -54,14 +51,14 @@ func TestPlace(t *testing.T) {
 		if err := damage(filepath.Join(dir, "codex", "codex.json")); err != nil {
 			t.Fatal(err)
 		}
-		if again, err := Place(below); err != nil || again != dir || !whole(dir) {
-			t.Errorf("%s: %s %v", name, again, err)
+		if err := Place(dir); err != nil || !whole(dir) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if left, err := os.ReadDir(below); err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
-	if _, err := Place(filepath.Join(dir, "codex", "codex.json")); err == nil {
+	if err := Place(Dir(filepath.Join(dir, "codex", "codex.json"))); err == nil {
 		t.Error("a file was taken for a directory")
 	}
 }
