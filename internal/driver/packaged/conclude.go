@@ -280,31 +280,18 @@ func classOf(o homeboy.Outcome) failure.Class {
 // maxWait bounds the wait that a provider may ask for; policy caps it further.
 const maxWait = 24 * time.Hour
 
-// wait is how long a rate limit lasts, by what the provider says.
+// wait is how long a rate limit lasts, by what the provider says; package outcome has gathered that.
 func wait(o homeboy.Outcome) time.Duration {
-	hints, _ := object(o.Metadata) // what is no object hints at nothing
-	for _, v := range []homeboy.Value{homeboy.Value(hints["retry_hint"]), o.Metadata, extra(o)} {
-		var hint struct {
-			Seconds float64 `json:"retry_after_seconds"`
-			MS      float64 `json:"retry_after_ms"`
-			After   float64 `json:"retry_after"`
-		}
-		if len(v) == 0 || json.Unmarshal(v, &hint) != nil {
-			continue
-		}
-		if d := max(hint.Seconds, hint.After, hint.MS/1000); d > 0 {
-			return time.Duration(min(d, maxWait.Seconds()) * float64(time.Second))
+	said, _ := object(o.Metadata) // what is no object hints at nothing
+	hint, _ := object(homeboy.Value(said["retry_hint"]))
+	longest := 0.0
+	for name, unit := range map[string]float64{"retry_after_ms": 0.001, "retry_after_seconds": 1, "retry_after": 1} {
+		var n float64
+		if json.Unmarshal(hint[name], &n) == nil {
+			longest = max(longest, n*unit)
 		}
 	}
-	return 0
-}
-
-func extra(o homeboy.Outcome) homeboy.Value {
-	text, err := json.Marshal(o.Extra)
-	if err != nil {
-		return nil
-	}
-	return text
+	return time.Duration(min(longest, maxWait.Seconds()) * float64(time.Second))
 }
 
 // claim is the provider's word, in deed's own words.

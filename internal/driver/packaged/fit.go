@@ -13,17 +13,18 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/process"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/outcome"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/runtimepkg"
 )
 
-// Codes of refusals that no other package has. Programs decide on these.
+// Codes of refusals. Programs decide on these.
 const (
 	CodeRequestInvalid     = "agent_task.request_invalid"
-	CodeDeadline           = "agent_task.execution_deadline_exceeded"
+	CodeDeadline           = outcome.CodeDeadline
 	CodeExecutableMissing  = "agent_task.provider_executable_missing"
-	CodeCommandUnavailable = "agent_task.provider_command_unavailable"
+	CodeCommandUnavailable = outcome.CodeCommandUnavailable
 	CodeNotReady           = "agent_task.provider_not_ready"
 	CodeGitRequired        = "agent_task.workspace_git_required"
 	CodeArtifactPath       = "agent_task.artifacts_path_materialization_failed"
