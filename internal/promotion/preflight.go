@@ -191,6 +191,8 @@ func (j *job) branch(ctx context.Context, c *checklist, checkedOut string) error
 		return err
 	case b.Tip == "":
 		return nil
+	case b.InUse && b.Tip == j.report.Base.Commit:
+		return fail(ReasonProtected, "is checked out in a work tree of the target (choose another branch)")
 	case b.Tip == j.report.Base.Commit:
 		j.old = b.Tip
 		return nil

@@ -110,6 +110,9 @@ func TestRefusals(t *testing.T) {
 		{name: "no base", change: func(c *change) { c.commit = "" }, want: []string{ReasonBaseUnknown}, failed: homeboy.PreflightDrift},
 		{name: "protected branch", repo: func(r *rig) { r.in("checkout", "-q", "-b", "work") }, req: func(_ *rig, q *Request) { q.Branch = "main" }, want: []string{ReasonProtected}, failed: homeboy.PreflightProtectedBranch},
 		{name: "current branch", repo: func(r *rig) { r.in("checkout", "-q", "-b", "work") }, req: func(_ *rig, q *Request) { q.Branch, q.Allow = "work", []string{"work"} }, want: []string{ReasonProtected}, failed: homeboy.PreflightProtectedBranch},
+		{name: "branch of another work tree", repo: func(r *rig) {
+			r.in("worktree", "add", "-q", "-b", "deed/fix", filepath.Join(r.t.TempDir(), "linked"))
+		}, want: []string{ReasonProtected}, failed: homeboy.PreflightProtectedBranch},
 		{name: "branch with other work", repo: func(r *rig) {
 			r.in("checkout", "-q", "-b", "deed/fix")
 			r.commitAll(tree{"x": "x\n"})

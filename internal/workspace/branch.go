@@ -2,7 +2,11 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -10,6 +14,7 @@ import (
 type Branch struct {
 	Tip     string // the commit; "" when there is no such branch
 	Message string // of the commit
+	InUse   bool   // some work tree of the repository has it checked out: whoever moves it pulls the ground from under it
 }
 
 // BranchOf looks a branch up. It is as hermetic as StatusOf.
@@ -23,8 +28,36 @@ func BranchOf(ctx context.Context, dir, name string) (Branch, error) {
 	if b.Tip == "" {
 		return b, nil
 	}
+	if b.InUse, err = m.from.inUse(name); err != nil {
+		return Branch{}, fmt.Errorf("find branch: %w", err)
+	}
 	b.Message, err = m.in(ctx, "log", "-1", "--no-show-signature", "--format=%B", b.Tip, "--")
 	return b, err
+}
+
+// inUse reports whether the main work tree or a linked one has a branch checked out.
+func (r *repository) inUse(branch string) (bool, error) {
+	linked := filepath.Join(r.common, "worktrees")
+	list, err := os.ReadDir(linked)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	places := []string{r.common}
+	for _, e := range list {
+		if e.IsDir() {
+			places = append(places, filepath.Join(linked, e.Name()))
+		}
+	}
+	for _, dir := range places {
+		head, err := readSmall(dir, "HEAD", maxLooseRef)
+		if err != nil {
+			return false, err
+		}
+		if strings.TrimSpace(string(head)) == "ref: refs/heads/"+branch {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // MergeBase returns the commit at which HEAD parted from another commit, branch or tag; that of HEAD when name is "".
