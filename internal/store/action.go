@@ -434,9 +434,23 @@ func dismissActions(ctx context.Context, t tx, taskID, by string, now int64) err
 	return appendEvent(ctx, t, EventActionDismissed, now, taskID, "", detail)
 }
 
-// decideOwned answers an action of a workflow, and marks the workflow for the engine.
+// decideOwned answers an action of something that is no task: a workflow is marked for its engine, a sensor is tried again.
 func (s *Store) decideOwned(ctx context.Context, t tx, id, owner, event string, decide func(Action) (answer any, by string, err error)) error {
 	kind, of, _ := strings.Cut(owner, "/")
+	if kind == "sensor" {
+		a, err := scanAction(t.row(ctx, oneAction, id))
+		if err != nil {
+			return err
+		}
+		answer, by, err := decide(a)
+		if err != nil {
+			return err
+		}
+		if err := closeAction(ctx, t, a, event, answer, by, micros(s.now())); err != nil {
+			return err
+		}
+		return answeredSensor(ctx, t, of, id)
+	}
 	if kind != "workflow" {
 		return invalid("action %s belongs to %q, which no answer wakes", id, owner)
 	}

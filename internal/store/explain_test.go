@@ -53,7 +53,7 @@ func TestStatementsWalkIndexes(t *testing.T) {
 }
 
 // small tables may be read whole: they hold a handful of rows.
-var small = map[string]bool{"runners": true, "controls": true, "sqlite_master": true, "schema_migrations": true, "CONSTANT": true}
+var small = map[string]bool{"runners": true, "controls": true, "sqlite_master": true, "sensors": true, "schema_migrations": true, "CONSTANT": true}
 
 func statementsOf(d *sqliteDB) []string {
 	var out []string
@@ -291,6 +291,7 @@ func workload(t *testing.T, s *Store, n int) {
 		settle(c, block)
 	}
 	flows(t, s, nt, func(c *Claim) { settle(c, finish) })
+	sensing(t, s, nt)
 	_, err = s.Actions(ctx, ActionFilter{})
 	ok(err)
 	_, err = s.Actions(ctx, ActionFilter{TaskID: c.Ref.TaskID})
@@ -542,4 +543,49 @@ func taskOf(t *testing.T, s *Store, id string) string {
 		t.Fatal(err)
 	}
 	return w.TaskID
+}
+
+// sensing calls every method that is about sensors.
+func sensing(t *testing.T, s *Store, nt func(int) NewTask) {
+	t.Helper()
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	see := func(event, key string) Intake {
+		return Intake{
+			Sensor: &NewSensorEvent{SensorID: "s", EventID: event, SourceRef: "r", DedupeKey: key, Window: time.Microsecond, ObservedAt: s.now()},
+			Tasks:  []NewTask{nt(0)},
+		}
+	}
+	for _, e := range [][2]string{{"1", "k"}, {"1", "k"}, {"2", "k"}} {
+		_, err := s.TakeIn(ctx, see(e[0], e[1]))
+		ok(err)
+	}
+	keyed := see("3", "l")
+	keyed.Tasks[0].DedupeKey = "sensed"
+	_, err := s.TakeRun(ctx, SensorRun{SensorID: "s", Intakes: []Intake{keyed}, Cursor: json.RawMessage("{}"), OK: true, Malformed: 1})
+	ok(err)
+	keyed.Sensor.EventID, keyed.Sensor.DedupeKey = "4", "m"
+	_, err = s.TakeIn(ctx, keyed)
+	ok(err)
+	var x Sensor
+	for range 3 {
+		x, err = s.SensorFailed(ctx, "s", "no", 0, func(Sensor) NewAction { return NewAction{Kind: "sensor"} })
+		ok(err)
+	}
+	ok(s.AnswerAction(ctx, x.ActionID, json.RawMessage(`true`), "me"))
+	_, err = s.EnableSensor(ctx, "s", false, "me")
+	ok(err)
+	_, err = s.Sensor(ctx, "s")
+	ok(err)
+	_, err = s.Sensors(ctx)
+	ok(err)
+	for _, f := range []SensorFilter{{}, {SensorID: "s"}} {
+		_, err = s.SensorEvents(ctx, f)
+		ok(err)
+	}
 }

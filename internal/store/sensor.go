@@ -1,0 +1,265 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+)
+
+// ErrDisabled: the sensor is switched off, and nothing is taken from it.
+var ErrDisabled = errors.New("the sensor is disabled")
+
+// sensorOwner is the owner of the actions of a sensor.
+func sensorOwner(id string) string { return "sensor/" + id }
+
+// The states of a sensor event.
+const (
+	SensorAccepted = "accepted"
+	SensorLate     = "late" // its freshness deadline had passed; nothing followed
+)
+
+// A NewSensorEvent is what a sensor saw, checked by its taker. The tasks and the workflow of its Intake follow from it.
+type NewSensorEvent struct {
+	SensorID, EventID, SourceRef, DedupeKey string
+
+	Window     time.Duration // how long the key is held from now on; 0: for ever
+	ObservedAt time.Time
+	Deadline   time.Time // zero: none
+	Payload    json.RawMessage
+	Late       string // why it is only recorded; "": it is fresh
+	WorkflowID string // the instance that goes its own way, where the intake neither starts nor moves one
+	Wakes      bool   // the event proposes a workflow
+}
+
+// A SensorTaken says what became of a NewSensorEvent.
+type SensorTaken struct {
+	Seq        int64  // of the event, or of the one that it repeats
+	Deduped    bool   // it was seen before: nothing was taken, and the ids are those of the event that it repeats
+	TaskID     string // "": none
+	WorkflowID string // "": none
+}
+
+// A SensorEvent is one that was taken in, or came too late.
+type SensorEvent struct {
+	Seq                                     int64
+	SensorID, EventID, SourceRef, DedupeKey string
+
+	State, Reason      string
+	ObservedAt         time.Time
+	ReceivedAt         time.Time
+	Deadline           time.Time // zero: none
+	Payload            json.RawMessage
+	TaskID, WorkflowID string
+	Repeats            int // how often it came again
+}
+
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// takeEvent records an event unless it was seen before. The two unique indexes decide between two that try at once.
+func takeEvent(ctx context.Context, t tx, in Intake, rows []taskRow, now int64) (SensorTaken, error) {
+	e := in.Sensor
+	for _, f := range [...]struct{ name, value string }{
+		{"sensor_id", e.SensorID}, {"event_id", e.EventID}, {"source_ref", e.SourceRef}, {"dedupe_key", e.DedupeKey},
+	} {
+		if f.value == "" || clean(f.value) != f.value {
+			return SensorTaken{}, invalid("%s %q is empty or no text", f.name, f.value)
+		}
+	}
+	if e.Window < 0 {
+		return SensorTaken{}, invalid("dedupe window %s is negative; use 0 for ever", e.Window)
+	}
+	payload, err := rawJSON("payload", e.Payload)
+	if err != nil {
+		return SensorTaken{}, err
+	}
+	var held, expires, deadline any
+	state := SensorLate
+	if e.Late == "" {
+		state, held = SensorAccepted, digest(e.SensorID, e.DedupeKey)
+		if e.Window > 0 {
+			expires = now + max(e.Window.Microseconds(), 1)
+		}
+	}
+	if !e.Deadline.IsZero() {
+		deadline = micros(e.Deadline)
+	}
+	out := SensorTaken{WorkflowID: e.WorkflowID}
+	if e.Late == "" && len(rows) > 0 {
+		out.TaskID = rows[0].id
+	}
+	same := digest(e.SensorID, e.EventID, e.SourceRef)
+	for range 10 {
+		err := t.row(ctx, `INSERT INTO sensor_events (sensor_id, event_id, source_ref, dedupe_key, same, held, expires_at, state, reason,
+			observed_at, received_at, deadline, payload, task_id, workflow_id)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING RETURNING seq`,
+			e.SensorID, e.EventID, e.SourceRef, e.DedupeKey, same, held, expires, state, clean(e.Late),
+			micros(e.ObservedAt), now, deadline, payload, nullable(out.TaskID), nullable(out.WorkflowID)).Scan(&out.Seq)
+		if err == nil {
+			return out, recordEvent(ctx, t, e, out, now)
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return SensorTaken{}, err
+		}
+		old, ok, err := repeated(ctx, t, same, held, now)
+		if err != nil || ok {
+			return old, err
+		}
+	}
+	return SensorTaken{}, fmt.Errorf("dedupe key %q of sensor %s changes hands too fast: %w", e.DedupeKey, e.SensorID, ErrBusy)
+}
+
+// repeated finds the event that is there already and counts the repetition. A key whose window is over is given free, and
+// then it finds nothing.
+func repeated(ctx context.Context, t tx, same string, held any, now int64) (SensorTaken, bool, error) {
+	var (
+		old                     = SensorTaken{Deduped: true}
+		sensor, event, key, was string
+		task, workflow          *string
+		expires                 *int64
+		repeats                 int64
+	)
+	err := t.row(ctx, `SELECT seq, sensor_id, event_id, dedupe_key, same, task_id, workflow_id, expires_at, repeats FROM sensor_events
+		WHERE same = $1`, same).Scan(&old.Seq, &sensor, &event, &key, &was, &task, &workflow, &expires, &repeats)
+	if errors.Is(err, sql.ErrNoRows) && held != nil {
+		err = t.row(ctx, `SELECT seq, sensor_id, event_id, dedupe_key, same, task_id, workflow_id, expires_at, repeats FROM sensor_events
+			WHERE held = $1 AND held IS NOT NULL`, held).Scan(&old.Seq, &sensor, &event, &key, &was, &task, &workflow, &expires, &repeats)
+	}
+	if errors.Is(err, sql.ErrNoRows) { // it was given free between the two statements (PostgreSQL only)
+		return old, false, nil
+	}
+	if err != nil {
+		return old, false, err
+	}
+	if was != same && expires != nil && *expires <= now {
+		_, err := t.exec(ctx, `UPDATE sensor_events SET held = NULL WHERE seq = $1 AND expires_at <= $2`, old.Seq, now)
+		return old, false, err
+	}
+	old.TaskID, old.WorkflowID = str(task), str(workflow)
+	if _, err := t.exec(ctx, `UPDATE sensor_events SET repeats = repeats + 1 WHERE seq = $1`, old.Seq); err != nil {
+		return old, false, err
+	}
+	if repeats > 0 { // said once: a sensor that tells the same again and again fills no log
+		return old, true, nil
+	}
+	return old, true, sensorSays(ctx, t, agentruntime.EventSensorEventDeduped, old.TaskID, now, map[string]any{
+		"sensor_id": sensor, "event_id": event, "dedupe_key": key, "sensor_event": old.Seq, "workflow_id": old.WorkflowID,
+	})
+}
+
+func sensorSays(ctx context.Context, t tx, event agentruntime.RuntimeEvent, taskID string, now int64, detail map[string]any) error {
+	text, err := encode(detail)
+	if err != nil {
+		return err
+	}
+	return appendEvent(ctx, t, string(event), now, taskID, "", text)
+}
+
+func recordEvent(ctx context.Context, t tx, e *NewSensorEvent, out SensorTaken, now int64) error {
+	detail := map[string]any{"sensor_id": e.SensorID, "event_id": e.EventID, "dedupe_key": e.DedupeKey, "sensor_event": out.Seq}
+	if e.Late != "" {
+		detail["dropped"] = clean(e.Late)
+	}
+	return sensorSays(ctx, t, agentruntime.EventSensorEventRecorded, "", now, detail)
+}
+
+// sensorFollowed records what an event led to, and puts right what only the transaction could know.
+func sensorFollowed(ctx context.Context, t tx, in Intake, out IntakeResult, now int64) error {
+	e := in.Sensor
+	task, workflow := out.Sensor.TaskID, out.Sensor.WorkflowID
+	say := func(event agentruntime.RuntimeEvent, taskID string) error {
+		detail := map[string]any{"sensor_id": e.SensorID, "event_id": e.EventID, "sensor_event": out.Sensor.Seq}
+		if workflow != "" {
+			detail["workflow_id"] = workflow
+		}
+		return sensorSays(ctx, t, event, taskID, now, detail)
+	}
+	if len(out.Tasks) > 0 {
+		task = out.Tasks[0].TaskID
+		if !out.Tasks[0].Deduped {
+			if err := say(agentruntime.EventSensorTaskCreated, task); err != nil {
+				return err
+			}
+		}
+	}
+	if in.Start != nil {
+		workflow = out.Started.WorkflowID
+	}
+	if in.Move != nil {
+		workflow = in.Move.WorkflowID
+	}
+	switch {
+	case in.Start != nil && !out.Started.Deduped:
+		if err := say(agentruntime.EventSensorWorkflowCreated, out.Started.TaskID); err != nil {
+			return err
+		}
+	case e.Wakes:
+		if err := say(agentruntime.EventSensorWorkflowDeduped, out.MovedTaskID); err != nil {
+			return err
+		}
+	}
+	if task == out.Sensor.TaskID && workflow == out.Sensor.WorkflowID {
+		return nil
+	}
+	_, err := t.exec(ctx, `UPDATE sensor_events SET task_id = $1, workflow_id = $2 WHERE seq = $3`, nullable(task), nullable(workflow), out.Sensor.Seq)
+	return err
+}
+
+// sensorCounts is what one transaction adds to the counters of sensors.
+type sensorCounts map[string]*sensorCount
+
+type sensorCount struct{ accepted, deduped, late, at int64 }
+
+func (c *sensorCounts) count(e NewSensorEvent, out SensorTaken, now int64) {
+	if *c == nil {
+		*c = sensorCounts{}
+	}
+	n := (*c)[e.SensorID]
+	if n == nil {
+		n = &sensorCount{}
+		(*c)[e.SensorID] = n
+	}
+	switch {
+	case out.Deduped:
+		n.deduped++
+	case e.Late != "":
+		n.late++
+	default:
+		n.accepted++
+	}
+	n.at = now
+}
+
+// add writes the counts, in the order of the ids, so that two transactions cannot wait for each other. It refuses everything
+// when one of the sensors is disabled.
+func (c *sensorCounts) add(ctx context.Context, t tx) error {
+	for _, id := range slices.Sorted(maps.Keys(*c)) {
+		n := (*c)[id]
+		var disabled int64
+		err := t.row(ctx, `INSERT INTO sensors (id, accepted, deduped, late, event_at) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (id) DO UPDATE SET accepted = sensors.accepted + excluded.accepted, deduped = sensors.deduped + excluded.deduped,
+			late = sensors.late + excluded.late, event_at = excluded.event_at RETURNING disabled`,
+			id, n.accepted, n.deduped, n.late, n.at).Scan(&disabled)
+		if err != nil {
+			return err
+		}
+		if disabled != 0 {
+			return fmt.Errorf("sensor %s: %w", id, ErrDisabled)
+		}
+	}
+	return nil
+}

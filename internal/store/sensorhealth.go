@@ -1,0 +1,286 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The events about a sensor itself.
+const (
+	EventSensorEnabled  = "sensor_enabled"
+	EventSensorDisabled = "sensor_disabled"
+)
+
+// A Sensor is what the store knows of a sensor: what it brought, how it fares, and what it has seen.
+type Sensor struct {
+	ID       string
+	Disabled bool
+	Cursor   json.RawMessage // its own; nil: none
+	Version  int64           // grows with every change of the cursor; 0: there was none
+
+	Accepted, Deduped, Late, Malformed int64
+
+	Failures  int       // in a row
+	Since     time.Time // when they began; zero: it does not fail
+	OKAt      time.Time // the newest run known to have gone well; zero: none
+	FailedAt  time.Time // the newest that failed
+	EventAt   time.Time // when it brought something last
+	LastError string    // of a run or of an event
+	ActionID  string    // what a person is asked about it
+}
+
+const sensorColumns = `id, disabled, cursor, version, accepted, deduped, late, malformed, failures, since, ok_at, failed_at, event_at,
+	last_error, action_id`
+
+func scanSensor(row scanner) (Sensor, error) {
+	var (
+		x                     Sensor
+		cursor, action        *string
+		disabled              int64
+		since, ok, bad, event *int64
+	)
+	err := row.Scan(&x.ID, &disabled, &cursor, &x.Version, &x.Accepted, &x.Deduped, &x.Late, &x.Malformed, &x.Failures, &since, &ok, &bad,
+		&event, &x.LastError, &action)
+	if err != nil {
+		return x, err
+	}
+	x.Disabled, x.ActionID = disabled != 0, str(action)
+	if cursor != nil {
+		x.Cursor = json.RawMessage(*cursor)
+	}
+	for to, us := range map[*time.Time]*int64{&x.Since: since, &x.OKAt: ok, &x.FailedAt: bad, &x.EventAt: event} {
+		if us != nil {
+			*to = fromMicros(*us)
+		}
+	}
+	return x, nil
+}
+
+// Sensor returns what is known of a sensor, or ErrNotFound.
+func (s *Store) Sensor(ctx context.Context, id string) (Sensor, error) {
+	x, err := scanSensor(s.eng.read().row(ctx, `SELECT `+sensorColumns+` FROM sensors WHERE id = $1`, clean(id)))
+	if err != nil {
+		return x, missing("sensor", id, err)
+	}
+	return x, nil
+}
+
+// Sensors returns all that is known of sensors, by id.
+func (s *Store) Sensors(ctx context.Context) ([]Sensor, error) {
+	rows, err := s.eng.read().query(ctx, `SELECT `+sensorColumns+` FROM sensors ORDER BY id`)
+	if err != nil {
+		return nil, fmt.Errorf("sensors: %w", classify(err))
+	}
+	var out []Sensor
+	err = eachRow(rows, func() error {
+		x, err := scanSensor(rows)
+		out = append(out, x)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sensors: %w", classify(err))
+	}
+	return out, nil
+}
+
+// A SensorRun is what one run of a sensor brings, in one transaction: its events with what follows from them, and what it has
+// seen now.
+type SensorRun struct {
+	SensorID  string
+	Intakes   []Intake
+	Cursor    json.RawMessage // nil: unchanged
+	Version   int64           // of the cursor that the run began with
+	OK        bool            // it went well: a row of failures ends, and nobody has to look at it any more
+	Malformed int             // events that were refused
+	Deduped   int             // repetitions that were not worth an intake
+	LastError string          // about those that were refused
+}
+
+// TakeRun stores a run of a sensor. It returns ErrStale, and changes nothing, when somebody else moved the sensor's cursor.
+func (s *Store) TakeRun(ctx context.Context, r SensorRun) ([]IntakeResult, error) {
+	cursor, err := rawJSON("cursor", r.Cursor)
+	if err != nil {
+		return nil, fmt.Errorf("sensor %s: %w", r.SensorID, err)
+	}
+	if r.SensorID == "" || clean(r.SensorID) != r.SensorID {
+		return nil, fmt.Errorf("take run: %w", invalid("sensor_id %q is empty or no text", r.SensorID))
+	}
+	out, err := s.takeAll(ctx, r.Intakes, func(ctx context.Context, t tx) error { return s.ranWell(ctx, t, r, cursor) })
+	if err != nil {
+		return nil, fmt.Errorf("sensor %s: %w", r.SensorID, err)
+	}
+	return out, nil
+}
+
+func (s *Store) ranWell(ctx context.Context, t tx, r SensorRun, cursor any) error {
+	now := micros(s.now())
+	if err := putSensor(ctx, t, r.SensorID); err != nil {
+		return err
+	}
+	if cursor != nil {
+		res, err := t.exec(ctx, `UPDATE sensors SET cursor = $1, version = version + 1 WHERE id = $2 AND version = $3`, cursor, r.SensorID, r.Version)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(ErrStale, err)
+		}
+	}
+	if r.Malformed > 0 || r.Deduped > 0 || r.LastError != "" {
+		_, err := t.exec(ctx, `UPDATE sensors SET malformed = malformed + $1, deduped = deduped + $2, last_error = $3 WHERE id = $4`,
+			r.Malformed, r.Deduped, clean(r.LastError), r.SensorID)
+		if err != nil {
+			return err
+		}
+	}
+	if !r.OK {
+		return nil
+	}
+	_, err := t.exec(ctx, `UPDATE sensors SET failures = 0, since = NULL, ok_at = $1, action_id = NULL WHERE id = $2`, now, r.SensorID)
+	if err != nil {
+		return err
+	}
+	return dismissOwned(ctx, t, sensorOwner(r.SensorID), dismissedByEnd, now)
+}
+
+// SensorMalformed counts events that were refused.
+func (s *Store) SensorMalformed(ctx context.Context, id string, n int, why string) error {
+	_, err := s.TakeRun(ctx, SensorRun{SensorID: id, Malformed: n, LastError: why})
+	return err
+}
+
+func putSensor(ctx context.Context, t tx, id string) error {
+	_, err := t.exec(ctx, `INSERT INTO sensors (id) VALUES ($1) ON CONFLICT (id) DO NOTHING`, id)
+	return err
+}
+
+// SensorFailed records a run that failed and returns how the sensor fares. When it has failed for as long as patience, and at
+// least three times, the question that ask returns is opened, once.
+func (s *Store) SensorFailed(ctx context.Context, id, why string, patience time.Duration, ask func(Sensor) NewAction) (Sensor, error) {
+	var x Sensor
+	err := s.write(ctx, func(ctx context.Context, t tx) error {
+		now := micros(s.now())
+		if err := putSensor(ctx, t, id); err != nil {
+			return err
+		}
+		var err error
+		x, err = scanSensor(t.row(ctx, `UPDATE sensors SET failures = failures + 1, since = COALESCE(since, $1), failed_at = $1, last_error = $2
+			WHERE id = $3 RETURNING `+sensorColumns, now, clean(why), id))
+		if err != nil {
+			return err
+		}
+		if ask == nil || x.ActionID != "" || x.Failures < 3 || fromMicros(now).Sub(x.Since) < patience {
+			return nil
+		}
+		if x.ActionID, err = openOwned(ctx, t, sensorOwner(id), ask(x), now); err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `UPDATE sensors SET action_id = $1 WHERE id = $2`, x.ActionID, id)
+		return err
+	})
+	if err != nil {
+		return Sensor{}, fmt.Errorf("sensor %s: %w", id, err)
+	}
+	return x, nil
+}
+
+// answeredSensor follows the answer to what a person was asked about a sensor: its row of failures begins anew, so that it is
+// asked about again when it goes on failing.
+func answeredSensor(ctx context.Context, t tx, id, action string) error {
+	_, err := t.exec(ctx, `UPDATE sensors SET failures = 0, since = NULL, action_id = NULL WHERE id = $1 AND action_id = $2`, id, action)
+	return err
+}
+
+// EnableSensor switches a sensor on or off, and reports whether that changed anything. Nothing is taken from one that is off.
+func (s *Store) EnableSensor(ctx context.Context, id string, on bool, by string) (changed bool, err error) {
+	err = s.write(ctx, func(ctx context.Context, t tx) error {
+		now := micros(s.now())
+		if err := putSensor(ctx, t, id); err != nil {
+			return err
+		}
+		off, event := 1, EventSensorDisabled
+		if on {
+			off, event = 0, EventSensorEnabled
+		}
+		res, err := t.exec(ctx, `UPDATE sensors SET disabled = $1, failures = 0, since = NULL, action_id = NULL WHERE id = $2 AND disabled <> $1`, off, id)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		if changed = n > 0; err != nil || !changed {
+			return err
+		}
+		if err := dismissOwned(ctx, t, sensorOwner(id), by, now); err != nil {
+			return err
+		}
+		text, err := encode(map[string]any{"sensor_id": id, "by": clean(by)})
+		if err != nil {
+			return err
+		}
+		if err := appendEvent(ctx, t, event, now, "", "", text); err != nil {
+			return err
+		}
+		return t.notify(ctx)
+	})
+	if err != nil {
+		return false, fmt.Errorf("sensor %s: %w", id, err)
+	}
+	return changed, nil
+}
+
+// A SensorFilter selects sensor events. The zero value selects the newest of all sensors.
+type SensorFilter struct {
+	SensorID string
+	Limit    int // 0: 100
+}
+
+const eventColumns = `seq, sensor_id, event_id, source_ref, dedupe_key, state, reason, observed_at, received_at, deadline, payload, task_id,
+	workflow_id, repeats`
+
+// SensorEvents returns the events of the selection, newest first.
+func (s *Store) SensorEvents(ctx context.Context, f SensorFilter) ([]SensorEvent, error) {
+	if f.Limit <= 0 {
+		f.Limit = 100
+	}
+	q, args := `SELECT `+eventColumns+` FROM sensor_events WHERE seq > 0 ORDER BY seq DESC LIMIT $1`, []any{f.Limit}
+	if f.SensorID != "" {
+		q, args = `SELECT `+eventColumns+` FROM sensor_events WHERE sensor_id = $2 ORDER BY seq DESC LIMIT $1`, append(args, f.SensorID)
+	}
+	rows, err := s.eng.read().query(ctx, q, args...)
+	if err != nil {
+		return nil, fmt.Errorf("sensor events: %w", classify(err))
+	}
+	var out []SensorEvent
+	err = eachRow(rows, func() error {
+		e, err := scanSensorEvent(rows)
+		out = append(out, e)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sensor events: %w", classify(err))
+	}
+	return out, nil
+}
+
+func scanSensorEvent(row *sql.Rows) (SensorEvent, error) {
+	var (
+		e                       SensorEvent
+		observed, received      int64
+		deadline                *int64
+		payload, task, workflow *string
+	)
+	err := row.Scan(&e.Seq, &e.SensorID, &e.EventID, &e.SourceRef, &e.DedupeKey, &e.State, &e.Reason, &observed, &received, &deadline,
+		&payload, &task, &workflow, &e.Repeats)
+	e.ObservedAt, e.ReceivedAt, e.TaskID, e.WorkflowID = fromMicros(observed), fromMicros(received), str(task), str(workflow)
+	if deadline != nil {
+		e.Deadline = fromMicros(*deadline)
+	}
+	if payload != nil {
+		e.Payload = json.RawMessage(*payload)
+	}
+	return e, err
+}
