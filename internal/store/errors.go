@@ -37,8 +37,11 @@ var (
 	ErrInvalid = errors.New("invalid argument")
 	// ErrClosed: the action or outbox item was already answered, delivered or given up.
 	ErrClosed = errors.New("already closed")
-	// ErrStale: the workflow was changed by another since it was read. Whoever moves it reads it again and decides anew.
-	ErrStale = errors.New("the workflow has changed meanwhile")
+	// ErrStale: the workflow, or what a sensor has seen, was changed by another since it was read. Whoever moves it reads it again
+	// and decides anew.
+	ErrStale = errors.New("it has changed meanwhile")
+	// ErrDisabled: the sensor is switched off, and nothing is taken from it.
+	ErrDisabled = errors.New("the sensor is disabled (`deed sensor enable` switches it on)")
 	// ErrMayNot: the action lists who may answer it, and the caller is not among them.
 	ErrMayNot = errors.New("not allowed to answer")
 	// ErrSchemaNewer: a newer deed has written the store. The error is a *SchemaNewerError.

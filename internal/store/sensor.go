@@ -15,9 +15,6 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 )
 
-// ErrDisabled: the sensor is switched off, and nothing is taken from it.
-var ErrDisabled = errors.New("the sensor is disabled")
-
 // sensorOwner is the owner of the actions of a sensor.
 func sensorOwner(id string) string { return "sensor/" + id }
 
