@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -49,7 +50,7 @@ type app struct {
 	json       bool
 	quiet      bool
 
-	runtimeDirs []string // packages that the user named at the command line
+	runtimeDirs []string // packages that the user named at the command line, absolute
 
 	h   *home.Home
 	cfg *config.Config
@@ -196,7 +197,7 @@ func (a *app) notEmptied() error {
 func (a *app) drivers() driver.Set {
 	opt := packaged.Options{Environ: a.environ}
 	if a.cfg != nil {
-		opt.Dirs, opt.Secrets = a.cfg.Runtimes.Dirs, runtimepkg.OwnStores(a.environ, a.cfg.Secrets)
+		opt.Dirs, opt.Secrets = slices.Concat(a.cfg.Runtimes.Dirs, a.runtimeDirs), runtimepkg.OwnStores(a.environ, a.cfg.Secrets)
 	}
 	if root, err := home.Resolve(a.homeFlag, a.getenv); err == nil { // else the command has failed before
 		opt.Home = home.At(root).AgentRuntimes()

@@ -50,7 +50,7 @@ func (f *providerFlags) register(c *cobra.Command) {
 // options are the caller's decisions.
 func (f *providerFlags) options(rt runtimeFlags) (providertask.Options, error) {
 	o := providertask.Options{
-		RuntimeDirs: rt.dirs, Backend: f.backend, Isolation: f.isolation, Hosts: f.hosts, WriteScope: f.scope, ProtectedPaths: f.protect,
+		Backend: f.backend, Isolation: f.isolation, Hosts: f.hosts, WriteScope: f.scope, ProtectedPaths: f.protect,
 	}
 	if f.progress != "" && f.progress != "jsonl" {
 		return o, fmt.Errorf("--progress %q is not known (use jsonl)", f.progress)
@@ -69,6 +69,13 @@ func (f *providerFlags) options(rt runtimeFlags) (providertask.Options, error) {
 		if o.EnvFile, err = filepath.Abs(f.envFile); err != nil {
 			return o, err
 		}
+	}
+	for _, d := range rt.dirs {
+		abs, err := filepath.Abs(d)
+		if err != nil {
+			return o, err
+		}
+		o.RuntimeDirs = append(o.RuntimeDirs, abs)
 	}
 	dir := rt.path
 	if dir == "" {

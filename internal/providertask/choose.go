@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/contract/settings"
 	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/driver/packaged"
 	"github.com/deedrun/deed/internal/driver/process"
 	"github.com/deedrun/deed/internal/runtimepkg"
 )
@@ -79,9 +80,15 @@ func (s *Service) choose(ctx context.Context, req runtimepkg.Request) (*choice, 
 	if l := req.Limits; l != nil && l.ExecutionDeadlineUnixMS > 0 {
 		if at := time.UnixMilli(l.ExecutionDeadlineUnixMS); !at.After(s.Clock()) {
 			return nil, &Refusal{
-				Code: DeadlineExceeded, Class: homeboy.ClassTimeout, Status: homeboy.Timeout,
+				Code: packaged.CodeDeadline, Class: homeboy.ClassTimeout, Status: homeboy.Timeout,
 				Message: fmt.Sprintf("limits.execution_deadline_unix_ms is %s, which is past", at.UTC().Format(time.RFC3339)), Remedy: "ask again with a later one",
 			}
+		}
+	}
+	if tools := c.req.RuntimeTools; len(tools) > 0 {
+		return nil, &Refusal{
+			Code: packaged.CodeToolUnavailable, Class: homeboy.ClassCapabilityMissing,
+			Message: fmt.Sprintf("runtime_tools[0] is %q, and deed attaches no tools to a provider", tools[0].ID), Remedy: "leave runtime_tools out",
 		}
 	}
 	if c.selection, err = s.selectFor(c.req); err != nil {
@@ -113,7 +120,7 @@ func (s *Service) selectFor(req runtimepkg.Request) (*runtimepkg.Selection, erro
 func (s *Service) readiness(ctx context.Context, c *choice, full runtimepkg.Document) error {
 	checker, err := s.checker(c.envFile(s.Options))
 	if err != nil {
-		return &Refusal{Code: ProviderNotReady, Class: homeboy.ClassInvalidInput, Message: err.Error()}
+		return &Refusal{Code: packaged.CodeNotReady, Class: homeboy.ClassInvalidInput, Message: err.Error()}
 	}
 	if c.ready, err = checker.Check(ctx, c.selection, full); err != nil {
 		return err
@@ -122,7 +129,7 @@ func (s *Service) readiness(ctx context.Context, c *choice, full runtimepkg.Docu
 		return nil
 	}
 	r := &Refusal{
-		Code: ProviderNotReady, Class: homeboy.ClassProvider, Message: fmt.Sprintf("provider %s is not ready: %s", c.selection.Provider.ID, strings.Join(c.ready.Why(), "; ")),
+		Code: packaged.CodeNotReady, Class: homeboy.ClassProvider, Message: fmt.Sprintf("provider %s is not ready: %s", c.selection.Provider.ID, strings.Join(c.ready.Why(), "; ")),
 		Remedy: "see `deed runtime check`", Data: map[string]any{"checks": failed(c.ready.Checks)},
 	}
 	if c.ready.Retryable {
@@ -130,9 +137,9 @@ func (s *Service) readiness(ctx context.Context, c *choice, full runtimepkg.Docu
 	}
 	switch failed(c.ready.Checks)[0].Kind {
 	case runtimepkg.KindCommand:
-		r.Code = CommandUnavailable
+		r.Code = packaged.CodeCommandUnavailable
 	case runtimepkg.KindExecutable:
-		r.Code = ExecutableMissing
+		r.Code = packaged.CodeExecutableMissing
 	case runtimepkg.KindSecret:
 		r.Code, r.Class, r.Status = runtimepkg.SecretEnvMissing, homeboy.ClassInvalidInput, homeboy.ProviderError
 	}

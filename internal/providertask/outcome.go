@@ -15,6 +15,7 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/driver/packaged"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/outcome"
@@ -28,36 +29,42 @@ var ErrUnsettled = errors.New("the attempt is not settled")
 
 // What the driver leaves in the bundle of an attempt.
 const (
-	recordDir   = "files/attempt"
-	pathOutcome = recordDir + "/outcome.json"
-	pathRequest = recordDir + "/request.json"
-	maxRecord   = 64 << 20
+	recordDir    = "files/attempt"
+	pathOutcome  = bundle.PathResult
+	pathRequest  = recordDir + "/" + packaged.RequestFile
+	artifactsDir = recordDir + "/" + packaged.ArtifactsDir
+	maxRecord    = 64 << 20
 )
 
 // OutcomeOf rebuilds the outcome of a settled attempt of such a task from its bundle and the store alone: whoever asks, and
 // whenever, gets the same answer.
 func OutcomeOf(ctx context.Context, st *store.Store, h *home.Home, attemptID string) (homeboy.Outcome, error) {
-	var none homeboy.Outcome
+	o, _, err := rebuild(ctx, st, h, attemptID)
+	return o, err
+}
+
+// rebuild also tells whether the provider left an answer.
+func rebuild(ctx context.Context, st *store.Store, h *home.Home, attemptID string) (none homeboy.Outcome, said bool, err error) {
 	att, err := st.Attempt(ctx, attemptID)
 	if err != nil {
-		return none, fmt.Errorf("read attempt %s: %w", attemptID, err)
+		return none, false, fmt.Errorf("read attempt %s: %w", attemptID, err)
 	}
 	if att.Live {
-		return none, fmt.Errorf("attempt %s: %w", attemptID, ErrUnsettled)
+		return none, false, fmt.Errorf("attempt %s: %w", attemptID, ErrUnsettled)
 	}
 	t, err := st.Task(ctx, att.Record.TaskID)
 	if err != nil {
-		return none, fmt.Errorf("read task %s: %w", att.Record.TaskID, err)
+		return none, false, fmt.Errorf("read task %s: %w", att.Record.TaskID, err)
 	}
 	req, _, err := homeboy.ReadRequest(t.Record.Payload)
 	if err != nil {
-		return none, fmt.Errorf("task %s: %w", att.Record.TaskID, err)
+		return none, false, fmt.Errorf("task %s: %w", att.Record.TaskID, err)
 	}
 	r := &rebuilt{task: t, attempt: att, req: req}
 	if att.BundleDir != "" {
 		r.dir = filepath.Join(h.Root(), filepath.FromSlash(att.BundleDir))
 		if err := r.open(); err != nil {
-			return none, fmt.Errorf("attempt %s: %w", attemptID, err)
+			return none, false, fmt.Errorf("attempt %s: %w", attemptID, err)
 		}
 	}
 	return r.outcome()
@@ -98,11 +105,9 @@ func (r *rebuilt) read(name string, into any) (ok bool, err error) {
 	return true, nil
 }
 
-func (r *rebuilt) outcome() (homeboy.Outcome, error) {
-	var o homeboy.Outcome
-	said, err := r.read(pathOutcome, &o)
-	if err != nil {
-		return o, err
+func (r *rebuilt) outcome() (o homeboy.Outcome, said bool, err error) {
+	if said, err = r.read(pathOutcome, &o); err != nil {
+		return o, false, err
 	}
 	word := o.Status
 	if !said {
@@ -111,7 +116,7 @@ func (r *rebuilt) outcome() (homeboy.Outcome, error) {
 	r.placeArtifacts(&o)
 	v, err := r.verdict(said)
 	if err != nil {
-		return o, err
+		return o, said, err
 	}
 	o = outcome.Overlay(o, v)
 	o.Diagnostics = append(o.Diagnostics, remarks(r.req, r.isolation())...)
@@ -120,7 +125,7 @@ func (r *rebuilt) outcome() (homeboy.Outcome, error) {
 		"task_id": r.attempt.Record.TaskID, "attempt_id": r.attempt.Record.AttemptID, "bundle": r.dir, "bundle_id": r.attempt.BundleID,
 		"verdict": judged(v), "provider_status": word, "isolation": r.isolation(), "class": r.attempt.Class,
 	}})
-	return o, nil
+	return o, said, nil
 }
 
 func judged(v outcome.Verdict) string {
@@ -139,7 +144,7 @@ func (r *rebuilt) placeArtifacts(o *homeboy.Outcome) {
 		if a.Path == "" || path.IsAbs(a.Path) || r.dir == "" {
 			continue
 		}
-		if name := path.Join(recordDir, a.Path); bundle.ListedFile(&r.listed, name) != nil {
+		if name := path.Join(artifactsDir, a.Path); bundle.ListedFile(&r.listed, name) != nil {
 			o.Artifacts[i].Path = filepath.Join(r.dir, filepath.FromSlash(name))
 		}
 	}

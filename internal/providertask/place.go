@@ -65,7 +65,7 @@ func (s *Service) place(ctx context.Context, c *choice) (agentruntime.TaskIntent
 func (s *Service) adapter(c *choice) agentruntime.AdapterConfig {
 	p, x := c.selection.Package, c.selection.Provider
 	a := &agentruntime.PackagedAdapter{
-		AdapterID: x.ID, Kind: agentruntime.KindPackaged, Backend: x.Backend, Selector: x.ID, Runtime: p.ID,
+		AdapterID: x.ID, Kind: agentruntime.KindPackaged, Backend: c.req.Executor.Backend, Selector: x.ID, Runtime: p.ID,
 		TimeoutMS: min(c.req.Limits.WallClockMS(), agentruntime.MaxTimeoutMS), EnvFile: c.envFile(s.Options),
 	}
 	if p.From != runtimepkg.FromHome {

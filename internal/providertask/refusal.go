@@ -7,26 +7,26 @@ import (
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/driver/packaged"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/outcome"
 	"github.com/deedrun/deed/internal/runtimepkg"
 )
 
-// The codes of refusals that are not a selection's. Programs decide on these.
+// The codes of refusals that neither a selection nor the driver has. Programs decide on these.
 const (
-	RequestInvalid        = "agent_task.request_invalid"
-	DeadlineExceeded      = "agent_task.execution_deadline_exceeded"
-	RequirementsInvalid   = "agent_task.capability_requirements_invalid"
-	RunnerCapability      = "agent_task.runner_capability_unavailable"
-	ToolCapability        = "agent_task.attached_tool_capability_unavailable"
-	ExecutionUnavailable  = "agent_task.runtime_execution_unavailable"
-	ExecutableMissing     = "agent_task.provider_executable_missing"
-	CommandUnavailable    = "agent_task.provider_command_unavailable"
-	ProviderNotReady      = "agent_task.provider_not_ready"
-	WorkspaceUnavailable  = "agent_task.workspace_unavailable"
-	WorkspaceDirty        = "agent_task.workspace_dirty"
-	BackendAmbiguous      = "agent_task.default_backend_ambiguous"
-	IsolationUnavailable  = "agent_task.isolation_unavailable"
+	RequirementsInvalid  = "agent_task.capability_requirements_invalid"
+	RunnerCapability     = "agent_task.runner_capability_unavailable"
+	ToolCapability       = "agent_task.attached_tool_capability_unavailable"
+	ExecutionUnavailable = "agent_task.runtime_execution_unavailable"
+	WorkspaceUnavailable = "agent_task.workspace_unavailable"
+	WorkspaceDirty       = "agent_task.workspace_dirty"
+	BackendAmbiguous     = "agent_task.default_backend_ambiguous"
+	IsolationUnavailable = "agent_task.isolation_unavailable"
+)
+
+const (
 	unknownTask           = "unknown-task" // what outcomes call a task whose request has no id
 	maxDirtyFilesNamed    = 20
 	maxReasonsInASentence = 10
@@ -102,7 +102,7 @@ func invalid(faults fault.Faults) *Refusal {
 		}
 		all = append(all, f.String())
 	}
-	return &Refusal{Code: RequestInvalid, Class: homeboy.ClassInvalidInput, Message: "the request cannot be used: " + strings.Join(all, "; "), Faults: faults}
+	return &Refusal{Code: packaged.CodeRequestInvalid, Class: homeboy.ClassInvalidInput, Message: "the request cannot be used: " + strings.Join(all, "; "), Faults: faults}
 }
 
 // refusalOf reads an error as a refusal. What is none keeps deed from answering, and is the caller's to tell.
@@ -111,6 +111,7 @@ func refusalOf(err error) (*Refusal, bool) {
 		own     *Refusal
 		sel     *runtimepkg.SelectError
 		secrets *runtimepkg.SecretsMissing
+		driven  *driver.Refusal
 		f       *failure.Error
 	)
 	switch {
@@ -122,6 +123,12 @@ func refusalOf(err error) (*Refusal, bool) {
 			r.Data["missing_capabilities"] = sel.Missing
 		}
 		return r, true
+	case errors.As(err, &driven):
+		r := &Refusal{Code: driven.Code, Class: homeboy.FailureClass(driven.Class), Message: driven.Error()}
+		if errors.As(err, &f) {
+			r.Remedy = f.Remedy
+		}
+		return r, true
 	case errors.As(err, &secrets):
 		return &Refusal{Code: runtimepkg.SecretEnvMissing, Class: homeboy.ClassInvalidInput, Status: homeboy.ProviderError, Message: secrets.Error()}, true
 	case len(fault.Of(err)) > 0:
@@ -129,7 +136,7 @@ func refusalOf(err error) (*Refusal, bool) {
 	case errors.As(err, &f) && f.Class == failure.Isolation:
 		return &Refusal{Code: IsolationUnavailable, Class: homeboy.ClassProvider, Message: f.Err.Error(), Remedy: f.Remedy, Infra: true}, true
 	case errors.As(err, &f) && f.Class == failure.Config:
-		return &Refusal{Code: RequestInvalid, Class: homeboy.ClassInvalidInput, Message: f.Err.Error(), Remedy: f.Remedy}, true
+		return &Refusal{Code: packaged.CodeRequestInvalid, Class: homeboy.ClassInvalidInput, Message: f.Err.Error(), Remedy: f.Remedy}, true
 	}
 	return nil, false
 }

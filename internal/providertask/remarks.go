@@ -51,9 +51,6 @@ func remarks(q homeboy.Request, isolation string) []homeboy.Diagnostic {
 			say(WithoutEffect, "workspace.materialization", "is passed on to the provider")
 		}
 	}
-	if len(q.RuntimeTools) > 0 && len(q.ResolvedRuntimeTools) == 0 {
-		say(WithoutEffect, "runtime_tools", "are not started by deed")
-	}
 	if q.Limits.WallClockMS() > agentruntime.MaxTimeoutMS {
 		say(LimitLowered, "limits.timeout_ms", "is more than %d, which no attempt may take", agentruntime.MaxTimeoutMS)
 	}

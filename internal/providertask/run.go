@@ -51,7 +51,9 @@ type run struct {
 	*Service
 	claim  *store.Claim
 	record *registry.Run
-	class  failure.Class
+
+	class   failure.Class
+	unheard bool // the provider left no answer
 }
 
 func (r *run) exit(ctx context.Context, o homeboy.Outcome) int {
@@ -61,7 +63,7 @@ func (r *run) exit(ctx context.Context, o homeboy.Outcome) int {
 	case o.Status == homeboy.Cancelled && ctx.Err() != nil:
 		return ExitInterrupted
 	}
-	if e := endOf(r.class); e.exit != ExitDone {
+	if e := endOf(r.class); e.exit != ExitDone && (e.deeds || r.unheard) {
 		return e.exit
 	}
 	return ExitFailed
@@ -103,7 +105,8 @@ func (r *run) do(ctx context.Context, req runtimepkg.Request) (none homeboy.Outc
 		return none, err
 	}
 	r.class = failure.Class(res.Settlement.Class)
-	o, err := OutcomeOf(bg, r.Store, r.Home, r.claim.Ref.AttemptID)
+	o, said, err := rebuild(bg, r.Store, r.Home, r.claim.Ref.AttemptID)
+	r.unheard = !said
 	if err != nil {
 		r.close(bg, codebox.RunFailed, err.Error(), res.BundleDir)
 		return none, failure.New(failure.Infra, "read what the attempt left", err, "")
