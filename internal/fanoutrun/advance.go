@@ -326,12 +326,14 @@ func (s *step) release(ctx context.Context) (bool, error) {
 		}
 	}
 	q, entry := s.set.request(it, w, tries)
-	row, refusal, err := s.Tasks.Prepare(ctx, s.set.Place, q)
+	row, refusal, err := s.Tasks.Prepare(ctx, s.set.Caller, q)
 	if err != nil {
 		return false, err
 	}
 	if refusal != nil {
-		tries = append(tries, s.tried(it, w, entry, *refusal, store.Task{}))
+		try := s.tried(it, w, entry, *refusal, store.Task{})
+		try.Refused = true
+		tries = append(tries, try)
 		return true, s.judge(ctx, it, w, tries, *refusal)
 	}
 	return s.queue(ctx, it, row)

@@ -137,6 +137,13 @@ func (d *document) write(ctx context.Context, running []string) error {
 		return err
 	}
 	d.member("reconciliation", d.reconciliation())
+	if d.set.Matrix && !d.f.Live() {
+		m, err := d.Matrix(ctx, d.f.ID)
+		if err != nil {
+			return err
+		}
+		d.member("matrix", m)
+	}
 	for _, name := range slices.Sorted(maps.Keys(head.Extra)) {
 		d.member(name, head.Extra[name])
 	}

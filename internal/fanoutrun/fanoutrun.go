@@ -26,18 +26,12 @@ import (
 // Tasks makes tasks of the queue of requests, and outcomes of tasks that have ended. Both may be called from several
 // goroutines at once.
 type Tasks interface {
-	// Prepare makes the task of a request. A request that cannot be run has a refusal instead. It starts nothing and
-	// stores nothing; the error is for what keeps it from saying either.
-	Prepare(ctx context.Context, at Place, q homeboy.Request) (row store.NewTask, refusal *homeboy.Outcome, err error)
+	// Prepare makes the task of a request; caller is that of the plan. A request that cannot be run has a refusal
+	// instead. It starts nothing and stores nothing; the error is for what keeps it from saying either.
+	Prepare(ctx context.Context, caller json.RawMessage, q homeboy.Request) (row store.NewTask, refusal *homeboy.Outcome, err error)
 	// Outcome tells what became of a task that has ended. Whoever asks, and however often, gets the same answer. An error
 	// is for what may pass: it is asked again, and until then the fanout does not go on.
 	Outcome(ctx context.Context, t store.Task) (homeboy.Outcome, error)
-}
-
-// A Place is where a fanout was asked for: whose packages and settings its tasks find, whoever releases them.
-type Place struct {
-	Dir         string   `json:"dir,omitempty"`          // the project; "": none
-	RuntimeDirs []string `json:"runtime_dirs,omitempty"` // packages, or directories of them, that the caller named
 }
 
 // A Service runs fanouts of one home. Its methods may be called from one goroutine at a time.
@@ -68,7 +62,7 @@ type Plan struct {
 	Policy  Policy          // what is tried again, and how many run at a time
 	Default fanout.Defaults // what tasks get that do not say it themselves
 	Needs   Needs           // which tasks need what others made; may be nil
-	Place   Place           // where it was asked for
+	Caller  json.RawMessage // what whoever asked for it decides for its tasks; for Tasks, whoever releases them
 	Output  string          // the run file; "": none
 	Matrix  bool            // the cells are one task for several providers: the best one is chosen at the end
 }
@@ -81,7 +75,7 @@ type settings struct {
 	Groups       int64                    `json:"group_count"`
 	Options      fanout.Options           `json:"options"`
 	Policy       Policy                   `json:"policy"`
-	Place        Place                    `json:"place"`
+	Caller       json.RawMessage          `json:"caller,omitempty"`
 	Output       string                   `json:"output,omitempty"`
 	Matrix       bool                     `json:"matrix,omitempty"`
 }
@@ -138,7 +132,7 @@ func (p Plan) items() (n store.NewFanout, err error) {
 	}
 	set := settings{
 		PlanSchema: p.Plan.Schema, Orchestrator: p.Plan.Orchestrator, Summary: p.Plan.Summary, Groups: int64(len(p.Plan.Groups)),
-		Options: p.Options, Policy: p.Policy, Place: p.Place, Output: p.Output, Matrix: p.Matrix,
+		Options: p.Options, Policy: p.Policy, Caller: p.Caller, Output: p.Output, Matrix: p.Matrix,
 	}
 	if n.Settings, err = json.Marshal(set); err != nil {
 		return n, fmt.Errorf("settings of the fanout: %w", err)

@@ -150,7 +150,8 @@ type Try struct {
 	Status    homeboy.OutcomeStatus `json:"status,omitempty"` // "" for one that was lost
 	Class     homeboy.FailureClass  `json:"failure_classification,omitempty"`
 	Summary   string                `json:"summary,omitempty"`
-	Then      string                `json:"then,omitempty"` // what followed: see the constants
+	Refused   bool                  `json:"refused,omitempty"` // before anything began
+	Then      string                `json:"then,omitempty"`    // what followed: see the constants
 	EndedAt   string                `json:"ended_at,omitempty"`
 }
 
@@ -207,7 +208,7 @@ func (p Policy) decide(tries []Try, o homeboy.Outcome, now time.Time) decision {
 		}
 		return out
 	}
-	if p.retries(o) && same < p.Retry.MaxAttempts {
+	if p.retries(o) && !last.Refused && same < p.Retry.MaxAttempts { // what was refused would be refused again
 		inner := ""
 		if b.MaxSameProviderRetries != nil && same > *b.MaxSameProviderRetries {
 			inner = "max_same_provider_retries"

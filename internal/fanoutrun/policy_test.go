@@ -90,6 +90,7 @@ func TestBounds(t *testing.T) {
 		"the deadline is past":            {with(Budget{DeadlineUnixMS: 1_000_000}), one, decision{spent: "deadline_unix_ms"}},
 		"the deadline is to come":         {with(Budget{DeadlineUnixMS: 1_000_001}), one, decision{then: ThenRetry}},
 		"what was lost does not count":    {Policy{Retry: &Retry{MaxAttempts: 2}, Budget: &Budget{MaxProviderExecutions: 2}}, lost, decision{then: ThenRetry}},
+		"a refusal is not repeated":       {everything, []Try{{Try: 1, Refused: true}}, decision{then: ThenRotate, entry: 1}},
 		"no policy, so no budget's fault": {Policy{Budget: &Budget{MaxProviderExecutions: 1}}, one, decision{}},
 	} {
 		t.Run(name, func(t *testing.T) {

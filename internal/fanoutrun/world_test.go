@@ -56,7 +56,7 @@ func (w *world) boot() {
 }
 
 // Prepare is that of Tasks.
-func (w *world) Prepare(_ context.Context, _ Place, q homeboy.Request) (row store.NewTask, refusal *homeboy.Outcome, err error) {
+func (w *world) Prepare(_ context.Context, _ json.RawMessage, q homeboy.Request) (row store.NewTask, refusal *homeboy.Outcome, err error) {
 	if w.crash() {
 		return row, nil, errCrash
 	}
