@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Looks for rare faults: every fuzz target for SOAK_SECONDS (default 60), then the crash tests SOAK_CRASHES times
-# (default 20). Goes on after a failure, and fails at the end. Fuzzing leaves each input that broke something in
+# (default 20), the chaos of fanouts with SOAK_CHAOS tasks of each kind (default 10). Goes on after a failure, and
+# fails at the end. Fuzzing leaves each input that broke something in
 # the package's testdata/fuzz, from where every later go test replays it: commit it with the fix.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -19,7 +20,7 @@ while read -r package target; do
 done <<<"$targets"
 
 echo "soak: crash tests $crashes times"
-go test -run Crash -count "$crashes" -timeout 4h ./... || faults=$((faults + 1))
+DEED_CHAOS=${SOAK_CHAOS:-10} go test -run Crash -count "$crashes" -timeout 4h ./... || faults=$((faults + 1))
 
 echo "soak: $faults faults"
 [ "$faults" = 0 ]

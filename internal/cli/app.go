@@ -28,6 +28,7 @@ import (
 	"github.com/deedrun/deed/internal/driver/opencode"
 	"github.com/deedrun/deed/internal/driver/packaged"
 	"github.com/deedrun/deed/internal/driver/script"
+	"github.com/deedrun/deed/internal/fanoutrun"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/outbox"
 	"github.com/deedrun/deed/internal/proc"
@@ -55,6 +56,8 @@ type app struct {
 	h   *home.Home
 	cfg *config.Config
 	st  *store.Store
+
+	fanouts *fanoutrun.Service // of a dispatcher; nil: this command is none
 }
 
 func (a *app) getenv(name string) string {

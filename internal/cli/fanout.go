@@ -18,10 +18,10 @@ import (
 )
 
 func (a *app) fanoutCmd() *cobra.Command {
-	c := group("fanout", "Make many tasks of one plan, and reconcile what came back",
-		a.fanoutPlanCmd(), a.fanoutReconcileCmd())
-	c.Long = `A fanout groups items, or the findings of a check, into tasks by a template, and reconciles the records that come back
-with the plan. docs/FANOUT.md has the configuration, the template language and the rules.`
+	c := group("fanout", "Make many tasks of one plan, run them, and reconcile what came back",
+		a.fanoutPlanCmd(), a.fanoutRunCmd(), a.fanoutStatusCmd(), a.fanoutListCmd(), a.fanoutResumeCmd(), a.fanoutCancelCmd(), a.fanoutReconcileCmd())
+	c.Long = `A fanout groups items, or the findings of a check, into tasks by a template, runs them a few at a time, and reconciles the
+records that come back with the plan. docs/FANOUT.md has the configuration, the template language and the rules.`
 	return c
 }
 

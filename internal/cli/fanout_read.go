@@ -20,6 +20,10 @@ func (a *app) readPlan(name string) (homeboy.FanoutPlan, error) {
 	if err != nil {
 		return homeboy.FanoutPlan{}, err
 	}
+	return a.planIn(name, data)
+}
+
+func (a *app) planIn(name string, data []byte) (homeboy.FanoutPlan, error) {
 	var head struct {
 		Schema homeboy.Value `json:"schema"`
 		Tasks  homeboy.Value `json:"task_requests"`

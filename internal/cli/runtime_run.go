@@ -33,6 +33,13 @@ type providerFlags struct {
 }
 
 func (f *providerFlags) register(c *cobra.Command) {
+	f.registerWork(c)
+	c.Flags().StringVar(&f.result, "result-file", "", "write the outcome to this `FILE` too: atomically, readable by you only")
+	c.Flags().StringVar(&f.progress, "progress", "", "`FORMAT` of progress: jsonl writes deed/progress/v1 lines to standard error")
+}
+
+// registerWork registers what holds for a request wherever it runs.
+func (f *providerFlags) registerWork(c *cobra.Command) {
 	fl := c.Flags()
 	f.checks.register(c)
 	fl.StringVar(&f.backend, "backend", "", "executor.backend, for a request that has none")
@@ -43,8 +50,6 @@ func (f *providerFlags) register(c *cobra.Command) {
 	fl.StringVar(&f.envFile, "env-file", "", "a `FILE` of KEY=VALUE lines with secrets")
 	fl.StringArrayVar(&f.scope, "scope", nil, "`GLOB` that may change; repeatable (default: everything)")
 	fl.StringArrayVar(&f.protect, "protect", nil, "`GLOB` that must not change; repeatable")
-	fl.StringVar(&f.result, "result-file", "", "write the outcome to this `FILE` too: atomically, readable by you only")
-	fl.StringVar(&f.progress, "progress", "", "`FORMAT` of progress: jsonl writes deed/progress/v1 lines to standard error")
 }
 
 // options are the caller's decisions.

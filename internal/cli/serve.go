@@ -52,6 +52,8 @@ func (a *app) locked(ctx context.Context, slots int) (*dispatch.Engine, func() e
 	if err := eng.Register(ctx); err != nil {
 		return nil, nil, errors.Join(err, lock.Release())
 	}
+	a.fanouts = a.fanoutService(eng)
+	eng.Hooks = append(eng.Hooks, a.fanouts.Hook())
 	return eng, func() error {
 		return errors.Join(eng.Close(context.WithoutCancel(ctx)), lock.Release())
 	}, nil
@@ -96,6 +98,7 @@ func (a *app) drain(ctx context.Context, eng *dispatch.Engine) (dispatch.Report,
 	total := dispatch.Report{Status: "idle", Ran: []dispatch.Ran{}}
 	eng.Log = a.logger(slog.LevelWarn)
 	err := eng.Serve(ctx, dispatch.ServeOptions{UntilIdle: true, Cycle: total.Add, Settled: func(r dispatch.Ran) {
+		a.advanceFanout(ctx, eng, r.TaskID)
 		one := dispatch.Report{Status: "ran", Ran: []dispatch.Ran{r}}
 		if !a.json {
 			a.showCycle(one)
@@ -163,7 +166,7 @@ func (a *app) serve(ctx context.Context, slots int) error {
 		}
 	}()
 	eng.Log.Info("serving", "home", a.h.Root(), "store", a.st.Dialect(), "concurrency", slots, "runner", eng.Runner.RunnerID)
-	err = eng.Serve(run, dispatch.ServeOptions{Drain: drain})
+	err = eng.Serve(run, dispatch.ServeOptions{Drain: drain, Settled: func(r dispatch.Ran) { a.advanceFanout(run, eng, r.TaskID) }})
 	return errors.Join(err, release())
 }
 

@@ -1,0 +1,397 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/fanoutrun"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/reclaim"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// fanoutDoc is a fanout as --json shows it.
+type fanoutDoc struct {
+	Schema    string          `json:"schema"`
+	ID        string          `json:"fanout_id"`
+	Status    string          `json:"status"`
+	Owner     string          `json:"owner,omitempty"`
+	Alive     *bool           `json:"owner_alive,omitempty"`
+	Tasks     int64           `json:"task_count"`
+	Pending   int64           `json:"pending_count"`
+	Running   int64           `json:"running_count"`
+	Done      int64           `json:"done_count"`
+	Succeeded int64           `json:"succeeded_count"`
+	Retries   int64           `json:"retry_count"`
+	Cancelled bool            `json:"cancel_requested,omitempty"`
+	Why       string          `json:"cancel_reason,omitempty"`
+	Created   string          `json:"created_at"`
+	Updated   string          `json:"updated_at"`
+	Finished  string          `json:"finished_at,omitempty"`
+	Runs      []fanoutItemDoc `json:"running,omitempty"`
+	Failed    []fanoutItemDoc `json:"failed,omitempty"` // the first ones
+	Result    string          `json:"result,omitempty"` // what a cancel came to
+}
+
+type fanoutItemDoc struct {
+	Task   string `json:"task"`
+	Group  string `json:"group_key,omitempty"`
+	Try    int    `json:"try"`
+	TaskID string `json:"deed_task_id,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+func fanoutDocOf(f store.Fanout, alive *bool, running []store.FanoutItem) fanoutDoc {
+	d := fanoutDoc{
+		Schema: "deed/fanout/v1", ID: f.ID, Status: f.Status, Owner: f.Owner, Alive: alive, Tasks: f.Tasks, Pending: f.Pending, Running: f.Released,
+		Done: f.Done, Succeeded: f.Succeeded, Retries: f.Retries, Cancelled: f.CancelRequested, Why: f.CancelReason,
+		Created: f.CreatedAt.Format(time.RFC3339Nano), Updated: f.UpdatedAt.Format(time.RFC3339Nano),
+	}
+	if !f.Live() {
+		d.Finished = f.FinishedAt.Format(time.RFC3339Nano)
+	}
+	for _, it := range running {
+		d.Runs = append(d.Runs, fanoutItemDoc{Task: it.Name, Group: it.GroupKey, Try: it.Try, TaskID: it.TaskID})
+	}
+	return d
+}
+
+// shownFailed bounds the failures that are told; the run document has all.
+const shownFailed = 20
+
+// fanoutDetail adds what runs and what failed.
+func (a *app) fanoutDetail(ctx context.Context, f store.Fanout) (fanoutDoc, error) {
+	var running []store.FanoutItem
+	var alive *bool
+	var err error
+	if f.Live() {
+		if running, err = a.st.ReleasedItems(ctx, f.ID); err != nil {
+			return fanoutDoc{}, err
+		}
+		if f.Owner != "" {
+			lives, err := a.ownerLives(ctx, f)
+			if err != nil {
+				return fanoutDoc{}, err
+			}
+			alive = &lives
+		}
+	}
+	d := fanoutDocOf(f, alive, running)
+	failed, err := a.st.FailedItems(ctx, f.ID, -1, shownFailed)
+	if err != nil {
+		return d, err
+	}
+	for _, it := range failed {
+		var rec homeboy.FanoutRecord
+		if err := json.Unmarshal(it.Record, &rec); err != nil {
+			return d, fmt.Errorf("record of task %s: %w", it.Name, err)
+		}
+		d.Failed = append(d.Failed, fanoutItemDoc{Task: it.Name, Group: it.GroupKey, Try: it.Try, TaskID: it.TaskID, Error: rec.ErrorMessage})
+	}
+	return d, nil
+}
+
+// ownerLives reports whether the process that runs a fanout is there: on this machine the process itself tells, by its
+// pid and when it started.
+func (a *app) ownerLives(ctx context.Context, f store.Fanout) (bool, error) {
+	list, err := a.st.Runners(ctx)
+	if err != nil {
+		return false, err
+	}
+	i := slices.IndexFunc(list, func(r store.Runner) bool { return r.ID == f.Owner })
+	if i < 0 {
+		return false, nil
+	}
+	r := list[i]
+	boot, ns, _ := strings.Cut(r.BootID, "|")
+	return proc.Alive(proc.Identity{Host: r.Host, PID: r.PID, BootID: boot, Namespace: ns, StartTime: uint64(r.ProcStart)}), nil
+}
+
+func (a *app) fanoutStatusCmd() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use: "status ID", Short: "Show how far a fanout is, and write what it came to", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := a.view(c.Context()); err != nil {
+				return err
+			}
+			f, err := a.st.Fanout(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if output != "" {
+				if err := a.writeRun(c.Context(), a.fanoutReader(), f.ID, output); err != nil || output == "-" {
+					return err
+				}
+			}
+			d, err := a.fanoutDetail(c.Context(), f)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.emit(d)
+			}
+			a.showFanout(d)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&output, "output", "", "write the run, with every record so far, to `FILE`, or - for standard output")
+	return c
+}
+
+// fanoutReader is a service that only reads.
+func (a *app) fanoutReader() *fanoutrun.Service {
+	return &fanoutrun.Service{Store: a.st, Clock: clock.System, Log: a.logger(slog.LevelWarn)}
+}
+
+func (a *app) writeRun(ctx context.Context, s *fanoutrun.Service, id, output string) error {
+	if output == "-" {
+		return s.Write(ctx, id, a.Out)
+	}
+	file, err := filepath.Abs(output)
+	if err == nil {
+		err = checkResult(file)
+	}
+	if err != nil {
+		return usage(fmt.Errorf("--output: %w", err))
+	}
+	return atomicfile.Write(file, 0o600, func(w io.Writer) error { return s.Write(ctx, id, w) })
+}
+
+func (a *app) showFanout(d fanoutDoc) {
+	a.field("fanout", d.ID)
+	a.field("status", a.fanoutWord(d.Status))
+	a.field("tasks", fmt.Sprintf("%d: %d succeeded, %d failed, %d running, %d pending", d.Tasks, d.Succeeded, d.Done-d.Succeeded, d.Running, d.Pending))
+	if d.Retries > 0 {
+		a.field("retries", strconv.FormatInt(d.Retries, 10))
+	}
+	if d.Cancelled {
+		a.field("cancelled", clean(d.Why))
+	}
+	for _, r := range d.Runs {
+		a.field("running", clean(r.Task)+"  "+r.TaskID)
+	}
+	for _, r := range d.Failed {
+		a.field("failed", clean(r.Task)+"  "+shorten(clean(r.Error), 100))
+	}
+	if n := d.Done - d.Succeeded - int64(len(d.Failed)); n > 0 {
+		a.field(" ", fmt.Sprintf("… and %d more", n))
+	}
+	switch {
+	case d.Finished != "":
+	case d.Alive != nil && *d.Alive:
+		a.field("run by", clean(d.Owner))
+	case d.Owner != "":
+		a.hint("\nthe process that ran it is gone; go on:  deed fanout resume %s", d.ID)
+	default:
+		a.hint("\ndeed serve runs it")
+	}
+}
+
+func (a *app) fanoutWord(status string) string {
+	switch status {
+	case store.FanoutCompleted:
+		return a.color.green(status)
+	case store.FanoutFailed:
+		return a.color.red(status)
+	}
+	return a.color.yellow(status)
+}
+
+// fanoutEnd tells what a fanout came to, and ends the command with it.
+func (a *app) fanoutEnd(ctx context.Context, s *fanoutrun.Service, f store.Fanout) error {
+	matrix, err := a.matrixOf(ctx, s, f)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		if err := s.Write(ctx, f.ID, a.Out); err != nil {
+			return err
+		}
+	} else {
+		d, err := a.fanoutDetail(ctx, f)
+		if err != nil {
+			return err
+		}
+		a.showFanout(d)
+		if matrix != nil {
+			a.field("chosen", strings.TrimPrefix(clean(matrix.Chosen+": "+matrix.Why), ": "))
+		}
+		a.hint("\nall records:  deed fanout status %s --output FILE", f.ID)
+	}
+	if f.Status == store.FanoutCompleted || matrix != nil && matrix.Chosen != "" {
+		return nil
+	}
+	return errNotDone
+}
+
+// matrixOf chooses among the cells, when the fanout is a matrix.
+func (a *app) matrixOf(ctx context.Context, s *fanoutrun.Service, f store.Fanout) (*homeboy.MatrixAggregate, error) {
+	if f.Live() || !s.IsMatrix(ctx, f.ID) {
+		return nil, nil
+	}
+	m, err := s.Matrix(ctx, f.ID)
+	return &m, err
+}
+
+func (a *app) fanoutListCmd() *cobra.Command {
+	var status, before string
+	var limit int
+	c := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List fanouts, newest first", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if known := []string{store.FanoutIncomplete, store.FanoutCompleted, store.FanoutFailed}; status != "" && !slices.Contains(known, status) {
+				return usage(fmt.Errorf("--status %q is unknown; there are: %s", status, strings.Join(known, ", ")))
+			}
+			if limit < 1 || limit > 10000 {
+				return usage(fmt.Errorf("--limit %d is not between 1 and 10000", limit))
+			}
+			if err := a.view(c.Context()); err != nil {
+				return err
+			}
+			list, err := a.st.Fanouts(c.Context(), store.FanoutFilter{Status: status, Limit: limit, Before: before})
+			if err != nil {
+				return err
+			}
+			return a.showFanouts(list)
+		},
+	}
+	c.Flags().StringVar(&status, "status", "", "only those that are incomplete, completed or failed")
+	c.Flags().IntVar(&limit, "limit", 20, "how many at most")
+	c.Flags().StringVar(&before, "before", "", "only fanouts older than the one with this `ID`")
+	return c
+}
+
+func (a *app) showFanouts(list []store.Fanout) error {
+	if a.json {
+		docs := []fanoutDoc{}
+		for _, f := range list {
+			docs = append(docs, fanoutDocOf(f, nil, nil))
+		}
+		return a.emit(map[string]any{"schema": "deed/fanout-list/v1", "fanouts": docs})
+	}
+	rows := [][]string{}
+	for _, f := range list {
+		rows = append(rows, []string{f.ID, a.fanoutWord(f.Status), fmt.Sprintf("%d/%d", f.Done, f.Tasks), strconv.FormatInt(f.Done-f.Succeeded, 10), f.CreatedAt.Format(time.DateTime)})
+	}
+	a.table([]string{"FANOUT", "STATUS", "DONE", "FAILED", "CREATED"}, rows)
+	return nil
+}
+
+func (a *app) fanoutResumeCmd() *cobra.Command {
+	var progress string
+	var detach bool
+	c := &cobra.Command{
+		Use: "resume ID", Short: "Go on with a fanout whose process was stopped or died", Args: cobra.ExactArgs(1),
+		Long: `Go on with a fanout. What has a record keeps it; results that were whole when deed died are taken as they are; what was lost is
+tried again. A fanout that a live process runs is left to it (exit code 2). With --detach it is left to deed serve.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkProgress(progress); err != nil {
+				return usage(err)
+			}
+			if err := a.view(c.Context()); err != nil {
+				return err
+			}
+			if detach {
+				return a.resumeDetached(c.Context(), args[0])
+			}
+			return a.fanoutHere(c.Context(), progress, func(s *fanoutrun.Service, dead []string) (store.Fanout, error) {
+				return s.Resume(context.WithoutCancel(c.Context()), args[0], dead)
+			})
+		},
+	}
+	c.Flags().StringVar(&progress, "progress", "", "`FORMAT` of progress on standard error: jsonl writes homeboy/fanout-reconcile-progress/v1 lines")
+	c.Flags().BoolVar(&detach, "detach", false, "leave it to deed serve, and end")
+	return c
+}
+
+func (a *app) resumeDetached(ctx context.Context, id string) error {
+	f, err := a.st.Fanout(ctx, id)
+	if err != nil {
+		return err
+	}
+	var dead []string
+	if lives, err := a.ownerLives(ctx, f); err != nil {
+		return err
+	} else if !lives && f.Owner != "" {
+		dead = []string{f.Owner}
+	}
+	if f, err = a.fanoutReader().Resume(ctx, f.ID, dead); err != nil {
+		return ownedHint(err)
+	}
+	a.h.Wake()
+	return a.tellDetached(f)
+}
+
+func (a *app) fanoutCancelCmd() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: "cancel ID", Short: "End a fanout: start nothing more of it, and stop what runs", Args: cobra.ExactArgs(1),
+		Long: `End a fanout. Tasks that are pending are never started, those that run are asked to end, once, and one that comes to its result
+first keeps it. What the cancel came to is told: cancelled, cancellation_requested while something still runs, or
+terminal_without_cancellation for a fanout that was over. Exit code 1 means that something still runs.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := a.view(c.Context()); err != nil {
+				return err
+			}
+			return a.fanoutCancel(c.Context(), args[0], reason)
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return c
+}
+
+func (a *app) fanoutCancel(ctx context.Context, id, reason string) error {
+	eng, err := a.engine(1, nil)
+	if err != nil {
+		return err
+	}
+	eng.Log = a.logger(slog.LevelWarn)
+	defer func() { _ = eng.Close(context.WithoutCancel(ctx)) }()
+	f, err := a.st.Fanout(ctx, id)
+	if err != nil {
+		return err
+	}
+	lives, err := a.ownerLives(ctx, f)
+	if err != nil {
+		return err
+	}
+	if !lives { // what its dead process ran is lost, and nobody else may ever say so
+		if _, err := eng.Reclaim(ctx, reclaim.Options{Wary: true}); err != nil {
+			eng.Log.Warn("sweep", "error", err)
+		}
+	}
+	got, err := a.fanoutService(eng).Cancel(ctx, f.ID, reason, a.operator(), func(store.Fanout) bool { return lives })
+	if err != nil {
+		return err
+	}
+	a.h.Wake()
+	d, err := a.fanoutDetail(ctx, got.Fanout)
+	if err != nil {
+		return err
+	}
+	d.Result = got.Result
+	if a.json {
+		err = a.emit(d)
+	} else {
+		a.printf("%s\n", got.Result)
+		a.showFanout(d)
+	}
+	if err == nil && got.Result == fanoutrun.CancelledRequested {
+		return errNotDone
+	}
+	return err
+}
