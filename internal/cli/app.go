@@ -198,12 +198,12 @@ func (a *app) notEmptied() error {
 
 // drivers are the agents that this binary can run, with the packages of this home.
 func (a *app) drivers() driver.Set {
-	opt := packaged.Options{Environ: a.environ}
+	opt := packaged.Options{Environ: a.hostEnviron()}
 	if a.cfg != nil {
 		opt.Dirs, opt.Secrets = slices.Concat(a.cfg.Runtimes.Dirs, a.runtimeDirs), runtimepkg.OwnStores(a.environ, a.cfg.Secrets)
 	}
 	if root, err := home.Resolve(a.homeFlag, a.getenv); err == nil { // else the command has failed before
-		opt.Home = home.At(root).AgentRuntimes()
+		opt.Home, opt.Shipped = home.At(root).AgentRuntimes(), runtimepkg.PlacesOf(home.At(root), "").Shipped
 	}
 	return drivers(opt)
 }
@@ -273,7 +273,7 @@ func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (
 	r := &attempt.Runner{
 		Home: a.h, Store: a.st, Config: a.cfg, Clock: clock.System,
 		RunnerID: fmt.Sprintf("%s:%d:%s", who.self.Host, who.self.PID, id), Version: Version(),
-		Lease: a.cfg.Lease, Environ: a.environ, Secrets: runtimepkg.OwnStores(a.environ, a.cfg.Secrets), Drivers: a.drivers(), Key: who.key, Observe: observe,
+		Lease: a.cfg.Lease, Environ: a.hostEnviron(), Secrets: runtimepkg.OwnStores(a.environ, a.cfg.Secrets), Drivers: a.drivers(), Key: who.key, Observe: observe,
 	}
 	flows := a.workflows()
 	return &dispatch.Engine{

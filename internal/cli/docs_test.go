@@ -97,6 +97,26 @@ func TestCheckCommandsRun(t *testing.T) {
 	}
 }
 
+// TestProviderCommandsRun runs what docs/PROVIDERS.md shows.
+func TestProviderCommandsRun(t *testing.T) {
+	t.Parallel()
+	for tool, get := range map[string]string{"jq": "apt-get install jq", "node": "apt-get install nodejs", "python3": "apt-get install python3"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("missing tool: %s: %s", tool, get)
+		}
+	}
+	file, err := built() // the packages that deed ships start deed itself
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := runBlocks(t, "docs/PROVIDERS.md", 3, "DEED_BIN="+file)
+	for _, want := range []string{"made ", "ok - it does what it is asked", "hello conforms: 32 passed, 0 failed, 0 warnings", "linked hello", "hello.run of hello: ready", "OK", "local-shell conforms"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("output lacks %q:\n%s", want, out)
+		}
+	}
+}
+
 // TestBoundaryCommandsRun runs what docs/BOUNDARY.md begins with.
 func TestBoundaryCommandsRun(t *testing.T) {
 	t.Parallel()

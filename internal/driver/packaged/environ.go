@@ -94,6 +94,9 @@ func (t *turn) vars(agent process.Vars) (process.Vars, error) {
 		}
 	}
 	maps.Copy(more, noPush)
+	if j.Sandbox.Contained() {
+		more["DEED_CONTAINED"] = "1" // an agent's own guards could not be built in here: see package selfprovider
+	}
 	out := agent.With(more)
 	delete(out, "DEED_RESULT_FILE") // its answer is on standard output
 	for name := range j.Secrets {   // which nothing that is declared stands in for

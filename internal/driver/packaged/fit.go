@@ -51,6 +51,9 @@ type plan struct {
 
 const opStart = "start the provider"
 
+// ownProgram is the variable by which readiness checks of shipped packages find deed itself.
+const ownProgram = "DEED_BIN"
+
 // invalid refuses a request.
 func invalid(code string, err error, remedy string) error {
 	return driver.Refuse(opStart, code, string(homeboy.ClassInvalidInput), err, remedy)
@@ -141,7 +144,7 @@ func (d *Driver) choose(j driver.Job, p *plan) error {
 
 // places are where packages of a job are looked for: see the package documentation.
 func (d *Driver) places(j driver.Job) runtimepkg.Places {
-	p := runtimepkg.Places{Dirs: union(j.Adapter.Packaged.RuntimeDirs, d.opt.Dirs), Home: d.opt.Home}
+	p := runtimepkg.Places{Dirs: union(j.Adapter.Packaged.RuntimeDirs, d.opt.Dirs), Home: d.opt.Home, Shipped: d.opt.Shipped}
 	if j.Guest && j.Base.Dir != "" {
 		p.Project = []string{filepath.Join(j.Base.Dir, ".deed", runtimepkg.PackagesDir), filepath.Join(j.Base.Dir, runtimepkg.PackagesDir)}
 	}
@@ -218,6 +221,7 @@ func (d *Driver) check(ctx context.Context, p *plan) error {
 		return failure.New(failure.Infra, "look whether the provider is ready", err, "")
 	}
 	p.readiness = r
+	p.command = r.Resolve(p.command) // what was found is what runs
 	var why, codes []string
 	retryable := true
 	for _, c := range r.Checks {
@@ -335,6 +339,7 @@ func (d *Driver) granted(s runtimepkg.SecretStore, j driver.Job, trusted bool) r
 func (d *Driver) declared(j driver.Job, p *plan, secrets map[string]string) error {
 	p.env = map[string]string{}
 	maps.Copy(p.env, p.readiness.Exports)
+	delete(p.env, ownProgram) // the command is resolved: nothing in it looks for deed by a variable
 	host := func(name string) string {
 		if !p.trusted || j.Guest && !slices.Contains(j.SecretEnv, name) && redact.LooksSecret(name, proc.Getenv(d.opt.Environ, name)) {
 			return ""

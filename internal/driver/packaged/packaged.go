@@ -39,6 +39,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -51,6 +52,7 @@ import (
 // Options say what no job carries.
 type Options struct {
 	Home    string                   // the directory of packages that the operator installed; see home.AgentRuntimes
+	Shipped string                   // where deed puts the packages that it ships; empty: they do not count
 	Dirs    []string                 // packages, or directories of them, that the operator named besides
 	Environ []string                 // deed's own environment: probes of trusted packages get parts of it
 	Secrets []runtimepkg.SecretStore // where secrets of the operator are, in this order; nil: in Environ
@@ -136,7 +138,7 @@ func (d *Driver) Ready(ctx context.Context, a agentruntime.AdapterConfig) driver
 
 // installed selects among the operator's packages; nil: none of them serves the adapter.
 func (d *Driver) installed(m *agentruntime.PackagedAdapter) (*runtimepkg.Selection, error) {
-	c, err := runtimepkg.Find(runtimepkg.Places{Dirs: union(m.RuntimeDirs, d.opt.Dirs), Home: d.opt.Home})
+	c, err := runtimepkg.Find(runtimepkg.Places{Dirs: union(m.RuntimeDirs, d.opt.Dirs), Home: d.opt.Home, Shipped: d.opt.Shipped})
 	if err != nil {
 		return nil, err
 	}
@@ -164,10 +166,13 @@ func (d *Driver) Version(_ context.Context, a agentruntime.AdapterConfig) (strin
 
 // trusts reports whether a package is the operator's.
 func (d *Driver) trusts(p *runtimepkg.Package, guest bool) bool {
-	if p.From == runtimepkg.FromHome || p.From == runtimepkg.FromDir && !guest {
+	if p.From == runtimepkg.FromHome || p.From == runtimepkg.FromDeed || p.From == runtimepkg.FromDir && !guest {
 		return true
 	}
-	for _, dir := range d.opt.Dirs {
+	for _, dir := range append(slices.Clone(d.opt.Dirs), d.opt.Shipped) {
+		if dir == "" {
+			continue
+		}
 		if rel, err := filepath.Rel(dir, p.Path); err == nil && filepath.IsLocal(rel) && p.From == runtimepkg.FromDir {
 			return true
 		}
