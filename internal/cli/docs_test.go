@@ -72,7 +72,7 @@ func TestWordPressCommandsRun(t *testing.T) {
 	}
 }
 
-// TestCheckCommandsRun runs what docs/CHECKS.md and docs/AUDIT.md show.
+// TestCheckCommandsRun runs what docs/CHECKS.md, docs/AUDIT.md and docs/WORKFLOWS.md show.
 func TestCheckCommandsRun(t *testing.T) {
 	t.Parallel()
 	for file, c := range map[string]struct {
@@ -82,6 +82,9 @@ func TestCheckCommandsRun(t *testing.T) {
 		"docs/CHECKS.md": {3, []string{
 			"✓ test: test phase passed: 1 passed", "✓ syntax", "words      1.0.0    lint", "the baseline is saved", "baseline: 1 new, 0 gone, 1 known",
 			"one finding is new", "verdict    accepted", "✓ check test: passed", "✓ check lint: passed",
+		}},
+		"docs/WORKFLOWS.md": {2, []string{
+			"goal-loop  Plan a goal", "verify → execute   continue", "verify → complete  complete", "status     completed", "workflow release", "s0 --> s1: built",
 		}},
 		"docs/AUDIT.md": {1, []string{"README.md:3: warning broken_doc_reference", "1 known, 0 new"}},
 	} {
