@@ -275,9 +275,9 @@ func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (
 		RunnerID: fmt.Sprintf("%s:%d:%s", who.self.Host, who.self.PID, id), Version: Version(),
 		Lease: a.cfg.Lease, Environ: a.hostEnviron(), Secrets: runtimepkg.OwnStores(a.environ, a.cfg.Secrets), Drivers: a.drivers(), Key: who.key, Observe: observe,
 	}
-	flows := a.workflows()
+	flows, schedules := a.workflows(), a.schedules()
 	return &dispatch.Engine{
-		Hooks: []dispatch.Hook{{Name: "workflows", Due: flows.Due, Next: flows.Next}},
+		Hooks: []dispatch.Hook{{Name: "schedules", Due: schedules.Due, Next: schedules.Next}, {Name: "workflows", Due: flows.Due, Next: flows.Next}},
 		Home:  a.h, Store: a.st, Runner: r, Clock: clock.System, Self: who.self, Exe: who.exe, Slots: slots,
 		Outbox: &outbox.Deliverer{Store: a.st, Admission: a.admission(), Config: a.cfg, Environ: a.environ, Clock: clock.System},
 		Log:    a.logger(a.level()),

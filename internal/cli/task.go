@@ -29,11 +29,9 @@ const chunk = 1000
 
 func (a *app) taskAddCmd() *cobra.Command {
 	var (
-		in                           agentruntime.TaskIntent
-		sf                           specFlags
-		file, payload, workspace, at string
-		delay                        time.Duration
-		priority                     int64
+		f        intentFlags
+		file, at string
+		delay    time.Duration
 	)
 	c := &cobra.Command{
 		Use:   "add [flags]",
@@ -52,47 +50,64 @@ a JSON array, or one object per line. A file is checked whole before anything is
 					return err
 				}
 			} else {
-				if in.TaskType == "" {
-					return usage(errors.New("--type is missing (or give --file)"))
-				}
-				if payload == "" {
-					payload = "{}"
-				}
-				in.Payload = json.RawMessage(payload)
-				if c.Flags().Changed("priority") {
-					in.Priority = &priority
+				in, err := a.intent(c, &f)
+				if err != nil {
+					return err
 				}
 				if delay != 0 {
 					in.Schedule = &agentruntime.RelativeSchedule{DelayMinutes: delay.Minutes()}
 				}
 				in.AvailableAt = agentruntime.Timestamp(at)
-				in.EvidenceRequirements = sf.evidence()
-				var err error
-				if in.Deed, err = a.spec(&sf, workspace); err != nil {
-					return err
-				}
 				intents = []agentruntime.TaskIntent{in}
 			}
 			return a.addTasks(c.Context(), intents, file != "")
 		},
 	}
-	f := c.Flags()
-	f.StringVar(&file, "file", "", "file of intents, - for standard input")
-	f.StringVar(&in.TaskType, "type", "", "task type")
-	f.StringVar(&in.Source, "source", "cli", "who asks for the task")
-	f.StringVar(&in.Subject, "subject", "", "one line on what it is about")
-	f.StringVar(&in.Description, "description", "", "the goal")
-	f.StringVar(&payload, "payload", "", "a JSON object for the adapter")
-	f.Int64Var(&priority, "priority", task.DefaultPriority, "any integer, higher first")
-	f.StringVar(&in.RequestedAdapterID, "adapter", "", "adapter id")
-	f.StringVar(&in.RequestedProfileID, "profile", "", "profile id")
-	f.StringVar(&in.RequestedModel, "model", "", "model")
-	f.DurationVar(&delay, "delay", 0, "not before this much time has passed, for example 10m")
-	f.StringVar(&at, "at", "", "not before this instant (RFC 3339)")
-	f.StringVarP(&workspace, "workspace", "w", "", "directory that the agent gets a copy of (default: an empty one)")
-	f.IntVar(&sf.attempts, "attempts", 0, "attempts at most (default: the configured number)")
-	sf.register(c)
+	c.Flags().StringVar(&file, "file", "", "file of intents, - for standard input")
+	c.Flags().StringVar(&f.in.Source, "source", "cli", "who asks for the task")
+	c.Flags().DurationVar(&delay, "delay", 0, "not before this much time has passed, for example 10m")
+	c.Flags().StringVar(&at, "at", "", "not before this instant (RFC 3339)")
+	f.register(c)
 	return c
+}
+
+// intentFlags say in flags what a task is.
+type intentFlags struct {
+	in                 agentruntime.TaskIntent
+	spec               specFlags
+	payload, workspace string
+	priority           int64
+}
+
+func (i *intentFlags) register(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&i.in.TaskType, "type", "", "task type")
+	f.StringVar(&i.in.Subject, "subject", "", "one line on what it is about")
+	f.StringVar(&i.in.Description, "description", "", "the goal")
+	f.StringVar(&i.payload, "payload", "{}", "a JSON object for the adapter")
+	f.Int64Var(&i.priority, "priority", task.DefaultPriority, "any integer, higher first")
+	f.StringVar(&i.in.RequestedAdapterID, "adapter", "", "adapter id")
+	f.StringVar(&i.in.RequestedProfileID, "profile", "", "profile id")
+	f.StringVar(&i.in.RequestedModel, "model", "", "model")
+	f.StringVarP(&i.workspace, "workspace", "w", "", "directory that the agent gets a copy of (default: an empty one)")
+	f.IntVar(&i.spec.attempts, "attempts", 0, "attempts at most (default: the configured number)")
+	i.spec.register(c)
+}
+
+// intent makes a task of its flags.
+func (a *app) intent(c *cobra.Command, i *intentFlags) (agentruntime.TaskIntent, error) {
+	in := i.in
+	if in.TaskType == "" {
+		return in, usage(errors.New("--type is missing (or give --file)"))
+	}
+	in.Payload = json.RawMessage(i.payload)
+	if c.Flags().Changed("priority") {
+		in.Priority = &i.priority
+	}
+	in.EvidenceRequirements = i.spec.evidence()
+	var err error
+	in.Deed, err = a.spec(&i.spec, i.workspace)
+	return in, err
 }
 
 func (a *app) addTasks(ctx context.Context, intents []agentruntime.TaskIntent, many bool) error {

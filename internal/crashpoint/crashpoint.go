@@ -100,6 +100,15 @@ const (
 // OfFanout lists the points of a fanout.
 var OfFanout = []Point{FanoutCreated, FanoutReleased, FanoutSettled, FanoutRecorded, FanoutAgain}
 
+// The points of a schedule. A test of its own walks them.
+const (
+	ScheduleDue Point = "schedule.due" // its task is prepared, and not queued
+	ScheduleRun Point = "schedule.run" // it is queued, and the cycle does not know
+)
+
+// OfSchedule lists the points of a schedule.
+var OfSchedule = []Point{ScheduleDue, ScheduleRun}
+
 // The points of sending a message. A test of its own walks them.
 const (
 	SendBefore Point = "send.before" // it is taken, and its target knows nothing of it

@@ -434,30 +434,30 @@ func dismissActions(ctx context.Context, t tx, taskID, by string, now int64) err
 	return appendEvent(ctx, t, EventActionDismissed, now, taskID, "", detail)
 }
 
-// decideOwned answers an action of something that is no task: a workflow is marked for its engine, a sensor is tried again.
+// decideOwned answers an action of something that is no task, and wakes that.
 func (s *Store) decideOwned(ctx context.Context, t tx, id, owner, event string, decide func(Action) (answer any, by string, err error)) error {
 	kind, of, _ := strings.Cut(owner, "/")
-	if kind == "sensor" {
-		a, err := scanAction(t.row(ctx, oneAction, id))
+	var wake func(now int64) error
+	switch kind {
+	case ScheduleOwner:
+		wake = func(now int64) error { return wakeSchedule(ctx, t, of, now) }
+	case "sensor":
+		wake = func(int64) error { return answeredSensor(ctx, t, of, id) }
+	case "workflow":
+		// The workflow's row is locked first, as in every step of it.
+		w, err := lockWorkflow(ctx, t, of)
 		if err != nil {
 			return err
 		}
-		answer, by, err := decide(a)
-		if err != nil {
+		wake = func(now int64) error {
+			if w.ActionID != id {
+				return nil
+			}
+			_, err := t.exec(ctx, `UPDATE workflows SET due_at = $1, version = version + 1 WHERE id = $2`, now, of)
 			return err
 		}
-		if err := closeAction(ctx, t, a, event, answer, by, micros(s.now())); err != nil {
-			return err
-		}
-		return answeredSensor(ctx, t, of, id)
-	}
-	if kind != "workflow" {
+	default:
 		return invalid("action %s belongs to %q, which no answer wakes", id, owner)
-	}
-	// The workflow's row is locked first, as in every step of it.
-	w, err := lockWorkflow(ctx, t, of)
-	if err != nil {
-		return err
 	}
 	a, err := scanAction(t.row(ctx, oneAction, id))
 	if err != nil {
@@ -471,10 +471,8 @@ func (s *Store) decideOwned(ctx context.Context, t tx, id, owner, event string, 
 	if err := closeAction(ctx, t, a, event, answer, by, now); err != nil {
 		return err
 	}
-	if w.ActionID == a.ID {
-		if _, err := t.exec(ctx, `UPDATE workflows SET due_at = $1, version = version + 1 WHERE id = $2`, now, of); err != nil {
-			return err
-		}
+	if err := wake(now); err != nil {
+		return err
 	}
 	return t.notify(ctx)
 }

@@ -24,8 +24,10 @@ const (
 	EventActionExpired        = "action_expired" // its deadline decided
 	EventFanoutCreated        = "fanout_created"
 	EventFanoutFinished       = "fanout_finished"
-	EventFanoutCanceled       = "fanout_canceled" // pending items are not started any more
-	EventAgentState           = "agent_state"     // agentruntime.AgentStateChange: an attempt went on in another state
+	EventFanoutCanceled       = "fanout_canceled"  // pending items are not started any more
+	EventAgentState           = "agent_state"      // agentruntime.AgentStateChange: an attempt went on in another state
+	EventScheduleSkipped      = "schedule_skipped" // a slot without a task
+	EventScheduleDropped      = "schedule_dropped"
 	EventMessageDelivered     = "message_delivered"
 	EventMessageFailed        = "message_failed" // given up
 	EventOutboxRetried        = "outbox_retried" // by a person

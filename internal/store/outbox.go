@@ -161,7 +161,11 @@ func (s *Store) Outbox(ctx context.Context, f OutboxFilter) ([]OutboxItem, error
 			states = []string{OutboxPending, OutboxHeld, OutboxFailed, OutboxDropped}
 		}
 		for _, state := range states {
-			some, err := s.outbox(ctx, head+`state = $2`+tail, f.Limit, state)
+			q, args := head+`state = $2 AND state <> 'pending'`+tail, []any{f.Limit, state}
+			if state == OutboxPending {
+				q, args = head+`state = 'pending' ORDER BY next_at, seq LIMIT $1`, []any{f.Limit}
+			}
+			some, err := s.outbox(ctx, q, args...)
 			if err != nil {
 				return nil, err
 			}

@@ -64,6 +64,8 @@ func Run(t *testing.T, target Target) {
 		{"OutboxFailures", outboxFail},
 		{"OutboxIsTakenOnce", outboxTake},
 		{"OutboxByHand", outboxByHand},
+		{"ScheduleSlotsAreTakenOnce", scheduleOnce},
+		{"ScheduleStates", scheduleStates},
 		{"ActionsBlockAndWake", actionsWake},
 		{"ActionsOfARunningAttempt", actionsLive},
 		{"ActionsAreAskedOnce", actionsOnce},
