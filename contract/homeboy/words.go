@@ -87,6 +87,7 @@ func SchemaNames() map[string]string {
 		"tool_policy":                     SchemaToolPolicy,
 		"command_policy":                  SchemaCommandPolicy,
 		"capability_requirements":         SchemaRequirements,
+		"runtime_command_request":         SchemaRuntimeCommand,
 		"runner_spec":                     SchemaRunnerSpec,
 		"agent_runtime_manifest":          SchemaManifest,
 		"provider":                        SchemaProvider,

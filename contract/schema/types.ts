@@ -3800,6 +3800,24 @@ export type HomeboyRunnerSpec = {
   artifact_declarations?: HomeboyArtifactDeclaration[];
 };
 
+/** A RuntimeCommandRequest asks a runtime package to carry out one of its own commands, by a stable id. What comes back is an Outcome. Schema: homeboy/runtime-command-request/v1 */
+export type HomeboyRuntimeCommandRequest = {
+  schema: "homeboy/runtime-command-request/v1";
+  task_id: string;
+  runtime_package: HomeboyRuntimePackageRef;
+  recipe?: HomeboyRuntimeRecipe;
+  command_id: string;
+  /** an object or a list; no shell sees it */
+  args?: unknown;
+  /** variables that the runtime may read; the host resolves their values */
+  env_names?: string[];
+  workspace?: HomeboyWorkspace;
+  limits?: HomeboyLimits;
+  /** what it is to make */
+  artifacts?: HomeboyArtifactDeclaration[];
+  metadata?: unknown;
+};
+
 /** A RuntimeExecutionContract maps a generic kind of execution to the field of a runtime profile that names the ability, and to the capabilities that this needs. */
 export type HomeboyRuntimeExecutionContract = {
   ability_field: string;
@@ -3822,6 +3840,23 @@ export type HomeboyRuntimeManifest = {
   external_storage_retention?: unknown;
   ci_materialization?: unknown;
   materialization?: HomeboyMaterialization;
+};
+
+/** A RuntimePackageRef names the package that owns a command. */
+export type HomeboyRuntimePackageRef = {
+  id: string;
+  /** the revision that it must be at */
+  ref?: string;
+  /** the version that its manifest must have */
+  version?: string;
+};
+
+/** A RuntimeRecipe says from what the runtime is made. */
+export type HomeboyRuntimeRecipe = {
+  pack?: string;
+  name?: string;
+  path?: string;
+  ref?: string;
 };
 
 /** A RuntimeSelection says which runtime, provider and model were asked for. */
@@ -4871,6 +4906,7 @@ export type Records = {
   "homeboy/generic-fanout-reconcile-reconciliation/v1": HomeboyFanoutReconciliation;
   "homeboy/generic-fanout-reconcile-result/v1": HomeboyFanoutResult;
   "homeboy/generic-finding-packet-fanout-config/v1": HomeboyFindingFanoutConfig;
+  "homeboy/runtime-command-request/v1": HomeboyRuntimeCommandRequest;
   "wp-codebox/agent-result/v1": CodeboxAgentResult;
   "wp-codebox/agent-task-result/v1": CodeboxAgentTaskResult;
   "wp-codebox/agent-task-run-failure-evidence/v1": CodeboxFailureEvidence;

@@ -29,7 +29,7 @@ func (f *runtimeFlags) register(c *cobra.Command) {
 
 func (a *app) runtimeCmd() *cobra.Command {
 	var f runtimeFlags
-	looking := []*cobra.Command{a.runtimeListCmd(&f), a.runtimeShowCmd(&f), a.runtimeLintCmd(&f), a.runtimeSelectCmd(&f), a.runtimeCheckCmd(&f), a.runtimeRunCmd(&f)}
+	looking := []*cobra.Command{a.runtimeListCmd(&f), a.runtimeShowCmd(&f), a.runtimeLintCmd(&f), a.runtimeSelectCmd(&f), a.runtimeCheckCmd(&f), a.runtimeRunCmd(&f), a.runtimeExecCmd(&f)}
 	for _, c := range looking {
 		f.register(c)
 	}

@@ -138,11 +138,11 @@ Exit code 0 is for succeeded and no_op, 1 for a failure, 2 for a request that is
 			if (len(args) == 0) == (instructions == "") {
 				return usage(errors.New("give a REQUEST, or --instructions (one of them)"))
 			}
-			return a.provide(c.Context(), *rt, &f, func(ctx context.Context) (runtimepkg.Request, error) {
+			return a.provide(c.Context(), *rt, &f, func(ctx context.Context, s *providertask.Service) (runtimepkg.Request, error) {
 				if len(args) == 0 {
 					return f.inline(instructions)
 				}
-				return a.readProviderRequest(ctx, args[0], &f)
+				return a.readProviderRequest(ctx, s, args[0], &f)
 			})
 		},
 	}
@@ -169,14 +169,26 @@ func (f *providerFlags) inline(instructions string) (runtimepkg.Request, error) 
 	return runtimepkg.RequestOf(q)
 }
 
-// readProviderRequest reads a request from a file, with the flags laid over it.
-func (a *app) readProviderRequest(ctx context.Context, name string, f *providerFlags) (runtimepkg.Request, error) {
+// readProviderRequest reads a request from a file, with the flags laid over it. A runtime command is one, too.
+func (a *app) readProviderRequest(ctx context.Context, s *providertask.Service, name string, f *providerFlags) (runtimepkg.Request, error) {
 	data, err := a.readDocument(ctx, name, maxRequest)
 	if err != nil {
 		return runtimepkg.Request{}, err
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return runtimepkg.Request{}, errors.New("the request is empty (give one JSON object)")
+	}
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if json.Unmarshal(data, &head) == nil && head.Schema == homeboy.SchemaRuntimeCommand {
+		q, warnings, err := homeboy.ReadRuntimeCommand(data)
+		if err != nil {
+			return runtimepkg.Request{}, err
+		}
+		r, err := s.Command(ctx, q)
+		r.Warnings = warnings
+		return r, err
 	}
 	r, err := runtimepkg.ReadRequest(data)
 	if err != nil {
@@ -191,8 +203,11 @@ func (a *app) readProviderRequest(ctx context.Context, name string, f *providerF
 	return out, err
 }
 
+// A readFunc makes the request that is to be answered.
+type readFunc func(context.Context, *providertask.Service) (runtimepkg.Request, error)
+
 // provide answers a request. From here on standard output carries one outcome and nothing else.
-func (a *app) provide(ctx context.Context, rt runtimeFlags, f *providerFlags, read func(context.Context) (runtimepkg.Request, error)) error {
+func (a *app) provide(ctx context.Context, rt runtimeFlags, f *providerFlags, read readFunc) error {
 	o, code := a.outcome(ctx, rt, f, read)
 	text, err := json.MarshalIndent(o, "", "  ")
 	if err != nil {
@@ -214,7 +229,7 @@ func (a *app) provide(ctx context.Context, rt runtimeFlags, f *providerFlags, re
 }
 
 // outcome makes the outcome of a request. A fault in deed itself is told like every other failure.
-func (a *app) outcome(ctx context.Context, rt runtimeFlags, f *providerFlags, read func(context.Context) (runtimepkg.Request, error)) (o homeboy.Outcome, code int) {
+func (a *app) outcome(ctx context.Context, rt runtimeFlags, f *providerFlags, read readFunc) (o homeboy.Outcome, code int) {
 	taskID := ""
 	defer func() {
 		if p := recover(); p != nil {
@@ -222,17 +237,12 @@ func (a *app) outcome(ctx context.Context, rt runtimeFlags, f *providerFlags, re
 		}
 	}()
 	refused := func(err error) (homeboy.Outcome, int) {
-		return providertask.Unbegun(ctx, taskID, failure.New(failure.Config, "read the request", err, ""))
+		return providertask.Unbegun(ctx, taskID, failure.New(failure.Config, "read the request", err, "")) // whose own reason it finds
 	}
 	if err := checkResult(f.result); err != nil {
 		return refused(fmt.Errorf("--result-file: %w", err))
 	}
 	opt, err := f.options(rt)
-	if err != nil {
-		return refused(err)
-	}
-	req, err := read(ctx)
-	taskID = req.TaskID
 	if err != nil {
 		return refused(err)
 	}
@@ -249,6 +259,10 @@ func (a *app) outcome(ctx context.Context, rt runtimeFlags, f *providerFlags, re
 		return providertask.Unbegun(ctx, taskID, err)
 	}
 	s.Streams = streams
+	req, err := read(ctx, s)
+	if taskID = req.TaskID; err != nil {
+		return refused(err)
+	}
 	return s.Run(ctx, req)
 }
 

@@ -124,6 +124,7 @@ var Records = []Record{
 	{codebox.SchemaCLIFailure, reflect.TypeFor[codebox.CLIFailure]()},
 
 	{homeboy.SchemaRequest, reflect.TypeFor[homeboy.Request]()},
+	{homeboy.SchemaRuntimeCommand, reflect.TypeFor[homeboy.RuntimeCommandRequest]()},
 	{homeboy.SchemaOutcome, reflect.TypeFor[homeboy.Outcome]()},
 	{homeboy.SchemaAggregate, reflect.TypeFor[homeboy.Aggregate]()},
 	{homeboy.SchemaManifest, reflect.TypeFor[homeboy.RuntimeManifest]()},
