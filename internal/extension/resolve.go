@@ -172,7 +172,7 @@ func primary(c project.Component, capability string, rivals []Extension) (Extens
 // for.
 func fits(e Extension, c project.Component, o Options) error {
 	if want := c.Extensions[e.ID].Version; strings.TrimSpace(want) != "" {
-		ok, err := matches(want, e.Manifest.Version)
+		ok, err := Matches(want, e.Manifest.Version)
 		if err != nil {
 			return &Unfit{ID: e.ID, Reason: fmt.Sprintf("its version cannot be compared with %q: %v", want, err), Remedy: "correct the version in the manifest or the constraint in the component's file"}
 		}
@@ -188,7 +188,7 @@ func fits(e Extension, c project.Component, o Options) error {
 		if _, err := parseVersion(h.have); strings.TrimSpace(h.want) == "" || err != nil {
 			continue // nothing is asked, or this is a build without a version
 		}
-		ok, err := matches(h.want, h.have)
+		ok, err := Matches(h.want, h.have)
 		if err != nil {
 			return &Unfit{ID: e.ID, Reason: fmt.Sprintf("requires.%s: %v", h.name, err), Remedy: "correct it in the manifest"}
 		}

@@ -86,9 +86,9 @@ func (v semver) bump(n int) semver {
 	return w
 }
 
-// matches reports whether a version satisfies a constraint: *, 1.2.3, ^1.2, ~1.2, >=1, >1, <=1, <1; several of them, with
+// Matches reports whether a version satisfies a constraint: *, 1.2.3, ^1.2, ~1.2, >=1, >1, <=1, <1; several of them, with
 // commas or blanks between, all hold. A version that is not written out stands for all that begin with it.
-func matches(constraint, version string) (bool, error) {
+func Matches(constraint, version string) (bool, error) {
 	v, err := parseVersion(version)
 	if err != nil {
 		return false, err

@@ -33,21 +33,21 @@ func TestMatches(t *testing.T) {
 		{">=1.0.0-rc.2", []string{"1.0.0-rc.10", "1.0.0-rc.x", "1.0.0"}, []string{"1.0.0-rc.1", "1.0.0-rc"}},
 	} {
 		for _, v := range tc.yes {
-			if ok, err := matches(tc.constraint, v); !ok || err != nil {
+			if ok, err := Matches(tc.constraint, v); !ok || err != nil {
 				t.Errorf("%s does not accept %s: %v", tc.constraint, v, err)
 			}
 		}
 		for _, v := range tc.no {
-			if ok, err := matches(tc.constraint, v); ok || err != nil {
+			if ok, err := Matches(tc.constraint, v); ok || err != nil {
 				t.Errorf("%s accepts %s: %v", tc.constraint, v, err)
 			}
 		}
 	}
 	for _, bad := range []string{"latest", "1.2.3.4", "1..2", ">=", "1.x", "^", "1 || 2", "+1", "-1"} {
-		if _, err := matches(bad, "1.0.0"); err == nil {
+		if _, err := Matches(bad, "1.0.0"); err == nil {
 			t.Errorf("%q is a constraint", bad)
 		}
-		if _, err := matches("*", bad); err == nil {
+		if _, err := Matches("*", bad); err == nil {
 			t.Errorf("%q is a version", bad)
 		}
 	}
@@ -58,8 +58,8 @@ func FuzzMatches(f *testing.F) {
 		f.Add(s, "1.2.3")
 	}
 	f.Fuzz(func(t *testing.T, constraint, version string) {
-		a, err := matches(constraint, version)
-		if b, err2 := matches(constraint, version); a != b || (err == nil) != (err2 == nil) {
+		a, err := Matches(constraint, version)
+		if b, err2 := Matches(constraint, version); a != b || (err == nil) != (err2 == nil) {
 			t.Errorf("%q on %q is not decided", constraint, version)
 		}
 	})

@@ -100,9 +100,9 @@ const (
 	ParseFailed    = "agent_runtime_manifest.parse_failed"
 	SchemaMismatch = "agent_runtime_manifest.schema_mismatch"
 	Misnamed       = "agent_runtime_manifest.misnamed"
+	Incompatible   = "agent_runtime_manifest.core_incompatible"
 	Conflict       = "agent_runtime_catalog.conflict"
 	IDConflict     = "agent_task_executor_provider.id_conflict"
-	Unusable       = "agent_task_executor_provider.unusable"
 )
 
 // A Catalog is every package of all places, and what is wrong with the others.
@@ -402,7 +402,11 @@ func (p *Package) read(file string) error {
 	if s := m.Schema; s != "" && s != homeboy.SchemaManifest {
 		return &loadError{SchemaMismatch, fmt.Errorf("%s: $.schema: %.100q is not the schema of a runtime manifest (write %q)", file, s, homeboy.SchemaManifest)}
 	}
-	p.Findings = lint(p, warnings)
+	unmet, unknown := compatible(m)
+	if len(unmet) > 0 {
+		return &loadError{Incompatible, fmt.Errorf("%s: %s", file, strings.Join(unmet, "; "))}
+	}
+	p.Findings = append(lint(p, warnings), unknown...)
 	return nil
 }
 
