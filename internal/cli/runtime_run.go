@@ -64,7 +64,7 @@ func (f *providerFlags) options(rt runtimeFlags) (providertask.Options, error) {
 		return o, fmt.Errorf("--isolation %q is not one of %s", f.isolation, strings.Join(deed.Isolations, ", "))
 	}
 	if _, err := egress.ParseRules(f.hosts); err != nil {
-		return o, fmt.Errorf("--allow-host: %w", err)
+		return o, errors.New("--allow-host: " + err.Error()) // not as faults of the request
 	}
 	var err error
 	if o.Checks, err = f.checks.checks(); err != nil {

@@ -121,21 +121,15 @@ func (r *rebuilt) outcome() (o homeboy.Outcome, said bool, err error) {
 	o = outcome.Overlay(o, v)
 	o.Diagnostics = append(o.Diagnostics, remarks(r.req, r.isolation())...)
 	r.refer(&o)
-	o.Metadata = with(o.Metadata, map[string]any{metadataDeed: map[string]any{
-		"task_id": r.attempt.Record.TaskID, "attempt_id": r.attempt.Record.AttemptID, "bundle": r.dir, "bundle_id": r.attempt.BundleID,
-		"verdict": judged(v), "provider_status": word, "isolation": r.isolation(), "class": r.attempt.Class,
-	}})
-	return o, said, nil
-}
-
-func judged(v outcome.Verdict) string {
-	switch {
-	case !v.Judged:
-		return "none"
-	case v.Accepted:
-		return "accepted"
+	var md map[string]homeboy.Value
+	if len(o.Metadata) > 0 && json.Unmarshal(o.Metadata, &md) != nil {
+		return o, said, errors.New("the outcome's metadata is no object") // Overlay makes it one
 	}
-	return "rejected"
+	o.Metadata = with(o.Metadata, map[string]any{metadataDeed: with(md[metadataDeed], map[string]any{
+		"task_id": r.attempt.Record.TaskID, "attempt_id": r.attempt.Record.AttemptID, "bundle_id": r.attempt.BundleID,
+		"provider_status": word, "isolation": r.isolation(), "class": r.attempt.Class,
+	})})
+	return o, said, nil
 }
 
 // placeArtifacts says where the kept bytes are: the driver names them from the directory of its record, which the bundle has.
