@@ -78,7 +78,7 @@ func (q RuntimeCommandRequest) Validate() error {
 	l.Name("$.runtime_package.id", q.RuntimePackage.ID)
 	l.Name("$.command_id", q.CommandID)
 	if t := strings.TrimSpace(string(q.Args)); t != "" && t != "null" && t[0] != '{' && t[0] != '[' {
-		l.Add("$.args", fault.WrongType, "is neither an object nor a list", "write the arguments by name, or in their order")
+		l.Add("$.args", fault.BadFormat, "is neither an object nor a list", "write the arguments by name, or in their order")
 	}
 	for i, name := range q.EnvNames {
 		l.EnvName(fault.Index("$.env_names", i), name)

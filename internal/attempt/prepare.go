@@ -158,6 +158,10 @@ func (r *Runner) Preflight(ctx context.Context, t store.NewTask) error {
 	if _, err := sandbox.New(ctx, sandbox.Spec{Kind: p.kind}); err != nil {
 		return err
 	}
+	// Ready takes what an adapter names for the operator's own. One that came with the task is looked at by Fit, which knows.
+	if _, fits := p.driver.(driver.Fitted); fits && len(p.spec.Adapter) > 0 {
+		return nil
+	}
 	if rd := p.driver.Ready(ctx, p.adapter); !rd.Ready {
 		m := rd.Missing[0]
 		return failure.New(failure.Config, "adapter "+p.adapter.ID(), fmt.Errorf("%s: %s", m.Name, m.Reason), m.Remedy)

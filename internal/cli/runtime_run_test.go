@@ -433,6 +433,40 @@ secrets:
 	}
 }
 
+// A package of a project runs no probe and gets no secret that the request does not name. A request that holds the value of a
+// secret is refused, because the queue keeps its text.
+func TestRuntimeRunTrustsNoProject(t *testing.T) {
+	t.Parallel()
+	s := lab(t, "")
+	probe := filepath.Join(s.dir, "probed")
+	s.pack("ours", labScript, map[string]any{
+		"id": "ours.run", "backend": "ours", "secret_requirements": []any{map[string]any{"name": "LAB_TOKEN"}},
+		"runner_readiness": []any{map[string]any{"id": "p", "invocation": map[string]any{"argv": []string{"touch", probe}}}},
+	})
+	project := s.repository("project")
+	if err := os.MkdirAll(filepath.Join(project, "agent-runtimes"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(s.dir, "packages", "ours"), filepath.Join(project, "agent-runtimes", "ours")); err != nil {
+		t.Fatal(err)
+	}
+	run := func(code int, instructions string, executor map[string]any) homeboy.Outcome {
+		return s.parsed(s.deed([]string{"LAB_TOKEN=open-sesame-now"}, "runtime", "run", s.taskRequest(instructions, map[string]any{"executor": executor}), "--json", "--path", project), code)
+	}
+	if o := run(2, "nothing", map[string]any{"backend": "ours"}); !slices.Contains(classes(o), "agent_task.secret_env_missing") {
+		t.Errorf("%+v", o)
+	}
+	if o := run(0, "nothing", map[string]any{"backend": "ours", "secret_env": []string{"LAB_TOKEN"}}); o.Status != homeboy.NoOp {
+		t.Errorf("%+v", o)
+	}
+	if o := run(2, "nothing but open-sesame-now", map[string]any{"backend": "ours", "secret_env": []string{"LAB_TOKEN"}}); !strings.Contains(o.Summary, "LAB_TOKEN") || strings.Contains(o.Summary, "sesame") {
+		t.Errorf("%+v", o)
+	}
+	if _, err := os.Stat(probe); err == nil {
+		t.Error("a probe of the project's package ran")
+	}
+}
+
 // An inline request, and one in another language.
 func TestRuntimeRunInline(t *testing.T) {
 	t.Parallel()

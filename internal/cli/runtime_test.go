@@ -88,8 +88,8 @@ func TestCrashOfRuntimeInstall(t *testing.T) {
 // TestRuntimeCommandsRun runs what docs/RUNTIMES.md shows.
 func TestRuntimeCommandsRun(t *testing.T) {
 	t.Parallel()
-	out := runBlocks(t, "docs/RUNTIMES.md", 2)
-	for _, want := range []string{"linked hello ", "hello.run of hello: ready", "hello.run  hello    yes"} {
+	out := runBlocks(t, "docs/RUNTIMES.md", 4)
+	for _, want := range []string{"linked hello ", "hello.run of hello: ready", "hello.run  hello    yes", "succeeded: greeted", "verdict    accepted"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("output lacks %q:\n%s", want, out)
 		}

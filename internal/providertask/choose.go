@@ -94,6 +94,9 @@ func (s *Service) choose(ctx context.Context, req runtimepkg.Request) (*choice, 
 	if c.selection, err = s.selectFor(c.req); err != nil {
 		return nil, err
 	}
+	if c.guest() {
+		c.selection = packaged.Quiet(c.selection)
+	}
 	c.backend = s.Admission.Config.Runtimes.Backends[c.selection.Provider.Backend]
 	if err := requirements(c.req); err != nil {
 		return nil, err
@@ -105,7 +108,45 @@ func (s *Service) choose(ctx context.Context, req runtimepkg.Request) (*choice, 
 	if err := runtimepkg.CheckRequest(c.selection.Provider, full); err != nil {
 		return nil, err
 	}
-	return c, s.readiness(ctx, c, full)
+	if err := s.readiness(ctx, c, full); err != nil {
+		return nil, err
+	}
+	return c, c.grants()
+}
+
+// guest reports whether the package is a project's: code of a repository that nobody may have looked at.
+func (c *choice) guest() bool { return c.selection.Package.From == runtimepkg.FromProject }
+
+// grants refuses secrets that a project's package asks for and the request does not name: who clones a repository has not
+// agreed to what it wants to read.
+func (c *choice) grants() error {
+	if !c.guest() {
+		return nil
+	}
+	var lacks []string
+	for _, x := range c.ready.Secrets {
+		if x.Required && !slices.Contains(c.req.Executor.SecretEnv, x.Name) {
+			lacks = append(lacks, x.Name)
+		}
+	}
+	if len(lacks) == 0 {
+		return nil
+	}
+	return &Refusal{
+		Code: runtimepkg.SecretEnvMissing, Class: homeboy.ClassInvalidInput, Status: homeboy.ProviderError,
+		Message: fmt.Sprintf("the project's package %s asks for %s, and the request does not grant it", c.selection.Package.ID, strings.Join(lacks, ", ")), Remedy: "name each in executor.secret_env, or install the package",
+	}
+}
+
+// granted lists the secrets that the provider gets.
+func (c *choice) granted() []string {
+	var out []string
+	for _, x := range c.ready.Secrets {
+		if x.Configured && (!c.guest() || slices.Contains(c.req.Executor.SecretEnv, x.Name)) {
+			out = append(out, x.Name)
+		}
+	}
+	return out
 }
 
 func (s *Service) selectFor(req runtimepkg.Request) (*runtimepkg.Selection, error) {

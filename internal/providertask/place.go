@@ -15,6 +15,8 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/driver/packaged"
+	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/workspace"
@@ -35,11 +37,7 @@ func (s *Service) place(ctx context.Context, c *choice) (agentruntime.TaskIntent
 	if spec.Workspace, err = seed(ctx, c.req.Workspace); err != nil {
 		return agentruntime.TaskIntent{}, err
 	}
-	for _, x := range c.ready.Secrets {
-		if x.Configured {
-			spec.SecretEnv = append(spec.SecretEnv, x.Name)
-		}
-	}
+	spec.SecretEnv = c.granted()
 	box := &deed.Sandbox{Network: slices.Concat(c.backend.Hosts, s.Options.Hosts)}
 	policy(c.req.Policy, &spec, box)
 	if len(box.Network) > 0 || box.ReadOnlyWorkspace {
@@ -54,13 +52,34 @@ func (s *Service) place(ctx context.Context, c *choice) (agentruntime.TaskIntent
 	if err != nil {
 		return agentruntime.TaskIntent{}, fmt.Errorf("write the request: %w", err)
 	}
+	if err := s.holdsNone(ctx, spec.SecretEnv, payload); err != nil {
+		return agentruntime.TaskIntent{}, err
+	}
 	return agentruntime.TaskIntent{
 		TaskType: config.TypeAgentTask, Source: Source, Subject: c.req.TaskID, Description: c.req.Instructions,
 		RequestedModel: c.req.Executor.Model, Payload: payload, Deed: &spec,
 	}, nil
 }
 
-// adapter pins what was selected. A package of the home is found there again; another travels as its directory, because
+// holdsNone refuses a request whose own text holds the value of a secret that it gets: the queue keeps that text.
+func (s *Service) holdsNone(ctx context.Context, names []string, payload []byte) error {
+	var needs []runtimepkg.SecretNeed
+	for _, name := range names {
+		needs = append(needs, runtimepkg.SecretNeed{Name: name})
+	}
+	values, _, err := runtimepkg.ResolveSecrets(ctx, needs, "", s.Engine.Runner.SecretStores()...)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if v := values[name]; v != "" && redact.New(map[string]string{name: v}).String(string(payload)) != string(payload) {
+			return &Refusal{Code: packaged.CodeRequestInvalid, Class: homeboy.ClassInvalidInput, Message: "the request holds the value of the secret " + name, Remedy: "leave it out: the provider gets it as $" + name}
+		}
+	}
+	return nil
+}
+
+// adapter pins what was selected. A package of the home, or deed's own, is found again; another travels as its directory, because
 // who runs the task may stand elsewhere.
 func (s *Service) adapter(c *choice) agentruntime.AdapterConfig {
 	p, x := c.selection.Package, c.selection.Provider
@@ -68,7 +87,7 @@ func (s *Service) adapter(c *choice) agentruntime.AdapterConfig {
 		AdapterID: x.ID, Kind: agentruntime.KindPackaged, Backend: c.req.Executor.Backend, Selector: x.ID, Runtime: p.ID,
 		TimeoutMS: min(c.req.Limits.WallClockMS(), agentruntime.MaxTimeoutMS), EnvFile: c.envFile(s.Options),
 	}
-	if p.From != runtimepkg.FromHome {
+	if p.From == runtimepkg.FromDir || p.From == runtimepkg.FromProject {
 		a.RuntimeDirs = []string{p.Path}
 	}
 	return agentruntime.AdapterConfig{Packaged: a}
@@ -138,7 +157,7 @@ func seed(ctx context.Context, w *homeboy.Workspace) (*deed.Workspace, error) {
 	case err != nil && w.BaseRef != "":
 		return nil, unavailable("$.workspace.base_ref", fmt.Sprintf("is %q, and %q lies in no git work tree", w.BaseRef, w.Root), "leave it out, or make the directory a repository")
 	case err != nil:
-		return &deed.Workspace{Type: deed.SeedDirectory, Source: root}, nil
+		return &deed.Workspace{Type: deed.SeedDirectory, Source: root}, nil //nolint:nilerr // it lies in no repository, and is taken as it stands
 	case rel != "":
 		return nil, unavailable("$.workspace.root", fmt.Sprintf("%q lies in the repository %q, and a workspace is a whole one", w.Root, top), "name its top directory")
 	}

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/deedrun/deed/contract/settings"
 	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/plainfile"
 	"github.com/deedrun/deed/internal/proc"
 )
 
@@ -151,20 +149,9 @@ func (k *keeper) run(ctx context.Context, s settings.Secret) (string, error) {
 }
 
 func readSecretFile(name string) (string, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	data, err := plainfile.Read(name, maxSecret)
 	if err != nil {
 		return "", err
-	}
-	defer func() { _ = f.Close() }() // only read
-	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
-		return "", errors.Join(err, fmt.Errorf("%s is not a regular file", name))
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
-	switch {
-	case err != nil:
-		return "", err
-	case len(data) > maxSecret:
-		return "", fmt.Errorf("%s has more than %d bytes", name, maxSecret)
 	}
 	return plainSecret(name, string(data))
 }

@@ -130,7 +130,7 @@ func (d *Driver) choose(j driver.Job, p *plan) error {
 		if err := confined(p.selection.Package); err != nil {
 			return driver.Refuse(opStart, runtimepkg.ProviderMissing, string(homeboy.ClassInvalidInput), err, "install the package, or put its files where it is")
 		}
-		p.selection = quiet(p.selection)
+		p.selection = Quiet(p.selection)
 	}
 	doc, p.applied = p.selection.Complete(doc)
 	if p.request, err = typed(doc); err != nil {
@@ -160,9 +160,9 @@ func confined(p *runtimepkg.Package) error {
 	return err
 }
 
-// quiet returns a selection of a package that nobody trusts without anything that would run outside of its walls, or read
+// Quiet returns a selection of a package that nobody trusts without anything that would run outside of its walls, or read
 // files of the operator's.
-func quiet(s *runtimepkg.Selection) *runtimepkg.Selection {
+func Quiet(s *runtimepkg.Selection) *runtimepkg.Selection {
 	out, pkg := *s, *s.Package
 	x := &out.Provider
 	x.ReadinessInvocation = nil
@@ -306,7 +306,7 @@ func (d *Driver) resolve(ctx context.Context, j driver.Job, p *plan) (map[string
 func (p *plan) needs(j driver.Job, doc runtimepkg.Document) []runtimepkg.SecretNeed {
 	all := runtimepkg.SecretNeeds(p.selection.Provider, doc)
 	if j.Guest {
-		closed := runtimepkg.SecretNeeds(quiet(p.selection).Provider, doc)
+		closed := runtimepkg.SecretNeeds(Quiet(p.selection).Provider, doc)
 		for i, n := range all { // the same names in the same order
 			if !slices.Contains(j.SecretEnv, n.Name) {
 				all[i] = closed[i]
