@@ -250,6 +250,7 @@ func labelRoom(d Definition) int {
 
 func drawEdges(b *strings.Builder, d Definition, boxes []box, shift, width int) {
 	left, right := 0, 0
+	_, lanesRight := lanes(d, boxes)
 	for _, e := range edges(d, boxes) {
 		f, t := boxes[e.from], boxes[e.to]
 		fx, tx := f.x+shift+f.w/2, t.x+shift+t.w/2
@@ -266,7 +267,8 @@ func drawEdges(b *strings.Builder, d Definition, boxes []box, shift, width int) 
 			right++
 			x := shift + width + right*laneWidth
 			drawSide(b, x, f.x+shift+f.w, f.y+boxHeight/2-6, t.x+shift+t.w, t.y+boxHeight/2+6)
-			fmt.Fprintf(b, `<text class="label" x="%d" y="%d">%s</text>`+"\n", x+6, (f.y+t.y+boxHeight)/2+(right%3-1)*14, esc(e.label))
+			// Beside all lanes, so that no line runs through it.
+			fmt.Fprintf(b, `<text class="label" x="%d" y="%d">%s</text>`+"\n", shift+width+lanesRight*laneWidth+6, (f.y+t.y+boxHeight)/2, esc(e.label))
 		}
 	}
 }
