@@ -114,8 +114,11 @@ func (r *running) wait(ctx context.Context, beat, look <-chan time.Time) error {
 // dispatchers.
 func (s *Service) Resume(ctx context.Context, id string, dead []string) (store.Fanout, error) {
 	f, err := s.Store.Fanout(ctx, id)
-	if err != nil || !f.Live() {
+	if err != nil {
 		return f, err
+	}
+	if !f.Live() {
+		return f, s.writeFile(ctx, f, true) // the process may have died between the last record and the file
 	}
 	if s.Runner.ID == "" {
 		return s.Store.OwnFanout(ctx, f.ID, nil, dead)
