@@ -2410,6 +2410,8 @@ export type DeedConfig = {
   publish?: DeedConfigPublish;
   /** Outbox says where the messages of agents may go. */
   outbox?: DeedConfigOutbox;
+  /** Sensors push what they see into the queue, by the name that their events bear, in the home's file alone. */
+  sensors?: Record<string, DeedConfigSensor>;
   /** Policy says what agents may do. A project's file can narrow it and no more. */
   policy?: DeedConfigPolicy;
   /** Policies are lists of rules that a task can be narrowed by, by name. */
@@ -2609,6 +2611,68 @@ export type DeedConfigSecret = {
   command?: string[];
   /** TimeoutSeconds bounds the command. 0: 10 seconds. */
   timeout_seconds?: number;
+};
+
+/** A Sensor looks at something and pushes what is new into the queue. Only the operator's own file has sensors. */
+export type DeedConfigSensor = {
+  kind: "command" | "git" | "directory" | "mailbox" | "http" | "push";
+  /** command: the program and its arguments, without a shell */
+  command?: string[];
+  /** command: it goes on for ever, and prints events as they happen */
+  watch?: boolean;
+  /** git: a path or an address */
+  repository?: string;
+  /** git: full names or globs, such as refs/heads/*; absent: HEAD */
+  refs?: string[];
+  /** directory, mailbox; a relative path is taken from this file's directory */
+  directory?: string;
+  /** directory, mailbox: a glob over the names; absent: all, without those that begin with a dot */
+  pattern?: string;
+  /** directory: where a file goes once its event is taken */
+  move_to?: string;
+  /** http */
+  url?: string;
+  /** http: the variable with a bearer token; command: one that it gets */
+  secret_env?: string;
+  /** http: what is answered are events, and not something to tell of */
+  events?: boolean;
+  /** git, directory, http: what is there at the first look is new */
+  from_start?: boolean;
+  every_seconds?: number;
+  timeout_seconds?: number;
+  /** new ones in a run, the rest waits; absent: 100 */
+  max_events?: number;
+  /** how long a key is held; absent: for ever */
+  dedupe_window_seconds?: number;
+  /** of events that name no deadline; absent: they do not grow stale */
+  freshness_seconds?: number;
+  /** of failures, until a person is asked; absent: an hour */
+  unhealthy_after_seconds?: number;
+  /** what an event that proposes nothing makes */
+  task?: DeedConfigSensorTask;
+  /** what such an event starts or wakes */
+  workflow?: DeedConfigSensorWorkflow;
+};
+
+/** A SensorTask says which task an event makes. Its texts may name parts of the event: ${event_id}, ${source_ref}, ${type}, ${sensor_id}, ${dedupe_key}, ${payload.NAME}. The task's payload is the event's, with this one laid over it. */
+export type DeedConfigSensorTask = {
+  task_type: string;
+  subject?: string;
+  description?: string;
+  profile_id?: string;
+  adapter_id?: string;
+  model?: string;
+  priority?: number;
+  payload?: Record<string, unknown>;
+};
+
+/** A SensorWorkflow says which workflow an event starts or wakes. The context is the event's payload, with this one laid over it. */
+export type DeedConfigSensorWorkflow = {
+  template: string;
+  /** may name parts of the event, as a task's texts */
+  instance_key: string;
+  state?: string;
+  context?: Record<string, unknown>;
 };
 
 /** A Target takes messages. Nothing is sent to a name that is not here. */

@@ -35,6 +35,8 @@ type Config struct {
 	Publish *Publish `json:"publish,omitempty"`
 	// Outbox says where the messages of agents may go.
 	Outbox *Outbox `json:"outbox,omitempty"`
+	// Sensors push what they see into the queue, by the name that their events bear, in the home's file alone.
+	Sensors map[string]Sensor `json:"sensors,omitempty"`
 	// Policy says what agents may do. A project's file can narrow it and no more.
 	Policy *Policy `json:"policy,omitempty"`
 	// Policies are lists of rules that a task can be narrowed by, by name.
@@ -113,6 +115,7 @@ func (c Config) Validate() error {
 	var l fault.List
 	c.validatePolicies(&l)
 	c.validateRuntimes(&l)
+	validateSensors(&l, c.Sensors)
 	if c.Checks != nil {
 		l.Within("$.checks", c.Checks.Validate())
 	}

@@ -226,7 +226,7 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 		word = map[string]string{deed.RuleAllow: "approved", deed.RuleDeny: "denied"}[d.Decision]
 	}
 	a.printf("%s %s\n", x.ID, word)
-	if x.Kind == workflow.ActionKind {
+	if x.Owner != "" {
 		return nil
 	}
 	a.hint("\na dispatcher goes on with it by itself; here and now:  deed task resume %s", x.TaskID)

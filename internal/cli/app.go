@@ -275,10 +275,14 @@ func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (
 		RunnerID: fmt.Sprintf("%s:%d:%s", who.self.Host, who.self.PID, id), Version: Version(),
 		Lease: a.cfg.Lease, Environ: a.hostEnviron(), Secrets: runtimepkg.OwnStores(a.environ, a.cfg.Secrets), Drivers: a.drivers(), Key: who.key, Observe: observe,
 	}
-	flows, schedules := a.workflows(), a.schedules()
+	flows, schedules, senses := a.workflows(), a.schedules(), a.sensors(who.exe)
 	return &dispatch.Engine{
-		Hooks: []dispatch.Hook{{Name: "schedules", Due: schedules.Due, Next: schedules.Next}, {Name: "workflows", Due: flows.Due, Next: flows.Next}},
-		Home:  a.h, Store: a.st, Runner: r, Clock: clock.System, Self: who.self, Exe: who.exe, Slots: slots,
+		Hooks: []dispatch.Hook{
+			{Name: "schedules", Due: schedules.Due, Next: schedules.Next},
+			{Name: "sensors", Due: senses.Due, Next: senses.Next, Start: senses.Start},
+			{Name: "workflows", Due: flows.Due, Next: flows.Next},
+		},
+		Home: a.h, Store: a.st, Runner: r, Clock: clock.System, Self: who.self, Exe: who.exe, Slots: slots,
 		Outbox: &outbox.Deliverer{Store: a.st, Admission: a.admission(), Config: a.cfg, Environ: a.environ, Clock: clock.System},
 		Log:    a.logger(a.level()),
 	}, nil

@@ -38,6 +38,7 @@ type Config struct {
 	WordPress      *settings.WordPress        // the runtime component, paths absolute; nil: none is configured
 	Targets        map[string]settings.Target // where messages of agents may go, by name; paths absolute
 	OutboxAttempts int                        // deliveries of one message before it is given up
+	Sensors        map[string]settings.Sensor // what pushes work into the queue, by name; paths absolute
 	PullRequest    []string                   // the hook that opens pull requests; empty: none
 	Runtimes       Runtimes
 	Secrets        map[string]settings.Secret // by name: where values are, paths absolute
@@ -90,7 +91,7 @@ func Default() *Config {
 		Retry:    Retry{Base: 10 * time.Second, Max: time.Hour, RetryAfterCap: 6 * time.Hour, Jitter: 0.2},
 		Prices:   map[string]settings.Price{},
 		Runtimes: Runtimes{Backends: map[string]settings.RuntimeBackend{}}, Secrets: map[string]settings.Secret{},
-		Targets: map[string]settings.Target{}, OutboxAttempts: 10,
+		Targets: map[string]settings.Target{}, OutboxAttempts: 10, Sensors: map[string]settings.Sensor{},
 		adapters: map[string]Adapter{}, own: map[string]bool{}, policies: map[string]settings.PolicyRules{},
 		profiles: map[string]agentruntime.SubagentProfile{DefaultProfile: {
 			ProfileID: DefaultProfile, Style: "claude-like", Role: "engineer", PromptParts: []string{}, SkillIDs: []string{},
@@ -235,6 +236,17 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 			}
 			c.Targets[name] = t
 		}
+	}
+	for name, x := range s.Sensors {
+		x.Directory, x.MoveTo = absolute(x.Directory, dir), absolute(x.MoveTo, dir)
+		if !strings.Contains(x.Repository, ":") {
+			x.Repository = absolute(x.Repository, dir)
+		}
+		if len(x.Command) > 0 {
+			x.Command = slices.Clone(x.Command)
+			x.Command[0] = command(x.Command[0], dir)
+		}
+		c.Sensors[name] = x
 	}
 	if k := s.Components; k != nil && k.WordPress != nil {
 		c.WordPress = &settings.WordPress{

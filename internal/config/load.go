@@ -133,6 +133,7 @@ func (c *Config) projectOnly(file string, tree *ast.File, s settings.Config) err
 	refuse("$.database", s.Database != "")
 	refuse("$.publish", s.Publish != nil)
 	refuse("$.outbox", s.Outbox != nil)
+	refuse("$.sensors", s.Sensors != nil)
 	refuse("$.retry", s.Retry != nil)
 	refuse("$.components", s.Components != nil)
 	refuse("$.retention", s.Retention != nil)

@@ -127,6 +127,16 @@ const (
 // OfWorkflow lists the points of a step.
 var OfWorkflow = []Point{WorkflowPrepared, WorkflowMoved}
 
+// The points of taking what a sensor saw. A test of its own walks them.
+const (
+	SensorLooked   Point = "sensor.looked"   // something new is there, and nothing of it is stored
+	SensorPrepared Point = "sensor.prepared" // what follows is decided, and nothing of it is stored
+	SensorTaken    Point = "sensor.taken"    // it is stored, and its source does not know
+)
+
+// OfSensor lists the points of taking an event.
+var OfSensor = []Point{SensorLooked, SensorPrepared, SensorTaken}
+
 // The points of taking a bundle to a branch. A test of its own walks them.
 const (
 	PromotePrepared  Point = "promote.prepared"  // everything is checked, and no gate ran

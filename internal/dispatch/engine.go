@@ -26,6 +26,9 @@ type Hook struct {
 	Name string
 	Due  func(ctx context.Context) (int, error)
 	Next func(ctx context.Context) (time.Time, bool, error) // when to look again; may be nil
+	// Start lets what is slow go on beside the cycle from here on; what it returns ends and awaits that. It may be nil. It is called
+	// by a Serve that waits for work, and by nothing else: elsewhere Due does its work to the end.
+	Start func(ctx context.Context) (stop func())
 }
 
 // An Engine dispatches in one home.

@@ -30,6 +30,11 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	defer e.sender.start(ctx, e.send)()
+	for _, h := range e.Hooks {
+		if h.Start != nil && !o.UntilIdle {
+			defer h.Start(ctx)()
+		}
+	}
 	finished := make(chan ended)
 	running, draining := 0, false
 	var failed error // why it ends by itself
