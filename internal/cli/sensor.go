@@ -189,10 +189,17 @@ func (a *app) sensorShow(ctx context.Context, name string) error {
 		return a.emit(d)
 	}
 	for _, line := range [][2]string{
-		{"sensor", clean(d.ID)}, {"kind", d.Kind}, {"state", d.state()},
+		{"sensor", clean(d.ID)},
+		{"kind", d.Kind},
+		{"state", d.state()},
 		{"events", fmt.Sprintf("%d accepted, %d deduped, %d late, %d refused", d.Accepted, d.Deduped, d.Late, d.Malformed)},
-		{"last ok", d.OKAt}, {"last event", d.EventAt}, {"last failure", d.FailedAt}, {"failing since", d.Since},
-		{"last error", clean(d.LastError)}, {"action", d.ActionID}, {"has seen", shorten(clean(string(d.Cursor)), 1000)},
+		{"last ok", d.OKAt},
+		{"last event", d.EventAt},
+		{"last failure", d.FailedAt},
+		{"failing since", d.Since},
+		{"last error", clean(d.LastError)},
+		{"action", d.ActionID},
+		{"has seen", shorten(clean(string(d.Cursor)), 1000)},
 	} {
 		if line[1] != "" {
 			a.printf("%-13s %s\n", line[0], line[1])

@@ -28,26 +28,26 @@ func (t *taker) http(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	res, body, err := t.get(ctx, was)
+	res, err := t.get(ctx, was)
 	if err != nil {
 		return err
 	}
-	if res.StatusCode == http.StatusNotModified {
+	if res.status == http.StatusNotModified {
 		_, err := t.take(ctx, nil, nil)
 		return err
 	}
-	sum := sha256.Sum256(body)
-	now := httpMark{ETag: res.Header.Get("ETag"), Modified: res.Header.Get("Last-Modified"), Hash: hex.EncodeToString(sum[:]), N: was.N}
+	sum := sha256.Sum256(res.body)
+	now := httpMark{ETag: res.header.Get("ETag"), Modified: res.header.Get("Last-Modified"), Hash: hex.EncodeToString(sum[:]), N: was.N}
 	var reads []Read
 	switch {
 	case now.Hash == was.Hash:
 	case t.s.Events:
-		reads = ReadAll(body, t.defaults())
+		reads = ReadAll(res.body, t.defaults())
 		now.N++
 	default:
 		now.N++
 		if !first || t.s.FromStart {
-			reads = []Read{t.event(fmt.Sprintf("%d:%s", now.N, now.Hash), t.s.URL, t.page(res, body, now))}
+			reads = []Read{t.event(fmt.Sprintf("%d:%s", now.N, now.Hash), t.s.URL, t.page(res, now))}
 		}
 	}
 	if now == was {
@@ -59,8 +59,9 @@ func (t *taker) http(ctx context.Context) error {
 }
 
 // page is what a task is told of an answer: JSON as it is, other text up to a bound.
-func (t *taker) page(res *http.Response, body []byte, m httpMark) map[string]any {
-	out := map[string]any{"url": t.s.URL, "status": res.StatusCode, "content_type": res.Header.Get("Content-Type"), "sha256": m.Hash, "size": len(body)}
+func (t *taker) page(res answer, m httpMark) map[string]any {
+	body := res.body
+	out := map[string]any{"url": t.s.URL, "status": res.status, "content_type": res.header.Get("Content-Type"), "sha256": m.Hash, "size": len(body)}
 	const most = 256 << 10
 	switch {
 	case len(body) <= most && json.Valid(body):
@@ -71,10 +72,17 @@ func (t *taker) page(res *http.Response, body []byte, m httpMark) map[string]any
 	return out
 }
 
-func (t *taker) get(ctx context.Context, was httpMark) (*http.Response, []byte, error) {
+// An answer is what an address said, read whole.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (t *taker) get(ctx context.Context, was httpMark) (answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.s.URL, nil)
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	req.Header.Set("User-Agent", "deed")
 	if was.ETag != "" {
@@ -86,7 +94,7 @@ func (t *taker) get(ctx context.Context, was httpMark) (*http.Response, []byte, 
 	if t.s.SecretEnv != "" {
 		v, err := t.secret()
 		if err != nil {
-			return nil, nil, err
+			return answer{}, err
 		}
 		req.Header.Set("Authorization", "Bearer "+v)
 	}
@@ -97,17 +105,17 @@ func (t *taker) get(ctx context.Context, was httpMark) (*http.Response, []byte, 
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxOutput+1))
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return answer{}, err
 	case len(body) > maxOutput:
-		return nil, nil, errTooMuch
+		return answer{}, errTooMuch
 	case res.StatusCode != http.StatusOK && res.StatusCode != http.StatusNotModified:
-		return nil, nil, fmt.Errorf("%s answered %s: %s", t.s.URL, res.Status, excerpt.Head(oneLine(string(body)), 200))
+		return answer{}, fmt.Errorf("%s answered %s: %s", t.s.URL, res.Status, excerpt.Head(oneLine(string(body)), 200))
 	}
-	return res, body, nil
+	return answer{res.StatusCode, res.Header, body}, nil
 }

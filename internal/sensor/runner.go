@@ -33,7 +33,7 @@ const (
 // ActionKind is the kind of what a person is asked about a sensor.
 const ActionKind = "sensor"
 
-// ErrUnknown: the settings have no sensor of the name, or none that can be run.
+// ErrUnknown is returned when the settings have no sensor of the name, or none that can be run.
 var ErrUnknown = errors.New("no such sensor is configured")
 
 // A Runner runs the sensors that are configured. One that hangs, floods or fails harms no other.

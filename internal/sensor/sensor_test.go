@@ -266,10 +266,10 @@ func TestCloudEvents(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"specversion": "1.0", "id": "1", "source": "s", "type": "t", "deedsensor": "mail"}`: "$.sensor_id",
-		`{"sensor_id": "mail", "dedupe_key": "k"}`: "$.sensor_id",
-		`{"dedupe_key": "k", "dedupe_keys": 1}`:    "$.dedupe_keys",
-		`"text"`:                                   "no JSON object",
-		`{"dedupe_key": "k"`:                       "no JSON object",
+		`{"sensor_id": "mail", "dedupe_key": "k"}`:                                            "$.sensor_id",
+		`{"dedupe_key": "k", "dedupe_keys": 1}`:                                               "$.dedupe_keys",
+		`"text"`:                                                                              "no JSON object",
+		`{"dedupe_key": "k"`:                                                                  "no JSON object",
 	} {
 		r := sensor.ReadAll([]byte(text), sensor.Defaults{SensorID: "ci", Now: p.clock.Now()})
 		if len(r) != 1 || r[0].Err == nil || !strings.Contains(r[0].Err.Error(), want) {
