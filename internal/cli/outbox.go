@@ -136,8 +136,17 @@ func (a *app) outboxShow(ctx context.Context, id string) error {
 		return a.emit(d)
 	}
 	for _, line := range [][2]string{
-		{"item", d.ID}, {"task", d.TaskID}, {"attempt", d.AttemptID}, {"kind", d.Kind}, {"target", clean(d.Target)}, {"state", d.State},
-		{"tries", fmt.Sprint(d.Attempts)}, {"made", d.CreatedAt}, {"due", d.NextAt}, {"error", clean(d.LastError)}, {"result", clean(d.Result)},
+		{"item", d.ID},
+		{"task", d.TaskID},
+		{"attempt", d.AttemptID},
+		{"kind", d.Kind},
+		{"target", clean(d.Target)},
+		{"state", d.State},
+		{"tries", fmt.Sprint(d.Attempts)},
+		{"made", d.CreatedAt},
+		{"due", d.NextAt},
+		{"error", clean(d.LastError)},
+		{"result", clean(d.Result)},
 		{"body", clean(string(d.Body))},
 	} {
 		if line[1] != "" {

@@ -150,7 +150,8 @@ func deedSays(t *testing.T, o homeboy.Outcome) (d struct {
 	Verdict   string `json:"verdict"`
 	Said      string `json:"provider_status"`
 	Isolation string `json:"isolation"`
-}) {
+},
+) {
 	t.Helper()
 	var md struct {
 		Deed json.RawMessage `json:"deed"`

@@ -263,9 +263,16 @@ func (a *app) emitSchedule(s store.Schedule) error {
 		last = string(*s.Record.LastRunAt)
 	}
 	for _, line := range [][2]string{
-		{"schedule", clean(d.Name)}, {"id", d.ScheduleID}, {"state", scheduleWord(s)}, {"why", clean(s.Suspended)},
-		{"every", (time.Duration(d.IntervalSeconds) * time.Second).String()}, {"next", string(d.NextRunAt)}, {"last", last}, {"task", s.LastTaskID},
-		{"makes", clean(d.Task.TaskType + " " + d.Task.Subject)}, {"overlap", s.Overlap},
+		{"schedule", clean(d.Name)},
+		{"id", d.ScheduleID},
+		{"state", scheduleWord(s)},
+		{"why", clean(s.Suspended)},
+		{"every", (time.Duration(d.IntervalSeconds) * time.Second).String()},
+		{"next", string(d.NextRunAt)},
+		{"last", last},
+		{"task", s.LastTaskID},
+		{"makes", clean(d.Task.TaskType + " " + d.Task.Subject)},
+		{"overlap", s.Overlap},
 		{"counts", fmt.Sprintf("%d tasks, %d missed, %d skipped", s.Runs, s.Missed, s.Skipped)},
 	} {
 		if line[1] != "" {
