@@ -205,6 +205,22 @@ func openSource(dir int, path string, kind fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
+// placeholder makes what a mount will cover: a directory, or an empty file. A program that lies below /tmp on this machine has its
+// place in the run's own /tmp.
+func placeholder(dir int, name string, kind fs.FileMode) error {
+	switch kind {
+	case fs.ModeDir:
+		return unix.Mkdirat(dir, name, 0o755)
+	case 0:
+		fd, err := unix.Openat(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_WRONLY|unix.O_CLOEXEC, 0o444)
+		if err != nil {
+			return err
+		}
+		return unix.Close(fd)
+	}
+	return fs.ErrNotExist
+}
+
 func kindName(kind fs.FileMode) string {
 	switch kind {
 	case 0:
@@ -234,8 +250,8 @@ func makeTarget(list []mount, open []*os.File, i int) error {
 			kind = m.mode()
 		}
 		next, err := openSource(int(at.Fd()), name, kind)
-		if errors.Is(err, fs.ErrNotExist) && parent.writable && kind == fs.ModeDir {
-			if err = unix.Mkdirat(int(at.Fd()), name, 0o755); err == nil {
+		if errors.Is(err, fs.ErrNotExist) && parent.writable {
+			if err = placeholder(int(at.Fd()), name, kind); err == nil {
 				next, err = openSource(int(at.Fd()), name, kind)
 			}
 		}

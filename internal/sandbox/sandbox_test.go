@@ -197,12 +197,21 @@ func TestAProgramInAMountBelowAMount(t *testing.T) {
 	f := setup(t)
 	bin := t.TempDir()
 	write(t, "#!/bin/sh\npwd\n", 0o755, bin, "run")
-	spec := f.spec(sandbox.Namespace)
-	spec.Mounts = append(spec.Mounts, sandbox.Mount{Source: bin, Target: "/ws/not/there/yet"})
-	s := f.open(spec)
-	p, text := f.command(s, nil, "/ws/not/there/yet/run")
-	if exit, err := s.Run(t.Context(), f.sup, p); err != nil || exit.Code != 0 {
-		t.Errorf("%+v, %v: %s", exit, err, text)
+	for _, m := range []sandbox.Mount{{Source: bin, Target: "/ws/not/there/yet"}, {Source: filepath.Join(bin, "run"), Target: "/ws/nor/this/run"}} {
+		spec := f.spec(sandbox.Namespace)
+		spec.Mounts = append(spec.Mounts, m)
+		s := f.open(spec)
+		program := m.Target
+		if filepath.Base(program) != "run" {
+			program += "/run"
+		}
+		p, text := f.command(s, nil, program)
+		if exit, err := s.Run(t.Context(), f.sup, p); err != nil || exit.Code != 0 {
+			t.Errorf("%s: %+v, %v: %s", m.Target, exit, err, text)
+		}
+		if out, exit := f.shell(spec, "echo x > "+program); exit.Code == 0 { // the mount, not the file that it covers
+			t.Errorf("%s could be written: %s", program, out)
+		}
 	}
 }
 
