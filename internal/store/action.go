@@ -250,20 +250,7 @@ func (s *Store) Actions(ctx context.Context, f ActionFilter) ([]Action, error) {
 	case f.State != "":
 		q, args = q+` AND state = $2`, append(args, f.State)
 	}
-	rows, err := s.eng.read().query(ctx, q+` ORDER BY seq LIMIT $1`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("actions: %w", classify(err))
-	}
-	var out []Action
-	err = eachRow(rows, func() error {
-		a, err := scanAction(rows)
-		out = append(out, a)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("actions: %w", classify(err))
-	}
-	return out, nil
+	return every(ctx, s.eng.read(), "actions", scanAction, q+` ORDER BY seq LIMIT $1`, args...)
 }
 
 // AnswerAction closes an open action with a JSON answer. When it was the last open one of a blocked task, the task

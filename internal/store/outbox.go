@@ -83,20 +83,7 @@ func scanOutbox(row scanner) (OutboxItem, error) {
 }
 
 func (s *Store) outbox(ctx context.Context, q string, args ...any) ([]OutboxItem, error) {
-	rows, err := s.eng.read().query(ctx, q, args...)
-	if err != nil {
-		return nil, fmt.Errorf("outbox: %w", classify(err))
-	}
-	var out []OutboxItem
-	err = eachRow(rows, func() error {
-		o, err := scanOutbox(rows)
-		out = append(out, o)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("outbox: %w", classify(err))
-	}
-	return out, nil
+	return every(ctx, s.eng.read(), "outbox", scanOutbox, q, args...)
 }
 
 // OutboxDue returns items of a kind that are to be delivered now, those that wait longest first.

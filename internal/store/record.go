@@ -179,6 +179,24 @@ func scanAttempt(row scanner) (Attempt, error) {
 	return a, nil
 }
 
+// every reads all rows of a query; what names them in an error.
+func every[T any](ctx context.Context, c conn, what string, scan func(scanner) (T, error), q string, args ...any) ([]T, error) {
+	rows, err := c.query(ctx, q, args...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, classify(err))
+	}
+	var out []T
+	err = eachRow(rows, func() error {
+		v, err := scan(rows)
+		out = append(out, v)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, classify(err))
+	}
+	return out, nil
+}
+
 // eachRow calls fn for each row and closes the rows.
 func eachRow(rows *sql.Rows, fn func() error) error {
 	defer func() { _ = rows.Close() }()

@@ -297,20 +297,7 @@ func (s *Store) DueSchedules(ctx context.Context, limit int) ([]Schedule, error)
 }
 
 func (s *Store) schedules(ctx context.Context, q string, args ...any) ([]Schedule, error) {
-	rows, err := s.eng.read().query(ctx, q, args...)
-	if err != nil {
-		return nil, fmt.Errorf("schedules: %w", classify(err))
-	}
-	var out []Schedule
-	err = eachRow(rows, func() error {
-		sc, err := scanSchedule(rows)
-		out = append(out, sc)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("schedules: %w", classify(err))
-	}
-	return out, nil
+	return every(ctx, s.eng.read(), "schedules", scanSchedule, q, args...)
 }
 
 // NextSchedule returns when the next run of a schedule is due, and false when none will be.

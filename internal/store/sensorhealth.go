@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,20 +70,7 @@ func (s *Store) Sensor(ctx context.Context, id string) (Sensor, error) {
 
 // Sensors returns all that is known of sensors, by id.
 func (s *Store) Sensors(ctx context.Context) ([]Sensor, error) {
-	rows, err := s.eng.read().query(ctx, `SELECT `+sensorColumns+` FROM sensors ORDER BY id`)
-	if err != nil {
-		return nil, fmt.Errorf("sensors: %w", classify(err))
-	}
-	var out []Sensor
-	err = eachRow(rows, func() error {
-		x, err := scanSensor(rows)
-		out = append(out, x)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sensors: %w", classify(err))
-	}
-	return out, nil
+	return every(ctx, s.eng.read(), "sensors", scanSensor, `SELECT `+sensorColumns+` FROM sensors ORDER BY id`)
 }
 
 // A SensorRun is what one run of a sensor brings, in one transaction: its events with what follows from them, and what it has
@@ -250,23 +236,10 @@ func (s *Store) SensorEvents(ctx context.Context, f SensorFilter) ([]SensorEvent
 	if f.SensorID != "" {
 		q, args = `SELECT `+eventColumns+` FROM sensor_events WHERE sensor_id = $2 ORDER BY seq DESC LIMIT $1`, append(args, f.SensorID)
 	}
-	rows, err := s.eng.read().query(ctx, q, args...)
-	if err != nil {
-		return nil, fmt.Errorf("sensor events: %w", classify(err))
-	}
-	var out []SensorEvent
-	err = eachRow(rows, func() error {
-		e, err := scanSensorEvent(rows)
-		out = append(out, e)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sensor events: %w", classify(err))
-	}
-	return out, nil
+	return every(ctx, s.eng.read(), "sensor events", scanSensorEvent, q, args...)
 }
 
-func scanSensorEvent(row *sql.Rows) (SensorEvent, error) {
+func scanSensorEvent(row scanner) (SensorEvent, error) {
 	var (
 		e                       SensorEvent
 		observed, received      int64

@@ -179,20 +179,7 @@ func (s *Store) Workflows(ctx context.Context, f WorkflowFilter) ([]Workflow, er
 }
 
 func (s *Store) workflows(ctx context.Context, q string, args ...any) ([]Workflow, error) {
-	rows, err := s.eng.read().query(ctx, q, args...)
-	if err != nil {
-		return nil, fmt.Errorf("workflows: %w", classify(err))
-	}
-	var out []Workflow
-	err = eachRow(rows, func() error {
-		w, err := scanWorkflow(rows)
-		out = append(out, w)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("workflows: %w", classify(err))
-	}
-	return out, nil
+	return every(ctx, s.eng.read(), "workflows", scanWorkflow, q, args...)
 }
 
 // WorkflowsDue returns workflows to which something happened that the engine has yet to look at, oldest first. It costs
