@@ -129,16 +129,11 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	}
 	bg := context.WithoutCancel(ctx)
 	defer func() { _ = r.Engine.Close(bg) }()
-	if err := r.Engine.Warm(); err != nil {
-		return none, failure.New(failure.Infra, "start the supervisor", err, "")
+	if err := r.Engine.Ready(ctx); err != nil {
+		return none, err
 	}
-	// What a killed run left is cleared away by the next one, too.
-	if err := r.Engine.SweepBriefly(ctx); err != nil {
-		r.Engine.Log.Warn("sweep", "error", err)
-	}
-	runner := r.Engine.Record()
-	if r.claim, err = r.Store.EnqueueClaimed(bg, row, store.ClaimOptions{RunnerID: runner.ID, Lease: r.Engine.Runner.Lease, Runner: &runner}); err != nil {
-		return none, failure.New(failure.Infra, "queue the task", err, "")
+	if r.claim, err = r.Engine.Take(bg, row); err != nil {
+		return none, err
 	}
 	if err := r.open(bg); err != nil {
 		return none, errors.Join(failure.New(failure.Infra, "record the run", err, ""), r.Engine.Runner.Abort(bg, r.claim, err))

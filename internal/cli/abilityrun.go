@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -46,17 +45,7 @@ Exit code 0 means that the ability gave a result of the expected shape.`,
 // abilityRun answers a request. From here on standard output carries one result and nothing else.
 func (a *app) abilityRun(ctx context.Context, input, file string) error {
 	res, code := a.invoke(ctx, input, file)
-	text, err := json.MarshalIndent(res, "", "  ")
-	if err != nil {
-		return err
-	}
-	text = append(text, '\n')
-	code = a.keepResult(file, text, code)
-	if a.json {
-		if _, err := a.Out.Write(text); err != nil {
-			return err
-		}
-	} else {
+	return a.oneDocument(res, file, code, func() {
 		a.printf("%s: %s\n", res.Status, clean(res.Ability))
 		if res.Error != nil {
 			fmt.Fprintf(a.Err, "  %s %s\n", clean(res.FailureType), clean(res.Error.Message))
@@ -64,11 +53,7 @@ func (a *app) abilityRun(ctx context.Context, input, file string) error {
 		if res.Artifacts != "" {
 			a.field("bundle", res.Artifacts)
 		}
-	}
-	if code == ExitDone {
-		return nil
-	}
-	return &exitError{code: code, err: errSilent}
+	})
 }
 
 // invoke makes the result of a request. A fault in deed itself is told like every other failure.

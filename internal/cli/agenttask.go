@@ -75,18 +75,23 @@ const maxRequest = 16 << 20
 func (a *app) agentTaskRun(ctx context.Context, f agentTaskFlags) error {
 	a.collectLater()
 	env, code := a.answer(ctx, f)
-	text, err := json.MarshalIndent(env, "", "  ")
+	return a.oneDocument(env, f.result, code, func() { a.showEnvelope(env) })
+}
+
+// oneDocument ends a command whose standard output is one document, whatever happened; show tells a person of it.
+func (a *app) oneDocument(doc any, file string, code int, show func()) error {
+	text, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return err
 	}
 	text = append(text, '\n')
-	code = a.keepResult(f.result, text, code)
+	code = a.keepResult(file, text, code)
 	if a.json {
 		if _, err := a.Out.Write(text); err != nil {
 			return err
 		}
 	} else {
-		a.showEnvelope(env)
+		show()
 	}
 	if code == ExitDone {
 		return nil

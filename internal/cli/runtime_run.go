@@ -209,23 +209,7 @@ type readFunc func(context.Context, *providertask.Service) (runtimepkg.Request, 
 // provide answers a request. From here on standard output carries one outcome and nothing else.
 func (a *app) provide(ctx context.Context, rt runtimeFlags, f *providerFlags, read readFunc) error {
 	o, code := a.outcome(ctx, rt, f, read)
-	text, err := json.MarshalIndent(o, "", "  ")
-	if err != nil {
-		return err
-	}
-	text = append(text, '\n')
-	code = a.keepResult(f.result, text, code)
-	if a.json {
-		if _, err := a.Out.Write(text); err != nil {
-			return err
-		}
-	} else {
-		a.showOutcome(o)
-	}
-	if code == ExitDone {
-		return nil
-	}
-	return &exitError{code: code, err: errSilent}
+	return a.oneDocument(o, f.result, code, func() { a.showOutcome(o) })
 }
 
 // outcome makes the outcome of a request. A fault in deed itself is told like every other failure.

@@ -14,6 +14,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/outbox"
 	"github.com/deedrun/deed/internal/proc"
@@ -208,6 +209,28 @@ func (e *Engine) supervisor() (*proc.Supervisor, error) {
 	}
 	e.mu.Unlock()
 	return proc.BeginSupervisor(proc.Options{Exe: e.Exe})
+}
+
+// Ready makes a process that lives for one task ready for it: its supervisor begins to start, and what a killed one left is cleared
+// away.
+func (e *Engine) Ready(ctx context.Context) error {
+	if err := e.Warm(); err != nil {
+		return failure.New(failure.Infra, "start the supervisor", err, "")
+	}
+	if err := e.SweepBriefly(ctx); err != nil {
+		e.Log.Warn("sweep", "error", err)
+	}
+	return nil
+}
+
+// Take queues a task and claims it for this process in one transaction. The process need not be on record.
+func (e *Engine) Take(ctx context.Context, row store.NewTask) (*store.Claim, error) {
+	runner := e.Record()
+	c, err := e.Store.EnqueueClaimed(ctx, row, store.ClaimOptions{RunnerID: runner.ID, Lease: e.Runner.Lease, Runner: &runner})
+	if err != nil {
+		return nil, failure.New(failure.Infra, "queue the task", err, "")
+	}
+	return c, nil
 }
 
 // Warm starts the first supervisor before there is a claim for it, so that it is ready when the agent is.

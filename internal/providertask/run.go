@@ -77,21 +77,16 @@ func (r *run) do(ctx context.Context, req runtimepkg.Request) (none homeboy.Outc
 	}
 	bg := context.WithoutCancel(ctx)
 	defer func() { _ = r.Engine.Close(bg) }()
-	if err := r.Engine.Warm(); err != nil {
-		return none, failure.New(failure.Infra, "start the supervisor", err, "")
-	}
-	// What a killed run left is cleared away by the next one, too.
-	if err := r.Engine.SweepBriefly(ctx); err != nil {
-		r.Engine.Log.Warn("sweep", "error", err)
+	if err := r.Engine.Ready(ctx); err != nil {
+		return none, err
 	}
 	if ctx.Err() != nil {
 		return none, context.Cause(ctx)
 	}
-	runner := r.Engine.Record()
-	if r.claim, err = r.Store.EnqueueClaimed(bg, row, store.ClaimOptions{RunnerID: runner.ID, Lease: r.Engine.Runner.Lease, Runner: &runner}); err != nil {
-		return none, failure.New(failure.Infra, "queue the task", err, "")
+	if r.claim, err = r.Engine.Take(bg, row); err != nil {
+		return none, err
 	}
-	reg := &registry.Registry{Store: r.Store, Clock: r.Clock, RunnerID: runner.ID, Home: r.Home}
+	reg := &registry.Registry{Store: r.Store, Clock: r.Clock, RunnerID: r.Engine.Runner.RunnerID, Home: r.Home}
 	r.record, err = reg.Create(bg, registry.New{
 		TaskID: r.claim.Ref.TaskID, AttemptID: r.claim.Ref.AttemptID, SessionID: req.TaskID, Streams: r.Streams,
 		Metadata: map[string]any{"goal": req.Instructions, "agent": row.AdapterID},
