@@ -37,6 +37,7 @@ case "$request" in
 *'"instructions":"crash'*) echo "it broke" >&2; exit 3 ;;
 *'"instructions":"chatter'*) echo hello ;;
 *'"instructions":"leak'*) echo "$LAB_TOKEN" >&2; say succeeded "token $LAB_TOKEN" ',"metadata":{"x":"'"$LAB_TOKEN"'"}'; printf '%s' "$LAB_TOKEN" | wc -c > length.txt ;;
+*'"instructions":"litter'*) i=0; while [ $i -lt 1100 ]; do : > "$HOMEBOY_AGENT_TASK_ARTIFACTS_DIR/$i"; i=$((i+1)); done; say succeeded "it is done" ;;
 *'"instructions":"hang'*) touch "$HOMEBOY_AGENT_TASK_ARTIFACTS_DIR/hangs"; echo '{"progress":"hanging"}' >&2; exec sleep 300 ;;
 *) say succeeded "$request" ;;
 esac
@@ -276,6 +277,17 @@ func TestRuntimeRunEnds(t *testing.T) {
 				t.Errorf("a failure without a class: %+v", o)
 			}
 		})
+	}
+}
+
+// What a provider leaves can be too much to be judged at all, and the outcome says so.
+func TestRuntimeRunTellsWhyNobodyJudged(t *testing.T) {
+	t.Parallel()
+	s := lab(t, "")
+	o := s.provided(nil, 1, "runtime", "run", s.taskRequest("litter", nil))
+	i := slices.IndexFunc(o.Diagnostics, func(d homeboy.Diagnostic) bool { return d.Class == "deed.gate_missing" })
+	if o.Status != homeboy.Failed || i < 0 || !strings.Contains(o.Diagnostics[i].Message, "1100 artifacts") {
+		t.Errorf("%s: %+v", o.Status, o.Diagnostics)
 	}
 }
 

@@ -55,6 +55,7 @@ func (a *Answer) Gather(ctx context.Context, p homeboy.ExecutorProvider, q homeb
 	}
 	g.demand(q)
 	a.scrub()
+	a.bound(MaxWritten)
 	return g.vault.sync(ctx)
 }
 

@@ -48,7 +48,7 @@ func hear(f Facts, taskID string) speech {
 		}
 		return speech{heard: HeardGarbage, reason: "it cannot be read: " + err.Error()}
 	}
-	return listen(text, taskID)
+	return listen(text, taskID).bounded()
 }
 
 func listen(text []byte, taskID string) speech {

@@ -24,9 +24,13 @@ const (
 
 // normalise makes one form of what providers say in their own: in the order of the steps.
 func normalise(o *homeboy.Outcome, p homeboy.ExecutorProvider) []homeboy.Warning {
-	warnings := disown(o)
-	warnings = append(warnings, unwrap(o, p)...)
-	rename(o, p.RoleAliases)
+	warnings := append(shorten(o), disown(o)...)
+	c := copies{left: maxCopied}
+	warnings = append(warnings, unwrap(o, p, &c)...)
+	rename(o, p.RoleAliases, &c)
+	warnings = append(warnings, c.told()...)
+	warnings = append(warnings, disown(o)...) // a role can be called like what is deed's, and an envelope hold it
+	warnings = append(warnings, shorten(o)...)
 	mine(o)
 	limited(o)
 	nested(o, p)
@@ -55,7 +59,7 @@ func disown(o *homeboy.Outcome) []homeboy.Warning {
 }
 
 // rename gives artifacts, outputs and metadata the names of their roles.
-func rename(o *homeboy.Outcome, r *homeboy.RoleAliases) {
+func rename(o *homeboy.Outcome, r *homeboy.RoleAliases, c *copies) {
 	if r == nil {
 		return
 	}
@@ -78,12 +82,21 @@ func rename(o *homeboy.Outcome, r *homeboy.RoleAliases) {
 			a.Role = role
 		}
 	}
-	for role, native := range firstOf(r.Outputs, o.Outputs) {
-		o.Outputs[role] = o.Outputs[native]
+	found := firstOf(r.Outputs, o.Outputs)
+	for _, role := range slices.Sorted(maps.Keys(found)) {
+		if v := o.Outputs[found[role]]; c.take(v) {
+			o.Outputs[role] = v
+		}
 	}
 	if members, ok := object(o.Metadata); ok {
-		for role, native := range firstOf(r.Metadata, members) {
-			o.Metadata = with(o.Metadata, role, members[native])
+		found := firstOf(r.Metadata, members)
+		for _, role := range slices.Sorted(maps.Keys(found)) {
+			if v := members[found[role]]; c.take(v) {
+				members[role] = v
+			}
+		}
+		if len(found) > 0 {
+			o.Metadata = value(members)
 		}
 	}
 }

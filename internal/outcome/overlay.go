@@ -235,6 +235,9 @@ func (l *laying) intended() bool {
 	return false
 }
 
+// patchID is the id of the change that deed captured.
+const patchID = "deed-patch"
+
 // attach adds the change that deed captured. It is the only one that was judged: a provider's own is for review.
 func (l *laying) attach() {
 	p := l.v.Patch
@@ -242,7 +245,11 @@ func (l *laying) attach() {
 		return
 	}
 	for i := range l.o.Artifacts {
-		if a := &l.o.Artifacts[i]; isPatch(*a) && !reviewOnly(*a) {
+		a := &l.o.Artifacts[i]
+		if a.ID == patchID { // whoever looks for deed's patch by its id finds no other
+			a.ID = freshID(*l.o, "provider-"+patchID)
+		}
+		if isPatch(*a) && !reviewOnly(*a) {
 			a.Metadata = with(a.Metadata, homeboy.MetadataReviewOnly, true)
 			if a.SHA256 != p.SHA256 {
 				tell(l.o, CodePatchReplace, fmt.Sprintf("artifact %s: it is not the change that deed captured, which counts", clip(a.ID)), map[string]any{"phase": PhaseGate, "artifact": a.ID})
@@ -251,7 +258,7 @@ func (l *laying) attach() {
 	}
 	size := p.Size
 	a := homeboy.Artifact{
-		Schema: homeboy.SchemaArtifact, ID: freshID(*l.o, "deed-patch"), Kind: homeboy.KindPatch, Name: homeboy.KindPatch, Path: p.Path, Mime: "text/x-diff", SizeBytes: &size, SHA256: p.SHA256,
+		Schema: homeboy.SchemaArtifact, ID: patchID, Kind: homeboy.KindPatch, Name: homeboy.KindPatch, Path: p.Path, Mime: "text/x-diff", SizeBytes: &size, SHA256: p.SHA256,
 		Metadata: value(map[string]any{provenance: custody{Owner: owner, Verified: true, Attempt: l.v.Attempt, BaseRef: l.v.Base}}),
 	}
 	why := p.ReviewOnly

@@ -75,7 +75,7 @@ type envelope struct {
 const runResult = "provider_run_result"
 
 // unwrap takes typed artifacts out of where the manifest says that they are.
-func unwrap(o *homeboy.Outcome, p homeboy.ExecutorProvider) []homeboy.Warning {
+func unwrap(o *homeboy.Outcome, p homeboy.ExecutorProvider, c *copies) []homeboy.Warning {
 	var warnings []homeboy.Warning
 	warn := func(path, message string) {
 		warnings = append(warnings, homeboy.Warning{Path: path, Code: homeboy.WarnDropped, Message: message})
@@ -90,7 +90,7 @@ func unwrap(o *homeboy.Outcome, p homeboy.ExecutorProvider) []homeboy.Warning {
 	whole := value(o)
 	for _, raw := range normalizationOf(p).OutputArtifacts {
 		name, path, t := outputArtifact(raw)
-		if payload, ok := at(whole, path); ok && name != "" && !payload.Null() {
+		if payload, ok := at(whole, path); ok && name != "" && !payload.Null() && c.take(payload) {
 			t.Name, t.Payload = name, payload
 			addTyped(o, t)
 		}
@@ -111,7 +111,11 @@ func (e envelope) open(o *homeboy.Outcome, warn func(path, message string)) {
 	if json.Unmarshal(members["typed_artifacts"], &typed) != nil {
 		return
 	}
-	for _, raw := range typed {
+	for i, raw := range typed {
+		if i == MaxListed {
+			warn("$.outputs."+e.Output, fmt.Sprintf("holds %d typed artifacts; those after the first %d stay where they are", len(typed), MaxListed))
+			break
+		}
 		var t homeboy.TypedArtifact
 		if json.Unmarshal(raw, &t) != nil || !isName(t.Name) {
 			warn("$.outputs."+e.Output, "holds a typed artifact that cannot be understood; it stays where it is")

@@ -45,6 +45,7 @@ func Read(p homeboy.ExecutorProvider, q homeboy.Request, f Facts, r *redact.Reda
 	}
 	a.Said = json.RawMessage(s.said())
 	a.conceal(p)
+	a.bound(MaxWritten)
 	return a
 }
 

@@ -114,7 +114,7 @@ func (r *rebuilt) outcome() (o homeboy.Outcome, said bool, err error) {
 		o = r.unheard()
 	}
 	r.placeArtifacts(&o)
-	v, err := r.verdict(said)
+	v, err := r.verdict(said, homeboy.IsSuccess(word))
 	if err != nil {
 		return o, said, err
 	}
@@ -229,11 +229,14 @@ func endOf(c failure.Class) ended {
 }
 
 // verdict gathers what deed found: how the attempt ended, what the gate said, and the change.
-func (r *rebuilt) verdict(said bool) (outcome.Verdict, error) {
+func (r *rebuilt) verdict(said, success bool) (outcome.Verdict, error) {
 	v := outcome.Verdict{Request: r.req, Attempt: r.attempt.Record.AttemptID, Bundle: r.dir}
 	if e := endOf(failure.Class(r.attempt.Class)); e.deeds && said {
 		v.Ended, v.Class = e.status, e.class
 		v.Reasons = []outcome.Reason{{Code: r.attempt.Class, Message: r.lastError()}}
+	}
+	if why := r.lastError(); why != "" && said && success && len(v.Reasons) == 0 && len(r.attempt.Verdict) == 0 {
+		v.Reasons = []outcome.Reason{{Code: r.attempt.Class, Message: why}} // what the provider left could not even be judged
 	}
 	if len(r.attempt.Verdict) > 0 {
 		var d deed.Verdict
