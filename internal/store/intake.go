@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // An Intake is what one cause brings into the store: all of it, in one transaction, or nothing.
@@ -50,10 +51,8 @@ func (s *Store) takeAll(ctx context.Context, list []Intake, more func(context.Co
 		err = s.write(ctx, func(ctx context.Context, t tx) error {
 			out = make([]IntakeResult, len(list))
 			var counts sensorCounts
-			for i := range list {
-				if err := s.takeIn(ctx, t, list[i], &out[i], &counts); err != nil {
-					return err
-				}
+			if err := s.takeInAll(ctx, t, list, out, &counts); err != nil {
+				return err
 			}
 			if err := counts.add(ctx, t); err != nil || more == nil {
 				return err
@@ -67,26 +66,48 @@ func (s *Store) takeAll(ctx context.Context, list []Intake, more func(context.Co
 	return out, err
 }
 
-func (s *Store) takeIn(ctx context.Context, t tx, in Intake, out *IntakeResult, counts *sensorCounts) error {
-	now := micros(s.now())
-	var (
-		rows []taskRow
-		list []Enqueued
-	)
-	if len(in.Tasks) > 0 {
+// takeInAll records what sensors saw first; then each intake has what follows from it. What can wait until the end is written
+// together there.
+func (s *Store) takeInAll(ctx context.Context, t tx, list []Intake, out []IntakeResult, counts *sensorCounts) error {
+	w := &intakeWriter{now: micros(s.now())}
+	tasks := make([]intakeTasks, len(list))
+	for i := range list {
+		if len(list[i].Tasks) == 0 {
+			continue
+		}
 		var err error
-		if rows, list, _, err = s.taskRows(in.Tasks); err != nil {
+		if tasks[i].rows, tasks[i].out, tasks[i].keyed, err = s.taskRows(list[i].Tasks); err != nil {
 			return err
 		}
 	}
-	if in.Sensor != nil {
-		var err error
-		if out.Sensor, err = takeEvent(ctx, t, in, rows, now); err != nil {
+	if err := takeEvents(ctx, t, w, list, tasks, out); err != nil {
+		return err
+	}
+	for i := range list {
+		if e := list[i].Sensor; e != nil {
+			counts.count(*e, out[i].Sensor, w.now)
+			if out[i].Sensor.Deduped || e.Late != "" {
+				continue
+			}
+		}
+		if err := s.takeIn(ctx, t, w, list[i], tasks[i], &out[i]); err != nil {
 			return err
 		}
-		counts.count(*in.Sensor, out.Sensor, now)
-		if out.Sensor.Deduped || in.Sensor.Late != "" {
-			return nil
+	}
+	return w.flush(ctx, t)
+}
+
+// intakeTasks are the tasks of one intake, laid out.
+type intakeTasks struct {
+	rows  []taskRow
+	out   []Enqueued
+	keyed bool
+}
+
+func (s *Store) takeIn(ctx context.Context, t tx, w *intakeWriter, in Intake, tasks intakeTasks, out *IntakeResult) error {
+	if len(in.Events) > 0 || tasks.keyed || in.Start != nil || in.Move != nil { // they are written here and now, after what came before
+		if err := w.flush(ctx, t); err != nil {
+			return err
 		}
 	}
 	for i := range in.Events {
@@ -94,36 +115,114 @@ func (s *Store) takeIn(ctx context.Context, t tx, in Intake, out *IntakeResult, 
 			return err
 		}
 	}
-	if len(rows) > 0 {
-		fresh, err := s.takeKeys(ctx, t, rows, list)
+	if len(tasks.rows) > 0 {
+		fresh := tasks.rows
+		if tasks.keyed {
+			var err error
+			if fresh, err = s.takeKeys(ctx, t, tasks.rows, tasks.out); err != nil {
+				return err
+			}
+		}
+		w.tasks = append(w.tasks, fresh...)
+		out.Tasks = tasks.out
+	}
+	if in.Start != nil || in.Move != nil {
+		if err := w.flush(ctx, t); err != nil {
+			return err
+		}
+	}
+	if in.Start != nil {
+		var err error
+		if out.Started, err = s.startWorkflow(ctx, t, *in.Start, w.now); err != nil {
+			return err
+		}
+	}
+	if in.Move != nil {
+		flow, err := lockWorkflow(ctx, t, in.Move.WorkflowID)
 		if err != nil {
 			return err
 		}
-		if err := t.insertTasks(ctx, fresh); err != nil {
+		if out.MovedTaskID, err = s.moveWorkflow(ctx, t, flow, *in.Move, w.now); err != nil {
+			return err
+		}
+	}
+	if in.Sensor != nil {
+		return sensorFollowed(ctx, t, w, in, *out)
+	}
+	return nil
+}
+
+// An intakeWriter gathers what a transaction writes at its end in a few statements: what was seen, then tasks, then what is said
+// of them.
+type intakeWriter struct {
+	now           int64
+	before, after []eventRow
+	tasks         []taskRow
+}
+
+// An eventRow is an event that is about to be written.
+type eventRow struct {
+	typ, taskID, detail string
+}
+
+func (w *intakeWriter) flush(ctx context.Context, t tx) error {
+	if err := w.events(ctx, t, w.before); err != nil {
+		return err
+	}
+	if len(w.tasks) > 0 {
+		if err := t.insertTasks(ctx, w.tasks); err != nil {
 			return err
 		}
 		if err := t.notify(ctx); err != nil {
 			return err
 		}
-		out.Tasks = list
 	}
-	if in.Start != nil {
-		var err error
-		if out.Started, err = s.startWorkflow(ctx, t, *in.Start, now); err != nil {
-			return err
+	if err := w.events(ctx, t, w.after); err != nil {
+		return err
+	}
+	w.before, w.tasks, w.after = nil, nil, nil
+	return nil
+}
+
+// width is how many of so many rows one statement inserts: few texts, which are compiled once.
+func width(rows int) int {
+	for _, n := range []int{100, 25} {
+		if rows >= n {
+			return n
 		}
 	}
-	if in.Move != nil {
-		w, err := lockWorkflow(ctx, t, in.Move.WorkflowID)
-		if err != nil {
+	return 1
+}
+
+func (w *intakeWriter) events(ctx context.Context, t tx, list []eventRow) error {
+	for len(list) > 0 {
+		n := width(len(list))
+		var args []any
+		for _, e := range list[:n] {
+			args = append(args, e.typ, w.now, nullable(e.taskID), e.detail)
+		}
+		if _, err := t.exec(ctx, `INSERT INTO events (type, at, task_id, detail) VALUES `+values(n, 4), args...); err != nil {
 			return err
 		}
-		if out.MovedTaskID, err = s.moveWorkflow(ctx, t, w, *in.Move, now); err != nil {
-			return err
-		}
-	}
-	if in.Sensor != nil {
-		return sensorFollowed(ctx, t, in, *out, now)
+		list = list[n:]
 	}
 	return nil
+}
+
+// values is the text of rows of parameters.
+func values(rows, columns int) string {
+	var b strings.Builder
+	for i := range rows * columns {
+		switch {
+		case i == 0:
+			b.WriteByte('(')
+		case i%columns == 0:
+			b.WriteString("), (")
+		default:
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "$%d", i+1)
+	}
+	b.WriteByte(')')
+	return b.String()
 }

@@ -67,27 +67,39 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// takeEvent records an event unless it was seen before. The two unique indexes decide between two that try at once.
-func takeEvent(ctx context.Context, t tx, in Intake, rows []taskRow, now int64) (SensorTaken, error) {
-	e := in.Sensor
+// sensorColumnsIn are what an event is inserted with.
+const sensorColumnsIn = `sensor_id, event_id, source_ref, dedupe_key, same, held, expires_at, state, reason, observed_at, received_at,
+	deadline, payload, task_id, workflow_id`
+
+// A sensorRow is an event that is about to be inserted.
+type sensorRow struct {
+	of    int // which intake
+	event *NewSensorEvent
+	same  string
+	held  any
+	args  []any
+	out   SensorTaken // when it is new
+}
+
+func (r *sensorRow) fill(e *NewSensorEvent, tasks []taskRow, now int64) error {
 	for _, f := range [...]struct{ name, value string }{
 		{"sensor_id", e.SensorID}, {"event_id", e.EventID}, {"source_ref", e.SourceRef}, {"dedupe_key", e.DedupeKey},
 	} {
 		if f.value == "" || clean(f.value) != f.value {
-			return SensorTaken{}, invalid("%s %q is empty or no text", f.name, f.value)
+			return invalid("%s %q is empty or no text", f.name, f.value)
 		}
 	}
 	if e.Window < 0 {
-		return SensorTaken{}, invalid("dedupe window %s is negative; use 0 for ever", e.Window)
+		return invalid("dedupe window %s is negative; use 0 for ever", e.Window)
 	}
 	payload, err := rawJSON("payload", e.Payload)
 	if err != nil {
-		return SensorTaken{}, err
+		return err
 	}
-	var held, expires, deadline any
+	var expires, deadline any
 	state := SensorLate
 	if e.Late == "" {
-		state, held = SensorAccepted, digest(e.SensorID, e.DedupeKey)
+		state, r.held = SensorAccepted, digest(e.SensorID, e.DedupeKey)
 		if e.Window > 0 {
 			expires = now + max(e.Window.Microseconds(), 1)
 		}
@@ -95,34 +107,107 @@ func takeEvent(ctx context.Context, t tx, in Intake, rows []taskRow, now int64) 
 	if !e.Deadline.IsZero() {
 		deadline = micros(e.Deadline)
 	}
-	out := SensorTaken{WorkflowID: e.WorkflowID}
-	if e.Late == "" && len(rows) > 0 {
-		out.TaskID = rows[0].id
+	r.event, r.out.WorkflowID = e, e.WorkflowID
+	if e.Late == "" && len(tasks) > 0 {
+		r.out.TaskID = tasks[0].id
 	}
-	same := digest(e.SensorID, e.EventID, e.SourceRef)
+	r.same = digest(e.SensorID, e.EventID, e.SourceRef)
+	r.args = []any{
+		e.SensorID, e.EventID, e.SourceRef, e.DedupeKey, r.same, r.held, expires, state, clean(e.Late),
+		micros(e.ObservedAt), now, deadline, payload, nullable(r.out.TaskID), nullable(r.out.WorkflowID),
+	}
+	return nil
+}
+
+// takeEvents records the events of intakes unless they were seen before.
+func takeEvents(ctx context.Context, t tx, w *intakeWriter, list []Intake, tasks []intakeTasks, out []IntakeResult) error {
+	var rows []sensorRow
+	for i := range list {
+		if list[i].Sensor == nil {
+			continue
+		}
+		r := sensorRow{of: i}
+		if err := r.fill(list[i].Sensor, tasks[i].rows, w.now); err != nil {
+			return err
+		}
+		rows = append(rows, r)
+	}
+	for len(rows) > 0 {
+		n := width(len(rows))
+		if err := insertEvents(ctx, t, rows[:n]); err != nil {
+			return err
+		}
+		for i := range rows[:n] {
+			r := &rows[i]
+			if r.out.Seq == 0 {
+				if err := takeEvent(ctx, t, w, r); err != nil {
+					return err
+				}
+			}
+			if !r.out.Deduped {
+				if err := recordEvent(w, r.event, r.out); err != nil {
+					return err
+				}
+			}
+			out[r.of].Sensor = r.out
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// insertEvents inserts the rows that are new, and only those get a Seq. The two unique indexes decide between two that try at once.
+func insertEvents(ctx context.Context, t tx, rows []sensorRow) error {
+	var args []any
+	for i := range rows {
+		args = append(args, rows[i].args...)
+	}
+	got, err := t.query(ctx, `INSERT INTO sensor_events (`+sensorColumnsIn+`) VALUES `+values(len(rows), len(rows[0].args))+`
+		ON CONFLICT DO NOTHING RETURNING seq, same`, args...)
+	if err != nil {
+		return err
+	}
+	return eachRow(got, func() error {
+		var seq int64
+		var same string
+		if err := got.Scan(&seq, &same); err != nil {
+			return err
+		}
+		for i := range rows {
+			if rows[i].same == same && rows[i].out.Seq == 0 {
+				rows[i].out.Seq = seq
+				break // a second one with the same digest repeats the first
+			}
+		}
+		return nil
+	})
+}
+
+// takeEvent finds what an event repeats, or inserts it when the key that was in its way is free now.
+func takeEvent(ctx context.Context, t tx, w *intakeWriter, r *sensorRow) error {
 	for range 10 {
-		err := t.row(ctx, `INSERT INTO sensor_events (sensor_id, event_id, source_ref, dedupe_key, same, held, expires_at, state, reason,
-			observed_at, received_at, deadline, payload, task_id, workflow_id)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING RETURNING seq`,
-			e.SensorID, e.EventID, e.SourceRef, e.DedupeKey, same, held, expires, state, clean(e.Late),
-			micros(e.ObservedAt), now, deadline, payload, nullable(out.TaskID), nullable(out.WorkflowID)).Scan(&out.Seq)
-		if err == nil {
-			return out, recordEvent(ctx, t, e, out, now)
+		old, ok, err := repeated(ctx, t, w, r.same, r.held)
+		if err != nil {
+			return err
 		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return SensorTaken{}, err
+		if ok {
+			r.out = old
+			return nil
 		}
-		old, ok, err := repeated(ctx, t, same, held, now)
-		if err != nil || ok {
-			return old, err
+		one := []sensorRow{*r}
+		if err := insertEvents(ctx, t, one); err != nil {
+			return err
+		}
+		if r.out.Seq = one[0].out.Seq; r.out.Seq != 0 {
+			return nil
 		}
 	}
-	return SensorTaken{}, fmt.Errorf("dedupe key %q of sensor %s changes hands too fast: %w", e.DedupeKey, e.SensorID, ErrBusy)
+	return fmt.Errorf("dedupe key %q of sensor %s changes hands too fast: %w", r.event.DedupeKey, r.event.SensorID, ErrBusy)
 }
 
 // repeated finds the event that is there already and counts the repetition. A key whose window is over is given free, and
 // then it finds nothing.
-func repeated(ctx context.Context, t tx, same string, held any, now int64) (SensorTaken, bool, error) {
+func repeated(ctx context.Context, t tx, w *intakeWriter, same string, held any) (SensorTaken, bool, error) {
 	var (
 		old                     = SensorTaken{Deduped: true}
 		sensor, event, key, was string
@@ -142,8 +227,8 @@ func repeated(ctx context.Context, t tx, same string, held any, now int64) (Sens
 	if err != nil {
 		return old, false, err
 	}
-	if was != same && expires != nil && *expires <= now {
-		_, err := t.exec(ctx, `UPDATE sensor_events SET held = NULL WHERE seq = $1 AND expires_at <= $2`, old.Seq, now)
+	if was != same && expires != nil && *expires <= w.now {
+		_, err := t.exec(ctx, `UPDATE sensor_events SET held = NULL WHERE seq = $1 AND expires_at <= $2`, old.Seq, w.now)
 		return old, false, err
 	}
 	old.TaskID, old.WorkflowID = str(task), str(workflow)
@@ -153,29 +238,27 @@ func repeated(ctx context.Context, t tx, same string, held any, now int64) (Sens
 	if repeats > 0 { // said once: a sensor that tells the same again and again fills no log
 		return old, true, nil
 	}
-	return old, true, sensorSays(ctx, t, agentruntime.EventSensorEventDeduped, old.TaskID, now, map[string]any{
+	return old, true, sensorSays(&w.before, agentruntime.EventSensorEventDeduped, old.TaskID, map[string]any{
 		"sensor_id": sensor, "event_id": event, "dedupe_key": key, "sensor_event": old.Seq, "workflow_id": old.WorkflowID,
 	})
 }
 
-func sensorSays(ctx context.Context, t tx, event agentruntime.RuntimeEvent, taskID string, now int64, detail map[string]any) error {
+func sensorSays(to *[]eventRow, event agentruntime.RuntimeEvent, taskID string, detail map[string]any) error {
 	text, err := encode(detail)
-	if err != nil {
-		return err
-	}
-	return appendEvent(ctx, t, string(event), now, taskID, "", text)
+	*to = append(*to, eventRow{string(event), taskID, text})
+	return err
 }
 
-func recordEvent(ctx context.Context, t tx, e *NewSensorEvent, out SensorTaken, now int64) error {
+func recordEvent(w *intakeWriter, e *NewSensorEvent, out SensorTaken) error {
 	detail := map[string]any{"sensor_id": e.SensorID, "event_id": e.EventID, "dedupe_key": e.DedupeKey, "sensor_event": out.Seq}
 	if e.Late != "" {
 		detail["dropped"] = clean(e.Late)
 	}
-	return sensorSays(ctx, t, agentruntime.EventSensorEventRecorded, "", now, detail)
+	return sensorSays(&w.before, agentruntime.EventSensorEventRecorded, "", detail)
 }
 
 // sensorFollowed records what an event led to, and puts right what only the transaction could know.
-func sensorFollowed(ctx context.Context, t tx, in Intake, out IntakeResult, now int64) error {
+func sensorFollowed(ctx context.Context, t tx, w *intakeWriter, in Intake, out IntakeResult) error {
 	e := in.Sensor
 	task, workflow := out.Sensor.TaskID, out.Sensor.WorkflowID
 	say := func(event agentruntime.RuntimeEvent, taskID string) error {
@@ -183,7 +266,7 @@ func sensorFollowed(ctx context.Context, t tx, in Intake, out IntakeResult, now 
 		if workflow != "" {
 			detail["workflow_id"] = workflow
 		}
-		return sensorSays(ctx, t, event, taskID, now, detail)
+		return sensorSays(&w.after, event, taskID, detail)
 	}
 	if len(out.Tasks) > 0 {
 		task = out.Tasks[0].TaskID

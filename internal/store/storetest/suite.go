@@ -107,6 +107,7 @@ func Run(t *testing.T, target Target) {
 		{"IntakeIsAllOrNothing", intake},
 		{"SensorEventsAreTakenOnce", sensorOnce},
 		{"SensorKeysHaveAWindow", sensorWindow},
+		{"SensorEventsInABatch", sensorBatch},
 		{"SensorIntakeIsAllOrNothing", sensorAtomic},
 		{"SensorRunsMoveTheirCursor", sensorCursor},
 		{"SensorHealth", sensorHealth},
