@@ -2833,6 +2833,128 @@ export type DeedReason = {
   check?: string;
 };
 
+/** A Report is what happened in a span of time, and what waits for a person at its end. Lists are bounded; More says what was left out. Schema: deed/report/v1 */
+export type DeedReport = {
+  schema: "deed/report/v1";
+  /** included */
+  from: string;
+  /** not included */
+  to: string;
+  created_at: string;
+  headline: string;
+  totals: DeedReportTotals;
+  done?: DeedReportTask[];
+  failures?: DeedReportFailure[];
+  refusals?: DeedReportRefusal[];
+  waiting?: DeedReportWaiting[];
+  workflows?: DeedReportWorkflow[];
+  schedules?: DeedReportSchedule[];
+  cost: DeedReportCost;
+  /** by list: how many entries it lacks */
+  more?: Record<string, number>;
+  /** more happened than is read at once: the totals are those of the newest part */
+  truncated?: boolean;
+};
+
+/** ReportCost is what the attempts that ended in the span used. */
+export type DeedReportCost = {
+  total: DeedUsageTotals;
+  by_model?: DeedUsageTotals[];
+  by_profile?: DeedUsageTotals[];
+  by_adapter?: DeedUsageTotals[];
+};
+
+/** A ReportFailure is why tasks failed for good, by class. */
+export type DeedReportFailure = {
+  class: string;
+  about?: string;
+  tasks: number;
+  /** the newest ones */
+  task_ids?: string[];
+  /** of the newest */
+  subject?: string;
+  last_error?: string;
+  /** what to do next about the newest */
+  command?: string;
+};
+
+/** A ReportRefusal is a ground on which the gate did not accept work. */
+export type DeedReportRefusal = {
+  code: string;
+  attempts: number;
+  /** of the newest */
+  message?: string;
+  /** of the newest */
+  task_id?: string;
+  command?: string;
+};
+
+/** A ReportSchedule is a schedule that ran, or did not although it was due. */
+export type DeedReportSchedule = {
+  name: string;
+  ran: number;
+  missed: number;
+  skipped: number;
+};
+
+/** A ReportTask is a task that was done, with what proves it. */
+export type DeedReportTask = {
+  task_id: string;
+  attempt_id?: string;
+  subject?: string;
+  task_type?: string;
+  finished_at: string;
+  checks_passed?: string[];
+  files_changed: number;
+  no_op?: boolean;
+  bundle_id?: string;
+  /** that shows it */
+  command?: string;
+};
+
+/** ReportTotals are the numbers of a report. */
+export type DeedReportTotals = {
+  attempts: number;
+  /** tasks */
+  completed: number;
+  /** of the completed that are listed: nothing had to be changed */
+  no_op: number;
+  failed: number;
+  canceled: number;
+  /** attempts that the gate did not accept */
+  refused: number;
+  /** things that a person has to answer */
+  waiting: number;
+  messages_delivered: number;
+  /** given up */
+  messages_failed: number;
+};
+
+/** A ReportWaiting is something that does not go on without a person. */
+export type DeedReportWaiting = {
+  /** action, held_message, dead_letter, schedule, workflow */
+  kind: string;
+  id: string;
+  about?: string;
+  since?: string;
+  /** that answers it */
+  command: string;
+};
+
+/** A ReportWorkflow is a workflow that moved. */
+export type DeedReportWorkflow = {
+  workflow_id: string;
+  workflow_type?: string;
+  instance_key?: string;
+  /** empty: it was started */
+  from?: string;
+  to?: string;
+  steps: number;
+  ending?: string;
+  /** why, at the end */
+  blocked?: string;
+};
+
 /** A Rule says what an agent may do. Within one list the first one that matches counts. Members that are absent match everything; a rule has at most one of path, host and command, since a part of a call is one of them. In tool, host and command `*` is any text, `?` one character, and a backslash takes the next character as it is; tools and hosts are compared without regard to case. In path they are the globs of a workspace: `*` stays within one component, `**` is any number of them. */
 export type DeedRule = {
   /** for the evidence; absent: its number */
@@ -2867,6 +2989,84 @@ export type DeedSandbox = {
   tools?: Record<string, unknown>;
   /** the agent may look and not change */
   read_only_workspace?: boolean;
+};
+
+/** A Snapshot is how a home stands at one instant, small enough to keep one for every day and to compare two. Schema: deed/snapshot/v1 */
+export type DeedSnapshot = {
+  schema: "deed/snapshot/v1";
+  captured_at: string;
+  versions: DeedSnapshotVersions;
+  paused: boolean;
+  /** by status */
+  tasks: Record<string, number>;
+  /** by type, then status */
+  tasks_by_type?: Record<string, Record<string, number>>;
+  queue: DeedSnapshotQueue;
+  open_actions: number;
+  /** by state, what was not delivered */
+  outbox?: Record<string, number>;
+  /** by status */
+  workflows?: Record<string, number>;
+  live_workflows?: DeedSnapshotWorkflow[];
+  schedules?: DeedSnapshotSchedule[];
+  sensors?: DeedSnapshotSensor[];
+  usage: DeedSnapshotUsage;
+};
+
+/** A SnapshotQueue is how deep the queue is. */
+export type DeedSnapshotQueue = {
+  ready: number;
+  /** waits for its time */
+  later: number;
+  /** when the task was queued that is claimed next */
+  head_since?: string;
+};
+
+/** A SnapshotSchedule is a schedule and its counts. */
+export type DeedSnapshotSchedule = {
+  name: string;
+  enabled: boolean;
+  /** why */
+  suspended?: string;
+  next_run_at?: string;
+  runs: number;
+  missed: number;
+  skipped: number;
+};
+
+/** A SnapshotSensor is a sensor and its counts. */
+export type DeedSnapshotSensor = {
+  sensor_id: string;
+  disabled?: boolean;
+  accepted: number;
+  deduped: number;
+  late: number;
+  malformed: number;
+  /** in a row */
+  failures: number;
+};
+
+/** SnapshotUsage is what was used. */
+export type DeedSnapshotUsage = {
+  /** the day of the snapshot in UTC */
+  today: DeedUsageTotals;
+  total: DeedUsageTotals;
+};
+
+/** SnapshotVersions say what wrote the snapshot. */
+export type DeedSnapshotVersions = {
+  deed: string;
+  /** the engine: sqlite or postgres */
+  store: string;
+};
+
+/** A SnapshotWorkflow is a workflow that has not ended. */
+export type DeedSnapshotWorkflow = {
+  workflow_id: string;
+  workflow_type: string;
+  instance_key: string;
+  state: string;
+  status: string;
 };
 
 /** A StateSpec carries deed's own fields of a state of a workflow, in its `deed` object. In subject and description {name} stands for the member of that name in the workflow's context. Schema: deed/workflow.state/v1 */
@@ -2961,6 +3161,18 @@ export type DeedTypeSpec = {
   artifact_schemas?: Record<string, Record<string, unknown>>;
   /** a JSON Schema for payload_schema_id, in place */
   payload_schema?: Record<string, unknown>;
+};
+
+/** UsageTotals is what was used, by one key. Money is in millionths of a dollar, the larger of what deed computes and agents tell. */
+export type DeedUsageTotals = {
+  key?: string;
+  attempts: number;
+  turns: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_micro_usd: number;
+  unpriced_tokens: number;
+  agent_ms: number;
 };
 
 /** A Verdict is the gate's decision on one completion attempt, with every reason. Schema: deed/verdict/v1 */
@@ -4948,7 +5160,9 @@ export type Records = {
   "deed/outbox.message/v1": DeedMessage;
   "deed/payload.goal/v1": DeedGoalPayload;
   "deed/progress/v1": DeedProgress;
+  "deed/report/v1": DeedReport;
   "deed/runtime-stack/v1": CodeboxRuntimeStack;
+  "deed/snapshot/v1": DeedSnapshot;
   "deed/task.spec/v1": DeedTaskSpec;
   "deed/type.spec/v1": DeedTypeSpec;
   "deed/verdict/v1": DeedVerdict;

@@ -72,7 +72,7 @@ func TestWordPressCommandsRun(t *testing.T) {
 	}
 }
 
-// TestCheckCommandsRun runs what docs/CHECKS.md, docs/AUDIT.md and docs/WORKFLOWS.md show.
+// TestCheckCommandsRun runs what docs/CHECKS.md, docs/AUDIT.md, docs/OPERATING.md and docs/WORKFLOWS.md show.
 func TestCheckCommandsRun(t *testing.T) {
 	t.Parallel()
 	for file, c := range map[string]struct {
@@ -85,6 +85,9 @@ func TestCheckCommandsRun(t *testing.T) {
 		}},
 		"docs/WORKFLOWS.md": {2, []string{
 			"goal-loop  Plan a goal", "verify → execute   continue", "verify → complete  complete", "status     completed", "workflow release", "s0 --> s1: built",
+		}},
+		"docs/OPERATING.md": {4, []string{
+			"1 task was done, 1 failed. Nothing waits for you.", "deed task retry ", "tasks.completed              0 → 1 (+1)", "ADAPTER  TASKS  ATTEMPTS",
 		}},
 		"docs/AUDIT.md": {1, []string{"README.md:3: warning broken_doc_reference", "1 known, 0 new"}},
 	} {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,24 +31,29 @@ type usageDoc struct {
 	Lines  []store.UsageLine         `json:"lines,omitempty"`
 	Days   map[string]store.UsageSum `json:"days,omitempty"`
 	Rows   []store.UsageRow          `json:"rows,omitempty"`
+	By     string                    `json:"by,omitempty"`
+	Groups []store.UsageGroup        `json:"groups,omitempty"`
 	Total  store.UsageSum            `json:"total"`
 	Prices string                    `json:"price_table"`
 }
 
 func (a *app) usageCmd() *cobra.Command {
-	var taskID, day string
+	var taskID, day, by string
 	var days int
 	c := &cobra.Command{
 		Use: "usage", Short: "Show tokens, money, turns and time, by day and model", Args: cobra.NoArgs,
-		Long: `Show what agents used, by day (UTC) and model, or by attempt with --task. Cost is what deed computes from the tokens
+		Long: `Show what agents used, by day (UTC) and model, by attempt with --task, or by one thing with --by. Cost is what deed computes from the tokens
 and its prices; told is what the agents themselves say. A budget of money counts the larger one of the two.`,
 		Example: `  deed usage --days 7
+  deed usage --days 30 --by profile
   deed usage --task 019ad2c4`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			changed := c.Flags().Changed
 			switch {
-			case changed("task") && (changed("day") || changed("days")):
-				return usage(errors.New("--task excludes --day and --days: it shows all days"))
+			case changed("task") && (changed("day") || changed("days") || changed("by")):
+				return usage(errors.New("--task excludes --day, --days and --by: it shows all days by attempt"))
+			case changed("by") && usageKeys[by] == nil:
+				return usage(fmt.Errorf("--by %q is not one of %s", by, strings.Join(slices.Sorted(maps.Keys(usageKeys)), ", ")))
 			case changed("day") && changed("days"):
 				return usage(errors.New("--day and --days exclude each other (give one)"))
 			case days < 1 || days > 3660:
@@ -62,13 +69,57 @@ and its prices; told is what the agents themselves say. A budget of money counts
 				}
 				days = 1
 			}
-			return a.usageOfDays(c.Context(), used.Day(to.AddDate(0, 0, 1-days)), used.Day(to))
+			from, last := used.Day(to.AddDate(0, 0, 1-days)), used.Day(to)
+			if changed("by") {
+				return a.usageBy(c.Context(), by, from, last)
+			}
+			return a.usageOfDays(c.Context(), from, last)
 		},
 	}
 	c.Flags().StringVar(&taskID, "task", "", "only this `TASK`, by attempt")
+	c.Flags().StringVar(&by, "by", "", "add up by `WHAT`: adapter, day, kind, model, profile, task or type")
 	c.Flags().StringVar(&day, "day", "", "only this `DAY`, as 2006-01-02 in UTC")
 	c.Flags().IntVar(&days, "days", 1, "this many days, today included")
 	return c
+}
+
+// usageKeys are the things by which usage is added up.
+var usageKeys = map[string]func(store.UsageShare) string{
+	"adapter": func(r store.UsageShare) string { return r.AdapterID },
+	"day":     func(r store.UsageShare) string { return r.Day },
+	"kind":    func(r store.UsageShare) string { return r.AdapterKind },
+	"model":   func(r store.UsageShare) string { return r.Model },
+	"profile": func(r store.UsageShare) string { return r.ProfileID },
+	"task":    func(r store.UsageShare) string { return r.TaskID },
+	"type":    func(r store.UsageShare) string { return r.TaskType },
+}
+
+func (a *app) usageBy(ctx context.Context, by, from, to string) error {
+	if err := a.view(ctx); err != nil {
+		return err
+	}
+	var g store.UsageGroups
+	key := usageKeys[by]
+	if err := a.st.EachUsage(ctx, from, to, func(r store.UsageShare) { g.Add(key(r), r.UsageRow) }); err != nil {
+		return err
+	}
+	lines, total := g.Lines(), g.Total()
+	if a.json {
+		return a.emit(usageDoc{Schema: schemaUsage, From: from, To: to, By: by, Groups: lines, Total: total.UsageSum, Prices: used.TableVersion()})
+	}
+	if len(lines) == 0 {
+		a.hint("nothing was used from %s to %s", from, to)
+		return nil
+	}
+	row := func(name string, l store.UsageGroup) []string {
+		return append([]string{name, fmt.Sprint(l.Tasks), fmt.Sprint(l.Attempts)}, usageCells(l.Usage)...)
+	}
+	var rows [][]string
+	for _, l := range lines {
+		rows = append(rows, row(modelName(l.Key), l))
+	}
+	a.table(append([]string{strings.ToUpper(by), "TASKS", "ATTEMPTS"}, usageHead...), append(rows, row("total", total)))
+	return nil
 }
 
 func (a *app) usageOfDays(ctx context.Context, from, to string) error {

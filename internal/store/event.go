@@ -132,15 +132,7 @@ func (s *Store) Events(ctx context.Context, f EventFilter) ([]Event, error) {
 	}
 	var out []Event
 	err = eachRow(rows, func() error {
-		var e Event
-		var at int64
-		var task, attempt, detail *string
-		err := rows.Scan(&e.Seq, &e.Type, &at, &task, &attempt, &detail)
-		e.At, e.TaskID, e.AttemptID = fromMicros(at), str(task), str(attempt)
-		e.Detail = json.RawMessage(`{}`)
-		if detail != nil {
-			e.Detail = json.RawMessage(*detail)
-		}
+		e, err := scanEvent(rows)
 		out = append(out, e)
 		return err
 	})

@@ -133,7 +133,7 @@ func TestSchemasAgree(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || len(want) < 80 {
 		t.Fatalf("columns differ (-sqlite +postgres):\n%s", d)
 	}
-	words := strings.NewReplacer("public.", "", " USING btree", "", `"`, "", "::text", "", " COLLATE C", "", "(", " ", ")", " ", ",", " ")
+	words := strings.NewReplacer("public.", "", "= ANY (ARRAY[", "IN ", "])", " ", " USING btree", "", `"`, "", "::text", "", " COLLATE C", "", "(", " ", ")", " ", ",", " ")
 	indexes := func(s *Store, q string) (out []string) {
 		t.Helper()
 		rows, err := s.eng.read().query(t.Context(), q)

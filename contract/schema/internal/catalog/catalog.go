@@ -69,6 +69,8 @@ var Records = []Record{
 	{deed.SchemaMessage, reflect.TypeFor[deed.Message]()},
 	{deed.SchemaAbilities, reflect.TypeFor[deed.Abilities]()},
 	{deed.SchemaConformReport, reflect.TypeFor[deed.ConformReport]()},
+	{deed.SchemaReport, reflect.TypeFor[deed.Report]()},
+	{deed.SchemaSnapshot, reflect.TypeFor[deed.Snapshot]()},
 	{runner.SchemaReport, reflect.TypeFor[runner.Report]()},
 	{runner.SchemaVerification, reflect.TypeFor[runner.Verification]()},
 	{runner.SchemaAudit, reflect.TypeFor[runner.AuditReport]()},

@@ -1,0 +1,148 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/action"
+	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/usage"
+)
+
+// The kinds of what waits for a person.
+const (
+	WaitingAction   = "action"
+	WaitingHeld     = "held_message"
+	WaitingDead     = "dead_letter"
+	WaitingSchedule = "schedule"
+	WaitingWorkflow = "workflow"
+)
+
+// waiting lists what does not go on without a person, as it stands now. What an open action asks about is listed once.
+func (b *builder) waiting(ctx context.Context, also []deed.ReportWaiting) error {
+	now, err := b.st.Backlog(ctx)
+	if err != nil {
+		return err
+	}
+	b.Totals.Waiting = int(now.OpenActions + now.Outbox[store.OutboxHeld] + now.Outbox[store.OutboxFailed])
+	asked, err := b.askedActions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, of := range []struct{ kind, state string }{{WaitingHeld, store.OutboxHeld}, {WaitingDead, store.OutboxFailed}} {
+		items, err := b.st.Outbox(ctx, store.OutboxFilter{State: of.state, Limit: maxListed})
+		if err != nil {
+			return err
+		}
+		for _, o := range items {
+			b.wait(of.kind, o.ID, aboutItem(o), "deed outbox retry "+o.ID, o.CreatedAt)
+		}
+	}
+	b.Totals.Waiting += len(also)
+	b.Waiting = append(b.Waiting, also...)
+	flows, err := b.st.Workflows(ctx, store.WorkflowFilter{Limit: maxListed})
+	if err != nil {
+		return err
+	}
+	for _, w := range flows { // one whose action was answered goes on by itself; this is one that has none
+		if w.Record.Status == agentruntime.WorkflowBlocked && w.ActionID == "" && !asked["workflow/"+w.ID()] {
+			b.Totals.Waiting++
+			b.wait(WaitingWorkflow, w.ID(), fmt.Sprintf("%s %s: %s", w.Record.WorkflowType, w.Record.InstanceKey, w.Reason), "deed workflow show "+w.ID(), time.Time{})
+		}
+	}
+	b.Waiting = cut(b, "waiting", b.Waiting, b.Totals.Waiting)
+	return nil
+}
+
+// askedActions lists the open actions, and returns the owners that they belong to.
+func (b *builder) askedActions(ctx context.Context) (map[string]bool, error) {
+	open, err := b.st.Actions(ctx, store.ActionFilter{State: store.ActionOpen, Limit: maxListed})
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]bool{}
+	for _, x := range open {
+		kind, command := WaitingAction, answer(x)
+		owner, id, _ := strings.Cut(x.Owner, "/")
+		switch owner {
+		case store.ScheduleOwner:
+			kind = WaitingSchedule
+			if sc, err := b.st.Schedule(ctx, id); err == nil {
+				command = "deed schedule enable " + sc.Record.Name
+			}
+		case "workflow":
+			kind, command = WaitingWorkflow, "deed action answer "+x.ID+" WORD" // the words stand in what it asks
+		}
+		asked[x.Owner] = true
+		b.wait(kind, x.ID, cmp.Or(x.Prompt, x.Kind), command, x.OpenedAt)
+	}
+	return asked, nil
+}
+
+// answer is the command that answers an action.
+func answer(x store.Action) string {
+	switch x.Kind {
+	case store.ActionBudget:
+		return "deed task budget " + x.TaskID + " --usd DOLLARS"
+	case action.KindPermission:
+		return "deed action approve " + x.ID
+	case action.KindQuestion:
+		return "deed action answer " + x.ID + " TEXT"
+	}
+	return "deed action show " + x.ID // the words that it takes are there
+}
+
+func aboutItem(o store.OutboxItem) string {
+	about := strings.TrimSpace(strings.ReplaceAll(o.Kind, "_", " ") + " " + deed.TargetOf(o.Body))
+	if o.LastError != "" {
+		about += ": " + o.LastError
+	}
+	return about
+}
+
+func (b *builder) wait(kind, id, about, command string, since time.Time) {
+	w := deed.ReportWaiting{Kind: kind, ID: id, About: about, Command: command}
+	if !since.IsZero() {
+		w.Since = string(agentruntime.At(since))
+	}
+	b.Waiting = append(b.Waiting, w)
+}
+
+// headline says in one or two sentences how it went.
+func headline(r deed.Report) string {
+	var parts []string
+	say := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+one)
+		case n > 1:
+			parts = append(parts, fmt.Sprint(n, " ", many))
+		}
+	}
+	t := r.Totals
+	say(t.Completed, "task was done", "tasks were done")
+	say(t.Failed, "failed", "failed")
+	say(t.Canceled, "was cancelled", "were cancelled")
+	say(t.Refused, "attempt was refused by the gate", "attempts were refused by the gate")
+	text := "Nothing was finished"
+	if len(parts) > 0 {
+		text = strings.Join(parts, ", ")
+	}
+	if c := r.Cost.Total; c.CostMicroUSD > 0 {
+		text += ", for $" + usage.USD(c.CostMicroUSD)
+	}
+	switch {
+	case t.Waiting == 1:
+		text += ". 1 thing waits for you"
+	case t.Waiting > 1:
+		text += fmt.Sprintf(". %d things wait for you", t.Waiting)
+	default:
+		text += ". Nothing waits for you"
+	}
+	return text + "."
+}
