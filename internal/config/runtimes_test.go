@@ -116,6 +116,7 @@ func TestRuntimesFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"secrets: {A: {command: [steal]}}":             "$.secrets",
 		"runtimes: {dirs: [x]}":                        "$.runtimes.dirs",
+		"sensors: {s: {kind: command, command: [sh]}}": "$.sensors",
 		"runtimes: {backends: {b: {isolation: none}}}": "$.runtimes.backends",
 	} {
 		put(t, text, dir, FileName)
