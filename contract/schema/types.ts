@@ -2393,6 +2393,8 @@ export type DeedConfig = {
   schema?: "deed/config/v1";
   /** the name of this runtime: agents see it as AGENT_RUNTIME_NAME */
   name?: string;
+  /** the internal name of the agent that this runtime is; absent: none */
+  agent?: string;
   /** a postgres:// address; absent: the database in the home */
   database?: string;
   defaults?: DeedConfigDefaults;

@@ -20,6 +20,7 @@ const Schema = "deed/config/v1"
 type Config struct {
 	Schema    string                                  `json:"schema,omitempty"`
 	Name      string                                  `json:"name,omitempty" jsonschema:"description=the name of this runtime: agents see it as AGENT_RUNTIME_NAME"`
+	Agent     string                                  `json:"agent,omitempty" jsonschema:"maxLength=512,description=the internal name of the agent that this runtime is; absent: none"`
 	Database  string                                  `json:"database,omitempty" jsonschema:"description=a postgres:// address; absent: the database in the home"`
 	Defaults  *Defaults                               `json:"defaults,omitempty"`
 	Retry     *Retry                                  `json:"retry,omitempty"`
@@ -116,6 +117,7 @@ func (c Config) Validate() error {
 	c.validatePolicies(&l)
 	c.validateRuntimes(&l)
 	validateSensors(&l, c.Sensors)
+	l.OptionalName("$.agent", c.Agent)
 	if c.Checks != nil {
 		l.Within("$.checks", c.Checks.Validate())
 	}

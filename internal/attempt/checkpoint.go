@@ -36,13 +36,16 @@ type checkpoint struct {
 	Ref         string               `json:"ref"`
 	Base        string               `json:"base_digest"`
 	Seeded      workspace.SeededTree `json:"seeded"`
-	Turn        int                  `json:"turn"` // that comes next, or is under way
-	Answers     int                  `json:"model_turns"`
-	Completions int                  `json:"completions"`
-	Recoveries  int                  `json:"recoveries"`
-	Digest      string               `json:"refused_digest,omitempty"`
-	Reasons     string               `json:"refused_reasons,omitempty"`
-	Say         string               `json:"say,omitempty"` // the refusal that the agent is told in this turn
+	// Constitution is the version that the agent was told in the beginning, 0 for none; nil: the runtime has no agent.
+	Constitution *int64 `json:"constitution,omitempty"`
+
+	Turn        int    `json:"turn"` // that comes next, or is under way
+	Answers     int    `json:"model_turns"`
+	Completions int    `json:"completions"`
+	Recoveries  int    `json:"recoveries"`
+	Digest      string `json:"refused_digest,omitempty"`
+	Reasons     string `json:"refused_reasons,omitempty"`
+	Say         string `json:"say,omitempty"` // the refusal that the agent is told in this turn
 }
 
 // A resumed is how an attempt goes on with the conversation of an earlier one.
@@ -85,7 +88,8 @@ func (a *run) checkpoint(ctx context.Context) error {
 	}
 	return a.writeCheckpoint(ctx, &checkpoint{
 		AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(), Isolation: string(a.plan.kind), Work: work,
-		Ref: ref, Base: a.before.Digest(), Seeded: a.seeded, Turn: a.talk.turn(), Answers: a.watch.turns(),
+		Constitution: a.plan.agent.version(),
+		Ref:          ref, Base: a.before.Digest(), Seeded: a.seeded, Turn: a.talk.turn(), Answers: a.watch.turns(),
 		Completions: a.talk.completions, Recoveries: a.talk.recoveries, Digest: a.talk.digest, Reasons: a.talk.reasons, Say: a.talk.say,
 	})
 }

@@ -111,7 +111,9 @@ func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 			"source": a.claim.Task.Record.Source, "subject": a.claim.Task.Intent.Subject, "description": a.claim.Task.Intent.Description,
 			"fence": a.claim.Ref.Fence, "attempt": a.claim.Task.Record.AttemptCount, "spec_hash": a.plan.specHash, "brief_hash": a.brief.Hash,
 		},
-		Agent:     map[string]any{"adapter_id": a.plan.adapter.ID(), "kind": a.plan.adapter.Kind(), "model": a.plan.model, "profile_id": a.claim.Task.Record.RequestedProfileID, "replay_grade": a.brief.Grade},
+		Agent: a.plan.agent.provenance(map[string]any{
+			"adapter_id": a.plan.adapter.ID(), "kind": a.plan.adapter.Kind(), "model": a.plan.model, "profile_id": a.claim.Task.Record.RequestedProfileID, "replay_grade": a.brief.Grade,
+		}),
 		Workspace: a.workspaceProvenance(),
 		Mounts:    a.mountRecords(),
 		Policy:    a.policy(),

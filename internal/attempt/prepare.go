@@ -23,6 +23,7 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/history"
+	"github.com/deedrun/deed/internal/identity"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/runtimepkg"
@@ -48,6 +49,7 @@ type plan struct {
 	secrets  map[string]string // given to the agent by name
 	hidden   map[string]string // kept out of every file: the secrets and the adapter's own credentials
 	timeout  time.Duration
+	agent    *self      // who this runtime is; nil: it has no agent
 	fit      driver.Fit // what its driver needs besides; empty where it does not say
 }
 
@@ -97,12 +99,15 @@ func (a *run) prepare(ctx context.Context) error {
 	if err := a.contain(ctx); err != nil {
 		return err
 	}
+	if err := a.keepVersion(ctx); err != nil {
+		return err
+	}
 	answers, err := a.answers(ctx)
 	if err != nil {
 		return failure.New(failure.Infra, "read the answers of people", err, "")
 	}
 	a.brief, err = brief.Compile(brief.Input{
-		RuntimeName: a.Config.Name, Intent: a.claim.Task.Intent, Profile: p.profile,
+		RuntimeName: a.Config.Name, Agent: a.plan.agent.told(), Intent: a.claim.Task.Intent, Profile: p.profile,
 		AdapterID: p.adapter.ID(), AdapterKind: p.adapter.Kind(), Model: p.model,
 		Spec: specWithoutPaths(p), Required: p.evidence.RequiredArtifacts, Base: a.before.Digest(), Commit: a.main().Commit, Answers: answers,
 		Runtime: a.runtimeNotes(), House: a.instructions(),
@@ -226,6 +231,9 @@ func (a *run) resolve(ctx context.Context) (plan, error) {
 	}
 	if a.Alone {
 		p.profile.ResultPolicy = agentruntime.ResultPolicy{}
+	}
+	if p.agent, err = a.self(ctx, identity.Holds); err != nil {
+		return p, err
 	}
 	if t.Record.RequestedModel != nil {
 		p.model = *t.Record.RequestedModel

@@ -30,6 +30,7 @@ const (
 // Input is everything that goes into a brief.
 type Input struct {
 	RuntimeName string
+	Agent       *Agent // who this runtime is; nil: it has no agent, and nothing of one is in the brief
 	Intent      agentruntime.TaskIntent
 	Profile     agentruntime.SubagentProfile
 	AdapterID   string
@@ -67,15 +68,17 @@ type Brief struct {
 }
 
 type document struct {
-	Version string                       `json:"version"`
-	Agent   string                       `json:"agent"`
-	Task    taskPart                     `json:"task"`
-	Profile agentruntime.SubagentProfile `json:"profile"`
-	Adapter adapterPart                  `json:"adapter"`
-	Work    workPart                     `json:"workspace"`
-	Answers []Answer                     `json:"answers,omitempty"`
-	Prompt  string                       `json:"prompt"`
-	Dropped []string                     `json:"dropped"`
+	Version      string                       `json:"version"`
+	Agent        string                       `json:"agent"`
+	Identity     *identityPart                `json:"identity,omitempty"`
+	Constitution *constitutionPart            `json:"constitution,omitempty"`
+	Task         taskPart                     `json:"task"`
+	Profile      agentruntime.SubagentProfile `json:"profile"`
+	Adapter      adapterPart                  `json:"adapter"`
+	Work         workPart                     `json:"workspace"`
+	Answers      []Answer                     `json:"answers,omitempty"`
+	Prompt       string                       `json:"prompt"`
+	Dropped      []string                     `json:"dropped"`
 }
 
 // taskPart has no id and no time, so that two equal tasks have one hash.
@@ -121,7 +124,7 @@ func Compile(in Input) (Brief, error) {
 	}
 	doc, err := canonjson.Marshal(document{
 		Version: Version,
-		Agent:   in.RuntimeName,
+		Agent:   in.RuntimeName, Identity: in.Agent.identity(), Constitution: in.Agent.constitution(),
 		Task: taskPart{
 			TaskType: in.Intent.TaskType, Subject: in.Intent.Subject, Description: in.Intent.Description,
 			Payload: payload, EvidenceRequirements: in.Intent.EvidenceRequirements, Deed: spec,
@@ -156,6 +159,8 @@ type part struct {
 
 func render(in Input) (string, []string, error) {
 	parts := []part{
+		{"identity", 0, identityText(in.Agent)},
+		{"constitution", 1, constitutionText(in.Agent)},
 		{"goal", 0, goal(in.Intent)},
 		{"answers", 1, answersText(in.Answers)},
 		{"rules", 1, rules(in)},

@@ -24,6 +24,7 @@ type Config struct {
 	Files []string // the files it came from, lowest precedence first
 
 	Name           string
+	Agent          string // the internal name of the agent that this runtime is; empty: none
 	Database       string // empty: the database in the home
 	AdapterID      string // default adapter; may be empty
 	ProfileID      string
@@ -184,6 +185,7 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 	if s.Name != "" {
 		c.Name = s.Name
 	}
+	set(&c.Agent, s.Agent)
 	if s.Database != "" {
 		c.Database = s.Database
 	}

@@ -157,14 +157,14 @@ func TestFaultsNameTheirLines(t *testing.T) {
 // A project's file is found by standing in a directory: it may not move the queue or change how it is run.
 func TestAProjectMaySayLess(t *testing.T) {
 	t.Parallel()
-	text := "database: postgres://elsewhere/x\ndefaults: {lease_seconds: 5, ageing_seconds: 1}\nretry: {jitter: 0}\nretention: {max_age_days: 1}\nbudgets: {day: {turns: 1}}\nprices: {m: {input_per_mtok_usd: 0, output_per_mtok_usd: 0}}\ncomponents: {wordpress: {archive: wp.zip}}\n"
+	text := "database: postgres://elsewhere/x\nagent: somebody\ndefaults: {lease_seconds: 5, ageing_seconds: 1}\nretry: {jitter: 0}\nretention: {max_age_days: 1}\nbudgets: {day: {turns: 1}}\nprices: {m: {input_per_mtok_usd: 0, output_per_mtok_usd: 0}}\ncomponents: {wordpress: {archive: wp.zip}}\n"
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, FileName), text)
 	_, err := Load(Options{Dir: dir})
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, w := range []string{file + ":1:", "$.database", file + ":3:", "$.retry", "$.retention", "$.budgets.day", "$.prices", "$.components", "lease_seconds", "ageing_seconds", "--config"} {
+	for _, w := range []string{file + ":1:", "$.database", "$.agent", file + ":4:", "$.retry", "$.retention", "$.budgets.day", "$.prices", "$.components", "lease_seconds", "ageing_seconds", "--config"} {
 		if !strings.Contains(err.Error(), w) {
 			t.Errorf("error lacks %q: %v", w, err)
 		}

@@ -131,6 +131,7 @@ func (c *Config) projectOnly(file string, tree *ast.File, s settings.Config) err
 		}
 	}
 	refuse("$.database", s.Database != "")
+	refuse("$.agent", s.Agent != "")
 	refuse("$.publish", s.Publish != nil)
 	refuse("$.outbox", s.Outbox != nil)
 	refuse("$.sensors", s.Sensors != nil)

@@ -109,6 +109,17 @@ const (
 // OfSchedule lists the points of a schedule.
 var OfSchedule = []Point{ScheduleDue, ScheduleRun}
 
+// The points of a revision of a constitution. A test of its own walks them.
+const (
+	RevisionKept     Point = "revision.kept"     // its documents are in the home, and nothing is proposed
+	RevisionProposed Point = "revision.proposed" // it waits for an operator
+	RevisionChecked  Point = "revision.checked"  // an operator decided, and nothing of it is stored
+	RevisionDecided  Point = "revision.decided"  // it is stored, and nobody was told
+)
+
+// OfRevision lists the points of a revision.
+var OfRevision = []Point{RevisionKept, RevisionProposed, RevisionChecked, RevisionDecided}
+
 // The points of sending a message. A test of its own walks them.
 const (
 	SendBefore Point = "send.before" // it is taken, and its target knows nothing of it

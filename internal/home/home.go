@@ -201,6 +201,9 @@ func (h *Home) Bubblewrap() string { return filepath.Join(h.Cache(), "bubblewrap
 // Workflows is the directory of the operator's workflow definitions.
 func (h *Home) Workflows() string { return filepath.Join(h.root, "workflows") }
 
+// Blobs holds documents that are kept by their content: a file's name is the SHA-256 of what is in it.
+func (h *Home) Blobs() string { return filepath.Join(h.root, "blobs", "sha256") }
+
 // Config is the home's own configuration file, used when no project has one.
 func (h *Home) Config() string { return filepath.Join(h.root, "deed.yaml") }
 

@@ -443,6 +443,8 @@ func (s *Store) decideOwned(ctx context.Context, t tx, id, owner, event string, 
 			_, err := t.exec(ctx, `UPDATE workflows SET due_at = $1, version = version + 1 WHERE id = $2`, now, of)
 			return err
 		}
+	case AgentOwner:
+		return invalid("action %s is a revision of a constitution, which `deed agent accept` or `deed agent reject` decides", id)
 	default:
 		return invalid("action %s belongs to %q, which no answer wakes", id, owner)
 	}

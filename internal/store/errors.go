@@ -33,11 +33,13 @@ var (
 	ErrRunning = errors.New("the task is running")
 	// ErrDuplicate: another task holds the dedupe key. The error is a *DuplicateError with its id.
 	ErrDuplicate = errors.New("another task holds the dedupe key")
+	// ErrExists: there is one already with this name.
+	ErrExists = errors.New("it is there already")
 	// ErrInvalid: the caller's argument cannot be stored. The text names the field and the remedy.
 	ErrInvalid = errors.New("invalid argument")
 	// ErrClosed: the action or outbox item was already answered, delivered or given up.
 	ErrClosed = errors.New("already closed")
-	// ErrStale: the workflow, or what a sensor has seen, was changed by another since it was read. Whoever moves it reads it again
+	// ErrStale: the workflow, the constitution, or what a sensor has seen, was changed by another since it was read. Whoever moves it reads it again
 	// and decides anew.
 	ErrStale = errors.New("it has changed meanwhile")
 	// ErrDisabled: the sensor is switched off, and nothing is taken from it.

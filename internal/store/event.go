@@ -32,6 +32,13 @@ const (
 	EventMessageFailed        = "message_failed" // given up
 	EventOutboxRetried        = "outbox_retried" // by a person
 	EventOutboxDropped        = "outbox_dropped" // by a person
+	EventAgentChanged         = "agent_changed"
+	EventAgentDropped         = "agent_dropped"
+	EventWalletChanged        = "wallet_changed"
+	EventWalletDropped        = "wallet_dropped"
+	EventRevisionProposed     = "constitution_proposed"
+	EventRevisionAccepted     = "constitution_accepted"
+	EventRevisionRejected     = "constitution_rejected"
 )
 
 // An Event is one thing that the engine did. Seq grows in the order of insertion; on PostgreSQL two transactions that

@@ -310,6 +310,7 @@ func workload(t *testing.T, s *Store, n int) {
 	}
 	flows(t, s, nt, func(c *Claim) { settle(c, finish) })
 	sensing(t, s, nt)
+	being(t, s)
 	_, err = s.Actions(ctx, ActionFilter{})
 	ok(err)
 	_, err = s.Actions(ctx, ActionFilter{TaskID: c.Ref.TaskID})
@@ -614,4 +615,44 @@ func sensing(t *testing.T, s *Store, nt func(int) NewTask) {
 		_, err = s.SensorEvents(ctx, f)
 		ok(err)
 	}
+}
+
+// being calls every method that is about agents.
+func being(t *testing.T, s *Store) {
+	t.Helper()
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := s.AddAgent(ctx, agentruntime.AgentIdentity{AgentID: "a", InternalName: "a", DisplayName: "a"}, "me")
+	ok(err)
+	w, err := s.AddWallet(ctx, agentruntime.WalletIdentity{AgentID: "a", Chain: "c", Address: "x"}, "me")
+	ok(err)
+	_, err = s.ChangeWallet(ctx, w, "me", func(*agentruntime.WalletIdentity) error { return nil })
+	ok(err)
+	for _, f := range []WalletFilter{{}, {AgentID: "a"}, {Address: "x"}} {
+		_, err = s.Wallets(ctx, f)
+		ok(err)
+	}
+	p, _, err := s.Propose(ctx, NewProposal{ID: NewID(), AgentID: "a", SoulHash: "s", PurposeHash: "p", Ask: NewAction{Kind: "constitution"}})
+	ok(err)
+	for _, of := range []string{"", "a"} {
+		_, err = s.Proposals(ctx, of, 10)
+		ok(err)
+	}
+	_, err = s.Proposal(ctx, p.ID[:13])
+	ok(err)
+	_, err = s.DecideProposal(ctx, p.ID, true, "", "me")
+	ok(err)
+	_, err = s.Constitution(ctx, "a", 1)
+	ok(err)
+	_, err = s.Agent(ctx, "a")
+	ok(err)
+	_, err = s.Agents(ctx, "", 10)
+	ok(err)
+	ok(s.DropWallet(ctx, w, "me"))
+	ok(s.DropAgent(ctx, "a", "me"))
 }

@@ -1,4 +1,4 @@
-// Package store owns deed's durable state: tasks, attempts, artifacts, events, the outbox, runners, runs, fanouts and
+// Package store owns deed's durable state: tasks, attempts, artifacts, events, the outbox, runners, runs, fanouts, agents and
 // required actions, in one schema on SQLite or PostgreSQL. It is the only package with SQL. It decides nothing about a run;
 // it refuses what package state refuses, and every write of an attempt carries the fence of its claim.
 //
