@@ -67,7 +67,7 @@ func (s *session) facts(t *turn, pt *process.Turn, w *watcher) outcome.Facts {
 	switch {
 	case errors.As(f.Err, &start):
 		f.End = outcome.SpawnFailed
-	case failure.ClassOf(f.Err) == failure.Isolation:
+	case failure.ClassOf(f.Err) == failure.Isolation, failure.ClassOf(f.Err) == failure.Config: // its walls could not be made
 		f.End = outcome.ContainmentFailed
 	case exit.TimedOut:
 		f.End, f.Limit = outcome.WallTimeout, t.told

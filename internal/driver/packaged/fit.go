@@ -338,7 +338,9 @@ func (d *Driver) granted(s runtimepkg.SecretStore, j driver.Job, trusted bool) r
 // deed's environment that a trusted package may see. One that looks like a secret is treated as one.
 func (d *Driver) declared(j driver.Job, p *plan, secrets map[string]string) error {
 	p.env = map[string]string{}
-	maps.Copy(p.env, p.readiness.Exports)
+	for name, file := range p.readiness.Exports {
+		p.env[name] = launched(file)
+	}
 	delete(p.env, ownProgram) // the command is resolved: nothing in it looks for deed by a variable
 	host := func(name string) string {
 		if !p.trusted || j.Guest && !slices.Contains(j.SecretEnv, name) && redact.LooksSecret(name, proc.Getenv(d.opt.Environ, name)) {

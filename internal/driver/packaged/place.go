@@ -240,18 +240,22 @@ func (p *plan) sees(environ []string) ([]sandbox.Mount, []string) {
 	return mounts, tools
 }
 
-// program returns what an executable consists of: the package of a script that npm installed, else the file itself.
+// program returns what an executable consists of: the packages beside a script that npm installed, which may be only the
+// launcher of one of them, else the file itself.
 func program(file string) string {
-	real, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return file
+	if before, _, ok := strings.Cut(launched(file), "/"+npmPackages+"/"); ok {
+		return filepath.Join(before, npmPackages)
 	}
-	at := filepath.Dir(real)
-	for range 8 {
-		if _, err := os.Stat(filepath.Join(at, "package.json")); err == nil && strings.Contains(at, "/node_modules/") {
-			return at
-		}
-		at = filepath.Dir(at)
+	return file
+}
+
+const npmPackages = "node_modules"
+
+// launched is the name by which a program is called behind walls. npm puts a link to it on the PATH, and what a script asks
+// for lies beside the script.
+func launched(file string) string {
+	if real, err := filepath.EvalSymlinks(file); err == nil && strings.Contains(real, "/"+npmPackages+"/") {
+		return real
 	}
 	return file
 }

@@ -442,3 +442,32 @@ func main() {
 	}
 	return map[string]string{"provider": string(binary)}
 }
+
+// A program that npm installed is a link on the PATH to a script, which starts what lies in the package beside its own.
+func TestProgramsOfNpm(t *testing.T) {
+	t.Parallel()
+	s := play(t, `answer succeeded "$("$AGENT_BIN")"`, func(p map[string]any) {
+		p["runner_readiness"] = []any{map[string]any{"id": "agent", "executable": map[string]any{"env": []string{"AGENT_BIN"}, "candidates": []string{"agent"}}}}
+	})
+	modules := filepath.Join(t.TempDir(), "lib", "node_modules")
+	for name, text := range map[string]string{
+		"@x/agent/package.json": "{}", "@x/agent/bin/agent.sh": "#!/bin/sh\nexec \"${0%/*}/../../native/run\"\n", "@x/native/run": "#!/bin/sh\necho from the native one\n",
+	} {
+		file := filepath.Join(modules, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bin := t.TempDir()
+	if err := os.Symlink(filepath.Join(modules, "@x", "agent", "bin", "agent.sh"), filepath.Join(bin, "agent")); err != nil {
+		t.Fatal(err)
+	}
+	s.environ[0] += string(filepath.ListSeparator) + bin
+	s.contain()
+	if _, o := s.run(); o.Summary != "from the native one" {
+		t.Errorf("%s: %s", o.Status, o.Summary)
+	}
+}
