@@ -32,6 +32,9 @@ type Verdict struct {
 	Ended homeboy.OutcomeStatus
 	Class homeboy.FailureClass // of Ended
 
+	// Unheard says that no provider answered: the outcome is deed's own from the beginning.
+	Unheard bool
+
 	Judged   bool // the gate gave a verdict
 	Accepted bool // and it was yes
 	Reasons  []Reason
@@ -73,15 +76,24 @@ type Patch struct {
 // The patch that deed captured is added in every case, and can be applied only if the gate accepted it. A patch of the
 // provider's own is for review beside it. An outcome that Overlay returned is not laid over again.
 func Overlay(o homeboy.Outcome, v Verdict) homeboy.Outcome {
-	l := laying{o: &o, v: v, said: o.Status, claimed: slices.ContainsFunc(o.Artifacts, isPatch)}
+	l := laying{o: &o, v: v, said: o.Status, word: string(o.Status), claimed: slices.ContainsFunc(o.Artifacts, isPatch)}
 	o.Diagnostics, o.Artifacts = slices.Clone(o.Diagnostics), slices.Clone(o.Artifacts)
 	l.attach()
 	l.decide()
-	if o.Status != l.said {
+	if word := wordOf(o.Metadata); word != "" {
+		l.word = word // it was kept when another status took its place
+	} else if o.Status != l.said && !v.Unheard {
 		o.Metadata = with(o.Metadata, "provider_status", l.said)
 	}
 	o.Metadata = with(o.Metadata, ownMember, l.account())
 	return o
+}
+
+// wordOf is the status that a provider told, where the outcome has another.
+func wordOf(metadata homeboy.Value) string {
+	members, _ := object(metadata)
+	word, _ := members["provider_status"].Text()
+	return word
 }
 
 // A laying is one call of Overlay.
@@ -89,7 +101,8 @@ type laying struct {
 	o       *homeboy.Outcome
 	v       Verdict
 	said    homeboy.OutcomeStatus
-	claimed bool // the provider has a patch of its own
+	word    string // the provider's own
+	claimed bool   // the provider has a patch of its own
 }
 
 func (l *laying) decide() {
@@ -97,7 +110,11 @@ func (l *laying) decide() {
 	case v.Ended == homeboy.Cancelled:
 		l.end(homeboy.Cancelled, "", CodeEnded, PhaseCancel)
 	case v.Ended == "" && !homeboy.IsSuccess(l.said), l.settled():
-		l.reasons(CodeGateRefused, PhaseGate) // they are evidence; the failure stays
+		if v.Judged {
+			l.reasons(CodeGateRefused, PhaseGate) // they are evidence; the failure stays
+		} else {
+			l.reasons(CodeEnded, PhaseRun)
+		}
 	case v.Ended != "":
 		phase := PhaseRun
 		if v.Ended == homeboy.Timeout {
@@ -130,6 +147,10 @@ func (l *laying) end(status homeboy.OutcomeStatus, class homeboy.FailureClass, c
 		class = defaultClass(status)
 	}
 	l.o.Status, l.o.FailureClassification = status, class
+	if s := l.o.Summary; s != "" && len(l.v.Reasons) > 0 { // it tells of a success
+		l.o.Metadata = with(l.o.Metadata, "provider_summary", s)
+		l.o.Summary = l.v.Reasons[0].Message
+	}
 	if len(l.v.Reasons) == 0 {
 		tell(l.o, code, "deed ended the attempt as "+string(status)+" and gave no reason", map[string]any{"phase": phase})
 	}
@@ -281,8 +302,11 @@ func (l *laying) account() map[string]any {
 	case l.v.Judged:
 		verdict = "refused"
 	}
-	account := map[string]any{"verdict": verdict, "changed_files": l.v.Changed, "provider_status": l.said}
-	for name, text := range map[string]string{"attempt": l.v.Attempt, "bundle": l.v.Bundle, "base": l.v.Base, "ended": string(l.v.Ended)} {
+	if l.v.Unheard {
+		l.word = ""
+	}
+	account := map[string]any{"verdict": verdict, "changed_files": l.v.Changed}
+	for name, text := range map[string]string{"attempt_id": l.v.Attempt, "bundle": l.v.Bundle, "base": l.v.Base, "ended": string(l.v.Ended), "provider_status": l.word} {
 		if text != "" {
 			account[name] = text
 		}

@@ -81,9 +81,9 @@ func TestOverlay(t *testing.T) {
 		"cancelled by deed":                {told(homeboy.Succeeded, nil), ended(homeboy.Cancelled), homeboy.Cancelled, "", CodeEnded, homeboy.DecideReview},
 		"a failure, cancelled by deed":     {told(homeboy.Failed, nil), ended(homeboy.Cancelled), homeboy.Cancelled, "", CodeEnded, homeboy.DecideReview},
 		"timeout by deed":                  {told(homeboy.Succeeded, nil), ended(homeboy.Timeout), homeboy.Timeout, homeboy.ClassTimeout, CodeEnded, homeboy.DecideRetry},
-		"a failure beside a timeout":       {told(homeboy.Failed, nil), ended(homeboy.Timeout), homeboy.Failed, homeboy.ClassTransient, CodeGateRefused, homeboy.DecideRetry},
+		"a failure beside a timeout":       {told(homeboy.Failed, nil), ended(homeboy.Timeout), homeboy.Failed, homeboy.ClassTransient, CodeEnded, homeboy.DecideRetry},
 		"a failure, then this machine's":   {told(homeboy.Failed, nil), ended(homeboy.ProviderError), homeboy.ProviderError, homeboy.ClassProvider, CodeEnded, homeboy.DecideRetry},
-		"a timeout, then this machine's":   {told(homeboy.Timeout, nil), ended(homeboy.ProviderError), homeboy.Timeout, homeboy.ClassTransient, CodeGateRefused, homeboy.DecideRetry},
+		"a timeout, then this machine's":   {told(homeboy.Timeout, nil), ended(homeboy.ProviderError), homeboy.Timeout, homeboy.ClassTransient, CodeEnded, homeboy.DecideRetry},
 		"this machine's fault":             {told(homeboy.Succeeded, nil), ended(homeboy.ProviderError), homeboy.ProviderError, homeboy.ClassProvider, CodeEnded, homeboy.DecideRetry},
 		"a patch of its own":               {told(homeboy.Succeeded, ownPatch(4)), changed, homeboy.Succeeded, "", CodePatchReplace, homeboy.DecideApply},
 		"only a patch that nobody saw":     {told(homeboy.Succeeded, ownPatch(4)), accepted, homeboy.NoOp, "", CodeNothingDone, homeboy.DecideNoOp},
@@ -151,5 +151,28 @@ func TestRefused(t *testing.T) {
 		if o.Status != tc.status || member(t, d.Data, "phase") != string(tc.phase) || member(t, d.Data, "remedy") != "set it" || o.EvidenceRefs[0].URI != "homeboy://agent-task/agent_task.secret_env_missing" {
 			t.Errorf("%s: %+v", tc.class, o)
 		}
+	}
+}
+
+// What the provider said stays, whoever sets another status after it, and a provider that never answered said nothing.
+func TestOverlayKeepsTheWord(t *testing.T) {
+	t.Parallel()
+	v := Verdict{Request: request, Ended: homeboy.Cancelled, Reasons: []Reason{{Code: "canceled", Message: "somebody asked for it"}}}
+	read := told(homeboy.ProviderError, func(o *homeboy.Outcome) {
+		o.Summary, o.Metadata = "it answered and then ended with an error", homeboy.Value(`{"provider_status":"succeeded"}`)
+	})
+	o := Overlay(read, v)
+	for _, name := range []string{"provider_status", "deed.provider_status"} {
+		if got := member(t, o.Metadata, name); got != "succeeded" {
+			t.Errorf("%s is %q: %s", name, got, o.Metadata)
+		}
+	}
+	if o.Summary != "somebody asked for it" || member(t, o.Metadata, "provider_summary") != read.Summary {
+		t.Errorf("%q %s", o.Summary, o.Metadata)
+	}
+	v.Unheard = true
+	o = Overlay(told(homeboy.ProviderError, nil), v)
+	if strings.Contains(string(o.Metadata), "provider_status") {
+		t.Errorf("%s", o.Metadata)
 	}
 }

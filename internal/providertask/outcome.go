@@ -109,12 +109,11 @@ func (r *rebuilt) outcome() (o homeboy.Outcome, said bool, err error) {
 	if said, err = r.read(pathOutcome, &o); err != nil {
 		return o, false, err
 	}
-	word := o.Status
 	if !said {
 		o = r.unheard()
 	}
 	r.placeArtifacts(&o)
-	v, err := r.verdict(said, homeboy.IsSuccess(word))
+	v, err := r.verdict(said, homeboy.IsSuccess(o.Status))
 	if err != nil {
 		return o, said, err
 	}
@@ -126,8 +125,7 @@ func (r *rebuilt) outcome() (o homeboy.Outcome, said bool, err error) {
 		return o, said, errors.New("the outcome's metadata is no object") // Overlay makes it one
 	}
 	o.Metadata = with(o.Metadata, map[string]any{metadataDeed: with(md[metadataDeed], map[string]any{
-		"task_id": r.attempt.Record.TaskID, "attempt_id": r.attempt.Record.AttemptID, "bundle_id": r.attempt.BundleID,
-		"provider_status": word, "isolation": r.isolation(), "class": r.attempt.Class,
+		"task_id": r.attempt.Record.TaskID, "bundle_id": r.attempt.BundleID, "isolation": r.isolation(), "class": r.attempt.Class,
 	})})
 	return o, said, nil
 }
@@ -230,7 +228,7 @@ func endOf(c failure.Class) ended {
 
 // verdict gathers what deed found: how the attempt ended, what the gate said, and the change.
 func (r *rebuilt) verdict(said, success bool) (outcome.Verdict, error) {
-	v := outcome.Verdict{Request: r.req, Attempt: r.attempt.Record.AttemptID, Bundle: r.dir}
+	v := outcome.Verdict{Request: r.req, Attempt: r.attempt.Record.AttemptID, Bundle: r.dir, Unheard: !said}
 	if e := endOf(failure.Class(r.attempt.Class)); e.deeds && said {
 		v.Ended, v.Class = e.status, e.class
 		v.Reasons = []outcome.Reason{{Code: r.attempt.Class, Message: r.lastError()}}

@@ -164,7 +164,11 @@ func seed(ctx context.Context, w *homeboy.Workspace) (*deed.Workspace, error) {
 	if err := clean(ctx, root); err != nil {
 		return nil, err
 	}
-	return &deed.Workspace{Type: deed.SeedGit, Source: root, Ref: cmp.Or(w.BaseRef, "HEAD")}, nil
+	ref := cmp.Or(w.BaseRef, "HEAD")
+	if _, err := workspace.Resolve(ctx, root, ref); err != nil {
+		return nil, unavailable("$.workspace.base_ref", fmt.Sprintf("%q is no commit of %q", ref, w.Root), "name a commit, branch or tag that is there")
+	}
+	return &deed.Workspace{Type: deed.SeedGit, Source: root, Ref: ref}, nil
 }
 
 // clean refuses a checkout with work that is in no commit: the provider would not see it, and who reads its patch would
