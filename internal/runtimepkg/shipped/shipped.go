@@ -40,8 +40,8 @@ func Manifest(id string) (text []byte, ok bool) {
 	return text, err == nil
 }
 
-// Digest hashes the files of a package.
-func Digest(id string) string { return digestOf("packages/" + id) }
+// Digest hashes the files of a package, and is written like the digest of any other.
+func Digest(id string) string { return "sha256:" + digestOf("packages/"+id) }
 
 func digestOf(top string) string {
 	h := sha256.New()

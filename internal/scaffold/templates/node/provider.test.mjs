@@ -1,10 +1,10 @@
 // Run with: node --test
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const command = fileURLToPath(new URL('./provider.mjs', import.meta.url));
@@ -12,6 +12,7 @@ const request = { schema: 'homeboy/agent-task-request/v1', task_id: 't1', execut
 
 function serve(input) {
   const dir = mkdtempSync(join(tmpdir(), '@NAME@-'));
+  after(() => rmSync(dir, { recursive: true, force: true }));
   const text = typeof input === 'string' ? input : JSON.stringify({ ...input, artifacts_path: dir });
   const run = spawnSync(process.execPath, [command], { input: text, cwd: dir, encoding: 'utf8', timeout: 60_000 });
   assert.equal(run.status, 0, run.stderr);
