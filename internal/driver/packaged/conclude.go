@@ -221,7 +221,7 @@ func (s *session) failed(pt *process.Turn, f outcome.Facts, a outcome.Answer) *f
 	if class == failure.AgentFailed && pt.LastError() != "" {
 		said += ": " + pt.LastError()
 	}
-	out := failure.New(class, "run the provider", errors.New(said), "see "+OutcomeFile)
+	out := failure.New(class, "run the provider", errors.New(said), "the bundle has its outcome as files/attempt/result.json")
 	if class == failure.RateLimited {
 		out.RetryAfter = wait(o)
 	}
