@@ -24,7 +24,7 @@ func (a *app) conformProviderCmd() *cobra.Command {
 		Long: `Runs the commands of a package as deed does, with good and with bad requests, and says of each rule of the contract whether
 it is kept. Nothing of the package is changed; workspaces, homes and secrets are made up. It ends with 1 when a rule of level
 must is broken, and with 2 when there is no package. A provider that needs a model may answer that it is not set up: that is
-conformant. docs/PROVIDERS.md lists the rules.`,
+conformant. The report names every rule; docs/PROVIDERS.md has the contract.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := a.runtimeDir(f, args[0])
 			if err != nil {

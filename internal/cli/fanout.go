@@ -208,7 +208,7 @@ func parseAxes(said []string) (map[string][]homeboy.Value, error) {
 	for _, s := range said {
 		name, list, ok := strings.Cut(s, "=")
 		if name = strings.TrimSpace(name); !ok || name == "" || strings.TrimSpace(list) == "" {
-			return nil, fmt.Errorf("--matrix %q: write AXIS=VALUE,VALUE, as in backend=codex,claude", s)
+			return nil, fmt.Errorf("--matrix %q: write AXIS=VALUE,VALUE, as in backend=codex,claude-code", s)
 		}
 		if _, twice := axes[name]; twice {
 			return nil, fmt.Errorf("--matrix %s is there twice; give all values of an axis at once", name)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/deedrun/deed/contract/fault"
@@ -126,11 +127,14 @@ func (a *app) fanoutList(name, member string) ([]homeboy.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := listIn(bytes.TrimPrefix(data, []byte("\uFEFF")), member)
+	lines := strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson")
+	list, err := listIn(bytes.TrimPrefix(data, []byte("\uFEFF")), member, lines)
 	return list, inFile(name, err)
 }
 
-func listIn(data []byte, member string) ([]homeboy.Value, error) {
+// listIn reads a list. One object alone could be a document without its list: it is the only line of a list where the file's
+// name says that there are lines.
+func listIn(data []byte, member string, lines bool) ([]homeboy.Value, error) {
 	if !utf8.Valid(data) {
 		return nil, fault.Faults{{Path: fault.Root, Code: fault.InvalidJSON, Message: "is not UTF-8", Remedy: "write it as UTF-8"}}
 	}
@@ -160,7 +164,10 @@ func listIn(data []byte, member string) ([]homeboy.Value, error) {
 	if json.Unmarshal(all[0], &doc) == nil && doc[member] != nil && json.Unmarshal(doc[member], &list) == nil {
 		return list, nil
 	}
-	return nil, fault.Faults{{Path: fault.Root, Code: fault.WrongType, Message: "is one value and no list of " + member, Remedy: "write a JSON array"}}
+	if lines && doc != nil && doc[member] == nil {
+		return all, nil
+	}
+	return nil, fault.Faults{{Path: fault.Root, Code: fault.WrongType, Message: "is one value and no list of " + member, Remedy: "write a JSON array, or name the file .jsonl"}}
 }
 
 // inFile says which file an error is about. It is the caller's.

@@ -280,6 +280,9 @@ func (x fanoutSlots) Beat(ctx context.Context) error { return x.eng.Register(ctx
 // fanoutHere runs a fanout in this process to its end. begin records it, or takes it over; it is told which runners
 // are dead.
 func (a *app) fanoutHere(ctx context.Context, progress string, begin func(s *fanoutrun.Service, dead []string) (store.Fanout, error)) error {
+	if progress != "" {
+		a.quiet = true // standard error is for a program then: lines of JSON, and no talk between them
+	}
 	eng, err := a.engine(homeboy.MaxConcurrency, nil)
 	if err != nil {
 		return err

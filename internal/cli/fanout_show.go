@@ -211,6 +211,21 @@ func (a *app) fanoutWord(status string) string {
 	return a.color.yellow(status)
 }
 
+// hintChosen says how the chosen result of a matrix is used.
+func (a *app) hintChosen(m homeboy.MatrixAggregate) {
+	for _, c := range m.Cells {
+		var md struct {
+			Deed struct {
+				AttemptID string `json:"attempt_id"`
+			} `json:"deed"`
+		}
+		if c.ID != m.Chosen || c.Outcome == nil || c.Outcome.Status != homeboy.Succeeded || json.Unmarshal(c.Outcome.Metadata, &md) != nil || md.Deed.AttemptID == "" {
+			continue
+		}
+		a.hint("\npromote it:  deed promote %s --to REPO --branch NAME", md.Deed.AttemptID)
+	}
+}
+
 // fanoutEnd tells what a fanout came to, and ends the command with it.
 func (a *app) fanoutEnd(ctx context.Context, s *fanoutrun.Service, f store.Fanout) error {
 	matrix, err := a.matrixOf(ctx, s, f)
@@ -229,6 +244,7 @@ func (a *app) fanoutEnd(ctx context.Context, s *fanoutrun.Service, f store.Fanou
 		a.showFanout(d)
 		if matrix != nil {
 			a.field("chosen", strings.TrimPrefix(clean(matrix.Chosen+": "+matrix.Why), ": "))
+			a.hintChosen(*matrix)
 		}
 		a.hint("\nall records:  deed fanout status %s --output FILE", f.ID)
 	}

@@ -207,6 +207,9 @@ func (a *app) showNotPromoted(rep homeboy.PromotionReport, r *promotion.Refusal)
 	if !a.json {
 		return &exitError{code: ExitNotDone, err: errors.New(cleanLines(r.Error()))}
 	}
+	if r.Candidates == nil {
+		r.Candidates = []homeboy.PromotionCandidate{}
+	}
 	if err := a.emit(map[string]any{
 		"schema": "deed/promotion-refusal/v1", "branch": rep.Branch, "repository": rep.Repository, "preflight": r.Preflight, "candidates": r.Candidates,
 		"error": map[string]any{"code": r.Code(), "message": r.Error(), "reasons": r.Reasons},

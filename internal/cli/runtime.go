@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/extension"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/runtimepkg"
+	"github.com/deedrun/deed/internal/runtimepkg/shipped"
 )
 
 // runtimeFlags say where packages are looked for.
@@ -437,6 +439,9 @@ func (a *app) runtimeRemoveCmd() *cobra.Command {
 			}
 			was, err := s.Remove(args[0])
 			var none *runtimepkg.NotInstalled
+			if _, ships := shipped.Manifest(args[0]); ships && errors.As(err, &none) {
+				return usage(fmt.Errorf("runtime package %q is part of deed and cannot be removed (a package of yours with that id takes its place)", args[0]))
+			}
 			if errors.As(err, &none) {
 				return usage(err)
 			}

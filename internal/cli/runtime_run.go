@@ -272,6 +272,13 @@ func (a *app) showOutcome(o homeboy.Outcome) {
 		word = a.color.red(word)
 	}
 	a.printf("%s\n", strings.TrimSuffix(word+": "+clean(o.Summary), ": "))
+	told := func(d homeboy.Diagnostic) bool { return o.Summary != "" && strings.Contains(o.Summary, d.Message) }
+	if len(o.Diagnostics) > 0 && told(o.Diagnostics[0]) {
+		a.field("code", clean(o.Diagnostics[0].Class))
+		if remedy := remedyOf(o.Diagnostics[0]); remedy != "" {
+			a.field("remedy", clean(remedy))
+		}
+	}
 	if c := o.FailureClassification; c != "" {
 		a.field("class", string(c))
 	}
@@ -298,9 +305,27 @@ func (a *app) showOutcome(o homeboy.Outcome) {
 		a.field("bundle", clean(md.Deed.Bundle))
 	}
 	for _, d := range o.Diagnostics {
-		fmt.Fprintf(a.Err, "  %s: %s\n", clean(d.Class), clean(d.Message))
+		if told(d) {
+			continue // the first line says it
+		}
+		text := d.Message
+		if remedy := remedyOf(d); remedy != "" && !strings.Contains(text, remedy) {
+			text += " (" + remedy + ")"
+		}
+		fmt.Fprintf(a.Err, "  %s: %s\n", clean(d.Class), clean(text))
 	}
 	if o.Status == homeboy.Succeeded && md.Deed.Bundle != "" && slices.ContainsFunc(o.Artifacts, func(x homeboy.Artifact) bool { return x.Kind == homeboy.KindPatch }) {
 		a.hint("apply it:  deed apply %s --to DIR", quote(md.Deed.Bundle))
 	}
+}
+
+// remedyOf is what a diagnostic says can be done about it.
+func remedyOf(d homeboy.Diagnostic) string {
+	var data struct {
+		Remedy string `json:"remedy"`
+	}
+	if len(d.Data) > 0 {
+		_ = json.Unmarshal(d.Data, &data) // a provider may write anything there
+	}
+	return data.Remedy
 }

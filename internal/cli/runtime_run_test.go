@@ -331,7 +331,7 @@ func TestRuntimeRunRefuses(t *testing.T) {
 		"a file":                    {work(map[string]any{"root": filepath.Join(s.dir, "src", "greeting.txt")}), nil, providertask.WorkspaceUnavailable, "invalid_input", "not a directory"},
 		"part of a repository":      {work(map[string]any{"root": filepath.Join(s.dir, "src", ".git")}), nil, providertask.WorkspaceUnavailable, "invalid_input", "a whole one"},
 		"a component without place": {work(map[string]any{"kind": "component-worktree", "component_id": "c", "branch": "b"}), nil, providertask.WorkspaceUnavailable, "invalid_input", "workspace.root"},
-		"a ref that is not there":   {work(map[string]any{"root": filepath.Join(s.dir, "src"), "base_ref": "nowhere"}), nil, "", "", "nowhere"},
+		"a ref that is not there":   {work(map[string]any{"root": filepath.Join(s.dir, "src"), "base_ref": "nowhere"}), nil, providertask.WorkspaceUnavailable, "invalid_input", "nowhere"},
 		"dirty (case 92)":           {work(map[string]any{"root": dirty}), nil, providertask.WorkspaceDirty, "invalid_input", "greeting.txt, new file.txt"},
 		"an unknown execution":      {with(executor("flow", nil), "runtime_execution", map[string]any{"kind": "dance"}), nil, providertask.ExecutionUnavailable, "capability_missing", "dance"},
 		"an execution without it":   {with(executor("flow", nil), "runtime_execution", map[string]any{"kind": "bundle"}), nil, providertask.ExecutionUnavailable, "capability_missing", "agent_bundle_execution"},

@@ -209,8 +209,8 @@ func (a *app) runtimeCheckCmd(f *runtimeFlags) *cobra.Command {
 	var envFile string
 	c := &cobra.Command{
 		Use: "check [ID]", Short: "Say whether providers are ready: programs, paths, secrets and probes, with remedies", Args: cobra.MaximumNArgs(1),
-		Long: `check looks at the providers of a package, at the one that a request or --backend selects, or at all. It runs the probes
-that manifests declare, with a time limit and a clean environment, and no provider. It never shows the value of a secret.`,
+		Long: `check looks at the providers of a package, at the one that a request or --backend selects, or at all but those that deed
+ships. It runs the probes that manifests declare, with a time limit and a clean environment, and no provider. It never shows the value of a secret.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, _, err := a.request(cmd.Context(), ask)
 			if err != nil {

@@ -107,7 +107,7 @@ func (j *job) worktree(ctx context.Context, c *checklist) (branch string, err er
 	case st.Dirty > 0 && j.Dirty:
 		c.skipped[homeboy.PreflightCleanWorktree] = "uncommitted work is allowed"
 	case st.Dirty > 0:
-		c.fail(homeboy.PreflightCleanWorktree, refuse(ReasonDirty, st.Files[0].Path, "and %d more are not committed (commit or stash them, or use --allow-dirty: they are not touched)", st.Dirty-1))
+		c.fail(homeboy.PreflightCleanWorktree, refuse(ReasonDirty, st.Files[0].Path, "%s not committed (commit or stash it, or use --allow-dirty: it is not touched)", andMore(st.Dirty-1)))
 	}
 	return st.Branch, nil
 }
@@ -228,4 +228,12 @@ func (j *job) has(ctx context.Context, b workspace.Branch) (bool, error) {
 	}
 	second, err := workspace.Snapshot(ctx, have, nil)
 	return err == nil && len(workspace.Compare(first, second)) == 0, err
+}
+
+// andMore goes on after the first of several files.
+func andMore(n int) string {
+	if n == 0 {
+		return "is"
+	}
+	return fmt.Sprintf("and %d more are", n)
 }
