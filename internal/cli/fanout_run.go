@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/crashpoint"
@@ -149,7 +150,7 @@ func (a *app) fanoutWork(f fanoutRunFlags, name string) (p fanoutrun.Plan, err e
 			return p, usage(fmt.Errorf("--output: %s is no directory (make it first)", showPath(filepath.Dir(p.Output))))
 		}
 	}
-	return p, inFile(name, p.Check())
+	return p, inFile(name, byOption(p.Check()))
 }
 
 // readRunPlan reads a plan, a matrix, or a plan of requests.
@@ -225,6 +226,24 @@ func (a *app) readPolicy(name string, options homeboy.Value) (fanoutrun.Policy, 
 		a.hint("%s %s: deed does not act on the options %s", a.errColor.yellow("warning:"), inputName(name), clean(strings.Join(ignored, ", ")))
 	}
 	return p, inFile(name, err)
+}
+
+// byOption adds to what a plan lacks the option that gives it: a plan of findings alone says neither who mends them nor how.
+func byOption(err error) error {
+	faults := fault.Of(err)
+	if len(faults) == 0 {
+		return err
+	}
+	for i, f := range faults {
+		switch {
+		case f.Code != fault.Blank:
+		case strings.HasSuffix(f.Path, ".executor.backend"):
+			faults[i].Remedy = "name it in the template, or use --backend"
+		case strings.HasSuffix(f.Path, "].instructions"):
+			faults[i].Remedy = "say in the template what it is, or use --instructions"
+		}
+	}
+	return faults
 }
 
 // fanoutService is what advances fanouts in this process, for a dispatcher.

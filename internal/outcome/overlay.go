@@ -147,7 +147,7 @@ func (l *laying) end(status homeboy.OutcomeStatus, class homeboy.FailureClass, c
 		class = defaultClass(status)
 	}
 	l.o.Status, l.o.FailureClassification = status, class
-	if s := l.o.Summary; s != "" && len(l.v.Reasons) > 0 { // it tells of a success
+	if s := l.o.Summary; s != "" && homeboy.IsSuccess(l.said) && len(l.v.Reasons) > 0 { // it tells of a success
 		l.o.Metadata = with(l.o.Metadata, "provider_summary", s)
 		l.o.Summary = l.v.Reasons[0].Message
 	}

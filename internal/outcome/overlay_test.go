@@ -167,7 +167,11 @@ func TestOverlayKeepsTheWord(t *testing.T) {
 			t.Errorf("%s is %q: %s", name, got, o.Metadata)
 		}
 	}
-	if o.Summary != "somebody asked for it" || member(t, o.Metadata, "provider_summary") != read.Summary {
+	if o.Summary != read.Summary {
+		t.Errorf("%q is not what happened first", o.Summary)
+	}
+	success := told(homeboy.Succeeded, func(o *homeboy.Outcome) { o.Summary = "all done" })
+	if o = Overlay(success, v); o.Summary != "somebody asked for it" || member(t, o.Metadata, "provider_summary") != "all done" {
 		t.Errorf("%q %s", o.Summary, o.Metadata)
 	}
 	v.Unheard = true
