@@ -179,10 +179,14 @@ func (j *job) branch(ctx context.Context, c *checklist, checkedOut string) error
 		c.fail(homeboy.PreflightProtectedBranch, refuse(code, j.Branch, format, args...))
 		return nil
 	}
-	if j.Branch == checkedOut {
+	switch first, _, _ := strings.Cut(j.Branch, "/"); {
+	case j.Branch == "@" || first == "refs" || first == "heads" && j.Branch != "heads":
+		// git would take it for another branch, or for HEAD: refs/heads/main below refs/heads.
+		return fail(ReasonBranchName, "would be taken for another branch (give the name alone, as in feature/x)")
+	case strings.EqualFold(j.Branch, checkedOut): // one file, where the file system says so
 		return fail(ReasonProtected, "is checked out in the target (choose another branch)")
 	}
-	if slices.Contains(protected, j.Branch) && !slices.Contains(j.Allow, j.Branch) {
+	if slices.ContainsFunc(protected, func(name string) bool { return strings.EqualFold(name, j.Branch) }) && !slices.Contains(j.Allow, j.Branch) {
 		return fail(ReasonProtected, "is a protected branch (choose another, or use --allow-branch %s)", j.Branch)
 	}
 	b, err := workspace.BranchOf(ctx, j.repo, j.Branch)

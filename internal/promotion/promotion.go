@@ -41,6 +41,7 @@ const (
 	ReasonBaseMoved   = "base_moved"           // the base is not what the agent began with
 	ReasonBaseUnknown = "base_unknown"         // nothing says what the base is
 	ReasonProtected   = "branch_protected"     // the branch is one that nobody promotes to by accident
+	ReasonBranchName  = "branch_ambiguous"     // the branch has a name that means another
 	ReasonBranch      = "branch_exists"        // the branch has other work
 	ReasonDirty       = "worktree_dirty"       // the target has uncommitted work
 	ReasonLayout      = "several_workspaces"   // the patch is of more than one tree

@@ -109,6 +109,11 @@ func TestRefusals(t *testing.T) {
 		{name: "base of another repository", change: func(c *change) { c.commit = strings.Repeat("12", 20) }, want: []string{ReasonBaseMoved}, failed: homeboy.PreflightDrift},
 		{name: "no base", change: func(c *change) { c.commit = "" }, want: []string{ReasonBaseUnknown}, failed: homeboy.PreflightDrift},
 		{name: "protected branch", repo: func(r *rig) { r.in("checkout", "-q", "-b", "work") }, req: func(_ *rig, q *Request) { q.Branch = "main" }, want: []string{ReasonProtected}, failed: homeboy.PreflightProtectedBranch},
+		{name: "protected branch in other letters", repo: func(r *rig) { r.in("checkout", "-q", "-b", "work") }, req: func(_ *rig, q *Request) { q.Branch = "Main" }, want: []string{ReasonProtected}, failed: homeboy.PreflightProtectedBranch},
+		{name: "checked out in other letters", repo: func(r *rig) { r.in("checkout", "-q", "-b", "work") }, req: func(_ *rig, q *Request) { q.Branch = "WORK" }, want: []string{ReasonProtected}, failed: homeboy.PreflightProtectedBranch},
+		{name: "a whole reference", repo: func(r *rig) { r.in("checkout", "-q", "-b", "work") }, req: func(_ *rig, q *Request) { q.Branch = "refs/heads/main" }, want: []string{ReasonBranchName}, failed: homeboy.PreflightProtectedBranch},
+		{name: "half a reference", repo: func(r *rig) { r.in("checkout", "-q", "-b", "work") }, req: func(_ *rig, q *Request) { q.Branch = "heads/main" }, want: []string{ReasonBranchName}, failed: homeboy.PreflightProtectedBranch},
+		{name: "another name of HEAD", repo: func(r *rig) { r.in("checkout", "-q", "-b", "work") }, req: func(_ *rig, q *Request) { q.Branch = "@" }, want: []string{ReasonBranchName}, failed: homeboy.PreflightProtectedBranch},
 		{name: "current branch", repo: func(r *rig) { r.in("checkout", "-q", "-b", "work") }, req: func(_ *rig, q *Request) { q.Branch, q.Allow = "work", []string{"work"} }, want: []string{ReasonProtected}, failed: homeboy.PreflightProtectedBranch},
 		{name: "branch of another work tree", repo: func(r *rig) {
 			r.in("worktree", "add", "-q", "-b", "deed/fix", filepath.Join(r.t.TempDir(), "linked"))
