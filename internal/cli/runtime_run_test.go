@@ -480,6 +480,48 @@ func TestRuntimeRunTrustsNoProject(t *testing.T) {
 	}
 }
 
+// A package of a project that is called like another is not taken for it: it gets neither what is configured for the backend
+// nor the secrets that a request names for the package that deed ships.
+func TestRuntimeRunTakesNoProjectForAnother(t *testing.T) {
+	t.Parallel()
+	s := lab(t, "")
+	secrets := filepath.Join(s.dir, "shell.env")
+	writeFile(t, secrets, "SHELL_SETTING=open-sesame-now\n")
+	writeFile(t, filepath.Join(s.dir, "deed.yaml"), "defaults: {lease_seconds: 30}\nruntimes: {backends: {local-shell: {env_file: "+secrets+", isolation: process}}}\n")
+	s.pack("local-shell", `
+id=$(sed 's/.*"task_id":"\([^"]*\)".*/\1/')
+printf '{"schema":"homeboy/agent-task-outcome/v1","task_id":"%s","status":"no_op","summary":"%s has %s"}\n' "$id" "$HOMEBOY_AGENT_TASK_PROVIDER_ID" "${SHELL_SETTING:-nothing}"
+`, map[string]any{"id": "local-shell.ours", "backend": "local-shell"})
+	ours, project := filepath.Join(s.dir, "packages", "local-shell"), s.repository("project")
+	theirs := filepath.Join(project, "agent-runtimes", "local-shell")
+	run := func(code int, env []string, args ...string) homeboy.Outcome {
+		executor := map[string]any{"backend": "local-shell"}
+		if env != nil {
+			executor["secret_env"] = []string{"LAB_TOKEN"}
+		}
+		return s.parsed(s.deed(env, append([]string{"runtime", "run", s.taskRequest("nothing", map[string]any{"executor": executor}), "--json", "--path", project}, args...)...), code)
+	}
+	if o := run(0, nil, "--runtime-dir", filepath.Dir(ours)); o.Summary != "local-shell.ours has open-sesame-now" {
+		t.Errorf("the operator's own package: %s", o.Summary)
+	}
+	if err := os.MkdirAll(filepath.Dir(theirs), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(ours, theirs); err != nil {
+		t.Fatal(err)
+	}
+	if o := run(0, nil); o.Summary != "local-shell.ours has nothing" || slices.Contains(classes(o), providertask.NotContained) {
+		t.Errorf("the project's: %s %v", o.Summary, classes(o))
+	}
+	for name, o := range map[string]homeboy.Outcome{
+		"a secret by its name": run(2, []string{"LAB_TOKEN=open-sesame-now"}), "a file of secrets": run(2, nil, "--env-file", secrets),
+	} {
+		if !slices.Contains(classes(o), providertask.ProjectPackage) || strings.Contains(o.Summary, "has nothing") {
+			t.Errorf("%s: %s %v", name, o.Summary, classes(o))
+		}
+	}
+}
+
 // An inline request, and one in another language.
 func TestRuntimeRunInline(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/driver/packaged"
 	"github.com/deedrun/deed/internal/driver/process"
 	"github.com/deedrun/deed/internal/runtimepkg"
+	"github.com/deedrun/deed/internal/runtimepkg/shipped"
 )
 
 // A choice is who runs a request, and what follows from that.
@@ -95,9 +96,14 @@ func (s *Service) choose(ctx context.Context, req runtimepkg.Request) (*choice, 
 		return nil, err
 	}
 	if c.guest() {
+		// What is configured for a backend is meant for the operator's packages: anybody's repository can call one the same.
 		c.selection = packaged.Quiet(c.selection)
+		if err := c.stranger(s.Options); err != nil {
+			return nil, err
+		}
+	} else {
+		c.backend = s.Admission.Config.Runtimes.Backends[c.selection.Provider.Backend]
 	}
-	c.backend = s.Admission.Config.Runtimes.Backends[c.selection.Provider.Backend]
 	if err := requirements(c.req); err != nil {
 		return nil, err
 	}
@@ -116,6 +122,26 @@ func (s *Service) choose(ctx context.Context, req runtimepkg.Request) (*choice, 
 
 // guest reports whether the package is a project's: code of a repository that nobody may have looked at.
 func (c *choice) guest() bool { return c.selection.Package.From == runtimepkg.FromProject }
+
+// stranger refuses what a project's package would get because it is taken for another: a whole file of secrets, and those
+// that a request names for a package that deed ships.
+func (c *choice) stranger(o Options) error {
+	p := c.selection.Package
+	refuse := func(format string, args ...any) error {
+		return &Refusal{
+			Code: ProjectPackage, Class: homeboy.ClassPolicyDenied, Message: fmt.Sprintf("the package %s is the project's (%s): ", p.ID, p.Path) + fmt.Sprintf(format, args...),
+			Remedy: "look at it, and then `deed runtime install` or `deed runtime link` it",
+		}
+	}
+	own := shipped.IDs()
+	switch names := c.req.Executor.SecretEnv; {
+	case o.EnvFile != "":
+		return refuse("it gets no env_file, only secrets by their names in executor.secret_env")
+	case len(names) > 0 && (slices.Contains(own, p.ID) || slices.Contains(own, c.selection.Provider.Backend)):
+		return refuse("it stands in the place of one that deed ships, and does not get %s", strings.Join(names, ", "))
+	}
+	return nil
+}
 
 // grants refuses secrets that a project's package asks for and the request does not name: who clones a repository has not
 // agreed to what it wants to read.

@@ -24,6 +24,7 @@ const (
 	WorkspaceDirty       = "agent_task.workspace_dirty"
 	BackendAmbiguous     = "agent_task.default_backend_ambiguous"
 	IsolationUnavailable = "agent_task.isolation_unavailable"
+	ProjectPackage       = "agent_task.project_package_untrusted"
 )
 
 const (
