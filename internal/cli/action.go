@@ -197,6 +197,9 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 	if err != nil {
 		return err
 	}
+	if strings.HasPrefix(x.Owner, store.AgentOwner+"/") {
+		return a.decideRevision(ctx, x, d)
+	}
 	answer, err := answerTo(x, d, text)
 	if err != nil {
 		return usage(err)

@@ -89,7 +89,7 @@ func TestCheckCommandsRun(t *testing.T) {
 		"docs/OPERATING.md": {4, []string{
 			"1 task was done, 1 failed. Nothing waits for you.", "deed task retry ", "tasks.completed              0 → 1 (+1)", "ADAPTER  TASKS  ATTEMPTS",
 		}},
-		"docs/AUDIT.md": {1, []string{"README.md:3: warning broken_doc_reference", "1 known, 0 new"}},
+		"docs/AUDIT.md":    {1, []string{"README.md:3: warning broken_doc_reference", "1 known, 0 new"}},
 		"docs/IDENTITY.md": {2, []string{"registered  Trustless Indra by bc1q9", "agent/loom  open", "+Calm and kind.", "-Calm and kind.\n+Calm, kind and brief.", "version     1.0.0 of"}},
 	} {
 		t.Run(file, func(t *testing.T) {

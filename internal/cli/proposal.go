@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/action"
 	"github.com/deedrun/deed/internal/identity"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -221,6 +224,20 @@ func (a *app) agentRejectCmd() *cobra.Command {
 	}
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the record")
 	return c
+}
+
+// decideRevision is approve and deny for the action of a proposal.
+func (a *app) decideRevision(ctx context.Context, x store.Action, d *action.Decision) error {
+	var of struct {
+		ProposalID string `json:"proposal_id"`
+	}
+	if err := json.Unmarshal(x.Detail, &of); err != nil {
+		return fmt.Errorf("action %s: %w", x.ID, err)
+	}
+	if d == nil {
+		return usage(fmt.Errorf("action %s is a revision of a constitution (approve or deny it, as `deed agent accept` and `deed agent reject` do)", x.ID))
+	}
+	return a.decideProposal(ctx, of.ProposalID, d.Decision == deed.RuleAllow, d.Note)
 }
 
 func (a *app) decideProposal(ctx context.Context, id string, accept bool, reason string) error {
