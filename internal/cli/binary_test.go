@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -46,6 +47,7 @@ type site struct {
 	home string
 	dsn  string // empty: SQLite in the home
 	mark string
+	env  []string // of every command
 }
 
 // newSite makes a site whose adapters are given as name to shell script.
@@ -82,7 +84,7 @@ func (s *site) command(env []string, args ...string) *exec.Cmd {
 	c.Dir = s.dir
 	c.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(s.dir, "user"), "DEED_HOME=" + s.home, "DEED_CONFIG=" + filepath.Join(s.dir, "deed.yaml"), "USER=tester",
-	}, env...)
+	}, append(slices.Clone(s.env), env...)...)
 	if s.dsn != "" {
 		c.Env = append(c.Env, "DEED_DATABASE="+s.dsn)
 	}

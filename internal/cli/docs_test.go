@@ -86,8 +86,8 @@ func TestCheckCommandsRun(t *testing.T) {
 		"docs/WORKFLOWS.md": {2, []string{
 			"goal-loop  Plan a goal", "verify → execute   continue", "verify → complete  complete", "status     completed", "workflow release", "s0 --> s1: built",
 		}},
-		"docs/OPERATING.md": {4, []string{
-			"1 task was done, 1 failed. Nothing waits for you.", "deed task retry ", "tasks.completed              0 → 1 (+1)", "ADAPTER  TASKS  ATTEMPTS",
+		"docs/OPERATING.md": {5, []string{
+			"1 task was done, 1 failed. Nothing waits for you.", "deed task retry ", "tasks.completed              0 → 1 (+1)", "ADAPTER  TASKS  ATTEMPTS", "WatchdogSec=",
 		}},
 		"docs/AUDIT.md":    {1, []string{"README.md:3: warning broken_doc_reference", "1 known, 0 new"}},
 		"docs/IDENTITY.md": {2, []string{"registered  Trustless Indra by bc1q9", "agent/loom  open", "+Calm and kind.", "-Calm and kind.\n+Calm, kind and brief.", "version     1.0.0 of"}},

@@ -7,12 +7,15 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/internal/dispatch"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/service"
 )
 
 func (a *app) dispatchCmd() *cobra.Command {
@@ -143,6 +146,11 @@ func (a *app) serve(ctx context.Context, slots int) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
+	manager, err := a.manager()
+	if err != nil {
+		return usage(err)
+	}
+	defer func() { _ = manager.Close() }()
 	eng, release, err := a.locked(ctx, slots)
 	if err != nil {
 		return err
@@ -154,6 +162,7 @@ func (a *app) serve(ctx context.Context, slots int) error {
 	go func() {
 		select {
 		case <-signals:
+			a.tellManager(eng, manager.Stopping("draining: running attempts end by themselves"))
 			close(drain)
 		case <-served:
 			return
@@ -166,8 +175,37 @@ func (a *app) serve(ctx context.Context, slots int) error {
 		}
 	}()
 	eng.Log.Info("serving", "home", a.h.Root(), "store", a.st.Dialect(), "concurrency", slots, "runner", eng.Runner.RunnerID)
-	err = eng.Serve(run, dispatch.ServeOptions{Drain: drain, Settled: func(r dispatch.Ran) { a.advanceFanout(run, eng, r.TaskID) }})
+	a.tellManager(eng, manager.Ready("dispatching"))
+	said := -1
+	err = eng.Serve(run, dispatch.ServeOptions{
+		Drain: drain, Settled: func(r dispatch.Ran) { a.advanceFanout(run, eng, r.TaskID) },
+		BeatEvery: manager.Every(),
+		Beat: func(running int) {
+			a.tellManager(eng, manager.Alive())
+			if running != said {
+				said = running
+				a.tellManager(eng, manager.Status(fmt.Sprintf("%d of %d attempts run", running, slots)))
+			}
+		},
+	})
 	return errors.Join(err, release())
+}
+
+// manager finds the service manager that started this process, and hides it from what this process starts.
+func (a *app) manager() (*service.Notifier, error) {
+	n, err := service.Listener(a.getenv)
+	for _, name := range service.Variables {
+		_ = os.Unsetenv(name) // of a name that is fixed
+		a.environ = slices.DeleteFunc(slices.Clone(a.environ), func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+	}
+	return n, err
+}
+
+// tellManager logs what could not be told: a service that works goes on without its manager.
+func (a *app) tellManager(eng *dispatch.Engine, err error) {
+	if err != nil {
+		eng.Log.Warn("service manager", "error", err)
+	}
 }
 
 func (a *app) pauseCmd() *cobra.Command {

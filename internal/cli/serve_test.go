@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -358,4 +359,56 @@ func TestRunIsCancelledByAnInterrupt(t *testing.T) {
 	}
 	s.noProcess()
 	s.tidy()
+}
+
+// A manager hears that serve is ready, that its loop goes round, and that it stops; nothing that it starts can speak to the manager.
+func TestServeTellsItsManager(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"curious": `if env | grep -E 'NOTIFY_SOCKET|WATCHDOG'; then exit 1; fi`})
+	dir, err := os.MkdirTemp("", "n") // the name of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	name := filepath.Join(dir, "s")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	until := func(want string) {
+		t.Helper()
+		buf := make([]byte, 4096)
+		for range 1000 {
+			n, err := conn.Read(buf)
+			if err != nil {
+				t.Fatalf("waiting for %s: %v", want, err)
+			}
+			if strings.Contains(string(buf[:n]), want) {
+				return
+			}
+		}
+		t.Fatalf("the manager never heard %s", want)
+	}
+	s.env = append(s.env, "NOTIFY_SOCKET="+name, "WATCHDOG_USEC=300000")
+	v := s.serve()
+	until("READY=1")
+	for range 5 { // an idle loop sleeps for half a minute when nobody watches it
+		until("WATCHDOG=1")
+	}
+	st := s.open()
+	id := s.add(map[string]any{"task_type": "script", "source": "t", "requested_adapter_id": "curious", "payload": map[string]any{}})
+	until("STATUS=1 of 2 attempts run")
+	until("STATUS=0 of 2 attempts run")
+	if got := status(t, st, id); got != agentruntime.TaskCompleted {
+		t.Errorf("an agent that looks for the manager is %s", got)
+	}
+	v.signal(syscall.SIGTERM)
+	until("STOPPING=1")
+	if code := v.wait(); code != 0 {
+		t.Errorf("exit %d\n%s", code, v.said())
+	}
 }

@@ -16,10 +16,12 @@ const safetyNet = 30 * time.Second
 
 // ServeOptions change how Serve ends and what it tells.
 type ServeOptions struct {
-	Drain     <-chan struct{} // closed: claim nothing more, end when the running attempts have ended
-	UntilIdle bool            // end when nothing is due and nothing runs, instead of waiting for work
-	Settled   func(Ran)       // called for every settled attempt; may be nil
-	Cycle     func(Report)    // called for what was done before claiming; may be nil
+	Drain     <-chan struct{}   // closed: claim nothing more, end when the running attempts have ended
+	UntilIdle bool              // end when nothing is due and nothing runs, instead of waiting for work
+	Settled   func(Ran)         // called for every settled attempt; may be nil
+	Cycle     func(Report)      // called for what was done before claiming; may be nil
+	Beat      func(running int) // called in every turn of the loop, by the loop: silence means that it hangs; may be nil
+	BeatEvery time.Duration     // how long the loop sleeps at most; 0: as long as it likes
 }
 
 // Serve dispatches as work arrives. Ending ctx stops the running attempts; however it ends, nothing is left running
@@ -68,7 +70,10 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 		if running == 0 && (draining || o.UntilIdle) {
 			return failed
 		}
-		timer.Reset(e.sleep(ctx, draining || running >= e.Slots))
+		if o.Beat != nil {
+			o.Beat(running)
+		}
+		timer.Reset(o.atMost(e.sleep(ctx, draining || running >= e.Slots)))
 		drain, stop := o.Drain, ctx.Done()
 		if draining {
 			drain, stop = nil, nil
@@ -89,6 +94,14 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 			draining = true
 		}
 	}
+}
+
+// atMost bounds a sleep by the time in which the loop must be heard of.
+func (o ServeOptions) atMost(d time.Duration) time.Duration {
+	if o.BeatEvery > 0 {
+		return min(d, o.BeatEvery)
+	}
+	return d
 }
 
 // ended is an attempt that came back.

@@ -28,7 +28,7 @@ var layers = []struct {
 		"internal/boundary", "internal/model", "internal/model/scripted", "internal/usage", "internal/registry", "internal/action", "internal/policy", "internal/ability", "internal/wordpress", "internal/component", "internal/sandbox", "internal/egress", "internal/toolchain", "internal/workspace", "internal/bundle", "internal/history", "internal/journal", "internal/redact", "internal/store",
 	}},
 	{"base", []string{
-		"internal/config", "internal/home", "internal/proc", "internal/state", "internal/atomicfile", "internal/plainfile",
+		"internal/config", "internal/service", "internal/home", "internal/proc", "internal/state", "internal/atomicfile", "internal/plainfile",
 		"internal/canonjson", "internal/failure", "internal/crashpoint", "internal/clock", "internal/excerpt",
 	}},
 	{"public", []string{"provider"}}, // for authors of packages: it stands on the contract alone

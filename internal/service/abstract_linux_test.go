@@ -1,0 +1,3 @@
+package service
+
+const abstract = true // names of sockets that are in no file system
