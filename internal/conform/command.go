@@ -33,7 +33,11 @@ type subject struct {
 	exports map[string]string
 	status  homeboy.OutcomeStatus // of the first run; empty: it left no outcome
 	n       int                   // of runs, for their directories
+	hung    bool                  // a run reached its whole limit: the others are given less
 }
+
+// hungLimit is how long a run may take of a command that has hung before: twenty runs of the whole limit would tell nothing more.
+const hungLimit = 5 * time.Second
 
 // request is a valid one: the caller's, else the smallest.
 func (p *subject) request() runtimepkg.Document {
@@ -210,6 +214,9 @@ func (p *subject) run(ctx context.Context, st stage, v invocation) ran {
 	if v.limit == 0 {
 		v.limit = p.wallClock()
 	}
+	if p.hung {
+		v.limit = min(v.limit, hungLimit)
+	}
 	dir := st.work
 	if w := p.x.WorkspaceMaterialization; w != nil && w.Cwd == homeboy.CwdRuntimePackage {
 		dir = pkg.Real
@@ -220,6 +227,7 @@ func (p *subject) run(ctx context.Context, st stage, v invocation) ran {
 		Argv: slices.Concat(cmd.Argv, v.args), Dir: dir, Env: p.environ(st, pkg), Stdin: v.stdin, Stdout: out, Stderr: errs,
 		Timeout: v.limit, Grace: p.opt.Patience,
 	})
+	p.hung = p.hung || r.exit.TimedOut && v.limit > hungLimit
 	r.stdout, r.stderr, r.over = out.Bytes(), errs.Bytes(), out.over || errs.over
 	return r
 }
