@@ -26,6 +26,7 @@ var rules = []rule{
 	{"sql", "internal/store alone speaks SQL, so that both engines stay behind one seam", checkSQL},
 	{"files", "files are made through internal/atomicfile or with explicit flags; os.Create truncates and is not durable", checkFiles},
 	{"start", "what a package computes when it is set up, every process pays for, the re-executed ones too", checkStart},
+	{"backends", "a host of runtime packages knows no backend by name, so that anybody's package is served as deed's own are", checkBackends},
 	{"length", "a file holds one thing", checkLength},
 	{"dependencies", "every direct dependency has a reason in docs/DEPENDENCIES.md", checkDependencies},
 	{"workshop", "the repository stands alone: nothing points to the machine it was written on", checkWorkshop},

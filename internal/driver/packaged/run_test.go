@@ -41,9 +41,13 @@ func TestEnds(t *testing.T) {
 			return y.Proc.Code == 3 && strings.Contains(y.Err.Error(), "why")
 		}},
 		"48 empty stdout, exit 0": {`:`, nil, homeboy.ProviderError, failure.InvalidWord, "agent_task.provider_empty_stdout", nil},
-		"49 malformed":            {`echo '{"status": '`, nil, homeboy.ProviderError, failure.InvalidWord, "agent_task.provider_malformed_json", nil},
-		"49 two documents":        {`answer succeeded a; answer failed b`, nil, homeboy.ProviderError, failure.InvalidWord, "agent_task.provider_malformed_json", nil},
-		"50 a signal":             {`kill -KILL $$`, nil, homeboy.ProviderError, failure.AgentFailed, "agent_task.provider_signal_terminated", nil},
+		"79 an outcome in a file alone": {
+			`mkdir -p .homeboy/fake; echo '{"schema": "homeboy/agent-task-outcome/v1", "status": "succeeded"}' > .homeboy/fake/outcome.json`,
+			nil, homeboy.ProviderError, failure.InvalidWord, "agent_task.provider_empty_stdout", nil,
+		},
+		"49 malformed":     {`echo '{"status": '`, nil, homeboy.ProviderError, failure.InvalidWord, "agent_task.provider_malformed_json", nil},
+		"49 two documents": {`answer succeeded a; answer failed b`, nil, homeboy.ProviderError, failure.InvalidWord, "agent_task.provider_malformed_json", nil},
+		"50 a signal":      {`kill -KILL $$`, nil, homeboy.ProviderError, failure.AgentFailed, "agent_task.provider_signal_terminated", nil},
 		"51 wall timeout": {`sleep 1000`, limits(map[string]any{"timeout_ms": 300}), homeboy.Timeout, failure.Timeout, "agent_task.provider_timeout", func(_ *scene, y driver.Yield, _ homeboy.Outcome) bool {
 			return y.Proc.TimedOut
 		}},
