@@ -367,20 +367,24 @@ json.dump({'schema': 'homeboy/agent-task-outcome/v1', 'task_id': q['task_id'], '
 		for _, walls := range []string{"process", "namespace"} {
 			t.Run(name+"/"+walls, func(t *testing.T) {
 				t.Parallel()
-				file, err := proc.LookPath(p.tool, os.Getenv("PATH"), "/")
+				search, argv := os.Getenv("PATH"), slices.Clone(p.command)
+				if walls == "namespace" && name != "go" {
+					search = "/usr/local/bin:/usr/bin:/bin" // the walls of this test show no other
+				}
+				file, err := proc.LookPath(p.tool, search, "/")
 				if err != nil {
 					t.Skipf("missing tool: %s: apt-get install it: %v", p.tool, err)
 				}
+				if argv[0] == p.tool {
+					argv[0] = file
+				}
 				s := stage(t, p.files(t), func(m map[string]any) {
 					delete(m, "command")
-					m["invocation"] = map[string]any{"argv": p.command}
+					m["invocation"] = map[string]any{"argv": argv}
 					m["workspace_materialization"] = map[string]any{"cwd": "request_workspace", "write_scope": "artifacts", "artifact_paths": []string{".homeboy/fake"}}
 				})
 				if walls == "namespace" {
 					s.contain()
-					if real, err := filepath.EvalSymlinks(file); name != "go" && (err != nil || !strings.HasPrefix(real, "/usr/")) {
-						t.Skipf("missing tool: %s in /usr: the walls of this test show no other", p.tool)
-					}
 				}
 				y, o := s.run()
 				if o.Status != homeboy.Succeeded || o.Summary != "hello t1" || y.Kind != driver.YieldCompletion {
