@@ -180,17 +180,16 @@ func TestBadSchedules(t *testing.T) {
 // suspended always has a next run.
 func TestRhythm(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	p := newPlace(t, t.TempDir())
 	rapid.Check(t, func(r *rapid.T) {
-		sub, err := os.MkdirTemp(dir, "")
-		if err != nil {
-			r.Fatal(err)
-		}
-		p := newPlace(r, sub)
-		defer func() { _ = p.e.Store.Close() }()
 		plan := nightly(time.Minute)
 		plan.Overlap = store.OverlapAllow
-		p.put(r, plan)
+		mine := p.put(r, plan)
+		defer func() {
+			if err := p.e.Store.DropSchedule(context.Background(), mine.Record.ScheduleID, "me"); err != nil {
+				r.Fatal(err)
+			}
+		}()
 		slots := map[string]bool{}
 		for range rapid.IntRange(5, 25).Draw(r, "steps") {
 			p.now = p.now.Add(time.Duration(rapid.IntRange(-30, 600).Draw(r, "seconds")) * time.Second)
