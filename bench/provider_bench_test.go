@@ -34,9 +34,9 @@ func TestBenchProvider(t *testing.T) {
 	p := newProviderBench(t, build(t))
 	p.fanout(1) // makes the home
 	var whole, floor []float64
-	for range 5 {
-		whole = append(whole, p.fanout(40))
-		floor = append(floor, p.floor(40))
+	for range 3 {
+		whole = append(whole, p.fanout(200))
+		floor = append(floor, p.floor(200))
 	}
 	line(t, "provider.run", median(whole), median(floor), fmt.Sprintf("s, one request from choice to outcome against the bare walls and %d files of %d bytes", p.files, p.size), "<=2")
 	line(t, "provider.run.fastest", slices.Min(whole), slices.Min(floor), "s, the same on a machine with nothing else to do", "<=2")

@@ -416,5 +416,18 @@ func (p *Package) ship() error {
 	p.Raw, _ = shipped.Manifest(p.ID) // it is there: its id is from the same list
 	p.digest = func() (string, error) { return shipped.Digest(p.ID), nil }
 	p.place = sync.OnceValue(func() error { return shipped.Place(filepath.Dir(p.Path)) })
-	return p.read(p.ID + ".json")
+	if was, ok := shippedRead.Load(p.Path); ok {
+		known := was.(*Package)
+		p.Manifest, p.Findings = known.Manifest, slices.Clone(known.Findings)
+		return nil
+	}
+	if err := p.read(p.ID + ".json"); err != nil {
+		return err
+	}
+	shippedRead.Store(p.Path, p)
+	return nil
 }
+
+// shippedRead holds packages of the binary by their paths, as they were read first: a dispatcher looks for packages several times for
+// every task, and these cannot change while it lives.
+var shippedRead sync.Map
