@@ -196,6 +196,22 @@ func demoRoot(t *testing.T, tmp string) string {
 	return dirs[0]
 }
 
+// TestLifeCommandsRun runs what docs/SCHEDULES.md and docs/OUTBOX.md show.
+func TestLifeCommandsRun(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string][]string{
+		"docs/SCHEDULES.md": {"schedule nightly is added", "nightly   enabled  24h0m0s", "completed"},
+		"docs/OUTBOX.md":    {"the build is green", `nowhere  failed`, `"state": "failed"`},
+	} {
+		out := runBlocks(t, file, 1)
+		for _, w := range want {
+			if !strings.Contains(out, w) {
+				t.Errorf("%s: output lacks %q:\n%s", file, w, out)
+			}
+		}
+	}
+}
+
 // TestFanoutCommandsRun runs what docs/FANOUT.md shows.
 func TestFanoutCommandsRun(t *testing.T) {
 	t.Parallel()
