@@ -298,14 +298,29 @@ func FuzzReadAll(f *testing.F) {
 // nothing else made any.
 func TestIntakeProperty(t *testing.T) {
 	t.Parallel()
+	sensors := map[string]settings.Sensor{} // one for each check, of one store
+	for n := range 1000 {
+		sensors[fmt.Sprint("s", n)] = settings.Sensor{Kind: settings.SensorPush, DedupeWindowSeconds: 60}
+	}
+	p := newPlace(t, sensors)
+	waiting := func(rt *rapid.T) int {
+		counts, err := p.in.Store.Counts(t.Context())
+		if err != nil {
+			rt.Fatal(err)
+		}
+		return int(counts[agentruntime.TaskPending])
+	}
+	checks := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		p := newPlace(t, map[string]settings.Sensor{"s": {Kind: settings.SensorPush, DedupeWindowSeconds: 60}})
+		name, before := fmt.Sprint("s", checks%1000), waiting(rt)
+		checks++
 		held, ids, accepted, want := map[string]time.Time{}, map[string]bool{}, 0, [4]int64{}
 		for range rapid.IntRange(1, 30).Draw(rt, "steps") {
 			p.clock.Advance(time.Duration(rapid.IntRange(0, 40).Draw(rt, "seconds")) * time.Second)
 			id, key := fmt.Sprint(rapid.IntRange(0, 9).Draw(rt, "id")), fmt.Sprint(rapid.IntRange(0, 3).Draw(rt, "key"))
 			kind := rapid.SampledFrom([]string{"good", "good", "late", "bad"}).Draw(rt, "kind")
 			res, err := p.in.Take(t.Context(), p.event(id, key, func(e *agentruntime.SensorEvent) {
+				e.SensorID = name
 				switch kind {
 				case "late":
 					e.ObservedAt, e.FreshnessDeadline = agentruntime.At(p.clock.Now().Add(-time.Hour)), agentruntime.At(p.clock.Now().Add(-time.Minute))
@@ -336,11 +351,11 @@ func TestIntakeProperty(t *testing.T) {
 				rt.Fatal(err)
 			}
 		}
-		x := p.sensor("s")
+		x := p.sensor(name)
 		if got := [4]int64{x.Accepted, x.Deduped, x.Late, x.Malformed}; got != want {
 			rt.Fatalf("accepted, deduped, late, malformed %v, want %v", got, want)
 		}
-		if n := len(p.tasks()); n != accepted {
+		if n := waiting(rt) - before; n != accepted {
 			rt.Fatalf("%d tasks of %d accepted events", n, accepted)
 		}
 	})
