@@ -30,7 +30,8 @@ func (l *List) Name(at, value string) {
 	}
 }
 
-func isName(value string) bool {
+// IsName reports whether Name has nothing against a value.
+func IsName(value string) bool {
 	return strings.TrimSpace(value) != "" && len(value) <= MaxName && utf8.ValidString(value) &&
 		strings.IndexFunc(value, unicode.IsControl) < 0
 }
@@ -45,7 +46,7 @@ func (l *List) OptionalName(at, value string) {
 // Names demands unique identifiers.
 func (l *List) Names(at string, values []string) {
 	for i, v := range values {
-		if !isName(v) { // the path is made only for what is wrong
+		if !IsName(v) { // the path is made only for what is wrong
 			l.Name(Index(at, i), v)
 		}
 	}

@@ -188,7 +188,7 @@ func (o *Outcome) complete(r *reading) {
 	for i := range o.TypedArtifacts {
 		at, a := "$.typed_artifacts["+strconv.Itoa(i)+"].name", &o.TypedArtifacts[i]
 		fill(r, at, &a.Name, "typed-artifact-"+strconv.Itoa(i+1), a.Type)
-		if !isName(a.Name) {
+		if !fault.IsName(a.Name) {
 			a.Name = tidy(r, at, a.Name)
 		}
 	}
@@ -276,12 +276,6 @@ func (o *Outcome) doubtWorkflow(r *reading) {
 	}
 	o.Extra["raw_workflow"] = raw
 	o.Workflow = nil
-}
-
-func isName(text string) bool {
-	var l fault.List
-	l.Name(fault.Root, text)
-	return l.Len() == 0
 }
 
 // tidy makes a name of a text: one line without control characters, of bounded length.

@@ -22,7 +22,6 @@ import (
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/dispatch"
-	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/placement"
@@ -177,18 +176,8 @@ func (r *run) execute(ctx context.Context) (account boundary.Run, err error) {
 	late := failure.New(failure.Timeout, "run the task", fmt.Errorf("the run took longer than task_timeout_seconds: %d", int64(limit.Seconds())), "raise it, or make the work smaller")
 	work, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, late)
 	defer stop()
-	work, cancel := context.WithCancelCause(work)
-	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { cancel(attempt.Stopped) })()
-	beat, quiet := r.record.Watch(work)
+	work, quiet := dispatch.Watch(ctx, work, r.record)
 	defer quiet()
-	defer context.AfterFunc(beat, func() {
-		if cause := context.Cause(beat); errors.Is(cause, registry.ErrCancelRequested) {
-			cancel(fmt.Errorf("%w: %w", driver.ErrCanceled, cause))
-		} else if errors.Is(cause, registry.ErrTakenOver) {
-			cancel(cause)
-		}
-	})()
 
 	r.begin(attempt.PhaseStartup)
 	r.Engine.Runner.Observe, r.Engine.Runner.Alone = r.observe, true

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
 )
 
@@ -33,7 +34,7 @@ func (g *gathering) declared(ctx context.Context, q homeboy.Request) error {
 			continue
 		}
 		a := homeboy.Artifact{ID: g.freshID(d.Name), Kind: "artifact", Name: d.Name}
-		if isName(d.Type) {
+		if fault.IsName(d.Type) {
 			a.Kind = d.Type
 		}
 		err := g.harvest(ctx, &a, d.Path)

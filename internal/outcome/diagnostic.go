@@ -21,9 +21,6 @@ const (
 	PhaseGate    Phase = "gate"               // deed judged what was done
 )
 
-// Phases lists every phase.
-var Phases = []Phase{PhaseSetup, PhaseRequest, PhaseRun, PhaseTimeout, PhaseCancel, PhaseNoOp, PhaseGate}
-
 // evidenceKind is what every outcome that deed built points at.
 const evidenceKind = "agent-task-provider"
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
 )
 
@@ -71,7 +72,7 @@ func (g *gathering) look(ctx context.Context, d homeboy.ArtifactDiscovery, dir *
 		if p.ID != "" {
 			a.ID = p.ID
 		}
-		if a.ID = g.freshID(a.ID); !isName(a.ID) || !isName(a.Kind) {
+		if a.ID = g.freshID(a.ID); !fault.IsName(a.ID) || !fault.IsName(a.Kind) {
 			return nil
 		}
 		g.compare(&a, b, custody{Owner: owner, Place: place, SourcePath: filepath.Join(said, rel)})

@@ -76,12 +76,5 @@ func substantial(v homeboy.Value) bool {
 	return true
 }
 
-// isName reports whether a text can be the name or the kind of something.
-func isName(text string) bool {
-	var l fault.List
-	l.Name(fault.Root, text)
-	return l.Len() == 0
-}
-
 // clip shortens what a stranger wrote for a message.
 func clip(s string) string { return excerpt.Head(s, 80) }

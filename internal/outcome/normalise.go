@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
 )
 
@@ -73,7 +74,7 @@ func rename(o *homeboy.Outcome, r *homeboy.RoleAliases, c *copies) {
 		if !ok && a.Path != "" && a.Name != "" {
 			role, ok = roleOf(r.ArtifactFilenames, a.Name)
 		}
-		if ok && isName(role) && role != a.Kind {
+		if ok && fault.IsName(role) && role != a.Kind {
 			a.Metadata = with(a.Metadata, "provider_kind", a.Kind)
 			a.Kind = role
 		}

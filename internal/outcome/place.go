@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // Why the bytes of an artifact are not taken, as the member code of a diagnostic's data.
@@ -81,7 +83,7 @@ func openPlace(dir string) (*os.Root, error) {
 		return nil, missing(err)
 	}
 	if !before.IsDir() {
-		return nil, refuse(faultUnsafe, "the place itself is %s", kindOf(before.Mode()))
+		return nil, refuse(faultUnsafe, "the place itself is %s", plainfile.Kind(before.Mode()))
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -130,7 +132,7 @@ func enter(dir *os.Root, name string) (*os.Root, error) {
 		return nil, missing(err)
 	}
 	if !before.IsDir() {
-		return nil, refuse(faultUnsafe, "%s on the way is %s", clip(name), kindOf(before.Mode()))
+		return nil, refuse(faultUnsafe, "%s on the way is %s", clip(name), plainfile.Kind(before.Mode()))
 	}
 	next, err := dir.OpenRoot(name)
 	if err != nil {
@@ -149,7 +151,7 @@ func openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, refuse(faultUnsafe, "it is a symbolic link")
 	}
 	if !before.Mode().IsRegular() {
-		return nil, nil, refuse(faultKind, "it is %s, not a regular file", kindOf(before.Mode()))
+		return nil, nil, refuse(faultKind, "it is %s, not a regular file", plainfile.Kind(before.Mode()))
 	}
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -172,20 +174,4 @@ func missing(err error) error {
 		return refuse(faultMissing, "there is no such file")
 	}
 	return refuse(faultRead, "it cannot be read: %v", err)
-}
-
-func kindOf(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	case m.IsDir():
-		return "a directory"
-	case m&fs.ModeNamedPipe != 0:
-		return "a FIFO"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	case m.IsRegular():
-		return "a file"
-	}
-	return "a special file"
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
 )
 
@@ -117,7 +118,7 @@ func (e envelope) open(o *homeboy.Outcome, warn func(path, message string)) {
 			break
 		}
 		var t homeboy.TypedArtifact
-		if json.Unmarshal(raw, &t) != nil || !isName(t.Name) {
+		if json.Unmarshal(raw, &t) != nil || !fault.IsName(t.Name) {
 			warn("$.outputs."+e.Output, "holds a typed artifact that cannot be understood; it stays where it is")
 			continue
 		}
@@ -145,7 +146,7 @@ func outputArtifact(raw homeboy.Value) (name, path string, t homeboy.TypedArtifa
 		path = "outputs." + name
 	}
 	t.Type, t.ArtifactSchema = text("type", "kind"), text("artifact_schema", "schema")
-	if !isName(name) {
+	if !fault.IsName(name) {
 		name = ""
 	}
 	return name, path, t

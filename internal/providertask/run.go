@@ -3,13 +3,12 @@ package providertask
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/attempt"
-	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/dispatch"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/runtimepkg"
@@ -113,18 +112,8 @@ func (r *run) do(ctx context.Context, req runtimepkg.Request) (none homeboy.Outc
 // execute runs the attempt, and cancels it when ctx ends or somebody asks for it.
 func (r *run) execute(ctx context.Context) (attempt.Result, error) {
 	bg := context.WithoutCancel(ctx)
-	work, cancel := context.WithCancelCause(bg)
-	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { cancel(attempt.Stopped) })()
-	beat, quiet := r.record.Watch(work)
+	work, quiet := dispatch.Watch(ctx, bg, r.record)
 	defer quiet()
-	defer context.AfterFunc(beat, func() {
-		if cause := context.Cause(beat); errors.Is(cause, registry.ErrCancelRequested) {
-			cancel(fmt.Errorf("%w: %w", driver.ErrCanceled, cause))
-		} else if errors.Is(cause, registry.ErrTakenOver) {
-			cancel(cause)
-		}
-	})()
 	r.Engine.Runner.Observe, r.Engine.Runner.Alone = r.observe, true
 	res, err := r.Engine.Execute(work, r.claim)
 	if err != nil {

@@ -348,16 +348,8 @@ func (s *Store) decideAction(ctx context.Context, t tx, id, event string, decide
 	if err != nil {
 		return missing("task", taskID, err)
 	}
-	a, err := scanAction(t.row(ctx, oneAction, id))
-	if err != nil {
-		return err
-	}
-	answer, by, err := decide(a)
-	if err != nil {
-		return err
-	}
 	now := micros(s.now())
-	if err := closeAction(ctx, t, a, event, answer, by, now); err != nil {
+	if err := answer(ctx, t, id, event, decide, now); err != nil {
 		return err
 	}
 	if task.Record.Status != agentruntime.TaskBlocked {
@@ -448,22 +440,27 @@ func (s *Store) decideOwned(ctx context.Context, t tx, id, owner, event string, 
 	default:
 		return invalid("action %s belongs to %q, which no answer wakes", id, owner)
 	}
-	a, err := scanAction(t.row(ctx, oneAction, id))
-	if err != nil {
-		return err
-	}
-	answer, by, err := decide(a)
-	if err != nil {
-		return err
-	}
 	now := micros(s.now())
-	if err := closeAction(ctx, t, a, event, answer, by, now); err != nil {
+	if err := answer(ctx, t, id, event, decide, now); err != nil {
 		return err
 	}
 	if err := wake(now); err != nil {
 		return err
 	}
 	return t.notify(ctx)
+}
+
+// answer closes an action with what decide says of it. The row of what it belongs to is locked.
+func answer(ctx context.Context, t tx, id, event string, decide func(Action) (answer any, by string, err error), now int64) error {
+	a, err := scanAction(t.row(ctx, oneAction, id))
+	if err != nil {
+		return err
+	}
+	said, by, err := decide(a)
+	if err != nil {
+		return err
+	}
+	return closeAction(ctx, t, a, event, said, by, now)
 }
 
 // dismissOwned closes what nobody needs to answer any more of something that is no task.
