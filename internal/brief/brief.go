@@ -43,6 +43,7 @@ type Input struct {
 	Answers     []Answer      // what people answered when an earlier attempt asked
 	House       *Instructions // what the repository itself says to agents; nil: nothing
 	Runtime     []string      // what there is to use besides the workspace, a sentence each
+	Skills      []Skill       // what the agent can do for this task, in the order in which it is told
 }
 
 // Instructions are a file in which a repository tells agents how to work in it, as the base has it.
@@ -76,6 +77,7 @@ type document struct {
 	Profile      agentruntime.SubagentProfile `json:"profile"`
 	Adapter      adapterPart                  `json:"adapter"`
 	Work         workPart                     `json:"workspace"`
+	Skills       []skillPart                  `json:"skills,omitempty"`
 	Answers      []Answer                     `json:"answers,omitempty"`
 	Prompt       string                       `json:"prompt"`
 	Dropped      []string                     `json:"dropped"`
@@ -132,6 +134,7 @@ func Compile(in Input) (Brief, error) {
 		Profile: in.Profile,
 		Adapter: adapterPart{in.AdapterID, in.AdapterKind, in.Model},
 		Work:    workPart{in.Base, in.Commit},
+		Skills:  skillParts(in.Skills),
 		Answers: in.Answers,
 		Prompt:  text,
 		Dropped: dropped,
@@ -168,8 +171,12 @@ func render(in Input) (string, []string, error) {
 		{"instructions", 2, houseText(in.House)},
 		{"payload", 2, payloadText(in.Intent.Payload)},
 		{"profile", 3, strings.Join(in.Profile.PromptParts, "\n\n")},
+		{"skills", 1, skillIndex(in.Skills)},
 		{"output contract", 0, outputContract(in.AdapterKind)},
 		{"signals", 0, signalContract(in.Intent)},
+	}
+	for _, s := range in.Skills {
+		parts = slices.Insert(parts, len(parts)-2, part{"skill " + s.ID, 2, skillText(s)})
 	}
 	limit := int(in.Profile.ContextPolicy.MaxPromptChars)
 	var dropped []string

@@ -1,0 +1,64 @@
+package brief
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// A Skill is a capability that the agent has for this task, as it was resolved at the claim. Who fills it vouches for the
+// digest; nothing here opens a file.
+type Skill struct {
+	ID          string   `json:"skill_id"`
+	Version     string   `json:"skill_version,omitempty"`
+	Digest      string   `json:"digest"` // of everything in the skill's folder, "sha256:" and lower-case hex
+	Description string   `json:"description"`
+	Body        string   `json:"-"`                  // the instructions, without front matter; the document has their digest
+	Commands    []string `json:"commands,omitempty"` // the names that are on the agent's PATH
+}
+
+// skillPart is a skill in the document: what it is and which text it had, also when the text did not fit.
+type skillPart struct {
+	Skill
+	BodyHash string `json:"body_hash"`
+}
+
+func skillParts(list []Skill) []skillPart {
+	var out []skillPart
+	for _, s := range list {
+		out = append(out, skillPart{s, textHash(s.Body)})
+	}
+	return out
+}
+
+// skillIndex names every skill of the task. It is short, and stays when the instructions do not fit.
+func skillIndex(list []Skill) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("## Skills\n")
+	for _, s := range list {
+		b.WriteString("\n- " + s.ID)
+		if s.Version != "" {
+			b.WriteString(" " + s.Version)
+		}
+		b.WriteString(": " + strings.Join(strings.Fields(s.Description), " "))
+		if len(s.Commands) > 0 {
+			b.WriteString(" Commands: " + strings.Join(s.Commands, ", ") + ".")
+		}
+	}
+	return b.String()
+}
+
+func skillText(s Skill) string {
+	if strings.TrimSpace(s.Body) == "" {
+		return ""
+	}
+	return "## Skill " + s.ID + "\n\n" + strings.TrimSpace(s.Body)
+}
+
+func textHash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
