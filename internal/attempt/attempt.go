@@ -61,7 +61,10 @@ type Runner struct {
 	Drivers  driver.Set
 	Key      *bundle.Key    // signs the bundles
 	Observe  func(Progress) // may be nil; called by one goroutine at a time
-	Alone    bool           // the caller owns what follows: an agent's wish for more work is refused, whatever the profile says
+	// Noted gets every entry of every attempt as the journal has it, redacted, in their order. It may be nil, is called by
+	// one goroutine at a time for each attempt, and must not wait: the attempt does while it runs.
+	Noted func(store.Ref, journal.Entry)
+	Alone bool // the caller owns what follows: an agent's wish for more work is refused, whatever the profile says
 
 	resolver egress.Resolver // of the names that agents may reach; nil: the system's
 }
@@ -223,7 +226,12 @@ func (a *run) note(kind string, detail any) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.events = append(a.events, journal.Entry{Seq: int64(len(a.events) + 1), At: agentruntime.At(a.Clock()), Kind: kind, Detail: text})
+	e := journal.Entry{Seq: int64(len(a.events) + 1), At: agentruntime.At(a.Clock()), Kind: kind, Detail: text}
+	a.events = append(a.events, e)
+	if a.Noted != nil {
+		e.Detail = a.redactor.Bytes(e.Detail)
+		a.Noted(a.claim.Ref, e)
+	}
 }
 
 func (a *run) progress(step, text string) {

@@ -18,7 +18,9 @@ import (
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/script"
+	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
@@ -144,6 +146,38 @@ func TestAnAttemptLeavesItsEvidence(t *testing.T) {
 	}
 	if _, err := os.Stat(b.Home.Attempt(c.Ref.AttemptID)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the attempt's directory is left: %v", err)
+	}
+}
+
+func TestEveryEntryIsHeardRedacted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const value = "s3cr3t-of-the-run-0123456789"
+	b.Environ = append(b.Environ, "FAKE_TOKEN="+value)
+	var heard []journal.Entry
+	b.Noted = func(ref store.Ref, e journal.Entry) { heard = append(heard, e) }
+	c := b.claim(`echo made > new.txt; echo '{"status": "completed", "machine_status": "ok", "operator_summary": "'$FAKE_TOKEN'"}'`, func(n *store.NewTask) {
+		n.Intent.Deed.SecretEnv = []string{"FAKE_TOKEN"}
+		n.Intent.Deed.Checks = []deed.Check{{Name: "look", Shell: "echo $PWD; test -e new.txt"}}
+	})
+	res, err := b.Run(t.Context(), b.sup, c)
+	if err != nil || res.Settlement.Status != agentruntime.TaskCompleted {
+		t.Fatalf("settled as %s %s: %v", res.Settlement.Status, res.Settlement.LastError, err)
+	}
+	kinds := map[string]int{}
+	for i, e := range heard {
+		kinds[e.Kind]++
+		if e.Seq != int64(i+1) {
+			t.Errorf("entry %d has the number %d", i+1, e.Seq)
+		}
+		if strings.Contains(string(e.Detail), value) {
+			t.Errorf("%s tells the secret: %s", e.Kind, e.Detail)
+		}
+	}
+	for _, k := range []string{history.KindClaimed, history.KindBegun, history.KindCompletion, history.KindJudging, history.KindCheck, history.KindVerdict, history.KindSettling} {
+		if kinds[k] == 0 {
+			t.Errorf("nothing was heard of %s; heard %v", k, kinds)
+		}
 	}
 }
 

@@ -120,9 +120,10 @@ func (a *run) checkCapabilities() error {
 }
 
 // Run runs a capability in a room, for the gate.
-func (a checker) Run(ctx context.Context, c deed.Check, room string) gate.Ran {
-	ran := gate.Ran{Result: deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}}
+func (a checker) Run(ctx context.Context, c deed.Check, room string) (ran gate.Ran) {
+	ran = gate.Ran{Result: deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}}
 	a.progress(StepCheck, ran.Result.Name)
+	defer a.checked(&ran.Result, a.Clock())
 	if err := a.runCapability(ctx, c, room, &ran); err != nil {
 		ran.Result.Status, ran.Result.Tail, ran.Report = deed.CheckError, a.redactor.String(err.Error()), nil
 	}

@@ -14,12 +14,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/component"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/wordpress"
@@ -37,9 +39,10 @@ const (
 // runCheck runs one check in a room of its own, under the same supervisor as the agent did, whose processes are all
 // gone by now. Home and temporary directory are new as well: what one check leaves behind, the next does not find. Caches
 // are copies of what runs on the base left, and one that agent code could have written to is never used again.
-func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.CheckResult {
-	r := deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}
+func (a *run) runCheck(ctx context.Context, c deed.Check, room string) (r deed.CheckResult) {
+	r = deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}
 	a.progress(StepCheck, r.Name)
+	defer a.checked(&r, a.Clock())
 	n := len(a.commands)
 	out, done, err := a.openLog(ctx, room)
 	if err != nil {
@@ -94,6 +97,13 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) deed.Chec
 		r.Status = deed.CheckFailed
 	}
 	return r
+}
+
+// checked notes that a check ended, with the time that it took in all.
+func (a *run) checked(r *deed.CheckResult, began time.Time) {
+	a.note(history.KindCheck, map[string]any{
+		"name": r.Name, "status": r.Status, "exit_code": r.ExitCode, "started_at": agentruntime.At(began), "duration_ms": a.Clock().Sub(began).Milliseconds(),
+	})
 }
 
 // checkSpec is what a check runs. A check of PHP code has its answer read as well: an exit code of 0 from code that ended

@@ -42,6 +42,7 @@ func (a *run) judge(ctx context.Context) error {
 	}
 	defer func() { _ = workspace.Remove(rooms) }()
 	a.phase = PhaseJudge
+	a.note(history.KindJudging, map[string]any{"changed": len(a.changes.Files())})
 	a.progress(StepJudging, fmt.Sprintf("%d changed", len(a.changes.Files())))
 	v, err := gate.Decide(ctx, gate.Input{
 		Claim: a.yield().Claim, Spec: a.plan.spec, Evidence: a.plan.evidence,

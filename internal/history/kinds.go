@@ -14,6 +14,8 @@ const (
 	KindAction     = "required_action"    // agentruntime.RequiredAction, when it opens and when it closes
 	KindBudget     = "budget"             // agentruntime.Budget
 	KindBound      = "bound_reached"
+	KindJudging    = "judging" // the gate begins
+	KindCheck      = "check"   // a check ended
 	KindVerdict    = "verdict"
 	KindEnded      = "driver_ended"
 

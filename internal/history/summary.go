@@ -99,6 +99,14 @@ var wordings = map[string]func(json.RawMessage) (string, bool){
 	}),
 	KindUsage:      worded(func(v agentruntime.Usage) string { return words(tokens(&v), v.Model) }),
 	KindCompletion: worded(completion),
+	KindCheck: worded(func(v struct {
+		Name   string `json:"name"`
+		Status string `json:"status"`
+		Took   int64  `json:"duration_ms"`
+	},
+	) string {
+		return words(v.Name, v.Status, millis(v.Took))
+	}),
 	KindRecovery: worded(func(v agentruntime.RecoveryAttempt) string {
 		how := "in the same conversation"
 		if !v.SameConversation {
