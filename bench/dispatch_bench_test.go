@@ -271,7 +271,7 @@ func idleMemory(t *testing.T, bin string) float64 {
 	t.Helper()
 	dir := t.TempDir()
 	c := exec.Command(bin, "serve")
-	c.Dir, c.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "DEED_HOME=" + filepath.Join(dir, "home")}
+	c.Dir, c.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "DEED_HOME=" + filepath.Join(dir, "home"), "DEED_LISTEN=127.0.0.1:0"}
 	pipe, err := c.StderrPipe()
 	must(t, err)
 	must(t, c.Start())

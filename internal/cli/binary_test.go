@@ -83,7 +83,7 @@ func (s *site) command(env []string, args ...string) *exec.Cmd {
 	c := exec.Command(file, args...)
 	c.Dir = s.dir
 	c.Env = append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(s.dir, "user"), "DEED_HOME=" + s.home, "DEED_CONFIG=" + filepath.Join(s.dir, "deed.yaml"), "USER=tester",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(s.dir, "user"), "DEED_HOME=" + s.home, "DEED_CONFIG=" + filepath.Join(s.dir, "deed.yaml"), "USER=tester", "DEED_LISTEN=127.0.0.1:0",
 	}, append(slices.Clone(s.env), env...)...)
 	if s.dsn != "" {
 		c.Env = append(c.Env, "DEED_DATABASE="+s.dsn)

@@ -52,7 +52,7 @@ func runBlocks(t *testing.T, file string, least int, env ...string) string {
 	}
 	c := exec.Command("/bin/sh", "-c", script.String())
 	c.Dir = dir
-	c.Env = append([]string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir, "USER=reader"}, env...)
+	c.Env = append([]string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir, "USER=reader", "DEED_LISTEN=127.0.0.1:0"}, env...)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("the commands of %s: %v\n%s", file, err, out)

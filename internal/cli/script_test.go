@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("DEED_HOME", filepath.Join(e.WorkDir, ".deed"))
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("USER", "tester")
+			e.Setenv("DEED_LISTEN", "127.0.0.1:0") // many servers at a time
 			// Checks compile; the operator's cache spares them the standard library.
 			if c, err := os.UserCacheDir(); err == nil {
 				e.Setenv("GOCACHE", filepath.Join(c, "go-build"))

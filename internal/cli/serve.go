@@ -127,22 +127,28 @@ func (a *app) showCycle(rep dispatch.Report) {
 }
 
 func (a *app) serveCmd() *cobra.Command {
-	var slots int
+	var (
+		slots  int
+		window windowFlags
+	)
 	c := &cobra.Command{
 		Use: "serve", Short: "Dispatch until told to stop", Args: cobra.NoArgs,
 		Long: `Dispatch as work arrives: woken by new tasks and by due times. The first SIGTERM or Ctrl-C drains: nothing
 new is claimed and running attempts end by themselves. The second stops them; their tasks wait for the next dispatcher and
-lose no attempt. Both leave nothing running.`,
+lose no attempt. Both leave nothing running.
+
+The HTTP server answers on --listen (DEED_LISTEN, else 127.0.0.1:7433; "off" for none).`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			a.unhook() // from here on signals mean drain and stop
-			return a.serve(context.WithoutCancel(c.Context()), slots)
+			return a.serve(context.WithoutCancel(c.Context()), slots, window)
 		},
 	}
 	c.Flags().IntVar(&slots, "concurrency", 2, "attempts at a time")
+	window.add(c)
 	return c
 }
 
-func (a *app) serve(ctx context.Context, slots int) error {
+func (a *app) serve(ctx context.Context, slots int, window windowFlags) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -154,6 +160,10 @@ func (a *app) serve(ctx context.Context, slots int) error {
 	eng, release, err := a.locked(ctx, slots)
 	if err != nil {
 		return err
+	}
+	win, err := a.openWindow(ctx, eng, window)
+	if err != nil {
+		return errors.Join(err, release())
 	}
 	run, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -188,7 +198,7 @@ func (a *app) serve(ctx context.Context, slots int) error {
 			}
 		},
 	})
-	return errors.Join(err, release())
+	return errors.Join(err, a.closeWindow(ctx, win), release())
 }
 
 // manager finds the service manager that started this process, and hides it from what this process starts.

@@ -26,8 +26,8 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// A server is a running `deed serve`.
-type server struct {
+// A served is a running `deed serve`.
+type served struct {
 	*site
 	cmd *exec.Cmd
 
@@ -35,9 +35,9 @@ type server struct {
 	log bytes.Buffer // guarded by mu
 }
 
-func (s *site) serve(args ...string) *server {
+func (s *site) serve(args ...string) *served {
 	s.t.Helper()
-	v := &server{site: s, cmd: s.command(nil, append([]string{"serve"}, args...)...)}
+	v := &served{site: s, cmd: s.command(nil, append([]string{"serve"}, args...)...)}
 	pipe, err := v.cmd.StderrPipe()
 	if err != nil {
 		s.t.Fatal(err)
@@ -71,13 +71,13 @@ func (s *site) serve(args ...string) *server {
 	return v
 }
 
-func (v *server) said() string {
+func (v *served) said() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.log.String()
 }
 
-func (v *server) signal(sig syscall.Signal) {
+func (v *served) signal(sig syscall.Signal) {
 	v.t.Helper()
 	if err := v.cmd.Process.Signal(sig); err != nil {
 		v.t.Fatal(err)
@@ -85,7 +85,7 @@ func (v *server) signal(sig syscall.Signal) {
 }
 
 // wait returns the exit code.
-func (v *server) wait() int {
+func (v *served) wait() int {
 	v.t.Helper()
 	done := make(chan struct{})
 	go func() {
