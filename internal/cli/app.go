@@ -181,6 +181,9 @@ func (a *app) openStore(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
+	if st.Dialect() == store.SQLite {
+		st.OnCommit(a.h.Changed) // until it is closed: who watches the home in another process hears of it
+	}
 	a.st = st
 	return nil
 }

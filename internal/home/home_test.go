@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func env(kv ...string) func(string) string {
@@ -232,5 +234,57 @@ func TestPublished(t *testing.T) {
 		if got := h.Published(path); got != want {
 			t.Errorf("%s: %v, want %v", path, got, want)
 		}
+	}
+}
+
+func TestWatchersDoNotTakeEachOthersWakes(t *testing.T) {
+	t.Parallel()
+	h, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Changed() // nobody has watched yet
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	dispatcher, err := h.Wakes(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var watchers []<-chan struct{}
+	for range 3 {
+		w, err := h.Watch(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		watchers = append(watchers, w)
+	}
+	// What a process that was killed left behind is cleared away by the next change.
+	left := filepath.Join(h.watchers(), "left")
+	if err := unix.Mkfifo(left, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	woken := func(ch <-chan struct{}) {
+		t.Helper()
+		select {
+		case <-ch:
+		case <-time.After(10 * time.Second):
+			t.Fatal("no wake-up")
+		}
+	}
+	h.Changed()
+	for _, w := range watchers {
+		woken(w)
+	}
+	select {
+	case <-dispatcher:
+		t.Error("a change that is no work woke the dispatcher")
+	default:
+	}
+	if _, err := os.Lstat(left); err == nil {
+		t.Error("the leftover is still there")
+	}
+	h.Wake()
+	for _, ch := range append(watchers, dispatcher) {
+		woken(ch)
 	}
 }

@@ -17,19 +17,25 @@ import (
 
 func (h *Home) wakePath() string { return filepath.Join(h.root, "wake") }
 
-// Wake tells a dispatcher in this home, if there is one, that there may be work. It never blocks.
+// Wake tells a dispatcher in this home, if there is one, that there may be work, and those who watch the home that something
+// changed. It never blocks.
 func (h *Home) Wake() {
-	fd, err := unix.Open(h.wakePath(), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return // no FIFO or no reader: nobody to wake
-	}
-	_, _ = unix.Write(fd, []byte{'w'})
-	_ = unix.Close(fd)
+	_ = poke(h.wakePath()) // no FIFO or no reader: nobody to wake
+	h.Changed()
 }
 
-// Wakes returns a channel that receives when somebody called Wake. It ends with the context.
+// Wakes returns a channel that receives when somebody called Wake. It ends with the context. It is for the dispatcher alone,
+// who is one by its lock; everybody else uses Watch.
 func (h *Home) Wakes(ctx context.Context) (<-chan struct{}, error) {
-	path := h.wakePath()
+	f, err := openFIFO(h.wakePath())
+	if err != nil {
+		return nil, err
+	}
+	return readFIFO(ctx, f, func() {}), nil
+}
+
+// openFIFO makes a FIFO where there is none, and opens it for reading.
+func openFIFO(path string) (*os.File, error) {
 	if err := unix.Mkfifo(path, 0o600); err != nil && !errors.Is(err, unix.EEXIST) {
 		return nil, fmt.Errorf("make wake-up %s: %w", path, err)
 	}
@@ -42,10 +48,16 @@ func (h *Home) Wakes(ctx context.Context) (<-chan struct{}, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("wake-up %s is not a FIFO (remove it)", path)
 	}
+	return f, nil
+}
+
+// readFIFO turns the bytes of a FIFO into wake-ups until the context ends, and calls over at the end.
+func readFIFO(ctx context.Context, f *os.File, over func()) <-chan struct{} {
 	ch := make(chan struct{}, 1)
 	stop := context.AfterFunc(ctx, func() { _ = f.Close() })
 	go func() {
 		defer stop()
+		defer over()
 		buf := make([]byte, 512)
 		for {
 			if _, err := f.Read(buf); err != nil {
@@ -58,5 +70,5 @@ func (h *Home) Wakes(ctx context.Context) (<-chan struct{}, error) {
 			}
 		}
 	}()
-	return ch, nil
+	return ch
 }

@@ -36,6 +36,8 @@ type engine interface {
 	// enqueue inserts tasks that need nothing else in their transaction.
 	enqueue(ctx context.Context, rows []taskRow) error
 	listen(ctx context.Context) (<-chan struct{}, error)
+	// settle returns when the fate of every event that has a number by now is decided.
+	settle(ctx context.Context) error
 	close() error
 	// migrateDB returns the handle and the lock that migrations need.
 	migrateDB(ctx context.Context) (*sql.DB, error)
@@ -66,7 +68,7 @@ func rewrite(q string, r *strings.Replacer) string {
 
 // write is a transaction with classified errors.
 func (s *Store) write(ctx context.Context, fn func(ctx context.Context, t tx) error) error {
-	return classify(s.eng.write(ctx, fn))
+	return s.commits.tell(classify(s.eng.write(ctx, fn)))
 }
 
 // an errRow is a scanner that has failed already.

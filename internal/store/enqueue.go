@@ -45,7 +45,7 @@ func (s *Store) Enqueue(ctx context.Context, tasks ...NewTask) ([]Enqueued, erro
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
 	if !keyed {
-		err = classify(s.eng.enqueue(ctx, rows))
+		err = s.commits.tell(classify(s.eng.enqueue(ctx, rows)))
 	} else {
 		err = s.write(ctx, func(ctx context.Context, t tx) error {
 			for i := range out {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -42,7 +43,7 @@ const (
 )
 
 // An Event is one thing that the engine did. Seq grows in the order of insertion; on PostgreSQL two transactions that
-// run at once may commit in the other order, so that a reader who follows the log by After must read some way back.
+// run at once may commit in the other order: who follows the log uses SettledEvents.
 type Event struct {
 	Seq       int64
 	Type      string
@@ -104,6 +105,7 @@ type EventFilter struct {
 	TaskID    string
 	AttemptID string
 	After     int64 // only events with a greater Seq
+	Until     int64 // only events with no greater Seq; 0: no bound
 	Limit     int   // 0: 1000
 	Newest    bool  // the newest ones of the selection; still returned oldest first
 }
@@ -114,19 +116,22 @@ func (s *Store) Events(ctx context.Context, f EventFilter) ([]Event, error) {
 		f.Limit = 1000
 	}
 	var q strings.Builder
-	q.WriteString(`SELECT seq, type, at, task_id, attempt_id, detail FROM events WHERE seq > $1`)
-	args := []any{f.After, f.Limit}
+	q.WriteString(`SELECT seq, type, at, task_id, attempt_id, detail FROM events WHERE seq > $1 AND seq <= $3`)
+	if f.Until <= 0 {
+		f.Until = math.MaxInt64
+	}
+	args := []any{f.After, f.Limit, f.Until}
 	switch { // one index walk for each form
 	case f.AttemptID != "":
 		args = append(args, f.AttemptID)
-		q.WriteString(` AND attempt_id = $3`)
+		q.WriteString(` AND attempt_id = $4`)
 		if f.TaskID != "" {
 			args = append(args, f.TaskID)
-			q.WriteString(` AND task_id = $4`)
+			q.WriteString(` AND task_id = $5`)
 		}
 	case f.TaskID != "":
 		args = append(args, f.TaskID)
-		q.WriteString(` AND task_id = $3`)
+		q.WriteString(` AND task_id = $4`)
 	}
 	q.WriteString(` ORDER BY seq`)
 	if f.Newest {

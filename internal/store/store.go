@@ -43,6 +43,8 @@ type Store struct {
 	now   clock.Clock
 	step  int64 // the ageing step in microseconds
 	close sync.Once
+
+	commits commits
 }
 
 // Open opens the store at dsn, makes it when it is not there, and migrates an older schema. A dsn that begins with

@@ -1,0 +1,129 @@
+package feed
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// Where an event comes from.
+const (
+	FromStore    = "store"    // it is in the store and has an id
+	FromProgress = "progress" // a running attempt of this process; not stored
+	FromFeed     = "feed"     // the stream itself
+)
+
+// Overflow is the event of the stream that says that the subscriber was too slow: what it missed follows, from the store, and
+// progress of that time is not told.
+const Overflow = "overflow"
+
+// An Event is one thing that changed. Nobody may write to it: all subscribers share it.
+type Event struct {
+	ID        int64 // where to go on; 0: it is not stored
+	Event     string
+	Source    string
+	TaskID    string
+	AttemptID string
+	At        time.Time
+	Detail    json.RawMessage
+
+	once sync.Once
+	text []byte
+}
+
+func fromStore(e store.Event) *Event {
+	return &Event{ID: e.Seq, Event: e.Type, Source: FromStore, TaskID: e.TaskID, AttemptID: e.AttemptID, At: e.At, Detail: e.Detail}
+}
+
+// A Record is an event as it is written.
+type Record struct {
+	ID        string                 `json:"id,omitempty"` // where to go on; empty: it is not stored
+	Event     string                 `json:"event"`
+	Source    string                 `json:"source"`
+	TaskID    string                 `json:"task_id,omitempty"`
+	AttemptID string                 `json:"attempt_id,omitempty"`
+	At        agentruntime.Timestamp `json:"at"`
+	Detail    json.RawMessage        `json:"detail,omitempty"`
+}
+
+// Record returns the event as it is written.
+func (e *Event) Record() Record {
+	r := Record{Event: e.Event, Source: e.Source, TaskID: e.TaskID, AttemptID: e.AttemptID, At: agentruntime.At(e.At), Detail: e.Detail}
+	if e.ID > 0 {
+		r.ID = strconv.FormatInt(e.ID, 10)
+	}
+	return r
+}
+
+// JSON is the event on one line, made once for all subscribers.
+func (e *Event) JSON() []byte {
+	e.once.Do(func() {
+		text, err := json.Marshal(e.Record())
+		if err != nil { // the store holds no detail that is not JSON
+			text, _ = json.Marshal(Record{ID: strconv.FormatInt(e.ID, 10), Event: e.Event, Source: e.Source, TaskID: e.TaskID, At: agentruntime.At(e.At)})
+		}
+		e.text = text
+	})
+	return e.text
+}
+
+// A Filter selects events. The zero value selects all that are stored.
+type Filter struct {
+	TaskID   string
+	Events   []string // by their names; empty: all
+	Progress bool     // and how far running attempts are
+}
+
+func (f Filter) takes(e *Event) bool {
+	if e.Source == FromProgress && !f.Progress {
+		return false
+	}
+	return (f.TaskID == "" || f.TaskID == e.TaskID) && (len(f.Events) == 0 || slices.Contains(f.Events, e.Event))
+}
+
+// Progress is how far a running attempt is.
+type Progress struct {
+	TaskID    string  `json:"-"`
+	AttemptID string  `json:"-"`
+	Step      string  `json:"step"`
+	Text      string  `json:"text,omitempty"`
+	Turn      int     `json:"turn,omitempty"`
+	Tool      string  `json:"tool,omitempty"`
+	ToolCalls int     `json:"tool_calls,omitempty"`
+	Tokens    int64   `json:"tokens,omitempty"`
+	CostUSD   float64 `json:"cost_usd,omitempty"`
+}
+
+// ProgressEvent is the name of the events that tell Progress.
+const ProgressEvent = "attempt_progress"
+
+// Progress tells how far an attempt is. Only the newest of each attempt is told when they come faster than the stream's pace. It
+// costs next to nothing when nobody listens.
+func (f *Feed) Progress(p Progress, at time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.subs == 0 {
+		return
+	}
+	detail, err := json.Marshal(p)
+	if err != nil {
+		return // a number that is none
+	}
+	if !slices.Contains(f.due, p.AttemptID) {
+		f.due = append(f.due, p.AttemptID)
+	}
+	f.news[p.AttemptID] = &Event{Event: ProgressEvent, Source: FromProgress, TaskID: p.TaskID, AttemptID: p.AttemptID, At: at, Detail: detail}
+	f.poke()
+}
+
+// endedLocked forgets the progress of an attempt that ended: nothing of it may be told behind its end.
+func (f *Feed) endedLocked(e store.Event) {
+	if e.Type == string(agentruntime.EventTaskAttemptFinished) {
+		delete(f.news, e.AttemptID)
+	}
+}

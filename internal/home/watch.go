@@ -1,0 +1,70 @@
+package home
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
+)
+
+// The dispatcher's wake-up has one reader: two would take each other's bytes. Whoever else wants to know that something changed
+// has a FIFO of its own in a directory of the home, and a change is written to all of them. One that nobody reads is the
+// leftover of a process that died, and whoever finds it removes it.
+
+func (h *Home) watchers() string { return filepath.Join(h.root, "watch") }
+
+// Changed tells those who watch this home that the store has changed. It never blocks, and costs next to nothing when nobody
+// watches. It does not wake the dispatcher; see Wake.
+func (h *Home) Changed() {
+	dir, err := os.Open(h.watchers())
+	if err != nil {
+		return // nobody has watched yet
+	}
+	names, _ := dir.Readdirnames(maxWatchers)
+	_ = dir.Close()
+	for _, name := range names {
+		path := filepath.Join(h.watchers(), name)
+		if err := poke(path); errors.Is(err, unix.ENXIO) {
+			_ = os.Remove(path)
+		}
+	}
+}
+
+// maxWatchers bounds what a change costs.
+const maxWatchers = 256
+
+// poke writes one byte to a FIFO that somebody reads.
+func poke(path string) error {
+	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	_, _ = unix.Write(fd, []byte{'w'}) // full: there is a wake-up already
+	return unix.Close(fd)
+}
+
+// Watch returns a channel that receives when somebody called Changed or Wake, at most one value pending. It ends with the
+// context. Any number of processes may watch.
+func (h *Home) Watch(ctx context.Context) (<-chan struct{}, error) {
+	if err := os.Mkdir(h.watchers(), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("watch the home: %w", err)
+	}
+	for range 10 {
+		path := filepath.Join(h.watchers(), uuid.NewString())
+		f, err := openFIFO(path)
+		if err != nil {
+			return nil, fmt.Errorf("watch the home: %w", err)
+		}
+		// Between the making and the opening nobody read it, so that somebody may have removed it as a leftover.
+		if _, err := os.Lstat(path); err != nil {
+			_ = f.Close()
+			continue
+		}
+		return readFIFO(ctx, f, func() { _ = os.Remove(path) }), nil
+	}
+	return nil, errors.New("watch the home: its FIFO was removed again and again")
+}
