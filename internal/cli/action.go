@@ -7,57 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/action"
 	"github.com/deedrun/deed/internal/handoff"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/view"
 	"github.com/deedrun/deed/internal/workflow"
 )
-
-// actionDoc is a required action as --json shows it.
-type actionDoc struct {
-	Schema    string          `json:"schema"`
-	ActionID  string          `json:"action_id"`
-	TaskID    string          `json:"task_id"`
-	Owner     string          `json:"owner,omitempty"` // what it belongs to when that is no task
-	AttemptID string          `json:"attempt_id"`
-	Kind      string          `json:"kind"`
-	Prompt    string          `json:"prompt"`
-	Why       string          `json:"why,omitempty"`
-	Rule      string          `json:"rule,omitempty"`
-	Subject   json.RawMessage `json:"subject,omitempty"`
-	Context   string          `json:"context_digest,omitempty"`
-	OpenedAt  string          `json:"opened_at,omitempty"`
-	Deadline  string          `json:"deadline,omitempty"`
-	Default   json.RawMessage `json:"default,omitempty"`
-	MayAnswer []string        `json:"may_answer,omitempty"`
-	State     string          `json:"state"`
-	Answer    json.RawMessage `json:"answer,omitempty"`
-	By        string          `json:"answered_by,omitempty"`
-	ClosedAt  string          `json:"closed_at,omitempty"`
-}
-
-func newActionDoc(x store.Action) actionDoc {
-	at := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
-		}
-		return string(agentruntime.At(t))
-	}
-	return actionDoc{
-		Schema: "deed/action/v1", ActionID: x.ID, TaskID: x.TaskID, Owner: x.Owner, AttemptID: x.AttemptID, Kind: x.Kind, Prompt: x.Prompt, Why: x.Why, Rule: x.Rule,
-		Subject: x.Subject, Context: x.ContextDigest, OpenedAt: at(x.OpenedAt), Deadline: at(x.Deadline), Default: x.Default, MayAnswer: x.MayAnswer,
-		State: x.State, Answer: x.Answer, By: x.AnsweredBy, ClosedAt: at(x.ClosedAt),
-	}
-}
 
 func (a *app) actionCmd() *cobra.Command {
 	var all bool
@@ -69,9 +30,9 @@ func (a *app) actionCmd() *cobra.Command {
 				return err
 			}
 			if a.json {
-				docs := make([]actionDoc, len(acts))
+				docs := make([]view.Action, len(acts))
 				for i, x := range acts {
-					docs[i] = newActionDoc(x)
+					docs[i] = view.ActionOf(x)
 				}
 				return a.emit(map[string]any{"schema": "deed/actions/v1", "actions": docs})
 			}
@@ -97,7 +58,7 @@ func (a *app) actionCmd() *cobra.Command {
 				return err
 			}
 			if a.json {
-				return a.emit(newActionDoc(x))
+				return a.emit(view.ActionOf(x))
 			}
 			a.showAction(x)
 			return nil
@@ -222,7 +183,7 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 		return err
 	}
 	if a.json {
-		return a.emit(newActionDoc(x))
+		return a.emit(view.ActionOf(x))
 	}
 	word := "answered"
 	if d != nil {
@@ -248,7 +209,7 @@ func answerTo(x store.Action, d *action.Decision, text json.RawMessage) (json.Ra
 }
 
 func (a *app) showAction(x store.Action) {
-	d := newActionDoc(x)
+	d := view.ActionOf(x)
 	for _, row := range [][2]string{
 		{"action", d.ActionID},
 		{"task", d.TaskID},
@@ -274,9 +235,6 @@ func (a *app) showAction(x store.Action) {
 	}
 }
 
-// kindApply is the kind of a staged apply among the actions.
-const kindApply = "apply"
-
 // actions lists what waits for a person: the actions of tasks, which are in the store, and the staged applies, which are
 // in the home. A home that has only the latter needs no store.
 func (a *app) actions(ctx context.Context, all bool) ([]store.Action, error) {
@@ -301,11 +259,7 @@ func (a *app) actions(ctx context.Context, all bool) ([]store.Action, error) {
 		return nil, err
 	}
 	for _, p := range staged {
-		x := store.Action{ID: p.ActionID, Kind: kindApply, Prompt: p.Summary, State: store.ActionOpen, AnsweredBy: p.ResolvedBy}
-		if p.Status != codebox.PendingOpen {
-			x.State, x.Answer = store.ActionAnswered, json.RawMessage(strconv.Quote(p.Status))
-		}
-		acts = append(acts, x)
+		acts = append(acts, view.StagedAction(p))
 	}
 	return acts, nil
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/task"
+	"github.com/deedrun/deed/internal/view"
 )
 
 // app is one invocation: the global flags and the parts that a command opened.
@@ -57,6 +58,8 @@ type app struct {
 	cfg *config.Config
 	st  *store.Store
 
+	seen *view.Reader // what models made; nil: none yet
+
 	fanouts *fanoutrun.Service // of a dispatcher; nil: this command is none
 }
 
@@ -74,7 +77,10 @@ func (a *app) close() error {
 		return nil
 	}
 	err := a.st.Close()
-	a.st = nil
+	if a.seen != nil {
+		err = errors.Join(a.seen.Close(), err)
+	}
+	a.st, a.seen = nil, nil
 	return err
 }
 

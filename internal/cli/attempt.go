@@ -5,19 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/view"
 )
 
 func (a *app) attemptCmd() *cobra.Command {
@@ -55,49 +52,14 @@ func (a *app) oneAttempt(ctx context.Context, id string) (store.Attempt, error) 
 	return at, err
 }
 
-// openJournal opens what an attempt noted: in its directory while it runs, in its bundle afterwards. It returns nil when
-// there is nothing yet, or nothing any more.
-func (a *app) openJournal(at store.Attempt) (*journal.Tail, error) {
-	paths := []string{filepath.Join(a.h.Attempt(at.Record.AttemptID), "journal.jsonl")}
-	if at.BundleDir != "" {
-		paths = append(paths, filepath.Join(a.h.Root(), at.BundleDir, codebox.PathEvents))
-	}
-	if !at.Live {
-		slices.Reverse(paths)
-	}
-	for _, p := range paths {
-		t, err := journal.OpenTail(p)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		return t, err
-	}
-	return nil, nil
-}
-
 // eachEntry gives the entries of an attempt's journal to a function, a bounded stretch at a time.
 func (a *app) eachEntry(at store.Attempt, use func(journal.Entry) error) error {
-	t, err := a.openJournal(at)
+	t, err := a.models().OpenJournal(at)
 	if err != nil || t == nil {
 		return err
 	}
 	defer func() { _ = t.Close() }()
-	return drain(t, use)
-}
-
-// drain gives what is in a journal by now to a function.
-func drain(t *journal.Tail, use func(journal.Entry) error) error {
-	for {
-		entries, err := t.Next()
-		for _, e := range entries {
-			if err := use(e); err != nil {
-				return err
-			}
-		}
-		if err != nil || len(entries) == 0 {
-			return err
-		}
-	}
+	return view.Drain(t, use)
 }
 
 // maxKept bounds what the first reading keeps of inputs and outputs, of which it shows none.
@@ -116,9 +78,9 @@ func (a *app) emitAttempt(ctx context.Context, at store.Attempt) error {
 	runtime := f.Task()
 	runtime.State = agentruntime.AgentState(at.State)
 	return a.emit(struct {
-		attemptDoc
+		view.Attempt
 		Runtime agentruntime.RuntimeTask `json:"runtime"`
-	}{a.attemptDoc(at), runtime})
+	}{a.models().AttemptOf(at), runtime})
 }
 
 // attemptStory prints the attempt. It reads the journal twice, so that a call is shown with what came of it and nothing
@@ -130,7 +92,7 @@ func (a *app) attemptStory(at store.Attempt) error {
 	}
 	t := f.Task()
 	a.field("task", at.Record.TaskID)
-	a.showAttempt(at)
+	a.showAttempt(a.models().AttemptOf(at))
 	a.showTotals(t, f.Facts())
 	l := newTimeline(a, t)
 	l.gap = true
@@ -207,12 +169,12 @@ func (a *app) followAttempt(ctx context.Context, at store.Attempt) error {
 	for {
 		var err error
 		if tail == nil {
-			if tail, err = a.openJournal(at); err != nil {
+			if tail, err = a.models().OpenJournal(at); err != nil {
 				return err
 			}
 		}
 		if tail != nil {
-			if err := drain(tail, use); err != nil {
+			if err := view.Drain(tail, use); err != nil {
 				return err
 			}
 		}

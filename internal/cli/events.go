@@ -15,6 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/view"
 )
 
 func (a *app) taskEventsCmd() *cobra.Command {
@@ -277,7 +278,7 @@ func (f *follower) newest(ctx context.Context) error {
 func (f *follower) turnTo(at store.Attempt) (err error) {
 	f.close()
 	f.attempt = at
-	f.tail, err = f.openJournal(at)
+	f.tail, err = f.models().OpenJournal(at)
 	return err
 }
 
@@ -287,7 +288,7 @@ func (f *follower) entries(use func(eventDoc) error) error {
 		return nil
 	}
 	var at time.Time
-	return drain(f.tail, func(e journal.Entry) error {
+	return view.Drain(f.tail, func(e journal.Entry) error {
 		if v, err := e.At.Time(); err == nil { // else it was when the one before it was
 			at = v
 		}

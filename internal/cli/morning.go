@@ -13,6 +13,7 @@ import (
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/report"
 	used "github.com/deedrun/deed/internal/usage"
+	"github.com/deedrun/deed/internal/view"
 )
 
 func (a *app) reportCmd() *cobra.Command {
@@ -74,7 +75,7 @@ func (a *app) morning(ctx context.Context, o report.Options) error {
 		return err
 	}
 	for _, s := range staged {
-		o.Also = append(o.Also, deed.ReportWaiting{Kind: kindApply, ID: s.ActionID, About: s.Summary, Command: "deed action approve " + s.ActionID})
+		o.Also = append(o.Also, deed.ReportWaiting{Kind: view.KindApply, ID: s.ActionID, About: s.Summary, Command: "deed action approve " + s.ActionID})
 	}
 	r, err := report.Make(ctx, a.st, o)
 	if err != nil {

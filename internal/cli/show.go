@@ -2,13 +2,11 @@ package cli
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,8 +14,8 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/view"
 )
 
 func (a *app) taskShowCmd() *cobra.Command {
@@ -29,31 +27,16 @@ func (a *app) taskShowCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			attempts, err := a.st.Attempts(ctx, t.ID())
+			m, err := a.models().Task(ctx, t.ID())
 			if err != nil {
 				return err
-			}
-			arts, err := a.st.Artifacts(ctx, t.ID())
-			if err != nil {
-				return err
-			}
-			used, err := a.st.UsageOfTask(ctx, t.ID())
-			if err != nil {
-				return err
-			}
-			if arts == nil {
-				arts = []agentruntime.ArtifactRecord{}
 			}
 			if a.json {
-				docs := make([]attemptDoc, len(attempts))
-				for i, at := range attempts {
-					docs[i] = a.attemptDoc(at)
-				}
-				return a.emit(map[string]any{"task": t.Record, "intent": t.Intent, "attempts": docs, "artifacts": arts, "workflow_id": t.WorkflowID, "cancel_requested": t.CancelRequested, "usage": store.SumUsage(used)})
+				return a.emit(m)
 			}
 			a.showTask(t)
-			a.showUsage(t, store.SumUsage(used))
-			for _, at := range attempts {
+			a.showUsage(t, m.Usage)
+			for _, at := range m.Attempts {
 				a.printf("\n")
 				a.showAttempt(at)
 			}
@@ -108,69 +91,34 @@ func deref[T ~string](s *T) string {
 	return string(*s)
 }
 
-// attemptDoc is an attempt as --json shows it.
-type attemptDoc struct {
-	agentruntime.TaskAttempt
-	State     string          `json:"state"`
-	Class     string          `json:"class"`
-	Fence     int64           `json:"fence"`
-	BriefHash string          `json:"brief_hash"`
-	SpecHash  string          `json:"spec_hash"`
-	BundleID  string          `json:"bundle_id"`
-	Bundle    string          `json:"bundle"`
-	Verdict   json.RawMessage `json:"verdict"`
+// models reads what is shown. It is given back with the home.
+func (a *app) models() *view.Reader {
+	if a.seen == nil {
+		a.seen = view.New(view.Source{Store: a.st, Home: a.h, Config: a.cfg})
+	}
+	return a.seen
 }
 
-func (a *app) attemptDoc(at store.Attempt) attemptDoc {
-	d := attemptDoc{
-		TaskAttempt: at.Record, State: at.State, Class: at.Class, Fence: at.Fence,
-		BriefHash: at.BriefHash, SpecHash: at.SpecHash, BundleID: at.BundleID, Verdict: at.Verdict,
-	}
-	if at.BundleDir != "" {
-		d.Bundle = filepath.Join(a.h.Root(), at.BundleDir)
-	}
-	if len(d.Verdict) == 0 {
-		d.Verdict = json.RawMessage("null")
-	}
-	return d
-}
-
-func (a *app) showAttempt(at store.Attempt) {
-	r := at.Record
-	a.field("attempt", a.color.bold(r.AttemptID))
-	a.field("adapter", r.AdapterID+" ("+r.AdapterKind+")")
+func (a *app) showAttempt(at view.Attempt) {
+	a.field("attempt", a.color.bold(at.AttemptID))
+	a.field("adapter", at.AdapterID+" ("+at.AdapterKind+")")
 	a.field("state", at.State)
-	a.field("runner", r.RunnerID)
-	a.field("started", string(r.StartedAt))
-	a.field("ended", deref(r.EndedAt))
+	a.field("runner", at.RunnerID)
+	a.field("started", string(at.StartedAt))
+	a.field("ended", deref(at.EndedAt))
 	if !at.Live {
-		a.field("exit", string(r.ExitStatus))
+		a.field("exit", string(at.ExitStatus))
 		a.field("class", at.Class)
 	}
-	var d struct {
-		Error string `json:"error"`
-		Claim *struct {
-			Status  string `json:"status"`
-			Summary string `json:"summary"`
-		} `json:"claim"`
+	if at.Claim != nil {
+		a.showClaim(at.Claim.Status, at.Claim.Summary)
 	}
-	if len(r.Diagnostics) > 0 && json.Unmarshal(r.Diagnostics, &d) == nil {
-		if d.Claim != nil {
-			a.showClaim(d.Claim.Status, d.Claim.Summary)
-		}
-		if len(at.Verdict) == 0 {
-			a.field("error", clean(d.Error))
-		}
+	if at.Verdict != nil {
+		a.showVerdict(*at.Verdict)
+	} else {
+		a.field("error", clean(at.Error))
 	}
-	if len(at.Verdict) > 0 {
-		var v deed.Verdict
-		if json.Unmarshal(at.Verdict, &v) == nil && v.Schema != "" {
-			a.showVerdict(v)
-		}
-	}
-	if at.BundleDir != "" {
-		a.field("bundle", filepath.Join(a.h.Root(), at.BundleDir))
-	}
+	a.field("bundle", at.Bundle)
 }
 
 // showClaim prints what the agent said, as a claim.
@@ -258,7 +206,14 @@ func (a *app) taskLogsCmd() *cobra.Command {
 				return usage(fmt.Errorf("task %s has no attempt yet", t.ID()))
 			}
 			at := attempts[len(attempts)-1]
-			path, err := a.logPath(at, stderr)
+			stream := view.Stdout
+			if stderr {
+				stream = view.Stderr
+			}
+			path, err := a.models().LogPath(at, stream)
+			if errors.Is(err, fs.ErrNotExist) {
+				return usage(fmt.Errorf("attempt %s has written nothing", at.Record.AttemptID))
+			}
 			if err != nil {
 				return err
 			}
@@ -267,22 +222,6 @@ func (a *app) taskLogsCmd() *cobra.Command {
 	}
 	c.Flags().BoolVar(&stderr, "stderr", false, "standard error instead of standard output")
 	return c
-}
-
-// logPath finds an attempt's output: in its bundle, or in its directory while it runs.
-func (a *app) logPath(at store.Attempt, stderr bool) (string, error) {
-	name, rel := driver.StdoutFile, at.Record.StdoutPath
-	if stderr {
-		name, rel = driver.StderrFile, at.Record.StderrPath
-	}
-	if at.BundleDir != "" && rel != "" {
-		return filepath.Join(a.h.Root(), at.BundleDir, rel), nil
-	}
-	live := filepath.Join(a.h.Attempt(at.Record.AttemptID), "run", name)
-	if _, err := os.Stat(live); errors.Is(err, fs.ErrNotExist) {
-		return "", usage(fmt.Errorf("attempt %s has written nothing", at.Record.AttemptID))
-	}
-	return live, nil
 }
 
 func (a *app) copyLog(path string) error {

@@ -34,13 +34,16 @@ func OpenTail(path string) (*Tail, error) {
 
 // Next returns the entries that come next and are whole by now, and none when there are no more so far. A last line that is
 // not whole is left for a later call: its writer may be at it, or will cut it. A damaged line before others is an error.
-func (t *Tail) Next() ([]Entry, error) {
+func (t *Tail) Next() ([]Entry, error) { return t.Take(tailEntries) }
+
+// Take is Next with a bound on the entries.
+func (t *Tail) Take(most int) ([]Entry, error) {
 	br := bufio.NewReaderSize(io.NewSectionReader(t.f, t.off, 1<<62), 64<<10)
 	var (
 		out []Entry
 		bad error
 	)
-	for start := t.off; len(out) < tailEntries && t.off-start < tailBytes; {
+	for start := t.off; len(out) < most && t.off-start < tailBytes; {
 		line, err := readLine(br)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return out, fmt.Errorf("follow journal %s: entry %d: %w", t.f.Name(), t.seq+1, err)
@@ -64,6 +67,36 @@ func (t *Tail) Next() ([]Entry, error) {
 		}
 	}
 	return out, nil
+}
+
+// A Mark is a place in a journal, for a reader that goes on another time.
+type Mark struct{ Seq, Offset int64 }
+
+// Mark returns the place after the last entry that was read.
+func (t *Tail) Mark() Mark { return Mark{t.seq, t.off} }
+
+// ErrMark reports a place that is not one of the journal.
+var ErrMark = errors.New("no such place in the journal")
+
+// Seek goes to a place that Mark gave. One that is not the end of an entry, or not of that entry, is ErrMark.
+func (t *Tail) Seek(m Mark) error {
+	if m == (Mark{}) {
+		t.seq, t.off = 0, 0
+		return nil
+	}
+	end := make([]byte, 1)
+	if m.Seq < 1 || m.Offset < 1 {
+		return ErrMark
+	}
+	if _, err := t.f.ReadAt(end, m.Offset-1); err != nil || end[0] != '\n' {
+		return ErrMark
+	}
+	next := Tail{f: t.f, off: m.Offset, seq: m.Seq}
+	if _, err := next.Take(2); err != nil { // a wrong number is noticed with the line after it
+		return ErrMark
+	}
+	t.seq, t.off = m.Seq, m.Offset
+	return nil
 }
 
 // Close closes the file.

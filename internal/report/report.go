@@ -71,7 +71,7 @@ type builder struct {
 	st *store.Store
 
 	ended     map[string]bool // tasks whose newest end was seen
-	completed []end
+	completed []store.Event
 	attempts  map[string]bool
 	refused   []string // attempts, newest first
 	failures  map[string]*failed
@@ -79,11 +79,6 @@ type builder struct {
 	flows     map[string]*deed.ReportWorkflow
 	flowOrder []string
 	slots     map[string]*deed.ReportSchedule
-}
-
-type end struct {
-	taskID, attemptID string
-	at                time.Time
 }
 
 type failed struct {
@@ -159,7 +154,7 @@ func (b *builder) taskEnded(e store.Event, status agentruntime.TaskStatus, class
 	case status == agentruntime.TaskCompleted:
 		b.Totals.Completed++
 		if len(b.completed) < maxListed {
-			b.completed = append(b.completed, end{e.TaskID, e.AttemptID, e.At})
+			b.completed = append(b.completed, e)
 		}
 	default:
 		b.Totals.Failed++
@@ -194,32 +189,12 @@ func cut[T any](b *builder, name string, list []T, all int) []T {
 // done reads what the completed tasks were about and what proves them.
 func (b *builder) done(ctx context.Context) error {
 	for _, e := range b.completed {
-		t, err := b.st.Task(ctx, e.taskID)
+		d, err := Proof(ctx, b.st, e)
 		if errors.Is(err, store.ErrNotFound) {
 			continue // an event may name what is gone
 		}
 		if err != nil {
 			return err
-		}
-		d := deed.ReportTask{
-			TaskID: e.taskID, AttemptID: e.attemptID, Subject: subject(t), TaskType: t.Record.TaskType, FinishedAt: string(agentruntime.At(e.at)),
-			Command: "deed task show " + e.taskID,
-		}
-		if o := t.Record.Outcome; o != nil {
-			d.FilesChanged = len(o.FileChanges)
-		}
-		a, err := b.st.Attempt(ctx, e.attemptID)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		d.BundleID = a.BundleID
-		if v, ok := verdictOf(a); ok {
-			d.NoOp = v.NoOp
-			for _, c := range v.Checks {
-				if c.Status == deed.CheckPassed {
-					d.ChecksPassed = append(d.ChecksPassed, c.Name)
-				}
-			}
 		}
 		if d.NoOp {
 			b.Totals.NoOp++
@@ -230,12 +205,41 @@ func (b *builder) done(ctx context.Context) error {
 	return nil
 }
 
+// Proof is what proves a task that an event says is completed.
+func Proof(ctx context.Context, st *store.Store, e store.Event) (deed.ReportTask, error) {
+	t, err := st.Task(ctx, e.TaskID)
+	if err != nil {
+		return deed.ReportTask{}, err
+	}
+	d := deed.ReportTask{
+		TaskID: e.TaskID, AttemptID: e.AttemptID, Subject: Subject(t), TaskType: t.Record.TaskType, FinishedAt: string(agentruntime.At(e.At)),
+		Command: "deed task show " + e.TaskID,
+	}
+	if o := t.Record.Outcome; o != nil {
+		d.FilesChanged = len(o.FileChanges)
+	}
+	a, err := st.Attempt(ctx, e.AttemptID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return deed.ReportTask{}, err
+	}
+	d.BundleID = a.BundleID
+	if v, ok := verdictOf(a); ok {
+		d.NoOp = v.NoOp
+		for _, c := range v.Checks {
+			if c.Status == deed.CheckPassed {
+				d.ChecksPassed = append(d.ChecksPassed, c.Name)
+			}
+		}
+	}
+	return d, nil
+}
+
 func verdictOf(a store.Attempt) (v deed.Verdict, ok bool) {
 	return v, len(a.Verdict) > 0 && json.Unmarshal(a.Verdict, &v) == nil
 }
 
-// subject is what a task is about, in one line.
-func subject(t store.Task) string {
+// Subject is what a task is about, in one line.
+func Subject(t store.Task) string {
 	text := cmp.Or(strings.TrimSpace(t.Intent.Subject), strings.TrimSpace(t.Intent.Description))
 	first, _, _ := strings.Cut(text, "\n")
 	return first
@@ -251,7 +255,7 @@ func (b *builder) failed(ctx context.Context) error {
 			return err
 		}
 		if err == nil {
-			out.Subject = subject(t)
+			out.Subject = Subject(t)
 			out.LastError, out.Command = next(t)
 		}
 		b.Failures = append(b.Failures, out)

@@ -23,45 +23,59 @@ const (
 	WaitingWorkflow = "workflow"
 )
 
-// waiting lists what does not go on without a person, as it stands now. What an open action asks about is listed once.
-func (b *builder) waiting(ctx context.Context, also []deed.ReportWaiting) error {
-	now, err := b.st.Backlog(ctx)
+// waiting lists what does not go on without a person.
+func (b *builder) waiting(ctx context.Context, also []deed.ReportWaiting) (err error) {
+	b.Waiting, b.Totals.Waiting, err = Waiting(ctx, b.st, also)
+	b.Waiting = cut(b, "waiting", b.Waiting, b.Totals.Waiting)
+	return err
+}
+
+// Waiting lists what does not go on without a person, as it stands now, and what is not in the store; the list is bounded, and total
+// is how much there is. What an open action asks about is listed once.
+func Waiting(ctx context.Context, st *store.Store, also []deed.ReportWaiting) (list []deed.ReportWaiting, total int, err error) {
+	now, err := st.Backlog(ctx)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	b.Totals.Waiting = int(now.OpenActions + now.Outbox[store.OutboxHeld] + now.Outbox[store.OutboxFailed])
-	asked, err := b.askedActions(ctx)
+	w := waiting{st: st, total: int(now.OpenActions + now.Outbox[store.OutboxHeld] + now.Outbox[store.OutboxFailed])}
+	asked, err := w.askedActions(ctx)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	for _, of := range []struct{ kind, state string }{{WaitingHeld, store.OutboxHeld}, {WaitingDead, store.OutboxFailed}} {
-		items, err := b.st.Outbox(ctx, store.OutboxFilter{State: of.state, Limit: maxListed})
+		items, err := st.Outbox(ctx, store.OutboxFilter{State: of.state, Limit: maxListed})
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
 		for _, o := range items {
-			b.wait(of.kind, o.ID, aboutItem(o), "deed outbox retry "+o.ID, o.CreatedAt)
+			w.add(of.kind, o.ID, aboutItem(o), "deed outbox retry "+o.ID, o.CreatedAt)
 		}
 	}
-	b.Totals.Waiting += len(also)
-	b.Waiting = append(b.Waiting, also...)
-	flows, err := b.st.Workflows(ctx, store.WorkflowFilter{Limit: maxListed})
+	w.total += len(also)
+	w.list = append(w.list, also...)
+	flows, err := st.Workflows(ctx, store.WorkflowFilter{Limit: maxListed})
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	for _, w := range flows { // one whose action was answered goes on by itself; this is one that has none
-		if w.Record.Status == agentruntime.WorkflowBlocked && w.ActionID == "" && !asked["workflow/"+w.ID()] {
-			b.Totals.Waiting++
-			b.wait(WaitingWorkflow, w.ID(), fmt.Sprintf("%s %s: %s", w.Record.WorkflowType, w.Record.InstanceKey, w.Reason), "deed workflow show "+w.ID(), time.Time{})
+	for _, x := range flows { // one whose action was answered goes on by itself; this is one that has none
+		if x.Record.Status == agentruntime.WorkflowBlocked && x.ActionID == "" && !asked["workflow/"+x.ID()] {
+			w.total++
+			w.add(WaitingWorkflow, x.ID(), fmt.Sprintf("%s %s: %s", x.Record.WorkflowType, x.Record.InstanceKey, x.Reason), "deed workflow show "+x.ID(), time.Time{})
 		}
 	}
-	b.Waiting = cut(b, "waiting", b.Waiting, b.Totals.Waiting)
-	return nil
+	return w.list[:min(len(w.list), maxListed)], w.total, nil
+}
+
+// A waiting is a list of what waits while it is made.
+type waiting struct {
+	st    *store.Store
+	list  []deed.ReportWaiting
+	total int
 }
 
 // askedActions lists the open actions, and returns the owners that they belong to.
-func (b *builder) askedActions(ctx context.Context) (map[string]bool, error) {
-	open, err := b.st.Actions(ctx, store.ActionFilter{State: store.ActionOpen, Limit: maxListed})
+func (w *waiting) askedActions(ctx context.Context) (map[string]bool, error) {
+	open, err := w.st.Actions(ctx, store.ActionFilter{State: store.ActionOpen, Limit: maxListed})
 	if err != nil {
 		return nil, err
 	}
@@ -72,14 +86,14 @@ func (b *builder) askedActions(ctx context.Context) (map[string]bool, error) {
 		switch owner {
 		case store.ScheduleOwner:
 			kind = WaitingSchedule
-			if sc, err := b.st.Schedule(ctx, id); err == nil {
+			if sc, err := w.st.Schedule(ctx, id); err == nil {
 				command = "deed schedule enable " + sc.Record.Name
 			}
 		case "workflow":
 			kind, command = WaitingWorkflow, "deed action answer "+x.ID+" WORD" // the words stand in what it asks
 		}
 		asked[x.Owner] = true
-		b.wait(kind, x.ID, cmp.Or(x.Prompt, x.Kind), command, x.OpenedAt)
+		w.add(kind, x.ID, cmp.Or(x.Prompt, x.Kind), command, x.OpenedAt)
 	}
 	return asked, nil
 }
@@ -105,12 +119,12 @@ func aboutItem(o store.OutboxItem) string {
 	return about
 }
 
-func (b *builder) wait(kind, id, about, command string, since time.Time) {
-	w := deed.ReportWaiting{Kind: kind, ID: id, About: about, Command: command}
+func (w *waiting) add(kind, id, about, command string, since time.Time) {
+	one := deed.ReportWaiting{Kind: kind, ID: id, About: about, Command: command}
 	if !since.IsZero() {
-		w.Since = string(agentruntime.At(since))
+		one.Since = string(agentruntime.At(since))
 	}
-	b.Waiting = append(b.Waiting, w)
+	w.list = append(w.list, one)
 }
 
 // headline says in one or two sentences how it went.

@@ -1,0 +1,71 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// How far the plots of a home look back.
+const (
+	hoursBack = 24
+	daysBack  = 30
+)
+
+// readRate counts what ended, hour by hour and day by day.
+func (r *Reader) readRate(ctx context.Context, h *Home, now time.Time) error {
+	hour, day := now.UTC().Truncate(time.Hour), now.UTC().Truncate(24*time.Hour)
+	h.Hours = buckets(hour, time.Hour, hoursBack)
+	h.Days = buckets(day, 24*time.Hour, daysBack)
+	from := day.AddDate(0, 0, 1-daysBack)
+	return r.src.Store.Told(ctx, from, now.Add(time.Microsecond), 200_000, func(e store.Event) {
+		var d struct{ Status, Class string }
+		if json.Unmarshal(e.Detail, &d) != nil {
+			return
+		}
+		for _, of := range []struct {
+			list []Bucket
+			span time.Duration
+			last time.Time
+		}{{h.Hours, time.Hour, hour}, {h.Days, 24 * time.Hour, day}} {
+			back := int(of.last.Sub(e.At.UTC().Truncate(of.span)) / of.span)
+			if back < 0 || back >= len(of.list) {
+				continue
+			}
+			of.list[len(of.list)-1-back].count(e.Type, d.Status, d.Class)
+		}
+	})
+}
+
+func buckets(last time.Time, span time.Duration, n int) []Bucket {
+	out := make([]Bucket, n)
+	for i := range out {
+		out[i].From = stamp(last.Add(-time.Duration(n-1-i) * span))
+	}
+	return out
+}
+
+func (b *Bucket) count(event, status, class string) {
+	switch event {
+	case string(agentruntime.EventTaskAttemptFinished):
+		b.Attempts++
+		if c := failure.Class(class); c == failure.Rejected || c == failure.Stuck {
+			b.Refused++
+		}
+	case store.EventTaskOperatorCanceled:
+		b.Canceled++
+	case string(agentruntime.EventTaskFinished):
+		switch agentruntime.TaskStatus(status) {
+		case agentruntime.TaskCompleted:
+			b.Completed++
+		case agentruntime.TaskOperatorCanceled:
+			b.Canceled++
+		default:
+			b.Failed++
+		}
+	}
+}
