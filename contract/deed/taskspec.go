@@ -54,6 +54,7 @@ type TaskSpec struct {
 	MaxTurns            int                        `json:"max_turns,omitempty" jsonschema:"minimum=0,maximum=10000"`                              // 0: as many as the agent takes
 	Budget              *Budget                    `json:"budget,omitempty"`                                                                      // over all attempts; absent: the configured one
 	Policy              *TaskPolicy                `json:"policy,omitempty"`                                                                      // narrows what the agent may do
+	Skills              []SkillPin                 `json:"skills,omitempty"`                                                                      // set by deed: the versions that the task was admitted with
 }
 
 // Kinds of Workspace.Type.
@@ -215,6 +216,9 @@ func (t TaskSpec) Validate() error {
 	l.OptionalObject("$.adapter", t.Adapter)
 	if t.Isolation != "" {
 		fault.OneOf(&l, "$.isolation", t.Isolation, Isolations...)
+	}
+	for i, s := range t.Skills {
+		l.Within(fault.Index("$.skills", i), s.Validate())
 	}
 	for i, name := range t.SecretEnv {
 		at := fault.Index("$.secret_env", i)

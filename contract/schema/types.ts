@@ -2993,6 +2993,16 @@ export type DeedSandbox = {
   read_only_workspace?: boolean;
 };
 
+/** A SkillPin names one version of a skill by its content. Admission writes it, so that a task keeps the skill that it was admitted with, whatever becomes of the folder. */
+export type DeedSkillPin = {
+  skill_id: string;
+  version: string;
+  /** sha256: and lower-case hex */
+  digest: string;
+  /** the profile offers it; the task itself did not name it, so its schemas do not bind */
+  offered?: boolean;
+};
+
 /** A Snapshot is how a home stands at one instant, small enough to keep one for every day and to compare two. Schema: deed/snapshot/v1 */
 export type DeedSnapshot = {
   schema: "deed/snapshot/v1";
@@ -3147,6 +3157,8 @@ export type DeedTaskSpec = {
   budget?: DeedBudget;
   /** narrows what the agent may do */
   policy?: DeedTaskPolicy;
+  /** set by deed: the versions that the task was admitted with */
+  skills?: DeedSkillPin[];
 };
 
 /** A TypeSpec carries deed's own fields of a task type, in its `deed` object. Schema: deed/type.spec/v1 */

@@ -19,3 +19,15 @@ func renameNoReplace(from, to string) error {
 	}
 	return nil
 }
+
+// exchange makes each of two names mean what the other meant, in one step.
+func exchange(a, b string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		return exchangeSlowly(a, b) // a file system without the flag
+	}
+	if err != nil {
+		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
+	}
+	return nil
+}

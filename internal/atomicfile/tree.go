@@ -96,3 +96,27 @@ func RenameDir(tmp, final string) error {
 	}
 	return SyncDir(filepath.Dir(final))
 }
+
+// SwapDir gives the finished directory tmp the name of another, which is then found at tmp. There is a whole directory of the final name
+// at every moment, the old one or the new one, where the system can exchange two names; elsewhere there is none for a moment.
+func SwapDir(ctx context.Context, tmp, final string) error {
+	if err := SyncTree(ctx, tmp); err != nil {
+		return err
+	}
+	if err := exchange(tmp, final); err != nil {
+		return Explain("replace "+final, err)
+	}
+	return SyncDir(filepath.Dir(final))
+}
+
+// exchangeSlowly is the portable form of exchange.
+func exchangeSlowly(a, b string) error {
+	aside := a + ".aside"
+	if err := os.Rename(b, aside); err != nil {
+		return err
+	}
+	if err := os.Rename(a, b); err != nil {
+		return errors.Join(err, os.Rename(aside, b))
+	}
+	return os.Rename(aside, a)
+}

@@ -201,6 +201,9 @@ func (h *Home) Bubblewrap() string { return filepath.Join(h.Cache(), "bubblewrap
 // Workflows is the directory of the operator's workflow definitions.
 func (h *Home) Workflows() string { return filepath.Join(h.root, "workflows") }
 
+// Skills is where the operator installs skills, a folder each.
+func (h *Home) Skills() string { return filepath.Join(h.root, "skills") }
+
 // Blobs holds documents that are kept by their content: a file's name is the SHA-256 of what is in it.
 func (h *Home) Blobs() string { return filepath.Join(h.root, "blobs", "sha256") }
 

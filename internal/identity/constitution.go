@@ -3,22 +3,18 @@ package identity
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/fault"
-	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/plainfile"
+	"github.com/deedrun/deed/internal/parcel"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -231,41 +227,24 @@ func (b *Book) keep(text []byte) error {
 	if text == nil {
 		return nil
 	}
-	if err := atomicfile.MkdirAll(b.Home.Blobs(), 0o700); err != nil {
-		return fmt.Errorf("keep a document: %w", err)
-	}
-	path := b.path(digest(text))
-	if old, err := plainfile.Read(path, MaxDocument); err == nil && bytes.Equal(old, text) {
-		return atomicfile.SyncDir(b.Home.Blobs()) // whoever wrote it may have been killed before its name was durable
-	}
-	if err := atomicfile.WriteFile(path, text, 0o600); err != nil {
-		return fmt.Errorf("keep a document: %w", err)
-	}
-	return nil
+	_, err := b.blobs().Put(text)
+	return err
 }
 
 // read returns a document when it is what its hash says.
 func (b *Book) read(hash string) (string, error) {
-	data, err := plainfile.Read(b.path(hash), MaxDocument)
+	data, err := b.blobs().Get(hash, MaxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("document %s is not in %s (copy it from the home in which it was proposed): %w", hash, b.Home.Blobs(), err)
+		return "", fmt.Errorf("%w (copy it from the home in which it was proposed)", err)
 	}
 	if err != nil {
-		return "", fmt.Errorf("document %s: %w", hash, err)
-	}
-	if got := digest(data); got != hash {
-		return "", fmt.Errorf("document %s was changed: its content is %s (restore it, or propose it anew)", hash, got)
+		return "", fmt.Errorf("%w (restore it, or propose it anew)", err)
 	}
 	return string(data), nil
 }
 
-func digest(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hashPrefix + hex.EncodeToString(sum[:])
-}
+func (b *Book) blobs() parcel.Blobs { return parcel.Blobs(b.Home.Blobs()) }
 
-func (b *Book) path(hash string) string {
-	return filepath.Join(b.Home.Blobs(), filepath.Base(strings.TrimPrefix(hash, hashPrefix)))
-}
+func digest(text []byte) string { return parcel.Sum(text) }
 
 func relative(hash string) string { return "blobs/sha256/" + strings.TrimPrefix(hash, hashPrefix) }

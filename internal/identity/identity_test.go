@@ -227,7 +227,7 @@ func TestDocumentsAreHeldAgainstTheirHashes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	soul := b.path(digest([]byte("calm")))
+	soul := b.blobPath(digest([]byte("calm")))
 	if err := os.WriteFile(soul, []byte("wild"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -249,4 +249,8 @@ func TestDocumentsAreHeldAgainstTheirHashes(t *testing.T) {
 	if _, err := b.Pin(t.Context(), "loom", Holds); err != nil {
 		t.Errorf("mended: %v", err)
 	}
+}
+
+func (b *Book) blobPath(hash string) string {
+	return filepath.Join(b.Home.Blobs(), strings.TrimPrefix(hash, "sha256:"))
 }
