@@ -14,10 +14,10 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/action"
+	"github.com/deedrun/deed/internal/answer"
 	"github.com/deedrun/deed/internal/handoff"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/view"
-	"github.com/deedrun/deed/internal/workflow"
 )
 
 func (a *app) actionCmd() *cobra.Command {
@@ -152,6 +152,15 @@ func (a *app) oneAction(ctx context.Context, id string) (store.Action, error) {
 	return x, err
 }
 
+// desk is where this command answers what waits for a person.
+func (a *app) desk() (*answer.Desk, error) {
+	ap, err := a.applier(false)
+	if err != nil {
+		return nil, err
+	}
+	return &answer.Desk{Store: a.st, Home: a.h, Config: a.cfg, Workflows: a.workflows(), Applier: ap, Keys: a.trusted}, nil
+}
+
 // reply answers an action of a task.
 func (a *app) reply(ctx context.Context, id string, d *action.Decision, text json.RawMessage) error {
 	x, err := a.oneAction(ctx, id)
@@ -161,27 +170,18 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 	if strings.HasPrefix(x.Owner, store.AgentOwner+"/") {
 		return a.decideRevision(ctx, x, d)
 	}
-	answer, err := answerTo(x, d, text)
+	desk, err := a.desk()
 	if err != nil {
-		return usage(err)
+		return err
 	}
-	err = a.st.AnswerAction(ctx, x.ID, answer, a.operator())
-	if errors.Is(err, store.ErrMayNot) {
+	did, err := desk.Give(ctx, x.ID, a.operator(), answer.Word{Decision: d, Text: text})
+	if errors.Is(err, store.ErrMayNot) || errors.Is(err, answer.ErrWord) {
 		return usage(err)
 	}
 	if err != nil {
 		return refused(err)
 	}
-	if id, ok := strings.CutPrefix(x.Owner, "workflow/"); ok {
-		// A dispatcher would do so too; here the answer has its effect at once.
-		if _, err := a.workflows().Advance(ctx, id); err != nil {
-			return err
-		}
-	}
-	a.h.Wake()
-	if x, err = a.st.Action(ctx, x.ID); err != nil {
-		return err
-	}
+	x = did.Action
 	if a.json {
 		return a.emit(view.ActionOf(x))
 	}
@@ -195,17 +195,6 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 	}
 	a.hint("\na dispatcher goes on with it by itself; here and now:  deed task resume %s", x.TaskID)
 	return nil
-}
-
-// answerTo is the answer to an action in the words of its kind.
-func answerTo(x store.Action, d *action.Decision, text json.RawMessage) (json.RawMessage, error) {
-	if x.Kind != workflow.ActionKind {
-		return action.Answer(x, d, text)
-	}
-	if d != nil {
-		return nil, fmt.Errorf("action %s asks how a workflow goes on (say `deed action answer %s` with one of the words that `deed action show` lists)", x.ID, x.ID)
-	}
-	return workflow.ReadAnswer(x, text)
 }
 
 func (a *app) showAction(x store.Action) {

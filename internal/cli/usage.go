@@ -13,6 +13,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/answer"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/store"
 	used "github.com/deedrun/deed/internal/usage"
@@ -287,9 +288,6 @@ that runs keeps the budget that it began with.`,
 				}
 				return now
 			}
-			if err := a.admissible(t, merge); err != nil {
-				return err
-			}
 			return a.setBudget(c.Context(), t, merge)
 		},
 	}
@@ -302,37 +300,18 @@ that runs keeps the budget that it began with.`,
 	return c
 }
 
-// admissible refuses a budget of money that could not be held, as admission does.
-func (a *app) admissible(t store.Task, merge func(deed.Budget) deed.Budget) error {
-	in := t.Intent
-	if in.Deed == nil {
-		in.Deed = &deed.TaskSpec{}
+func (a *app) setBudget(ctx context.Context, t store.Task, merge func(deed.Budget) deed.Budget) error {
+	desk, err := a.desk()
+	if err != nil {
+		return err
 	}
-	own := deed.Budget{}
-	if in.Deed.Budget != nil {
-		own = *in.Deed.Budget
-	}
-	own = merge(own)
-	var cfg agentruntime.AdapterConfig
-	if len(in.Deed.Adapter) > 0 {
-		if err := cfg.UnmarshalJSON(in.Deed.Adapter); err != nil {
-			return err
-		}
-	} else if c, err := a.cfg.Adapter(deref(t.Record.RequestedAdapterID)); err == nil {
-		cfg = c.AdapterConfig
-	}
-	if err := used.CheckAdmission(a.cfg, &own, cfg, deref(t.Record.RequestedModel)); err != nil {
+	res, err := desk.Budget(ctx, t, a.operator(), merge)
+	if errors.Is(err, answer.ErrWord) {
 		return usage(err)
 	}
-	return nil
-}
-
-func (a *app) setBudget(ctx context.Context, t store.Task, merge func(deed.Budget) deed.Budget) error {
-	res, err := a.st.SetBudget(ctx, t.ID(), a.operator(), merge)
 	if err != nil {
 		return refused(err)
 	}
-	a.h.Wake()
 	if a.json {
 		return a.emit(map[string]any{"task_id": t.ID(), "previous": res.Previous, "budget": res.Budget, "answered": len(res.Answered), "status": res.Status})
 	}
