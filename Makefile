@@ -76,7 +76,7 @@ bench: ## Print speeds as ratios to a floor measured in the same run
 	DEED_BENCH=1 go test ./bench/... -run Bench -v -count=1 -timeout 60m
 
 .PHONY: soak
-soak: ## Fuzz every target and repeat the crash tests (SOAK_SECONDS, SOAK_CRASHES)
+soak: ## Fuzz, repeat the crash tests, live years (SOAK_SECONDS, SOAK_CRASHES, SOAK_YEARS)
 	@scripts/soak.sh
 
 .PHONY: clean

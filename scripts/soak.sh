@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Looks for rare faults: every fuzz target for SOAK_SECONDS (default 60), then the crash tests SOAK_CRASHES times
-# (default 20), the chaos of fanouts with SOAK_CHAOS tasks of each kind (default 10). Goes on after a failure, and
+# (default 20), the chaos of fanouts with SOAK_CHAOS tasks of each kind (default 10), then SOAK_YEARS simulated years of an
+# agent's life (default 3), each with a seed of its own; DEED_YEAR_SEED repeats one that failed. Goes on after a failure, and
 # fails at the end. Fuzzing leaves each input that broke something in
 # the package's testdata/fuzz, from where every later go test replays it: commit it with the fix.
 set -uo pipefail
@@ -21,6 +22,11 @@ done <<<"$targets"
 
 echo "soak: crash tests $crashes times"
 DEED_CHAOS=${SOAK_CHAOS:-10} go test -run Crash -count "$crashes" -timeout 4h ./... || faults=$((faults + 1))
+
+for year in $(seq "${SOAK_YEARS:-3}"); do
+  echo "soak: year $year"
+  DEED_YEAR_DAYS=365 go test -run '^TestYear$' -count 1 -v -timeout 2h ./internal/dispatch || faults=$((faults + 1))
+done
 
 echo "soak: $faults faults"
 [ "$faults" = 0 ]

@@ -148,6 +148,10 @@ const (
 // OfSensor lists the points of taking an event.
 var OfSensor = []Point{SensorLooked, SensorPrepared, SensorTaken}
 
+// StoreWritten is after every transaction of the store, so that a crash can come between any two durable steps, named or not:
+// store.written#7 is after the seventh.
+const StoreWritten Point = "store.written"
+
 // The points of taking a bundle to a branch. A test of its own walks them.
 const (
 	PromotePrepared  Point = "promote.prepared"  // everything is checked, and no gate ran
@@ -186,8 +190,21 @@ func parse(s string) (Point, int64) {
 	return Point(name), n
 }
 
+// played is what a test put in the place of a crash.
+var played atomic.Pointer[func(Point)]
+
+// Play lets a test that plays many deaths of a process inside its own be called at every point, until stop. A call that never
+// returns is a goroutine that is dead: like a killed process it runs nothing more, not even what it deferred.
+func Play(at func(Point)) (stop func()) {
+	played.Store(&at)
+	return func() { played.Store(nil) }
+}
+
 // Hit kills this process with SIGKILL when the point is armed: no deferred call runs, no buffer is flushed.
 func Hit(p Point) {
+	if at := played.Load(); at != nil {
+		(*at)(p)
+	}
 	if armed != "" && armed == p && hits.Add(1) == nth {
 		_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
 		select {}

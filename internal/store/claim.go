@@ -213,6 +213,9 @@ func (s *Store) NextDue(ctx context.Context) (time.Time, bool, error) {
 	c := s.eng.read()
 	var at int64
 	err := c.row(ctx, `SELECT available_at FROM tasks WHERE lane = 1 ORDER BY rank, seq LIMIT 1`).Scan(&at)
+	if err == nil { // what was due once stays so, also when the clock was set back: else the first of the queue would hold up all
+		at = min(at, micros(s.now()))
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = c.row(ctx, `SELECT available_at FROM tasks WHERE lane = 2 ORDER BY available_at, seq LIMIT 1`).Scan(&at)
 		if errors.Is(err, sql.ErrNoRows) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"strings"
+
+	"github.com/deedrun/deed/internal/crashpoint"
 )
 
 // A conn runs statements. Their texts are the same on both engines; see rewrite for the few words that are not.
@@ -68,7 +70,11 @@ func rewrite(q string, r *strings.Replacer) string {
 
 // write is a transaction with classified errors.
 func (s *Store) write(ctx context.Context, fn func(ctx context.Context, t tx) error) error {
-	return s.commits.tell(classify(s.eng.write(ctx, fn)))
+	err := s.eng.write(ctx, fn)
+	if err == nil {
+		crashpoint.Hit(crashpoint.StoreWritten)
+	}
+	return s.commits.tell(classify(err))
 }
 
 // an errRow is a scanner that has failed already.

@@ -397,3 +397,15 @@ func nextDue(t *testing.T, target Target) {
 	b.claim()
 	want(time.Time{}, false)
 }
+
+// What was due stays due when the clock is set back: a task of the better time must not hide the others behind it.
+func clockBack(t *testing.T, target Target) {
+	b := setup(t, target)
+	first := b.add(task("x"))[0]
+	b.clock.Advance(-48 * time.Hour)
+	second := b.add(task("x"))[0]
+	if at, ok, err := b.s.NextDue(b.ctx); err != nil || !ok || at.After(b.clock.Now()) {
+		t.Errorf("NextDue = %s, %v, %v; want now", at, ok, err)
+	}
+	b.same([]string{b.claim().Ref.TaskID, b.claim().Ref.TaskID}, []string{first, second})
+}

@@ -40,6 +40,7 @@ func Run(t *testing.T, target Target) {
 		{"ClaimReranksOnAnotherStep", claimRerank},
 		{"ClaimersNeverShareATask", claimConcurrent},
 		{"NextDue", nextDue},
+		{"AClockThatIsSetBackHoldsUpNobody", clockBack},
 		{"RenewAndFence", renewAndFence},
 		{"BeginOnce", beginOnce},
 		{"AttemptTransitions", attemptTransitions},
