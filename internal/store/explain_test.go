@@ -451,7 +451,7 @@ func fanouts(t *testing.T, s *Store, task NewTask) {
 		}
 	}
 	after := int64(0)
-	items := []NewItem{{Name: "a", Uses: []string{"k"}}, {Name: "b", Uses: []string{"k"}}, {Name: "c", After: &after}, {Name: "d"}}
+	items := []NewItem{{Name: "a", Uses: []string{"2*k", "key:k"}}, {Name: "b", Uses: []string{"k"}}, {Name: "c", After: &after}, {Name: "d"}}
 	for i := range 200 {
 		items = append(items, NewItem{Name: fmt.Sprint(i)})
 	}
@@ -462,7 +462,7 @@ func fanouts(t *testing.T, s *Store, task NewTask) {
 	_, err = s.CreateFanout(ctx, NewFanout{Items: items[:2], Owner: &Runner{ID: "r"}})
 	ok(err)
 	ok(s.DropRunner(ctx, "r"))
-	w := Window{Most: 3}
+	w := Window{Most: 3, Capacity: map[string]int{"k": 2}}
 	release := func() FanoutItem {
 		t.Helper()
 		it, err := s.NextItem(ctx, f.ID, w)
@@ -472,7 +472,9 @@ func fanouts(t *testing.T, s *Store, task NewTask) {
 		return it
 	}
 	a, d := release(), release()
-	ok(s.AgainItem(ctx, Again{Item: a}))
+	ok(s.AgainItem(ctx, Again{Item: a, NotBefore: s.now().Add(-time.Second), Uses: []string{"key:k"}}))
+	_, _, err = s.WakeItems(ctx, f.ID)
+	ok(err)
 	_, err = s.FinishItem(ctx, d, json.RawMessage("{}"), false)
 	ok(err)
 	it, err := s.NextItem(ctx, f.ID, w)
@@ -497,7 +499,7 @@ func fanouts(t *testing.T, s *Store, task NewTask) {
 	ok(err)
 	_, err = s.ReleasedItems(ctx, f.ID)
 	ok(err)
-	_, err = s.PendingItems(ctx, f.ID, 10)
+	_, _, err = s.WakeItems(ctx, f.ID)
 	ok(err)
 	_, err = s.CancelFanout(ctx, f.ID, "", "")
 	ok(err)

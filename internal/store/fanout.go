@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -95,6 +96,7 @@ type FanoutItem struct {
 
 // A NewFanout is a plan before anything of it runs.
 type NewFanout struct {
+	ID       string // "": a new one
 	PlanHash string
 	Settings json.RawMessage // what holds for all items; the store does not look into it
 	Owner    *Runner         // the process that runs it; nil: it is left to dispatchers
@@ -108,6 +110,7 @@ type NewItem struct {
 	Uses     []string
 	After    *int64 // the item that must be done before; nil: none. See ParkItem
 	Work     json.RawMessage
+	Record   json.RawMessage // of one that will not be started: it is done, and did not succeed
 }
 
 // insertRows is how many items one statement inserts.
@@ -121,14 +124,21 @@ func (s *Store) CreateFanout(ctx context.Context, n NewFanout) (Fanout, error) {
 		return Fanout{}, fmt.Errorf("create fanout: %w", err)
 	}
 	now := s.now().Truncate(time.Microsecond)
-	f := Fanout{
-		ID: NewID(), PlanHash: n.PlanHash, Status: FanoutIncomplete, Tasks: int64(len(rows)), Pending: int64(len(rows)), CreatedAt: now, UpdatedAt: now,
+	f := Fanout{ID: cmp.Or(n.ID, NewID()), PlanHash: n.PlanHash, Status: FanoutIncomplete, Tasks: int64(len(rows)), CreatedAt: now, UpdatedAt: now}
+	for _, r := range rows {
+		if r.state == ItemDone {
+			f.Done++
+		}
 	}
+	f.Pending = f.Tasks - f.Done
 	if n.Owner != nil {
 		f.Owner = n.Owner.ID
 	}
-	if f.Tasks == 0 {
-		f.Status, f.Owner, f.FinishedAt = FanoutCompleted, "", now
+	if f.Pending == 0 {
+		f.Status, f.Owner, f.FinishedAt = FanoutFailed, "", now
+		if f.Tasks == 0 {
+			f.Status = FanoutCompleted
+		}
 	}
 	err = s.write(ctx, func(ctx context.Context, t tx) error {
 		if n.Owner != nil {
@@ -136,9 +146,9 @@ func (s *Store) CreateFanout(ctx context.Context, n NewFanout) (Fanout, error) {
 				return err
 			}
 		}
-		_, err := t.exec(ctx, `INSERT INTO fanouts (id, plan_hash, status, live, owner, task_count, pending_count, created_at, updated_at, finished_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $7, $8)`,
-			f.ID, f.PlanHash, f.Status, bit(f.Live()), nullable(f.Owner), f.Tasks, micros(now), nullTime(f.FinishedAt))
+		_, err := t.exec(ctx, `INSERT INTO fanouts (id, plan_hash, status, live, owner, task_count, pending_count, done_count, created_at, updated_at, finished_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10)`,
+			f.ID, f.PlanHash, f.Status, bit(f.Live()), nullable(f.Owner), f.Tasks, f.Pending, f.Done, micros(now), nullTime(f.FinishedAt))
 		if err != nil {
 			return err
 		}
@@ -161,6 +171,8 @@ type itemRow struct {
 	name, group string
 	uses, waits any
 	work        string
+	state       string
+	record      any
 }
 
 func (n *NewFanout) check() (rows []itemRow, settings string, err error) {
@@ -185,18 +197,26 @@ func (n *NewFanout) check() (rows []itemRow, settings string, err error) {
 		if err != nil {
 			return nil, "", err
 		}
-		r := itemRow{name: it.Name, group: clean(it.GroupKey), work: "null"}
+		r := itemRow{name: it.Name, group: clean(it.GroupKey), work: "null", state: ItemPending}
 		if text, ok := work.(string); ok {
 			r.work = text
 		}
 		if r.uses, err = encodeUses(it.Uses); err != nil {
 			return nil, "", err
 		}
+		if r.record, err = rawJSON("record of item "+strconv.Itoa(i), it.Record); err != nil {
+			return nil, "", err
+		}
+		if r.record != nil {
+			r.state = ItemDone
+		}
 		if it.After != nil {
 			if *it.After < 0 || *it.After >= int64(len(n.Items)) || *it.After == int64(i) {
 				return nil, "", invalid("item %d waits for item %d, which is no other item", i, *it.After)
 			}
-			r.waits = afterItem(*it.After)
+			if r.record == nil && len(n.Items[*it.After].Record) == 0 {
+				r.waits = afterItem(*it.After)
+			}
 		}
 		rows[i] = r
 	}
@@ -226,7 +246,7 @@ func insertItems(ctx context.Context, t tx, id string, rows []itemRow) error {
 		args := make([]any, 0, 1+n*itemInsertColumns)
 		args = append(args, id)
 		for i, r := range rows[at : at+n] {
-			args = append(args, int64(at+i), r.name, r.group, r.uses, r.waits, r.work)
+			args = append(args, int64(at+i), r.name, r.group, r.uses, r.waits, r.work, r.state, r.record)
 		}
 		if _, err := t.exec(ctx, itemInsert(n), args...); err != nil {
 			return err
@@ -236,11 +256,11 @@ func insertItems(ctx context.Context, t tx, id string, rows []itemRow) error {
 	return nil
 }
 
-const itemInsertColumns = 6
+const itemInsertColumns = 8
 
 // itemInsert is the statement for n rows.
 func itemInsert(n int) string {
-	q := []byte(`INSERT INTO fanout_items (fanout_id, ordinal, name, group_key, uses, waits_for, work, state) VALUES `)
+	q := []byte(`INSERT INTO fanout_items (fanout_id, ordinal, name, group_key, uses, waits_for, work, state, record) VALUES `)
 	for i := range n {
 		if i > 0 {
 			q = append(q, ", "...)
@@ -250,7 +270,7 @@ func itemInsert(n int) string {
 			q = append(q, ", $"...)
 			q = strconv.AppendInt(q, int64(2+i*itemInsertColumns+c), 10)
 		}
-		q = append(q, ", 'pending')"...)
+		q = append(q, ')')
 	}
 	return string(q)
 }
@@ -438,12 +458,6 @@ func (s *Store) FanoutItem(ctx context.Context, id string, ordinal int64) (Fanou
 // may run at a time.
 func (s *Store) ReleasedItems(ctx context.Context, id string) ([]FanoutItem, error) {
 	return s.items(ctx, `SELECT `+itemColumns+` FROM fanout_items WHERE fanout_id = $1 AND state = 'released' ORDER BY ordinal`, id)
-}
-
-// PendingItems returns the first items that may be released: those that wait for nothing.
-func (s *Store) PendingItems(ctx context.Context, id string, limit int) ([]FanoutItem, error) {
-	return s.items(ctx, `SELECT `+itemColumns+` FROM fanout_items WHERE fanout_id = $1 AND state = 'pending' AND waits_for IS NULL
-		ORDER BY ordinal LIMIT $2`, id, limit)
 }
 
 func (s *Store) items(ctx context.Context, q string, args ...any) ([]FanoutItem, error) {

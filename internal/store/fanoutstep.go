@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 )
 
 // A Window says how much of a fanout may run at a time.
@@ -19,11 +21,24 @@ type Window struct {
 // blocked returns the first of the resources that has no room left, or "".
 func (w Window) blocked(uses []string, held map[string]int) string {
 	for _, u := range uses {
-		if held[u] >= w.capacity(u) {
-			return u
+		if r, n := weigh(u); held[r]+n > w.capacity(r) {
+			return r
 		}
 	}
 	return ""
+}
+
+// Weighted is n of a resource, for the uses of an item. The resource may not begin with a digit.
+func Weighted(resource string, n int64) string { return strconv.FormatInt(n, 10) + "*" + resource }
+
+// weigh tells what a use takes how much of.
+func weigh(use string) (resource string, n int) {
+	if before, after, ok := strings.Cut(use, "*"); ok {
+		if n, err := strconv.Atoi(before); err == nil {
+			return after, n
+		}
+	}
+	return use, 1
 }
 
 func (w Window) capacity(resource string) int {
@@ -119,7 +134,14 @@ func (s *Store) peekItem(ctx context.Context, c conn, id string, w Window) (Fano
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return FanoutItem{}, ErrNothingPending
-	case err == nil && w.blocked(it.Uses, held) != "":
+	case err != nil:
+		return FanoutItem{}, err
+	}
+	r := w.blocked(it.Uses, held)
+	if r == "" {
+		r, err = heldShared(ctx, c, it.Uses)
+	}
+	if err == nil && r != "" {
 		err = errParkFirst
 	}
 	return it, err
@@ -139,7 +161,8 @@ func heldBy(ctx context.Context, c conn, id string) (held map[string]int, n int,
 		}
 		uses, err := decodeUses(text)
 		for _, u := range uses {
-			held[u]++
+			r, weight := weigh(u)
+			held[r] += weight
 		}
 		n++
 		return err
@@ -178,7 +201,9 @@ func (s *Store) parkBlocked(ctx context.Context, t tx, id string, w Window) erro
 	for _, c := range list {
 		r := w.blocked(c.uses, held)
 		if r == "" {
-			return nil
+			if r, err = heldShared(ctx, t, c.uses); err != nil || r == "" {
+				return err
+			}
 		}
 		if _, err := t.exec(ctx, `UPDATE fanout_items SET waits_for = $1 WHERE fanout_id = $2 AND ordinal = $3`, r, id, c.ordinal); err != nil {
 			return err
@@ -186,7 +211,7 @@ func (s *Store) parkBlocked(ctx context.Context, t tx, id string, w Window) erro
 		// It may have been woken for another of its resources, which it does not take now: the next one may.
 		var free []string
 		for _, u := range c.uses {
-			if u != r && held[u] < w.capacity(u) {
+			if name, _ := weigh(u); name != r && held[name] < w.capacity(name) {
 				free = append(free, u)
 			}
 		}
@@ -197,9 +222,10 @@ func (s *Store) parkBlocked(ctx context.Context, t tx, id string, w Window) erro
 	return nil
 }
 
-// wakeWaiters lets the first item that waits for each of the resources be tried again.
-func wakeWaiters(ctx context.Context, t tx, id string, resources []string) error {
-	for _, r := range resources {
+// wakeWaiters lets the first item that waits for each of the used resources be tried again.
+func wakeWaiters(ctx context.Context, t tx, id string, uses []string) error {
+	for _, u := range uses {
+		r, _ := weigh(u)
 		_, err := t.exec(ctx, `UPDATE fanout_items SET waits_for = NULL WHERE fanout_id = $1 AND ordinal =
 			(SELECT ordinal FROM fanout_items WHERE fanout_id = $1 AND waits_for = $2 ORDER BY ordinal LIMIT 1)`, id, r)
 		if err != nil {
@@ -276,7 +302,14 @@ func (s *Store) ReleaseItem(ctx context.Context, r Release) (*Claim, error) {
 		if err := t.insertTasks(ctx, fresh); err != nil {
 			return err
 		}
+		if err := takeShared(ctx, t, it, out[0].TaskID); err != nil {
+			return err
+		}
 		if err := moveItem(ctx, t, it, `state = 'released', waits_for = NULL, task_id = $4`, out[0].TaskID); err != nil {
+			return err
+		}
+		// What held much of a resource woke one item when it ended; there may be room for the next, too.
+		if err := wakeWaiters(ctx, t, it.FanoutID, slices.DeleteFunc(slices.Clone(it.Uses), func(u string) bool { r, _ := weigh(u); return r == u })); err != nil {
 			return err
 		}
 		f.Pending, f.Released = f.Pending-1, f.Released+1
@@ -371,7 +404,7 @@ func (s *Store) finishItem(ctx context.Context, t tx, f *Fanout, it FanoutItem, 
 		f.Pending--
 	case ItemReleased:
 		f.Released--
-		if err := wakeWaiters(ctx, t, it.FanoutID, it.Uses); err != nil {
+		if err := freeResources(ctx, t, it); err != nil {
 			return err
 		}
 	default:
@@ -393,6 +426,8 @@ type Again struct {
 	Uses    []string        // what the next one holds
 	Counted bool            // it is a retry of the policy, and not one for what was lost
 	Most    int64           // retries of the whole fanout, when it is counted; -1: no bound
+
+	NotBefore time.Time // it is set aside until then; zero: it is not. See WakeItems
 }
 
 // AgainItem makes an item pending for its next try. It returns ErrNoRetries when the fanout has none left,
@@ -425,10 +460,11 @@ func (s *Store) AgainItem(ctx context.Context, a Again) error {
 			if it.State == ItemReleased {
 				f.Pending, f.Released = f.Pending+1, f.Released-1
 			}
-			if err := moveItem(ctx, t, it, `state = 'pending', try = try + 1, task_id = NULL, tries = $4, uses = $5`, tries, uses); err != nil {
+			if err := moveItem(ctx, t, it, `state = 'pending', try = try + 1, task_id = NULL, tries = $4, uses = $5, waits_for = $6`,
+				tries, uses, untilTime(a.NotBefore)); err != nil {
 				return err
 			}
-			if err := wakeWaiters(ctx, t, it.FanoutID, it.Uses); err != nil {
+			if err := freeResources(ctx, t, it); err != nil {
 				return err
 			}
 			return f.put(ctx, t, micros(s.now()))

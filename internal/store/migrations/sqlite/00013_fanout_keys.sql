@@ -1,0 +1,11 @@
+-- +goose Up
+
+-- Who holds each resource that is one for all fanouts: the item, and the task that stands for it. A row whose task has ended
+-- holds nothing.
+CREATE TABLE fanout_keys (
+    resource  TEXT    PRIMARY KEY,
+    fanout_id TEXT    NOT NULL REFERENCES fanouts (id),
+    ordinal   INTEGER NOT NULL,
+    task_id   TEXT    NOT NULL
+) STRICT;
+CREATE INDEX fanout_keys_item ON fanout_keys (fanout_id, ordinal);
