@@ -176,7 +176,7 @@ func (r *Runner) Run(ctx context.Context, sup *proc.Supervisor, c *store.Claim) 
 		return Result{Ref: c.Ref}, lost
 	}
 	// From here on the work is evidence, and evidence is written even when the attempt was cancelled.
-	e := a.classify(ctx, err)
+	e := a.circuit(context.WithoutCancel(ctx), a.classify(ctx, err))
 	ctx = context.WithoutCancel(ctx)
 	var res Result
 	err = guard(func() (err error) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
@@ -30,7 +31,8 @@ func (b *testBundle) provide(script, materialization string, edit func(*store.Ne
 	dir := filepath.Join(b.Home.AgentRuntimes(), "fake")
 	manifest := fmt.Sprintf(`{"schema": %q, "id": "fake", "name": "Fake", "version": "1.0.0", "description": "A test.", "agent_task_executors": [{
 		"schema": %q, "id": "fake.agent", "label": "Fake", "backend": "fake", "command": "{{runtime_path}}/run", "workspace_materialization": %s,
-		"secret_requirements": [{"name": "FAKE_TOKEN", "required": false}]}]}`, homeboy.SchemaManifest, homeboy.SchemaProvider, materialization)
+		"secret_requirements": [{"name": "FAKE_TOKEN", "required": false}],
+		"immediate_failure_patterns": [{"id": "gone", "error_contains_any": ["model is gone"], "retryable": true}]}]}`, homeboy.SchemaManifest, homeboy.SchemaProvider, materialization)
 	if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "fake.json"), []byte(manifest), 0o644),
 		os.WriteFile(filepath.Join(dir, "run"), []byte("#!/bin/sh\ncat >/dev/null\nanswer() { printf '{\"schema\":\"homeboy/agent-task-outcome/v1\",\"task_id\":\"t1\",\"status\":\"%s\",\"summary\":\"%s\"}' \"$1\" \"$2\"; }\n"+script+"\n"), 0o755)); err != nil {
 		b.t.Fatal(err)
@@ -223,4 +225,48 @@ func TestAProviderIsToldWhy(t *testing.T) {
 	if q := read(t, res, "files/attempt/provider-request-2.json"); !strings.Contains(q, "gate_feedback") {
 		t.Errorf("%s", q)
 	}
+}
+
+// Edge case 57: a failure that the package knows by name, at once and for the second time in a row, ends the tries of this
+// task; another failure, and the first of its kind, do not.
+func TestTheSameFailureTwice(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		want   []agentruntime.TaskStatus
+	}{
+		"known":   {`answer provider_error "the model is gone"`, []agentruntime.TaskStatus{agentruntime.TaskRetryableFailure, agentruntime.TaskPermanentFailure}},
+		"unknown": {`answer provider_error "the line broke"`, []agentruntime.TaskStatus{agentruntime.TaskRetryableFailure, agentruntime.TaskRetryableFailure}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			claim := b.provide(c.script, `{"cwd": "request_workspace"}`, func(n *store.NewTask) { n.MaxAttempts = 5 })
+			for i, want := range c.want {
+				if i > 0 {
+					claim = b.again(claim)
+				}
+				res, err := b.Run(t.Context(), b.sup, claim)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if res.Settlement.Status != want {
+					t.Fatalf("attempt %d: %s, %s: %s", i+1, res.Settlement.Status, res.Settlement.Class, res.Settlement.LastError)
+				}
+			}
+		})
+	}
+}
+
+// again claims a task that waits for its next attempt, as an operator has it run now.
+func (b *testBundle) again(c *store.Claim) *store.Claim {
+	b.t.Helper()
+	if err := b.Store.Retry(b.t.Context(), c.Ref.TaskID, "now", "me"); err != nil {
+		b.t.Fatal(err)
+	}
+	next, err := b.Store.Claim(b.t.Context(), store.ClaimOptions{RunnerID: "runner", Lease: time.Minute, TaskID: c.Ref.TaskID})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return next
 }

@@ -325,6 +325,9 @@ func (a *run) diagnostics(e end) json.RawMessage {
 		if len(y.Truncated) > 0 {
 			d["truncated"] = y.Truncated
 		}
+		if id := knownFailure(y); id != "" {
+			d[driver.KnownFailure] = id
+		}
 		if y.Claim != nil {
 			d["claim"] = claimDoc(y.Claim)
 			if n := len(y.Claim.FollowUpTasks); n > 0 && !a.plan.profile.ResultPolicy.AllowFollowUpTasks {

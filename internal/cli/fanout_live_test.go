@@ -78,7 +78,7 @@ func TestFanoutIsStoppedAndResumed(t *testing.T) {
 		t.Errorf("stopped: exit %d\n%s", code, l.errs.String())
 	}
 	s.noProcess()
-	if d := l.status(); d.Status != store.FanoutIncomplete || d.Alive == nil || *d.Alive {
+	if d := l.status(); d.Status != store.FanoutIncomplete || d.Alive == nil || *d.Alive || d.State != fanoutInterrupted {
 		t.Errorf("after the signal: %+v", d)
 	}
 	writeFile(t, filepath.Join(s.dir, "go"), "")
@@ -126,5 +126,62 @@ func TestFanoutIsCancelled(t *testing.T) {
 	if ran := s.executions(); len(ran) != 1 || len(run.Records) != 3 {
 		t.Errorf("%v ran, %d records", ran, len(run.Records))
 	}
+	s.tidy()
+}
+
+// What a killed process ran is told as interrupted, by the process that is not there; and its exclusive keys are free for
+// another fanout, though nobody goes on with it. Edge cases 88 and 98.
+func TestFanoutThatWasKilled(t *testing.T) {
+	t.Parallel()
+	s := newFanoutSite(t, store.SQLite, []string{"wait-1", "ok-1"}, `{}`)
+	file := filepath.Join(s.dir, "plan.json")
+	plan, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, file, strings.ReplaceAll(string(plan), `"limits": {`, `"limits": {"exclusive_resource_keys": ["db"], `))
+	writeFile(t, filepath.Join(s.dir, "other.json"), strings.ReplaceAll(`{"schema": "homeboy/fanout-reconcile-plan/v1", "task_requests": [
+		{"id": "ok-9", "group_key": "g", "instructions": "go", "executor": {"backend": "chaos", "config": {}}, "limits": {"exclusive_resource_keys": ["db"]}}]}`, "\n", " "))
+	l := startFanout(t, s)
+	other := s.command(nil, "fanout", "run", "other.json", "--isolation", "process")
+	var errs bytes.Buffer
+	other.Stderr = &errs
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Process.Kill() })
+	var waits fanoutDoc
+	s.until("the other one waits for the key", func() bool {
+		list, err := s.open().Fanouts(t.Context(), store.FanoutFilter{})
+		if err != nil || len(list) < 2 {
+			return false
+		}
+		if err := json.Unmarshal([]byte(s.ok("fanout", "status", list[0].ID, "--json")), &waits); err != nil {
+			t.Fatal(err)
+		}
+		return len(waits.Waits) == 1
+	})
+	if w := waits.Waits[0]; w.Key != "db" || w.Fanout != l.id || waits.State != fanoutRuns {
+		t.Errorf("it waits: %+v", waits)
+	}
+	if err := l.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	l.end()
+	if d := l.status(); d.State != fanoutInterrupted || d.Running != 0 || d.Lost != 1 || len(d.Stopped) != 1 || len(d.Runs) != 0 {
+		t.Errorf("after the kill: %+v", d)
+	}
+	o := s.deed(nil, "fanout", "status", l.id)
+	if !strings.Contains(o.stdout, "incomplete, interrupted") || !strings.Contains(o.stderr, "deed fanout resume "+l.id) {
+		t.Errorf("after the kill:\n%s%s", o.stdout, o.stderr)
+	}
+	if err := other.Wait(); err != nil {
+		t.Fatalf("the other fanout: %v\n%s", err, errs.String())
+	}
+	writeFile(t, filepath.Join(s.dir, "go"), "")
+	if o := s.deed(nil, "fanout", "resume", l.id); o.code != ExitDone {
+		t.Fatalf("resumed: exit %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	s.checkRun([]string{"wait-1", "ok-1"})
 	s.tidy()
 }

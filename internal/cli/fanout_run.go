@@ -216,7 +216,7 @@ func (a *app) fanoutPolicy(p *fanoutrun.Plan, f fanoutRunFlags, name string) err
 	}
 	policy.MaxConcurrency = cmp.Or(int64(f.concurrency), policy.MaxConcurrency, p.Policy.MaxConcurrency)
 	p.Policy = policy
-	p.Needs, err = fanoutrun.ReadNeeds("$.output_dependencies", p.Plan.Extra["output_dependencies"])
+	p.Needs, err = fanoutrun.NeedsOf(p.Plan)
 	return inFile(name, err)
 }
 
@@ -295,6 +295,11 @@ func (x fanoutSlots) Execute(ctx context.Context, c *store.Claim) error {
 }
 
 func (x fanoutSlots) Beat(ctx context.Context) error { return x.eng.Register(ctx) }
+
+func (x fanoutSlots) Sweep(ctx context.Context) error {
+	_, err := x.eng.Reclaim(ctx, reclaim.Options{Wary: true})
+	return err
+}
 
 // fanoutHere runs a fanout in this process to its end. begin records it, or takes it over; it is told which runners
 // are dead.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,11 +29,13 @@ type fanoutDoc struct {
 	Schema    string          `json:"schema"`
 	ID        string          `json:"fanout_id"`
 	Status    string          `json:"status"`
+	State     string          `json:"state"` // running, interrupted, left_to_dispatcher or finished: derived from who runs it
 	Owner     string          `json:"owner,omitempty"`
 	Alive     *bool           `json:"owner_alive,omitempty"`
 	Tasks     int64           `json:"task_count"`
 	Pending   int64           `json:"pending_count"`
 	Running   int64           `json:"running_count"`
+	Lost      int64           `json:"interrupted_count,omitempty"` // what ran when its process went
 	Done      int64           `json:"done_count"`
 	Succeeded int64           `json:"succeeded_count"`
 	Retries   int64           `json:"retry_count"`
@@ -42,6 +45,8 @@ type fanoutDoc struct {
 	Updated   string          `json:"updated_at"`
 	Finished  string          `json:"finished_at,omitempty"`
 	Runs      []fanoutItemDoc `json:"running,omitempty"`
+	Stopped   []fanoutItemDoc `json:"interrupted,omitempty"`
+	Waits     []fanoutWaitDoc `json:"waits_for,omitempty"`
 	Failed    []fanoutItemDoc `json:"failed,omitempty"` // the first ones
 	Result    string          `json:"result,omitempty"` // what a cancel came to
 }
@@ -54,17 +59,40 @@ type fanoutItemDoc struct {
 	Error  string `json:"error,omitempty"`
 }
 
+// A fanoutWaitDoc is a key that tasks wait for, and who holds it.
+type fanoutWaitDoc struct {
+	Key    string `json:"key"`
+	Fanout string `json:"held_by_fanout"`
+	TaskID string `json:"held_by_task"`
+}
+
+// The states of a fanout.
+const (
+	fanoutRuns        = "running"
+	fanoutInterrupted = "interrupted"
+	fanoutLeft        = "left_to_dispatcher"
+	fanoutFinished    = "finished"
+)
+
 func fanoutDocOf(f store.Fanout, alive *bool, running []store.FanoutItem) fanoutDoc {
 	d := fanoutDoc{
-		Schema: "deed/fanout/v1", ID: f.ID, Status: f.Status, Owner: f.Owner, Alive: alive, Tasks: f.Tasks, Pending: f.Pending, Running: f.Released,
+		Schema: "deed/fanout/v1", State: fanoutRuns, ID: f.ID, Status: f.Status, Owner: f.Owner, Alive: alive, Tasks: f.Tasks, Pending: f.Pending, Running: f.Released,
 		Done: f.Done, Succeeded: f.Succeeded, Retries: f.Retries, Cancelled: f.CancelRequested, Why: f.CancelReason,
 		Created: f.CreatedAt.Format(time.RFC3339Nano), Updated: f.UpdatedAt.Format(time.RFC3339Nano),
 	}
-	if !f.Live() {
-		d.Finished = f.FinishedAt.Format(time.RFC3339Nano)
-	}
+	var list []fanoutItemDoc
 	for _, it := range running {
-		d.Runs = append(d.Runs, fanoutItemDoc{Task: it.Name, Group: it.GroupKey, Try: it.Try, TaskID: it.TaskID})
+		list = append(list, fanoutItemDoc{Task: it.Name, Group: it.GroupKey, Try: it.Try, TaskID: it.TaskID})
+	}
+	switch {
+	case !f.Live():
+		d.State, d.Finished = fanoutFinished, f.FinishedAt.Format(time.RFC3339Nano)
+	case f.Owner == "":
+		d.State, d.Runs = fanoutLeft, list
+	case alive != nil && !*alive:
+		d.State, d.Stopped, d.Running, d.Lost = fanoutInterrupted, list, 0, f.Released
+	default:
+		d.Runs = list
 	}
 	return d
 }
@@ -90,6 +118,15 @@ func (a *app) fanoutDetail(ctx context.Context, f store.Fanout) (fanoutDoc, erro
 		}
 	}
 	d := fanoutDocOf(f, alive, running)
+	waits, err := a.st.SharedWaits(ctx, f.ID)
+	if err != nil {
+		return d, err
+	}
+	for _, w := range waits {
+		if w.FanoutID != "" && w.FanoutID != f.ID {
+			d.Waits = append(d.Waits, fanoutWaitDoc{Key: strings.TrimPrefix(w.Resource, store.SharedResource), Fanout: w.FanoutID, TaskID: w.TaskID})
+		}
+	}
 	failed, err := a.st.FailedItems(ctx, f.ID, -1, shownFailed)
 	if err != nil {
 		return d, err
@@ -104,20 +141,30 @@ func (a *app) fanoutDetail(ctx context.Context, f store.Fanout) (fanoutDoc, erro
 	return d, nil
 }
 
-// ownerLives reports whether the process that runs a fanout is there: on this machine the process itself tells, by its
-// pid and when it started.
+// ownerLives reports whether the process that runs a fanout is there.
 func (a *app) ownerLives(ctx context.Context, f store.Fanout) (bool, error) {
 	list, err := a.st.Runners(ctx)
-	if err != nil {
-		return false, err
-	}
-	i := slices.IndexFunc(list, func(r store.Runner) bool { return r.ID == f.Owner })
+	return err == nil && lives(list, f.Owner), err
+}
+
+// lives reports whether a runner is there: on this machine the process itself tells, by its pid and when it started.
+func lives(list []store.Runner, id string) bool {
+	i := slices.IndexFunc(list, func(r store.Runner) bool { return r.ID == id })
 	if i < 0 {
-		return false, nil
+		return false
 	}
 	r := list[i]
 	boot, ns, _ := strings.Cut(r.BootID, "|")
-	return proc.Alive(proc.Identity{Host: r.Host, PID: r.PID, BootID: boot, Namespace: ns, StartTime: uint64(r.ProcStart)}), nil
+	return proc.Alive(proc.Identity{Host: r.Host, PID: r.PID, BootID: boot, Namespace: ns, StartTime: uint64(r.ProcStart)})
+}
+
+// fanout finds a fanout by its id.
+func (a *app) fanout(ctx context.Context, id string) (store.Fanout, error) {
+	f, err := a.st.Fanout(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("%w (deed fanout list shows those that there are)", err)
+	}
+	return f, err
 }
 
 func (a *app) fanoutStatusCmd() *cobra.Command {
@@ -128,7 +175,7 @@ func (a *app) fanoutStatusCmd() *cobra.Command {
 			if err := a.view(c.Context()); err != nil {
 				return err
 			}
-			f, err := a.st.Fanout(c.Context(), args[0])
+			f, err := a.fanout(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -173,8 +220,12 @@ func (a *app) writeRun(ctx context.Context, s *fanoutrun.Service, id, output str
 
 func (a *app) showFanout(d fanoutDoc) {
 	a.field("fanout", d.ID)
-	a.field("status", a.fanoutWord(d.Status))
-	a.field("tasks", fmt.Sprintf("%d: %d succeeded, %d failed, %d running, %d pending", d.Tasks, d.Succeeded, d.Done-d.Succeeded, d.Running, d.Pending))
+	a.field("status", a.fanoutState(d))
+	counts := fmt.Sprintf("%d: %d succeeded, %d failed, %d running, ", d.Tasks, d.Succeeded, d.Done-d.Succeeded, d.Running)
+	if d.Lost > 0 {
+		counts += fmt.Sprintf("%d interrupted, ", d.Lost)
+	}
+	a.field("tasks", counts+fmt.Sprintf("%d pending", d.Pending))
 	if d.Retries > 0 {
 		a.field("retries", strconv.FormatInt(d.Retries, 10))
 	}
@@ -184,21 +235,34 @@ func (a *app) showFanout(d fanoutDoc) {
 	for _, r := range d.Runs {
 		a.field("running", clean(r.Task)+"  "+r.TaskID)
 	}
+	for _, r := range d.Stopped {
+		a.field("interrupted", clean(r.Task)+"  "+r.TaskID)
+	}
+	for _, w := range d.Waits {
+		a.field("waits for", fmt.Sprintf("the key %s, which fanout %s holds  %s", clean(w.Key), w.Fanout, w.TaskID))
+	}
 	for _, r := range d.Failed {
 		a.field("failed", clean(r.Task)+"  "+shorten(clean(r.Error), 100))
 	}
 	if n := d.Done - d.Succeeded - int64(len(d.Failed)); n > 0 {
 		a.field(" ", fmt.Sprintf("… and %d more", n))
 	}
-	switch {
-	case d.Finished != "":
-	case d.Alive != nil && *d.Alive:
+	switch d.State {
+	case fanoutRuns:
 		a.field("run by", clean(d.Owner))
-	case d.Owner != "":
+	case fanoutInterrupted:
 		a.hint("\nthe process that ran it is gone; go on:  deed fanout resume %s", d.ID)
-	default:
-		a.hint("\ndeed serve runs it")
+	case fanoutLeft:
+		a.hint("\nit is left to deed serve; to run it here:  deed fanout resume %s", d.ID)
 	}
+}
+
+// fanoutState is the status of a fanout and, while it is incomplete, whether anybody runs it.
+func (a *app) fanoutState(d fanoutDoc) string {
+	if d.State == fanoutInterrupted {
+		return a.fanoutWord(d.Status) + ", " + d.State
+	}
+	return a.fanoutWord(d.Status)
 }
 
 func (a *app) fanoutWord(status string) string {
@@ -282,7 +346,11 @@ func (a *app) fanoutListCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showFanouts(list)
+			runners, err := a.st.Runners(c.Context())
+			if err != nil {
+				return err
+			}
+			return a.showFanouts(list, runners)
 		},
 	}
 	c.Flags().StringVar(&status, "status", "", "only those that are incomplete, completed or failed")
@@ -291,17 +359,20 @@ func (a *app) fanoutListCmd() *cobra.Command {
 	return c
 }
 
-func (a *app) showFanouts(list []store.Fanout) error {
-	if a.json {
-		docs := []fanoutDoc{}
-		for _, f := range list {
-			docs = append(docs, fanoutDocOf(f, nil, nil))
-		}
-		return a.emit(map[string]any{"schema": "deed/fanout-list/v1", "fanouts": docs})
-	}
-	rows := [][]string{}
+func (a *app) showFanouts(list []store.Fanout, runners []store.Runner) error {
+	docs, rows := []fanoutDoc{}, [][]string{}
 	for _, f := range list {
-		rows = append(rows, []string{f.ID, a.fanoutWord(f.Status), fmt.Sprintf("%d/%d", f.Done, f.Tasks), strconv.FormatInt(f.Done-f.Succeeded, 10), f.CreatedAt.Format(time.DateTime)})
+		var alive *bool
+		if f.Owner != "" {
+			there := lives(runners, f.Owner)
+			alive = &there
+		}
+		d := fanoutDocOf(f, alive, nil)
+		docs = append(docs, d)
+		rows = append(rows, []string{f.ID, a.fanoutState(d), fmt.Sprintf("%d/%d", f.Done, f.Tasks), strconv.FormatInt(f.Done-f.Succeeded, 10), f.CreatedAt.Format(time.DateTime)})
+	}
+	if a.json {
+		return a.emit(map[string]any{"schema": "deed/fanout-list/v1", "fanouts": docs})
 	}
 	a.table([]string{"FANOUT", "STATUS", "DONE", "FAILED", "CREATED"}, rows)
 	return nil
@@ -325,7 +396,11 @@ tried again. A fanout that a live process runs is left to it (exit code 2). With
 				return a.resumeDetached(c.Context(), args[0])
 			}
 			return a.fanoutHere(c.Context(), progress, func(s *fanoutrun.Service, dead []string) (store.Fanout, error) {
-				return s.Resume(context.WithoutCancel(c.Context()), args[0], dead)
+				f, err := a.fanout(c.Context(), args[0])
+				if err != nil {
+					return f, err
+				}
+				return s.Resume(context.WithoutCancel(c.Context()), f.ID, dead)
 			})
 		},
 	}
@@ -335,7 +410,7 @@ tried again. A fanout that a live process runs is left to it (exit code 2). With
 }
 
 func (a *app) resumeDetached(ctx context.Context, id string) error {
-	f, err := a.st.Fanout(ctx, id)
+	f, err := a.fanout(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -377,7 +452,7 @@ func (a *app) fanoutCancel(ctx context.Context, id, reason string) error {
 	}
 	eng.Log = a.logger(slog.LevelWarn)
 	defer func() { _ = eng.Close(context.WithoutCancel(ctx)) }()
-	f, err := a.st.Fanout(ctx, id)
+	f, err := a.fanout(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -250,6 +250,9 @@ const (
 	YieldEnd            YieldKind = "end"             // the agent ended without a completion: see Class
 )
 
+// KnownFailure names, in the Diagnostics of a Yield, the failure that the agent's own package has a name for.
+const KnownFailure = "immediate_failure"
+
 // A Yield is what a turn left: facts that deed saw, and beside them the agent's word. Everything in it is redacted.
 // All paths are absolute, below Dirs.Run, and name regular files that exist, or are empty.
 type Yield struct {
@@ -269,7 +272,7 @@ type Yield struct {
 	Truncated       []Truncation
 
 	Audit       json.RawMessage // the adapter's own account, if the agent left a readable one; see AuditFile
-	Diagnostics map[string]any  // "invocation" holds an Invocation
+	Diagnostics map[string]any  // "invocation" holds an Invocation; see KnownFailure
 	RetryAfter  time.Duration   // what the agent asked for; 0 when it did not
 }
 

@@ -146,11 +146,6 @@ func Record(task homeboy.FanoutTask, outcome homeboy.Outcome) homeboy.FanoutReco
 	return r
 }
 
-// FailedRecord returns the record of a task that came to no outcome at all.
-func FailedRecord(task homeboy.FanoutTask, message string) homeboy.FanoutRecord {
-	return homeboy.FanoutRecord{ID: task.Name(), GroupKey: task.GroupKey, Status: homeboy.RecordFailed, ErrorMessage: message}
-}
-
 // A tally is what became of records.
 type tally struct {
 	records            []homeboy.FanoutRecord // in the order of the plan

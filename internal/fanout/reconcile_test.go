@@ -139,9 +139,6 @@ func TestRecordIsTheBridge(t *testing.T) {
 	if r := fanout.Record(task, homeboy.Outcome{Status: "splendid"}); r.Status != homeboy.RecordFailed || r.ErrorMessage == "" {
 		t.Errorf("a word that is no status: %s", written(t, r))
 	}
-	if r := fanout.FailedRecord(task, "it threw"); r.Status != homeboy.RecordFailed || r.ErrorMessage != "it threw" { // case 109
-		t.Errorf("%s", written(t, r))
-	}
 }
 
 func TestRunDocument(t *testing.T) {

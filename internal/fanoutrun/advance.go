@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -21,6 +22,7 @@ type Step struct {
 	Claims []*store.Claim // tasks that are this process's to run now
 	Moved  int            // items that were recorded, tried again or released
 	Away   bool           // released items run elsewhere, or wait for their time: look again in a while
+	Waits  bool           // items wait for a time, or for what another fanout holds: look again soon
 }
 
 // maxMoves bounds one Advance, so that a long row of items that need no run does not keep a caller from its other work.
@@ -150,7 +152,7 @@ func (s *step) settle(ctx context.Context, it store.FanoutItem, t store.Task) er
 	tries = append(tries, s.tried(it, w, entry, o, t))
 	if lost && lostTries(tries) < maxLost {
 		tries[len(tries)-1].Status, tries[len(tries)-1].Class = "", ""
-		return s.again(ctx, it, w, tries, ThenLost)
+		return s.again(ctx, it, w, tries, ThenLost, 0)
 	}
 	return s.judge(ctx, it, w, tries, o)
 }
@@ -206,6 +208,14 @@ func cancelled(name, reason string) homeboy.Outcome {
 	}
 }
 
+// blocked is the outcome of a task that the bounds of its plan keep from ever starting.
+func blocked(name, why string) homeboy.Outcome {
+	return homeboy.Outcome{
+		Schema: homeboy.SchemaOutcome, TaskID: name, Status: homeboy.Failed, FailureClassification: homeboy.ClassPolicyDenied, Summary: "not run: " + why,
+		Diagnostics: []homeboy.Diagnostic{{Class: homeboy.DiagnosticBackpressure, Message: why}},
+	}
+}
+
 // tried is the try that came to the outcome.
 func (s *step) tried(it store.FanoutItem, w work, entry int, o homeboy.Outcome, t store.Task) Try {
 	x := s.set.Policy.apply(w.Request, entry).Executor
@@ -215,26 +225,64 @@ func (s *step) tried(it store.FanoutItem, w work, entry int, o homeboy.Outcome, 
 	}
 	if f := t.Record.FinishedAt; f != nil {
 		out.EndedAt = string(*f)
+		out.Known = knownFailure(o, t)
 	}
 	return out
+}
+
+// atOnce is how soon a provider ends that did no work.
+const atOnce = 10 * time.Second
+
+// knownFailure is what the provider's package calls a failure that came at once; "": there is none of that kind.
+func knownFailure(o homeboy.Outcome, t store.Task) string {
+	i := slices.IndexFunc(o.Diagnostics, func(d homeboy.Diagnostic) bool { return d.Class == homeboy.DiagnosticImmediateFailure })
+	if i < 0 || t.Record.StartedAt == nil {
+		return ""
+	}
+	begun, err := t.Record.StartedAt.Time()
+	ended, eerr := t.Record.FinishedAt.Time()
+	var d struct {
+		ID string `json:"id"`
+	}
+	if err != nil || eerr != nil || ended.Sub(begun) >= atOnce || json.Unmarshal(o.Diagnostics[i].Data, &d) != nil {
+		return ""
+	}
+	return d.ID
 }
 
 // judge lets the policy decide what follows the last try.
 func (s *step) judge(ctx context.Context, it store.FanoutItem, w work, tries []Try, o homeboy.Outcome) error {
 	d := s.set.Policy.decide(tries, o, s.Clock())
 	if d.then != "" && !s.Fanout.CancelRequested {
-		err := s.again(ctx, it, w, tries, d.then)
+		err := s.again(ctx, it, w, tries, d.then, s.pause(tries, d.then, o))
 		if !errors.Is(err, store.ErrNoRetries) {
 			return err
 		}
 		tries[len(tries)-1].Then = ""
 		d.spent = "max_retries_total"
 	}
-	return s.record(ctx, it, tries, o, d.spent)
+	return s.record(ctx, it, tries, o, stop{spent: d.spent, circuit: d.open})
 }
 
-// again makes an item pending for another try.
-func (s *step) again(ctx context.Context, it store.FanoutItem, w work, tries []Try, then string) error {
+// pause is how long an item waits before what follows its last try; another provider is asked at once.
+func (s *step) pause(tries []Try, then string, o homeboy.Outcome) time.Duration {
+	if then != ThenRetry {
+		return 0
+	}
+	same := 0
+	for _, t := range tries {
+		if t.Then != ThenLost && t.Entry == tries[len(tries)-1].Entry {
+			same++
+		}
+	}
+	if s.Pause != nil {
+		return s.Pause(same, o)
+	}
+	return Pause(same, o)
+}
+
+// again makes an item pending for another try, after a pause.
+func (s *step) again(ctx context.Context, it store.FanoutItem, w work, tries []Try, then string, pause time.Duration) error {
 	tries[len(tries)-1].Then = then
 	raw, err := json.Marshal(tries)
 	if err != nil {
@@ -244,6 +292,9 @@ func (s *step) again(ctx context.Context, it store.FanoutItem, w work, tries []T
 	a := store.Again{Item: it, Tries: raw, Uses: s.set.Policy.uses(next), Counted: then == ThenRetry, Most: -1}
 	if r := s.set.Policy.Retry; r != nil && r.MaxRetriesTotal != nil {
 		a.Most = *r.MaxRetriesTotal
+	}
+	if pause > 0 {
+		a.NotBefore = s.Clock().Add(pause)
 	}
 	err = s.Store.AgainItem(ctx, a)
 	if errors.Is(err, store.ErrItemMoved) {
@@ -262,9 +313,15 @@ func (s *step) reread(ctx context.Context) (err error) {
 	return err
 }
 
+// a stop says why an item was not tried again, where its policy would have had it.
+type stop struct {
+	spent   string // the bound that was reached
+	circuit string // the failure that came twice at once
+}
+
 // record gives an item its record. The first one stays, whoever writes it.
-func (s *step) record(ctx context.Context, it store.FanoutItem, tries []Try, o homeboy.Outcome, spent string) error {
-	rec, ok := s.set.record(it, tries, o, spent)
+func (s *step) record(ctx context.Context, it store.FanoutItem, tries []Try, o homeboy.Outcome, e stop) error {
+	rec, ok := s.set.record(it, tries, o, e)
 	raw, err := json.Marshal(rec)
 	if err != nil {
 		return fmt.Errorf("record of task %s: %w", it.Name, err)
@@ -284,15 +341,18 @@ func (s *step) record(ctx context.Context, it store.FanoutItem, tries []Try, o h
 }
 
 // record makes the record of an item, and says whether it counts as a success.
-func (set *settings) record(it store.FanoutItem, tries []Try, o homeboy.Outcome, spent string) (homeboy.FanoutRecord, bool) {
+func (set *settings) record(it store.FanoutItem, tries []Try, o homeboy.Outcome, e stop) (homeboy.FanoutRecord, bool) {
 	t := task(it)
 	rec := fanout.Record(t, o)
 	meta := map[string]any{"fanout_id": it.FanoutID}
 	if len(tries) > 0 {
 		meta["tries"] = tries
 	}
-	if spent != "" {
-		meta["budget_exhausted"] = spent
+	if e.spent != "" {
+		meta["budget_exhausted"] = e.spent
+	}
+	if e.circuit != "" {
+		meta["circuit_open"] = e.circuit
 	}
 	rec.Extra = homeboy.Extra{"metadata": mustJSON(meta)}
 	res := fanout.Reconcile(homeboy.FanoutPlan{TaskRequests: []homeboy.FanoutTask{t}}, []homeboy.FanoutRecord{rec}, set.Options)
@@ -302,6 +362,9 @@ func (set *settings) record(it store.FanoutItem, tries []Try, o homeboy.Outcome,
 // release puts the next item into the queue. It reports whether it is worth to go on.
 func (s *step) release(ctx context.Context) (bool, error) {
 	it, err := s.Store.NextItem(ctx, s.Fanout.ID, s.set.Policy.window())
+	if errors.Is(err, store.ErrNothingPending) && s.Fanout.Pending > 0 {
+		return s.wake(ctx)
+	}
 	if errors.Is(err, store.ErrNoRoom) || errors.Is(err, store.ErrNothingPending) {
 		return false, nil
 	}
@@ -322,7 +385,7 @@ func (s *step) release(ctx context.Context) (bool, error) {
 			return err == nil, err
 		}
 		if skipped != nil {
-			return true, s.record(ctx, it, tries, *skipped, "")
+			return true, s.record(ctx, it, tries, *skipped, stop{})
 		}
 	}
 	q, entry := s.set.request(it, w, tries)
@@ -337,6 +400,13 @@ func (s *step) release(ctx context.Context) (bool, error) {
 		return true, s.judge(ctx, it, w, tries, *refusal)
 	}
 	return s.queue(ctx, it, row)
+}
+
+// wake looks for items whose time has come, and for those that can have what another fanout held.
+func (s *step) wake(ctx context.Context) (bool, error) {
+	woken, waiting, err := s.Store.WakeItems(ctx, s.Fanout.ID)
+	s.Waits = s.Waits || waiting
+	return woken, err
 }
 
 // queue makes the task stand for the item.
@@ -372,7 +442,7 @@ func (s *step) finishPending(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		rec, _ := s.set.record(it, tries, cancelled(it.Name, s.Fanout.CancelReason), "")
+		rec, _ := s.set.record(it, tries, cancelled(it.Name, s.Fanout.CancelReason), stop{})
 		return json.Marshal(rec)
 	}
 	for {

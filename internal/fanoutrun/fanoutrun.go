@@ -7,6 +7,7 @@ package fanoutrun
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -49,6 +50,9 @@ type Service struct {
 	Runner store.Runner
 	Lease  time.Duration
 
+	// Pause is how long an item waits for its next try with the same provider; nil: the function Pause.
+	Pause func(same int, o homeboy.Outcome) time.Duration
+
 	mu       sync.Mutex
 	settings map[string]*settings // guarded by mu; of fanouts that are live here
 	written  map[string]time.Time // guarded by mu; when a run file may be written again
@@ -67,8 +71,10 @@ type Plan struct {
 	Matrix  bool            // the cells are one task for several providers: the best one is chosen at the end
 }
 
-// settings is what holds for a whole fanout and is recorded with it.
+// settings is what holds for a whole fanout and is recorded with it. Version says by which rules it is to be run: a later
+// deed that runs it otherwise raises it, and this one leaves it alone.
 type settings struct {
+	Version      int                      `json:"version,omitempty"` // 0: 1
 	PlanSchema   string                   `json:"plan_schema,omitempty"`
 	Orchestrator map[string]homeboy.Value `json:"orchestrator,omitempty"`
 	Summary      map[string]homeboy.Value `json:"summary,omitempty"`
@@ -79,6 +85,12 @@ type settings struct {
 	Output       string                   `json:"output,omitempty"`
 	Matrix       bool                     `json:"matrix,omitempty"`
 }
+
+// settingsVersion is the newest that this deed knows.
+const settingsVersion = 1
+
+// ErrNewer says that a fanout was recorded by a deed that this one is too old for.
+var ErrNewer = errors.New("a newer deed recorded it (use that one, or cancel it there)")
 
 // work is what is to be done for one item.
 type work struct {
@@ -118,6 +130,11 @@ func (p Plan) items() (n store.NewFanout, err error) {
 	if err != nil {
 		return n, err
 	}
+	set := settings{
+		Version: settingsVersion, PlanSchema: p.Plan.Schema, Orchestrator: p.Plan.Orchestrator, Summary: p.Plan.Summary, Groups: int64(len(p.Plan.Groups)),
+		Options: p.Options, Policy: p.Policy, Caller: p.Caller, Output: p.Output, Matrix: p.Matrix,
+	}
+	n.ID = store.NewID()
 	n.Items = make([]store.NewItem, len(requests))
 	for i, r := range requests {
 		w := work{Request: r.Request}
@@ -129,10 +146,12 @@ func (p Plan) items() (n store.NewFanout, err error) {
 			return n, fmt.Errorf("task %s: %w", r.ID, err)
 		}
 		n.Items[i].Name, n.Items[i].GroupKey, n.Items[i].Uses, n.Items[i].Work = r.ID, r.Request.GroupKey, p.Policy.uses(r.Request), raw
-	}
-	set := settings{
-		PlanSchema: p.Plan.Schema, Orchestrator: p.Plan.Orchestrator, Summary: p.Plan.Summary, Groups: int64(len(p.Plan.Groups)),
-		Options: p.Options, Policy: p.Policy, Caller: p.Caller, Output: p.Output, Matrix: p.Matrix,
+		if why := p.Policy.overflow(i, r.Request); why != "" {
+			rec, _ := set.record(store.FanoutItem{FanoutID: n.ID, Name: r.ID, GroupKey: r.Request.GroupKey}, nil, blocked(r.ID, why), stop{})
+			if n.Items[i].Record, err = json.Marshal(rec); err != nil {
+				return n, fmt.Errorf("record of task %s: %w", r.ID, err)
+			}
+		}
 	}
 	if n.Settings, err = json.Marshal(set); err != nil {
 		return n, fmt.Errorf("settings of the fanout: %w", err)
@@ -163,6 +182,9 @@ func (s *Service) load(ctx context.Context, id string) (*settings, error) {
 	set = new(settings)
 	if err := json.Unmarshal(raw, set); err != nil {
 		return nil, fmt.Errorf("settings of fanout %s: %w", id, err)
+	}
+	if set.Version > settingsVersion {
+		return nil, fmt.Errorf("fanout %s: %w", id, ErrNewer)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -372,6 +372,8 @@ func (x *fleet) Execute(ctx context.Context, c *store.Claim) error {
 
 func (x *fleet) Beat(context.Context) error { return nil }
 
+func (x *fleet) Sweep(context.Context) error { return nil }
+
 // Outcome is the world's, but for the lock that workers hold.
 func (x *fleet) Outcome(ctx context.Context, t store.Task) (homeboy.Outcome, error) {
 	x.svc.mu.Lock()

@@ -49,7 +49,11 @@ func (s *Service) advanceOne(ctx context.Context, id string) (int, error) {
 		s.looks = map[string]time.Time{}
 	}
 	if delete(s.looks, id); st.Fanout.Live() && (err != nil || st.Moved < maxMoves) {
-		s.looks[id] = s.Clock().Add(lookPause)
+		pause := lookPause
+		if st.Waits {
+			pause = lookAgain
+		}
+		s.looks[id] = s.Clock().Add(pause)
 	}
 	if err != nil {
 		err = fmt.Errorf("fanout %s: %w", id, err)

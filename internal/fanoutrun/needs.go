@@ -2,6 +2,7 @@ package fanoutrun
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,6 +24,8 @@ type Needs map[string]Need
 type Need struct {
 	DependsOn []string           `json:"depends_on,omitempty"`
 	Bindings  map[string]Binding `json:"bindings,omitempty"`
+
+	at string // where the plan says it; "": in output_dependencies
 }
 
 // A Binding is a value from the outcome of another task, for {{outputs.NAME}}.
@@ -49,18 +52,42 @@ type need struct {
 	At       map[string]int64   `json:"at,omitempty"` // of the tasks that bindings name
 }
 
-// ReadNeeds reads output_dependencies.
-func ReadNeeds(at string, v homeboy.Value) (Needs, error) {
-	if v.Null() {
-		return nil, nil
+// NeedsOf reads what the tasks of a plan need of each other: output_dependencies of the plan, and depends_on of each task.
+func NeedsOf(p homeboy.FanoutPlan) (Needs, error) {
+	var l fault.List
+	n := Needs{}
+	if v := p.Extra["output_dependencies"]; !v.Null() {
+		if err := json.Unmarshal(v, &n); err != nil {
+			l.Add("$.output_dependencies", fault.WrongType, err.Error(), "write an object of task ids")
+		}
 	}
-	var n Needs
-	if err := json.Unmarshal(v, &n); err != nil {
-		var l fault.List
-		l.Add(at, fault.WrongType, err.Error(), "write an object of task ids")
-		return nil, l.Err()
+	if v := p.Extra["depends_on"]; !v.Null() {
+		l.Add("$.depends_on", fault.UnknownField, fmt.Sprintf("%.60s is of no task", v), "write depends_on into the tasks, or output_dependencies into the plan")
 	}
-	return n, nil
+	for i, t := range p.TaskRequests {
+		v := t.Extra["depends_on"]
+		if v.Null() {
+			continue
+		}
+		var names []string
+		if one, ok := v.Text(); ok {
+			names = []string{one}
+		} else if err := json.Unmarshal(v, &names); err != nil {
+			l.Add(fault.Index("$.task_requests", i)+".depends_on", fault.WrongType, fmt.Sprintf("%.60s is no list of ids", v), "write a list of the ids of tasks")
+			continue
+		}
+		d, ok := n[t.Name()]
+		if !ok {
+			d.at = fault.Index("$.task_requests", i)
+		}
+		for _, name := range names {
+			if !slices.Contains(d.DependsOn, name) {
+				d.DependsOn = append(d.DependsOn, name)
+			}
+		}
+		n[t.Name()] = d
+	}
+	return n, l.Err()
 }
 
 // resolve finds the places of the tasks that are named, and refuses what could never run.
@@ -75,7 +102,7 @@ func (n Needs) resolve(requests []fanout.TaskRequest) (map[int]need, error) {
 	var l fault.List
 	out := map[int]need{}
 	for _, id := range slices.Sorted(maps.Keys(n)) {
-		path := fault.Field("$.output_dependencies", id)
+		path := cmp.Or(n[id].at, fault.Field("$.output_dependencies", id))
 		i, ok := at[id]
 		if !ok {
 			l.Add(path, fault.Dangling, fmt.Sprintf("%q is no task of the plan", id), "name a task of the plan")
@@ -114,13 +141,13 @@ func (n Needs) resolve(requests []fanout.TaskRequest) (map[int]need, error) {
 		}
 	}
 	if l.Len() == 0 {
-		cycles(&l, out, requests)
+		n.cycles(&l, out, requests)
 	}
 	return out, l.Err()
 }
 
 // cycles refuses tasks that wait for each other: none of them would ever start.
-func cycles(l *fault.List, needs map[int]need, requests []fanout.TaskRequest) {
+func (n Needs) cycles(l *fault.List, needs map[int]need, requests []fanout.TaskRequest) {
 	const (
 		entered = 1
 		left    = 2
@@ -145,7 +172,8 @@ func cycles(l *fault.List, needs map[int]need, requests []fanout.TaskRequest) {
 	}
 	for _, i := range slices.Sorted(maps.Keys(needs)) {
 		if visit(i) {
-			l.Add(fault.Field("$.output_dependencies", requests[i].ID), fault.Conflict, "waits for a task that waits for it", "break the circle")
+			id := requests[i].ID
+			l.Add(cmp.Or(n[id].at, fault.Field("$.output_dependencies", id)), fault.Conflict, strconv.Quote(id)+" waits for a task that waits for it", "break the circle")
 			return
 		}
 	}

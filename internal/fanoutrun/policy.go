@@ -10,6 +10,8 @@ import (
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/outcome"
+	"github.com/deedrun/deed/internal/store"
 )
 
 // A Policy says how many tasks of a plan run at a time, and what is tried again. It is the member options of a plan or of
@@ -17,10 +19,21 @@ import (
 type Policy struct {
 	MaxConcurrency int64            `json:"max_concurrency,omitempty"`
 	PerExecutor    map[string]int64 `json:"per_executor_concurrency,omitempty"` // by backend, or backend:selector
-	PerModel       map[string]int64 `json:"per_model_concurrency,omitempty"`
+	PerModel       map[string]int64 `json:"per_model_concurrency,omitempty"`    // by model, backend:model or backend:selector:model
+	MaxTasks       int64            `json:"max_tasks,omitempty"`                // of the plan that are taken; 0: all
+	MaxQueueDepth  int64            `json:"max_queue_depth,omitempty"`          // that may be queued when the plan is taken; 0: all
+	Resources      *Resources       `json:"resource_budget,omitempty"`
 	Retry          *Retry           `json:"retry,omitempty"`
 	Rotation       *Rotation        `json:"rotation,omitempty"`
 	Budget         *Budget          `json:"execution_budget,omitempty"`
+}
+
+// Resources bounds what the tasks that run may take together, in units that the plan chooses.
+type Resources struct {
+	MaxActiveUnits   int64            `json:"max_active_units,omitempty"` // 0: no bound
+	DefaultTaskUnits int64            `json:"default_task_units,omitempty"`
+	PerExecutor      map[string]int64 `json:"per_executor_task_units,omitempty"`
+	PerModel         map[string]int64 `json:"per_model_task_units,omitempty"`
 }
 
 // Retry says which failures are tried again with the same provider.
@@ -70,6 +83,7 @@ func ReadPolicy(at string, options homeboy.Value) (p Policy, ignored []string, e
 	var l fault.List
 	known := map[string]any{
 		"max_concurrency": &p.MaxConcurrency, "per_executor_concurrency": &p.PerExecutor, "per_model_concurrency": &p.PerModel,
+		"max_tasks": &p.MaxTasks, "max_queue_depth": &p.MaxQueueDepth, "resource_budget": &p.Resources,
 		"retry": &p.Retry, "rotation": &p.Rotation, "execution_budget": &p.Budget,
 	}
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
@@ -97,13 +111,22 @@ func (p Policy) check(l *fault.List, at string) {
 	bounded := func(path string, n int64) { l.Between(path, n, 0, maxTries) }
 	bounds := func(name string, m map[string]int64) {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
-			path := fault.Field(fault.Field(at, name), k)
+			path := fault.Field(at+"."+name, k)
 			positive(path, m[k], 1)
 			l.Say(path, k)
 		}
 	}
 	bounds("per_executor_concurrency", p.PerExecutor)
 	bounds("per_model_concurrency", p.PerModel)
+	positive(fault.Field(at, "max_tasks"), p.MaxTasks, 0)
+	positive(fault.Field(at, "max_queue_depth"), p.MaxQueueDepth, 0)
+	if r := p.Resources; r != nil {
+		path := fault.Field(at, "resource_budget")
+		positive(path+".max_active_units", r.MaxActiveUnits, 0)
+		positive(path+".default_task_units", r.DefaultTaskUnits, 0)
+		bounds("resource_budget.per_executor_task_units", r.PerExecutor)
+		bounds("resource_budget.per_model_task_units", r.PerModel)
+	}
 	if r := p.Retry; r != nil {
 		path := fault.Field(at, "retry")
 		bounded(path+".max_attempts", r.MaxAttempts)
@@ -150,8 +173,9 @@ type Try struct {
 	Status    homeboy.OutcomeStatus `json:"status,omitempty"` // "" for one that was lost
 	Class     homeboy.FailureClass  `json:"failure_classification,omitempty"`
 	Summary   string                `json:"summary,omitempty"`
-	Refused   bool                  `json:"refused,omitempty"` // before anything began
-	Then      string                `json:"then,omitempty"`    // what followed: see the constants
+	Known     string                `json:"immediate_failure,omitempty"` // what the provider's package calls a failure that came at once
+	Refused   bool                  `json:"refused,omitempty"`           // before anything began
+	Then      string                `json:"then,omitempty"`              // what followed: see the constants
 	EndedAt   string                `json:"ended_at,omitempty"`
 }
 
@@ -167,6 +191,7 @@ type decision struct {
 	then  string // "": it is the record
 	entry int    // of the next try
 	spent string // the bound without which there would have been another try
+	open  string // the failure that came twice at once, without which the same provider would have been tried again
 }
 
 // Classes on which a task goes to another provider.
@@ -204,11 +229,14 @@ func (p Policy) decide(tries []Try, o homeboy.Outcome, now time.Time) decision {
 		case b.MaxProviderExecutions > 0 && executions >= b.MaxProviderExecutions:
 			out.spent = "max_provider_executions"
 		default:
-			return decision{then: then, entry: entry}
+			return decision{then: then, entry: entry, open: out.open}
 		}
 		return out
 	}
 	if p.retries(o) && !last.Refused && same < p.Retry.MaxAttempts { // what was refused would be refused again
+		out.open = circuit(tries)
+	}
+	if p.retries(o) && !last.Refused && same < p.Retry.MaxAttempts && out.open == "" {
 		inner := ""
 		if b.MaxSameProviderRetries != nil && same > *b.MaxSameProviderRetries {
 			inner = "max_same_provider_retries"
@@ -225,6 +253,22 @@ func (p Policy) decide(tries []Try, o homeboy.Outcome, now time.Time) decision {
 		return again(ThenRotate, last.Entry+1, inner)
 	}
 	return out
+}
+
+// circuit names the failure that the last two executions of a task with one provider came to, each at once; "": they did
+// not. It is of no use to try that provider again.
+func circuit(tries []Try) string {
+	last := tries[len(tries)-1]
+	for _, t := range slices.Backward(tries[:len(tries)-1]) {
+		if t.Then == ThenLost {
+			continue
+		}
+		if t.Entry == last.Entry && t.Known == last.Known && t.Status == last.Status && t.Class == last.Class {
+			return last.Known
+		}
+		break
+	}
+	return ""
 }
 
 // final reports whether an outcome stands whatever the policy says.
@@ -289,11 +333,12 @@ func (p Policy) apply(q homeboy.Request, entry int) homeboy.Request {
 	return q
 }
 
-// Kinds of resources.
+// Kinds of resources. Exclusive keys are shared by all fanouts; the others are a fanout's own.
 const (
-	useKey      = "key:"
+	useKey      = store.SharedResource
 	useExecutor = "executor:"
 	useModel    = "model:"
+	useUnits    = "units:"
 )
 
 // uses lists what a try of a request holds: its exclusive keys, and the places that the policy bounds.
@@ -306,16 +351,66 @@ func (p Policy) uses(q homeboy.Request) []string {
 			}
 		}
 	}
-	x := q.Executor
-	for _, name := range []string{x.Backend, x.Backend + ":" + x.Selector} {
+	for _, name := range executorNames(q.Executor) {
 		if _, ok := p.PerExecutor[name]; ok {
 			out = append(out, useExecutor+name)
 		}
 	}
-	if _, ok := p.PerModel[x.Model]; ok && x.Model != "" {
-		out = append(out, useModel+x.Model)
+	for _, name := range modelNames(q.Executor) {
+		if _, ok := p.PerModel[name]; ok {
+			out = append(out, useModel+name)
+		}
+	}
+	if r := p.Resources; r != nil && r.MaxActiveUnits > 0 {
+		// What fits by itself alone, after a rotation, runs alone; what never fitted was not taken. See overflow.
+		out = append(out, store.Weighted(useUnits, min(r.units(q.Executor), r.MaxActiveUnits)))
 	}
 	return out
+}
+
+// executorNames are the names under which a plan may bound an executor, the most general first.
+func executorNames(x homeboy.Executor) []string {
+	return []string{x.Backend, x.Backend + ":" + x.Selector}
+}
+
+// modelNames are those of a model.
+func modelNames(x homeboy.Executor) []string {
+	if x.Model == "" {
+		return nil
+	}
+	return []string{x.Model, x.Backend + ":" + x.Model, x.Backend + ":" + x.Selector + ":" + x.Model}
+}
+
+// units is what a task takes: what its model is said to take, else its executor, else what every task does.
+func (r Resources) units(x homeboy.Executor) int64 {
+	for _, of := range []struct {
+		names []string
+		units map[string]int64
+	}{{modelNames(x), r.PerModel}, {executorNames(x), r.PerExecutor}} {
+		for _, name := range slices.Backward(of.names) {
+			if n, ok := of.units[name]; ok {
+				return n
+			}
+		}
+	}
+	return max(r.DefaultTaskUnits, 1)
+}
+
+// overflow says why a task of the plan is not taken at all; "": it is.
+func (p Policy) overflow(i int, q homeboy.Request) string {
+	most, by := p.MaxQueueDepth, "max_queue_depth"
+	if p.MaxTasks > 0 && (most == 0 || p.MaxTasks < most) {
+		most, by = p.MaxTasks, "max_tasks"
+	}
+	if most > 0 && int64(i) >= most {
+		return fmt.Sprintf("the plan has more tasks than %s %d takes: run the rest as a plan of its own, or raise it", by, most)
+	}
+	if r := p.Resources; r != nil && r.MaxActiveUnits > 0 {
+		if n := r.units(q.Executor); n > r.MaxActiveUnits {
+			return fmt.Sprintf("the task takes %d units, and resource_budget.max_active_units is %d: raise it", n, r.MaxActiveUnits)
+		}
+	}
+	return ""
 }
 
 // capacity says how many tries may hold each bounded resource at a time.
@@ -327,5 +422,22 @@ func (p Policy) capacity() map[string]int {
 	for name, n := range p.PerModel {
 		out[useModel+name] = int(n)
 	}
+	if r := p.Resources; r != nil && r.MaxActiveUnits > 0 {
+		out[useUnits] = int(r.MaxActiveUnits)
+	}
 	return out
+}
+
+// How long an item waits before it is tried again with the same provider: twice as long each time.
+const (
+	firstPause   = 500 * time.Millisecond
+	longestPause = 30 * time.Second
+	longestHint  = 10 * time.Minute // of a provider that says itself how long
+)
+
+// Pause is how long an item waits before its try after so many with the same provider, the last of which came to the
+// outcome.
+func Pause(same int, o homeboy.Outcome) time.Duration {
+	wait := min(firstPause<<min(max(same-1, 0), 16), longestPause)
+	return max(wait, min(outcome.RetryAfter(o), longestHint))
 }

@@ -1,6 +1,7 @@
 package fanoutrun
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,7 +24,7 @@ var ends = []homeboy.Outcome{
 // never do more run than the window and the exclusive keys allow. Edge cases 87, 88, 95, 98, 99, 109.
 func TestProperty(t *testing.T) {
 	t.Parallel()
-	st := newWorld(t, t.TempDir()).st // fanouts know nothing of each other
+	st := newWorld(t, t.TempDir()).st // fanouts know nothing of each other but their keys, and those are new each time
 	rapid.Check(t, func(rt *rapid.T) { newProperty(t, rt, worldOn(st)).run(rt) })
 }
 
@@ -37,11 +38,7 @@ type property struct {
 }
 
 func newProperty(t *testing.T, rt *rapid.T, w *world) *property {
-	var tasks []homeboy.FanoutTask
-	for i := range rapid.IntRange(0, 9).Draw(rt, "tasks") {
-		keys := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 2, rapid.ID[string]).Draw(rt, "keys")
-		tasks = append(tasks, request(fmt.Sprint("t", i), keys...))
-	}
+	tasks := drawTasks(rt, rapid.IntRange(0, 9), store.NewID())
 	p := Plan{Plan: planOf(tasks...), Policy: Policy{MaxConcurrency: int64(rapid.IntRange(1, 4).Draw(rt, "concurrency"))}}
 	if rapid.Bool().Draw(rt, "retry") {
 		p.Policy.Retry = &Retry{MaxAttempts: int64(rapid.IntRange(0, 3).Draw(rt, "attempts"))}
@@ -61,6 +58,86 @@ func newProperty(t *testing.T, rt *rapid.T, w *world) *property {
 	}
 	f := w.create(t, p)
 	return &property{world: w, t: t, id: f.ID, plan: p, most: p.Policy.window().Most, lost: map[string]int{}}
+}
+
+// drawTasks draws tasks, some of which share keys. The keys are of the given world.
+func drawTasks(rt *rapid.T, n *rapid.Generator[int], world string) (tasks []homeboy.FanoutTask) {
+	for i := range n.Draw(rt, "tasks") {
+		keys := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 2, rapid.ID[string]).Draw(rt, "keys")
+		for k := range keys {
+			keys[k] += world
+		}
+		tasks = append(tasks, request(fmt.Sprint("t", i), keys...))
+	}
+	return tasks
+}
+
+// Fanouts of several processes, some of which die: a key is never held by two tasks that run, and every fanout comes to
+// its end. Edge cases 88 and 98.
+func TestPropertyOfKeys(t *testing.T) {
+	t.Parallel()
+	st := newWorld(t, t.TempDir()).st
+	rapid.Check(t, func(rt *rapid.T) {
+		keys := store.NewID()
+		var all []*property
+		for range 2 {
+			w := worldOn(st)
+			p := Plan{Plan: planOf(drawTasks(rt, rapid.IntRange(1, 4), keys)...)}
+			all = append(all, &property{world: w, t: t, id: w.create(t, p).ID, plan: p})
+		}
+		deaths := 0
+		for range 400 {
+			all = slices.DeleteFunc(all, func(p *property) bool {
+				f, err := st.Fanout(t.Context(), p.id)
+				return err == nil && !f.Live()
+			})
+			if len(all) == 0 {
+				return
+			}
+			p := all[rapid.IntRange(0, len(all)-1).Draw(rt, "which")]
+			switch {
+			case deaths < 4 && rapid.IntRange(0, 9).Draw(rt, "kill") == 0:
+				deaths++
+				if err := p.die(t.Context(), p.id); err != nil {
+					rt.Fatal(err)
+				}
+			case len(p.running) > 0 && rapid.Bool().Draw(rt, "ends"):
+				c := p.running[0]
+				p.running = p.running[1:]
+				if err := p.settle(t.Context(), c, end(homeboy.Succeeded, ""), ""); err != nil {
+					rt.Fatal(err)
+				}
+			default:
+				step, err := p.svc.Advance(t.Context(), p.id)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				p.running = append(p.running, step.Claims...)
+				if step.Fanout.Live() && len(p.running) == 0 && step.Moved == 0 && !step.Away && !step.Waits {
+					rt.Fatal("it waits for nothing")
+				}
+			}
+			held := map[string]bool{}
+			for _, p := range all {
+				for _, c := range p.running {
+					var q homeboy.Request
+					if err := json.Unmarshal(c.Task.Record.Payload, &q); err != nil {
+						rt.Fatal(err)
+					}
+					if q.Limits == nil {
+						continue
+					}
+					for _, k := range q.Limits.ExclusiveResourceKeys {
+						if held[k] {
+							rt.Fatalf("%s is held twice", k)
+						}
+						held[k] = true
+					}
+				}
+			}
+		}
+		rt.Fatal("they do not come to an end")
+	})
 }
 
 func (p *property) run(rt *rapid.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/deedrun/deed/internal/driver"
@@ -16,6 +17,8 @@ type Executor interface {
 	Execute(ctx context.Context, c *store.Claim) error
 	// Beat says that this process is alive.
 	Beat(ctx context.Context) error
+	// Sweep settles what dead processes left, so that nobody waits for what they held.
+	Sweep(ctx context.Context) error
 }
 
 // lookAgain is how often the items are looked at that run elsewhere.
@@ -52,6 +55,8 @@ type running struct {
 	x       Executor
 	ended   chan error
 	workers int
+	waits   bool // for another fanout, perhaps
+	told    bool // for which one
 }
 
 func (r *running) loop(ctx, work context.Context, id string) (store.Fanout, error) {
@@ -72,17 +77,31 @@ func (r *running) loop(ctx, work context.Context, id string) (store.Fanout, erro
 		switch {
 		case st.Moved >= maxMoves:
 			continue
-		case st.Away:
+		case st.Away || st.Waits:
 			again.Reset(lookAgain)
 			look = again.C
 		case r.workers == 0:
 			return st.Fanout, fmt.Errorf("fanout %s: %d tasks are pending and none can be released; this is a fault in deed: please report it", id, st.Fanout.Pending)
 		}
+		r.tellWait(ctx, st)
 		if err := r.wait(ctx, beat.C, look); err != nil {
 			return st.Fanout, err
 		}
 		if ctx.Err() != nil {
 			return st.Fanout, nil
+		}
+	}
+}
+
+// tellWait says once what an idle run waits for, if that is another fanout.
+func (r *running) tellWait(ctx context.Context, st Step) {
+	if r.waits = st.Waits; !st.Waits || r.workers > 0 || r.told {
+		return
+	}
+	list, err := r.Store.SharedWaits(ctx, st.Fanout.ID)
+	for _, w := range list {
+		if r.told = err == nil; w.FanoutID != st.Fanout.ID {
+			r.Log.Warn("waiting for a key", "key", strings.TrimPrefix(w.Resource, useKey), "held_by_fanout", w.FanoutID, "task", w.TaskID)
 		}
 	}
 }
@@ -102,6 +121,12 @@ func (r *running) wait(ctx context.Context, beat, look <-chan time.Time) error {
 		case <-beat:
 			if err := r.x.Beat(ctx); err != nil {
 				r.Log.Warn("heartbeat", "error", err)
+			}
+			if !r.waits {
+				continue
+			}
+			if err := r.x.Sweep(ctx); err != nil {
+				r.Log.Warn("sweep", "error", err)
 			}
 		case <-ctx.Done():
 			return nil

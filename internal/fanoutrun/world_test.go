@@ -52,6 +52,7 @@ func (w *world) boot() {
 	w.svc = &Service{
 		Store: w.st, Tasks: w, Clock: clock.System, Log: slog.New(slog.DiscardHandler),
 		Runner: store.Runner{ID: "runner" + store.NewID()}, Lease: time.Minute,
+		Pause: func(int, homeboy.Outcome) time.Duration { return 0 },
 	}
 }
 

@@ -2,6 +2,7 @@ package packaged
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,6 +31,12 @@ const maxTail = 16 << 10
 func (s *session) conclude(ctx context.Context, t *turn, pt *process.Turn, w *watcher) (driver.Yield, error) {
 	facts := s.facts(t, pt, w)
 	answer := outcome.Read(s.plan.selection.Provider, t.sent, facts, s.job.Redactor)
+	known := knownFailure(s.plan.selection.Provider, answer.Outcome, facts.StderrTail)
+	if known.ID != "" {
+		answer.Outcome.Diagnostics = append(answer.Outcome.Diagnostics, homeboy.Diagnostic{
+			Class: homeboy.DiagnosticImmediateFailure, Message: "its package knows this failure as " + known.ID, Data: known.data(),
+		})
+	}
 	if err := s.gather(context.WithoutCancel(ctx), t, &answer); err != nil {
 		_, ferr := pt.Finish()
 		return driver.Yield{}, errors.Join(failure.New(failure.Infra, "take over what the provider left", err, ""), ferr)
@@ -42,7 +48,7 @@ func (s *session) conclude(ctx context.Context, t *turn, pt *process.Turn, w *wa
 	y := &pt.Yield
 	y.ResultPath, y.Records = filepath.Join(s.job.Dirs.Run, driver.TurnFile(OutcomeFile, t.number)), t.records
 	y.Diagnostics["outcome"] = map[string]any{"status": answer.Outcome.Status, "failure_classification": answer.Outcome.FailureClassification, "row": answer.Row, "end": facts.End}
-	f := s.failed(pt, facts, answer)
+	f := s.failed(pt, facts, answer, known)
 	if answer.Said != nil && !unread[answer.Row] {
 		pt.Claim(claim(answer.Outcome, f))
 	}
@@ -192,7 +198,7 @@ func (s *session) writeScope() map[string]any {
 }
 
 // failed is what follows from an outcome; nil: the provider says that it is done. See the package documentation.
-func (s *session) failed(pt *process.Turn, f outcome.Facts, a outcome.Answer) *failure.Error {
+func (s *session) failed(pt *process.Turn, f outcome.Facts, a outcome.Answer, known known) *failure.Error {
 	o := a.Outcome
 	if homeboy.IsSuccess(o.Status) {
 		return nil
@@ -214,8 +220,10 @@ func (s *session) failed(pt *process.Turn, f outcome.Facts, a outcome.Answer) *f
 	case unread[a.Row]:
 		class = failure.InvalidWord
 	}
-	if id, hopeless := known(s.plan.selection.Provider, o, f.StderrTail); hopeless && class.Rule().Retry == agentruntime.RetryRetryable && class != failure.RateLimited {
-		pt.Yield.Diagnostics["immediate_failure"] = id
+	if known.ID != "" {
+		pt.Yield.Diagnostics[driver.KnownFailure] = known.ID
+	}
+	if known.hopeless && class.Rule().Retry == agentruntime.RetryRetryable && class != failure.RateLimited {
 		class = failure.AskedFail
 	}
 	if class == failure.AgentFailed && pt.LastError() != "" {
@@ -223,28 +231,43 @@ func (s *session) failed(pt *process.Turn, f outcome.Facts, a outcome.Answer) *f
 	}
 	out := failure.New(class, "run the provider", errors.New(said), "the bundle has its outcome as files/attempt/result.json")
 	if class == failure.RateLimited {
-		out.RetryAfter = wait(o)
+		out.RetryAfter = outcome.RetryAfter(o)
 	}
 	return out
 }
 
-// known reports whether a failure is one that the package knows to be of no use to try again, and which.
-func known(x homeboy.ExecutorProvider, o homeboy.Outcome, stderr string) (id string, hopeless bool) {
+// known is a failure that the package has a name for.
+type known struct {
+	ID       string
+	hopeless bool // it is of no use to try again
+}
+
+func (k known) data() homeboy.Value {
+	raw, _ := json.Marshal(map[string]any{"id": k.ID, "retryable": !k.hopeless})
+	return raw
+}
+
+// knownFailure finds the pattern of the package that a failure fits; one that is of no use to try again goes before the others.
+func knownFailure(x homeboy.ExecutorProvider, o homeboy.Outcome, stderr string) (k known) {
+	if homeboy.IsSuccess(o.Status) {
+		return k
+	}
 	text := o.Summary + "\n" + stderr
 	for _, d := range o.Diagnostics {
 		text += "\n" + d.Message
 	}
 	for _, p := range x.ImmediateFailurePatterns {
-		if p.Retryable == nil || *p.Retryable {
+		if !slices.ContainsFunc(p.ErrorContainsAny, func(part string) bool { return part != "" && strings.Contains(text, part) }) {
 			continue
 		}
-		for _, part := range p.ErrorContainsAny {
-			if part != "" && strings.Contains(text, part) {
-				return p.ID, true
-			}
+		if p.Retryable != nil && !*p.Retryable {
+			return known{ID: cmp.Or(p.ID, "unnamed"), hopeless: true}
+		}
+		if k.ID == "" {
+			k.ID = cmp.Or(p.ID, "unnamed")
 		}
 	}
-	return "", false
+	return k
 }
 
 // unread are the rows of package outcome in which a provider said nothing that counts as an answer.
@@ -275,23 +298,6 @@ func classOf(o homeboy.Outcome) failure.Class {
 		return failure.Provider
 	}
 	return failure.AskedFail
-}
-
-// maxWait bounds the wait that a provider may ask for; policy caps it further.
-const maxWait = 24 * time.Hour
-
-// wait is how long a rate limit lasts, by what the provider says; package outcome has gathered that.
-func wait(o homeboy.Outcome) time.Duration {
-	said, _ := object(o.Metadata) // what is no object hints at nothing
-	hint, _ := object(homeboy.Value(said["retry_hint"]))
-	longest := 0.0
-	for name, unit := range map[string]float64{"retry_after_ms": 0.001, "retry_after_seconds": 1, "retry_after": 1} {
-		var n float64
-		if json.Unmarshal(hint[name], &n) == nil {
-			longest = max(longest, n*unit)
-		}
-	}
-	return time.Duration(min(longest, maxWait.Seconds()) * float64(time.Second))
 }
 
 // claim is the provider's word, in deed's own words.
