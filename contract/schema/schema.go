@@ -93,3 +93,13 @@ func unknownID(id string) error {
 	}
 	return fmt.Errorf("%w %q; known are %s", ErrUnknownSchema, id, strings.Join(ids, ", "))
 }
+
+// IDOf returns the id of the published schema that a Go type stands for, or "".
+func IDOf(t reflect.Type) string {
+	for _, r := range catalog.Records {
+		if r.Type == t {
+			return r.ID
+		}
+	}
+	return ""
+}

@@ -2634,7 +2634,7 @@ export type DeedConfigSensor = {
   move_to?: string;
   /** http */
   url?: string;
-  /** http: the variable with a bearer token; command: one that it gets */
+  /** http: the variable with a bearer token; command: one that it gets; push: the one with the key that signs what is sent over HTTP */
   secret_env?: string;
   /** http: what is answered are events, and not something to tell of */
   events?: boolean;

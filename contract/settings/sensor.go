@@ -31,7 +31,7 @@ type Sensor struct {
 	Pattern        string   `json:"pattern,omitempty" jsonschema:"maxLength=512"`     // directory, mailbox: a glob over the names; absent: all, without those that begin with a dot
 	MoveTo         string   `json:"move_to,omitempty" jsonschema:"maxLength=4096"`    // directory: where a file goes once its event is taken
 	URL            string   `json:"url,omitempty" jsonschema:"maxLength=4096"`        // http
-	SecretEnv      string   `json:"secret_env,omitempty" jsonschema:"maxLength=512"`  // http: the variable with a bearer token; command: one that it gets
+	SecretEnv      string   `json:"secret_env,omitempty" jsonschema:"maxLength=512"`  // http: the variable with a bearer token; command: one that it gets; push: the one with the key that signs what is sent over HTTP
 	Events         bool     `json:"events,omitempty"`                                 // http: what is answered are events, and not something to tell of
 	FromStart      bool     `json:"from_start,omitempty"`                             // git, directory, http: what is there at the first look is new
 	EverySeconds   int      `json:"every_seconds,omitempty" jsonschema:"minimum=1,maximum=604800"`
@@ -93,7 +93,7 @@ func (s Sensor) Validate() error {
 		{"pattern", s.Pattern != "", nil, []string{SensorDirectory, SensorMailbox}},
 		{"move_to", s.MoveTo != "", nil, []string{SensorDirectory}},
 		{"url", s.URL != "", []string{SensorHTTP}, nil},
-		{"secret_env", s.SecretEnv != "", nil, []string{SensorHTTP, SensorCommand}},
+		{"secret_env", s.SecretEnv != "", nil, []string{SensorHTTP, SensorCommand, SensorPush}},
 		{"events", s.Events, nil, []string{SensorHTTP}},
 		{"from_start", s.FromStart, nil, []string{SensorGit, SensorDirectory, SensorHTTP}},
 	} {

@@ -10,8 +10,8 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/task"
 )
 
 func (a *app) taskResumeCmd() *cobra.Command {
@@ -47,7 +47,9 @@ func (a *app) resumeTask(ctx context.Context, id string, step func(attempt.Progr
 	if err != nil {
 		return none, err
 	}
-	if err := a.resumable(ctx, t); err != nil {
+	if err := task.Resumable(ctx, a.st, t); errors.Is(err, task.ErrNotResumable) {
+		return none, usage(errors.New(cleanLines(err.Error())))
+	} else if err != nil {
 		return none, err
 	}
 	// What is missing here would fail the task for good, and its conversation with it.
@@ -74,28 +76,4 @@ func (a *app) resumeTask(ctx context.Context, id string, step func(attempt.Progr
 		}
 		return c, err
 	})
-}
-
-// resumable reports why a task cannot go on now, with what to do instead.
-func (a *app) resumable(ctx context.Context, t store.Task) error {
-	id, status := t.ID(), t.Record.Status
-	switch {
-	case status == agentruntime.TaskCompleted:
-		return usage(fmt.Errorf("task %s is completed: there is nothing to go on with", id))
-	case state.TaskTerminal(status):
-		return usage(fmt.Errorf("task %s has ended (%s): give it another attempt with `deed task retry %[1]s`", id, status))
-	case status == agentruntime.TaskRunning:
-		return usage(fmt.Errorf("task %s is running (follow it: deed task events %[1]s --follow)", id))
-	case status != agentruntime.TaskBlocked:
-		return nil
-	}
-	open, err := a.st.Actions(ctx, store.ActionFilter{TaskID: id, State: store.ActionOpen})
-	if err != nil {
-		return err
-	}
-	list := make([]error, 0, len(open))
-	for _, x := range open {
-		list = append(list, fmt.Errorf("task %s waits for an answer: %s (deed action show %s)", id, clean(x.Prompt), x.ID))
-	}
-	return usage(errors.Join(list...))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/egress"
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/task"
 )
 
 // specFlags are the flags that say what a task may do and what counts as done. `run` and `task add` share them.
@@ -180,19 +181,8 @@ func (f *specFlags) evidence() *agentruntime.EvidenceRequirements {
 
 // refuseSecrets refuses an intent whose own text holds the value of a secret that it names: the queue keeps that text.
 func (a *app) refuseSecrets(in agentruntime.TaskIntent) error {
-	if in.Deed == nil {
-		return nil
-	}
-	for _, name := range in.Deed.SecretEnv {
-		v := a.getenv(name)
-		if v == "" {
-			continue
-		}
-		for field, text := range map[string]string{"description": in.Description, "subject": in.Subject, "payload": string(in.Payload), "source": in.Source} {
-			if strings.Contains(text, v) {
-				return usage(fmt.Errorf("the task's %s holds the value of the secret %s (leave it out: the agent gets it as $%s)", field, name, name))
-			}
-		}
+	if err := task.RefuseSecrets(in, a.getenv); err != nil {
+		return usage(err)
 	}
 	return nil
 }

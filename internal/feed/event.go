@@ -127,3 +127,6 @@ func (f *Feed) endedLocked(e store.Event) {
 		delete(f.news, e.AttemptID)
 	}
 }
+
+// RecordOf returns an event of the store as it is written.
+func RecordOf(e store.Event) Record { return fromStore(e).Record() }

@@ -64,7 +64,8 @@ type ActionFilter struct {
 	TaskID string
 	Owner  string // alone
 	State  string
-	Limit  int // 0: 100
+	Limit  int    // 0: 100
+	After  string // the id of an action: only those that came after it
 }
 
 // OpenAction asks a person for something while an attempt of the task runs. A task asks once for each context: when there
@@ -239,16 +240,20 @@ func (s *Store) Actions(ctx context.Context, f ActionFilter) ([]Action, error) {
 	if f.Limit <= 0 {
 		f.Limit = 100
 	}
-	q, args := `SELECT `+actionColumns+` FROM actions WHERE seq > 0`, []any{f.Limit}
+	after, err := s.seqOf(ctx, "actions", f.After, 0)
+	if err != nil {
+		return nil, err
+	}
+	q, args := `SELECT `+actionColumns+` FROM actions WHERE seq > $2`, []any{f.Limit, after}
 	switch {
 	case f.Owner != "":
-		q, args = q+` AND owner = $2 AND owner <> ''`, append(args, f.Owner)
+		q, args = q+` AND owner = $3 AND owner <> ''`, append(args, f.Owner)
 	case f.TaskID != "" && f.State != "":
-		q, args = q+` AND task_id = $2 AND state = $3`, append(args, f.TaskID, f.State)
+		q, args = q+` AND task_id = $3 AND state = $4`, append(args, f.TaskID, f.State)
 	case f.TaskID != "":
-		q, args = q+` AND task_id = $2`, append(args, f.TaskID)
+		q, args = q+` AND task_id = $3`, append(args, f.TaskID)
 	case f.State != "":
-		q, args = q+` AND state = $2`, append(args, f.State)
+		q, args = q+` AND state = $3`, append(args, f.State)
 	}
 	return every(ctx, s.eng.read(), "actions", scanAction, q+` ORDER BY seq LIMIT $1`, args...)
 }

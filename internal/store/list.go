@@ -77,6 +77,18 @@ func (s *Store) Task(ctx context.Context, id string) (Task, error) {
 	return t, nil
 }
 
+// seqOf returns the place of a row by its whole id, or otherwise when no id is given.
+func (s *Store) seqOf(ctx context.Context, table, id string, otherwise int64) (int64, error) {
+	if id == "" {
+		return otherwise, nil
+	}
+	err := s.eng.read().row(ctx, `SELECT seq FROM `+table+` WHERE id = $1`, id).Scan(&otherwise)
+	if err != nil {
+		return 0, missing("position in "+table, id, err)
+	}
+	return otherwise, nil
+}
+
 // A TaskFilter selects tasks. The zero value selects the newest ones.
 type TaskFilter struct {
 	Status []agentruntime.TaskStatus // empty: every state

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -127,6 +128,7 @@ type OutboxFilter struct {
 	State  string // "": all but the delivered ones
 	TaskID string // of one task; delivered ones too, unless there is a state
 	Limit  int    // 0: 100
+	Before string // the id of an item: only older ones
 }
 
 // Outbox returns the items of the selection, oldest first.
@@ -134,23 +136,26 @@ func (s *Store) Outbox(ctx context.Context, f OutboxFilter) ([]OutboxItem, error
 	if f.Limit <= 0 {
 		f.Limit = 100
 	}
-	const head, tail = `SELECT ` + outboxColumns + ` FROM outbox WHERE `, ` ORDER BY seq DESC LIMIT $1`
+	before, err := s.seqOf(ctx, "outbox", f.Before, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	const head, tail = `SELECT ` + outboxColumns + ` FROM outbox WHERE seq < $2 AND `, ` ORDER BY seq DESC LIMIT $1`
 	var out []OutboxItem
-	var err error
 	switch {
 	case f.TaskID != "" && f.State != "":
-		out, err = s.outbox(ctx, head+`task_id = $2 AND state = $3`+tail, f.Limit, f.TaskID, f.State)
+		out, err = s.outbox(ctx, head+`task_id = $3 AND state = $4`+tail, f.Limit, before, f.TaskID, f.State)
 	case f.TaskID != "":
-		out, err = s.outbox(ctx, head+`task_id = $2`+tail, f.Limit, f.TaskID)
+		out, err = s.outbox(ctx, head+`task_id = $3`+tail, f.Limit, before, f.TaskID)
 	default: // each state is an index walk of its own
 		states := []string{f.State}
 		if f.State == "" {
 			states = []string{OutboxPending, OutboxHeld, OutboxFailed, OutboxDropped}
 		}
 		for _, state := range states {
-			q, args := head+`state = $2 AND state <> 'pending'`+tail, []any{f.Limit, state}
+			q, args := head+`state = $3 AND state <> 'pending'`+tail, []any{f.Limit, before, state}
 			if state == OutboxPending {
-				q, args = head+`state = 'pending' ORDER BY next_at, seq LIMIT $1`, []any{f.Limit}
+				q, args = head+`state = 'pending' ORDER BY next_at, seq LIMIT $1`, []any{f.Limit, before}
 			}
 			some, err := s.outbox(ctx, q, args...)
 			if err != nil {

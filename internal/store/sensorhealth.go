@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -221,7 +222,8 @@ func (s *Store) EnableSensor(ctx context.Context, id string, on bool, by string)
 // A SensorFilter selects sensor events. The zero value selects the newest of all sensors.
 type SensorFilter struct {
 	SensorID string
-	Limit    int // 0: 100
+	Limit    int   // 0: 100
+	Before   int64 // only older ones; 0: all
 }
 
 const eventColumns = `seq, sensor_id, event_id, source_ref, dedupe_key, state, reason, observed_at, received_at, deadline, payload, task_id,
@@ -232,10 +234,14 @@ func (s *Store) SensorEvents(ctx context.Context, f SensorFilter) ([]SensorEvent
 	if f.Limit <= 0 {
 		f.Limit = 100
 	}
-	q, args := `SELECT `+eventColumns+` FROM sensor_events WHERE seq > 0 ORDER BY seq DESC LIMIT $1`, []any{f.Limit}
-	if f.SensorID != "" {
-		q, args = `SELECT `+eventColumns+` FROM sensor_events WHERE sensor_id = $2 ORDER BY seq DESC LIMIT $1`, append(args, f.SensorID)
+	if f.Before <= 0 {
+		f.Before = math.MaxInt64
 	}
+	q, args := `SELECT `+eventColumns+` FROM sensor_events WHERE seq < $2`, []any{f.Limit, f.Before}
+	if f.SensorID != "" {
+		q, args = q+` AND sensor_id = $3`, append(args, f.SensorID)
+	}
+	q += ` ORDER BY seq DESC LIMIT $1`
 	return every(ctx, s.eng.read(), "sensor events", scanSensorEvent, q, args...)
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -136,9 +137,10 @@ func (s *Store) WorkflowDefinition(ctx context.Context, hash string) (json.RawMe
 
 // A WorkflowFilter selects workflows. The zero value selects those that have not ended.
 type WorkflowFilter struct {
-	Type  string
-	All   bool // those that have ended too
-	Limit int  // 0: 100
+	Type   string
+	All    bool   // those that have ended too
+	Limit  int    // 0: 100
+	Before string // the id of a workflow: only older ones
 }
 
 // Workflows returns the workflows of the selection, newest first.
@@ -150,11 +152,15 @@ func (s *Store) Workflows(ctx context.Context, f WorkflowFilter) ([]Workflow, er
 	if f.All {
 		statuses = agentruntime.WorkflowStatuses
 	}
+	before, err := s.seqOf(ctx, "workflows", f.Before, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
 	var lists [][]Workflow
 	for _, status := range statuses { // one walk of an index for each, so that none reads what has ended
-		q, args := `SELECT `+workflowColumns+` FROM workflows WHERE status = $1`, []any{string(status), f.Limit}
+		q, args := `SELECT `+workflowColumns+` FROM workflows WHERE status = $1 AND seq < $3`, []any{string(status), f.Limit, before}
 		if f.Type != "" {
-			q, args = q+` AND workflow_type = $3`, append(args, f.Type)
+			q, args = q+` AND workflow_type = $4`, append(args, f.Type)
 		}
 		list, err := s.workflows(ctx, q+` ORDER BY seq DESC LIMIT $2`, args...)
 		if err != nil {

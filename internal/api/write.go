@@ -1,0 +1,218 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/deedrun/deed/internal/access"
+	"github.com/deedrun/deed/internal/problem"
+	"github.com/deedrun/deed/internal/store"
+)
+
+const (
+	keyLease = 2 * time.Minute // a request that has not ended by then has been cut short: the server ends it long before
+	keyKeep  = 24 * time.Hour  // how long an answer is kept for its key
+	maxKept  = 64 << 10        // bytes of an answer that is kept
+)
+
+// A write with an Idempotency-Key is done once:
+//
+//	begun ──act──► done          the same key and the same request get the same answer
+//	  │                          the same key and another request are refused
+//	  └── cut short (SIGKILL)    after the lease: done again where a second time changes nothing, else refused as unknown
+//
+// The mark "begun" is on the disk before the act, so that no crash makes an act happen twice.
+func (a *API) serveWrite(w http.ResponseWriter, r *http.Request, op *operation) error {
+	body, err := readBody(w, r, op.bound())
+	if err != nil {
+		return err
+	}
+	if len(op.accepts) == 0 {
+		if err := jsonBody(r, body); err != nil {
+			return err
+		}
+	}
+	if err := a.ifMatch(r, op); err != nil {
+		return err
+	}
+	key := r.Header.Get("Idempotency-Key")
+	if key == "" || op.unnamed {
+		return op.act(r.Context(), w, r, body)
+	}
+	if err := goodKey(key); err != nil {
+		return err
+	}
+	id := keyID(r.Context(), key)
+	digest := requestDigest(r, body)
+	seen, fresh, err := a.Store.BeginRequest(r.Context(), store.Request{Key: id, Digest: digest}, keyLease, keyKeep, op.repeatable)
+	if err != nil {
+		return err
+	}
+	if !fresh {
+		return a.again(w, r, op, seen, digest)
+	}
+	rec := &recorder{header: w.Header()}
+	if err := op.act(withKey(r.Context(), id), rec, r, body); err != nil {
+		rec.reset()
+		a.refuse(rec, r, op, err)
+	}
+	// The answer is kept even when the client has gone: it is what its next try gets.
+	end := context.WithoutCancel(r.Context())
+	switch {
+	case rec.status >= http.StatusInternalServerError && op.repeatable:
+		err = a.Store.DropRequest(end, id)
+	case rec.status >= http.StatusInternalServerError:
+		err = nil // nobody knows whether it was done: the key stays begun, and is refused as unknown
+	default:
+		err = a.Store.FinishRequest(end, id, rec.status, rec.kept())
+	}
+	if err != nil {
+		a.Log.Error("api: keep the answer of an idempotency key", "operation", op.id, "error", err)
+	}
+	rec.copyTo(w)
+	return nil
+}
+
+// again answers a request whose key was used before.
+func (a *API) again(w http.ResponseWriter, r *http.Request, op *operation, seen store.Request, digest string) error {
+	switch {
+	case seen.Digest != digest:
+		return problem.New(http.StatusUnprocessableEntity, "key_reused", "this Idempotency-Key was used for another request; use a new key for a new request")
+	case !seen.Done && a.Clock().Sub(seen.BegunAt) < keyLease:
+		p := problem.New(http.StatusConflict, "in_progress", "a request with this Idempotency-Key is under way")
+		p.RetryAfter = 1
+		return p
+	case !seen.Done:
+		return conflict("outcome_unknown", "an earlier request with this Idempotency-Key was cut short, and whether it was done is not known; look, and use a new key if it was not")
+	}
+	var kept keptAnswer
+	if err := json.Unmarshal(seen.Answer, &kept); err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Idempotency-Replayed", "true")
+	h.Set("Content-Type", kept.ContentType)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(seen.Status)
+	_, _ = w.Write(kept.Body)
+	return nil
+}
+
+// ifMatch refuses a write when what it is about is not as the client saw it.
+func (a *API) ifMatch(r *http.Request, op *operation) error {
+	want := r.Header.Get("If-Match")
+	if want == "" {
+		return nil
+	}
+	shown := a.byID[op.of]
+	if shown == nil {
+		return problem.New(http.StatusBadRequest, "if_match", "If-Match means nothing for this operation: it is about nothing that has an entity tag")
+	}
+	q := r.Clone(r.Context())
+	q.URL.RawQuery = ""
+	v, err := shown.show(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if !matches(want, entityTag(append(data, '\n')), false) {
+		return problem.New(http.StatusPreconditionFailed, "changed_meanwhile", "it is not as you saw it (If-Match); read it again")
+	}
+	return nil
+}
+
+// goodKey refuses what is no key: proxies and logs must be able to hold it.
+func goodKey(key string) error {
+	for i := range len(key) {
+		if key[i] <= ' ' || key[i] > '~' {
+			return problem.New(http.StatusBadRequest, "bad_key", "an Idempotency-Key is of visible ASCII characters, such as a UUID")
+		}
+	}
+	if len(key) > 255 {
+		return problem.New(http.StatusBadRequest, "bad_key", fmt.Sprintf("the Idempotency-Key has %d characters; at most 255 are taken", len(key)))
+	}
+	return nil
+}
+
+// keyID is a key of one caller: two callers may use the same.
+func keyID(ctx context.Context, key string) string { return digestOf(access.From(ctx).Name, key) }
+
+func requestDigest(r *http.Request, body []byte) string {
+	return digestOf(r.Method, r.URL.Path, r.URL.RawQuery, string(body))
+}
+
+func digestOf(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+type keyContext struct{}
+
+func withKey(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, keyContext{}, id)
+}
+
+// keyOf is the id of the request's idempotency key, or "".
+func keyOf(ctx context.Context) string {
+	id, _ := ctx.Value(keyContext{}).(string)
+	return id
+}
+
+// keptAnswer is an answer as it is kept.
+type keptAnswer struct {
+	ContentType string `json:"content_type"`
+	Body        []byte `json:"body"`
+}
+
+// A recorder holds an answer until it is kept.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header { return r.header }
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(p)
+}
+
+func (r *recorder) reset() {
+	r.status = 0
+	r.body.Reset()
+}
+
+// kept is the answer as it is kept. What is too long for that is told in short: it was done.
+func (r *recorder) kept() []byte {
+	k := keptAnswer{ContentType: r.header.Get("Content-Type"), Body: r.body.Bytes()}
+	if len(k.Body) > maxKept {
+		k.Body = []byte(`{"done":true}` + "\n")
+	}
+	text, _ := json.Marshal(k) // a text and bytes
+	return text
+}
+
+func (r *recorder) copyTo(w http.ResponseWriter) {
+	w.WriteHeader(r.status)
+	_, _ = w.Write(r.body.Bytes())
+}

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Request is one that a client may send again under the same key. It is kept until it is known what became of it, and then for
+// some time with its answer.
+type Request struct {
+	Key     string // the caller's own and the caller, digested
+	Digest  string // of what was asked
+	Done    bool
+	BegunAt time.Time
+	Status  int    // of its answer
+	Answer  []byte // the caller's own form
+}
+
+// requestSweep is how many requests that are past their time one that begins forgets.
+const requestSweep = 16
+
+// BeginRequest records that a request is about to be done, unless its key is taken: then it returns what is known of the earlier
+// one, and false. Where retake is set, an earlier one with the same digest that has not ended within the lease is taken for cut
+// short and begins again. What is kept is forgotten after the given time.
+func (s *Store) BeginRequest(ctx context.Context, r Request, lease, keep time.Duration, retake bool) (Request, bool, error) {
+	if r.Key == "" || r.Digest == "" {
+		return Request{}, false, invalid("begin request: its key or its digest is empty")
+	}
+	fresh := false
+	var seen Request
+	err := s.write(ctx, func(ctx context.Context, t tx) error {
+		now := s.now()
+		fresh, seen = false, Request{}
+		if _, err := t.exec(ctx, `DELETE FROM requests WHERE key `+inSet+`SELECT key FROM requests WHERE expires_at < $1 ORDER BY expires_at LIMIT $2`+endSet,
+			micros(now), requestSweep); err != nil {
+			return err
+		}
+		res, err := t.exec(ctx, `INSERT INTO requests (key, digest, begun_at, expires_at) VALUES ($1, $2, $3, $4) ON CONFLICT (key) DO NOTHING`,
+			r.Key, r.Digest, micros(now), micros(now.Add(keep)))
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 1 {
+			fresh = err == nil
+			return err
+		}
+		if seen, err = oneRequest(ctx, t, r.Key); err != nil {
+			return err
+		}
+		if !retake || seen.Done || seen.Digest != r.Digest || now.Sub(seen.BegunAt) < lease {
+			return nil
+		}
+		fresh = true
+		_, err = t.exec(ctx, `UPDATE requests SET begun_at = $2, expires_at = $3 WHERE key = $1`, r.Key, micros(now), micros(now.Add(keep)))
+		return err
+	})
+	if err != nil {
+		return Request{}, false, fmt.Errorf("begin request: %w", err)
+	}
+	return seen, fresh, nil
+}
+
+func oneRequest(ctx context.Context, c conn, key string) (Request, error) {
+	r := Request{Key: key}
+	var begun int64
+	var status sql.NullInt64
+	err := c.row(ctx, `SELECT digest, begun_at, status, answer FROM requests WHERE key = $1 `+forUpdate, key).Scan(&r.Digest, &begun, &status, &r.Answer)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, fmt.Errorf("request: %w", ErrNotFound)
+	}
+	r.BegunAt, r.Done, r.Status = fromMicros(begun), status.Valid, int(status.Int64)
+	return r, err
+}
+
+// FinishRequest keeps the answer of a request.
+func (s *Store) FinishRequest(ctx context.Context, key string, status int, answer []byte) error {
+	err := s.write(ctx, func(ctx context.Context, t tx) error {
+		_, err := t.exec(ctx, `UPDATE requests SET status = $2, answer = $3 WHERE key = $1 AND status IS NULL`, key, status, answer)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("finish request: %w", err)
+	}
+	return nil
+}
+
+// DropRequest forgets a request that was not done and may be sent again.
+func (s *Store) DropRequest(ctx context.Context, key string) error {
+	err := s.write(ctx, func(ctx context.Context, t tx) error {
+		_, err := t.exec(ctx, `DELETE FROM requests WHERE key = $1 AND status IS NULL`, key)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("drop request: %w", err)
+	}
+	return nil
+}
