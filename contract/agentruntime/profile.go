@@ -47,6 +47,17 @@ type ResultPolicy struct {
 	AllowExternalMessages bool `json:"allow_external_messages"`
 }
 
+// What an integration policy may say of a service, which is a target of messages here. The contract leaves the words open; these have an
+// effect.
+const (
+	IntegrationNone       = "none"        // nothing goes there
+	IntegrationSupervised = "supervised"  // a person agrees to each message first
+	IntegrationBridge     = "bridge-only" // messages leave through the outbox
+)
+
+// IntegrationPolicies lists them.
+var IntegrationPolicies = []string{IntegrationNone, IntegrationSupervised, IntegrationBridge}
+
 // maxPromptChars is far above any context window and far below what would not fit in memory.
 const maxPromptChars = 100_000_000
 

@@ -38,6 +38,8 @@ type checkpoint struct {
 	Seeded      workspace.SeededTree `json:"seeded"`
 	// Constitution is the version that the agent was told in the beginning, 0 for none; nil: the runtime has no agent.
 	Constitution *int64 `json:"constitution,omitempty"`
+	// Brief is the hash of what the agent was told in the beginning; empty: of the time before it was kept.
+	Brief string `json:"brief_hash,omitempty"`
 
 	Turn        int    `json:"turn"` // that comes next, or is under way
 	Answers     int    `json:"model_turns"`
@@ -54,7 +56,8 @@ type resumed struct {
 	from    string // the attempt
 	why     string // it was interrupted, for the agent
 	answers []brief.Answer
-	anew    bool // only the workspace goes on: the driver could not read the conversation
+	anew    bool         // only the workspace goes on: the driver could not read the conversation
+	brief   *brief.Brief // that the conversation was begun with; nil: it is compiled again
 }
 
 // goesOn are the ends after which the next attempt goes on where this one stopped. After any other it begins anew: an agent
@@ -88,8 +91,8 @@ func (a *run) checkpoint(ctx context.Context) error {
 	}
 	return a.writeCheckpoint(ctx, &checkpoint{
 		AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(), Isolation: string(a.plan.kind), Work: work,
-		Constitution: a.plan.agent.version(),
-		Ref:          ref, Base: a.before.Digest(), Seeded: a.seeded, Turn: a.talk.turn(), Answers: a.watch.turns(),
+		Constitution: a.plan.agent.version(), Brief: a.brief.Hash,
+		Ref: ref, Base: a.before.Digest(), Seeded: a.seeded, Turn: a.talk.turn(), Answers: a.watch.turns(),
 		Completions: a.talk.completions, Recoveries: a.talk.recoveries, Digest: a.talk.digest, Reasons: a.talk.reasons, Say: a.talk.say,
 	})
 }
@@ -162,8 +165,12 @@ func (a *run) takeUp(ctx context.Context) error {
 	}
 	dir := a.Home.Attempt(last.Record.AttemptID)
 	var c checkpoint
+	var told *brief.Brief
 	if err = json.Unmarshal(last.Checkpoint, &c); err == nil {
 		err = a.fits(ctx, c, dir)
+	}
+	if err == nil {
+		told, err = c.told(dir)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -190,7 +197,7 @@ func (a *run) takeUp(ctx context.Context) error {
 	if err := os.Rename(dir, a.dir); err != nil {
 		return failure.New(failure.Infra, "take up an earlier attempt", err, "")
 	}
-	a.resumed = &resumed{checkpoint: c, from: last.Record.AttemptID, why: goesOn[failure.Class(last.Class)], answers: answers}
+	a.resumed = &resumed{checkpoint: c, from: last.Record.AttemptID, why: goesOn[failure.Class(last.Class)], answers: answers, brief: told}
 	return nil
 }
 
@@ -230,6 +237,23 @@ func (a *run) fits(ctx context.Context, c checkpoint, dir string) error {
 		return errors.New("its base is not what it was")
 	}
 	return nil
+}
+
+// told is the brief that a conversation was begun with. It must be the one that the store knows. A layout that this version of deed does
+// not write any more is compiled again.
+func (c checkpoint) told(dir string) (*brief.Brief, error) {
+	if c.Brief == "" {
+		return nil, nil
+	}
+	doc, err := ReadBrief(dir, BriefFile, c.Brief)
+	if err != nil {
+		return nil, err
+	}
+	b, err := known(doc)
+	if errors.Is(err, brief.ErrVersion) {
+		return nil, nil
+	}
+	return &b, err
 }
 
 // plain reports what is in deed's own record of a run that deed does not put there: what is written and read there by name

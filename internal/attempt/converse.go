@@ -46,8 +46,11 @@ func (t *talk) turn() int { return t.first + len(t.yields) }
 func (a *run) converse(ctx context.Context) (err error) {
 	if err := a.Store.Begin(ctx, a.claim.Ref, store.Begin{
 		AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(), Model: a.plan.model,
-		BriefHash: a.brief.Hash, SpecHash: a.plan.specHash,
-		Detail: mustJSON(map[string]any{"bundle_hash": a.brief.Hash, "replay_grade": a.brief.Grade, "spec_hash": a.plan.specHash, "base_digest": a.before.Digest()}),
+		BriefHash: a.brief.Hash, SpecHash: a.plan.specHash, Agent: a.whose(),
+		Detail: mustJSON(map[string]any{
+			"bundle_hash": a.brief.Hash, "replay_grade": a.brief.Grade, "variant_id": a.brief.Variant.ID, "profile_id": a.plan.profile.ProfileID,
+			"spec_hash": a.plan.specHash, "base_digest": a.before.Digest(), "dropped": len(a.brief.Dropped),
+		}),
 	}); err != nil {
 		return fmt.Errorf("begin attempt: %w", err)
 	}

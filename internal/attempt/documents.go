@@ -113,6 +113,7 @@ func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 		},
 		Agent: a.plan.agent.provenance(map[string]any{
 			"adapter_id": a.plan.adapter.ID(), "kind": a.plan.adapter.Kind(), "model": a.plan.model, "profile_id": a.claim.Task.Record.RequestedProfileID, "replay_grade": a.brief.Grade,
+			"variant_id": a.brief.Variant.ID, "agent_def_version": a.brief.Variant.AgentDefVersion, "skills": a.brief.Variant.Skills,
 		}),
 		Workspace: a.workspaceProvenance(),
 		Mounts:    a.mountRecords(),

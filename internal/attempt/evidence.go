@@ -30,7 +30,6 @@ import (
 const (
 	pathSettlement = "files/settlement.json"
 	kindSettlement = "settlement"
-	pathBrief      = "files/attempt/brief.json"
 	kindBrief      = "attempt-brief"
 	kindArtifact   = "artifact"
 	recordDir      = "files/attempt" // what drivers wrote besides the output
@@ -292,7 +291,7 @@ func (a *run) addAttemptFiles(w *bundle.Writer) error {
 		if err := w.AddBytes(bundle.PathPrompt, bundle.KindPrompt, codebox.TypeText, []byte(a.brief.Text)); err != nil {
 			return err
 		}
-		if err := w.AddBytes(pathBrief, kindBrief, codebox.TypeJSON, a.brief.Document); err != nil {
+		if err := w.AddBytes(PathBrief, kindBrief, codebox.TypeJSON, a.brief.Document); err != nil {
 			return err
 		}
 	}

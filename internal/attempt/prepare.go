@@ -102,18 +102,8 @@ func (a *run) prepare(ctx context.Context) error {
 	if err := a.keepVersion(ctx); err != nil {
 		return err
 	}
-	answers, err := a.answers(ctx)
-	if err != nil {
-		return failure.New(failure.Infra, "read the answers of people", err, "")
-	}
-	a.brief, err = brief.Compile(brief.Input{
-		RuntimeName: a.Config.Name, Agent: a.plan.agent.told(), Intent: a.claim.Task.Intent, Profile: p.profile,
-		AdapterID: p.adapter.ID(), AdapterKind: p.adapter.Kind(), Model: p.model,
-		Spec: specWithoutPaths(p), Required: p.evidence.RequiredArtifacts, Base: a.before.Digest(), Commit: a.main().Commit, Answers: answers,
-		Runtime: a.runtimeNotes(), House: a.instructions(),
-	})
-	if err != nil {
-		return failure.New(failure.Config, "compile the brief", err, "")
+	if err := a.compileBrief(ctx); err != nil {
+		return err
 	}
 	a.progress(StepPrepared, string(a.main().Kind))
 	return nil

@@ -55,6 +55,10 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 	// A journal that cannot be read is not worth losing the settlement for.
 	a.events, _ = journal.Read(a.path("journal.jsonl"))
 	a.recount(ctx)
+	// Without a brief that can be read the bundle says less.
+	if doc, err := ReadBrief(a.dir, BriefFile, l.Attempt.BriefHash); err == nil {
+		a.brief, _ = known(doc)
+	}
 	a.note(history.KindLost, map[string]any{"reason": l.Reason, "runner_id": l.Attempt.Record.RunnerID, "swept_by": r.RunnerID})
 	a.found(why, left.Turn)
 	e := end{class: failure.Lost, err: why}

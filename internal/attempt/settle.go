@@ -381,12 +381,6 @@ func (a *run) outbox() []store.OutboxItem {
 	return out
 }
 
-// Policies of a profile for an integration, which is a target of messages here.
-const (
-	integrationNone       = "none"       // nothing goes there
-	integrationSupervised = "supervised" // a person agrees to each message first
-)
-
 // mayTell says whether a message of the agent's leaves, and as what. Whether there is such a target, and whether it takes messages of
 // this profile, is found out when it is sent: an operator can mend that.
 func (a *run) mayTell(message json.RawMessage) (state string, ok bool) {
@@ -395,9 +389,9 @@ func (a *run) mayTell(message json.RawMessage) (state string, ok bool) {
 	}
 	target := deed.TargetOf(message)
 	switch policy := a.plan.profile.IntegrationPolicy[target]; {
-	case policy == integrationNone:
+	case policy == agentruntime.IntegrationNone:
 		return "", false
-	case policy == integrationSupervised || a.Config.Targets[target].Supervised:
+	case policy == agentruntime.IntegrationSupervised || a.Config.Targets[target].Supervised:
 		return store.OutboxHeld, true
 	}
 	return store.OutboxPending, true

@@ -23,11 +23,13 @@ type identityPart struct {
 	ExternalName string `json:"external_name,omitempty"`
 }
 
-// constitutionPart pins the documents by their hashes, also when their text did not fit.
+// constitutionPart is the version that holds, whole: it is never dropped.
 type constitutionPart struct {
 	Version     string `json:"version"`
 	SoulHash    string `json:"soul_hash"`
 	PurposeHash string `json:"purpose_hash"`
+	Soul        string `json:"soul"`
+	Purpose     string `json:"purpose"`
 }
 
 func (a *Agent) identity() *identityPart {
@@ -45,11 +47,13 @@ func (a *Agent) constitution() *constitutionPart {
 	if a == nil || a.Constitution == nil {
 		return nil
 	}
-	return &constitutionPart{Version: a.Constitution.Version, SoulHash: a.Constitution.SoulHash, PurposeHash: a.Constitution.PurposeHash}
+	return &constitutionPart{
+		Version: a.Constitution.Version, SoulHash: a.Constitution.SoulHash, PurposeHash: a.Constitution.PurposeHash,
+		Soul: strings.TrimSpace(a.Soul), Purpose: strings.TrimSpace(a.Purpose),
+	}
 }
 
-func identityText(a *Agent) string {
-	p := a.identity()
+func identityText(p *identityPart, c *constitutionPart) string {
 	if p == nil {
 		return ""
 	}
@@ -65,15 +69,15 @@ func identityText(a *Agent) string {
 		text += " (" + strings.Join(also, ", ") + ")"
 	}
 	text += "."
-	if c := a.constitution(); c != nil {
+	if c != nil {
 		text += fmt.Sprintf(" Your constitution is version %s: SOUL.md %s, PURPOSE.md %s.", c.Version, c.SoulHash, c.PurposeHash)
 	}
 	return text
 }
 
-func constitutionText(a *Agent) string {
-	if a == nil || a.Constitution == nil {
+func constitutionText(c *constitutionPart) string {
+	if c == nil {
 		return ""
 	}
-	return "## SOUL.md\n\n" + strings.TrimSpace(a.Soul) + "\n\n## PURPOSE.md\n\n" + strings.TrimSpace(a.Purpose)
+	return "## SOUL.md\n\n" + c.Soul + "\n\n## PURPOSE.md\n\n" + c.Purpose
 }

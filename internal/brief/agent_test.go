@@ -38,7 +38,7 @@ func TestAgent(t *testing.T) {
 			t.Errorf("the brief lacks %q:\n%s", want, b.Text)
 		}
 	}
-	for _, want := range []string{`"constitution":{"purpose_hash":"sha256:bb","soul_hash":"sha256:aa","version":"2.0.0"}`, `"internal_name":"loom"`} {
+	for _, want := range []string{`"constitution":{"purpose":"Weave.","purpose_hash":"sha256:bb","soul":"Calm and kind.","soul_hash":"sha256:aa","version":"2.0.0"}`, `"internal_name":"loom"`} {
 		if !strings.Contains(string(b.Document), want) {
 			t.Errorf("the document lacks %s:\n%s", want, b.Document)
 		}
@@ -65,23 +65,5 @@ func TestAgent(t *testing.T) {
 	none := compile(func(in *Input) { in.Agent = nil })
 	if strings.Contains(string(none.Document), "constitution") || strings.Contains(string(none.Document), "identity") || strings.Contains(none.Text, "You are") {
 		t.Errorf("a runtime without an agent is told of one:\n%s", none.Document)
-	}
-}
-
-// A constitution that does not fit is dropped and said; its hashes stay.
-func TestConstitutionTooLong(t *testing.T) {
-	t.Parallel()
-	in := input()
-	in.Agent = agent()
-	in.Agent.Soul = strings.Repeat("s", 20_000)
-	b, err := Compile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(b.Dropped, ","); got != "profile,payload,constitution" {
-		t.Errorf("dropped %q", got)
-	}
-	if !strings.Contains(b.Text, "sha256:aa") || strings.Contains(b.Text, "ssss") {
-		t.Errorf("got:\n%s", b.Text)
 	}
 }

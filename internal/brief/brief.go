@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -18,32 +17,30 @@ import (
 )
 
 // Version names the document's layout. A change of layout changes every hash, so it gets a new version.
-const Version = "deed/brief/v1"
-
-// The replay grades: how far the same brief can be expected to give the same work.
-const (
-	GradeInputsFrozen  = "inputs_frozen"        // a deterministic driver on pinned inputs
-	GradeBestEffort    = "best_effort"          // an input was not pinned
-	GradeModelInvolved = "non_replayable_model" // a model takes part
-)
+const Version = "deed/brief/v2"
 
 // Input is everything that goes into a brief.
 type Input struct {
-	RuntimeName string
-	Agent       *Agent // who this runtime is; nil: it has no agent, and nothing of one is in the brief
-	Intent      agentruntime.TaskIntent
-	Profile     agentruntime.SubagentProfile
-	AdapterID   string
-	AdapterKind string
-	Model       string
-	Spec        deed.TaskSpec // effective, with the task type's part merged in
-	Required    []string      // artifacts that must be there at the end
-	Base        string        // the digest of the workspace's first state
-	Commit      string        // the commit behind it, when it came from git
-	Answers     []Answer      // what people answered when an earlier attempt asked
-	House       *Instructions // what the repository itself says to agents; nil: nothing
-	Runtime     []string      // what there is to use besides the workspace, a sentence each
-	Skills      []Skill       // what the agent can do for this task, in the order in which it is told
+	RuntimeName   string
+	Agent         *Agent // who this runtime is; nil: it has no agent, and nothing of one is in the brief
+	Intent        agentruntime.TaskIntent
+	Profile       agentruntime.SubagentProfile
+	AdapterID     string
+	AdapterKind   string
+	AdapterHash   string // of the adapter's settings, without paths and without the values of its environment
+	ProgramDigest string // of a script's own file; empty: it is not pinned
+	Model         string
+	Spec          deed.TaskSpec // effective, with the task type's part merged in
+	Required      []string      // artifacts that must be there at the end
+	Base          string        // the digest of the workspace's first state
+	Commit        string        // the commit behind it, when it came from git
+	Answers       []Answer      // what people answered when an earlier attempt asked
+	House         *Instructions // what the repository itself says to agents; nil: nothing
+	Runtime       []string      // what there is to use besides the workspace, a sentence each
+	Skills        []Skill       // what the agent can do for this task, in the order in which it is told
+	Artifacts     []Artifact    // of earlier steps of the workflow
+	Memory        []Memory      // recent tasks of the same agent, newest first; told when the profile includes it
+	Unpinned      []string      // inputs that nothing could give back, a sentence each; see Replay
 }
 
 // Instructions are a file in which a repository tells agents how to work in it, as the base has it.
@@ -61,160 +58,97 @@ type Answer struct {
 
 // A Brief is the compiled result.
 type Brief struct {
-	Text     string   // what the agent reads
-	Document []byte   // canonical JSON (RFC 8785) of all inputs and the text
-	Hash     string   // SHA-256 of the document, lower-case hex
-	Grade    string   // one of the grades
-	Dropped  []string // what did not fit into max_prompt_chars, in the order in which it was dropped
+	Text     string // what the agent reads
+	Document []byte // canonical JSON (RFC 8785) of all inputs and the text
+	Hash     string // SHA-256 of the document, lower-case hex
+	Grade    string // one of the grades
+	Variant  Variant
+	Dropped  []Drop // what the agent was not told, in the order in which it was dropped
 }
 
-type document struct {
-	Version      string                       `json:"version"`
-	Agent        string                       `json:"agent"`
-	Identity     *identityPart                `json:"identity,omitempty"`
-	Constitution *constitutionPart            `json:"constitution,omitempty"`
-	Task         taskPart                     `json:"task"`
-	Profile      agentruntime.SubagentProfile `json:"profile"`
-	Adapter      adapterPart                  `json:"adapter"`
-	Work         workPart                     `json:"workspace"`
-	Skills       []skillPart                  `json:"skills,omitempty"`
-	Answers      []Answer                     `json:"answers,omitempty"`
-	Prompt       string                       `json:"prompt"`
-	Dropped      []string                     `json:"dropped"`
+// A Document is what is hashed: the inputs and what was made of them.
+type Document struct {
+	Version  string  `json:"version"`
+	Inputs   frozen  `json:"inputs"`
+	Variant  Variant `json:"variant"`
+	Replay   Replay  `json:"replay"`
+	Prompt   string  `json:"prompt"`
+	Sections []Part  `json:"sections"` // where each is in the prompt
+	Dropped  []Drop  `json:"dropped"`
 }
 
-// taskPart has no id and no time, so that two equal tasks have one hash.
-type taskPart struct {
-	TaskType             string                             `json:"task_type"`
-	Subject              string                             `json:"subject"`
-	Description          string                             `json:"description"`
-	Payload              json.RawMessage                    `json:"payload"`
-	EvidenceRequirements *agentruntime.EvidenceRequirements `json:"evidence_requirements,omitempty"`
-	Deed                 deed.TaskSpec                      `json:"deed"`
-}
+// Compile renders the text within the profile's max_prompt_chars, by Order, then hashes everything. The error is a *TooLong when what
+// is never dropped does not fit.
+func Compile(in Input) (Brief, error) { return compile(freeze(in)) }
 
-type adapterPart struct {
-	AdapterID string `json:"adapter_id"`
-	Kind      string `json:"kind"`
-	Model     string `json:"model"`
-}
-
-type workPart struct {
-	BaseDigest string `json:"base_digest"`
-	Commit     string `json:"commit"`
-}
-
-// Compile renders the text within the profile's max_prompt_chars, then hashes everything. The output contract is
-// never dropped; when even the rest's first needs do not fit, the error says by how much.
-func Compile(in Input) (Brief, error) {
-	in.Spec.Checks = visible(in.Spec.Checks)
-	text, dropped, err := render(in)
+// compile is a function of the frozen inputs alone, so that the document is enough to repeat it.
+func compile(f frozen) (Brief, error) {
+	list := f.sections()
+	dropped, err := fit(list, int(f.Profile.ContextPolicy.MaxPromptChars), f.Profile.ProfileID)
 	if err != nil {
 		return Brief{}, err
 	}
-	spec := in.Spec
-	spec.Adapter = nil // its command and environment are the operator's own; the adapter's id and kind are here
-	if spec.Workspace != nil {
-		spec.Workspace = &deed.Workspace{Ref: spec.Workspace.Ref} // where the source lies differs by machine; its digest is pinned
+	text, parts, err := join(list)
+	if err != nil {
+		return Brief{}, err
 	}
-	payload := in.Intent.Payload
-	if len(payload) == 0 {
-		payload = json.RawMessage("{}")
+	variant, err := f.variant()
+	if err != nil {
+		return Brief{}, err
 	}
-	if dropped == nil {
-		dropped = []string{}
+	f.keep(list)
+	d := Document{Version: Version, Inputs: f, Variant: variant, Replay: f.replay(), Prompt: text, Sections: parts, Dropped: dropped}
+	if d.Dropped == nil {
+		d.Dropped = []Drop{}
 	}
-	doc, err := canonjson.Marshal(document{
-		Version: Version,
-		Agent:   in.RuntimeName, Identity: in.Agent.identity(), Constitution: in.Agent.constitution(),
-		Task: taskPart{
-			TaskType: in.Intent.TaskType, Subject: in.Intent.Subject, Description: in.Intent.Description,
-			Payload: payload, EvidenceRequirements: in.Intent.EvidenceRequirements, Deed: spec,
-		},
-		Profile: in.Profile,
-		Adapter: adapterPart{in.AdapterID, in.AdapterKind, in.Model},
-		Work:    workPart{in.Base, in.Commit},
-		Skills:  skillParts(in.Skills),
-		Answers: in.Answers,
-		Prompt:  text,
-		Dropped: dropped,
-	})
+	doc, err := canonjson.Marshal(d)
 	if err != nil {
 		return Brief{}, fmt.Errorf("canonical brief: %w", err)
 	}
+	return Brief{Text: text, Document: doc, Hash: Hash(doc), Grade: d.Replay.Grade, Variant: variant, Dropped: d.Dropped}, nil
+}
+
+// Hash is the hash of a document.
+func Hash(doc []byte) string {
 	sum := sha256.Sum256(doc)
-	return Brief{Text: text, Document: doc, Hash: hex.EncodeToString(sum[:]), Grade: grade(in.AdapterKind), Dropped: dropped}, nil
+	return hex.EncodeToString(sum[:])
 }
 
-func grade(kind string) string {
-	if kind == agentruntime.KindScript {
-		return GradeInputsFrozen
+// sections are the parts of the text, in the order in which the agent is told.
+func (f *frozen) sections() []section {
+	one := func(rule, text string) []section { return []section{{rule: rule, text: text}} }
+	var memory []section
+	if f.Profile.ContextPolicy.IncludeRecentMemory {
+		memory = memorySections(f.Memory)
 	}
-	return GradeModelInvolved
+	out := slices.Concat(
+		one("identity", identityText(f.Identity, f.Constitution)),
+		one("constitution", constitutionText(f.Constitution)),
+		one("task", goal(f.Task)),
+		one("answers", answersText(f.Answers)),
+		one("rules", rules(f.Task)),
+		one("profile", profileText(f.Profile)),
+		one("workflow", f.Workflow.place()),
+		f.Workflow.history(),
+		artifactSections(f.Artifacts),
+		payloadSection(f.Task.Payload, f.Adapter.Kind),
+		one("runtime", strings.Join(f.Runtime, "\n")),
+		houseSection(f.Instructions),
+		one("skills", skillIndex(f.Skills)),
+		skillSections(f.Skills),
+		memory,
+		one("output contract", outputContract(f.Adapter.Kind)),
+		one("signals", f.Workflow.signals()),
+	)
+	for i := range out {
+		if out[i].chars == 0 {
+			out[i].chars = runes(out[i].text)
+		}
+	}
+	return out
 }
 
-// A part of the text; parts with a larger rank are dropped first, rank 0 never.
-type part struct {
-	name string
-	rank int
-	text string
-}
-
-func render(in Input) (string, []string, error) {
-	parts := []part{
-		{"identity", 0, identityText(in.Agent)},
-		{"constitution", 1, constitutionText(in.Agent)},
-		{"goal", 0, goal(in.Intent)},
-		{"answers", 1, answersText(in.Answers)},
-		{"rules", 1, rules(in)},
-		{"runtime", 1, strings.Join(in.Runtime, "\n")},
-		{"instructions", 2, houseText(in.House)},
-		{"payload", 2, payloadText(in.Intent.Payload)},
-		{"profile", 3, strings.Join(in.Profile.PromptParts, "\n\n")},
-		{"skills", 1, skillIndex(in.Skills)},
-		{"output contract", 0, outputContract(in.AdapterKind)},
-		{"signals", 0, signalContract(in.Intent)},
-	}
-	for _, s := range in.Skills {
-		parts = slices.Insert(parts, len(parts)-2, part{"skill " + s.ID, 2, skillText(s)})
-	}
-	limit := int(in.Profile.ContextPolicy.MaxPromptChars)
-	var dropped []string
-	for {
-		text := join(parts)
-		if limit <= 0 || len(text) <= limit {
-			return text, dropped, nil
-		}
-		worst := -1
-		for i, p := range parts {
-			if p.rank > 0 && p.text != "" && (worst < 0 || p.rank > parts[worst].rank) {
-				worst = i
-			}
-		}
-		if worst < 0 {
-			return "", nil, fmt.Errorf("brief needs %d characters for the goal and the output contract, and the profile's context_policy.max_prompt_chars is %d (shorten the description or raise the limit)", len(text), limit)
-		}
-		dropped = append(dropped, parts[worst].name)
-		parts[worst].text = ""
-	}
-}
-
-func join(parts []part) string {
-	var b strings.Builder
-	for _, p := range parts {
-		if p.text == "" {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteString("\n\n")
-		}
-		b.WriteString(p.text)
-	}
-	b.WriteString("\n")
-	return b.String()
-}
-
-func goal(t agentruntime.TaskIntent) string {
+func goal(t taskPart) string {
 	switch {
 	case t.Subject != "" && t.Description != "":
 		return "# " + t.Subject + "\n\n" + t.Description
@@ -227,16 +161,16 @@ func goal(t agentruntime.TaskIntent) string {
 	}
 }
 
-func rules(in Input) string {
+func rules(t taskPart) string {
 	var b strings.Builder
 	line := func(f string, a ...any) { fmt.Fprintf(&b, f+"\n", a...) }
-	if len(in.Spec.WriteScope) > 0 {
-		line("- Change files only under: %s", strings.Join(in.Spec.WriteScope, ", "))
+	if len(t.Deed.WriteScope) > 0 {
+		line("- Change files only under: %s", strings.Join(t.Deed.WriteScope, ", "))
 	}
-	if len(in.Spec.ProtectedPaths) > 0 {
-		line("- Do not change: %s", strings.Join(in.Spec.ProtectedPaths, ", "))
+	if len(t.Deed.ProtectedPaths) > 0 {
+		line("- Do not change: %s", strings.Join(t.Deed.ProtectedPaths, ", "))
 	}
-	for _, c := range in.Spec.Checks {
+	for _, c := range t.Deed.Checks {
 		if c.Capability != "" {
 			line("- %s", capabilityRule(c))
 			continue
@@ -247,9 +181,7 @@ func rules(in Input) string {
 		}
 		line("- This must exit 0 on a clean copy with your change applied: %s", cmd)
 	}
-	req := append([]string(nil), in.Required...)
-	sort.Strings(req)
-	for _, a := range req {
+	for _, a := range t.Required {
 		line("- Leave this file in $DEED_ARTIFACTS: %s", a)
 	}
 	if b.Len() == 0 {
@@ -280,7 +212,7 @@ func capabilityRule(c deed.Check) string {
 	return "deed's " + c.Capability + " may find nothing in a clean copy with your change applied that it did not find before it."
 }
 
-func answersText(list []Answer) string {
+func answersText(list []answerPart) string {
 	if len(list) == 0 {
 		return ""
 	}
@@ -292,23 +224,29 @@ func answersText(list []Answer) string {
 	return b.String()
 }
 
-func houseText(h *Instructions) string {
-	if h == nil || strings.TrimSpace(h.Text) == "" {
-		return ""
+func houseSection(h *instructionsPart) []section {
+	if h == nil {
+		return nil
 	}
-	text := "## Instructions of this repository (" + h.File + ")\n\n" + strings.TrimSpace(h.Text)
+	const note = "\n\n(cut here; the whole is in the file)"
+	after := ""
 	if h.Cut {
-		text += "\n\n(cut here; the whole is in the file)"
+		after = note
 	}
-	return text
+	s := h.Text.section("instructions", h.File, "## Instructions of this repository ("+h.File+")\n\n", after)
+	s.note = note
+	return []section{s}
 }
 
-func payloadText(p json.RawMessage) string {
-	s := strings.TrimSpace(string(p))
-	if s == "" || s == "{}" {
-		return ""
+// payloadSection may be cut only for agents that have the payload as a file.
+func payloadSection(p frozenText, kind string) []section {
+	if p.Chars == 0 || p.Text == "{}" || p.Text == "null" {
+		return nil
 	}
-	return "## Payload\n\n```json\n" + s + "\n```"
+	s := p.section("payload", "", "## Payload\n\n```json\n", "\n```")
+	s.note = "\n```\n\n(cut here; the whole is in the file named by $DEED_PAYLOAD_FILE)"
+	s.never = kind == agentruntime.KindNative || kind == agentruntime.KindOllamaGenerate
+	return []section{s}
 }
 
 // outputContract says how an agent ends. A script is a program that ends with a result; whatever has a conversation ends a
@@ -318,30 +256,6 @@ func outputContract(kind string) string {
 		return scriptResult
 	}
 	return conversationResult
-}
-
-// signalContract says which words lead on in the workflow that the task belongs to. The payload's own account of the workflow
-// names them; a task without a workflow is told nothing.
-func signalContract(t agentruntime.TaskIntent) string {
-	if t.WorkflowRef == nil {
-		return ""
-	}
-	var p struct {
-		Workflow struct {
-			Signals  []string `json:"accepted_signals"`
-			Required bool     `json:"signal_required"`
-		} `json:"workflow"`
-	}
-	if json.Unmarshal(t.Payload, &p) != nil || len(p.Workflow.Signals) == 0 {
-		return ""
-	}
-	text := "This task is a step of a workflow, at its state " + t.WorkflowRef.StateID + ". "
-	if p.Workflow.Required {
-		text += "What comes next is decided by a word of yours: write the result file, with \"workflow_signal\" in the object. Without one of these words nothing follows from your work: "
-	} else {
-		text += "You may say what comes next with \"workflow_signal\" in the object. The words are: "
-	}
-	return text + strings.Join(p.Workflow.Signals, ", ") + "."
 }
 
 const conversationResult = `## Result

@@ -86,7 +86,7 @@ func lastBytes(s string, n int) string {
 func Resumption(why string, answers []Answer, refusal string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Your work was interrupted (%s) and goes on now. Your directory is as you left it. Something that you had just begun may have happened or not: look before you repeat it.\n", why)
-	if text := answersText(answers); text != "" {
+	if text := answersText(freezeAnswers(answers)); text != "" {
 		b.WriteString("\n" + text + "\n")
 	}
 	if refusal != "" {

@@ -13,26 +13,26 @@ type Skill struct {
 	Version     string   `json:"skill_version,omitempty"`
 	Digest      string   `json:"digest"` // of everything in the skill's folder, "sha256:" and lower-case hex
 	Description string   `json:"description"`
-	Body        string   `json:"-"`                  // the instructions, without front matter; the document has their digest
+	Body        string   `json:"-"`                  // the instructions, without front matter; see skillPart
 	Commands    []string `json:"commands,omitempty"` // the names that are on the agent's PATH
 }
 
-// skillPart is a skill in the document: what it is and which text it had, also when the text did not fit.
+// skillPart is a skill in the document.
 type skillPart struct {
 	Skill
-	BodyHash string `json:"body_hash"`
+	Body frozenText `json:"instructions"`
 }
 
 func skillParts(list []Skill) []skillPart {
 	var out []skillPart
 	for _, s := range list {
-		out = append(out, skillPart{s, textHash(s.Body)})
+		out = append(out, skillPart{s, freezeText(strings.TrimSpace(s.Body))})
 	}
 	return out
 }
 
 // skillIndex names every skill of the task. It is short, and stays when the instructions do not fit.
-func skillIndex(list []Skill) string {
+func skillIndex(list []skillPart) string {
 	if len(list) == 0 {
 		return ""
 	}
@@ -43,7 +43,7 @@ func skillIndex(list []Skill) string {
 		if s.Version != "" {
 			b.WriteString(" " + s.Version)
 		}
-		b.WriteString(": " + strings.Join(strings.Fields(s.Description), " "))
+		b.WriteString(": " + oneLine(s.Description))
 		if len(s.Commands) > 0 {
 			b.WriteString(" Commands: " + strings.Join(s.Commands, ", ") + ".")
 		}
@@ -51,11 +51,14 @@ func skillIndex(list []Skill) string {
 	return b.String()
 }
 
-func skillText(s Skill) string {
-	if strings.TrimSpace(s.Body) == "" {
-		return ""
+func skillSections(list []skillPart) []section {
+	var out []section
+	for _, s := range list {
+		if s.Body.Chars > 0 {
+			out = append(out, s.Body.section("skill instructions", s.ID, "## Skill "+s.ID+"\n\n", ""))
+		}
 	}
-	return "## Skill " + s.ID + "\n\n" + strings.TrimSpace(s.Body)
+	return out
 }
 
 func textHash(s string) string {

@@ -2,9 +2,11 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 )
@@ -32,6 +34,16 @@ func (c *Config) check() error {
 		if p.DefaultAdapterID != "" {
 			if _, err := c.Adapter(p.DefaultAdapterID); err != nil {
 				say(at("profiles", id, "default_adapter_id"), "%v", err)
+			}
+		}
+		for _, service := range slices.Sorted(maps.Keys(p.IntegrationPolicy)) {
+			path, word := fault.Field(at("profiles", id, "integration_policy"), service), p.IntegrationPolicy[service]
+			_, there := c.Targets[service]
+			switch {
+			case !slices.Contains(agentruntime.IntegrationPolicies, word):
+				say(path, "%q has no effect (say one of: %s)", word, strings.Join(agentruntime.IntegrationPolicies, ", "))
+			case word != agentruntime.IntegrationNone && !there:
+				say(path, "there is no target %q, so %s has no effect (add it under `outbox.targets:` in the home's deed.yaml, or say %s)", service, word, agentruntime.IntegrationNone)
 			}
 		}
 		if len(p.SkillIDs) > 0 {

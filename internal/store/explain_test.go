@@ -227,7 +227,7 @@ func workload(t *testing.T, s *Store, n int) {
 	ok(err)
 	settle := func(c *Claim, in Settlement) {
 		t.Helper()
-		ok(s.Begin(ctx, c.Ref, Begin{}))
+		ok(s.Begin(ctx, c.Ref, Begin{Agent: "a"}))
 		_, err := s.Renew(ctx, c.Ref, time.Minute)
 		ok(err)
 		_, err = s.SetAttemptState(ctx, c.Ref, state.Streaming, "it answers")
@@ -248,7 +248,7 @@ func workload(t *testing.T, s *Store, n int) {
 			for i := w; i < n/3; i += 8 {
 				c, err := s.Claim(ctx, claim)
 				if err == nil {
-					err = s.Begin(ctx, c.Ref, Begin{})
+					err = s.Begin(ctx, c.Ref, Begin{Agent: "a"})
 				}
 				if err == nil {
 					err = s.Settle(ctx, c.Ref, finish)
@@ -654,6 +654,8 @@ func being(t *testing.T, s *Store) {
 	_, err = s.Agent(ctx, "a")
 	ok(err)
 	_, err = s.Agents(ctx, "", 10)
+	ok(err)
+	_, err = s.RecentTasks(ctx, "a", 10)
 	ok(err)
 	ok(s.DropWallet(ctx, w, "me"))
 	ok(s.DropAgent(ctx, "a", "me"))

@@ -97,6 +97,7 @@ type Begin struct {
 	AdapterID, AdapterKind, Model string
 	BriefHash                     string
 	SpecHash                      string
+	Agent                         string          // whose work it is, see RecentTasks; empty: nobody's
 	Detail                        json.RawMessage // of the bundle_compiled event; a JSON object
 }
 
@@ -116,8 +117,8 @@ func (s *Store) Begin(ctx context.Context, ref Ref, b Begin) error {
 		}
 		now := micros(s.now())
 		_, err = t.exec(ctx, `UPDATE attempts SET state = 'running', adapter_id = $1, adapter_kind = $2, model = $3,
-			brief_hash = $4, spec_hash = $5 WHERE id = $6`,
-			b.AdapterID, b.AdapterKind, nullable(b.Model), b.BriefHash, b.SpecHash, ref.AttemptID)
+			brief_hash = $4, spec_hash = $5, agent = $6 WHERE id = $7`,
+			b.AdapterID, b.AdapterKind, nullable(b.Model), b.BriefHash, b.SpecHash, nullable(clean(b.Agent)), ref.AttemptID)
 		if err != nil {
 			return err
 		}

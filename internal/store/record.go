@@ -44,6 +44,7 @@ type Attempt struct {
 	BundleID   string
 	BriefHash  string
 	SpecHash   string
+	Agent      string          // whose work it is; empty: nobody's
 	Checkpoint json.RawMessage // see Store.Checkpoint; nil: there is none
 }
 
@@ -145,19 +146,20 @@ func manyTasks(ctx context.Context, c conn, q string, args ...any) ([]Task, erro
 
 // attemptColumns is what scanAttempt reads, in its order.
 const attemptColumns = `id, task_id, runner_id, fence, live, lease_until, state, class, adapter_id, adapter_kind, model,
-	started_at, ended_at, brief_hash, spec_hash, bundle_dir, bundle_id, verdict, evidence, checkpoint`
+	started_at, ended_at, brief_hash, spec_hash, bundle_dir, bundle_id, verdict, evidence, checkpoint, agent`
 
 func scanAttempt(row scanner) (Attempt, error) {
 	var (
 		a                                 Attempt
 		id, taskID, runner, adapter, kind string
 		model, verdict, evidence, check   *string
+		agent                             *string
 		live                              int
 		lease, started                    int64
 		ended                             *int64
 	)
 	err := row.Scan(&id, &taskID, &runner, &a.Fence, &live, &lease, &a.State, &a.Class, &adapter, &kind, &model,
-		&started, &ended, &a.BriefHash, &a.SpecHash, &a.BundleDir, &a.BundleID, &verdict, &evidence, &check)
+		&started, &ended, &a.BriefHash, &a.SpecHash, &a.BundleDir, &a.BundleID, &verdict, &evidence, &check, &agent)
 	if err != nil {
 		return Attempt{}, err
 	}
@@ -169,7 +171,7 @@ func scanAttempt(row scanner) (Attempt, error) {
 	r := &a.Record
 	r.AttemptID, r.TaskID, r.RunnerID, r.AdapterID, r.AdapterKind, r.Model = id, taskID, runner, adapter, kind, model
 	r.StartedAt, r.EndedAt = stamp(started), stampPtr(ended)
-	a.Live, a.LeaseUntil = live == 1, fromMicros(lease)
+	a.Agent, a.Live, a.LeaseUntil = str(agent), live == 1, fromMicros(lease)
 	if verdict != nil {
 		a.Verdict = json.RawMessage(*verdict)
 	}

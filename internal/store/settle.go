@@ -227,8 +227,9 @@ func (s *Store) moveTask(ctx context.Context, t tx, ref Ref, in *Settlement, use
 		lane, avail = laneAt(available, now), available
 	}
 	_, err = t.exec(ctx, `UPDATE tasks SET status = $1, lane = $2, available_at = COALESCE($3, available_at), attempt_count = $4,
-		updated_at = $5, finished_at = $6, outcome = $7, last_error = $8, cancel_at = NULL WHERE id = $9`,
-		string(in.Status), lane, avail, used, now, finished, outcome, nullable(clean(in.LastError)), ref.TaskID)
+		updated_at = $5, finished_at = $6, outcome = $7, last_error = $8, cancel_at = NULL,
+		agent = (SELECT agent FROM attempts WHERE id = $9) WHERE id = $10`,
+		string(in.Status), lane, avail, used, now, finished, outcome, nullable(clean(in.LastError)), ref.AttemptID, ref.TaskID)
 	return lane, available, err
 }
 

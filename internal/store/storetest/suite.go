@@ -73,6 +73,7 @@ func Run(t *testing.T, target Target) {
 		{"ActionDeadlines", actionDeadlines},
 		{"Checkpoints", checkpoints},
 		{"UsageIsRecorded", usageRecorded},
+		{"MemoryIsByAgent", memoryByAgent},
 		{"UsageUnderTheFence", usageFenced},
 		{"UsageByDayAndModel", usageReport},
 		{"BudgetIsRaised", budgetRaised},

@@ -1,0 +1,245 @@
+package brief
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Rule says of one section of the brief what becomes of it when the whole is longer than the profile's max_prompt_chars.
+type Rule struct {
+	Name  string
+	Drop  int    // 1 goes first; 0: never
+	How   string // of what is dropped; empty: never
+	Holds string
+}
+
+// Order has every section in the order in which the agent is told. It is the one statement of what is dropped first; docs/BRIEF.md
+// prints it.
+var Order = []Rule{
+	{"identity", 0, "", "who the agent is, the version and the hashes of its constitution"},
+	{"constitution", 0, "", "SOUL.md and PURPOSE.md"},
+	{"task", 0, "", "subject and description"},
+	{"answers", 0, "", "what people answered when an earlier attempt asked"},
+	{"rules", 0, "", "write scope, protected paths, checks, required artifacts"},
+	{"profile", 0, "", "role, style, prompt parts, what a result may ask for"},
+	{"workflow", 0, "", "type, state, visit and iteration of the workflow"},
+	{"history", 3, "whole visits, the oldest first", "the visits before this one, newest first"},
+	{"artifacts", 2, "whole entries, the last first", "the files that earlier visits left, with their digests"},
+	{"payload", 8, "cut at its end, for agents that have it as a file; else never", "the task's payload"},
+	{"runtime", 6, "whole", "what there is to use besides the workspace"},
+	{"instructions", 5, "cut at their end", "what the repository tells agents"},
+	{"skills", 7, "whole", "the name and description of each skill"},
+	{"skill instructions", 4, "whole skills, the last first", "the instructions of each skill"},
+	{"memory", 1, "whole tasks, the oldest first", "recent tasks of the same agent, newest first"},
+	{"output contract", 0, "", "how the agent ends"},
+	{"signals", 0, "", "the words that lead on in the workflow"},
+}
+
+// drop is when a section is dropped, by its name.
+func drop(name string) int {
+	i := slices.IndexFunc(Order, func(r Rule) bool { return r.Name == name })
+	if i < 0 {
+		panic("no section " + name) // a fault of the build
+	}
+	return Order[i].Drop
+}
+
+// A section of the brief, or one entry of a section that is a list.
+type section struct {
+	rule  string
+	name  string // of an entry; empty: the section is one text
+	head  string // of a list: stands before its first entry
+	text  string
+	chars int    // of the text, also of one that was not kept
+	note  string // what stands at the end of a text that was cut; empty: it is not cut
+	never bool   // although its rule says otherwise
+	gone  bool
+	cut   int // how many characters of the text are told; 0: all
+}
+
+func (s section) title() string {
+	if s.name == "" {
+		return s.rule
+	}
+	return s.rule + ": " + s.name
+}
+
+// A Drop says what the agent was not told although it was there.
+type Drop struct {
+	Section string `json:"section"`
+	Name    string `json:"name,omitempty"`
+	Chars   int    `json:"chars"`      // that it has
+	Kept    int    `json:"kept_chars"` // of those, told
+	Why     string `json:"why"`
+}
+
+// TooLong says that what is never dropped does not fit.
+type TooLong struct {
+	Profile string
+	Limit   int
+	Needs   int
+	Sizes   []Size // the largest first
+}
+
+// A Size is how long one section is.
+type Size struct {
+	Section string `json:"section"`
+	Chars   int    `json:"chars"`
+}
+
+func (e *TooLong) Error() string {
+	var parts []string
+	for _, s := range e.Sizes {
+		parts = append(parts, fmt.Sprintf("%s %d", s.Section, s.Chars))
+	}
+	return fmt.Sprintf("what is never dropped has %d characters (%s), and context_policy.max_prompt_chars of profile %q is %d",
+		e.Needs, strings.Join(parts, ", "), e.Profile, e.Limit)
+}
+
+// Remedy says what to do about it.
+func (e *TooLong) Remedy() string {
+	largest := "it"
+	if len(e.Sizes) > 0 {
+		largest = e.Sizes[0].Section
+	}
+	return fmt.Sprintf("raise max_prompt_chars of profile %q to at least %d, or make %s shorter", e.Profile, e.Needs, largest)
+}
+
+// minKept is the least that is worth telling of a text that is cut.
+const minKept = 200
+
+// fit drops and cuts until the text has at most limit characters. What is left is told whole or with a note at its end.
+func fit(list []section, limit int, profile string) ([]Drop, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	var drops []Drop
+	why := fmt.Sprintf("max_prompt_chars of profile %q is %d", profile, limit)
+	order := dropOrder(list)
+	for over := size(list) - limit; over > 0; over = size(list) - limit {
+		if len(order) == 0 {
+			return nil, tooLong(list, limit, profile)
+		}
+		s := &list[order[0]]
+		order = order[1:]
+		d := Drop{Section: s.rule, Name: s.name, Chars: s.chars, Why: why}
+		if kept := s.chars - over - runes(s.note); s.note != "" && kept >= minKept {
+			s.cut, d.Kept = kept, kept
+		} else {
+			s.gone = true
+		}
+		drops = append(drops, d)
+	}
+	return drops, nil
+}
+
+// dropOrder lists what may be dropped, as indices, the first to go first.
+func dropOrder(list []section) []int {
+	var out []int
+	for i, s := range list {
+		if drop(s.rule) > 0 && !s.never && s.chars > 0 {
+			out = append(out, i)
+		}
+	}
+	slices.SortFunc(out, func(i, j int) int {
+		return cmp.Or(cmp.Compare(drop(list[i].rule), drop(list[j].rule)), cmp.Compare(j, i))
+	})
+	return out
+}
+
+func tooLong(list []section, limit int, profile string) *TooLong {
+	e := &TooLong{Profile: profile, Limit: limit, Needs: size(list)}
+	for _, s := range list {
+		if s.chars > 0 && !s.gone {
+			e.Sizes = append(e.Sizes, Size{s.rule, s.chars})
+		}
+	}
+	slices.SortStableFunc(e.Sizes, func(a, b Size) int { return cmp.Compare(b.Chars, a.Chars) })
+	return e
+}
+
+// gap is what stands between a section and the one before it that is told.
+func gap(before *section, s section) string {
+	switch {
+	case before == nil:
+		return s.head
+	case s.head != "" && before.rule == s.rule:
+		return "\n"
+	}
+	return "\n\n" + s.head
+}
+
+// each visits what is told, with what stands before it.
+func each(list []section, visit func(s section, gap string)) {
+	var before *section
+	for i := range list {
+		if s := list[i]; s.chars > 0 && !s.gone {
+			visit(s, gap(before, s))
+			before = &list[i]
+		}
+	}
+}
+
+// size is how many characters the whole has. It needs no texts.
+func size(list []section) int {
+	n := 1 // the newline at the end
+	each(list, func(s section, gap string) {
+		n += runes(gap) + s.chars
+		if s.cut > 0 {
+			n += s.cut - s.chars + runes(s.note)
+		}
+	})
+	return n
+}
+
+// A Part says where a section is in the text.
+type Part struct {
+	Section string `json:"section"`
+	Name    string `json:"name,omitempty"`
+	At      int    `json:"at"` // in characters, from the beginning of the text
+	Chars   int    `json:"chars"`
+}
+
+// join writes the text, and says where everything is in it.
+func join(list []section) (string, []Part, error) {
+	var b strings.Builder
+	var parts []Part
+	var err error
+	at := 0
+	each(list, func(s section, gap string) {
+		text, want := s.text, s.chars
+		if s.cut > 0 {
+			text, want = head(text, s.cut), s.cut
+		}
+		if runes(text) != want && err == nil {
+			err = fmt.Errorf("%s is to be told, and its text was not kept", s.title())
+		}
+		if s.cut > 0 {
+			text += s.note
+		}
+		b.WriteString(gap)
+		b.WriteString(text)
+		at += runes(gap)
+		parts = append(parts, Part{s.rule, s.name, at, runes(text)})
+		at += runes(text)
+	})
+	b.WriteString("\n")
+	return b.String(), parts, err
+}
+
+// runes counts characters.
+func runes(s string) int { return utf8.RuneCountInString(s) }
+
+// head is the first n characters of a text.
+func head(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
