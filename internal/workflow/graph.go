@@ -75,7 +75,12 @@ type box struct {
 
 // SVG draws a definition by itself: states in layers by their longest way from the start, ways down between the boxes, ways
 // back at the right, ways over more than one layer at the left. It is light or dark as its reader is.
-func SVG(d Definition, current string) string {
+func SVG(d Definition, current string) string { return draw(d, current, svgStyle) }
+
+// Drawing is SVG without a style of its own, for a page that has one: its classes are those of SVG's style.
+func Drawing(d Definition, current string) string { return draw(d, current, "") }
+
+func draw(d Definition, current, style string) string {
 	boxes, width, height := layout(d, current)
 	left, right := lanes(d, boxes)
 	shift := left*laneWidth + margin
@@ -83,7 +88,7 @@ func SVG(d Definition, current string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
 		total, height, total, height, esc("workflow "+d.WorkflowType))
-	b.WriteString(svgStyle)
+	b.WriteString(style + svgTip)
 	fmt.Fprintf(&b, "<title>%s</title>\n", esc("workflow "+d.WorkflowType))
 	drawEdges(&b, d, boxes, shift, width)
 	for _, x := range boxes {
@@ -125,7 +130,9 @@ path { stroke: #656c76 }
 .tip { fill: #656c76 }
 }
 </style>
-<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path class="tip" d="M0 0 L8 4 L0 8 z"/></marker></defs>
+`
+
+const svgTip = `<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path class="tip" d="M0 0 L8 4 L0 8 z"/></marker></defs>
 `
 
 func esc(s string) string { return html.EscapeString(strings.ToValidUTF8(s, "\uFFFD")) }
