@@ -37,6 +37,7 @@ import (
 	"github.com/deedrun/deed/internal/egress"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/proc"
@@ -64,6 +65,8 @@ type Runner struct {
 	// Noted gets every entry of every attempt as the journal has it, redacted, in their order. It may be nil, is called by
 	// one goroutine at a time for each attempt, and must not wait: the attempt does while it runs.
 	Noted func(store.Ref, journal.Entry)
+	// Trace is the W3C trace context for the processes of an attempt; it may be nil, and gives nothing where none is followed.
+	Trace func(taskID, attemptID string) string
 	Alone bool // the caller owns what follows: an agent's wish for more work is refused, whatever the profile says
 
 	resolver egress.Resolver // of the names that agents may reach; nil: the system's
@@ -171,6 +174,7 @@ func (r *Runner) Run(ctx context.Context, sup *proc.Supervisor, c *store.Claim) 
 
 	err := guard(func() error { return a.execute(ctx) })
 	if lost := lostCause(ctx, err); lost != nil {
+		a.note(history.KindFenced, map[string]string{"why": lost.Error()})
 		a.kept = a.checkpointed // its new owner may wait to go on from it
 		a.cleanup()
 		return Result{Ref: c.Ref}, lost

@@ -81,6 +81,8 @@ func (a *run) prepare(ctx context.Context) error {
 	a.note(history.KindClaimed, map[string]any{
 		"task_id": a.claim.Ref.TaskID, "attempt_id": a.claim.Ref.AttemptID, "fence": a.claim.Ref.Fence,
 		"runner_id": a.RunnerID, "attempt": a.claim.Task.Record.AttemptCount, "max_attempts": a.claim.Task.Record.MaxAttempts,
+		"task_type": a.claim.Task.Record.TaskType, "created_at": a.claim.Task.Record.CreatedAt, "profile_id": a.plan.profile.ProfileID,
+		"adapter_id": a.plan.adapter.ID(), "adapter_kind": a.plan.adapter.Kind(), "model": a.plan.model, "agent_id": a.plan.agent.id(),
 	})
 	if a.resumed != nil {
 		a.continueWith(a.resumed)
@@ -402,11 +404,23 @@ func (a *run) job() driver.Job {
 			Exchange: a.path("exchange"), Run: a.path("run"),
 		},
 		Timeout: a.plan.timeout, Redactor: a.redactor, Secrets: a.plan.secrets,
-		BaseEnv: a.agent.env, Runtime: a.Config.Name, Supervisor: a.sup, Sandbox: a.agent.box,
+		BaseEnv: a.traced(a.agent.env), Runtime: a.Config.Name, Supervisor: a.sup, Sandbox: a.agent.box,
 		Resume: a.talk.ref, MaxTurns: a.plan.spec.MaxTurns,
 		Base:      driver.Base{Dir: a.workDir(a.path("base")), Digest: a.before.Digest(), Commit: a.main().Commit},
 		SecretEnv: a.plan.spec.SecretEnv, Plan: a.plan.fit.Plan,
 	}
+}
+
+// traced adds the trace context that the agent's own telemetry, where it has any, goes on from.
+func (a *run) traced(env map[string]string) map[string]string {
+	if a.Trace == nil {
+		return env
+	}
+	out := maps.Clone(env)
+	if p := a.Trace(a.claim.Ref.TaskID, a.claim.Ref.AttemptID); p != "" {
+		out["TRACEPARENT"] = p
+	}
+	return out
 }
 
 // relativeDir takes an absolute working_dir out of the adapter: it was the source of the workspace, and the agent

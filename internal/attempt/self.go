@@ -40,6 +40,13 @@ func (a *run) keepVersion(ctx context.Context) (err error) {
 	return err
 }
 
+func (s *self) id() string {
+	if s == nil {
+		return ""
+	}
+	return s.Identity.AgentID
+}
+
 func (s *self) version() *int64 {
 	if s == nil {
 		return nil

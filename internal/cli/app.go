@@ -36,6 +36,7 @@ import (
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/task"
+	"github.com/deedrun/deed/internal/telemetry"
 	"github.com/deedrun/deed/internal/view"
 )
 
@@ -60,7 +61,9 @@ type app struct {
 
 	seen *view.Reader // what models made; nil: none yet
 
-	fanouts *fanoutrun.Service // of a dispatcher; nil: this command is none
+	fanouts *fanoutrun.Service   // of a dispatcher; nil: this command is none
+	tele    *telemetry.Telemetry // nil: nobody is told
+	serves  bool                 // this is deed serve: its measures can be scraped
 }
 
 func (a *app) getenv(name string) string {
@@ -73,10 +76,14 @@ func (a *app) getenv(name string) string {
 }
 
 func (a *app) close() error {
+	err := a.tele.Close()
+	if err != nil {
+		a.hint("telemetry: %v", err)
+	}
 	if a.st == nil {
 		return nil
 	}
-	err := a.st.Close()
+	err = a.st.Close()
 	if a.seen != nil {
 		err = errors.Join(a.seen.Close(), err)
 	}
@@ -284,6 +291,10 @@ func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (
 		RunnerID: fmt.Sprintf("%s:%d:%s", who.self.Host, who.self.PID, id), Version: Version(),
 		Lease: a.cfg.Lease, Environ: a.hostEnviron(), Secrets: runtimepkg.OwnStores(a.environ, a.cfg.Secrets), Drivers: a.drivers(), Key: who.key, Observe: observe,
 	}
+	log, err := a.observed(r)
+	if err != nil {
+		return nil, err
+	}
 	flows, schedules, senses := a.workflows(), a.schedules(), a.sensors(who.exe)
 	return &dispatch.Engine{
 		Hooks: []dispatch.Hook{
@@ -293,7 +304,7 @@ func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (
 		},
 		Home: a.h, Store: a.st, Runner: r, Clock: clock.System, Self: who.self, Exe: who.exe, Slots: slots,
 		Outbox: &outbox.Deliverer{Store: a.st, Admission: a.admission(), Config: a.cfg, Environ: a.environ, Clock: clock.System},
-		Log:    a.logger(a.level()),
+		Log:    log,
 	}, nil
 }
 

@@ -140,6 +140,7 @@ lose no attempt. Both leave nothing running.
 The HTTP server answers on --listen (DEED_LISTEN, else 127.0.0.1:7433; "off" for none).`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			a.unhook() // from here on signals mean drain and stop
+			a.serves = true
 			return a.serve(context.WithoutCancel(c.Context()), slots, window)
 		},
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deedrun/deed/internal/access"
 	"github.com/deedrun/deed/internal/dispatch"
 	"github.com/deedrun/deed/internal/server"
 )
@@ -36,6 +37,9 @@ func (a *app) openWindow(ctx context.Context, eng *dispatch.Engine, f windowFlag
 	s, err := server.New(o)
 	if err != nil {
 		return nil, err
+	}
+	if h := a.tele.Handler(); h != nil {
+		s.Handle(access.Route{Pattern: "GET /metrics", Need: access.Read, Handler: h})
 	}
 	if err := s.Start(ctx); err != nil {
 		return nil, fmt.Errorf("listen on %s: %w (choose another address with --listen, or --listen off)", o.Listen, err)

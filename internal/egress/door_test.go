@@ -115,7 +115,7 @@ func TestDoorsThatAreShut(t *testing.T) {
 	t.Parallel()
 	silent := server(t, func(c *net.TCPConn) { io.Copy(io.Discard, c) })
 	gone := server(t, upper)
-	w := start(t, egress.Options{MaxConnections: 1}, "127.0.0.1:1")
+	w := start(t, egress.Options{MaxConnections: 8}, "127.0.0.1:1")
 	refused := func(address string) {
 		t.Helper()
 		c, err := net.Dial("tcp", address)

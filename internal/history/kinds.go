@@ -6,6 +6,7 @@ const (
 	KindClaimed    = "claimed"
 	KindBegun      = "begun"
 	KindLost       = "lost"
+	KindFenced     = "fenced" // another runner has the task by now
 	KindSettling   = "settling"
 	KindResumed    = "resumed"
 	KindState      = "agent_state"        // agentruntime.AgentStateChange
