@@ -65,6 +65,8 @@ type Principal struct {
 	Name string `json:"name"`
 	Role Role   `json:"role"`
 	How  How    `json:"how"`
+	// ID is that of the token or session; empty where there is none.
+	ID string `json:"id,omitempty"`
 }
 
 // May reports whether the principal has at least a role.

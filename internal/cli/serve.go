@@ -137,7 +137,11 @@ func (a *app) serveCmd() *cobra.Command {
 new is claimed and running attempts end by themselves. The second stops them; their tasks wait for the next dispatcher and
 lose no attempt. Both leave nothing running.
 
-The HTTP server answers on --listen (DEED_LISTEN, else 127.0.0.1:7433; "off" for none).`,
+Beside that it answers HTTP, on this machine only unless told otherwise, and on the socket deed.sock in the home: "deed open" lets a
+browser in, "deed token add" a program. See docs/SERVER.md.`,
+		Example: `  deed serve --concurrency 4
+  deed serve --listen off
+  deed serve --listen 0.0.0.0:7433 --tls-cert cert.pem --tls-key key.pem`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			a.unhook() // from here on signals mean drain and stop
 			a.serves = true

@@ -3,7 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,31 +23,54 @@ const lastAnswers = 5 * time.Second
 
 // windowFlags say how the HTTP server of deed serve listens.
 type windowFlags struct {
-	listen string
+	listen, cert, key string
+	insecure          bool
+	hosts             []string
 }
 
 func (f *windowFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.listen, "listen", "", "`ADDRESS` of the HTTP server, or off (default $DEED_LISTEN, else "+defaultListen+")")
+	fl := c.Flags()
+	fl.StringVar(&f.listen, "listen", "", "`ADDRESS` of the HTTP server, or off (default $DEED_LISTEN, else "+defaultListen+")")
+	fl.StringVar(&f.cert, "tls-cert", "", "PEM `FILE` with the certificate of the HTTP server")
+	fl.StringVar(&f.key, "tls-key", "", "PEM `FILE` with the key of that certificate")
+	fl.BoolVar(&f.insecure, "insecure-listen", false, "listen without TLS where other machines reach it: tokens travel in clear text")
+	fl.StringArrayVar(&f.hosts, "host", nil, "`NAME` by which clients may call the server, besides loopback's and the certificate's (repeatable)")
 }
 
-// openWindow starts the HTTP server beside a dispatcher.
-func (a *app) openWindow(ctx context.Context, eng *dispatch.Engine, f windowFlags) (*server.Server, error) {
-	o := server.Options{Home: a.h, Store: a.st, Log: eng.Log}
-	if o.Listen = cmp.Or(f.listen, a.getenv("DEED_LISTEN"), defaultListen); o.Listen == "off" {
+// window makes the HTTP server of a dispatcher. It listens nowhere yet.
+func (a *app) window(eng *dispatch.Engine, f windowFlags) (*server.Server, error) {
+	o := server.Options{
+		Home: a.h, Store: a.st, Log: eng.Log, Listen: cmp.Or(f.listen, a.getenv("DEED_LISTEN"), defaultListen),
+		Insecure: f.insecure, TLSCert: f.cert, TLSKey: f.key, Hosts: f.hosts,
+	}
+	if o.Listen == "off" {
 		o.Listen = ""
 	}
 	s, err := server.New(o)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return s, nil
+}
+
+// openWindow starts the HTTP server beside a dispatcher that holds the home's lock.
+func (a *app) openWindow(ctx context.Context, eng *dispatch.Engine, f windowFlags) (*server.Server, error) {
+	s, err := a.window(eng, f)
 	if err != nil {
 		return nil, err
 	}
 	if h := a.tele.Handler(); h != nil {
 		s.Handle(access.Route{Pattern: "GET /metrics", Need: access.Read, Handler: h})
 	}
-	if err := s.Start(ctx); err != nil {
-		return nil, fmt.Errorf("listen on %s: %w (choose another address with --listen, or --listen off)", o.Listen, err)
+	err = s.Start(ctx)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%w (another program, or the deed of another home, has it: choose another with --listen or DEED_LISTEN, or --listen off)", err)
 	}
-	if at := s.Addr(); at != nil {
-		eng.Log.Info("answering", "address", "http://"+at.String())
+	if err != nil {
+		return nil, err
+	}
+	if at := s.URL(); at != "" {
+		eng.Log.Info("answering", "url", at)
 	}
 	return s, nil
 }

@@ -311,6 +311,7 @@ func workload(t *testing.T, s *Store, n int) {
 	flows(t, s, nt, func(c *Claim) { settle(c, finish) })
 	sensing(t, s, nt)
 	being(t, s)
+	admitting(t, s)
 	_, err = s.Actions(ctx, ActionFilter{})
 	ok(err)
 	_, err = s.Actions(ctx, ActionFilter{TaskID: c.Ref.TaskID})
@@ -659,4 +660,34 @@ func being(t *testing.T, s *Store) {
 	ok(err)
 	ok(s.DropWallet(ctx, w, "me"))
 	ok(s.DropAgent(ctx, "a", "me"))
+}
+
+// admitting calls every method that is about who is let in.
+func admitting(t *testing.T, s *Store) {
+	t.Helper()
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ok(s.AddCredential(ctx, Credential{ID: "c", Kind: CredentialToken, Name: "ci", Role: "read"}))
+	ok(s.UsedCredential(ctx, "c"))
+	_, err := s.Credential(ctx, "c")
+	ok(err)
+	_, err = s.TokenNamed(ctx, "ci")
+	ok(err)
+	_, err = s.Credentials(ctx, CredentialToken, 10)
+	ok(err)
+	ok(s.RevokeCredential(ctx, "c", "me"))
+	ok(s.DropSessions(ctx, s.now()))
+	seqs, err := s.LogAccess(ctx, AccessEntry{At: s.now(), Name: "ci", Action: "x"})
+	ok(err)
+	ok(s.EndAccess(ctx, AccessEntry{Seq: seqs[0], Status: 200}))
+	for _, f := range []AccessFilter{{}, {Name: "ci"}, {Refused: true}, {Name: "ci", Refused: true}} {
+		_, err = s.AccessLog(ctx, f)
+		ok(err)
+	}
+	ok(s.TrimAccessLog(ctx, 1, 1))
 }

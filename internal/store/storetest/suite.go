@@ -126,6 +126,8 @@ func Run(t *testing.T, target Target) {
 		{"AgentsAndWallets", agents},
 		{"AgentsAndWalletsConcurrently", agentsRace},
 		{"Constitutions", constitutions},
+		{"Credentials", credentials},
+		{"AccessLog", accessLog},
 		{"Events", events},
 		{"ListAndCounts", listCounts},
 		{"Prefixes", prefixes},
