@@ -2664,6 +2664,7 @@ export type DeedConfigSensorTask = {
   profile_id?: string;
   adapter_id?: string;
   model?: string;
+  skill_ids?: string[];
   priority?: number;
   payload?: Record<string, unknown>;
 };

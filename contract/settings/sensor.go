@@ -55,6 +55,7 @@ type SensorTask struct {
 	ProfileID   string          `json:"profile_id,omitempty" jsonschema:"maxLength=512"`
 	AdapterID   string          `json:"adapter_id,omitempty" jsonschema:"maxLength=512"`
 	Model       string          `json:"model,omitempty" jsonschema:"maxLength=512"`
+	SkillIDs    []string        `json:"skill_ids,omitempty"`
 	Priority    *int64          `json:"priority,omitempty"`
 	Payload     json.RawMessage `json:"payload,omitempty"`
 }
@@ -127,6 +128,7 @@ func (s Sensor) Validate() error {
 	}
 	if t := s.Task; t != nil {
 		l.Name("$.task.task_type", t.TaskType)
+		l.Names("$.task.skill_ids", t.SkillIDs)
 		l.OptionalObject("$.task.payload", t.Payload)
 	}
 	if w := s.Workflow; w != nil {

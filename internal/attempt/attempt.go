@@ -43,6 +43,7 @@ import (
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/runtimepkg"
+	"github.com/deedrun/deed/internal/skill"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
@@ -134,9 +135,10 @@ type run struct {
 	journal      *journal.Journal
 	evidence     *bundle.Writer // takes what the agent left before any check runs; nil until then
 	brief        brief.Brief
-	runtime      runtimeParts // what the sandbox holds besides the workspace
-	agent        cell         // contains the agent
-	egress       egressLog    // what went through the agent's way out
+	runtime      runtimeParts   // what the sandbox holds besides the workspace
+	skills       []*skill.Skill // that the task was admitted with, in the order of its pins
+	agent        cell           // contains the agent
+	egress       egressLog      // what went through the agent's way out
 	seeded       workspace.SeededTree
 	before       *workspace.Manifest
 	after        *workspace.Manifest

@@ -63,7 +63,7 @@ func (a *run) newBrief(ctx context.Context) error {
 		RuntimeName: a.Config.Name, Agent: p.agent.told(), Intent: a.claim.Task.Intent, Profile: p.profile,
 		AdapterID: p.adapter.ID(), AdapterKind: p.adapter.Kind(), Model: p.model,
 		Spec: a.placelessSpec(specWithoutPaths(p)), Required: p.evidence.RequiredArtifacts, Base: a.before.Digest(), Commit: a.main().Commit, Answers: answers,
-		Runtime: a.runtimeNotes(), House: a.instructions(), Memory: memory,
+		Runtime: append(a.runtimeNotes(), a.skillNotes()...), House: a.instructions(), Memory: memory, Skills: a.toldSkills(),
 	}
 	if in.AdapterHash, err = adapterHash(p.adapter); err != nil {
 		return failure.New(failure.Config, "hash the adapter's settings", err, "")

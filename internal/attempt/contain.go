@@ -99,6 +99,7 @@ func (a *run) contain(ctx context.Context) error {
 		return err
 	}
 	p.more = append(p.more, program...)
+	p.more = append(p.more, a.skillMounts()...)
 	fit := a.plan.fit
 	p.readOnly = fit.ReadOnly != ""
 	p.more = append(p.more, a.writable(fit.Writable, p.readOnly)...)

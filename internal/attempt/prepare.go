@@ -98,6 +98,9 @@ func (a *run) prepare(ctx context.Context) error {
 	if err := a.checkCapabilities(); err != nil {
 		return err
 	}
+	if err := a.placeSkills(); err != nil {
+		return err
+	}
 	if err := a.contain(ctx); err != nil {
 		return err
 	}
@@ -395,13 +398,14 @@ func classify(ctx context.Context, c failure.Class, op string, err error) error 
 
 // job is what the driver is given.
 func (a *run) job() driver.Job {
+	skills, commands := a.skillDirs()
 	return driver.Job{
 		TaskID: a.claim.Ref.TaskID, AttemptID: a.claim.Ref.AttemptID, TaskType: a.claim.Task.Record.TaskType,
 		Adapter: relativeDir(a.plan.adapter), Guest: len(a.plan.spec.Adapter) > 0, Model: a.plan.model, Payload: a.claim.Task.Record.Payload, Brief: a.brief.Text,
 		AcceptEmptyOutput: a.plan.spec.AcceptEmptyOutput != nil && *a.plan.spec.AcceptEmptyOutput,
 		Dirs: driver.Dirs{
 			Workspace: a.workDir(a.path("workspace")), Home: a.path("home"), Tmp: a.path("tmp"), Artifacts: a.path("artifacts"),
-			Exchange: a.path("exchange"), Run: a.path("run"),
+			Exchange: a.path("exchange"), Run: a.path("run"), Skills: skills, Commands: commands,
 		},
 		Timeout: a.plan.timeout, Redactor: a.redactor, Secrets: a.plan.secrets,
 		BaseEnv: a.traced(a.agent.env), Runtime: a.Config.Name, Supervisor: a.sup, Sandbox: a.agent.box,

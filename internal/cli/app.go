@@ -241,7 +241,7 @@ func drivers(opt packaged.Options) driver.Set {
 }
 
 func (a *app) admission() *task.Admission {
-	return &task.Admission{Store: a.st, Config: a.cfg, Clock: clock.System, Drivers: a.drivers()}
+	return &task.Admission{Store: a.st, Config: a.cfg, Clock: clock.System, Drivers: a.drivers(), Skills: a.skills()}
 }
 
 // A station is what this process is when it runs tasks.

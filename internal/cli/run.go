@@ -29,6 +29,7 @@ type runFlags struct {
 	specFlags
 	agent, script, workspace, taskType, model string
 	empty                                     bool
+	skills                                    []string
 }
 
 func (a *app) runCmd() *cobra.Command {
@@ -57,6 +58,7 @@ with --secret, or is in the adapter's env_file; what its program has stored in y
 	fl := c.Flags()
 	fl.StringVar(&f.agent, "agent", "", "`ADAPTER` to run: one of deed.yaml, or codex, claude-code or opencode from your PATH")
 	fl.StringVar(&f.model, "model", "", "`MODEL` to ask for (default: the adapter's)")
+	skillFlag(c, &f.skills)
 	fl.StringVar(&f.script, "script", "", "executable `FILE` to run as the agent")
 	fl.StringVarP(&f.workspace, "workspace", "w", "", "`DIR` that the agent gets a copy of (default: this one)")
 	fl.BoolVar(&f.empty, "no-workspace", false, "start from an empty directory")
@@ -101,7 +103,7 @@ func (a *app) runIntent(f runFlags, goal string) (agentruntime.TaskIntent, error
 	}
 	in := agentruntime.TaskIntent{
 		TaskType: f.taskType, Source: "cli:run", Description: goal, RequestedAdapterID: f.agent, RequestedModel: f.model, Payload: payload, Deed: spec,
-		EvidenceRequirements: f.evidence(),
+		EvidenceRequirements: f.evidence(), SkillIDs: f.skills,
 	}
 	return in, a.refuseSecrets(in)
 }

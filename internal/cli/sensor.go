@@ -67,6 +67,7 @@ func (a *app) sensorCmd() *cobra.Command {
 
 // sensorIntake composes the intake. The home, the settings and the store are open.
 func (a *app) sensorIntake() *sensor.Intake {
+	a.joinSensors()
 	return &sensor.Intake{Store: a.st, Admission: a.admission(), Workflows: a.workflows(), Config: a.cfg, Clock: clock.System}
 }
 
@@ -129,6 +130,7 @@ func (a *app) sensorList(ctx context.Context) error {
 	if err := a.view(ctx); err != nil {
 		return err
 	}
+	a.joinSensors()
 	list, err := a.st.Sensors(ctx)
 	if err != nil {
 		return err
@@ -167,6 +169,7 @@ func (a *app) oneSensor(ctx context.Context, name string) (sensorDoc, error) {
 	if err := a.view(ctx); err != nil {
 		return sensorDoc{}, err
 	}
+	a.joinSensors()
 	conf, configured := a.cfg.Sensors[name]
 	x, err := a.st.Sensor(ctx, name)
 	switch {

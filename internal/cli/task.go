@@ -91,6 +91,7 @@ func (i *intentFlags) register(c *cobra.Command) {
 	f.StringVar(&i.in.RequestedModel, "model", "", "model")
 	f.StringVarP(&i.workspace, "workspace", "w", "", "directory that the agent gets a copy of (default: an empty one)")
 	f.IntVar(&i.spec.attempts, "attempts", 0, "attempts at most (default: the configured number)")
+	skillFlag(c, &i.in.SkillIDs)
 	i.spec.register(c)
 }
 

@@ -38,7 +38,7 @@ func (a *app) definitions() *workflow.Catalog {
 	if err != nil {
 		dir = ""
 	}
-	return workflow.Load(workflow.Options{Home: a.h.Workflows(), Project: workflow.ProjectDir(dir), Known: known(a.cfg)})
+	return workflow.Load(workflow.Options{Home: a.h.Workflows(), Project: workflow.ProjectDir(dir), Known: a.known()})
 }
 
 // peek reads the settings and names the home, for a command that needs neither a home nor a store.
@@ -54,14 +54,13 @@ func (a *app) peek() error {
 	return nil
 }
 
-// known asks the settings about the names in a definition.
-func known(c *config.Config) workflow.Known {
+// known asks the settings and the skills about the names in a definition. The home is named.
+func (a *app) known() workflow.Known {
+	c, skills := a.cfg, a.skills()
 	return workflow.Known{
 		Type:    func(n string) error { _, err := c.Type(n); return err },
 		Profile: func(n string) error { _, err := c.Profile(n); return err },
-		Skill: func(n string) error {
-			return fmt.Errorf("no skill is installed, so %q cannot be resolved (leave the list out)", n)
-		},
+		Skill:   func(n string) error { _, err := skills.Find(n); return err },
 	}
 }
 
@@ -540,8 +539,7 @@ func (a *app) workflowLintCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "lint FILE...", Short: "Check definitions, and say all that is wrong with them", Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			cfg, err := a.config()
-			if err != nil {
+			if err := a.peek(); err != nil {
 				return err
 			}
 			type doc struct {
@@ -558,7 +556,7 @@ func (a *app) workflowLintCmd() *cobra.Command {
 				if err != nil {
 					return usage(err)
 				}
-				d, err := workflow.Parse(file, data, known(cfg))
+				d, err := workflow.Parse(file, data, a.known())
 				x := doc{File: file, OK: err == nil, Type: d.WorkflowType, Definition: d.Hash}
 				if err != nil {
 					bad = true

@@ -46,9 +46,6 @@ func (c *Config) check() error {
 				say(path, "there is no target %q, so %s has no effect (add it under `outbox.targets:` in the home's deed.yaml, or say %s)", service, word, agentruntime.IntegrationNone)
 			}
 		}
-		if len(p.SkillIDs) > 0 {
-			say(at("profiles", id, "skill_ids"), "no skill is installed, so %q cannot be resolved (leave the list empty)", p.SkillIDs)
-		}
 	}
 	for _, id := range c.AdapterIDs() {
 		if got := c.adapters[id].ID(); got != id {

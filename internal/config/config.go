@@ -179,6 +179,21 @@ func unknown(what, name string, known []string, remedy string) error {
 	return fmt.Errorf("unknown %s %q; %s (%s)", what, name, have, remedy)
 }
 
+// AddSensors adds sensors whose paths are taken from a directory.
+func (c *Config) AddSensors(dir string, sensors map[string]settings.Sensor) {
+	for name, x := range sensors {
+		x.Directory, x.MoveTo = absolute(x.Directory, dir), absolute(x.MoveTo, dir)
+		if !strings.Contains(x.Repository, ":") {
+			x.Repository = absolute(x.Repository, dir)
+		}
+		if len(x.Command) > 0 {
+			x.Command = slices.Clone(x.Command)
+			x.Command[0] = command(x.Command[0], dir)
+		}
+		c.Sensors[name] = x
+	}
+}
+
 // join lays one file's settings over c.
 func (c *Config) join(s settings.Config, file string, project bool) {
 	c.Files = append(c.Files, file)
@@ -239,17 +254,7 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 			c.Targets[name] = t
 		}
 	}
-	for name, x := range s.Sensors {
-		x.Directory, x.MoveTo = absolute(x.Directory, dir), absolute(x.MoveTo, dir)
-		if !strings.Contains(x.Repository, ":") {
-			x.Repository = absolute(x.Repository, dir)
-		}
-		if len(x.Command) > 0 {
-			x.Command = slices.Clone(x.Command)
-			x.Command[0] = command(x.Command[0], dir)
-		}
-		c.Sensors[name] = x
-	}
+	c.AddSensors(dir, s.Sensors)
 	if k := s.Components; k != nil && k.WordPress != nil {
 		c.WordPress = &settings.WordPress{
 			Archive: absolute(k.WordPress.Archive, dir), SQLite: absolute(k.WordPress.SQLite, dir), PHP: command(k.WordPress.PHP, dir),

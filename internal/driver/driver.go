@@ -120,6 +120,8 @@ type Dirs struct {
 	Artifacts string // where the agent leaves declared artifacts
 	Exchange  string // what deed and the agent hand each other: payload, brief, result
 	Run       string // deed's own record of the run: output, result; a contained agent does not see it
+	Skills    string // a folder for each skill of the task, for reading; empty: it has none
+	Commands  string // the commands of those skills, for the end of the PATH; empty: there are none
 }
 
 // A Base is what a workspace was made from. No agent can have changed it.

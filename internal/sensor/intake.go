@@ -227,7 +227,7 @@ func (in *Intake) propose(e *Event, conf settings.Sensor) error {
 		}
 		e.ProposedTask = &agentruntime.TaskIntent{
 			TaskType: t.TaskType, Source: "sensor:" + e.SensorID, Subject: oneLine(fill(t.Subject, 400)), Description: fill(t.Description, 60_000),
-			RequestedProfileID: t.ProfileID, RequestedAdapterID: t.AdapterID, RequestedModel: t.Model, Priority: t.Priority, Payload: body,
+			RequestedProfileID: t.ProfileID, RequestedAdapterID: t.AdapterID, RequestedModel: t.Model, SkillIDs: t.SkillIDs, Priority: t.Priority, Payload: body,
 		}
 	}
 	if w := conf.Workflow; w != nil {

@@ -375,7 +375,7 @@ func (p *parser) schema(member, id string) json.RawMessage {
 		}
 	}
 	if text, ok := schema.Get(id); ok {
-		return text
+		return p.compiled(parcel.File{Path: id, Data: text})
 	}
 	p.say("the manifest", "$."+member, fault.Dangling, fmt.Sprintf("%q is neither a file of the skill, nor the $id of one in %s/, nor published by deed", id, SchemaDir), "")
 	return nil

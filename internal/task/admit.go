@@ -22,6 +22,7 @@ import (
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/skill"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/usage"
 )
@@ -42,6 +43,7 @@ type Admission struct {
 	Config  *config.Config
 	Clock   clock.Clock
 	Drivers driver.Set
+	Skills  *skill.Catalog // nil: there is none
 }
 
 // A Caller says who hands in the intent, and how far it is trusted.
@@ -168,9 +170,6 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 		in.Payload = json.RawMessage("{}")
 	}
 	checkPayload(&faults, typ, in.Payload)
-	if len(in.SkillIDs) > 0 {
-		faults.Add("$.skill_ids", fault.Dangling, fmt.Sprintf("no skill is installed, so %q cannot be resolved", strings.Join(in.SkillIDs, ", ")), "leave the list out")
-	}
 	if !by.Trusted {
 		refuseRights(&faults, in.Deed)
 	}
@@ -194,6 +193,7 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 	a.policy(&faults, &spec)
 	pinFiles(&faults, &spec)
 	in.EvidenceRequirements = evidence(in.EvidenceRequirements, typ.SuccessPolicy)
+	a.skills(&faults, &in, &spec, typ, profile)
 	adapter, err := a.adapter(&in, &spec, typ, profile, by)
 	if err != nil {
 		faults.Add("$.requested_adapter_id", fault.Dangling, err.Error(), "")

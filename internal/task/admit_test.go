@@ -190,7 +190,7 @@ func TestRefusals(t *testing.T) {
 		{"unknown adapter", intent(func(in *agentruntime.TaskIntent) { in.RequestedAdapterID = "nope" }), Caller{}, "$.requested_adapter_id", "usual"},
 		{"adapter without a driver", intent(func(in *agentruntime.TaskIntent) { in.RequestedAdapterID = "robot" }), Caller{}, "$.requested_adapter_id", "codex"},
 		{"unknown profile", intent(func(in *agentruntime.TaskIntent) { in.RequestedProfileID = "nope" }), Caller{}, "$.requested_profile_id", "careful"},
-		{"a skill that does not resolve", intent(func(in *agentruntime.TaskIntent) { in.SkillIDs = []string{"s"} }), Caller{}, "$.skill_ids", "s"},
+		{"a skill that does not resolve", intent(func(in *agentruntime.TaskIntent) { in.SkillIDs = []string{"s"} }), Caller{}, "$.skill_ids[0]", "s"},
 		{"an instant from a stranger", intent(func(in *agentruntime.TaskIntent) { in.AvailableAt = "2027-01-01T00:00:00Z" }), Caller{}, "$.available_at", "delay_minutes"},
 		{"an instant beyond ten years", intent(func(in *agentruntime.TaskIntent) { in.AvailableAt = "2099-01-01T00:00:00Z" }), Caller{Trusted: true}, "$.available_at", "ten years"},
 		{"both schedules", intent(func(in *agentruntime.TaskIntent) {

@@ -136,6 +136,14 @@ func Environ(j driver.Job, c Config) (Vars, error) {
 	} {
 		set(name, value, "")
 	}
+	if j.Dirs.Skills != "" {
+		set("DEED_SKILLS", j.Inside(j.Dirs.Skills), "")
+	}
+	if j.Dirs.Commands != "" { // at the end: no skill takes the place of a program that is there
+		v := vars["PATH"]
+		v.Value += string(filepath.ListSeparator) + j.Inside(j.Dirs.Commands)
+		vars["PATH"] = v
+	}
 	if p := payload(j); len(p) <= maxPayloadVar && !slices.Contains(p, 0) {
 		set("AGENT_RUNTIME_TASK_PAYLOAD_JSON", string(p), "[the payload]")
 	}

@@ -16,6 +16,7 @@
 //	DEED_PAYLOAD_FILE    the payload, JSON
 //	DEED_BRIEF_FILE      what the agent is told, text
 //	DEED_RESULT_FILE     where the result goes, JSON; there is no such file yet
+//	DEED_SKILLS          a folder for each skill of the task, when it has any; their commands are at the end of PATH
 //	AGENT_RUNTIME_NAME, _TASK_ID, _ATTEMPT_ID, _ARTIFACT_DIR, _STATE_DIR
 //	AGENT_RUNTIME_TASK_PAYLOAD_JSON   unless the payload is larger than 96 KiB
 //
