@@ -323,7 +323,7 @@ func TestRuntimeRunRefuses(t *testing.T) {
 		"a field of the provider":   {executor("fields", nil), nil, "agent_task.request_invalid", "invalid_input", "$.inputs.target"},
 		"a secret (case 38)":        {executor("secret", nil), nil, "agent_task.secret_env_missing", "invalid_input", "LAB_TOKEN"},
 		"a program":                 {executor("program", nil), nil, "agent_task.provider_executable_missing", "provider", "no-such-program"},
-		"a tool":                    {map[string]any{"runtime_tools": []any{map[string]any{"id": "x", "command": []string{"x"}}}}, nil, "agent_task.runtime_tool_unavailable", "capability_missing", "runtime_tools"},
+		"a tool":                    {map[string]any{"runtime_tools": []any{map[string]any{"id": "x", "command": []string{"x"}}}}, nil, "agent_task.runtime_tool_unavailable", "capability_missing", "attaches no tools"},
 		"no instructions":           {map[string]any{"instructions": " "}, nil, "agent_task.request_invalid", "invalid_input", "$.instructions"},
 		"a negative limit":          {map[string]any{"limits": map[string]any{"timeout_ms": -1}}, nil, "agent_task.request_invalid", "invalid_input", "timeout_ms"},
 		"too late (case 53)":        {map[string]any{"limits": map[string]any{"execution_deadline_unix_ms": 1000}}, nil, "agent_task.execution_deadline_exceeded", "timeout", "past"},

@@ -14,6 +14,7 @@ import (
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/driver/packaged"
 	"github.com/deedrun/deed/internal/driver/process"
+	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/runtimepkg/shipped"
 )
@@ -22,6 +23,7 @@ import (
 type choice struct {
 	req       runtimepkg.Request // as the provider would get it: backend and ability filled in
 	selection *runtimepkg.Selection
+	attached  []runtimepkg.Tool
 	ready     *runtimepkg.Readiness
 	backend   settings.RuntimeBackend // what the operator says of it
 	from      string                  // the file that named the backend; empty: the request itself
@@ -86,13 +88,10 @@ func (s *Service) choose(ctx context.Context, req runtimepkg.Request) (*choice, 
 			}
 		}
 	}
-	if tools := c.req.RuntimeTools; len(tools) > 0 {
-		return nil, &Refusal{
-			Code: packaged.CodeToolUnavailable, Class: homeboy.ClassCapabilityMissing,
-			Message: fmt.Sprintf("runtime_tools[0] is %q, and deed attaches no tools to a provider", tools[0].ID), Remedy: "leave runtime_tools out",
-		}
-	}
 	if c.selection, err = s.selectFor(c.req); err != nil {
+		return nil, err
+	}
+	if err := s.tools(c); err != nil {
 		return nil, err
 	}
 	if c.guest() {
@@ -104,7 +103,7 @@ func (s *Service) choose(ctx context.Context, req runtimepkg.Request) (*choice, 
 	} else {
 		c.backend = s.Admission.Config.Runtimes.Backends[c.selection.Provider.Backend]
 	}
-	if err := requirements(c.req); err != nil {
+	if err := requirements(c.req, c.attached); err != nil {
 		return nil, err
 	}
 	if err := c.execution(); err != nil {
@@ -118,6 +117,17 @@ func (s *Service) choose(ctx context.Context, req runtimepkg.Request) (*choice, 
 		return nil, err
 	}
 	return c, c.grants()
+}
+
+// tools refuses a request whose tools cannot be attached, before anything is queued.
+func (s *Service) tools(c *choice) error {
+	tools, err := c.selection.Tools(c.req.Request, proc.Getenv(s.Engine.Runner.Environ, "PATH"))
+	var bad *runtimepkg.ToolsError
+	if errors.As(err, &bad) {
+		return &Refusal{Code: bad.Code, Class: bad.Class, Message: bad.Error(), Remedy: bad.Remedy}
+	}
+	c.attached = tools
+	return err
 }
 
 // guest reports whether the package is a project's: code of a repository that nobody may have looked at.
@@ -267,7 +277,7 @@ var runnerCan = []string{"workspace_materialization", "structured_outcome", "dia
 
 // requirements holds what a request wants of its runner and of attached tools against what there is. Those of the provider
 // are the selection's.
-func requirements(req runtimepkg.Request) error {
+func requirements(req runtimepkg.Request, attached []runtimepkg.Tool) error {
 	raw, there := req.Doc.At("metadata.capability_requirements")
 	if !there || raw == nil {
 		return nil
@@ -293,12 +303,20 @@ func requirements(req runtimepkg.Request) error {
 		}
 	}
 	for _, tool := range want.AttachedTools {
-		lacks = append(lacks, tool.Contributes...)
+		var has []string
+		if i := slices.IndexFunc(attached, func(t runtimepkg.Tool) bool { return t.ID == tool.ID }); i >= 0 {
+			has = attached[i].Capabilities
+		}
+		for _, name := range tool.Contributes {
+			if !slices.Contains(has, name) {
+				lacks = append(lacks, tool.ID+": "+name)
+			}
+		}
 	}
 	if len(lacks) > 0 {
 		return &Refusal{
-			Code: ToolCapability, Class: homeboy.ClassCapabilityMissing, Message: "no attached tool was resolved, and metadata.capability_requirements.attached_tools should contribute: " + strings.Join(lacks, ", "),
-			Remedy: "require them of the provider", Data: map[string]any{"missing_capabilities": lacks},
+			Code: ToolCapability, Class: homeboy.ClassCapabilityMissing, Message: "no tool of runtime_tools shows what metadata.capability_requirements.attached_tools should contribute: " + strings.Join(lacks, ", "),
+			Remedy: "name the tool in runtime_tools with those required_capabilities and a capability_probe, or require them of the provider", Data: map[string]any{"missing_capabilities": lacks},
 		}
 	}
 	return nil

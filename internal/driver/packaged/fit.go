@@ -31,7 +31,7 @@ const (
 	CodeIdentityInvalid    = "agent_task.workspace_identity_invalid"
 	CodeIdentityChanged    = "agent_task.workspace_identity_changed"
 	CodeOutputInvalid      = "agent_task.output_declaration_invalid"
-	CodeToolUnavailable    = "agent_task.runtime_tool_unavailable"
+	CodeToolUnavailable    = runtimepkg.ToolUnavailable
 	CodeEncode             = "agent_task.request_encode_failed"
 	CodeEnvMissing         = "agent_task.provider_env_missing"
 )
@@ -47,6 +47,7 @@ type plan struct {
 	secrets   []runtimepkg.SecretStatus
 	env       map[string]string // declared: executables, the invocation's own
 	place     place
+	tools     []runtimepkg.Tool
 }
 
 const opStart = "start the provider"
@@ -83,6 +84,9 @@ func (d *Driver) plan(ctx context.Context, j driver.Job) (*plan, map[string]stri
 		return nil, nil, err
 	}
 	if err := d.refusePast(p.request); err != nil {
+		return nil, nil, err
+	}
+	if err := d.attach(p); err != nil {
 		return nil, nil, err
 	}
 	if err := p.place.find(j, p.selection); err != nil {

@@ -224,6 +224,9 @@ func (p *plan) sees(environ []string) ([]sandbox.Mount, []string) {
 	for _, file := range p.readiness.Exports {
 		show(program(file))
 	}
+	for _, t := range p.tools {
+		show(program(t.Executable))
+	}
 	var tools []string
 	for _, arg := range p.command.Argv {
 		for _, word := range strings.Fields(arg) {

@@ -55,7 +55,7 @@ func ask(j driver.Job) (homeboy.Request, error) {
 	if err := q.Validate(); err != nil {
 		return q, invalid(CodeRequestInvalid, err, "correct the request")
 	}
-	return q, refuseTools(q)
+	return q, nil
 }
 
 func asked(j driver.Job) (homeboy.Request, error) {
@@ -115,16 +115,6 @@ func fillConfig(e *homeboy.Executor, base json.RawMessage) error {
 	return nil
 }
 
-// refuseTools refuses tools that the host would have to bring: deed has none to attach yet, and a provider that is told of
-// one that nobody looked at would take it for one that works.
-func refuseTools(q homeboy.Request) error {
-	if len(q.RuntimeTools) == 0 {
-		return nil
-	}
-	return driver.Refuse(opStart, CodeToolUnavailable, string(homeboy.ClassCapabilityMissing),
-		fmt.Errorf("runtime_tools[0] is %q, and deed attaches no tools to a provider", q.RuntimeTools[0].ID), "leave runtime_tools out")
-}
-
 // document writes a request as manifests speak of it.
 func document(q homeboy.Request) (runtimepkg.Document, error) {
 	text, err := json.Marshal(q)
@@ -161,6 +151,7 @@ func (t *turn) request(in driver.Input) ([]byte, error) {
 	t.limits(&q)
 	t.workspace(&q)
 	t.artifacts(&q)
+	t.tools(&q)
 	if err := outputs(&q); err != nil {
 		return nil, err
 	}

@@ -117,6 +117,11 @@ func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (
 		s.over = true
 		return s.unstarted(ctx, t, outcome.DeadlinePast, failure.Timeout, errors.New("the time of the task is over"))
 	}
+	if len(s.plan.tools) > 0 {
+		if request, err = s.withTools(ctx, t, in); err != nil {
+			return s.toolsFail(ctx, t, err)
+		}
+	}
 	if err := s.write(t, RequestFile, request); err != nil {
 		return driver.Yield{}, err
 	}
