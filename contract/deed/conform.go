@@ -29,8 +29,9 @@ type ConformReport struct {
 	Package string         `json:"package" jsonschema:"minLength=1,maxLength=512"`
 	Path    string         `json:"path" jsonschema:"minLength=1"`
 	Version string         `json:"version,omitempty"`
-	Digest  string         `json:"digest,omitempty"` // of all files of the package
-	Passed  bool           `json:"passed"`           // no check of level must failed
+	Digest  string         `json:"digest,omitempty"`                                             // of all files of the package
+	Walls   string         `json:"isolation,omitempty" jsonschema:"enum=process,enum=namespace"` // what its commands ran behind
+	Passed  bool           `json:"passed"`                                                       // no check of level must failed
 	Totals  ConformTotals  `json:"totals"`
 	Checks  []ConformCheck `json:"checks"`
 }

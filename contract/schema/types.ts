@@ -2747,6 +2747,8 @@ export type DeedConformReport = {
   version?: string;
   /** of all files of the package */
   digest?: string;
+  /** what its commands ran behind */
+  isolation?: "process" | "namespace";
   /** no check of level must failed */
   passed: boolean;
   totals: DeedConformTotals;

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/conform"
 	"github.com/deedrun/deed/internal/runtimepkg"
+	"github.com/deedrun/deed/internal/sandbox"
 )
 
 func (a *app) conformCmd() *cobra.Command {
@@ -16,13 +18,14 @@ func (a *app) conformCmd() *cobra.Command {
 }
 
 func (a *app) conformProviderCmd() *cobra.Command {
-	var request string
+	var request, isolation string
 	var opt conform.Options
 	var f runtimeFlags
 	c := &cobra.Command{
 		Use: "provider DIR|ID", Short: "Run a runtime package against the provider command contract", Args: names("DIR or ID"),
 		Long: `Runs the commands of a package as deed does, with good and with bad requests, and says of each rule of the contract whether
-it is kept. Nothing of the package is changed; workspaces, homes and secrets are made up. It ends with 1 when a rule of level
+it is kept. The commands run behind the walls of a namespace where this machine has them, without a network; the report says
+what they ran behind. Nothing of the package is changed; workspaces, homes and secrets are made up. It ends with 1 when a rule of level
 must is broken, and with 2 when there is no package. A provider that needs a model may answer that it is not set up: that is
 conformant. The report names every rule; docs/PROVIDERS.md has the contract.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,6 +43,11 @@ conformant. The report names every rule; docs/PROVIDERS.md has the contract.`,
 				}
 			}
 			opt.Environ = a.hostEnviron()
+			switch opt.Isolation = sandbox.Kind(isolation); opt.Isolation {
+			case "", sandbox.Process, sandbox.Namespace:
+			default:
+				return usage(fmt.Errorf("--isolation %q is not one that conform has (use namespace or process)", isolation))
+			}
 			r, err := conform.Run(cmd.Context(), dir, opt)
 			if errors.Is(err, conform.ErrNotPackage) {
 				return usage(err)
@@ -52,6 +60,7 @@ conformant. The report names every rule; docs/PROVIDERS.md has the contract.`,
 	}
 	c.Flags().StringVar(&opt.Provider, "provider", "", "the `ID` of the provider to look at (default: all)")
 	c.Flags().StringVar(&request, "request", "", "a `FILE` with the request that valid ones are made of (default: say hello)")
+	c.Flags().StringVar(&isolation, "isolation", "", "what its commands run behind: namespace, or process (default: namespace where this machine has it)")
 	f.register(c)
 	return c
 }
@@ -105,6 +114,11 @@ func (a *app) showConform(r deed.ConformReport) {
 		verdict = a.color.red("does not conform")
 	}
 	a.printf("%s %s: %d passed, %d failed, %d warnings, %d skipped\n", clean(r.Package), verdict, r.Totals.Pass, r.Totals.Fail, r.Totals.Warn, r.Totals.Skip)
+	if r.Walls == string(sandbox.Process) {
+		a.hint("its commands ran as your user, without walls")
+	} else {
+		a.hint("its commands ran behind the walls of a %s", r.Walls)
+	}
 }
 
 // indented prints lines below a rule.

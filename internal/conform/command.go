@@ -20,6 +20,7 @@ import (
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/runtimepkg"
+	"github.com/deedrun/deed/internal/sandbox"
 )
 
 // A subject is one provider command while it is looked at.
@@ -223,10 +224,15 @@ func (p *subject) run(ctx context.Context, st stage, v invocation) ran {
 	}
 	out, errs := &capped{heard: v.heard}, &capped{heard: v.heard}
 	r := ran{stage: st, p: p}
-	r.exit, r.err = p.sup.Run(ctx, proc.Spec{
+	spec := proc.Spec{
 		Argv: slices.Concat(cmd.Argv, v.args), Dir: dir, Env: p.environ(st, pkg), Stdin: v.stdin, Stdout: out, Stderr: errs,
 		Timeout: v.limit, Grace: p.opt.Patience,
-	})
+	}
+	if p.opt.Isolation == sandbox.Process {
+		r.exit, r.err = p.sup.Run(ctx, spec)
+	} else {
+		r.exit, r.err = p.contained(ctx, st, pkg, cmd, spec)
+	}
 	p.hung = p.hung || r.exit.TimedOut && v.limit > hungLimit
 	r.stdout, r.stderr, r.over = out.Bytes(), errs.Bytes(), out.over || errs.over
 	return r

@@ -21,6 +21,7 @@ import (
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/runtimepkg"
+	"github.com/deedrun/deed/internal/sandbox"
 )
 
 // ErrNotPackage says that a directory holds no runtime package, or none with the provider that was asked for.
@@ -33,6 +34,10 @@ type Options struct {
 	Environ  []string            // deed's own: PATH, and what readiness checks look at
 	Limit    time.Duration       // of a run, when the request has none; 0: a minute
 	Patience time.Duration       // for what a command does at its end; 0: ten seconds
+
+	// Isolation is what the commands run behind: sandbox.Process or sandbox.Namespace; empty: namespace where this machine
+	// has it.
+	Isolation sandbox.Kind
 
 	settle time.Duration // before a silent command is asked to end; 0: a second
 }
@@ -69,6 +74,9 @@ func Run(ctx context.Context, dir string, opt Options) (deed.ConformReport, erro
 	if opt.settle == 0 {
 		opt.settle = time.Second
 	}
+	if opt.Isolation, err = walls(ctx, opt.Isolation); err != nil {
+		return deed.ConformReport{}, fmt.Errorf("conform: %w", err)
+	}
 	tmp, err := os.MkdirTemp("", "deed-conform-")
 	if err != nil {
 		return deed.ConformReport{}, fmt.Errorf("conform: %w", err)
@@ -102,7 +110,7 @@ func Run(ctx context.Context, dir string, opt Options) (deed.ConformReport, erro
 
 func (s *suite) report(digest string) deed.ConformReport {
 	r := deed.ConformReport{
-		Schema: deed.SchemaConformReport, Package: s.pkg.ID, Path: s.pkg.Path, Version: s.pkg.Manifest.Version, Digest: digest, Passed: true, Checks: s.checks,
+		Schema: deed.SchemaConformReport, Package: s.pkg.ID, Path: s.pkg.Path, Version: s.pkg.Manifest.Version, Digest: digest, Walls: string(s.opt.Isolation), Passed: true, Checks: s.checks,
 	}
 	for _, c := range s.checks {
 		r.Totals.Add(c.Result)

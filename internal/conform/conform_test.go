@@ -17,6 +17,7 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/runtimepkg"
+	"github.com/deedrun/deed/internal/sandbox"
 )
 
 // manifestText is the manifest of the adversary, which breaks exactly one rule by its mode.
@@ -74,6 +75,9 @@ func make1(t *testing.T, mode string, change func(doc, provider map[string]any))
 func conform(t *testing.T, dir string, opt Options) deed.ConformReport {
 	t.Helper()
 	opt.Environ = os.Environ()
+	if opt.Isolation == "" {
+		opt.Isolation = sandbox.Process // it shows more of what a command does wrong
+	}
 	if opt.Patience == 0 {
 		opt.Patience = 2 * time.Second
 	}
@@ -297,5 +301,38 @@ func TestBaseRequest(t *testing.T) {
 	}
 	if b, _ := doc.At("executor.backend"); b != "other" {
 		t.Error("the caller's request was changed")
+	}
+}
+
+// A stranger's command runs behind walls where there are any: it sees nothing of the caller's, and the report says so.
+func TestBehindWalls(t *testing.T) {
+	t.Parallel()
+	if _, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Namespace}); err != nil {
+		t.Skipf("missing tool: bwrap: %v", err)
+	}
+	kept := filepath.Join(t.TempDir(), "kept")
+	if err := os.WriteFile(kept, []byte("of the caller"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := make1(t, "good", func(_, x map[string]any) {
+		argv := x["command_argv"].([]any)
+		x["command_argv"] = []any{"{{runtime_path}}/look.sh", argv[0], argv[1], argv[2]}
+		x["runner_readiness"] = []any{map[string]any{"id": "self", "executable": map[string]any{"env": []string{"SELF_BIN"}, "candidates": []string{argv[0].(string)}}}}
+	})
+	look := "#!/bin/sh\ncat " + kept + " >&2 && echo SEEN >&2\nrm -f " + kept + "\nexec \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "look.sh"), []byte(look), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := conform(t, dir, Options{Isolation: sandbox.Namespace, Patience: 20 * time.Second, settle: time.Second})
+	if !r.Passed || r.Walls != string(sandbox.Namespace) {
+		t.Errorf("behind %q: %v\n%+v", r.Walls, told(r), r.Checks)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Errorf("a file of the caller: %v", err)
+	}
+	for _, c := range r.Checks {
+		if strings.Contains(c.Evidence, "SEEN") || strings.Contains(c.Evidence, "of the caller") {
+			t.Errorf("%s: %s", c.ID, c.Evidence)
+		}
 	}
 }

@@ -343,7 +343,7 @@ func (d *Driver) granted(s runtimepkg.SecretStore, j driver.Job, trusted bool) r
 func (d *Driver) declared(j driver.Job, p *plan, secrets map[string]string) error {
 	p.env = map[string]string{}
 	for name, file := range p.readiness.Exports {
-		p.env[name] = launched(file)
+		p.env[name] = runtimepkg.Launched(file)
 	}
 	delete(p.env, ownProgram) // the command is resolved: nothing in it looks for deed by a variable
 	host := func(name string) string {

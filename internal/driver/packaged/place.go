@@ -2,9 +2,9 @@ package packaged
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,10 +13,8 @@ import (
 
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/sandbox"
-	"github.com/deedrun/deed/internal/toolchain"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -197,116 +195,12 @@ func isDir(dir string) bool {
 	return err == nil && st.IsDir()
 }
 
-// interpreters are the toolchains of programs that commands of packages begin with.
-var interpreters = map[string]string{
-	"node": "node", "npm": "node", "npx": "node", "python": "python", "python3": "python", "go": "go", "php": "php",
-}
-
-// sees lists what of this machine a contained provider needs: its package, the executables that were found for it, and the
-// toolchain of its command. All are seen where they are, and none can be written to.
+// sees lists what of this machine a contained provider needs: its package, the executables and tools that were found for it,
+// and the toolchain of its command.
 func (p *plan) sees(environ []string) ([]sandbox.Mount, []string) {
-	var mounts []sandbox.Mount
-	show := func(file string) {
-		real, err := filepath.EvalSymlinks(file)
-		if err != nil || toolchain.InSystem(real) || !p.trusted && !workspace.Within(real, repository(p.selection.Package)) {
-			return // a package that nobody trusts does not choose what of the machine is shown
-		}
-		for _, at := range []string{real, filepath.Clean(file)} { // under the name by which it is called, too
-			if toolchain.InSystem(at) || slices.ContainsFunc(mounts, func(m sandbox.Mount) bool { return m.Target == at }) {
-				continue
-			}
-			mounts = append(mounts, sandbox.Mount{Source: real, Target: at})
-		}
-	}
-	for _, dir := range tree(p.selection.Package) {
-		show(dir)
-	}
-	for _, file := range p.readiness.Exports {
-		show(program(file))
-	}
+	files := slices.Collect(maps.Values(p.readiness.Exports))
 	for _, t := range p.tools {
-		show(program(t.Executable))
+		files = append(files, t.Executable)
 	}
-	var tools []string
-	for _, arg := range p.command.Argv {
-		for _, word := range strings.Fields(arg) {
-			if name, ok := interpreters[path.Base(word)]; ok && !slices.Contains(tools, name) {
-				tools = append(tools, name)
-			}
-		}
-	}
-	if first := p.command.Argv[0]; !p.command.Shell && interpreters[path.Base(first)] == "" && !strings.Contains(first, "/") {
-		if file, err := proc.LookPath(first, proc.Getenv(environ, "PATH"), "/"); err == nil {
-			show(program(file))
-		}
-	}
-	return mounts, tools
-}
-
-// program returns what an executable consists of: the packages beside a script that npm installed, which may be only the
-// launcher of one of them, else the file itself.
-func program(file string) string {
-	if before, _, ok := strings.Cut(launched(file), "/"+npmPackages+"/"); ok {
-		return filepath.Join(before, npmPackages)
-	}
-	return file
-}
-
-const npmPackages = "node_modules"
-
-// launched is the name by which a program is called behind walls. npm puts a link to it on the PATH, and what a script asks
-// for lies beside the script.
-func launched(file string) string {
-	if real, err := filepath.EvalSymlinks(file); err == nil && strings.Contains(real, "/"+npmPackages+"/") {
-		return real
-	}
-	return file
-}
-
-// repository is the tree that a package may be part of.
-func repository(p *runtimepkg.Package) string {
-	dir := filepath.Dir(p.Real)
-	if filepath.Base(dir) == runtimepkg.PackagesDir {
-		return filepath.Dir(dir)
-	}
-	return dir
-}
-
-// rootFile is where a repository of packages lists what they share.
-const rootFile = "homeboy-extension-root.json"
-
-// tree is what a package consists of: its directory, and for one that lies in a repository of packages their whole directory
-// and what the repository lists as shared. Packages of the wild require files of their neighbours. An installed package
-// lies alone.
-func tree(p *runtimepkg.Package) []string {
-	dir := filepath.Dir(p.Real)
-	if filepath.Base(dir) != runtimepkg.PackagesDir || p.From == runtimepkg.FromHome && !p.Linked {
-		return []string{p.Real}
-	}
-	out := []string{dir}
-	data, err := os.ReadFile(filepath.Join(filepath.Dir(dir), rootFile))
-	if err != nil {
-		return out
-	}
-	var list struct {
-		Shared []json.RawMessage `json:"shared_assets"`
-	}
-	if json.Unmarshal(data, &list) != nil {
-		return out
-	}
-	for _, raw := range list.Shared {
-		var asset struct {
-			Path string `json:"path"`
-		}
-		if json.Unmarshal(raw, &asset.Path) != nil {
-			_ = json.Unmarshal(raw, &asset) // neither form: an empty path
-		}
-		if rel := filepath.Clean(filepath.FromSlash(asset.Path)); asset.Path != "" && rel != "." && filepath.IsLocal(rel) {
-			full := filepath.Join(filepath.Dir(dir), rel)
-			if real, err := filepath.EvalSymlinks(full); err == nil && workspace.Within(real, filepath.Dir(dir)) { // no link leads out of the repository
-				out = append(out, full)
-			}
-		}
-	}
-	return out
+	return p.selection.Package.Shown(p.command, files, environ, p.trusted)
 }
