@@ -21,7 +21,9 @@ type Snapshot struct {
 	Live        []SnapshotWorkflow          `json:"live_workflows,omitempty"`
 	Schedules   []SnapshotSchedule          `json:"schedules,omitempty"`
 	Sensors     []SnapshotSensor            `json:"sensors,omitempty"`
-	Usage       SnapshotUsage               `json:"usage"`
+	// Truncated names the lists above that are cut: the home has more than they hold.
+	Truncated []string      `json:"truncated,omitempty"`
+	Usage     SnapshotUsage `json:"usage"`
 }
 
 // SnapshotVersions say what wrote the snapshot.

@@ -2575,6 +2575,8 @@ export type DeedConfigRetention = {
   max_bytes?: number;
   /** KeepFailedDays protects what did not succeed from the other limits for this long. */
   keep_failed_days?: number;
+  /** SensorEventDays is how long what sensors saw is kept, once its task has ended and its dedupe window is over. An event that comes again after that is a new one, also where its key had no window. */
+  sensor_event_days?: number;
 };
 
 /** Retry is the waiting rule between attempts: base doubled with every attempt, up to max, spread by jitter. */
@@ -3025,6 +3027,8 @@ export type DeedSnapshot = {
   live_workflows?: DeedSnapshotWorkflow[];
   schedules?: DeedSnapshotSchedule[];
   sensors?: DeedSnapshotSensor[];
+  /** Truncated names the lists above that are cut: the home has more than they hold. */
+  truncated?: string[];
   usage: DeedSnapshotUsage;
 };
 

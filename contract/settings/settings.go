@@ -94,6 +94,9 @@ type Retention struct {
 	MaxBytes   int64 `json:"max_bytes,omitempty" jsonschema:"minimum=1"`
 	// KeepFailedDays protects what did not succeed from the other limits for this long.
 	KeepFailedDays int `json:"keep_failed_days,omitempty" jsonschema:"minimum=1,maximum=36500"`
+	// SensorEventDays is how long what sensors saw is kept, once its task has ended and its dedupe window is over. An event that comes
+	// again after that is a new one, also where its key had no window.
+	SensorEventDays int `json:"sensor_event_days,omitempty" jsonschema:"minimum=1,maximum=36500"`
 }
 
 // Budgets bound what agents may use.

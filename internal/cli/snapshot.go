@@ -69,6 +69,9 @@ func (a *app) readSnapshot(ctx context.Context, file string) (deed.Snapshot, err
 }
 
 func (a *app) writeSnapshot(s deed.Snapshot, output string) error {
+	for _, name := range s.Truncated {
+		a.hint("the snapshot has the first part of %s only", name)
+	}
 	if output == "" {
 		return a.emit(s)
 	}
@@ -106,6 +109,9 @@ func (a *app) showComparison(c report.Comparison) error {
 	}
 	if u := c.Usage; u.CostMicroUSD != 0 || u.InputTokens+u.OutputTokens != 0 {
 		a.printf("%-28s $%s, %d tokens in, %d out\n", "used", used.USD(u.CostMicroUSD), u.InputTokens, u.OutputTokens)
+	}
+	for _, name := range c.Truncated {
+		a.hint("%s are not compared: there are more than a snapshot holds", clean(name))
 	}
 	if c.EndedIdle {
 		a.printf("nothing is ready or running\n")

@@ -78,7 +78,7 @@ and its prices; told is what the agents themselves say. A budget of money counts
 		},
 	}
 	c.Flags().StringVar(&taskID, "task", "", "only this `TASK`, by attempt")
-	c.Flags().StringVar(&by, "by", "", "add up by `WHAT`: adapter, day, kind, model, profile, task or type")
+	c.Flags().StringVar(&by, "by", "", "add up by `WHAT`: agent, adapter, day, kind, model, profile, task or type")
 	c.Flags().StringVar(&day, "day", "", "only this `DAY`, as 2006-01-02 in UTC")
 	c.Flags().IntVar(&days, "days", 1, "this many days, today included")
 	return c
@@ -86,6 +86,7 @@ and its prices; told is what the agents themselves say. A budget of money counts
 
 // usageKeys are the things by which usage is added up.
 var usageKeys = map[string]func(store.UsageShare) string{
+	"agent":   func(r store.UsageShare) string { return r.AgentID },
 	"adapter": func(r store.UsageShare) string { return r.AdapterID },
 	"day":     func(r store.UsageShare) string { return r.Day },
 	"kind":    func(r store.UsageShare) string { return r.AdapterKind },

@@ -66,6 +66,8 @@ type Retention struct {
 	MaxCount   int
 	MaxBytes   int64
 	KeepFailed time.Duration // protects what did not succeed from the other limits
+
+	SensorEvents time.Duration // how long what sensors saw is kept
 }
 
 // Budgets bound what agents may use; see settings.Budgets.
@@ -228,6 +230,7 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 		set(&c.Retention.MaxCount, r.MaxCount)
 		set(&c.Retention.MaxBytes, r.MaxBytes)
 		set(&c.Retention.KeepFailed, time.Duration(r.KeepFailedDays)*day)
+		set(&c.Retention.SensorEvents, time.Duration(r.SensorEventDays)*day)
 	}
 	if b := s.Budgets; b != nil {
 		if b.Task != nil {

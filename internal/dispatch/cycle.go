@@ -14,8 +14,10 @@ import (
 // each slot, then delivery.
 func (e *Engine) Once(ctx context.Context) (Report, error) {
 	rep := Report{Status: "idle", Ran: []Ran{}}
+	defer e.writeCycle(ctx)
 	e.before(ctx, &rep)
-	if stop, err := e.checkPause(ctx); err != nil || stop {
+	stop, err := e.checkPause(ctx)
+	if err != nil || stop {
 		rep.Status = "paused"
 		return rep, err
 	}
@@ -42,17 +44,21 @@ func (e *Engine) Once(ctx context.Context) (Report, error) {
 	}
 	for range started {
 		d := <-ch
+		e.didSettle(d.r, d.err)
 		if d.err != nil {
 			rep.Faults = append(rep.Faults, d.err.Error())
 			continue
 		}
 		rep.Ran = append(rep.Ran, d.r)
 	}
-	n, err := e.Outbox.Deliver(ctx)
-	rep.Delivered += n
+	var after Report
+	after.Delivered, err = e.Outbox.Deliver(ctx)
 	if err != nil {
-		rep.Faults = append(rep.Faults, err.Error())
+		after.Faults = append(after.Faults, err.Error())
 	}
+	e.didBefore(after, 0, nil)
+	rep.Delivered += after.Delivered
+	rep.Faults = append(rep.Faults, after.Faults...)
 	e.send(ctx)
 	if started > 0 {
 		rep.Status = "ran"
@@ -81,19 +87,25 @@ func (e *Engine) before(ctx context.Context, rep *Report) {
 	} else {
 		rep.Delivered += d
 	}
-	if _, err := e.Store.ExpireActions(ctx, expireBatch); err != nil {
+	expired, err := e.Store.ExpireActions(ctx, expireBatch)
+	if err != nil {
 		rep.Faults = append(rep.Faults, fmt.Sprintf("decide what nobody answered: %v", err))
 	}
 	if _, err := e.Store.Promote(ctx, promoteBatch); err != nil {
 		rep.Faults = append(rep.Faults, fmt.Sprintf("promote due tasks: %v", err))
 	}
+	var by map[string]int
 	for _, h := range e.Hooks {
 		made, err := h.Due(ctx)
 		rep.Created += made
+		if made > 0 {
+			count(&by, h.Name, made)
+		}
 		if err != nil {
 			rep.Faults = append(rep.Faults, fmt.Sprintf("%s: %v", h.Name, err))
 		}
 	}
+	e.didBefore(*rep, expired, by)
 }
 
 func (e *Engine) claim(ctx context.Context) (*store.Claim, error) {

@@ -50,6 +50,7 @@ type Engine struct {
 	live   map[string]store.Ref // guarded by mu; attempts that run in this process
 	supers []*proc.Supervisor   // guarded by mu; idle ones
 	deep   time.Time            // guarded by mu; when it last swept deeply
+	cycle  cycleLog             // guarded by mu
 	quiet  bool                 // guarded by mu; idle was said
 	paused bool                 // guarded by mu; pause was said
 }

@@ -3,6 +3,8 @@ package dispatch
 import (
 	"context"
 	"sync"
+
+	"github.com/deedrun/deed/internal/store"
 )
 
 // A sender sends messages beside the cycle: a target that answers slowly holds up no task.
@@ -49,7 +51,11 @@ func (s *sender) wake() bool {
 
 // send sends what is due and says what went wrong with that.
 func (e *Engine) send(ctx context.Context) {
-	if _, err := e.Outbox.Send(ctx); err != nil && ctx.Err() == nil {
+	n, err := e.Outbox.Send(ctx)
+	if n > 0 {
+		e.did(func(w *store.CycleWork) { w.Sent += n })
+	}
+	if err != nil && ctx.Err() == nil {
 		e.Log.Error("send", "error", err)
 	}
 }

@@ -31,6 +31,7 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return err
 	}
+	defer e.writeCycle(ctx)
 	defer e.sender.start(ctx, e.send)()
 	for _, h := range e.Hooks {
 		if h.Start != nil && !o.UntilIdle {
@@ -69,6 +70,9 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 		}
 		if running == 0 && (draining || o.UntilIdle) {
 			return failed
+		}
+		if running == 0 || e.cycleDue() {
+			e.writeCycle(ctx)
 		}
 		if o.Beat != nil {
 			o.Beat(running)
@@ -113,6 +117,7 @@ type ended struct {
 // report tells what became of an attempt.
 func (e *Engine) report(o ServeOptions, d ended) {
 	r := ran(d.r)
+	e.didSettle(r, d.err)
 	switch {
 	case errors.Is(d.err, store.ErrFenced):
 		e.Log.Warn("attempt abandoned: another runner owns the task", "task", r.TaskID, "attempt", r.AttemptID)
@@ -142,6 +147,18 @@ func (e *Engine) upkeep(ctx context.Context, o ServeOptions, swept *time.Time) {
 	e.logReport(rep)
 	if o.Cycle != nil {
 		o.Cycle(rep)
+	}
+	e.heartbeat(ctx)
+}
+
+// heartbeat tells the store that this process lives. Who shares a file with it asks the kernel instead, and an idle day writes nothing
+// there: SQLite is told after work only.
+func (e *Engine) heartbeat(ctx context.Context) {
+	e.mu.Lock()
+	idle := e.quiet && e.cycle.began.IsZero() && e.Store.Dialect() == store.SQLite
+	e.mu.Unlock()
+	if idle {
+		return
 	}
 	if err := e.Register(ctx); err != nil {
 		e.Log.Error("heartbeat", "error", err)

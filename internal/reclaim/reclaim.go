@@ -132,7 +132,7 @@ func (r *Reclaimer) Sweep(ctx context.Context, o Options) (Report, error) {
 	}
 	steps = append(steps, s.runs)
 	if s.Deep {
-		steps = append(steps, s.retention)
+		steps = append(steps, s.retention, s.sensorEvents)
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/failure"
@@ -68,6 +69,26 @@ func (s *sweep) retention(ctx context.Context) error {
 	}
 	return s.Store.Append(ctx, store.Event{Type: EventRetention, At: s.Clock(), Detail: detail})
 }
+
+// sensorEvents forgets what sensors saw long ago, a bounded part in each sweep.
+func (s *sweep) sensorEvents(ctx context.Context) error {
+	if s.Retention.SensorEvents <= 0 || s.DryRun {
+		return nil
+	}
+	before := s.Clock().Add(-s.Retention.SensorEvents)
+	n, err := s.Store.ForgetSensorEvents(ctx, before, maxForgotten)
+	if err != nil || n == 0 {
+		return err
+	}
+	detail, err := json.Marshal(map[string]any{"count": n, "what": "sensor_events", "before": agentruntime.At(before)})
+	if err != nil {
+		return err
+	}
+	return s.Store.Append(ctx, store.Event{Type: EventRetention, At: s.Clock(), Detail: detail})
+}
+
+// maxForgotten bounds one sweep; ten minutes later the next one goes on.
+const maxForgotten = 10_000
 
 const page = 500
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -258,5 +259,22 @@ func TestSnapshotsAreCompared(t *testing.T) {
 	}
 	if d := cmp.Diff("1 ended,2 advanced,4 new,a suspended,b disabled,c enabled,d new,gone removed", strings.Join(got, ",")); d != "" {
 		t.Error(d)
+	}
+}
+
+// A list that is longer than a snapshot holds is cut, said to be, and not compared.
+func TestASnapshotSaysWhatItCuts(t *testing.T) {
+	t.Parallel()
+	var s deed.Snapshot
+	if got := part(&s, listSensors, make([]int, maxSnapshot)); len(got) != maxSnapshot || len(s.Truncated) != 0 {
+		t.Errorf("a list that fits: %d, %v", len(got), s.Truncated)
+	}
+	if got := part(&s, listSchedules, make([]int, maxSnapshot+1)); len(got) != maxSnapshot || !slices.Equal(s.Truncated, []string{listSchedules}) {
+		t.Errorf("a list that does not: %d, %v", len(got), s.Truncated)
+	}
+	to := deed.Snapshot{Schedules: []deed.SnapshotSchedule{{Name: "new"}}, Sensors: []deed.SnapshotSensor{{SensorID: "s", Accepted: 1}}}
+	c := Compare(s, to)
+	if len(c.Schedules) != 0 || !slices.Equal(c.Truncated, []string{listSchedules}) || len(c.Changes) != 1 {
+		t.Errorf("%+v", c)
 	}
 }

@@ -67,9 +67,25 @@ func takeTasks(ctx context.Context, st *store.Store, s *deed.Snapshot) error {
 	return err
 }
 
+// The names of the lists that may be cut.
+const (
+	listWorkflows = "live_workflows"
+	listSchedules = "schedules"
+	listSensors   = "sensors"
+)
+
+// part bounds a list of a snapshot, which says so.
+func part[T any](s *deed.Snapshot, name string, list []T) []T {
+	if len(list) <= maxSnapshot {
+		return list
+	}
+	s.Truncated = append(s.Truncated, name)
+	return list[:maxSnapshot]
+}
+
 func takeWorkflows(ctx context.Context, st *store.Store, s *deed.Snapshot) error {
-	live, err := st.Workflows(ctx, store.WorkflowFilter{Limit: maxSnapshot})
-	for _, w := range live {
+	live, err := st.Workflows(ctx, store.WorkflowFilter{Limit: maxSnapshot + 1})
+	for _, w := range part(s, listWorkflows, live) {
 		r := w.Record
 		s.Live = append(s.Live, deed.SnapshotWorkflow{WorkflowID: r.WorkflowID, WorkflowType: r.WorkflowType, InstanceKey: r.InstanceKey, State: r.CurrentState, Status: string(r.Status)})
 	}
@@ -77,8 +93,8 @@ func takeWorkflows(ctx context.Context, st *store.Store, s *deed.Snapshot) error
 }
 
 func takeSchedules(ctx context.Context, st *store.Store, s *deed.Snapshot) error {
-	list, err := st.Schedules(ctx, "", maxSnapshot)
-	for _, sc := range list {
+	list, err := st.Schedules(ctx, "", maxSnapshot+1)
+	for _, sc := range part(s, listSchedules, list) {
 		one := deed.SnapshotSchedule{Name: sc.Record.Name, Enabled: sc.Record.Enabled, Suspended: sc.Suspended, Runs: sc.Runs, Missed: sc.Missed, Skipped: sc.Skipped}
 		if sc.Live() {
 			one.NextRunAt = string(sc.Record.NextRunAt)
@@ -90,7 +106,7 @@ func takeSchedules(ctx context.Context, st *store.Store, s *deed.Snapshot) error
 
 func takeSensors(ctx context.Context, st *store.Store, s *deed.Snapshot) error {
 	list, err := st.Sensors(ctx)
-	for _, x := range list[:min(len(list), maxSnapshot)] {
+	for _, x := range part(s, listSensors, list) {
 		s.Sensors = append(s.Sensors, deed.SnapshotSensor{SensorID: x.ID, Disabled: x.Disabled, Accepted: x.Accepted, Deduped: x.Deduped, Late: x.Late, Malformed: x.Malformed, Failures: x.Failures})
 	}
 	return err
@@ -104,6 +120,7 @@ type Comparison struct {
 	Changes   []Change         `json:"changes"`             // of numbers, where they differ
 	Workflows []WorkflowChange `json:"workflows,omitempty"` // new, advanced, ended
 	Schedules []ScheduleChange `json:"schedules,omitempty"` // new, gone, and in another state
+	Truncated []string         `json:"truncated,omitempty"` // lists that are not compared, because a snapshot holds only a part
 	Usage     deed.UsageTotals `json:"usage"`               // what was used in between
 	EndedIdle bool             `json:"ended_idle"`          // nothing is ready or running at the end
 }
@@ -143,10 +160,24 @@ func Compare(from, to deed.Snapshot) Comparison {
 	c.counts("", map[string]int64{"open_actions": from.OpenActions}, map[string]int64{"open_actions": to.OpenActions})
 	c.counts("outbox.", from.Outbox, to.Outbox)
 	c.counts("workflows.", from.Workflows, to.Workflows)
-	c.counts("schedules.", scheduleCounts(from), scheduleCounts(to))
-	c.counts("sensors.", sensorCounts(from), sensorCounts(to))
-	c.workflows(from.Live, to.Live)
-	c.schedules(from.Schedules, to.Schedules)
+	// Of a list that is cut on either side nothing can be said: what is missing in it may be there.
+	whole := func(name string) bool {
+		if slices.Contains(from.Truncated, name) || slices.Contains(to.Truncated, name) {
+			c.Truncated = append(c.Truncated, name)
+			return false
+		}
+		return true
+	}
+	if whole(listWorkflows) {
+		c.workflows(from.Live, to.Live)
+	}
+	if whole(listSchedules) {
+		c.counts("schedules.", scheduleCounts(from), scheduleCounts(to))
+		c.schedules(from.Schedules, to.Schedules)
+	}
+	if whole(listSensors) {
+		c.counts("sensors.", sensorCounts(from), sensorCounts(to))
+	}
 	a, b := from.Usage.Total, to.Usage.Total
 	c.Usage = deed.UsageTotals{
 		Turns: b.Turns - a.Turns, InputTokens: b.InputTokens - a.InputTokens, OutputTokens: b.OutputTokens - a.OutputTokens,

@@ -60,6 +60,7 @@ type UsageShare struct {
 	TaskType    string
 	AdapterID   string // "": the attempt ended before it had one
 	AdapterKind string
+	AgentID     string // "": the runtime was none, or the attempt ended before it began
 }
 
 // EachUsage calls fn with what was used from one day to another, both included, in the order of days.
@@ -71,7 +72,7 @@ func (s *Store) EachUsage(ctx context.Context, from, to string, fn func(UsageSha
 	}
 	rows, err := s.eng.read().query(ctx, `SELECT u.task_id, u.attempt_id, u.day, u.model, u.turns, u.tool_calls, u.input_tokens, u.cached_tokens,
 			u.cache_write_tokens, u.output_tokens, u.reasoning_tokens, u.cost_micro_usd, u.told_micro_usd, u.unpriced_tokens, u.agent_ms,
-			t.profile_id, t.task_type, a.adapter_id, a.adapter_kind
+			t.profile_id, t.task_type, a.adapter_id, a.adapter_kind, COALESCE(a.agent, '')
 		FROM usage u JOIN attempts a ON a.id = u.attempt_id JOIN tasks t ON t.id = u.task_id
 		WHERE u.day >= $1 AND u.day <= $2 ORDER BY u.day, u.attempt_id, u.model`, from, to)
 	if err != nil {
@@ -81,7 +82,7 @@ func (s *Store) EachUsage(ctx context.Context, from, to string, fn func(UsageSha
 		var r UsageShare
 		err := rows.Scan(&r.TaskID, &r.AttemptID, &r.Day, &r.Model, &r.Turns, &r.ToolCalls, &r.InputTokens, &r.CachedInputTokens,
 			&r.CacheWriteTokens, &r.OutputTokens, &r.ReasoningTokens, &r.CostMicroUSD, &r.ToldMicroUSD, &r.UnpricedTokens, &r.AgentMS,
-			&r.ProfileID, &r.TaskType, &r.AdapterID, &r.AdapterKind)
+			&r.ProfileID, &r.TaskType, &r.AdapterID, &r.AdapterKind, &r.AgentID)
 		if err == nil {
 			fn(r)
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -262,4 +263,32 @@ func scanSensorEvent(row scanner) (SensorEvent, error) {
 		e.Payload = json.RawMessage(*payload)
 	}
 	return e, err
+}
+
+// ForgetSensorEvents deletes events that were received before an instant, oldest first and at most limit, and returns how many. One
+// whose task has not ended stays, and one whose key is held by a window that is not over.
+func (s *Store) ForgetSensorEvents(ctx context.Context, before time.Time, limit int) (int, error) {
+	const old = `FROM sensor_events e WHERE received_at < $1 AND (expires_at IS NULL OR expires_at <= $2) AND NOT EXISTS (SELECT 1 FROM tasks t
+		WHERE t.id = e.task_id AND t.status IN ('pending', 'running', 'retryable_failure', 'blocked')) ORDER BY received_at, seq LIMIT $3`
+	now := micros(s.now())
+	var seq int64 // a sweep that has nothing to do writes nothing
+	err := s.eng.read().row(ctx, `SELECT seq `+old, micros(before), now, 1).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	var n int64
+	if err == nil {
+		err = s.write(ctx, func(ctx context.Context, t tx) error {
+			res, err := t.exec(ctx, `DELETE FROM sensor_events WHERE seq `+inSet+`SELECT seq `+old+endSet, micros(before), now, limit)
+			if err != nil {
+				return err
+			}
+			n, err = res.RowsAffected()
+			return err
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("forget sensor events: %w", classify(err))
+	}
+	return int(n), nil
 }

@@ -40,6 +40,8 @@ func Run(t *testing.T, target Target) {
 		{"ClaimReranksOnAnotherStep", claimRerank},
 		{"ClaimersNeverShareATask", claimConcurrent},
 		{"NextDue", nextDue},
+		{"CycleLog", cycleLog},
+		{"SensorEventsAreForgotten", sensorForget},
 		{"AClockThatIsSetBackHoldsUpNobody", clockBack},
 		{"RenewAndFence", renewAndFence},
 		{"BeginOnce", beginOnce},
