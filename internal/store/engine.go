@@ -23,6 +23,8 @@ type tx interface {
 	conn
 	// insertTasks inserts rows in the given order together with one task_enqueued event for each.
 	insertTasks(ctx context.Context, rows []taskRow) error
+	// values is the text of rows of parameters, in the engine's own way to write them.
+	values(rows, columns int) string
 	// notify wakes the listeners of other processes when the transaction commits.
 	notify(ctx context.Context) error
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // An Intake is what one cause brings into the store: all of it, in one transaction, or nothing.
@@ -201,7 +202,7 @@ func (w *intakeWriter) events(ctx context.Context, t tx, list []eventRow) error 
 		for _, e := range list[:n] {
 			args = append(args, e.typ, w.now, nullable(e.taskID), e.detail)
 		}
-		if _, err := t.exec(ctx, `INSERT INTO events (type, at, task_id, detail) VALUES `+values(n, 4), args...); err != nil {
+		if _, err := t.exec(ctx, `INSERT INTO events (type, at, task_id, detail) VALUES `+t.values(n, 4), args...); err != nil {
 			return err
 		}
 		list = list[n:]
@@ -209,20 +210,29 @@ func (w *intakeWriter) events(ctx context.Context, t tx, list []eventRow) error 
 	return nil
 }
 
-// values is the text of rows of parameters.
-func values(rows, columns int) string {
+// A shape is the size of the rows of parameters of a statement.
+type shape struct{ rows, columns int }
+
+// A shapes keeps the texts of rows of parameters: there are few, and making one costs more than inserting with it.
+type shapes struct{ sync.Map }
+
+func (m *shapes) text(s shape, parameter func(i int) string) string {
+	if text, ok := m.Load(s); ok {
+		return text.(string)
+	}
 	var b strings.Builder
-	for i := range rows * columns {
+	for i := range s.rows * s.columns {
 		switch {
 		case i == 0:
 			b.WriteByte('(')
-		case i%columns == 0:
+		case i%s.columns == 0:
 			b.WriteString("), (")
 		default:
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "$%d", i+1)
+		b.WriteString(parameter(i + 1))
 	}
 	b.WriteByte(')')
+	m.Store(s, b.String())
 	return b.String()
 }

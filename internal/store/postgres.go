@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -184,6 +185,12 @@ func (c pgConn) row(ctx context.Context, q string, args ...any) scanner {
 }
 
 type pgTx struct{ pgConn }
+
+var pgShapes shapes
+
+func (t pgTx) values(rows, columns int) string {
+	return pgShapes.text(shape{rows, columns}, func(i int) string { return "$" + strconv.Itoa(i) })
+}
 
 func (t pgTx) notify(ctx context.Context) error {
 	_, err := t.exec(ctx, `SELECT pg_notify('`+wakeChannel+`', '')`)

@@ -162,7 +162,7 @@ func insertEvents(ctx context.Context, t tx, rows []sensorRow) error {
 	for i := range rows {
 		args = append(args, rows[i].args...)
 	}
-	got, err := t.query(ctx, `INSERT INTO sensor_events (`+sensorColumnsIn+`) VALUES `+values(len(rows), len(rows[0].args))+`
+	got, err := t.query(ctx, `INSERT INTO sensor_events (`+sensorColumnsIn+`) VALUES `+t.values(len(rows), len(rows[0].args))+`
 		ON CONFLICT DO NOTHING RETURNING seq, same`, args...)
 	if err != nil {
 		return err

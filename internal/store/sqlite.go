@@ -249,6 +249,13 @@ func (t *sqliteTx) row(ctx context.Context, q string, args ...any) scanner {
 	return s.QueryRowContext(ctx, args...)
 }
 
+var sqliteShapes shapes
+
+// values has parameters without numbers: the driver asks for the name of each one that has, and every answer is a walk.
+func (t *sqliteTx) values(rows, columns int) string {
+	return sqliteShapes.text(shape{rows, columns}, func(int) string { return "?" })
+}
+
 func (t *sqliteTx) notify(context.Context) error { return nil }
 
 // insertTasks uses the widest multi-row insert that fits, and copies the events out of the rows just written:
