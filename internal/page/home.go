@@ -3,7 +3,9 @@ package page
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
+	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/report"
 	"github.com/deedrun/deed/internal/view"
 )
@@ -54,6 +56,8 @@ func (s *Site) home(r *http.Request) (screen, error) {
 	if err != nil {
 		return screen{}, err
 	}
+	// What waits for a person was not refused: it stands under what waits.
+	h.Refused = slices.DeleteFunc(h.Refused, func(x view.Refused) bool { return x.Status == string(agentruntime.TaskBlocked) })
 	b := homeBody{Home: h, Waiting: waitings(h.Waiting), Spent: gaugeOf(h.Today.CountedMicroUSD, h.Today.BudgetMicroUSD, "of the day's budget")}
 	if len(b.Waiting) > 0 {
 		b.Oldest = b.Waiting[0].Since

@@ -140,7 +140,7 @@ func entryOf(e journal.Entry) entry {
 	x := entry{Seq: e.Seq, At: string(e.At), Word: wordOf(e.Kind), Summary: cutText(history.Summary(e))}
 	switch e.Kind {
 	case history.KindTurn:
-		x.Class = "turn quiet"
+		x.Class, x.Word = "turn quiet", ""
 	case history.KindText:
 		x.Class = "text"
 	case history.KindToolCall:
@@ -161,7 +161,7 @@ func entryOf(e journal.Entry) entry {
 	case history.KindFault, history.KindStrange, history.KindLost:
 		x.Class = "fault"
 	default:
-		x.Class, x.Fold = "quiet", len(e.Detail) > 2
+		x.Class, x.Fold, x.Summary = "quiet", len(e.Detail) > 2, ""
 		if x.Fold {
 			x.Parts = append(x.Parts, part{"detail", cutText(pretty(e.Detail))})
 		}
@@ -182,9 +182,7 @@ func (x *entry) completion(detail json.RawMessage) {
 		x.Class = "turn accepted"
 		if !d.Accepted {
 			x.Result, x.Class = &finding{"bad", "refused"}, "turn refused"
-			for _, why := range d.Reasons {
-				x.Parts = append(x.Parts, part{"because", why})
-			}
+			x.Parts = append(x.Parts, part{"because", "• " + strings.Join(d.Reasons, "\n• ")})
 		}
 	}
 	if len(x.Parts) == 0 {

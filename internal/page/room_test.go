@@ -1,6 +1,8 @@
 package page_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -398,6 +400,15 @@ func (r *room) run(ref store.Ref) {
 	r.ok(r.st.UpdateUsage(r.Context(), ref, []store.UsagePart{{Day: clock.System().UTC().Format(time.DateOnly), Model: "gpt-6-codex", Usage: store.Usage{Turns: 4, InputTokens: 90_000, OutputTokens: 4_000, CostMicroUSD: 1_720_000}}}))
 }
 
+// note adds to the journal of an attempt.
+func (r *room) note(attemptID, kind string, detail any) {
+	r.Helper()
+	j, err := journal.Open(filepath.Join(r.h.Attempt(attemptID), "journal.jsonl"), journal.Options{})
+	r.ok(err)
+	r.ok(j.Append(kind, detail))
+	r.ok(j.Close())
+}
+
 // flow starts a workflow of those that deed brings along.
 func (r *room) flow() string {
 	r.Helper()
@@ -416,6 +427,24 @@ func (r *room) get(path string) (int, string) {
 	req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, r.url+path, http.NoBody)
 	r.ok(err)
 	return r.send(req)
+}
+
+// zipped fetches compressed, and returns the text and how many bytes came over the wire.
+func (r *room) zipped(path string) (text string, size int) {
+	r.Helper()
+	req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, r.url+path, http.NoBody)
+	r.ok(err)
+	req.Header.Set("Accept-Encoding", "gzip") // by hand, so that the client leaves it packed
+	res, err := http.DefaultClient.Do(req)
+	r.ok(err)
+	defer func() { _ = res.Body.Close() }()
+	packed, err := io.ReadAll(res.Body)
+	r.ok(err)
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	r.ok(err)
+	plain, err := io.ReadAll(z)
+	r.ok(err)
+	return string(plain), len(packed)
 }
 
 // post sends a form, and follows to the page that it leads to.

@@ -57,7 +57,7 @@ type tasksBody struct {
 
 func (s *Site) tasks(r *http.Request) (screen, error) {
 	q := r.URL.Query()
-	f := store.TaskFilter{Type: q.Get("type"), Before: q.Get("before"), Limit: perPage}
+	f := store.TaskFilter{Type: q.Get("type"), Before: q.Get("before"), Limit: perPage + 1}
 	b := tasksBody{Heading: "Tasks", Status: q.Get("status"), Type: f.Type}
 	if b.Status != "" {
 		st := agentruntime.TaskStatus(b.Status)
@@ -70,6 +70,8 @@ func (s *Site) tasks(r *http.Request) (screen, error) {
 	if err != nil {
 		return screen{}, err
 	}
+	further := len(list) > perPage
+	list = list[:min(len(list), perPage)]
 	for _, t := range list {
 		b.Rows = append(b.Rows, rowOf(t))
 	}
@@ -91,7 +93,7 @@ func (s *Site) tasks(r *http.Request) (screen, error) {
 	if f.Before != "" {
 		b.First = link("")
 	}
-	if len(list) == perPage {
+	if further {
 		b.Next = link(list[perPage-1].ID())
 	}
 	b.Empty = "There is no task yet. Queue one with deed task add, or run one at once with deed run."

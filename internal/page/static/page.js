@@ -168,7 +168,7 @@ addEventListener("submit", (e) => {
 });
 function fold() {
   const all = $$("main details.file, main .timeline details");
-  const open = !all.some((d) => d.open);
+  const open = $(".timeline") ? all.some((d) => !d.open) : !all.some((d) => d.open); // a story unfolds first, a change folds first
   for (const d of all.slice(0, 500)) d.open = open;
   for (const b of $$("[data-fold]")) b.firstChild.data = open ? "Fold all " : "Unfold all ";
 }
