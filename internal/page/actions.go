@@ -29,7 +29,7 @@ type asked struct {
 
 // asked makes an action answerable; back is the page to show afterwards.
 func (s *Site) asked(r *http.Request, x view.Action, back string) asked {
-	a := asked{Action: x, Back: back, CSRF: csrf(r.Context()), Operate: access.From(r.Context()).May(access.Operate), Form: "text", No: "Deny"}
+	a := asked{Action: x, Back: back, CSRF: access.CSRF(r.Context()), Operate: access.From(r.Context()).May(access.Operate), Form: "text", No: "Deny"}
 	if x.State != store.ActionOpen {
 		a.Answer = or(string(x.Answer), x.State)
 	}

@@ -199,7 +199,7 @@ func (w *tabs) axe(options string) []string {
 		} `json:"nodes"`
 	}
 	var out []string
-	for _, v := range eval[[]fault](w, `axe.run(` + options + `).then(r => r.violations)`) {
+	for _, v := range eval[[]fault](w, `axe.run(`+options+`).then(r => r.violations)`) {
 		for _, n := range v.Nodes {
 			out = append(out, fmt.Sprintf("%s: %s\n  %s\n  %s", v.ID, v.Help, n.HTML, n.FailureSummary))
 		}

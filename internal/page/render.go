@@ -136,7 +136,7 @@ func send(w http.ResponseWriter, r *http.Request, status int, doc []byte) {
 func (s *Site) frame(r *http.Request, sc screen) (frame, error) {
 	who := access.From(r.Context())
 	f := frame{
-		Title: sc.title, View: sc.nav, Query: sc.query, Who: who.Name, Role: who.Role.String(), Version: s.Version, CSRF: csrf(r.Context()),
+		Title: sc.title, View: sc.nav, Query: sc.query, Who: who.Name, Role: who.Role.String(), Version: s.Version, CSRF: access.CSRF(r.Context()),
 		Operate: who.May(access.Operate), Body: sc.body, Said: said(r.URL.Query().Get("did")),
 	}
 	if sc.fragment {

@@ -41,6 +41,9 @@ import (
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
 	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// token is what a form of this session must bring along.
+const token = "the-session-token"
+
 // A room is a home with a page, behind a server that lets everybody in as one person.
 type room struct {
 	testing.TB
@@ -109,7 +112,11 @@ func (m *mux) Handle(rt access.Route) {
 			http.Error(w, "role", http.StatusForbidden)
 			return
 		}
-		rt.Handler.ServeHTTP(w, r.WithContext(access.With(r.Context(), who)))
+		if r.Method == http.MethodPost && r.PostFormValue("csrf_token") != token {
+			http.Error(w, "csrf", http.StatusForbidden)
+			return
+		}
+		rt.Handler.ServeHTTP(w, r.WithContext(access.WithCSRF(access.With(r.Context(), who), token)))
 	})
 }
 
@@ -450,7 +457,7 @@ func (r *room) zipped(path string) (text string, size int) {
 // post sends a form, and follows to the page that it leads to.
 func (r *room) post(path, form string) (int, string) {
 	r.Helper()
-	req, err := http.NewRequestWithContext(r.Context(), http.MethodPost, r.url+path, strings.NewReader(form))
+	req, err := http.NewRequestWithContext(r.Context(), http.MethodPost, r.url+path, strings.NewReader(form+"&csrf_token="+token))
 	r.ok(err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return r.send(req)

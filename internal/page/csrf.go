@@ -1,5 +1,0 @@
-package page
-
-import "context"
-
-func csrf(context.Context) string { return "" }
