@@ -59,7 +59,9 @@ func (s *Server) recognised(who access.Principal, cookie string, err error, what
 			return identity{problem: problem.New(http.StatusUnauthorized, "unauthorized", what+" lets nobody in: "+known.Error()+" ("+remedy+")")}
 		}
 	}
-	s.o.Log.Error("look up who is asking", "error", err)
+	if !errors.Is(err, context.Canceled) { // a client that has gone is no fault
+		s.o.Log.Error("look up who is asking", "error", err)
+	}
 	return identity{problem: problem.New(http.StatusServiceUnavailable, "no_store", "deed cannot look up who you are; its log says why")}
 }
 

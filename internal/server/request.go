@@ -51,10 +51,24 @@ func (s *Server) acceptable(r *http.Request) *problem.Problem {
 	if r.Method == http.MethodConnect || r.Method == http.MethodTrace {
 		return problem.New(http.StatusMethodNotAllowed, "method_not_allowed", "deed does not answer "+r.Method)
 	}
+	if climbs(r.URL.Path) {
+		return problem.New(http.StatusBadRequest, "bad_path", "the path has a part that is . or .., or a NUL; nothing is looked up by such a path")
+	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return problem.New(http.StatusUnsupportedMediaType, "compressed_body", "deed takes no compressed body: send it as it is, without Content-Encoding")
 	}
 	return nil
+}
+
+// climbs reports whether a path, as handlers see it, has a part that could lead out of a directory. The mux cleans what is written
+// plainly, and hands on what is written as %2e.
+func climbs(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "." || part == ".." || strings.ContainsRune(part, 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // noRoute answers what the mux has no handler for: it knows whether the path or only the method is wrong.

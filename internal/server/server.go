@@ -106,6 +106,10 @@ func New(o Options) (*Server, error) {
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: 128, MaxReadFrameSize: 1 << 16},
 	}
+	if s.cert != nil {
+		// The protocols are named because one http.Server serves the socket too: when that is first, net/http would set no HTTP/2 up.
+		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.cert.get, NextProtos: []string{"h2", "http/1.1"}}
+	}
 	s.mountOwn()
 	return s, nil
 }
@@ -174,7 +178,6 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	s.log = access.OpenLog(s.o.Store, s.o.Clock, s.o.Log)
 	s.run(func() error { return s.http.Serve(s.socket) })
 	if s.tcp != nil && s.cert != nil {
-		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.cert.get}
 		s.run(func() error { return s.http.ServeTLS(s.tcp, "", "") })
 	} else if s.tcp != nil {
 		s.run(func() error { return s.http.Serve(s.tcp) })
