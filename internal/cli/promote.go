@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,7 +35,7 @@ func (a *app) promoteCmd() *cobra.Command {
 		isolation      string
 	)
 	c := &cobra.Command{
-		Use: "promote BUNDLE|ATTEMPT|TASK|OUTCOME.json", Short: "Take an accepted result to a branch of a repository",
+		Use: "promote BUNDLE|ATTEMPT|TASK|FANOUT|OUTCOME.json|RUN.json", Short: "Take an accepted result to a branch of a repository",
 		Long: `Verify a result again and make one commit of its change on a branch: signature and digests, exactly one candidate
 patch, every touched file as the agent found it, no path that leads out of the tree, a branch that is new. Then the checks of
 the bundle run again on base and change, and after them --gate and --private-gate, each a line for the shell in a clean room
@@ -141,7 +142,7 @@ func (a *app) candidates(ctx context.Context, what string) ([]string, []homeboy.
 		if err != nil {
 			return nil, nil, usage(err)
 		}
-		dir, claims, err := promotion.FromOutcome(text)
+		dir, claims, err := promotion.FromFile(text)
 		if err != nil {
 			return nil, nil, usage(fmt.Errorf("%s: %w", what, err))
 		}
@@ -156,7 +157,7 @@ func (a *app) candidates(ctx context.Context, what string) ([]string, []homeboy.
 	if errors.Is(err, store.ErrNotFound) {
 		var t store.Task
 		if t, err = a.st.Task(ctx, what); errors.Is(err, store.ErrNotFound) {
-			return nil, nil, usage(fmt.Errorf("%s is no bundle, no file, and no attempt or task of %s", what, a.h.Root()))
+			return a.fanoutCandidate(ctx, what)
 		}
 		if err == nil {
 			list, err = a.st.Attempts(ctx, t.Record.TaskID)
@@ -179,6 +180,29 @@ func (a *app) candidates(ctx context.Context, what string) ([]string, []homeboy.
 	return dirs, nil, nil
 }
 
+// fanoutCandidate finds the bundle that a fanout came to.
+func (a *app) fanoutCandidate(ctx context.Context, what string) ([]string, []homeboy.Artifact, error) {
+	f, err := a.st.Fanout(ctx, what)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil, usage(fmt.Errorf("%s is no bundle, no file, and no attempt, task or fanout of %s (deed task list and deed fanout list show them)", what, a.h.Root()))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.Live() {
+		return nil, nil, &exitError{code: ExitNotDone, err: fmt.Errorf("fanout %s is not over (deed fanout status %[1]s)", f.ID)}
+	}
+	var text bytes.Buffer
+	if err := a.fanoutReader().Write(ctx, f.ID, &text); err != nil {
+		return nil, nil, err
+	}
+	dir, claims, err := promotion.FromFile(text.Bytes())
+	if err != nil {
+		return nil, nil, &exitError{code: ExitNotDone, err: fmt.Errorf("fanout %s: %w", f.ID, err)}
+	}
+	return []string{dir}, claims, nil
+}
+
 // showPromotion prints a report, or why there is none. As JSON a refusal is the one document too, and its exit code is 1.
 func (a *app) showPromotion(rep homeboy.PromotionReport, err error) error {
 	var refusal *promotion.Refusal
@@ -186,7 +210,7 @@ func (a *app) showPromotion(rep homeboy.PromotionReport, err error) error {
 	case errors.As(err, &refusal):
 		return a.showNotPromoted(rep, refusal)
 	case errors.Is(err, workspace.ErrSource):
-		return usage(err)
+		return usage(fmt.Errorf("--to: %w (name a git repository with a commit, or make one: git init)", err))
 	case err != nil && rep.Commit == "":
 		return err
 	}

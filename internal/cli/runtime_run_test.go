@@ -501,7 +501,8 @@ printf '{"schema":"homeboy/agent-task-outcome/v1","task_id":"%s","status":"no_op
 		}
 		return s.parsed(s.deed(env, append([]string{"runtime", "run", s.taskRequest("nothing", map[string]any{"executor": executor}), "--json", "--path", project}, args...)...), code)
 	}
-	if o := run(0, nil, "--runtime-dir", filepath.Dir(ours)); o.Summary != "local-shell.ours has open-sesame-now" {
+	// What nobody asked for by name reaches it, and no sink.
+	if o := run(0, nil, "--runtime-dir", filepath.Dir(ours)); strings.Contains(o.Summary, "nothing") || strings.Contains(o.Summary, "open-sesame") || !strings.HasPrefix(o.Summary, "local-shell.ours has ") {
 		t.Errorf("the operator's own package: %s", o.Summary)
 	}
 	if err := os.MkdirAll(filepath.Dir(theirs), 0o755); err != nil {

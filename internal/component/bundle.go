@@ -228,7 +228,7 @@ func (r *resolver) stage(ctx context.Context, v bundle, dir string) (inner, dige
 	if v.source != "" {
 		fi, err := os.Stat(v.source)
 		if err != nil {
-			return "", "", plain(err)
+			return "", "", Plain(err)
 		}
 		if fi.IsDir() {
 			digest, err := r.copyDir(ctx, v.at, v.source, dir)

@@ -231,7 +231,7 @@ func (r *resolver) source(at, p string) string {
 	}
 	dir, err := filepath.EvalSymlinks(p)
 	if err != nil {
-		r.faults.Add(at, fault.Dangling, fmt.Sprintf("%q cannot be used: %v", p, plain(err)), "name a directory that is there and can be read")
+		r.faults.Add(at, fault.Dangling, fmt.Sprintf("%q cannot be used: %v", p, Plain(err)), "name a directory that is there and can be read")
 		return ""
 	}
 	if why := r.forbidden(dir); why != "" {
@@ -269,8 +269,8 @@ func (r *resolver) forbidden(dir string) string {
 	return "is outside the directories that sources may come from"
 }
 
-// plain takes the operation and the path off an error that is shown beside them.
-func plain(err error) error {
+// Plain takes the operation and the path off an error that is shown beside them.
+func Plain(err error) error {
 	var pe *os.PathError
 	if errors.As(err, &pe) {
 		return pe.Err

@@ -246,7 +246,7 @@ func (r *resolver) entryFile(e *entry) {
 func entryOf(dir, slug, explicit string) (file, from string, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return "", "", plain(err)
+		return "", "", Plain(err)
 	}
 	defer root.Close()
 	return findEntry(root, slug, explicit)
@@ -397,7 +397,7 @@ type composer struct {
 func readComposer(dir string) (*composer, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, plain(err)
+		return nil, Plain(err)
 	}
 	defer root.Close()
 	if !isFile(root, "composer.json") {
@@ -405,7 +405,7 @@ func readComposer(dir string) (*composer, error) {
 	}
 	data, err := readHead(root, "composer.json", maxComposer+1)
 	if err != nil {
-		return nil, plain(err)
+		return nil, Plain(err)
 	}
 	if len(data) > maxComposer {
 		return nil, fmt.Errorf("it has more than %d bytes", maxComposer)

@@ -115,7 +115,7 @@ func isFile(root *os.Root, name string) bool {
 func withHeader(root *os.Root) ([]string, error) {
 	list, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
-		return nil, plain(err)
+		return nil, Plain(err)
 	}
 	var found []string
 	for _, e := range list {
@@ -124,7 +124,7 @@ func withHeader(root *os.Root) ([]string, error) {
 		}
 		head, err := readHead(root, e.Name(), headerBytes)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", e.Name(), plain(err))
+			return nil, fmt.Errorf("%s: %w", e.Name(), Plain(err))
 		}
 		if hasHeader(head) {
 			found = append(found, e.Name())

@@ -200,7 +200,7 @@ func TestVerifier(t *testing.T) {
 	}
 }
 
-func TestFromOutcome(t *testing.T) {
+func TestFromFile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	dir := r.bundle(r.simple())
@@ -212,7 +212,7 @@ func TestFromOutcome(t *testing.T) {
 		return fmt.Appendf(nil, `{"schema": %q, "task_id": "t", "status": "succeeded", "metadata": {"deed": {"bundle": %q}},
 			"artifacts": [{"id": "log", "kind": "log", "path": "x"}, {"id": "p", "kind": "patch", "path": "../../p", "sha256": %q}]}`, homeboy.SchemaOutcome, deed, sha)
 	}
-	found, claims, err := FromOutcome(doc(dir, hashOf(string(patch))))
+	found, claims, err := FromFile(doc(dir, hashOf(string(patch))))
 	if err != nil || found != dir || len(claims) != 1 {
 		t.Fatalf("%s, %+v, %v", found, claims, err)
 	}
@@ -220,8 +220,23 @@ func TestFromOutcome(t *testing.T) {
 	req.Claims, req.DryRun = claims, true
 	r.promote(req)
 	for _, text := range []string{"", "[]", string(doc("", "x")), `{"schema": "homeboy/agent-task-outcome/v1", "metadata": 3}`} {
-		if _, _, err := FromOutcome([]byte(text)); err == nil {
+		if _, _, err := FromFile([]byte(text)); err == nil {
 			t.Errorf("%s: no error", text)
+		}
+	}
+	// A fanout: its one success, or the cell that was chosen; several are named, and none is chosen for the caller.
+	good, none := string(doc(dir, "x")), `{"schema": "homeboy/agent-task-outcome/v1", "task_id": "t", "status": "no_op"}`
+	for _, c := range []struct {
+		run, dir, says string
+	}{
+		{`{"records": [{"id": "a", "outcome": ` + none + `}, {"id": "b", "outcome": ` + good + `}]}`, dir, ""},
+		{`{"records": [{"id": "a", "outcome": ` + good + `}, {"id": "b", "outcome": ` + good + `}], "matrix": {"chosen": "b"}}`, dir, ""},
+		{`{"records": [{"id": "a", "outcome": ` + good + `}, {"id": "b", "outcome": ` + good + `}]}`, "", "2 tasks of the fanout succeeded: a, b"},
+		{`{"records": [{"id": "a", "outcome": ` + none + `}]}`, "", "nothing to promote"},
+	} {
+		got, _, err := FromFile([]byte(c.run))
+		if got != c.dir || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %q, %v", c.run, got, err)
 		}
 	}
 }

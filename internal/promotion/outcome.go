@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/homeboy"
@@ -16,8 +17,50 @@ import (
 // looked at; nothing vouches for them.
 const ReasonReviewOnly = "artifact_review_only"
 
-// FromOutcome finds the bundle behind an outcome that deed wrote, and the patches that the outcome names.
-func FromOutcome(text []byte) (dir string, claims []homeboy.Artifact, err error) {
+// FromFile finds the bundle behind a document that deed wrote, and the patches that it names: an outcome, or the run or the
+// result of a fanout of which one task came to a change, or of whose cells one was chosen.
+func FromFile(text []byte) (dir string, claims []homeboy.Artifact, err error) {
+	outcome, err := ofFanout(text)
+	if err != nil || outcome == nil {
+		outcome = text
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	return fromOutcome(outcome)
+}
+
+// ofFanout picks the one outcome of a fanout that can be meant; nil: the document is of no fanout.
+func ofFanout(text []byte) ([]byte, error) {
+	var run struct {
+		Records []homeboy.FanoutRecord `json:"records"`
+		Matrix  struct {
+			Chosen string `json:"chosen"`
+		} `json:"matrix"`
+	}
+	if json.Unmarshal(text, &run) != nil || len(run.Records) == 0 {
+		return nil, nil
+	}
+	var names []string
+	var found homeboy.Value
+	for _, r := range run.Records {
+		var o homeboy.Outcome
+		if json.Unmarshal(r.Outcome, &o) != nil || o.Status != homeboy.Succeeded || run.Matrix.Chosen != "" && r.Name() != run.Matrix.Chosen {
+			continue
+		}
+		names, found = append(names, r.Name()), r.Outcome
+	}
+	switch len(names) {
+	case 0:
+		return nil, errors.New("no task of the fanout succeeded: there is nothing to promote")
+	case 1:
+		return found, nil
+	}
+	return nil, fmt.Errorf("%d tasks of the fanout succeeded: %s (promote each by the attempt_id in metadata.deed of its outcome)", len(names), strings.Join(names, ", "))
+}
+
+// fromOutcome finds the bundle behind an outcome.
+func fromOutcome(text []byte) (dir string, claims []homeboy.Artifact, err error) {
 	o, _, err := homeboy.ReadOutcome(text, "")
 	if err != nil {
 		return "", nil, err

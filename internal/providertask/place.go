@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/component"
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/driver/packaged"
 	"github.com/deedrun/deed/internal/redact"
@@ -147,7 +147,7 @@ func seed(ctx context.Context, w *homeboy.Workspace) (*deed.Workspace, error) {
 	}
 	root, err := filepath.EvalSymlinks(w.Root)
 	if err != nil {
-		return nil, unavailable("$.workspace.root", fmt.Sprintf("%q: %v", w.Root, rootCause(err)), "name a directory that is there")
+		return nil, unavailable("$.workspace.root", fmt.Sprintf("%q: %v", w.Root, component.Plain(err)), "name a directory that is there")
 	}
 	if fi, err := os.Stat(root); err != nil || !fi.IsDir() {
 		return nil, unavailable("$.workspace.root", fmt.Sprintf("%q is not a directory", w.Root), "name a directory that is there")
@@ -200,13 +200,4 @@ func clean(ctx context.Context, root string) error {
 
 func unavailable(path, message, remedy string) *Refusal {
 	return &Refusal{Code: WorkspaceUnavailable, Class: homeboy.ClassInvalidInput, Message: path + " " + message, Remedy: remedy}
-}
-
-// rootCause says what is wrong with a path without the name of the system call.
-func rootCause(err error) error {
-	var pe *os.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }

@@ -157,6 +157,8 @@ func TestInstallRefuses(t *testing.T) {
 		"case 17: link in":    {with(item{name: "l", body: "run.sh", kind: tar.TypeSymlink}), "is a link"},
 		"link then below it":  {with(item{name: "l", body: "/tmp", kind: tar.TypeSymlink}, item{name: "l/evil", body: "x"}), "is a link"},
 		"twice":               {with(item{name: "run.sh", body: "x"}), "is there twice"},
+		"by case":             {with(item{name: "RUN.sh", body: "x"}), "differ only by case"},
+		"directory by case":   {with(item{name: "lib/a", body: "x"}, item{name: "Lib/b", body: "x"}), "differ only by case"},
 		"too deep":            {with(item{name: deep, body: "x"}), "deep"},
 		"no manifest":         {[]item{{name: "a", body: "x"}}, "no manifest"},
 		"nothing":             {nil, "nothing in it"},

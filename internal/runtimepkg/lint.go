@@ -34,11 +34,7 @@ type Finding struct {
 }
 
 func (f Finding) String() string {
-	s := f.Path + ": " + f.Message
-	if f.Remedy != "" {
-		s += " (" + f.Remedy + ")"
-	}
-	return s
+	return fault.Fault{Path: f.Path, Message: f.Message, Remedy: f.Remedy}.String()
 }
 
 // Codes of findings that no fault has.

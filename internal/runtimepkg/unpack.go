@@ -34,6 +34,7 @@ type unpacker struct {
 	root    *os.Root
 	entries int
 	left    int64
+	seen    map[string]string // names as they are, by their lower case
 }
 
 // unpack copies a directory, or what is in a tar, tar.gz or zip file, into dir, which must be empty.
@@ -214,7 +215,25 @@ func (u *unpacker) name(given string) (string, error) {
 	if strings.Count(name, "/") >= maxDepth {
 		return "", fmt.Errorf("%w: %.200q is more than %d directories deep", ErrRefused, given, maxDepth)
 	}
-	return name, nil
+	return name, u.distinct(name)
+}
+
+// distinct refuses a name that differs from another one by case alone: where file systems do not tell the two apart, one of
+// them would take the other's place.
+func (u *unpacker) distinct(name string) error {
+	if u.seen == nil {
+		u.seen = map[string]string{}
+	}
+	for at := name; at != "."; at = path.Dir(at) {
+		folded := strings.ToLower(at)
+		if other, ok := u.seen[folded]; ok && other != at {
+			return fmt.Errorf("%w: %.200q and %.200q differ only by case (rename one of them)", ErrRefused, other, at)
+		} else if ok {
+			return nil // and so are the directories above it
+		}
+		u.seen[folded] = at
+	}
+	return nil
 }
 
 func (u *unpacker) dir(given string) error {

@@ -302,7 +302,29 @@ func (d *Driver) resolve(ctx context.Context, j driver.Job, p *plan) (map[string
 	if err != nil {
 		return nil, failure.New(failure.Config, "resolve secrets", err, "")
 	}
+	if values, err = unasked(c, values); err != nil {
+		return nil, err
+	}
 	return values, d.declared(j, p, values)
+}
+
+// unasked adds what the provider gets of an env_file though nobody asked for it by name. People keep credentials in such a
+// file, so that all of it is treated as secret, but for values that are too short to be told apart from other text.
+func unasked(c process.Config, values map[string]string) (map[string]string, error) {
+	file, err := process.Own(process.Config{EnvFile: c.EnvFile})
+	if err != nil {
+		return nil, err
+	}
+	for name, v := range file {
+		if _, over := c.Env[name]; over || values[name] != "" || v == "" || len(redact.New(map[string]string{name: v}).Unredactable()) > 0 {
+			continue
+		}
+		if values == nil {
+			values = map[string]string{}
+		}
+		values[name] = v
+	}
+	return values, nil
 }
 
 // needs lists the secrets that the provider gets: those that its request and its manifest ask for, and those that the task
