@@ -2412,6 +2412,8 @@ export type DeedConfig = {
   publish?: DeedConfigPublish;
   /** Outbox says where the messages of agents may go. */
   outbox?: DeedConfigOutbox;
+  /** Notify has a person told of what happens. */
+  notify?: DeedConfigNotifyRule[];
   /** Sensors push what they see into the queue, by the name that their events bear, in the home's file alone. */
   sensors?: Record<string, DeedConfigSensor>;
   /** Policy says what agents may do. A project's file can narrow it and no more. */
@@ -2502,6 +2504,16 @@ export type DeedConfigHookMatcher = {
   /** a regular expression over the whole name; absent, empty or *: all */
   matcher?: string;
   hooks: DeedConfigHook[];
+};
+
+/** A NotifyRule has a person told of what happens while deed serves. Only the operator's own file has any. */
+export type DeedConfigNotifyRule = {
+  /** the kinds of deed/notification/v1 */
+  on: string[];
+  /** a target of outbox.targets or bell */
+  to: string;
+  /** absent: 30 */
+  per_hour?: number;
 };
 
 /** An Outbox says where the messages of agents may go. Only the operator's own file has one. */
@@ -2814,6 +2826,25 @@ export type DeedMount = {
   source: string;
   /** absolute, inside; empty: the same path */
   target?: string;
+};
+
+/** A Notification tells a person that something happened while deed served. The store has the whole; this is a tap on the shoulder. Schema: deed/notification/v1 */
+export type DeedNotification = {
+  schema: "deed/notification/v1";
+  id: string;
+  kind: "action_open" | "task_done" | "task_failed" | "budget_reached" | "runner_lost" | "undelivered";
+  at: string;
+  /** one line for a person; parts of it may be an agent's words */
+  title: string;
+  task_id?: string;
+  attempt_id?: string;
+  action_id?: string;
+  /** of the task */
+  subject?: string;
+  /** that shows or answers it */
+  command?: string;
+  /** others that were left out since the last one, to keep the rule's rate */
+  more?: number;
 };
 
 /** A Progress is one line of the progress stream of a run. Seq counts every line that the run had to say, so that a gap shows lines that were dropped because the reader was slow. A heartbeat says only that the run is alive. The line with terminal true is the last one. There is no percentage: nobody knows how long an agent takes. Schema: deed/progress/v1 */
@@ -5178,6 +5209,7 @@ export type Records = {
   "deed/check.verification/v1": Verification;
   "deed/config/v1": DeedConfig;
   "deed/conform.report/v1": DeedConformReport;
+  "deed/notification/v1": DeedNotification;
   "deed/outbox.message/v1": DeedMessage;
   "deed/payload.goal/v1": DeedGoalPayload;
   "deed/progress/v1": DeedProgress;

@@ -36,6 +36,8 @@ type Config struct {
 	Publish *Publish `json:"publish,omitempty"`
 	// Outbox says where the messages of agents may go.
 	Outbox *Outbox `json:"outbox,omitempty"`
+	// Notify has a person told of what happens.
+	Notify []NotifyRule `json:"notify,omitempty"`
 	// Sensors push what they see into the queue, by the name that their events bear, in the home's file alone.
 	Sensors map[string]Sensor `json:"sensors,omitempty"`
 	// Policy says what agents may do. A project's file can narrow it and no more.
@@ -120,6 +122,7 @@ func (c Config) Validate() error {
 	c.validatePolicies(&l)
 	c.validateRuntimes(&l)
 	validateSensors(&l, c.Sensors)
+	validateNotify(&l, c.Notify)
 	l.OptionalName("$.agent", c.Agent)
 	if c.Checks != nil {
 		l.Within("$.checks", c.Checks.Validate())

@@ -61,9 +61,10 @@ type app struct {
 
 	seen *view.Reader // what models made; nil: none yet
 
-	fanouts *fanoutrun.Service   // of a dispatcher; nil: this command is none
-	tele    *telemetry.Telemetry // nil: nobody is told
-	serves  bool                 // this is deed serve: its measures can be scraped
+	fanouts  *fanoutrun.Service   // of a dispatcher; nil: this command is none
+	tele     *telemetry.Telemetry // nil: nobody is told
+	unfollow func()               // ends what follows the events beside deed serve
+	serves   bool                 // this is deed serve: its measures can be scraped
 }
 
 func (a *app) getenv(name string) string {

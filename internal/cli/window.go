@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/internal/access"
 	"github.com/deedrun/deed/internal/dispatch"
 	"github.com/deedrun/deed/internal/server"
 )
@@ -59,10 +58,12 @@ func (a *app) openWindow(ctx context.Context, eng *dispatch.Engine, f windowFlag
 	if err != nil {
 		return nil, err
 	}
-	if h := a.tele.Handler(); h != nil {
-		s.Handle(access.Route{Pattern: "GET /metrics", Need: access.Read, Handler: h})
+	if a.unfollow, err = a.mount(ctx, s, eng); err != nil {
+		return nil, err
 	}
-	err = s.Start(ctx)
+	if err = s.Start(ctx); err != nil {
+		a.unfollow()
+	}
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("%w (another program, or the deed of another home, has it: choose another with --listen or DEED_LISTEN, or --listen off)", err)
 	}
@@ -79,5 +80,6 @@ func (a *app) openWindow(ctx context.Context, eng *dispatch.Engine, f windowFlag
 func (a *app) closeWindow(ctx context.Context, s *server.Server) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
 	defer cancel()
+	defer a.unfollow()
 	return s.Shutdown(ctx)
 }

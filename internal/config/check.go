@@ -9,6 +9,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/contract/settings"
 )
 
 // check holds the joined settings against each other: names that refer to something must find it, whatever file
@@ -45,6 +46,16 @@ func (c *Config) check() error {
 			case word != agentruntime.IntegrationNone && !there:
 				say(path, "there is no target %q, so %s has no effect (add it under `outbox.targets:` in the home's deed.yaml, or say %s)", service, word, agentruntime.IntegrationNone)
 			}
+		}
+	}
+	for i, r := range c.Notify {
+		t, there := c.Targets[r.To]
+		switch path := fmt.Sprintf("$.notify[%d].to", i); {
+		case r.To == settings.Bell:
+		case !there:
+			say(path, "there is no target %q (add it under `outbox.targets:`, or say %s)", r.To, settings.Bell)
+		case t.Kind == settings.TargetTask:
+			say(path, "%s makes tasks; a notification is for people (name a file, a command or a webhook)", r.To)
 		}
 	}
 	for _, id := range c.AdapterIDs() {

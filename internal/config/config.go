@@ -39,6 +39,7 @@ type Config struct {
 	WordPress      *settings.WordPress        // the runtime component, paths absolute; nil: none is configured
 	Targets        map[string]settings.Target // where messages of agents may go, by name; paths absolute
 	OutboxAttempts int                        // deliveries of one message before it is given up
+	Notify         []settings.NotifyRule      // what a person is told of
 	Sensors        map[string]settings.Sensor // what pushes work into the queue, by name; paths absolute
 	PullRequest    []string                   // the hook that opens pull requests; empty: none
 	Runtimes       Runtimes
@@ -257,6 +258,7 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 			c.Targets[name] = t
 		}
 	}
+	c.Notify = append(c.Notify, s.Notify...)
 	c.AddSensors(dir, s.Sensors)
 	if k := s.Components; k != nil && k.WordPress != nil {
 		c.WordPress = &settings.WordPress{

@@ -134,6 +134,7 @@ func (c *Config) projectOnly(file string, tree *ast.File, s settings.Config) err
 	refuse("$.agent", s.Agent != "")
 	refuse("$.publish", s.Publish != nil)
 	refuse("$.outbox", s.Outbox != nil)
+	refuse("$.notify", s.Notify != nil)
 	refuse("$.sensors", s.Sensors != nil)
 	refuse("$.retry", s.Retry != nil)
 	refuse("$.components", s.Components != nil)

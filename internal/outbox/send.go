@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -135,13 +136,35 @@ func (d *Deliverer) hand(ctx context.Context, it store.OutboxItem) (result strin
 	if err := m.Validate(); err != nil {
 		return "", refusal{err}
 	}
+	if target.Kind == settings.TargetTask {
+		crashpoint.Hit(crashpoint.SendBefore)
+		return d.toTask(ctx, target, m, it, parent)
+	}
+	return d.post(ctx, target, name, m.ID, m)
+}
+
+// Post gives a document of the operator's own to a target that is no task, once. The id is what a receiver knows a repetition by.
+func (d *Deliverer) Post(ctx context.Context, name, id string, doc any) error {
+	target, ok := d.Config.Targets[name]
+	if !ok {
+		return fmt.Errorf("there is no target %q (add it under `outbox.targets` in the home's deed.yaml)", name)
+	}
+	_, err := d.post(ctx, target, name, id, doc)
+	return err
+}
+
+// post hands a document to a target within its time.
+func (d *Deliverer) post(ctx context.Context, target settings.Target, name, id string, doc any) (string, error) {
+	data, err := json.Marshal(doc)
+	if err != nil {
+		return "", refusal{err}
+	}
+	m := letter{id: id, target: name, data: data}
 	limit := timeout(target)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the target %s took longer than %v", name, limit))
 	defer cancel()
 	crashpoint.Hit(crashpoint.SendBefore)
 	switch target.Kind {
-	case settings.TargetTask:
-		return d.toTask(ctx, target, m, it, parent)
 	case settings.TargetFile:
 		return toFile(target, m)
 	case settings.TargetCommand:

@@ -6,7 +6,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,36 +15,33 @@ import (
 	"strings"
 	"time"
 
-	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/settings"
 	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/proc"
 )
 
+// A letter is a document on its way to a target.
+type letter struct {
+	id, target string
+	data       []byte
+}
+
 // toFile writes the message as a file that has its id as its name. A second delivery finds it there.
-func toFile(t settings.Target, m deed.Message) (string, error) {
-	data, err := json.Marshal(m)
-	if err != nil {
-		return "", refusal{err}
-	}
+func toFile(t settings.Target, m letter) (string, error) {
 	if err := atomicfile.MkdirAll(t.Directory, 0o700); err != nil {
 		return "", err
 	}
-	file := filepath.Join(t.Directory, m.ID+".json")
-	if err := atomicfile.CreateFile(file, append(data, '\n'), 0o600); err != nil && !errors.Is(err, atomicfile.ErrExists) {
+	file := filepath.Join(t.Directory, m.id+".json")
+	if err := atomicfile.CreateFile(file, append(m.data, '\n'), 0o600); err != nil && !errors.Is(err, atomicfile.ErrExists) {
 		return "", err
 	}
 	return file, nil
 }
 
 // toCommand lets a command read the message. Exit 0 took it.
-func (d *Deliverer) toCommand(ctx context.Context, t settings.Target, m deed.Message) (string, error) {
-	data, err := json.Marshal(m)
-	if err != nil {
-		return "", refusal{err}
-	}
-	env := []string{"PATH=" + d.getenv("PATH"), "HOME=" + d.getenv("HOME"), "LANG=C.UTF-8", "DEED_MESSAGE_ID=" + m.ID, "DEED_TARGET=" + m.Target}
+func (d *Deliverer) toCommand(ctx context.Context, t settings.Target, m letter) (string, error) {
+	env := []string{"PATH=" + d.getenv("PATH"), "HOME=" + d.getenv("HOME"), "LANG=C.UTF-8", "DEED_MESSAGE_ID=" + m.id, "DEED_TARGET=" + m.target}
 	if t.SecretEnv != "" {
 		value, err := d.secret(t)
 		if err != nil {
@@ -53,7 +49,7 @@ func (d *Deliverer) toCommand(ctx context.Context, t settings.Target, m deed.Mes
 		}
 		env = append(env, t.SecretEnv+"="+value)
 	}
-	res, err := proc.Tool(ctx, proc.ToolSpec{Argv: t.Command, Env: env, Stdin: bytes.NewReader(data)})
+	res, err := proc.Tool(ctx, proc.ToolSpec{Argv: t.Command, Env: env, Stdin: bytes.NewReader(m.data)})
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
@@ -65,26 +61,22 @@ func (d *Deliverer) toCommand(ctx context.Context, t settings.Target, m deed.Mes
 
 // toWebhook posts the message in the way of the Standard Webhooks specification: the receiver checks webhook-signature, and knows a
 // repetition by webhook-id.
-func (d *Deliverer) toWebhook(ctx context.Context, t settings.Target, m deed.Message) (string, error) {
-	data, err := json.Marshal(m)
-	if err != nil {
-		return "", refusal{err}
-	}
+func (d *Deliverer) toWebhook(ctx context.Context, t settings.Target, m letter) (string, error) {
 	key, err := d.secret(t)
 	if err != nil {
 		return "", err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(data))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(m.data))
 	if err != nil {
 		return "", refusal{err}
 	}
 	at := strconv.FormatInt(d.Clock().Unix(), 10)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "deed")
-	req.Header.Set("Idempotency-Key", m.ID)
-	req.Header.Set("Webhook-Id", m.ID)
+	req.Header.Set("Idempotency-Key", m.id)
+	req.Header.Set("Webhook-Id", m.id)
 	req.Header.Set("Webhook-Timestamp", at)
-	req.Header.Set("Webhook-Signature", Signature(key, m.ID, at, data))
+	req.Header.Set("Webhook-Signature", Signature(key, m.id, at, m.data))
 	client := http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
 		// What is signed is for this address alone.

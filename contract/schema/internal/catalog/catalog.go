@@ -67,6 +67,7 @@ var Records = []Record{
 	{deed.SchemaAdapterAudit, reflect.TypeFor[deed.AdapterAudit]()},
 	{deed.SchemaProgress, reflect.TypeFor[deed.Progress]()},
 	{deed.SchemaMessage, reflect.TypeFor[deed.Message]()},
+	{deed.SchemaNotification, reflect.TypeFor[deed.Notification]()},
 	{deed.SchemaAbilities, reflect.TypeFor[deed.Abilities]()},
 	{deed.SchemaConformReport, reflect.TypeFor[deed.ConformReport]()},
 	{deed.SchemaReport, reflect.TypeFor[deed.Report]()},

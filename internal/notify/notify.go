@@ -1,0 +1,176 @@
+// Package notify owns how a person is told of what happens while deed serves: which events are told, in which words, to whom and
+// how often. It follows the stream of events, holds up nobody and keeps nothing: what could not be told is in the log, and what
+// happened is in the store (`deed report`).
+package notify
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/settings"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/feed"
+	"github.com/deedrun/deed/internal/store"
+)
+
+const (
+	perHour = 30 // of a rule that does not say
+	backlog = 64 // notifications that wait for a slow target
+	tries   = 3
+)
+
+// A Notifier tells people by its rules.
+type Notifier struct {
+	Feed  *feed.Feed
+	Store *store.Store
+	Rules []settings.NotifyRule
+	// Post gives a document to a target of the outbox, once; the id is what a receiver knows a repetition by.
+	Post  func(ctx context.Context, target, id string, doc any) error
+	Ring  func() // rings on the operator's terminal; nil: there is none
+	Clock clock.Clock
+	Log   *slog.Logger
+	Wait  time.Duration // before a target is tried again, doubled each time; 0: 2 seconds
+}
+
+// Run tells of what happens from now on, until the context ends. Each rule has a worker of its own, so that a slow target delays no
+// other.
+func (n *Notifier) Run(ctx context.Context) error {
+	if len(n.Rules) == 0 {
+		return nil
+	}
+	sub, err := n.Feed.Subscribe(ctx, feed.Now, feed.Filter{Events: events()})
+	if err != nil {
+		return fmt.Errorf("follow the events to tell of: %w", err)
+	}
+	defer sub.Close()
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	lines := make([]*line, len(n.Rules))
+	for i, r := range n.Rules {
+		lines[i] = newLine(r, n.Clock)
+		workers.Go(func() { n.work(ctx, lines[i]) })
+	}
+	for {
+		list, err := sub.Next(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			n.Log.Warn("notify", "error", err)
+			if !pause(ctx, n.wait()) {
+				return nil
+			}
+			continue
+		}
+		for _, e := range list {
+			if note, ok := n.of(ctx, e); ok {
+				for _, l := range lines {
+					l.put(note)
+				}
+			}
+		}
+	}
+}
+
+// work hands what a rule lets through to its target.
+func (n *Notifier) work(ctx context.Context, l *line) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case note := <-l.queue:
+			n.tell(ctx, l.rule.To, note)
+		}
+	}
+}
+
+func (n *Notifier) tell(ctx context.Context, to string, note deed.Notification) {
+	if to == settings.Bell {
+		if n.Ring != nil {
+			n.Ring()
+		}
+		return
+	}
+	wait := n.wait()
+	for try := 1; ; try++ {
+		err := n.Post(ctx, to, note.ID, note)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		if try == tries {
+			n.Log.Warn("nobody was told", "target", to, "kind", note.Kind, "task", note.TaskID, "error", err)
+			return
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+		wait *= 2
+	}
+}
+
+func (n *Notifier) wait() time.Duration {
+	if n.Wait > 0 {
+		return n.Wait
+	}
+	return 2 * time.Second
+}
+
+// pause waits, and reports whether it waited to the end.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// A line is one rule at work: what waits for its target, and when it last told something. It is used by one goroutine, but for
+// the queue.
+type line struct {
+	rule  settings.NotifyRule
+	most  int
+	queue chan deed.Notification
+	clock clock.Clock
+	told  []time.Time // within the last hour, oldest first
+	more  int         // left out since
+}
+
+func newLine(r settings.NotifyRule, c clock.Clock) *line {
+	l := &line{rule: r, most: r.PerHour, queue: make(chan deed.Notification, backlog), clock: c}
+	if l.most == 0 {
+		l.most = perHour
+	}
+	return l
+}
+
+// put queues a notification that the rule is about. Beyond the rate, or when the target does not keep up, it is counted and the next
+// one tells how many were left out.
+func (l *line) put(note deed.Notification) {
+	if !slices.Contains(l.rule.On, note.Kind) {
+		return
+	}
+	now := l.clock()
+	l.told = slices.DeleteFunc(l.told, func(at time.Time) bool { return now.Sub(at) >= time.Hour || at.After(now) })
+	if len(l.told) >= l.most {
+		l.more++
+		return
+	}
+	note.More = l.more
+	select {
+	case l.queue <- note:
+		l.told = append(l.told, now)
+		l.more = 0
+	default:
+		l.more++
+	}
+}
