@@ -64,6 +64,13 @@ func New(o Options) *API {
 	a := &API{Options: o, byID: map[string]*operation{}}
 	a.health()
 	a.tasks()
+	a.attempts()
+	a.bundles()
+	a.actions()
+	a.schedules()
+	a.sensors()
+	a.workflows()
+	a.fleet()
 	a.events()
 	return a
 }

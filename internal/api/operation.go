@@ -54,6 +54,8 @@ type operation struct {
 	show func(ctx context.Context, r *http.Request) (any, error)
 }
 
+func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
+
 const defaultBody = 1 << 20
 
 func (o *operation) bound() int64 {

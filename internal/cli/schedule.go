@@ -210,10 +210,7 @@ func (a *app) scheduleSwitch(ctx context.Context, name string, on bool, after ti
 	if err != nil {
 		return err
 	}
-	if after <= 0 {
-		after = time.Duration(s.Record.IntervalSeconds) * time.Second
-	}
-	if s, err = a.st.EnableSchedule(ctx, s.Record.ScheduleID, on, clock.System().Add(after), a.operator()); err != nil {
+	if s, err = a.schedules().Switch(ctx, s.Record.Name, on, after, a.operator()); err != nil {
 		return err
 	}
 	a.h.Wake()

@@ -96,12 +96,15 @@ type sensorDoc struct {
 	LastError string          `json:"last_error,omitempty"`
 	ActionID  string          `json:"action_id,omitempty"`
 	Cursor    json.RawMessage `json:"cursor,omitempty"`
+
+	health string
 }
 
 func newSensorDoc(x store.Sensor, conf settings.Sensor) sensorDoc {
 	d := sensorDoc{
 		Schema: "deed/sensor/v1", ID: x.ID, Kind: conf.Kind, Enabled: !x.Disabled, Accepted: x.Accepted, Deduped: x.Deduped, Late: x.Late,
 		Malformed: x.Malformed, Failures: x.Failures, LastError: x.LastError, ActionID: x.ActionID, Cursor: x.Cursor,
+		health: x.Health(),
 	}
 	for to, at := range map[*string]time.Time{&d.Since: x.Since, &d.OKAt: x.OKAt, &d.FailedAt: x.FailedAt, &d.EventAt: x.EventAt} {
 		if !at.IsZero() {
@@ -109,21 +112,6 @@ func newSensorDoc(x store.Sensor, conf settings.Sensor) sensorDoc {
 		}
 	}
 	return d
-}
-
-// state is how a sensor fares, in a word.
-func (d sensorDoc) state() string {
-	switch {
-	case !d.Enabled:
-		return "disabled"
-	case d.ActionID != "":
-		return "unhealthy"
-	case d.Failures > 0:
-		return "failing"
-	case d.OKAt == "" && d.EventAt == "":
-		return "new"
-	}
-	return "ok"
 }
 
 func (a *app) sensorList(ctx context.Context) error {
@@ -158,7 +146,7 @@ func (a *app) sensorList(ctx context.Context) error {
 	}
 	rows := make([][]string, len(docs))
 	for i, d := range docs {
-		rows[i] = []string{clean(d.ID), d.Kind, d.state(), fmt.Sprint(d.Accepted), fmt.Sprint(d.Deduped), fmt.Sprint(d.Late), fmt.Sprint(d.Malformed), shorten(clean(d.LastError), 60)}
+		rows[i] = []string{clean(d.ID), d.Kind, d.health, fmt.Sprint(d.Accepted), fmt.Sprint(d.Deduped), fmt.Sprint(d.Late), fmt.Sprint(d.Malformed), shorten(clean(d.LastError), 60)}
 	}
 	a.table([]string{"SENSOR", "KIND", "STATE", "ACCEPTED", "DEDUPED", "LATE", "REFUSED", "LAST ERROR"}, rows)
 	return nil
@@ -194,7 +182,7 @@ func (a *app) sensorShow(ctx context.Context, name string) error {
 	for _, line := range [][2]string{
 		{"sensor", clean(d.ID)},
 		{"kind", d.Kind},
-		{"state", d.state()},
+		{"state", d.health},
 		{"events", fmt.Sprintf("%d accepted, %d deduped, %d late, %d refused", d.Accepted, d.Deduped, d.Late, d.Malformed)},
 		{"last ok", d.OKAt},
 		{"last event", d.EventAt},

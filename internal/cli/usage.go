@@ -53,8 +53,8 @@ and its prices; told is what the agents themselves say. A budget of money counts
 			switch {
 			case changed("task") && (changed("day") || changed("days") || changed("by")):
 				return usage(errors.New("--task excludes --day, --days and --by: it shows all days by attempt"))
-			case changed("by") && usageKeys[by] == nil:
-				return usage(fmt.Errorf("--by %q is not one of %s", by, strings.Join(slices.Sorted(maps.Keys(usageKeys)), ", ")))
+			case changed("by") && used.Keys[by] == nil:
+				return usage(fmt.Errorf("--by %q is not one of %s", by, strings.Join(slices.Sorted(maps.Keys(used.Keys)), ", ")))
 			case changed("day") && changed("days"):
 				return usage(errors.New("--day and --days exclude each other (give one)"))
 			case days < 1 || days > 3660:
@@ -84,24 +84,12 @@ and its prices; told is what the agents themselves say. A budget of money counts
 	return c
 }
 
-// usageKeys are the things by which usage is added up.
-var usageKeys = map[string]func(store.UsageShare) string{
-	"agent":   func(r store.UsageShare) string { return r.AgentID },
-	"adapter": func(r store.UsageShare) string { return r.AdapterID },
-	"day":     func(r store.UsageShare) string { return r.Day },
-	"kind":    func(r store.UsageShare) string { return r.AdapterKind },
-	"model":   func(r store.UsageShare) string { return r.Model },
-	"profile": func(r store.UsageShare) string { return r.ProfileID },
-	"task":    func(r store.UsageShare) string { return r.TaskID },
-	"type":    func(r store.UsageShare) string { return r.TaskType },
-}
-
 func (a *app) usageBy(ctx context.Context, by, from, to string) error {
 	if err := a.view(ctx); err != nil {
 		return err
 	}
 	var g store.UsageGroups
-	key := usageKeys[by]
+	key := used.Keys[by]
 	if err := a.st.EachUsage(ctx, from, to, func(r store.UsageShare) { g.Add(key(r), r.UsageRow) }); err != nil {
 		return err
 	}

@@ -188,6 +188,18 @@ func (e *Engine) RunNow(ctx context.Context, sc store.Schedule, by string) (stri
 	return id, err
 }
 
+// Switch switches a schedule on, with its first run so long from now, or off. Without a time the first run is one interval from now.
+func (e *Engine) Switch(ctx context.Context, name string, on bool, after time.Duration, by string) (store.Schedule, error) {
+	sc, err := e.Store.Schedule(ctx, name)
+	if err != nil {
+		return sc, err
+	}
+	if after <= 0 {
+		after = time.Duration(sc.Record.IntervalSeconds) * time.Second
+	}
+	return e.Store.EnableSchedule(ctx, sc.Record.ScheduleID, on, e.Clock().Add(after), by)
+}
+
 // Preview lists the next n runs of a schedule, as far as nothing delays their evaluation.
 func Preview(sc store.Schedule, now time.Time, n int) ([]time.Time, error) {
 	at, err := time.Parse(time.RFC3339Nano, string(sc.Record.NextRunAt))

@@ -292,3 +292,18 @@ func (s *Store) ForgetSensorEvents(ctx context.Context, before time.Time, limit 
 	}
 	return int(n), nil
 }
+
+// Health is how a sensor fares, in a word.
+func (x Sensor) Health() string {
+	switch {
+	case x.Disabled:
+		return "disabled"
+	case x.ActionID != "":
+		return "unhealthy"
+	case x.Failures > 0:
+		return "failing"
+	case x.OKAt.IsZero() && x.EventAt.IsZero():
+		return "new"
+	}
+	return "ok"
+}
