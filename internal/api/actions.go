@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/access"
@@ -34,7 +35,7 @@ type Approval struct {
 
 // Answer is the answer to a question: any JSON, most often a text.
 type Answer struct {
-	Answer json.RawMessage `json:"answer"`
+	Answer codebox.Value `json:"answer"`
 }
 
 // Answered is what an answer did.
@@ -60,7 +61,7 @@ func (a *API) actions() {
 		if len(b.Answer) == 0 {
 			return Answered{}, invalid("$.answer", fault.MissingField, "is missing", "")
 		}
-		return a.give(ctx, in.ID, answer.Word{Text: b.Answer})
+		return a.give(ctx, in.ID, answer.Word{Text: json.RawMessage(b.Answer)})
 	})
 }
 

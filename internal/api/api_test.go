@@ -143,7 +143,7 @@ func TestKeyOfARequestThatWasCutShort(t *testing.T) {
 	ctx := access.With(t.Context(), p.as)
 	cut := func(path, body, key string) {
 		t.Helper()
-		r := httptest.NewRequest("POST", Prefix+path, strings.NewReader(body))
+		r := httptest.NewRequest(http.MethodPost, Prefix+path, strings.NewReader(body))
 		_, fresh, err := p.st.BeginRequest(ctx, store.Request{Key: keyID(ctx, key), Digest: requestDigest(r, []byte(body))}, keyLease, keyKeep, false)
 		if err != nil || !fresh {
 			t.Fatal(fresh, err)
@@ -208,7 +208,7 @@ func follow(t *testing.T, url string, headers ...string) *bufio.Scanner {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
-	r, err := http.NewRequestWithContext(ctx, "GET", url, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

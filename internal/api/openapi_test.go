@@ -16,10 +16,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/problem"
 )
@@ -195,9 +197,14 @@ func (p parameter) text() object {
 // of returns the schema of a type. Records of the contract are what they are published as.
 func (g *generator) of(t reflect.Type, strict bool) object {
 	switch t {
-	case reflect.TypeFor[agentruntime.Timestamp]():
+	case reflect.TypeFor[agentruntime.Timestamp](), reflect.TypeFor[time.Time]():
 		return object{"type": "string", "format": "date-time"}
+	case reflect.TypeFor[codebox.Value]():
+		return object{}
 	case reflect.TypeFor[json.RawMessage]():
+		if strict {
+			return object{"type": "object"}
+		}
 		return object{}
 	}
 	if id := schema.IDOf(t); id != "" {

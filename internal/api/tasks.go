@@ -246,7 +246,7 @@ func (a *API) setBudget(ctx context.Context, in one, b BudgetChange) (BudgetSet,
 	return BudgetSet{Schema: "deed/task.budget/v1", TaskID: t.ID(), Status: res.Status, Previous: res.Previous, Budget: res.Budget, Answered: len(res.Answered)}, nil
 }
 
-func replace[T any](to *T, with *T) {
+func replace[T any](to, with *T) {
 	if with != nil {
 		*to = *with
 	}

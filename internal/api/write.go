@@ -55,7 +55,7 @@ func (a *API) serveWrite(w http.ResponseWriter, r *http.Request, op *operation) 
 		return err
 	}
 	if !fresh {
-		return a.again(w, r, op, seen, digest)
+		return a.again(w, seen, digest)
 	}
 	rec := &recorder{header: w.Header()}
 	if err := op.act(withKey(r.Context(), id), rec, r, body); err != nil {
@@ -80,7 +80,7 @@ func (a *API) serveWrite(w http.ResponseWriter, r *http.Request, op *operation) 
 }
 
 // again answers a request whose key was used before.
-func (a *API) again(w http.ResponseWriter, r *http.Request, op *operation, seen store.Request, digest string) error {
+func (a *API) again(w http.ResponseWriter, seen store.Request, digest string) error {
 	switch {
 	case seen.Digest != digest:
 		return problem.New(http.StatusUnprocessableEntity, "key_reused", "this Idempotency-Key was used for another request; use a new key for a new request")

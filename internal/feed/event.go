@@ -86,47 +86,5 @@ func (f Filter) takes(e *Event) bool {
 	return (f.TaskID == "" || f.TaskID == e.TaskID) && (len(f.Events) == 0 || slices.Contains(f.Events, e.Event))
 }
 
-// Progress is how far a running attempt is.
-type Progress struct {
-	TaskID    string  `json:"-"`
-	AttemptID string  `json:"-"`
-	Step      string  `json:"step"`
-	Text      string  `json:"text,omitempty"`
-	Turn      int     `json:"turn,omitempty"`
-	Tool      string  `json:"tool,omitempty"`
-	ToolCalls int     `json:"tool_calls,omitempty"`
-	Tokens    int64   `json:"tokens,omitempty"`
-	CostUSD   float64 `json:"cost_usd,omitempty"`
-}
-
-// ProgressEvent is the name of the events that tell Progress.
-const ProgressEvent = "attempt_progress"
-
-// Progress tells how far an attempt is. Only the newest of each attempt is told when they come faster than the stream's pace. It
-// costs next to nothing when nobody listens.
-func (f *Feed) Progress(p Progress, at time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.subs == 0 {
-		return
-	}
-	detail, err := json.Marshal(p)
-	if err != nil {
-		return // a number that is none
-	}
-	if !slices.Contains(f.due, p.AttemptID) {
-		f.due = append(f.due, p.AttemptID)
-	}
-	f.news[p.AttemptID] = &Event{Event: ProgressEvent, Source: FromProgress, TaskID: p.TaskID, AttemptID: p.AttemptID, At: at, Detail: detail}
-	f.poke()
-}
-
-// endedLocked forgets the progress of an attempt that ended: nothing of it may be told behind its end.
-func (f *Feed) endedLocked(e store.Event) {
-	if e.Type == string(agentruntime.EventTaskAttemptFinished) {
-		delete(f.news, e.AttemptID)
-	}
-}
-
 // RecordOf returns an event of the store as it is written.
 func RecordOf(e store.Event) Record { return fromStore(e).Record() }

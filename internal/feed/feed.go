@@ -38,20 +38,21 @@ type Feed struct {
 	kick chan struct{} // wakes the reader
 
 	mu   sync.Mutex
-	subs int           // guarded by mu
-	live bool          // guarded by mu; the ring is what follows base
-	base int64         // guarded by mu; the event before the oldest that the ring holds
-	last int64         // guarded by mu; the newest event that the ring has held
-	ring []*Event      // guarded by mu; entry n is at n % ringSize
-	head int64         // guarded by mu; the number of the next entry
-	wake chan struct{} // guarded by mu; closed when there are new entries
-	news map[string]*Event
-	due  []string // guarded by mu, like news: attempts whose newest progress is not in the ring yet
+	subs int                  // guarded by mu
+	live bool                 // guarded by mu; the ring is what follows base
+	base int64                // guarded by mu; the event before the oldest that the ring holds
+	last int64                // guarded by mu; the newest event that the ring has held
+	ring []*Event             // guarded by mu; entry n is at n % ringSize
+	head int64                // guarded by mu; the number of the next entry
+	wake chan struct{}        // guarded by mu; closed when there are new entries
+	news map[string]*Event    // guarded by mu; the newest progress of attempts
+	due  []string             // guarded by mu; attempts whose newest progress is not in the ring yet
+	far  map[string]*Progress // guarded by mu; of the attempts that run in this process
 }
 
 // New returns a feed of the store. home may be nil. Run reads for it.
 func New(st *store.Store, h *home.Home, log *slog.Logger) *Feed {
-	return &Feed{store: st, home: h, log: log, kick: make(chan struct{}, 1), ring: make([]*Event, ringSize), wake: make(chan struct{}), news: map[string]*Event{}}
+	return &Feed{store: st, home: h, log: log, kick: make(chan struct{}, 1), ring: make([]*Event, ringSize), wake: make(chan struct{}), news: map[string]*Event{}, far: map[string]*Progress{}}
 }
 
 // Run reads the store for the subscribers until the context ends. Without subscribers it does nothing.
@@ -198,6 +199,7 @@ func (f *Feed) publish(events []store.Event) {
 	for _, id := range f.due {
 		if e := f.news[id]; e != nil {
 			f.putLocked(e)
+			delete(f.news, id)
 		}
 	}
 	f.due = f.due[:0]

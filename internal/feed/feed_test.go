@@ -2,6 +2,7 @@ package feed_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,9 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/feed"
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/store/pgtest"
 )
@@ -166,9 +169,11 @@ func TestSlowSubscriberLosesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
 	slow, quick := b.subscribe(feed.Now, feed.Filter{}), b.subscribe(feed.Now, feed.Filter{})
-	b.add(b.st, "first")
-	b.want(slow, "first") // it is in the ring from here on
-	b.want(quick, "first")
+	for _, name := range []string{"first", "second"} { // the first may come from the store; from the second on it is in the ring
+		b.add(b.st, name)
+		b.want(slow, name)
+		b.want(quick, name)
+	}
 	const n = 10_000
 	for i := 0; i < n; i += 500 {
 		batch := make([]store.Event, 500)
@@ -219,6 +224,18 @@ func TestProgressIsToldAndNotKept(t *testing.T) {
 	b.add(b.st, "y")
 	b.want(with, "y")
 	b.want(without, "y")
+	// What an attempt's journal is told becomes progress.
+	ref := store.Ref{TaskID: "t", AttemptID: "b"}
+	note := func(kind, detail string) *feed.Event {
+		b.feed.Noted(ref, journal.Entry{At: agentruntime.At(clock.System()), Kind: kind, Detail: json.RawMessage(detail)})
+		return b.want(with, feed.ProgressEvent)
+	}
+	note("turn", `{"id":"1","index":2}`)
+	note("usage", `{"inputTokens":10,"outputTokens":5,"costMicroUsd":7}`)
+	e = note("tool_call", `{"callId":"c","tool":"edit","input":{"a":"<script>"}}`)
+	if got := string(e.Detail); got != `{"step":"tool_call","turn":2,"tool":"edit","tool_calls":1,"input_tokens":10,"output_tokens":5,"cost_micro_usd":7}` {
+		t.Fatal(got)
+	}
 }
 
 func TestNextEndsWithItsContext(t *testing.T) {
