@@ -112,3 +112,5 @@ func (x *instant) Execute(ctx context.Context, c *store.Claim) error {
 }
 
 func (x *instant) Beat(context.Context) error { return nil }
+
+func (*instant) Sweep(context.Context) error { return nil }

@@ -111,10 +111,12 @@ func (l *life) fold(e store.Event, open map[int64]string) {
 	l.Helper()
 	c := &l.seen
 	var d struct {
-		SensorID   string `json:"sensor_id"`
-		Key        string `json:"dedupe_key"`
-		Event      int64  `json:"sensor_event"`
-		Dropped    string `json:"dropped"`
+		SensorID string `json:"sensor_id"`
+		Key      string `json:"dedupe_key"`
+		Event    int64  `json:"sensor_event"`
+
+		Dropped json.RawMessage `json:"dropped"` // why an event was only recorded; other events use the name for other things
+
 		ScheduleID string `json:"schedule_id"`
 		Slot       string `json:"slot"`
 		TaskID     string `json:"task_id"`
@@ -129,7 +131,7 @@ func (l *life) fold(e store.Event, open map[int64]string) {
 	}
 	switch e.Type {
 	case string(agentruntime.EventSensorEventRecorded):
-		if d.Dropped != "" {
+		if len(d.Dropped) > 0 {
 			return
 		}
 		at := place(d.SensorID, d.Key)
