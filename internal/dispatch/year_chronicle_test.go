@@ -33,12 +33,13 @@ type chronicle struct {
 	moved    map[string]struct{} // workflows that moved since the last look
 	files    map[string]struct{} // messages that are in the mail
 	sources  map[string]int      // of tasks that were made for an event: how many
+	types    map[string]int      // of events: how many
 }
 
 func newChronicle(st *store.Store) chronicle {
 	return chronicle{
 		watch: st, expected: map[string]bool{}, recorded: map[string]int{}, follow: map[int64]int{}, ends: map[string]int{}, retried: map[string]int{},
-		slots: map[string]string{}, moved: map[string]struct{}{}, files: map[string]struct{}{}, sources: map[string]int{},
+		slots: map[string]string{}, moved: map[string]struct{}{}, files: map[string]struct{}{}, sources: map[string]int{}, types: map[string]int{},
 	}
 }
 
@@ -126,6 +127,7 @@ func (l *life) fold(e store.Event, open map[int64]string) {
 	if len(e.Detail) > 0 {
 		l.must(json.Unmarshal(e.Detail, &d))
 	}
+	c.types[e.Type]++
 	if d.WorkflowID != "" {
 		c.moved[d.WorkflowID] = struct{}{}
 	}
@@ -140,6 +142,11 @@ func (l *life) fold(e store.Event, open map[int64]string) {
 		}
 		open[d.Event] = at
 	case string(agentruntime.EventSensorTaskCreated), string(agentruntime.EventSensorWorkflowCreated), string(agentruntime.EventSensorWorkflowDeduped):
+		if e.TaskID != "" {
+			if _, err := c.watch.Task(context.Background(), e.TaskID); err != nil {
+				l.fault("sensor event %d led to task %s: %v", d.Event, e.TaskID, err)
+			}
+		}
 		delete(open, d.Event)
 		if c.follow[d.Event]++; c.follow[d.Event] > 1 {
 			l.fault("sensor event %d led to %d things", d.Event, c.follow[d.Event])

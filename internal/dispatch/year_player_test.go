@@ -82,6 +82,10 @@ func (s *played) Turn(_ context.Context, _ driver.Input, _ driver.Sink) (driver.
 			TaskType: "script", Source: "follow-up", Payload: json.RawMessage(fmt.Sprintf(`{"parent": %q}`, s.job.TaskID)),
 		})
 	}
+	kind, end := c.Outcome() // as every driver reads a claim
+	if y.Kind = kind; end != nil {
+		y.Class, y.Err = failure.ClassOf(end), end
+	}
 	return y, nil
 }
 

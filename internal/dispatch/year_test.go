@@ -60,6 +60,7 @@ func liveFor(t *testing.T, seed uint64, dsn string, span time.Duration) {
 		steps++
 	}
 	l.comeHome()
+	t.Logf("what happened: %v", l.seen.types)
 	t.Logf("seed %d: %d steps, %d processes of which %d died, %d events sent, %d tasks ended", seed, steps, l.born, l.deaths, l.world.events, len(l.seen.ends))
 }
 
