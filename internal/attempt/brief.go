@@ -40,9 +40,6 @@ func (a *run) compileBrief(ctx context.Context) error {
 	} else if err := a.newBrief(ctx); err != nil {
 		return err
 	}
-	if a.claim.Task.Intent.WorkflowRef != nil {
-		a.agent.env[bundlesVar] = a.Home.Bundles()
-	}
 	if err := atomicfile.Replace(a.path(BriefFile), a.brief.Document, 0o600); err != nil {
 		return failure.New(failure.Infra, "write the brief", err, "free space in the home, or make it writable")
 	}
@@ -83,6 +80,14 @@ func (a *run) newBrief(ctx context.Context) error {
 		return failure.New(failure.Config, "compile the brief", err, "")
 	}
 	return nil
+}
+
+// bundles is the directory that bundlesVar stands for; empty: the brief names no file below it.
+func (a *run) bundles() string {
+	if a.claim.Task.Intent.WorkflowRef == nil {
+		return ""
+	}
+	return a.Home.Bundles()
 }
 
 // memory is what the agent is told of its recent tasks; see brief.Remember for the rule.
@@ -242,10 +247,14 @@ func digestFile(f *os.File, err error) (digest string, bytes int64, _ error) {
 // ErrNoBrief says that an attempt has no brief: it ended before one was compiled, or what it left is gone.
 var ErrNoBrief = errors.New("it has no brief")
 
+// ErrOtherBrief says that a brief is not the one that was hashed.
+var ErrOtherBrief = errors.New("the brief is not what it was when the agent was told")
+
 // maxBrief is more than the largest max_prompt_chars makes of a brief whose texts are plain.
 const maxBrief = 512 << 20
 
-// ReadBrief reads the document that an attempt's directory or a bundle has, and holds it against a hash.
+// ReadBrief reads the document that an attempt's directory or a bundle has, and holds it against a hash. With ErrOtherBrief it returns
+// the document too. A bundle's has no secrets in it, so one that had some is another.
 func ReadBrief(dir, name, hash string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -261,7 +270,7 @@ func ReadBrief(dir, name, hash string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the brief: %w", err)
 	case brief.Hash(doc) != hash:
-		return doc, errors.New("the brief is not what it was when the agent was told")
+		return doc, ErrOtherBrief
 	}
 	return doc, nil
 }

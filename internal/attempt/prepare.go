@@ -411,7 +411,7 @@ func (a *run) job() driver.Job {
 		BaseEnv: a.traced(a.agent.env), Runtime: a.Config.Name, Supervisor: a.sup, Sandbox: a.agent.box,
 		Resume: a.talk.ref, MaxTurns: a.plan.spec.MaxTurns,
 		Base:      driver.Base{Dir: a.workDir(a.path("base")), Digest: a.before.Digest(), Commit: a.main().Commit},
-		SecretEnv: a.plan.spec.SecretEnv, Plan: a.plan.fit.Plan,
+		SecretEnv: a.plan.spec.SecretEnv, Plan: a.plan.fit.Plan, Bundles: a.bundles(),
 	}
 }
 

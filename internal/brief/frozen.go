@@ -129,14 +129,16 @@ func portable(spec deed.TaskSpec) deed.TaskSpec {
 
 // keep leaves of every text that can be dropped what the agent was told.
 func (f *frozen) keep(list []section) {
+	at := map[[2]string]section{}
+	for _, s := range list {
+		at[[2]string{s.rule, s.name}] = s
+	}
 	trim := func(t *frozenText, rule, name string) {
-		i := slices.IndexFunc(list, func(s section) bool { return s.rule == rule && s.name == name })
-		switch {
-		case i < 0:
-		case list[i].gone:
+		switch s := at[[2]string{rule, name}]; {
+		case s.gone:
 			t.Text = ""
-		case list[i].cut > 0:
-			t.Text = head(t.Text, list[i].cut) // more than is told of it: the section begins with a title
+		case s.cut > 0:
+			t.Text = head(t.Text, s.cut) // more than is told of it: the section begins with a title
 		}
 	}
 	trim(&f.Task.Payload, "payload", "")

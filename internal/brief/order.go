@@ -119,21 +119,51 @@ func fit(list []section, limit int, profile string) ([]Drop, error) {
 	var drops []Drop
 	why := fmt.Sprintf("max_prompt_chars of profile %q is %d", profile, limit)
 	order := dropOrder(list)
-	for over := size(list) - limit; over > 0; over = size(list) - limit {
+	for over := size(list) - limit; over > 0; {
 		if len(order) == 0 {
 			return nil, tooLong(list, limit, profile)
 		}
-		s := &list[order[0]]
+		i := order[0]
+		s := &list[i]
 		order = order[1:]
 		d := Drop{Section: s.rule, Name: s.name, Chars: s.chars, Why: why}
 		if kept := s.chars - over - runes(s.note); s.note != "" && kept >= minKept {
-			s.cut, d.Kept = kept, kept
+			s.cut, d.Kept, over = kept, kept, 0
 		} else {
-			s.gone = true
+			over -= remove(list, i)
 		}
 		drops = append(drops, d)
 	}
 	return drops, nil
+}
+
+// remove drops a section and returns by how much the whole is shorter. It looks at the neighbours only: among a thousand files to be
+// dropped, measuring all for each is what would take the time.
+func remove(list []section, i int) int {
+	around := func() int {
+		n := 0
+		before := neighbour(list, i, -1)
+		for _, s := range []*section{&list[i], neighbour(list, i, 1)} {
+			if s != nil && !s.gone {
+				n += runes(gap(before, *s)) + s.chars
+				before = s
+			}
+		}
+		return n
+	}
+	whole := around()
+	list[i].gone = true
+	return whole - around()
+}
+
+// neighbour is the next section in a direction that is told; nil: there is none.
+func neighbour(list []section, i, step int) *section {
+	for i += step; i >= 0 && i < len(list); i += step {
+		if s := &list[i]; s.chars > 0 && !s.gone {
+			return s
+		}
+	}
+	return nil
 }
 
 // dropOrder lists what may be dropped, as indices, the first to go first.
@@ -144,9 +174,11 @@ func dropOrder(list []section) []int {
 			out = append(out, i)
 		}
 	}
-	slices.SortFunc(out, func(i, j int) int {
-		return cmp.Or(cmp.Compare(drop(list[i].rule), drop(list[j].rule)), cmp.Compare(j, i))
-	})
+	when := make([]int, len(list))
+	for _, i := range out {
+		when[i] = drop(list[i].rule)
+	}
+	slices.SortFunc(out, func(i, j int) int { return cmp.Or(cmp.Compare(when[i], when[j]), cmp.Compare(j, i)) })
 	return out
 }
 

@@ -89,6 +89,10 @@ func TestCheckCommandsRun(t *testing.T) {
 		"docs/OPERATING.md": {5, []string{
 			"1 task was done, 1 failed. Nothing waits for you.", "deed task retry ", "tasks.completed              0 → 1 (+1)", "ADAPTER  TASKS  ATTEMPTS", "WatchdogSec=",
 		}},
+		"docs/BRIEF.md": {1, []string{
+			"profile    scribe", "replay     inputs_frozen", "memory: 2: dropped, max_prompt_chars", "You work as: scribe.", "“first line”: completed; accepted, 1 file changed",
+			"-# first line\n+# second line", "they differ", "the same brief",
+		}},
 		"docs/AUDIT.md":    {1, []string{"README.md:3: warning broken_doc_reference", "1 known, 0 new"}},
 		"docs/IDENTITY.md": {2, []string{"registered  Trustless Indra by bc1q9", "agent/loom  open", "+Calm and kind.", "-Calm and kind.\n+Calm, kind and brief.", "version     1.0.0 of"}},
 	} {

@@ -168,6 +168,7 @@ type Job struct {
 	MaxTurns int         // answers of the model in one conversation; 0: no bound of the driver's own
 	Guard    Guard       // nil: everything is allowed, and questions have no answer
 	Rules    []deed.Rule // what the guard decides by, for drivers that can only pass rules on to their agent
+	Bundles  string      // the directory of bundles of earlier work that the brief names files of, seen at the same place inside; empty: it names none
 }
 
 // Inside is a path as the agent sees it. Every path that an agent is told goes through here. One that the agent does not

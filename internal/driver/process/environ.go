@@ -144,6 +144,9 @@ func Environ(j driver.Job, c Config) (Vars, error) {
 		v.Value += string(filepath.ListSeparator) + j.Inside(j.Dirs.Commands)
 		vars["PATH"] = v
 	}
+	if j.Bundles != "" {
+		set("DEED_BUNDLES", j.Bundles, "")
+	}
 	if p := payload(j); len(p) <= maxPayloadVar && !slices.Contains(p, 0) {
 		set("AGENT_RUNTIME_TASK_PAYLOAD_JSON", string(p), "[the payload]")
 	}
