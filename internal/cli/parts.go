@@ -10,8 +10,10 @@ import (
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/dispatch"
 	"github.com/deedrun/deed/internal/feed"
+	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/notify"
 	"github.com/deedrun/deed/internal/page"
+	"github.com/deedrun/deed/internal/store"
 )
 
 // mount puts what deed serve shows onto its server, and starts what follows the events beside it. The returned function ends that and
@@ -24,6 +26,13 @@ func (a *app) mount(ctx context.Context, mux access.Mux, eng *dispatch.Engine) (
 	stream := feed.New(a.st, a.h, eng.Log)
 	eng.Runner.Observe = func(p attempt.Progress) {
 		stream.Progress(feed.Progress{TaskID: p.TaskID, AttemptID: p.AttemptID, Step: p.Step, Text: p.Text}, clock.System())
+	}
+	heard := eng.Runner.Noted
+	eng.Runner.Noted = func(ref store.Ref, e journal.Entry) { // turn, tool and tokens
+		if heard != nil {
+			heard(ref, e)
+		}
+		stream.Noted(ref, e)
 	}
 	if h := a.tele.Handler(); h != nil {
 		mux.Handle(access.Route{Pattern: "GET /metrics", Need: access.Read, Handler: h})
