@@ -25,7 +25,7 @@ const (
 	handout   = 256                    // entries that a subscriber gets at once
 	safetyNet = 2 * time.Second        // the longest time between two looks while somebody listens: a wake-up may be lost
 	pace      = 10 * time.Millisecond  // the shortest, so that a burst is read in batches
-	perClient = 100 * time.Microsecond // what each subscriber adds to it: all of them are woken by one look
+	perClient = 200 * time.Microsecond // what each subscriber adds to it: all of them are woken by one look
 	stallWarn = 10 * time.Second       // how long an undecided event may hold the stream up before the log says so
 )
 
