@@ -18,11 +18,14 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/internal/access"
+	"github.com/deedrun/deed/internal/answer"
 	"github.com/deedrun/deed/internal/api"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/feed"
+	"github.com/deedrun/deed/internal/handoff"
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/view"
 )
@@ -49,7 +52,10 @@ func apiPlace(t *testing.T, tasks int) (http.Handler, *store.Store) {
 	v := view.New(view.Source{Store: st, Home: h, Config: cfg})
 	t.Cleanup(func() { cancel(); must(t, <-ended); must(t, v.Close()) })
 	m := apiMux{http.NewServeMux()}
-	api.Mount(m, api.Options{Home: h, Store: st, Config: cfg, Feed: fd, Clock: clock.System, Log: log, View: v})
+	api.Mount(m, api.Options{
+		Home: h, Store: st, Config: cfg, Feed: fd, Clock: clock.System, Log: log, View: v,
+		Desk: &answer.Desk{Applier: &handoff.Applier{Home: h, Clock: clock.System, Redact: redact.New(nil)}},
+	})
 	return m, st
 }
 
