@@ -381,6 +381,7 @@ func workload(t *testing.T, s *Store, n int) {
 	ok(s.EachUsage(ctx, "2026-01-01", "2026-01-31", func(UsageShare) {}))
 	_, err = s.UsageTotal(ctx, "2026-01-01", "2026-01-31")
 	ok(err)
+	ok(s.Ended(ctx, time.Unix(0, 0), func(Tally) {}))
 	_, err = s.TypeCounts(ctx)
 	ok(err)
 	_, err = s.Backlog(ctx)

@@ -147,36 +147,54 @@ func (s *Store) Tasks(ctx context.Context, f TaskFilter) ([]Task, error) {
 	return out[:min(len(out), f.Limit)], nil
 }
 
-// Counts returns the number of tasks in each state that has any.
+// Counts returns the number of tasks in each state that has any. What has ended was counted as it ended, and what is pending is all
+// the rest, so that neither is counted here.
 func (s *Store) Counts(ctx context.Context) (map[agentruntime.TaskStatus]int64, error) {
-	rows, err := s.eng.read().query(ctx, countsQuery)
-	if err != nil {
-		return nil, fmt.Errorf("counts: %w", classify(err))
-	}
 	out := map[agentruntime.TaskStatus]int64{}
-	err = eachRow(rows, func() error {
-		var st agentruntime.TaskStatus
-		var n int64
-		err := rows.Scan(&st, &n)
-		if n > 0 {
-			out[st] = n
+	var all int64
+	err := s.eachTally(ctx, `at = 0`, func(t Tally) {
+		switch {
+		case t.Kind != tallyTask:
+		case t.Key == tallyAll:
+			all += t.N
+		default:
+			out[agentruntime.TaskStatus(t.Key)] += t.N
 		}
-		return err
 	})
+	if err == nil {
+		err = s.eachCount(ctx, out)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("counts: %w", classify(err))
+		return nil, fmt.Errorf("counts: %w", err)
+	}
+	for st, n := range out {
+		all -= n
+		if n <= 0 {
+			delete(out, st)
+		}
+	}
+	if all > 0 {
+		out[agentruntime.TaskPending] = all
 	}
 	return out, nil
 }
 
-// countsQuery counts each state in the index that lists it.
-var countsQuery = func() string {
-	var parts []string
-	for _, st := range agentruntime.TaskStatuses {
-		parts = append(parts, `SELECT '`+string(st)+`', count(*) FROM tasks WHERE status = '`+string(st)+`'`)
+// eachCount counts the states that are left soon.
+func (s *Store) eachCount(ctx context.Context, to map[agentruntime.TaskStatus]int64) error {
+	rows, err := s.eng.read().query(ctx, `SELECT 'running', count(*) FROM tasks WHERE status = 'running'
+		UNION ALL SELECT 'blocked', count(*) FROM tasks WHERE status = 'blocked'
+		UNION ALL SELECT 'retryable_failure', count(*) FROM tasks WHERE status = 'retryable_failure'`)
+	if err != nil {
+		return classify(err)
 	}
-	return strings.Join(parts, " UNION ALL ")
-}()
+	return classify(eachRow(rows, func() error {
+		var st agentruntime.TaskStatus
+		var n int64
+		err := rows.Scan(&st, &n)
+		to[st] = n
+		return err
+	}))
+}
 
 // Attempts returns the attempts of a task, oldest first.
 func (s *Store) Attempts(ctx context.Context, taskID string) ([]Attempt, error) {

@@ -218,16 +218,21 @@ type Backlog struct {
 	Workflows   map[string]int64 // by status
 }
 
-// Backlog counts what waits now. It reads no finished work, except that it counts the workflows that ended.
+// Backlog counts what waits now. It reads no finished work.
 func (s *Store) Backlog(ctx context.Context) (Backlog, error) {
 	out := Backlog{Outbox: map[string]int64{}, Workflows: map[string]int64{}}
 	c := s.eng.read()
 	count := func(to *int64, q string, args ...any) error { return c.row(ctx, q, args...).Scan(to) }
-	err := errors.Join(
-		count(&out.Ready, `SELECT count(*) FROM tasks WHERE lane = 1`),
+	counts, err := s.Counts(ctx)
+	err = errors.Join(err,
 		count(&out.Later, `SELECT count(*) FROM tasks WHERE lane = 2`),
 		count(&out.OpenActions, `SELECT count(*) FROM actions WHERE state = 'open'`),
-	)
+		s.eachTally(ctx, `at = 0`, func(t Tally) {
+			if t.Kind == tallyWorkflow {
+				out.Workflows[t.Key] += t.N
+			}
+		}))
+	out.Ready = max(counts[agentruntime.TaskPending]+counts[agentruntime.TaskRetryableFailure]-out.Later, 0)
 	for state, q := range map[string]string{
 		OutboxPending: `SELECT count(*) FROM outbox WHERE state = 'pending'`,
 		OutboxHeld:    `SELECT count(*) FROM outbox WHERE state = 'held' AND state <> 'pending'`,
@@ -238,6 +243,9 @@ func (s *Store) Backlog(ctx context.Context) (Backlog, error) {
 		out.Outbox[state] = n
 	}
 	for _, st := range agentruntime.WorkflowStatuses {
+		if st == agentruntime.WorkflowCompleted {
+			continue // counted as they ended
+		}
 		var n int64
 		err = errors.Join(err, count(&n, `SELECT count(*) FROM workflows WHERE status = $1`, string(st)))
 		out.Workflows[string(st)] = n

@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -22,21 +21,16 @@ func (r *Reader) readRate(ctx context.Context, h *Home, now time.Time) error {
 	h.Hours = buckets(hour, time.Hour, hoursBack)
 	h.Days = buckets(day, 24*time.Hour, daysBack)
 	from := day.AddDate(0, 0, 1-daysBack)
-	return r.src.Store.Told(ctx, from, now.Add(time.Microsecond), 200_000, func(e store.Event) {
-		var d struct{ Status, Class string }
-		if json.Unmarshal(e.Detail, &d) != nil {
-			return
-		}
+	return r.src.Store.Ended(ctx, from, func(e store.Tally) {
 		for _, of := range []struct {
 			list []Bucket
 			span time.Duration
 			last time.Time
 		}{{h.Hours, time.Hour, hour}, {h.Days, 24 * time.Hour, day}} {
-			back := int(of.last.Sub(e.At.UTC().Truncate(of.span)) / of.span)
-			if back < 0 || back >= len(of.list) {
-				continue
+			back := int(of.last.Sub(e.Hour.Truncate(of.span)) / of.span)
+			if back >= 0 && back < len(of.list) {
+				of.list[len(of.list)-1-back].count(e)
 			}
-			of.list[len(of.list)-1-back].count(e.Type, d.Status, d.Class)
 		}
 	})
 }
@@ -49,23 +43,20 @@ func buckets(last time.Time, span time.Duration, n int) []Bucket {
 	return out
 }
 
-func (b *Bucket) count(event, status, class string) {
-	switch event {
-	case string(agentruntime.EventTaskAttemptFinished):
-		b.Attempts++
-		if c := failure.Class(class); c == failure.Rejected || c == failure.Stuck {
-			b.Refused++
+func (b *Bucket) count(t store.Tally) {
+	if t.Kind == store.TallyAttempt {
+		b.Attempts += t.N
+		if c := failure.Class(t.Key); c == failure.Rejected || c == failure.Stuck {
+			b.Refused += t.N
 		}
-	case store.EventTaskOperatorCanceled:
-		b.Canceled++
-	case string(agentruntime.EventTaskFinished):
-		switch agentruntime.TaskStatus(status) {
-		case agentruntime.TaskCompleted:
-			b.Completed++
-		case agentruntime.TaskOperatorCanceled:
-			b.Canceled++
-		default:
-			b.Failed++
-		}
+		return
+	}
+	switch agentruntime.TaskStatus(t.Key) {
+	case agentruntime.TaskCompleted:
+		b.Completed += t.N
+	case agentruntime.TaskOperatorCanceled:
+		b.Canceled += t.N
+	default:
+		b.Failed += t.N
 	}
 }

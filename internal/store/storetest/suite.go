@@ -132,6 +132,7 @@ func Run(t *testing.T, target Target) {
 		{"AccessLog", accessLog},
 		{"Events", events},
 		{"ListAndCounts", listCounts},
+		{"Tallies", tallies},
 		{"Prefixes", prefixes},
 		{"TwoStoresShareOneQueue", twoStores},
 		{"ReopenCosts", reopen},
