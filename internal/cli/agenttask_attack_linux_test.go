@@ -168,7 +168,7 @@ func attack(t *testing.T, row attackRow) {
 		t.Errorf("the envelope holds what it must not:\n%s", q.out.String())
 	}
 	unharmed(t, s, before)
-	terminal(t, s, q, env)
+	onTerminal(t, s, q, env)
 	if tasks, err := s.open().Tasks(t.Context(), store.TaskFilter{Limit: 10}); err != nil || len(tasks) != 1 {
 		t.Errorf("there are %d tasks, %v", len(tasks), err)
 	}
@@ -248,7 +248,7 @@ func anyCase(texts ...string) func([]byte) []int {
 }
 
 // terminal asserts that no command writes what an agent chose raw to an operator's terminal.
-func terminal(t *testing.T, s *site, q *asking, env codebox.AgentTaskRun) {
+func onTerminal(t *testing.T, s *site, q *asking, env codebox.AgentTaskRun) {
 	t.Helper()
 	tasks, err := s.open().Tasks(t.Context(), store.TaskFilter{Limit: 1})
 	if err != nil || len(tasks) != 1 {

@@ -96,14 +96,14 @@ func (a *app) showPreflight(p codebox.ApplyPreflight) error {
 			return err
 		}
 	case p.Ready:
-		a.printf("%s\n", a.color.green("ready"))
+		a.printf("%s\n", a.color.Green("ready"))
 		for _, f := range p.Payload.ApprovedFiles {
 			a.printf("  %s\n", showPath(f))
 		}
 	default:
-		a.printf("%s\n", a.color.red("not ready"))
+		a.printf("%s\n", a.color.Red("not ready"))
 		for _, v := range p.Violations {
-			a.printf("  %s %s  %s\n", a.color.red("✗"), v.Code, clean(v.Message))
+			a.printf("  %s %s  %s\n", a.color.Red("✗"), v.Code, clean(v.Message))
 		}
 	}
 	if !p.Ready {

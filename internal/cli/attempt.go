@@ -14,6 +14,7 @@ import (
 	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/terminal"
 	"github.com/deedrun/deed/internal/view"
 )
 
@@ -129,12 +130,12 @@ func (a *app) showTotals(t agentruntime.RuntimeTask, facts history.Facts) {
 	for _, b := range t.Budgets {
 		text := fmt.Sprintf("%s %d of %d", clean(b.Name), b.Used, b.Limit)
 		if b.Exhausted {
-			text += a.color.red(" used up")
+			text += a.color.Red(" used up")
 		}
 		a.field("budget", text)
 	}
 	for _, r := range t.OpenRequirements {
-		a.field("waits for", a.color.yellow(clean(r.Kind))+" "+clean(r.ID)+" “"+shorten(clean(r.Prompt), 100)+"”")
+		a.field("waits for", a.color.Yellow(clean(r.Kind))+" "+clean(r.ID)+" “"+shorten(clean(r.Prompt), 100)+"”")
 	}
 	if n := facts.Faults; n > 0 {
 		a.field("faults", fmt.Sprintf("%d of the model's service", n))
@@ -155,7 +156,7 @@ func (a *app) followAttempt(ctx context.Context, at store.Attempt) error {
 	if a.json {
 		use = a.emitEntry
 	} else {
-		a.field("attempt", a.color.bold(at.Record.AttemptID))
+		a.field("attempt", a.color.Bold(at.Record.AttemptID))
 		a.field("adapter", at.Record.AdapterID+" ("+at.Record.AdapterKind+")")
 	}
 	var tail *journal.Tail
@@ -203,6 +204,6 @@ func (a *app) emitEntry(e journal.Entry) error {
 	if err != nil {
 		return err
 	}
-	a.printf("%s\n", safeJSON(b))
+	a.printf("%s\n", terminal.SafeJSON(b))
 	return nil
 }

@@ -427,15 +427,15 @@ func (a *app) showAuditFinding(x runner.AuditFinding) {
 	if x.Line > 0 {
 		at += fmt.Sprintf(":%d", x.Line)
 	}
-	severity := a.color.yellow(x.Severity)
+	severity := a.color.Yellow(x.Severity)
 	if x.Severity == runner.SeverityInfo {
-		severity = a.color.dim(x.Severity)
+		severity = a.color.Dim(x.Severity)
 	}
 	beside := ""
 	if x.Introduced != nil && !*x.Introduced {
-		beside = a.color.dim(" (beside the change)")
+		beside = a.color.Dim(" (beside the change)")
 	}
-	a.printf("%s: %s %s: %s%s\n", a.color.bold(at), severity, x.Kind, clean(x.Description), beside)
+	a.printf("%s: %s %s: %s%s\n", a.color.Bold(at), severity, x.Kind, clean(x.Description), beside)
 }
 
 func (a *app) showConventions(r runner.AuditReport) {

@@ -159,10 +159,10 @@ func (a *app) showBrief(f foundBrief, prompt bool) error {
 			Brief     json.RawMessage `json:"brief"`
 		}{"deed/brief.show/v1", f.attempt.Record.AttemptID, f.attempt.Record.TaskID, f.attempt.BriefHash, !f.changed, f.raw})
 	}
-	a.field("attempt", a.color.bold(f.attempt.Record.AttemptID))
+	a.field("attempt", a.color.Bold(f.attempt.Record.AttemptID))
 	a.field("task", f.attempt.Record.TaskID)
 	a.field("hash", f.attempt.BriefHash)
-	a.field("changed", a.color.red(f.notice()))
+	a.field("changed", a.color.Red(f.notice()))
 	a.field("profile", clean(d.Inputs.Profile.ProfileID))
 	a.field("replay", d.Replay.Grade+": "+clean(strings.Join(d.Replay.Reasons, "; ")))
 	a.field("variant", d.Variant.ID)
@@ -232,10 +232,10 @@ func (a *app) tellDifference(d brief.Difference) {
 		return
 	}
 	for _, s := range d.Sections {
-		a.printf("%s %s\n%s\n", a.color.bold(s.Section), s.Change, strings.TrimSuffix(cleanLines(s.Diff), "\n"))
+		a.printf("%s %s\n%s\n", a.color.Bold(s.Section), s.Change, strings.TrimSuffix(cleanLines(s.Diff), "\n"))
 	}
 	if len(d.Inputs) > 0 {
-		a.printf("%s\n", a.color.bold("inputs, and what follows from them"))
+		a.printf("%s\n", a.color.Bold("inputs, and what follows from them"))
 	}
 	for _, i := range d.Inputs {
 		a.printf("  %s  %s → %s\n", clean(i.Path), shorten(clean(string(i.A)), 60), shorten(clean(string(i.B)), 60))
@@ -278,15 +278,15 @@ func (a *app) replayBrief(f foundBrief) error {
 			return err
 		}
 	} else {
-		a.field("attempt", a.color.bold(doc.AttemptID))
+		a.field("attempt", a.color.Bold(doc.AttemptID))
 		a.field("recorded", doc.Recorded)
 		a.field("compiled", doc.Compiled)
 		a.field("replay", doc.Grade)
 		a.field("why", clean(doc.Why))
 		if doc.Same {
-			a.printf("%s\n", a.color.green("the same brief"))
+			a.printf("%s\n", a.color.Green("the same brief"))
 		} else {
-			a.printf("%s\n", a.color.red("not the same brief"))
+			a.printf("%s\n", a.color.Red("not the same brief"))
 		}
 		if doc.Differs != nil {
 			a.tellDifference(*doc.Differs)

@@ -295,7 +295,7 @@ func (a *app) showPhases(v runner.Verification) {
 		a.showFailedAudit(p.Audit)
 		if p.Report != nil {
 			for _, w := range p.Report.Warnings {
-				a.printf("  %s %s\n", a.color.yellow("warning:"), clean(w))
+				a.printf("  %s %s\n", a.color.Yellow("warning:"), clean(w))
 			}
 		}
 	}

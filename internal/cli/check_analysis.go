@@ -105,7 +105,7 @@ func (a *app) showAnalysis(found *runner.Analysis) {
 			a.printf("  … and %d more (--json has all)\n", len(found.Clusters)-i)
 			break
 		}
-		a.printf("  %s %s  %s\n", a.color.bold(fmt.Sprintf("%d×", c.Count)), shorten(clean(c.Pattern), 160), a.color.dim(c.Category))
+		a.printf("  %s %s  %s\n", a.color.Bold(fmt.Sprintf("%d×", c.Count)), shorten(clean(c.Pattern), 160), a.color.Dim(c.Category))
 		if len(c.AffectedFiles) > 0 {
 			a.printf("      in %s\n", listed(c.AffectedFiles))
 		}
@@ -133,6 +133,6 @@ func (a *app) showDrift(d *runner.Drift) {
 		if c.NewSymbol != "" {
 			what = c.OldSymbol + " is now " + c.NewSymbol
 		}
-		a.printf("  %s:%d  %s  %s\n", showPath(t.TestFile), t.Line, shorten(clean(t.Content), 120), a.color.dim(fmt.Sprintf("%s (%s:%d)", clean(what), showPath(c.File), c.Line)))
+		a.printf("  %s:%d  %s  %s\n", showPath(t.TestFile), t.Line, shorten(clean(t.Content), 120), a.color.Dim(fmt.Sprintf("%s (%s:%d)", clean(what), showPath(c.File), c.Line)))
 	}
 }

@@ -228,7 +228,7 @@ func (a *app) showAutofix(f *runner.Autofix) {
 	}
 	switch {
 	case f.Reverted:
-		a.printf("  %s %s; every file is as it was\n", a.color.yellow("put back:"), clean(f.Reason))
+		a.printf("  %s %s; every file is as it was\n", a.color.Yellow("put back:"), clean(f.Reason))
 	case f.Planned && len(f.ChangedFiles) > 0:
 		a.printf("  would change %d file(s): %s (deed refactor --write does)\n", len(f.ChangedFiles), listed(f.ChangedFiles))
 	case f.FilesModified > 0:

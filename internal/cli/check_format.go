@@ -9,6 +9,7 @@ import (
 
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/finding"
+	"github.com/deedrun/deed/internal/terminal"
 	"github.com/deedrun/deed/internal/testreport"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -78,7 +79,7 @@ func (s *safeWriter) Write(p []byte) (int, error) {
 	for len(data) > 0 && utf8.FullRune(data) {
 		r, size := utf8.DecodeRune(data)
 		switch {
-		case r == '\n' || r == '\t' || !drives(r):
+		case r == '\n' || r == '\t' || !terminal.Drives(r):
 			out = append(out, data[:size]...)
 		case s.json:
 			out = fmt.Appendf(out, `\u%04x`, r)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+
+	"github.com/deedrun/deed/internal/terminal"
 )
 
 // What drives a terminal does not come through, wherever the document is cut into pieces.
@@ -22,7 +24,7 @@ func TestSafeWriter(t *testing.T) {
 				t.Fatal(n, err)
 			}
 		}
-		if out.String() != string(safeJSON(doc)) {
+		if out.String() != string(terminal.SafeJSON(doc)) {
 			t.Errorf("%s: %s", name, out.String())
 		}
 	}

@@ -57,9 +57,9 @@ func (a *app) showReport(rep runner.Report) {
 	took := (time.Duration(rep.DurationMS) * time.Millisecond).Round(10 * time.Millisecond)
 	by := ""
 	if rep.Extension != "" {
-		by = "  " + a.color.dim(fmt.Sprintf("%s, %s", rep.Extension, took))
+		by = "  " + a.color.Dim(fmt.Sprintf("%s, %s", rep.Extension, took))
 	}
-	a.printf("%s %s: %s%s\n", a.mark(rep.Status), a.color.bold(rep.Capability), clean(rep.Phase.Summary), by)
+	a.printf("%s %s: %s%s\n", a.mark(rep.Status), a.color.Bold(rep.Capability), clean(rep.Phase.Summary), by)
 	findings, failed := rep.LintFindings, rep.FailedTests
 	if rep.Summary != nil {
 		findings, failed = rep.Summary.TopFindings, rep.Summary.Failures
@@ -85,7 +85,7 @@ func (a *app) showReport(rep runner.Report) {
 		a.printf("  failed step: %s\n", clean(rep.Failure.Step)) // of the others the summary says it
 	}
 	for _, w := range rep.Warnings {
-		a.printf("  %s %s\n", a.color.yellow("warning:"), clean(w))
+		a.printf("  %s %s\n", a.color.Yellow("warning:"), clean(w))
 	}
 	for _, h := range rep.Hints {
 		a.hint("  %s", clean(h.Message))
@@ -98,13 +98,13 @@ func (a *app) showReport(rep runner.Report) {
 func (a *app) mark(status string) string {
 	switch status {
 	case runner.StatusPassed:
-		return a.color.green("✓")
+		return a.color.Green("✓")
 	case runner.StatusFailed:
-		return a.color.red("✗")
+		return a.color.Red("✗")
 	case runner.StatusError:
-		return a.color.red("!")
+		return a.color.Red("!")
 	}
-	return a.color.dim("-")
+	return a.color.Dim("-")
 }
 
 func (a *app) showFindings(list []runner.LintFinding) {
@@ -118,7 +118,7 @@ func (a *app) showFindings(list []runner.LintFinding) {
 			where = place(f)
 		}
 		rule := strings.TrimSpace(f.Tool + " " + f.Rule)
-		a.printf("  %s\n", strings.TrimSpace(fmt.Sprintf("%s  %s  %s", where, shorten(clean(f.Message), 200), a.color.dim(clean(rule)))))
+		a.printf("  %s\n", strings.TrimSpace(fmt.Sprintf("%s  %s  %s", where, shorten(clean(f.Message), 200), a.color.Dim(clean(rule)))))
 	}
 }
 
@@ -142,9 +142,9 @@ func (a *app) showFailed(list []runner.FailedTest) {
 		}
 		where := ""
 		if t.Location != "" {
-			where = "  " + a.color.dim(showPath(t.Location))
+			where = "  " + a.color.Dim(showPath(t.Location))
 		}
-		a.printf("  %s%s\n", a.color.bold(clean(t.Name)), where)
+		a.printf("  %s%s\n", a.color.Bold(clean(t.Name)), where)
 		for _, line := range said(t.Detail) {
 			a.printf("      %s\n", line)
 		}

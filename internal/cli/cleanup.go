@@ -82,7 +82,7 @@ func (a *app) showCleanup(rep reclaim.Report, dry bool) error {
 		}
 		why := f.Reason
 		if f.Error != "" {
-			why += ": " + a.color.red(clean(f.Error))
+			why += ": " + a.color.Red(clean(f.Error))
 		}
 		rows[i] = []string{f.Result, f.Action, f.Kind, clean(what), why}
 	}

@@ -82,9 +82,9 @@ func (a *app) tellConform(r deed.ConformReport) error {
 // showConform prints the report: rules by what they are about, and why one is broken below it.
 func (a *app) showConform(r deed.ConformReport) {
 	marks := map[string]string{
-		deed.ConformPass: a.color.green("✓"), deed.ConformWarn: a.color.yellow("!"), deed.ConformFail: a.color.red("✗"), deed.ConformSkip: a.color.dim("-"),
+		deed.ConformPass: a.color.Green("✓"), deed.ConformWarn: a.color.Yellow("!"), deed.ConformFail: a.color.Red("✗"), deed.ConformSkip: a.color.Dim("-"),
 	}
-	a.printf("%s  %s\n", a.color.bold(clean(r.Package+" "+r.Version)), showPath(r.Path))
+	a.printf("%s  %s\n", a.color.Bold(clean(r.Package+" "+r.Version)), showPath(r.Path))
 	group := ""
 	for _, c := range r.Checks {
 		about, _, _ := strings.Cut(c.ID, ".")
@@ -93,7 +93,7 @@ func (a *app) showConform(r deed.ConformReport) {
 		}
 		if about != group {
 			group = about
-			a.printf("\n%s\n", a.color.bold(clean(about)))
+			a.printf("\n%s\n", a.color.Bold(clean(about)))
 		}
 		a.printf("  %s %-26s %s\n", marks[c.Result], clean(c.ID), c.Rule)
 		if c.Result == deed.ConformPass {
@@ -109,9 +109,9 @@ func (a *app) showConform(r deed.ConformReport) {
 		}
 	}
 	a.printf("\n")
-	verdict := a.color.green("conforms")
+	verdict := a.color.Green("conforms")
 	if !r.Passed {
-		verdict = a.color.red("does not conform")
+		verdict = a.color.Red("does not conform")
 	}
 	a.printf("%s %s: %d passed, %d failed, %d warnings, %d skipped\n", clean(r.Package), verdict, r.Totals.Pass, r.Totals.Fail, r.Totals.Warn, r.Totals.Skip)
 	if r.Walls == string(sandbox.Process) {

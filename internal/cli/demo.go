@@ -120,7 +120,7 @@ func (a *app) demo(ctx context.Context) error {
 		return err
 	}
 	if !a.json {
-		a.printf("%s\n\n", a.color.bold("One failing test, five agents, the same task: make it pass."))
+		a.printf("%s\n\n", a.color.Bold("One failing test, five agents, the same task: make it pass."))
 	}
 	model, stop, err := demoServer()
 	if err != nil {
@@ -284,25 +284,25 @@ func (a *app) goCache() string {
 }
 
 func (a *app) showDemoAgent(ag demoAgent) {
-	word := a.color.red("rejected")
+	word := a.color.Red("rejected")
 	if ag.Verdict == "accepted" {
-		word = a.color.green("accepted")
+		word = a.color.Green("accepted")
 	}
-	name := a.color.bold(fmt.Sprintf("%-6s", ag.Name))
+	name := a.color.Bold(fmt.Sprintf("%-6s", ag.Name))
 	for _, r := range ag.Refusals {
-		a.printf("  %s  %s   says “%s”\n", name, a.color.red("refused"), clean(r.Claim))
+		a.printf("  %s  %s   says “%s”\n", name, a.color.Red("refused"), clean(r.Claim))
 		for _, reason := range r.Reasons {
-			a.printf("            %s %s\n", a.color.red("✗"), clean(reason))
+			a.printf("            %s %s\n", a.color.Red("✗"), clean(reason))
 		}
 		a.printf("            … is told so in the same conversation, and goes on\n")
 		name = fmt.Sprintf("%-6s", "")
 	}
 	a.printf("  %s  %s  says “%s”\n", name, word, clean(ag.Claim))
 	for _, r := range ag.Reasons {
-		a.printf("            %s %-20s %s\n", a.color.red("✗"), r.Code, clean(r.Message))
+		a.printf("            %s %-20s %s\n", a.color.Red("✗"), r.Code, clean(r.Message))
 	}
 	if ag.Verdict == "accepted" {
-		a.printf("            %s the change is what it says, inside its scope, and go test passes on a clean copy\n", a.color.green("✓"))
+		a.printf("            %s the change is what it says, inside its scope, and go test passes on a clean copy\n", a.color.Green("✓"))
 	}
 	a.printf("\n")
 }
@@ -311,9 +311,9 @@ func (a *app) showDemoAgent(ag demoAgent) {
 func (a *app) showDemoTable(agents []demoAgent) {
 	rows := make([][]string, len(agents))
 	for i, ag := range agents {
-		word := a.color.red(ag.Verdict)
+		word := a.color.Red(ag.Verdict)
 		if ag.Verdict == "accepted" {
-			word = a.color.green(ag.Verdict)
+			word = a.color.Green(ag.Verdict)
 		}
 		var codes []string
 		for _, r := range ag.Reasons {
@@ -368,12 +368,12 @@ func (a *app) demoTamper(rep *demoReport, copyDir string) error {
 		}
 	}
 	if !a.json {
-		a.printf("%s  %s\n", a.color.green("✓ bundle verified"), rep.Bundle)
+		a.printf("%s  %s\n", a.color.Green("✓ bundle verified"), rep.Bundle)
 		a.printf("             signature %s by %s\n", good.Signature.Status, good.Signature.KeyID)
 		if rep.TamperCaught {
-			a.printf("%s  one byte of a copy flipped: %s\n", a.color.green("✓ tampering caught"), strings.Join(rep.Violations, ", "))
+			a.printf("%s  one byte of a copy flipped: %s\n", a.color.Green("✓ tampering caught"), strings.Join(rep.Violations, ", "))
 		} else {
-			a.printf("%s  one byte of a copy flipped, and nobody noticed\n", a.color.red("✗ tampering missed"))
+			a.printf("%s  one byte of a copy flipped, and nobody noticed\n", a.color.Red("✗ tampering missed"))
 		}
 	}
 	return nil

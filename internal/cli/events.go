@@ -15,6 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/terminal"
 	"github.com/deedrun/deed/internal/view"
 )
 
@@ -312,7 +313,7 @@ func (f *follower) show(list ...eventDoc) error {
 			if err != nil {
 				return err
 			}
-			f.printf("%s\n", safeJSON(b))
+			f.printf("%s\n", terminal.SafeJSON(b))
 			continue
 		}
 		text := string(d.Detail)
@@ -321,9 +322,9 @@ func (f *follower) show(list ...eventDoc) error {
 		}
 		name := d.Event
 		if d.Source == fromStore {
-			name = f.color.bold(name)
+			name = f.color.Bold(name)
 		}
-		f.printf("%s  %s %s %s\n", d.at.Format("15:04:05.000"), pad(name, 24), d.AttemptID, f.color.dim(shorten(clean(text), 120)))
+		f.printf("%s  %s %s %s\n", d.at.Format("15:04:05.000"), terminal.Pad(name, 24), d.AttemptID, f.color.Dim(shorten(clean(text), 120)))
 	}
 	return nil
 }

@@ -101,12 +101,12 @@ func (a *app) trusted() ([]bundle.PublicKey, error) {
 
 func (a *app) showVerification(rep bundle.Verification) {
 	if rep.Valid {
-		a.printf("%s %s\n", a.color.green("valid"), rep.BundleDirectory)
+		a.printf("%s %s\n", a.color.Green("valid"), rep.BundleDirectory)
 	} else {
-		a.printf("%s %s: %s\n", a.color.red("invalid"), rep.BundleDirectory, count(len(rep.Violations), "violation"))
+		a.printf("%s %s: %s\n", a.color.Red("invalid"), rep.BundleDirectory, count(len(rep.Violations), "violation"))
 	}
 	for _, v := range rep.Violations {
-		a.printf("  %s %s  %s\n", a.color.red("✗"), v.Code, clean(v.Message))
+		a.printf("  %s %s  %s\n", a.color.Red("✗"), v.Code, clean(v.Message))
 	}
 	if rep.Manifest != nil {
 		a.field("bundle", clean(rep.Manifest.ID))

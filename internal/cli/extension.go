@@ -193,7 +193,7 @@ func (a *app) extensionList(dir string, named []string) error {
 		}
 		rows[i] = []string{clean(d.ID), clean(d.Version), strings.Join(d.Capabilities, ","), strings.Join(d.Serves, ","), showPath(where)}
 		if d.Error != "" {
-			rows[i] = []string{clean(d.ID), "?", a.color.red("cannot be used"), "", clean(d.Error)}
+			rows[i] = []string{clean(d.ID), "?", a.color.Red("cannot be used"), "", clean(d.Error)}
 		}
 	}
 	a.table([]string{"EXTENSION", "VERSION", "CAN", "SERVES HERE", "FROM"}, rows)
@@ -213,9 +213,9 @@ func (a *app) showServants(here map[string]capabilityDoc) {
 		who, why := strings.Join(d.Extensions, " and "), d.Why
 		switch {
 		case d.Error != "":
-			who, why = a.color.red("nobody"), d.Error
+			who, why = a.color.Red("nobody"), d.Error
 		case d.Skipped != "":
-			who, why = a.color.dim("nobody"), d.Skipped
+			who, why = a.color.Dim("nobody"), d.Skipped
 		case len(d.Scripts) > 0:
 			who = strings.Join(d.Scripts, "; ")
 		}
@@ -271,7 +271,7 @@ func (a *app) extensionShow(dir string, named []string, id string) error {
 }
 
 func (a *app) showExtension(d extensionDoc) {
-	a.printf("%s  %s %s\n", a.color.bold(clean(d.ID)), clean(d.Name), clean(d.Version))
+	a.printf("%s  %s %s\n", a.color.Bold(clean(d.ID)), clean(d.Name), clean(d.Version))
 	line := func(what, value string) {
 		if value != "" {
 			a.printf("  %-9s %s\n", what, cleanLines(value))

@@ -374,9 +374,9 @@ func (a *app) tellResult(r homeboy.FanoutResult, output string) {
 func (a *app) recordMark(s homeboy.RecordStatus) string {
 	switch s {
 	case homeboy.RecordCompleted:
-		return a.color.green("✓")
+		return a.color.Green("✓")
 	case homeboy.RecordMissing:
-		return a.color.yellow("?")
+		return a.color.Yellow("?")
 	}
-	return a.color.red("✗")
+	return a.color.Red("✗")
 }

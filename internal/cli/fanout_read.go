@@ -194,9 +194,9 @@ const shownWarnings = 10
 func (a *app) tellReading(name string, warnings []homeboy.Warning) {
 	for i, w := range warnings {
 		if i == shownWarnings {
-			a.hint("%s %s: %d more", a.errColor.yellow("warning:"), inputName(name), len(warnings)-i)
+			a.hint("%s %s: %d more", a.errColor.Yellow("warning:"), inputName(name), len(warnings)-i)
 			return
 		}
-		a.hint("%s %s: %s", a.errColor.yellow("warning:"), inputName(name), clean(w.String()))
+		a.hint("%s %s: %s", a.errColor.Yellow("warning:"), inputName(name), clean(w.String()))
 	}
 }

@@ -223,7 +223,7 @@ func (a *app) fanoutPolicy(p *fanoutrun.Plan, f fanoutRunFlags, name string) err
 func (a *app) readPolicy(name string, options homeboy.Value) (fanoutrun.Policy, error) {
 	p, ignored, err := fanoutrun.ReadPolicy("$.options", options)
 	if len(ignored) > 0 {
-		a.hint("%s %s: deed does not act on the options %s", a.errColor.yellow("warning:"), inputName(name), clean(strings.Join(ignored, ", ")))
+		a.hint("%s %s: deed does not act on the options %s", a.errColor.Yellow("warning:"), inputName(name), clean(strings.Join(ignored, ", ")))
 	}
 	return p, inFile(name, err)
 }

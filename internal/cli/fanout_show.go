@@ -268,11 +268,11 @@ func (a *app) fanoutState(d fanoutDoc) string {
 func (a *app) fanoutWord(status string) string {
 	switch status {
 	case store.FanoutCompleted:
-		return a.color.green(status)
+		return a.color.Green(status)
 	case store.FanoutFailed:
-		return a.color.red(status)
+		return a.color.Red(status)
 	}
-	return a.color.yellow(status)
+	return a.color.Yellow(status)
 }
 
 // hintChosen says how the chosen result of a matrix is used.

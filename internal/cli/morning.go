@@ -96,26 +96,26 @@ func (a *app) section(title string, lines []string, all int, command string) {
 	if len(lines) == 0 {
 		return
 	}
-	a.printf("\n%s\n", a.color.bold(title))
+	a.printf("\n%s\n", a.color.Bold(title))
 	for _, l := range lines[:min(len(lines), shownLines)] {
 		a.printf("%s\n", l)
 	}
 	if n := all - min(len(lines), shownLines); n > 0 {
-		a.printf("%s\n", a.color.dim(fmt.Sprintf("  and %d more (%s)", n, command)))
+		a.printf("%s\n", a.color.Dim(fmt.Sprintf("  and %d more (%s)", n, command)))
 	}
 }
 
 func (a *app) tell(r deed.Report) {
-	a.printf("%s\n%s\n", a.color.bold(r.Headline), a.color.dim(r.From+" to "+r.To))
+	a.printf("%s\n%s\n", a.color.Bold(r.Headline), a.color.Dim(r.From+" to "+r.To))
 	if r.Truncated {
-		a.printf("%s\n", a.color.yellow("More happened than is read at once: the numbers are those of the newest part (give a shorter --since)."))
+		a.printf("%s\n", a.color.Yellow("More happened than is read at once: the numbers are those of the newest part (give a shorter --since)."))
 	}
 	a.section("Waits for you", a.waitingLines(r.Waiting), r.Totals.Waiting, "deed action list, deed outbox list")
 	a.section("Done", a.doneLines(r.Done), r.Totals.Completed, "deed task list --status completed")
 	a.section("Failed", a.failureLines(r.Failures), len(r.Failures)+r.More["failures"], "deed task list --status permanent_failure")
 	var lines []string
 	for _, x := range r.Refusals {
-		lines = append(lines, fmt.Sprintf("  %s  %s  %s", a.color.yellow(clean(x.Code)), count(x.Attempts, "attempt"), shorten(clean(x.Message), 100)), "    "+x.Command)
+		lines = append(lines, fmt.Sprintf("  %s  %s  %s", a.color.Yellow(clean(x.Code)), count(x.Attempts, "attempt"), shorten(clean(x.Message), 100)), "    "+x.Command)
 	}
 	a.section("Refused by the gate", lines, len(lines), "deed report --json")
 	a.section("Workflows", a.flowLines(r.Workflows), len(r.Workflows)+r.More["workflows"], "deed workflow list --all")
@@ -136,7 +136,7 @@ func (a *app) tell(r deed.Report) {
 		lines = append(lines, "  "+count(n, "message")+" delivered")
 	}
 	if n := r.Totals.Given; n > 0 {
-		lines = append(lines, "  "+a.color.red(count(n, "message")+" given up"))
+		lines = append(lines, "  "+a.color.Red(count(n, "message")+" given up"))
 	}
 	a.section("Messages", lines, len(lines), "deed outbox list")
 	lines = a.costLines(r.Cost)
@@ -152,7 +152,7 @@ func timesText(n int64) string {
 
 func (a *app) waitingLines(list []deed.ReportWaiting) (out []string) {
 	for _, w := range list {
-		out = append(out, fmt.Sprintf("  %s  %s\n    %s", a.color.yellow(strings.ReplaceAll(w.Kind, "_", " ")), shorten(clean(w.About), 140), clean(w.Command)))
+		out = append(out, fmt.Sprintf("  %s  %s\n    %s", a.color.Yellow(strings.ReplaceAll(w.Kind, "_", " ")), shorten(clean(w.About), 140), clean(w.Command)))
 	}
 	return out
 }
@@ -176,14 +176,14 @@ func (a *app) doneLines(list []deed.ReportTask) (out []string) {
 		if name == "" {
 			name = d.TaskType
 		}
-		out = append(out, fmt.Sprintf("  %s  %s\n    %s", a.color.green(d.TaskID), shorten(name, 90), strings.Join(proof, "; ")))
+		out = append(out, fmt.Sprintf("  %s  %s\n    %s", a.color.Green(d.TaskID), shorten(name, 90), strings.Join(proof, "; ")))
 	}
 	return out
 }
 
 func (a *app) failureLines(list []deed.ReportFailure) (out []string) {
 	for _, f := range list {
-		text := fmt.Sprintf("  %s  %s: %s", a.color.red(f.Class), count(f.Tasks, "task"), f.About)
+		text := fmt.Sprintf("  %s  %s: %s", a.color.Red(f.Class), count(f.Tasks, "task"), f.About)
 		if f.LastError != "" {
 			text += "\n    last: " + shorten(clean(f.LastError), 200)
 		}
@@ -204,9 +204,9 @@ func (a *app) flowLines(list []deed.ReportWorkflow) (out []string) {
 		text := fmt.Sprintf("  %s %s  %s → %s in %s", clean(w.WorkflowType), shorten(clean(w.InstanceKey), 40), from, clean(w.To), count(w.Steps, "step"))
 		switch {
 		case w.Ending != "":
-			text += ", " + a.color.green(w.Ending)
+			text += ", " + a.color.Green(w.Ending)
 		case w.Blocked != "":
-			text += ", " + a.color.yellow("blocked: "+shorten(clean(w.Blocked), 100))
+			text += ", " + a.color.Yellow("blocked: "+shorten(clean(w.Blocked), 100))
 		}
 		out = append(out, text)
 	}

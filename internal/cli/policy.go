@@ -196,7 +196,7 @@ func (a *app) showHeld(held string) {
 	case policy.HeldEnforced:
 		a.printf("held      enforced: the agent asks deed before each call\n")
 	case policy.HeldDeclared:
-		a.printf("held      %s: the agent does not ask deed before each call (docs/AGENT-CLIS.md); the sandbox and the gate hold\n", a.color.yellow("declared"))
+		a.printf("held      %s: the agent does not ask deed before each call (docs/AGENT-CLIS.md); the sandbox and the gate hold\n", a.color.Yellow("declared"))
 	}
 }
 

@@ -53,7 +53,7 @@ func (p *progress) draw(i int) {
 	text := p.text
 	p.mu.Unlock()
 	took := clock.Since(p.start).Round(100 * time.Millisecond).String()
-	fmt.Fprintf(p.a.Err, "\r\x1b[K%s %s %s", frames[i%len(frames)], shorten(clean(text), 70), p.a.errColor.dim(took))
+	fmt.Fprintf(p.a.Err, "\r\x1b[K%s %s %s", frames[i%len(frames)], shorten(clean(text), 70), p.a.errColor.Dim(took))
 }
 
 // step takes a step of an attempt.

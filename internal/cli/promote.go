@@ -254,9 +254,9 @@ func (a *app) showPromoted(rep homeboy.PromotionReport) {
 		a.printf("           %s\n", showPath(f))
 	}
 	for _, g := range rep.Gates {
-		mark := a.color.green("✓")
+		mark := a.color.Green("✓")
 		if g.Status != homeboy.GateSucceeded && g.Status != homeboy.GateAcceptedInherited {
-			mark = a.color.red("✗")
+			mark = a.color.Red("✗")
 		}
 		a.printf("           %s %s: %s\n", mark, clean(g.ID), g.Status)
 		if g.Status == homeboy.GateFailed && g.Tail != "" {
@@ -264,7 +264,7 @@ func (a *app) showPromoted(rep homeboy.PromotionReport) {
 		}
 	}
 	if v := rep.Verifier; v != nil && !v.Accepted {
-		a.printf("           %s verifier: %s: %s\n", a.color.red("✗"), v.Termination, clean(v.Reason))
+		a.printf("           %s verifier: %s: %s\n", a.color.Red("✗"), v.Termination, clean(v.Reason))
 	}
 	if p := rep.Push; p != nil {
 		a.field("pushed", clean(p.Remote)+" "+clean(p.Ref))

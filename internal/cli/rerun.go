@@ -93,17 +93,17 @@ func (a *app) showRerun(rep bundle.Verification, in attempt.Rerun, out attempt.R
 			return err
 		}
 	} else {
-		word := a.color.green("same")
+		word := a.color.Green("same")
 		if !out.Same {
-			word = a.color.red("other")
+			word = a.color.Red("other")
 		}
 		a.printf("%s %s\n", word, rep.BundleDirectory)
 		a.field("base", out.Base)
 		a.field("contained", string(in.Kind))
 		for _, c := range out.Checks {
-			mark := a.color.green("✓")
+			mark := a.color.Green("✓")
 			if !c.Same {
-				mark = a.color.red("✗")
+				mark = a.color.Red("✗")
 			}
 			a.printf("           %s check %s: recorded %s, now %s\n", mark, clean(c.Name), c.Recorded, c.Now)
 			for _, d := range c.Differences {

@@ -333,9 +333,9 @@ func (a *app) showRun(r attempt.Result) {
 		a.showVerdict(*r.Verdict)
 		a.showStop(r)
 	case r.Settlement.Status == agentruntime.TaskBlocked:
-		a.field("stopped", a.color.yellow(r.Settlement.Class)+"  "+clean(r.Settlement.LastError))
+		a.field("stopped", a.color.Yellow(r.Settlement.Class)+"  "+clean(r.Settlement.LastError))
 	default:
-		a.field("failed", a.color.red(r.Settlement.Class)+"  "+clean(r.Settlement.LastError))
+		a.field("failed", a.color.Red(r.Settlement.Class)+"  "+clean(r.Settlement.LastError))
 	}
 	a.showChanges(r)
 	a.field("status", a.status(r.Settlement.Status))
@@ -372,7 +372,7 @@ var stops = map[string]string{
 
 func (a *app) showStop(r attempt.Result) {
 	if why := stops[r.Settlement.Class]; why != "" {
-		a.field("stopped", a.color.yellow(r.Settlement.Class)+"  "+why)
+		a.field("stopped", a.color.Yellow(r.Settlement.Class)+"  "+why)
 	}
 }
 

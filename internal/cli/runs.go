@@ -87,11 +87,11 @@ func (a *app) runsListCmd() *cobra.Command {
 func (a *app) runStatus(s codebox.RunStatus) string {
 	switch s {
 	case codebox.RunSucceeded:
-		return a.color.green(string(s))
+		return a.color.Green(string(s))
 	case codebox.RunFailed, codebox.RunTimedOut:
-		return a.color.red(string(s))
+		return a.color.Red(string(s))
 	case codebox.RunCancelled:
-		return a.color.yellow(string(s))
+		return a.color.Yellow(string(s))
 	}
 	return string(s)
 }
@@ -141,7 +141,7 @@ func (a *app) runsShowCmd() *cobra.Command {
 
 func (a *app) showRunRecord(r store.Run) {
 	rec, l := r.Record, r.Record.Lifecycle
-	a.field("run", a.color.bold(r.ID()))
+	a.field("run", a.color.Bold(r.ID()))
 	a.field("status", a.runStatus(rec.Status))
 	a.field("task", r.TaskID)
 	a.field("attempt", r.AttemptID)
@@ -364,7 +364,7 @@ func (a *app) runsArtifactsCmd() *cobra.Command {
 			for i, d := range docs {
 				state := "there"
 				if !d.Exists {
-					state = a.color.yellow("gone")
+					state = a.color.Yellow("gone")
 				}
 				rows[i] = []string{clean(d.Kind), state, fmt.Sprint(d.Bytes), clean(d.Directory + d.Path)}
 			}

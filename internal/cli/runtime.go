@@ -181,7 +181,7 @@ func (a *app) runtimeList(f runtimeFlags) error {
 			rows = append(rows, row)
 		}
 		if len(d.Providers) == 0 {
-			rows = append(rows, []string{clean(d.ID), clean(d.Version), a.color.red("none"), "", "", fromOf(d)})
+			rows = append(rows, []string{clean(d.ID), clean(d.Version), a.color.Red("none"), "", "", fromOf(d)})
 		}
 	}
 	if len(rows) > 0 {
@@ -203,7 +203,7 @@ func fromOf(d runtimeDoc) string {
 
 func (a *app) tellProblems(c *runtimepkg.Catalog) {
 	for _, p := range c.Problems {
-		a.hint("%s %s", a.errColor.yellow("problem:"), cleanLines(p.Message))
+		a.hint("%s %s", a.errColor.Yellow("problem:"), cleanLines(p.Message))
 	}
 }
 
@@ -242,7 +242,7 @@ func (a *app) showRuntime(d runtimeDoc) {
 			a.printf("  %-13s %s\n", what, cleanLines(value))
 		}
 	}
-	a.printf("%s  %s %s\n", a.color.bold(clean(d.ID)), clean(d.Name), clean(d.Version))
+	a.printf("%s  %s %s\n", a.color.Bold(clean(d.ID)), clean(d.Name), clean(d.Version))
 	line("about", d.About)
 	line("from", fromOf(d))
 	for _, also := range d.Also {
@@ -254,7 +254,7 @@ func (a *app) showRuntime(d runtimeDoc) {
 		line("deprecated", d.Deprecated.String())
 	}
 	for _, p := range d.Providers {
-		a.printf("\n%s  %s\n", a.color.bold(clean(p.ID)), clean(p.Label))
+		a.printf("\n%s  %s\n", a.color.Bold(clean(p.ID)), clean(p.Label))
 		line("backend", p.Backend)
 		line("status", p.Status)
 		line("contract", p.Contract)
@@ -333,9 +333,9 @@ func (a *app) runtimeLint(f runtimeFlags, arg string, strict bool) error {
 		}
 	} else {
 		for _, x := range doc.Findings {
-			word := a.color.yellow(x.Severity)
+			word := a.color.Yellow(x.Severity)
 			if x.Severity == runtimepkg.Error {
-				word = a.color.red(x.Severity)
+				word = a.color.Red(x.Severity)
 			}
 			a.printf("%s %s\n", word, clean(x.String()))
 		}

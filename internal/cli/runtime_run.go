@@ -267,9 +267,9 @@ func (a *app) providerTasks(ctx context.Context, opt providertask.Options) (*pro
 func (a *app) showOutcome(o homeboy.Outcome) {
 	word := string(o.Status)
 	if homeboy.IsSuccess(o.Status) {
-		word = a.color.green(word)
+		word = a.color.Green(word)
 	} else {
-		word = a.color.red(word)
+		word = a.color.Red(word)
 	}
 	a.printf("%s\n", strings.TrimSuffix(word+": "+clean(o.Summary), ": "))
 	told := func(d homeboy.Diagnostic) bool { return o.Summary != "" && strings.Contains(o.Summary, d.Message) }

@@ -156,9 +156,9 @@ func (a *app) describeSelection(doc *selectionDoc, s *runtimepkg.Selection, req 
 
 func (a *app) showSelection(doc selectionDoc, explain bool) {
 	if doc.Error != nil {
-		fmt.Fprintf(a.Err, "%s %s: %s\n", a.errColor.red("deed:"), doc.Error.Code, cleanLines(doc.Error.Message))
+		fmt.Fprintf(a.Err, "%s %s: %s\n", a.errColor.Red("deed:"), doc.Error.Code, cleanLines(doc.Error.Message))
 	} else {
-		a.printf("%s of %s\n", a.color.bold(clean(doc.Provider)), clean(doc.Package))
+		a.printf("%s of %s\n", a.color.Bold(clean(doc.Provider)), clean(doc.Package))
 		a.printf("  command  %s\n", cleanLines(doc.Command))
 		if doc.From != "" {
 			a.printf("  backend  %s (by default, from %s)\n", clean(doc.Backend), showPath(doc.From))
@@ -170,10 +170,10 @@ func (a *app) showSelection(doc selectionDoc, explain bool) {
 		}
 	}
 	for _, w := range doc.Warnings {
-		a.hint("%s %s", a.errColor.yellow("warning:"), clean(w))
+		a.hint("%s %s", a.errColor.Yellow("warning:"), clean(w))
 	}
 	for _, x := range doc.Faults {
-		fmt.Fprintf(a.Err, "%s %s\n", a.errColor.red("request:"), clean(x.String()))
+		fmt.Fprintf(a.Err, "%s %s\n", a.errColor.Red("request:"), clean(x.String()))
 	}
 	if !explain {
 		return
@@ -182,7 +182,7 @@ func (a *app) showSelection(doc selectionDoc, explain bool) {
 	for _, x := range doc.Candidates {
 		chosen := "no"
 		if x.Chosen {
-			chosen = a.color.green("yes")
+			chosen = a.color.Green("yes")
 		}
 		rows = append(rows, []string{clean(x.Provider), clean(x.Backend), chosen, clean(x.Why)})
 	}
@@ -301,18 +301,18 @@ func (a *app) tellReadiness(doc readinessDoc) error {
 }
 
 func (a *app) showReadiness(r *runtimepkg.Readiness) {
-	word := a.color.green("ready")
+	word := a.color.Green("ready")
 	if !r.Ready {
-		word = a.color.red("not ready")
+		word = a.color.Red("not ready")
 	}
-	a.printf("%s of %s: %s\n", a.color.bold(clean(r.Provider)), clean(r.Package), word)
+	a.printf("%s of %s: %s\n", a.color.Bold(clean(r.Provider)), clean(r.Package), word)
 	for _, c := range r.Checks {
 		status := c.Status
 		switch c.Status {
 		case runtimepkg.CheckOK:
-			status = a.color.green(status)
+			status = a.color.Green(status)
 		case runtimepkg.CheckFailed:
-			status = a.color.red(status)
+			status = a.color.Red(status)
 		}
 		a.printf("  %s %s %s: %s\n", status, c.Kind, clean(c.ID), clean(c.Detail))
 		if c.Status == runtimepkg.CheckFailed && c.Remedy != "" {

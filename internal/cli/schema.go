@@ -171,11 +171,11 @@ func (a *app) showFaults(id string, err error) error {
 			return err
 		}
 	} else if len(faults) == 0 {
-		a.printf("%s %s\n", a.color.green("valid"), id)
+		a.printf("%s %s\n", a.color.Green("valid"), id)
 	} else {
-		a.printf("%s %s: %s\n", a.color.red("invalid"), id, count(len(faults), "fault"))
+		a.printf("%s %s: %s\n", a.color.Red("invalid"), id, count(len(faults), "fault"))
 		for _, f := range faults {
-			a.printf("  %s %s\n", a.color.red("✗"), clean(f.String()))
+			a.printf("  %s %s\n", a.color.Red("✗"), clean(f.String()))
 		}
 	}
 	if len(faults) > 0 {

@@ -122,7 +122,7 @@ func (a *app) showCycle(rep dispatch.Report) {
 		a.printf("%s  %s  %s\n", r.TaskID, a.status(r.Status), clean(r.Summary))
 	}
 	for _, f := range rep.Faults {
-		fmt.Fprintf(a.Err, "%s %s\n", a.errColor.red("deed:"), f)
+		fmt.Fprintf(a.Err, "%s %s\n", a.errColor.Red("deed:"), f)
 	}
 }
 

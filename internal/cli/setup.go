@@ -115,7 +115,7 @@ func (a *app) doctorCmd() *cobra.Command {
 				}
 			} else {
 				for _, f := range list {
-					mark := map[string]string{"ok": a.color.green("✓"), "warning": a.color.yellow("!"), "fault": a.color.red("✗")}[f.Status]
+					mark := map[string]string{"ok": a.color.Green("✓"), "warning": a.color.Yellow("!"), "fault": a.color.Red("✗")}[f.Status]
 					for i, line := range strings.Split(strings.TrimRight(cleanLines(f.Detail), "\n"), "\n") {
 						if i == 0 {
 							a.printf("%s %-12s %s\n", mark, f.Name, line)
@@ -124,7 +124,7 @@ func (a *app) doctorCmd() *cobra.Command {
 						}
 					}
 					if f.Remedy != "" {
-						a.printf("  %-12s %s\n", "", a.color.dim(f.Remedy))
+						a.printf("  %-12s %s\n", "", a.color.Dim(f.Remedy))
 					}
 				}
 			}

@@ -47,13 +47,13 @@ func (a *app) taskShowCmd() *cobra.Command {
 
 func (a *app) field(name, value string) {
 	if value != "" {
-		a.printf("%s %s\n", a.color.dim(fmt.Sprintf("%-10s", name)), value)
+		a.printf("%s %s\n", a.color.Dim(fmt.Sprintf("%-10s", name)), value)
 	}
 }
 
 func (a *app) showTask(t store.Task) {
 	r := t.Record
-	a.field("task", a.color.bold(t.ID()))
+	a.field("task", a.color.Bold(t.ID()))
 	a.field("about", clean(title(t)))
 	a.field("type", r.TaskType)
 	if t.WorkflowID != "" {
@@ -100,7 +100,7 @@ func (a *app) models() *view.Reader {
 }
 
 func (a *app) showAttempt(at view.Attempt) {
-	a.field("attempt", a.color.bold(at.AttemptID))
+	a.field("attempt", a.color.Bold(at.AttemptID))
 	a.field("adapter", at.AdapterID+" ("+at.AdapterKind+")")
 	a.field("state", at.State)
 	a.field("runner", at.RunnerID)
@@ -132,21 +132,21 @@ func (a *app) showClaim(status, summary string) {
 
 // showVerdict prints the decision and every reason for it.
 func (a *app) showVerdict(v deed.Verdict) {
-	word := a.color.red("rejected")
+	word := a.color.Red("rejected")
 	if v.Accepted {
-		word = a.color.green("accepted")
+		word = a.color.Green("accepted")
 		if v.NoOp {
 			word += " (nothing changed)"
 		}
 	}
 	a.field("verdict", word)
 	for _, r := range v.Reasons {
-		a.printf("           %s %s  %s\n", a.color.red("✗"), r.Code, clean(r.Message))
+		a.printf("           %s %s  %s\n", a.color.Red("✗"), r.Code, clean(r.Message))
 	}
 	for _, c := range v.Checks {
-		mark := a.color.green("✓")
+		mark := a.color.Green("✓")
 		if c.Status != "passed" {
-			mark = a.color.red("✗")
+			mark = a.color.Red("✗")
 		}
 		a.printf("           %s check %s: %s in %s%s\n", mark, clean(c.Name), c.Status, (time.Duration(c.DurationMS) * time.Millisecond).Round(time.Millisecond), compared(c))
 		if m := c.Comparison; m != nil {
@@ -155,7 +155,7 @@ func (a *app) showVerdict(v deed.Verdict) {
 		}
 	}
 	for _, r := range v.Notes {
-		a.printf("           %s %s  %s\n", a.color.dim("·"), r.Code, clean(r.Message))
+		a.printf("           %s %s  %s\n", a.color.Dim("·"), r.Code, clean(r.Message))
 	}
 }
 

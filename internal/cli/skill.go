@@ -238,7 +238,7 @@ func (a *app) skillList() error {
 		docs = append(docs, d)
 		about := d.Description
 		if d.Error != "" {
-			about = a.color.red("cannot be used: ") + clean(strings.ReplaceAll(d.Error, "\n", "; "))
+			about = a.color.Red("cannot be used: ") + clean(strings.ReplaceAll(d.Error, "\n", "; "))
 		} else {
 			about = clean(about)
 		}
@@ -325,7 +325,7 @@ func (a *app) skillLint(dirs []string) error {
 		case f.Err != nil:
 			a.printf("%s\n", cleanLines(f.Err.Error()))
 		default:
-			a.printf("%s %s: skill %s %s\n", a.color.green("✓"), showPath(dir), f.ID, clean(f.Skill.Version))
+			a.printf("%s %s: skill %s %s\n", a.color.Green("✓"), showPath(dir), f.ID, clean(f.Skill.Version))
 			for _, n := range f.Skill.Notes {
 				a.printf("  %s\n", clean(n.String()))
 			}

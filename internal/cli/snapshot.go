@@ -90,7 +90,7 @@ func (a *app) showComparison(c report.Comparison) error {
 	if a.json {
 		return a.emit(c)
 	}
-	a.printf("%s\n", a.color.dim(clean(c.From)+" to "+clean(c.To)))
+	a.printf("%s\n", a.color.Dim(clean(c.From)+" to "+clean(c.To)))
 	if len(c.Changes) == 0 && len(c.Workflows) == 0 && len(c.Schedules) == 0 {
 		a.printf("nothing changed\n")
 	}

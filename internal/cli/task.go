@@ -317,11 +317,11 @@ func title(t store.Task) string {
 func (a *app) status(s agentruntime.TaskStatus) string {
 	switch s {
 	case agentruntime.TaskCompleted:
-		return a.color.green(string(s))
+		return a.color.Green(string(s))
 	case agentruntime.TaskPermanentFailure:
-		return a.color.red(string(s))
+		return a.color.Red(string(s))
 	case agentruntime.TaskRetryableFailure, agentruntime.TaskBlocked:
-		return a.color.yellow(string(s))
+		return a.color.Yellow(string(s))
 	}
 	return string(s)
 }

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/journal"
+	"github.com/deedrun/deed/internal/terminal"
 )
 
 // A timeline prints the entries of a journal for people, turn by turn. What an agent wrote is shortened and cannot drive the
@@ -62,20 +61,20 @@ func (l *timeline) print(e journal.Entry) error {
 	case history.KindCompletion:
 		detail(e, l.completion)
 	case history.KindRecovery:
-		l.event("recovery", l.color.yellow, e)
+		l.event("recovery", l.color.Yellow, e)
 	case history.KindPolicy:
 		detail(e, func(v agentruntime.PolicyDecision) {
 			switch {
 			case v.Effect == agentruntime.PolicyDeny:
-				l.event("policy", l.color.red, e)
+				l.event("policy", l.color.Red, e)
 			case v.Effect == agentruntime.PolicyAsk, v.By != "":
-				l.event("policy", l.color.yellow, e)
+				l.event("policy", l.color.Yellow, e)
 			}
 		})
 	case history.KindBudget:
 		detail(e, func(v agentruntime.Budget) {
 			if v.Exhausted {
-				l.event("budget", l.color.red, e)
+				l.event("budget", l.color.Red, e)
 			}
 		})
 	case history.KindBound:
@@ -84,7 +83,7 @@ func (l *timeline) print(e journal.Entry) error {
 			Why   string `json:"why"`
 		},
 		) {
-			l.line("bound", l.color.red, v.Class+": "+v.Why)
+			l.line("bound", l.color.Red, v.Class+": "+v.Why)
 		})
 	case history.KindResumed:
 		detail(e, func(v struct {
@@ -92,20 +91,20 @@ func (l *timeline) print(e journal.Entry) error {
 			Why  string `json:"why"`
 		},
 		) {
-			l.line("resumed", l.color.yellow, "from attempt "+v.From+" "+v.Why)
+			l.line("resumed", l.color.Yellow, "from attempt "+v.From+" "+v.Why)
 		})
 	case history.KindAction:
-		l.event("action", l.color.yellow, e)
+		l.event("action", l.color.Yellow, e)
 	case history.KindCompaction:
-		l.event("compaction", l.color.yellow, e)
+		l.event("compaction", l.color.Yellow, e)
 	case history.KindSubagent:
-		l.event("subagent", l.color.bold, e)
+		l.event("subagent", l.color.Bold, e)
 	case history.KindFault:
-		l.event("model", l.color.red, e)
+		l.event("model", l.color.Red, e)
 	case history.KindState:
-		l.event("state", l.color.dim, e)
+		l.event("state", l.color.Dim, e)
 	case history.KindStrange:
-		l.event("strange", l.color.dim, e)
+		l.event("strange", l.color.Dim, e)
 	}
 	return nil
 }
@@ -145,9 +144,9 @@ func (l *timeline) within(turn int) {
 		return
 	}
 	l.header = turn
-	title := l.color.bold(fmt.Sprintf("turn %-5d", turn))
+	title := l.color.Bold(fmt.Sprintf("turn %-5d", turn))
 	if v, ok := l.turns[turn]; ok {
-		title += " " + l.color.dim(clean(turnText(v)))
+		title += " " + l.color.Dim(clean(turnText(v)))
 	}
 	l.printf("%s\n", strings.TrimRight(title, " "))
 }
@@ -177,7 +176,7 @@ func (l *timeline) turnEnded(v agentruntime.Turn) {
 	l.within(v.Index)
 	l.ended = v.Index
 	if text := turnText(v); l.live && text != "" {
-		l.printf("           %s\n", l.color.dim(clean(text)))
+		l.printf("           %s\n", l.color.Dim(clean(text)))
 	}
 }
 
@@ -192,7 +191,7 @@ func (l *timeline) text(v struct {
 	}
 	l.within(0)
 	if v.Thinking {
-		l.printf("           %s\n", l.color.dim("("+text+")"))
+		l.printf("           %s\n", l.color.Dim("("+text+")"))
 		return
 	}
 	l.printf("           “%s”\n", text)
@@ -202,12 +201,12 @@ func (l *timeline) call(v agentruntime.ToolCall) {
 	l.within(v.Turn)
 	if l.live {
 		l.calls[v.CallID] = agentruntime.ToolCall{Tool: v.Tool, SubagentID: v.SubagentID, Input: input(v)}
-		l.tool(l.color.dim("→"), v, "")
+		l.tool(l.color.Dim("→"), v, "")
 		return
 	}
 	r, done := l.results[v.CallID]
 	if !done {
-		l.tool(l.color.yellow("…"), v, "no result")
+		l.tool(l.color.Yellow("…"), v, "no result")
 		return
 	}
 	l.tool(l.mark(r), v, callEnd(r))
@@ -236,9 +235,9 @@ func (l *timeline) result(v agentruntime.ToolResult) {
 
 func (l *timeline) mark(r agentruntime.ToolResult) string {
 	if r.Status == agentruntime.ToolSuccess {
-		return l.color.green("✓")
+		return l.color.Green("✓")
 	}
-	return l.color.red("✗")
+	return l.color.Red("✗")
 }
 
 // callEnd words how a call ended.
@@ -262,30 +261,25 @@ func (l *timeline) tool(mark string, c agentruntime.ToolCall, end string) {
 	if c.SubagentID != "" {
 		name = shorten(clean(c.SubagentID), toolWidth) + "/" + name
 	}
-	l.printf("           %s %s\n", mark, strings.TrimRight(pad(name, toolWidth)+" "+pad(subject, subjectWidth)+" "+l.color.dim(clean(end)), " "))
-}
-
-// pad fills a text up to a width on the terminal.
-func pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-ansi.StringWidth(s)))
+	l.printf("           %s %s\n", mark, strings.TrimRight(terminal.Pad(name, toolWidth)+" "+terminal.Pad(subject, subjectWidth)+" "+l.color.Dim(clean(end)), " "))
 }
 
 func (l *timeline) completion(v agentruntime.CompletionAttempt) {
-	word := l.color.yellow("not decided yet")
+	word := l.color.Yellow("not decided yet")
 	if d := v.Decision; d != nil {
-		word = l.color.red("refused")
+		word = l.color.Red("refused")
 		if d.Accepted {
-			word = l.color.green("accepted")
+			word = l.color.Green("accepted")
 		}
 	}
 	claim := ""
 	if v.Claim != "" {
 		claim = "  “" + shorten(clean(v.Claim), 100) + "”"
 	}
-	l.printf("%s %d %s%s\n", l.color.bold(fmt.Sprintf("%-10s", "completion")), v.Number, word, claim)
+	l.printf("%s %d %s%s\n", l.color.Bold(fmt.Sprintf("%-10s", "completion")), v.Number, word, claim)
 	if v.Decision != nil {
 		for _, r := range v.Decision.Reasons {
-			l.printf("           %s %s\n", l.color.red("✗"), shorten(clean(r), textWidth))
+			l.printf("           %s %s\n", l.color.Red("✗"), shorten(clean(r), textWidth))
 		}
 	}
 }

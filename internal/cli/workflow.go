@@ -180,7 +180,7 @@ func (a *app) listTypes() error {
 	}
 	a.table([]string{"TYPE", "ABOUT", "FROM"}, rows)
 	for _, f := range faults {
-		fmt.Fprintf(a.Err, "%s %s\n", a.errColor.red("deed:"), cleanLines(f))
+		fmt.Fprintf(a.Err, "%s %s\n", a.errColor.Red("deed:"), cleanLines(f))
 	}
 	return nil
 }
@@ -189,11 +189,11 @@ func (a *app) listTypes() error {
 func (a *app) workflowStatus(w store.Workflow) string {
 	switch s := w.Record.Status; {
 	case s == agentruntime.WorkflowBlocked:
-		return a.color.yellow(string(s))
+		return a.color.Yellow(string(s))
 	case s == agentruntime.WorkflowCompleted && w.Ending == store.EndCompleted:
-		return a.color.green(string(s))
+		return a.color.Green(string(s))
 	case s == agentruntime.WorkflowCompleted:
-		return a.color.red(w.Ending)
+		return a.color.Red(w.Ending)
 	case w.TaskID == "" && w.ActionID != "":
 		return "waiting"
 	default:
@@ -264,7 +264,7 @@ func (a *app) workflowSteps(ctx context.Context, w store.Workflow) (workflowDoc,
 }
 
 func (a *app) showWorkflow(w store.Workflow, d workflowDoc) {
-	a.field("workflow", a.color.bold(w.ID()))
+	a.field("workflow", a.color.Bold(w.ID()))
 	a.field("type", clean(w.Record.WorkflowType))
 	a.field("key", clean(w.Record.InstanceKey))
 	a.field("status", a.workflowStatus(w))
@@ -568,7 +568,7 @@ func (a *app) workflowLintCmd() *cobra.Command {
 				case err != nil:
 					a.printf("%s\n", cleanLines(err.Error()))
 				default:
-					a.printf("%s %s: workflow %s\n", a.color.green("✓"), showPath(file), clean(d.WorkflowType))
+					a.printf("%s %s: workflow %s\n", a.color.Green("✓"), showPath(file), clean(d.WorkflowType))
 				}
 			}
 			if a.json {

@@ -16,7 +16,7 @@ var layers = []struct {
 	packages []string
 }{
 	{"command", []string{"cmd/deed"}},
-	{"surface", []string{"internal/cli", "internal/server", "internal/page", "internal/api", "internal/access", "internal/problem", "internal/notify", "internal/feed"}},
+	{"surface", []string{"internal/cli", "internal/top", "internal/server", "internal/page", "internal/api", "internal/access", "internal/problem", "internal/notify", "internal/feed"}},
 	{"engine", []string{"internal/view", "internal/report", "internal/answer", "internal/abilityrun", "internal/agenttask", "internal/fanoutrun", "internal/providertask", "internal/placement", "internal/dispatch", "internal/reclaim", "internal/schedule", "internal/outbox", "internal/sensor", "internal/workflow", "internal/task", "internal/promotion", "internal/handoff", "internal/runnerworkspace"}},
 	{"run", []string{
 		"internal/selfprovider", "internal/attempt", "internal/driver/script", "internal/driver/native", "internal/driver/command", "internal/driver/ollama", "internal/driver/acp", "internal/driver/opencode", "internal/driver/hermes", "internal/driver/codex", "internal/driver/claudecode", "internal/driver/packaged", "internal/driver/agentcli", "internal/driver/process", "internal/gate", "internal/check", "internal/fix", "internal/brief",
@@ -28,7 +28,7 @@ var layers = []struct {
 		"internal/telemetry", "internal/boundary", "internal/model", "internal/model/scripted", "internal/usage", "internal/registry", "internal/action", "internal/policy", "internal/ability", "internal/wordpress", "internal/component", "internal/sandbox", "internal/egress", "internal/toolchain", "internal/workspace", "internal/bundle", "internal/history", "internal/journal", "internal/redact", "internal/store",
 	}},
 	{"base", []string{
-		"internal/config", "internal/service", "internal/home", "internal/parcel", "internal/proc", "internal/state", "internal/atomicfile", "internal/plainfile",
+		"internal/config", "internal/terminal", "internal/service", "internal/home", "internal/parcel", "internal/proc", "internal/state", "internal/atomicfile", "internal/plainfile",
 		"internal/canonjson", "internal/failure", "internal/crashpoint", "internal/clock", "internal/excerpt",
 	}},
 	{"public", []string{"provider"}}, // for authors of packages: it stands on the contract alone

@@ -153,14 +153,13 @@ func (s *Store) Counts(ctx context.Context) (map[agentruntime.TaskStatus]int64, 
 	out := map[agentruntime.TaskStatus]int64{}
 	var all int64
 	err := s.eachTally(ctx, `at = 0`, func(t Tally) {
-		switch {
-		case t.Kind != tallyTask:
-		case t.Key == tallyAll:
-			all += t.N
-		default:
+		if t.Kind == tallyTask && t.Key != "all" {
 			out[agentruntime.TaskStatus(t.Key)] += t.N
 		}
 	})
+	if err == nil {
+		err = classify(s.eng.read().row(ctx, `SELECT n FROM tasks_made`).Scan(&all))
+	}
 	if err == nil {
 		err = s.eachCount(ctx, out)
 	}

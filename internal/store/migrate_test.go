@@ -43,6 +43,13 @@ func checkFixture(t *testing.T, fixture string, runs int) {
 	if v, ok := s.probe(t.Context()); !ok || v != schemaKnown {
 		t.Fatalf("schema %d, want %d", v, schemaKnown)
 	}
+	counts, err := s.Counts(t.Context()) // what ended before anybody counted was counted by the migration
+	if d := cmp.Diff(map[agentruntime.TaskStatus]int64{
+		agentruntime.TaskCompleted: 1, agentruntime.TaskPermanentFailure: 1, agentruntime.TaskBlocked: 1,
+		agentruntime.TaskRunning: 1, agentruntime.TaskRetryableFailure: 1, agentruntime.TaskPending: 1,
+	}, counts); err != nil || d != "" {
+		t.Errorf("counts %v\n%s", err, d)
+	}
 	got := map[string]agentruntime.TaskStatus{}
 	list, err := s.Tasks(t.Context(), TaskFilter{})
 	if err != nil {

@@ -13,8 +13,6 @@ const (
 	tallyWorkflow = "workflow"
 	TallyEnded    = "ended"   // tasks that ended, by status
 	TallyAttempt  = "attempt" // attempts that ended, by class
-
-	tallyAll = "all" // of tasks
 )
 
 // A Tally is how many there are of something, or how many ended in an hour.

@@ -10,8 +10,9 @@ CREATE TABLE tallies (
     n    INTEGER NOT NULL,
     PRIMARY KEY (at, name)
 ) STRICT, WITHOUT ROWID;
+CREATE VIEW tally AS SELECT at, name, n FROM tallies;
 -- Tasks are numbered without gaps and never removed, so that the newest number says how many there are.
-CREATE VIEW tally AS SELECT at, name, n FROM tallies UNION ALL SELECT 0, 'task:all', coalesce((SELECT max(seq) FROM tasks), 0);
+CREATE VIEW tasks_made AS SELECT coalesce(max(seq), 0) AS n FROM tasks;
 
 INSERT INTO tallies (at, name, n) SELECT 0, 'task:' || status, count(*) FROM tasks
     WHERE status IN ('completed', 'permanent_failure', 'operator_canceled') GROUP BY status;
