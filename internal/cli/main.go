@@ -112,7 +112,7 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 	add("work", a.runCmd(), a.agentTaskRunCmd(), a.abilityRunCmd(), a.fanoutCmd(), a.demoCmd())
 	add("check", a.checkCmd(runner.Lint), a.checkCmd(runner.Test), a.checkCmd(runner.Build), a.extensionCmd(), a.auditCmd())
 	add("check", a.checkAllCmd(), a.refactorCmd())
-	add("queue", a.taskCmd(), a.workflowCmd(), a.sensorCmd(), a.actionCmd(), a.outboxCmd(), a.scheduleCmd(), a.agentCmd(), a.walletCmd(), a.skillCmd(), a.policyCmd(), a.dispatchCmd(), a.serveCmd(), a.topCmd(), a.watchCmd(), a.pauseCmd(), a.resumeCmd(), a.reportCmd(), a.snapshotCmd(), a.usageCmd(), a.runsCmd(), a.cleanupCmd())
+	add("queue", a.taskCmd(), a.workflowCmd(), a.sensorCmd(), a.actionCmd(), a.outboxCmd(), a.scheduleCmd(), a.agentCmd(), a.walletCmd(), a.skillCmd(), a.policyCmd(), a.dispatchCmd(), a.serveCmd(), a.topCmd(), a.watchCmd(), a.mcpCmd(), a.pauseCmd(), a.resumeCmd(), a.reportCmd(), a.snapshotCmd(), a.usageCmd(), a.runsCmd(), a.cleanupCmd())
 	add("queue", a.cyclesCmd())
 	add("evidence", a.attemptCmd(), a.briefCmd(), a.verifyCmd(), a.applyCmd(), a.promoteCmd(), a.artifactsCmd(), a.workspaceCmd(), a.keyCmd(), a.schemaCmd(), a.contractCmd())
 	add("setup", a.initCmd(), a.doctorCmd(), a.serviceCmd(), a.openCmd(), a.tokenCmd(), a.accessCmd(), a.runtimeCmd(), a.conformCmd(), a.versionCmd(), a.devCmd(), a.helperCmd(), a.providerCmd())
