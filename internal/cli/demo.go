@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,26 +88,28 @@ type demoReport struct {
 }
 
 func (a *app) demoCmd() *cobra.Command {
-	return &cobra.Command{
+	var keep string
+	c := &cobra.Command{
 		Use: "demo", Short: "See agents lie and work, and deed believe only what it sees", Args: cobra.NoArgs,
 		Long: `In a temporary home, give the same task (make a failing test pass) to four scripts, three of which lie, and to deed's
 own agent with a scripted model, which stops too early, is told why that is not accepted, and goes on. Then show that a
 changed bundle is caught. Needs go and git, and no network.`,
-		RunE: func(c *cobra.Command, _ []string) error { return a.demo(c.Context()) },
+		Example: `  deed demo
+  deed demo --keep ./shown && deed --home ./shown/home serve`,
+		RunE: func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), keep) },
 	}
+	c.Flags().StringVar(&keep, "keep", "", "a new `DIRECTORY` for all of it (default: a temporary one)")
+	return c
 }
 
-func (a *app) demo(ctx context.Context) error {
+func (a *app) demo(ctx context.Context, keep string) error {
 	for _, tool := range []string{"go", "git"} {
 		if _, err := proc.LookPath(tool, a.getenv("PATH"), "/"); err != nil {
 			return fmt.Errorf("the demo needs %s, and it is not on PATH (install it)", tool)
 		}
 	}
-	root, err := os.MkdirTemp("", "deed-demo-")
+	root, err := demoPlace(keep)
 	if err != nil {
-		return fmt.Errorf("make a temporary home: %w", err)
-	}
-	if root, err = filepath.EvalSymlinks(root); err != nil {
 		return err
 	}
 	d := &app{
@@ -158,7 +161,7 @@ func (a *app) demo(ctx context.Context) error {
 	if a.json {
 		err = a.emit(rep)
 	} else {
-		a.hint("\nall of it is kept for you in %s", root)
+		a.hint("\nall of it is kept for you in %s\nlook at it in a browser: `deed --home %s serve`, and `deed --home %[2]s open` beside it", root, d.homeFlag)
 	}
 	if err != nil {
 		return err
@@ -167,6 +170,23 @@ func (a *app) demo(ctx context.Context) error {
 		return errNotDone
 	}
 	return nil
+}
+
+// demoPlace makes the directory of the demo.
+func demoPlace(keep string) (string, error) {
+	root, err := keep, error(nil)
+	if keep == "" {
+		root, err = os.MkdirTemp("", "deed-demo-")
+	} else if err = os.Mkdir(keep, 0o700); errors.Is(err, fs.ErrExist) {
+		return "", usage(fmt.Errorf("--keep %s is there already (name a directory that is not)", keep))
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a place for the demo: %w", err)
+	}
+	if root, err = filepath.Abs(root); err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(root)
 }
 
 // demoSetup writes the module and the agents, and opens the temporary home.
