@@ -26,7 +26,7 @@ const axePath = "../../.cache/page/axe.min.js"
 // style that was refused, an exception.
 type tabs struct {
 	*room
-	ctx context.Context //nolint:containedctx // of the browser, as chromedp has it
+	ctx context.Context
 
 	said sync.Mutex
 	bad  []string // guarded by said

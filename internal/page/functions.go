@@ -27,10 +27,11 @@ func functions() template.FuncMap {
 // more is a count, and what a bounded list lacks on top of it.
 func more(lacks, n int) int { return n + lacks }
 
-// short is enough of an id to tell it from others that are near: version 7 ids begin with the time, so the beginning is long.
+// short is enough of an id to tell it from others and to give it to a command. Ids begin with the millisecond and go on with what
+// tells those of one millisecond apart, so the beginning is long.
 func short(id string) string {
-	if i := strings.LastIndexByte(id, '-'); i > 0 && len(id) == 36 {
-		return id[:13]
+	if len(id) == 36 && strings.Count(id, "-") == 4 {
+		return id[:18]
 	}
 	return id[:min(len(id), 12)]
 }

@@ -37,6 +37,13 @@ type running struct {
 	Cost, Time gauge
 }
 
+func runningOf(x view.Running) running {
+	return running{
+		x, gaugeOf(x.CostMicroUSD, x.BudgetMicroUSD, fmt.Sprintf("%s of %s", money(x.CostMicroUSD), money(x.BudgetMicroUSD))),
+		gaugeOf(x.ElapsedMS, x.TimeoutMS, fmt.Sprintf("%s of %s", elapsed(x.ElapsedMS), elapsed(x.TimeoutMS))),
+	}
+}
+
 // A waiting is a line about something that does not go on by itself.
 type waiting struct{ ID, Word, Href, About, Since string }
 
@@ -63,10 +70,7 @@ func (s *Site) home(r *http.Request) (screen, error) {
 		b.Oldest = b.Waiting[0].Since
 	}
 	for _, x := range h.Running {
-		b.Running = append(b.Running, running{
-			x, gaugeOf(x.CostMicroUSD, x.BudgetMicroUSD, fmt.Sprintf("%s of %s", money(x.CostMicroUSD), money(x.BudgetMicroUSD))),
-			gaugeOf(x.ElapsedMS, x.TimeoutMS, fmt.Sprintf("%s of %s", elapsed(x.ElapsedMS), elapsed(x.TimeoutMS))),
-		})
+		b.Running = append(b.Running, runningOf(x))
 	}
 	if n := len(h.Days); n > 0 {
 		b.Proven, b.Refused = h.Days[n-1].Completed, h.Days[n-1].Refused

@@ -130,7 +130,8 @@ func (s *Site) timeline(at store.Attempt, all bool) ([]entry, error) {
 
 // quiet are the kinds that say nothing to a person who follows the story.
 var quiet = map[string]bool{
-	history.KindUsage: true, history.KindState: true, history.KindSession: true, history.KindPolicy: true, history.KindVerdict: true, "claim": true,
+	history.KindUsage: true, history.KindState: true, history.KindSession: true, history.KindPolicy: true, history.KindVerdict: true, history.KindEnded: true,
+	"claim": true, "process_started": true,
 }
 
 // shownText bounds a text of an entry; the bundle has the whole.

@@ -180,10 +180,14 @@ func (s *Site) frame(r *http.Request, sc screen) (frame, error) {
 // fail shows an error as a page that says what to do.
 func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status, title, remedy := kindOfError(err)
+	why := err.Error()
 	if status == http.StatusInternalServerError {
 		s.Log.Error("page", "method", r.Method, "path", r.URL.Path, "error", err)
+		if !access.From(r.Context()).May(access.Operate) {
+			why = "" // it may name what a reader has no business with
+		}
 	}
-	s.render(w, r, status, screen{template: "error", title: title, still: true, body: struct{ Why, Remedy, Back string }{err.Error(), remedy, backOf(r)}})
+	s.render(w, r, status, screen{template: "error", title: title, still: true, body: struct{ Why, Remedy, Back string }{why, remedy, backOf(r)}})
 }
 
 // A misuse is a request that makes no sense; its text says what would.

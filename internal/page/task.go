@@ -90,6 +90,7 @@ func ended(t view.Task) bool {
 type taskBody struct {
 	taskFrame
 	Asked     []asked
+	Now       *running // while the chosen attempt runs
 	Can       []can
 	Applies   bool
 	Source    string // the directory that the work was for
@@ -114,6 +115,10 @@ func (s *Site) task(r *http.Request) (screen, error) {
 		return screen{}, err
 	}
 	b := taskBody{taskFrame: f, Can: cans(f.Task), Asks: f.Task.Intent.Description, Facts: factsOf(f.Task), Checks: checkRows(f.At.Verdict)}
+	if p := f.At.Progress; p != nil {
+		now := runningOf(*p)
+		b.Now = &now
+	}
 	b.OpenTails = f.At.Verdict != nil && !f.At.Verdict.Accepted
 	for _, x := range f.Task.Actions {
 		if x.State == store.ActionOpen {

@@ -96,11 +96,14 @@ const light = $("#live");
 function say(text, on) { if (!light) return; light.hidden = false; light.classList.toggle("on", on); put(light, text); }
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 // listen reads the stream by hand: what an event is called does not matter here, only that there was one.
+// A page that is left gives its connection back at once: a browser has only six for one server.
+let gone = new AbortController();
 async function listen() {
+  const { signal } = gone;
   let was = false;
-  for (let wait = 500; ; wait = Math.min(2 * wait, 15000)) {
+  for (let wait = 500; !signal.aborted; wait = Math.min(2 * wait, 15000)) {
     try {
-      const r = await fetch(body.dataset.events, { headers: { Accept: "text/event-stream" }, credentials: "same-origin", cache: "no-store" });
+      const r = await fetch(body.dataset.events, { signal, headers: { Accept: "text/event-stream" }, credentials: "same-origin", cache: "no-store" });
       if (r.status === 401 || r.status === 403) { say("signed out", false); return; }
       if (!r.ok || !r.body) throw new Error(r.status);
       say("live", true);
@@ -116,11 +119,16 @@ async function listen() {
         if (parts.some((p) => /^data:/m.test(p))) later();
       }
     } catch { /* it is tried again */ }
+    if (signal.aborted) return;
     say("connecting…", false);
     await pause(wait);
   }
 }
-if (body.dataset.events) listen();
+if (body.dataset.events) {
+  listen();
+  addEventListener("pagehide", () => gone.abort());
+  addEventListener("pageshow", (e) => { if (e.persisted) { gone = new AbortController(); listen(); later(); } });
+}
 
 // --- logs -------------------------------------------------------------------------------------------------------------------------
 function follow() { const log = $("[data-follow]"); if (log) log.scrollTop = log.scrollHeight; }
