@@ -121,6 +121,8 @@ func send(w http.ResponseWriter, r *http.Request, status int, doc []byte) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-store")
+	// With no referrer at all a browser says that a form comes from nowhere, and the server refuses it. Others still learn nothing.
+	h.Set("Referrer-Policy", "same-origin")
 	if !zips(r) {
 		w.WriteHeader(status)
 		_, _ = w.Write(doc) // the client may have gone

@@ -105,6 +105,11 @@ func (m *mux) Handle(rt access.Route) {
 	m.serve.HandleFunc(rt.Pattern, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", csp)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
+			http.Error(w, "the request comes from "+origin, http.StatusForbidden)
+			return
+		}
 		m.room.mu.Lock()
 		who := m.room.who
 		m.room.mu.Unlock()
