@@ -185,3 +185,41 @@ func TestFanoutThatWasKilled(t *testing.T) {
 	s.checkRun([]string{"wait-1", "ok-1"})
 	s.tidy()
 }
+
+// Edge case 93: a task that ran out of time spoils its own workspace and no other: neither that of a task beside it, nor that of
+// its own next try, nor the directory that all of them are copies of.
+func TestFanoutTimeoutSpoilsItsOwnWorkspace(t *testing.T) {
+	t.Parallel()
+	s := newFanoutSite(t, store.SQLite, nil, `{}`)
+	writeFile(t, filepath.Join(s.dir, "agent-runtimes", "chaos", "run.sh"), `
+id=$(sed 's/.*"task_id": *"\([^"]*\)".*/\1/')
+[ -e left ] && echo "$id found what another left" >> `+s.dir+`/ran
+echo "$id $(cat source.txt)" >> `+s.dir+`/ran
+echo "$id" > left
+case "$id" in slow-*) [ -e `+s.dir+`/late ] || { touch `+s.dir+`/late; sleep 60; } ;; esac
+printf '{"schema": "homeboy/agent-task-outcome/v1", "task_id": "%s", "status": "succeeded", "summary": "said"}\n' "$id"
+`)
+	work := filepath.Join(s.dir, "work")
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(work, "source.txt"), "clean")
+	task := func(id string) string {
+		return `{"id": "` + id + `", "group_key": "g", "instructions": "go", "executor": {"backend": "chaos", "config": {}}, "limits": {"timeout_ms": 3000}, "workspace": {"mode": "existing", "root": "` + work + `"}}`
+	}
+	writeFile(t, filepath.Join(s.dir, "plan.json"), `{"schema": "homeboy/fanout-reconcile-plan/v1", "options": {"rotation": {"entries": [{"model": "other"}]}}, "task_requests": [`+task("slow-1")+`, `+task("ok-1")+`, `+task("ok-2")+`]}`)
+	if o := s.deed(nil, append(fanoutArgs, "--concurrency", "1")...); o.code != ExitDone {
+		t.Fatalf("exit %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	ran, err := os.ReadFile(filepath.Join(s.dir, "ran"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Split(strings.TrimSpace(string(ran)), "\n"); len(got) != 4 || strings.Contains(string(ran), "found") {
+		t.Errorf("what ran: %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(work, "left")); err == nil {
+		t.Error("the directory of the caller was written to")
+	}
+	s.tidy()
+}

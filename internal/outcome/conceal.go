@@ -32,10 +32,10 @@ var plainMembers = []string{"outputs", "payload"}
 func (a *Answer) conceal(p homeboy.ExecutorProvider) {
 	keys := keyWords(p)
 	var o homeboy.Outcome
-	if json.Unmarshal(hideKeys(value(a.Outcome), keys), &o) == nil {
+	if text, found := hideKeys(value(a.Outcome), keys); found && json.Unmarshal(text, &o) == nil {
 		a.Outcome = o
 	}
-	a.Said = json.RawMessage(hideKeys(a.Said, keys))
+	a.Said, _ = hideKeys(a.Said, keys)
 	a.scrub()
 }
 
@@ -154,22 +154,22 @@ func isHidden(key string, keys [][]string) bool {
 }
 
 // hideKeys returns a JSON text with the values of some keys replaced, in one pass however deep it is. Without such a key it
-// returns the text itself.
-func hideKeys(text []byte, keys [][]string) []byte {
-	h := hiding{in: json.NewDecoder(bytes.NewReader(text)), keys: keys}
+// returns the text itself, and false.
+func hideKeys(text []byte, keys [][]string) ([]byte, bool) {
+	h := hiding{in: json.NewDecoder(bytes.NewReader(text)), keys: keys, known: map[string]bool{}}
 	h.in.UseNumber()
 	if err := h.value(); err != nil || h.found == 0 {
-		return text
+		return text, false
 	}
-	return h.out.Bytes()
+	return h.out.Bytes(), true
 }
 
 type hiding struct {
 	in    *json.Decoder
 	out   bytes.Buffer
 	keys  [][]string
+	known map[string]bool // what isHidden said of keys; rows of a table have the same ones
 	found int
-	plain int // how many results the place is inside of
 }
 
 func (h *hiding) value() error {
@@ -215,14 +215,30 @@ func (h *hiding) member() error {
 		return err
 	}
 	h.out.WriteByte(':')
-	if h.plain == 0 && isHidden(name, h.keys) {
+	switch {
+	case h.hides(name):
 		return h.hide()
-	}
-	if slices.Contains(plainMembers, name) {
-		h.plain++
-		defer func() { h.plain-- }()
+	case slices.Contains(plainMembers, name): // as it stands, however much it is
+		var raw homeboy.Value
+		err := h.in.Decode(&raw)
+		h.out.Write(raw)
+		return err
 	}
 	return h.value()
+}
+
+// maxKnown bounds the keys that are remembered.
+const maxKnown = 1000
+
+func (h *hiding) hides(name string) bool {
+	hides, ok := h.known[name]
+	if !ok {
+		hides = isHidden(name, h.keys)
+		if len(h.known) < maxKnown {
+			h.known[name] = hides
+		}
+	}
+	return hides
 }
 
 // hide replaces a value that says something. Whether a secret is there is none.
