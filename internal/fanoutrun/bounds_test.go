@@ -40,7 +40,8 @@ func TestOverflowIsBlocked(t *testing.T) {
 		"budget": {
 			`{"resource_budget": {"max_active_units": 2, "per_model_task_units": {"one:huge": 3}}}`,
 			[]homeboy.FanoutTask{request("a"), big, request("c")},
-			[]string{"a", "c"}, "takes 3 units",
+			[]string{"a", "c"},
+			"takes 3 units",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +131,8 @@ func TestCircuit(t *testing.T) {
 		"no known failure": {Policy{Retry: &Retry{MaxAttempts: 3}}, []homeboy.Outcome{plain, plain, plain}, 3, ""},
 		"the next provider is asked": {
 			Policy{Retry: &Retry{MaxAttempts: 5}, Rotation: &Rotation{Entries: []Entry{{Backend: "two"}}}},
-			[]homeboy.Outcome{gone, gone, gone, end(homeboy.Succeeded, "")}, 4, "",
+			[]homeboy.Outcome{gone, gone, gone, end(homeboy.Succeeded, "")},
+			4, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -174,8 +176,12 @@ func TestPauses(t *testing.T) {
 		o    homeboy.Outcome
 		want time.Duration
 	}{
-		{1, homeboy.Outcome{}, firstPause}, {2, homeboy.Outcome{}, 2 * firstPause}, {3, homeboy.Outcome{}, 4 * firstPause}, {90, homeboy.Outcome{}, longestPause},
-		{1, hint, 90 * time.Second}, {1, far, longestHint},
+		{1, homeboy.Outcome{}, firstPause},
+		{2, homeboy.Outcome{}, 2 * firstPause},
+		{3, homeboy.Outcome{}, 4 * firstPause},
+		{90, homeboy.Outcome{}, longestPause},
+		{1, hint, 90 * time.Second},
+		{1, far, longestHint},
 	} {
 		if got := Pause(c.same, c.o); got != c.want {
 			t.Errorf("after %d: %v, want %v", c.same, got, c.want)

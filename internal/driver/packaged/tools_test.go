@@ -40,9 +40,11 @@ func TestToolsThatCannotBeAttached(t *testing.T) {
 		"denied":          {attaches, []any{tool("shell", "sh")}, map[string]any{"policy": off}, runtimepkg.ToolDenied, homeboy.ClassPolicyDenied, []string{"shell", "no shells here", "policy.tools"}},
 		"not named":       {attaches, []any{tool("shell", "sh")}, map[string]any{"policy": map[string]any{"tools": map[string]any{"tools": map[string]any{}}}}, runtimepkg.ToolDenied, homeboy.ClassPolicyDenied, []string{"policy.tools disables it"}},
 		"a command that is denied": {
-			attaches, []any{tool("shell", "sh", "-c", "x")},
+			attaches,
+			[]any{tool("shell", "sh", "-c", "x")},
 			map[string]any{"policy": map[string]any{"tools": map[string]any{"default_location": "runner", "commands": map[string]any{"deny": []any{map[string]any{"pattern": "sh -c"}}}}}},
-			runtimepkg.ToolDenied, homeboy.ClassPolicyDenied, []string{"sh -c"},
+			runtimepkg.ToolDenied, homeboy.ClassPolicyDenied,
+			[]string{"sh -c"},
 		},
 		"a secret that is not there": {attaches, []any{map[string]any{"id": "x", "command": []string{"sh"}, "secret_env": []string{"NO_SUCH_TOKEN"}}}, nil, runtimepkg.SecretEnvMissing, homeboy.ClassInvalidInput, []string{"NO_SUCH_TOKEN"}},
 	} {
