@@ -181,7 +181,7 @@ func TestLogIsBounded(t *testing.T) {
 	t.Parallel()
 	k, clock := keeper(t)
 	l := OpenLog(k.Store, clock.Now, slog.New(slog.NewTextHandler(io.Discard, nil)))
-	r, err := http.NewRequestWithContext(t.Context(), "POST", "http://deed/"+strings.Repeat("x", 5000), nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://deed/"+strings.Repeat("x", 5000), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,6 +108,23 @@ func TestCheckCommandsRun(t *testing.T) {
 	}
 }
 
+// TestServerCommandsRun runs what docs/SERVER.md shows.
+func TestServerCommandsRun(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("missing tool: curl: apt-get install curl")
+	}
+	out := runBlocks(t, "docs/SERVER.md", 5)
+	for _, want := range []string{
+		"ok\n", `"name":"ci","role":"operate","how":"token"`, "ci    operate  live", "303\n", `"role":"read","how":"session"`, `"role":"admin","how":"socket"`,
+		"revoked token ci", "the token lets nobody in: revoked", "ci    operate  revoked", "token revoke", "POST /access/code",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("output lacks %q:\n%s", want, out)
+		}
+	}
+}
+
 // TestProviderCommandsRun runs what docs/PROVIDERS.md shows.
 func TestProviderCommandsRun(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/home"
+	deedserver "github.com/deedrun/deed/internal/server"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -410,5 +412,67 @@ func TestServeTellsItsManager(t *testing.T) {
 	until("STOPPING=1")
 	if code := v.wait(); code != 0 {
 		t.Errorf("exit %d\n%s", code, v.said())
+	}
+}
+
+// A flood at the HTTP server does not disturb the dispatcher: a task that is added meanwhile is done, a kill leaves a socket and a file
+// that the next server replaces.
+func TestServeUnderAFlood(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"good": "true\n"})
+	v := s.serve()
+	at, err := deedserver.Find(home.At(s.home))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimPrefix(at.URL, "http://")
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		var held []net.Conn
+		defer func() {
+			for _, c := range held {
+				_ = c.Close()
+			}
+		}()
+		for range 3000 {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				continue
+			}
+			_, _ = c.Write([]byte("POST /api/v1/tasks HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 100000\r\n\r\n{"))
+			if held = append(held, c); len(held) > 1500 {
+				_ = held[0].Close()
+				held = held[1:]
+			}
+		}
+	}()
+	st := s.open()
+	for range 3 {
+		id := s.add(map[string]any{"task_type": "script", "source": "t", "requested_adapter_id": "good", "payload": map[string]any{}})
+		s.until("the task is completed in a flood", func() bool { return status(t, st, id) == agentruntime.TaskCompleted })
+	}
+	close(stop)
+	<-ended
+	_ = v.cmd.Process.Kill()
+	v.wait()
+	if _, err := deedserver.Find(home.At(s.home)); err == nil {
+		t.Error("a dead server is found")
+	}
+	again := s.serve()
+	if at, err = deedserver.Find(home.At(s.home)); err != nil || at.PID != again.cmd.Process.Pid {
+		t.Errorf("after the kill: %+v %v", at, err)
+	}
+	if link := s.ok("open"); !strings.HasPrefix(link, at.URL+"/login?code=") {
+		t.Errorf("link %q", link)
+	}
+	again.signal(syscall.SIGTERM)
+	if code := again.wait(); code != 0 {
+		t.Errorf("exit %d\n%s", code, again.said())
 	}
 }

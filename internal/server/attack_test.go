@@ -173,7 +173,7 @@ func TestNoRecordNoWrite(t *testing.T) {
 	h := header{"Authorization": "Bearer " + v.token(access.Operate)}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r, err := http.NewRequestWithContext(ctx, "POST", v.url, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, v.url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,13 +207,13 @@ func TestSizes(t *testing.T) {
 		t.Errorf("a large body: %d %s", a.status, a.code)
 	}
 	// The same without its length being told.
-	req, err := http.NewRequestWithContext(t.Context(), "POST", v.url+"/api/v1/things", io.MultiReader(strings.NewReader(strings.Repeat("x", maxBody)), strings.NewReader("x")))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, v.url+"/api/v1/things", io.MultiReader(strings.NewReader(strings.Repeat("x", maxBody)), strings.NewReader("x")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.ContentLength = -1
 	req.Header.Set("Authorization", h["Authorization"])
-	if resp, err := client(nil).Do(req); err != nil || resp.StatusCode != 413 {
+	if resp, err := client(nil).Do(req); err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a large body in chunks: %v %v", resp, err)
 	} else {
 		_ = resp.Body.Close()
@@ -398,7 +398,7 @@ func TestManyConnections(t *testing.T) {
 		t.Errorf("%d connections are held", n)
 	}
 	resp, err := Client(v.home).Get("http://deed/healthz")
-	if err != nil || resp.StatusCode != 200 {
+	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("the socket in a flood: %v %v", resp, err)
 	}
 	_ = resp.Body.Close()
@@ -438,7 +438,7 @@ func TestTooManyIsHTTP(t *testing.T) {
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	_, after, _ := strings.Cut(tooMany, "\r\n\r\n")
-	if err != nil || string(body) != after || resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+	if err != nil || string(body) != after || resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %q (%d bytes) %v", resp.StatusCode, body, len(after), err)
 	}
 }

@@ -70,6 +70,7 @@ type streams struct {
 	mu   sync.Mutex
 	next int
 	open map[int]openStream // guarded by mu
+	over error              // set when no stream may last any more; guarded by mu
 }
 
 type openStream struct {
@@ -86,6 +87,9 @@ func (s *streams) add(id string, end context.CancelCauseFunc) (forget func()) {
 	n := s.next
 	s.next++
 	s.open[n] = openStream{id: id, end: end}
+	if s.over != nil {
+		end(s.over)
+	}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -116,6 +120,16 @@ func (s *streams) end(id string, why error) {
 	}
 }
 
+// endAll ends those that are open, and those that come later.
+func (s *streams) endAll(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = why
+	for _, o := range s.open {
+		o.end(why)
+	}
+}
+
 // recheck ends the streams of those who would not be let in any more: a revoked token sees nothing further. It costs one look
 // for each token and session that has streams, and none without.
 func (s *Server) recheck() {
@@ -123,12 +137,12 @@ func (s *Server) recheck() {
 	defer every.Stop()
 	for {
 		select {
-		case <-s.over.Done():
+		case <-s.over:
 			return
 		case <-every.C:
 		}
 		for id := range s.streams.ids() {
-			ctx, cancel := context.WithTimeout(s.over, recheckEvery)
+			ctx, cancel := context.WithTimeout(context.Background(), recheckEvery)
 			err := s.keeper.StillHolds(ctx, id)
 			cancel()
 			if errors.Is(err, access.ErrRevoked) || errors.Is(err, access.ErrExpired) {

@@ -208,7 +208,7 @@ func TestStreamsEnd(t *testing.T) {
 	token := v.token(access.Read)
 	open := func() *bufio.Reader {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), "GET", v.url+"/api/v1/events", nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.url+"/api/v1/events", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestTLS(t *testing.T) {
 	if a := v.do(c, "GET", "/healthz", "", header{"Host": "deed.example", "Origin": "http://deed.example"}); a.status != 403 {
 		t.Errorf("an origin in clear text: %+v", a)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), "GET", v.url+"/healthz", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.url+"/healthz", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -222,9 +222,7 @@ func (t *route) bounds(rp *reply, r *http.Request, id identity) (context.Context
 		rp.stream()
 		ctx, cancel := context.WithCancelCause(r.Context())
 		forget := t.s.streams.add(id.who.ID, cancel)
-		stop := context.AfterFunc(t.s.over, func() { cancel(errShutdown) })
 		return ctx, func() {
-			stop()
 			forget()
 			cancel(nil)
 		}

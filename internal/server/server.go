@@ -76,8 +76,8 @@ type Server struct {
 	serving sync.WaitGroup
 	streams streams
 
-	over    context.Context // ends when streams must
-	endOver context.CancelFunc
+	over    chan struct{} // closed when streams must end
+	endOver func()
 }
 
 var _ access.Mux = (*Server)(nil)
@@ -98,7 +98,11 @@ func New(o Options) (*Server, error) {
 	if err := s.settings(); err != nil {
 		return nil, err
 	}
-	s.over, s.endOver = context.WithCancel(context.Background())
+	s.over = make(chan struct{})
+	s.endOver = sync.OnceFunc(func() {
+		close(s.over)
+		s.streams.endAll(errShutdown)
+	})
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ConnContext: withPeer,

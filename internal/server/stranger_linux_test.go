@@ -128,12 +128,12 @@ func TestSocketPlaces(t *testing.T) {
 		_, _ = io.WriteString(c, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
 		_ = c.Close()
 	}()
-	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://deed/", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://deed/", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	resp, err := Client(h).Do(req)
-	if err != nil || resp.StatusCode != 204 {
+	if err != nil || resp.StatusCode != http.StatusNoContent {
 		t.Errorf("dial a long path: %v %v", resp, err)
 	} else {
 		_ = resp.Body.Close()
