@@ -72,11 +72,11 @@ func (a *app) mcpOptions(f *feed.Feed) (mcpserver.Options, error) {
 	}
 	return mcpserver.Options{
 		Store: a.st, Views: a.models(), Desk: d, Feed: f, Keys: a.trusted, Version: Version(),
-		Add: func(ctx context.Context, in agentruntime.TaskIntent) (store.Enqueued, error) {
+		Add: func(ctx context.Context, who access.Principal, in agentruntime.TaskIntent) (store.Enqueued, error) {
 			if err := task.RefuseSecrets(in, a.getenv); err != nil {
 				return store.Enqueued{}, err
 			}
-			out, err := a.admission().Add(ctx, task.Caller{}, in)
+			out, err := a.admission().Add(ctx, task.Caller{Trusted: who.How == access.BySocket || who.May(access.Admin)}, in) // as the API does
 			if err != nil {
 				return store.Enqueued{}, err
 			}

@@ -15,7 +15,7 @@ func TestMCPOverStdio(t *testing.T) {
 echo '{"status": "completed", "machine_status": "ok", "operator_summary": "did it", "file_changes": ["main.txt"]}'`})
 	s.ok("pause")
 	s.ok("resume")
-	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: s.command(nil, "mcp", "--role", "operate")}, nil)
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: s.command(nil, "mcp", "--role", "admin")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/deedrun/deed/internal/dispatch"
 	"github.com/deedrun/deed/internal/feed"
 	"github.com/deedrun/deed/internal/journal"
+	"github.com/deedrun/deed/internal/mcpserver"
 	"github.com/deedrun/deed/internal/notify"
 	"github.com/deedrun/deed/internal/page"
 	"github.com/deedrun/deed/internal/store"
@@ -44,6 +45,11 @@ func (a *app) mount(ctx context.Context, mux access.Mux, eng *dispatch.Engine) (
 	page.Mount(mux, page.Options{
 		Store: a.st, Home: a.h, Config: a.cfg, View: a.models(), Desk: desk, Log: eng.Log, Clock: clock.System, Events: api.Prefix + "/events", Version: Version(),
 	})
+	tools, err := a.mcpOptions(stream)
+	if err != nil {
+		return nil, err
+	}
+	mcpserver.Mount(mux, tools)
 	teller := &notify.Notifier{Feed: stream, Store: a.st, Rules: a.cfg.Notify, Post: eng.Outbox.Post, Clock: clock.System, Log: eng.Log}
 	if isTerminal(a.Err) {
 		teller.Ring = func() { _, _ = a.Err.Write([]byte("\a")) }

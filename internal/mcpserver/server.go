@@ -27,8 +27,8 @@ type Options struct {
 	Desk  *answer.Desk
 	Feed  *feed.Feed // somebody runs it
 	Keys  func() ([]bundle.PublicKey, error)
-	// Add queues a task of a caller who is no operator at the command line.
-	Add     func(ctx context.Context, in agentruntime.TaskIntent) (store.Enqueued, error)
+	// Add queues a task of a caller.
+	Add     func(ctx context.Context, who access.Principal, in agentruntime.TaskIntent) (store.Enqueued, error)
 	Version string
 }
 

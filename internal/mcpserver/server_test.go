@@ -58,7 +58,7 @@ func enter(t *testing.T) *room {
 	r.o = Options{
 		Store: st, Views: view.New(view.Source{Store: st, Home: h, Config: cfg}), Feed: f, Keys: keys,
 		Desk: &answer.Desk{Store: st, Home: h, Config: cfg, Applier: &handoff.Applier{Home: h}, Keys: keys},
-		Add: func(ctx context.Context, in agentruntime.TaskIntent) (store.Enqueued, error) {
+		Add: func(ctx context.Context, _ access.Principal, in agentruntime.TaskIntent) (store.Enqueued, error) {
 			out, err := st.Enqueue(ctx, store.NewTask{Intent: in, ProfileID: "default", MaxAttempts: 1})
 			if err != nil {
 				return store.Enqueued{}, err

@@ -24,7 +24,7 @@ func writes(name, title, about string) *mcp.Tool {
 }
 
 func (d *desk) addWriting(s *mcp.Server) {
-	mcp.AddTool(s, writes("task_add", "Add a task", "Queue a task for a coding agent. It works on a copy of the workspace; give checks, so that deed can prove that the goal is reached. A dispatcher (deed serve) runs it; wait with task_wait."), d.add)
+	mcp.AddTool(s, writes("task_add", "Add a task", "Queue a task for a coding agent. It works on a copy of the workspace, and the checks of the task prove whether the goal is reached. A dispatcher (deed serve) runs it; wait with task_wait."), d.add)
 	mcp.AddTool(s, writes("action_answer", "Answer a required action", "Answer what a task asks a person: approve or deny a permission, or give a text for a question. Answer only as the person you work for has decided."), d.answer)
 }
 
@@ -34,8 +34,8 @@ type AddInput struct {
 	Subject   string   `json:"subject,omitempty" jsonschema:"a short title"`
 	TaskType  string   `json:"task_type,omitempty" jsonschema:"agent-task unless given"`
 	Agent     string   `json:"agent,omitempty" jsonschema:"an adapter of the operator's settings; theirs for the type unless given"`
-	Workspace string   `json:"workspace,omitempty" jsonschema:"an absolute directory that the agent gets a copy of; empty directory unless given"`
-	Checks    []string `json:"checks,omitempty" jsonschema:"shell commands that must succeed on the changed copy, such as make test"`
+	Workspace string   `json:"workspace,omitempty" jsonschema:"an absolute directory that the agent gets a copy of; empty directory unless given; needs the role admin"`
+	Checks    []string `json:"checks,omitempty" jsonschema:"shell commands that must succeed on the changed copy, such as make test; needs the role admin: else those of the task type run"`
 	Scope     []string `json:"scope,omitempty" jsonschema:"globs of the only paths that may change"`
 	Protect   []string `json:"protect,omitempty" jsonschema:"globs of paths that must not change"`
 }
@@ -55,6 +55,9 @@ func (d *desk) add(ctx context.Context, _ *mcp.CallToolRequest, in AddInput) (*m
 		return nil, AddResult{}, err
 	}
 	spec := &deed.TaskSpec{WriteScope: in.Scope, ProtectedPaths: in.Protect}
+	if in.Workspace == "" && len(in.Checks)+len(in.Scope)+len(in.Protect) == 0 {
+		spec = nil
+	}
 	if in.Workspace != "" {
 		spec.Workspace = &deed.Workspace{Source: in.Workspace}
 	}
@@ -67,7 +70,7 @@ func (d *desk) add(ctx context.Context, _ *mcp.CallToolRequest, in AddInput) (*m
 	if intent.TaskType == "" {
 		intent.TaskType = "agent-task"
 	}
-	e, err := d.Add(ctx, intent)
+	e, err := d.Add(ctx, d.who, intent)
 	if err != nil {
 		return nil, AddResult{}, err
 	}
