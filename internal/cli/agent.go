@@ -60,7 +60,7 @@ func (a *app) agentCmd() *cobra.Command {
 		},
 	}
 	return group("agent", "Say who an agent is, and decide on what it writes about itself",
-		a.agentAddCmd(), a.agentSetCmd(), list, show, remove, a.agentProposeCmd(), a.agentReviewCmd(), a.agentAcceptCmd(), a.agentRejectCmd())
+		a.agentAddCmd(), a.agentSetCmd(), list, show, remove, a.agentExportCmd(), a.agentImportCmd(), a.agentProposeCmd(), a.agentReviewCmd(), a.agentAcceptCmd(), a.agentRejectCmd())
 }
 
 // identityFlags are the members of an agent's record that can be given one by one.

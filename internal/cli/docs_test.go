@@ -94,7 +94,7 @@ func TestCheckCommandsRun(t *testing.T) {
 			"-# first line\n+# second line", "they differ", "the same brief",
 		}},
 		"docs/AUDIT.md":    {1, []string{"README.md:3: warning broken_doc_reference", "1 known, 0 new"}},
-		"docs/IDENTITY.md": {2, []string{"registered  Trustless Indra by bc1q9", "agent/loom  open", "+Calm and kind.", "-Calm and kind.\n+Calm, kind and brief.", "version     1.0.0 of"}},
+		"docs/IDENTITY.md": {3, []string{"agent loom is in loom.tar.gz", "agent spark is imported", "registered  Trustless Indra by bc1q9", "agent/loom  open", "+Calm and kind.", "-Calm and kind.\n+Calm, kind and brief.", "version     1.0.0 of"}},
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
@@ -230,6 +230,35 @@ func TestLifeCommandsRun(t *testing.T) {
 				t.Errorf("%s: output lacks %q:\n%s", file, w, out)
 			}
 		}
+	}
+}
+
+// TestSkillCommandsRun runs what docs/SKILLS.md and the README of the example agent show.
+func TestSkillCommandsRun(t *testing.T) {
+	t.Parallel()
+	examples, err := filepath.Abs(filepath.Join(repository, "examples"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string][]string{
+		"docs/SKILLS.md": {"✓ links: skill links 1.0", "skill links 1.0 is added", `{"links": 1}`, "verdict    accepted", `unknown skill "lynx"; there are: links`, "refused"},
+		"examples/caretaker/README.md": {
+			"agent caretaker would be imported", "agent caretaker is imported: 1 version of its constitution, 1 skill, 1 schedule", "this one is it",
+			"1 accepted, 0 deduped", "goal-loop  commit-", `{"commits": 1, "files": 1, "sound": true, "todo": 1}`, "agent caretaker is in caretaker.tar.gz",
+		},
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			out := runBlocks(t, file, 1, "EXAMPLES="+examples)
+			for _, w := range want {
+				if !strings.Contains(out, w) {
+					t.Errorf("output lacks %q:\n%s", w, out)
+				}
+			}
+			if strings.Contains(out, "blocked") || strings.Contains(out, "permanent_failure") {
+				t.Errorf("something did not work:\n%s", out)
+			}
+		})
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/contract/settings"
+	"github.com/deedrun/deed/internal/canonjson"
 )
 
 // FileName is the name of the configuration file.
@@ -505,4 +506,13 @@ func parent(path string) string {
 		return ""
 	}
 	return path[:i]
+}
+
+// WriteYAML turns JSON into YAML that ReadYAML takes. Members come in the order of their names.
+func WriteYAML(raw []byte) ([]byte, error) {
+	canon, err := canonjson.Canonicalize(raw)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.JSONToYAML(canon)
 }

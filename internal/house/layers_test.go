@@ -17,7 +17,7 @@ var layers = []struct {
 }{
 	{"command", []string{"cmd/deed"}},
 	{"surface", []string{"internal/cli", "internal/top", "internal/server", "internal/page", "internal/api", "internal/mcpserver", "internal/access", "internal/problem", "internal/notify", "internal/feed"}},
-	{"engine", []string{"internal/view", "internal/report", "internal/answer", "internal/abilityrun", "internal/agenttask", "internal/fanoutrun", "internal/providertask", "internal/placement", "internal/dispatch", "internal/reclaim", "internal/schedule", "internal/outbox", "internal/sensor", "internal/workflow", "internal/task", "internal/promotion", "internal/handoff", "internal/runnerworkspace"}},
+	{"engine", []string{"internal/clone", "internal/view", "internal/report", "internal/answer", "internal/abilityrun", "internal/agenttask", "internal/fanoutrun", "internal/providertask", "internal/placement", "internal/dispatch", "internal/reclaim", "internal/schedule", "internal/outbox", "internal/sensor", "internal/workflow", "internal/task", "internal/promotion", "internal/handoff", "internal/runnerworkspace"}},
 	{"run", []string{
 		"internal/selfprovider", "internal/attempt", "internal/driver/script", "internal/driver/native", "internal/driver/command", "internal/driver/ollama", "internal/driver/acp", "internal/driver/opencode", "internal/driver/hermes", "internal/driver/codex", "internal/driver/claudecode", "internal/driver/packaged", "internal/driver/agentcli", "internal/driver/process", "internal/gate", "internal/check", "internal/fix", "internal/brief",
 		"internal/loop", "internal/tool",
