@@ -97,7 +97,7 @@ func (a *app) attemptStory(at store.Attempt) error {
 	a.showTotals(t, f.Facts())
 	l := newTimeline(a, t)
 	l.gap = true
-	return a.eachEntry(at, l.print)
+	return a.eachEntry(at, l.entry)
 }
 
 // showTotals prints what the turns come to.
@@ -152,7 +152,7 @@ func (a *app) showTotals(t agentruntime.RuntimeTask, facts history.Facts) {
 func (a *app) followAttempt(ctx context.Context, at store.Attempt) error {
 	l := newTimeline(a, agentruntime.RuntimeTask{})
 	l.live = true
-	use := l.print
+	use := l.entry
 	if a.json {
 		use = a.emitEntry
 	} else {

@@ -174,17 +174,19 @@ func (a *app) demo(ctx context.Context, keep string) error {
 
 // demoPlace makes the directory of the demo.
 func demoPlace(keep string) (string, error) {
-	root, err := keep, error(nil)
-	if keep == "" {
+	root, err := filepath.Abs(keep)
+	switch {
+	case err != nil:
+	case keep == "":
 		root, err = os.MkdirTemp("", "deed-demo-")
-	} else if err = os.Mkdir(keep, 0o700); errors.Is(err, fs.ErrExist) {
+	default:
+		err = os.Mkdir(root, 0o700)
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
 		return "", usage(fmt.Errorf("--keep %s is there already (name a directory that is not)", keep))
-	}
-	if err != nil {
+	case err != nil:
 		return "", fmt.Errorf("make a place for the demo: %w", err)
-	}
-	if root, err = filepath.Abs(root); err != nil {
-		return "", err
 	}
 	return filepath.EvalSymlinks(root)
 }

@@ -48,7 +48,7 @@ const (
 )
 
 // print prints an entry, if it is one that tells something about the agent's work.
-func (l *timeline) print(e journal.Entry) error {
+func (l *timeline) entry(e journal.Entry) error {
 	switch e.Kind {
 	case history.KindTurn:
 		detail(e, l.turnEnded)

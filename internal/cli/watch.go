@@ -164,7 +164,7 @@ func (w *taskWatch) read() (err error) {
 			w.emitLine(watchLine{Event: "entry", AttemptID: w.current.Record.AttemptID, Entry: &e})
 			return nil
 		}
-		return w.line.print(e)
+		return w.line.entry(e)
 	})
 }
 

@@ -15,16 +15,16 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 )
 
-var makeFixture = flag.Bool("make-fixture", false, "write testdata/schema16.db anew; only before schema 16 is released")
+var makeFixture = flag.Bool("make-fixture", false, "write testdata/schema18.db anew; only before schema 18 is released")
 
 // Each file was written by a deed that knew that schema. Every later deed must open it, bring it up to date, and find
 // in it what was put there.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	if *makeFixture {
-		writeFixture(t, "testdata/schema16.db")
+		writeFixture(t, "testdata/schema18.db")
 	}
-	for fixture, runs := range map[string]int{"testdata/schema1.db": 0, "testdata/schema2.db": 1, "testdata/schema3.db": 1, "testdata/schema4.db": 1, "testdata/schema5.db": 1, "testdata/schema6.db": 1, "testdata/schema7.db": 1, "testdata/schema8.db": 1, "testdata/schema9.db": 1, "testdata/schema10.db": 1, "testdata/schema11.db": 1, "testdata/schema12.db": 1, "testdata/schema16.db": 1} {
+	for fixture, runs := range map[string]int{"testdata/schema1.db": 0, "testdata/schema2.db": 1, "testdata/schema3.db": 1, "testdata/schema4.db": 1, "testdata/schema5.db": 1, "testdata/schema6.db": 1, "testdata/schema7.db": 1, "testdata/schema8.db": 1, "testdata/schema9.db": 1, "testdata/schema10.db": 1, "testdata/schema11.db": 1, "testdata/schema12.db": 1, "testdata/schema16.db": 1, "testdata/schema18.db": 1} {
 		t.Run(filepath.Base(fixture), func(t *testing.T) {
 			t.Parallel()
 			checkFixture(t, fixture, runs)

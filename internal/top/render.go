@@ -212,11 +212,9 @@ func (m *Model) runningLine(r view.Running, width int) string {
 }
 
 func (m *Model) waitingLine(w view.Waiting, width int) string {
-	key := ""
+	key := m.Color.Dim("  " + w.Command)
 	if w.Action != nil || w.Kind == view.KindApply {
 		key = m.Color.Dim("  a, d")
-	} else {
-		key = m.Color.Dim("  " + w.Command)
 	}
 	room := max(width-terminal.Width(key), 10)
 	return terminal.Fit(terminal.Column(m.Color.Yellow("? ")+terminal.Clean(w.About), room)+key, width)

@@ -40,6 +40,7 @@ func (r *recorder) Approve(_ context.Context, id string) error { return r.note("
 func (r *recorder) Deny(_ context.Context, id, why string) error {
 	return r.note("deny %s: %s", id, why)
 }
+
 func (r *recorder) Answer(_ context.Context, id, s string) error {
 	return r.note("answer %s: %s", id, s)
 }
