@@ -57,3 +57,6 @@ func KillTree(_ context.Context, pids []int) error {
 func KillByEnv(context.Context, string, string) (int, error) {
 	return 0, fmt.Errorf("kill processes by environment: %w", ErrUnsupported)
 }
+
+// Below is not known here: no process is taken for a descendant.
+func Below(int, int) (bool, error) { return false, nil }

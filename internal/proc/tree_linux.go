@@ -48,6 +48,27 @@ func parseStat(pid int, data []byte) (procStat, error) {
 	return procStat{pid: pid, ppid: ppid, sid: sid, state: fields[0][0], start: start}, nil
 }
 
+// maxDepth bounds a walk up a tree of processes that changes meanwhile.
+const maxDepth = 1024
+
+// Below reports whether a process descends from another. A process that is gone is an error: nobody knows any more.
+func Below(pid, ancestor int) (bool, error) {
+	for range maxDepth {
+		st, err := readStat(pid)
+		if err != nil {
+			return false, err
+		}
+		if st.ppid == ancestor {
+			return true, nil
+		}
+		if st.ppid <= 1 {
+			return false, nil
+		}
+		pid = st.ppid
+	}
+	return false, errStat
+}
+
 // pids lists all processes that /proc shows.
 func pids() ([]int, error) { return numbers("/proc") }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/deedrun/deed/internal/access"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/problem"
+	"github.com/deedrun/deed/internal/proc"
 )
 
 // socketName is that of the socket in the home.
@@ -137,15 +138,19 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, recognisePeer(u))
 }
 
-// recognisePeer lets in whom deed runs as. Everybody else, root too, is refused: who may become this account can do so.
+// recognisePeer lets in whom deed runs as. Everybody else, root too, is refused: who may become this account can do so. What deed
+// itself has started is refused too: without walls an agent is of the same account, and it does not answer its own questions here.
 func recognisePeer(c *net.UnixConn) *peer {
-	uid, err := peerUID(c)
+	uid, pid, err := peerID(c)
 	if err != nil {
 		return &peer{problem: problem.New(http.StatusForbidden, "peer", "deed cannot find out which account is at the other end of the socket")}
 	}
 	if uid != os.Getuid() {
 		return &peer{problem: problem.New(http.StatusForbidden, "peer",
 			fmt.Sprintf("the socket is for the account that deed runs as (uid %d), and you are uid %d (run the command as that account, or use a token)", os.Getuid(), uid))}
+	}
+	if below, err := proc.Below(pid, os.Getpid()); err != nil || below {
+		return &peer{problem: problem.New(http.StatusForbidden, "peer", "the socket is for people: what this deed has started, an agent or a check, does not use it")}
 	}
 	return &peer{who: access.Principal{Name: accountName(uid), Role: access.Admin, How: access.BySocket}}
 }

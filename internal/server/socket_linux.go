@@ -9,19 +9,19 @@ import (
 // throughDescriptors: /proc/self/fd/N stands for what the descriptor has open.
 const throughDescriptors = true
 
-// peerUID asks the kernel for the account of a socket's peer, as it was when it connected.
-func peerUID(c *net.UnixConn) (uid int, err error) {
+// peerID asks the kernel for the account and the process of a socket's peer, as they were when it connected.
+func peerID(c *net.UnixConn) (uid, pid int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return -1, err
+		return -1, 0, err
 	}
 	var cred *unix.Ucred
 	cerr := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
 	if cerr != nil {
-		return -1, cerr
+		return -1, 0, cerr
 	}
 	if err != nil {
-		return -1, err
+		return -1, 0, err
 	}
-	return int(cred.Uid), nil
+	return int(cred.Uid), int(cred.Pid), nil
 }

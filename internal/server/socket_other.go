@@ -9,5 +9,5 @@ import (
 
 const throughDescriptors = false
 
-// peerUID is not known here, so that everybody is refused.
-func peerUID(*net.UnixConn) (int, error) { return -1, errors.ErrUnsupported }
+// peerID is not known here, so that everybody is refused.
+func peerID(*net.UnixConn) (uid, pid int, err error) { return -1, 0, errors.ErrUnsupported }

@@ -152,3 +152,24 @@ func TestSocketPlaces(t *testing.T) {
 		t.Errorf("a file in its place: %v", err)
 	}
 }
+
+// What deed has started is of its account, and is refused at the socket all the same: however it forks, it stays below deed.
+func TestSocketOfAnAgent(t *testing.T) {
+	t.Parallel()
+	v := newSite(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, argv := range [][]string{{exe}, {"/bin/sh", "-c", `"$0"; :`, exe}} {
+		c := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+		c.Env = []string{strangerSocket + "=" + socketPath(v.home)}
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if !strings.Contains(string(out), "403 Forbidden") || !strings.Contains(string(out), "has started") {
+			t.Errorf("%v: %s", argv, out)
+		}
+	}
+}
