@@ -10,7 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Marshal returns the canonical form of v's JSON.
@@ -27,11 +27,24 @@ func Marshal(v any) ([]byte, error) {
 // Canonicalize returns the canonical form of one JSON text. Duplicate keys, lone surrogates, numbers outside the range
 // of a double and bytes after the value are errors.
 func Canonicalize(raw []byte) ([]byte, error) {
-	out, err := jcs.Transform(raw)
+	out := jsontext.Value(bytes.Clone(raw))
+	err := out.Canonicalize()
+	if err == nil && bytes.Contains(out, largest) {
+		err = inRange(raw)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("canonicalize JSON: %w", err)
 	}
 	return out, nil
+}
+
+// largest is what a number beyond the range of a double is written as. Such a number is refused: two values would have one form.
+var largest = []byte("1.7976931348623157e+308")
+
+// inRange finds out whether the largest number was meant.
+func inRange(raw []byte) error {
+	var v any
+	return json.Unmarshal(raw, &v)
 }
 
 // Hash returns the SHA-256 of v's canonical form in lower-case hexadecimal.

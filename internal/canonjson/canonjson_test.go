@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gowebpki/jcs"
+
 	"github.com/deedrun/deed/internal/canonjson"
 )
 
@@ -71,6 +73,41 @@ func TestGoldenManifestHash(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
+}
+
+func TestTheLargestNumber(t *testing.T) {
+	t.Parallel()
+	for in, ok := range map[string]bool{
+		`[1.7976931348623157e308]`: true, `[-1.7976931348623157e308]`: true, `["1.7976931348623157e+308"]`: true,
+		`[1.7976931348623159e308]`: false, `[1e309]`: false, `{"a":"1.7976931348623157e+308","b":-1e400}`: false,
+	} {
+		if _, err := canonjson.Canonicalize([]byte(in)); (err == nil) != ok {
+			t.Errorf("%s: %v", in, err)
+		}
+	}
+}
+
+// The form is the one that somebody else's implementation gives.
+func FuzzAgreesWithAnother(f *testing.F) {
+	for _, in := range []string{
+		`{"b":[1.50,"x"],"a":{"\u00e9":null}}`, `[1e21,1e-7,123456789012345678901,4.5e-324,-0.0,0.000001,333333333.33333329]`, `"\u0000\u001f\u007f\ud83d\ude00"`,
+		`{"\ud83d\ude00":1,"\ufb33":2,"a":{"z":[],"":{}}}`, ` [ true , false , null ] `, `1`, `[1.7976931348623157e308,-1e400]`, `{"a":1,"\u0061":2}`,
+	} {
+		f.Add([]byte(in))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		got, err := canonjson.Canonicalize(in)
+		if err != nil {
+			return // it is the stricter one
+		}
+		want, err := jcs.Transform(in)
+		if err != nil {
+			t.Fatalf("%q: the other one says %v, this %q", in, err, got)
+		}
+		if string(got) != string(want) {
+			t.Fatalf("%q became %q, want %q", in, got, want)
+		}
+	})
 }
 
 func FuzzCanonicalFormIsStable(f *testing.F) {
