@@ -154,9 +154,11 @@ func TestTopOnATerminal(t *testing.T) {
 	y.press("p", "dispatch goes on")
 	y.press("c", "Cancel ")
 	y.press("n", "left as it is")
-	y.press("r", "another attempt is due now")
-	// It is redrawn when another process changes something, and when the terminal gets another size.
 	_, from := y.raw(0)
+	y.press("r", "another attempt is due now")
+	y.await(from, "1 queued")
+	// It is redrawn when another process changes something, and when the terminal gets another size.
+	_, from = y.raw(0)
 	s.ok("task", "cancel", id)
 	y.await(from, "0 queued")
 	_, from = y.raw(0)
