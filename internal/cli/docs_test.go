@@ -87,7 +87,7 @@ func TestCheckCommandsRun(t *testing.T) {
 			"goal-loop  Plan a goal", "verify → execute   continue", "verify → complete  complete", "status     completed", "workflow release", "s0 --> s1: built",
 		}},
 		"docs/OPERATING.md": {5, []string{
-			"1 task was done, 1 failed. Nothing waits for you.", "deed task retry ", "tasks.completed              0 → 1 (+1)", "ADAPTER  TASKS  ATTEMPTS", "WatchdogSec=",
+			"1 task was done, 1 failed. Nothing waits for you.", "deed task retry ", "tasks.completed              0 → 1 (+1)", "AGENT         TASKS  ATTEMPTS", "WatchdogSec=",
 		}},
 		"docs/BRIEF.md": {1, []string{
 			"profile    scribe", "replay     inputs_frozen", "memory: 2: dropped, max_prompt_chars", "You work as: scribe.", "“first line”: completed; accepted, 1 file changed",
