@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -53,6 +54,8 @@ type Options struct {
 
 	// MaxConns bounds the connections of the TCP listener, MaxConnsEach those of one address; 0 means 1024 and 768.
 	MaxConns, MaxConnsEach int
+	// HeaderTimeout is how long the headers of a request may take; 0 means 10 seconds.
+	HeaderTimeout time.Duration
 }
 
 // A Server is mounted on, then started, then shut down.
@@ -104,7 +107,7 @@ func New(o Options) (*Server, error) {
 		s.streams.endAll(errShutdown)
 	})
 	s.http = &http.Server{
-		Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: cmp.Or(o.HeaderTimeout, headerTimeout), IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ConnContext: withPeer,
 		// What clients do wrong on the wire is theirs to know; at the level of everyday it would let them fill the log.
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
