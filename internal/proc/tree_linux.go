@@ -185,16 +185,12 @@ func (t *tree) walk(visit func(procStat)) (grown bool) {
 func (t *tree) ours(st procStat) bool { return st.ppid == t.root || t.seen[st.ppid] }
 
 // signal sends signals to a process of the tree. Between the listing of a number and the signal, the process can be
-// gone and its number be another's: a descriptor pins the process, then its parent is read again.
+// gone and its number be another's: a descriptor pins the process, then its parent is read again. The first signal decides whether
+// the process was there: one that ends of it at once does not hear the others, and has been reaped by then.
 func (t *tree) signal(pid int, sigs ...unix.Signal) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
-		for _, sig := range sigs {
-			if err := unix.Kill(pid, sig); err != nil {
-				return err
-			}
-		}
-		return nil
+		return sendAll(sigs, func(sig unix.Signal) error { return unix.Kill(pid, sig) })
 	}
 	if err != nil {
 		return err
@@ -204,12 +200,18 @@ func (t *tree) signal(pid int, sigs ...unix.Signal) error {
 	if err != nil || !t.ours(st) {
 		return unix.ESRCH
 	}
-	for _, sig := range sigs {
-		if err := unix.PidfdSendSignal(fd, sig, nil, 0); err != nil {
-			return err
+	return sendAll(sigs, func(sig unix.Signal) error { return unix.PidfdSendSignal(fd, sig, nil, 0) })
+}
+
+// sendAll sends signals in their order, and returns what became of the first.
+func sendAll(sigs []unix.Signal, send func(unix.Signal) error) error {
+	first := send(sigs[0])
+	for _, sig := range sigs[1:] {
+		if first != nil || send(sig) != nil {
+			break
 		}
 	}
-	return nil
+	return first
 }
 
 // terminate asks every process of the tree but one to end. A stopped one is let go on, so that it can hear.
