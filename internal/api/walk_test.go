@@ -330,7 +330,7 @@ func TestWalkTheDocument(t *testing.T) {
 	w.fill()
 	for round := range 60 {
 		for _, op := range p.api.operations {
-			if round > 2 && op.stream {
+			if round > 2 && op.stream && w.done[op.id] > 0 {
 				continue
 			}
 			w.one(op.path, op)

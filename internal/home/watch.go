@@ -56,10 +56,13 @@ func (h *Home) Watch(ctx context.Context) (<-chan struct{}, error) {
 	for range 10 {
 		path := filepath.Join(h.watchers(), uuid.NewString())
 		f, err := openFIFO(path)
+		// Between the making and the opening nobody read it, so that somebody may have removed it as a leftover.
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("watch the home: %w", err)
 		}
-		// Between the making and the opening nobody read it, so that somebody may have removed it as a leftover.
 		if _, err := os.Lstat(path); err != nil {
 			_ = f.Close()
 			continue
