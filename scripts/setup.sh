@@ -52,6 +52,7 @@ bats                           | bats                | the one for shell scripts
 shellcheck                     | shellcheck          | the same
 busybox                        | busybox-static      | the shell helpers with the tools of small systems
 cargo                          | cargo rustc         | builds with rust
+curl                           | curl                | the server, as its documents show it
 chromium                       | chromium            | the page, in a real browser
 podman                         | podman runc         | containers, when the tests run as root
 '

@@ -197,22 +197,14 @@ func (a *API) getWorkflow(ctx context.Context, in one) (WorkflowDetail, error) {
 	if w.Live() {
 		d.Signals = append(d.Signals, def.Signals(w.Record.CurrentState)...)
 	}
-	steps, err := a.Store.Transitions(ctx, w.ID(), 0)
+	steps, err := workflow.Steps(ctx, a.Store, w.ID())
 	if err != nil {
 		return d, err
-	}
-	visits, err := a.Store.Visits(ctx, w.ID())
-	if err != nil {
-		return d, err
-	}
-	of := map[string]store.Visit{}
-	for _, v := range visits {
-		of[v.TaskID] = v
 	}
 	for _, s := range steps {
 		d.Steps = append(d.Steps, WorkflowStep{
 			Seq: s.Seq, From: s.From, To: s.To, Signal: s.Signal, Cause: s.Cause, By: s.By, CauseTask: s.CauseTask, TaskID: s.TaskID,
-			TaskStatus: of[s.TaskID].Status, AttemptID: of[s.TaskID].AttemptID, Iteration: s.Iteration, Note: s.Note, At: agentruntime.At(s.At),
+			TaskStatus: s.Visit.Status, AttemptID: s.Visit.AttemptID, Iteration: s.Iteration, Note: s.Note, At: agentruntime.At(s.At),
 		})
 	}
 	return d, nil

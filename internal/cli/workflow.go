@@ -238,24 +238,16 @@ func (a *app) workflowShowCmd() *cobra.Command {
 // workflowSteps is an instance with its transitions and what became of their tasks.
 func (a *app) workflowSteps(ctx context.Context, w store.Workflow) (workflowDoc, error) {
 	d := newWorkflowDoc(w)
-	steps, err := a.st.Transitions(ctx, w.ID(), 0)
+	steps, err := workflow.Steps(ctx, a.st, w.ID())
 	if err != nil {
 		return d, err
-	}
-	visits, err := a.st.Visits(ctx, w.ID())
-	if err != nil {
-		return d, err
-	}
-	of := map[string]store.Visit{}
-	for _, v := range visits {
-		of[v.TaskID] = v
 	}
 	for _, s := range steps {
 		x := stepDoc{
 			Seq: s.Seq, From: s.From, To: s.To, Signal: s.Signal, Cause: s.Cause, By: s.By, CauseTask: s.CauseTask, TaskID: s.TaskID,
-			Status: of[s.TaskID].Status, Iteration: s.Iteration, Note: s.Note, At: string(agentruntime.At(s.At)),
+			Status: s.Visit.Status, Iteration: s.Iteration, Note: s.Note, At: string(agentruntime.At(s.At)),
 		}
-		if dir := of[s.TaskID].BundleDir; dir != "" {
+		if dir := s.Visit.BundleDir; dir != "" {
 			x.Bundle = filepath.Join(a.h.Root(), dir)
 		}
 		d.Steps = append(d.Steps, x)

@@ -13,6 +13,7 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/feed"
+	"github.com/deedrun/deed/internal/report"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -31,7 +32,7 @@ func (n *Notifier) of(ctx context.Context, e *feed.Event) (deed.Notification, bo
 	}
 	if e.TaskID != "" {
 		if t, err := n.Store.Task(ctx, e.TaskID); err == nil { // without it the line is shorter
-			note.Subject = plain(cmp.Or(deref(t.Record.Subject), deref(t.Record.Description)))
+			note.Subject = plain(report.Subject(t))
 		}
 		note.Command = "deed task show " + e.TaskID
 	}
@@ -80,13 +81,6 @@ func (n *Notifier) of(ctx context.Context, e *feed.Event) (deed.Notification, bo
 func detail[T any](e *feed.Event) (v T) {
 	_ = json.Unmarshal(e.Detail, &v) // a newer event is told with what can be read of it
 	return v
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // plain is a text as one short line without controls: an agent may have written it, and a command may put it on a terminal.
