@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -44,11 +43,15 @@ func (s *site) on(cols, rows uint16, args ...string) *tty {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	y := &tty{t: s.t, main: main, cmd: s.command(nil, args...), done: make(chan struct{})}
+	// A child of this process in a session of its own is what deed takes for an orphan of a supervisor that died, and other tests let
+	// supervisors die here: a shell between keeps it from being one.
+	c := s.command(nil, args...)
+	sh := exec.Command("/bin/sh", append([]string{"-c", `setsid -c "$0" "$@"; exit $?`}, c.Args...)...)
+	sh.Dir, sh.Env = c.Dir, c.Env
+	y := &tty{t: s.t, main: main, cmd: sh, done: make(chan struct{})}
 	y.size(cols, rows)
 	y.cmd.Env = append(y.cmd.Env, "TERM=xterm")
 	y.cmd.Stdin, y.cmd.Stdout, y.cmd.Stderr = end, end, end
-	y.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 	if err := y.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -106,10 +109,7 @@ func (y *tty) await(from int, want string) string {
 		if strings.Contains(ansi.Strip(text), want) {
 			return text
 		}
-		select {
-		case <-y.done:
-		case <-time.After(10 * time.Millisecond):
-		}
+		<-time.After(10 * time.Millisecond)
 	}
 	y.t.Fatalf("the screen does not say %q:\n%q", want, text)
 	return ""
@@ -164,14 +164,17 @@ func TestTopOnATerminal(t *testing.T) {
 	_, from = y.raw(0)
 	y.size(50, 10)
 	y.await(from, "deed")
-	_, from = y.raw(0)
 	if _, err := y.main.WriteString("q"); err != nil {
 		t.Fatal(err)
 	}
 	if code := y.end(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	y.await(from, "")
+	select {
+	case <-y.done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("something still holds the terminal")
+	}
 	if all, _ := y.raw(0); !strings.Contains(all, "\x1b[?1049l") || !strings.Contains(all, "\x1b[?25h") {
 		t.Error("the terminal was not given back")
 	}
