@@ -23,7 +23,7 @@ import (
 )
 
 // built is the product as users get it, built once for a run of the tests: without the race detector, which would make
-// each of a thousand starts slow. The scripts run with it.
+// each of a thousand starts slow. The scripts run under it.
 var built = sync.OnceValues(func() (string, error) {
 	file, err := filepath.Abs(filepath.Join(repository, ".cache", "test", "deed"))
 	if err != nil {
@@ -36,9 +36,6 @@ var built = sync.OnceValues(func() (string, error) {
 	}
 	return file, nil
 })
-
-// asDeed makes the test binary be deed when it is started with this variable.
-const asDeed = "DEED_TEST_AS_DEED"
 
 // A site is a home, a directory with a deed.yaml, and a mark by which every process of its agents can be found.
 type site struct {

@@ -17,9 +17,6 @@ func TestMain(m *testing.M) {
 	if proc.IsSupervisor(os.Args) {
 		os.Exit(proc.SupervisorMain(os.Args))
 	}
-	if os.Getenv(asDeed) != "" {
-		os.Exit(Main(os.Args[1:], os.Environ(), Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
-	}
 	testscript.Main(m, map[string]func(){
 		"deed": func() {
 			os.Exit(Main(os.Args[1:], os.Environ(), Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,13 +22,33 @@ import (
 	"github.com/deedrun/deed/internal/sandbox"
 )
 
-// manifestText is the manifest of the adversary, which breaks exactly one rule by its mode.
-func manifestText(t *testing.T, id, mode string) map[string]any {
+// built is this test's binary without the race detector, which would make each of a thousand starts of the adversary slow.
+var built = sync.OnceValues(func() (string, error) {
+	file, err := filepath.Abs(filepath.Join("..", "..", ".cache", "test", "conform"))
+	if err != nil {
+		return "", err
+	}
+	c := exec.Command("go", "test", "-c", "-o", file, ".")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the adversary: %w\n%s", err, out)
+	}
+	return file, nil
+})
+
+func adversaryFile(t *testing.T) string {
 	t.Helper()
-	exe, err := os.Executable()
+	file, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+// manifestText is the manifest of the adversary, which breaks exactly one rule by its mode.
+func manifestText(t *testing.T, id, mode string) map[string]any {
+	t.Helper()
+	exe := adversaryFile(t)
 	text := `{
 	  "schema": "homeboy/agent-runtime-manifest/v1", "id": "` + id + `", "name": "Adversary", "version": "1.0.0", "description": "Breaks one rule.",
 	  "agent_task_executors": [{
@@ -241,10 +263,7 @@ func TestManifests(t *testing.T) {
 // TestUnquoted has a script that does not quote its own path. Edge cases 18 and 20.
 func TestUnquoted(t *testing.T) {
 	t.Parallel()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := adversaryFile(t)
 	dir := make1(t, "", func(_, x map[string]any) {
 		delete(x, "command_argv")
 		x["command"] = "sh {{runtime_path}}/run.sh"
