@@ -16,13 +16,14 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/access"
+	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/outbox"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/view"
 )
 
-// settled is an attempt that ended with a bundle of these files. A file that begins with -> is a link.
-func (p *place) settled(files map[string]string) (taskID, attemptID string) {
+// settled is an attempt that ended with a bundle of these files, whose manifest lists more. A file that begins with -> is a link.
+func (p *place) settled(files map[string]string, more ...string) (taskID, attemptID string) {
 	p.Helper()
 	p.add(1)
 	c, err := p.st.Claim(p.Context(), store.ClaimOptions{RunnerID: "r", Lease: time.Hour})
@@ -44,12 +45,14 @@ func (p *place) settled(files map[string]string) (taskID, attemptID string) {
 		}
 		p.ok(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	m.Files = append(m.Files, codebox.ManifestFile{Path: "../../deed.yaml", Kind: "artifact", ContentType: "text/plain"})
+	for _, name := range more {
+		m.Files = append(m.Files, codebox.ManifestFile{Path: name, Kind: "artifact", ContentType: "text/plain"})
+	}
 	text, err := json.Marshal(m)
 	p.ok(err)
 	p.ok(os.WriteFile(filepath.Join(dir, codebox.PathManifest), text, 0o600))
 	p.ok(p.st.Settle(p.Context(), c.Ref, store.Settlement{
-		State: "completed", Class: "none", Status: agentruntime.TaskCompleted, BundleDir: rel, BundleID: "b",
+		State: "completed", Class: "none", Status: agentruntime.TaskCompleted, BundleDir: rel, BundleID: "b", Attempt: agentruntime.TaskAttempt{StdoutPath: bundle.PathStdout},
 		Outcome:   &agentruntime.TaskOutcome{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, OperatorSummary: "done"},
 		Artifacts: []agentruntime.ArtifactRecord{{Role: agentruntime.RoleOutput, RelativePath: "out.html"}, {Role: agentruntime.RoleOutput, RelativePath: "../../../../deed.yaml"}},
 	}))
@@ -60,7 +63,7 @@ func TestFilesOfAnAgentAreOnlyFiles(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	const page = "<script>alert(1)</script>"
-	taskID, id := p.settled(map[string]string{"files/artifacts/out.html": page, "logs/a.log": "line\n", "files/link": "->" + p.api.Home.Config(), "files/attempt/prompt.txt": "do it"})
+	taskID, id := p.settled(map[string]string{"files/artifacts/out.html": page, "logs/a.log": "line\n", "files/link": "->" + p.api.Home.Config(), "files/attempt/prompt.txt": "do it"}, "../../deed.yaml")
 	base := "/attempts/" + id + "/bundle"
 	for _, c := range []struct{ path, media, disposition string }{
 		{base + "/files/files/artifacts/out.html", "application/octet-stream", "attachment"},
@@ -107,7 +110,7 @@ func TestFilesOfAnAgentAreOnlyFiles(t *testing.T) {
 func TestWholeBundleAsTar(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	_, id := p.settled(map[string]string{"a.txt": "a"})
+	_, id := p.settled(map[string]string{"a.txt": "a"}, "../../deed.yaml")
 	// A file that the bundle lists and that cannot be read cuts the answer short.
 	func() {
 		defer func() {

@@ -65,6 +65,7 @@ defaults: {adapter_id: "true"}
 sensors:
   hook: {kind: push, secret_env: HOOK_SECRET, task: {task_type: script}}
   open: {kind: push, task: {task_type: script}}
+  idle: {kind: push, task: {task_type: script}}
 `
 
 func newPlace(t testing.TB) *place {
