@@ -163,7 +163,7 @@ func (s Source) skills(_ context.Context, x *Export) error {
 }
 
 func (s Source) workflows(_ context.Context, x *Export) error {
-	t, err := parcel.ReadDir(s.Home.Workflows(), Bounds)
+	t, err := parcel.Read(s.Home.Workflows(), Bounds)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -157,7 +157,7 @@ func (s *staged) checkSkills(context.Context) error {
 		if err := k.Tree.Write(dir, false); err != nil {
 			return err
 		}
-		there, err := parcel.ReadDir(filepath.Join(s.Home.Skills(), k.ID()), skill.Bounds)
+		there, err := parcel.Read(filepath.Join(s.Home.Skills(), k.ID()), skill.Bounds)
 		if err == nil && there.Digest() != k.Digest || err != nil && !errors.Is(err, fs.ErrNotExist) {
 			s.conflict("skill "+k.ID(), "`deed skill remove "+k.ID()+"` first, or rename one")
 		}

@@ -78,17 +78,18 @@ func (b Blobs) Load(digest string, most Limits) (Tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("document %s is no list of files: %w", digest, err)
 	}
-	in := builder{most: most}
-	for _, e := range m.Files {
-		data, err := b.Get(e.SHA256, most.Bytes)
+	if err := m.within(most); err != nil {
+		return nil, fmt.Errorf("the files of %s: %w", digest, err)
+	}
+	files := make([]File, len(m.Files))
+	for i, e := range m.Files {
+		data, err := b.Get(e.SHA256, e.Bytes)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", e.Path, err)
 		}
-		if err := in.add(File{e.Path, e.Executable, data}); err != nil {
-			return nil, err
-		}
+		files[i] = File{e.Path, e.Executable, data}
 	}
-	t, err := in.tree()
+	t, err := Of(files...)
 	if err == nil && t.Digest() != digest {
 		err = fmt.Errorf("the files of %s are not what it lists", digest)
 	}

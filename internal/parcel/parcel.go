@@ -10,17 +10,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/deedrun/deed/internal/canonjson"
-	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // ErrRefused says that a tree holds what it must not, or too much of it.
@@ -28,17 +25,6 @@ var ErrRefused = errors.New("refused")
 
 // Schema is the id of the list of files by which a tree is named.
 const Schema = "deed/parcel/v1"
-
-// Limits bound a tree.
-type Limits struct {
-	Files int
-	Bytes int64 // of all files together
-}
-
-const (
-	maxName  = 900
-	maxDepth = 32
-)
 
 // A File is one file of a tree.
 type File struct {
@@ -51,73 +37,44 @@ type File struct {
 // of it.
 type Tree []File
 
-// Read reads a directory, or a tar, tar.gz or zip file.
+// Read reads a directory without its version control, or a tar, tar.gz or zip file.
 func Read(source string, most Limits) (Tree, error) {
-	fi, err := os.Stat(source)
-	switch {
-	case err != nil:
-		return nil, err
-	case fi.IsDir():
-		return ReadDir(source, most)
-	}
-	return readArchive(source, most)
-}
-
-// ReadDir reads a directory without its version control.
-func ReadDir(dir string, most Limits) (Tree, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }() // only read
-	b := builder{most: most}
-	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case name == ".":
+	var t Tree
+	err := Walk(source, most, func(name string, exec bool, in io.Reader) error {
+		if in == nil {
 			return nil
-		case d.Name() == ".git":
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case d.IsDir():
-			return b.directory(name)
-		case !d.Type().IsRegular():
-			return special(name, d.Type())
 		}
-		f, err := plainfile.OpenIn(root, name)
+		data, err := io.ReadAll(in)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w: %.200q: %w", ErrRefused, name, err)
 		}
-		defer func() { _ = f.Close() }() // only read
-		fi, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		return b.file(name, fi.Mode()&0o111 != 0, f)
+		t = append(t, File{name, exec, data})
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return b.tree()
-}
-
-// special refuses what is neither a file nor a directory.
-func special(name string, kind fs.FileMode) error {
-	return fmt.Errorf("%w: %.200q is %s (put the file itself there, or take it out)", ErrRefused, name, plainfile.Kind(kind))
+	return t.sorted(), nil
 }
 
 // Of makes a tree of files, whose paths are checked.
 func Of(files ...File) (Tree, error) {
-	b := builder{most: Limits{Files: len(files), Bytes: 1 << 40}}
+	t := make(Tree, 0, len(files))
+	w := newWalker(Limits{Files: len(files)}, func(name string, exec bool, _ io.Reader) error {
+		t = append(t, File{name, exec, files[len(t)].Data})
+		return nil
+	})
 	for _, f := range files {
-		if err := b.add(f); err != nil {
+		if err := w.file(f.Path, f.Exec, nil); err != nil {
 			return nil, err
 		}
 	}
-	return b.tree()
+	return t.sorted(), nil
+}
+
+func (t Tree) sorted() Tree {
+	slices.SortFunc(t, func(x, y File) int { return cmp.Compare(x.Path, y.Path) })
+	return t
 }
 
 // Get returns a file by its path.
@@ -163,6 +120,20 @@ type Entry struct {
 	Executable bool   `json:"executable,omitempty"`
 	Bytes      int64  `json:"bytes"`
 	SHA256     string `json:"sha256"` // sha256: and lower-case hex
+}
+
+// within refuses a list of more than the limits.
+func (m Manifest) within(most Limits) error {
+	left := most.Bytes
+	for _, e := range m.Files {
+		if left -= e.Bytes; e.Bytes < 0 || left < 0 {
+			return most.exceeded()
+		}
+	}
+	if len(m.Files) > most.Files {
+		return most.exceeded()
+	}
+	return nil
 }
 
 // Manifest lists the tree.
@@ -220,26 +191,6 @@ func (t Tree) Write(dir string, readOnly bool) error {
 		}
 	}
 	return nil
-}
-
-// plain reports whether a path can be shown and stored as it is.
-func plain(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == '\\' })
-}
-
-// checkName takes what somebody calls an entry and returns a path below the top; "" is the top itself.
-func checkName(given string) (string, error) {
-	name := strings.TrimSuffix(strings.TrimPrefix(given, "./"), "/")
-	if name == "" || name == "." {
-		return "", nil
-	}
-	switch {
-	case !filepath.IsLocal(name) || path.Clean(name) != name || !plain(name):
-		return "", fmt.Errorf("%w: the name %.200q is not a plain path below the top (use relative names without ..)", ErrRefused, given)
-	case len(name) > maxName || strings.Count(name, "/") >= maxDepth:
-		return "", fmt.Errorf("%w: %.200q is longer than %d bytes or more than %d directories deep", ErrRefused, given, maxName, maxDepth)
-	}
-	return name, nil
 }
 
 // decodeManifest reads a manifest that Digest named.

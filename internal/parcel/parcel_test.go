@@ -41,7 +41,7 @@ func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"a.md": "one", "bin/run.sh": "#!/bin/sh\n", "bin/deep/x": "", ".git/HEAD": "ref"})
-	tree, err := ReadDir(dir, small)
+	tree, err := Read(dir, small)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestRefused(t *testing.T) {
 		"large":      func(d string) error { return os.WriteFile(filepath.Join(d, "x"), make([]byte, 2<<10), 0o600) },
 		"control":    func(d string) error { return os.WriteFile(filepath.Join(d, "x\x1b[2J"), nil, 0o600) },
 		"backslash":  func(d string) error { return os.WriteFile(filepath.Join(d, `..\x`), nil, 0o600) },
-		"too deep":   func(d string) error { return os.MkdirAll(filepath.Join(d, strings.Repeat("d/", 40)), 0o700) },
+		"too deep":   func(d string) error { return os.MkdirAll(filepath.Join(d, strings.Repeat("d/", maxDepth+1)), 0o700) },
 		"many files": func(d string) error { write(t, d, many(20)); return nil },
 		"many dirs": func(d string) (err error) {
 			for i := range 60 {
@@ -124,7 +124,7 @@ func TestRefused(t *testing.T) {
 		if err := make(dir); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadDir(dir, small); !errors.Is(err, ErrRefused) {
+		if _, err := Read(dir, small); !errors.Is(err, ErrRefused) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -137,6 +137,8 @@ func TestRefused(t *testing.T) {
 		"fifo":      {Name: "x", Typeflag: tar.TypeFifo},
 		"twice":     {Name: "a", Typeflag: tar.TypeReg},
 		"both":      {Name: "a/b", Typeflag: tar.TypeReg},
+		"both too":  {Name: "a", Typeflag: tar.TypeDir},
+		"by case":   {Name: "A", Typeflag: tar.TypeReg},
 		"no name":   {Name: ".", Typeflag: tar.TypeReg},
 	} {
 		var b bytes.Buffer
@@ -189,6 +191,40 @@ func TestBomb(t *testing.T) {
 	}
 }
 
+// What fits exactly is taken, and a byte or a file more is not; headers without content are bounded as well.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files map[string]string
+		most  Limits
+		fits  bool
+	}{
+		"just fits":        {map[string]string{"a": "1234", "d/b": "5678"}, Limits{Files: 2, Bytes: 8}, true},
+		"a byte too many":  {map[string]string{"a": "1234", "d/b": "56789"}, Limits{Files: 2, Bytes: 8}, false},
+		"a file too many":  {map[string]string{"a": "1234", "d/b": "5678", "c": ""}, Limits{Files: 2, Bytes: 8}, false},
+		"empty at the end": {map[string]string{"a": "1234", "b": ""}, Limits{Files: 2, Bytes: 4}, true},
+	} {
+		dir := t.TempDir()
+		write(t, dir, c.files)
+		if _, err := Read(dir, c.most); (err == nil) != c.fits || err != nil && !errors.Is(err, ErrRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for range 2000 {
+		if err := w.WriteHeader(&tar.Header{Name: "pax_global_header", Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "x"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readBytes(t, b.Bytes()); !errors.Is(err, ErrRefused) {
+		t.Errorf("headers: %v", err)
+	}
+}
+
 // What was kept and then changed is not used.
 func TestBlobsAreVerified(t *testing.T) {
 	t.Parallel()
@@ -210,7 +246,7 @@ func TestBlobsAreVerified(t *testing.T) {
 	if _, err := blobs.Load(Sum([]byte("none")), small); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
-	other, err := blobs.Put([]byte(`{"schema":"deed/parcel/v1","files":[{"path":"../../x","sha256":"` + Sum([]byte("two")) + `"}]}`))
+	other, err := blobs.Put([]byte(`{"schema":"deed/parcel/v1","files":[{"path":"../../x","bytes":3,"sha256":"` + Sum([]byte("two")) + `"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +295,7 @@ func FuzzArchive(f *testing.F) {
 		if err := got.Write(dir, false); err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		back, err := ReadDir(dir, small)
+		back, err := Read(dir, small)
 		if err != nil || back.Digest() != got.Digest() {
 			t.Fatalf("it came back as %v, %v", back.Manifest(), err)
 		}

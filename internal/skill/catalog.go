@@ -99,7 +99,7 @@ func (p Place) read(id string) Found {
 
 // Open reads the skill in a directory.
 func Open(dir string) (*Skill, error) {
-	t, err := parcel.ReadDir(dir, Bounds)
+	t, err := parcel.Read(dir, Bounds)
 	if err != nil {
 		return nil, fmt.Errorf("skill %s: %w", dir, err)
 	}

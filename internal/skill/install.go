@@ -92,7 +92,7 @@ func Install(ctx context.Context, h *home.Home, s *Skill, opt AddOptions) (Added
 	}
 	defer unlock()
 	final := filepath.Join(h.Skills(), s.ID())
-	if old, err := parcel.ReadDir(final, Bounds); err == nil && old.Digest() == s.Digest {
+	if old, err := parcel.Read(final, Bounds); err == nil && old.Digest() == s.Digest {
 		a.Same = true
 		return a, nil
 	}
