@@ -533,7 +533,9 @@ func TestBrokenAgents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := harness()
-			h.Driver = acp.NewHasty(2 * time.Second)
+			if tc.says == "not ready" {
+				h.Driver = acp.NewHasty(2 * time.Second)
+			}
 			b := drivertest.New(t, h, tc.script)
 			y := b.Turn(t.Context())
 			if y.Class != tc.class || tc.says != "" && !strings.Contains(fmt.Sprint(y.Err), tc.says) {

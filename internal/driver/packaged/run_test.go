@@ -53,7 +53,7 @@ func TestEnds(t *testing.T) {
 		}},
 		"51 max_runtime_ms": {`sleep 1000`, limits(map[string]any{"max_runtime_ms": 300}), homeboy.Timeout, failure.Timeout, "agent_task.provider_timeout", nil},
 		"52 an outcome, then it hangs": {
-			`answer failed 'said before'; exec >&-; sleep 1000`, limits(map[string]any{"timeout_ms": 500}), homeboy.Failed, failure.Timeout, "agent_task.provider_timeout",
+			`answer failed 'said before'; exec >&-; sleep 1000`, limits(map[string]any{"timeout_ms": 3000}), homeboy.Failed, failure.Timeout, "agent_task.provider_timeout",
 			func(_ *scene, _ driver.Yield, o homeboy.Outcome) bool { return o.Summary == "said before" },
 		},
 		"54 silence": {
@@ -62,7 +62,7 @@ func TestEnds(t *testing.T) {
 				return o.FailureClassification == homeboy.ClassStalled
 			},
 		},
-		"54 progress keeps it alive": {`for i in 1 2 3 4 5 6 7 8; do echo . >&2; sleep 0.1; done; answer succeeded done`, limits(map[string]any{"liveness_timeout_ms": 600}), homeboy.Succeeded, failure.None, "", nil},
+		"54 progress keeps it alive": {`for i in 1 2 3 4 5 6 7 8; do echo . >&2; sleep 0.4; done; answer succeeded done`, limits(map[string]any{"liveness_timeout_ms": 2500}), homeboy.Succeeded, failure.None, "", nil},
 		"55 a success and a bad exit": {`answer succeeded done; exit 4`, nil, homeboy.ProviderError, failure.AgentFailed, "agent_task.provider_process_failed", func(_ *scene, y driver.Yield, _ homeboy.Outcome) bool {
 			return y.Diagnostics["contradiction"] != nil
 		}},
