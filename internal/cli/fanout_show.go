@@ -312,7 +312,11 @@ func (a *app) fanoutEnd(ctx context.Context, s *fanoutrun.Service, f store.Fanou
 		}
 		a.hint("\nall records:  deed fanout status %s --output FILE", f.ID)
 	}
-	if f.Status == store.FanoutCompleted || matrix != nil && matrix.Chosen != "" {
+	enough := f.Succeeded > 0 && s.Candidates(ctx, f.ID)
+	if matrix != nil {
+		enough = matrix.Chosen != ""
+	}
+	if enough || f.Status == store.FanoutCompleted {
 		return nil
 	}
 	return errNotDone

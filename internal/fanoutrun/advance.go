@@ -67,7 +67,16 @@ type step struct {
 }
 
 func (s *step) advance(ctx context.Context) error {
-	if err := s.settleReleased(ctx); err != nil {
+	running, err := s.settleReleased(ctx)
+	if err != nil {
+		return err
+	}
+	if s.decided() {
+		err = s.supersede(ctx, running)
+	} else {
+		err = s.take(ctx, running)
+	}
+	if err != nil {
 		return err
 	}
 	if s.Fanout.CancelRequested {
@@ -83,45 +92,73 @@ func (s *step) advance(ctx context.Context) error {
 	return nil
 }
 
-// settleReleased looks at each item that a task stands for.
-func (s *step) settleReleased(ctx context.Context) error {
+// settleReleased looks at each item that a task stands for, and returns the tasks that have not ended.
+func (s *step) settleReleased(ctx context.Context) (running []store.Task, err error) {
 	items, err := s.Store.ReleasedItems(ctx, s.Fanout.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, it := range items {
 		t, err := s.Store.Task(ctx, it.TaskID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !ended(t) {
-			if err := s.take(ctx, t); err != nil {
-				return err
-			}
+			running = append(running, t)
 			continue
 		}
 		crashpoint.Hit(crashpoint.FanoutSettled)
 		if err := s.settle(ctx, it, t); err != nil {
-			return err
+			return nil, err
 		}
+	}
+	return running, nil
+}
+
+// take claims the tasks that wait, when this process runs the fanout itself. One that another runner was faster with, or
+// that is not due, is looked at again.
+func (s *step) take(ctx context.Context, tasks []store.Task) error {
+	for _, t := range tasks {
+		if s.Runner.ID != "" && t.Record.Status != agentruntime.TaskRunning {
+			c, err := s.Store.Claim(ctx, store.ClaimOptions{RunnerID: s.Runner.ID, Lease: s.Lease, TaskID: t.ID()})
+			if err == nil {
+				s.Claims = append(s.Claims, c)
+				continue
+			}
+			if !errors.Is(err, store.ErrNoTask) && !errors.Is(err, store.ErrTerminal) {
+				return err
+			}
+		}
+		s.Away = true
 	}
 	return nil
 }
 
-// take claims a task that waits, when this process runs the fanout itself. One that another runner was faster with, or
-// that is not due, is looked at again.
-func (s *step) take(ctx context.Context, t store.Task) error {
-	if s.Runner.ID != "" && t.Record.Status != agentruntime.TaskRunning {
-		c, err := s.Store.Claim(ctx, store.ClaimOptions{RunnerID: s.Runner.ID, Lease: s.Lease, TaskID: t.ID()})
-		if err == nil {
-			s.Claims = append(s.Claims, c)
-			return nil
-		}
-		if !errors.Is(err, store.ErrNoTask) && !errors.Is(err, store.ErrTerminal) {
+// decided reports whether a candidate has won. It is asked of the store alone, so that the next process goes on with what
+// one that died had begun.
+func (s *step) decided() bool { return s.set.Policy.Completion == FirstGreen && s.Fanout.Succeeded > 0 }
+
+// supersededBy is who cancels the other candidates, and why.
+const (
+	supersededBy  = "candidate_completion"
+	supersededWhy = "another task of the plan is completed (candidate_completion: " + FirstGreen + ")"
+)
+
+// supersede lets nothing more start, and asks what runs to end. The fanout is over when it has: what comes to its result
+// first keeps it.
+func (s *step) supersede(ctx context.Context, running []store.Task) error {
+	f, err := s.Store.CancelFanout(ctx, s.Fanout.ID, supersededWhy, supersededBy)
+	if err != nil {
+		return err
+	}
+	s.Fanout = f
+	for _, t := range running {
+		res, err := s.Store.Cancel(ctx, t.ID(), supersededWhy, supersededBy)
+		if err != nil && !errors.Is(err, store.ErrTerminal) {
 			return err
 		}
+		s.Away = s.Away || !res.Requested || s.Runner.ID == "" // it has ended, or runs elsewhere: look again
 	}
-	s.Away = true
 	return nil
 }
 
@@ -150,7 +187,7 @@ func (s *step) settle(ctx context.Context, it store.FanoutItem, t store.Task) er
 	}
 	_, entry := s.set.request(it, w, tries)
 	tries = append(tries, s.tried(it, w, entry, o, t))
-	if lost && lostTries(tries) < maxLost {
+	if lost && !s.Fanout.CancelRequested && lostTries(tries) < maxLost {
 		tries[len(tries)-1].Status, tries[len(tries)-1].Class = "", ""
 		return s.again(ctx, it, w, tries, ThenLost, 0)
 	}

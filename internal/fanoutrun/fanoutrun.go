@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/clock"
@@ -86,8 +87,16 @@ type settings struct {
 	Matrix       bool                     `json:"matrix,omitempty"`
 }
 
-// settingsVersion is the newest that this deed knows.
-const settingsVersion = 1
+// settingsVersion is the newest that this deed knows. Version 2 has Policy.Completion, which an older deed would ignore.
+const settingsVersion = 2
+
+// version is the oldest by whose rules the fanout can be run.
+func (p Policy) version() int {
+	if p.Completion == FirstGreen {
+		return 2
+	}
+	return 1
+}
 
 // ErrNewer says that a fanout was recorded by a deed that this one is too old for.
 var ErrNewer = errors.New("a newer deed recorded it (use that one, or cancel it there)")
@@ -130,8 +139,13 @@ func (p Plan) items() (n store.NewFanout, err error) {
 	if err != nil {
 		return n, err
 	}
+	if p.Policy.Completion == FirstGreen && len(needs) > 0 {
+		var l fault.List
+		l.Add("$.options.candidate_completion", fault.Conflict, FirstGreen+" ends a plan whose tasks need what others make", "leave out the dependencies, or use "+WaitAll)
+		return n, l.Err()
+	}
 	set := settings{
-		Version: settingsVersion, PlanSchema: p.Plan.Schema, Orchestrator: p.Plan.Orchestrator, Summary: p.Plan.Summary, Groups: int64(len(p.Plan.Groups)),
+		Version: p.Policy.version(), PlanSchema: p.Plan.Schema, Orchestrator: p.Plan.Orchestrator, Summary: p.Plan.Summary, Groups: int64(len(p.Plan.Groups)),
 		Options: p.Options, Policy: p.Policy, Caller: p.Caller, Output: p.Output, Matrix: p.Matrix,
 	}
 	n.ID = store.NewID()

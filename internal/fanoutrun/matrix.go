@@ -131,3 +131,9 @@ func (s *Service) IsMatrix(ctx context.Context, id string) bool {
 	set, err := s.load(ctx, id)
 	return err == nil && set.Matrix
 }
+
+// Candidates reports whether the tasks of a fanout are candidates, of which one that is completed is enough.
+func (s *Service) Candidates(ctx context.Context, id string) bool {
+	set, err := s.load(ctx, id)
+	return err == nil && set.Policy.Completion == FirstGreen
+}

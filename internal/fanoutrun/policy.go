@@ -26,7 +26,15 @@ type Policy struct {
 	Retry          *Retry           `json:"retry,omitempty"`
 	Rotation       *Rotation        `json:"rotation,omitempty"`
 	Budget         *Budget          `json:"execution_budget,omitempty"`
+	Completion     string           `json:"candidate_completion,omitempty"` // when the fanout is over; "": WaitAll
 }
+
+// When a fanout is over. With FirstGreen its tasks are candidates for one result: as soon as one is completed nothing more
+// is started, and what runs is asked to end.
+const (
+	WaitAll    = "wait_all"
+	FirstGreen = "first_green"
+)
 
 // Resources bounds what the tasks that run may take together, in units that the plan chooses.
 type Resources struct {
@@ -84,12 +92,14 @@ func ReadPolicy(at string, options homeboy.Value) (p Policy, ignored []string, e
 	known := map[string]any{
 		"max_concurrency": &p.MaxConcurrency, "per_executor_concurrency": &p.PerExecutor, "per_model_concurrency": &p.PerModel,
 		"max_tasks": &p.MaxTasks, "max_queue_depth": &p.MaxQueueDepth, "resource_budget": &p.Resources,
-		"retry": &p.Retry, "rotation": &p.Rotation, "execution_budget": &p.Budget,
+		"retry": &p.Retry, "rotation": &p.Rotation, "execution_budget": &p.Budget, "candidate_completion": &p.Completion,
 	}
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		into, ok := known[name]
 		if !ok {
-			ignored = append(ignored, name)
+			if !asksNothing(raw[name]) {
+				ignored = append(ignored, name)
+			}
 			continue
 		}
 		if err := json.Unmarshal(raw[name], into); err != nil {
@@ -102,7 +112,15 @@ func ReadPolicy(at string, options homeboy.Value) (p Policy, ignored []string, e
 	return p, ignored, l.Err()
 }
 
+// asksNothing reports whether an option is there only to say that it is off.
+func asksNothing(v json.RawMessage) bool {
+	return slices.Contains([]string{"null", "false"}, string(v))
+}
+
 func (p Policy) check(l *fault.List, at string) {
+	if p.Completion != "" {
+		fault.OneOf(l, fault.Field(at, "candidate_completion"), p.Completion, WaitAll, FirstGreen)
+	}
 	positive := func(path string, n, least int64) {
 		if n < least {
 			l.Add(path, fault.OutOfRange, fmt.Sprintf("%d is less than %d", n, least), "leave it out for the default")

@@ -129,20 +129,22 @@ func TestPoliciesAreReadWithAllTheirFaults(t *testing.T) {
 	t.Parallel()
 	p, ignored, err := ReadPolicy("$.options", homeboy.Value(`{"max_concurrency": 4, "retry": {"max_attempts": 2, "max_retries_total": 0,
 		"retryable_failure_classifications": ["provider"]}, "rotation": {"entries": [{"backend": "b", "adoption": {}}]},
-		"execution_budget": {"max_provider_executions": 3}, "per_executor_concurrency": {"a": 1}, "candidate_completion": "wait_all"}`))
+		"execution_budget": {"max_provider_executions": 3}, "per_executor_concurrency": {"a": 1}, "candidate_completion": "first_green",
+		"adaptive_concurrency": true, "fast_lane": false, "notes": null}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Policy{
 		MaxConcurrency: 4, PerExecutor: map[string]int64{"a": 1}, Rotation: &Rotation{Entries: []Entry{{Backend: "b"}}},
 		Retry:  &Retry{MaxAttempts: 2, MaxRetriesTotal: ptr(0), Classes: []homeboy.FailureClass{homeboy.ClassProvider}},
-		Budget: &Budget{MaxProviderExecutions: 3},
+		Budget: &Budget{MaxProviderExecutions: 3}, Completion: FirstGreen,
 	}
-	if d := cmp.Diff(want, p); d != "" || !slices.Equal(ignored, []string{"candidate_completion"}) {
+	if d := cmp.Diff(want, p); d != "" || !slices.Equal(ignored, []string{"adaptive_concurrency"}) {
 		t.Errorf("ignored %v, differs (-want +got):\n%s", ignored, d)
 	}
 	_, _, err = ReadPolicy("$.options", homeboy.Value(`{"retry": {"max_attempts": 1000, "max_retries_total": -1, "retryable_failure_classifications": ["nope"]},
-		"rotation": {"entries": [{}], "max_attempts": -1}, "execution_budget": {"max_provider_executions": -3, "max_provider_rotations": -1}, "per_executor_concurrency": {"a": 0, " ": 1}}`))
+		"rotation": {"entries": [{}], "max_attempts": -1}, "execution_budget": {"max_provider_executions": -3, "max_provider_rotations": -1}, "per_executor_concurrency": {"a": 0, " ": 1},
+		"candidate_completion": "first"}`))
 	var faults fault.Faults
 	if !errors.As(err, &faults) {
 		t.Fatalf("not refused: %v", err)
@@ -154,7 +156,7 @@ func TestPoliciesAreReadWithAllTheirFaults(t *testing.T) {
 	for _, want := range []string{
 		"$.options.retry.max_attempts", "$.options.retry.max_retries_total", "$.options.retry.retryable_failure_classifications[0]",
 		"$.options.rotation.entries[0]", "$.options.rotation.max_attempts", "$.options.execution_budget.max_provider_executions",
-		"$.options.execution_budget.max_provider_rotations", "$.options.per_executor_concurrency.a",
+		"$.options.execution_budget.max_provider_rotations", "$.options.per_executor_concurrency.a", "$.options.candidate_completion",
 	} {
 		if !slices.Contains(paths, want) {
 			t.Errorf("no fault at %s in %v", want, paths)
