@@ -131,10 +131,11 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	if err := r.Engine.Ready(ctx); err != nil {
 		return none, err
 	}
-	if r.claim, err = r.Engine.Take(bg, row); err != nil {
+	// Nobody knows of the run yet, and the attempt waits for the disk before its agent starts.
+	if r.claim, err = r.Engine.Take(store.Soon(bg), row); err != nil {
 		return none, err
 	}
-	if err := r.open(bg); err != nil {
+	if err := r.open(store.Soon(bg)); err != nil {
 		return none, errors.Join(failure.New(failure.Infra, "record the run", err, ""), r.Engine.Runner.Abort(bg, r.claim, err))
 	}
 	account, err := r.execute(ctx)

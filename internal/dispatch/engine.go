@@ -140,7 +140,7 @@ func (e *Engine) Record() store.Runner {
 // Close ends the supervisors and takes this runner out of the store.
 func (e *Engine) Close(ctx context.Context) error {
 	gone := e.Retire()
-	err := e.Store.DropRunner(ctx, e.Runner.RunnerID)
+	err := e.Store.DropRunner(store.Soon(ctx), e.Runner.RunnerID) // one that stays on record is seen to be gone
 	return errors.Join(err, gone())
 }
 

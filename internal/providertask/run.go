@@ -82,11 +82,12 @@ func (r *run) do(ctx context.Context, req runtimepkg.Request) (none homeboy.Outc
 	if ctx.Err() != nil {
 		return none, context.Cause(ctx)
 	}
-	if r.claim, err = r.Engine.Take(bg, row); err != nil {
+	soon := store.Soon(bg) // nobody knows of the run yet, and the attempt waits for the disk before its agent starts
+	if r.claim, err = r.Engine.Take(soon, row); err != nil {
 		return none, err
 	}
 	reg := &registry.Registry{Store: r.Store, Clock: r.Clock, RunnerID: r.Engine.Runner.RunnerID, Home: r.Home}
-	r.record, err = reg.Create(bg, registry.New{
+	r.record, err = reg.Create(soon, registry.New{
 		TaskID: r.claim.Ref.TaskID, AttemptID: r.claim.Ref.AttemptID, SessionID: req.TaskID, Streams: r.Streams,
 		Metadata: map[string]any{"goal": req.Instructions, "agent": row.AdapterID},
 	})

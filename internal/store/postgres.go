@@ -64,6 +64,11 @@ func (d *postgresDB) once(ctx context.Context, fn func(context.Context, tx) erro
 		return err
 	}
 	defer func() { _ = t.Rollback() }() // after an error or a panic; after a commit it does nothing
+	if isSoon(ctx) {
+		if _, err := t.ExecContext(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
+			return err
+		}
+	}
 	if err := fn(ctx, pgTx{pgConn{t}}); err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ type sqliteDB struct {
 	turn   chan struct{}
 	writer *sql.DB
 	conn   *sql.Conn
+	soon   bool // conn commits without waiting for the disk
 	stmts  map[string]*sql.Stmt
 }
 
@@ -97,7 +98,24 @@ func (d *sqliteDB) openWriter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.conn = c
+	d.conn, d.soon = c, false
+	return nil
+}
+
+// wait makes the commits that follow wait for the disk, or not. Without it a commit is in the log, in its order, and the
+// next fsync of the log takes it along.
+func (d *sqliteDB) wait(ctx context.Context, soon bool) error {
+	if d.soon == soon {
+		return nil
+	}
+	level := "FULL"
+	if soon {
+		level = "NORMAL"
+	}
+	if _, err := (*sqliteTx)(d).exec(context.WithoutCancel(ctx), "PRAGMA synchronous = "+level); err != nil {
+		return err
+	}
+	d.soon = soon
 	return nil
 }
 
@@ -128,6 +146,9 @@ func (d *sqliteDB) write(ctx context.Context, fn func(context.Context, tx) error
 		return errStoreClosed
 	}
 	if err := d.openWriter(ctx); err != nil {
+		return err
+	}
+	if err := d.wait(ctx, isSoon(ctx)); err != nil {
 		return err
 	}
 	t := (*sqliteTx)(d)

@@ -4,7 +4,8 @@
 //
 // Each exported method that writes is one transaction, and its commit is its last act: when the method has returned
 // nil, the effect is on the disk. When it has returned an error, nothing of it is, with one exception that no
-// database can avoid: a connection that breaks during the commit leaves it open whether the commit happened.
+// database can avoid: a connection that breaks during the commit leaves it open whether the commit happened. A caller
+// that needs less says so: see Soon.
 package store
 
 import (
