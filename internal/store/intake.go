@@ -42,17 +42,23 @@ func (s *Store) TakeAll(ctx context.Context, list ...Intake) ([]IntakeResult, er
 
 // takeAll takes intakes and then does what else belongs to the same transaction.
 func (s *Store) takeAll(ctx context.Context, list []Intake, more func(context.Context, tx) error) ([]IntakeResult, error) {
+	out := make([]IntakeResult, len(list))
+	alone := len(list) == 1 && more == nil
+	if alone {
+		if done, err := s.takeAlone(ctx, &list[0], &out[0]); done || err != nil {
+			return out, err
+		}
+	}
 	moves := false
 	for i := range list {
 		moves = moves || list[i].Move != nil
 	}
-	var out []IntakeResult
 	var err error
 	for range 3 { // a start may meet an instance that ends at the same moment
 		err = s.write(ctx, func(ctx context.Context, t tx) error {
 			out = make([]IntakeResult, len(list))
 			var counts sensorCounts
-			if err := s.takeInAll(ctx, t, list, out, &counts); err != nil {
+			if err := s.takeInAll(ctx, t, list, out, &counts, alone); err != nil {
 				return err
 			}
 			if err := counts.add(ctx, t); err != nil || more == nil {
@@ -68,23 +74,42 @@ func (s *Store) takeAll(ctx context.Context, list []Intake, more func(context.Co
 }
 
 // takeInAll records what sensors saw first; then each intake has what follows from it. What can wait until the end is written
-// together there.
-func (s *Store) takeInAll(ctx context.Context, t tx, list []Intake, out []IntakeResult, counts *sensorCounts) error {
+// together there. tried says that takeAlone was asked already.
+func (s *Store) takeInAll(ctx context.Context, t tx, list []Intake, out []IntakeResult, counts *sensorCounts, tried bool) error {
 	w := &intakeWriter{now: micros(s.now())}
 	tasks := make([]intakeTasks, len(list))
 	for i := range list {
-		if len(list[i].Tasks) == 0 {
-			continue
-		}
 		var err error
-		if tasks[i].rows, tasks[i].out, tasks[i].keyed, err = s.taskRows(list[i].Tasks); err != nil {
+		if tasks[i], err = s.intakeTasks(&list[i]); err != nil {
 			return err
 		}
 	}
-	if err := takeEvents(ctx, t, w, list, tasks, out); err != nil {
+	rows, err := sensorRows(list, tasks, w.now)
+	if err != nil {
+		return err
+	}
+	if !tried {
+		if tried, err = takeFresh(ctx, t, list, tasks, rows); err != nil {
+			return err
+		}
+	}
+	whole := make([]bool, len(list))
+	rest := rows[:0]
+	for _, r := range rows {
+		if r.out.Seq == 0 {
+			rest = append(rest, r)
+			continue
+		}
+		whole[r.of] = true
+		r.give(&out[r.of])
+	}
+	if err := takeEvents(ctx, t, w, rest, out, tried); err != nil {
 		return err
 	}
 	for i := range list {
+		if whole[i] {
+			continue
+		}
 		if e := list[i].Sensor; e != nil {
 			counts.count(*e, out[i].Sensor, w.now)
 			if out[i].Sensor.Deduped || e.Late != "" {
@@ -103,6 +128,13 @@ type intakeTasks struct {
 	rows  []taskRow
 	out   []Enqueued
 	keyed bool
+}
+
+func (s *Store) intakeTasks(in *Intake) (x intakeTasks, err error) {
+	if len(in.Tasks) > 0 {
+		x.rows, x.out, x.keyed, err = s.taskRows(in.Tasks)
+	}
+	return x, err
 }
 
 func (s *Store) takeIn(ctx context.Context, t tx, w *intakeWriter, in Intake, tasks intakeTasks, out *IntakeResult) error {

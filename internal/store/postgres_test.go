@@ -2,14 +2,19 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/deedrun/deed/internal/store/pgtest"
 )
@@ -156,5 +161,64 @@ func TestSchemasAgree(t *testing.T) {
 	want = indexes(lite, `SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name`)
 	if d := cmp.Diff(want, got); d != "" || len(want) < 10 {
 		t.Fatalf("indexes differ (-sqlite +postgres):\n%s", d)
+	}
+}
+
+// roundTrips counts what goes to the server.
+type roundTrips struct{ n atomic.Int64 }
+
+func (r *roundTrips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	r.n.Add(1)
+	return ctx
+}
+
+func (r *roundTrips) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// Intake keeps up with enqueue because it is one statement too, and a run of a sensor needs few however many events it brings.
+func TestIntakeNeedsFewRoundTrips(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, pgtest.DSN(t))
+	var trips roundTrips
+	d := s.eng.(*postgresDB)
+	d.cfg.Tracer = &trips
+	_ = d.db.Close()
+	d.db = stdlib.OpenDB(*d.cfg)
+	ctx, n := t.Context(), 0
+	seen := func() Intake {
+		n++
+		return Intake{Tasks: []NewTask{plainTask("x")}, Sensor: &NewSensorEvent{
+			SensorID: "s", EventID: strconv.Itoa(n), SourceRef: "src", DedupeKey: strconv.Itoa(n), ObservedAt: time.Unix(1, 0), Payload: json.RawMessage(`{}`),
+		}}
+	}
+	again := seen()
+	for _, c := range []struct {
+		name string
+		most int64
+		do   func() error
+	}{
+		{"enqueue", 1, func() error { _, err := s.Enqueue(ctx, plainTask("x")); return err }},
+		{"intake", 1, func() error { _, err := s.TakeIn(ctx, again); return err }},
+		{"intake of what was seen", 7, func() error { _, err := s.TakeIn(ctx, again); return err }},
+		{"a run of a hundred", 5, func() error {
+			run := SensorRun{SensorID: "s", Cursor: json.RawMessage(`1`), OK: true}
+			for range 100 {
+				run.Intakes = append(run.Intakes, seen())
+			}
+			out, err := s.TakeRun(ctx, run)
+			for i := range out {
+				if out[i].Sensor.Deduped || len(out[i].Tasks) != 1 {
+					t.Errorf("%d: %+v", i, out[i])
+				}
+			}
+			return err
+		}},
+	} {
+		before := trips.n.Load()
+		if err := c.do(); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if got := trips.n.Load() - before; got > c.most {
+			t.Errorf("%s: %d round trips, want at most %d", c.name, got, c.most)
+		}
 	}
 }

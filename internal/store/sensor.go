@@ -75,6 +75,7 @@ const sensorColumnsIn = `sensor_id, event_id, source_ref, dedupe_key, same, held
 type sensorRow struct {
 	of    int // which intake
 	event *NewSensorEvent
+	task  *taskRow // the first that follows from it; nil: none
 	same  string
 	held  any
 	args  []any
@@ -109,7 +110,7 @@ func (r *sensorRow) fill(e *NewSensorEvent, tasks []taskRow, now int64) error {
 	}
 	r.event, r.out.WorkflowID = e, e.WorkflowID
 	if e.Late == "" && len(tasks) > 0 {
-		r.out.TaskID = tasks[0].id
+		r.task, r.out.TaskID = &tasks[0], tasks[0].id
 	}
 	r.same = digest(e.SensorID, e.EventID, e.SourceRef)
 	r.args = []any{
@@ -119,23 +120,30 @@ func (r *sensorRow) fill(e *NewSensorEvent, tasks []taskRow, now int64) error {
 	return nil
 }
 
-// takeEvents records the events of intakes unless they were seen before.
-func takeEvents(ctx context.Context, t tx, w *intakeWriter, list []Intake, tasks []intakeTasks, out []IntakeResult) error {
+// sensorRows lays out the events of intakes.
+func sensorRows(list []Intake, tasks []intakeTasks, now int64) ([]sensorRow, error) {
 	var rows []sensorRow
 	for i := range list {
 		if list[i].Sensor == nil {
 			continue
 		}
 		r := sensorRow{of: i}
-		if err := r.fill(list[i].Sensor, tasks[i].rows, w.now); err != nil {
-			return err
+		if err := r.fill(list[i].Sensor, tasks[i].rows, now); err != nil {
+			return nil, err
 		}
 		rows = append(rows, r)
 	}
+	return rows, nil
+}
+
+// takeEvents records events unless they were seen before. tried says that something was in their way a moment ago.
+func takeEvents(ctx context.Context, t tx, w *intakeWriter, rows []sensorRow, out []IntakeResult, tried bool) error {
 	for len(rows) > 0 {
 		n := width(len(rows))
-		if err := insertEvents(ctx, t, rows[:n]); err != nil {
-			return err
+		if !tried {
+			if err := insertEvents(ctx, t, rows[:n]); err != nil {
+				return err
+			}
 		}
 		for i := range rows[:n] {
 			r := &rows[i]
@@ -249,11 +257,23 @@ func sensorSays(to *[]eventRow, event agentruntime.RuntimeEvent, taskID string, 
 	return err
 }
 
-func recordEvent(w *intakeWriter, e *NewSensorEvent, out SensorTaken) error {
-	detail := map[string]any{"sensor_id": e.SensorID, "event_id": e.EventID, "dedupe_key": e.DedupeKey, "sensor_event": out.Seq}
+// recorded is what is said of an event that was recorded.
+func (e *NewSensorEvent) recorded() map[string]any {
+	detail := map[string]any{"sensor_id": e.SensorID, "event_id": e.EventID, "dedupe_key": e.DedupeKey}
 	if e.Late != "" {
 		detail["dropped"] = clean(e.Late)
 	}
+	return detail
+}
+
+// followed is what is said of what follows from an event.
+func (e *NewSensorEvent) followed() map[string]any {
+	return map[string]any{"sensor_id": e.SensorID, "event_id": e.EventID}
+}
+
+func recordEvent(w *intakeWriter, e *NewSensorEvent, out SensorTaken) error {
+	detail := e.recorded()
+	detail["sensor_event"] = out.Seq
 	return sensorSays(&w.before, agentruntime.EventSensorEventRecorded, "", detail)
 }
 
@@ -262,7 +282,8 @@ func sensorFollowed(ctx context.Context, t tx, w *intakeWriter, in Intake, out I
 	e := in.Sensor
 	task, workflow := out.Sensor.TaskID, out.Sensor.WorkflowID
 	say := func(event agentruntime.RuntimeEvent, taskID string) error {
-		detail := map[string]any{"sensor_id": e.SensorID, "event_id": e.EventID, "sensor_event": out.Sensor.Seq}
+		detail := e.followed()
+		detail["sensor_event"] = out.Sensor.Seq
 		if workflow != "" {
 			detail["workflow_id"] = workflow
 		}

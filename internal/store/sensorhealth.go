@@ -106,33 +106,48 @@ func (s *Store) TakeRun(ctx context.Context, r SensorRun) ([]IntakeResult, error
 
 func (s *Store) ranWell(ctx context.Context, t tx, r SensorRun, cursor any) error {
 	now := micros(s.now())
-	if err := putSensor(ctx, t, r.SensorID); err != nil {
+	known, err := updateSensor(ctx, t, r, cursor, now)
+	if err != nil {
 		return err
 	}
-	if cursor != nil {
-		res, err := t.exec(ctx, `UPDATE sensors SET cursor = $1, version = version + 1 WHERE id = $2 AND version = $3`, cursor, r.SensorID, r.Version)
+	if !known {
+		res, err := t.exec(ctx, newSensor, r.SensorID)
 		if err != nil {
 			return err
 		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
+		if made, err := res.RowsAffected(); err != nil || made == 0 {
+			return errors.Join(ErrStale, err) // it was there, with another version of the cursor
+		}
+		if known, err = updateSensor(ctx, t, r, cursor, now); err != nil || !known {
 			return errors.Join(ErrStale, err)
-		}
-	}
-	if r.Malformed > 0 || r.Deduped > 0 || r.LastError != "" {
-		_, err := t.exec(ctx, `UPDATE sensors SET malformed = malformed + $1, deduped = deduped + $2, last_error = $3 WHERE id = $4`,
-			r.Malformed, r.Deduped, clean(r.LastError), r.SensorID)
-		if err != nil {
-			return err
 		}
 	}
 	if !r.OK {
 		return nil
 	}
-	_, err := t.exec(ctx, `UPDATE sensors SET failures = 0, since = NULL, ok_at = $1, action_id = NULL WHERE id = $2`, now, r.SensorID)
-	if err != nil {
-		return err
-	}
 	return dismissOwned(ctx, t, sensorOwner(r.SensorID), dismissedByEnd, now)
+}
+
+// updateSensor writes what a run says of its sensor, and reports whether there is one with the version of its cursor.
+func updateSensor(ctx context.Context, t tx, r SensorRun, cursor any, now int64) (bool, error) {
+	flag := func(b bool) int64 {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	res, err := t.exec(ctx, `UPDATE sensors SET cursor = COALESCE($1, cursor), version = version + $2,
+		malformed = malformed + $3, deduped = deduped + $4, last_error = CASE WHEN $5 = 1 THEN $6 ELSE last_error END,
+		failures = CASE WHEN $7 = 1 THEN 0 ELSE failures END, since = CASE WHEN $7 = 1 THEN NULL ELSE since END,
+		ok_at = CASE WHEN $7 = 1 THEN $8 ELSE ok_at END, action_id = CASE WHEN $7 = 1 THEN NULL ELSE action_id END
+		WHERE id = $9 AND ($2 = 0 OR version = $10)`,
+		cursor, flag(cursor != nil), r.Malformed, r.Deduped, flag(r.Malformed > 0 || r.Deduped > 0 || r.LastError != ""), clean(r.LastError),
+		flag(r.OK), now, r.SensorID, r.Version)
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	return n == 1, err
 }
 
 // SensorMalformed counts events that were refused.
@@ -141,8 +156,10 @@ func (s *Store) SensorMalformed(ctx context.Context, id string, n int, why strin
 	return err
 }
 
+const newSensor = `INSERT INTO sensors (id) VALUES ($1) ON CONFLICT (id) DO NOTHING`
+
 func putSensor(ctx context.Context, t tx, id string) error {
-	_, err := t.exec(ctx, `INSERT INTO sensors (id) VALUES ($1) ON CONFLICT (id) DO NOTHING`, id)
+	_, err := t.exec(ctx, newSensor, id)
 	return err
 }
 

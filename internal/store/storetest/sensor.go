@@ -3,6 +3,8 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -175,6 +177,113 @@ func sensorBatch(t *testing.T, target Target) {
 	}
 	b.same(b.sensed(agentruntime.EventSensorTaskCreated), 127) // three of one key are one task
 	b.same(b.sensed(agentruntime.EventSensorEventRecorded), 132)
+	b.audit()
+}
+
+// What is plain is taken in few statements, and leaves exactly what the same events leave that are taken step by step.
+func sensorPlain(t *testing.T, target Target) {
+	b := setup(t, target)
+	big := json.RawMessage(`{"text": "` + strings.Repeat("x", 5000) + `"}`)
+	batch := []store.Intake{
+		b.seen("1", "a"),
+		b.seen("2", "b", func(in *store.Intake) { in.Tasks[0].Intent.Payload = big }),
+		b.seen("3", "c", func(in *store.Intake) { in.Sensor.Late = "late" }),
+		b.seen("4", "d", func(in *store.Intake) { in.Tasks = nil }),
+		b.seen("1", "x"), // the first one again
+		b.seen("5", "b"), // the key of the second
+		b.seen("6", `e"\`, func(in *store.Intake) { in.Sensor.Payload, in.Sensor.SensorID = nil, "s2" }), // of another sensor
+	}
+	out, err := b.s.TakeAll(b.ctx, batch...)
+	b.ok(err)
+	out = append(out, b.take(b.seen("7", "f", func(in *store.Intake) { in.Tasks[0].Intent.Payload = big })))
+	out = append(out, b.take(b.seen("8", "f")))
+	for i, dup := range []bool{4: true, 5: true, 8: true} {
+		r := out[i]
+		made := !dup && i != 2 && i != 3
+		if r.Sensor.Deduped != dup || r.Sensor.Seq == 0 || made != (len(r.Tasks) == 1) || made && r.Tasks[0].TaskID != r.Sensor.TaskID {
+			t.Errorf("%d: %+v", i, r)
+		}
+	}
+	b.same(out[4].Sensor.Seq, out[0].Sensor.Seq)
+	b.same(out[8].Sensor.TaskID, out[7].Sensor.TaskID)
+	for i, id := range []string{out[1].Sensor.TaskID, out[7].Sensor.TaskID} {
+		x, err := b.s.Task(b.ctx, id)
+		b.ok(err)
+		if string(x.Intent.Payload) != string(big) {
+			t.Errorf("payload %d: %.40s", i, x.Intent.Payload)
+		}
+	}
+	events, err := b.s.Events(b.ctx, store.EventFilter{})
+	b.ok(err)
+	of := map[string]int{}
+	for i, r := range out {
+		if id := r.Sensor.TaskID; id != "" && !r.Sensor.Deduped {
+			of[id] = i
+		}
+	}
+	var got []string
+	for _, e := range events {
+		line := e.Type
+		if e.TaskID != "" {
+			line += fmt.Sprint(" ", of[e.TaskID])
+		}
+		if len(e.Detail) > 0 {
+			var d map[string]any
+			b.ok(json.Unmarshal(e.Detail, &d))
+			for i, r := range out {
+				if !r.Sensor.Deduped && float64(r.Sensor.Seq) == d["sensor_event"] {
+					d["sensor_event"] = i
+				}
+			}
+			text, err := json.Marshal(d)
+			b.ok(err)
+			line += " " + string(text)
+		}
+		got = append(got, line)
+	}
+	slices.Sort(got) // the order is that of the causes, and below
+	want := []string{
+		`sensor_event_deduped 0 {"dedupe_key":"a","event_id":"1","sensor_event":0,"sensor_id":"s","workflow_id":""}`,
+		`sensor_event_deduped 1 {"dedupe_key":"b","event_id":"2","sensor_event":1,"sensor_id":"s","workflow_id":""}`,
+		`sensor_event_deduped 7 {"dedupe_key":"f","event_id":"7","sensor_event":7,"sensor_id":"s","workflow_id":""}`,
+		`sensor_event_recorded {"dedupe_key":"a","event_id":"1","sensor_event":0,"sensor_id":"s"}`,
+		`sensor_event_recorded {"dedupe_key":"b","event_id":"2","sensor_event":1,"sensor_id":"s"}`,
+		`sensor_event_recorded {"dedupe_key":"c","dropped":"late","event_id":"3","sensor_event":2,"sensor_id":"s"}`,
+		`sensor_event_recorded {"dedupe_key":"d","event_id":"4","sensor_event":3,"sensor_id":"s"}`,
+		`sensor_event_recorded {"dedupe_key":"e\"\\","event_id":"6","sensor_event":6,"sensor_id":"s2"}`,
+		`sensor_event_recorded {"dedupe_key":"f","event_id":"7","sensor_event":7,"sensor_id":"s"}`,
+	}
+	for _, i := range []string{"0", "1", "6", "7"} {
+		sensor, event := "s", map[string]string{"0": "1", "1": "2", "6": "6", "7": "7"}[i]
+		if i == "6" {
+			sensor = "s2"
+		}
+		want = append(want, "task_enqueued "+i+" {}", `sensor_task_created `+i+` {"event_id":"`+event+`","sensor_event":`+i+`,"sensor_id":"`+sensor+`"}`)
+	}
+	slices.Sort(want)
+	b.same(got, want)
+	// A task is queued after the record of its event and before it is said what made it.
+	step := map[string]int{}
+	for _, e := range events {
+		switch e.Type {
+		case string(agentruntime.EventTaskEnqueued):
+			step[e.TaskID] = 1
+		case string(agentruntime.EventSensorTaskCreated):
+			b.same(step[e.TaskID], 1)
+		}
+	}
+	b.same(events[0].Type, string(agentruntime.EventSensorEventRecorded))
+	x := b.sensor()
+	if x.Accepted != 4 || x.Late != 1 || x.Deduped != 3 {
+		t.Errorf("%+v", x)
+	}
+	_, err = b.s.EnableSensor(b.ctx, "s", false, "me")
+	b.ok(err)
+	_, err = b.s.TakeAll(b.ctx, b.seen("20", "20", func(in *store.Intake) { in.Sensor.SensorID = "s2" }), b.seen("21", "21"))
+	b.is(err, store.ErrDisabled)
+	again, err := b.s.Events(b.ctx, store.EventFilter{})
+	b.ok(err)
+	b.same(len(again), len(events)+1) // that it was switched off, and nothing else
 	b.audit()
 }
 

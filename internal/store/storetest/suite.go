@@ -121,6 +121,7 @@ func Run(t *testing.T, target Target) {
 		{"SensorEventsAreTakenOnce", sensorOnce},
 		{"SensorKeysHaveAWindow", sensorWindow},
 		{"SensorEventsInABatch", sensorBatch},
+		{"SensorEventsThatArePlain", sensorPlain},
 		{"SensorIntakeIsAllOrNothing", sensorAtomic},
 		{"SensorRunsMoveTheirCursor", sensorCursor},
 		{"SensorHealth", sensorHealth},
