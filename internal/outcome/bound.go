@@ -81,12 +81,10 @@ func (s speech) bounded() speech {
 	return speech{heard: HeardTooLarge, reason: fmt.Sprintf("it has %d bytes when it is written line by line (at most %d)", n, MaxWritten)}
 }
 
-// bound gives up an outcome that became too long after it was heard: what stands for a secret can be longer than it.
-func (a *Answer) bound(most int) {
-	if written(a.Said) > most {
-		a.Said = nil
-	}
-	n := written(value(a.Outcome))
+// bound gives up an outcome that became too long after it was heard: what stands for a secret can be longer than it. text is
+// the outcome.
+func (a *Answer) bound(text []byte, most int) {
+	n := written(text)
 	if n <= most {
 		return
 	}

@@ -82,9 +82,9 @@ func TestAnswersThatGrow(t *testing.T) {
 func TestAnswersThatGrewAreGivenUp(t *testing.T) {
 	t.Parallel()
 	long := value(strings.Repeat("[REDACTED]", 1000))
-	a := Answer{Row: rowValid, Said: json.RawMessage(long), Outcome: homeboy.Outcome{Schema: homeboy.SchemaOutcome, TaskID: "t1", Status: homeboy.Succeeded, Metadata: homeboy.Value(`{"a":` + string(long) + `}`)}}
-	a.bound(4 << 10)
-	if o := a.Outcome; a.Row != "too_large" || a.Said != nil || o.Status != homeboy.ProviderError || o.TaskID != "t1" || o.Metadata != nil || o.Validate() != nil {
+	a := Answer{Row: rowValid, Outcome: homeboy.Outcome{Schema: homeboy.SchemaOutcome, TaskID: "t1", Status: homeboy.Succeeded, Metadata: homeboy.Value(`{"a":` + string(long) + `}`)}}
+	a.bound(encode(a.Outcome), 4<<10)
+	if o := a.Outcome; a.Row != "too_large" || o.Status != homeboy.ProviderError || o.TaskID != "t1" || o.Metadata != nil || o.Validate() != nil {
 		t.Errorf("%s %+v %v", a.Row, o, o.Validate())
 	}
 }

@@ -3,7 +3,6 @@ package outcome
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,34 +23,37 @@ var sensitiveKeys = []string{
 	"credential", "credentials", "passwd", "password", "passphrase", "secret", "token",
 }
 
-// plainMembers are members of an outcome that hold results: only exact secrets are taken out of them.
-var plainMembers = []string{"outputs", "payload"}
-
 // conceal takes secrets out of everything that an answer says: by their value wherever they stand, and by their keys in
 // all but the results.
 func (a *Answer) conceal(p homeboy.ExecutorProvider) {
 	keys := keyWords(p)
-	var o homeboy.Outcome
-	if text, found := hideKeys(value(a.Outcome), keys); found && json.Unmarshal(text, &o) == nil {
-		a.Outcome = o
+	a.scrub(keys)
+	said, _, err := a.redactor.JSON(hideKeys(a.Said, keys))
+	if err != nil || written(said) > MaxWritten {
+		said = nil
 	}
-	a.Said, _ = hideKeys(a.Said, keys)
-	a.scrub()
+	a.Said = said
 }
 
-// scrub takes secrets out by their value. Names of files can hold them too.
-func (a *Answer) scrub() {
-	if !a.redactor.Active() {
-		return
+// scrub takes secrets out of the outcome, and bounds what is left. It is written once for all of that: a large one takes long.
+// Names of files can hold secrets too. Without keys only values are looked for.
+func (a *Answer) scrub(keys [][]string) {
+	text := encode(a.Outcome)
+	clean, _, err := a.redactor.JSON(hideKeys(text, keys))
+	var o homeboy.Outcome
+	switch {
+	case err == nil && bytes.Equal(clean, text): // the same bytes, most often: nothing was found
+	case err == nil && json.Unmarshal(clean, &o) == nil:
+		restore(&o, a.Outcome)
+		fit(&o)
+		a.Outcome = o
+	default:
+		a.lose()
 	}
-	kept := a.Outcome
-	for _, part := range []any{&a.Outcome, &a.Said, &a.Warnings} {
-		if a.redactor.Value(part) != nil {
-			a.lose(part)
-		}
+	if a.redactor.Value(&a.Warnings) != nil {
+		a.Warnings = nil
 	}
-	restore(&a.Outcome, kept)
-	fit(&a.Outcome)
+	a.bound(clean, MaxWritten)
 }
 
 // restore puts the words of the contract back: they are none of a provider's, whatever a secret is.
@@ -90,17 +92,12 @@ func fit(o *homeboy.Outcome) {
 	}
 }
 
-// lose gives up a part that cannot be rid of secrets.
-func (a *Answer) lose(part any) {
-	switch part {
-	case &a.Outcome:
-		a.Outcome = homeboy.Outcome{}
-		tell(&a.Outcome, homeboy.DiagnosticRepair, "what the provider said could not be rid of secrets, and is not kept", map[string]any{"phase": PhaseRun})
-	case &a.Said:
-		a.Said = nil
-	case &a.Warnings:
-		a.Warnings = nil
-	}
+// lose gives up an outcome that cannot be rid of secrets.
+func (a *Answer) lose() {
+	o := homeboy.Outcome{}
+	tell(&o, homeboy.DiagnosticRepair, "what the provider said could not be rid of secrets, and is not kept", map[string]any{"phase": PhaseRun})
+	restore(&o, a.Outcome)
+	a.Outcome = o
 }
 
 // keyWords returns the words of every key whose value is not shown.
@@ -154,110 +151,134 @@ func isHidden(key string, keys [][]string) bool {
 }
 
 // hideKeys returns a JSON text with the values of some keys replaced, in one pass however deep it is. Without such a key it
-// returns the text itself, and false.
-func hideKeys(text []byte, keys [][]string) ([]byte, bool) {
-	h := hiding{in: json.NewDecoder(bytes.NewReader(text)), keys: keys, known: map[string]bool{}}
-	h.in.UseNumber()
-	if err := h.value(); err != nil || h.found == 0 {
-		return text, false
+// returns the text itself.
+func hideKeys(text []byte, keys [][]string) []byte {
+	if len(keys) == 0 {
+		return text
 	}
-	return h.out.Bytes(), true
+	h := hiding{text: text, keys: keys, known: map[string]bool{}}
+	h.value()
+	if h.done == 0 {
+		return text
+	}
+	return append(h.out, text[h.done:]...)
 }
 
+// hiding walks over a text that is JSON.
 type hiding struct {
-	in    *json.Decoder
-	out   bytes.Buffer
+	text  []byte
+	at    int
+	out   []byte // what comes of text[:done]
+	done  int
 	keys  [][]string
 	known map[string]bool // what isHidden said of keys; rows of a table have the same ones
-	found int
 }
 
-func (h *hiding) value() error {
-	t, err := h.in.Token()
-	if err != nil {
-		return err
-	}
-	open, ok := t.(json.Delim)
-	if !ok {
-		return h.write(t)
-	}
-	h.out.WriteByte(byte(open))
-	for n := 0; h.in.More(); n++ {
-		if n > 0 {
-			h.out.WriteByte(',')
-		}
-		if open == '{' {
-			err = h.member()
-		} else {
-			err = h.value()
-		}
-		if err != nil {
-			return err
+// next goes on to what is no white space, and returns it; 0 at the end.
+func (h *hiding) next() byte {
+	for ; h.at < len(h.text); h.at++ {
+		switch c := h.text[h.at]; c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c
 		}
 	}
-	end, err := h.in.Token()
-	if d, ok := end.(json.Delim); ok {
-		h.out.WriteByte(byte(d))
-	}
-	return err
+	return 0
 }
 
-func (h *hiding) member() error {
-	t, err := h.in.Token()
-	if err != nil {
-		return err
+// value goes over one value.
+func (h *hiding) value() {
+	open := h.next()
+	if open != '{' && open != '[' {
+		h.skip()
+		return
 	}
-	name, ok := t.(string)
-	if !ok {
-		return io.ErrUnexpectedEOF
+	h.at++
+	for {
+		switch c := h.next(); {
+		case c == '}' || c == ']':
+			h.at++
+			return
+		case c == 0:
+			return
+		case c == ',':
+			h.at++
+		case open == '{':
+			h.member()
+		default:
+			h.value()
+		}
 	}
-	if err := h.write(name); err != nil {
-		return err
+}
+
+// skip goes over one value without a look into it.
+func (h *hiding) skip() {
+	for depth := 0; h.next() != 0; {
+		switch h.text[h.at] {
+		case '"':
+			h.at = stringEnd(h.text, h.at)
+		case '{', '[':
+			depth++
+			h.at++
+		case '}', ']':
+			depth--
+			h.at++
+		case ',', ':':
+			h.at++
+		default:
+			for h.at < len(h.text) && !bytes.ContainsRune([]byte(",:]} \t\r\n"), rune(h.text[h.at])) {
+				h.at++
+			}
+		}
+		if depth <= 0 {
+			return
+		}
 	}
-	h.out.WriteByte(':')
+}
+
+func (h *hiding) member() {
+	begin := h.at
+	h.at = stringEnd(h.text, begin)
+	name := h.text[begin:h.at]
+	if h.next() == ':' {
+		h.at++
+	}
+	h.next()
 	switch {
 	case h.hides(name):
-		return h.hide()
-	case slices.Contains(plainMembers, name): // as it stands, however much it is
-		var raw homeboy.Value
-		err := h.in.Decode(&raw)
-		h.out.Write(raw)
-		return err
+		h.hide()
+	case bytes.Equal(name, []byte(`"outputs"`)), bytes.Equal(name, []byte(`"payload"`)): // results: only exact secrets are taken out of them
+		h.skip()
+	default:
+		h.value()
 	}
-	return h.value()
 }
 
 // maxKnown bounds the keys that are remembered.
 const maxKnown = 1000
 
-func (h *hiding) hides(name string) bool {
-	hides, ok := h.known[name]
+// hides reports whether the values of a name, which is in quotes, are not shown.
+func (h *hiding) hides(name []byte) bool {
+	hides, ok := h.known[string(name)]
 	if !ok {
-		hides = isHidden(name, h.keys)
+		var key string
+		hides = json.Unmarshal(name, &key) == nil && isHidden(key, h.keys)
 		if len(h.known) < maxKnown {
-			h.known[name] = hides
+			h.known[string(name)] = hides
 		}
 	}
 	return hides
 }
 
 // hide replaces a value that says something. Whether a secret is there is none.
-func (h *hiding) hide() error {
-	var raw homeboy.Value
-	if err := h.in.Decode(&raw); err != nil {
-		return err
-	}
-	switch text := string(bytes.TrimSpace(raw)); {
+func (h *hiding) hide() {
+	begin := h.at
+	h.skip()
+	raw := h.text[begin:h.at]
+	switch text := string(raw); {
 	case !substantial(raw), text == "true", text == "false", text == `"`+hidden+`"`:
-		h.out.Write(raw)
-		return nil
+		return
 	}
-	h.found++
-	return h.write(hidden)
-}
-
-func (h *hiding) write(v any) error {
-	text, err := json.Marshal(v)
-	h.out.Write(text)
-	return err
+	h.out = append(append(h.out, h.text[h.done:begin]...), `"`+hidden+`"`...)
+	h.done = h.at
 }

@@ -54,8 +54,7 @@ func (a *Answer) Gather(ctx context.Context, p homeboy.ExecutorProvider, q homeb
 		}
 	}
 	g.demand(q)
-	a.scrub()
-	a.bound(MaxWritten)
+	a.scrub(nil)
 	return g.vault.sync(ctx)
 }
 

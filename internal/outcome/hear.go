@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/deedrun/deed/contract/homeboy"
 )
@@ -19,10 +20,10 @@ const (
 // A speech is what standard output held: one document, several, or why there is none.
 type speech struct {
 	heard  Heard
-	doc    []byte   // one JSON object, as it was written
-	taken  []byte   // doc with what the manifest says where to find
-	noise  bool     // other text stood around doc
-	docs   [][]byte // outcomes, where there are several
+	doc    []byte                   // one JSON object, as it was written
+	taken  map[string]homeboy.Value // the members of doc, with what the manifest says where to find
+	noise  bool                     // other text stood around doc
+	docs   [][]byte                 // outcomes, where there are several
 	reason string
 }
 
@@ -68,7 +69,11 @@ func listen(text []byte, taskID string) speech {
 
 // plain returns a text without a byte order mark, white space around it and bytes that are no characters.
 func plain(text []byte) []byte {
-	return bytes.TrimSpace(bytes.ToValidUTF8(bytes.TrimPrefix(text, bom), []byte("\uFFFD")))
+	text = bytes.TrimPrefix(text, bom)
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	return bytes.TrimSpace(text)
 }
 
 // among looks for one outcome among other text.

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,12 +19,12 @@ func nested(o *homeboy.Outcome, p homeboy.ExecutorProvider) {
 	if !homeboy.IsSuccess(o.Status) {
 		return
 	}
-	where, word := failedBelow("$.outputs", value(o.Outputs), nestedDepth)
+	where, word := failedIn("$.outputs", o.Outputs, nestedDepth)
 	if where == "" {
 		where, word = failedBelow("$.metadata", o.Metadata, nestedDepth)
 	}
 	if n := normalizationOf(p); where == "" && n.StatusPath != "" {
-		found, _ := at(value(o), n.StatusPath)
+		found, _ := at(encode(*o), n.StatusPath)
 		if text, _ := found.Text(); slices.Contains(failedWords, text) {
 			where, word = "$."+n.StatusPath, text
 		}
@@ -41,10 +42,15 @@ const nestedDepth = 8
 
 // failedBelow returns the first terminal status that says failed, by the order of names.
 func failedBelow(at string, v homeboy.Value, depth int) (path, word string) {
-	if depth == 0 {
+	// Most values say nothing of the kind, and need not be taken apart. An escape could hide a name.
+	if depth == 0 || !bytes.Contains(v, []byte("_stat")) && !bytes.Contains(v, []byte(`\u`)) {
 		return "", ""
 	}
 	members, _ := object(v)
+	return failedIn(at, members, depth)
+}
+
+func failedIn(at string, members map[string]homeboy.Value, depth int) (path, word string) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		in := at + "." + name
 		if text, ok := members[name].Text(); ok {

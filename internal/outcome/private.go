@@ -88,8 +88,12 @@ func unwrap(o *homeboy.Outcome, p homeboy.ExecutorProvider, c *copies) []homeboy
 			e.open(o, warn)
 		}
 	}
-	whole := value(o)
-	for _, raw := range normalizationOf(p).OutputArtifacts {
+	wanted := normalizationOf(p).OutputArtifacts
+	if len(wanted) == 0 {
+		return warnings
+	}
+	whole := encode(*o)
+	for _, raw := range wanted {
 		name, path, t := outputArtifact(raw)
 		if payload, ok := at(whole, path); ok && name != "" && !payload.Null() && c.take(payload) {
 			t.Name, t.Payload = name, payload

@@ -45,14 +45,13 @@ func Read(p homeboy.ExecutorProvider, q homeboy.Request, f Facts, r *redact.Reda
 	}
 	a.Said = json.RawMessage(s.said())
 	a.conceal(p)
-	a.bound(MaxWritten)
 	return a
 }
 
 // understand reads the document, and says of it what the table asks for.
 func (s *speech) understand(p homeboy.ExecutorProvider, taskID string, none homeboy.Outcome) (homeboy.Outcome, []homeboy.Warning) {
 	doc, mapped, private := canonical(p, s.doc)
-	s.taken = doc
+	s.taken, _ = object(plain(doc))
 	o, warnings, err := homeboy.ReadOutcome(doc, taskID)
 	if err != nil {
 		*s = speech{heard: HeardGarbage, reason: err.Error()}
@@ -83,13 +82,12 @@ func (s *speech) understand(p homeboy.ExecutorProvider, taskID string, none home
 	default:
 		s.heard = HeardFailure
 	}
-	return o, append(warnings, undeclaredClass(p, plain(s.doc))...)
+	return o, append(warnings, undeclaredClass(p, s.taken)...)
 }
 
 // undeclaredClass warns of a class that the manifest does not declare. It is kept: a class is a hint, not a claim.
-func undeclaredClass(p homeboy.ExecutorProvider, doc []byte) []homeboy.Warning {
-	members, _ := object(doc)
-	class, _ := members["failure_classification"].Text()
+func undeclaredClass(p homeboy.ExecutorProvider, said map[string]homeboy.Value) []homeboy.Warning {
+	class, _ := said["failure_classification"].Text()
 	if class == "" || len(p.FailureClassifications) == 0 || slices.Contains(p.FailureClassifications, class) {
 		return nil
 	}
@@ -101,8 +99,7 @@ func undeclaredClass(p homeboy.ExecutorProvider, doc []byte) []homeboy.Warning {
 
 // status returns the status as it was written.
 func (s speech) status() string {
-	members, _ := object(plain(s.taken))
-	said, _ := members["status"].Text()
+	said, _ := s.taken["status"].Text()
 	return said
 }
 

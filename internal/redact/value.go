@@ -169,7 +169,7 @@ func (r *Redactor) remarshal(v reflect.Value) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	text, changed, err := r.literals(text)
+	text, changed, err := r.JSON(text)
 	if err != nil || !changed {
 		return false, err
 	}
@@ -183,35 +183,65 @@ func (r *Redactor) remarshal(v reflect.Value) (bool, error) {
 	return true, nil
 }
 
-// literals redacts each string literal of a valid JSON text and leaves every other byte alone, so that numbers keep their
-// digits and members their order.
-func (r *Redactor) literals(text []byte) (out []byte, changed bool, err error) {
-	for len(text) > 0 {
-		start := bytes.IndexByte(text, '"')
+// JSON redacts each string of a valid JSON text, names of members included, and leaves every other byte alone, so that
+// numbers keep their digits and members their order. Strings are decoded first, so that escapes hide nothing. Without a
+// hit it returns the text itself, and false.
+func (r *Redactor) JSON(text []byte) (out []byte, changed bool, err error) {
+	if !r.Active() {
+		return text, false, nil
+	}
+	done := 0 // what of text is in out
+	for at := 0; ; {
+		start := bytes.IndexByte(text[at:], '"')
 		if start < 0 {
 			break
 		}
-		end := start + 1
-		for text[end] != '"' {
-			if text[end] == '\\' {
-				end++
-			}
-			end++
-		}
-		end++
-		literal := text[start:end]
-		var s string
-		if err := json.Unmarshal(literal, &s); err != nil {
+		start += at
+		if at, err = literalEnd(text, start); err != nil {
 			return nil, false, err
 		}
-		if clean, counts := r.Redact([]byte(s)); counts.Total() > 0 {
-			changed = true
-			if literal, err = json.Marshal(string(clean)); err != nil {
-				return nil, false, err
-			}
+		clean, hit, err := r.literal(text[start:at])
+		if err != nil {
+			return nil, false, err
 		}
-		out = append(append(out, text[:start]...), literal...)
-		text = text[end:]
+		if hit {
+			out = append(append(out, text[done:start]...), clean...)
+			done = at
+		}
 	}
-	return append(out, text...), changed, nil
+	if done == 0 {
+		return text, false, nil
+	}
+	return append(out, text[done:]...), true, nil
+}
+
+// literalEnd returns where the literal ends that begins at a quote.
+func literalEnd(text []byte, start int) (int, error) {
+	for at := start + 1; at < len(text); at++ {
+		switch text[at] {
+		case '\\':
+			at++ // what follows it is of the literal, whatever it is
+		case '"':
+			return at + 1, nil
+		}
+	}
+	return 0, fmt.Errorf("redact: a string that begins at byte %d of a JSON text does not end", start)
+}
+
+// literal redacts one string literal. One without an escape is looked at as it stands.
+func (r *Redactor) literal(text []byte) (clean []byte, hit bool, err error) {
+	said := text[1 : len(text)-1]
+	if bytes.IndexByte(said, '\\') >= 0 {
+		var s string
+		if err := json.Unmarshal(text, &s); err != nil {
+			return nil, false, err
+		}
+		said = []byte(s)
+	}
+	out, counts := r.Redact(said)
+	if counts.Total() == 0 {
+		return text, false, nil
+	}
+	clean, err = json.Marshal(string(out))
+	return clean, true, err
 }

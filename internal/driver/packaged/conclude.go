@@ -41,7 +41,11 @@ func (s *session) conclude(ctx context.Context, t *turn, pt *process.Turn, w *wa
 		_, ferr := pt.Finish()
 		return driver.Yield{}, errors.Join(failure.New(failure.Infra, "take over what the provider left", err, ""), ferr)
 	}
-	if err := s.account(t, pt, facts, answer); err != nil {
+	text, err := answer.Outcome.MarshalJSON() // once: it can be large
+	if err == nil {
+		err = s.account(t, pt, facts, answer, text)
+	}
+	if err != nil {
 		_, ferr := pt.Finish()
 		return driver.Yield{}, errors.Join(err, ferr)
 	}
@@ -50,7 +54,7 @@ func (s *session) conclude(ctx context.Context, t *turn, pt *process.Turn, w *wa
 	y.Diagnostics["outcome"] = map[string]any{"status": answer.Outcome.Status, "failure_classification": answer.Outcome.FailureClassification, "row": answer.Row, "end": facts.End}
 	f := s.failed(pt, facts, answer, known)
 	if answer.Said != nil && !unread[answer.Row] {
-		pt.Claim(claim(answer.Outcome, f))
+		pt.Claim(claim(answer.Outcome, text, f))
 	}
 	if f == nil {
 		y.Kind, y.Class = driver.YieldCompletion, failure.None
@@ -150,14 +154,10 @@ type evidence struct {
 
 const schemaEvidence = "deed/provider-evidence/v1"
 
-// account writes the outcome, and beside it what it rests on.
-func (s *session) account(t *turn, pt *process.Turn, f outcome.Facts, a outcome.Answer) error {
-	text, err := json.MarshalIndent(a.Outcome, "", "  ")
-	if err != nil {
-		return failure.New(failure.Infra, "write the outcome", err, "")
-	}
-	if err := driver.WriteFile(s.run, driver.TurnFile(OutcomeFile, t.number), s.job.Redactor.Bytes(append(text, '\n'))); err != nil {
-		return failure.New(failure.Infra, "write the outcome", err, "")
+// account writes the outcome, which is said, and beside it what it rests on.
+func (s *session) account(t *turn, pt *process.Turn, f outcome.Facts, a outcome.Answer, said []byte) error {
+	if err := s.writeOutcome(t, said); err != nil {
+		return err
 	}
 	sel := s.plan.selection
 	digest, _ := sel.Package.Digest() // it was readable when readiness was looked at
@@ -179,10 +179,25 @@ func (s *session) account(t *turn, pt *process.Turn, f outcome.Facts, a outcome.
 		}
 		slices.Sort(e.Env)
 	}
-	if text, err = json.MarshalIndent(e, "", "  "); err != nil {
+	text, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
 		return failure.New(failure.Infra, "write the evidence", err, "")
 	}
 	return s.write(t, EvidenceFile, append(text, '\n'))
+}
+
+// writeOutcome writes the outcome of a turn line by line.
+func (s *session) writeOutcome(t *turn, text []byte) error {
+	var lines bytes.Buffer
+	err := json.Indent(&lines, text, "", "  ")
+	if err == nil {
+		lines.WriteByte('\n')
+		err = driver.WriteFile(s.run, driver.TurnFile(OutcomeFile, t.number), s.job.Redactor.Bytes(lines.Bytes()))
+	}
+	if err != nil {
+		return failure.New(failure.Infra, "write the outcome", err, "")
+	}
+	return nil
 }
 
 // writeScope says what holds the provider to what it declares.
@@ -301,8 +316,8 @@ func classOf(o homeboy.Outcome) failure.Class {
 }
 
 // claim is the provider's word, in deed's own words.
-func claim(o homeboy.Outcome, f *failure.Error) *driver.Claim {
-	c := &driver.Claim{Source: driver.SourceStdout, Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, Summary: o.Summary}
+func claim(o homeboy.Outcome, text []byte, f *failure.Error) *driver.Claim {
+	c := &driver.Claim{Source: driver.SourceStdout, Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, Summary: o.Summary, Raw: text}
 	if c.Summary == "" {
 		c.Summary = string(o.Status)
 	}
@@ -314,20 +329,18 @@ func claim(o homeboy.Outcome, f *failure.Error) *driver.Claim {
 	default:
 		c.Status, c.MachineStatus = agentruntime.TaskPermanentFailure, agentruntime.MachineFailed
 	}
-	c.Raw, _ = json.Marshal(o)
 	return c
 }
 
 // unstarted is a turn in which nothing was run.
 func (s *session) unstarted(ctx context.Context, t *turn, end outcome.End, class failure.Class, why error) (driver.Yield, error) {
 	a := outcome.Read(s.plan.selection.Provider, t.sent, outcome.Facts{End: end, Err: why, Command: s.plan.command.Display}, s.job.Redactor)
-	text, err := json.MarshalIndent(a.Outcome, "", "  ")
-	if err != nil {
-		return driver.Yield{}, failure.New(failure.Infra, "write the outcome", err, "")
+	text, err := a.Outcome.MarshalJSON()
+	if err == nil {
+		err = s.writeOutcome(t, text)
 	}
-	name := driver.TurnFile(OutcomeFile, t.number)
-	if err := driver.WriteFile(s.run, name, s.job.Redactor.Bytes(append(text, '\n'))); err != nil {
-		return driver.Yield{}, failure.New(failure.Infra, "write the outcome", err, "")
+	if err != nil {
+		return driver.Yield{}, err
 	}
 	if err := ctx.Err(); err != nil {
 		return driver.Yield{}, fmt.Errorf("run the provider: %w", context.Cause(ctx))
@@ -335,6 +348,6 @@ func (s *session) unstarted(ctx context.Context, t *turn, end outcome.End, class
 	f := failure.New(class, "run the provider", why, "")
 	return driver.Yield{
 		Kind: driver.YieldEnd, Class: class, Err: f, ExitStatus: class.Rule().Exit, Diagnostics: map[string]any{},
-		ResultPath: filepath.Join(s.job.Dirs.Run, name), Records: t.records,
+		ResultPath: filepath.Join(s.job.Dirs.Run, driver.TurnFile(OutcomeFile, t.number)), Records: t.records,
 	}, nil
 }
