@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -80,28 +81,34 @@ func plural(n int, what string) string {
 }
 
 func (a *app) agentImportCmd() *cobra.Command {
-	var as string
-	var keep, dry bool
+	var f importFlags
 	c := &cobra.Command{
 		Use: "import FILE|DIR", Short: "Take an agent in from an archive, or from a directory of the same form", Args: names("FILE or DIR"),
 		Long: `Take an agent in. An archive is held against its manifest, and everything in it against this home, before anything is written: what is
-here already and is another is listed, and nothing is changed. Settings name commands that deed serve runs as its own user: import
+here already and is another is listed with both values, and nothing is changed. It is taken in whole or not at all, also when deed is
+killed in the middle. Settings that this home has not are added with --merge-settings, or left out with --keep-settings. Settings name commands that deed serve runs as its own user: import
 what you trust, and look first (--dry-run).`,
-		Example: "  deed agent import loom.tar.gz\n  deed agent import examples/caretaker --as keeper",
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.agentImport(c.Context(), args[0], as, keep, dry)
-		},
+		Example: "  deed agent import loom.tar.gz --dry-run\n  deed agent import loom.tar.gz --merge-settings\n  deed agent import examples/caretaker --as keeper",
+		RunE:    func(c *cobra.Command, args []string) error { return a.agentImport(c.Context(), args[0], f) },
 	}
-	c.Flags().StringVar(&as, "as", "", "import it under this internal `NAME`")
-	c.Flags().BoolVar(&keep, "keep-settings", false, "leave the home's deed.yaml as it is")
-	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be imported, and what is in the way")
+	fl := c.Flags()
+	fl.StringVar(&f.as, "as", "", "import it under this internal `NAME`")
+	fl.BoolVar(&f.keep, "keep-settings", false, "leave the home's deed.yaml as it is")
+	fl.BoolVar(&f.merge, "merge-settings", false, "add to the home's deed.yaml what it has not; what it has otherwise is refused")
+	fl.BoolVar(&f.dry, "dry-run", false, "say what would be written, and what is in the way")
+	c.MarkFlagsMutuallyExclusive("keep-settings", "merge-settings")
 	return c
 }
 
-func (a *app) agentImport(ctx context.Context, source, as string, keep, dry bool) error {
+type importFlags struct {
+	as               string
+	keep, merge, dry bool
+}
+
+func (a *app) agentImport(ctx context.Context, source string, f importFlags) error {
 	x, err := clone.Read(source)
-	if err == nil && as != "" {
-		err = x.Rename(as)
+	if err == nil && f.as != "" {
+		err = x.Rename(f.as)
 	}
 	if err != nil {
 		if fault.Of(err) != nil || errors.Is(err, clone.ErrDamaged) || errors.Is(err, parcel.ErrRefused) || errors.Is(err, fs.ErrNotExist) {
@@ -112,27 +119,71 @@ func (a *app) agentImport(ctx context.Context, source, as string, keep, dry bool
 	if err := a.open(ctx); err != nil {
 		return err
 	}
-	t := clone.Target{Home: a.h, Store: a.st, Config: a.cfg, Drivers: a.drivers(), Clock: clock.System, Path: a.getenv("PATH"), By: a.operator(), KeepSettings: keep}
+	t := clone.Target{Home: a.h, Store: a.st, Config: a.cfg, Drivers: a.drivers(), Clock: clock.System, Path: a.getenv("PATH"), By: a.operator(), KeepSettings: f.keep, MergeSettings: f.merge}
 	do := t.Import
-	if dry {
+	if f.dry {
 		do = t.Check
 	}
-	if err := do(ctx, x); err != nil {
+	plan, err := do(ctx, x)
+	if err != nil {
 		if fault.Of(err) != nil {
 			return usage(fmt.Errorf("nothing was imported: %w", err))
 		}
 		return err
 	}
 	if a.json {
-		return a.emit(map[string]any{"schema": "deed/agent-import/v1", "agent_id": x.Identity.AgentID, "home": a.h.Root(), "dry_run": dry})
+		return a.emit(map[string]any{"schema": "deed/agent-import/v1", "agent_id": x.Identity.AgentID, "home": a.h.Root(), "dry_run": f.dry, "written": newImportDoc(plan)})
 	}
 	word := "is imported"
-	if dry {
+	if f.dry {
 		word = "would be imported"
 	}
 	a.hint("agent %s %s: %s", clean(x.Identity.AgentID), word, contents(x))
-	if !dry {
+	for _, line := range planLines(plan) {
+		a.hint("  %s", clean(line))
+	}
+	if !f.dry {
 		a.hint("start it:  deed serve")
 	}
 	return nil
+}
+
+// importDoc is what an import writes, as --json shows it.
+type importDoc struct {
+	Identity  bool              `json:"identity"`
+	Wallets   int               `json:"wallets"`
+	Versions  int               `json:"versions"`
+	Skills    []string          `json:"skills"`
+	Workflows []string          `json:"workflows"`
+	Schedules []string          `json:"schedules"`
+	Whole     bool              `json:"settings_whole"`
+	Settings  []settingAddition `json:"settings_added"`
+}
+
+type settingAddition struct {
+	Path  string          `json:"path"`
+	Value json.RawMessage `json:"value"`
+}
+
+func newImportDoc(p clone.Plan) importDoc {
+	d := importDoc{
+		Identity: p.Identity, Wallets: p.Wallets, Versions: p.Versions, Whole: p.Whole, Settings: []settingAddition{},
+		Skills: append([]string{}, p.Skills...), Workflows: append([]string{}, p.Workflows...), Schedules: append([]string{}, p.Schedules...),
+	}
+	for _, a := range p.Settings {
+		d.Settings = append(d.Settings, settingAddition{a.Path(), a.Value})
+	}
+	return d
+}
+
+// planLines says what an import writes into a home that has a part of it already; into an empty one it writes all.
+func planLines(p clone.Plan) []string {
+	var out []string
+	for _, a := range p.Settings {
+		out = append(out, "deed.yaml is given "+a.Path()+": "+shorten(string(a.Value), 120))
+	}
+	if !p.Identity && p.Wallets+p.Versions+len(p.Skills)+len(p.Workflows)+len(p.Schedules)+len(p.Settings) == 0 && !p.Whole {
+		out = append(out, "this home has all of it already")
+	}
+	return out
 }

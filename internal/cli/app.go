@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/clone"
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/dispatch"
 	"github.com/deedrun/deed/internal/driver"
@@ -109,12 +111,30 @@ func (a *app) config() (*config.Config, error) {
 	if err != nil {
 		dir = ""
 	}
-	c, err := config.Load(config.Options{Explicit: explicit, Home: home.At(root).Config(), Dir: dir, Path: a.getenv("PATH")})
+	load := func() (*config.Config, error) {
+		return config.Load(config.Options{Explicit: explicit, Home: home.At(root).Config(), Dir: dir, Path: a.getenv("PATH")})
+	}
+	if err := a.recoverImport(home.At(root), load); err != nil {
+		return nil, err
+	}
+	c, err := load()
 	if err != nil {
 		return nil, usage(err)
 	}
 	a.cfg = c
 	return c, nil
+}
+
+// recoverImport ends an import that was cut short before anything of the home is read: no command sees half an agent.
+func (a *app) recoverImport(h *home.Home, load func() (*config.Config, error)) error {
+	ctx := context.Background() // no more than a look, but after a crash
+	return clone.Recover(ctx, h, func() (*store.Store, error) {
+		cfg, err := load()
+		if err != nil {
+			return nil, err
+		}
+		return store.Open(ctx, a.databaseOf(h, cfg), store.Options{Clock: clock.System, AgeingStep: cfg.AgeingStep})
+	})
 }
 
 // makeHome opens the home alone, making it where it is missing.
@@ -171,14 +191,10 @@ func (a *app) view(ctx context.Context) error {
 }
 
 // database is where the state is: the variable, else the settings, else the home.
-func (a *app) database(cfg *config.Config) string {
-	if dsn := a.getenv("DEED_DATABASE"); dsn != "" {
-		return dsn
-	}
-	if cfg.Database != "" {
-		return cfg.Database
-	}
-	return a.h.DB()
+func (a *app) database(cfg *config.Config) string { return a.databaseOf(a.h, cfg) }
+
+func (a *app) databaseOf(h *home.Home, cfg *config.Config) string {
+	return cmp.Or(a.getenv("DEED_DATABASE"), cfg.Database, h.DB())
 }
 
 func (a *app) openStore(ctx context.Context, cfg *config.Config) error {

@@ -180,10 +180,10 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := to.target().Import(t.Context(), a); err != nil {
+	if _, err := to.target().Import(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	if err := to.target().Import(t.Context(), a); err != nil {
+	if _, err := to.target().Import(t.Context(), a); err != nil {
 		t.Errorf("what is there and the same is in the way: %v", err)
 	}
 	y := to.mustExport("loom")
@@ -300,17 +300,132 @@ func TestConflicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = to.target().Import(t.Context(), a)
+	_, err = to.target().Import(t.Context(), a)
 	if fault.Of(err) == nil {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{"deed.yaml", "skill tidy", "workflows/sweep.yaml", "agent loom", "--as NAME"} {
+	for _, want := range []string{
+		`deed.yaml $.adapters.usual.env.MODE: this home has "wild", the archive "calm"`, "--keep-settings", "skill tidy", "SKILL.md", "workflows/sweep.yaml",
+		`agent loom $.display_name: this home has "L", the archive "Loom"`, "--as NAME",
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error lacks %q:\n%v", want, err)
 		}
 	}
 	if after := to.mustExport("loom").Tree.Digest(); after != before {
 		t.Error("a refused import changed the home")
+	}
+}
+
+// A home that has settings of its own is given what it has not, and keeps what it wrote; what contradicts is refused, with both values.
+func TestMergeSettings(t *testing.T) {
+	t.Parallel()
+	from := loom(t)
+	read := func() *Archive {
+		a, err := Read(from.pack(from.mustExport("loom").Tree))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	const mine = "# my own\nadapters:\n  other: {kind: script, command: skills/tidy/bin/tidy-run, timeout_ms: 1000, env: {API_KEY: " + envSecret + "}} # careful\n"
+	to := newSite(t)
+	to.write("deed.yaml", mine, 0o600)
+	_, err := to.target().Import(t.Context(), read())
+	for _, want := range []string{"deed.yaml $.profiles: this home has nothing, the archive {", "deed.yaml $.adapters.usual: this home has nothing", "--merge-settings adds it, --keep-settings leaves"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("without a word the error lacks %q:\n%v", want, err)
+		}
+	}
+	target := to.target()
+	target.MergeSettings = true
+	plan, err := target.Check(t.Context(), read())
+	if err != nil || plan.Whole || len(plan.Settings) != 6 || plan.Settings[0].Path() != "$.adapters.usual" || len(plan.Skills) != 1 || !plan.Identity {
+		t.Fatalf("the plan is %+v, %v", plan, err)
+	}
+	if text, err := os.ReadFile(to.home.Config()); err != nil || string(text) != mine {
+		t.Fatalf("a look changed deed.yaml: %s %v", text, err)
+	}
+	if _, err := target.Import(t.Context(), read()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(to.home.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# my own", "# careful", envSecret, "agent: loom", "usual:"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("deed.yaml lacks %q:\n%s", want, text)
+		}
+	}
+	if c := to.config(); c.Agent != "loom" {
+		t.Errorf("the runtime is %q", c.Agent)
+	}
+	// What the home has more than the archive, secrets too, is no difference.
+	if plan, err := to.target().Import(t.Context(), read()); err != nil || plan.Identity || len(plan.Settings) != 0 {
+		t.Errorf("imported again: %+v %v", plan, err)
+	}
+	other := newSite(t)
+	other.write("deed.yaml", "agent: spark\nretention: {max_count: 3}\ntask_types:\n  sweep: {task_type: sweep, payload_schema_id: deed/payload.any/v1}\n", 0o600)
+	target = other.target()
+	target.MergeSettings = true
+	_, err = target.Import(t.Context(), read())
+	for _, want := range []string{`deed.yaml $.agent: this home has "spark", the archive "loom"`, `$.task_types.sweep.allowed_skill_ids: this home has nothing, the archive ["tidy"]`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error lacks %q:\n%v", want, err)
+		}
+	}
+	if _, err := other.st.Agent(t.Context(), "loom"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a refused import left an agent: %v", err)
+	}
+	if _, err := os.Lstat(other.home.Import()); err == nil {
+		t.Error("a refused import left its record")
+	}
+}
+
+// An archive that says where the state is would take its own rows away.
+func TestNoDatabase(t *testing.T) {
+	t.Parallel()
+	to := newSite(t)
+	a := &Archive{Identity: agentruntime.AgentIdentity{AgentID: "a", InternalName: "a", DisplayName: "A"}, Settings: []byte("agent: a\ndatabase: postgres://elsewhere/x\n")}
+	if _, err := to.target().Import(t.Context(), a); err == nil || !strings.Contains(err.Error(), "deed.yaml $.database") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An agent that was removed, and one whose constitution went on here, are imported again or refused by what holds now.
+func TestVersionsThatHold(t *testing.T) {
+	t.Parallel()
+	from, to := loom(t), newSite(t)
+	a, err := Read(from.pack(from.mustExport("loom").Tree))
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := *a
+	older.Versions = a.Versions[:1]
+	ctx := t.Context()
+	if plan, err := to.target().Import(ctx, &older); err != nil || plan.Versions != 1 {
+		t.Fatalf("%+v %v", plan, err)
+	}
+	if plan, err := to.target().Import(ctx, a); err != nil || plan.Versions != 1 || plan.Identity {
+		t.Fatalf("the second version: %+v %v", plan, err)
+	}
+	if _, err := to.target().Import(ctx, &older); err == nil || !strings.Contains(err.Error(), "this home holds version 2") {
+		t.Fatalf("an older archive: %v", err)
+	}
+	if err := to.st.DropWallet(ctx, a.Wallets[0], "me"); err != nil {
+		t.Fatal(err)
+	}
+	if err := to.st.DropAgent(ctx, "loom", "me"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := to.target().Import(ctx, a); err != nil {
+			t.Fatalf("after it was removed: %v", err)
+		}
+	}
+	if g, err := to.st.Agent(ctx, "loom"); err != nil || g.Constitution != 4 {
+		t.Errorf("it holds version %d, %v", g.Constitution, err)
 	}
 }
 
@@ -327,7 +442,7 @@ func TestRename(t *testing.T) {
 	if err := a.Rename("spark"); err != nil {
 		t.Fatal(err)
 	}
-	if err := to.target().Import(t.Context(), a); err != nil {
+	if _, err := to.target().Import(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	if c := to.config(); c.Agent != "spark" {

@@ -105,22 +105,11 @@ func (s Source) settings(_ context.Context, x *Export) error {
 	if err != nil {
 		return err
 	}
-	var all map[string]any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(&all); err != nil {
+	all, left, err := public(raw)
+	if err != nil {
 		return err
 	}
-	for _, name := range []string{"database", "secrets"} {
-		if _, there := all[name]; there {
-			delete(all, name)
-			x.Left = append(x.Left, "$."+name)
-		}
-	}
-	adapters, _ := all["adapters"].(map[string]any)
-	for _, id := range slices.Sorted(maps.Keys(adapters)) {
-		x.strip(id, adapters[id])
-	}
+	x.Left = append(x.Left, left...)
 	all["agent"] = x.Archive.Identity.AgentID
 	if raw, err = json.Marshal(all); err != nil {
 		return err
@@ -129,23 +118,44 @@ func (s Source) settings(_ context.Context, x *Export) error {
 	return err
 }
 
+// public is what settings say without what belongs to the machine or is a secret, and what was left out.
+func public(raw []byte) (all map[string]any, left []string, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&all); err != nil {
+		return nil, nil, err
+	}
+	for _, name := range []string{"database", "secrets"} {
+		if _, there := all[name]; there {
+			delete(all, name)
+			left = append(left, "$."+name)
+		}
+	}
+	adapters, _ := all["adapters"].(map[string]any)
+	for _, id := range slices.Sorted(maps.Keys(adapters)) {
+		left = append(left, strip(id, adapters[id])...)
+	}
+	return all, left, nil
+}
+
 // strip takes the credentials out of an adapter.
-func (x *Export) strip(id string, adapter any) {
+func strip(id string, adapter any) (left []string) {
 	a, ok := adapter.(map[string]any)
 	if !ok {
-		return
+		return nil
 	}
 	if _, there := a["env_file"]; there {
 		delete(a, "env_file")
-		x.Left = append(x.Left, "$.adapters."+id+".env_file")
+		left = append(left, "$.adapters."+id+".env_file")
 	}
 	env, _ := a["env"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if value, _ := env[name].(string); redact.LooksSecret(name, value) {
 			delete(env, name)
-			x.Left = append(x.Left, "$.adapters."+id+".env."+name)
+			left = append(left, "$.adapters."+id+".env."+name)
 		}
 	}
+	return left
 }
 
 func (s Source) skills(_ context.Context, x *Export) error {

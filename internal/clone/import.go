@@ -15,9 +15,9 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/identity"
@@ -40,7 +40,8 @@ type Target struct {
 	Path    string // where the commands of known agents are looked for
 	By      string
 
-	KeepSettings bool // the home's deed.yaml stays as it is
+	KeepSettings  bool // the home's deed.yaml stays as it is
+	MergeSettings bool // it is given what it has not
 }
 
 // Rename gives the agent another internal name.
@@ -90,38 +91,126 @@ type staged struct {
 	dir      string // in the home's temporary directory
 	cfg      *config.Config
 	catalog  *skill.Catalog
-	versions int // of the constitution that the home has already
+	skills   []*skill.Skill    // that the home has not
+	flows    parcel.Tree       // that the home has not
+	settings *settingsChange   // nil: deed.yaml stays as it is
+	rows     store.AgentImport // that the store has not
 	l        fault.List
 }
 
-// Check says everything that keeps the archive from being imported, and writes nothing.
-func (t Target) Check(ctx context.Context, a *Archive) error {
-	s, done, err := t.stage(ctx, a)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return s.l.Err()
+// A Plan is what an import writes: what the home has not.
+type Plan struct {
+	Identity  bool
+	Wallets   int
+	Versions  int
+	Skills    []string
+	Workflows []string
+	Schedules []string
+	Settings  []config.Addition // that deed.yaml is given
+	Whole     bool              // deed.yaml is written: the home has none
 }
 
-// Import takes an agent into the home. Everything is checked first: a conflict changes nothing. What is there already, and the same, is
-// left, so that an import that was cut short is finished by the next one.
-func (t Target) Import(ctx context.Context, a *Archive) error {
+func (s *staged) plan() Plan {
+	p := Plan{Identity: s.rows.Identity != nil, Wallets: len(s.rows.Wallets), Versions: len(s.rows.Versions)}
+	for _, k := range s.skills {
+		p.Skills = append(p.Skills, k.ID())
+	}
+	for _, f := range s.flows {
+		p.Workflows = append(p.Workflows, f.Path)
+	}
+	for _, c := range s.rows.Schedules {
+		p.Schedules = append(p.Schedules, c.Record.Name)
+	}
+	if s.settings != nil {
+		p.Settings, p.Whole = s.settings.added, s.settings.before == nil
+	}
+	return p
+}
+
+// Check says what an import would write, or everything that keeps it from being done. It writes nothing.
+func (t Target) Check(ctx context.Context, a *Archive) (Plan, error) {
 	s, done, err := t.stage(ctx, a)
 	if err != nil {
-		return err
+		return Plan{}, err
+	}
+	defer done()
+	return s.plan(), s.l.Err()
+}
+
+// Import takes an agent into the home, whole or not at all. Everything is checked first: a conflict changes nothing. What is there
+// already, and the same, is left. Files come first, under a record by which they are taken back, then all rows in one transaction,
+// which decides: whoever comes after a crash keeps everything or nothing (see Recover).
+func (t Target) Import(ctx context.Context, a *Archive) (Plan, error) {
+	unlock, err := atomicfile.LockDir(t.Home.Root())
+	if err != nil {
+		return Plan{}, err
+	}
+	defer unlock()
+	if err := recoverLocked(ctx, t.Home, t.Store); err != nil {
+		return Plan{}, err
+	}
+	s, done, err := t.stage(ctx, a)
+	if err != nil {
+		return Plan{}, err
 	}
 	defer done()
 	if err := s.l.Err(); err != nil {
-		return err
+		return Plan{}, err
 	}
-	// The settings say that the runtime is this agent, so they come when all of it is there; schedules make tasks, so they come last.
-	for _, write := range []func(context.Context) error{s.writeSkills, s.writeWorkflows, s.writeAgent, s.writeConstitution, s.writeSettings, s.writeSchedules} {
-		if err := write(ctx); err != nil {
-			return err
+	if s.nothing() {
+		return s.plan(), nil
+	}
+	j, err := s.begin()
+	if err != nil {
+		return Plan{}, err
+	}
+	crashpoint.Hit(crashpoint.ImportBegun)
+	if err = s.publish(ctx); err == nil {
+		crashpoint.Hit(crashpoint.ImportPublished)
+		err = s.Store.ImportAgent(ctx, s.rows)
+	}
+	if err != nil {
+		return Plan{}, errors.Join(err, j.takeBack(t.Home), j.forget(t.Home))
+	}
+	crashpoint.Hit(crashpoint.ImportCommitted)
+	return s.plan(), j.forget(t.Home)
+}
+
+// nothing reports whether the home has all of it.
+func (s *staged) nothing() bool {
+	return s.rows.Empty() && len(s.skills)+len(s.flows) == 0 && s.settings == nil
+}
+
+// publish writes the files. Documents are kept by their content, and nothing names them yet.
+func (s *staged) publish(ctx context.Context) error {
+	blobs := parcel.Blobs(s.Home.Blobs())
+	for _, v := range s.a.Versions {
+		for _, text := range [][]byte{v.Soul, v.Purpose} {
+			if _, err := blobs.Put(text); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	for _, k := range s.skills {
+		if _, err := skill.Install(ctx, s.Home, k, skill.AddOptions{Sensors: true}); err != nil {
+			return err
+		}
+		crashpoint.Hit(crashpoint.ImportHalf)
+	}
+	for _, f := range s.flows {
+		final := filepath.Join(s.Home.Workflows(), filepath.FromSlash(f.Path))
+		if err := atomicfile.MkdirAll(filepath.Dir(final), 0o700); err != nil {
+			return err
+		}
+		if err := atomicfile.WriteFile(final, f.Data, 0o600); err != nil {
+			return err
+		}
+		crashpoint.Hit(crashpoint.ImportHalf)
+	}
+	if s.settings == nil {
+		return nil
+	}
+	return atomicfile.WriteFile(s.Home.Config(), s.settings.after, 0o600)
 }
 
 func (t Target) stage(ctx context.Context, a *Archive) (*staged, func(), error) {
@@ -130,7 +219,7 @@ func (t Target) stage(ctx context.Context, a *Archive) (*staged, func(), error) 
 		return nil, nil, atomicfile.Explain("import the agent", err)
 	}
 	done := func() { _ = os.RemoveAll(dir) } // nothing that was published lies in it
-	s := &staged{Target: t, a: a, dir: dir}
+	s := &staged{Target: t, a: a, dir: dir, rows: store.AgentImport{AgentID: a.Identity.AgentID, By: t.By}}
 	for _, check := range []func(context.Context) error{s.checkSkills, s.checkSettings, s.checkWorkflows, s.checkAgent, s.checkConstitution, s.checkSchedules} {
 		if err := check(ctx); err != nil {
 			done()
@@ -140,9 +229,21 @@ func (t Target) stage(ctx context.Context, a *Archive) (*staged, func(), error) 
 	return s, done, nil
 }
 
-// conflict is something that the home has, and has otherwise.
-func (s *staged) conflict(what, remedy string) {
-	s.l.Add(what, fault.Conflict, "is in this home already, and is another", remedy)
+// conflicts says in what a thing of the home is another, with both values.
+func (s *staged) conflicts(what string, here, there any, remedy string) error {
+	x, err := json.Marshal(here)
+	if err != nil {
+		return err
+	}
+	y, err := json.Marshal(there)
+	if err != nil {
+		return err
+	}
+	diffs, err := differences(fault.Root, x, y)
+	for _, d := range diffs {
+		s.l.Add(what+" "+d.Path, fault.Conflict, d.String(), remedy)
+	}
+	return err
 }
 
 // checkSkills puts the skills where the rest can be checked against them.
@@ -158,75 +259,18 @@ func (s *staged) checkSkills(context.Context) error {
 			return err
 		}
 		there, err := parcel.Read(filepath.Join(s.Home.Skills(), k.ID()), skill.Bounds)
-		if err == nil && there.Digest() != k.Digest || err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.conflict("skill "+k.ID(), "`deed skill remove "+k.ID()+"` first, or rename one")
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			s.skills = append(s.skills, k)
+		case err != nil:
+			s.l.Add("skill "+k.ID(), fault.Conflict, "is in this home already, and cannot be read: "+err.Error(), "`deed skill remove "+k.ID()+"` first")
+		case there.Digest() != k.Digest:
+			s.l.Add("skill "+k.ID(), fault.Conflict, difference(k.Tree.Manifest().Files, there.Manifest().Files)+": this home has "+there.Digest()+", the archive "+k.Digest,
+				"`deed skill remove "+k.ID()+"` first, or rename one")
 		}
 	}
 	s.catalog.Places = append([]skill.Place{{Dir: place, From: skill.FromHome}}, s.catalog.Places...)
 	return nil
-}
-
-// checkSettings loads the archive's settings as the home's, from a file beside them, so that relative paths mean what they will mean.
-func (s *staged) checkSettings(context.Context) error {
-	s.cfg = s.Config
-	if s.a.Settings == nil || s.KeepSettings {
-		return nil
-	}
-	there, err := plainfile.Read(s.Home.Config(), maxSettings)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err == nil && !sameYAML(there, s.a.Settings) {
-		s.conflict(settingsFile, "merge them by hand and import with --keep-settings, or import into a fresh home")
-	}
-	beside, err := os.CreateTemp(s.Home.Root(), ".import-*.yaml")
-	if err != nil {
-		return atomicfile.Explain("import the agent", err)
-	}
-	defer func() { _ = os.Remove(beside.Name()) }() // nobody reads it by this name
-	_, err = beside.Write(s.a.Settings)
-	if err = errors.Join(err, beside.Close()); err != nil {
-		return err
-	}
-	cfg, err := config.Load(config.Options{Explicit: beside.Name(), Path: s.Path})
-	if err != nil {
-		s.l.Add(settingsFile, fault.BadFormat, strings.ReplaceAll(err.Error(), beside.Name(), settingsFile), "")
-		return nil
-	}
-	s.cfg = cfg
-	if cfg.Agent != "" && cfg.Agent != s.a.Identity.AgentID {
-		s.l.Add(settingsFile+" $.agent", fault.Conflict, fmt.Sprintf("%q is not the agent of the archive, %q", cfg.Agent, s.a.Identity.AgentID), "")
-	}
-	for _, id := range cfg.ProfileIDs() {
-		p, err := cfg.Profile(id)
-		if err != nil {
-			return err
-		}
-		for _, k := range p.SkillIDs {
-			if _, err := s.catalog.Find(k); err != nil {
-				s.l.Add(fault.Field(settingsFile+" $.profiles", id), fault.Dangling, err.Error(), "")
-			}
-		}
-	}
-	return nil
-}
-
-// sameYAML reports whether two files say the same, however they are written.
-func sameYAML(x, y []byte) bool {
-	if bytes.Equal(x, y) {
-		return true
-	}
-	var raw [2][]byte
-	for i, text := range [][]byte{x, y} {
-		r, _, err := config.ReadYAML(settingsFile, text)
-		if err == nil {
-			raw[i], err = canonjson.Canonicalize(r)
-		}
-		if err != nil {
-			return false
-		}
-	}
-	return bytes.Equal(raw[0], raw[1])
 }
 
 func (s *staged) checkWorkflows(context.Context) error {
@@ -241,8 +285,13 @@ func (s *staged) checkWorkflows(context.Context) error {
 			s.l.Add(name, fault.BadFormat, err.Error(), "")
 		}
 		there, err := plainfile.Read(filepath.Join(s.Home.Workflows(), f.Path), maxSettings)
-		if err == nil && !bytes.Equal(there, f.Data) || err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.conflict(name, "rename one of them")
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			s.flows = append(s.flows, f)
+		case err != nil:
+			s.l.Add(name, fault.Conflict, "is in this home already, and cannot be read: "+err.Error(), "move it away")
+		case !bytes.Equal(there, f.Data):
+			s.l.Add(name, fault.Conflict, "is in this home already, and is another: this home has "+parcel.Sum(there)+", the archive "+parcel.Sum(f.Data), "rename one of them")
 		}
 	}
 	return nil
@@ -253,20 +302,32 @@ func (s *staged) checkAgent(ctx context.Context) error {
 	g, err := s.Store.Agent(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
+		s.rows.Identity = &s.a.Identity
 	case err != nil:
 		return err
-	case !same(machineless(g.Record), machineless(s.a.Identity)):
-		s.conflict("agent "+id, "give it another name with --as NAME")
+	default:
+		if err := s.conflicts("agent "+id, machineless(g.Record), machineless(s.a.Identity), "`deed agent set "+id+"`, or give it another name with --as NAME"); err != nil {
+			return err
+		}
 	}
 	for _, w := range s.a.Wallets {
 		list, err := s.Store.Wallets(ctx, store.WalletFilter{Address: w.Address})
 		if err != nil {
 			return err
 		}
+		have := false
 		for _, o := range list {
-			if o.Record.Chain == w.Chain && o.Record.Network == w.Network && !same(o.Record, w) {
-				s.conflict("wallet "+w.Address, "an address belongs to one agent: take it out of one of them")
+			if o.Record.Chain != w.Chain || o.Record.Network != w.Network {
+				continue
 			}
+			have = true
+			o.Record.Schema, w.Schema = "", ""
+			if err := s.conflicts("wallet "+w.Address, o.Record, w, "an address belongs to one agent: take it out of one of them"); err != nil {
+				return err
+			}
+		}
+		if !have {
+			s.rows.Wallets = append(s.rows.Wallets, w)
 		}
 	}
 	return nil
@@ -278,13 +339,7 @@ func machineless(r agentruntime.AgentIdentity) agentruntime.AgentIdentity {
 	return r
 }
 
-// same compares records by what they say on the wire.
-func same(x, y any) bool {
-	a, aerr := canonjson.Hash(x)
-	b, berr := canonjson.Hash(y)
-	return aerr == nil && berr == nil && a == b
-}
-
+// checkConstitution finds the version of the archive that holds here. What follows it is accepted: by the operator who imports.
 func (s *staged) checkConstitution(ctx context.Context) error {
 	for i, v := range s.a.Versions {
 		for _, text := range [][]byte{v.Soul, v.Purpose} {
@@ -293,132 +348,66 @@ func (s *staged) checkConstitution(ctx context.Context) error {
 			}
 		}
 	}
-	g, err := s.Store.Agent(ctx, s.a.Identity.AgentID)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
+	have, err := s.holds(ctx)
 	if err != nil {
 		return err
 	}
-	s.versions = int(g.Constitution)
-	for n := 1; n <= s.versions; n++ {
-		c, err := s.Store.Constitution(ctx, g.Record.AgentID, int64(n))
-		if err != nil {
-			return err
-		}
-		if n > len(s.a.Versions) || c.SoulHash != parcel.Sum(s.a.Versions[n-1].Soul) || c.PurposeHash != parcel.Sum(s.a.Versions[n-1].Purpose) {
-			s.conflict(fmt.Sprintf("version %d of the constitution of %s", n, g.Record.AgentID), "give the agent another name with --as NAME")
-			return nil
-		}
+	for i, v := range s.a.Versions[have:] {
+		s.rows.Versions = append(s.rows.Versions, store.NewRevision{
+			SoulHash: parcel.Sum(v.Soul), PurposeHash: parcel.Sum(v.Purpose), Note: fmt.Sprintf("version %d of an archive", have+i+1), Reason: "imported",
+		})
 	}
 	return nil
 }
 
-// schedules is the engine of schedules with the settings of the archive.
-func (s *staged) schedules() *schedule.Engine {
-	adm := &task.Admission{Store: s.Store, Config: s.cfg, Clock: s.Clock, Drivers: s.Drivers, Skills: s.catalog}
-	return &schedule.Engine{Store: s.Store, Admission: adm, Clock: s.Clock}
+// holds is how many versions of the archive the home has.
+func (s *staged) holds(ctx context.Context) (int, error) {
+	g, err := s.Store.Agent(ctx, s.a.Identity.AgentID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && g.Constitution == 0 {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	s.rows.Base = g.Constitution
+	c, err := s.Store.Constitution(ctx, g.Record.AgentID, g.Constitution)
+	if err != nil {
+		return 0, err
+	}
+	for n := len(s.a.Versions); n > 0; n-- {
+		if v := s.a.Versions[n-1]; c.SoulHash == parcel.Sum(v.Soul) && c.PurposeHash == parcel.Sum(v.Purpose) {
+			return n, nil
+		}
+	}
+	s.l.Add("constitution of "+g.Record.AgentID, fault.Conflict, fmt.Sprintf("this home holds version %d (soul %s, purpose %s), and the archive has no such version", c.Number, c.SoulHash, c.PurposeHash),
+		"give the agent another name with --as NAME")
+	return len(s.a.Versions), nil
 }
 
 func (s *staged) checkSchedules(ctx context.Context) error {
+	adm := &task.Admission{Store: s.Store, Config: s.cfg, Clock: s.Clock, Drivers: s.Drivers, Skills: s.catalog}
+	engine := &schedule.Engine{Store: s.Store, Admission: adm, Clock: s.Clock}
 	for i, c := range s.a.Schedules {
-		at := fault.Index(schedulesFile, i)
-		if c.IntervalSeconds < 1 {
-			s.l.Add(at+".interval_seconds", fault.OutOfRange, fmt.Sprintf("%d is less than a second", c.IntervalSeconds), "")
-		}
-		in := c.Task
-		if in.Source == "" {
-			in.Source = schedule.Source(c.Name)
-		}
-		if _, err := s.schedules().Admission.Prepare(in, task.Caller{Trusted: true}); err != nil {
-			s.l.Add(at+".task", fault.BadFormat, strings.ReplaceAll(err.Error(), "\n", "; "), "")
+		n, err := engine.Check(schedule.Plan{Name: c.Name, Every: time.Duration(c.IntervalSeconds) * time.Second, Disabled: c.Disabled, Overlap: c.Overlap, Task: c.Task})
+		if err != nil {
+			s.l.Within(fault.Index(schedulesFile, i), err)
+			if fault.Of(err) == nil {
+				s.l.Add(fault.Index(schedulesFile, i), fault.BadFormat, err.Error(), "")
+			}
+			continue
 		}
 		there, err := s.Store.Schedule(ctx, c.Name)
 		if errors.Is(err, store.ErrNotFound) {
+			s.rows.Schedules = append(s.rows.Schedules, n)
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if there.Record.IntervalSeconds != c.IntervalSeconds || !same(there.Record.Task.Payload, c.Task.Payload) || there.Record.Task.TaskType != c.Task.TaskType {
-			s.conflict("schedule "+c.Name, "`deed schedule remove "+c.Name+"` first, or rename one")
-		}
-	}
-	return nil
-}
-
-func (s *staged) writeSkills(ctx context.Context) error {
-	for _, k := range s.a.Skills {
-		if _, err := skill.Install(ctx, s.Home, k, skill.AddOptions{Sensors: true}); err != nil {
+		// Whether it is switched on is the home's to say.
+		here := Schedule{Name: c.Name, IntervalSeconds: there.Record.IntervalSeconds, Overlap: there.Overlap, Task: there.Record.Task}
+		if err := s.conflicts("schedule "+c.Name, here, Schedule{Name: c.Name, IntervalSeconds: c.IntervalSeconds, Overlap: n.Overlap, Task: n.Record.Task}, "`deed schedule remove "+c.Name+"` first, or rename one"); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-func (s *staged) writeWorkflows(context.Context) error {
-	for _, f := range s.a.Workflows {
-		final := filepath.Join(s.Home.Workflows(), filepath.FromSlash(f.Path))
-		if err := atomicfile.MkdirAll(filepath.Dir(final), 0o700); err != nil {
-			return err
-		}
-		if err := atomicfile.WriteFile(final, f.Data, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *staged) writeAgent(ctx context.Context) error {
-	if _, err := s.Store.AddAgent(ctx, s.a.Identity, s.By); err != nil && !errors.Is(err, store.ErrExists) {
-		return err
-	}
-	for _, w := range s.a.Wallets {
-		if _, err := s.Store.AddWallet(ctx, w, s.By); err != nil && !errors.Is(err, store.ErrExists) {
-			return err
-		}
-	}
-	return nil
-}
-
-// writeConstitution makes the versions that are missing hold, one after the other: the operator who imports an agent accepts them.
-func (s *staged) writeConstitution(ctx context.Context) error {
-	book := identity.Book{Store: s.Store, Home: s.Home}
-	for i, v := range s.a.Versions {
-		if i < s.versions {
-			continue
-		}
-		p, _, err := book.Propose(ctx, identity.Draft{AgentID: s.a.Identity.AgentID, Soul: v.Soul, Purpose: v.Purpose, Note: fmt.Sprintf("version %d of an archive", i+1), By: s.By})
-		if err != nil {
-			return err
-		}
-		if _, err := book.Decide(ctx, p.ID, true, "imported", s.By); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *staged) writeSettings(context.Context) error {
-	if s.a.Settings == nil || s.KeepSettings {
-		return nil
-	}
-	if _, err := os.Lstat(s.Home.Config()); err == nil {
-		return nil // it says the same
-	}
-	return atomicfile.WriteFile(s.Home.Config(), s.a.Settings, 0o600)
-}
-
-func (s *staged) writeSchedules(ctx context.Context) error {
-	for _, c := range s.a.Schedules {
-		if _, err := s.Store.Schedule(ctx, c.Name); err == nil {
-			continue
-		}
-		_, _, err := s.schedules().Put(ctx, schedule.Plan{
-			Name: c.Name, Every: time.Duration(c.IntervalSeconds) * time.Second, Disabled: c.Disabled, Overlap: c.Overlap, Task: c.Task,
-		}, s.By)
-		if err != nil {
-			return fmt.Errorf("schedule %s: %w", c.Name, err)
 		}
 	}
 	return nil

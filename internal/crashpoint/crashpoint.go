@@ -120,6 +120,28 @@ const (
 // OfRevision lists the points of a revision.
 var OfRevision = []Point{RevisionKept, RevisionProposed, RevisionChecked, RevisionDecided}
 
+// The points of installing a skill. A test of its own walks them.
+const (
+	SkillStaged    Point = "skill.staged"    // its files are written, where nobody looks
+	SkillPublished Point = "skill.published" // it has its place, and what it replaced is not removed
+	SkillRemoved   Point = "skill.removed"   // its name is gone, and its files are not
+)
+
+// OfSkill lists the points of installing a skill, one version and then the next.
+var OfSkill = []Point{SkillStaged, SkillPublished}
+
+// The points of taking an agent in. A test of its own walks them.
+const (
+	ImportBegun     Point = "import.begun"      // what it will write is on record, and nothing of it is written
+	ImportHalf      Point = "import.half"       // one of its files is there
+	ImportPublished Point = "import.published"  // all of its files are there, and none of its rows
+	ImportCommitted Point = "import.committed"  // all of it is there, and the record of it too
+	ImportTakenBack Point = "import.taken_back" // one of the files of a broken import is gone
+)
+
+// OfImport lists the points of an import.
+var OfImport = []Point{ImportBegun, ImportHalf, ImportPublished, ImportCommitted}
+
 // The points of sending a message. A test of its own walks them.
 const (
 	SendBefore Point = "send.before" // it is taken, and its target knows nothing of it

@@ -207,6 +207,9 @@ func (h *Home) Skills() string { return filepath.Join(h.root, "skills") }
 // Blobs holds documents that are kept by their content: a file's name is the SHA-256 of what is in it.
 func (h *Home) Blobs() string { return filepath.Join(h.root, "blobs", "sha256") }
 
+// Import is the record of an import that is going on, or that was cut short.
+func (h *Home) Import() string { return filepath.Join(h.root, "import.json") }
+
 // Config is the home's own configuration file, used when no project has one.
 func (h *Home) Config() string { return filepath.Join(h.root, "deed.yaml") }
 

@@ -85,7 +85,7 @@ func (s *sweep) processes(ctx context.Context) error {
 func (s *sweep) temporaries(ctx context.Context) error {
 	var faults []error
 	runs := filepath.Join(s.Home.Root(), "runs")
-	for _, dir := range []string{s.Home.Tmp(), s.Home.Root(), s.Home.Keys(), s.Home.Bundles(), runs} {
+	for _, dir := range []string{s.Home.Tmp(), s.Home.Root(), s.Home.Keys(), s.Home.Bundles(), s.Home.Workflows(), s.Home.Blobs(), runs} {
 		faults = append(faults, s.temporary(ctx, dir))
 	}
 	return errors.Join(faults...)

@@ -41,6 +41,15 @@ type Plan struct {
 
 // Put writes a schedule, or writes the one of the same name anew. One whose task could not be queued now is refused.
 func (e *Engine) Put(ctx context.Context, p Plan, by string) (store.Schedule, bool, error) {
+	n, err := e.Check(p)
+	if err != nil {
+		return store.Schedule{}, false, err
+	}
+	return e.Store.PutSchedule(ctx, n.Record, n.Overlap, by)
+}
+
+// Check says everything that is wrong with a plan, and how it is stored. It writes nothing.
+func (e *Engine) Check(p Plan) (store.NewSchedule, error) {
 	var l fault.List
 	now := e.Clock().UTC()
 	if p.First.IsZero() {
@@ -65,14 +74,11 @@ func (e *Engine) Put(ctx context.Context, p Plan, by string) (store.Schedule, bo
 		if _, err := e.prepare(store.Schedule{Record: r}, p.First); err != nil {
 			l.Within("$.task", err)
 			if l.Len() == 0 {
-				return store.Schedule{}, false, err
+				return store.NewSchedule{}, err
 			}
 		}
 	}
-	if err := l.Err(); err != nil {
-		return store.Schedule{}, false, err
-	}
-	return e.Store.PutSchedule(ctx, r, p.Overlap, by)
+	return store.NewSchedule{Record: r, Overlap: p.Overlap}, l.Err()
 }
 
 // Source is the source of the tasks of a schedule.

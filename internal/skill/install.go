@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/parcel"
 )
@@ -112,10 +113,16 @@ func Install(ctx context.Context, h *home.Home, s *Skill, opt AddOptions) (Added
 	if err := s.Tree.Write(fresh, false); err != nil {
 		return a, err
 	}
+	crashpoint.Hit(crashpoint.SkillStaged)
+	publish := atomicfile.PublishDir
 	if a.Replaced {
-		return a, atomicfile.SwapDir(ctx, fresh, final)
+		publish = atomicfile.SwapDir
 	}
-	return a, atomicfile.PublishDir(ctx, fresh, final)
+	if err := publish(ctx, fresh, final); err != nil {
+		return a, err
+	}
+	crashpoint.Hit(crashpoint.SkillPublished)
+	return a, nil
 }
 
 // Remove takes a skill out of the home. Tasks that were admitted with it keep their version.
@@ -135,5 +142,6 @@ func Remove(h *home.Home, id string) error {
 	if err := os.Rename(dir, filepath.Join(gone, id)); err != nil {
 		return atomicfile.Explain("remove the skill", err)
 	}
+	crashpoint.Hit(crashpoint.SkillRemoved)
 	return atomicfile.SyncDir(h.Skills())
 }

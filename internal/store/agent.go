@@ -80,12 +80,17 @@ func (s *Store) AddAgent(ctx context.Context, r agentruntime.AgentIdentity, by s
 	if err := r.Validate(); err != nil {
 		return Agent{}, fmt.Errorf("agent: %w", err)
 	}
-	return s.writeAgent(ctx, r.AgentID, by, func(old *agentruntime.AgentIdentity) (agentruntime.AgentIdentity, error) {
+	return s.writeAgent(ctx, r.AgentID, by, newAgent(r))
+}
+
+// newAgent writes an agent only where none is.
+func newAgent(r agentruntime.AgentIdentity) func(*agentruntime.AgentIdentity) (agentruntime.AgentIdentity, error) {
+	return func(old *agentruntime.AgentIdentity) (agentruntime.AgentIdentity, error) {
 		if old != nil {
 			return r, ErrExists
 		}
 		return r, nil
-	})
+	}
 }
 
 // ChangeAgent writes an agent anew. The id stays: it is the internal name, and nothing overrides that. change may be called
@@ -108,43 +113,46 @@ func (s *Store) ChangeAgent(ctx context.Context, id, by string, change func(*age
 	})
 }
 
-func (s *Store) writeAgent(ctx context.Context, id, by string, make func(old *agentruntime.AgentIdentity) (agentruntime.AgentIdentity, error)) (Agent, error) {
-	var out Agent
-	err := s.write(ctx, func(ctx context.Context, t tx) error {
-		now := micros(s.now())
-		old, there, err := lockAgent(ctx, t, id, now)
-		if err != nil {
-			return err
-		}
-		before := &old.Record
-		if !there {
-			before = nil
-		}
-		r, err := make(before)
-		if err != nil {
-			return err
-		}
-		r.Schema = agentruntime.SchemaAgentIdentity
-		if err := r.Validate(); err != nil {
-			return err
-		}
-		if err := fitsWallets(ctx, t, r); err != nil {
-			return err
-		}
-		text, err := encode(r)
-		if err != nil {
-			return err
-		}
-		if _, err := t.exec(ctx, `UPDATE agents SET record = $1, updated_at = $2 WHERE id = $3`, text, now, id); err != nil {
-			return err
-		}
-		out = Agent{Record: r, Constitution: old.Constitution, CreatedAt: old.CreatedAt, UpdatedAt: fromMicros(now)}
-		return agentEvent(ctx, t, EventAgentChanged, now, map[string]any{"agent_id": id, "by": clean(by), "new": !there})
+func (s *Store) writeAgent(ctx context.Context, id, by string, make func(old *agentruntime.AgentIdentity) (agentruntime.AgentIdentity, error)) (out Agent, err error) {
+	err = s.write(ctx, func(ctx context.Context, t tx) (err error) {
+		out, err = writeAgentIn(ctx, t, id, by, micros(s.now()), make)
+		return err
 	})
 	if err != nil {
 		return Agent{}, fmt.Errorf("agent %s: %w", id, err)
 	}
 	return out, nil
+}
+
+func writeAgentIn(ctx context.Context, t tx, id, by string, now int64, make func(old *agentruntime.AgentIdentity) (agentruntime.AgentIdentity, error)) (Agent, error) {
+	old, there, err := lockAgent(ctx, t, id, now)
+	if err != nil {
+		return Agent{}, err
+	}
+	before := &old.Record
+	if !there {
+		before = nil
+	}
+	r, err := make(before)
+	if err != nil {
+		return Agent{}, err
+	}
+	r.Schema = agentruntime.SchemaAgentIdentity
+	if err := r.Validate(); err != nil {
+		return Agent{}, err
+	}
+	if err := fitsWallets(ctx, t, r); err != nil {
+		return Agent{}, err
+	}
+	text, err := encode(r)
+	if err != nil {
+		return Agent{}, err
+	}
+	if _, err := t.exec(ctx, `UPDATE agents SET record = $1, updated_at = $2 WHERE id = $3`, text, now, id); err != nil {
+		return Agent{}, err
+	}
+	out := Agent{Record: r, Constitution: old.Constitution, CreatedAt: old.CreatedAt, UpdatedAt: fromMicros(now)}
+	return out, agentEvent(ctx, t, EventAgentChanged, now, map[string]any{"agent_id": id, "by": clean(by), "new": !there})
 }
 
 // fitsWallets refuses an agent that contradicts a wallet of it: the two are joined by agent_id, and are never merged.
@@ -234,12 +242,17 @@ func (s *Store) AddWallet(ctx context.Context, w agentruntime.WalletIdentity, by
 	if err := w.Validate(); err != nil {
 		return w, fmt.Errorf("wallet: %w", err)
 	}
-	return s.writeWallet(ctx, keyOf(w), w.AgentID, by, func(old *agentruntime.WalletIdentity) (agentruntime.WalletIdentity, error) {
+	return s.writeWallet(ctx, keyOf(w), w.AgentID, by, newWallet(w))
+}
+
+// newWallet writes a wallet only where none is.
+func newWallet(w agentruntime.WalletIdentity) func(*agentruntime.WalletIdentity) (agentruntime.WalletIdentity, error) {
+	return func(old *agentruntime.WalletIdentity) (agentruntime.WalletIdentity, error) {
 		if old != nil {
 			return w, fmt.Errorf("it belongs to agent %s: %w", old.AgentID, ErrExists)
 		}
 		return w, nil
-	})
+	}
 }
 
 // ChangeWallet writes a wallet anew. Its address, its chain and its agent stay. change may be called more than once.
@@ -262,55 +275,58 @@ func (s *Store) ChangeWallet(ctx context.Context, of agentruntime.WalletIdentity
 	})
 }
 
-func (s *Store) writeWallet(ctx context.Context, key WalletKey, agentID, by string, make func(old *agentruntime.WalletIdentity) (agentruntime.WalletIdentity, error)) (agentruntime.WalletIdentity, error) {
-	var out agentruntime.WalletIdentity
-	err := s.write(ctx, func(ctx context.Context, t tx) error {
-		now := micros(s.now())
-		owner, there, err := lockAgent(ctx, t, agentID, now)
-		if err != nil {
-			return err
-		}
-		old, err := scanWallet(t.row(ctx, oneWallet+forUpdate, key.Address, key.Chain, key.Network))
-		before := &old.Record
-		if errors.Is(err, sql.ErrNoRows) {
-			before, err = nil, nil
-		}
-		if err != nil {
-			return err
-		}
-		w, err := make(before)
-		if err != nil {
-			return err
-		}
-		w.Schema = agentruntime.SchemaWalletIdentity
-		if err := w.Validate(); err != nil {
-			return err
-		}
-		if there {
-			if err := agentruntime.CheckWallet(w, owner.Record); err != nil {
-				return err
-			}
-		}
-		text, err := encode(w)
-		if err != nil {
-			return err
-		}
-		res, err := t.exec(ctx, `INSERT INTO wallets (agent_id, address, chain, network, record, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)
-			ON CONFLICT (address, chain, network) DO UPDATE SET record = excluded.record, updated_at = excluded.updated_at
-			WHERE wallets.agent_id = excluded.agent_id`, w.AgentID, w.Address, w.Chain, w.Network, text, now)
-		if err != nil {
-			return err
-		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, ErrExists) // another agent was as fast
-		}
-		out = w
-		return agentEvent(ctx, t, EventWalletChanged, now, map[string]any{"agent_id": w.AgentID, "chain": w.Chain, "address": w.Address, "by": clean(by), "new": before == nil})
+func (s *Store) writeWallet(ctx context.Context, key WalletKey, agentID, by string, make func(old *agentruntime.WalletIdentity) (agentruntime.WalletIdentity, error)) (out agentruntime.WalletIdentity, err error) {
+	err = s.write(ctx, func(ctx context.Context, t tx) (err error) {
+		out, err = writeWalletIn(ctx, t, key, agentID, by, micros(s.now()), make)
+		return err
 	})
 	if err != nil {
 		return out, fmt.Errorf("wallet %s: %w", key, err)
 	}
 	return out, nil
+}
+
+func writeWalletIn(ctx context.Context, t tx, key WalletKey, agentID, by string, now int64, make func(old *agentruntime.WalletIdentity) (agentruntime.WalletIdentity, error)) (agentruntime.WalletIdentity, error) {
+	var none agentruntime.WalletIdentity
+	owner, there, err := lockAgent(ctx, t, agentID, now)
+	if err != nil {
+		return none, err
+	}
+	old, err := scanWallet(t.row(ctx, oneWallet+forUpdate, key.Address, key.Chain, key.Network))
+	before := &old.Record
+	if errors.Is(err, sql.ErrNoRows) {
+		before, err = nil, nil
+	}
+	if err != nil {
+		return none, err
+	}
+	w, err := make(before)
+	if err != nil {
+		return none, err
+	}
+	w.Schema = agentruntime.SchemaWalletIdentity
+	if err := w.Validate(); err != nil {
+		return none, err
+	}
+	if there {
+		if err := agentruntime.CheckWallet(w, owner.Record); err != nil {
+			return none, err
+		}
+	}
+	text, err := encode(w)
+	if err != nil {
+		return none, err
+	}
+	res, err := t.exec(ctx, `INSERT INTO wallets (agent_id, address, chain, network, record, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)
+		ON CONFLICT (address, chain, network) DO UPDATE SET record = excluded.record, updated_at = excluded.updated_at
+		WHERE wallets.agent_id = excluded.agent_id`, w.AgentID, w.Address, w.Chain, w.Network, text, now)
+	if err != nil {
+		return none, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return none, errors.Join(err, ErrExists) // another agent was as fast
+	}
+	return w, agentEvent(ctx, t, EventWalletChanged, now, map[string]any{"agent_id": w.AgentID, "chain": w.Chain, "address": w.Address, "by": clean(by), "new": before == nil})
 }
 
 // DropWallet forgets a wallet.

@@ -35,6 +35,7 @@ const (
 	EventOutboxDropped        = "outbox_dropped" // by a person
 	EventAgentChanged         = "agent_changed"
 	EventAgentDropped         = "agent_dropped"
+	EventAgentImported        = "agent_imported"
 	EventWalletChanged        = "wallet_changed"
 	EventWalletDropped        = "wallet_dropped"
 	EventRevisionProposed     = "constitution_proposed"

@@ -49,47 +49,49 @@ type ScheduleRun struct {
 
 // PutSchedule writes a schedule: a new one, or one of the same name anew. A suspended one is looked at again. It returns the whole
 // schedule and whether it is new.
-func (s *Store) PutSchedule(ctx context.Context, r agentruntime.RecurringScheduleRecord, overlap, by string) (Schedule, bool, error) {
-	task, err := encode(r.Task)
-	if err != nil {
-		return Schedule{}, false, fmt.Errorf("schedule %s: %w", r.Name, err)
-	}
-	next, err := time.Parse(time.RFC3339Nano, string(r.NextRunAt))
-	if err != nil {
-		return Schedule{}, false, fmt.Errorf("schedule %s: %w", r.Name, invalid("next_run_at %q: %v", r.NextRunAt, err))
-	}
-	var out Schedule
-	fresh := false
-	err = s.write(ctx, func(ctx context.Context, t tx) error {
-		now := micros(s.now())
-		old, err := scanSchedule(t.row(ctx, `SELECT `+scheduleColumns+` FROM schedules WHERE name = $1 `+forUpdate, r.Name))
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			fresh = true
-			_, err = t.exec(ctx, `INSERT INTO schedules (id, name, enabled, interval_seconds, overlap, due_at, next_run_at, task, created_at, updated_at)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
-				NewID(), r.Name, truth(r.Enabled), r.IntervalSeconds, overlap, micros(next), when(r.Enabled, micros(next)), task, now)
-		case err == nil:
-			fresh = false
-			if err = dismissOwned(ctx, t, ScheduleOwner+"/"+old.Record.ScheduleID, clean(by), now); err != nil {
-				return err
-			}
-			_, err = t.exec(ctx, `UPDATE schedules SET enabled = $1, suspended = '', interval_seconds = $2, overlap = $3, due_at = $4, next_run_at = $5,
-				task = $6, updated_at = $7 WHERE id = $8`,
-				truth(r.Enabled), r.IntervalSeconds, overlap, micros(next), when(r.Enabled, micros(next)), task, now, old.Record.ScheduleID)
-		}
-		if err != nil {
-			return err
-		}
-		if out, err = scanSchedule(t.row(ctx, `SELECT `+scheduleColumns+` FROM schedules WHERE name = $1`, r.Name)); err != nil {
-			return err
-		}
-		return s.scheduleEvent(ctx, t, string(agentruntime.EventScheduleUpserted), out, map[string]any{"by": by, "new": fresh, "interval_seconds": r.IntervalSeconds, "enabled": r.Enabled})
+func (s *Store) PutSchedule(ctx context.Context, r agentruntime.RecurringScheduleRecord, overlap, by string) (out Schedule, fresh bool, err error) {
+	err = s.write(ctx, func(ctx context.Context, t tx) (err error) {
+		out, fresh, err = s.putScheduleIn(ctx, t, r, overlap, by)
+		return err
 	})
 	if err != nil {
 		return Schedule{}, false, fmt.Errorf("schedule %s: %w", r.Name, err)
 	}
 	return out, fresh, nil
+}
+
+func (s *Store) putScheduleIn(ctx context.Context, t tx, r agentruntime.RecurringScheduleRecord, overlap, by string) (out Schedule, fresh bool, err error) {
+	task, err := encode(r.Task)
+	if err != nil {
+		return out, false, err
+	}
+	next, err := time.Parse(time.RFC3339Nano, string(r.NextRunAt))
+	if err != nil {
+		return out, false, invalid("next_run_at %q: %v", r.NextRunAt, err)
+	}
+	now := micros(s.now())
+	old, err := scanSchedule(t.row(ctx, `SELECT `+scheduleColumns+` FROM schedules WHERE name = $1 `+forUpdate, r.Name))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		fresh = true
+		_, err = t.exec(ctx, `INSERT INTO schedules (id, name, enabled, interval_seconds, overlap, due_at, next_run_at, task, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
+			NewID(), r.Name, truth(r.Enabled), r.IntervalSeconds, overlap, micros(next), when(r.Enabled, micros(next)), task, now)
+	case err == nil:
+		if err = dismissOwned(ctx, t, ScheduleOwner+"/"+old.Record.ScheduleID, clean(by), now); err != nil {
+			return out, false, err
+		}
+		_, err = t.exec(ctx, `UPDATE schedules SET enabled = $1, suspended = '', interval_seconds = $2, overlap = $3, due_at = $4, next_run_at = $5,
+			task = $6, updated_at = $7 WHERE id = $8`,
+			truth(r.Enabled), r.IntervalSeconds, overlap, micros(next), when(r.Enabled, micros(next)), task, now, old.Record.ScheduleID)
+	}
+	if err != nil {
+		return out, false, err
+	}
+	if out, err = scanSchedule(t.row(ctx, `SELECT `+scheduleColumns+` FROM schedules WHERE name = $1`, r.Name)); err != nil {
+		return out, false, err
+	}
+	return out, fresh, s.scheduleEvent(ctx, t, string(agentruntime.EventScheduleUpserted), out, map[string]any{"by": by, "new": fresh, "interval_seconds": r.IntervalSeconds, "enabled": r.Enabled})
 }
 
 // scheduleEvent records an event about a schedule, and wakes whoever dispatches.

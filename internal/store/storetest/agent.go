@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/store"
@@ -238,4 +239,74 @@ func constitutions(t *testing.T, target Target) {
 		t.Errorf("no proposal: %v", err)
 	}
 	b.audit()
+}
+
+// agentImport writes an agent whole or not at all, whatever of it is there already.
+func agentImport(t *testing.T, target Target) {
+	b := setup(t, target)
+	loom := agentOf("loom", "SP1.registry")
+	plan := func(name string) store.NewSchedule {
+		at := agentruntime.At(b.clock.Now().Add(time.Hour))
+		return store.NewSchedule{Overlap: store.OverlapSkip, Record: agentruntime.RecurringScheduleRecord{
+			Name: name, Enabled: true, IntervalSeconds: 60, NextRunAt: at, Task: agentruntime.TaskIntent{TaskType: "script", Source: "s", Payload: json.RawMessage(`{}`)},
+		}}
+	}
+	whole := store.AgentImport{
+		AgentID: "loom", Identity: &loom, Wallets: []agentruntime.WalletIdentity{walletOf("loom", "A", "SP1.registry")}, By: "me",
+		Versions:  []store.NewRevision{{SoulHash: "s1", PurposeHash: "p1", Note: "n", Reason: "imported"}, {SoulHash: "s2", PurposeHash: "p1"}},
+		Schedules: []store.NewSchedule{plan("nightly"), plan("weekly")},
+	}
+	nothing := func(what string, want error, n store.AgentImport) {
+		t.Helper()
+		before, err := b.s.Events(b.ctx, store.EventFilter{Limit: 100})
+		b.ok(err)
+		if err := b.s.ImportAgent(b.ctx, n); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+		after, err := b.s.Events(b.ctx, store.EventFilter{Limit: 100})
+		b.ok(err)
+		if len(after) != len(before) {
+			t.Errorf("%s: it left events", what)
+		}
+	}
+	taken := whole
+	taken.Schedules = []store.NewSchedule{plan("nightly"), plan("taken")}
+	_, _, err := b.s.PutSchedule(b.ctx, plan("taken").Record, store.OverlapSkip, "me")
+	b.ok(err)
+	nothing("a schedule that is there", store.ErrExists, taken)
+	if _, err := b.s.Agent(b.ctx, "loom"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("half an agent is there: %v", err)
+	}
+	if _, err := b.s.Schedule(b.ctx, "nightly"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("one of its schedules is there: %v", err)
+	}
+	b.ok(b.s.ImportAgent(b.ctx, whole))
+	g, err := b.s.Agent(b.ctx, "loom")
+	b.ok(err)
+	c, err := b.s.Constitution(b.ctx, "loom", 2)
+	b.ok(err)
+	list, err := b.s.Proposals(b.ctx, "loom", 10)
+	b.ok(err)
+	if g.Constitution != 2 || c.SoulHash != "s2" || c.AcceptedBy != "me" || len(list) != 2 || list[1].State != store.ProposalAccepted || list[1].Number != 2 || list[1].Base != 1 {
+		t.Errorf("it became %+v %+v %+v", g, c, list)
+	}
+	open, err := b.s.Actions(b.ctx, store.ActionFilter{State: store.ActionOpen})
+	b.ok(err)
+	if len(open) != 0 {
+		t.Errorf("a person is asked: %+v", open)
+	}
+	nothing("again", store.ErrExists, whole)
+	rest := store.AgentImport{AgentID: "loom", Base: 1, Versions: whole.Versions[:1], By: "me"}
+	nothing("another version holds", store.ErrStale, rest)
+	nothing("nobody", store.ErrNotFound, store.AgentImport{AgentID: "nobody", Versions: whole.Versions, By: "me"})
+	nothing("nothing", nil, store.AgentImport{AgentID: "nobody"})
+	rest.Base = 2
+	b.ok(b.s.ImportAgent(b.ctx, rest))
+	other := walletOf("loom", "B", "SP9.registry")
+	if err := b.s.ImportAgent(b.ctx, store.AgentImport{AgentID: "loom", Base: 3, Wallets: []agentruntime.WalletIdentity{other}, Schedules: []store.NewSchedule{plan("daily")}}); err == nil {
+		t.Error("a wallet that contradicts its agent is taken")
+	}
+	if _, err := b.s.Schedule(b.ctx, "daily"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a part of what was refused is there: %v", err)
+	}
 }

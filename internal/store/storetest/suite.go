@@ -128,6 +128,7 @@ func Run(t *testing.T, target Target) {
 		{"SensorsConcurrently", sensorConcurrent},
 		{"AgentsAndWallets", agents},
 		{"AgentsAndWalletsConcurrently", agentsRace},
+		{"AgentsAreImportedWhole", agentImport},
 		{"Constitutions", constitutions},
 		{"Credentials", credentials},
 		{"AccessLog", accessLog},
