@@ -74,7 +74,7 @@ func (a *app) showCycles(list []store.Cycle) error {
 		return nil
 	}
 	for _, x := range list {
-		a.printf("%s  %6s  %s\n", x.BeganAt.UTC().Format(time.RFC3339), x.EndedAt.Sub(x.BeganAt).Round(time.Second), cycleText(x.CycleWork))
+		a.printf("%s  %6s  %s\n", x.BeganAt.UTC().Format(time.RFC3339), cycleSpan(x), cycleText(x.CycleWork))
 		for _, f := range x.Faults {
 			a.printf("    %s\n", clean(f))
 		}
@@ -83,6 +83,15 @@ func (a *app) showCycles(list []store.Cycle) error {
 		}
 	}
 	return nil
+}
+
+// cycleSpan is how long a stretch was. Most are shorter than a second, and none took no time.
+func cycleSpan(x store.Cycle) string {
+	d := x.EndedAt.Sub(x.BeganAt)
+	if d < time.Second {
+		return "<1s"
+	}
+	return d.Round(time.Second).String()
 }
 
 // cycleText says what a cycle did on one line.
@@ -96,7 +105,7 @@ func cycleText(w store.CycleWork) string {
 	say(w.Reclaimed, "reclaimed")
 	say(w.Expired, "decided by their deadline")
 	for _, k := range slices.Sorted(maps.Keys(w.Created)) {
-		say(w.Created[k], "by "+clean(k))
+		say(w.Created[k], "queued by "+clean(k))
 	}
 	for _, k := range slices.Sorted(maps.Keys(w.Settled)) {
 		say(w.Settled[k], clean(k))

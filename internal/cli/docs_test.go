@@ -219,7 +219,7 @@ func demoRoot(t *testing.T, tmp string) string {
 func TestLifeCommandsRun(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string][]string{
-		"docs/SCHEDULES.md": {"schedule nightly is added", "nightly   enabled  24h0m0s", "completed"},
+		"docs/SCHEDULES.md": {"schedule nightly is added", "nightly   enabled  24h  ", "completed"},
 		"docs/OUTBOX.md":    {"the build is green", `nowhere  failed`, `"state": "failed"`},
 	} {
 		out := runBlocks(t, file, 1)

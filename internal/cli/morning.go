@@ -106,7 +106,7 @@ func (a *app) section(title string, lines []string, all int, command string) {
 }
 
 func (a *app) tell(r deed.Report) {
-	a.printf("%s\n%s\n", a.color.Bold(r.Headline), a.color.Dim(r.From+" to "+r.To))
+	a.printf("%s\n%s\n", a.color.Bold(r.Headline), a.color.Dim(toSecond(r.From)+" to "+toSecond(r.To)))
 	if r.Truncated {
 		a.printf("%s\n", a.color.Yellow("More happened than is read at once: the numbers are those of the newest part (give a shorter --since)."))
 	}
@@ -170,7 +170,7 @@ func (a *app) doneLines(list []deed.ReportTask) (out []string) {
 			proof = append(proof, count(d.FilesChanged, "file")+" changed")
 		}
 		if d.BundleID != "" {
-			proof = append(proof, "bundle "+shorten(d.BundleID, 19))
+			proof = append(proof, "bundle "+shorten(strings.TrimPrefix(d.BundleID, "artifact-bundle-"), 19))
 		}
 		name := clean(d.Subject)
 		if name == "" {
@@ -222,13 +222,19 @@ func (a *app) costLines(c deed.ReportCost) (out []string) {
 		if u.UnpricedTokens > 0 {
 			cost += " and more: tokens without a price"
 		}
-		return fmt.Sprintf("  %-24s %s, %d tokens in, %d out, agents ran %s", name, cost, u.InputTokens, u.OutputTokens, (time.Duration(u.AgentMS) * time.Millisecond).Round(time.Second))
+		if u.InputTokens+u.OutputTokens > 0 {
+			cost += fmt.Sprintf(", %d tokens in, %d out", u.InputTokens, u.OutputTokens)
+		}
+		return fmt.Sprintf("  %-24s %s, agents ran %s", name, cost, (time.Duration(u.AgentMS) * time.Millisecond).Round(time.Second))
 	}
 	out = append(out, line("all", c.Total))
 	for _, by := range []struct {
 		name string
 		list []deed.UsageTotals
 	}{{"model", c.ByModel}, {"profile", c.ByProfile}, {"adapter", c.ByAdapter}} {
+		if len(by.list) == 1 && by.list[0].Key == "" {
+			continue // no model at all: the line above has said it
+		}
 		for _, u := range by.list[:min(len(by.list), 3)] {
 			out = append(out, line(by.name+" "+modelName(u.Key), u))
 		}

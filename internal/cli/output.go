@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
@@ -33,6 +34,27 @@ func isTerminal(w any) bool {
 func clean(s string) string          { return terminal.Clean(s) }
 func cleanLines(s string) string     { return terminal.CleanLines(s) }
 func shorten(s string, n int) string { return terminal.Shorten(s, n) }
+
+// toSecond is an instant for a person. What cannot be read is shown as it is.
+func toSecond(at string) string {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return clean(at)
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// interval is a number of seconds for a person: 24h, not 24h0m0s.
+func interval(seconds int64) string {
+	s := (time.Duration(seconds) * time.Second).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
 
 // showPath makes a path safe to show.
 func showPath(p string) string { return workspace.Display(p) }

@@ -153,7 +153,7 @@ func (a *app) scheduleAdd(ctx context.Context, p schedule.Plan) error {
 	if !fresh {
 		word = "written anew"
 	}
-	a.hint("schedule %s is %s; its next run is at %s", clean(s.Record.Name), word, s.Record.NextRunAt)
+	a.hint("schedule %s is %s; its next run is at %s", clean(s.Record.Name), word, toSecond(string(s.Record.NextRunAt)))
 	return nil
 }
 
@@ -257,15 +257,15 @@ func (a *app) emitSchedule(s store.Schedule) error {
 	d := newScheduleDoc(s)
 	last := "never"
 	if s.Record.LastRunAt != nil {
-		last = string(*s.Record.LastRunAt)
+		last = toSecond(string(*s.Record.LastRunAt))
 	}
 	for _, line := range [][2]string{
 		{"schedule", clean(d.Name)},
 		{"id", d.ScheduleID},
 		{"state", scheduleWord(s)},
 		{"why", clean(s.Suspended)},
-		{"every", (time.Duration(d.IntervalSeconds) * time.Second).String()},
-		{"next", string(d.NextRunAt)},
+		{"every", interval(d.IntervalSeconds)},
+		{"next", toSecond(string(d.NextRunAt))},
 		{"last", last},
 		{"task", s.LastTaskID},
 		{"makes", clean(d.Task.TaskType + " " + d.Task.Subject)},
@@ -319,11 +319,11 @@ func (a *app) scheduleList(ctx context.Context) error {
 	}
 	rows := make([][]string, len(all))
 	for i, s := range all {
-		next := string(s.Record.NextRunAt)
+		next := toSecond(string(s.Record.NextRunAt))
 		if !s.Live() {
 			next = ""
 		}
-		rows[i] = []string{clean(s.Record.Name), scheduleWord(s), (time.Duration(s.Record.IntervalSeconds) * time.Second).String(), next, fmt.Sprint(s.Runs), clean(s.Record.Task.TaskType)}
+		rows[i] = []string{clean(s.Record.Name), scheduleWord(s), interval(s.Record.IntervalSeconds), next, fmt.Sprint(s.Runs), clean(s.Record.Task.TaskType)}
 	}
 	a.table([]string{"SCHEDULE", "STATE", "EVERY", "NEXT", "RUNS", "TASK"}, rows)
 	return nil

@@ -85,13 +85,22 @@ func (e *Engine) writeCycle(ctx context.Context) {
 	if c.Idle() {
 		return
 	}
-	args := []any{"reclaimed", c.Reclaimed, "delivered", c.Delivered, "sent", c.Sent, "faults", c.FaultsAll}
+	var args []any
+	say := func(name string, n int) {
+		if n > 0 { // a line that lists what did not happen hides what did
+			args = append(args, name, n)
+		}
+	}
+	say("reclaimed", c.Reclaimed)
 	for _, k := range slices.Sorted(maps.Keys(c.Created)) {
-		args = append(args, k, c.Created[k])
+		say("queued_by_"+k, c.Created[k])
 	}
 	for _, k := range slices.Sorted(maps.Keys(c.Settled)) {
-		args = append(args, k, c.Settled[k])
+		say(k, c.Settled[k])
 	}
+	say("delivered", c.Delivered)
+	say("sent", c.Sent)
+	say("faults", c.FaultsAll)
 	e.Log.Info("cycle", args...)
 	if err := e.Store.PutCycle(context.WithoutCancel(ctx), c); err != nil {
 		e.Log.Error("cycle log", "error", err)
