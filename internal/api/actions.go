@@ -49,7 +49,7 @@ func (a *API) actions() {
 	get(a, "/actions", about{id: "listActions", tag: "actions", summary: "List what waits for a person, oldest first; staged applies come first", need: access.Read, position: true}, a.listActions)
 	get(a, "/actions/{id}", about{id: "getAction", tag: "actions", summary: "Show what is asked, why, and who may answer until when", need: access.Read}, a.getAction)
 	give := func(verb, id, summary string) about {
-		return about{id: id, tag: "actions", summary: summary, need: access.Operate, of: "getAction", optional: verb != "answer", conflicts: true, repeatable: true}
+		return about{id: id, tag: "actions", summary: summary, need: access.Operate, of: "getAction", optional: verb != "answer", conflicts: true}
 	}
 	post(a, "/actions/{id}/approve", give("approve", "approveAction", "Allow what an action asks for"), func(ctx context.Context, in one, b Approval) (Answered, error) {
 		return a.give(ctx, in.ID, answer.Word{Decision: &action.Decision{Decision: deed.RuleAllow, Always: b.Always, Note: b.Note}})

@@ -11,6 +11,7 @@ import (
 	_ "embed"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/deedrun/deed/internal/access"
 	"github.com/deedrun/deed/internal/answer"
@@ -47,6 +48,7 @@ type Options struct {
 	View      *view.Reader
 	Desk      *answer.Desk
 	Keys      func() ([]bundle.PublicKey, error) // that the installation trusts
+	Since     time.Time                          // whoever answered requests before it is dead; zero: nothing is known of others
 }
 
 // An API answers requests.

@@ -119,8 +119,8 @@ type Paused struct {
 func (a *API) fleet() {
 	get(a, "/outbox", about{id: "listOutbox", tag: "outbox", summary: "List what waits to be delivered, is held, or was given up, newest first", need: access.Read}, a.listOutbox)
 	get(a, "/outbox/{id}", about{id: "getOutboxItem", tag: "outbox", summary: "Show one item with its text and what became of it", need: access.Read}, a.getOutbox)
-	change := func(verb, id, summary string, repeatable bool, fn func(ctx context.Context, id, reason string) error) {
-		post(a, "/outbox/{id}/"+verb, about{id: id, tag: "outbox", summary: summary, need: access.Operate, of: "getOutboxItem", optional: true, repeatable: repeatable, conflicts: true},
+	change := func(verb, id, summary string, fn func(ctx context.Context, id, reason string) error) {
+		post(a, "/outbox/{id}/"+verb, about{id: id, tag: "outbox", summary: summary, need: access.Operate, of: "getOutboxItem", optional: true, conflicts: true},
 			func(ctx context.Context, in one, b Reason) (view.OutboxItem, error) {
 				o, err := a.Store.OutboxItem(ctx, in.ID)
 				if err != nil {
@@ -133,10 +133,10 @@ func (a *API) fleet() {
 				return a.getOutbox(ctx, one{ID: o.ID})
 			})
 	}
-	change("retry", "retryOutboxItem", "Deliver an item now that was given up, waits, or is held", false, func(ctx context.Context, id, _ string) error {
+	change("retry", "retryOutboxItem", "Deliver an item now that was given up, waits, or is held", func(ctx context.Context, id, _ string) error {
 		return a.Store.OutboxRetry(ctx, id, by(ctx))
 	})
-	change("drop", "dropOutboxItem", "Give an item up for good; what it was is kept", true, func(ctx context.Context, id, reason string) error {
+	change("drop", "dropOutboxItem", "Give an item up for good; what it was is kept", func(ctx context.Context, id, reason string) error {
 		return a.Store.OutboxDrop(ctx, id, reason, by(ctx))
 	})
 	get(a, "/usage", about{id: "getUsage", tag: "usage", summary: "Show tokens, money, turns and time, by day and model or by another thing", need: access.Read}, a.getUsage)
@@ -146,7 +146,7 @@ func (a *API) fleet() {
 		r, err := a.Store.Run(ctx, in.ID)
 		return r.Record, err
 	})
-	post(a, "/runs/{id}/cancel", about{id: "cancelRun", tag: "runs", summary: "Ask the owner of a run to end it", need: access.Operate, of: "getRun", optional: true, repeatable: true, conflicts: true},
+	post(a, "/runs/{id}/cancel", about{id: "cancelRun", tag: "runs", summary: "Ask the owner of a run to end it", need: access.Operate, of: "getRun", optional: true, conflicts: true},
 		func(ctx context.Context, in one, b Reason) (codebox.RunCancellationRequest, error) {
 			r, err := a.Store.Run(ctx, in.ID)
 			if err != nil {

@@ -34,7 +34,7 @@ type about struct {
 	timeout    time.Duration // 0: the server's
 	stream     bool
 	unnamed    bool   // a write that is its own key: it takes no Idempotency-Key
-	repeatable bool   // done a second time it changes nothing
+	repeatable bool   // done a second time it changes nothing, and answers in the same way; the others act in one transaction
 	of         string // the operation that shows what this one changes; If-Match is about its answer
 	optional   bool   // the body may be left out
 	position   bool   // the answer says from which event on to follow

@@ -89,8 +89,8 @@ func (a *API) tasks() {
 		id: "addTasks", tag: "tasks", summary: "Queue tasks, all or none", need: access.Operate, status: http.StatusCreated, repeatable: true, maxBody: 16 << 20, conflicts: true,
 		detail: "An intent may name its own dedupe key. One with an Idempotency-Key is queued once even when deed was killed while it answered.",
 	}, a.addTasks)
-	steer := func(verb, id, summary string, repeatable bool, fn func(context.Context, store.Task, Reason) (TaskState, error)) {
-		post(a, "/tasks/{id}/"+verb, about{id: id, tag: "tasks", summary: summary, need: access.Operate, of: "getTaskRecord", optional: true, repeatable: repeatable, conflicts: true},
+	steer := func(verb, id, summary string, fn func(context.Context, store.Task, Reason) (TaskState, error)) {
+		post(a, "/tasks/{id}/"+verb, about{id: id, tag: "tasks", summary: summary, need: access.Operate, of: "getTaskRecord", optional: true, conflicts: true},
 			func(ctx context.Context, in one, body Reason) (TaskState, error) {
 				t, err := a.Store.Task(ctx, in.ID)
 				if err != nil {
@@ -105,14 +105,14 @@ func (a *API) tasks() {
 				return out, nil
 			})
 	}
-	steer("cancel", "cancelTask", "Cancel a task; a running one is stopped", true, func(ctx context.Context, t store.Task, r Reason) (TaskState, error) {
+	steer("cancel", "cancelTask", "Cancel a task; a running one is stopped", func(ctx context.Context, t store.Task, r Reason) (TaskState, error) {
 		res, err := a.Store.Cancel(ctx, t.ID(), r.Reason, by(ctx))
 		return TaskState{Status: res.Status, Requested: res.Requested}, err
 	})
-	steer("retry", "retryTask", "Give a failed, cancelled or waiting task another attempt now", false, func(ctx context.Context, t store.Task, r Reason) (TaskState, error) {
+	steer("retry", "retryTask", "Give a failed, cancelled or waiting task another attempt now", func(ctx context.Context, t store.Task, r Reason) (TaskState, error) {
 		return TaskState{Status: agentruntime.TaskPending}, a.Store.Retry(ctx, t.ID(), r.Reason, by(ctx))
 	})
-	steer("resume", "resumeTask", "Let a task that waits go on now; a dispatcher takes it", false, a.resumeTask)
+	steer("resume", "resumeTask", "Let a task that waits go on now; a dispatcher takes it", a.resumeTask)
 	post(a, "/tasks/{id}/budget", about{id: "setTaskBudget", tag: "tasks", summary: "Give a task another budget; one that waits for that goes on", need: access.Operate, of: "getTaskRecord", repeatable: true, conflicts: true}, a.setBudget)
 }
 

@@ -140,7 +140,7 @@ func (a *API) workflows() {
 			a.changed()
 			return workflowOf(w), nil
 		})
-	post(a, "/workflows/{id}/cancel", about{id: "cancelWorkflow", tag: "workflows", summary: "End a workflow, and the task that it waits for", need: access.Operate, of: "getWorkflow", optional: true, repeatable: true, conflicts: true},
+	post(a, "/workflows/{id}/cancel", about{id: "cancelWorkflow", tag: "workflows", summary: "End a workflow, and the task that it waits for", need: access.Operate, of: "getWorkflow", optional: true, conflicts: true},
 		func(ctx context.Context, in one, b Reason) (Workflow, error) {
 			w, err := a.Store.Workflow(ctx, in.ID)
 			if err != nil {

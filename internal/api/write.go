@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/internal/access"
+	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/problem"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -23,11 +24,12 @@ const (
 
 // A write with an Idempotency-Key is done once:
 //
-//	begun ──act──► done          the same key and the same request get the same answer
-//	  │                          the same key and another request are refused
-//	  └── cut short (SIGKILL)    after the lease: done again where a second time changes nothing, else refused as unknown
+//	begun ──act──► acted ──► done   the same key and the same request get the same answer, and another request is refused
+//	  │              └── cut short  what was asked has happened: the next try hears that it is done
+//	  └── cut short (SIGKILL)       nothing has happened: the next try does it
 //
-// The mark "begun" is on the disk before the act, so that no crash makes an act happen twice.
+// The mark "begun" is on the disk before the act, and "acted" is written in the act's own transaction, so that no crash makes an
+// act happen twice or never. An operation that is repeatable has no such mark: cut short, it is done again, which changes nothing.
 func (a *API) serveWrite(w http.ResponseWriter, r *http.Request, op *operation) error {
 	body, err := readBody(w, r, op.bound())
 	if err != nil {
@@ -50,49 +52,54 @@ func (a *API) serveWrite(w http.ResponseWriter, r *http.Request, op *operation) 
 	}
 	id := keyID(r.Context(), key)
 	digest := requestDigest(r, body)
-	seen, fresh, err := a.Store.BeginRequest(r.Context(), store.Request{Key: id, Digest: digest}, keyLease, keyKeep, op.repeatable)
+	terms := store.RequestTerms{Lease: keyLease, Since: a.Since, Keep: keyKeep}
+	seen, fresh, err := a.Store.BeginRequest(r.Context(), store.Request{Key: id, Digest: digest}, terms)
 	if err != nil {
 		return err
 	}
 	if !fresh {
-		return a.again(w, seen, digest)
+		return a.again(w, op, seen, digest)
 	}
+	crashpoint.Hit(crashpoint.RequestBegun)
 	rec := &recorder{header: w.Header()}
-	if err := op.act(withKey(r.Context(), id), rec, r, body); err != nil {
+	ctx := withKey(r.Context(), id)
+	if !op.repeatable {
+		ctx = store.ForRequest(ctx, id)
+	}
+	if err := op.act(ctx, rec, r, body); err != nil {
 		rec.reset()
 		a.refuse(rec, r, op, err)
 	}
+	crashpoint.Hit(crashpoint.RequestActed)
 	// The answer is kept even when the client has gone: it is what its next try gets.
 	end := context.WithoutCancel(r.Context())
-	switch {
-	case rec.status >= http.StatusInternalServerError && op.repeatable:
+	if rec.status >= http.StatusInternalServerError {
 		err = a.Store.DropRequest(end, id)
-	case rec.status >= http.StatusInternalServerError:
-		err = nil // nobody knows whether it was done: the key stays begun, and is refused as unknown
-	default:
+	} else {
 		err = a.Store.FinishRequest(end, id, rec.status, rec.kept())
 	}
 	if err != nil {
 		a.Log.Error("api: keep the answer of an idempotency key", "operation", op.id, "error", err)
 	}
+	crashpoint.Hit(crashpoint.RequestKept)
 	rec.copyTo(w)
 	return nil
 }
 
 // again answers a request whose key was used before.
-func (a *API) again(w http.ResponseWriter, seen store.Request, digest string) error {
+func (a *API) again(w http.ResponseWriter, op *operation, seen store.Request, digest string) error {
 	switch {
 	case seen.Digest != digest:
 		return problem.New(http.StatusUnprocessableEntity, "key_reused", "this Idempotency-Key was used for another request; use a new key for a new request")
-	case !seen.Done && a.Clock().Sub(seen.BegunAt) < keyLease:
+	case !seen.Acted:
 		p := problem.New(http.StatusConflict, "in_progress", "a request with this Idempotency-Key is under way")
 		p.RetryAfter = 1
 		return p
-	case !seen.Done:
-		return conflict("outcome_unknown", "an earlier request with this Idempotency-Key was cut short, and whether it was done is not known; look, and use a new key if it was not")
 	}
-	var kept keptAnswer
-	if err := json.Unmarshal(seen.Answer, &kept); err != nil {
+	kept := keptAnswer{ContentType: "application/json", Body: []byte(itIsDone)}
+	if !seen.Done {
+		seen.Status = op.success() // its own answer was lost
+	} else if err := json.Unmarshal(seen.Answer, &kept); err != nil {
 		return err
 	}
 	h := w.Header()
@@ -171,6 +178,9 @@ func keyOf(ctx context.Context) string {
 	return id
 }
 
+// itIsDone stands for an answer that was lost, or that is too long to be kept.
+const itIsDone = `{"done":true}` + "\n"
+
 // keptAnswer is an answer as it is kept.
 type keptAnswer struct {
 	ContentType string `json:"content_type"`
@@ -206,7 +216,7 @@ func (r *recorder) reset() {
 func (r *recorder) kept() []byte {
 	k := keptAnswer{ContentType: r.header.Get("Content-Type"), Body: r.body.Bytes()}
 	if len(k.Body) > maxKept {
-		k.Body = []byte(`{"done":true}` + "\n")
+		k.Body = []byte(itIsDone)
 	}
 	text, _ := json.Marshal(k) // a text and bytes
 	return text

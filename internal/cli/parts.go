@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/deedrun/deed/internal/access"
 	"github.com/deedrun/deed/internal/api"
@@ -40,7 +41,7 @@ func (a *app) mount(ctx context.Context, mux access.Mux, eng *dispatch.Engine) (
 	}
 	api.Mount(mux, api.Options{
 		Home: a.h, Store: a.st, Config: a.cfg, Feed: stream, Clock: clock.System, Log: eng.Log, Version: Version(), Getenv: a.getenv,
-		Admission: a.admission(), Workflows: a.workflows(), Schedules: a.schedules(), Sensors: a.sensorIntake(), View: a.models(), Desk: desk, Keys: a.trusted,
+		Admission: a.admission(), Workflows: a.workflows(), Schedules: a.schedules(), Sensors: a.sensorIntake(), View: a.models(), Desk: desk, Keys: a.trusted, Since: a.alone(),
 	})
 	page.Mount(mux, page.Options{
 		Store: a.st, Home: a.h, Config: a.cfg, View: a.models(), Desk: desk, Log: eng.Log, Clock: clock.System, Events: api.Prefix + "/events", Version: Version(),
@@ -55,6 +56,15 @@ func (a *app) mount(ctx context.Context, mux access.Mux, eng *dispatch.Engine) (
 		teller.Ring = func() { _, _ = a.Err.Write([]byte("\a")) }
 	}
 	return a.follow(ctx, eng, stream, teller), nil
+}
+
+// alone is since when no other process answers for this store: the one that holds the lock of its home is the only one, unless the
+// store is a server that others use too.
+func (a *app) alone() time.Time {
+	if a.st.Dialect() != store.SQLite {
+		return time.Time{}
+	}
+	return clock.System()
 }
 
 // follow runs the stream of events and the notifier until the returned function is called.

@@ -151,6 +151,16 @@ const (
 // OfSend lists the points of sending a message.
 var OfSend = []Point{SendBefore, SendDone}
 
+// The points of a write over HTTP with a key by which it may be sent again. A test of its own walks them.
+const (
+	RequestBegun Point = "request.begun" // its key is marked, and nothing is done
+	RequestActed Point = "request.acted" // it is done, and its answer is kept nowhere
+	RequestKept  Point = "request.kept"  // its answer is kept, and the client has heard nothing
+)
+
+// OfRequest lists the points of such a write.
+var OfRequest = []Point{RequestBegun, RequestActed, RequestKept}
+
 // The points of a step of a workflow. A test of its own walks them.
 const (
 	WorkflowPrepared Point = "workflow.prepared" // the step is decided, and nothing of it is stored

@@ -72,7 +72,7 @@ func rewrite(q string, r *strings.Replacer) string {
 
 // write is a transaction with classified errors.
 func (s *Store) write(ctx context.Context, fn func(ctx context.Context, t tx) error) error {
-	err := s.eng.write(ctx, fn)
+	err := s.eng.write(ctx, acting(ctx, fn))
 	if err == nil {
 		crashpoint.Hit(crashpoint.StoreWritten)
 	}

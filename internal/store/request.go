@@ -13,7 +13,8 @@ import (
 type Request struct {
 	Key     string // the caller's own and the caller, digested
 	Digest  string // of what was asked
-	Done    bool
+	Acted   bool   // what was asked has happened, whether or not its answer is known
+	Done    bool   // its answer is known
 	BegunAt time.Time
 	Status  int    // of its answer
 	Answer  []byte // the caller's own form
@@ -22,10 +23,47 @@ type Request struct {
 // requestSweep is how many requests that are past their time one that begins forgets.
 const requestSweep = 16
 
+// RequestTerms say how long a request may take and is remembered.
+type RequestTerms struct {
+	Lease time.Duration // one that has not ended by then was cut short
+	Since time.Time     // one that began before it was cut short too; zero: nothing is known
+	Keep  time.Duration // what is known of it is forgotten after that
+}
+
+// CutShort reports whether nobody is at work on a request that has not ended.
+func (t RequestTerms) CutShort(r Request, now time.Time) bool {
+	return !r.Done && (now.Sub(r.BegunAt) >= t.Lease || r.BegunAt.Before(t.Since))
+}
+
+type requestContext struct{}
+
+// ForRequest returns a context whose writes are what a request asks for: each of them marks the request as acted in its own
+// transaction, so that a crash can never come between the two.
+func ForRequest(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, requestContext{}, key)
+}
+
+// BesideRequest returns a context whose writes are not what a request asks for, such as one that only catches up.
+func BesideRequest(ctx context.Context) context.Context { return ForRequest(ctx, "") }
+
+// acting adds the mark of a request to a transaction that is made for it.
+func acting(ctx context.Context, fn func(ctx context.Context, t tx) error) func(ctx context.Context, t tx) error {
+	key, _ := ctx.Value(requestContext{}).(string)
+	if key == "" {
+		return fn
+	}
+	return func(ctx context.Context, t tx) error {
+		if err := fn(ctx, t); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, `UPDATE requests SET status = 0 WHERE key = $1 AND status IS NULL`, key)
+		return err
+	}
+}
+
 // BeginRequest records that a request is about to be done, unless its key is taken: then it returns what is known of the earlier
-// one, and false. Where retake is set, an earlier one with the same digest that has not ended within the lease is taken for cut
-// short and begins again. What is kept is forgotten after the given time.
-func (s *Store) BeginRequest(ctx context.Context, r Request, lease, keep time.Duration, retake bool) (Request, bool, error) {
+// one, and false. An earlier one with the same digest that was cut short before it acted begins again.
+func (s *Store) BeginRequest(ctx context.Context, r Request, terms RequestTerms) (Request, bool, error) {
 	if r.Key == "" || r.Digest == "" {
 		return Request{}, false, invalid("begin request: its key or its digest is empty")
 	}
@@ -39,7 +77,7 @@ func (s *Store) BeginRequest(ctx context.Context, r Request, lease, keep time.Du
 			return err
 		}
 		res, err := t.exec(ctx, `INSERT INTO requests (key, digest, begun_at, expires_at) VALUES ($1, $2, $3, $4) ON CONFLICT (key) DO NOTHING`,
-			r.Key, r.Digest, micros(now), micros(now.Add(keep)))
+			r.Key, r.Digest, micros(now), micros(now.Add(terms.Keep)))
 		if err != nil {
 			return err
 		}
@@ -50,11 +88,11 @@ func (s *Store) BeginRequest(ctx context.Context, r Request, lease, keep time.Du
 		if seen, err = oneRequest(ctx, t, r.Key); err != nil {
 			return err
 		}
-		if !retake || seen.Done || seen.Digest != r.Digest || now.Sub(seen.BegunAt) < lease {
+		if seen.Acted || seen.Digest != r.Digest || !terms.CutShort(seen, now) {
 			return nil
 		}
 		fresh = true
-		_, err = t.exec(ctx, `UPDATE requests SET begun_at = $2, expires_at = $3 WHERE key = $1`, r.Key, micros(now), micros(now.Add(keep)))
+		_, err = t.exec(ctx, `UPDATE requests SET begun_at = $2, expires_at = $3 WHERE key = $1`, r.Key, micros(now), micros(now.Add(terms.Keep)))
 		return err
 	})
 	if err != nil {
@@ -71,14 +109,15 @@ func oneRequest(ctx context.Context, c conn, key string) (Request, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, fmt.Errorf("request: %w", ErrNotFound)
 	}
-	r.BegunAt, r.Done, r.Status = fromMicros(begun), status.Valid, int(status.Int64)
+	r.BegunAt, r.Acted, r.Status = fromMicros(begun), status.Valid, int(status.Int64)
+	r.Done = r.Status != 0
 	return r, err
 }
 
 // FinishRequest keeps the answer of a request.
 func (s *Store) FinishRequest(ctx context.Context, key string, status int, answer []byte) error {
 	err := s.write(ctx, func(ctx context.Context, t tx) error {
-		_, err := t.exec(ctx, `UPDATE requests SET status = $2, answer = $3 WHERE key = $1 AND status IS NULL`, key, status, answer)
+		_, err := t.exec(ctx, `UPDATE requests SET status = $2, answer = $3 WHERE key = $1 AND coalesce(status, 0) = 0`, key, status, answer)
 		return err
 	})
 	if err != nil {
@@ -87,7 +126,7 @@ func (s *Store) FinishRequest(ctx context.Context, key string, status int, answe
 	return nil
 }
 
-// DropRequest forgets a request that was not done and may be sent again.
+// DropRequest forgets a request that failed, so that it may be sent again, unless it has acted.
 func (s *Store) DropRequest(ctx context.Context, key string) error {
 	err := s.write(ctx, func(ctx context.Context, t tx) error {
 		_, err := t.exec(ctx, `DELETE FROM requests WHERE key = $1 AND status IS NULL`, key)
