@@ -53,6 +53,7 @@ shellcheck                     | shellcheck          | the same
 busybox                        | busybox-static      | the shell helpers with the tools of small systems
 cargo                          | cargo rustc         | builds with rust
 curl                           | curl                | the server, as its documents show it
+openssl                        | openssl             | the signature of an event, as the document of the API shows it
 chromium                       | chromium            | the page, in a real browser
 podman                         | podman runc         | containers, when the tests run as root
 '

@@ -110,20 +110,35 @@ func TestCheckCommandsRun(t *testing.T) {
 	}
 }
 
-// TestServerCommandsRun runs what docs/SERVER.md shows.
+// TestServerCommandsRun runs what docs/SERVER.md and docs/API.md show.
 func TestServerCommandsRun(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("missing tool: curl: apt-get install curl")
-	}
-	out := runBlocks(t, "docs/SERVER.md", 5)
-	for _, want := range []string{
-		"ok\n", `"name":"ci","role":"operate","how":"token"`, "ci    operate  live", "303\n", `"role":"read","how":"session"`, `"role":"admin","how":"socket"`,
-		"revoked token ci", "the token lets nobody in: revoked", "ci    operate  revoked", "token revoke", "POST /access/code",
-	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("output lacks %q:\n%s", want, out)
+	for tool, get := range map[string]string{"curl": "apt-get install curl", "openssl": "apt-get install openssl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("missing tool: %s: %s", tool, get)
 		}
+	}
+	for file, c := range map[string]struct {
+		blocks int
+		want   []string
+	}{
+		"docs/SERVER.md": {5, []string{
+			"ok\n", `"name":"ci","role":"operate","how":"token"`, "ci    operate  live", "303\n", `"role":"read","how":"session"`, `"role":"admin","how":"socket"`,
+			"revoked token ci", "the token lets nobody in: revoked", "ci    operate  revoked", "token revoke", "POST /access/code",
+		}},
+		"docs/API.md": {5, []string{
+			`"schema":"deed/tasks.added/v1"`, "event: task_finished", `"status":"completed"`, `"schema":"deed/tasks/v1"`, `"path":"$.tasks[0].task_type"`, `"schema":"deed/counts/v1"`, `"status":"accepted","sensor_id":"builds"`,
+		}},
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			out := runBlocks(t, file, c.blocks)
+			for _, want := range c.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("output lacks %q:\n%s", want, out)
+				}
+			}
+		})
 	}
 }
 
