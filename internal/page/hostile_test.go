@@ -18,6 +18,7 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/journal"
+	"github.com/deedrun/deed/internal/page/pagetest"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -111,16 +112,16 @@ func TestNothingRuns(t *testing.T) {
 	t.Parallel()
 	r := enter(t)
 	task, act := r.corrupt()
-	w := browse(r)
+	w := pagetest.Browse(r, r.url)
 	for _, path := range hostilePaths(task, act) {
-		w.open(path)
-		if title := eval[string](w, `document.title`); strings.HasPrefix(title, "owned") {
+		w.Open(path)
+		if title := pagetest.Eval[string](w, `document.title`); strings.HasPrefix(title, "owned") {
 			t.Errorf("%s: the agent's script ran", path)
 		}
-		if n := eval[int](w, `document.querySelectorAll("script:not([type=module]), img, iframe, object, embed, base, [onload], [onerror], [style], a[href^='javascript']").length`); n != 0 {
+		if n := pagetest.Eval[int](w, `document.querySelectorAll("script:not([type=module]), img, iframe, object, embed, base, [onload], [onerror], [style], a[href^='javascript']").length`); n != 0 {
 			t.Errorf("%s has %d elements that the page never makes", path, n)
 		}
-		if bad := w.complaints(); len(bad) > 0 {
+		if bad := w.Complaints(); len(bad) > 0 {
 			t.Errorf("%s: the browser complains: %q", path, bad)
 		}
 	}
@@ -136,29 +137,29 @@ func TestAThousandRows(t *testing.T) {
 	}
 	_, err := r.st.Enqueue(t.Context(), list...)
 	r.ok(err)
-	w := browse(r)
-	w.open("/tasks")
+	w := pagetest.Browse(r, r.url)
+	w.Open("/tasks")
 	seen := map[string]bool{}
 	for pages := 1; ; pages++ {
-		rows := eval[[]string](w, `[...document.querySelectorAll("#tasks tbody a.open")].map(a => a.textContent)`)
+		rows := pagetest.Eval[[]string](w, `[...document.querySelectorAll("#tasks tbody a.open")].map(a => a.textContent)`)
 		for _, s := range rows {
 			if seen[s] {
 				t.Fatalf("%q stands on two pages", s)
 			}
 			seen[s] = true
 		}
-		if !eval[bool](w, `!!document.querySelector("a[rel=next]")`) || pages > 20 {
+		if !pagetest.Eval[bool](w, `!!document.querySelector("a[rel=next]")`) || pages > 20 {
 			break
 		}
 		first := rows[0]
-		w.do(chromedp.Click("a[rel=next]"))
-		w.until(`document.querySelector("#tasks tbody a.open").textContent !== ` + string(raw(first)) + ` && document.querySelector("footer")`)
+		w.Do(chromedp.Click("a[rel=next]"))
+		w.Until(`document.querySelector("#tasks tbody a.open").textContent !== ` + string(raw(first)) + ` && document.querySelector("footer")`)
 	}
 	if len(seen) != 1000 {
 		t.Errorf("%d of 1000 tasks were shown", len(seen))
 	}
-	w.open("/search?q=number+77")
-	if n := eval[int](w, `document.querySelectorAll("tbody tr").length`); n != 11 {
+	w.Open("/search?q=number+77")
+	if n := pagetest.Eval[int](w, `document.querySelectorAll("tbody tr").length`); n != 11 {
 		t.Errorf("the search found %d of 11", n)
 	}
 }
@@ -184,19 +185,19 @@ func TestALargeChange(t *testing.T) {
 	if _, doc := r.get("/tasks/" + id + "/diff"); len(doc) > 600<<10 {
 		t.Errorf("the first view has %d bytes", len(doc))
 	}
-	w := browse(r)
-	w.open("/tasks/" + id + "/diff")
-	if n := eval[int](w, `document.querySelectorAll("details.file").length`); n != 20 {
+	w := pagetest.Browse(r, r.url)
+	w.Open("/tasks/" + id + "/diff")
+	if n := pagetest.Eval[int](w, `document.querySelectorAll("details.file").length`); n != 20 {
 		t.Errorf("%d of 20 files", n)
 	}
-	w.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details.file")[19].open = true`))
-	w.until(`document.querySelectorAll("details.file")[19].querySelectorAll("tr").length >= 800`)
+	w.Do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details.file")[19].open = true`))
+	w.Until(`document.querySelectorAll("details.file")[19].querySelectorAll("tr").length >= 800`)
 	// Going down loads what comes, to the last line.
-	w.until(`(() => { const f = document.querySelectorAll("details.file")[19]; f.scrollIntoView({block: "end"}); return f.innerText.includes("row 4199 of file 19"); })()`)
-	if n := eval[int](w, `document.querySelectorAll("details.file")[19].querySelectorAll("tr").length`); n != 4201 {
+	w.Until(`(() => { const f = document.querySelectorAll("details.file")[19]; f.scrollIntoView({block: "end"}); return f.innerText.includes("row 4199 of file 19"); })()`)
+	if n := pagetest.Eval[int](w, `document.querySelectorAll("details.file")[19].querySelectorAll("tr").length`); n != 4201 {
 		t.Errorf("%d of 4201 rows", n)
 	}
-	if bad := w.complaints(); len(bad) > 0 {
+	if bad := w.Complaints(); len(bad) > 0 {
 		t.Errorf("the browser complains: %q", bad)
 	}
 }

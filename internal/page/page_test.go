@@ -35,7 +35,7 @@ func TestEveryViewRenders(t *testing.T) {
 			if !strings.Contains(doc, "<h1") || !strings.Contains(doc, "</html>") || strings.Contains(doc, "ZgotmplZ") || strings.Contains(doc, " style=") {
 				t.Errorf("%s is not a whole page, or holds what the policy forbids", path)
 			}
-			if role == access.Read && strings.Contains(doc, `method="post"`) {
+			if role == access.Read && strings.Count(doc, `method="post"`) != 1 { // to log out
 				t.Errorf("%s offers a write to a reader", path)
 			}
 		}

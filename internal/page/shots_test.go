@@ -9,6 +9,7 @@ import (
 
 	"github.com/deedrun/deed/internal/access"
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/page/pagetest"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -39,12 +40,12 @@ func TestShots(t *testing.T) {
 		of[at.Record.AdapterID] = "/tasks/" + x.ID()
 	}
 	f := r.furnish()
-	w := browse(r)
+	w := pagetest.Browse(r, r.url)
 	shoot := func(name, path string, width, height int64) {
-		w.do(chromedp.EmulateViewport(width, height))
-		w.open(path)
-		w.until(`!document.body.dataset.events || document.querySelector("#live").textContent === "live"`)
-		w.shoot(name)
+		w.Do(chromedp.EmulateViewport(width, height))
+		w.Open(path)
+		w.Until(`!document.body.dataset.events || document.querySelector("#live").textContent === "live"`)
+		w.Shoot(name)
 	}
 	for name, path := range map[string]string{
 		"home": "/", "tasks": "/tasks", "task-refused": of["forger"], "task-proven": of["hasty"], "task-attempts": "/tasks/" + f.retried, "task-waiting": "/tasks/" + f.blocked, "task-running": "/tasks/" + f.running,
@@ -54,10 +55,10 @@ func TestShots(t *testing.T) {
 	} {
 		shoot(name, path, 1280, 800)
 	}
-	w.theme(true)
+	w.Theme(true)
 	shoot("home-dark", "/", 1280, 800)
 	shoot("task-dark", of["forger"], 1280, 800)
-	w.theme(false)
+	w.Theme(false)
 	shoot("home-phone", "/", 390, 844)
 	shoot("task-phone", of["forger"], 390, 844)
 }
