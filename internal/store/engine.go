@@ -8,7 +8,7 @@ import (
 	"github.com/deedrun/deed/internal/crashpoint"
 )
 
-// A conn runs statements. Their texts are the same on both engines; see rewrite for the few words that are not.
+// A conn runs statements. Their texts are the same on both engines; see toPostgres and toSQLite for the few words that are not.
 type conn interface {
 	exec(ctx context.Context, q string, args ...any) (sql.Result, error)
 	query(ctx context.Context, q string, args ...any) (*sql.Rows, error)
@@ -59,15 +59,17 @@ const (
 
 var (
 	toPostgres = strings.NewReplacer(forUpdate, "FOR UPDATE", skipLocked, "FOR UPDATE SKIP LOCKED", inSet, "= ANY (ARRAY(", endSet, "))")
-	toSQLite   = strings.NewReplacer(forUpdate, "", skipLocked, "", inSet, "IN (", endSet, ")")
+	// SQLite looks at the value of a LIMIT that is a mere parameter to plan by it, and so compiles the statement anew whenever one is
+	// bound. A sum it takes as it comes.
+	toSQLite = strings.NewReplacer(forUpdate, "", skipLocked, "", inSet, "IN (", endSet, ")", "LIMIT $", "LIMIT 0+$")
 )
 
-// rewrite turns a statement into the engine's own words.
-func rewrite(q string, r *strings.Replacer) string {
+// rewrite turns a statement into PostgreSQL's words. SQLite's are made where a statement is compiled, which happens once.
+func rewrite(q string) string {
 	if strings.IndexByte(q, '{') < 0 {
 		return q
 	}
-	return r.Replace(q)
+	return toPostgres.Replace(q)
 }
 
 // write is a transaction with classified errors.

@@ -178,15 +178,15 @@ type pgHandle interface {
 type pgConn struct{ h pgHandle }
 
 func (c pgConn) exec(ctx context.Context, q string, args ...any) (sql.Result, error) {
-	return c.h.ExecContext(ctx, rewrite(q, toPostgres), args...)
+	return c.h.ExecContext(ctx, rewrite(q), args...)
 }
 
 func (c pgConn) query(ctx context.Context, q string, args ...any) (*sql.Rows, error) {
-	return c.h.QueryContext(ctx, rewrite(q, toPostgres), args...)
+	return c.h.QueryContext(ctx, rewrite(q), args...)
 }
 
 func (c pgConn) row(ctx context.Context, q string, args ...any) scanner {
-	return c.h.QueryRowContext(ctx, rewrite(q, toPostgres), args...)
+	return c.h.QueryRowContext(ctx, rewrite(q), args...)
 }
 
 type pgTx struct{ pgConn }

@@ -238,7 +238,7 @@ func (t *sqliteTx) stmt(ctx context.Context, q string) (*sql.Stmt, error) {
 	if s, ok := t.stmts[q]; ok {
 		return s, nil
 	}
-	s, err := t.conn.PrepareContext(context.WithoutCancel(ctx), rewrite(q, toSQLite))
+	s, err := t.conn.PrepareContext(context.WithoutCancel(ctx), toSQLite.Replace(q))
 	if err != nil {
 		return nil, err
 	}
@@ -334,7 +334,7 @@ func (c *stmtCache) stmt(ctx context.Context, q string) (*sql.Stmt, error) {
 	if s, ok := c.m.Load(q); ok {
 		return s.(*sql.Stmt), nil
 	}
-	s, err := c.db.PrepareContext(ctx, rewrite(q, toSQLite))
+	s, err := c.db.PrepareContext(ctx, toSQLite.Replace(q))
 	if err != nil {
 		return nil, err
 	}
