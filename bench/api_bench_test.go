@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -9,11 +10,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,21 +109,81 @@ func countIDs(r io.Reader, most int) int {
 	return n
 }
 
-// TestBenchAPIStream follows 1,000 events a second with 500 clients: none may be missed, and claims beside it go on.
+// The clients of a stream are a process of their own: their memory and their goroutines are not the server's. They are other
+// machines' work, so that they give way where they share its processors.
+const (
+	streamURL  = "DEED_BENCH_STREAM_URL"
+	clients    = 500
+	loadRounds = 5 // seconds of 1,000 events
+)
+
+// streamClients reads streams, says when all of them have begun, and then how many events came and how many did not.
+func streamClients() int {
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var ready, readers sync.WaitGroup
+	var got atomic.Int64
+	client := &http.Client{Transport: &http.Transport{}}
+	for range clients {
+		ready.Add(1)
+		readers.Go(func() {
+			r, _ := http.NewRequestWithContext(ctx, http.MethodGet, os.Getenv(streamURL), nil)
+			res, err := client.Do(r)
+			ready.Done()
+			if err != nil {
+				return
+			}
+			defer func() { _ = res.Body.Close() }()
+			got.Add(int64(countIDs(res.Body, 1000*loadRounds)))
+		})
+	}
+	ready.Wait()
+	fmt.Println("ready")
+	readers.Wait()
+	fmt.Println(got.Load(), clients*1000*loadRounds-got.Load())
+	return 0
+}
+
+// startClients starts them and returns what waits for their count.
+func startClients(t *testing.T, url string) (wait func() (got, missed int)) {
+	t.Helper()
+	self, err := os.Executable()
+	must(t, err)
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), streamURL+"="+url)
+	cmd.Stderr = os.Stderr
+	pipe, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	out := bufio.NewReader(pipe)
+	said, err := out.ReadString('\n')
+	if err != nil || said != "ready\n" {
+		t.Fatalf("the clients said %q: %v", said, err)
+	}
+	return func() (got, missed int) {
+		_, err := fmt.Fscan(out, &got, &missed)
+		must(t, err)
+		must(t, cmd.Wait())
+		return got, missed
+	}
+}
+
+// TestBenchAPIStream follows 1,000 events a second with 500 clients: none may be missed, and claims beside it go on. It measures in
+// turns, without the clients and beside them, so that what else happens on the machine meets both.
 func TestBenchAPIStream(t *testing.T) {
 	if os.Getenv("DEED_BENCH") != "1" {
 		t.Skip("set DEED_BENCH=1 to measure")
 	}
-	h, st := apiPlace(t, 20_000)
+	h, st := apiPlace(t, 60_000)
 	srv := httptest.NewServer(h)
 	defer srv.Close()
-	const clients, seconds = 500, 5
 	load := func() float64 { // claims a second while 1,000 events a second are written
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
 		claims := 0
 		start := time.Now()
-		for n := 0; n < 100*seconds; n++ {
+		for n := 0; n < 100*loadRounds; n++ {
 			batch := make([]store.Event, 10)
 			for i := range batch {
 				batch[i] = store.Event{Type: "bench"}
@@ -139,35 +202,20 @@ func TestBenchAPIStream(t *testing.T) {
 		}
 		return float64(claims) / time.Since(start).Seconds()
 	}
-	alone := load()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var ready, readers sync.WaitGroup
-	var missed, got atomic.Int64
-	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 0}}
-	for range clients {
-		ready.Add(1)
-		readers.Go(func() {
-			r, _ := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL+api.Prefix+"/events?event=bench", nil)
-			res, err := client.Do(r)
-			ready.Done()
-			if err != nil {
-				missed.Add(1000 * seconds)
-				return
-			}
-			defer func() { _ = res.Body.Close() }()
-			n := countIDs(res.Body, 1000*seconds)
-			got.Add(int64(n))
-			missed.Add(int64(1000*seconds - n))
-		})
+	var alone, beside []float64
+	deliveries := 0
+	var heap uint64
+	for range 3 {
+		alone = append(alone, load())
+		wait := startClients(t, srv.URL+api.Prefix+"/events?event=bench")
+		beside = append(beside, load())
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		heap = max(heap, m.HeapInuse>>20)
+		got, missed := wait()
+		if deliveries += got; missed > 0 {
+			t.Errorf("%d events were missed", missed)
+		}
 	}
-	ready.Wait()
-	beside := load()
-	readers.Wait()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	if missed.Load() > 0 {
-		t.Errorf("%d events were missed", missed.Load())
-	}
-	line(t, "api.stream.dispatch", beside, alone, fmt.Sprintf("claims/s beside 500 clients (%d deliveries, heap %d MB)", got.Load(), m.HeapInuse>>20), ">=0.9")
+	line(t, "api.stream.dispatch", median(beside), median(alone), fmt.Sprintf("claims/s beside 500 clients (%d deliveries, heap %d MB)", deliveries, heap), ">=0.9")
 }

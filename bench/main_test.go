@@ -20,6 +20,8 @@ func TestMain(m *testing.M) {
 		os.Exit(sandbox.InnerMain(os.Args))
 	case tool.IsHost(os.Args):
 		os.Exit(tool.HostMain(os.Args))
+	case os.Getenv(streamURL) != "":
+		os.Exit(streamClients())
 	}
 	os.Exit(m.Run())
 }

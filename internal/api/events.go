@@ -123,6 +123,7 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, r *http.Request
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // proxies that would hold the answer until it ends
 	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Transfer-Encoding", "identity") // over HTTP/1.1 to the end of the connection: chunks would make three writes of each
 	s := &sse{w: w, ctl: http.NewResponseController(w)}
 	s.buf = append(s.buf, begin.String()...)
 	w.WriteHeader(http.StatusOK)
@@ -153,34 +154,12 @@ func (s *sse) pump(ctx context.Context, sub *feed.Subscription) {
 			return // the store's fault, or the end; the client comes back and goes on behind its last id
 		}
 		for _, e := range events {
-			s.event(e)
+			s.buf = append(s.buf, e.Frame()...)
 		}
 		if !s.flush() {
 			return
 		}
 	}
-}
-
-// event adds one event. Its JSON is one line, so that nothing in it can end the field.
-func (s *sse) event(e *feed.Event) {
-	if e.ID > 0 {
-		s.buf = append(s.buf, "id: "...)
-		s.buf = strconv.AppendInt(s.buf, e.ID, 10)
-		s.buf = append(s.buf, '\n')
-	}
-	s.buf = append(s.buf, "event: "...)
-	s.buf = append(s.buf, oneLine(e.Event)...)
-	s.buf = append(s.buf, "\ndata: "...)
-	s.buf = append(s.buf, e.JSON()...)
-	s.buf = append(s.buf, "\n\n"...)
-}
-
-// oneLine keeps a name from being more than one field.
-func oneLine(s string) string {
-	if strings.ContainsAny(s, "\r\n") {
-		return "event"
-	}
-	return s
 }
 
 // flush sends what is there, and reports whether the client took it in time.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,8 +33,8 @@ type Event struct {
 	At        time.Time
 	Detail    json.RawMessage
 
-	once sync.Once
-	text []byte
+	once  sync.Once
+	frame []byte
 }
 
 func fromStore(e store.Event) *Event {
@@ -60,16 +61,31 @@ func (e *Event) Record() Record {
 	return r
 }
 
-// JSON is the event on one line, made once for all subscribers.
+// JSON is the event on one line.
 func (e *Event) JSON() []byte {
+	text, err := json.Marshal(e.Record())
+	if err != nil { // the store holds no detail that is not JSON
+		text, _ = json.Marshal(Record{ID: strconv.FormatInt(e.ID, 10), Event: e.Event, Source: e.Source, TaskID: e.TaskID, At: agentruntime.At(e.At)})
+	}
+	return text
+}
+
+// Frame is the event as a server-sent event, made once for all subscribers. Its JSON is one line, so that nothing in it can end the
+// field.
+func (e *Event) Frame() []byte {
 	e.once.Do(func() {
-		text, err := json.Marshal(e.Record())
-		if err != nil { // the store holds no detail that is not JSON
-			text, _ = json.Marshal(Record{ID: strconv.FormatInt(e.ID, 10), Event: e.Event, Source: e.Source, TaskID: e.TaskID, At: agentruntime.At(e.At)})
+		var b []byte
+		if e.ID > 0 {
+			b = append(strconv.AppendInt(append(b, "id: "...), e.ID, 10), '\n')
 		}
-		e.text = text
+		name := e.Event
+		if strings.ContainsAny(name, "\r\n") {
+			name = "event" // not more than one field
+		}
+		b = append(append(append(b, "event: "...), name...), "\ndata: "...)
+		e.frame = append(append(b, e.JSON()...), "\n\n"...)
 	})
-	return e.text
+	return e.frame
 }
 
 // A Filter selects events. The zero value selects all that are stored.

@@ -20,13 +20,15 @@ import (
 const Now int64 = -1
 
 const (
-	ringSize  = 4096                   // entries that subscribers may lag behind before they read the store by themselves
-	readBatch = 1000                   // events of one look at the store
-	handout   = 256                    // entries that a subscriber gets at once
-	safetyNet = 2 * time.Second        // the longest time between two looks while somebody listens: a wake-up may be lost
-	pace      = 10 * time.Millisecond  // the shortest, so that a burst is read in batches
-	perClient = 200 * time.Microsecond // what each subscriber adds to it: all of them are woken by one look
-	stallWarn = 10 * time.Second       // how long an undecided event may hold the stream up before the log says so
+	ringSize  = 4096                     // entries that subscribers may lag behind before they read the store by themselves
+	readBatch = 1000                     // events of one look at the store
+	looks     = ringSize / 2 / readBatch // at most so many, one after the other, before what was read is handed out
+	handout   = 256                      // entries that a subscriber gets at once
+	safetyNet = 2 * time.Second          // the longest time between two looks while somebody listens: a wake-up may be lost
+	pace      = 10 * time.Millisecond    // the shortest, so that a burst is read in batches
+	perClient = 200 * time.Microsecond   // what each subscriber adds to it
+	groups    = 64                       // subscribers are woken in so many groups, one after the other
+	stallWarn = 10 * time.Second         // how long an undecided event may hold the stream up before the log says so
 )
 
 // A Feed hands out what changes. Its zero value is not ready; see New.
@@ -44,15 +46,24 @@ type Feed struct {
 	last int64                // guarded by mu; the newest event that the ring has held
 	ring []*Event             // guarded by mu; entry n is at n % ringSize
 	head int64                // guarded by mu; the number of the next entry
-	wake chan struct{}        // guarded by mu; closed when there are new entries
+	wait [groups]group        // guarded by mu; who waits for new entries
+	join int                  // guarded by mu; the group of the next subscriber
 	news map[string]*Event    // guarded by mu; the newest progress of attempts
 	due  []string             // guarded by mu; attempts whose newest progress is not in the ring yet
 	far  map[string]*Progress // guarded by mu; of the attempts that run in this process
 }
 
+// A group is woken together. All subscribers at once would stand before everything else that the process has to run, so that five
+// hundred of them would hold up its dispatcher for as long as they write.
+type group struct {
+	subs int
+	wake chan struct{} // closed when there are new entries; nil: nobody has waited since
+	news bool          // there are entries that it was not woken for
+}
+
 // New returns a feed of the store. home may be nil. Run reads for it.
 func New(st *store.Store, h *home.Home, log *slog.Logger) *Feed {
-	return &Feed{store: st, home: h, log: log, kick: make(chan struct{}, 1), ring: make([]*Event, ringSize), wake: make(chan struct{}), news: map[string]*Event{}, far: map[string]*Progress{}}
+	return &Feed{store: st, home: h, log: log, kick: make(chan struct{}, 1), ring: make([]*Event, ringSize), news: map[string]*Event{}, far: map[string]*Progress{}}
 }
 
 // Run reads the store for the subscribers until the context ends. Without subscribers it does nothing.
@@ -66,10 +77,8 @@ func (f *Feed) Run(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		f.read(ctx)
-		select {
-		case <-ctx.Done():
+		if !f.handOut(ctx) {
 			return nil
-		case <-time.After(f.pause()):
 		}
 		net := timer.C
 		if f.idle() {
@@ -120,10 +129,52 @@ func (f *Feed) poke() {
 	}
 }
 
-func (f *Feed) pause() time.Duration {
+// handOut wakes one group after the other, each for its share of the time until the next look. It reports false when the context
+// ended.
+func (f *Feed) handOut(ctx context.Context) bool {
+	for i := range groups {
+		if n := f.wakeGroup(i); n > 0 && !sleep(ctx, time.Duration(n)*perClient) {
+			return false
+		}
+	}
+	return sleep(ctx, pace)
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// wakeGroup wakes a group when there is something new for it, and returns how many subscribers it has then.
+func (f *Feed) wakeGroup(i int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return pace + time.Duration(f.subs)*perClient
+	g := &f.wait[i]
+	if !g.news {
+		return 0
+	}
+	g.wakeLocked()
+	return g.subs
+}
+
+func (g *group) wakeLocked() {
+	g.news = false
+	if g.wake != nil {
+		close(g.wake)
+		g.wake = nil
+	}
+}
+
+// waitLocked returns what a subscriber of the group waits for.
+func (g *group) waitLocked() <-chan struct{} {
+	if g.wake == nil {
+		g.wake = make(chan struct{})
+	}
+	return g.wake
 }
 
 func (f *Feed) idle() bool {
@@ -154,18 +205,19 @@ func (f *Feed) read(ctx context.Context) {
 		f.begin(at)
 		last = at
 	}
-	for more := true; more && ctx.Err() == nil; {
+	for range looks {
 		events, err := f.store.SettledEvents(ctx, last, readBatch)
 		if err != nil {
 			f.fault(ctx, err)
 			return
 		}
-		more = len(events) > 0 // on PostgreSQL a short answer may end before an undecided event
 		f.publish(events)
-		if more {
-			last = events[len(events)-1].Seq
+		if len(events) == 0 { // on PostgreSQL a short answer may end before an undecided event
+			return
 		}
+		last = events[len(events)-1].Seq
 	}
+	f.poke() // there may be more, when these are handed out
 }
 
 func (f *Feed) fault(ctx context.Context, err error) {
@@ -181,7 +233,7 @@ func (f *Feed) begin(at int64) {
 	f.live, f.base, f.last = true, at, at
 	f.head += ringSize // what a subscriber had not taken yet is not in the ring any more
 	clear(f.ring)
-	f.wakeLocked()
+	f.newsLocked()
 }
 
 // publish puts events, and the newest progress of each attempt, into the ring.
@@ -203,7 +255,7 @@ func (f *Feed) publish(events []store.Event) {
 		}
 	}
 	f.due = f.due[:0]
-	f.wakeLocked()
+	f.newsLocked()
 }
 
 func (f *Feed) putLocked(e *Event) {
@@ -215,7 +267,8 @@ func (f *Feed) putLocked(e *Event) {
 	f.head++
 }
 
-func (f *Feed) wakeLocked() {
-	close(f.wake)
-	f.wake = make(chan struct{})
+func (f *Feed) newsLocked() {
+	for i := range f.wait {
+		f.wait[i].news = f.wait[i].subs > 0
+	}
 }

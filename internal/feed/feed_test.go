@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -204,6 +205,62 @@ func TestSlowSubscriberLosesNothing(t *testing.T) {
 		}
 		if s == slow && overflows == 0 {
 			t.Fatal("the slow subscriber was not told")
+		}
+	}
+}
+
+// Many subscribers, woken group by group, miss nothing of a burst.
+func TestManySubscribersMissNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "")
+	const subscribers, n = 200, 3000
+	var readers sync.WaitGroup
+	for i := range subscribers {
+		s := b.subscribe(feed.Now, feed.Filter{})
+		readers.Go(func() {
+			for next := 0; next < n; {
+				events, err := s.Next(b.ctx)
+				if err != nil {
+					t.Errorf("subscriber %d after %d: %v", i, next, err)
+					return
+				}
+				for _, e := range events {
+					if e.Event == feed.Overflow {
+						continue
+					}
+					if want := fmt.Sprint("e", next); e.Event != want {
+						t.Errorf("subscriber %d got %s, want %s", i, e.Event, want)
+						return
+					}
+					next++
+				}
+			}
+		})
+	}
+	for i := 0; i < n; i += 300 {
+		batch := make([]store.Event, 300)
+		for k := range batch {
+			batch[k] = store.Event{Type: fmt.Sprint("e", i+k)}
+		}
+		if err := b.st.Append(b.ctx, batch...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	readers.Wait()
+}
+
+// A name that is more than one line is no field of its own.
+func TestFrames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		event *feed.Event
+		want  string
+	}{
+		{&feed.Event{ID: 7, Event: "x", Source: feed.FromStore, At: time.Unix(0, 0).UTC()}, "id: 7\nevent: x\ndata: {\"id\":\"7\",\"event\":\"x\",\"source\":\"store\",\"at\":\"1970-01-01T00:00:00.000000Z\"}\n\n"},
+		{&feed.Event{Event: "x\ndata: forged", Source: feed.FromProgress, At: time.Unix(0, 0).UTC()}, "event: event\ndata: {\"event\":\"x\\ndata: forged\",\"source\":\"progress\",\"at\":\"1970-01-01T00:00:00.000000Z\"}\n\n"},
+	} {
+		if got := string(c.event.Frame()); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 type Subscription struct {
 	feed   *Feed
 	filter Filter
+	group  int
 	seq    int64 // the newest event that was handed out or passed over
 	pos    int64 // the next entry of the ring; -1: it reads the store until the ring goes on from seq
 	closed bool
@@ -26,10 +27,13 @@ func (f *Feed) Subscribe(ctx context.Context, after int64, filter Filter) (*Subs
 		after = at
 	}
 	f.mu.Lock()
+	group := f.join
+	f.join = (f.join + 1) % groups
+	f.wait[group].subs++
 	f.subs++
 	f.mu.Unlock()
 	f.poke()
-	return &Subscription{feed: f, filter: filter, seq: after, pos: -1}, nil
+	return &Subscription{feed: f, filter: filter, group: group, seq: after, pos: -1}, nil
 }
 
 // Position returns the id of an event such that what is read from the store afterwards shows the effects of all events up to it:
@@ -47,6 +51,7 @@ func (s *Subscription) Close() {
 	s.closed = true
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
+	s.feed.wait[s.group].subs--
 	s.feed.subs--
 }
 
@@ -88,7 +93,7 @@ func (s *Subscription) fromRing() (wait <-chan struct{}, events []*Event, until 
 	}
 	if s.pos < 0 {
 		if !f.live {
-			return f.wake, nil, 0 // the reader begins at once
+			return f.wait[s.group].waitLocked(), nil, 0 // the reader begins at once
 		}
 		if s.seq < f.base {
 			return nil, nil, f.base
@@ -109,7 +114,7 @@ func (s *Subscription) fromRing() (wait <-chan struct{}, events []*Event, until 
 	if s.pos < f.head {
 		return nil, events, 0
 	}
-	return f.wake, events, 0
+	return f.wait[s.group].waitLocked(), events, 0
 }
 
 // behindLocked returns the first entry of the ring behind an event. Progress that is older than it is passed over too.
