@@ -135,21 +135,26 @@ if ! axe_there; then
   fi
 fi
 
-# The agent command lines that the tests drive, 870 MB, pinned by scripts/agents/package-lock.json. Their native programs
-# are called directly, so no script of theirs runs at install. The copy of the lock file, written last, says that all is there.
-agents_there() { cmp -s scripts/agents/package-lock.json .cache/agents/package-lock.json; }
-agents() {
-  local new=.cache/agents.new
+# modules DIRECTORY WHAT: the packages of npm that scripts/DIRECTORY/package-lock.json pins, in .cache/DIRECTORY. No script of
+# theirs runs at install. The copy of the lock file, written with them, says that all is there.
+modules_there() { cmp -s "scripts/$1/package-lock.json" ".cache/$1/package-lock.json"; }
+modules_fetched() {
+  local new=.cache/$1.new
   rm -rf "$new" && mkdir -p "$new" &&
-    cp scripts/agents/package.json scripts/agents/package-lock.json "$new"/ &&
+    cp "scripts/$1/package.json" "scripts/$1/package-lock.json" "$new"/ &&
     again npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund &&
-    rm -rf .cache/agents && mv "$new" .cache/agents || { rm -rf "$new"; return 1; }
+    rm -rf ".cache/$1" && mv "$new" ".cache/$1" || { rm -rf "$new"; return 1; }
 }
-if ! agents_there; then
+modules() {
+  modules_there "$1" && return
   if have npm; then
-    say "fetching the agent command lines (870 MB, once)"
-    agents || say "no agent command lines: their tests will be skipped"
+    say "fetching $2 (once)"
+    modules_fetched "$1" || say "no $1: its tests will be skipped"
   else
-    say "no npm: no agent command lines, and their tests will be skipped"
+    say "no npm: no $1, and its tests will be skipped"
   fi
-fi
+}
+
+# The native programs of the agents are called directly.
+modules agents "the agent command lines, 870 MB"
+modules playground "PHP compiled to WebAssembly, 63 MB"

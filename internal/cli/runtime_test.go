@@ -89,7 +89,7 @@ func TestCrashOfRuntimeInstall(t *testing.T) {
 func TestRuntimeCommandsRun(t *testing.T) {
 	t.Parallel()
 	out := runBlocks(t, "docs/RUNTIMES.md", 4)
-	for _, want := range []string{"linked hello ", "hello.run of hello: ready", "hello.run         hello        yes", "succeeded: greeted", "verdict    accepted"} {
+	for _, want := range []string{"linked hello ", "hello.run of hello: ready", "hello.run           hello          yes", "succeeded: greeted", "verdict    accepted"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("output lacks %q:\n%s", want, out)
 		}

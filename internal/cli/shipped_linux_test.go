@@ -5,12 +5,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/driver/drivertest"
 	"github.com/deedrun/deed/internal/model/scripted"
 	"github.com/deedrun/deed/internal/promotion"
+	"github.com/deedrun/deed/internal/wordpress/wordpresstest"
 )
 
 // shippedAgents are the packages that deed ships for agents' own programs: the program, the variable that names it, the
@@ -88,5 +90,22 @@ func TestShippedPackagesDoTheWork(t *testing.T) {
 			}
 			s.tidy()
 		})
+	}
+}
+
+// TestPlaygroundCommandsRun runs what docs/PLAYGROUND.md shows: WordPress in WebAssembly, behind walls and without a network.
+func TestPlaygroundCommandsRun(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	o := wordpresstest.Options(t)
+	cache := filepath.Dir(filepath.Dir(o.Archive))
+	if _, err := os.Stat(filepath.Join(cache, "playground", "node_modules")); err != nil {
+		t.Skip("missing tool: wp-playground: run scripts/setup.sh")
+	}
+	out := runBlocks(t, "docs/PLAYGROUND.md", 2, "WORDPRESS="+filepath.Dir(o.Archive), "PLAYGROUND="+filepath.Join(cache, "playground"))
+	for _, want := range []string{"wp-playground.deed of wp-playground: ready", "wp-playground conforms: 27 passed, 0 failed", "succeeded: done in WordPress " + wordpresstest.Version, "verdict    accepted"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("output lacks %q:\n%s", want, out)
+		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // What a check found.
@@ -59,7 +60,7 @@ type Readiness struct {
 	Retryable bool              `json:"retryable,omitempty"` // what failed may pass by itself
 	Checks    []Check           `json:"checks"`
 	Secrets   []SecretStatus    `json:"secrets,omitempty"`
-	Exports   map[string]string `json:"exports,omitempty"` // variables that the provider gets: the executables that were found
+	Exports   map[string]string `json:"exports,omitempty"` // variables that the provider gets: the executables and paths that were found
 	CheckedAt time.Time         `json:"checked_at"`
 
 	hide  *redact.Redactor  // what no check may show
@@ -328,7 +329,7 @@ func (c *Checker) readiness(ctx context.Context, s *Selection, r *Readiness, d h
 		r.add(c.executable(ctx, s, r, base, *d.Executable))
 	}
 	if d.EnvPath != nil {
-		r.add(c.envPath(ctx, base, *d.EnvPath))
+		r.add(c.envPath(ctx, r, base, *d.EnvPath))
 	}
 	for _, ext := range d.RequiredExtensions {
 		x := base
@@ -407,7 +408,8 @@ func (c *Checker) find(s *Selection, x homeboy.ExecutableRequirement) (string, e
 }
 
 // envPath looks for a variable that holds a path that is there, at a revision where one is asked for.
-func (c *Checker) envPath(ctx context.Context, check Check, e homeboy.EnvPath) Check {
+// The provider gets the variable, and sees the path behind its walls, because it could not run without.
+func (c *Checker) envPath(ctx context.Context, r *Readiness, check Check, e homeboy.EnvPath) Check {
 	check.Kind = KindEnvPath
 	fail := func(format string, args ...any) Check {
 		check.Status, check.Detail = CheckFailed, fmt.Sprintf(format, args...)
@@ -435,10 +437,21 @@ func (c *Checker) envPath(ctx context.Context, check Check, e homeboy.EnvPath) C
 				return fail("%s is at the revision %q and not at %q", name, at, e.Revision)
 			}
 		}
+		if c.shows(name, value) {
+			r.Exports[name] = value
+		}
 		check.Detail, check.Remedy = name+": "+value, ""
 		return check
 	}
 	return fail("%s is not set", strings.Join(e.Env, " nor "))
+}
+
+// shows reports whether a path may be shown behind walls by its variable. Every run has some variables of its own, and one that
+// holds the whole machine, or a person's home, is too much.
+func (c *Checker) shows(name, path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	home := proc.Getenv(c.Environ, "HOME")
+	return err == nil && real != "/" && !slices.Contains([]string{"HOME", "PATH", "PWD", "TMPDIR"}, name) && (home == "" || !workspace.Within(home, real))
 }
 
 func secretCheck(s SecretStatus) Check {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const hidden = "ghp_0123456789abcdefghijkl"
@@ -149,6 +151,27 @@ func TestPathsSecretsAndProbes(t *testing.T) {
 				t.Errorf("ready %v: %s", r.Ready, text)
 			}
 		})
+	}
+}
+
+// TestPathsThatAreFoundAreShown: the provider gets the variable of a path, but not where it would show too much.
+func TestPathsThatAreFoundAreShown(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	home := filepath.Join(dir, "people", "me")
+	if err := os.MkdirAll(filepath.Join(home, "tool"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var checks []object
+	for _, name := range []string{"TOOL_DIR", "ROOT_DIR", "HOME_DIR", "ABOVE_DIR", "HOME"} {
+		checks = append(checks, object{"id": name, "env_path": object{"env": name}})
+	}
+	s := only(t, object{"runner_readiness": checks}, nil)
+	r := verdict(t, &Checker{Environ: []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TOOL_DIR=" + filepath.Join(home, "tool"), "ROOT_DIR=/", "HOME_DIR=" + home, "ABOVE_DIR=" + filepath.Dir(home),
+	}}, s, `{}`)
+	if d := cmp.Diff(map[string]string{"TOOL_DIR": filepath.Join(home, "tool")}, r.Exports); d != "" || !r.Ready {
+		t.Errorf("ready %v, exports differ (-want +got):\n%s", r.Ready, d)
 	}
 }
 

@@ -27,5 +27,8 @@ func Serve(ctx context.Context, id string, std provider.Stdio) (int, error) {
 	if a, ok := agents[id]; ok {
 		h = a.serve
 	}
+	if id == playgroundID {
+		h = playground
+	}
 	return provider.Serve(ctx, provider.Provider{Manifest: manifest}, h, std), nil
 }

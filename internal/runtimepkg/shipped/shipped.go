@@ -40,6 +40,12 @@ func Manifest(id string) (text []byte, ok bool) {
 	return text, err == nil
 }
 
+// File is another file of a package; nil when there is none of that name.
+func File(id, name string) []byte {
+	text, _ := fs.ReadFile(files, "packages/"+id+"/"+name)
+	return text
+}
+
 // Digest hashes the files of a package, and is written like the digest of any other.
 func Digest(id string) string { return "sha256:" + digestOf("packages/"+id) }
 

@@ -12,7 +12,7 @@ import (
 
 func TestManifests(t *testing.T) {
 	t.Parallel()
-	if want := []string{"claude-code", "codex", "local-shell", "opencode"}; !slices.Equal(IDs(), want) {
+	if want := []string{"claude-code", "codex", "local-shell", "opencode", "wp-playground"}; !slices.Equal(IDs(), want) {
 		t.Errorf("%v", IDs())
 	}
 	for _, id := range IDs() {
