@@ -151,7 +151,7 @@ func TestAPersonIsTold(t *testing.T) {
 			d.next()
 		}
 	}
-	if n := find(deed.NotifyActionOpen); n.Title != "waits for you: may I[31m rm?" || n.Command != "deed action show a1" || n.ActionID != "a1" {
+	if n := find(deed.NotifyActionOpen); n.Title != "waits for you: may I rm?" || n.Command != "deed action show a1" || n.ActionID != "a1" {
 		t.Errorf("told %+v", n)
 	}
 	d.happens(store.EventActionOpened, map[string]string{"action_id": "a2", "kind": store.ActionBudget, "prompt": "more?"})

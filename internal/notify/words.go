@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
@@ -15,6 +13,7 @@ import (
 	"github.com/deedrun/deed/internal/feed"
 	"github.com/deedrun/deed/internal/report"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/terminal"
 )
 
 // maxTitle bounds the line that a person reads.
@@ -84,15 +83,4 @@ func detail[T any](e *feed.Event) (v T) {
 }
 
 // plain is a text as one short line without controls: an agent may have written it, and a command may put it on a terminal.
-func plain(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return excerpt.Head(strings.TrimSpace(s), maxTitle)
-}
+func plain(s string) string { return excerpt.Head(terminal.Clean(s), maxTitle) }

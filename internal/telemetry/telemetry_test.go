@@ -106,7 +106,7 @@ func TestAnAttemptIsOneTrace(t *testing.T) {
 	if len(turns) != 2 || len(gates) != 2 {
 		t.Fatalf("%d turns and %d gates, want two of each: %v", len(turns), len(gates), names(c))
 	}
-	chat, tool, open, check := only(t, c, "chat m-1"), only(t, c, "execute_tool shell[31m"), only(t, c, "execute_tool edit"), only(t, c, "check test")
+	chat, tool, open, check := only(t, c, "chat m-1"), only(t, c, "execute_tool shell"), only(t, c, "execute_tool edit"), only(t, c, "check test")
 	for _, s := range c.Spans("") {
 		if !bytes.Equal(s.TraceId, task.TraceId) {
 			t.Errorf("%s is in another trace", s.Name)

@@ -18,6 +18,7 @@ import (
 	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/terminal"
 )
 
 // Bounds of what one attempt holds here: an agent makes as many calls as it likes and ends none of them.
@@ -117,13 +118,7 @@ func detail[T any](e journal.Entry) (v T) {
 
 // name makes a name that an agent gave fit for a label: one line, short, no controls.
 func name(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, ""))
-	s, _ = excerpt.Cut(s, maxName)
+	s, _ = excerpt.Cut(terminal.Clean(s), maxName)
 	return s
 }
 
