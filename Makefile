@@ -50,7 +50,7 @@ test: setup $(TOOLS)/testrun ## Run all checks and tests, and count them
 	  -check 'darwin=$(MAKE) darwin' \
 	  -check 'tools=cd tools && go vet ./testrun && go test ./testrun' \
 	  -check 'race=$(if $(RACE),true,echo "missing tool: gcc: apt-get install gcc libc6-dev"; exit 77)' \
-	  -- $(if $(RACE),-race) -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 30m $$(go list -e ./... | grep -v /bench)
+	  -- $(if $(RACE),-race) -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 38m $$(go list -e ./... | grep -v /bench)
 
 .PHONY: lint
 lint: $(LINT) ## Run the linters of .golangci.yml
