@@ -73,7 +73,7 @@ const maxRequest = 16 << 20
 // agentTaskRun answers a request. From here on standard output carries one envelope and nothing else. The file is written
 // first: it is there also when nobody reads standard output any more.
 func (a *app) agentTaskRun(ctx context.Context, f agentTaskFlags) error {
-	a.collectLater()
+	a.hurry()
 	env, code := a.answer(ctx, f)
 	return a.oneDocument(env, f.result, code, func() { a.showEnvelope(env) })
 }
@@ -244,7 +244,13 @@ func (a *app) agentTasks(ctx context.Context, f agentTaskFlags) (*agenttask.Serv
 	}
 	// The store is opened beside the rest: both take a millisecond or two, and a run takes few.
 	opened := make(chan error, 1)
-	go func() { opened <- a.openStore(ctx, a.cfg) }()
+	go func() {
+		err := a.openStore(ctx, a.cfg)
+		if err == nil {
+			a.st.Expect()
+		}
+		opened <- err
+	}()
 	who, err := a.runner()
 	if err == nil {
 		_, _ = sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace}) // the run asks again, and is told what was found
@@ -262,9 +268,11 @@ func (a *app) agentTasks(ctx context.Context, f agentTaskFlags) (*agenttask.Serv
 	return &agenttask.Service{Home: a.h, Store: a.st, Admission: a.admission(), Engine: eng, Clock: clock.System, Streams: streams}, done, nil
 }
 
-// collectLater lets the heap grow to 16 MB before garbage is collected for the first time, which most runs never reach;
-// after that it is as usual. What is collected before costs a short run a tenth of its processor time.
-func (a *app) collectLater() {
+// hurry is for a command that runs one thing and ends. The store is left and not closed. And the heap grows to 16 MB before
+// garbage is collected for the first time, which most runs never reach; after that it is as usual. What is collected before costs a
+// short run a tenth of its processor time.
+func (a *app) hurry() {
+	a.hurries = true
 	if a.getenv("GOGC") != "" {
 		return // somebody knows better
 	}

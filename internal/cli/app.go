@@ -67,6 +67,7 @@ type app struct {
 	tele     *telemetry.Telemetry // nil: nobody is told
 	unfollow func()               // ends what follows the events beside deed serve
 	serves   bool                 // this is deed serve: its measures can be scraped
+	hurries  bool                 // it runs one thing and ends; see hurry
 }
 
 func (a *app) getenv(name string) string {
@@ -86,7 +87,11 @@ func (a *app) close() error {
 	if a.st == nil {
 		return nil
 	}
-	err = a.st.Close()
+	if a.Ends && a.hurries {
+		err = a.st.Leave()
+	} else {
+		err = a.st.Close()
+	}
 	if a.seen != nil {
 		err = errors.Join(a.seen.Close(), err)
 	}

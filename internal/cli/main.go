@@ -25,13 +25,15 @@ type Stdio struct {
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
+
+	Ends bool // the process ends with Main: what the kernel does then need not be done before
 }
 
 // Main runs one command line and returns its exit code. It reads nothing of the process but what it is given, so
 // that a test can run it as a user would.
 func Main(args, environ []string, stdio Stdio) int {
 	out := &sink{w: stdio.Out}
-	a := &app{Stdio: Stdio{In: stdio.In, Out: out, Err: stdio.Err}, environ: environ}
+	a := &app{Stdio: Stdio{In: stdio.In, Out: out, Err: stdio.Err, Ends: stdio.Ends}, environ: environ}
 	a.color = colorFor(stdio.Out, a.getenv)
 	a.errColor = colorFor(stdio.Err, a.getenv)
 	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}

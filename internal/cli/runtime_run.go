@@ -208,6 +208,7 @@ type readFunc func(context.Context, *providertask.Service) (runtimepkg.Request, 
 
 // provide answers a request. From here on standard output carries one outcome and nothing else.
 func (a *app) provide(ctx context.Context, rt runtimeFlags, f *providerFlags, read readFunc) error {
+	a.hurry()
 	o, code := a.outcome(ctx, rt, f, read)
 	return a.oneDocument(o, f.result, code, func() { a.showOutcome(o) })
 }
@@ -255,6 +256,7 @@ func (a *app) providerTasks(ctx context.Context, opt providertask.Options) (*pro
 	if err := a.open(ctx); err != nil {
 		return nil, err
 	}
+	a.st.Expect()
 	a.runtimeDirs = opt.RuntimeDirs
 	eng, err := a.engine(1, nil)
 	if err != nil {

@@ -37,7 +37,7 @@ func helper(mode string) {
 		}
 	}
 	check(err)
-	limit, first := -1, ctx
+	limit, first, end := -1, ctx, s.Close
 	switch mode {
 	case "three":
 		limit, mode = 3, "enqueue"
@@ -45,6 +45,11 @@ func helper(mode string) {
 		limit, first, mode = 3, store.Soon(ctx), "begin"
 	case "soon":
 		ctx, mode = store.Soon(ctx), "enqueue"
+	case "leave":
+		limit, mode, end = 3, "enqueue", s.Leave
+		s.Expect()
+	case "leave-much":
+		limit, mode, end = 300, "enqueue", s.Leave
 	}
 	for n := 0; n != limit; n++ {
 		task := store.NewTask{
@@ -70,7 +75,7 @@ func helper(mode string) {
 		}))
 		fmt.Println(c.Ref.TaskID)
 	}
-	check(s.Close())
+	check(end())
 	os.Exit(0)
 }
 
@@ -155,6 +160,50 @@ func TestKilledEnqueuerLosesNothing(t *testing.T) {
 		}
 		if total%2 != 0 || int(total) < len(ids) || int64(len(ev)) != total {
 			t.Fatalf("%d tasks and %d events for %d acknowledged", total, len(ev), len(ids))
+		}
+	})
+}
+
+// A process that leaves its store leaves a short log behind, and puts a long one into the database. Nothing is lost either way.
+func TestLeftStore(t *testing.T) {
+	bothEngines(t, func(t *testing.T, target storetest.Target) {
+		dsn := target(t)
+		var ids []string
+		for _, mode := range []string{"leave", "leave", "leave-much", "leave"} {
+			out, err := helperCommand(t, mode, dsn).Output()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", mode, err, out)
+			}
+			ids = append(ids, strings.Fields(string(out))...)
+			if _, err := os.Stat(dsn + "-wal"); filepath.IsAbs(dsn) && (err == nil) != (mode == "leave") {
+				t.Errorf("%s: the log: %v", mode, err)
+			}
+		}
+		s := open(t, dsn)
+		for _, id := range ids {
+			if _, err := s.Task(t.Context(), id); err != nil {
+				t.Fatalf("an acknowledged task is gone: %v", err)
+			}
+		}
+		if faults, err := s.Audit(t.Context()); err != nil || len(faults) > 0 {
+			t.Fatalf("audit: %v %v", faults, err)
+		}
+	})
+}
+
+// A store that was left or closed takes no more writes, also when one was expected.
+func TestNoWriteAfterTheEnd(t *testing.T) {
+	bothEngines(t, func(t *testing.T, target storetest.Target) {
+		for name, end := range map[string]func(*store.Store) error{"Leave": (*store.Store).Leave, "Close": (*store.Store).Close} {
+			s := open(t, target(t))
+			s.Expect()
+			if err := end(s); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			_, err := s.Enqueue(t.Context(), store.NewTask{Intent: agentruntime.TaskIntent{TaskType: "t", Source: "s", Payload: json.RawMessage(`{}`)}, MaxAttempts: 1})
+			if err == nil {
+				t.Errorf("%s: a write after the end", name)
+			}
 		}
 	})
 }

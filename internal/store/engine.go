@@ -43,6 +43,10 @@ type engine interface {
 	// settle returns when the fate of every event that has a number by now is decided.
 	settle(ctx context.Context) error
 	close() error
+	// expect begins what the first write would otherwise wait for.
+	expect()
+	// leave is close for a process that ends.
+	leave() error
 	// migrateDB returns the handle and the lock that migrations need.
 	migrateDB(ctx context.Context) (*sql.DB, error)
 }

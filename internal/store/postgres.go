@@ -100,6 +100,11 @@ func (d *postgresDB) close() error {
 	return d.db.Close()
 }
 
+// expect does nothing: the pool has a connection since the store was opened.
+func (d *postgresDB) expect() {}
+
+func (d *postgresDB) leave() error { return d.close() }
+
 func (d *postgresDB) migrateDB(context.Context) (*sql.DB, error) {
 	return stdlib.OpenDB(*d.cfg), nil
 }

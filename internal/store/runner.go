@@ -66,10 +66,12 @@ func (s *Store) Runners(ctx context.Context) ([]Runner, error) {
 	return out, nil
 }
 
+const dropRunner = `DELETE FROM runners WHERE id = $1`
+
 // DropRunner forgets a runner. It is no error when there is none.
 func (s *Store) DropRunner(ctx context.Context, id string) error {
 	err := s.write(ctx, func(ctx context.Context, t tx) error {
-		_, err := t.exec(ctx, `DELETE FROM runners WHERE id = $1`, id)
+		_, err := t.exec(ctx, dropRunner, id)
 		return err
 	})
 	if err != nil {

@@ -227,6 +227,37 @@ func (d *sqliteDB) close() error {
 	return err
 }
 
+// expect opens the writing connection beside the caller. It has the turn from here on, so that the first write comes after it.
+func (d *sqliteDB) expect() {
+	if err := d.lock(context.Background()); err != nil {
+		return
+	}
+	go func() {
+		defer d.unlock()
+		if d.stmts == nil || d.openWriter(context.Background()) != nil {
+			return
+		}
+		_, _ = (*sqliteTx)(d).stmt(context.Background(), dropRunner) // the first statement reads the schema
+	}()
+}
+
+// maxLeftLog is how long a log may be that is left to the next process, in bytes. That process reads it whole, once: 2 MB take it
+// about a millisecond.
+const maxLeftLog = 2 << 20
+
+// leave closes nothing as long as the log is short. SQLite would move the log into the database and wait twice for the disk; the
+// next process would make a new log and wait twice more. What was committed is in the log, and who opens the store reads it
+// there, as after a process that was killed.
+func (d *sqliteDB) leave() error {
+	if fi, err := os.Stat(d.path + "-wal"); err != nil || fi.Size() > maxLeftLog {
+		return d.close()
+	}
+	_ = d.lock(context.Background())
+	d.stmts = nil
+	d.unlock()
+	return nil
+}
+
 func (d *sqliteDB) migrateDB(context.Context) (*sql.DB, error) {
 	return sql.Open("sqlite", d.dsn(sqliteWriter+"&_txlock=immediate"))
 }

@@ -110,6 +110,18 @@ func (s *Store) Close() error {
 	return err
 }
 
+// Leave is Close for a process that ends as soon as it has returned: what the kernel does then is not done here. Transactions that
+// are under way are waited for. Afterwards the store must not be used.
+func (s *Store) Leave() error {
+	var err error
+	s.close.Do(func() { err = s.eng.leave() })
+	return err
+}
+
+// Expect says that a write will follow: what the first one needs is made ready meanwhile. What goes wrong with it, the write
+// tells; Close waits for it.
+func (s *Store) Expect() { s.eng.expect() }
+
 // Dialect returns SQLite or Postgres.
 func (s *Store) Dialect() string { return s.eng.dialect() }
 
