@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -16,10 +15,8 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
-	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/boundary"
-	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/dispatch"
 	"github.com/deedrun/deed/internal/failure"
@@ -30,7 +27,6 @@ import (
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/task"
-	"github.com/deedrun/deed/internal/workspace"
 )
 
 // A Service runs requests in this process.
@@ -84,7 +80,7 @@ type run struct {
 	ended   func(error) // ends it
 	claim   *store.Claim
 	exits   []proc.Exit // what the kernel said of the agent
-	copied  chan error  // how the copy of the bundle went that began at the settlement; nil: none did
+	copy    *bundleCopy // for the caller; nil: it wants none
 	cleaned *time.Duration
 }
 
@@ -182,6 +178,10 @@ func (r *run) execute(ctx context.Context) (account boundary.Run, err error) {
 
 	r.begin(attempt.PhaseStartup)
 	r.Engine.Runner.Observe, r.Engine.Runner.Alone = r.observe, true
+	if to := r.req.ArtifactsPath; to != "" {
+		r.copy = &bundleCopy{to: to}
+		r.Engine.Runner.Copy = r.copy
+	}
 	res, err := r.Engine.Execute(work, r.claim)
 	if err != nil {
 		r.ended(err)
@@ -236,57 +236,23 @@ func (r *run) observe(p attempt.Progress) {
 		next("", attempt.PhaseJudge)
 	case attempt.StepVerdict:
 		next(codebox.RunCollecting, attempt.PhaseCollect)
-	case attempt.StepSettled:
-		r.publishEarly(ctx)
 	}
 	r.record.Progress(p.Step, p.Text)
 }
 
-// publishEarly begins to copy the bundle while the attempt clears away.
-func (r *run) publishEarly(ctx context.Context) {
-	from := r.Home.Bundle(r.claim.Ref.AttemptID)
-	if _, err := os.Lstat(from); err != nil || r.req.ArtifactsPath == "" {
-		return
-	}
-	r.copied = make(chan error, 1)
-	go func() { r.copied <- copyBundle(ctx, from, r.req.ArtifactsPath) }()
-}
-
 // publish puts the bundle where the caller wants it. The one in the home stays: the store points at it.
-func (r *run) publish(ctx context.Context, account *boundary.Run) (err error) {
-	to := r.req.ArtifactsPath
-	switch {
-	case r.copied != nil:
-		err = <-r.copied
-	case to == "" || account.BundleDir == "":
+func (r *run) publish(ctx context.Context, account *boundary.Run) error {
+	if r.copy == nil {
 		return nil
-	default:
-		err = copyBundle(ctx, account.BundleDir, to)
 	}
-	if err == nil && account.BundleDir != "" {
-		account.BundleDir = to
+	if account.BundleDir == "" {
+		r.copy.Drop()
+		return nil
 	}
-	return err
-}
-
-// copyBundle copies a bundle to a place that must be free.
-func copyBundle(ctx context.Context, from, to string) error {
-	if err := free(to); err != nil {
+	if err := r.copy.publish(ctx, account.BundleDir); err != nil {
 		return err
 	}
-	tmp, release, err := bundle.Temp(to)
-	if err != nil {
-		return fmt.Errorf("copy the bundle: %w", err)
-	}
-	workspace.Spread(tmp)
-	copied := filepath.Join(tmp, "bundle")
-	if _, err = workspace.Clone(ctx, from, copied); err == nil {
-		_ = os.Remove(to) // an empty directory, or nothing
-		err = atomicfile.PublishDir(ctx, copied, to)
-	}
-	if err = errors.Join(err, workspace.Remove(tmp), release()); err != nil {
-		return fmt.Errorf("copy the bundle: %w", err)
-	}
+	account.BundleDir = r.req.ArtifactsPath
 	return nil
 }
 

@@ -62,6 +62,7 @@ type Runner struct {
 	Secrets  []runtimepkg.SecretStore // where secrets are looked up by name; nil: runtimepkg.OwnStores
 	Drivers  driver.Set
 	Key      *bundle.Key    // signs the bundles
+	Copy     BundleCopy     // of the one attempt that the runner is for; nil: nobody copies its bundle
 	Observe  func(Progress) // may be nil; called by one goroutine at a time
 	// Noted gets every entry of every attempt as the journal has it, redacted, in their order. It may be nil, is called by
 	// one goroutine at a time for each attempt, and must not wait: the attempt does while it runs.
@@ -71,6 +72,13 @@ type Runner struct {
 	Alone bool // the caller owns what follows: an agent's wish for more work is refused, whatever the profile says
 
 	resolver egress.Resolver // of the names that agents may reach; nil: the system's
+}
+
+// A BundleCopy copies a bundle while it is made durable. Its calls come one after the other.
+type BundleCopy interface {
+	Begin(ctx context.Context, dir string) // all files of the bundle are in dir, and none of them changes any more
+	Read()                                 // waits until dir is not needed: it gets another name now
+	Drop()                                 // the bundle was given up
 }
 
 // A Progress is one step that a watcher may show.

@@ -34,6 +34,10 @@ type SealInput struct {
 	Actions   []codebox.ReviewAction // what a reviewer may do; nil: approve and discard for a change, else discard
 	RiskFlags []string
 	Statement Statement // what is attested
+
+	// Written may be nil. It is told the directory of the bundle when all files are in it and the disk is still waited for; what
+	// it returns is called before the directory gets its final name.
+	Written func(dir string) (read func()) `json:"-"`
 }
 
 // Sealed names a finished bundle.
@@ -108,7 +112,7 @@ func (w *Writer) seal(ctx context.Context, in SealInput) (Sealed, error) {
 		return Sealed{}, err
 	}
 	at("manifest")
-	if err := w.publish(ctx); err != nil {
+	if err := w.publish(ctx, in.Written); err != nil {
 		return Sealed{}, err
 	}
 	return Sealed{ID: id, Digest: digest, Dir: w.final, ManifestDigest: self, KeyID: keyID}, nil
@@ -201,7 +205,7 @@ func (w *Writer) listed() []codebox.ManifestFile {
 
 // publish is the only step that makes the bundle visible. A crash before the rename leaves a hidden directory, which
 // RemoveStale takes away; a crash after it leaves a whole bundle, because everything in it was durable before.
-func (w *Writer) publish(ctx context.Context) error {
+func (w *Writer) publish(ctx context.Context, written func(string) func()) error {
 	w.mu.Lock()
 	var paths []string
 	for p := range w.files {
@@ -211,7 +215,13 @@ func (w *Writer) publish(ctx context.Context) error {
 		paths = append(paths, filepath.Join(w.dir, filepath.FromSlash(p)))
 	}
 	w.mu.Unlock()
-	if err := atomicfile.SyncPaths(ctx, paths); err != nil {
+	read := func() {}
+	if written != nil {
+		read = written(w.dir)
+	}
+	err := atomicfile.SyncPaths(ctx, paths)
+	read()
+	if err != nil {
 		return err
 	}
 	at("synced")
