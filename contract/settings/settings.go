@@ -124,6 +124,12 @@ func (c Config) Validate() error {
 	validateSensors(&l, c.Sensors)
 	validateNotify(&l, c.Notify)
 	l.OptionalName("$.agent", c.Agent)
+	for _, id := range slices.Sorted(maps.Keys(c.Profiles)) {
+		l.Within(fault.Field("$.profiles", id), c.Profiles[id].Validate())
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.TaskTypes)) {
+		l.Within(fault.Field("$.task_types", id), c.TaskTypes[id].Validate())
+	}
 	if c.Checks != nil {
 		l.Within("$.checks", c.Checks.Validate())
 	}
