@@ -240,23 +240,28 @@ func join(list []section) (string, []Part, error) {
 	var b strings.Builder
 	var parts []Part
 	var err error
+	bytes := 1
+	each(list, func(s section, gap string) { bytes += len(gap) + len(s.text) + len(s.note) })
+	b.Grow(bytes)
 	at := 0
 	each(list, func(s section, gap string) {
 		text, want := s.text, s.chars
 		if s.cut > 0 {
 			text, want = head(text, s.cut), s.cut
 		}
-		if runes(text) != want && err == nil {
+		chars := runes(text)
+		if chars != want && err == nil {
 			err = fmt.Errorf("%s is to be told, and its text was not kept", s.title())
-		}
-		if s.cut > 0 {
-			text += s.note
 		}
 		b.WriteString(gap)
 		b.WriteString(text)
+		if s.cut > 0 {
+			b.WriteString(s.note)
+			chars += runes(s.note)
+		}
 		at += runes(gap)
-		parts = append(parts, Part{s.rule, s.name, at, runes(text)})
-		at += runes(text)
+		parts = append(parts, Part{s.rule, s.name, at, chars})
+		at += chars
 	})
 	b.WriteString("\n")
 	return b.String(), parts, err

@@ -21,7 +21,20 @@ func Marshal(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("encode for hashing: %w", err)
 	}
-	return Canonicalize(buf.Bytes())
+	out := jsontext.Value(buf.Bytes()) // our own, so that it is put in order where it is
+	if err := out.Canonicalize(); err != nil {
+		return nil, fmt.Errorf("canonicalize JSON: %w", err)
+	}
+	if bytes.Contains(out, largest) { // it may be another number: look at what was written before it was put in order
+		raw, err := json.Marshal(v)
+		if err == nil {
+			err = inRange(raw)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("canonicalize JSON: %w", err)
+		}
+	}
+	return out, nil
 }
 
 // Canonicalize returns the canonical form of one JSON text. Duplicate keys, lone surrogates, numbers outside the range

@@ -2,6 +2,7 @@ package canonjson_test
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -48,6 +49,12 @@ func TestMarshalWritesCharactersAsTheyAre(t *testing.T) {
 	}
 	if _, err := canonjson.Marshal(func() {}); err == nil {
 		t.Error("a function has a form")
+	}
+	if got, err := canonjson.Marshal([]any{math.MaxFloat64, "1.7976931348623157e+308"}); err != nil || string(got) != `[1.7976931348623157e+308,"1.7976931348623157e+308"]` {
+		t.Errorf("the largest number: %s, %v", got, err)
+	}
+	if got, err := canonjson.Marshal(json.RawMessage(`[1e999]`)); err == nil {
+		t.Errorf("a number beyond it: %s", got)
 	}
 	h, err := canonjson.Hash(map[string]int{})
 	if err != nil || h != "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a" {
