@@ -30,6 +30,9 @@ const BriefFile = "brief.json"
 // PathBrief is the same document in the attempt's bundle.
 const PathBrief = "files/attempt/brief.json"
 
+// promptFile is the text with its secrets, where the document has marks in their place. It never leaves the attempt's directory.
+const promptFile = "prompt.txt"
+
 // bundlesVar names the directory of bundles for the agent, so that no brief has a path of this home.
 const bundlesVar = "DEED_BUNDLES"
 
@@ -40,7 +43,11 @@ func (a *run) compileBrief(ctx context.Context) error {
 	} else if err := a.newBrief(ctx); err != nil {
 		return err
 	}
-	if err := atomicfile.Replace(a.path(BriefFile), a.brief.Document, 0o600); err != nil {
+	err := atomicfile.Replace(a.path(BriefFile), a.brief.Document, 0o600)
+	if err == nil && a.redactor.Contains([]byte(a.brief.Text)) {
+		err = atomicfile.Replace(a.path(promptFile), []byte(a.brief.Text), 0o600)
+	}
+	if err != nil {
 		return failure.New(failure.Infra, "write the brief", err, "free space in the home, or make it writable")
 	}
 	return nil
@@ -79,7 +86,24 @@ func (a *run) newBrief(ctx context.Context) error {
 	case err != nil:
 		return failure.New(failure.Config, "compile the brief", err, "")
 	}
+	a.brief = a.withoutSecrets(a.brief)
 	return nil
+}
+
+// withoutSecrets is the brief as evidence has it. Where marks in the place of secrets would change what is dropped, the document and
+// its hash stay those of what the agent is told, and the bundle has a document that is not what was hashed.
+func (a *run) withoutSecrets(b brief.Brief) brief.Brief {
+	if !a.redactor.Contains(b.Document) {
+		return b
+	}
+	kept, err := b.Evidence(a.redactor.Value)
+	if err != nil {
+		return b
+	}
+	if d, err := brief.Read(kept.Document); err != nil || d.Prompt != a.redactor.String(b.Text) {
+		return b
+	}
+	return kept
 }
 
 // bundles is the directory that bundlesVar stands for; empty: the brief names no file below it.
@@ -273,6 +297,20 @@ func ReadBrief(dir, name, hash string) ([]byte, error) {
 		return doc, ErrOtherBrief
 	}
 	return doc, nil
+}
+
+// secretText is the text with its secrets of a brief whose document has marks, when it is there and is that text.
+func (a *run) secretText(dir, marked string) string {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return marked
+	}
+	defer func() { _ = root.Close() }()
+	text, err := plainfile.ReadIn(root, promptFile, maxBrief)
+	if err != nil || a.redactor.String(string(text)) != marked {
+		return marked
+	}
+	return string(text)
 }
 
 // known makes a brief of a document that was read.

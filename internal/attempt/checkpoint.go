@@ -172,6 +172,9 @@ func (a *run) takeUp(ctx context.Context) error {
 	if err == nil {
 		told, err = c.told(dir)
 	}
+	if told != nil {
+		told.Text = a.secretText(dir, told.Text)
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

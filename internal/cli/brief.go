@@ -13,6 +13,7 @@ import (
 
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/brief"
+	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -69,6 +70,7 @@ type foundBrief struct {
 	raw      []byte
 	document brief.Document
 	changed  bool // it is not what was hashed
+	redacted bool // and that is because a secret was taken out of it: its bundle is as it was signed
 }
 
 // findBrief finds the brief of an attempt, or of a task's newest attempt that has one.
@@ -122,7 +124,7 @@ func (a *app) readBrief(at store.Attempt) (foundBrief, error) {
 	case errors.Is(err, attempt.ErrNoBrief):
 		return f, usage(fmt.Errorf("attempt %s: %w any more: its bundle is gone", at.Record.AttemptID, err))
 	case errors.Is(err, attempt.ErrOtherBrief):
-		f.changed = true
+		f.changed, f.redacted = true, a.asSigned(at)
 	case err != nil:
 		return f, err
 	}
@@ -135,10 +137,22 @@ func (a *app) readBrief(at store.Attempt) (foundBrief, error) {
 
 // notice says what to think of a document that is not what was hashed.
 func (f foundBrief) notice() string {
-	if !f.changed {
+	switch {
+	case !f.changed:
 		return ""
+	case f.redacted:
+		return "a secret was redacted from the document when its bundle was written; the hash is of what the agent was told, and cannot be repeated without it"
 	}
-	return "the document is not what was hashed: a secret was redacted from it, or it was changed"
+	return "the document is not what was hashed: it was changed since"
+}
+
+// asSigned reports whether the bundle of an attempt is what it was when it was signed.
+func (a *app) asSigned(at store.Attempt) bool {
+	if at.BundleDir == "" {
+		return false
+	}
+	v, err := bundle.Verify(filepath.Join(a.h.Root(), at.BundleDir), bundle.VerifyOptions{})
+	return err == nil && v.Valid
 }
 
 func (a *app) showBrief(f foundBrief, prompt bool) error {

@@ -52,6 +52,37 @@ func TestABriefOutlivesAKill(t *testing.T) {
 	s.tidy()
 }
 
+// A task whose text holds a secret: the agent is told it, nobody else is, and the brief repeats to the hash on record.
+func TestABriefWithASecret(t *testing.T) {
+	t.Parallel()
+	const value = "tok_9182736455647382910aa"
+	s := newSite(t, map[string]string{"work": `grep -q "with $API_TOKEN now" "$DEED_BRIEF_FILE" && echo told > told.txt
+echo '{"status": "completed", "machine_status": "ok", "operator_summary": "done", "file_changes": ["told.txt"]}' > "$DEED_RESULT_FILE"`})
+	file := filepath.Join(s.dir, "deed.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, file, strings.Replace(string(text), "env: {", "env: {API_TOKEN: "+value+", ", 1))
+	id := strings.TrimSpace(s.ok("task", "add", "--type", "operator", "--adapter", "work", "--subject", "call it with "+value+" now"))
+	if o := s.deed([]string{"DEED_CRASHPOINT=" + string(crashpoint.BeginCommitted)}, "dispatch"); o.signal != syscall.SIGKILL {
+		t.Fatalf("not killed: %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	s.ok("dispatch")
+	list := s.attempts(id)
+	if len(list) != 2 || list[1].Record.ExitStatus != "ok" {
+		t.Fatalf("%d attempts: %+v", len(list), list)
+	}
+	for _, at := range list {
+		out := s.ok("brief", "replay", at.Record.AttemptID) + s.ok("brief", "show", at.Record.AttemptID) + s.ok("brief", "show", at.Record.AttemptID, "--prompt")
+		if !strings.Contains(out, "the same brief") || strings.Contains(out, "not what was hashed") || strings.Contains(out, value) || !strings.Contains(out, "call it with [") {
+			t.Errorf("attempt %s:\n%s", at.Record.AttemptID, out)
+		}
+		s.ok("verify", filepath.Join(s.home, at.BundleDir))
+	}
+	s.tidy()
+}
+
 // What cannot be shown is refused with a reason; what was changed is told.
 func TestBriefsThatAreNotThere(t *testing.T) {
 	t.Parallel()
@@ -87,7 +118,7 @@ func TestBriefsThatAreNotThere(t *testing.T) {
 	if err := json.Unmarshal([]byte(o.stdout), &r); err != nil {
 		t.Fatalf("%v\n%s%s", err, o.stdout, o.stderr)
 	}
-	if o.code != ExitNotDone || r.Same || r.Compiled == r.Recorded || !strings.Contains(r.Why, "not what was hashed") || r.Differs == nil {
+	if o.code != ExitNotDone || r.Same || r.Compiled == r.Recorded || !strings.Contains(r.Why, "not what was hashed: it was changed since") || r.Differs == nil {
 		t.Errorf("exit %d: %+v", o.code, r)
 	}
 	if out := s.ok("brief", "show", id); !strings.Contains(out, "not what was hashed") {
