@@ -132,11 +132,7 @@ func (a *app) fanoutDetail(ctx context.Context, f store.Fanout) (fanoutDoc, erro
 		return d, err
 	}
 	for _, it := range failed {
-		var rec homeboy.FanoutRecord
-		if err := json.Unmarshal(it.Record, &rec); err != nil {
-			return d, fmt.Errorf("record of task %s: %w", it.Name, err)
-		}
-		d.Failed = append(d.Failed, fanoutItemDoc{Task: it.Name, Group: it.GroupKey, Try: it.Try, TaskID: it.TaskID, Error: rec.ErrorMessage})
+		d.Failed = append(d.Failed, fanoutItemDoc{Task: it.Name, Group: it.GroupKey, Try: it.Try, TaskID: it.TaskID, Error: fanoutrun.RecordOf(it).ErrorMessage})
 	}
 	return d, nil
 }

@@ -287,3 +287,38 @@ func TestFanoutsThatCannotBeRead(t *testing.T) {
 		t.Errorf("the good one: %+v, %v", got, err)
 	}
 }
+
+// Edge case 100: a record that cannot be read is told as a failure in its place, in the run and in a matrix, and the others are
+// there. A task that needs what it held is skipped.
+func TestRecordsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	p := planOf(request("a"), request("b"), request("c"))
+	p.Extra = homeboy.Extra{"output_dependencies": homeboy.Value(`{"c": {"depends_on": ["b"], "bindings": {"x": {"task_id": "b", "path": "/outputs/x"}}}}`)}
+	needs, err := NeedsOf(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := w.create(t, Plan{Plan: p, Needs: needs, Matrix: true})
+	w.advance(t, f.ID)
+	w.finish(t, "a", end(homeboy.Succeeded, ""))
+	items, err := w.st.FanoutItems(t.Context(), f.ID, -1, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.st.FinishItem(t.Context(), items[1], json.RawMessage(`["no record"]`), false); err != nil {
+		t.Fatal(err)
+	}
+	w.advance(t, f.ID)
+	run := w.document(t, f.ID)
+	var got []string
+	for _, r := range run.Records {
+		got = append(got, r.Name()+" "+string(r.Status))
+	}
+	if d := cmp.Diff([]string{"a completed", "b failed", "c failed"}, got); d != "" || run.Status != homeboy.FanoutFailed || !strings.Contains(run.Records[1].ErrorMessage, "cannot be read") {
+		t.Errorf("the run is %s, %q, records differ (-want +got):\n%s", run.Status, run.Records[1].ErrorMessage, d)
+	}
+	if m, err := w.svc.Matrix(t.Context(), f.ID); err != nil || len(m.Cells) != 3 {
+		t.Errorf("%d cells, %v", len(m.Cells), err)
+	}
+}

@@ -169,6 +169,16 @@ func (d *document) reconciliation() homeboy.FanoutReconciliation {
 	return r
 }
 
+// RecordOf reads the record of an item that is done. One that cannot be read is a failure that says so: it keeps nobody from
+// the others.
+func RecordOf(it store.FanoutItem) homeboy.FanoutRecord {
+	var rec homeboy.FanoutRecord
+	if err := json.Unmarshal(it.Record, &rec); err != nil {
+		return homeboy.FanoutRecord{ID: it.Name, GroupKey: it.GroupKey, Status: homeboy.RecordFailed, ErrorMessage: "the record cannot be read: " + err.Error()}
+	}
+	return rec
+}
+
 // text writes; the first error stays in the writer and is told by Flush.
 func (d *document) text(s string) { _, _ = d.w.WriteString(s) }
 
@@ -202,11 +212,7 @@ func (d *document) list(ctx context.Context, name string, of func(homeboy.Fanout
 			if len(it.Record) == 0 {
 				continue
 			}
-			var rec homeboy.FanoutRecord
-			if err := json.Unmarshal(it.Record, &rec); err != nil {
-				return fmt.Errorf("record of item %d of fanout %s: %w", it.Ordinal, d.f.ID, err)
-			}
-			v := of(rec)
+			v := of(RecordOf(it))
 			if v == nil {
 				continue
 			}

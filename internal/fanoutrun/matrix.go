@@ -66,9 +66,9 @@ func (s *Service) cell(ctx context.Context, it store.FanoutItem) (fanout.Cell, e
 	if len(it.Record) == 0 {
 		return c, nil
 	}
-	var rec homeboy.FanoutRecord
-	if err := json.Unmarshal(it.Record, &rec); err != nil {
-		return c, fmt.Errorf("record of cell %s: %w", it.Name, err)
+	rec := RecordOf(it)
+	if rec.Outcome.Null() {
+		return c, nil
 	}
 	var o homeboy.Outcome
 	if err := json.Unmarshal(rec.Outcome, &o); err != nil {

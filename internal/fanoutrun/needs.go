@@ -196,11 +196,7 @@ func (s *step) bind(ctx context.Context, it store.FanoutItem, w *work) (skipped 
 				return nil, false, err
 			}
 		}
-		var rec homeboy.FanoutRecord
-		if err := json.Unmarshal(up.Record, &rec); err != nil {
-			return nil, false, fmt.Errorf("record of item %d of fanout %s: %w", o, it.FanoutID, err)
-		}
-		outcomes[o] = rec.Outcome
+		outcomes[o] = RecordOf(up).Outcome
 	}
 	values := map[string]homeboy.Value{}
 	var missing []string

@@ -15,7 +15,7 @@ var hosts = []string{
 }
 
 // backends are names that a host could be tempted to know.
-var backends = []string{"codex", "claude-code", "claude", "opencode", "local-shell", "wp-codebox", "codebox", "pi", "fake-runtime", "browser"}
+var backends = []string{"codex", "claude-code", "claude", "opencode", "local-shell", "wp-codebox", "codebox", "wp-playground", "pi", "fake-runtime", "browser"}
 
 // aliasFile holds the one table of old names, which is the contract's.
 const aliasFile = "internal/runtimepkg/alias.go"

@@ -1,0 +1,58 @@
+package house
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The cases of the package contract are numbered, and each has a test that says its number: in a comment (edge case 20, cases 7
+// and 8) or at the beginning of the name of a row ("48 empty stdout").
+const packageCases = 119
+
+// caseFiles are where those tests are. Other contracts have numbers of their own.
+var caseFiles = []string{
+	"internal/runtimepkg/*_test.go", "internal/outcome/*_test.go", "internal/fanout/*_test.go", "internal/fanoutrun/*_test.go", "internal/driver/packaged/*_test.go",
+	"internal/attempt/packaged_test.go", "internal/conform/*_test.go", "internal/promotion/*_test.go", "internal/config/runtimes_test.go", "internal/house/backends_test.go",
+	"internal/store/storetest/fanout*.go", "internal/cli/fanout*_test.go", "internal/cli/runtime*_test.go", "internal/cli/testdata/script/fanout*.txtar",
+	"provider/*_test.go", "contract/homeboy/*_test.go", "contract/schema/core_test.go",
+}
+
+// caseElsewhere are cases that no test here can show.
+var caseElsewhere = map[int]string{
+	36: "it is a test of another project's package, which is not in this repository",
+}
+
+func TestEveryCaseHasATest(t *testing.T) {
+	t.Parallel()
+	said := regexp.MustCompile(`(?i)\bcases? ((?:\d+(?:, | and |–)?)+)|"(\d{1,3}) [a-z][^"]*":`)
+	numbers := regexp.MustCompile(`\d+`)
+	have := map[int]bool{}
+	for _, pattern := range caseFiles {
+		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
+		if err != nil || len(files) == 0 {
+			t.Errorf("%s: no files, %v", pattern, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range said.FindAllStringSubmatch(string(text), -1) {
+				for _, n := range numbers.FindAllString(m[1]+" "+m[2], -1) {
+					if i, err := strconv.Atoi(n); err == nil {
+						have[i] = true
+					}
+				}
+			}
+		}
+	}
+	for i := 1; i <= packageCases; i++ {
+		if why := caseElsewhere[i]; have[i] == (strings.TrimSpace(why) != "") {
+			t.Errorf("case %d: there is a test: %v, and the reason why there is none is %q", i, have[i], why)
+		}
+	}
+}
