@@ -205,6 +205,13 @@ func TestEntityTags(t *testing.T) {
 	must[TaskState](p, http.StatusOK, "POST", "/tasks/"+id+"/cancel", `{"reason":"no"}`, "If-Match", tag)
 	p.refused(http.StatusPreconditionFailed, "changed_meanwhile", "POST", "/tasks/"+id+"/retry", "", "If-Match", tag)
 	p.refused(http.StatusBadRequest, "if_match", "POST", "/tasks", oneScript, "If-Match", tag)
+	// Under a key, what was refused for its If-Match may be tried again with another, and what was done is told again.
+	p.refused(http.StatusPreconditionFailed, "changed_meanwhile", "POST", "/tasks/"+id+"/retry", "", "If-Match", `"old"`, "Idempotency-Key", "once")
+	tag = p.send("GET", "/tasks/"+id+"/record", "").Header().Get("ETag")
+	for range 2 {
+		must[TaskState](p, http.StatusOK, "POST", "/tasks/"+id+"/retry", "", "If-Match", tag, "Idempotency-Key", "once")
+	}
+	must[TaskState](p, http.StatusOK, "POST", "/tasks/"+id+"/cancel", "")
 	p.refused(http.StatusConflict, "ended", "POST", "/tasks/"+id+"/cancel", "")
 	must[TaskState](p, http.StatusOK, "POST", "/tasks/"+id+"/retry", "")
 	must[TaskState](p, http.StatusOK, "POST", "/tasks/"+id+"/resume", "")

@@ -40,12 +40,9 @@ func (a *API) serveWrite(w http.ResponseWriter, r *http.Request, op *operation) 
 			return err
 		}
 	}
-	if err := a.ifMatch(r, op); err != nil {
-		return err
-	}
 	key := r.Header.Get("Idempotency-Key")
 	if key == "" || op.unnamed {
-		return op.act(r.Context(), w, r, body)
+		return a.actIf(r.Context(), w, r, op, body)
 	}
 	if err := goodKey(key); err != nil {
 		return err
@@ -66,14 +63,14 @@ func (a *API) serveWrite(w http.ResponseWriter, r *http.Request, op *operation) 
 	if !op.repeatable {
 		ctx = store.ForRequest(ctx, id)
 	}
-	if err := op.act(ctx, rec, r, body); err != nil {
+	if err := a.actIf(ctx, rec, r, op, body); err != nil {
 		rec.reset()
 		a.refuse(rec, r, op, err)
 	}
 	crashpoint.Hit(crashpoint.RequestActed)
 	// The answer is kept even when the client has gone: it is what its next try gets.
 	end := context.WithoutCancel(r.Context())
-	if rec.status >= http.StatusInternalServerError {
+	if rec.status >= http.StatusInternalServerError || rec.status == http.StatusPreconditionFailed { // the next try may have seen more
 		err = a.Store.DropRequest(end, id)
 	} else {
 		err = a.Store.FinishRequest(end, id, rec.status, rec.kept())
@@ -112,19 +109,28 @@ func (a *API) again(w http.ResponseWriter, op *operation, seen store.Request, di
 	return nil
 }
 
-// ifMatch refuses a write when what it is about is not as the client saw it.
-func (a *API) ifMatch(r *http.Request, op *operation) error {
-	want := r.Header.Get("If-Match")
-	if want == "" {
-		return nil
+// actIf acts when what the request is about is as the client saw it. That is looked at before the act, which may do more than write
+// to the store, and again in the transaction of its first write, where nobody else comes between.
+func (a *API) actIf(ctx context.Context, w http.ResponseWriter, r *http.Request, op *operation, body []byte) error {
+	if want := r.Header.Get("If-Match"); want != "" {
+		check := func(ctx context.Context) error { return a.ifMatch(ctx, r, op, want) }
+		if err := check(ctx); err != nil {
+			return err
+		}
+		ctx = store.Guarded(ctx, check)
 	}
+	return op.act(ctx, w, r, body)
+}
+
+// ifMatch refuses a write when what it is about is not as the client saw it.
+func (a *API) ifMatch(ctx context.Context, r *http.Request, op *operation, want string) error {
 	shown := a.byID[op.of]
 	if shown == nil {
 		return problem.New(http.StatusBadRequest, "if_match", "If-Match means nothing for this operation: it is about nothing that has an entity tag")
 	}
-	q := r.Clone(r.Context())
+	q := r.Clone(ctx)
 	q.URL.RawQuery = ""
-	v, err := shown.show(r.Context(), q)
+	v, err := shown.show(ctx, q)
 	if err != nil {
 		return err
 	}

@@ -78,8 +78,15 @@ func rewrite(q string) string {
 
 // write is a transaction with classified errors.
 func (s *Store) write(ctx context.Context, fn func(ctx context.Context, t tx) error) error {
-	err := s.eng.write(ctx, acting(ctx, fn))
+	if checking(ctx) != nil {
+		return errCheckWrites
+	}
+	g := guardOf(ctx)
+	err := s.eng.write(ctx, guarding(g, acting(ctx, fn)))
 	if err == nil {
+		if g != nil {
+			g.met.Store(true)
+		}
 		crashpoint.Hit(crashpoint.StoreWritten)
 	}
 	return s.commits.tell(classify(err))

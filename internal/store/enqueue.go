@@ -44,7 +44,7 @@ func (s *Store) Enqueue(ctx context.Context, tasks ...NewTask) ([]Enqueued, erro
 	if err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
-	if !keyed {
+	if !keyed && alone(ctx) {
 		err = s.commits.tell(classify(s.eng.enqueue(ctx, rows)))
 	} else {
 		err = s.write(ctx, func(ctx context.Context, t tx) error {

@@ -47,7 +47,7 @@ func openPostgres(dsn string) (engine, error) {
 
 func (d *postgresDB) dialect() string { return Postgres }
 
-func (d *postgresDB) read() conn { return pgConn{d.db} }
+func (d *postgresDB) read() conn { return pgConn{pgPool{d.db}} }
 
 func (d *postgresDB) write(ctx context.Context, fn func(context.Context, tx) error) error {
 	for try := 1; ; try++ {
@@ -59,7 +59,11 @@ func (d *postgresDB) write(ctx context.Context, fn func(context.Context, tx) err
 }
 
 func (d *postgresDB) once(ctx context.Context, fn func(context.Context, tx) error) error {
-	t, err := d.db.BeginTx(ctx, nil)
+	var o *sql.TxOptions
+	if guardOf(ctx) != nil { // what changes behind its look makes the write fail, and begin again
+		o = &sql.TxOptions{Isolation: sql.LevelRepeatableRead}
+	}
+	t, err := d.db.BeginTx(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -178,6 +182,28 @@ type pgHandle interface {
 	ExecContext(ctx context.Context, q string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, q string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, q string, args ...any) *sql.Row
+}
+
+// pgPool reads by any connection, but what the condition of a write reads is read in the transaction of that write.
+type pgPool struct{ db *sql.DB }
+
+func (p pgPool) of(ctx context.Context) pgHandle {
+	if t, ok := checking(ctx).(pgTx); ok {
+		return t.h
+	}
+	return p.db
+}
+
+func (p pgPool) ExecContext(ctx context.Context, q string, args ...any) (sql.Result, error) {
+	return p.of(ctx).ExecContext(ctx, q, args...)
+}
+
+func (p pgPool) QueryContext(ctx context.Context, q string, args ...any) (*sql.Rows, error) {
+	return p.of(ctx).QueryContext(ctx, q, args...)
+}
+
+func (p pgPool) QueryRowContext(ctx context.Context, q string, args ...any) *sql.Row {
+	return p.of(ctx).QueryRowContext(ctx, q, args...)
 }
 
 type pgConn struct{ h pgHandle }

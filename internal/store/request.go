@@ -44,7 +44,10 @@ func ForRequest(ctx context.Context, key string) context.Context {
 }
 
 // BesideRequest returns a context whose writes are not what a request asks for, such as one that only catches up.
-func BesideRequest(ctx context.Context) context.Context { return ForRequest(ctx, "") }
+// What the request makes a condition is none of theirs.
+func BesideRequest(ctx context.Context) context.Context {
+	return context.WithValue(ForRequest(ctx, ""), guardContext{}, (*guard)(nil))
+}
 
 // acting adds the mark of a request to a transaction that is made for it.
 func acting(ctx context.Context, fn func(ctx context.Context, t tx) error) func(ctx context.Context, t tx) error {

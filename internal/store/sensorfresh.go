@@ -26,7 +26,7 @@ func (in *Intake) plain(tasks intakeTasks) bool {
 // takeAlone takes a single plain intake as a transaction of its own. It reports false when it did not: then nothing has changed.
 func (s *Store) takeAlone(ctx context.Context, in *Intake, out *IntakeResult) (bool, error) {
 	f, ok := s.eng.read().(freshTaker)
-	if !ok {
+	if !ok || !alone(ctx) {
 		return false, nil
 	}
 	tasks, err := s.intakeTasks(in)

@@ -59,6 +59,8 @@ func Run(t *testing.T, target Target) {
 		{"RetryInEveryState", retryStates},
 		{"PauseAndResume", pauseResume},
 		{"RequestsActOnce", requestsActOnce},
+		{"RequestsConcurrently", requestsConcurrently},
+		{"GuardedWrites", guardedWrites},
 		{"DedupeWhileTheTaskLives", dedupeLife},
 		{"DedupeForAWindow", dedupeWindow},
 		{"DedupeInsideABatch", dedupeBatch},
