@@ -97,6 +97,8 @@ type Route struct {
 	// Stream is set for an answer that does not end by itself, such as server-sent events: it has no deadline as a whole, each write
 	// has one, and its context ends when the server does.
 	Stream bool
+	// Records is set where the handler itself records its writes, because most of what it is sent only reads.
+	Records bool
 	// MaxBody bounds the body in bytes; 0 means 1 MiB. Reading further returns *http.MaxBytesError, which problem.Of knows.
 	MaxBody int64
 	// Timeout is when the request's context ends and its connection is given up; 0 means 30 seconds. Streams have none.

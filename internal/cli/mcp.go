@@ -71,7 +71,7 @@ func (a *app) mcpOptions(f *feed.Feed) (mcpserver.Options, error) {
 		return mcpserver.Options{}, err
 	}
 	return mcpserver.Options{
-		Store: a.st, Views: a.models(), Desk: d, Feed: f, Keys: a.trusted, Version: Version(),
+		Store: a.st, Views: a.models(), Desk: d, Feed: f, Keys: a.trusted, Version: Version(), Remote: "local",
 		Add: func(ctx context.Context, who access.Principal, in agentruntime.TaskIntent) (store.Enqueued, error) {
 			if err := task.RefuseSecrets(in, a.getenv); err != nil {
 				return store.Enqueued{}, err

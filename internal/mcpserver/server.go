@@ -30,6 +30,7 @@ type Options struct {
 	// Add queues a task of a caller.
 	Add     func(ctx context.Context, who access.Principal, in agentruntime.TaskIntent) (store.Enqueued, error)
 	Version string
+	Remote  string // where the caller is, for the log of what was done; Mount knows it by the request
 }
 
 // instructions tell a model what it has.
@@ -60,11 +61,15 @@ type desk struct {
 
 // Mount serves the protocol at /mcp. The role of each request decides what it has. It keeps no session: every request stands alone.
 func Mount(mux access.Mux, o Options) {
-	h := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server { return New(o, access.From(r.Context())) }, &mcp.StreamableHTTPOptions{
+	h := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
+		o := o
+		o.Remote = access.Remote(r)
+		return New(o, access.From(r.Context()))
+	}, &mcp.StreamableHTTPOptions{
 		Stateless: true, DisableLocalhostProtection: true, // package server has checked host and origin
 	})
 	for _, method := range []string{"POST", "GET", "DELETE"} {
-		mux.Handle(access.Route{Pattern: method + " /mcp", Need: access.Read, Handler: h, Stream: true, MaxBody: 4 << 20})
+		mux.Handle(access.Route{Pattern: method + " /mcp", Need: access.Read, Handler: h, Stream: true, MaxBody: 4 << 20, Records: true})
 	}
 }
 

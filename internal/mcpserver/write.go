@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,6 +15,8 @@ import (
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/action"
 	"github.com/deedrun/deed/internal/answer"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/view"
 )
@@ -70,12 +73,35 @@ func (d *desk) add(ctx context.Context, _ *mcp.CallToolRequest, in AddInput) (*m
 	if intent.TaskType == "" {
 		intent.TaskType = "agent-task"
 	}
-	e, err := d.Add(ctx, d.who, intent)
+	var e store.Enqueued
+	err = d.recorded(ctx, "mcp task_add", func() (string, error) {
+		e, err = d.Add(ctx, d.who, intent)
+		return e.TaskID, err
+	})
 	if err != nil {
 		return nil, AddResult{}, err
 	}
 	return nil, AddResult{TaskID: e.TaskID, Deduped: e.Deduped}, nil
 }
+
+// recorded does something that changes the home, with a line of its own in the log of accesses: before it is done, and again with what
+// came of it. What cannot be recorded is not done.
+func (d *desk) recorded(ctx context.Context, action string, act func() (target string, err error)) error {
+	e := store.AccessEntry{At: clock.System(), Name: d.who.Name, Role: d.who.Role.String(), How: string(d.who.How), Remote: d.Remote, Action: action}
+	seqs, err := d.Store.LogAccess(ctx, e)
+	if err != nil {
+		return fmt.Errorf("nothing was done, because it could not be recorded: %w", err)
+	}
+	e.Seq, e.Status = seqs[0], http.StatusOK
+	target, err := act()
+	if e.Target = excerpt.Head(target, maxNote); err != nil {
+		e.Status, e.Note = http.StatusUnprocessableEntity, excerpt.Head(err.Error(), maxNote)
+	}
+	return errors.Join(err, d.Store.EndAccess(context.WithoutCancel(ctx), e))
+}
+
+// maxNote bounds what the log keeps of what a model said.
+const maxNote = 200
 
 // AnswerInput is an answer.
 type AnswerInput struct {
@@ -99,7 +125,11 @@ func (d *desk) answer(ctx context.Context, _ *mcp.CallToolRequest, in AnswerInpu
 	default:
 		return nil, ActionResult{}, fmt.Errorf("decision %q is neither approve nor deny", in.Decision)
 	}
-	e, err := d.Desk.Give(ctx, in.ActionID, d.who.Name, w)
+	var e answer.Effect
+	err := d.recorded(ctx, "mcp action_answer", func() (_ string, err error) {
+		e, err = d.Desk.Give(ctx, in.ActionID, d.who.Name, w)
+		return in.ActionID, err
+	})
 	if err != nil {
 		return nil, ActionResult{}, told(err)
 	}

@@ -239,7 +239,7 @@ var errShutdown = errors.New("the server ends")
 
 // run calls the handler; a write is in the log before it, and its end after it.
 func (t *route) run(rp *reply, r *http.Request, who access.Principal) {
-	if !t.log && safe(r.Method) {
+	if t.Records || !t.log && safe(r.Method) {
 		t.Handler.ServeHTTP(rp, r)
 		return
 	}
