@@ -73,6 +73,7 @@ func New(o Options) *API {
 	a.sensors()
 	a.workflows()
 	a.fleet()
+	a.tokens()
 	a.events()
 	return a
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/access"
 	"github.com/deedrun/deed/internal/action"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/bundle"
@@ -132,6 +133,12 @@ func (w *world) cases() map[string][2]asked {
 	_, err = w.st.CancelWorkflow(w.Context(), closed, "no", "me")
 	w.ok(err)
 	const start = `{"workflow_type":"goal-loop","instance_key":"new","context":{"objective":"x"}}`
+	for _, name := range []string{"gone", "old"} {
+		_, _, err := w.api.keeper().IssueToken(w.Context(), name, access.Read, 0, "me")
+		w.ok(err)
+	}
+	_, err = w.api.keeper().Revoke(w.Context(), "gone", "me")
+	w.ok(err)
 	all := map[string][2]asked{
 		"getOpenAPI": reading("/openapi.json", `"openapi"`), "getHealth": reading("/health", `"status":"ok"`), "listSchemas": reading("/schemas", "agent-runtime/"),
 		"getSchema": {{path: "/schemas/agent-runtime/task.record/v1", want: "$schema"}, {path: "/schemas/none", want: "not_found"}},
@@ -182,6 +189,9 @@ func (w *world) cases() map[string][2]asked {
 		"listRunners": reading("/runners", `"items"`), "listPackages": reading("/packages", `"items"`), "getDispatch": reading("/dispatch", `"paused"`),
 		"pauseDispatch":  {{path: "/dispatch/pause", body: `{"reason":"lunch"}`, want: "lunch"}, {path: "/dispatch/pause", body: `{"why":"lunch"}`, want: "invalid"}},
 		"resumeDispatch": {{path: "/dispatch/resume", want: `"paused":false`}, {path: "/dispatch/resume", headers: []string{"If-Match", `"old"`}, want: "changed_meanwhile"}},
+		"listTokens":     {{path: "/tokens?all=true", want: "revoked"}, {path: "/tokens?kind=key", want: "invalid_parameter"}},
+		"createToken":    {{path: "/tokens", body: `{"name":"ci","role":"read","expires_in_seconds":60}`, want: `"token":"deed_`}, {path: "/tokens", body: `{"name":"old","role":"read"}`, want: "exists"}},
+		"revokeToken":    {{path: "/tokens/old/revoke", want: `"state":"revoked"`}, {path: "/tokens/none/revoke", want: "not_found"}},
 		"listEvents":     {{path: "/events/log?limit=5", want: "task_enqueued"}, {path: "/events/log?after=x", want: "unknown_event_id"}},
 	}
 	return all

@@ -276,3 +276,43 @@ func TestHooksTakeOnlyWhatIsSigned(t *testing.T) {
 		t.Fatal(n, err)
 	}
 }
+
+// An admin makes tokens, sees them without what lets somebody in, and takes them back. Nobody else does any of it, which the role of
+// each operation says: package server looks at it.
+func TestTokensAreMadeShownOnceAndRevoked(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, op := range p.api.operations {
+		if op.tag == "access" && op.need != access.Admin {
+			t.Errorf("%s needs only %s", op.id, op.need)
+		}
+	}
+	made := must[access.Shown](p, http.StatusCreated, "POST", "/tokens", `{"name":"ci","role":"operate","expires_in_seconds":60}`, "Idempotency-Key", "k")
+	who, err := p.api.keeper().Token(t.Context(), made.Token)
+	if err != nil || who.Name != "ci" || who.Role != access.Operate {
+		t.Fatal(who, err)
+	}
+	p.refused(http.StatusConflict, "exists", "POST", "/tokens", `{"name":"ci","role":"read"}`, "Idempotency-Key", "k") // the answer was not kept
+	for _, path := range []string{"/tokens", "/tokens?all=true"} {
+		if body := p.send("GET", path, "").Body.String(); !strings.Contains(body, made.ID) || strings.Contains(body, made.Token) || strings.Contains(body, "hash") {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	bad := p.refused(http.StatusUnprocessableEntity, "invalid", "POST", "/tokens", `{"name":"a b","role":"root","expires_in_seconds":-5}`)
+	if len(bad.Faults) != 2 || bad.Faults[0].Path != "$.role" {
+		t.Errorf("%+v", bad.Faults)
+	}
+	p.refused(http.StatusUnprocessableEntity, "invalid", "POST", "/tokens", `{"name":"a b","role":"read"}`)
+	must[access.Shown](p, http.StatusOK, "POST", "/tokens/ci/revoke", "", "Idempotency-Key", "r")
+	if w := p.send("POST", "/tokens/ci/revoke", "", "Idempotency-Key", "r"); w.Header().Get("Idempotency-Replayed") != "true" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	p.refused(http.StatusConflict, "closed", "POST", "/tokens/"+made.ID+"/revoke", "")
+	if _, err := p.api.keeper().Token(t.Context(), made.Token); !errors.Is(err, access.ErrRevoked) {
+		t.Error(err)
+	}
+	if got := must[Tokens](p, http.StatusOK, "GET", "/tokens", ""); len(got.Tokens) != 0 {
+		t.Errorf("%+v", got)
+	}
+	must[access.Shown](p, http.StatusCreated, "POST", "/tokens", `{"name":"ci","role":"read"}`) // the name is free again
+}

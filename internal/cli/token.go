@@ -25,43 +25,6 @@ func (a *app) accessCmd() *cobra.Command {
 	return group("access", "See who did what over HTTP, and who was refused", a.accessLogCmd())
 }
 
-// tokenDoc is a token or session as --json shows it. The text of a token is there once, when it is made.
-type tokenDoc struct {
-	Schema    string `json:"schema"`
-	ID        string `json:"id"`
-	Kind      string `json:"kind"`
-	Name      string `json:"name"`
-	Role      string `json:"role"`
-	State     string `json:"state"`
-	Token     string `json:"token,omitempty"`
-	CreatedAt string `json:"created_at,omitempty"`
-	CreatedBy string `json:"created_by,omitempty"`
-	ExpiresAt string `json:"expires_at,omitempty"`
-	UsedAt    string `json:"last_used_at,omitempty"`
-	RevokedAt string `json:"revoked_at,omitempty"`
-	RevokedBy string `json:"revoked_by,omitempty"`
-}
-
-func newTokenDoc(c store.Credential, now time.Time) tokenDoc {
-	at := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
-		}
-		return string(agentruntime.At(t))
-	}
-	state := "live"
-	switch {
-	case !c.RevokedAt.IsZero():
-		state = "revoked"
-	case !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt):
-		state = "expired"
-	}
-	return tokenDoc{
-		Schema: "deed/token/v1", ID: c.ID, Kind: c.Kind, Name: c.Name, Role: c.Role, State: state, CreatedAt: at(c.CreatedAt), CreatedBy: c.CreatedBy,
-		ExpiresAt: at(c.ExpiresAt), UsedAt: at(c.UsedAt), RevokedAt: at(c.RevokedAt), RevokedBy: c.RevokedBy,
-	}
-}
-
 func (a *app) keeper() *access.Keeper { return &access.Keeper{Store: a.st, Clock: clock.System} }
 
 // noteAccess records a command about tokens beside what was done over HTTP.
@@ -103,7 +66,7 @@ another. It is sent as "Authorization: Bearer TOKEN".`,
 				return err
 			}
 			if a.json {
-				doc := newTokenDoc(cred, clock.System())
+				doc := access.Show(cred, clock.System())
 				doc.Token = text
 				return a.emit(doc)
 			}
@@ -117,9 +80,6 @@ another. It is sent as "Authorization: Bearer TOKEN".`,
 	return c
 }
 
-// maxLife is the longest time until a token ends.
-const maxLife = 10 * 366 * 24 * time.Hour
-
 // lifetime reads a time with days; empty means for ever.
 func lifetime(text string) (time.Duration, error) {
 	if text == "" {
@@ -131,7 +91,7 @@ func lifetime(text string) (time.Duration, error) {
 		n, err = strconv.ParseUint(days, 10, 16)
 		d = time.Duration(n) * 24 * time.Hour
 	}
-	if err != nil || d < time.Second || d > maxLife {
+	if err != nil || d < time.Second || d > access.MaxLife {
 		return 0, fmt.Errorf("--expires %q is no time between a second and ten years, such as 12h or 30d", text)
 	}
 	return d, nil
@@ -156,9 +116,9 @@ func (a *app) tokenListCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			docs := []tokenDoc{}
+			docs := []access.Shown{}
 			for _, cred := range list {
-				if d := newTokenDoc(cred, clock.System()); all || d.State == "live" {
+				if d := access.Show(cred, clock.System()); all || d.State == "live" {
 					docs = append(docs, d)
 				}
 			}
@@ -171,7 +131,7 @@ func (a *app) tokenListCmd() *cobra.Command {
 			}
 			rows := make([][]string, len(docs))
 			for i, d := range docs {
-				rows[i] = []string{d.ID, clean(d.Name), d.Role, d.State, dash(d.ExpiresAt), dash(d.UsedAt)}
+				rows[i] = []string{d.ID, clean(d.Name), d.Role, d.State, dash(string(d.ExpiresAt)), dash(string(d.UsedAt))}
 			}
 			a.table([]string{"ID", "NAME", "ROLE", "STATE", "EXPIRES", "LAST USED"}, rows)
 			return nil
@@ -212,7 +172,7 @@ already, and its open event streams end within seconds.`,
 				if cred, err = a.st.Credential(c.Context(), cred.ID); err != nil {
 					return err
 				}
-				return a.emit(newTokenDoc(cred, clock.System()))
+				return a.emit(access.Show(cred, clock.System()))
 			}
 			a.printf("revoked %s %s (%s)\n", cred.Kind, clean(cred.Name), cred.ID)
 			return nil

@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"os"
 	"strings"
@@ -15,9 +16,11 @@ import (
 // lookAgain is how often the files of a certificate are looked at: renewals come every few weeks.
 const lookAgain = 30 * time.Second
 
-// A certificate is what the server shows. A renewed file is taken at the next handshake; one that cannot be read leaves the old.
+// A certificate is what the server shows. A renewed file is taken at the next handshake; one that cannot be read leaves the old,
+// which is said.
 type certificate struct {
 	certFile, keyFile string
+	log               *slog.Logger
 
 	mu     sync.Mutex
 	now    *tls.Certificate // guarded by mu
@@ -25,8 +28,8 @@ type certificate struct {
 	looked time.Time        // guarded by mu
 }
 
-func loadCertificate(certFile, keyFile string) (*certificate, error) {
-	c := &certificate{certFile: certFile, keyFile: keyFile, stamp: stampOf(certFile, keyFile), looked: clock.Start()}
+func loadCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, error) {
+	c := &certificate{certFile: certFile, keyFile: keyFile, log: log, stamp: stampOf(certFile, keyFile), looked: clock.Start()}
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
 		return nil, fmt.Errorf("TLS certificate %s with key %s: %w", certFile, keyFile, err)
@@ -43,9 +46,12 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	}
 	c.looked = clock.Start()
 	if stamp := stampOf(c.certFile, c.keyFile); stamp != c.stamp {
-		if pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile); err == nil {
-			c.now, c.stamp = &pair, stamp
+		pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+		if err != nil {
+			c.log.Warn("the TLS certificate has changed and cannot be used; the old one is shown", "file", c.certFile, "error", err)
+			return c.now, nil // the next look tries again: the two files are not written in one step
 		}
+		c.now, c.stamp = &pair, stamp
 	}
 	return c.now, nil
 }

@@ -278,6 +278,57 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// A renewed certificate is shown to whoever connects next, without a restart. Half of a renewal, and rubbish, leave the old one.
+func TestRenewedCertificate(t *testing.T) {
+	t.Parallel()
+	cert, key, old := certificateFiles(t, "deed.example")
+	newCert, newKey, renewed := certificateFiles(t, "deed.example")
+	v := newSite(t, func(o *Options) { o.TLSCert, o.TLSKey = cert, key })
+	// shown tells whether a client that trusts only one certificate gets through, after the server has looked at the files.
+	shown := func(pool *x509.CertPool) bool {
+		t.Helper()
+		v.s.cert.mu.Lock()
+		v.s.cert.looked = time.Time{}
+		v.s.cert.mu.Unlock()
+		conn, err := (&tls.Dialer{Config: &tls.Config{RootCAs: pool, ServerName: "deed.example"}}).DialContext(t.Context(), "tcp", v.s.Addr().String())
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	}
+	replace := func(file, with string) {
+		t.Helper()
+		text, err := os.ReadFile(with)
+		if err == nil {
+			err = os.WriteFile(file, text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, time.Time{}, time.Now().Add(time.Hour)); err != nil { // a clock may be coarse
+			t.Fatal(err)
+		}
+	}
+	if !shown(old) || shown(renewed) {
+		t.Fatal("the first certificate is not the one of the file")
+	}
+	replace(cert, newCert) // with the old key
+	if !shown(old) || shown(renewed) {
+		t.Error("half of a renewal was taken")
+	}
+	replace(key, newKey)
+	if shown(old) || !shown(renewed) {
+		t.Error("the renewed certificate is not shown")
+	}
+	replace(cert, newKey) // no certificate at all
+	if err := os.Remove(key); err != nil {
+		t.Fatal(err)
+	}
+	if !shown(renewed) {
+		t.Error("without files the certificate is gone")
+	}
+}
+
 func certificateFiles(t *testing.T, name string) (cert, key string, pool *x509.CertPool) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

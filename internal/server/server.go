@@ -134,7 +134,7 @@ func (s *Server) settings() error {
 		return errors.New("a certificate and its key go together: give both --tls-cert and --tls-key")
 	}
 	if s.o.TLSCert != "" {
-		c, err := loadCertificate(s.o.TLSCert, s.o.TLSKey)
+		c, err := loadCertificate(s.o.TLSCert, s.o.TLSKey, s.o.Log)
 		if err != nil {
 			return err
 		}
