@@ -50,6 +50,15 @@ func checkFixture(t *testing.T, fixture string, runs int) {
 	}, counts); err != nil || d != "" {
 		t.Errorf("counts %v\n%s", err, d)
 	}
+	used, err := s.UsageByModel(t.Context(), "2000-01-01", "2100-01-01")
+	if err != nil {
+		t.Error(err)
+	}
+	for day, want := range used.Days { // and so was what had been used
+		if got, err := s.UsageOfDay(t.Context(), day, ""); err != nil || cmp.Diff(want, got) != "" {
+			t.Errorf("%s: %v\n%s", day, err, cmp.Diff(want, got))
+		}
+	}
 	got := map[string]agentruntime.TaskStatus{}
 	list, err := s.Tasks(t.Context(), TaskFilter{})
 	if err != nil {

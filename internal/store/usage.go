@@ -174,34 +174,24 @@ func checkDay(day string) error {
 	return nil
 }
 
-func putUsage(ctx context.Context, t tx, ref Ref, parts []UsagePart) error {
-	for _, p := range parts {
-		_, err := t.exec(ctx, `INSERT INTO usage (attempt_id, day, model, task_id, turns, tool_calls, input_tokens, cached_tokens,
-				cache_write_tokens, output_tokens, reasoning_tokens, cost_micro_usd, told_micro_usd, unpriced_tokens, agent_ms)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
-			ON CONFLICT (attempt_id, day, model) DO UPDATE SET turns = excluded.turns, tool_calls = excluded.tool_calls,
-				input_tokens = excluded.input_tokens, cached_tokens = excluded.cached_tokens,
-				cache_write_tokens = excluded.cache_write_tokens, output_tokens = excluded.output_tokens,
-				reasoning_tokens = excluded.reasoning_tokens, cost_micro_usd = excluded.cost_micro_usd,
-				told_micro_usd = excluded.told_micro_usd, unpriced_tokens = excluded.unpriced_tokens, agent_ms = excluded.agent_ms`,
-			ref.AttemptID, p.Day, clean(p.Model), ref.TaskID, p.Turns, p.ToolCalls, p.InputTokens, p.CachedInputTokens,
-			p.CacheWriteTokens, p.OutputTokens, p.ReasoningTokens, p.CostMicroUSD, p.ToldMicroUSD, p.UnpricedTokens, p.AgentMS)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 const usageColumns = `task_id, attempt_id, day, model, turns, tool_calls, input_tokens, cached_tokens, cache_write_tokens,
 	output_tokens, reasoning_tokens, cost_micro_usd, told_micro_usd, unpriced_tokens, agent_ms`
 
 func (s *Store) eachUsage(ctx context.Context, where string, fn func(UsageRow), args ...any) error {
-	rows, err := s.eng.read().query(ctx, `SELECT `+usageColumns+` FROM usage WHERE `+where, args...)
+	return classify(readUsage(ctx, s.eng.read(), ` FROM usage WHERE `+where, fn, args...))
+}
+
+func usageRows(ctx context.Context, c conn, from string, args ...any) (out []UsageRow, err error) {
+	err = readUsage(ctx, c, from, func(r UsageRow) { out = append(out, r) }, args...)
+	return out, err
+}
+
+func readUsage(ctx context.Context, c conn, from string, fn func(UsageRow), args ...any) error {
+	rows, err := c.query(ctx, `SELECT `+usageColumns+from, args...)
 	if err != nil {
-		return classify(err)
+		return err
 	}
-	return classify(eachRow(rows, func() error {
+	return eachRow(rows, func() error {
 		var r UsageRow
 		err := rows.Scan(&r.TaskID, &r.AttemptID, &r.Day, &r.Model, &r.Turns, &r.ToolCalls, &r.InputTokens, &r.CachedInputTokens,
 			&r.CacheWriteTokens, &r.OutputTokens, &r.ReasoningTokens, &r.CostMicroUSD, &r.ToldMicroUSD, &r.UnpricedTokens, &r.AgentMS)
@@ -209,7 +199,7 @@ func (s *Store) eachUsage(ctx context.Context, where string, fn func(UsageRow), 
 			fn(r)
 		}
 		return err
-	}))
+	})
 }
 
 // UsageOfTask returns what the attempts of a task used, by attempt, day and model. The id is whole.
@@ -220,24 +210,6 @@ func (s *Store) UsageOfTask(ctx context.Context, taskID string) ([]UsageRow, err
 		return nil, fmt.Errorf("usage of task %s: %w", taskID, err)
 	}
 	return out, nil
-}
-
-// UsageOfDay returns what all attempts but one used on a day (YYYY-MM-DD in UTC); an empty id leaves out none. It reads the
-// rows of that day alone.
-func (s *Store) UsageOfDay(ctx context.Context, day, but string) (UsageSum, error) {
-	if err := checkDay(day); err != nil {
-		return UsageSum{}, fmt.Errorf("usage of a day: %w", err)
-	}
-	var t tally
-	add := func(r UsageRow) {
-		if but == "" || r.AttemptID != but {
-			t.add(r)
-		}
-	}
-	if err := s.eachUsage(ctx, `day = $1`, add, day); err != nil {
-		return UsageSum{}, fmt.Errorf("usage of %s: %w", day, err)
-	}
-	return t.sum(), nil
 }
 
 // A UsageLine is what a model was used for on a day.

@@ -81,6 +81,7 @@ func Run(t *testing.T, target Target) {
 		{"MemoryIsByAgent", memoryByAgent},
 		{"UsageUnderTheFence", usageFenced},
 		{"UsageByDayAndModel", usageReport},
+		{"UsageOfDays", usageOfDays},
 		{"BudgetIsRaised", budgetRaised},
 		{"ToldWindow", toldWindow},
 		{"UsageShares", usageShares},

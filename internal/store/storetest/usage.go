@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -142,6 +143,66 @@ func usageReport(t *testing.T, target Target) {
 	b.is(err, store.ErrInvalid)
 	_, err = b.s.UsageByModel(b.ctx, "2026-01-30", "now")
 	b.is(err, store.ErrInvalid)
+}
+
+// The sum of a day is that of its rows, whatever was written how often, and by how many at once.
+func usageOfDays(t *testing.T, target Target) {
+	b := setup(t, target)
+	const day = "2026-01-31"
+	var refs []store.Ref
+	for i := range 6 {
+		b.add(task(fmt.Sprint(i)))
+		refs = append(refs, b.begun().Ref)
+	}
+	check := func(step string) {
+		t.Helper()
+		r, err := b.s.UsageByModel(b.ctx, day, day)
+		b.ok(err)
+		got, err := b.s.UsageOfDay(b.ctx, day, "")
+		b.ok(err)
+		if d := cmp.Diff(r.Days[day], got); d != "" {
+			t.Errorf("%s: (-rows +day)\n%s", step, d)
+		}
+	}
+	const huge = 1 << 50
+	for _, c := range []struct {
+		name  string
+		parts []store.UsagePart
+	}{
+		{"the first", []store.UsagePart{part(day, "a", store.Usage{Turns: 1, InputTokens: 10, CostMicroUSD: 7})}},
+		{"more of it, and another model", []store.UsagePart{part(day, "a", store.Usage{Turns: 3, InputTokens: 30, CostMicroUSD: 9}), part(day, "b", store.Usage{AgentMS: 5, ToldMicroUSD: usd(20)})}},
+		{"the same again", []store.UsagePart{part(day, "b", store.Usage{AgentMS: 5, ToldMicroUSD: usd(20)})}},
+		{"two of one model", []store.UsagePart{part(day, "c", store.Usage{Turns: 1}), part(day, "c", store.Usage{Turns: 2})}},
+		{"less of it", []store.UsagePart{part(day, "a", store.Usage{Turns: 2}), part(day, "b", store.Usage{AgentMS: 5})}},
+		{"too much", []store.UsagePart{part(day, "a", store.Usage{Turns: 2, OutputTokens: huge, ToldMicroUSD: usd(math.MaxInt64)})}},
+		{"still too much", []store.UsagePart{part(day, "c", store.Usage{ToolCalls: 8, UnpricedTokens: 2})}},
+		{"not too much", []store.UsagePart{part(day, "a", store.Usage{Turns: 2, OutputTokens: 50})}},
+		{"another day", []store.UsagePart{part("2026-02-01", "a", store.Usage{Turns: 1}), part(day, "d", store.Usage{Turns: 1})}},
+	} {
+		b.ok(b.s.UpdateUsage(b.ctx, refs[0], c.parts))
+		check(c.name)
+	}
+	var wg sync.WaitGroup
+	for i, ref := range refs {
+		wg.Go(func() {
+			for n := range 10 {
+				err := b.s.UpdateUsage(b.ctx, ref, []store.UsagePart{
+					part(day, fmt.Sprint(n%3), store.Usage{Turns: int64(n), CostMicroUSD: int64(i * n), ToldMicroUSD: usd(int64(n))}), part("2026-02-01", "a", store.Usage{Turns: int64(n)}),
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	check("many at once")
+	rows, err := b.s.UsageByModel(b.ctx, "2026-02-01", "2026-02-01")
+	b.ok(err)
+	b.same(rows.Total.Turns, int64(6*9))
+	last, err := b.s.UsageOfDay(b.ctx, "2026-02-01", refs[0].AttemptID)
+	b.ok(err)
+	b.same(last.Turns, int64(5*9))
 }
 
 // A higher budget answers what waits for it and wakes the task; what else is open stays open.
