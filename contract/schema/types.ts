@@ -2580,7 +2580,7 @@ export type DeedConfigPullRequestHook = {
   command: string[];
 };
 
-/** Retention is how long the bundles and the records of what has ended are kept. What is absent is no limit: without any of them everything is kept for ever. Oldest goes first; what belongs to a task that has not ended never goes. */
+/** Retention is how long the bundles and the records of what has ended are kept. What is absent is no limit: without any of them everything is kept for ever. Oldest goes first; what belongs to a task that has not ended never goes. Versions of skills that nobody needs go by MaxAgeDays alone. */
 export type DeedConfigRetention = {
   max_age_days?: number;
   max_count?: number;

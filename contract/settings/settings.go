@@ -89,7 +89,8 @@ type Defaults struct {
 }
 
 // Retention is how long the bundles and the records of what has ended are kept. What is absent is no limit: without any
-// of them everything is kept for ever. Oldest goes first; what belongs to a task that has not ended never goes.
+// of them everything is kept for ever. Oldest goes first; what belongs to a task that has not ended never goes. Versions of skills that
+// nobody needs go by MaxAgeDays alone.
 type Retention struct {
 	MaxAgeDays int   `json:"max_age_days,omitempty" jsonschema:"minimum=1,maximum=36500"`
 	MaxCount   int   `json:"max_count,omitempty" jsonschema:"minimum=1,maximum=1000000000"`

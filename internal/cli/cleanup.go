@@ -17,7 +17,7 @@ func (a *app) cleanupCmd() *cobra.Command {
 		Use: "cleanup", Short: "Clear away what dead runs left, and what retention gives up", Args: cobra.NoArgs,
 		Long: `Find what has no owner any more, say for each thing what it is and why, and clear it away: attempts whose process
 died, their processes, mounts, workspaces, clean rooms and temporary files, half-written bundles, and records of runs
-that nobody will end. Then hold bundles and records to the retention rule of deed.yaml and of each run. What belongs to a
+that nobody will end. Then hold bundles, records and versions of skills to the retention rule of deed.yaml and of each run. What belongs to a
 live process is left alone and named. A dispatcher does the same at its start.
 
 It takes the dispatch lock of the home. With --dry-run it takes none and changes nothing.`,

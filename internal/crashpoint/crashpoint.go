@@ -130,6 +130,15 @@ const (
 // OfSkill lists the points of installing a skill, one version and then the next.
 var OfSkill = []Point{SkillStaged, SkillPublished}
 
+// The points of giving up a version of a skill that nobody needs. A test of its own walks them.
+const (
+	DocumentHidden  Point = "document.hidden"  // it has lost its name, and is still there
+	DocumentRemoved Point = "document.removed" // it is gone, and what only it listed is not
+)
+
+// OfDocument lists the points of giving up a document.
+var OfDocument = []Point{DocumentHidden, DocumentRemoved}
+
 // The points of taking an agent in. A test of its own walks them.
 const (
 	ImportBegun     Point = "import.begun"      // what it will write is on record, and nothing of it is written

@@ -5,24 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/plainfile"
 )
 
 // Blobs is a directory of documents that are kept by their content: a file's name is the SHA-256 of what is in it.
 type Blobs string
 
-// Put writes a document durably and returns its digest. One that is there is left.
+// Put writes a document durably and returns its digest. One that is there is left, and counts as new: a document is as old as the
+// newest need of it.
 func (b Blobs) Put(data []byte) (string, error) {
 	digest := Sum(data)
 	if err := atomicfile.MkdirAll(string(b), 0o700); err != nil {
 		return "", fmt.Errorf("keep a document: %w", err)
 	}
 	if old, err := plainfile.Read(b.path(digest), int64(len(data))); err == nil && bytes.Equal(old, data) {
-		return digest, atomicfile.SyncDir(string(b)) // whoever wrote it may have been killed before its name was durable
+		now := clock.System()
+		if err := os.Chtimes(b.path(digest), now, now); err == nil {
+			return digest, atomicfile.SyncDir(string(b)) // whoever wrote it may have been killed before its name was durable
+		} // else it was given up in this moment, and is written anew
 	}
 	if err := atomicfile.WriteFile(b.path(digest), data, 0o600); err != nil {
 		return "", fmt.Errorf("keep a document: %w", err)
@@ -63,6 +69,16 @@ func (b Blobs) Keep(t Tree) (string, error) {
 		}
 	}
 	return b.Put(t.list())
+}
+
+// List is what a tree that was kept consists of. It reports false for a document that is no tree.
+func (b Blobs) List(digest string) ([]Entry, bool) {
+	text, err := b.Get(digest, maxManifest)
+	if err != nil {
+		return nil, false
+	}
+	m, err := decodeManifest(text)
+	return m.Files, err == nil
 }
 
 // maxManifest bounds the list of a tree's files.

@@ -46,6 +46,7 @@ const (
 	KindProcess   = "process"
 	KindMount     = "mount"
 	KindRun       = "run"
+	KindDocument  = "document" // a version of a skill, or another document that is kept by its content
 )
 
 // Actions of findings.
@@ -132,7 +133,7 @@ func (r *Reclaimer) Sweep(ctx context.Context, o Options) (Report, error) {
 	}
 	steps = append(steps, s.runs)
 	if s.Deep {
-		steps = append(steps, s.retention, s.sensorEvents)
+		steps = append(steps, s.retention, s.documents, s.sensorEvents)
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

@@ -295,6 +295,11 @@ func agentImport(t *testing.T, target Target) {
 	if len(open) != 0 {
 		t.Errorf("a person is asked: %+v", open)
 	}
+	docs, err := b.s.Documents(b.ctx)
+	b.ok(err)
+	if len(docs) != 3 || !docs["s1"] || !docs["s2"] || !docs["p1"] {
+		t.Errorf("its documents are %v", docs)
+	}
 	nothing("again", store.ErrExists, whole)
 	rest := store.AgentImport{AgentID: "loom", Base: 1, Versions: whole.Versions[:1], By: "me"}
 	nothing("another version holds", store.ErrStale, rest)
