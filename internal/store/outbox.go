@@ -155,7 +155,7 @@ func (s *Store) Outbox(ctx context.Context, f OutboxFilter) ([]OutboxItem, error
 		for _, state := range states {
 			q, args := head+`state = $3 AND state <> 'pending'`+tail, []any{f.Limit, before, state}
 			if state == OutboxPending {
-				q, args = head+`state = 'pending' ORDER BY next_at, seq LIMIT $1`, []any{f.Limit, before}
+				q, args = head+`state = 'pending'`+tail, []any{f.Limit, before}
 			}
 			some, err := s.outbox(ctx, q, args...)
 			if err != nil {

@@ -58,6 +58,7 @@ func Run(t *testing.T, target Target) {
 		{"CancelWhileRunning", cancelRunning},
 		{"RetryInEveryState", retryStates},
 		{"PauseAndResume", pauseResume},
+		{"ListsJoin", listsJoin},
 		{"RequestsActOnce", requestsActOnce},
 		{"RequestsConcurrently", requestsConcurrently},
 		{"GuardedWrites", guardedWrites},
