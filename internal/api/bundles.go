@@ -21,6 +21,7 @@ import (
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/plainfile"
+	"github.com/deedrun/deed/internal/problem"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -178,8 +179,37 @@ func (b *opened) serve(w http.ResponseWriter, r *http.Request, name string, inli
 	h := w.Header()
 	contain(h, media, path.Base(name), inline)
 	h.Set("ETag", `"`+strconv.FormatInt(fi.Size(), 36)+"-"+strconv.FormatInt(fi.ModTime().UnixNano(), 36)+`"`)
-	http.ServeContent(w, r, "", fi.ModTime(), f) // with ranges
+	http.ServeContent(&fileWriter{ResponseWriter: w, r: r}, r, "", fi.ModTime(), f) // with ranges
 	return nil
+}
+
+// A fileWriter tells the refusals of net/http, of a range or a condition that does not hold, as problems.
+type fileWriter struct {
+	http.ResponseWriter
+	r       *http.Request
+	refused bool
+}
+
+func (w *fileWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *fileWriter) WriteHeader(status int) {
+	if w.refused = status >= http.StatusBadRequest; !w.refused {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	p := problem.New(status, "range", "the file has no such range of bytes")
+	if status == http.StatusPreconditionFailed {
+		p = problem.New(status, "changed_meanwhile", "it is not as you saw it (If-Match); read it again")
+	}
+	w.Header().Del("Content-Disposition")
+	problem.Write(w.ResponseWriter, w.r, p)
+}
+
+func (w *fileWriter) Write(p []byte) (int, error) {
+	if w.refused {
+		return len(p), nil
+	}
+	return w.ResponseWriter.Write(p)
 }
 
 // contain sets what keeps a file from being more than a file.

@@ -81,6 +81,8 @@ func TestFilesOfAnAgentAreOnlyFiles(t *testing.T) {
 	if w := p.send("GET", base+"/files/logs/a.log", "", "Range", "bytes=1-2"); w.Code != http.StatusPartialContent || w.Body.String() != "in" {
 		t.Errorf("%d %q", w.Code, w.Body)
 	}
+	p.refused(http.StatusRequestedRangeNotSatisfiable, "range", "GET", base+"/files/logs/a.log", "", "Range", "bytes=99-")
+	p.refused(http.StatusPreconditionFailed, "changed_meanwhile", "GET", base+"/files/logs/a.log", "", "If-Match", `"old"`)
 	for _, path := range []string{"files/link", "../../deed.yaml", "..%2f..%2fdeed.yaml", "%2e%2e/%2e%2e/deed.yaml", "/etc/passwd", "files", "gone", "", "logs/../logs/a.log", "a%00b"} {
 		w := p.send("GET", base+"/files/"+path, "")
 		if w.Code < 300 || strings.Contains(w.Body.String(), "adapters") {

@@ -44,7 +44,7 @@ func (a *app) mount(ctx context.Context, mux access.Mux, eng *dispatch.Engine) (
 		Admission: a.admission(), Workflows: a.workflows(), Schedules: a.schedules(), Sensors: a.sensorIntake(), View: a.models(), Desk: desk, Keys: a.trusted, Since: a.alone(),
 	})
 	page.Mount(mux, page.Options{
-		Store: a.st, Home: a.h, Config: a.cfg, View: a.models(), Desk: desk, Log: eng.Log, Clock: clock.System, Events: api.Prefix + "/events", Version: Version(),
+		Store: a.st, Home: a.h, Config: a.cfg, View: a.models(), Desk: desk, Log: eng.Log, Clock: clock.System, Events: api.Prefix + "/events", Files: api.Prefix, Version: Version(),
 	})
 	tools, err := a.mcpOptions(stream)
 	if err != nil {

@@ -121,8 +121,28 @@ func (p *visitor) approves(id string) {
 		p.calm(part)
 	}
 	p.sees("manifest.json")
+	p.fetches()
 	if x, err := p.st.Actions(p.t.Context(), store.ActionFilter{TaskID: id}); err != nil || len(x) != 1 || x[0].AnsweredBy == "" {
 		p.t.Errorf("the action: %+v, %v", x, err)
+	}
+}
+
+// fetches has every file that the page of the bundle leads to: as text, or as a download, and never as a page.
+func (p *visitor) fetches() {
+	p.t.Helper()
+	type got struct{ Path, Type, Disposition, Policy, Sniff string }
+	list := pagetest.Eval[[]got](p.Window, `Promise.all([...document.querySelectorAll('main a[href^="/api/"]')].map(async (a) => {
+		const r = await fetch(a.href), h = (n) => r.headers.get(n) || "";
+		return {Path: r.status + " " + a.pathname, Type: h("content-type"), Disposition: h("content-disposition"), Policy: h("content-security-policy"), Sniff: h("x-content-type-options")};
+	}))`)
+	if len(list) < 5 || !strings.HasSuffix(list[0].Path, ".tar") {
+		p.t.Errorf("the page leads to %d files: %+v", len(list), list)
+	}
+	for _, f := range list {
+		text := strings.HasPrefix(f.Type, "text/plain") && strings.HasPrefix(f.Disposition, "inline")
+		if !strings.HasPrefix(f.Path, "200 ") || !text && !strings.HasPrefix(f.Disposition, "attachment") || !strings.Contains(f.Policy, "sandbox") || f.Sniff != "nosniff" {
+			p.t.Errorf("%+v", f)
+		}
 	}
 }
 

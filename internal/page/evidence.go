@@ -1,6 +1,7 @@
 package page
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -8,7 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/bundle"
@@ -24,6 +27,8 @@ const (
 	partRows  = 800       // of one part that is fetched
 	maxBrief  = 1 << 20
 	maxListed = 2000
+
+	maxManifest = 64 << 20
 )
 
 // readEvidence reads a file of an attempt's bundle, or of its directory while it runs. A file that is not there is nil.
@@ -229,7 +234,57 @@ type bundleBody struct {
 	taskFrame
 	Dir, Empty string
 	Verified   *verified
-	Listed     []codebox.ManifestFile
+	Tar        string // where the whole can be had
+	Listed     []file
+	More       int // that are not listed here
+}
+
+// A file is one that an agent or deed wrote, with where it can be had; "" where it cannot.
+type file struct{ Path, Kind, SHA256, Href string }
+
+// fileURL is where a file is served: as text, or as a download in a sandbox. Each part of the address is one, whatever it is called.
+func (s *Site) fileURL(parts ...string) string {
+	if s.Files == "" {
+		return ""
+	}
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return s.Files + "/" + strings.Join(parts, "/")
+}
+
+// listed reads what the manifest of a bundle lists, without a word on whether it is true.
+func (s *Site) listed(b *bundleBody) error {
+	text, err := s.readEvidence(b.At, codebox.PathManifest, "", maxManifest)
+	if err != nil || text == nil {
+		return err
+	}
+	var m codebox.Manifest
+	if json.Unmarshal(text, &m) != nil {
+		return nil // the verification says what is wrong with it
+	}
+	b.Tar = s.fileURL("attempts", b.At.AttemptID, "bundle.tar")
+	for _, f := range m.Files[:min(len(m.Files), maxListed)] {
+		x := file{Path: f.Path, Kind: f.Kind}
+		if filepath.IsLocal(f.Path) { // else it is no file of the bundle
+			x.Href = s.fileURL(append([]string{"attempts", b.At.AttemptID, "bundle", "files"}, strings.Split(f.Path, "/")...)...)
+		}
+		if f.SHA256 != nil {
+			x.SHA256 = f.SHA256.Value
+		}
+		b.Listed = append(b.Listed, x)
+	}
+	b.More = len(m.Files) - len(b.Listed)
+	return nil
+}
+
+// artifacts are what the task gave, each with where it can be had.
+func (s *Site) artifacts(t view.Task) []file {
+	out := make([]file, len(t.Artifacts))
+	for i, a := range t.Artifacts {
+		out[i] = file{Path: a.RelativePath, Kind: string(a.Role), Href: s.fileURL("tasks", t.Task.TaskID, "artifacts", a.ArtifactID)}
+	}
+	return out
 }
 
 // A verified is what a verification found.
@@ -254,6 +309,9 @@ func (s *Site) bundle(r *http.Request) (screen, error) {
 		b.Dir, b.Empty = "", "The bundle is not here: a rule of retention removed it, or the attempt ran on another machine."
 		return f.screen("bundle", b), nil
 	}
+	if err := s.listed(&b); err != nil {
+		return screen{}, err
+	}
 	if r.URL.Query().Get("verify") != "" {
 		keys, err := s.Desk.Keys()
 		if err != nil {
@@ -268,7 +326,7 @@ func (s *Site) bundle(r *http.Request) (screen, error) {
 			v.SignatureClass = "good"
 		}
 		if rep.Manifest != nil {
-			v.Files, b.Listed = len(rep.Manifest.Files), rep.Manifest.Files[:min(len(rep.Manifest.Files), maxListed)]
+			v.Files = len(rep.Manifest.Files)
 		}
 		b.Verified = v
 	}

@@ -42,6 +42,7 @@ func (r *room) corrupt() (taskID, actionID string) {
 	r.evidence(ref.AttemptID, patch, codebox.ChangedFile{RelativePath: name, Status: "modified", Class: evil})
 	dir := filepath.Join("bundles", ref.AttemptID)
 	r.put(filepath.Join(dir, bundle.PathPrompt), evil)
+	r.put(filepath.Join(dir, codebox.PathManifest), string(raw(codebox.Manifest{Files: []codebox.ManifestFile{{Path: evil, Kind: evil}, {Path: "//evil.example/" + evil}, {Path: "../../" + evil}}})))
 	r.put(filepath.Join(dir, "files/attempt/brief.json"), string(raw(map[string]string{"x": evil})))
 	r.put(filepath.Join(dir, bundle.PathStdout), evil)
 	r.put(filepath.Join(dir, bundle.PathStderr), evil)
@@ -118,7 +119,7 @@ func TestNothingRuns(t *testing.T) {
 		if title := pagetest.Eval[string](w, `document.title`); strings.HasPrefix(title, "owned") {
 			t.Errorf("%s: the agent's script ran", path)
 		}
-		if n := pagetest.Eval[int](w, `document.querySelectorAll("script:not([type=module]), img, iframe, object, embed, base, [onload], [onerror], [style], a[href^='javascript']").length`); n != 0 {
+		if n := pagetest.Eval[int](w, `document.querySelectorAll("script:not([type=module]), img, iframe, object, embed, base, [onload], [onerror], [style], a[href^='javascript'], a[href*='/../']").length + [...document.links].filter(a => a.origin !== location.origin).length`); n != 0 {
 			t.Errorf("%s has %d elements that the page never makes", path, n)
 		}
 		if bad := w.Complaints(); len(bad) > 0 {

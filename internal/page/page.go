@@ -20,7 +20,7 @@ import (
 	"github.com/deedrun/deed/internal/view"
 )
 
-// Options are what the page shows and works with. All but Clock, Events and Version are needed.
+// Options are what the page shows and works with. All but Clock, Events, Files and Version are needed.
 type Options struct {
 	Store   *store.Store
 	Home    *home.Home
@@ -30,6 +30,7 @@ type Options struct {
 	Log     *slog.Logger
 	Clock   clock.Clock // nil: clock.System
 	Events  string      // the path of the stream of events; "": the page does not follow
+	Files   string      // below it files of bundles and artifacts are served, as package api does; "": they cannot be had here
 	Version string
 }
 

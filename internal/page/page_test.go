@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/access"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -187,6 +188,29 @@ func TestABackLinkStaysHere(t *testing.T) {
 		code, doc := r.post("/actions/"+f.action, "say=nonsense&back="+back)
 		if code == http.StatusOK || strings.Contains(doc, "evil.example") || strings.Contains(doc, "javascript:") {
 			t.Errorf("back to %s: %d", back, code)
+		}
+	}
+}
+
+// Files lead to where they are served as files, each under its own name, whatever is in that.
+func TestFilesCanBeHad(t *testing.T) {
+	t.Parallel()
+	r := enter(t)
+	f := r.furnish()
+	at, err := r.st.Task(t.Context(), f.proven)
+	r.ok(err)
+	arts, err := r.st.Artifacts(t.Context(), f.proven)
+	r.ok(err)
+	base := "/api/v1/attempts/" + at.AttemptID + "/bundle"
+	for path, want := range map[string][]string{
+		"/tasks/" + f.proven:             {`href="/api/v1/tasks/` + f.proven + `/artifacts/` + arts[0].ArtifactID + `"`, "report.md"},
+		"/tasks/" + f.proven + "/bundle": {`href="` + base + `.tar" download`, `href="` + base + `/files/` + codebox.PathPatch + `"`, `href="` + base + `/files/files/artifacts/a%20report%3F%23%252e.html"`},
+	} {
+		_, doc := r.get(path)
+		for _, w := range want {
+			if !strings.Contains(doc, w) {
+				t.Errorf("%s lacks %s", path, w)
+			}
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (r *room) open(h *home.Home) *room {
 	reader := view.New(view.Source{Store: r.st, Home: h, Config: cfg})
 	mux := &mux{room: r}
 	page.Mount(mux, page.Options{
-		Store: r.st, Home: h, Config: cfg, View: reader, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Events: "/api/v1/events", Version: "test",
+		Store: r.st, Home: h, Config: cfg, View: reader, Log: slog.New(slog.NewTextHandler(r.Output(), nil)), Events: "/api/v1/events", Files: "/api/v1", Version: "test",
 		Desk: &answer.Desk{
 			Store: r.st, Home: h, Config: cfg, Applier: &handoff.Applier{Home: h, Clock: clock.System},
 			Workflows: &workflow.Engine{Store: r.st, Clock: clock.System, Root: h.Root(), Catalog: func() *workflow.Catalog { return workflow.Load(workflow.Options{}) }},
@@ -221,6 +221,9 @@ func (r *room) evidence(attemptID, patch string, changed ...codebox.ChangedFile)
 	r.Helper()
 	dir := filepath.Join("bundles", attemptID)
 	r.put(filepath.Join(dir, codebox.PathPatch), patch)
+	r.put(filepath.Join(dir, codebox.PathManifest), string(raw(codebox.Manifest{Files: []codebox.ManifestFile{
+		{Path: codebox.PathPatch, Kind: "patch", ContentType: "text/x-diff"}, {Path: "files/artifacts/a report?#%2e.html", Kind: "artifact", ContentType: "text/html"},
+	}})))
 	r.put(filepath.Join(dir, codebox.PathChangedFiles), string(raw(codebox.ChangedFiles{Files: changed})))
 	r.put(filepath.Join(dir, bundle.PathPrompt), "# Make the failing test pass\n\n## Rules\n\n- Change files only under: stats.go\n")
 	r.put(filepath.Join(dir, "files/attempt/brief.json"), `{"agent":"deed"}`)
@@ -349,7 +352,9 @@ func (r *room) furnish() furnished {
 	f.proven = r.add("Make Mean return fractions")
 	ref := r.begin(f.proven)
 	r.evidence(ref.AttemptID, smallPatch, modified("stats.go"))
-	r.settle(ref, accepted("Mean divides floats now; go test passes.", "stats.go"))
+	done := accepted("Mean divides floats now; go test passes.", "stats.go")
+	done.Artifacts = []agentruntime.ArtifactRecord{{Role: agentruntime.RoleOutput, RelativePath: "report.md", ContentType: "text/markdown"}}
+	r.settle(ref, done)
 
 	f.refused = r.add("Repair the failing median test", func(n *store.NewTask) { n.MaxAttempts = 1 })
 	ref = r.begin(f.refused)

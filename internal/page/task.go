@@ -98,6 +98,7 @@ type taskBody struct {
 	OpenTails bool
 	Asks      string
 	Facts     []fact
+	Artifacts []file
 }
 
 // A can is something that an operator can do with a task now.
@@ -114,7 +115,7 @@ func (s *Site) task(r *http.Request) (screen, error) {
 	if err != nil {
 		return screen{}, err
 	}
-	b := taskBody{taskFrame: f, Can: cans(f.Task), Asks: f.Task.Intent.Description, Facts: factsOf(f.Task), Checks: checkRows(f.At.Verdict)}
+	b := taskBody{taskFrame: f, Can: cans(f.Task), Asks: f.Task.Intent.Description, Facts: factsOf(f.Task), Checks: checkRows(f.At.Verdict), Artifacts: s.artifacts(f.Task)}
 	if p := f.At.Progress; p != nil {
 		now := runningOf(*p)
 		b.Now = &now
