@@ -1,7 +1,11 @@
 package page_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"html"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -100,6 +104,46 @@ func TestSearchFindsIDs(t *testing.T) {
 		if status, doc := r.get("/search?q=" + q); status != http.StatusOK || !strings.Contains(doc, want) {
 			t.Errorf("%s: %d, without %q", q, status, want)
 		}
+	}
+}
+
+// A search says where it ended, and leads on to what is older until it has seen all.
+func TestSearchGoesOn(t *testing.T) {
+	t.Parallel()
+	r := enter(t)
+	var list []store.NewTask
+	for i := range 5130 { // the oldest ones match, and the newest do not
+		subject := "something else"
+		if i < 120 {
+			subject = fmt.Sprintf("needle %d", i)
+		}
+		list = append(list, store.NewTask{Intent: agentruntime.TaskIntent{TaskType: "t", Source: "s", Subject: subject, Payload: json.RawMessage(`{}`)}, MaxAttempts: 1})
+	}
+	if _, err := r.st.Enqueue(t.Context(), list...); err != nil {
+		t.Fatal(err)
+	}
+	next := regexp.MustCompile(`rel="next" href="([^"]+)"`)
+	path, hits := "/search?q=NEEDLE", []int{}
+	for range 10 {
+		status, doc := r.get(path)
+		if status != http.StatusOK {
+			t.Fatalf("%s: %d", path, status)
+		}
+		hits = append(hits, strings.Count(doc, ">needle "))
+		m := next.FindStringSubmatch(doc)
+		if m == nil {
+			break
+		}
+		if !strings.Contains(doc, "tasks were looked through") {
+			t.Errorf("%s does not say where it ended", path)
+		}
+		path = html.UnescapeString(m[1])
+	}
+	if fmt.Sprint(hits) != "[0 100 20]" {
+		t.Errorf("found %v, want [0 100 20]", hits)
+	}
+	if status, _ := r.get("/search?q=needle&before=" + store.NewID()); status != http.StatusNotFound {
+		t.Errorf("behind a task that is not there: %d", status)
 	}
 }
 

@@ -132,7 +132,8 @@ func (s *Site) filters(ctx context.Context, b *tasksBody) error {
 	return nil
 }
 
-// The bounds of a search: it reads the newest tasks and no index, so that it finds what an operator has in mind and costs a moment.
+// The bounds of one look of a search. It reads the tasks, newest first, and no index: an index of every word would cost each task that
+// is queued more than its own row does. Where a look ends, the page says so and leads on.
 const (
 	searched = 5000
 	found    = 100
@@ -141,6 +142,7 @@ const (
 type searchBody struct {
 	Rows []taskRow
 	Note string
+	Next string // where the search goes on; empty: it has seen all
 }
 
 // search finds tasks by a part of what they are about, and anything by the beginning of its id.
@@ -151,35 +153,51 @@ func (s *Site) search(r *http.Request) (screen, error) {
 		sc.body = searchBody{}
 		return sc, nil
 	}
-	to, err := s.byID(r.Context(), q)
-	if err != nil || to != "" {
-		sc.redirect = to
-		return sc, err
-	}
-	var b searchBody
-	for before, n := "", 0; n < searched && len(b.Rows) < found; {
-		list, err := s.Store.Tasks(r.Context(), store.TaskFilter{Before: before, Limit: 1000})
-		if err != nil {
+	before := r.URL.Query().Get("before")
+	if before == "" {
+		to, err := s.byID(r.Context(), q)
+		if err != nil || to != "" {
+			sc.redirect = to
 			return sc, err
 		}
-		for _, t := range list {
-			if len(b.Rows) < found && matches(t, strings.ToLower(q)) {
-				b.Rows = append(b.Rows, rowOf(t))
-			}
-		}
-		n += len(list)
-		if len(list) < 1000 {
-			break
-		}
-		if before = list[len(list)-1].ID(); n >= searched {
-			b.Note = "the newest " + count(searched) + " tasks were looked through"
-		}
 	}
-	if len(b.Rows) == found {
-		b.Note = "and there may be more"
+	b, err := s.look(r.Context(), strings.ToLower(q), before)
+	if b.Next != "" {
+		b.Next = "/search?" + url.Values{"q": {q}, "before": {b.Next}}.Encode()
 	}
 	sc.body = b
-	return sc, nil
+	return sc, err
+}
+
+// look looks through tasks that are older than one. Next is the id of the task behind which it ended.
+func (s *Site) look(ctx context.Context, q, before string) (searchBody, error) {
+	const batch = 1000
+	var b searchBody
+	which := "the newest "
+	if before != "" {
+		which = "the next "
+	}
+	for n := 0; n < searched; n += batch {
+		list, err := s.Store.Tasks(ctx, store.TaskFilter{Before: before, Limit: batch})
+		if err != nil {
+			return b, err
+		}
+		for i, t := range list {
+			if !matches(t, q) {
+				continue
+			}
+			if b.Rows = append(b.Rows, rowOf(t)); len(b.Rows) == found {
+				b.Note, b.Next = which+count(n+i+1)+" tasks were looked through", t.ID()
+				return b, nil
+			}
+		}
+		if len(list) < batch {
+			return b, nil
+		}
+		before = list[batch-1].ID()
+	}
+	b.Note, b.Next = which+count(searched)+" tasks were looked through", before
+	return b, nil
 }
 
 func matches(t store.Task, q string) bool {
