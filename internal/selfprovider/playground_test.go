@@ -13,7 +13,7 @@ import (
 	"github.com/deedrun/deed/provider"
 )
 
-// site makes a workspace for wp-playground, with what scripts/setup.sh installed.
+// playgroundBench makes a workspace for wp-playground, with what scripts/setup.sh installed.
 func playgroundBench(t *testing.T, files map[string]string) *bench {
 	t.Helper()
 	cache, err := filepath.Abs(filepath.Join("..", "..", ".cache"))

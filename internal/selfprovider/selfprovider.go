@@ -1,6 +1,6 @@
 // Package selfprovider owns the provider commands that deed itself is: `deed provider NAME`, which the packages that deed ships
-// name as their command. Each is a thin adapter between a request of the contract and a driver of deed's own; it contains
-// nothing and gates nothing, which is the host's part.
+// name as their command. Each is a thin adapter between a request of the contract and a driver of deed's own, a command, or
+// WordPress in PHP compiled to WebAssembly; it contains nothing and gates nothing, which is the host's part.
 package selfprovider
 
 import (
