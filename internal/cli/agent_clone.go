@@ -134,6 +134,10 @@ func (a *app) agentImport(ctx context.Context, source string, f importFlags) err
 	if a.json {
 		return a.emit(map[string]any{"schema": "deed/agent-import/v1", "agent_id": x.Identity.AgentID, "home": a.h.Root(), "dry_run": f.dry, "written": newImportDoc(plan)})
 	}
+	if !plan.Writes() {
+		a.hint("agent %s is in this home already, and the same: nothing is to be imported", clean(x.Identity.AgentID))
+		return nil
+	}
 	word := "is imported"
 	if f.dry {
 		word = "would be imported"
@@ -176,14 +180,11 @@ func newImportDoc(p clone.Plan) importDoc {
 	return d
 }
 
-// planLines says what an import writes into a home that has a part of it already; into an empty one it writes all.
+// planLines says what an import adds to settings that are there.
 func planLines(p clone.Plan) []string {
 	var out []string
 	for _, a := range p.Settings {
 		out = append(out, "deed.yaml is given "+a.Path()+": "+shorten(string(a.Value), 120))
-	}
-	if !p.Identity && p.Wallets+p.Versions+len(p.Skills)+len(p.Workflows)+len(p.Schedules)+len(p.Settings) == 0 && !p.Whole {
-		out = append(out, "this home has all of it already")
 	}
 	return out
 }

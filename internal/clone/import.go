@@ -110,6 +110,11 @@ type Plan struct {
 	Whole     bool              // deed.yaml is written: the home has none
 }
 
+// Writes reports whether there is anything to write: the home has not all of it.
+func (p Plan) Writes() bool {
+	return p.Identity || p.Whole || p.Wallets+p.Versions+len(p.Skills)+len(p.Workflows)+len(p.Schedules)+len(p.Settings) > 0
+}
+
 func (s *staged) plan() Plan {
 	p := Plan{Identity: s.rows.Identity != nil, Wallets: len(s.rows.Wallets), Versions: len(s.rows.Versions)}
 	for _, k := range s.skills {

@@ -32,7 +32,7 @@ func (s *sweep) attempts(ctx context.Context) error {
 		suspects, err := s.Store.Suspects(ctx, s.rep.Dead)
 		for _, v := range suspects {
 			s.lost[v.AttemptID] = true
-			s.do(Finding{Kind: KindAttempt, Owner: v.AttemptID, Reason: v.Reason, Action: ActionSettle}, nil)
+			s.do(Finding{Kind: KindAttempt, Owner: v.AttemptID, Reason: why(v.Reason), Action: ActionSettle}, nil)
 		}
 		return err
 	}
@@ -46,8 +46,19 @@ func (s *sweep) attempts(ctx context.Context) error {
 	return nil
 }
 
+// why says in words why an attempt has no owner.
+func why(reason string) string {
+	switch reason {
+	case store.ReasonRunnerDead:
+		return "the process that ran it is dead"
+	case store.ReasonLeaseExpired:
+		return "its lease ran out, and nobody renewed it"
+	}
+	return reason
+}
+
 func (s *sweep) salvage(ctx context.Context, l store.Lost) {
-	f := Finding{Kind: KindAttempt, Owner: l.Ref.AttemptID, Reason: l.Reason, Action: ActionSettle}
+	f := Finding{Kind: KindAttempt, Owner: l.Ref.AttemptID, Reason: why(l.Reason), Action: ActionSettle}
 	fenced := false
 	done := s.do(f, func() error {
 		if err := s.kill(ctx, l.Ref.AttemptID); err != nil {
