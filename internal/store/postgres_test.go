@@ -221,4 +221,8 @@ func TestIntakeNeedsFewRoundTrips(t *testing.T) {
 			t.Errorf("%s: %d round trips, want at most %d", c.name, got, c.most)
 		}
 	}
+	var empty int
+	if err := d.db.QueryRowContext(ctx, `SELECT count(*) FROM tally_log WHERE n = 0`).Scan(&empty); err != nil || empty > 0 {
+		t.Errorf("%d counts of nothing: %v", empty, err)
+	}
 }
