@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/fault"
-	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/config"
 )
 
@@ -44,7 +43,7 @@ func Main(args, environ []string, stdio Stdio) int {
 	defer stop()
 	a.unhook = stop
 
-	root := a.root()
+	root := a.root(args)
 	root.SetArgs(args)
 	root.SetIn(stdio.In)
 	root.SetOut(out)
@@ -66,7 +65,8 @@ func Main(args, environ []string, stdio Stdio) int {
 	return code
 }
 
-func (a *app) root() *cobra.Command {
+// root makes the commands that a command line can come to.
+func (a *app) root(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "deed",
 		Short: "Run coding agents that nobody has to trust",
@@ -105,19 +105,11 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 		&cobra.Group{ID: "evidence", Title: "Evidence:"},
 		&cobra.Group{ID: "setup", Title: "Set-up:"},
 	)
-	add := func(group string, cmds ...*cobra.Command) {
-		for _, c := range cmds {
-			c.GroupID = group
-			root.AddCommand(c)
-		}
+	for _, src := range a.commandsFor(args) {
+		c := src.make()
+		c.GroupID = src.group
+		root.AddCommand(c)
 	}
-	add("work", a.runCmd(), a.agentTaskRunCmd(), a.abilityRunCmd(), a.fanoutCmd(), a.demoCmd())
-	add("check", a.checkCmd(runner.Lint), a.checkCmd(runner.Test), a.checkCmd(runner.Build), a.extensionCmd(), a.auditCmd())
-	add("check", a.checkAllCmd(), a.refactorCmd())
-	add("queue", a.taskCmd(), a.workflowCmd(), a.sensorCmd(), a.actionCmd(), a.outboxCmd(), a.scheduleCmd(), a.agentCmd(), a.walletCmd(), a.skillCmd(), a.policyCmd(), a.dispatchCmd(), a.serveCmd(), a.topCmd(), a.watchCmd(), a.mcpCmd(), a.pauseCmd(), a.resumeCmd(), a.reportCmd(), a.snapshotCmd(), a.usageCmd(), a.runsCmd(), a.cleanupCmd())
-	add("queue", a.cyclesCmd())
-	add("evidence", a.attemptCmd(), a.briefCmd(), a.verifyCmd(), a.applyCmd(), a.promoteCmd(), a.artifactsCmd(), a.workspaceCmd(), a.keyCmd(), a.schemaCmd(), a.contractCmd())
-	add("setup", a.initCmd(), a.doctorCmd(), a.serviceCmd(), a.openCmd(), a.tokenCmd(), a.accessCmd(), a.runtimeCmd(), a.conformCmd(), a.versionCmd(), a.devCmd(), a.helperCmd(), a.providerCmd())
 	root.SetHelpCommand(helpCmd(root))
 	root.SetHelpCommandGroupID("setup")
 	root.SetCompletionCommandGroupID("setup")

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A command is found by the names that it has.
+func TestCommandsHaveTheirNames(t *testing.T) {
+	t.Parallel()
+	a := &app{}
+	seen := map[string]bool{}
+	for _, s := range a.commands() {
+		c := s.make()
+		if got := strings.Join(slices.Concat([]string{c.Name()}, c.Aliases), " "); got != s.names {
+			t.Errorf("the command %q stands under %q", got, s.names)
+		}
+		for _, name := range strings.Fields(s.names) {
+			if seen[name] {
+				t.Errorf("%q names two commands", name)
+			}
+			seen[name] = true
+		}
+	}
+}
+
+// A command that is made alone is what it is among all the others: same help, same complaints.
+func TestCommandMadeAlone(t *testing.T) {
+	t.Parallel()
+	says := func(args ...string) string {
+		var out bytes.Buffer
+		code := Main(args, []string{"HOME=" + t.TempDir()}, Stdio{In: strings.NewReader(""), Out: &out, Err: &out})
+		return strings.Repeat("!", code) + out.String()
+	}
+	for _, s := range (&app{}).commands() {
+		for _, name := range strings.Fields(s.names) {
+			for _, rest := range [][]string{{"--help"}, {"--nonsense"}} {
+				alone, among := says(append([]string{name}, rest...)...), says(append([]string{"--quiet", name}, rest...)...)
+				if alone != among {
+					t.Errorf("deed %s %s says\n%s\nand among all commands\n%s", name, rest[0], alone, among)
+				}
+			}
+		}
+	}
+	for line, want := range map[string]string{
+		"":                 "Begin with:",
+		"--help":           "agent-task-run",
+		"help run":         "deed run",
+		"__complete ver":   "verify",
+		"vesrion":          "did you mean version?",
+		"run-agent-task -": "unknown command",
+	} {
+		if got := says(strings.Fields(line)...); !strings.Contains(got, want) {
+			t.Errorf("deed %s says nothing of %q:\n%s", line, want, got)
+		}
+	}
+}
