@@ -212,14 +212,16 @@ func (e *Engine) supervisor() (*proc.Supervisor, error) {
 	return proc.BeginSupervisor(proc.Options{Exe: e.Exe})
 }
 
-// Ready makes a process that lives for one task ready for it: its supervisor begins to start, and what a killed one left is cleared
-// away.
+// Ready makes a process that lives for one task ready for it: its supervisor begins to start, and beside that what a killed one left is
+// cleared away.
 func (e *Engine) Ready(ctx context.Context) error {
-	if err := e.Warm(); err != nil {
-		return failure.New(failure.Infra, "start the supervisor", err, "")
-	}
+	warm := make(chan error, 1)
+	go func() { warm <- e.Warm() }()
 	if err := e.SweepBriefly(ctx); err != nil {
 		e.Log.Warn("sweep", "error", err)
+	}
+	if err := <-warm; err != nil {
+		return failure.New(failure.Infra, "start the supervisor", err, "")
 	}
 	return nil
 }
