@@ -45,7 +45,7 @@ type Runner struct {
 	Environ []string // deed's own: PATH, HOME and the variables that sensors name are taken from it
 	Exe     string   // the binary that becomes a supervisor
 	Log     *slog.Logger
-	Wake    func() // tells a dispatcher that there is work; may be nil
+	Wake    func() // tells a dispatcher to look: there is work, or another time at which a sensor is due; may be nil
 
 	mu     sync.Mutex
 	places map[string]*place // guarded by mu; nil until the first look
@@ -110,7 +110,8 @@ func (r *Runner) Due(ctx context.Context) (int, error) {
 			mu.Lock()
 			made += rep.Accepted
 			mu.Unlock()
-			if rep.Accepted > 0 && beside != nil && r.Wake != nil {
+			// The dispatcher asked Next while this ran, and was not told of it.
+			if beside != nil && r.Wake != nil {
 				r.Wake()
 			}
 		})

@@ -187,6 +187,30 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// A sensor that ran beside the dispatcher and saw nothing is due again in its time: the dispatcher, which may have asked when that is
+// while it ran, is woken at its end.
+func TestNothingSeenIsLookedForAgain(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]settings.Sensor{"c": {Kind: settings.SensorCommand, Command: sh("true"), Task: job, EverySeconds: 10}})
+	woken := make(chan struct{}, 1)
+	p.r.Wake = func() { woken <- struct{}{} }
+	stop := p.r.Start(t.Context())
+	defer stop()
+	for range 3 {
+		p.due()
+		select {
+		case <-woken:
+		case <-time.After(time.Minute):
+			t.Fatal("nobody was told")
+		}
+		at, ok, err := p.r.Next(t.Context())
+		if err != nil || !ok || !at.Equal(p.clock.Now().Add(10*time.Second)) {
+			t.Fatalf("due again at %v (%v, %v)", at, ok, err)
+		}
+		p.clock.Advance(10 * time.Second)
+	}
+}
+
 func TestGit(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)
