@@ -99,7 +99,7 @@ func TestTheInsideSeesNothingOfTheOutside(t *testing.T) {
 	spec := f.spec(sandbox.Namespace)
 	s := f.open(spec)
 	script := `env | sort; echo; echo ====; ls /proc/self/fd | tr '\n' ' '; echo; echo ====; for n in /proc/1/fd/*; do readlink $n; done; echo ====
-tr '\0' ' ' </proc/1/cmdline; echo; tr '\0' ' ' </proc/1/environ; echo; echo ====; grep -E '^(Seccomp|CapEff|CapPrm|CapBnd|NoNewPrivs):' /proc/1/status /proc/self/status; echo ====; ls -A /; ls -A /etc /run; touch /x /dev/x /etc/x /run/x`
+tr '\0' ' ' </proc/1/cmdline; echo; tr '\0' ' ' </proc/1/environ; echo; echo ====; grep -E '^(Seccomp|CapEff|CapPrm|CapBnd|NoNewPrivs):' /proc/1/status /proc/self/status; echo ====; ls -A /; ls -A /etc /run; touch /x /dev/x /etc/x /run/x 2>&1`
 	p, out := f.command(s, []string{"LD_PRELOAD=", "A=b c", "EMPTY=", marker + "=m", "LC_ALL=C"}, "/bin/sh", "-c", script)
 	if _, err := s.Run(t.Context(), f.sup, p); err != nil {
 		t.Fatalf("%v\n%s", err, out)
