@@ -7,6 +7,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -245,4 +246,58 @@ func (p *visitor) goesOut() {
 	p.sees("deed open")
 	p.Do(chromedp.Navigate(p.url + "/"))
 	p.sees("deed open")
+}
+
+// TestThePageOfTheExample has the shipped example agent at work and looks at its life: the sensor saw a commit, which started a workflow,
+// and the schedule ran. With DEED_SCREENSHOTS it takes the pictures of it in docs/screenshots.
+func TestThePageOfTheExample(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	if err := os.Remove(filepath.Join(s.dir, "deed.yaml")); err != nil { // the example brings its own
+		t.Fatal(err)
+	}
+	s.env = append(s.env, "DEED_CONFIG=")
+	watched := filepath.Join(s.dir, "repository")
+	for _, args := range [][]string{{"init", "-q", "-b", "main", watched}, {"-C", watched, "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-q", "--allow-empty", "-m", "Begin the notes"}} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	example, err := filepath.Abs(filepath.Join(repository, "examples", "caretaker"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ok("agent", "import", example)
+	s.serve()
+	at, err := deedserver.Find(home.At(s.home))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &visitor{Window: pagetest.Browse(t, at.URL), site: s, st: s.open(), url: at.URL}
+	p.comeIn()
+	s.ok("schedule", "run", "nightly")
+	p.sees("Check the repository") // home saw the schedule's task by itself
+	p.Open("/workflows?all=1")
+	p.sees("completed")
+	flow := pagetest.Eval[string](p.Window, `document.querySelector('main a.open[href^="/workflows/"]').getAttribute("href")`)
+	list, err := p.st.Tasks(t.Context(), store.TaskFilter{})
+	if err != nil || len(list) != 4 {
+		t.Fatalf("%d tasks, %v", len(list), err)
+	}
+	for _, v := range []struct{ name, path, sees string }{
+		{"agent-home", "/", "Check the repository"},
+		{"agent-workflow", flow, "complete"},
+		{"", "/sensors", "commits"},
+		{"agent-schedules", "/schedules", "nightly"},
+		{"agent-task", "/tasks/" + list[0].ID(), "by the gate"},
+	} {
+		p.Open(v.path)
+		p.live()
+		p.sees(v.sees)
+		p.calm(v.path)
+		if os.Getenv("DEED_SCREENSHOTS") != "" && v.name != "" {
+			p.Do(chromedp.EmulateViewport(1280, 800))
+			p.Shoot(v.name)
+		}
+	}
 }

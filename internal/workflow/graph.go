@@ -82,6 +82,7 @@ func Drawing(d Definition, current string) string { return draw(d, current, "") 
 
 func draw(d Definition, current, style string) string {
 	boxes, width, height := layout(d, current)
+	width = max(width, labelsEnd(d, boxes))
 	left, right := lanes(d, boxes)
 	shift := left*laneWidth + margin
 	total := shift + width + right*laneWidth + labelRoom(d) + margin
@@ -242,6 +243,18 @@ func lanes(d Definition, boxes []box) (left, right int) {
 		}
 	}
 	return left, right
+}
+
+// labelsEnd is where the labels between the boxes end: the lanes at the right begin after it.
+func labelsEnd(d Definition, boxes []box) int {
+	end := 0
+	for _, e := range edges(d, boxes) {
+		f, t := boxes[e.from], boxes[e.to]
+		if t.layer-f.layer == 1 {
+			end = max(end, (f.x+f.w/2+t.x+t.w/2)/2+8+len([]rune(e.label))*charWidth-laneWidth/2)
+		}
+	}
+	return end
 }
 
 // labelRoom is what the labels of the ways back need at the right.
