@@ -175,7 +175,7 @@ func TestBenchAPIStream(t *testing.T) {
 	if os.Getenv("DEED_BENCH") != "1" {
 		t.Skip("set DEED_BENCH=1 to measure")
 	}
-	h, st := apiPlace(t, 60_000)
+	h, st := apiPlace(t, 200_000)
 	srv := httptest.NewServer(h)
 	defer srv.Close()
 	load := func() float64 { // claims a second while 1,000 events a second are written
