@@ -139,7 +139,7 @@ func (a *Applier) apply(ctx context.Context, r Request, recovery Recovery, res *
 	}
 	rec := record{
 		ID: r.id, At: a.Clock().Format(time.RFC3339Nano), ArtifactID: res.ArtifactID, Bundle: absolute(r.Bundle),
-		Target: res.Target, Inode: t.ino, Approver: r.By,
+		Target: res.Target, identity: t.id, Approver: r.By,
 	}
 	res.ApplyID = rec.ID
 	j, err := a.begin(ctx, rec, t, p)

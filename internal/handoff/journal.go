@@ -29,6 +29,7 @@ const recordSchema = "deed/apply-record/v1"
 // A record is the journal of one apply: what every file was, what it is to be, and where. Beside it are the contents that
 // were there before, one file each.
 type record struct {
+	identity                          // of the target
 	Schema     string                 `json:"schema"`
 	ID         string                 `json:"id"`
 	State      string                 `json:"state"`
@@ -36,7 +37,6 @@ type record struct {
 	ArtifactID string                 `json:"artifact_id"`
 	Bundle     string                 `json:"bundle"`
 	Target     codebox.ApplyTarget    `json:"target"`
-	Inode      uint64                 `json:"inode"` // of the target
 	Approver   string                 `json:"approver"`
 	Files      []recordFile           `json:"files"`
 	Made       []string               `json:"made,omitempty"` // directories, encoded like paths, parents first

@@ -29,7 +29,7 @@ func interrupted(t *testing.T, r *rig, dir, to string, n int) *journal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := r.begin(t.Context(), record{ID: "00000000", Target: codebox.ApplyTarget{Directory: s.dir}, Inode: s.ino}, s, p)
+	j, err := r.begin(t.Context(), record{ID: "00000000", Target: codebox.ApplyTarget{Directory: s.dir}, identity: s.id}, s, p)
 	if err != nil {
 		t.Fatal(err)
 	}

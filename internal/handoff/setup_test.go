@@ -141,7 +141,7 @@ func (r *rig) change(before, after tree) *change {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	_, cs, err := workspace.Capture(r.t.Context(), base, work, m)
+	_, cs, err := workspace.Capture(r.t.Context(), workspace.BaseAt(base), work, m)
 	if err != nil {
 		r.t.Fatal(err)
 	}

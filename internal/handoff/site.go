@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -25,7 +26,19 @@ type site struct {
 	dir  string // absolute, without links
 	root *os.Root
 	lock *os.File
-	ino  uint64
+	id   identity
+}
+
+// An identity tells a directory from another one that has its name later. The number alone does not: a file system gives it
+// again as soon as it is free.
+type identity struct {
+	Inode uint64 `json:"inode"`
+	Born  int64  `json:"born,omitempty"` // nanoseconds; 0 where the system does not tell
+}
+
+// is reports whether two identities are of one directory. A record of an earlier deed has no birth.
+func (i identity) is(o identity) bool {
+	return i.Inode == o.Inode && (i.Born == o.Born || i.Born == 0 || o.Born == 0)
 }
 
 // openSite opens and locks a directory. The lock is the kernel's and ends with this process.
@@ -42,9 +55,7 @@ func openSite(dir string) (*site, error) {
 		return nil, fmt.Errorf("open the directory to change: %w", err)
 	}
 	s := &site{dir: abs, lock: lock}
-	var st unix.Stat_t
-	if err = unix.Fstat(int(lock.Fd()), &st); err == nil {
-		s.ino = st.Ino
+	if s.id, err = identify(lock); err == nil {
 		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -60,12 +71,9 @@ func openSite(dir string) (*site, error) {
 	return s, nil
 }
 
-// close gives the lock back. Closing alone would not: a process that is just being started elsewhere in this one holds a
-// copy of the descriptor for a moment.
 func (t *site) close() {
-	_ = unix.Flock(int(t.lock.Fd()), unix.LOCK_UN)
 	_ = t.root.Close()
-	_ = t.lock.Close()
+	_ = atomicfile.Unlock(t.lock)
 }
 
 // A state is what is at a path now.

@@ -91,7 +91,7 @@ func (a *Applier) undone(j *journal, t *site) error {
 
 // unchanged names every file that is not as the apply left it.
 func (j *journal) unchanged(t *site) error {
-	if t.ino != j.Inode {
+	if !t.id.is(j.identity) {
 		return refuse(ReasonChangedSince, "", "%s is another directory than the one that was changed", Shown(t.dir))
 	}
 	var reasons []codebox.ApplyReason
@@ -225,7 +225,7 @@ func (a *Applier) recoverOne(dir string) (bool, error) {
 	} else if err != nil {
 		return false, err
 	}
-	if t.ino != j.Inode {
+	if !t.id.is(j.identity) {
 		return false, &stuckError{j, errors.New("it is another directory now")}
 	}
 	res := codebox.ApplyResult{Status: codebox.ApplyRolledBack, Target: j.Target, ApplyID: j.ID, ArtifactID: j.ArtifactID, Approver: j.Approver}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // A Home is the root directory of one installation.
@@ -107,6 +108,9 @@ func View(root string) (*Home, error) {
 var ErrUnusable = errors.New("home is not usable")
 
 func unusable(root string, err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w: %s: %w (make room on its disk, or choose another with --home or DEED_HOME)", ErrUnusable, root, err)
+	}
 	return fmt.Errorf("%w: %s: %w (make it writable, or choose another with --home or DEED_HOME)", ErrUnusable, root, err)
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/deedrun/deed/internal/atomicfile"
 	"golang.org/x/sys/unix"
 )
 
@@ -63,7 +64,7 @@ func (h *Home) Lock(me Holder) (*Lock, error) {
 // ended well.
 func (l *Lock) Release() error {
 	err := rewrite(l.f, nil)
-	return errors.Join(err, l.f.Close())
+	return errors.Join(err, atomicfile.Unlock(l.f))
 }
 
 // HolderGone reports whether the process that the lock file names does not run any more.

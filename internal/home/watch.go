@@ -53,21 +53,15 @@ func (h *Home) Watch(ctx context.Context) (<-chan struct{}, error) {
 	if err := os.Mkdir(h.watchers(), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("watch the home: %w", err)
 	}
-	for range 10 {
-		path := filepath.Join(h.watchers(), uuid.NewString())
-		f, err := openFIFO(path)
-		// Between the making and the opening nobody read it, so that somebody may have removed it as a leftover.
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("watch the home: %w", err)
-		}
-		if _, err := os.Lstat(path); err != nil {
-			_ = f.Close()
-			continue
-		}
-		return readFIFO(ctx, f, func() { _ = os.Remove(path) }), nil
+	// It is made elsewhere, and has a reader before it can be taken for a leftover.
+	name := uuid.NewString()
+	made, path := filepath.Join(h.Tmp(), "watch-"+name[:8]), filepath.Join(h.watchers(), name)
+	f, err := openFIFO(made)
+	if err != nil {
+		return nil, fmt.Errorf("watch the home: %w", err)
 	}
-	return nil, errors.New("watch the home: its FIFO was removed again and again")
+	if err := os.Rename(made, path); err != nil {
+		return nil, fmt.Errorf("watch the home: %w", errors.Join(err, f.Close(), os.Remove(made)))
+	}
+	return readFIFO(ctx, f, func() { _ = os.Remove(path) }), nil
 }

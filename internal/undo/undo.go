@@ -79,7 +79,7 @@ func open(store, dir string) (c *Copy, pending bool, err error) {
 		return nil, false, err
 	}
 	if pending, err = c.load(); err != nil {
-		_ = c.lock.Close()
+		_ = atomicfile.Unlock(c.lock)
 		return nil, false, err
 	}
 	return c, pending, nil
@@ -184,7 +184,7 @@ func (c *Copy) Keep() error {
 // Close gives the lock back. A copy that was neither kept nor restored stays for Recover.
 func (c *Copy) Close() {
 	if c.lock != nil {
-		_ = c.lock.Close()
+		_ = atomicfile.Unlock(c.lock)
 		c.lock = nil
 	}
 }
