@@ -101,11 +101,25 @@ func compile(f frozen) (Brief, error) {
 	if d.Dropped == nil {
 		d.Dropped = []Drop{}
 	}
-	doc, err := canonjson.Marshal(d)
+	doc, err := canonjson.Append(make([]byte, 0, d.likelySize()), d)
 	if err != nil {
 		return Brief{}, fmt.Errorf("canonical brief: %w", err)
 	}
 	return Brief{Text: text, Document: doc, Hash: Hash(doc), Grade: d.Replay.Grade, Variant: variant, Dropped: d.Dropped}, nil
+}
+
+// likelySize is about how many bytes a document has, so that it is written without being moved: the prompt, the texts that it is made
+// of, and what stands around each of the parts.
+func (d *Document) likelySize() int {
+	const aroundPart, escapes = 320, 16
+	n := len(d.Prompt)
+	for _, t := range d.Inputs.texts() {
+		n += len(t.Text)
+	}
+	if c := d.Inputs.Constitution; c != nil {
+		n += len(c.Soul) + len(c.Purpose)
+	}
+	return n + n/escapes + aroundPart*(len(d.Sections)+len(d.Dropped)+len(d.Inputs.Skills)+32)
 }
 
 // Hash is the hash of a document.

@@ -42,7 +42,7 @@ func freezeText(s string) frozenText {
 
 // section is the text between a title and an end. Its length is known although the text may not have been kept.
 func (t frozenText) section(rule, name, before, after string) section {
-	return section{rule: rule, name: name, text: before + t.Text + after, chars: runes(before) + t.Chars + runes(after)}
+	return section{rule: rule, name: name, before: before, text: t.Text, after: after, chars: runes(before) + t.Chars + runes(after)}
 }
 
 type adapterPart struct {

@@ -49,15 +49,32 @@ func drop(name string) int {
 
 // A section of the brief, or one entry of a section that is a list.
 type section struct {
-	rule  string
-	name  string // of an entry; empty: the section is one text
-	head  string // of a list: stands before its first entry
-	text  string
-	chars int    // of the text, also of one that was not kept
-	note  string // what stands at the end of a text that was cut; empty: it is not cut
-	never bool   // although its rule says otherwise
-	gone  bool
-	cut   int // how many characters of the text are told; 0: all
+	rule   string
+	name   string // of an entry; empty: the section is one text
+	head   string // of a list: stands before its first entry
+	before string // the text has three pieces, so that a long one is copied only when it is told
+	text   string
+	after  string
+	chars  int    // of the text, also of one that was not kept
+	note   string // what stands at the end of a text that was cut; empty: it is not cut
+	never  bool   // although its rule says otherwise
+	gone   bool
+	cut    int // how many characters of the text are told; 0: all
+}
+
+// write appends what is told of the text, without the note, and returns how many characters that is.
+func (s section) write(b *strings.Builder) int {
+	if s.cut > 0 {
+		text := head(s.before+s.text+s.after, s.cut)
+		b.WriteString(text)
+		return runes(text)
+	}
+	n := 0
+	for _, piece := range []string{s.before, s.text, s.after} {
+		b.WriteString(piece)
+		n += runes(piece)
+	}
+	return n
 }
 
 func (s section) title() string {
@@ -241,20 +258,21 @@ func join(list []section) (string, []Part, error) {
 	var parts []Part
 	var err error
 	bytes := 1
-	each(list, func(s section, gap string) { bytes += len(gap) + len(s.text) + len(s.note) })
+	each(list, func(s section, gap string) {
+		bytes += len(gap) + len(s.before) + len(s.text) + len(s.after) + len(s.note)
+	})
 	b.Grow(bytes)
 	at := 0
 	each(list, func(s section, gap string) {
-		text, want := s.text, s.chars
+		want := s.chars
 		if s.cut > 0 {
-			text, want = head(text, s.cut), s.cut
+			want = s.cut
 		}
-		chars := runes(text)
+		b.WriteString(gap)
+		chars := s.write(&b)
 		if chars != want && err == nil {
 			err = fmt.Errorf("%s is to be told, and its text was not kept", s.title())
 		}
-		b.WriteString(gap)
-		b.WriteString(text)
 		if s.cut > 0 {
 			b.WriteString(s.note)
 			chars += runes(s.note)

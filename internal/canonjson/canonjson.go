@@ -9,12 +9,23 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Marshal returns the canonical form of v's JSON.
+// Marshal returns the canonical form of v's JSON, which is what encoding/json writes, put in order.
 func Marshal(v any) ([]byte, error) {
+	return Append(nil, v)
+}
+
+// Append appends the canonical form of v's JSON.
+func Append(dst []byte, v any) ([]byte, error) {
+	return appendValue(dst, reflect.ValueOf(v), 0)
+}
+
+// throughText is Marshal by way of what encoding/json writes.
+func throughText(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
