@@ -52,7 +52,7 @@ func (s scene) decide(t *testing.T) deed.Verdict {
 	if s.work != nil {
 		s.work(t, work)
 	}
-	after, cs, err := workspace.Capture(ctx, base, work, before)
+	after, cs, err := workspace.Capture(ctx, workspace.BaseAt(base), work, before)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func (s scene) decide(t *testing.T) deed.Verdict {
 	t.Cleanup(func() { _ = managed.Close() })
 	in := Input{
 		Claim:   &driver.Claim{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, FileChanges: s.claims},
-		Changes: cs, Base: base, Manifest: before, After: after, Patch: patch, Rooms: rooms,
+		Changes: cs, Base: workspace.BaseAt(base), Manifest: before, After: after, Patch: patch, Rooms: rooms,
 		Artifacts: managed, Audit: &AuditFacts{Argv: []string{"agent"}, ExitCode: 0},
 		RunCheck: func(_ context.Context, c deed.Check, room string) deed.CheckResult {
 			if s.check == nil {
@@ -190,7 +190,11 @@ func TestDecisions(t *testing.T) {
 		{"nothing may be changed", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) { in.ReadOnly = "the provider declares it" }}, []string{CodeOutOfScope + ":main.go"}},
 		{"the pinned task was changed", scene{edit: func(in *Input, _ string) { in.PinFault = "changed" }}, []string{CodePinnedInput}},
 		{"the base was changed", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) {
-			if err := os.WriteFile(filepath.Join(in.Base, "main.go"), []byte("poisoned"), 0o644); err != nil {
+			base, err := in.Base.Dir()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(base, "main.go"), []byte("poisoned"), 0o644); err != nil {
 				panic(err)
 			}
 		}}, []string{CodePinnedInput}},

@@ -22,6 +22,9 @@ const superviseCommand = "__supervise"
 // controlFD is where a supervisor finds its socket.
 const controlFD = 3
 
+// dyingTime is what the kernel gets to end the processes of a namespace whose first one is gone.
+const dyingTime = 5 * time.Millisecond
+
 // killDeadline bounds how long a supervisor tries to end a tree before it names the survivors.
 const killDeadline = 10 * time.Second
 
@@ -266,7 +269,7 @@ func (r *supervisedRun) watch(timeout time.Duration) {
 			if r.mainEnded && !r.leftover {
 				r.leftover = true
 				if r.wrapper {
-					r.end(-1) // what was below it is dying already
+					r.expect(dyingTime) // the kernel is killing what was below it
 				} else {
 					r.end(min(r.grace, leftoverGrace))
 				}
@@ -304,6 +307,17 @@ func (r *supervisedRun) watch(timeout time.Duration) {
 func (r *supervisedRun) abandon() {
 	r.abandoned = true
 	r.end(-1)
+}
+
+// expect begins the end of a tree that is dying by itself: what is left of it after so long is killed. To kill it at once
+// takes the processor from its death.
+func (r *supervisedRun) expect(within time.Duration) {
+	until := clock.Start().Add(within)
+	if r.killing || r.ending && !until.Before(r.until) {
+		return
+	}
+	r.ending, r.until = true, until
+	r.timer.Reset(within)
 }
 
 // end begins the end of the tree, or shortens one that has begun.

@@ -38,7 +38,7 @@ func TestAttacks(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	host := newHost(t)
-	engine := hasEngine(t)
+	engine := engineFault(t) == nil
 	f.stdin, _ = strings.CutPrefix(host.victim("out", "stdin")[0], "VICTIM=")
 	for _, tc := range []struct {
 		name, attack string
@@ -236,7 +236,7 @@ func TestLimitsEndARun(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	kinds := []sandbox.Kind{sandbox.Process, sandbox.Namespace}
-	if hasEngine(t) {
+	if engineFault(t) == nil {
 		kinds = append(kinds, sandbox.Container)
 	}
 	for name, tc := range map[string]struct {
@@ -290,7 +290,7 @@ func TestNothingSurvives(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	kinds := []sandbox.Kind{sandbox.None, sandbox.Process, sandbox.Namespace}
-	if hasEngine(t) {
+	if engineFault(t) == nil {
 		kinds = append(kinds, sandbox.Container)
 	}
 	for _, kind := range kinds {

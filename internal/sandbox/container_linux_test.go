@@ -14,20 +14,17 @@ import (
 	"github.com/deedrun/deed/internal/sandbox"
 )
 
-// hasEngine reports whether containers run here.
-func hasEngine(t testing.TB) bool {
+// engineFault is why no containers run here; nil: they do.
+func engineFault(t testing.TB) error {
 	t.Helper()
 	_, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Container})
-	if err != nil {
-		t.Logf("no containers here: %v", err)
-	}
-	return err == nil
+	return err
 }
 
 func needEngine(t testing.TB) {
 	t.Helper()
-	if !hasEngine(t) {
-		t.Skip("missing tool: podman: apt-get install podman runc, and run as root")
+	if err := engineFault(t); err != nil {
+		t.Skipf("missing tool: podman: apt-get install podman runc, and run as root: %v", err)
 	}
 }
 

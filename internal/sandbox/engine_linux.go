@@ -68,7 +68,7 @@ func findEngine(ctx context.Context) (engine, error) {
 func (e engine) try(ctx context.Context) error {
 	s := &Sandbox{kind: Container, engine: e, limits: Limits{}.resolve(Container)}
 	s.mounts = []mount{{target: "/tmp", writable: true, dir: true, parent: -1}}
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, engineTime) // its first container takes it seconds, and a busy machine many
 	defer cancel()
 	c, err := s.pack(ctx, proc.Spec{Argv: []string{"/usr/bin/env", "true"}, Dir: "/tmp"})
 	if err != nil {
