@@ -3,8 +3,6 @@ package codebox
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"sync"
 	"time"
 
 	"github.com/deedrun/deed/contract/fault"
@@ -185,10 +183,15 @@ type RunCancellationRequest struct {
 	Record                RunRegistryEntry `json:"record"`
 }
 
-var runID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`) })
-
 // ValidRunID reports whether a text can name a run: it is also the name of a file.
-func ValidRunID(id string) bool { return runID().MatchString(id) }
+func ValidRunID(id string) bool {
+	for i := range len(id) {
+		if c := id[i]; (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return id != "" && len(id) <= 128
+}
 
 // Validate returns every fault of the record.
 func (e RunRegistryEntry) Validate() error {

@@ -24,8 +24,10 @@ type Report struct {
 	Failures  []ReportFailure  `json:"failures,omitempty"`
 	Refusals  []ReportRefusal  `json:"refusals,omitempty"`
 	Waiting   []ReportWaiting  `json:"waiting,omitempty"`
+	Retries   []ReportRetry    `json:"retries,omitempty"` // the next first
 	Workflows []ReportWorkflow `json:"workflows,omitempty"`
 	Schedules []ReportSchedule `json:"schedules,omitempty"`
+	Sensors   []ReportSensor   `json:"sensors,omitempty"` // those that fail now
 	Cost      ReportCost       `json:"cost"`
 	More      map[string]int   `json:"more,omitempty"`      // by list: how many entries it lacks
 	Truncated bool             `json:"truncated,omitempty"` // more happened than is read at once: the totals are those of the newest part
@@ -38,8 +40,9 @@ type ReportTotals struct {
 	NoOp      int `json:"no_op" jsonschema:"minimum=0"`     // of the completed that are listed: nothing had to be changed
 	Failed    int `json:"failed" jsonschema:"minimum=0"`
 	Canceled  int `json:"canceled" jsonschema:"minimum=0"`
-	Refused   int `json:"refused" jsonschema:"minimum=0"` // attempts that the gate did not accept
-	Waiting   int `json:"waiting" jsonschema:"minimum=0"` // things that a person has to answer
+	Refused   int `json:"refused" jsonschema:"minimum=0"`            // attempts that the gate did not accept
+	Waiting   int `json:"waiting" jsonschema:"minimum=0"`            // things that a person has to answer
+	Retrying  int `json:"retrying,omitempty" jsonschema:"minimum=0"` // tasks that failed and are tried again by themselves
 	Delivered int `json:"messages_delivered" jsonschema:"minimum=0"`
 	Given     int `json:"messages_failed" jsonschema:"minimum=0"` // given up
 }
@@ -87,6 +90,18 @@ type ReportWaiting struct {
 	Command string `json:"command" jsonschema:"minLength=1"` // that answers it
 }
 
+// A ReportRetry is a task that failed and is tried again by itself.
+type ReportRetry struct {
+	TaskID      string `json:"task_id" jsonschema:"minLength=1"`
+	Subject     string `json:"subject,omitempty"`
+	TaskType    string `json:"task_type,omitempty"`
+	TryAt       string `json:"try_at" jsonschema:"minLength=1"` // not before
+	Attempts    int    `json:"attempts" jsonschema:"minimum=0"` // used up
+	MaxAttempts int    `json:"max_attempts" jsonschema:"minimum=1"`
+	LastError   string `json:"last_error,omitempty"`
+	Command     string `json:"command,omitempty"` // that shows it
+}
+
 // A ReportWorkflow is a workflow that moved.
 type ReportWorkflow struct {
 	WorkflowID   string `json:"workflow_id" jsonschema:"minLength=1"`
@@ -105,6 +120,15 @@ type ReportSchedule struct {
 	Ran     int    `json:"ran" jsonschema:"minimum=0"`
 	Missed  int64  `json:"missed" jsonschema:"minimum=0"`
 	Skipped int    `json:"skipped" jsonschema:"minimum=0"`
+}
+
+// A ReportSensor is a sensor that fails: what it would see makes no work.
+type ReportSensor struct {
+	SensorID  string `json:"sensor_id" jsonschema:"minLength=1"`
+	Failures  int    `json:"failures" jsonschema:"minimum=1"` // in a row
+	Since     string `json:"since,omitempty"`
+	LastError string `json:"last_error,omitempty"`
+	Command   string `json:"command,omitempty"` // that shows it
 }
 
 // ReportCost is what the attempts that ended in the span used.
@@ -177,6 +201,7 @@ func (r Report) Validate() error {
 		{"canceled", t.Canceled},
 		{"refused", t.Refused},
 		{"waiting", t.Waiting},
+		{"retrying", t.Retrying},
 		{"messages_delivered", t.Delivered},
 		{"messages_failed", t.Given},
 	} {
@@ -220,6 +245,13 @@ func (r Report) lists(l *fault.List) {
 		wanted(l, at+".id", w.ID)
 		wanted(l, at+".command", w.Command)
 	}
+	for i, t := range r.Retries {
+		at := fault.Index("$.retries", i)
+		wanted(l, at+".task_id", t.TaskID)
+		wanted(l, at+".try_at", t.TryAt)
+		notNegative(l, at+".attempts", int64(t.Attempts))
+		atLeastOne(at+".max_attempts", t.MaxAttempts)
+	}
 	for i, w := range r.Workflows {
 		at := fault.Index("$.workflows", i)
 		wanted(l, at+".workflow_id", w.WorkflowID)
@@ -231,5 +263,10 @@ func (r Report) lists(l *fault.List) {
 		notNegative(l, at+".ran", int64(s.Ran))
 		notNegative(l, at+".missed", s.Missed)
 		notNegative(l, at+".skipped", int64(s.Skipped))
+	}
+	for i, s := range r.Sensors {
+		at := fault.Index("$.sensors", i)
+		wanted(l, at+".sensor_id", s.SensorID)
+		atLeastOne(at+".failures", s.Failures)
 	}
 }

@@ -1,6 +1,7 @@
 package homeboy
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -447,8 +448,42 @@ func (p *ExecutorProvider) mend(m *members) {
 	m.alias("command_argv", "argv")
 }
 
-// mend knows the other name that documents give a source.
-func (s *SecretSource) mend(m *members) { m.alias("source", "kind") }
+// mend knows the other name that documents give a source, and takes an object in its place for the whole.
+func (s *SecretSource) mend(m *members) {
+	m.alias("source", "kind")
+	var inner map[string]Value
+	if raw := m.raw["source"]; fault.IsObject(raw) && json.Unmarshal(raw, &inner) == nil {
+		m.r.warn(fault.Field(m.at, "source"), WarnForm, "holds the members of the source itself", raw)
+		delete(m.raw, "source")
+		for name, v := range inner {
+			if m.raw[name].Null() {
+				m.raw[name] = v
+			}
+		}
+		m.alias("source", "kind")
+	}
+}
+
+// mend knows the names that the same members have elsewhere.
+func (s *SecretRequirement) mend(m *members) { m.alias("env", "secret_env", "secretEnv") }
+
+// mend knows the names that the same members have elsewhere.
+func (s *SecretEnvRequirement) mend(m *members) {
+	m.alias("env", "secret_env", "secretEnv")
+	mendSources(m)
+}
+
+// mend knows the older names of a default's members.
+func (p *ProviderDefault) mend(m *members) {
+	m.alias("secret_env", "secretEnv")
+	m.alias("required_secret_env", "requiredSecretEnv")
+	m.alias("optional_secret_env", "optionalSecretEnv")
+	mendSources(m)
+}
+
+func mendSources(m *members) {
+	m.alias("secret_env_sources", "secretEnvSources", "credential_sources", "credentialSources")
+}
 
 // widen takes a bare string, the older form, for the name of the field.
 func (c *RuntimeExecutionContract) widen(raw Value) Value { return wide("ability_field", raw) }

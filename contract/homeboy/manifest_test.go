@@ -148,12 +148,57 @@ func TestBrokenPartsAreToldAndTheRestStays(t *testing.T) {
 	}
 }
 
+// Secrets are asked for in several spellings, and all of them count.
+func TestSpellingsOfSecrets(t *testing.T) {
+	t.Parallel()
+	m, warnings, err := ReadManifest([]byte(strings.Replace(minimal, `"backend"`, `"secret_requirements":[{"secretEnv":["A"]}],
+		"secret_env_requirements":[{"secret_env":"B","secretEnvSources":{"B":{"kind":"env","name":"X"}}}],
+		"provider_defaults":{"ai":{"secretEnv":"C","requiredSecretEnv":["D"],"optionalSecretEnv":"E","credentialSources":{"C":{"source":{"kind":"json-file","path":"~/a.json","field":"t"},"value":"v"}}},
+		"other":{"secret_env":"F","secretEnv":"not","credential_sources":{"F":{"source":"env","env_var":"Y"}}}},"backend"`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := m.AgentTaskExecutors[0]
+	ai, other := p.ProviderDefaults["ai"], p.ProviderDefaults["other"]
+	got := slices.Concat(p.SecretRequirements[0].Names(), p.SecretEnvRequirements[0].Env, ai.SecretEnv, ai.RequiredSecretEnv, ai.OptionalSecretEnv, other.SecretEnv)
+	if want := []string{"A", "B", "C", "D", "E", "F"}; !slices.Equal(got, want) {
+		t.Errorf("names %v, want %v", got, want)
+	}
+	if s := p.SecretEnvRequirements[0].SecretEnvSources["B"]; s.Source != SecretFromEnv || s.Name != "X" {
+		t.Errorf("%+v", s)
+	}
+	if s := ai.SecretEnvSources["C"]; s.Source != SecretFromJSONFile || s.Path != "~/a.json" || s.Field != "t" || s.Value == nil || *s.Value != "v" {
+		t.Errorf("%+v", s)
+	}
+	if s := other.SecretEnvSources["F"]; s.Source != SecretFromEnv || s.EnvVar != "Y" || other.Extra["secretEnv"] == nil {
+		t.Errorf("%+v %v", s, other.Extra)
+	}
+	var told []string
+	for _, w := range warnings {
+		told = append(told, w.Code+" "+w.Path[strings.LastIndex(w.Path, ".")+1:])
+	}
+	slices.Sort(told)
+	if diff := cmp.Diff([]string{
+		"alias credentialSources", "alias credential_sources", "alias kind", "alias kind", "alias optionalSecretEnv", "alias requiredSecretEnv", "alias secretEnv", "alias secretEnv",
+		"alias secretEnvSources", "alias secret_env", "form source",
+	}, told); diff != "" {
+		t.Error(diff)
+	}
+	stable(t, m, func(text []byte) (RuntimeManifest, error) {
+		again, warnings, err := ReadManifest(text)
+		for _, w := range warnings {
+			t.Errorf("what deed wrote is repaired: %s", w)
+		}
+		return again, err
+	})
+}
+
 // What a runtime adds for itself comes back as it was, at every depth (case 4), and words that the contract does not
 // have are kept (case 5) and only linted. A reference that can move loads, with a finding (case 14).
 func TestUnknownMembersAndWordsSurvive(t *testing.T) {
 	t.Parallel()
 	text := `{"schema":"homeboy/agent-runtime-manifest/v1","id":"x","agent_task_executors":[{"id":"p","backend":"b","command":"c",` +
-		`"capabilities":[],"workspace_materialization":{"cwd":"orbit","write_scope":"moon","odd":[1.50]},"config_preflights":{"n":1e3}}],` +
+		`"capabilities":[],"workspace_materialization":{"cwd":"orbit","write_scope":"moon","odd":[1.50],"apply_back":{"strategy":"teleport","x":1}},"config_preflights":{"n":1e3}}],` +
 		`"materialization":{"source_roots":[{"git_ref":"main","z":null}]},"agent_loop":{"deep":{"a":"<b>"}},"tool_profiles":[]}`
 	m, warnings, err := ReadManifest([]byte(text))
 	if err != nil || len(warnings) > 0 {

@@ -47,39 +47,39 @@ func TestTraps(t *testing.T) {
 		retryable *bool
 		diag      string // the class of the first diagnostic
 	}{
-		"1 validation failure without an id or a class": { // case 76
+		"trap 1 validation failure without an id or a class": { // case 76
 			text:   `{"schema":"homeboy/agent-task-outcome/v1","task_id":null,"status":"provider_error","diagnostics":[{"classification":"request_validation","message":"executor.backend is missing"}]}`,
 			status: ProviderError, class: ClassInvalidInput, diag: "request_validation",
 			warnings: []string{"alias $.diagnostics[0].classification", "task_id $.task_id"},
 		},
-		"2 success with classification": { // case 77
+		"trap 2 success with classification": { // case 77
 			text:   head + `"status":"succeeded","diagnostics":[{"classification":"execution","message":"done","exit_code":0}]}`,
 			status: Succeeded, diag: "execution", warnings: []string{"alias $.diagnostics[0].classification"},
 		},
-		"3 evidence by url": { // case 77
+		"trap 3 evidence by url": { // case 77
 			text:   head + `"status":"no_op","evidence_refs":[{"kind":"preview","url":"http://127.0.0.1/x"}]}`,
 			status: NoOp, warnings: []string{"alias $.evidence_refs[0].url"},
 		},
-		"4 unknown status": { // case 75
+		"trap 4 unknown status": { // case 75
 			text: head + `"status":"half_done"}`, status: ProviderError, class: ClassProvider, warnings: []string{"unknown_word $.status"},
 		},
-		"4 unknown class": {
+		"trap 4 unknown class": {
 			text: head + `"status":"failed","failure_classification":"gremlins"}`, status: Failed, class: ClassUnknown, warnings: []string{"unknown_word $.failure_classification"},
 		},
-		"5 cancelled":             {text: head + `"status":"cancelled"}`, status: Cancelled},
-		"5 follow up":             {text: head + `"status":"follow_up_issue","follow_up":{"kind":"issue","title":"x"}}`, status: FollowUpIssue},
-		"5 candidate recoverable": {text: head + `"status":"candidate_recoverable"}`, status: CandidateRecoverable},
-		"6 stand-in id": {
+		"trap 5 cancelled":             {text: head + `"status":"cancelled"}`, status: Cancelled},
+		"trap 5 follow up":             {text: head + `"status":"follow_up_issue","follow_up":{"kind":"issue","title":"x"}}`, status: FollowUpIssue},
+		"trap 5 candidate recoverable": {text: head + `"status":"candidate_recoverable"}`, status: CandidateRecoverable},
+		"trap 6 stand-in id": {
 			text: strings.Replace(head, "t1", "unknown-task", 1) + `"status":"succeeded"}`, status: Succeeded, warnings: []string{"task_id $.task_id"},
 		},
-		"8 a setup fault that calls itself retryable": {
+		"trap 8 a setup fault that calls itself retryable": {
 			text:   head + `"status":"provider_error","retryable":true,"diagnostics":[{"class":"agent_task.codex_command_not_found","message":"codex is not there"}]}`,
 			status: ProviderError, class: ClassProvider, retryable: &no, diag: "agent_task.codex_command_not_found", warnings: []string{"contradiction $.retryable"},
 		},
-		"8 the same by its category": {
+		"trap 8 the same by its category": {
 			text: head + `"status":"provider_error","retryable":true,"failure_category":"provider.auth"}`, status: ProviderError, class: ClassProvider, retryable: &no, warnings: []string{"contradiction $.retryable"},
 		},
-		"8 a service that may come back": {
+		"trap 8 a service that may come back": {
 			text: head + `"status":"provider_error","retryable":true,"failure_category":"provider.rate_limit"}`, status: ProviderError, class: ClassProvider, retryable: &yes,
 		},
 	} {

@@ -2683,7 +2683,7 @@ export type DeedConfigSensorTask = {
   payload?: Record<string, unknown>;
 };
 
-/** A SensorWorkflow says which workflow an event starts or wakes. The context is the event's payload, with this one laid over it. */
+/** A SensorWorkflow says which workflow an event starts or wakes. The context is the event's payload, with this one laid over it; its texts may name parts of the event too. */
 export type DeedConfigSensorWorkflow = {
   template: string;
   /** may name parts of the event, as a task's texts */
@@ -2885,8 +2885,12 @@ export type DeedReport = {
   failures?: DeedReportFailure[];
   refusals?: DeedReportRefusal[];
   waiting?: DeedReportWaiting[];
+  /** the next first */
+  retries?: DeedReportRetry[];
   workflows?: DeedReportWorkflow[];
   schedules?: DeedReportSchedule[];
+  /** those that fail now */
+  sensors?: DeedReportSensor[];
   cost: DeedReportCost;
   /** by list: how many entries it lacks */
   more?: Record<string, number>;
@@ -2927,12 +2931,38 @@ export type DeedReportRefusal = {
   command?: string;
 };
 
+/** A ReportRetry is a task that failed and is tried again by itself. */
+export type DeedReportRetry = {
+  task_id: string;
+  subject?: string;
+  task_type?: string;
+  /** not before */
+  try_at: string;
+  /** used up */
+  attempts: number;
+  max_attempts: number;
+  last_error?: string;
+  /** that shows it */
+  command?: string;
+};
+
 /** A ReportSchedule is a schedule that ran, or did not although it was due. */
 export type DeedReportSchedule = {
   name: string;
   ran: number;
   missed: number;
   skipped: number;
+};
+
+/** A ReportSensor is a sensor that fails: what it would see makes no work. */
+export type DeedReportSensor = {
+  sensor_id: string;
+  /** in a row */
+  failures: number;
+  since?: string;
+  last_error?: string;
+  /** that shows it */
+  command?: string;
 };
 
 /** A ReportTask is a task that was done, with what proves it. */
@@ -2963,6 +2993,8 @@ export type DeedReportTotals = {
   refused: number;
   /** things that a person has to answer */
   waiting: number;
+  /** tasks that failed and are tried again by themselves */
+  retrying?: number;
   messages_delivered: number;
   /** given up */
   messages_failed: number;

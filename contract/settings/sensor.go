@@ -60,7 +60,8 @@ type SensorTask struct {
 	Payload     json.RawMessage `json:"payload,omitempty"`
 }
 
-// A SensorWorkflow says which workflow an event starts or wakes. The context is the event's payload, with this one laid over it.
+// A SensorWorkflow says which workflow an event starts or wakes. The context is the event's payload, with this one laid over it;
+// its texts may name parts of the event too.
 type SensorWorkflow struct {
 	Template    string          `json:"template" jsonschema:"minLength=1,maxLength=512"`
 	InstanceKey string          `json:"instance_key" jsonschema:"minLength=1,maxLength=512"` // may name parts of the event, as a task's texts

@@ -17,7 +17,7 @@ import (
 
 // What one answer may leave behind at most. A larger file stays where it is and is told.
 const (
-	MaxArtifact  = 50 << 20  // bytes of one file
+	MaxArtifact  = 50 << 20  // bytes of one artifact: a file, or a declared tree
 	MaxArtifacts = 256 << 20 // bytes of all
 	MaxFiles     = 1000
 	MaxNodes     = 2000 // files and directories of declared trees

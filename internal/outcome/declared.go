@@ -30,9 +30,10 @@ type treeEntry struct {
 // What is not there is told by demand, if it is required. // edge cases 84, 85
 func (g *gathering) declared(ctx context.Context, q homeboy.Request) error {
 	for _, d := range q.Declarations() {
-		if d.Path == "" || g.at.Workspace == "" || slices.ContainsFunc(g.o.Artifacts, func(a homeboy.Artifact) bool { return named(a, d.Name) && verified(a) && !reviewOnly(a) }) {
+		if d.Path == "" || g.at.Workspace == "" {
 			continue
 		}
+		told := slices.IndexFunc(g.o.Artifacts, func(a homeboy.Artifact) bool { return named(a, d.Name) && verified(a) && !reviewOnly(a) })
 		a := homeboy.Artifact{ID: g.freshID(d.Name), Kind: "artifact", Name: d.Name}
 		if fault.IsName(d.Type) {
 			a.Kind = d.Type
@@ -40,7 +41,12 @@ func (g *gathering) declared(ctx context.Context, q homeboy.Request) error {
 		err := g.harvest(ctx, &a, d.Path)
 		var r *refusal
 		switch {
+		case err == nil && told >= 0 && a.SHA256 != "" && g.o.Artifacts[told].SHA256 == a.SHA256:
+			// The provider told of the same file.
 		case err == nil:
+			if told >= 0 {
+				tell(g.o, CodeDeclared, fmt.Sprintf("declared artifact %s: the provider told of another file by this name, and both are kept", clip(d.Name)), declaredData(d, faultCollision))
+			}
 			g.o.Artifacts = append(g.o.Artifacts, a)
 		case !errors.As(err, &r):
 			return err
@@ -79,18 +85,18 @@ func (g *gathering) harvest(ctx context.Context, a *homeboy.Artifact, path strin
 
 // tree keeps a directory: its files as blobs, and a list of them whose digest stands for the whole.
 func (g *gathering) tree(ctx context.Context, a *homeboy.Artifact, dir *os.Root, name string, c custody) error {
+	var size int64 // a tree is one artifact, and has no more room than another
 	w := walking{g: g, visit: func(ctx context.Context, dir *os.Root, name, rel string) error {
 		b, err := g.keep(ctx, dir, name)
+		if size += b.size; err == nil && size > MaxArtifact {
+			return refuse(faultTooLarge, "its files have more than %d bytes", MaxArtifact)
+		}
 		c.Redacted += b.redacted
 		c.Tree = append(c.Tree, treeEntry{Path: rel, Type: "file", Size: b.size, SHA256: b.sha256})
 		return err
 	}, enter: func(rel string) { c.Tree = append(c.Tree, treeEntry{Path: rel, Type: "directory"}) }}
 	if err := w.directory(ctx, dir, name, ""); err != nil {
 		return err
-	}
-	var size int64
-	for _, e := range c.Tree {
-		size += e.Size
 	}
 	sum := sha256.Sum256(value(c.Tree))
 	c.TreeSHA256, c.Verified = hex.EncodeToString(sum[:]), true

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -187,10 +188,16 @@ func TestArtifactsThatAreNotTaken(t *testing.T) {
 		"83 wrong size":            {make: func(s site) string { s.put(s.Workspace+"/f", "x"); return "f" }, more: `,"size_bytes":7`, code: faultSize, kept: true},
 		"86 FIFO":                  {make: func(s site) string { must(s.t, syscall.Mkfifo(s.Workspace+"/f", 0o600)); return "f" }, code: faultKind},
 		"86 device":                {make: func(s site) string { s.link("/dev/zero", s.Workspace+"/f"); return "f" }, code: faultUnsafe},
-		"86 directory":             {make: func(s site) string { must(s.t, os.Mkdir(s.Workspace+"/f", 0o700)); return "f" }, code: faultKind},
-		"86 the workspace":         {make: func(site) string { return "." }, code: faultKind},
-		"missing":                  {make: func(site) string { return "f" }, code: faultMissing},
-		"below a file":             {make: func(s site) string { s.put(s.Workspace+"/f", "x"); return "f/g" }, code: faultUnsafe},
+		"86 a real device": {make: func(s site) string {
+			if err := syscall.Mknod(s.Workspace+"/f", syscall.S_IFCHR|0o600, 1<<8|5); err != nil { // /dev/zero
+				s.t.Skipf("missing tool: mknod: run the tests as root: %v", err)
+			}
+			return "f"
+		}, code: faultKind},
+		"86 directory":     {make: func(s site) string { must(s.t, os.Mkdir(s.Workspace+"/f", 0o700)); return "f" }, code: faultKind},
+		"86 the workspace": {make: func(site) string { return "." }, code: faultKind},
+		"missing":          {make: func(site) string { return "f" }, code: faultMissing},
+		"below a file":     {make: func(s site) string { s.put(s.Workspace+"/f", "x"); return "f/g" }, code: faultUnsafe},
 		"too large": {make: func(s site) string {
 			s.put(s.Workspace+"/f", "")
 			must(s.t, os.Truncate(s.Workspace+"/f", MaxArtifact+1))
@@ -349,7 +356,8 @@ func TestRequiredArtifacts(t *testing.T) {
 		"of another schema":       {typed, `"typed_artifacts":[{"name":"report","artifact_schema":"s/2","payload":"x"}]`, faultType, "/typed_artifacts/0/artifact_schema"},
 		"typed, points at a file": {typed, `"artifacts":[{"id":"x","kind":"file","path":"full"}],"typed_artifacts":[{"name":"report","artifact":{"id":"x"}}]`, "", ""},
 		"typed, points nowhere":   {typed, `"typed_artifacts":[{"name":"report","artifact":{"id":"x"}}]`, faultEmpty, "/typed_artifacts/0/payload"},
-		"a patch may be empty":    {homeboy.ArtifactDeclaration{Name: "patch", Required: true}, ``, "", ""},
+		"a patch may be missing":  {homeboy.ArtifactDeclaration{Name: "patch", Required: true}, ``, "", ""},
+		"a patch may be empty":    {homeboy.ArtifactDeclaration{Name: "patch", Required: true}, `"artifacts":[{"id":"p","kind":"patch","path":"empty"}]`, "", ""},
 		"by its path":             {homeboy.ArtifactDeclaration{Name: "report", Path: "full", Required: true}, ``, "", ""},
 		"by a path that is empty": {homeboy.ArtifactDeclaration{Name: "report", Path: "empty", Required: true}, ``, faultEmpty, "/artifacts/0"},
 		"by a path to nothing":    {homeboy.ArtifactDeclaration{Name: "report", Path: "gone", Required: true}, ``, faultMissing, ""},
@@ -426,8 +434,14 @@ func TestDeclaredTrees(t *testing.T) {
 		"a link to a tree": {func(s site) { s.link(s.elsewhere, s.Workspace+"/out/l") }, faultUnsafe},
 		"a FIFO":           {func(s site) { must(t, syscall.Mkfifo(s.Workspace+"/out/f", 0o600)) }, faultKind},
 		"too deep":         {func(s site) { must(t, os.MkdirAll(s.Workspace+"/out"+strings.Repeat("/d", MaxLevels+2), 0o700)) }, faultTooLarge},
-		"too many files":   {func(s site) { many(t, s.Workspace+"/out/", MaxFiles, false) }, faultTooLarge},
-		"too many nodes":   {func(s site) { many(t, s.Workspace+"/out/", MaxNodes, true) }, faultTooLarge},
+		"too many files":   {func(s site) { many(t, s.Workspace+"/out/", MaxFiles-1, false) }, faultTooLarge},
+		"too many bytes": {func(s site) {
+			for _, name := range []string{"x", "y"} {
+				s.put(s.Workspace+"/out/"+name, "")
+				must(t, os.Truncate(s.Workspace+"/out/"+name, MaxArtifact/2))
+			}
+		}, faultTooLarge},
+		"too many nodes": {func(s site) { many(t, s.Workspace+"/out/", MaxNodes, true) }, faultTooLarge},
 		"the tree is a link": {func(s site) {
 			must(t, os.Rename(s.Workspace+"/out", s.elsewhere+"/out"))
 			s.link(s.elsewhere+"/out", s.Workspace+"/out")
@@ -450,6 +464,92 @@ func TestDeclaredTrees(t *testing.T) {
 		o := newSite(t).gather(require(homeboy.ArtifactDeclaration{Name: "site", Path: path}), "").Outcome
 		if diff := cmp.Diff([]string{faultUnsafe}, codes(o)); diff != "" || o.Status != homeboy.Succeeded {
 			t.Errorf("%q: %s %s", path, o.Status, diff)
+		}
+	}
+}
+
+// TestDeclaredTreesAtTheirBounds: edge case 84. What just fits is taken.
+func TestDeclaredTreesAtTheirBounds(t *testing.T) {
+	t.Parallel()
+	for name, build := range map[string]func(s site){
+		"files": func(s site) { many(t, s.Workspace+"/out/", MaxFiles-1, false) },
+		"nodes": func(s site) { many(t, s.Workspace+"/out/", MaxNodes-1, true) },
+		"depth": func(s site) { must(t, os.MkdirAll(s.Workspace+"/out"+strings.Repeat("/d", MaxLevels), 0o700)) },
+		"bytes": func(s site) { must(t, os.Truncate(s.Workspace+"/out/a", MaxArtifact)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.put(s.Workspace+"/out/a", "")
+			build(s)
+			if o := s.gather(require(homeboy.ArtifactDeclaration{Name: "site", Path: "out", Required: true}), "").Outcome; codes(o) != nil && codes(o)[0] != faultEmpty {
+				t.Errorf("%s %v", o.Status, o.Diagnostics)
+			}
+		})
+	}
+}
+
+// TestDeclaredAndToldCollide: edge case 84. What is declared and what the provider tells of go by one name and are different: both
+// are there, and neither takes the other's place.
+func TestDeclaredAndToldCollide(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.put(s.Workspace+"/out/a", "declared")
+	s.put(s.Workspace+"/other", "told")
+	q := require(homeboy.ArtifactDeclaration{Name: "site", Path: "out/a"}, homeboy.ArtifactDeclaration{Name: "twin", Path: "out/a"})
+	o := s.gather(q, `{"id":"site","kind":"log","path":"other"}`).Outcome
+	var got []string
+	for _, a := range o.Artifacts {
+		got = append(got, a.ID+" "+a.SHA256)
+	}
+	if diff := cmp.Diff([]string{"site " + digestOf("told"), "site-2 " + digestOf("declared"), "twin " + digestOf("declared")}, got); diff != "" || len(s.blobs()) != 2 || !slices.Equal(codes(o), []string{faultCollision}) || o.Status != homeboy.Succeeded {
+		t.Errorf("%v %v %s", s.blobs(), o.Diagnostics, diff)
+	}
+	// The same file is there once.
+	if o := s.gather(require(homeboy.ArtifactDeclaration{Name: "site", Path: "./other"}), `{"id":"site","kind":"log","path":"other"}`).Outcome; len(o.Artifacts) != 1 || codes(o) != nil {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestSwapsWhileGathering: edge cases 80, 84 and 86. Somebody swaps a file and a directory for links out, again and again, while deed
+// gathers: it takes what is inside, or nothing.
+func TestSwapsWhileGathering(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.put(s.elsewhere+"/f", "outside")
+	s.put(s.Workspace+"/d/f", "inside")
+	s.link(s.elsewhere, s.Workspace+"/to-dir")
+	s.link(s.elsewhere+"/f", s.Workspace+"/to-file")
+	s.put(s.Workspace+"/leaf", "inside")
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		swap := func(a, b string) {
+			a, b = filepath.Join(s.Workspace, a), filepath.Join(s.Workspace, b)
+			for _, err := range []error{os.Rename(a, a+"~"), os.Rename(b, a), os.Rename(a+"~", b)} {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				swap("d", "to-dir")
+				swap("leaf", "to-file")
+			}
+		}
+	}()
+	for range 100 {
+		s.gather(require(homeboy.ArtifactDeclaration{Name: "tree", Path: "d"}), `{"id":"a","kind":"log","path":"leaf"},{"id":"b","kind":"log","path":"d/f"}`)
+	}
+	close(stop)
+	<-stopped
+	for _, name := range s.blobs() {
+		if name != digestOf("inside") {
+			t.Errorf("blob %s is not of the workspace", name)
 		}
 	}
 }

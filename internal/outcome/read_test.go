@@ -147,6 +147,8 @@ func TestEnds(t *testing.T) {
 		"75 unknown status":                {f: printed(strings.Replace(good, "succeeded", "done", 1), 0), row: "valid", status: homeboy.ProviderError, class: homeboy.ClassProvider, code: homeboy.DiagnosticRepair},
 		"75 unknown class":                 {f: printed(strings.Replace(bad, "policy_denied", "gremlins", 1), 0), row: "valid", status: homeboy.Failed, class: homeboy.ClassUnknown, code: homeboy.DiagnosticRepair},
 		"76 no task":                       {f: printed(strings.Replace(good, `"t1"`, "null", 1), 0), row: "valid", status: homeboy.Succeeded, code: homeboy.DiagnosticRepair},
+		"76 no member for the task":        {f: printed(strings.Replace(good, `"task_id":"t1",`, "", 1), 0), row: "valid", status: homeboy.Succeeded, code: homeboy.DiagnosticRepair},
+		"76 a blank task":                  {f: printed(strings.Replace(good, `"t1"`, `" "`, 1), 0), row: "valid", status: homeboy.Succeeded, code: homeboy.DiagnosticRepair},
 		"76 another task":                  {f: printed(strings.Replace(good, "t1", "t2", 1), 0), row: "other_task", status: homeboy.ProviderError, class: homeboy.ClassProvider, code: CodeContract, said: "succeeded", phase: PhaseRun},
 		"76 a failure of another task":     {f: printed(strings.Replace(bad, "t1", "t2", 1), 0), row: "valid", status: homeboy.Failed, class: homeboy.ClassPolicyDenied, code: homeboy.DiagnosticRepair},
 		"76 two statuses":                  {f: printed(`{"task_id":"t1","status":"failed","status":"succeeded"}`, 0), row: "other_task", status: homeboy.ProviderError, class: homeboy.ClassProvider, code: CodeContract, said: "succeeded", phase: PhaseRun},

@@ -5,8 +5,8 @@ import (
 )
 
 // Refused returns the outcome of a task whose provider was not started: selection, request, secrets, readiness. code is
-// a dotted class of a diagnostic such as agent_task.provider_missing, and class what kind of failure it is. What was
-// asked for wrongly is failed, what is wrong here is provider_error.
+// a dotted class of a diagnostic such as agent_task.provider_missing, and class what kind of failure it is. What no
+// provider can do, or may, is failed; everything else is provider_error.
 func Refused(code, message, remedy string, class homeboy.FailureClass, taskID string) homeboy.Outcome {
 	phase, status := PhaseSetup, homeboy.ProviderError
 	switch class {

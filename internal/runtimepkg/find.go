@@ -133,8 +133,12 @@ func (e *NotInstalled) Error() string {
 		}
 		return fmt.Sprintf("runtime package %q cannot be used: %s", e.ID, strings.Join(why, "; "))
 	}
-	return fmt.Sprintf("there is no runtime package %q: no %s/%s.json in %s (`deed runtime install` or `deed runtime link` one; there are: %s)",
-		e.ID, e.ID, e.ID, strings.Join(e.Looked, ", "), strings.Join(e.Known, ", "))
+	known := "there is no other"
+	if len(e.Known) > 0 {
+		known = "there are: " + strings.Join(e.Known, ", ")
+	}
+	return fmt.Sprintf("there is no runtime package %q: no %s/%s.json in %s (`deed runtime install` or `deed runtime link` one; %s)",
+		e.ID, e.ID, e.ID, strings.Join(e.Looked, ", "), known)
 }
 
 // Find looks into every place and reads every manifest. A place that is not there has no packages; a directory that the user

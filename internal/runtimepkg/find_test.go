@@ -122,7 +122,7 @@ func TestBrokenPackages(t *testing.T) {
 	}
 }
 
-// Case 7: one id in two places is used from neither, unless the files are the same. Case 8: so is a provider id.
+// Cases 7 and 8: one id in two places is used from neither, unless the files are the same; so is a provider id.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	a, b := t.TempDir(), t.TempDir()
@@ -139,6 +139,11 @@ func TestConflicts(t *testing.T) {
 	}
 	if m := c.Problems[0].Message; !strings.Contains(m, a) || !strings.Contains(m, b) {
 		t.Errorf("both are not named: %s", m)
+	}
+	for _, backend := range []string{"y", "z"} {
+		if s, err := c.Select(Ask{Backend: backend, Runtime: "other"}); err == nil || !strings.Contains(err.Error(), a) || !strings.Contains(err.Error(), b) {
+			t.Errorf("%s: one of two was chosen, or it is not said why not: %v, %v", backend, s, err)
+		}
 	}
 
 	d := t.TempDir()
@@ -272,6 +277,60 @@ func TestLintSeverities(t *testing.T) {
 	}
 }
 
+// Cases 10 and 13: what cannot be used is listed with its reason, and never chosen.
+func TestWhatIsListedAndNotChosen(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		executors []object
+		want      string
+	}{
+		"case 13: no providers":               {[]object{}, "agent_task_executors"},
+		"case 10: no pattern":                 {[]object{provider("x.run", "x", object{"immediate_failure_patterns": []object{{"error_ref_pattern": "("}}})}, "error_ref_pattern"},
+		"case 10: a pattern that matches all": {[]object{provider("x.run", "x", object{"immediate_failure_patterns": []object{{"error_ref_pattern": "a*"}}})}, "error_ref_pattern"},
+		"case 10: a pattern that is too long": {[]object{provider("x.run", "x", object{"immediate_failure_patterns": []object{{"error_ref_pattern": strings.Repeat("a", 513)}}})}, "error_ref_pattern"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			packWith(t, dir, "x", object{"id": "x", "agent_task_executors": c.executors})
+			got := catalog(t, dir)
+			if len(got.Packages) != 1 || got.Packages[0].ID != "x" || Usable(got.Packages[0].Findings) {
+				t.Fatalf("it is not listed, or not as what it is: %v %v", got.Packages, got.Problems)
+			}
+			for _, ask := range []Ask{{Backend: "x"}, {Backend: "x", Selector: "x.run", Runtime: "x"}} {
+				if s, err := got.Select(ask); err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%+v: chosen, or it is not said why not: %v, %v", ask, s, err)
+				}
+			}
+		})
+	}
+}
+
+// Case 14: the official fixture names a branch where a commit would be better. It loads, with a warning, and is chosen.
+func TestOfficialFixtureWithABranch(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/agent-runtime-manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := document(t, string(data))
+	doc["materialization"] = object{"source_roots": []object{{"id": "r", "remote_url": "https://example.com/r.git", "git_ref": "main"}, {"id": "s", "git_ref": strings.Repeat("a1", 20)}}}
+	dir := t.TempDir()
+	p := packWith(t, dir, "reference", doc)
+	write(t, "# Notes\n", p, "README.md")
+	c := catalog(t, dir)
+	if len(c.Packages) != 1 {
+		t.Fatalf("%v", c.Problems)
+	}
+	linted, err := Lint(p)
+	if err != nil || len(linted.Findings) != 1 || linted.Findings[0].Severity != Warning || linted.Findings[0].Path != "$.materialization.source_roots[0].git_ref" {
+		t.Errorf("%v, %v", linted.Findings, err)
+	}
+	if s, err := c.Select(Ask{Backend: "reference"}); err != nil || s.Provider.ID != "reference.run" {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
 // Case 12: a declaration that is not one is told, and the others are used.
 func TestOddDeclarationIsTold(t *testing.T) {
 	t.Parallel()
@@ -285,6 +344,12 @@ func TestOddDeclarationIsTold(t *testing.T) {
 	}
 	if _, err := c.Select(Ask{Backend: "x"}); err != nil {
 		t.Error(err)
+	}
+	// Where it was the only one, whoever asks for the package is told (case 27).
+	dir = t.TempDir()
+	packWith(t, dir, "x", object{"id": "x", "agent_task_executors": []any{"text"}})
+	if _, err := catalog(t, dir).Select(Ask{Backend: "x"}); err == nil || !strings.Contains(err.Error(), "$.agent_task_executors[0]") {
+		t.Errorf("it is not told: %v", err)
 	}
 }
 

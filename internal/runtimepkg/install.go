@@ -99,6 +99,9 @@ func (s Store) install(ctx context.Context, source, stage string, opt InstallOpt
 		return Installed{}, err
 	}
 	p, err := installable(dir, id)
+	if err == nil {
+		err = p.selfContained()
+	}
 	if err != nil {
 		return Installed{}, err
 	}

@@ -249,6 +249,52 @@ func TestInstallOfDirectoriesRefuses(t *testing.T) {
 	}
 }
 
+// Case 17: a package whose command needs files outside of it is not copied, because the copy would not run; it is used in place.
+// What only its tests need does not matter.
+func TestInstallOfWhatNeedsItsNeighbours(t *testing.T) {
+	t.Parallel()
+	js := func(entry string) object {
+		return provider("tiny.run", "tiny", object{"command": "node {{runtime_path}}/" + entry})
+	}
+	for name, c := range map[string]struct {
+		provider object
+		files    map[string]string
+		want     string // "" is installed
+	}{
+		"by itself":            {js("run.cjs"), map[string]string{"run.cjs": `require("./lib")`, "lib/index.js": `require('./a'); require('fs')`, "lib/a.cjs": ""}, ""},
+		"tests alone":          {js("run.cjs"), map[string]string{"run.cjs": "", "test/run.test.cjs": `require('../../../harness')`}, ""},
+		"the command":          {js("run.cjs"), map[string]string{"run.cjs": `const c = require('../../agent-task-contracts')`}, "run.cjs takes ../../agent-task-contracts"},
+		"through another file": {js("scripts/run.mjs"), map[string]string{"scripts/run.mjs": "import x from '../lib/x.mjs'", "lib/x.mjs": `export * from '../../lib/shared.mjs'`}, "lib/x.mjs takes ../../lib/shared.mjs"},
+		"what it names":        {js("../lib/run.cjs"), nil, "a command names ../lib/run.cjs"},
+		"a probe": {
+			provider("tiny.run", "tiny", object{"readiness_invocation": object{"argv": []string{"node", "{{runtime_path}}/ready.js"}}}),
+			map[string]string{"ready.js": `await import('../lib/ready.mjs')`},
+			"ready.js takes ../lib/ready.mjs",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repo := t.TempDir()
+			dir := pack(t, filepath.Join(repo, PackagesDir), "tiny", c.provider)
+			write(t, "", repo, PackagesDir, "lib", "run.cjs")
+			for file, text := range c.files {
+				write(t, text, dir, file)
+			}
+			if c.want != "" {
+				refused(t, dir, c.want)
+				refused(t, repo, "deed runtime link")
+			}
+			s := Store{Dir: filepath.Join(t.TempDir(), PackagesDir)}
+			if _, err := s.Install(t.Context(), repo, InstallOptions{ID: "tiny"}); (err == nil) != (c.want == "") {
+				t.Errorf("installed: %v", err)
+			}
+			if _, err := s.Link(repo, InstallOptions{ID: "tiny", Replace: true}); err != nil {
+				t.Errorf("linked: %v", err)
+			}
+		})
+	}
+}
+
 func TestReplaceLinkAndRemove(t *testing.T) {
 	t.Parallel()
 	s := Store{Dir: filepath.Join(t.TempDir(), PackagesDir)}

@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
@@ -195,53 +191,6 @@ func (p *Package) lintFile(at, rel string, run bool) []Finding {
 		return []Finding{{Error, at, MissingFile, fmt.Sprintf("runs %s, which is not executable", rel), "chmod +x it, or name its interpreter"}}
 	}
 	return nil
-}
-
-// relativeImport finds what a JavaScript file takes from a path of its own tree.
-var relativeImport = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:\brequire\(|\bfrom\b|\bimport\(?)\s*['"](\.\.?/[^'"\n]{1,300})['"]`)
-})
-
-// Bounds of the look at a package's sources.
-const (
-	maxSources = 2000
-	maxSource  = 1 << 20
-)
-
-// lintImports tells of files that a package takes from outside itself: a copy of it would not run.
-func (p *Package) lintImports() []Finding {
-	var out []Finding
-	seen := 0
-	root, err := os.OpenRoot(p.Real)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = root.Close() }() // only read
-	_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git") {
-			return fs.SkipDir
-		}
-		if ext := path.Ext(name); !d.Type().IsRegular() || ext != ".js" && ext != ".cjs" && ext != ".mjs" {
-			return nil
-		}
-		if seen++; seen > maxSources {
-			return fs.SkipAll
-		}
-		if fi, err := d.Info(); err != nil || fi.Size() > maxSource {
-			return nil //nolint:nilerr // a bundle is its own closure, and what cannot be read is the run's to tell
-		}
-		text, err := root.ReadFile(name)
-		if err != nil {
-			return nil //nolint:nilerr // as above
-		}
-		for _, m := range relativeImport().FindAllSubmatch(text, -1) {
-			if to := path.Join(path.Dir(name), string(m[1])); !filepath.IsLocal(to) {
-				out = append(out, Finding{Warning, name, OutsideFile, fmt.Sprintf("takes %s, which is not in the package", m[1]), "put into the package what it needs, or use it in place with `deed runtime link`"})
-			}
-		}
-		return nil
-	})
-	return out
 }
 
 // replacementOf is what a deprecated provider says to use in its place.

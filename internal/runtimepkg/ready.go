@@ -20,6 +20,7 @@ import (
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/toolchain"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -63,8 +64,9 @@ type Readiness struct {
 	Exports   map[string]string `json:"exports,omitempty"` // variables that the provider gets: the executables and paths that were found
 	CheckedAt time.Time         `json:"checked_at"`
 
-	hide  *redact.Redactor  // what no check may show
-	found map[string]string // the file of each program that a check names, by the name on the PATH
+	hide   *redact.Redactor  // what no check may show
+	found  map[string]string // the file of each program that a check names, by every name that it may have on the PATH
+	called map[string]string // the same, by the one name that a provider calls it by
 }
 
 // Resolve makes a command start the programs that were found: a manifest whose command is a program that its own checks look
@@ -74,6 +76,18 @@ func (r *Readiness) Resolve(c Command) Command {
 		c.Argv = append([]string{file}, c.Argv[1:]...)
 	}
 	return c
+}
+
+// Programs are the files of programs that the checks look for on the PATH, by their names, but for those that every machine
+// shows to what it contains.
+func (r *Readiness) Programs() map[string]string {
+	out := map[string]string{}
+	for name, file := range r.called {
+		if real, err := filepath.EvalSymlinks(file); err == nil && filepath.Base(name) == name && !toolchain.InSystem(real) {
+			out[name] = file
+		}
+	}
+	return out
 }
 
 // Why returns what keeps the provider from running, one line each.
@@ -208,7 +222,7 @@ func (c *Checker) stores() []SecretStore {
 
 // look does all checks: a user mends everything at once.
 func (c *Checker) look(ctx context.Context, s *Selection, doc Document) *Readiness {
-	r := &Readiness{Package: s.Package.ID, Provider: s.Provider.ID, Backend: s.Provider.Backend, Exports: map[string]string{}, CheckedAt: c.now(), found: map[string]string{}}
+	r := &Readiness{Package: s.Package.ID, Provider: s.Provider.ID, Backend: s.Provider.Backend, Exports: map[string]string{}, CheckedAt: c.now(), found: map[string]string{}, called: map[string]string{}}
 	values, secrets, _ := ResolveSecrets(ctx, SecretNeeds(s.Provider, doc), c.home(), c.stores()...) // each is told below
 	r.Secrets, r.hide = secrets, c.hides(values)
 	r.find(c, s)
@@ -235,6 +249,11 @@ func (r *Readiness) find(c *Checker, s *Selection) {
 		file, err := c.find(s, *d.Executable)
 		if err != nil {
 			continue // its own check tells it
+		}
+		if names := d.Executable.Candidates; slices.Contains(names, filepath.Base(file)) {
+			r.called[filepath.Base(file)] = file
+		} else if len(names) > 0 {
+			r.called[names[0]] = file
 		}
 		for _, name := range d.Executable.Candidates {
 			if r.found[name] == "" {
@@ -459,13 +478,14 @@ func secretCheck(s SecretStatus) Check {
 	if s.Configured {
 		return c
 	}
-	c.Status, c.Detail = CheckFailed, "it is not set, and "+strings.Join(s.Asked, " and ")+" asks for it"
+	c.Status, c.Detail = CheckFailed, "it is not set, and "+s.asks()
 	if s.Problem != "" {
 		c.Detail += ": " + s.Problem
 	}
 	c.Remedy = "export " + s.Name + ", put it into an env_file, or say under secrets in deed.yaml where it is"
 	if !s.Required {
 		c.Status, c.Remedy = CheckSkipped, ""
+		c.Detail = "it is not set, and " + strings.Join(s.Asked, " and ") + " can do without"
 	}
 	return c
 }

@@ -214,6 +214,30 @@ func TestVerdictDependsOnConditions(t *testing.T) {
 	}
 }
 
+// Case 37: whoever looks at the catalog, without a request, is told that a provider can be dispatched to unless it lacks a secret
+// that every request needs.
+func TestSecretsAndDispatch(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change object
+		lacks  string // "" can be dispatched to
+	}{
+		"optional":      {object{"secret_requirements": []object{{"name": "MAYBE", "required": false}}}, ""},
+		"conditional":   {object{"secret_env_requirements": []object{{"env": "SOMETIMES", "when": object{"any": []object{{"path": "provider", "equals": "codex"}}}}}}, ""},
+		"of a provider": {object{"provider_defaults": object{"openai": object{"secret_env": "OPENAI_API_KEY"}}}, ""},
+		"unconditional": {object{"secret_requirements": []object{{"name": "ALWAYS"}}}, "ALWAYS"},
+		"a group":       {object{"secret_env_requirements": []object{{"env": []string{"ONE", "GITHUB_TOKEN"}}}}, "ONE"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := verdict(t, &Checker{Environ: environ()}, only(t, c.change, nil), `{}`)
+			if why := strings.Join(r.Why(), "\n"); r.Ready != (c.lacks == "") || !strings.Contains(why, c.lacks) || len(r.Why()) > 1 {
+				t.Errorf("ready %v: %s", r.Ready, why)
+			}
+		})
+	}
+}
+
 // TestProbeThatHangs: the limit holds, also for a grandchild in a session of its own.
 func TestProbeThatHangs(t *testing.T) {
 	t.Parallel()
@@ -250,9 +274,10 @@ func TestReadinessInvocation(t *testing.T) {
 	}{
 		"ready":            {result(`"ready":true,"classification":"ready"`), true, false, ClassReady, ""},
 		"incompatible":     {result(`"ready":false,"classification":"deterministic_incompatibility","retryable":false,"reason":"old","remediation":"upgrade"`), false, false, ClassIncompatible, "upgrade"},
-		"auth":             {result(`"ready":false,"classification":"auth_failure","missing_secret_env":["T"]`), false, false, ClassAuth, ""},
-		"unknown":          {result(`"ready":false,"classification":"unknown_metadata"`), false, false, ClassUnknown, ""},
-		"transient":        {result(`"ready":false,"classification":"transient_failure","retryable":true`), false, true, ClassTransient, ""},
+		"auth":             {result(`"ready":false,"classification":"auth_failure","missing_secret_env":["T"],"remediation":"log in"`), false, false, ClassAuth, "log in"},
+		"unknown":          {result(`"ready":false,"classification":"unknown_metadata","remediation":"look at it"`), false, false, ClassUnknown, "look at it"},
+		"unknown, and yet": {result(`"ready":false,"classification":"unknown_metadata","retryable":true`), false, true, ClassUnknown, ""},
+		"transient":        {result(`"ready":false,"classification":"transient_failure","retryable":true,"remediation":"wait a little"`), false, true, ClassTransient, "wait a little"},
 		"malformed":        {"echo '{'", false, false, ClassUnknown, "one JSON object"},
 		"two documents":    {result(`"ready":true,"classification":"ready"`) + "; echo '{}'", false, false, ClassUnknown, "one JSON object"},
 		"empty":            {":", false, false, ClassUnknown, "one JSON object"},
@@ -263,16 +288,16 @@ func TestReadinessInvocation(t *testing.T) {
 		"non-zero":         {result(`"ready":true,"classification":"ready"`) + "; exit 2", false, false, ClassUnknown, "ends with 2"},
 		"hangs":            {"sleep 600", false, false, ClassUnknown, "did not end within"},
 		"case 33: request": {`grep -q '"provider_id":"x.run".*"model":"asked"' && ` + result(`"ready":true,"classification":"ready"`), true, false, ClassReady, ""},
-		"case 34: secrets": {`test -z "$GITHUB_TOKEN" && ` + result(`"ready":true,"classification":"ready"`), true, false, ClassReady, ""},
+		"case 34: secrets": {`test -z "$GITHUB_TOKEN" && test "$ALLOWED" = yes && test -z "$UNLISTED" && ` + result(`"ready":true,"classification":"ready"`), true, false, ClassReady, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := only(t, object{"readiness_invocation": object{"argv": []string{"sh", "{{runtime_path}}/ready.sh"}}}, map[string]string{"ready.sh": c.script + "\n"})
+			s := only(t, object{"readiness_invocation": object{"argv": []string{"sh", "{{runtime_path}}/ready.sh"}, "env_allowlist": []string{"ALLOWED"}}}, map[string]string{"ready.sh": c.script + "\n"})
 			limit := 20 * time.Second
 			if name == "hangs" {
 				limit = 200 * time.Millisecond
 			}
-			r := verdict(t, &Checker{Environ: environ(), Limit: limit}, s, `{"executor":{"model":"asked","config":{"model":"configured"}}}`)
+			r := verdict(t, &Checker{Environ: environ("ALLOWED=yes", "UNLISTED=no"), Limit: limit}, s, `{"executor":{"model":"asked","config":{"model":"configured"}}}`)
 			p := r.Checks[len(r.Checks)-1].Probe
 			if r.Ready != c.ready || r.Retryable != c.retryable || p == nil || p.Classification != c.class || !strings.Contains(strings.Join(r.Why(), ""), c.text) {
 				t.Errorf("ready %v, retryable %v, probe %+v, why %q", r.Ready, r.Retryable, p, r.Why())
@@ -364,5 +389,33 @@ func TestRevision(t *testing.T) {
 	write(t, " abc123 \n", dir, ".source-revision")
 	if rev, err := Revision(t.Context(), dir, environ()); err != nil || rev != "abc123" {
 		t.Error(rev, err)
+	}
+}
+
+// Case 16: a git that hangs, with a child that holds its output open, is given up, and that it was is told apart from there
+// being no revision. Finding packages does not ask it.
+func TestRevisionThatHangs(t *testing.T) {
+	t.Parallel()
+	bin, dir := t.TempDir(), t.TempDir()
+	mark := filepath.Join(bin, "asked")
+	write(t, "#!/bin/sh\necho x >> "+mark+"\nsleep 600 &\nsleep 600\n", bin, "git")
+	if err := os.Chmod(filepath.Join(bin, "git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=" + bin + ":" + os.Getenv("PATH")}
+	path := pack(t, dir, "x", provider("x.run", "x", nil))
+	if c := catalog(t, dir); len(c.Packages) != 1 || len(c.Problems) != 0 {
+		t.Errorf("%v %v", c.Packages, c.Problems)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("git was asked to find a package")
+	}
+	if rev, err := revision(t.Context(), path, env, 300*time.Millisecond); rev != "" || !errors.Is(err, ErrRevisionTimeout) || !errors.Is(err, ErrUnknownRevision) {
+		t.Errorf("%q, %v", rev, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := revision(ctx, path, env, time.Minute); !errors.Is(err, context.Canceled) || errors.Is(err, ErrRevisionTimeout) {
+		t.Errorf("called off: %v", err)
 	}
 }

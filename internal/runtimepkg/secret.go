@@ -130,6 +130,15 @@ type SecretStatus struct {
 	Configured bool   `json:"configured"`
 	Source     string `json:"source,omitempty"`
 	Problem    string `json:"problem,omitempty"`
+	Literal    bool   `json:"literal,omitempty"` // the value stands in the manifest, and is no secret
+}
+
+// asks says who asks for the secret.
+func (s SecretStatus) asks() string {
+	if len(s.Asked) == 1 {
+		return s.Asked[0] + " asks for it"
+	}
+	return strings.Join(s.Asked, " and ") + " ask for it"
 }
 
 // SecretsMissing says which required secrets are in no store. It names them and nothing else.
@@ -141,7 +150,7 @@ const SecretEnvMissing = "agent_task.secret_env_missing"
 func (e *SecretsMissing) Error() string {
 	var lines []string
 	for _, s := range e.Missing {
-		line := fmt.Sprintf("secret %s is not set, and %s asks for it", s.Name, strings.Join(s.Asked, " and "))
+		line := fmt.Sprintf("secret %s is not set, and %s", s.Name, s.asks())
 		if s.Problem != "" {
 			line += ": " + s.Problem
 		}
@@ -158,12 +167,12 @@ func ResolveSecrets(ctx context.Context, needs []SecretNeed, userHome string, st
 	var missing []SecretStatus
 	for _, n := range needs {
 		s := SecretStatus{SecretNeed: n}
-		value, from, err := lookUp(ctx, n, userHome, stores)
+		value, from, literal, err := lookUp(ctx, n, userHome, stores)
 		if err != nil {
 			s.Problem = err.Error()
 		}
 		if value != "" {
-			values[n.Name], s.Configured, s.Source = value, true, from
+			values[n.Name], s.Configured, s.Source, s.Literal = value, true, from, literal
 		} else if n.Required {
 			missing = append(missing, s)
 		}
@@ -175,7 +184,7 @@ func ResolveSecrets(ctx context.Context, needs []SecretNeed, userHome string, st
 	return values, all, nil
 }
 
-func lookUp(ctx context.Context, n SecretNeed, userHome string, stores []SecretStore) (value, from string, err error) {
+func lookUp(ctx context.Context, n SecretNeed, userHome string, stores []SecretStore) (value, from string, literal bool, err error) {
 	var failed []error
 	for _, s := range stores {
 		v, ok, err := s.Lookup(ctx, n.Name)
@@ -184,15 +193,19 @@ func lookUp(ctx context.Context, n SecretNeed, userHome string, stores []SecretS
 			continue
 		}
 		if ok && v != "" {
-			return v, s.Name, nil
+			return v, s.Name, false, nil
 		}
 	}
 	if n.source != nil {
-		v, err := readSource(ctx, *n.source, userHome, stores)
+		v, literal, err := readSource(ctx, *n.source, userHome, stores)
 		if err == nil && v != "" {
-			return v, "manifest: " + n.source.Source, nil
+			from := "manifest: " + n.source.Source
+			if literal {
+				from = "manifest, which has the value itself"
+			}
+			return v, from, literal, nil
 		}
 		failed = append(failed, err)
 	}
-	return "", "", errors.Join(failed...)
+	return "", "", false, errors.Join(failed...)
 }

@@ -80,6 +80,9 @@ func TestSecretSources(t *testing.T) {
 			if values["X"] != c.want || (err == nil) != (c.want != "") {
 				t.Errorf("%q %v", values["X"], err)
 			}
+			if status[0].Literal != (name == "a literal default") {
+				t.Errorf("literal %v", status[0].Literal)
+			}
 			if err != nil && (strings.Contains(err.Error(), "stolen") || strings.Contains(err.Error(), "secret-text") || status[0].Problem == "") {
 				t.Errorf("%v", err)
 			}

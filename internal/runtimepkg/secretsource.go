@@ -16,7 +16,7 @@ import (
 // readSource reads a secret from where a manifest says that it is: another variable, or a field of a JSON file that a login
 // of the operator's left. Files are read below the operator's home alone: a manifest is not the one to say what else of
 // the machine may be read. Errors never quote a file's content.
-func readSource(ctx context.Context, s homeboy.SecretSource, userHome string, stores []SecretStore) (string, error) {
+func readSource(ctx context.Context, s homeboy.SecretSource, userHome string, stores []SecretStore) (value string, literal bool, err error) {
 	switch s.Source {
 	case homeboy.SecretFromEnv:
 		name := s.EnvVar
@@ -25,7 +25,7 @@ func readSource(ctx context.Context, s homeboy.SecretSource, userHome string, st
 		}
 		for _, st := range stores {
 			if v, ok, err := st.Lookup(ctx, name); err == nil && ok {
-				return v, nil
+				return v, false, nil
 			}
 		}
 		return orDefault(s, fmt.Errorf("%s is not set either", name))
@@ -34,16 +34,17 @@ func readSource(ctx context.Context, s homeboy.SecretSource, userHome string, st
 		if err != nil {
 			return orDefault(s, err)
 		}
-		return v, nil
+		return v, false, nil
 	}
 	return orDefault(s, fmt.Errorf("deed cannot read a source %q", s.Source))
 }
 
-func orDefault(s homeboy.SecretSource, err error) (string, error) {
+// orDefault is what the manifest itself says for a value that is nowhere: literal, and in a file that anybody may read.
+func orDefault(s homeboy.SecretSource, err error) (value string, literal bool, _ error) {
 	if s.Value != nil {
-		return *s.Value, nil
+		return *s.Value, true, nil
 	}
-	return "", err
+	return "", false, err
 }
 
 func readField(s homeboy.SecretSource, userHome string) (string, error) {

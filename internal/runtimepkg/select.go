@@ -285,9 +285,20 @@ func (ch *chooser) missing(broken []string) *SelectError {
 		Code: ProviderMissing, Message: fmt.Sprintf("no provider serves the backend %q", ch.ask.Backend),
 		Remedy: fmt.Sprintf("there are: %s; `deed runtime install` or `deed runtime link` adds one", ch.backends()),
 	}
+	wanted := func(id string) bool {
+		return id == ch.ask.Backend || id == ch.ask.Runtime || aliases[ch.ask.Backend] == id
+	}
 	for _, p := range ch.c.Problems {
-		if p.ID == ch.ask.Backend || p.ID == ch.ask.Runtime || aliases[ch.ask.Backend] == p.ID {
+		if wanted(p.ID) {
 			broken = append(broken, p.Message)
+		}
+	}
+	for _, p := range ch.c.Packages {
+		for _, f := range p.Findings {
+			// What is wrong with a declaration that could be read is told with it, above.
+			if wanted(p.ID) && (f.Code == homeboy.WarnDropped || f.Severity == Error && len(p.Manifest.AgentTaskExecutors) == 0) {
+				broken = append(broken, fmt.Sprintf("%s.json: %s", p.ID, f))
+			}
 		}
 	}
 	if len(broken) > 0 {

@@ -48,7 +48,7 @@ func TestSelect(t *testing.T) {
 		"the selector is a model":                      {Ask{Backend: "shared", Selector: "gpt", Model: "gpt"}, "", SelectorMismatch, "executor.model"},
 		"case 21: the backend is a package's id":       {Ask{Backend: "named"}, "named.run", "", ""},
 		"case 21: a backend beats a package's id":      {Ask{Backend: "shared", Selector: "shared.run"}, "", SelectorMismatch, "both.one"},
-		"case 22: a package's id with two":             {Ask{Backend: "both"}, "", ProviderAmbiguous, "both.one"},
+		"case 22: a package's id with two":             {Ask{Backend: "both"}, "", ProviderAmbiguous, "both.one, both.two"},
 		"case 24: a capability that is not declared":   {Ask{Backend: "alpha", Capabilities: []string{"patch_artifacts", "browser_runtime"}}, "", CapabilityUnavailable, "browser_runtime"},
 		"all capabilities":                             {Ask{Backend: "alpha", Capabilities: []string{"patch_artifacts", "structured_outcome", " "}}, "alpha.run", "", ""},
 		"case 27: nobody, and why":                     {Ask{Backend: "broken"}, "", ProviderMissing, "broken.json"},
@@ -259,6 +259,29 @@ func TestSecretNeeds(t *testing.T) {
 		r, o := needNames(SecretNeeds(x, document(t, text)))
 		if !slices.Equal(r, want.required) || !slices.Equal(o, want.optional) {
 			t.Errorf("%s: required %v, optional %v", text, r, o)
+		}
+	}
+}
+
+// Case 42: of two providers in one package each has its own names, and a request gets those of the one that it selects.
+func TestSecretsOfTheSelectedProvider(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pack(t, dir, "x", provider("x.a", "x", object{"secret_requirements": []object{{"name": "OF_A"}}}),
+		provider("x.b", "x", object{"secret_env_requirements": []object{{"env": "OF_B"}}, "provider_defaults": object{"ai": object{"secret_env": "OF_AI"}}}))
+	pack(t, dir, "y", provider("y.a", "y", nil))
+	c := catalog(t, dir)
+	for want, q := range map[string]string{
+		"OF_A": `{"executor":{"backend":"x","selector":"x.a","config":{"provider":"ai"}}}`, "OF_AI OF_B": `{"executor":{"backend":"x","selector":"x.b","config":{"provider":"ai"}}}`,
+		"OF_B": `{"executor":{"backend":"x","selector":"x.b"}}`, "": `{"executor":{"backend":"y"}}`,
+	} {
+		doc := document(t, q)
+		s, err := c.Select(doc.Ask())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := needNames(SecretNeeds(s.Provider, doc)); strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", q, got, want)
 		}
 	}
 }
