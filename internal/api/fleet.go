@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -58,6 +60,8 @@ type Usage struct {
 	Groups []store.UsageGroup        `json:"groups,omitempty"`
 	Total  store.UsageSum            `json:"total"`
 	Prices string                    `json:"price_table"`
+
+	Attempts int `json:"attempts"` // in the total: one that used two models is in two lines
 }
 
 // TaskUsage is what a task used, by attempt.
@@ -262,13 +266,14 @@ func (a *API) getUsage(ctx context.Context, in usageQuery) (Usage, error) {
 	out := Usage{Schema: "deed/usage/v1", From: usage.Day(to.AddDate(0, 0, 1-in.Days)), To: usage.Day(to), By: in.By, Prices: usage.TableVersion()}
 	if in.By == "" {
 		r, err := a.Store.UsageByModel(ctx, out.From, out.To)
-		out.Lines, out.Days, out.Total = r.Lines, r.Days, r.Total
+		out.Lines, out.Days, out.Total, out.Attempts = r.Lines, r.Days, r.Total, r.Attempts
 		return out, err
 	}
 	var g store.UsageGroups
 	key := usage.Keys[in.By]
 	err := a.Store.EachUsage(ctx, out.From, out.To, func(r store.UsageShare) { g.Add(key(r), r.UsageRow) })
-	out.Groups, out.Total = g.Lines(), g.Total().UsageSum
+	total := g.Total()
+	out.Groups, out.Total, out.Attempts = g.Lines(), total.UsageSum, total.Attempts
 	return out, err
 }
 
@@ -297,7 +302,7 @@ func (a *API) getReport(ctx context.Context, in reportQuery) (deed.Report, error
 	if !from.Before(to) {
 		return deed.Report{}, problem.New(http.StatusBadRequest, "invalid_parameter", "query.from is not before query.to")
 	}
-	return report.Make(ctx, a.Store, report.Options{From: from, To: to, Now: now})
+	return report.Make(ctx, a.Store, report.Options{From: from, To: to, Now: now, Sensors: slices.Collect(maps.Keys(a.Config.Sensors))})
 }
 
 func (a *API) listPackages(context.Context, none) (Packages, error) {

@@ -148,6 +148,7 @@ type run struct {
 	agent        cell           // contains the agent
 	egress       egressLog      // what went through the agent's way out
 	seeded       workspace.SeededTree
+	base         *workspace.Base // what the workspace began as
 	before       *workspace.Manifest
 	after        *workspace.Manifest
 	changes      workspace.ChangeSet

@@ -149,6 +149,23 @@ func TestAnAttemptLeavesItsEvidence(t *testing.T) {
 	}
 }
 
+// A task that cannot be read ends with a bundle that says so, and nothing of it is run.
+func TestADamagedTaskIsNotRun(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	mark := filepath.Join(t.TempDir(), "mark")
+	c := b.claim("touch "+mark, nil)
+	c.Task.Damage = "intent of task " + c.Ref.TaskID + " cannot be read: unexpected end of JSON input"
+	res, err := b.Run(t.Context(), b.sup, c)
+	if err != nil || res.Settlement.Class != "config" || !strings.Contains(res.Settlement.LastError, c.Task.Damage) {
+		t.Fatalf("%s: %s (%v)", res.Settlement.Class, res.Settlement.LastError, err)
+	}
+	bundletest.Check(t, res.BundleDir)
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("it was run")
+	}
+}
+
 func TestEveryEntryIsHeardRedacted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -49,7 +49,11 @@ const (
 // checkJob resolves a check by capability. What the project says of itself, and the extensions that it brings, are those of the
 // base: a change to them has no say in what judges it.
 func (a *run) checkJob(c deed.Check, tree string) (check.Job, error) {
-	base, err := checkDir(a.workDir(a.path("base")), c.Dir)
+	first, err := a.base.Dir()
+	if err != nil {
+		return check.Job{}, err
+	}
+	base, err := checkDir(a.workDir(first), c.Dir)
 	if err != nil {
 		return check.Job{}, err
 	}
@@ -58,7 +62,7 @@ func (a *run) checkJob(c deed.Check, tree string) (check.Job, error) {
 		return check.Job{}, err
 	}
 	places := extension.PlacesOf(a.Home, "")
-	places.Project = []string{filepath.Join(base, extension.ProjectDir), filepath.Join(a.workDir(a.path("base")), extension.ProjectDir)}
+	places.Project = []string{filepath.Join(base, extension.ProjectDir), filepath.Join(a.workDir(first), extension.ProjectDir)}
 	set, err := extension.Find(places)
 	if err != nil {
 		return check.Job{}, err
@@ -91,7 +95,7 @@ func (a *run) runners(c deed.Check) ([]map[string]any, error) {
 	if c.Capability == runner.Audit {
 		return nil, nil
 	}
-	j, err := a.checkJob(c, a.path("base"))
+	j, err := a.checkJob(c, a.path(baseDir))
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +296,7 @@ func (a *run) keepLog(out *driver.Recorder) (path, tail string, err error) {
 
 // Files are what the component's own commands name in the tree of the base, as far as the words of their lines tell it.
 func (a checker) Files(c deed.Check) []string {
-	j, err := a.checkJob(c, a.path("base"))
+	j, err := a.checkJob(c, a.path(baseDir))
 	if err != nil || c.Capability == runner.Audit {
 		return nil
 	}
@@ -300,7 +304,7 @@ func (a checker) Files(c deed.Check) []string {
 	if err != nil {
 		return nil
 	}
-	top, err := filepath.Rel(a.path("base"), j.Component.Path)
+	top, err := filepath.Rel(a.path(baseDir), j.Component.Path)
 	if err != nil {
 		return nil
 	}

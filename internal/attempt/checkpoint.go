@@ -86,6 +86,9 @@ func (a *run) checkpoint(ctx context.Context) error {
 		return nil
 	}
 	work, err := workHash(a.plan.spec)
+	if err == nil {
+		_, err = a.base.Dir() // the next attempt goes on with it
+	}
 	if err != nil {
 		return failure.New(failure.Infra, "write the checkpoint", err, "")
 	}
@@ -205,7 +208,7 @@ func (a *run) takeUp(ctx context.Context) error {
 }
 
 // parts of an attempt's directory that a conversation needs.
-var keptParts = []string{"base", "workspace", "home", "artifacts", "exchange", "run"}
+var keptParts = []string{baseDir, "workspace", "home", "artifacts", "exchange", "run"}
 
 // fits reports why a conversation cannot go on in this attempt. An agent that is not contained may have written anywhere in
 // the directory, so nothing there is believed: the base must be the one that the store knows.
@@ -233,7 +236,7 @@ func (a *run) fits(ctx context.Context, c checkpoint, dir string) error {
 	if err := plain(filepath.Join(dir, "run")); err != nil {
 		return err
 	}
-	if a.before, err = workspace.Snapshot(ctx, filepath.Join(dir, "base"), nil); err != nil {
+	if a.before, err = workspace.Snapshot(ctx, filepath.Join(dir, baseDir), nil); err != nil {
 		return fmt.Errorf("read its base: %w", err)
 	}
 	if a.before.Digest() != c.Base {
@@ -272,7 +275,7 @@ func plain(dir string) error {
 
 // continueWith restores what the checkpoint says, instead of seeding.
 func (a *run) continueWith(r *resumed) {
-	a.seeded = r.Seeded
+	a.seeded, a.base = r.Seeded, workspace.BaseAt(a.path(baseDir))
 	a.talk = talk{ref: r.Ref, first: r.Turn, completions: r.Completions, recoveries: r.Recoveries, digest: r.Digest, reasons: r.Reasons, say: r.Say}
 	a.watch.turn = r.Answers
 	a.note(history.KindResumed, map[string]any{

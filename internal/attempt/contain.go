@@ -52,6 +52,17 @@ type place struct {
 // contained reports whether processes see a file system of their own.
 func (p plan) contained() bool { return p.kind == sandbox.Namespace || p.kind == sandbox.Container }
 
+// sealed reports whether nothing that the agent does can be seen outside of its walls before its attempt is settled: it has no way
+// out, nobody calls a model for it, and all that it may write is the attempt's own.
+func (p plan) sealed() bool {
+	switch p.adapter.Kind() {
+	case agentruntime.KindScript, agentruntime.KindPackaged:
+	default:
+		return false
+	}
+	return p.contained() && len(p.hosts) == 0 && (p.spec.Sandbox == nil || len(p.spec.Sandbox.Network) == 0)
+}
+
 // checkPlaces refuses what a contained agent must not see, and targets that deed needs itself: what stood there would be
 // missing without a word.
 func (a *run) checkPlaces(p plan) error {
@@ -223,7 +234,7 @@ func (a *run) toolchains() []string {
 	found := slices.Concat([]string{}, a.plan.fit.Toolchains)
 	for _, m := range a.seeded.Layout.Mounts {
 		if !m.File {
-			found = append(found, toolchain.Detect(a.path("base", filepath.FromSlash(m.Tree)))...)
+			found = append(found, toolchain.Detect(filepath.Join(a.untouched(), filepath.FromSlash(m.Tree)))...)
 		}
 	}
 	slices.Sort(found)

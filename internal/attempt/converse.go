@@ -44,7 +44,11 @@ func (t *talk) turn() int { return t.first + len(t.yields) }
 //	  ▲                                                 │
 //	  └────────────── the reasons ◄── recovery left ◄───┴─► refused ──► the end
 func (a *run) converse(ctx context.Context) (err error) {
-	if err := a.Store.Begin(ctx, a.claim.Ref, store.Begin{
+	begun := ctx
+	if a.plan.sealed() {
+		begun = store.Soon(ctx) // a machine that stops takes all that the agent did along
+	}
+	if err := a.Store.Begin(begun, a.claim.Ref, store.Begin{
 		AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(), Model: a.plan.model,
 		BriefHash: a.brief.Hash, SpecHash: a.plan.specHash, Agent: a.whose(),
 		Detail: mustJSON(map[string]any{
@@ -163,8 +167,10 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	if err := a.checkpoint(ctx); err != nil {
 		return err
 	}
-	if err := a.journal.Sync(); err != nil { // the end of a turn
-		return failure.New(failure.Infra, "sync the journal", err, "")
+	if a.talk.ref != "" { // without a conversation to go on with, a machine that stops has ended the attempt
+		if err := a.journal.Sync(); err != nil {
+			return failure.New(failure.Infra, "sync the journal", err, "")
+		}
 	}
 	a.progress(StepEnded, string(y.ExitStatus))
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // fit asks the driver what this task needs, before the walls are built. What it finds of secrets is hidden from now on like
@@ -38,6 +39,19 @@ func (a *run) fit(ctx context.Context) error {
 		a.note("read_only_workspace", map[string]any{"why": f.ReadOnly, "held": held, "writable": f.Writable})
 	}
 	return nil
+}
+
+// baseTree is the base as drivers see it: the part of it that the agent starts in.
+type baseTree struct{ a *run }
+
+func (t baseTree) Has(dir string) bool {
+	e := t.a.before.Find(path.Join(t.a.workTree(), dir))
+	return e != nil && e.Kind == workspace.KindDir
+}
+
+func (t baseTree) Dir() (string, error) {
+	dir, err := t.a.base.Dir()
+	return t.a.workDir(dir), err
 }
 
 // writable shows directories of a workspace that may only be looked at, for the agent to write to.

@@ -348,12 +348,19 @@ func (a *run) toolGuard(j driver.Job, sink driver.Sink, enforced bool) (*toolGua
 		return nil, nil, failure.New(failure.Infra, "place the guard", err, "")
 	}
 	o := policy.Options{
-		Rules: rules, Places: places, ProjectDir: a.workDir(a.path("base")), Session: a.claim.Ref.AttemptID, Transcript: a.path("journal.jsonl"),
+		Rules: rules, Places: places, Session: a.claim.Ref.AttemptID, Transcript: a.path("journal.jsonl"),
 		Environ: a.Environ, Redactor: a.redactor, Clock: a.Clock, Note: func(kind string, detail any) { a.note(kind, detail) },
 	}
 	g := guardOptions{Store: a.Store, Ref: a.claim.Ref, Sink: sink, Redactor: a.redactor, Clock: a.Clock, Enforced: enforced, Move: a.move, Left: a.timeLeft}
 	if p := a.Config.Policy; p != nil {
 		o.Hooks, g.Ask = p.Hooks, p.Ask
+	}
+	if o.Hooks != nil {
+		base, err := a.base.Dir()
+		if err != nil {
+			return nil, nil, failure.New(failure.Infra, "place the guard", err, "")
+		}
+		o.ProjectDir = a.workDir(base)
 	}
 	g.Engine = policy.New(o)
 	return newGuard(g), rules.Flat(), nil

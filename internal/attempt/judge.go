@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -46,7 +47,7 @@ func (a *run) judge(ctx context.Context) error {
 	a.progress(StepJudging, fmt.Sprintf("%d changed", len(a.changes.Files())))
 	v, err := gate.Decide(ctx, gate.Input{
 		Claim: a.yield().Claim, Spec: a.plan.spec, Evidence: a.plan.evidence,
-		Workspace: a.path("workspace"), Changes: a.changes, Base: a.path("base"), Manifest: a.before, After: a.after, Patch: a.patch,
+		Workspace: a.path("workspace"), Changes: a.changes, Base: a.base, Manifest: a.before, After: a.after, Patch: a.patch,
 		Rooms: rooms, SecretHit: a.secret, PinFault: a.pinFault(), ReadOnly: a.plan.fit.ReadOnly,
 		Artifacts: a.artifactRoot, Listed: a.artifacts, Audit: a.auditFacts(),
 		Stop: a.stopReasons, RunCheck: a.runCheck, Capabilities: checker{a}, Ask: a.askInputs,
@@ -100,7 +101,7 @@ func (a *run) auditFacts() *gate.AuditFacts {
 func (a *run) capture(ctx context.Context) error {
 	var err error
 	work := a.path("workspace")
-	if a.after, a.changes, err = workspace.Capture(ctx, a.path("base"), work, a.before); err != nil {
+	if a.after, a.changes, err = workspace.Capture(ctx, a.base, work, a.before); err != nil {
 		return classify(ctx, captureClass(err), "compare the workspace with its first manifest", err)
 	}
 	if err := tooManyFiles(len(a.changes.Files())); err != nil {
@@ -129,8 +130,7 @@ func (a *run) capture(ctx context.Context) error {
 	if err != nil {
 		return failure.New(failure.Infra, "write the patch", err, "")
 	}
-	err = workspace.WritePatch(ctx, a.path("base"), work, a.changes, f)
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(a.writePatch(ctx, work, f), f.Close()); err != nil {
 		return classify(ctx, captureClass(err), "write the patch", err)
 	}
 	a.patch = path
@@ -138,6 +138,18 @@ func (a *run) capture(ctx context.Context) error {
 		return failure.New(failure.Infra, "search the patch for secrets", err, "")
 	}
 	return nil
+}
+
+// writePatch writes the patch of the change. An empty change has an empty one, and needs no base.
+func (a *run) writePatch(ctx context.Context, work string, w io.Writer) error {
+	if a.changes.Empty() {
+		return nil
+	}
+	base, err := a.base.Dir()
+	if err != nil {
+		return err
+	}
+	return workspace.WritePatch(ctx, base, work, a.changes, w)
 }
 
 // roomPrefix begins the names, in the home's temporary directory, of the places where checks run. The attempt's id

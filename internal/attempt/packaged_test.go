@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
@@ -57,7 +59,7 @@ func repository(t testing.TB) string {
 	dir := t.TempDir()
 	for _, argv := range [][]string{
 		{"git", "init", "-q"},
-		{"sh", "-c", "echo one >a.txt"},
+		{"sh", "-c", "echo one >a.txt; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo a line that moves; done >moved.txt"},
 		{"git", "add", "."},
 		{"git", "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "one"},
 		{"sh", "-c", "echo dirty >>a.txt; echo new >untracked.txt"},
@@ -73,6 +75,34 @@ func repository(t testing.TB) string {
 	return dir
 }
 
+// applied is what a patch makes of a copy of a repository: every file, and what it holds.
+func applied(t testing.TB, source, patch string) map[string]string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := proc.Tool(t.Context(), proc.ToolSpec{Argv: []string{"git", "apply", "-"}, Dir: dir, Env: os.Environ(), Stdin: strings.NewReader(patch), MaxOutput: 1 << 20})
+	if err == nil {
+		err = r.Check()
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, patch)
+	}
+	out := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			data, rerr := os.ReadFile(filepath.Join(dir, e.Name()))
+			out[e.Name()], err = string(data), errors.Join(err, rerr)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // listing is every file of a directory with its content.
 func listing(t testing.TB, dir string) string {
 	t.Helper()
@@ -86,8 +116,8 @@ func listing(t testing.TB, dir string) string {
 	return string(r.Stdout)
 }
 
-// Edge cases 92 and 97: a provider works on a copy, committed and untracked changes are in the patch, what it leaves for
-// artifacts is not, and the caller's checkout is as it was. Its outcome and its request are in the bundle.
+// Edge cases 62, 92 and 97: a provider works on a copy and cannot push from it; committed and untracked changes, renames and
+// binary files are in the patch, which makes the same files of the same base; what it leaves for artifacts is not, and the caller's checkout is as it was. Its outcome and its request are in the bundle.
 func TestAPackagedAttempt(t *testing.T) {
 	t.Parallel()
 	for _, walls := range []sandbox.Kind{sandbox.Process, sandbox.Namespace} {
@@ -106,7 +136,8 @@ func TestAPackagedAttempt(t *testing.T) {
 				outer := edit
 				edit = func(n *store.NewTask) { inner(n); outer(n) }
 			}
-			c := b.provide(`echo two >>a.txt; git add a.txt; git -c user.name=p -c user.email=p@example.com commit -qm two; echo made >b.txt; printf '\000\001' >c.bin
+			c := b.provide(`echo two >>a.txt; git mv moved.txt renamed.txt; git add a.txt; git -c user.name=p -c user.email=p@example.com commit -qm two; echo made >b.txt; printf '\000\001' >c.bin
+git push -q origin HEAD:refs/heads/pushed 2>/dev/null
 echo "token $FAKE_TOKEN" >&2; echo '{}' >.homeboy/fake/report.json; answer succeeded "done with $FAKE_TOKEN"`,
 				`{"cwd": "git_checkout", "requires_git": true, "write_scope": "workspace", "artifact_paths": [".homeboy/fake"]}`, edit)
 			before := listing(t, source)
@@ -127,6 +158,10 @@ echo "token $FAKE_TOKEN" >&2; echo '{}' >.homeboy/fake/report.json; answer succe
 					t.Errorf("no %q in the patch:\n%s", want, patch)
 				}
 			}
+			want := map[string]string{"a.txt": "one\ndirty\ntwo\n", "untracked.txt": "new\n", "b.txt": "made\n", "c.bin": "\x00\x01", "renamed.txt": strings.Repeat("a line that moves\n", 20)}
+			if diff := cmp.Diff(want, applied(t, source, patch)); diff != "" {
+				t.Errorf("what the patch makes differs (-want +got):\n%s", diff)
+			}
 			if strings.Contains(patch, ".homeboy") {
 				t.Errorf("an artifact is in the patch:\n%s", patch)
 			}
@@ -143,6 +178,37 @@ echo "token $FAKE_TOKEN" >&2; echo '{}' >.homeboy/fake/report.json; answer succe
 				}
 			}
 		})
+	}
+}
+
+// Edge case 63: no two attempts share a directory for temporary files or for artifacts, whether of one task or of two.
+func TestDirectoriesOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	file := filepath.Join(t.TempDir(), "seen")
+	script := `mkdir "$TMPDIR/mine" "$HOMEBOY_AGENT_TASK_ARTIFACTS_DIR/mine" || exit 9; echo "$TMPDIR $HOMEBOY_AGENT_TASK_ARTIFACTS_DIR" >>` + file + `; answer provider_error "the line broke"`
+	first := b.provide(script, `{"cwd": "request_workspace"}`, func(n *store.NewTask) { n.MaxAttempts = 5 })
+	runs := 0
+	run := func(c *store.Claim) {
+		t.Helper()
+		runs++
+		if res, err := b.Run(t.Context(), b.sup, c); err != nil || res.Settlement.Class != string(failure.Provider) {
+			t.Fatalf("%+v, %v", res.Settlement, err)
+		}
+	}
+	run(first)
+	run(b.again(first))
+	run(b.provide(script, `{"cwd": "request_workspace"}`, nil))
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for dir := range strings.FieldsSeq(string(data)) {
+		seen[dir] = true
+	}
+	if len(seen) != 2*runs {
+		t.Errorf("%d directories of %d attempts:\n%s", len(seen), runs, data)
 	}
 }
 
@@ -269,4 +335,29 @@ func (b *testBundle) again(c *store.Claim) *store.Claim {
 		b.t.Fatal(err)
 	}
 	return next
+}
+
+// Edge case 44: a secret that is too short to be found in what is written is refused before anything starts; a yes or a no beside
+// the secrets is none.
+func TestSecretsThatCannotBeHidden(t *testing.T) {
+	t.Parallel()
+	for value, status := range map[string]agentruntime.TaskStatus{
+		"abc": agentruntime.TaskPermanentFailure, "12345": agentruntime.TaskPermanentFailure, "false": agentruntime.TaskCompleted, "true": agentruntime.TaskCompleted, "abcd-1234": agentruntime.TaskCompleted,
+	} {
+		t.Run(value, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.Environ = append(b.Environ, "FAKE_TOKEN="+value)
+			ran := filepath.Join(t.TempDir(), "ran")
+			c := b.provide(`printf %s "$FAKE_TOKEN" >`+ran+`; answer no_op done`, `{"cwd": "request_workspace"}`, func(n *store.NewTask) { n.Intent.Deed.SecretEnv = []string{"FAKE_TOKEN"} })
+			res, err := b.Run(t.Context(), b.sup, c)
+			if err != nil || res.Settlement.Status != status {
+				t.Fatalf("%+v, %v", res.Settlement, err)
+			}
+			got, _ := os.ReadFile(ran)
+			if refused := status != agentruntime.TaskCompleted; refused == (string(got) == value) || refused != strings.Contains(res.Settlement.LastError, "FAKE_TOKEN") {
+				t.Errorf("it has %q: %s", got, res.Settlement.LastError)
+			}
+		})
+	}
 }

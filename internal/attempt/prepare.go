@@ -125,7 +125,7 @@ func (a *run) instructions() *brief.Instructions {
 	if a.plan.adapter.Kind() == agentruntime.KindScript {
 		return nil
 	}
-	root, err := os.OpenRoot(a.workDir(a.path("base")))
+	root, err := os.OpenRoot(a.workDir(a.untouched()))
 	if err != nil {
 		return nil
 	}
@@ -192,6 +192,9 @@ func (a *run) answers(ctx context.Context) ([]brief.Answer, error) {
 func (a *run) resolve(ctx context.Context) (plan, error) {
 	t := a.claim.Task
 	p := plan{}
+	if t.Damage != "" {
+		return p, failure.New(failure.Config, "read the task", errors.New(t.Damage), "add the task anew")
+	}
 	if t.Intent.Deed != nil {
 		p.spec = *t.Intent.Deed
 	}
@@ -321,9 +324,11 @@ func (a *run) secrets(ctx context.Context, p *plan) error {
 	return redactable(p.secrets)
 }
 
-// redactable refuses secrets that could not be kept out of what is written.
+// redactable refuses secrets that could not be kept out of what is written. A yes or a no is nobody's secret: logins of agents
+// keep such settings beside their tokens.
 func redactable(secrets map[string]string) error {
-	if short := redact.New(secrets).Unredactable(); len(short) > 0 {
+	short := slices.DeleteFunc(redact.New(secrets).Unredactable(), func(name string) bool { return secrets[name] == "true" || secrets[name] == "false" })
+	if len(short) > 0 {
 		return failure.New(failure.Config, "resolve secrets", fmt.Errorf("the value of %s is too short or too plain to be kept out of what is written", strings.Join(short, ", ")), "use a longer one, or pass it in the adapter's env if it is no secret")
 	}
 	return nil
@@ -337,27 +342,36 @@ func (r *Runner) SecretStores() []runtimepkg.SecretStore {
 	return runtimepkg.OwnStores(r.Environ, r.Config.Secrets)
 }
 
-// seed fills the base from the source and the workspace from the base, and takes the manifest that everything
-// after is held against. The agent is given the workspace only.
+// seed fills the workspace from the source, and takes the base and the manifest that everything after is held against. The
+// agent is given the workspace only.
 func (a *run) seed(ctx context.Context) error {
 	var err error
 	a.talk.first = 1
 	if a.fresh != "" {
 		a.note("begins_anew", map[string]string{"why": a.fresh})
 	}
-	base, work := a.path("base"), a.path("workspace")
-	if a.seeded, err = workspace.SeedAll(ctx, a.plan.parts, base); err != nil {
+	work := a.path("workspace")
+	if a.seeded, err = workspace.SeedAll(ctx, a.plan.parts, work); err != nil {
 		return classify(ctx, failure.Config, "seed the workspace", err)
 	}
-	if _, err := workspace.Clone(ctx, base, work); err != nil {
-		return classify(ctx, failure.Infra, "copy the base", err)
-	}
-	if a.before, err = workspace.Snapshot(ctx, work, nil); err != nil {
-		return classify(ctx, failure.Infra, "take the first manifest", err)
+	if a.base, a.before, err = workspace.TakeBase(ctx, work, a.path(baseDir)); err != nil {
+		return classify(ctx, failure.Infra, "take the base", err)
 	}
 	a.note("seeded", map[string]any{"parts": a.seeded.Parts, "method": a.seeded.Method(), "base_digest": a.before.Digest(), "entries": len(a.before.Entries)})
 	crashpoint.Hit(crashpoint.WorkspaceSeeded)
 	return nil
+}
+
+// baseDir is the name, in the attempt's directory, of what the workspace began as.
+const baseDir = "base"
+
+// untouched is a tree as it was seeded, for what is read before an agent runs: the workspace, unless an earlier attempt's
+// agent has been in it.
+func (a *run) untouched() string {
+	if a.resumed != nil {
+		return a.path(baseDir)
+	}
+	return a.path("workspace")
 }
 
 // main is the part that the agent starts in: the first below /workspace, else the first. A tree that was not seeded has
@@ -377,11 +391,16 @@ func (a *run) main() workspace.SeededPart {
 
 // workDir is where in a tree the agent and the checks start.
 func (a *run) workDir(tree string) string {
+	return filepath.Join(tree, filepath.FromSlash(a.workTree()))
+}
+
+// workTree is the path of it in the tree; "" for the top.
+func (a *run) workTree() string {
 	m := a.main().Mount
 	if m.File {
 		m.Tree = path.Dir(m.Tree)
 	}
-	return filepath.Join(tree, filepath.FromSlash(m.Tree))
+	return m.Tree
 }
 
 // classify gives an error a class unless it carries one, or unless the attempt was cancelled.
@@ -410,7 +429,7 @@ func (a *run) job() driver.Job {
 		Timeout: a.plan.timeout, Redactor: a.redactor, Secrets: a.plan.secrets,
 		BaseEnv: a.traced(a.agent.env), Runtime: a.Config.Name, Supervisor: a.sup, Sandbox: a.agent.box,
 		Resume: a.talk.ref, MaxTurns: a.plan.spec.MaxTurns,
-		Base:      driver.Base{Dir: a.workDir(a.path("base")), Digest: a.before.Digest(), Commit: a.main().Commit},
+		Base:      driver.Base{Tree: baseTree{a}, Digest: a.before.Digest(), Commit: a.main().Commit},
 		SecretEnv: a.plan.spec.SecretEnv, Plan: a.plan.fit.Plan, Bundles: a.bundles(),
 	}
 }

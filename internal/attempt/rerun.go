@@ -87,7 +87,7 @@ func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out
 		return out, err
 	}
 	v, err := gate.Checks(ctx, gate.Input{
-		Spec: in.Spec, Changes: a.changes, Base: a.path("base"), Manifest: a.before, After: a.after, Patch: in.Patch, Rooms: rooms,
+		Spec: in.Spec, Changes: a.changes, Base: a.base, Manifest: a.before, After: a.after, Patch: in.Patch, Rooms: rooms,
 		RunCheck: a.around(in), Capabilities: checker{a}, Ask: asRecorded(in.Verdict),
 	})
 	if err != nil {
@@ -135,10 +135,10 @@ func (a *run) rebuild(ctx context.Context, in Rerun) error {
 	var found []string
 	var last error
 	for _, spec := range tries {
-		if err := workspace.Remove(a.path("base")); err != nil {
+		if err := workspace.Remove(a.path(baseDir)); err != nil {
 			return err
 		}
-		seeded, err := workspace.SeedAll(ctx, parts(plan{spec: spec}, a.Home.Root()), a.path("base"))
+		seeded, err := workspace.SeedAll(ctx, parts(plan{spec: spec}, a.Home.Root()), a.path(baseDir))
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -146,8 +146,8 @@ func (a *run) rebuild(ctx context.Context, in Rerun) error {
 			last = err
 			continue
 		}
-		a.seeded = seeded
-		if a.before, err = workspace.Snapshot(ctx, a.path("base"), nil); err != nil {
+		a.seeded, a.base = seeded, workspace.BaseAt(a.path(baseDir))
+		if a.before, err = workspace.Snapshot(ctx, a.path(baseDir), nil); err != nil {
 			return classify(ctx, failure.Infra, "look at the base", err)
 		}
 		if in.Base == "" || a.before.Digest() == in.Base {
@@ -163,14 +163,14 @@ func (a *run) rebuild(ctx context.Context, in Rerun) error {
 
 func (a *run) change(ctx context.Context, patch string) error {
 	work := a.path("workspace")
-	if _, err := workspace.Clone(ctx, a.path("base"), work); err != nil {
+	if _, err := workspace.Clone(ctx, a.path(baseDir), work); err != nil {
 		return classify(ctx, failure.Infra, "copy the base", err)
 	}
 	if err := workspace.Apply(ctx, work, patch); err != nil {
 		return classify(ctx, failure.Config, "apply the patch", err)
 	}
 	var err error
-	if a.after, a.changes, err = workspace.Capture(ctx, a.path("base"), work, a.before); err != nil {
+	if a.after, a.changes, err = workspace.Capture(ctx, a.base, work, a.before); err != nil {
 		return classify(ctx, failure.Infra, "compare with the base", err)
 	}
 	return nil

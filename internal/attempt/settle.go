@@ -169,7 +169,7 @@ func (a *run) makeRoom(ctx context.Context) error {
 func (a *run) release() {
 	a.trees.Wait()
 	a.trees.Go(func() {
-		for _, d := range []string{"workspace", "base", "home", "tmp", "exchange", "site", "components"} {
+		for _, d := range []string{"workspace", baseDir, "home", "tmp", "exchange", "site", "components"} {
 			_ = workspace.Remove(a.path(d)) // what is left, cleanup tries again
 		}
 	})

@@ -44,7 +44,7 @@ func RecordToolCalls(dir string, in ToolCallRecording) (codebox.ToolCallTranscri
 	if err != nil {
 		return none, nil, wrap(err)
 	}
-	defer lock.Close()
+	defer func() { _ = atomicfile.Unlock(lock) }()
 	for _, c := range []struct {
 		path  string
 		taken error

@@ -244,6 +244,9 @@ func (a *app) actions(ctx context.Context, all bool) ([]store.Action, error) {
 		if acts, err = a.st.Actions(ctx, f); err != nil {
 			return nil, err
 		}
+		for _, x := range acts {
+			a.hintDamaged(x.Damage)
+		}
 	} else if len(staged) == 0 {
 		return nil, err
 	}

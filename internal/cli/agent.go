@@ -347,6 +347,7 @@ func (a *app) agentList(ctx context.Context) error {
 			return err
 		}
 		for _, g := range some {
+			a.hintDamaged(g.Damage)
 			all = append(all, g.Record)
 			version, this := "", ""
 			if g.Constitution > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/clone"
 	"github.com/deedrun/deed/internal/parcel"
+	"github.com/deedrun/deed/internal/server"
 )
 
 func (a *app) agentExportCmd() *cobra.Command {
@@ -147,6 +148,10 @@ func (a *app) agentImport(ctx context.Context, source string, f importFlags) err
 		a.hint("  %s", clean(line))
 	}
 	if !f.dry {
+		if _, err := server.Find(a.h); err == nil {
+			a.hint("deed serve runs with the settings from before; have it take these over:  deed reload")
+			return nil
+		}
 		a.hint("start it:  deed serve")
 	}
 	return nil

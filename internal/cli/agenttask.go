@@ -244,13 +244,7 @@ func (a *app) agentTasks(ctx context.Context, f agentTaskFlags) (*agenttask.Serv
 	}
 	// The store is opened beside the rest: both take a millisecond or two, and a run takes few.
 	opened := make(chan error, 1)
-	go func() {
-		err := a.openStore(ctx, a.cfg)
-		if err == nil {
-			a.st.Expect()
-		}
-		opened <- err
-	}()
+	go func() { opened <- a.openStore(ctx, a.cfg) }()
 	who, err := a.runner()
 	if err == nil {
 		_, _ = sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace}) // the run asks again, and is told what was found
@@ -268,9 +262,9 @@ func (a *app) agentTasks(ctx context.Context, f agentTaskFlags) (*agenttask.Serv
 	return &agenttask.Service{Home: a.h, Store: a.st, Admission: a.admission(), Engine: eng, Clock: clock.System, Streams: streams}, done, nil
 }
 
-// hurry is for a command that runs one thing and ends. The store is left and not closed. And the heap grows to 16 MB before
-// garbage is collected for the first time, which most runs never reach; after that it is as usual. What is collected before costs a
-// short run a tenth of its processor time.
+// hurry is for a command that runs one thing and ends. The store gets by with one connection, and is left and not closed. And the
+// heap grows to 16 MB before garbage is collected for the first time, which most runs never reach; after that it is as usual. What is
+// collected before costs a short run a tenth of its processor time.
 func (a *app) hurry() {
 	a.hurries = true
 	if a.getenv("GOGC") != "" {

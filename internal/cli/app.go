@@ -63,11 +63,10 @@ type app struct {
 
 	seen *view.Reader // what models made; nil: none yet
 
-	fanouts  *fanoutrun.Service   // of a dispatcher; nil: this command is none
-	tele     *telemetry.Telemetry // nil: nobody is told
-	unfollow func()               // ends what follows the events beside deed serve
-	serves   bool                 // this is deed serve: its measures can be scraped
-	hurries  bool                 // it runs one thing and ends; see hurry
+	fanouts *fanoutrun.Service   // of a dispatcher; nil: this command is none
+	tele    *telemetry.Telemetry // nil: nobody is told
+	serves  bool                 // this is deed serve: its measures can be scraped
+	hurries bool                 // it runs one thing and ends; see hurry
 }
 
 func (a *app) getenv(name string) string {
@@ -209,7 +208,7 @@ func (a *app) openStore(ctx context.Context, cfg *config.Config) error {
 			return err
 		}
 	}
-	st, err := store.Open(ctx, dsn, store.Options{Clock: clock.System, AgeingStep: cfg.AgeingStep})
+	st, err := store.Open(ctx, dsn, store.Options{Clock: clock.System, AgeingStep: cfg.AgeingStep, Writes: a.hurries})
 	if dsn == a.h.DB() && (errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrReadOnly)) {
 		return fmt.Errorf("%w: %s (its directory must be writable, also for reading)", err, dsn)
 	}
@@ -319,14 +318,16 @@ func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (
 	}
 	flows, schedules, senses := a.workflows(), a.schedules(), a.sensors(who.exe)
 	return &dispatch.Engine{
-		Hooks: []dispatch.Hook{
-			{Name: "schedules", Due: schedules.Due, Next: schedules.Next},
-			{Name: "sensors", Due: senses.Due, Next: senses.Next, Start: senses.Start},
-			{Name: "workflows", Due: flows.Due, Next: flows.Next},
+		Parts: dispatch.Parts{
+			Runner: r,
+			Outbox: &outbox.Deliverer{Store: a.st, Admission: a.admission(), Config: a.cfg, Environ: a.environ, Clock: clock.System},
+			Hooks: []dispatch.Hook{
+				{Name: "schedules", Due: schedules.Due, Next: schedules.Next},
+				{Name: "sensors", Due: senses.Due, Next: senses.Next, Start: senses.Start},
+				{Name: "workflows", Due: flows.Due, Next: flows.Next},
+			},
 		},
-		Home: a.h, Store: a.st, Runner: r, Clock: clock.System, Self: who.self, Exe: who.exe, Slots: slots,
-		Outbox: &outbox.Deliverer{Store: a.st, Admission: a.admission(), Config: a.cfg, Environ: a.environ, Clock: clock.System},
-		Log:    log,
+		Home: a.h, Store: a.st, Clock: clock.System, Self: who.self, Exe: who.exe, Slots: slots, Log: log,
 	}, nil
 }
 

@@ -51,13 +51,13 @@ func (a *app) cleanup(ctx context.Context, dry bool) (rep reclaim.Report, err er
 			return rep, fmt.Errorf("identify this process: %w", err)
 		}
 		r := &reclaim.Reclaimer{Home: a.h, Store: a.st, Self: self, Clock: clock.System, Log: a.logger(a.level()), Retention: a.cfg.Retention}
-		return r.Sweep(ctx, reclaim.Options{DryRun: true, Deep: true})
+		return r.Sweep(ctx, reclaim.Options{DryRun: true, Deep: true, Whole: true})
 	}
 	eng, release, err := a.locked(ctx, 1)
 	if err != nil {
 		return rep, err
 	}
-	rep, err = eng.Reclaim(ctx, reclaim.Options{Deep: true})
+	rep, err = eng.Reclaim(ctx, reclaim.Options{Deep: true, Whole: true})
 	if rerr := release(); err == nil {
 		err = rerr
 	}

@@ -74,6 +74,7 @@ func (a *app) commands() []commandSource {
 		{"setup", "init", a.initCmd},
 		{"setup", "doctor", a.doctorCmd},
 		{"setup", "service", a.serviceCmd},
+		{"setup", "reload", a.reloadCmd},
 		{"setup", "open", a.openCmd},
 		{"setup", "token", a.tokenCmd},
 		{"setup", "access", a.accessCmd},

@@ -50,6 +50,9 @@ killed process had done since its newest line is in ` + "`deed task events`" + `
 			if err != nil {
 				return err
 			}
+			for _, x := range list {
+				a.hintDamaged(x.Damage)
+			}
 			return a.showCycles(list)
 		},
 	}

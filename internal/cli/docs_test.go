@@ -257,7 +257,7 @@ func TestSkillCommandsRun(t *testing.T) {
 		"docs/SKILLS.md": {"✓ links: skill links 1.0", "skill links 1.0 is added", `{"links": 1}`, "verdict    accepted", `unknown skill "lynx"; there are: links`, "refused"},
 		"examples/caretaker/README.md": {
 			"agent caretaker would be imported", "agent caretaker is imported: 1 version of its constitution, 1 skill, 1 schedule", "this one is it",
-			"1 accepted, 0 deduped", "goal-loop  commit-", `{"commits": 1, "files": 1, "sound": true, "todo": 1}`, "agent caretaker is in caretaker.tar.gz",
+			"1 accepted, 0 deduped", "goal-loop  commit-", "author of commit ", `{"commits": 1, "files": 1, "sound": true, "todo": 1}`, "agent caretaker is in caretaker.tar.gz",
 		},
 	} {
 		t.Run(file, func(t *testing.T) {

@@ -36,7 +36,13 @@ type fanoutPlanFlags struct {
 func (a *app) fanoutPlanCmd() *cobra.Command {
 	var f fanoutPlanFlags
 	c := &cobra.Command{
-		Use: "plan", Short: "Make the plan of a fanout; nothing is started", Args: cobra.NoArgs,
+		Use: "plan", Short: "Make the plan of a fanout; nothing is started",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("%q is one argument too many (a configuration is named with --config, a report of a check with --findings)", args[0])
+			}
+			return nil
+		},
 		Long: `Make the plan of a fanout. Nothing is started.
 
   deed fanout plan --config C --items I --output P       items, grouped into tasks

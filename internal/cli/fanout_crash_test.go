@@ -14,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/store/pgtest"
@@ -37,7 +40,13 @@ fail-*) printf '{"schema": "homeboy/agent-task-outcome/v1", "task_id": "%%s", "s
 crash-*) exit 3 ;;
 wait-*) while [ ! -e %[2]s/go ]; do sleep 0.05; done; say no_op ;;
 hang-*) sleep 60; say no_op ;;
-garbage-*) echo 'this is {"not": json'; echo more ;;
+garbage-*) case $((${id#garbage-} %% 4)) in
+  0) echo 'this is {"not": json'; echo more ;;
+  1) head -c 100000 /dev/urandom ;;
+  2) say succeeded; say failed ;;
+  3) printf '{"schema": "homeboy/agent-task-outcome/v1", "task_id": "ok-0", "status": "succeeded"}' ;;
+  esac ;;
+flood-*) exec yes '{"status": "succeeded"}' ;;
 kill-*) kill -9 $$ ;;
 empty-*) ;;
 esac
@@ -52,7 +61,8 @@ var fanoutEnds = map[string]struct {
 	"fail":    {homeboy.RecordFailed, []homeboy.OutcomeStatus{homeboy.Failed}},
 	"crash":   {homeboy.RecordFailed, []homeboy.OutcomeStatus{homeboy.ProviderError}},
 	"hang":    {homeboy.RecordFailed, []homeboy.OutcomeStatus{homeboy.Timeout}},
-	"garbage": {homeboy.RecordFailed, []homeboy.OutcomeStatus{homeboy.ProviderError, homeboy.Failed}},
+	"garbage": {homeboy.RecordFailed, []homeboy.OutcomeStatus{homeboy.ProviderError}},
+	"flood":   {homeboy.RecordFailed, []homeboy.OutcomeStatus{homeboy.ProviderError}},
 	"kill":    {homeboy.RecordFailed, []homeboy.OutcomeStatus{homeboy.ProviderError}},
 	"wait":    {homeboy.RecordCompleted, []homeboy.OutcomeStatus{homeboy.NoOp}},
 	"empty":   {homeboy.RecordFailed, []homeboy.OutcomeStatus{homeboy.ProviderError}},
@@ -74,8 +84,11 @@ func newFanoutSite(t *testing.T, engine string, tasks []string, options string) 
 	var list []string
 	for _, id := range tasks {
 		limits := `{"timeout_ms": 60000}`
-		if strings.HasPrefix(id, "hang") {
+		switch {
+		case strings.HasPrefix(id, "hang"):
 			limits = `{"timeout_ms": 300}`
+		case strings.HasPrefix(id, "flood"):
+			limits = `{"timeout_ms": 60000, "max_output_bytes": 100000}`
 		}
 		list = append(list, fmt.Sprintf(`{"id": %q, "group_key": %[1]q, "instructions": "go", "executor": {"backend": "chaos", "config": {}}, "limits": %s}`, id, limits))
 	}
@@ -140,7 +153,7 @@ func (s *site) checkRun(tasks []string) homeboy.FanoutRun {
 }
 
 // TestFanoutCrash kills the real binary at every step of a fanout and of the tasks in it, resumes it, and asserts that each
-// task has its one record and nothing is left. Edge cases 98, 99 and 103.
+// task has its one record and nothing is left, not even what left its session and hears no signal. Edge cases 59, 98, 99 and 103.
 func TestFanoutCrash(t *testing.T) {
 	t.Parallel()
 	tasks := []string{"ok-1", "fail-1", "ok-2", "crash-1"}
@@ -225,7 +238,7 @@ func triesIn(t *testing.T, r homeboy.FanoutRecord) []toldTry {
 	return meta.Tries
 }
 
-// TestFanoutChaosCrash runs providers that crash, hang, print garbage and kill themselves, and kills deed at random moments
+// TestFanoutChaosCrash runs providers that crash, hang, print garbage and too much and kill themselves, and kills deed at random moments
 // until it is done: every task ends with its one, exact record. DEED_CHAOS sets how many tasks there are of each kind; make
 // soak uses more.
 func TestFanoutChaosCrash(t *testing.T) {
@@ -250,7 +263,11 @@ func fanoutChaos(t *testing.T, engine string, n int, seed uint64) {
 		if kind == "wait" {
 			continue
 		}
-		for i := range n {
+		most := n
+		if kind == "garbage" {
+			most = max(n, 4) // of each kind
+		}
+		for i := range most {
 			tasks = append(tasks, fmt.Sprint(kind, "-", i))
 		}
 	}
@@ -281,12 +298,60 @@ func fanoutChaos(t *testing.T, engine string, n int, seed uint64) {
 		}
 		told[rec.ID] = len(tries)
 	}
-	for id, ran := range s.executions() {
-		if ran > told[id] {
-			t.Errorf("%s ran %d times, and its record tells %d", id, ran, told[id])
+	ran := s.executions()
+	for _, id := range tasks {
+		// A try that was lost before the provider began did not run; what ended did, once.
+		if ran[id] < 1 || ran[id] > told[id] {
+			t.Errorf("%s ran %d times, and its record tells %d", id, ran[id], told[id])
 		}
 	}
+	if len(ran) != len(tasks) {
+		t.Errorf("%d tasks ran, and the plan has %d", len(ran), len(tasks))
+	}
+	s.reconciled(run, tasks)
 	s.tidy()
+}
+
+// reconciled holds the counts of a run against its tasks, and has deed reconcile its records once more: it comes to the same.
+func (s *site) reconciled(run homeboy.FanoutRun, tasks []string) {
+	s.t.Helper()
+	want := homeboy.FanoutReconciliation{
+		Schema: homeboy.SchemaFanoutReconciliation, GroupCount: run.Reconciliation.GroupCount, TaskCount: int64(len(tasks)), RecordCount: int64(len(tasks)), OutcomeCount: int64(len(tasks)),
+	}
+	for _, id := range tasks {
+		kind, _, _ := strings.Cut(id, "-")
+		if fanoutEnds[kind].record == homeboy.RecordCompleted {
+			want.SuccessCount++
+		} else {
+			want.FailureCount++
+			want.FailedTaskIDs = append(want.FailedTaskIDs, id)
+		}
+	}
+	if diff := cmp.Diff(&want, run.Reconciliation); diff != "" || run.Status != homeboy.FanoutFailed || len(run.Outcomes) != len(tasks) {
+		s.t.Errorf("the run is %s with %d outcomes, counts differ (-want +got):\n%s", run.Status, len(run.Outcomes), diff)
+	}
+	o := s.deed(nil, "fanout", "reconcile", "--plan", "plan.json", "--records", "run.json", "--output", "again.json")
+	if o.code != ExitNotDone {
+		s.t.Fatalf("reconciled: exit %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	data, err := os.ReadFile(filepath.Join(s.dir, "again.json"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var again homeboy.FanoutResult
+	if err := json.Unmarshal(data, &again); err != nil {
+		s.t.Fatal(err)
+	}
+	one, err := canonjson.Hash(run.Records)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if two, err := canonjson.Hash(again.Records); err != nil || one != two || again.Status != run.Status || len(again.UnknownRecords)+len(again.DuplicateRecords) != 0 {
+		s.t.Errorf("reconciled again it is %s (%v), with other records:\n%s", again.Status, err, data)
+	}
+	if diff := cmp.Diff(run.Reconciliation, again.Reconciliation); diff != "" {
+		s.t.Errorf("reconciled again, counts differ (-run +again):\n%s", diff)
+	}
 }
 
 // killed runs a command and kills it with SIGKILL after a while. It reports false when the command ended before.

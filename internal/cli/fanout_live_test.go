@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -183,6 +184,61 @@ func TestFanoutThatWasKilled(t *testing.T) {
 		t.Fatalf("resumed: exit %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	s.checkRun([]string{"wait-1", "ok-1"})
+	s.tidy()
+}
+
+// Edge case 98: the number of the process that ran a fanout belongs to another one now. That one was not told to stop, and does
+// not keep anybody from going on.
+func TestFanoutOwnerIsAnotherProcess(t *testing.T) {
+	t.Parallel()
+	s := newFanoutSite(t, store.SQLite, []string{"wait-1", "ok-1"}, `{}`)
+	l := startFanout(t, s)
+	if err := l.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	l.end()
+	bystander := exec.Command("sleep", "600")
+	if err := bystander.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- bystander.Wait() }()
+	t.Cleanup(func() {
+		_ = bystander.Process.Kill()
+		<-ended
+	})
+	st := s.open()
+	f, err := st.Fanout(t.Context(), l.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := st.Runners(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(list, func(r store.Runner) bool { return r.ID == f.Owner })
+	if i < 0 || list[i].PID != l.cmd.Process.Pid {
+		t.Fatalf("the owner is %q of %+v", f.Owner, list)
+	}
+	list[i].PID = bystander.Process.Pid
+	if err := st.PutRunner(t.Context(), list[i]); err != nil {
+		t.Fatal(err)
+	}
+	if d := l.status(); d.State != fanoutInterrupted || d.Alive == nil || *d.Alive {
+		t.Errorf("it is told as %+v", d)
+	}
+	if o := s.deed(nil, "fanout", "cancel", l.id, "--reason", "never mind"); o.code != ExitDone && o.code != ExitNotDone {
+		t.Errorf("cancel: exit %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	if o := s.deed(nil, "fanout", "resume", l.id); o.code != ExitNotDone {
+		t.Errorf("resumed: exit %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	select {
+	case err := <-ended:
+		ended <- err
+		t.Errorf("somebody else's process was ended: %v", err)
+	default:
+	}
 	s.tidy()
 }
 

@@ -40,7 +40,7 @@ type fanoutRunFlags struct {
 func (a *app) fanoutRunCmd() *cobra.Command {
 	var f fanoutRunFlags
 	c := &cobra.Command{
-		Use: "run PLAN", Short: "Run a plan: every task once, and a record for each", Args: cobra.ExactArgs(1),
+		Use: "run PLAN", Short: "Run a plan: every task once, and a record for each", Args: names("PLAN"),
 		Long: `Run a plan that deed fanout plan, or another program, made; - is standard input. Everything that is wrong with it is said at once,
 and then nothing is started. The fanout is recorded before its first task starts: killed at any moment, it goes on with deed
 fanout resume, and nothing that has a record is run again. Three tasks run at a time unless the plan or --concurrency says
@@ -164,7 +164,10 @@ func (a *app) readRunPlan(name string) (homeboy.FanoutPlan, error) {
 	}
 	_ = json.Unmarshal(data, &head) // the readers tell what is wrong with it
 	if schema, _ := head.Schema.Text(); schema == fanoutrun.SchemaTaskPlan {
-		p, err := fanoutrun.ReadTaskPlan(data)
+		p, ignored, err := fanoutrun.ReadTaskPlan(data)
+		if len(ignored) > 0 {
+			a.hint("%s %s: deed does not act on %s", a.errColor.Yellow("warning:"), inputName(name), strings.Join(ignored, ", "))
+		}
 		return p, inFile(name, err)
 	}
 	return a.planIn(name, data)

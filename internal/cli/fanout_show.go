@@ -166,7 +166,7 @@ func (a *app) fanout(ctx context.Context, id string) (store.Fanout, error) {
 func (a *app) fanoutStatusCmd() *cobra.Command {
 	var output string
 	c := &cobra.Command{
-		Use: "status ID", Short: "Show how far a fanout is, and write what it came to", Args: cobra.ExactArgs(1),
+		Use: "status ID", Short: "Show how far a fanout is, and write what it came to", Args: names("ID"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.view(c.Context()); err != nil {
 				return err
@@ -382,7 +382,7 @@ func (a *app) fanoutResumeCmd() *cobra.Command {
 	var progress string
 	var detach bool
 	c := &cobra.Command{
-		Use: "resume ID", Short: "Go on with a fanout whose process was stopped or died", Args: cobra.ExactArgs(1),
+		Use: "resume ID", Short: "Go on with a fanout whose process was stopped or died", Args: names("ID"),
 		Long: `Go on with a fanout. What has a record keeps it; results that were whole when deed died are taken as they are; what was lost is
 tried again. A fanout that a live process runs is left to it (exit code 2). With --detach it is left to deed serve.`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -430,7 +430,7 @@ func (a *app) resumeDetached(ctx context.Context, id string) error {
 func (a *app) fanoutCancelCmd() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
-		Use: "cancel ID", Short: "End a fanout: start nothing more of it, and stop what runs", Args: cobra.ExactArgs(1),
+		Use: "cancel ID", Short: "End a fanout: start nothing more of it, and stop what runs", Args: names("ID"),
 		Long: `End a fanout. Tasks that are pending are never started, those that run are asked to end, once, and one that comes to its result
 first keeps it. What the cancel came to is told: cancelled, cancellation_requested while something still runs, or
 terminal_without_cancellation for a fanout that was over. Exit code 1 means that something still runs.`,

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,6 +79,7 @@ func (a *app) morning(ctx context.Context, o report.Options) error {
 	for _, s := range staged {
 		o.Also = append(o.Also, deed.ReportWaiting{Kind: view.KindApply, ID: s.ActionID, About: s.Summary, Command: "deed action approve " + s.ActionID})
 	}
+	o.Sensors = slices.Collect(maps.Keys(a.cfg.Sensors))
 	r, err := report.Make(ctx, a.st, o)
 	if err != nil {
 		return err
@@ -111,9 +114,15 @@ func (a *app) tell(r deed.Report) {
 		a.printf("%s\n", a.color.Yellow("More happened than is read at once: the numbers are those of the newest part (give a shorter --since)."))
 	}
 	a.section("Waits for you", a.waitingLines(r.Waiting), r.Totals.Waiting, "deed action list, deed outbox list")
+	a.section("Tried again", a.retryLines(r.Retries, r.CreatedAt), r.Totals.Retrying, "deed task list --status retryable_failure")
+	var lines []string
+	for _, s := range r.Sensors {
+		lines = append(lines, fmt.Sprintf("  %s  %s since %s; last: %s\n    %s", a.color.Red(clean(s.SensorID)), timesText(int64(s.Failures)), toSecond(s.Since), shorten(clean(s.LastError), 140), clean(s.Command)))
+	}
+	a.section("Sensors that fail", lines, len(r.Sensors)+r.More["sensors"], "deed sensor list")
 	a.section("Done", a.doneLines(r.Done), r.Totals.Completed, "deed task list --status completed")
 	a.section("Failed", a.failureLines(r.Failures), len(r.Failures)+r.More["failures"], "deed task list --status permanent_failure")
-	var lines []string
+	lines = nil
 	for _, x := range r.Refusals {
 		lines = append(lines, fmt.Sprintf("  %s  %s  %s", a.color.Yellow(clean(x.Code)), count(x.Attempts, "attempt"), shorten(clean(x.Message), 100)), "    "+x.Command)
 	}
@@ -184,13 +193,32 @@ func (a *app) doneLines(list []deed.ReportTask) (out []string) {
 func (a *app) failureLines(list []deed.ReportFailure) (out []string) {
 	for _, f := range list {
 		text := fmt.Sprintf("  %s  %s: %s", a.color.Red(f.Class), count(f.Tasks, "task"), f.About)
-		if f.LastError != "" {
-			text += "\n    last: " + shorten(clean(f.LastError), 200)
+		if last := strings.Trim(clean(f.Subject)+": "+clean(f.LastError), ": "); last != "" {
+			text += "\n    last: " + shorten(last, 200)
 		}
 		if f.Command != "" {
 			text += "\n    " + f.Command
 		}
 		out = append(out, text)
+	}
+	return out
+}
+
+func (a *app) retryLines(list []deed.ReportRetry, now string) (out []string) {
+	for _, t := range list {
+		when := "at " + toSecond(t.TryAt)
+		if t.TryAt <= now {
+			when = "as soon as deed serve or deed dispatch looks"
+		}
+		name := clean(t.Subject)
+		if name == "" {
+			name = t.TaskType
+		}
+		text := fmt.Sprintf("  %s  %s\n    %s; %d of %s failed", a.color.Yellow(t.TaskID), shorten(name, 90), when, t.Attempts, count(t.MaxAttempts, "attempt"))
+		if t.LastError != "" {
+			text += "; last: " + shorten(clean(t.LastError), 200)
+		}
+		out = append(out, text+"\n    "+t.Command)
 	}
 	return out
 }

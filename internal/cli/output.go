@@ -72,6 +72,13 @@ func (a *app) emit(v any) error {
 // printf writes data to standard output.
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.Out, format, args...) }
 
+// hintDamaged names a row that a list cannot show whole, also to a program: its document has what can be read of it.
+func (a *app) hintDamaged(why string) {
+	if why != "" {
+		fmt.Fprintf(a.Err, "damaged: %s\n", clean(why))
+	}
+}
+
 // hint writes talk to standard error, unless the user asked for quiet or for JSON.
 func (a *app) hint(format string, args ...any) {
 	if a.quiet || a.json {

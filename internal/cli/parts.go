@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"context"
-	"sync"
+	"net/http"
 	"time"
 
 	"github.com/deedrun/deed/internal/access"
@@ -18,44 +17,53 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// mount puts what deed serve shows onto its server, and starts what follows the events beside it. The returned function ends that and
-// waits for it.
-func (a *app) mount(ctx context.Context, mux access.Mux, eng *dispatch.Engine) (func(), error) {
-	desk, err := a.desk()
-	if err != nil {
-		return nil, err
-	}
-	stream := feed.New(a.st, a.h, eng.Log)
-	eng.Runner.Observe = func(p attempt.Progress) {
+// watch lets the stream of events hear what the attempts of a runner do.
+func (h *host) watch(r *attempt.Runner) {
+	stream := h.stream
+	r.Observe = func(p attempt.Progress) {
 		stream.Progress(feed.Progress{TaskID: p.TaskID, AttemptID: p.AttemptID, Step: p.Step, Text: p.Text}, clock.System())
 	}
-	heard := eng.Runner.Noted
-	eng.Runner.Noted = func(ref store.Ref, e journal.Entry) { // turn, tool and tokens
+	heard := r.Noted
+	r.Noted = func(ref store.Ref, e journal.Entry) { // turn, tool and tokens
 		if heard != nil {
 			heard(ref, e)
 		}
 		stream.Noted(ref, e)
 	}
-	if h := a.tele.Handler(); h != nil {
-		mux.Handle(access.Route{Pattern: "GET /metrics", Need: access.Read, Handler: h})
+}
+
+// routes puts what deed serve shows onto its server, by the settings of an app.
+func (h *host) routes(mux access.Mux, a *app) error {
+	desk, err := a.desk()
+	if err != nil {
+		return err
 	}
+	if m := a.tele.Handler(); m != nil {
+		mux.Handle(access.Route{Pattern: "GET /metrics", Need: access.Read, Handler: m})
+	}
+	mux.Handle(access.Route{Pattern: "POST /reload", Need: access.Admin, Handler: http.HandlerFunc(h.answerReload)})
 	api.Mount(mux, api.Options{
-		Home: a.h, Store: a.st, Config: a.cfg, Feed: stream, Clock: clock.System, Log: eng.Log, Version: Version(), Getenv: a.getenv,
-		Admission: a.admission(), Workflows: a.workflows(), Schedules: a.schedules(), Sensors: a.sensorIntake(), View: a.models(), Desk: desk, Keys: a.trusted, Since: a.alone(),
+		Home: a.h, Store: a.st, Config: a.cfg, Feed: h.stream, Clock: clock.System, Log: h.eng.Log, Version: Version(), Getenv: a.getenv,
+		Admission: a.admission(), Workflows: a.workflows(), Schedules: a.schedules(), Sensors: a.sensorIntake(), View: a.models(), Desk: desk, Keys: a.trusted, Since: h.since,
 	})
 	page.Mount(mux, page.Options{
-		Store: a.st, Home: a.h, Config: a.cfg, View: a.models(), Desk: desk, Log: eng.Log, Clock: clock.System, Events: api.Prefix + "/events", Files: api.Prefix, Version: Version(),
+		Store: a.st, Home: a.h, Config: a.cfg, View: a.models(), Desk: desk, Log: h.eng.Log, Clock: clock.System, Events: api.Prefix + "/events", Files: api.Prefix, Version: Version(),
 	})
-	tools, err := a.mcpOptions(stream)
+	tools, err := a.mcpOptions(h.stream)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	mcpserver.Mount(mux, tools)
-	teller := &notify.Notifier{Feed: stream, Store: a.st, Rules: a.cfg.Notify, Post: eng.Outbox.Post, Clock: clock.System, Log: eng.Log}
+	return nil
+}
+
+// teller tells people of events, by the rules of an app.
+func (h *host) teller(a *app, p dispatch.Parts) *notify.Notifier {
+	n := &notify.Notifier{Feed: h.stream, Store: a.st, Rules: a.cfg.Notify, Post: p.Outbox.Post, Clock: clock.System, Log: h.eng.Log}
 	if isTerminal(a.Err) {
-		teller.Ring = func() { _, _ = a.Err.Write([]byte("\a")) }
+		n.Ring = func() { _, _ = a.Err.Write([]byte("\a")) }
 	}
-	return a.follow(ctx, eng, stream, teller), nil
+	return n
 }
 
 // alone is since when no other process answers for this store: the one that holds the lock of its home is the only one, unless the
@@ -65,21 +73,4 @@ func (a *app) alone() time.Time {
 		return time.Time{}
 	}
 	return clock.System()
-}
-
-// follow runs the stream of events and the notifier until the returned function is called.
-func (a *app) follow(ctx context.Context, eng *dispatch.Engine, stream *feed.Feed, teller *notify.Notifier) func() {
-	ctx, stop := context.WithCancel(ctx)
-	var work sync.WaitGroup
-	for name, run := range map[string]func(context.Context) error{"events": stream.Run, "notify": teller.Run} {
-		work.Go(func() {
-			if err := run(ctx); err != nil && ctx.Err() == nil {
-				eng.Log.Error(name, "error", err)
-			}
-		})
-	}
-	return func() {
-		stop()
-		work.Wait()
-	}
 }

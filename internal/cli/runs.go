@@ -58,6 +58,9 @@ func (a *app) runsListCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, r := range runs {
+				a.hintDamaged(r.Damage)
+			}
 			if a.json {
 				recs := make([]codebox.RunRegistryEntry, len(runs))
 				for i, r := range runs {

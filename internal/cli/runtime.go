@@ -224,9 +224,11 @@ func (a *app) runtimeShowCmd(f *runtimeFlags) *cobra.Command {
 			if d.Digest, err = p.Digest(); err != nil {
 				return err
 			}
-			if rev, err := runtimepkg.Revision(cmd.Context(), p.Real, a.environ); err == nil {
-				d.Revision = rev
+			rev, err := runtimepkg.Revision(cmd.Context(), p.Real, a.environ)
+			if errors.Is(err, runtimepkg.ErrRevisionTimeout) {
+				d.Findings = append(d.Findings, runtimepkg.Finding{Severity: runtimepkg.Warning, Path: ".git", Code: runtimepkg.RevisionTimeout, Message: err.Error(), Remedy: "look at the repository that it lies in"})
 			}
+			d.Revision = rev
 			if a.json {
 				return a.emit(d)
 			}

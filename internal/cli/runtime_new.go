@@ -38,6 +38,9 @@ checkout of it, for work offline and for a deed that is no released version.`,
 				return a.emit(runtimeNew{Schema: "deed/runtime.new/v1", ID: opt.Name, Language: opt.Language, Path: dir})
 			}
 			a.printf("made %s\n", showPath(dir))
+			if opt.Language == "go" {
+				a.hint("build it first: go build -C %s -o bin/%s .", showPath(dir), opt.Name)
+			}
 			a.hint("its README.md says how to try it; `deed conform provider %s` holds it against the contract", showPath(dir))
 			return nil
 		},

@@ -256,7 +256,6 @@ func (a *app) providerTasks(ctx context.Context, opt providertask.Options) (*pro
 	if err := a.open(ctx); err != nil {
 		return nil, err
 	}
-	a.st.Expect()
 	a.runtimeDirs = opt.RuntimeDirs
 	eng, err := a.engine(1, nil)
 	if err != nil {

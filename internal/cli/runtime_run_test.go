@@ -291,7 +291,7 @@ func TestRuntimeRunTellsWhyNobodyJudged(t *testing.T) {
 	}
 }
 
-// What cannot be run is refused with its code before anything is queued. Cases 25, 38, 53, 92, 119.
+// What cannot be run is refused with its code before anything is queued. Cases 24, 25, 38, 53, 92, 119.
 func TestRuntimeRunRefuses(t *testing.T) {
 	t.Parallel()
 	s := lab(t, "")
@@ -350,14 +350,24 @@ func TestRuntimeRunRefuses(t *testing.T) {
 			if text := fmt.Sprint(o.Summary, o.Diagnostics); !strings.Contains(text, c.says) {
 				t.Errorf("%q is not said: %s", c.says, text)
 			}
-			if name == "too late (case 53)" && o.Status != homeboy.Timeout {
-				t.Errorf("status %s", o.Status)
+			want := homeboy.ProviderError
+			switch c.class { // case 24: what a provider cannot do is failed
+			case homeboy.ClassCapabilityMissing:
+				want = homeboy.Failed
+			case homeboy.ClassTimeout:
+				want = homeboy.Timeout
+			}
+			if o.Status != want {
+				t.Errorf("status %s, want %s", o.Status, want)
 			}
 		})
 	}
 	t.Cleanup(func() {
 		if diff := cmp.Diff(before, treeOf(t, dirty)); diff != "" {
 			t.Errorf("the dirty checkout was changed:\n%s", diff)
+		}
+		if dirs, err := filepath.Glob(filepath.Join(s.home, "attempts", "*")); err != nil || len(dirs) > 0 {
+			t.Errorf("something was materialised: %v, %v", dirs, err)
 		}
 	})
 }

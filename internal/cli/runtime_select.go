@@ -249,6 +249,17 @@ ships. It runs the probes that manifests declare, with a time limit and a clean 
 	return c
 }
 
+// shippedIDs names the packages that come with deed.
+func shippedIDs(c *runtimepkg.Catalog) string {
+	var ids []string
+	for _, p := range c.Packages {
+		if p.From == runtimepkg.FromDeed {
+			ids = append(ids, p.ID)
+		}
+	}
+	return strings.Join(ids, ", ")
+}
+
 // toCheck lists the providers that the user means.
 func (a *app) toCheck(f runtimeFlags, ask askFlags, req runtimepkg.Request, args []string) ([]*runtimepkg.Selection, error) {
 	c, err := a.runtimes(f)
@@ -270,7 +281,7 @@ func (a *app) toCheck(f runtimeFlags, ask askFlags, req runtimepkg.Request, args
 	if len(args) == 0 {
 		list = slices.DeleteFunc(list, func(s *runtimepkg.Selection) bool { return s.Package.From == runtimepkg.FromDeed }) // nobody asked for them
 		if len(list) == 0 {
-			return nil, usage(fmt.Errorf("there is no provider to check in %s", strings.Join(c.Looked(), ", ")))
+			return nil, usage(fmt.Errorf("there is no provider to check in %s (name one that deed ships: %s)", strings.Join(c.Looked(), ", "), shippedIDs(c)))
 		}
 		return list, nil
 	}

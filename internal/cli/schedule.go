@@ -133,7 +133,7 @@ task that could not be queued is refused now; one that turns bad later suspends 
 
 func (a *app) scheduleAdd(ctx context.Context, p schedule.Plan) error {
 	if p.Every <= 0 {
-		return usage(errors.New("--every is missing (give an interval such as 1h)"))
+		return usage(fmt.Errorf("--every is missing, or %s is no interval (give one such as 1h)", p.Every))
 	}
 	if err := a.open(ctx); err != nil {
 		return err
@@ -299,6 +299,9 @@ func (a *app) scheduleList(ctx context.Context) error {
 		some, err := a.st.Schedules(ctx, after, 1000)
 		if err != nil {
 			return err
+		}
+		for _, s := range some {
+			a.hintDamaged(s.Damage)
 		}
 		all = append(all, some...)
 		if len(some) < 1000 {

@@ -179,6 +179,10 @@ func (a *app) sensorShow(ctx context.Context, name string) error {
 	if a.json {
 		return a.emit(d)
 	}
+	failing := d.Since
+	if d.Failures > 0 {
+		failing += fmt.Sprintf(" (%d in a row)", d.Failures)
+	}
 	for _, line := range [][2]string{
 		{"sensor", clean(d.ID)},
 		{"kind", d.Kind},
@@ -187,7 +191,7 @@ func (a *app) sensorShow(ctx context.Context, name string) error {
 		{"last ok", d.OKAt},
 		{"last event", d.EventAt},
 		{"last failure", d.FailedAt},
-		{"failing since", d.Since},
+		{"failing since", failing},
 		{"last error", clean(d.LastError)},
 		{"action", d.ActionID},
 		{"has seen", shorten(clean(string(d.Cursor)), 1000)},

@@ -137,6 +137,8 @@ func (a *app) serveCmd() *cobra.Command {
 new is claimed and running attempts end by themselves. The second stops them; their tasks wait for the next dispatcher and
 lose no attempt. Both leave nothing running.
 
+SIGHUP, and "deed reload", have it read deed.yaml anew: settings that cannot be used are named, and the old ones stay in force.
+
 Beside that it answers HTTP, on this machine only unless told otherwise, and on the socket deed.sock in the home: "deed open" lets a
 browser in, "deed token add" a program. See docs/SERVER.md.`,
 		Example: `  deed serve --concurrency 4
@@ -155,7 +157,7 @@ browser in, "deed token add" a program. See docs/SERVER.md.`,
 
 func (a *app) serve(ctx context.Context, slots int, window windowFlags) error {
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	manager, err := a.manager()
 	if err != nil {
@@ -166,44 +168,30 @@ func (a *app) serve(ctx context.Context, slots int, window windowFlags) error {
 	if err != nil {
 		return err
 	}
-	win, err := a.openWindow(ctx, eng, window)
-	if err != nil {
+	h := newHost(a, eng, manager)
+	if err := h.open(ctx, window); err != nil {
 		return errors.Join(err, release())
 	}
 	run, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	drain, served := make(chan struct{}), make(chan struct{})
-	defer close(served)
-	go func() {
-		select {
-		case <-signals:
-			a.tellManager(eng, manager.Stopping("draining: running attempts end by themselves"))
-			close(drain)
-		case <-served:
-			return
-		}
-		select {
-		case <-signals:
-			eng.Log.Warn("stopping running attempts")
-			stop(driver.ErrInterrupted)
-		case <-served:
-		}
-	}()
+	h.idle.Go(func() { h.listen(run, signals, stop) })
 	eng.Log.Info("serving", "home", a.h.Root(), "store", a.st.Dialect(), "concurrency", slots, "runner", eng.Runner.RunnerID)
-	a.tellManager(eng, manager.Ready("dispatching"))
+	h.tell(manager.Ready("dispatching"))
 	said := -1
 	err = eng.Serve(run, dispatch.ServeOptions{
-		Drain: drain, Settled: func(r dispatch.Ran) { a.advanceFanout(run, eng, r.TaskID) },
+		Drain: h.drain, Change: h.change, Settled: func(r dispatch.Ran) { h.now.Load().advanceFanout(run, eng, r.TaskID) },
 		BeatEvery: manager.Every(),
 		Beat: func(running int) {
-			a.tellManager(eng, manager.Alive())
+			h.tell(manager.Alive())
 			if running != said {
 				said = running
-				a.tellManager(eng, manager.Status(fmt.Sprintf("%d of %d attempts run", running, slots)))
+				h.tell(manager.Status(fmt.Sprintf("%d of %d attempts run", running, slots)))
 			}
 		},
 	})
-	return errors.Join(err, a.closeWindow(ctx, win), release())
+	close(h.ended)
+	h.idle.Wait()
+	return errors.Join(err, h.close(ctx), release())
 }
 
 // manager finds the service manager that started this process, and hides it from what this process starts.
@@ -214,13 +202,6 @@ func (a *app) manager() (*service.Notifier, error) {
 		a.environ = slices.DeleteFunc(slices.Clone(a.environ), func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 	}
 	return n, err
-}
-
-// tellManager logs what could not be told: a service that works goes on without its manager.
-func (a *app) tellManager(eng *dispatch.Engine, err error) {
-	if err != nil {
-		eng.Log.Warn("service manager", "error", err)
-	}
 }
 
 func (a *app) pauseCmd() *cobra.Command {

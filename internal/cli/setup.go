@@ -155,6 +155,7 @@ func (a *app) examine(ctx context.Context) []symptom {
 	a.examineSandboxes(ctx, add)
 	a.examineWordPress(ctx, add)
 	a.examineAdapters(ctx, add)
+	a.examineLife(ctx, add)
 	return out
 }
 
@@ -186,6 +187,37 @@ func (a *app) examineAdapters(ctx context.Context, add func(name, status, detail
 		}
 	}
 }
+
+// examineLife looks at what makes work by itself: definitions of workflows, sensors and schedules.
+func (a *app) examineLife(ctx context.Context, add func(name, status, detail, remedy string)) {
+	if a.cfg == nil || a.h == nil || a.st == nil {
+		return // said above
+	}
+	for _, err := range a.definitions().Faults() {
+		add("workflow", "fault", err.Error(), "mend or remove the file (`deed workflow lint FILE`)")
+	}
+	sensors, err := a.st.Sensors(ctx)
+	if err != nil {
+		add("sensor", "fault", err.Error(), "")
+	}
+	for _, x := range sensors {
+		if _, there := a.cfg.Sensors[x.ID]; there && x.Failures > 0 && !x.Disabled {
+			add("sensor", "warning", fmt.Sprintf("%s has failed %s since %s: %s", x.ID, timesText(int64(x.Failures)), toSecond(string(agentruntime.At(x.Since))), x.LastError), "deed sensor show "+x.ID)
+		}
+	}
+	schedules, err := a.st.Schedules(ctx, "", maxExamined)
+	if err != nil {
+		add("schedule", "fault", err.Error(), "")
+	}
+	for _, sc := range schedules {
+		if sc.Suspended != "" {
+			add("schedule", "warning", fmt.Sprintf("%s is suspended: %s", sc.Record.Name, sc.Suspended), "deed schedule enable "+sc.Record.Name)
+		}
+	}
+}
+
+// maxExamined is how many schedules are looked at.
+const maxExamined = 10_000
 
 // describe names an adapter that is ready, with the version of its agent where that can be asked for.
 func describe(ctx context.Context, d driver.Driver, a agentruntime.AdapterConfig) (status, detail string) {

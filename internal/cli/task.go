@@ -270,6 +270,9 @@ func (a *app) taskListCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, t := range tasks {
+				a.hintDamaged(t.Damage)
+			}
 			if a.json {
 				recs := make([]agentruntime.TaskRecord, len(tasks))
 				for i, t := range tasks {

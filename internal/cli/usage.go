@@ -36,6 +36,8 @@ type usageDoc struct {
 	Groups []store.UsageGroup        `json:"groups,omitempty"`
 	Total  store.UsageSum            `json:"total"`
 	Prices string                    `json:"price_table"`
+
+	Attempts int `json:"attempts"` // in the total: one that used two models is in two lines
 }
 
 func (a *app) usageCmd() *cobra.Command {
@@ -95,7 +97,7 @@ func (a *app) usageBy(ctx context.Context, by, from, to string) error {
 	}
 	lines, total := g.Lines(), g.Total()
 	if a.json {
-		return a.emit(usageDoc{Schema: schemaUsage, From: from, To: to, By: by, Groups: lines, Total: total.UsageSum, Prices: used.TableVersion()})
+		return a.emit(usageDoc{Schema: schemaUsage, From: from, To: to, By: by, Groups: lines, Total: total.UsageSum, Attempts: total.Attempts, Prices: used.TableVersion()})
 	}
 	if len(lines) == 0 {
 		a.hint("nothing was used from %s to %s", from, to)
@@ -121,7 +123,7 @@ func (a *app) usageOfDays(ctx context.Context, from, to string) error {
 		return err
 	}
 	if a.json {
-		doc := usageDoc{Schema: schemaUsage, From: from, To: to, Lines: r.Lines, Days: r.Days, Total: r.Total, Prices: used.TableVersion()}
+		doc := usageDoc{Schema: schemaUsage, From: from, To: to, Lines: r.Lines, Days: r.Days, Total: r.Total, Attempts: r.Attempts, Prices: used.TableVersion()}
 		if b := a.cfg.Budgets.Day; !b.IsZero() {
 			doc.Budget = &b
 		}
@@ -135,7 +137,7 @@ func (a *app) usageOfDays(ctx context.Context, from, to string) error {
 	for _, l := range r.Lines {
 		rows = append(rows, append([]string{l.Day, modelName(l.Model), fmt.Sprint(l.Attempts)}, usageCells(l.Usage)...))
 	}
-	rows = append(rows, append([]string{"total", "", ""}, usageCells(r.Total.Usage)...))
+	rows = append(rows, append([]string{"total", "", fmt.Sprint(r.Attempts)}, usageCells(r.Total.Usage)...))
 	a.table(append([]string{"DAY", "MODEL", "ATTEMPTS"}, usageHead...), rows)
 	a.showBudget("day", a.cfg.Budgets.Day)
 	return nil
@@ -151,8 +153,12 @@ func (a *app) usageOfTask(ctx context.Context, id string) error {
 		return err
 	}
 	limits := a.taskLimits(t)
+	attempts := map[string]bool{}
+	for _, r := range rows {
+		attempts[r.AttemptID] = true
+	}
 	if a.json {
-		doc := usageDoc{Schema: schemaUsage, TaskID: t.ID(), Rows: rows, Total: store.SumUsage(rows), Prices: used.TableVersion()}
+		doc := usageDoc{Schema: schemaUsage, TaskID: t.ID(), Rows: rows, Total: store.SumUsage(rows), Attempts: len(attempts), Prices: used.TableVersion()}
 		if !limits.IsZero() {
 			doc.Budget = &limits
 		}
@@ -166,7 +172,7 @@ func (a *app) usageOfTask(ctx context.Context, id string) error {
 	for _, r := range rows {
 		out = append(out, append([]string{r.AttemptID, r.Day, modelName(r.Model)}, usageCells(r.Usage)...))
 	}
-	out = append(out, append([]string{"total", "", ""}, usageCells(store.SumUsage(rows).Usage)...))
+	out = append(out, append([]string{"total of " + count(len(attempts), "attempt"), "", ""}, usageCells(store.SumUsage(rows).Usage)...))
 	a.table(append([]string{"ATTEMPT", "DAY", "MODEL"}, usageHead...), out)
 	a.showBudget("task", limits)
 	return nil

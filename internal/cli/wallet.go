@@ -241,6 +241,7 @@ func (a *app) walletListCmd() *cobra.Command {
 					return err
 				}
 				for _, w := range some {
+					a.hintDamaged(w.Damage)
 					all, after = append(all, w.Record), w.Seq
 				}
 				if len(some) < 1000 {

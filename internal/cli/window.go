@@ -2,10 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"fmt"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,36 +46,4 @@ func (a *app) window(eng *dispatch.Engine, f windowFlags) (*server.Server, error
 		return nil, usage(err)
 	}
 	return s, nil
-}
-
-// openWindow starts the HTTP server beside a dispatcher that holds the home's lock.
-func (a *app) openWindow(ctx context.Context, eng *dispatch.Engine, f windowFlags) (*server.Server, error) {
-	s, err := a.window(eng, f)
-	if err != nil {
-		return nil, err
-	}
-	if a.unfollow, err = a.mount(ctx, s, eng); err != nil {
-		return nil, err
-	}
-	if err = s.Start(ctx); err != nil {
-		a.unfollow()
-	}
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%w (another program, or the deed of another home, has it: choose another with --listen or DEED_LISTEN, or --listen off)", err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if at := s.URL(); at != "" {
-		eng.Log.Info("answering", "url", at)
-	}
-	return s, nil
-}
-
-// closeWindow ends the HTTP server when the last attempt has ended: whoever watches a drain sees its end.
-func (a *app) closeWindow(ctx context.Context, s *server.Server) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
-	defer cancel()
-	defer a.unfollow()
-	return s.Shutdown(ctx)
 }

@@ -275,7 +275,7 @@ func (a *app) showWorkflow(w store.Workflow, d workflowDoc) {
 	for i, s := range d.Steps {
 		who := s.Cause
 		if s.By != "" {
-			who += " " + s.By
+			who += " " + strings.TrimPrefix(s.By, s.Cause+":")
 		}
 		way := clean(s.To)
 		if s.From != "" {

@@ -67,6 +67,9 @@ func (s Source) wallets(ctx context.Context, x *Export) error {
 			return err
 		}
 		for _, w := range some {
+			if w.Damage != "" {
+				return errors.New(w.Damage)
+			}
 			x.Archive.Wallets, after = append(x.Archive.Wallets, w.Record), w.Seq
 		}
 		if len(some) < 1000 {
@@ -188,6 +191,9 @@ func (s Source) schedules(ctx context.Context, x *Export) error {
 			return err
 		}
 		for _, c := range some {
+			if c.Damage != "" {
+				return errors.New(c.Damage)
+			}
 			r := c.Record
 			x.Archive.Schedules = append(x.Archive.Schedules, Schedule{r.Name, r.IntervalSeconds, c.Overlap, !r.Enabled, r.Task})
 			after = r.Name

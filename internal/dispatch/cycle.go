@@ -82,21 +82,27 @@ func (e *Engine) before(ctx context.Context, rep *Report) {
 		rep.Faults = append(rep.Faults, fmt.Sprintf("sweep: %v", err))
 	}
 	rep.Reclaimed = n
-	if d, err := e.Outbox.Deliver(ctx); err != nil {
-		rep.Faults = append(rep.Faults, err.Error())
-	} else {
-		rep.Delivered += d
+	d, late := e.Outbox.Deliver(ctx)
+	if late != nil {
+		rep.Faults = append(rep.Faults, late.Error())
 	}
+	rep.Delivered += d
 	expired, err := e.Store.ExpireActions(ctx, expireBatch)
 	if err != nil {
 		rep.Faults = append(rep.Faults, fmt.Sprintf("decide what nobody answered: %v", err))
 	}
+	e.rest.note(e.Clock(), errors.Join(late, err))
 	if _, err := e.Store.Promote(ctx, promoteBatch); err != nil {
 		rep.Faults = append(rep.Faults, fmt.Sprintf("promote due tasks: %v", err))
 	}
 	var by map[string]int
 	for _, h := range e.Hooks {
+		wait := e.holdback(h)
+		if wait.waits(e.Clock()) {
+			continue
+		}
 		made, err := h.Due(ctx)
+		wait.note(e.Clock(), err)
 		rep.Created += made
 		if made > 0 {
 			count(&by, h.Name, made)
@@ -106,6 +112,17 @@ func (e *Engine) before(ctx context.Context, rep *Report) {
 		}
 	}
 	e.didBefore(*rep, expired, by)
+}
+
+// holdback is what holds a hook back after it failed.
+func (e *Engine) holdback(h Hook) *backoff {
+	if e.hooks == nil {
+		e.hooks = map[string]*backoff{}
+	}
+	if e.hooks[h.Name] == nil {
+		e.hooks[h.Name] = &backoff{}
+	}
+	return e.hooks[h.Name]
 }
 
 func (e *Engine) claim(ctx context.Context) (*store.Claim, error) {

@@ -32,18 +32,24 @@ type Hook struct {
 	Start func(ctx context.Context) (stop func())
 }
 
-// An Engine dispatches in one home.
-type Engine struct {
-	Home   *home.Home
-	Store  *store.Store
+// Parts are what the settings shape. A Serve takes others over between two turns of its loop; an attempt keeps those that it was
+// started with.
+type Parts struct {
 	Runner *attempt.Runner
 	Outbox *outbox.Deliverer
-	Clock  clock.Clock
-	Log    *slog.Logger
-	Self   proc.Identity
 	Hooks  []Hook // schedules, sensors, workflows, in this order
-	Exe    string // the binary that becomes a supervisor
-	Slots  int
+}
+
+// An Engine dispatches in one home.
+type Engine struct {
+	Parts // guarded by mu once Serve takes others over: who is not its loop asks parts
+	Home  *home.Home
+	Store *store.Store
+	Clock clock.Clock
+	Log   *slog.Logger
+	Self  proc.Identity
+	Exe   string // the binary that becomes a supervisor
+	Slots int
 
 	mu     sync.Mutex
 	sender sender               // at work while Serve is
@@ -53,6 +59,10 @@ type Engine struct {
 	cycle  cycleLog             // guarded by mu
 	quiet  bool                 // guarded by mu; idle was said
 	paused bool                 // guarded by mu; pause was said
+
+	claims backoff             // of the loop
+	rest   backoff             // of the loop: the outbox and what nobody answered
+	hooks  map[string]*backoff // of the loop; by name
 }
 
 // A Report is what one cycle did.
@@ -164,20 +174,31 @@ func (e *Engine) Retire() (gone func() error) {
 	}
 }
 
+// parts are those in force now.
+func (e *Engine) parts() Parts {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.Parts
+}
+
 // Execute runs one claim in a slot of its own and delivers what it settled.
 func (e *Engine) Execute(ctx context.Context, c *store.Claim) (attempt.Result, error) {
+	return e.execute(ctx, e.parts().Runner, c)
+}
+
+func (e *Engine) execute(ctx context.Context, r *attempt.Runner, c *store.Claim) (attempt.Result, error) {
 	sup, err := e.supervisor()
 	if err != nil {
-		return attempt.Result{Ref: c.Ref}, e.Runner.Abort(ctx, c, err)
+		return attempt.Result{Ref: c.Ref}, r.Abort(ctx, c, err)
 	}
 	e.own(c.Ref, true)
-	res, err := e.Runner.Run(ctx, sup, c)
+	res, err := r.Run(ctx, sup, c)
 	e.own(c.Ref, false)
 	e.putBack(sup)
 	if err != nil {
 		return res, err
 	}
-	if _, derr := e.Outbox.Deliver(context.WithoutCancel(ctx)); derr != nil {
+	if _, derr := e.parts().Outbox.Deliver(context.WithoutCancel(ctx)); derr != nil {
 		e.Log.Error("deliver", "error", derr)
 	}
 	if !e.sender.wake() {

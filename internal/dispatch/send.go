@@ -51,7 +51,7 @@ func (s *sender) wake() bool {
 
 // send sends what is due and says what went wrong with that.
 func (e *Engine) send(ctx context.Context) {
-	n, err := e.Outbox.Send(ctx)
+	n, err := e.parts().Outbox.Send(ctx)
 	if n > 0 {
 		e.did(func(w *store.CycleWork) { w.Sent += n })
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/deedrun/deed/internal/attempt"
@@ -22,6 +23,7 @@ type ServeOptions struct {
 	Cycle     func(Report)      // called for what was done before claiming; may be nil
 	Beat      func(running int) // called in every turn of the loop, by the loop: silence means that it hangs; may be nil
 	BeatEvery time.Duration     // how long the loop sleeps at most; 0: as long as it likes
+	Change    <-chan Parts      // others to go on with, of the same runner; may be nil
 }
 
 // Serve dispatches as work arrives. Ending ctx stops the running attempts; however it ends, nothing is left running
@@ -33,11 +35,8 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 	}
 	defer e.writeCycle(ctx)
 	defer e.sender.start(ctx, e.send)()
-	for _, h := range e.Hooks {
-		if h.Start != nil && !o.UntilIdle {
-			defer h.Start(ctx)()
-		}
-	}
+	stopHooks := e.startHooks(ctx, o)
+	defer func() { stopHooks() }()
 	finished := make(chan ended)
 	running, draining := 0, false
 	var failed error // why it ends by itself
@@ -55,12 +54,14 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 		if !draining {
 			e.upkeep(ctx, o, &swept)
 			n, err := e.fill(ctx, running, func(c *store.Claim) {
+				r := e.Runner
 				go func() {
-					res, err := e.Execute(ctx, c)
+					res, err := e.execute(ctx, r, c)
 					finished <- ended{res, err}
 				}()
 			})
 			running += n
+			e.claims.note(e.Clock(), err)
 			if err != nil {
 				e.Log.Error("claim", "error", err)
 				if o.UntilIdle {
@@ -91,11 +92,33 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 				wakes = nil
 			}
 		case <-timer.C:
+		case p := <-o.Change:
+			stopHooks()
+			e.mu.Lock()
+			e.Parts, e.hooks = p, nil
+			e.mu.Unlock()
+			stopHooks = e.startHooks(ctx, o)
+			swept = time.Time{} // what the new settings make due is due now
 		case <-drain:
 			draining = true
 			e.Log.Info("draining", "running", running)
 		case <-stop:
 			draining = true
+		}
+	}
+}
+
+// startHooks lets what is slow go on beside the loop. What it returns ends and awaits that.
+func (e *Engine) startHooks(ctx context.Context, o ServeOptions) (stop func()) {
+	var stops []func()
+	for _, h := range e.Hooks {
+		if h.Start != nil && !o.UntilIdle {
+			stops = append(stops, h.Start(ctx))
+		}
+	}
+	return func() {
+		for _, s := range slices.Backward(stops) {
+			s()
 		}
 	}
 }
@@ -169,10 +192,12 @@ func (e *Engine) heartbeat(ctx context.Context) {
 func (e *Engine) otherDue(ctx context.Context, now time.Time) bool {
 	due := false
 	look := func(t time.Time, ok bool, err error) { due = due || err == nil && ok && !t.After(now) }
-	look(e.Store.NextOutbox(ctx))
-	look(e.Store.NextDeadline(ctx))
+	if !e.rest.waits(now) {
+		look(e.Store.NextOutbox(ctx))
+		look(e.Store.NextDeadline(ctx))
+	}
 	for _, h := range e.Hooks {
-		if h.Next != nil {
+		if h.Next != nil && !e.holdback(h).waits(now) {
 			look(h.Next(ctx))
 		}
 	}
@@ -223,15 +248,18 @@ func (e *Engine) sleep(ctx context.Context, full bool) time.Duration {
 			d = min(d, max(t.Sub(now), 0))
 		}
 	}
+	after := func(b *backoff) func(time.Time, bool, error) {
+		return func(t time.Time, ok bool, err error) { sooner(b.next(now, t), ok, err) }
+	}
 	paused, err := e.checkPause(ctx)
 	if err == nil && !paused {
-		sooner(e.Store.NextDue(ctx))
+		after(&e.claims)(e.Store.NextDue(ctx))
 	}
-	sooner(e.Store.NextOutbox(ctx))
-	sooner(e.Store.NextDeadline(ctx))
+	after(&e.rest)(e.Store.NextOutbox(ctx))
+	after(&e.rest)(e.Store.NextDeadline(ctx))
 	for _, h := range e.Hooks {
 		if h.Next != nil {
-			sooner(h.Next(ctx))
+			after(e.holdback(h))(h.Next(ctx))
 		}
 	}
 	if d <= 0 {

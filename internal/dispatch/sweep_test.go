@@ -48,10 +48,10 @@ func setup(t *testing.T) *testBundle {
 	}
 	b.Engine = &Engine{
 		Home: h, Store: st, Clock: clock, Self: self, Slots: 1, Log: slog.New(slog.DiscardHandler),
-		Runner: &attempt.Runner{
+		Parts: Parts{Runner: &attempt.Runner{
 			Home: h, Store: st, Config: config.Default(), Clock: clock, RunnerID: "me", Lease: time.Minute,
 			Drivers: driver.NewSet(script.New()), Key: key,
-		},
+		}},
 	}
 	return b
 }

@@ -214,15 +214,17 @@ func (l *life) boot() {
 	self.StartTime += uint64(l.born) // every process of a life is another one to the next
 	e := &Engine{
 		Home: h, Store: st, Clock: l.clock, Self: self, Slots: 1, Log: quiet, supers: []*proc.Supervisor{l.sup},
-		Runner: &attempt.Runner{
-			Home: h, Store: st, Config: cfg, Clock: l.clock, RunnerID: fmt.Sprint("process-", l.born), Lease: time.Minute, Drivers: drivers, Key: l.key,
-			Environ: []string{"PATH=" + os.Getenv("PATH")},
-		},
-		Outbox: &outbox.Deliverer{Store: st, Admission: adm, Config: cfg, Clock: l.clock, Environ: []string{"HOOK_KEY=sesame-street-17", "PATH=" + os.Getenv("PATH")}},
-		Hooks: []Hook{
-			{Name: "schedules", Due: plans.Due, Next: plans.Next},
-			{Name: "sensors", Due: senses.Due, Next: senses.Next, Start: senses.Start},
-			{Name: "workflows", Due: flows.Due, Next: flows.Next},
+		Parts: Parts{
+			Runner: &attempt.Runner{
+				Home: h, Store: st, Config: cfg, Clock: l.clock, RunnerID: fmt.Sprint("process-", l.born), Lease: time.Minute, Drivers: drivers, Key: l.key,
+				Environ: []string{"PATH=" + os.Getenv("PATH")},
+			},
+			Outbox: &outbox.Deliverer{Store: st, Admission: adm, Config: cfg, Clock: l.clock, Environ: []string{"HOOK_KEY=sesame-street-17", "PATH=" + os.Getenv("PATH")}},
+			Hooks: []Hook{
+				{Name: "schedules", Due: plans.Due, Next: plans.Next},
+				{Name: "sensors", Due: senses.Due, Next: senses.Next, Start: senses.Start},
+				{Name: "workflows", Due: flows.Due, Next: flows.Next},
+			},
 		},
 	}
 	l.p = &process{Engine: e, ctx: ctx, cancel: cancel, cfg: cfg, plans: plans, flows: flows, intake: intake}

@@ -126,9 +126,16 @@ type Dirs struct {
 
 // A Base is what a workspace was made from. No agent can have changed it.
 type Base struct {
-	Dir    string // the tree; empty: there is none
+	Tree   BaseTree // nil: there is none
 	Digest string
 	Commit string // what HEAD names there; empty without a repository
+}
+
+// A BaseTree is the tree of a base. It lies nowhere until its directory is asked for, so whoever only wonders whether
+// something is in it asks that.
+type BaseTree interface {
+	Has(dir string) bool // a directory, by its path in the tree
+	Dir() (string, error)
 }
 
 // A Job is everything that a driver needs for one attempt.

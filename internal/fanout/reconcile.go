@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -141,9 +142,22 @@ func Record(task homeboy.FanoutTask, outcome homeboy.Outcome) homeboy.FanoutReco
 		return r
 	}
 	if r.Status = status; status != homeboy.RecordCompleted {
-		r.ErrorMessage = outcome.Summary
+		r.ErrorMessage = why(outcome)
 	}
 	return r
+}
+
+// why is what a failure is told with: what its provider says, else what it is.
+func why(o homeboy.Outcome) string {
+	switch {
+	case o.Summary != "":
+		return o.Summary
+	case len(o.Diagnostics) > 0 && o.Diagnostics[0].Message != "":
+		return o.Diagnostics[0].Message
+	case o.FailureClassification != "":
+		return fmt.Sprintf("it ended as %s: %s", o.Status, o.FailureClassification)
+	}
+	return fmt.Sprintf("it ended as %s", o.Status)
 }
 
 // A tally is what became of records.

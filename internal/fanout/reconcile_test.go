@@ -136,6 +136,15 @@ func TestRecordIsTheBridge(t *testing.T) {
 			t.Errorf("%s: %s", s, written(t, res))
 		}
 	}
+	// Whoever says nothing of a failure has it told all the same (case 109).
+	for want, o := range map[string]homeboy.Outcome{
+		"it ended as failed": {Status: homeboy.Failed}, "it ended as timeout: stalled": {Status: homeboy.Timeout, FailureClassification: homeboy.ClassStalled},
+		"no network": {Status: homeboy.ProviderError, Diagnostics: []homeboy.Diagnostic{{Class: "c", Message: "no network"}}},
+	} {
+		if r := fanout.Record(task, o); r.ErrorMessage != want {
+			t.Errorf("%s: %s", want, written(t, r))
+		}
+	}
 	if r := fanout.Record(task, homeboy.Outcome{Status: "splendid"}); r.Status != homeboy.RecordFailed || r.ErrorMessage == "" {
 		t.Errorf("a word that is no status: %s", written(t, r))
 	}

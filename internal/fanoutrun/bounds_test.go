@@ -100,6 +100,70 @@ func TestResourceBudget(t *testing.T) {
 	}
 }
 
+// Edge case 87: the caps of an executor and of a model go below the concurrency, and others are not held up by them.
+func TestCapsOfExecutorsAndModels(t *testing.T) {
+	t.Parallel()
+	on := func(id, executor string) homeboy.FanoutTask {
+		r := request(id)
+		r.Extra["executor"] = homeboy.Value(executor)
+		return r
+	}
+	const one, other, big = `{"backend": "one", "config": {}}`, `{"backend": "two", "selector": "two.x", "config": {}}`, `{"backend": "three", "model": "big", "config": {}}`
+	tasks := []homeboy.FanoutTask{on("a1", one), on("a2", one), on("b1", other), on("b2", other), on("c1", big), on("c2", big), on("c3", big), on("d", `{"backend": "three", "config": {}}`)}
+	for options, want := range map[string][]string{
+		`{"max_concurrency": 8}`: {"a1", "a2", "b1", "b2", "c1", "c2", "c3", "d"},
+		`{"max_concurrency": 8, "per_executor_concurrency": {"one": 1, "two:two.x": 1}}`:                              {"a1", "b1", "c1", "c2", "c3", "d"},
+		`{"max_concurrency": 8, "per_model_concurrency": {"big": 1}}`:                                                 {"a1", "a2", "b1", "b2", "c1", "d"},
+		`{"max_concurrency": 8, "per_model_concurrency": {"three:big": 2}, "per_executor_concurrency": {"three": 1}}`: {"a1", "a2", "b1", "b2", "c1"},
+		`{"max_concurrency": 3, "per_executor_concurrency": {"one": 1}, "per_model_concurrency": {"big": 5}}`:         {"a1", "b1", "b2"},
+	} {
+		t.Run(options, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, t.TempDir())
+			f := w.create(t, Plan{Plan: planOf(tasks...), Policy: policy(t, options)})
+			w.advance(t, f.ID)
+			if d := cmp.Diff(want, w.names()); d != "" {
+				t.Fatalf("what runs differs (-want +got):\n%s", d)
+			}
+			for done := 0; done < len(tasks); done++ { // whatever was held up comes to its turn
+				w.finish(t, w.names()[0], end(homeboy.Succeeded, ""))
+				w.advance(t, f.ID)
+			}
+			if run := w.document(t, f.ID); run.Status != homeboy.FanoutCompleted {
+				t.Errorf("the run is %s", run.Status)
+			}
+		})
+	}
+}
+
+// Edge case 88: who waits for a key, or for room, loses none of its time: a task begins to be one when it is its turn.
+func TestWaitingUsesNoTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	timed := func(id string) homeboy.FanoutTask {
+		r := request(id)
+		r.Extra["limits"] = homeboy.Value(`{"timeout_ms": 1000, "exclusive_resource_keys": ["k"]}`)
+		return r
+	}
+	now := time.Now().Truncate(time.Microsecond)
+	w.svc.Clock = func() time.Time { return now }
+	f := w.create(t, Plan{Plan: planOf(timed("a"), timed("b"))})
+	w.advance(t, f.ID)
+	if d := cmp.Diff([]string{"a"}, w.names()); d != "" {
+		t.Fatalf("what runs differs (-want +got):\n%s", d)
+	}
+	if all, err := w.st.Tasks(t.Context(), store.TaskFilter{}); err != nil || len(all) != 1 {
+		t.Errorf("%d tasks, %v", len(all), err)
+	}
+	now = now.Add(time.Hour)
+	w.finish(t, "a", end(homeboy.Succeeded, ""))
+	w.advance(t, f.ID)
+	var q homeboy.Request
+	if err := json.Unmarshal(w.running[0].Task.Record.Payload, &q); err != nil || q.TaskID != "b" || q.Limits.TimeoutMS != 1000 || q.Limits.ExecutionDeadlineUnixMS != 0 {
+		t.Errorf("after an hour it is asked for %+v, %v", q.Limits, err)
+	}
+}
+
 func TestBadBounds(t *testing.T) {
 	t.Parallel()
 	_, _, err := ReadPolicy("$.options", homeboy.Value(`{"max_queue_depth": -1, "max_tasks": -2, "resource_budget": {"max_active_units": -3, "per_model_task_units": {"m": 0}}}`))

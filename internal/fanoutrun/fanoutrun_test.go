@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,6 +57,9 @@ func TestRecordsAreInTheOrderOfThePlan(t *testing.T) {
 	if d := cmp.Diff([]string{"a completed", "b failed", "c completed", "d completed"}, got); d != "" {
 		t.Errorf("records differ (-want +got):\n%s", d)
 	}
+	if b := run.Records[1]; b.ErrorMessage != "failed" || b.GroupKey != "g-b" || run.Records[0].ErrorMessage != "" {
+		t.Errorf("the failure is told as %+v", b)
+	}
 	if run.Status != homeboy.FanoutFailed || len(run.Outcomes) != 4 || !slices.Equal(run.Reconciliation.FailedTaskIDs, []string{"b"}) || run.Reconciliation.SuccessCount != 3 {
 		t.Errorf("the run is %s, %d outcomes, %+v", run.Status, len(run.Outcomes), run.Reconciliation)
 	}
@@ -64,7 +68,51 @@ func TestRecordsAreInTheOrderOfThePlan(t *testing.T) {
 	}
 }
 
-// readRun reads a run file whole, at any time. Edge case 115.
+// Edge case 115: whoever reads the run file while the fanout goes on reads a whole one, and never fewer records than before.
+func TestTheRunFileIsWholeAtAnyTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	file := filepath.Join(t.TempDir(), "run.json")
+	var list []homeboy.FanoutTask
+	for i := range 12 {
+		list = append(list, request(fmt.Sprint("t", i)))
+	}
+	f := w.create(t, Plan{Plan: planOf(list...), Output: file})
+	over, read := make(chan struct{}), make(chan int)
+	go func() {
+		defer close(read)
+		last, most := false, 0
+		for n := 0; !last; n++ {
+			select {
+			case <-over:
+				last = true
+			default:
+			}
+			data, err := os.ReadFile(file)
+			var run homeboy.FanoutRun
+			if err == nil {
+				err = json.Unmarshal(data, &run)
+			}
+			if err != nil || run.Validate() != nil || len(run.Records) < most {
+				t.Errorf("reading %d: %v, %v, %d records after %d:\n%s", n, err, run.Validate(), len(run.Records), most, data)
+				return
+			}
+			most = len(run.Records)
+		}
+		read <- most
+	}()
+	for range list {
+		w.advance(t, f.ID)
+		w.finish(t, w.names()[0], end(homeboy.Succeeded, ""))
+	}
+	w.advance(t, f.ID)
+	close(over)
+	if n := <-read; n != len(list) {
+		t.Errorf("the last file has %d records", n)
+	}
+}
+
+// readRun reads a run file whole, at any time.
 func readRun(t *testing.T, file string) homeboy.FanoutRun {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -134,6 +182,52 @@ func TestRotationIsRecorded(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"one provider_error retry", "one provider_error rotate", "twom2 succeeded "}, got); d != "" || spent != "" || run.Status != homeboy.FanoutCompleted {
 		t.Errorf("%s, spent %q, differs (-want +got):\n%s", run.Status, spent, d)
+	}
+}
+
+// Edge case 56: what passes is tried again and its history is told; what does not pass is not; what never passed is told as it was.
+func TestRetriesAreTold(t *testing.T) {
+	t.Parallel()
+	broke, denied, wrong := end(homeboy.ProviderError, homeboy.ClassTransient), end(homeboy.Failed, homeboy.ClassPolicyDenied), end(homeboy.Failed, homeboy.ClassInvalidInput)
+	only := Policy{Retry: &Retry{MaxAttempts: 3, Classes: []homeboy.FailureClass{homeboy.ClassTransient}}}
+	for name, c := range map[string]struct {
+		policy Policy
+		ends   []homeboy.Outcome
+		want   []string
+		record homeboy.RecordStatus
+	}{
+		"it passes":              {only, []homeboy.Outcome{broke, end(homeboy.Succeeded, "")}, []string{"provider_error transient retry", "succeeded  "}, homeboy.RecordCompleted},
+		"it never passes":        {only, []homeboy.Outcome{broke, broke, broke}, []string{"provider_error transient retry", "provider_error transient retry", "provider_error transient "}, homeboy.RecordFailed},
+		"it is permanent":        {only, []homeboy.Outcome{wrong}, []string{"failed invalid_input "}, homeboy.RecordFailed},
+		"denied, whatever is so": {Policy{Retry: &Retry{MaxAttempts: 3}}, []homeboy.Outcome{denied}, []string{"failed policy_denied "}, homeboy.RecordFailed},
+		"no policy":              {Policy{}, []homeboy.Outcome{broke}, []string{"provider_error transient "}, homeboy.RecordFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, t.TempDir())
+			f := w.create(t, Plan{Plan: planOf(request("a")), Policy: c.policy})
+			for _, o := range c.ends {
+				w.advance(t, f.ID)
+				w.finish(t, "a", o)
+			}
+			if st := w.advance(t, f.ID); st.Fanout.Live() {
+				t.Fatal("it is not over")
+			}
+			r := w.document(t, f.ID).Records[0]
+			list, _ := tries(t, r)
+			var got []string
+			for _, x := range list {
+				got = append(got, strings.Join([]string{string(x.Status), string(x.Class), x.Then}, " "))
+			}
+			var o homeboy.Outcome
+			if err := json.Unmarshal(r.Outcome, &o); err != nil {
+				t.Fatal(err)
+			}
+			last := c.ends[len(c.ends)-1]
+			if d := cmp.Diff(c.want, got); d != "" || r.Status != c.record || o.Status != last.Status || o.FailureClassification != last.FailureClassification {
+				t.Errorf("%s, %s %s, tries differ (-want +got):\n%s", r.Status, o.Status, o.FailureClassification, d)
+			}
+		})
 	}
 }
 

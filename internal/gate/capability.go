@@ -447,7 +447,11 @@ func (k *checking) fill(ctx context.Context, tree string, pins []string, at stri
 	if tree == treeBase {
 		patch = ""
 	}
-	if err := workspace.CleanRoom(ctx, k.Base, k.Manifest, patch, pins, at); err != nil {
+	base, err := k.Base.Dir()
+	if err != nil {
+		return err
+	}
+	if err := workspace.CleanRoom(ctx, base, k.Manifest, patch, pins, at); err != nil {
 		return err
 	}
 	return overlay(ctx, k.check, at)

@@ -67,7 +67,7 @@ type Input struct {
 
 	Workspace string // the agent's directory, for claims with absolute paths
 	Changes   workspace.ChangeSet
-	Base      string              // the directory with the first state, which no agent was given
+	Base      *workspace.Base     // the first state, which no agent was given
 	Manifest  *workspace.Manifest // of the base, taken before the agent started
 	After     *workspace.Manifest // of the agent's directory, taken when its last process was gone
 	Patch     string              // the patch file; the decision checks that it applies

@@ -33,7 +33,11 @@ func (v *verdict) room(ctx context.Context, in Input) error {
 		return fmt.Errorf("pin the patch: %w", err)
 	}
 	if !in.Changes.Empty() {
-		if err := workspace.Check(ctx, in.Base, in.Manifest, in.Patch, in.After, in.Changes); err != nil {
+		base, err := in.Base.Dir()
+		if err != nil {
+			return err
+		}
+		if err := workspace.Check(ctx, base, in.Manifest, in.Patch, in.After, in.Changes); err != nil {
 			return v.workspaceFault(ctx, "prove the patch", err)
 		}
 	}

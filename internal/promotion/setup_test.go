@@ -149,7 +149,7 @@ func (r *rig) change(files tree) *change {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	_, cs, err := workspace.Capture(r.t.Context(), base, work, m)
+	_, cs, err := workspace.Capture(r.t.Context(), workspace.BaseAt(base), work, m)
 	if err != nil {
 		r.t.Fatal(err)
 	}

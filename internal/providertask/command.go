@@ -74,7 +74,13 @@ func (s *Service) same(ctx context.Context, p *runtimepkg.Package, want homeboy.
 		return nil
 	}
 	rev, err := runtimepkg.Revision(ctx, p.Real, s.Engine.Runner.Environ)
-	if err != nil || !strings.HasPrefix(rev, want.Ref) {
+	switch {
+	case err != nil:
+		return &Refusal{
+			Code: PackageUnavailable, Class: homeboy.ClassInvalidInput, Message: fmt.Sprintf("runtime package %q cannot be held against runtime_package.ref %q: %v", p.ID, want.Ref, err),
+			Remedy: "use a package in a git checkout or with a file .source-revision, or leave it out",
+		}
+	case !strings.HasPrefix(rev, want.Ref):
 		return refuse("ref", rev, want.Ref)
 	}
 	return nil

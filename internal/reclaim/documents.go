@@ -1,6 +1,7 @@
 package reclaim
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,7 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// maxWaiting bounds how many tasks are asked for their skills. With more of them nothing is given up.
+// maxWaiting is how many tasks a sweep asks for their documents while the queue stands still. With more of them nothing is given up.
 const maxWaiting = 100_000
 
 // A version is a document that nobody needs, with those that only it needs.
@@ -50,8 +51,14 @@ func (s *sweep) documents(ctx context.Context) error {
 		return nil
 	}
 	known, err := s.needed(ctx, old)
-	if err != nil || !known || len(old) == 0 {
+	if err != nil || len(old) == 0 {
 		return err
+	}
+	if !known {
+		why := fmt.Sprintf("more than %d tasks have not ended, and may need some of %d old documents (stop deed serve for a moment and run deed cleanup, which asks all of them)", s.maxWaiting(), len(old))
+		s.leave(Finding{Kind: KindDocument, Path: s.Home.Blobs(), Reason: why})
+		s.Log.Warn("no documents are given up", "reason", why) // nobody reads the findings of a dispatcher's own sweep
+		return nil
 	}
 	reason := fmt.Sprintf("nothing needs it, and nobody has for longer than max_age_days (%d)", int(age/(24*time.Hour)))
 	var gone []string
@@ -104,25 +111,36 @@ func (s *sweep) needed(ctx context.Context, old map[string]int64) (bool, error) 
 	if len(old) == 0 {
 		return true, nil
 	}
-	return s.pinned(ctx, keep)
+	return s.pinned(ctx, func(digest string) bool {
+		keep(digest)
+		return len(old) > 0
+	})
 }
 
-// pinned visits every version that a task which has not ended was admitted with.
-func (s *sweep) pinned(ctx context.Context, visit func(digest string)) (bool, error) {
+func (s *sweep) maxWaiting() int { return cmp.Or(s.MaxWaiting, maxWaiting) }
+
+// pinned visits every version that a task which has not ended was admitted with, for as long as visit wants more. It reports false when
+// there are too many tasks. It holds one page of them at a time, and goes from the newest to the oldest, so that it ends while others come.
+func (s *sweep) pinned(ctx context.Context, visit func(digest string) bool) (bool, error) {
 	states := []agentruntime.TaskStatus{agentruntime.TaskPending, agentruntime.TaskRunning, agentruntime.TaskRetryableFailure, agentruntime.TaskBlocked}
 	before := ""
-	for seen := 0; seen < maxWaiting; seen += page {
+	for seen := 0; s.Whole || seen < s.maxWaiting(); seen += page {
 		list, err := s.Store.Tasks(ctx, store.TaskFilter{Status: states, Limit: page, Before: before})
 		if err != nil {
 			return false, err
 		}
 		for _, t := range list {
 			before = t.ID()
+			if t.Damage != "" { // nobody knows what it needs
+				return false, errors.New(t.Damage)
+			}
 			if t.Intent.Deed == nil {
 				continue
 			}
 			for _, p := range t.Intent.Deed.Skills {
-				visit(p.Digest)
+				if !visit(p.Digest) {
+					return true, nil
+				}
 			}
 		}
 		if len(list) < page {

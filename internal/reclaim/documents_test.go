@@ -116,6 +116,24 @@ func TestDocumentsThatNobodyNeeds(t *testing.T) {
 		t.Fatalf("what keep_failed_days protects goes: %+v", got.Findings)
 	}
 	b.Retention.KeepFailed = 0
+	// With more tasks than are asked nothing goes, and that is said; a person's own look asks all.
+	b.MaxWaiting = 1
+	var ids []string
+	for range page {
+		ids = append(ids, add(waits))
+	}
+	if got := b.sweep(t, Options{Deep: true}).Findings; len(got) != 1 || got[0].Result != ResultLeft || !strings.Contains(got[0].Reason, "more than 1 tasks have not ended") {
+		t.Fatalf("with too many tasks: %+v", got)
+	}
+	if got := goes(Options{Deep: true, DryRun: true, Whole: true}); !slices.Equal(got, want) {
+		t.Fatalf("a look at all tasks plans %v, want %v", got, want)
+	}
+	b.MaxWaiting = 0
+	for _, id := range ids {
+		if _, err := b.Store.Cancel(ctx, id, "no", "me"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if got := goes(Options{Deep: true, DryRun: true}); !slices.Equal(got, want) {
 		t.Fatalf("a dry run plans %v, want %v", got, want)
 	}

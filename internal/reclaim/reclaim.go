@@ -81,6 +81,7 @@ type Options struct {
 	DryRun bool // look, and change nothing
 	Deep   bool // also processes, temporary files and retention, which cost a walk
 	Wary   bool // deep when a runner died: one that ends by itself leaves nothing to walk for
+	Whole  bool // look at every task that has not ended, however many: a person asked, and nobody waits for the queue
 }
 
 // A Reclaimer sweeps one home.
@@ -93,6 +94,8 @@ type Reclaimer struct {
 	Clock     clock.Clock
 	Log       *slog.Logger
 	Retention config.Retention
+
+	MaxWaiting int // how many tasks that have not ended are asked for their documents, unless Whole; 0: 100,000
 }
 
 // sweep is one sweep.

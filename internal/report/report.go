@@ -33,6 +33,7 @@ type Options struct {
 	From, To time.Time // To is not included
 	Now      time.Time
 	Also     []deed.ReportWaiting // what waits for a person and is not in the store
+	Sensors  []string             // those that the settings have: one that was taken out fails no more
 }
 
 // Make reads what happened. It costs what happened in the span and what waits now, not what was finished before.
@@ -52,7 +53,7 @@ func Make(ctx context.Context, st *store.Store, o Options) (deed.Report, error) 
 		return deed.Report{}, err
 	}
 	b.Truncated = n == maxEvents
-	for _, step := range []func(context.Context) error{b.done, b.failed, b.refusals, func(ctx context.Context) error { return b.waiting(ctx, o.Also) }, func(ctx context.Context) error { return b.cost(ctx, o) }} {
+	for _, step := range []func(context.Context) error{b.done, b.failed, b.refusals, func(ctx context.Context) error { return b.waiting(ctx, o.Also) }, b.retries, func(ctx context.Context) error { return b.blind(ctx, o.Sensors) }, func(ctx context.Context) error { return b.cost(ctx, o) }} {
 		if err := step(ctx); err != nil {
 			return deed.Report{}, err
 		}
@@ -308,6 +309,46 @@ func (b *builder) refusals(ctx context.Context) error {
 	}
 	slices.SortStableFunc(b.Refusals, func(x, y deed.ReportRefusal) int { return y.Attempts - x.Attempts })
 	b.Refusals = cut(b, "refusals", b.Refusals, len(b.Refusals))
+	return nil
+}
+
+// retries lists what failed and goes on by itself, as it stands now: it neither failed for good nor waits for a person.
+func (b *builder) retries(ctx context.Context) error {
+	counts, err := b.st.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := b.st.Tasks(ctx, store.TaskFilter{Status: []agentruntime.TaskStatus{agentruntime.TaskRetryableFailure}, Limit: maxListed})
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		why, command := next(t)
+		b.Retries = append(b.Retries, deed.ReportRetry{
+			TaskID: t.ID(), Subject: Subject(t), TaskType: t.Record.TaskType, TryAt: string(t.Record.AvailableAt),
+			Attempts: t.Record.AttemptCount, MaxAttempts: t.Record.MaxAttempts, LastError: why, Command: command,
+		})
+	}
+	slices.SortStableFunc(b.Retries, func(x, y deed.ReportRetry) int { return strings.Compare(x.TryAt, y.TryAt) })
+	b.Totals.Retrying = max(int(counts[agentruntime.TaskRetryableFailure]), len(b.Retries)) // one may come between the two looks
+	b.Retries = cut(b, "retries", b.Retries, b.Totals.Retrying)
+	return nil
+}
+
+// blind lists the sensors that fail, as they stand now: until one has failed so long that a person is asked, nothing else tells of it.
+func (b *builder) blind(ctx context.Context, configured []string) error {
+	list, err := b.st.Sensors(ctx)
+	if err != nil {
+		return err
+	}
+	for _, x := range list {
+		if x.Failures > 0 && !x.Disabled && slices.Contains(configured, x.ID) {
+			b.Sensors = append(b.Sensors, deed.ReportSensor{
+				SensorID: x.ID, Failures: x.Failures, Since: string(agentruntime.At(x.Since)), LastError: x.LastError, Command: "deed sensor show " + x.ID,
+			})
+		}
+	}
+	b.Sensors = cut(b, "sensors", b.Sensors, len(b.Sensors))
 	return nil
 }
 

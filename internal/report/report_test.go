@@ -149,6 +149,56 @@ func TestANight(t *testing.T) {
 	}
 }
 
+// What failed and goes on by itself is told with when and why, the next first.
+func TestRetriesAreTold(t *testing.T) {
+	t.Parallel()
+	n := begin(t)
+	later := failedAs(failure.Timeout, agentruntime.TaskRetryableFailure, "no answer in 5m")
+	later.AvailableAt = n.clock.Now().Add(time.Hour)
+	second := n.run("second", later)
+	later.AvailableAt = n.clock.Now().Add(time.Minute)
+	first := n.run("first", later)
+	r := n.report(time.Hour)
+	if want := "Nothing was finished, 2 tasks are tried again. Nothing waits for you."; r.Headline != want {
+		t.Errorf("headline %q", r.Headline)
+	}
+	want := []deed.ReportRetry{
+		{TaskID: first, Subject: "first", TaskType: "demo", TryAt: string(agentruntime.At(n.clock.Now().Add(time.Minute))), Attempts: 1, MaxAttempts: 2, LastError: "no answer in 5m", Command: "deed task show " + first},
+		{TaskID: second, Subject: "second", TaskType: "demo", TryAt: string(agentruntime.At(n.clock.Now().Add(time.Hour))), Attempts: 1, MaxAttempts: 2, LastError: "no answer in 5m", Command: "deed task show " + second},
+	}
+	if d := cmp.Diff(want, r.Retries); d != "" || r.Totals.Retrying != 2 || r.Totals.Failed != 0 {
+		t.Errorf("retries (-want +got):\n%s%+v", d, r.Totals)
+	}
+	n.clock.Advance(2 * time.Minute)
+	n.settle(first, done("a"))
+	if r := n.report(time.Hour); r.Totals.Retrying != 1 || r.Retries[0].TaskID != second {
+		t.Errorf("after one was done: %+v", r.Retries)
+	}
+}
+
+// A sensor that fails is told, unless it is switched off or was taken out of the settings.
+func TestSensorsThatFailAreTold(t *testing.T) {
+	t.Parallel()
+	n := begin(t)
+	never := func(store.Sensor) store.NewAction { return store.NewAction{} }
+	for _, id := range []string{"off", "old", "wild"} {
+		_, err := n.st.SensorFailed(t.Context(), id, "it took longer than 3s", time.Hour, never)
+		n.ok(err)
+	}
+	_, err := n.st.TakeRun(t.Context(), store.SensorRun{SensorID: "well", OK: true})
+	n.ok(err)
+	_, err = n.st.EnableSensor(t.Context(), "off", false, "me")
+	n.ok(err)
+	now := n.clock.Now().Add(time.Microsecond)
+	r, err := Make(t.Context(), n.st, Options{From: now.Add(-time.Hour), To: now, Now: now, Sensors: []string{"off", "well", "wild"}})
+	n.ok(err)
+	n.ok(r.Validate())
+	want := []deed.ReportSensor{{SensorID: "wild", Failures: 1, Since: string(agentruntime.At(n.clock.Now())), LastError: "it took longer than 3s", Command: "deed sensor show wild"}}
+	if d := cmp.Diff(want, r.Sensors); d != "" || r.Headline != "Nothing was finished, 1 sensor fails. Nothing waits for you." {
+		t.Errorf("%s (-want +got):\n%s", r.Headline, d)
+	}
+}
+
 // A retry by a person is told once, as it ended last.
 func TestTheNewestEndCounts(t *testing.T) {
 	t.Parallel()

@@ -143,10 +143,12 @@ func headline(r deed.Report) string {
 	say(t.Failed, "failed", "failed")
 	say(t.Canceled, "was cancelled", "were cancelled")
 	say(t.Refused, "attempt was refused by the gate", "attempts were refused by the gate")
-	text := "Nothing was finished"
-	if len(parts) > 0 {
-		text = strings.Join(parts, ", ")
+	if len(parts) == 0 {
+		parts = append(parts, "Nothing was finished")
 	}
+	say(t.Retrying, "task is tried again", "tasks are tried again")
+	say(len(r.Sensors)+r.More["sensors"], "sensor fails", "sensors fail")
+	text := strings.Join(parts, ", ")
 	if c := r.Cost.Total; c.CostMicroUSD > 0 {
 		text += ", for $" + usage.USD(c.CostMicroUSD)
 	}

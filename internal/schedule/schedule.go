@@ -86,6 +86,9 @@ func Source(name string) string { return "schedule:" + name }
 
 // prepare makes the task of a slot. Its dedupe key is the slot's own, so that no slot can have two.
 func (e *Engine) prepare(sc store.Schedule, slot time.Time) (store.NewTask, error) {
+	if sc.Damage != "" {
+		return store.NewTask{}, errors.New(sc.Damage)
+	}
 	row, err := e.Admission.Prepare(sc.Record.Task, task.Caller{Trusted: true})
 	if err != nil {
 		return row, err

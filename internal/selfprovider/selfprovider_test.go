@@ -95,6 +95,9 @@ func TestLocalShell(t *testing.T) {
 			if got, _ := os.ReadFile(filepath.Join(b.artifacts, "stdout.txt")); string(got) != tt.stdout {
 				t.Errorf("%q", got)
 			}
+			if name == "a line, no shell" && !strings.Contains(o.Summary, "set shell to true") {
+				t.Errorf("what to do is not said: %s", o.Summary)
+			}
 		})
 	}
 	t.Run("time limit", func(t *testing.T) {

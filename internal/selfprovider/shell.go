@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/proc"
@@ -84,7 +85,11 @@ func ended(ctx context.Context, r *provider.Run, name string, exit proc.Exit, er
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start):
-		return provider.Outcome{}, provider.Setup(fmt.Errorf("%s cannot be started: %w (give a program of the PATH, or a path)", name, start.Err))
+		remedy := "give a program of the PATH, or a path"
+		if strings.ContainsAny(name, " \t\n") {
+			remedy = "it is the name of one program: give arguments in args, or set shell to true for a line of shell"
+		}
+		return provider.Outcome{}, provider.Setup(fmt.Errorf("%s cannot be started: %w (%s)", name, start.Err, remedy))
 	case err != nil:
 		return provider.Outcome{}, err
 	case exit.Canceled || exit.TimedOut:

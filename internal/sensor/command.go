@@ -56,7 +56,10 @@ func (t *taker) command(ctx context.Context) error {
 	case err == nil:
 		lines.end()
 		if err = lines.err; err == nil && (exit.Code != 0 || t.s.Watch) {
-			err = fmt.Errorf("it ended with exit %d: %s", exit.Code, excerpt.Head(oneLine(said.String()), 300))
+			err = fmt.Errorf("it ended with exit %d", exit.Code)
+			if words := excerpt.Head(oneLine(said.String()), 300); words != "" {
+				err = fmt.Errorf("%w: %s", err, words)
+			}
 		}
 	}
 	if t.s.Watch {

@@ -231,7 +231,11 @@ func (in *Intake) propose(e *Event, conf settings.Sensor) error {
 		}
 	}
 	if w := conf.Workflow; w != nil {
-		body, err := over(payload, w.Context)
+		told, err := texts(w.Context, func(s string) string { return fill(s, 4000) })
+		if err != nil {
+			return err
+		}
+		body, err := over(payload, told)
 		if err != nil {
 			return err
 		}
@@ -243,6 +247,29 @@ func (in *Intake) propose(e *Event, conf settings.Sensor) error {
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// texts is an object with its texts filled in; what is no text stays as it is.
+func texts(object json.RawMessage, fill func(string) string) (json.RawMessage, error) {
+	if len(object) == 0 {
+		return nil, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(object, &members); err != nil {
+		return nil, err
+	}
+	for name, value := range members {
+		var s string
+		if value[0] != '"' || json.Unmarshal(value, &s) != nil {
+			continue
+		}
+		filled, err := json.Marshal(fill(s))
+		if err != nil {
+			return nil, err
+		}
+		members[name] = filled
+	}
+	return json.Marshal(members)
+}
 
 // over lays the members of an object over others.
 func over(under map[string]json.RawMessage, text json.RawMessage) (json.RawMessage, error) {

@@ -360,3 +360,24 @@ func TestIntakeProperty(t *testing.T) {
 		}
 	})
 }
+
+// The context of a workflow is a text like others: it names parts of the event, and what is no text stays as it is.
+func TestContextNamesPartsOfTheEvent(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]settings.Sensor{"ci": {Kind: settings.SensorPush, Workflow: &settings.SensorWorkflow{
+		Template: "review", InstanceKey: "${payload.commit}", Context: json.RawMessage(`{"objective": "look at ${payload.commit} for $$5", "n": 1.50, "list": ["${event_id}"], "none": null, "kind": "mine"}`),
+	}}})
+	reads := sensor.ReadAll([]byte(`{"event_id": "e1", "dedupe_key": "k1", "payload": {"commit": "ab\"c", "kind": "theirs"}}`), sensor.Defaults{SensorID: "ci", Now: p.clock.Now()})
+	p.ok(reads[0].Err)
+	out, err := p.in.TakeEvent(t.Context(), reads[0].Event)
+	p.ok(err)
+	w, err := p.in.Store.Workflow(t.Context(), out.WorkflowID)
+	p.ok(err)
+	var got map[string]json.RawMessage
+	p.ok(json.Unmarshal(w.Record.Context, &got))
+	for name, want := range map[string]string{"objective": `"look at ab\"c for $5"`, "n": "1.50", "list": `["${event_id}"]`, "none": "null", "kind": `"mine"`, "commit": `"ab\"c"`} {
+		if string(got[name]) != want {
+			t.Errorf("%s is %s, want %s", name, got[name], want)
+		}
+	}
+}

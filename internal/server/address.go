@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/home"
 )
 
@@ -56,7 +57,7 @@ func announce(h *home.Home, at Address) (*announcement, error) {
 }
 
 func (a *announcement) withdraw() error {
-	return errors.Join(a.f.Truncate(0), a.f.Close())
+	return errors.Join(a.f.Truncate(0), atomicfile.Unlock(a.f))
 }
 
 // ErrNoServer says that no server runs for a home.
@@ -78,7 +79,8 @@ func Find(h *home.Home) (Address, error) {
 	defer func() { _ = f.Close() }()
 	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	if err == nil {
-		return at, ErrNoServer // its owner is dead
+		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // see atomicfile.Unlock: nobody else shall take it for a server's
+		return at, ErrNoServer                    // its owner is dead
 	}
 	if !errors.Is(err, unix.EWOULDBLOCK) {
 		return at, fmt.Errorf("find the server: %w", err)

@@ -328,7 +328,7 @@ func TestSlowClients(t *testing.T) {
 		_ = c.Close()
 	}
 	// A body that does not come holds a place for the time of its route, and no longer.
-	v.s.mux.Handle("POST /short", &route{s: v.s, turn: true, Route: access.Route{
+	v.s.mux.Load().Handle("POST /short", &route{s: v.s, turn: true, Route: access.Route{
 		Pattern: "POST /short", Need: access.Operate, Timeout: 50 * time.Millisecond,
 		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if _, err := io.ReadAll(r.Body); err == nil {

@@ -29,13 +29,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.refuse(rp, r, access.Principal{}, r.Method, p)
 		return
 	}
-	h, pattern := s.mux.Handler(r)
+	mux := s.mux.Load()
+	h, pattern := mux.Handler(r)
 	if pattern == "" {
 		s.noRoute(rp, r, h)
 		return
 	}
 	// The mux and not h: only it sets the values of the path.
-	s.mux.ServeHTTP(rp, r)
+	mux.ServeHTTP(rp, r)
 }
 
 // acceptable says what is wrong with a request before anybody asks who sent it.

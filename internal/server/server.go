@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/deedrun/deed/internal/access"
@@ -61,7 +62,7 @@ type Options struct {
 // A Server is mounted on, then started, then shut down.
 type Server struct {
 	o      Options
-	mux    *http.ServeMux
+	mux    atomic.Pointer[http.ServeMux]
 	http   *http.Server
 	keeper *access.Keeper
 	codes  *access.Codes
@@ -94,7 +95,7 @@ func New(o Options) (*Server, error) {
 		o.Clock = clock.System
 	}
 	s := &Server{
-		o: o, mux: http.NewServeMux(), keeper: &access.Keeper{Store: o.Store, Clock: o.Clock}, codes: &access.Codes{Clock: o.Clock},
+		o: o, keeper: &access.Keeper{Store: o.Store, Clock: o.Clock}, codes: &access.Codes{Clock: o.Clock},
 		hosts: map[string]bool{}, turns: make(chan struct{}, maxAtOnce), guess: newThrottle(o.Clock, 30, time.Minute),
 		cookie: "deed_session_" + shortHash(o.Home.Root()),
 	}
@@ -117,7 +118,7 @@ func New(o Options) (*Server, error) {
 		// The protocols are named because one http.Server serves the socket too: when that is first, net/http would set no HTTP/2 up.
 		s.http.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.cert.get, NextProtos: []string{"h2", "http/1.1"}}
 	}
-	s.mountOwn()
+	s.mux.Store(s.newMux())
 	return s, nil
 }
 
@@ -157,9 +158,27 @@ func (s *Server) settings() error {
 }
 
 // Handle adds a route. The patterns of "GET /" and of "/x/" conflict: give each its method.
-func (s *Server) Handle(r access.Route) {
-	s.mux.Handle(r.Pattern, &route{Route: r, s: s, log: !safe(methodOf(r.Pattern)), turn: true})
+func (s *Server) Handle(r access.Route) { s.handle(s.mux.Load(), r) }
+
+func (s *Server) handle(mux *http.ServeMux, r access.Route) {
+	mux.Handle(r.Pattern, &route{Route: r, s: s, log: !safe(methodOf(r.Pattern)), turn: true})
 }
+
+// Remount answers from here on with the routes that mount adds, in place of those that were mounted before, and with the server's own.
+// Requests that are under way, and streams, end where they began. When mount returns an error all stays as it was.
+func (s *Server) Remount(mount func(access.Mux) error) error {
+	mux := s.newMux()
+	if err := mount(onto(func(r access.Route) { s.handle(mux, r) })); err != nil {
+		return err
+	}
+	s.mux.Store(mux)
+	return nil
+}
+
+// onto is a Mux that is a function.
+type onto func(access.Route)
+
+func (f onto) Handle(r access.Route) { f(r) }
 
 // Start listens and serves until Shutdown. When it has returned nil, clients can connect. The caller holds the home's dispatch
 // lock: what an earlier server left there is replaced.
@@ -249,10 +268,12 @@ func (s *Server) closeListeners() {
 	}
 }
 
-func (s *Server) mountOwn() {
+// newMux has the server's own routes.
+func (s *Server) newMux() *http.ServeMux {
+	mux := http.NewServeMux()
 	own := func(pattern string, need access.Role, h http.HandlerFunc) *route {
 		r := &route{Route: access.Route{Pattern: pattern, Need: need, Handler: h}, s: s, turn: true}
-		s.mux.Handle(pattern, r)
+		mux.Handle(pattern, r)
 		return r
 	}
 	own("GET /healthz", access.Public, s.healthz).turn = false // it answers also when everything else waits
@@ -261,6 +282,7 @@ func (s *Server) mountOwn() {
 	own("POST /logout", access.Read, s.logout).log = true
 	own("POST /access/code", access.Admin, s.issueCode).log = true
 	own("GET /access/me", access.Read, s.me)
+	return mux
 }
 
 // healthz says that the process answers.

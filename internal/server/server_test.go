@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -249,4 +250,38 @@ func (v *site) entries(f store.AccessFilter) []store.AccessEntry {
 		v.Fatal(err)
 	}
 	return list
+}
+
+// Other routes take the place of the first under one who stays logged in; the server's own stay, and a mount that fails changes nothing.
+func TestRemount(t *testing.T) {
+	t.Parallel()
+	v := newSite(t)
+	say := func(text string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) })
+	}
+	browser, _ := v.login(access.Read)
+	get := func(path string) int {
+		t.Helper()
+		return v.do(browser, "GET", path, "", nil).status
+	}
+	err := v.s.Remount(func(mux access.Mux) error {
+		mux.Handle(access.Route{Pattern: "GET /half", Need: access.Read, Handler: say("half")})
+		return errors.New("no")
+	})
+	if err == nil || get("/half") != 404 || get("/api/v1/things") != 200 {
+		t.Errorf("a mount that fails: %v, %d, %d", err, get("/half"), get("/api/v1/things"))
+	}
+	err = v.s.Remount(func(mux access.Mux) error {
+		mux.Handle(access.Route{Pattern: "GET /whole", Need: access.Read, Handler: say("whole")})
+		mux.Handle(access.Route{Pattern: "GET /admin", Need: access.Admin, Handler: say("admin")})
+		return nil
+	})
+	for path, want := range map[string]int{"/whole": 200, "/api/v1/things": 404, "/admin": 403, "/access/me": 200, "/healthz": 200} {
+		if got := get(path); err != nil || got != want {
+			t.Errorf("%s: %d, want %d (%v)", path, got, want, err)
+		}
+	}
+	if got := v.ask("GET", "/whole", "", nil).status; got != 401 {
+		t.Errorf("a stranger gets %d", got)
+	}
 }

@@ -68,6 +68,11 @@ func (n *Notifier) Ready(status string) error { return n.say("READY=1", "STATUS=
 // Status says in one line what the service does.
 func (n *Notifier) Status(status string) error { return n.say("STATUS=" + line(status)) }
 
+// Reloading says that the service takes over its settings anew; Ready says that it has.
+func (n *Notifier) Reloading(status string) error {
+	return n.say("RELOADING=1", "STATUS="+line(status))
+}
+
 // Alive says that the loop that does the work goes round. Only that loop may say it.
 func (n *Notifier) Alive() error {
 	if n == nil || n.every == 0 {

@@ -59,13 +59,13 @@ func TestTheManagerIsTold(t *testing.T) {
 			t.Errorf("every %s", n.Every())
 		}
 		var got []string
-		for _, say := range []error{n.Ready("up"), n.Alive(), n.Status("one\nREADY=0\x00"), n.Stopping("bye")} {
+		for _, say := range []error{n.Ready("up"), n.Alive(), n.Status("one\nREADY=0\x00"), n.Reloading("again"), n.Stopping("bye")} {
 			if say != nil {
 				t.Fatal(say)
 			}
 			got = append(got, heard())
 		}
-		if d := cmp.Diff([]string{"READY=1\nSTATUS=up", "WATCHDOG=1", "STATUS=one READY=0 ", "STOPPING=1\nSTATUS=bye"}, got); d != "" {
+		if d := cmp.Diff([]string{"READY=1\nSTATUS=up", "WATCHDOG=1", "STATUS=one READY=0 ", "RELOADING=1\nSTATUS=again", "STOPPING=1\nSTATUS=bye"}, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 		if err := n.Close(); err != nil {

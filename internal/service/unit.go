@@ -88,6 +88,8 @@ func (u Unit) String() string {
 		exec += fmt.Sprintf(" --concurrency %d", u.Concurrency)
 	}
 	say("ExecStart="+exec,
+		"# `systemctl reload deed` has it read deed.yaml anew; settings that cannot be used are in the log, and the old ones stay in force.",
+		"ExecReload=/bin/kill -s HUP $MAINPID",
 		"# The first signal drains, the second, which systemd sends after this command, stops the running attempts: their tasks wait",
 		"# for the next start and lose no attempt. To drain only, say `systemctl kill --kill-whom=main -s TERM deed`.",
 		"ExecStop=/bin/kill -s TERM $MAINPID",

@@ -54,6 +54,7 @@ type Action struct {
 	Deadline                 time.Time // zero: none
 	Default                  json.RawMessage
 	MayAnswer                []string
+	Damaged
 }
 
 // ByDeadline is who answered when nobody did in time.
@@ -196,9 +197,7 @@ func scanAction(row scanner) (Action, error) {
 		}
 	}
 	if may != nil {
-		if err := json.Unmarshal([]byte(*may), &a.MayAnswer); err != nil {
-			return a, fmt.Errorf("action %s: may_answer: %w", a.ID, err)
-		}
+		err = decodePart("action", a.ID, "may_answer", *may, &a.MayAnswer)
 	}
 	a.OpenedAt = fromMicros(opened)
 	if closed != nil {
@@ -207,7 +206,7 @@ func scanAction(row scanner) (Action, error) {
 	if deadline != nil {
 		a.Deadline = fromMicros(*deadline)
 	}
-	return a, nil
+	return a, err
 }
 
 // Action returns one action, by id or by a prefix of it.
@@ -255,7 +254,7 @@ func (s *Store) Actions(ctx context.Context, f ActionFilter) ([]Action, error) {
 	case f.State != "":
 		q, args = q+` AND state = $3`, append(args, f.State)
 	}
-	return every(ctx, s.eng.read(), "actions", scanAction, q+` ORDER BY seq LIMIT $1`, args...)
+	return every(ctx, s.eng.read(), "actions", shown(scanAction), q+` ORDER BY seq LIMIT $1`, args...)
 }
 
 // AnswerAction closes an open action with a JSON answer. When it was the last open one of a blocked task, the task

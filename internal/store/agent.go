@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,6 +21,7 @@ type Agent struct {
 	Constitution int64 // the number of the version that holds; 0: none
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	Damaged
 }
 
 // A WalletKey is what tells wallets apart: an address on a chain belongs to one agent.
@@ -45,6 +45,7 @@ type WalletFilter struct {
 type Wallet struct {
 	Record agentruntime.WalletIdentity
 	Seq    int64
+	Damaged
 }
 
 // lockAgent takes the row of an agent_id, which is there also while the agent itself is not: agents and wallets are written in any
@@ -71,7 +72,9 @@ func scanAgent(row scanner) (Agent, bool, error) {
 	if record == nil {
 		return a, false, nil
 	}
-	return a, true, json.Unmarshal([]byte(*record), &a.Record)
+	err := decodePart("agent", id, "record", *record, &a.Record)
+	a.Record.AgentID = id
+	return a, true, err
 }
 
 // AddAgent writes an agent that is not there yet. It returns ErrExists when it is, and fault.Faults when the record is bad or does
@@ -196,7 +199,7 @@ func (s *Store) Agents(ctx context.Context, after string, limit int) ([]Agent, e
 		a, _, err := scanAgent(row)
 		return a, err
 	}
-	return every(ctx, s.eng.read(), "agents", scan, `SELECT `+agentColumns+` FROM agents WHERE id > $1 AND record IS NOT NULL ORDER BY id LIMIT $2`, after, limit)
+	return every(ctx, s.eng.read(), "agents", shown(scan), `SELECT `+agentColumns+` FROM agents WHERE id > $1 AND record IS NOT NULL ORDER BY id LIMIT $2`, after, limit)
 }
 
 // DropAgent forgets an agent. It is refused while wallets name it. Versions of its constitution stay on record; proposals that
@@ -349,17 +352,22 @@ func (s *Store) DropWallet(ctx context.Context, w agentruntime.WalletIdentity, b
 }
 
 const (
-	walletColumns = `seq, record`
+	walletColumns = `seq, record, address, chain, network, agent_id`
 	oneWallet     = `SELECT ` + walletColumns + ` FROM wallets WHERE address = $1 AND chain = $2 AND network = $3 `
 )
 
 func scanWallet(row scanner) (Wallet, error) {
 	var w Wallet
 	var record string
-	if err := row.Scan(&w.Seq, &record); err != nil {
+	var k agentruntime.WalletIdentity
+	if err := row.Scan(&w.Seq, &record, &k.Address, &k.Chain, &k.Network, &k.AgentID); err != nil {
 		return w, err
 	}
-	return w, json.Unmarshal([]byte(record), &w.Record)
+	err := decodePart("wallet", keyOf(k).String(), "record", record, &w.Record)
+	if err != nil {
+		w.Record.Address, w.Record.Chain, w.Record.Network, w.Record.AgentID = k.Address, k.Chain, k.Network, k.AgentID
+	}
+	return w, err
 }
 
 // Wallets returns the wallets of the selection in the order in which they were written.
@@ -370,18 +378,14 @@ func (s *Store) Wallets(ctx context.Context, f WalletFilter) ([]Wallet, error) {
 	q, args := `SELECT `+walletColumns+` FROM wallets WHERE seq > $1`, []any{f.After, f.Limit}
 	switch {
 	case f.Address != "":
-		return listWallets(ctx, s.eng.read(), `SELECT `+walletColumns+` FROM wallets WHERE address = $1 ORDER BY chain, network`, f.Address)
+		return every(ctx, s.eng.read(), "wallets", shown(scanWallet), `SELECT `+walletColumns+` FROM wallets WHERE address = $1 ORDER BY chain, network`, f.Address)
 	case f.AgentID != "":
 		q, args = q+` AND agent_id = $3`, append(args, f.AgentID)
 	}
-	return listWallets(ctx, s.eng.read(), q+` ORDER BY seq LIMIT $2`, args...)
+	return every(ctx, s.eng.read(), "wallets", shown(scanWallet), q+` ORDER BY seq LIMIT $2`, args...)
 }
 
 // walletsOf are all wallets that name an agent.
 func walletsOf(ctx context.Context, c conn, agentID string) ([]Wallet, error) {
-	return listWallets(ctx, c, `SELECT `+walletColumns+` FROM wallets WHERE agent_id = $1 ORDER BY seq`, agentID)
-}
-
-func listWallets(ctx context.Context, c conn, q string, args ...any) ([]Wallet, error) {
-	return every(ctx, c, "wallets", scanWallet, q, args...)
+	return every(ctx, c, "wallets", scanWallet, `SELECT `+walletColumns+` FROM wallets WHERE agent_id = $1 ORDER BY seq`, agentID)
 }

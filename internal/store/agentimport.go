@@ -74,18 +74,13 @@ func (s *Store) ImportAgent(ctx context.Context, n AgentImport) error {
 
 // importVersions makes the versions hold one after the other. Each has a proposal like every other version, which waited for nobody.
 func importVersions(ctx context.Context, t tx, n AgentImport, now int64) error {
-	a, there, err := lockAgent(ctx, t, n.AgentID, now)
-	switch {
-	case err != nil:
+	if err := lockAt(ctx, t, n.AgentID, n.Base, now); err != nil {
 		return err
-	case !there:
-		return ErrNotFound
-	case a.Constitution != n.Base:
-		return fmt.Errorf("version %d of its constitution holds, and it was held against version %d: %w", a.Constitution, n.Base, ErrStale)
 	}
 	base, by := n.Base, clean(n.By)
 	for _, v := range n.Versions {
 		p := Proposal{ID: NewID(), AgentID: n.AgentID, Base: base, SoulHash: v.SoulHash, PurposeHash: v.PurposeHash}
+		var err error
 		if p.Number, err = acceptVersion(ctx, t, p, by, now); err != nil {
 			return err
 		}

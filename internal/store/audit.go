@@ -49,7 +49,7 @@ func (s *Store) Audit(ctx context.Context) ([]string, error) {
 			return nil, fmt.Errorf("audit: %w", classify(err))
 		}
 	}
-	stuck, err := s.workflows(ctx, `SELECT `+workflowColumns+` FROM workflows w WHERE w.status IN ('active', 'blocked') AND w.due_at IS NULL
+	stuck, err := s.workflows(ctx, scanWorkflow, `SELECT `+workflowColumns+` FROM workflows w WHERE w.status IN ('active', 'blocked') AND w.due_at IS NULL
 		AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = w.task_id AND w.status = 'active' AND t.status IN ('pending', 'running', 'retryable_failure', 'blocked'))
 		AND NOT EXISTS (SELECT 1 FROM actions a WHERE a.id = w.action_id AND a.state = 'open')`)
 	if err != nil {

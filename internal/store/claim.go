@@ -132,6 +132,7 @@ func (s *Store) claimOne(ctx context.Context, t tx, o ClaimOptions, id string) (
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, ErrNoTask
 	}
+	err = listed(&task, err) // its claimer says why it cannot be run: left in the queue, it would stand before all others
 	if err != nil {
 		return nil, err
 	}

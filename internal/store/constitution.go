@@ -58,14 +58,8 @@ func (s *Store) Propose(ctx context.Context, n NewProposal) (p Proposal, fresh b
 	err = s.write(ctx, func(ctx context.Context, t tx) error {
 		fresh = false
 		now := micros(s.now())
-		a, there, err := lockAgent(ctx, t, n.AgentID, now)
-		switch {
-		case err != nil:
+		if err := lockAt(ctx, t, n.AgentID, n.Base, now); err != nil {
 			return err
-		case !there:
-			return ErrNotFound
-		case a.Constitution != n.Base:
-			return fmt.Errorf("it was drafted from version %d, and version %d holds: %w", n.Base, a.Constitution, ErrStale)
 		}
 		p, err = scanProposal(t.row(ctx, `SELECT `+proposalColumns+` FROM proposals WHERE agent_id = $1 AND state = 'open' AND base = $2
 			AND soul_hash = $3 AND purpose_hash = $4 ORDER BY seq LIMIT 1`, n.AgentID, n.Base, n.SoulHash, n.PurposeHash))
@@ -91,6 +85,20 @@ func (s *Store) Propose(ctx context.Context, n NewProposal) (p Proposal, fresh b
 		return Proposal{}, false, fmt.Errorf("propose for agent %s: %w", n.AgentID, err)
 	}
 	return p, fresh, nil
+}
+
+// lockAt locks an agent whose constitution must be the one that was seen.
+func lockAt(ctx context.Context, t tx, agentID string, base, now int64) error {
+	a, there, err := lockAgent(ctx, t, agentID, now)
+	switch {
+	case err != nil:
+		return err
+	case !there:
+		return ErrNotFound
+	case a.Constitution != base:
+		return fmt.Errorf("version %d of its constitution was seen, and version %d holds: %w", base, a.Constitution, ErrStale)
+	}
+	return nil
 }
 
 // DecideProposal accepts or rejects a proposal that waits: the version, the proposal, its action and the event about them, in

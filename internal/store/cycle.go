@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -17,6 +17,7 @@ type Cycle struct {
 	BeganAt  time.Time
 	EndedAt  time.Time
 	CycleWork
+	Damaged
 }
 
 // CycleWork counts what was done.
@@ -63,7 +64,7 @@ func (s *Store) Cycles(ctx context.Context, since time.Time, limit int) ([]Cycle
 	if !since.IsZero() {
 		from = micros(since)
 	}
-	return every(ctx, s.eng.read(), "cycles", scanCycle, `SELECT seq, runner_id, began_at, ended_at, did FROM cycles WHERE ended_at >= $1
+	return every(ctx, s.eng.read(), "cycles", shown(scanCycle), `SELECT seq, runner_id, began_at, ended_at, did FROM cycles WHERE ended_at >= $1
 		ORDER BY seq DESC LIMIT $2`, from, limit)
 }
 
@@ -75,5 +76,5 @@ func scanCycle(row scanner) (Cycle, error) {
 		return c, err
 	}
 	c.BeganAt, c.EndedAt = fromMicros(began), fromMicros(ended)
-	return c, json.Unmarshal([]byte(did), &c.CycleWork)
+	return c, decodePart("cycle", strconv.FormatInt(c.Seq, 10), "work", did, &c.CycleWork)
 }

@@ -11,12 +11,20 @@ import (
 // A conn runs statements. Their texts are the same on both engines; see toPostgres and toSQLite for the few words that are not.
 type conn interface {
 	exec(ctx context.Context, q string, args ...any) (sql.Result, error)
-	query(ctx context.Context, q string, args ...any) (*sql.Rows, error)
+	query(ctx context.Context, q string, args ...any) (rows, error)
 	row(ctx context.Context, q string, args ...any) scanner
 }
 
-// A scanner is a row that can be read once.
+// A scanner is a row that can be read once, and must be.
 type scanner interface{ Scan(dest ...any) error }
+
+// rows are a *sql.Rows. They must be closed.
+type rows interface {
+	scanner
+	Next() bool
+	Err() error
+	Close() error
+}
 
 // A tx is a conn inside a write transaction.
 type tx interface {
@@ -43,8 +51,6 @@ type engine interface {
 	// settle returns when the fate of every event that has a number by now is decided.
 	settle(ctx context.Context) error
 	close() error
-	// expect begins what the first write would otherwise wait for.
-	expect()
 	// leave is close for a process that ends.
 	leave() error
 	// migrateDB returns the handle and the lock that migrations need.

@@ -115,7 +115,7 @@ func (d *postgresDB) settle(ctx context.Context) error {
 
 // writers returns the transactions that write, or have written, an event.
 func (d *postgresDB) writers(ctx context.Context) (map[string]bool, error) {
-	rows, err := d.db.QueryContext(ctx, `SELECT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND granted AND mode = 'RowExclusiveLock'
+	rows, err := d.read().query(ctx, `SELECT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND granted AND mode = 'RowExclusiveLock'
 		AND relation = 'events'::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
 	if err != nil {
 		return nil, err

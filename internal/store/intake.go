@@ -43,9 +43,11 @@ func (s *Store) TakeAll(ctx context.Context, list ...Intake) ([]IntakeResult, er
 // takeAll takes intakes and then does what else belongs to the same transaction.
 func (s *Store) takeAll(ctx context.Context, list []Intake, more func(context.Context, tx) error) ([]IntakeResult, error) {
 	out := make([]IntakeResult, len(list))
-	alone := len(list) == 1 && more == nil
-	if alone {
-		if done, err := s.takeAlone(ctx, &list[0], &out[0]); done || err != nil {
+	tried := false
+	if len(list) == 1 && more == nil {
+		var done bool
+		var err error
+		if done, tried, err = s.takeAlone(ctx, &list[0], &out[0]); done || err != nil {
 			return out, err
 		}
 	}
@@ -58,7 +60,7 @@ func (s *Store) takeAll(ctx context.Context, list []Intake, more func(context.Co
 		err = s.write(ctx, func(ctx context.Context, t tx) error {
 			out = make([]IntakeResult, len(list))
 			var counts sensorCounts
-			if err := s.takeInAll(ctx, t, list, out, &counts, alone); err != nil {
+			if err := s.takeInAll(ctx, t, list, out, &counts, tried); err != nil {
 				return err
 			}
 			if err := counts.add(ctx, t); err != nil || more == nil {

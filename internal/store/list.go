@@ -197,20 +197,7 @@ func (s *Store) eachCount(ctx context.Context, to map[agentruntime.TaskStatus]in
 
 // Attempts returns the attempts of a task, oldest first.
 func (s *Store) Attempts(ctx context.Context, taskID string) ([]Attempt, error) {
-	rows, err := s.eng.read().query(ctx, `SELECT `+attemptColumns+` FROM attempts WHERE task_id = $1 ORDER BY seq`, taskID)
-	if err != nil {
-		return nil, fmt.Errorf("attempts of task %s: %w", taskID, classify(err))
-	}
-	var out []Attempt
-	err = eachRow(rows, func() error {
-		a, err := scanAttempt(rows)
-		out = append(out, a)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("attempts of task %s: %w", taskID, classify(err))
-	}
-	return out, nil
+	return every(ctx, s.eng.read(), "attempts of task "+taskID, shown(scanAttempt), `SELECT `+attemptColumns+` FROM attempts WHERE task_id = $1 ORDER BY seq`, taskID)
 }
 
 // Attempt returns the attempt with this id, or with this id prefix of at least six characters.

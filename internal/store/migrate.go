@@ -15,7 +15,7 @@ import (
 
 // schemaKnown is the newest migration that this binary carries. Migrations only go forward, and a released one is
 // never edited.
-const schemaKnown = 21
+const schemaKnown = 22
 
 //go:embed migrations
 var migrations embed.FS

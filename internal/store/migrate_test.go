@@ -2,10 +2,14 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,18 +17,20 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/store/pgtest"
 )
 
-var makeFixture = flag.Bool("make-fixture", false, "write testdata/schema18.db anew; only before schema 18 is released")
+var makeFixture = flag.Bool("make-fixture", false, "write the file of the newest schema anew; only before it is released")
 
 // Each file was written by a deed that knew that schema. Every later deed must open it, bring it up to date, and find
 // in it what was put there.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	if *makeFixture {
-		writeFixture(t, "testdata/schema18.db")
+		writeFixture(t, fmt.Sprintf("testdata/schema%d.db", schemaKnown))
 	}
-	for fixture, runs := range map[string]int{"testdata/schema1.db": 0, "testdata/schema2.db": 1, "testdata/schema3.db": 1, "testdata/schema4.db": 1, "testdata/schema5.db": 1, "testdata/schema6.db": 1, "testdata/schema7.db": 1, "testdata/schema8.db": 1, "testdata/schema9.db": 1, "testdata/schema10.db": 1, "testdata/schema11.db": 1, "testdata/schema12.db": 1, "testdata/schema13.db": 1, "testdata/schema14.db": 1, "testdata/schema15.db": 1, "testdata/schema16.db": 1, "testdata/schema17.db": 1, "testdata/schema18.db": 1} {
+	for fixture, runs := range map[string]int{"testdata/schema1.db": 0, "testdata/schema2.db": 1, "testdata/schema3.db": 1, "testdata/schema4.db": 1, "testdata/schema5.db": 1, "testdata/schema6.db": 1, "testdata/schema7.db": 1, "testdata/schema8.db": 1, "testdata/schema9.db": 1, "testdata/schema10.db": 1, "testdata/schema11.db": 1, "testdata/schema12.db": 1, "testdata/schema13.db": 1, "testdata/schema14.db": 1, "testdata/schema15.db": 1, "testdata/schema16.db": 1, "testdata/schema17.db": 1, "testdata/schema18.db": 1, "testdata/schema21.db": 1, "testdata/schema22.db": 1} {
 		t.Run(filepath.Base(fixture), func(t *testing.T) {
 			t.Parallel()
 			checkFixture(t, fixture, runs)
@@ -167,4 +173,67 @@ func writeFixture(t *testing.T, fixture string) {
 	ok(err)
 	ok(os.MkdirAll(filepath.Dir(fixture), 0o755))
 	ok(os.WriteFile(fixture, data, 0o644))
+}
+
+// Events that were taken under the digests of earlier schemas are known when they come again.
+func TestSensorKeysAreKept(t *testing.T) {
+	t.Parallel()
+	for name, dsn := range map[string]string{"SQLite": filepath.Join(t.TempDir(), "deed.db"), "PostgreSQL": pgtest.DSN(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var list []Intake
+			for i, id := range []string{"1", "ä", strings.Repeat("é", 24), strings.Repeat("long ", 20) + "ü", "https://example.com/events/1000001"} {
+				e := NewSensorEvent{SensorID: "s", EventID: id, SourceRef: "r", DedupeKey: "key of " + id, ObservedAt: clock.System(), Payload: json.RawMessage(`{}`)}
+				if i == 3 {
+					e.Late = "late"
+				}
+				list = append(list, Intake{Sensor: &e})
+			}
+			s := openFile(t, dsn)
+			if _, err := s.TakeAll(t.Context(), list...); err != nil {
+				t.Fatal(err)
+			}
+			digest := func(parts ...string) string {
+				h := sha256.New()
+				for _, p := range parts {
+					fmt.Fprintf(h, "%d:%s", len(p), p)
+				}
+				return hex.EncodeToString(h.Sum(nil))
+			}
+			err := s.write(t.Context(), func(ctx context.Context, x tx) error {
+				for _, in := range list {
+					e := in.Sensor
+					if _, err := x.exec(ctx, `UPDATE sensor_events SET same = $1, held = CASE WHEN held IS NOT NULL THEN $2 END WHERE event_id = $3`,
+						digest(e.SensorID, e.EventID, e.SourceRef), digest(e.SensorID, e.DedupeKey), e.EventID); err != nil {
+						return err
+					}
+				}
+				text, err := migrations.ReadFile("migrations/" + s.Dialect() + "/00022_sensor_keys.sql")
+				if err != nil {
+					return err
+				}
+				for _, q := range strings.SplitAfter(string(text), ";\n") {
+					if i := strings.Index(q, "UPDATE"); i >= 0 {
+						if _, err := x.exec(ctx, q[i:]); err != nil {
+							return err
+						}
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range list {
+				again := *list[i].Sensor
+				if i%2 == 0 {
+					again.EventID += " by its key"
+				}
+				out, err := s.TakeIn(t.Context(), Intake{Sensor: &again})
+				if err != nil || !out.Sensor.Deduped {
+					t.Errorf("%s: %+v %v", again.EventID, out.Sensor, err)
+				}
+			}
+		})
+	}
 }

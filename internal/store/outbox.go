@@ -38,6 +38,7 @@ type OutboxItem struct {
 	CreatedAt             time.Time // the store's own
 	LastError             string
 	Result                string // of a delivered follow_up_task: the task's id
+	Damaged
 }
 
 func insertOutbox(ctx context.Context, t tx, ref Ref, items []OutboxItem, now int64) error {
@@ -83,13 +84,13 @@ func scanOutbox(row scanner) (OutboxItem, error) {
 	return o, err
 }
 
-func (s *Store) outbox(ctx context.Context, q string, args ...any) ([]OutboxItem, error) {
-	return every(ctx, s.eng.read(), "outbox", scanOutbox, q, args...)
+func (s *Store) outbox(ctx context.Context, scan func(scanner) (OutboxItem, error), q string, args ...any) ([]OutboxItem, error) {
+	return every(ctx, s.eng.read(), "outbox", scan, q, args...)
 }
 
 // OutboxDue returns items of a kind that are to be delivered now, those that wait longest first.
 func (s *Store) OutboxDue(ctx context.Context, kind string, limit int) ([]OutboxItem, error) {
-	return s.outbox(ctx, `SELECT `+outboxColumns+` FROM outbox WHERE state = 'pending' AND kind = $1 AND next_at <= $2
+	return s.outbox(ctx, scanOutbox, `SELECT `+outboxColumns+` FROM outbox WHERE state = 'pending' AND kind = $1 AND next_at <= $2
 		ORDER BY next_at, seq LIMIT $3`, kind, micros(s.now()), limit)
 }
 
@@ -144,9 +145,9 @@ func (s *Store) Outbox(ctx context.Context, f OutboxFilter) ([]OutboxItem, error
 	var out []OutboxItem
 	switch {
 	case f.TaskID != "" && f.State != "":
-		out, err = s.outbox(ctx, head+`task_id = $3 AND state = $4`+tail, f.Limit, before, f.TaskID, f.State)
+		out, err = s.outbox(ctx, shown(scanOutbox), head+`task_id = $3 AND state = $4`+tail, f.Limit, before, f.TaskID, f.State)
 	case f.TaskID != "":
-		out, err = s.outbox(ctx, head+`task_id = $3`+tail, f.Limit, before, f.TaskID)
+		out, err = s.outbox(ctx, shown(scanOutbox), head+`task_id = $3`+tail, f.Limit, before, f.TaskID)
 	default: // each state is an index walk of its own
 		states := []string{f.State}
 		if f.State == "" {
@@ -157,7 +158,7 @@ func (s *Store) Outbox(ctx context.Context, f OutboxFilter) ([]OutboxItem, error
 			if state == OutboxPending {
 				q, args = head+`state = 'pending'`+tail, []any{f.Limit, before}
 			}
-			some, err := s.outbox(ctx, q, args...)
+			some, err := s.outbox(ctx, shown(scanOutbox), q, args...)
 			if err != nil {
 				return nil, err
 			}
@@ -226,7 +227,7 @@ func (s *Store) outboxByHand(ctx context.Context, id, by, reason, event, set str
 
 // NextOutbox returns the earliest instant at which an item is to be delivered, and false when none waits.
 func (s *Store) NextOutbox(ctx context.Context) (time.Time, bool, error) {
-	items, err := s.outbox(ctx, `SELECT `+outboxColumns+` FROM outbox WHERE state = 'pending' ORDER BY next_at, seq LIMIT 1`)
+	items, err := s.outbox(ctx, scanOutbox, `SELECT `+outboxColumns+` FROM outbox WHERE state = 'pending' ORDER BY next_at, seq LIMIT 1`)
 	if err != nil || len(items) == 0 {
 		return time.Time{}, false, err
 	}

@@ -104,9 +104,6 @@ func (d *postgresDB) close() error {
 	return d.db.Close()
 }
 
-// expect does nothing: the pool has a connection since the store was opened.
-func (d *postgresDB) expect() {}
-
 func (d *postgresDB) leave() error { return d.close() }
 
 func (d *postgresDB) migrateDB(context.Context) (*sql.DB, error) {
@@ -212,8 +209,8 @@ func (c pgConn) exec(ctx context.Context, q string, args ...any) (sql.Result, er
 	return c.h.ExecContext(ctx, rewrite(q), args...)
 }
 
-func (c pgConn) query(ctx context.Context, q string, args ...any) (*sql.Rows, error) {
-	return c.h.QueryContext(ctx, rewrite(q), args...)
+func (c pgConn) query(ctx context.Context, q string, args ...any) (rows, error) {
+	return c.h.QueryContext(ctx, rewrite(q), args...) //nolint:rowserrcheck // eachRow asks
 }
 
 func (c pgConn) row(ctx context.Context, q string, args ...any) scanner {

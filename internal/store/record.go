@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -24,6 +25,7 @@ type Task struct {
 	CancelRequested bool   // a cancel waits for the running attempt to obey
 	CancelReason    string
 	CancelBy        string
+	Damaged
 
 	seq int64
 }
@@ -46,6 +48,7 @@ type Attempt struct {
 	SpecHash   string
 	Agent      string          // whose work it is; empty: nobody's
 	Checkpoint json.RawMessage // see Store.Checkpoint; nil: there is none
+	Damaged
 }
 
 // taskColumns is what scanTask reads, in its order.
@@ -74,34 +77,35 @@ func scanTask(row scanner) (t Task, whole bool, err error) {
 	t.CancelRequested, t.CancelReason, t.CancelBy = canceled != nil, str(reason), str(by)
 	if outcome != nil {
 		r.Outcome = new(agentruntime.TaskOutcome)
-		if err := json.Unmarshal([]byte(*outcome), r.Outcome); err != nil {
-			return Task{}, false, fmt.Errorf("outcome of task %s: %w", r.TaskID, err)
-		}
+		err = decodePart("task", r.TaskID, "outcome", *outcome, r.Outcome)
 	}
 	if intent == nil {
-		return t, false, nil
+		return t, false, err
 	}
-	return t, true, t.setIntent(*intent, *payload)
+	return t, true, errors.Join(err, t.setIntent(*intent, str(payload)))
 }
 
 func (t *Task) setIntent(intent, payload string) error {
-	if err := json.Unmarshal([]byte(intent), &t.Intent); err != nil {
-		return fmt.Errorf("intent of task %s: %w", t.Record.TaskID, err)
-	}
+	err := decodePart("task", t.Record.TaskID, "intent", intent, &t.Intent)
 	t.Intent.Payload = nil
-	if payload != "" {
+	if json.Valid([]byte(payload)) {
 		t.Intent.Payload = json.RawMessage(payload)
+	} else if payload != "" {
+		err = errors.Join(err, &DamagedError{Row: "task " + t.Record.TaskID, Part: "payload", Err: errNoJSON})
 	}
 	t.Record.Payload = t.Intent.Payload
 	t.Record.Source = t.Intent.Source
 	t.Record.Subject, t.Record.Description = ptr(t.Intent.Subject), ptr(t.Intent.Description)
-	return nil
+	return err
 }
 
 // fetchBody completes a task whose intent is too large for its row.
 func fetchBody(ctx context.Context, c conn, t *Task) error {
 	var intent, payload string
 	err := c.row(ctx, `SELECT intent, payload FROM task_bodies WHERE task_id = $1`, t.Record.TaskID).Scan(&intent, &payload)
+	if errors.Is(err, sql.ErrNoRows) {
+		return &DamagedError{Row: "task " + t.Record.TaskID, Part: "body", Err: errors.New("it is gone")}
+	}
 	if err != nil {
 		return fmt.Errorf("body of task %s: %w", t.Record.TaskID, err)
 	}
@@ -117,7 +121,7 @@ func oneTask(ctx context.Context, c conn, q string, args ...any) (Task, error) {
 	return t, fetchBody(ctx, c, &t)
 }
 
-// manyTasks reads tasks whole. The rows are read to their end before anything else is asked.
+// manyTasks reads tasks whole, as a list. The rows are read to their end before anything else is asked.
 func manyTasks(ctx context.Context, c conn, q string, args ...any) ([]Task, error) {
 	rows, err := c.query(ctx, q, args...)
 	if err != nil {
@@ -130,6 +134,7 @@ func manyTasks(ctx context.Context, c conn, q string, args ...any) ([]Task, erro
 		if !whole {
 			partial = append(partial, len(out))
 		}
+		err = listed(&t, err)
 		out = append(out, t)
 		return err
 	})
@@ -137,7 +142,7 @@ func manyTasks(ctx context.Context, c conn, q string, args ...any) ([]Task, erro
 		return nil, err
 	}
 	for _, i := range partial {
-		if err := fetchBody(ctx, c, &out[i]); err != nil {
+		if err := listed(&out[i], fetchBody(ctx, c, &out[i])); err != nil {
 			return nil, err
 		}
 	}
@@ -164,9 +169,7 @@ func scanAttempt(row scanner) (Attempt, error) {
 		return Attempt{}, err
 	}
 	if evidence != nil {
-		if err := json.Unmarshal([]byte(*evidence), &a.Record); err != nil {
-			return Attempt{}, fmt.Errorf("evidence of attempt %s: %w", id, err)
-		}
+		err = decodePart("attempt", id, "evidence", *evidence, &a.Record)
 	}
 	r := &a.Record
 	r.AttemptID, r.TaskID, r.RunnerID, r.AdapterID, r.AdapterKind, r.Model = id, taskID, runner, adapter, kind, model
@@ -178,7 +181,7 @@ func scanAttempt(row scanner) (Attempt, error) {
 	if check != nil {
 		a.Checkpoint = json.RawMessage(*check)
 	}
-	return a, nil
+	return a, err
 }
 
 // every reads all rows of a query; what names them in an error.
@@ -200,7 +203,7 @@ func every[T any](ctx context.Context, c conn, what string, scan func(scanner) (
 }
 
 // eachRow calls fn for each row and closes the rows.
-func eachRow(rows *sql.Rows, fn func() error) error {
+func eachRow(rows rows, fn func() error) error {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		if err := fn(); err != nil {

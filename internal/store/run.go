@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
@@ -43,6 +41,7 @@ type Run struct {
 	RetainUntil   time.Time       // zero: not said
 	EligibleAt    time.Time       // zero: not said
 	Progress      json.RawMessage // the newest line of its progress; nil: none
+	Damaged
 
 	seq int64
 }
@@ -332,12 +331,22 @@ func (r *Run) merge(m map[string]any) error {
 	return nil
 }
 
-var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)secret|token|credential|password|api[_-]?key`) })
+// secretName reports whether a name is like that of a credential. A regular expression would take a process longer to compile than
+// to use.
+func secretName(name string) bool {
+	name = strings.ToLower(strings.ToUpper(name)) // both: there are letters that only one of them makes plain
+	for _, word := range [...]string{"secret", "token", "credential", "password", "apikey", "api_key", "api-key"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}
 
 // withoutSecrets replaces what stands under a name of a credential, at any depth.
 func withoutSecrets(m map[string]any) map[string]any {
 	for k, v := range m {
-		if secretName().MatchString(k) {
+		if secretName(k) {
 			m[k] = "[redacted]"
 			continue
 		}

@@ -32,8 +32,8 @@ func scanRun(row scanner) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	if err := decodeNumbers(record, &r.Record); err != nil {
-		return Run{}, fmt.Errorf("record of run %s: %w", id, err)
+	if derr := decodeNumbers(record, &r.Record); derr != nil {
+		err = &DamagedError{Row: "run " + id, Part: "record", Err: derr}
 	}
 	r.TaskID, r.AttemptID, r.SessionID = str(task), str(attempt), str(session)
 	r.Live, r.Retained = live == 1, retained == 1
@@ -50,7 +50,7 @@ func scanRun(row scanner) (Run, error) {
 		c = &codebox.RunCancellation{RequestedAt: string(stamp(*canceled)), Reason: str(reason)}
 	}
 	rec.Lifecycle = codebox.NewRunLifecycle(status, c, rec.Lifecycle.Cleanup)
-	return r, nil
+	return r, err
 }
 
 func timePtr(us *int64) time.Time {
@@ -67,7 +67,7 @@ func manyRuns(ctx context.Context, c conn, q string, args ...any) ([]Run, error)
 	}
 	var out []Run
 	err = eachRow(rows, func() error {
-		r, err := scanRun(rows)
+		r, err := shown(scanRun)(rows)
 		out = append(out, r)
 		return err
 	})

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -30,6 +29,7 @@ type Schedule struct {
 	Runs       int64 // tasks that it made
 	Missed     int64 // slots that passed while nobody looked
 	Skipped    int64 // slots that were left out because the task before had not ended
+	Damaged
 }
 
 // Live reports whether it makes tasks.
@@ -245,6 +245,8 @@ func (s *Store) oneTaskIn(ctx context.Context, t tx, task NewTask) (string, erro
 const scheduleColumns = `id, name, enabled, suspended, interval_seconds, overlap, due_at, last_run_at, last_slot_at, last_task_id,
 	runs, missed, skipped, task, created_at, updated_at`
 
+// scanSchedule says in the schedule itself that its task cannot be read, also where it is alone: it can be suspended, dropped and
+// written anew, but makes no task.
 func scanSchedule(row scanner) (Schedule, error) {
 	var sc Schedule
 	var enabled, due, created, updated int64
@@ -267,7 +269,7 @@ func scanSchedule(row scanner) (Schedule, error) {
 		sc.LastSlot = fromMicros(*slot)
 	}
 	sc.LastTaskID = str(taskID)
-	return sc, json.Unmarshal([]byte(task), &r.Task)
+	return sc, listed(&sc, decodePart("schedule", r.Name, "task", task, &r.Task))
 }
 
 // Schedule returns the schedule with this name, with this id, or with this prefix of an id.

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 )
@@ -57,14 +59,35 @@ type SensorEvent struct {
 	Payload            json.RawMessage
 	TaskID, WorkflowID string
 	Repeats            int // how often it came again
+	Damaged
 }
 
-func digest(parts ...string) string {
-	h := sha256.New()
+// sensorKey is what events are told apart by: the end of their name, and a digest of all that counts. What comes together is often
+// numbered; with the digest alone every event of a run would have a page of the index to itself.
+func sensorKey(name string, parts ...string) string {
+	var all []byte
 	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s", len(p), p)
+		all = append(strconv.AppendInt(all, int64(len(p)), 10), ':')
+		all = append(all, p...)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	sum := sha256.Sum256(all)
+	return tail(name, sensorKeyTail) + ":" + hex.EncodeToString(sum[:sensorKeyDigest])
+}
+
+// The parts of a key, in characters and in bytes. The migration that brought them has them too.
+const (
+	sensorKeyTail   = 24
+	sensorKeyDigest = 16
+)
+
+// tail returns the last n characters of a text.
+func tail(s string, n int) string {
+	at := len(s)
+	for ; n > 0 && at > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
+	}
+	return s[at:]
 }
 
 // sensorColumnsIn are what an event is inserted with.
@@ -100,7 +123,7 @@ func (r *sensorRow) fill(e *NewSensorEvent, tasks []taskRow, now int64) error {
 	var expires, deadline any
 	state := SensorLate
 	if e.Late == "" {
-		state, r.held = SensorAccepted, digest(e.SensorID, e.DedupeKey)
+		state, r.held = SensorAccepted, sensorKey(e.DedupeKey, e.SensorID, e.DedupeKey)
 		if e.Window > 0 {
 			expires = now + max(e.Window.Microseconds(), 1)
 		}
@@ -112,7 +135,7 @@ func (r *sensorRow) fill(e *NewSensorEvent, tasks []taskRow, now int64) error {
 	if e.Late == "" && len(tasks) > 0 {
 		r.task, r.out.TaskID = &tasks[0], tasks[0].id
 	}
-	r.same = digest(e.SensorID, e.EventID, e.SourceRef)
+	r.same = sensorKey(e.EventID, e.SensorID, e.EventID, e.SourceRef)
 	r.args = []any{
 		e.SensorID, e.EventID, e.SourceRef, e.DedupeKey, r.same, r.held, expires, state, clean(e.Late),
 		micros(e.ObservedAt), now, deadline, payload, nullable(r.out.TaskID), nullable(r.out.WorkflowID),
@@ -166,12 +189,37 @@ func takeEvents(ctx context.Context, t tx, w *intakeWriter, rows []sensorRow, ou
 
 // insertEvents inserts the rows that are new, and only those get a Seq. The two unique indexes decide between two that try at once.
 func insertEvents(ctx context.Context, t tx, rows []sensorRow) error {
-	var args []any
+	args := make([]any, 0, len(rows)*len(rows[0].args))
 	for i := range rows {
 		args = append(args, rows[i].args...)
 	}
-	got, err := t.query(ctx, `INSERT INTO sensor_events (`+sensorColumnsIn+`) VALUES `+t.values(len(rows), len(rows[0].args))+`
-		ON CONFLICT DO NOTHING RETURNING seq, same`, args...)
+	insert := `INSERT INTO sensor_events (` + sensorColumnsIn + `) VALUES ` + t.values(len(rows), len(rows[0].args)) + ` ON CONFLICT DO NOTHING`
+	c, ok := t.(rowCounter)
+	if !ok {
+		return numberEvents(ctx, t, rows, insert+` RETURNING seq, same`, args...)
+	}
+	first, n, err := c.insertRows(ctx, insert, args...)
+	switch {
+	case err != nil || n == 0:
+		return err
+	case n < len(rows):
+		return numberEvents(ctx, t, rows, `SELECT seq, same FROM sensor_events WHERE seq >= $1 ORDER BY seq`, first)
+	}
+	for i := range rows {
+		rows[i].out.Seq = first + int64(i)
+	}
+	return nil
+}
+
+// numberEvents gives the rows that a query names their Seq.
+func numberEvents(ctx context.Context, t tx, rows []sensorRow, q string, args ...any) error {
+	of := make(map[string]*sensorRow, len(rows))
+	for i := range rows {
+		if r := &rows[i]; of[r.same] == nil { // a second one repeats the first
+			of[r.same] = r
+		}
+	}
+	got, err := t.query(ctx, q, args...)
 	if err != nil {
 		return err
 	}
@@ -181,12 +229,7 @@ func insertEvents(ctx context.Context, t tx, rows []sensorRow) error {
 		if err := got.Scan(&seq, &same); err != nil {
 			return err
 		}
-		for i := range rows {
-			if rows[i].same == same && rows[i].out.Seq == 0 {
-				rows[i].out.Seq = seq
-				break // a second one with the same digest repeats the first
-			}
-		}
+		of[same].out.Seq = seq
 		return nil
 	})
 }
@@ -251,29 +294,35 @@ func repeated(ctx context.Context, t tx, w *intakeWriter, same string, held any)
 	})
 }
 
-func sensorSays(to *[]eventRow, event agentruntime.RuntimeEvent, taskID string, detail map[string]any) error {
+func sensorSays(to *[]eventRow, event agentruntime.RuntimeEvent, taskID string, detail any) error {
 	text, err := encode(detail)
 	*to = append(*to, eventRow{string(event), taskID, text})
 	return err
 }
 
+// A sensorDetail is what is said of an event, or of what follows from it.
+type sensorDetail struct {
+	DedupeKey   string `json:"dedupe_key,omitempty"`
+	Dropped     string `json:"dropped,omitempty"`
+	EventID     string `json:"event_id"`
+	SensorEvent int64  `json:"sensor_event,omitempty"`
+	SensorID    string `json:"sensor_id"`
+	WorkflowID  string `json:"workflow_id,omitempty"`
+}
+
 // recorded is what is said of an event that was recorded.
-func (e *NewSensorEvent) recorded() map[string]any {
-	detail := map[string]any{"sensor_id": e.SensorID, "event_id": e.EventID, "dedupe_key": e.DedupeKey}
-	if e.Late != "" {
-		detail["dropped"] = clean(e.Late)
-	}
-	return detail
+func (e *NewSensorEvent) recorded() sensorDetail {
+	return sensorDetail{SensorID: e.SensorID, EventID: e.EventID, DedupeKey: e.DedupeKey, Dropped: clean(e.Late)}
 }
 
 // followed is what is said of what follows from an event.
-func (e *NewSensorEvent) followed() map[string]any {
-	return map[string]any{"sensor_id": e.SensorID, "event_id": e.EventID}
+func (e *NewSensorEvent) followed() sensorDetail {
+	return sensorDetail{SensorID: e.SensorID, EventID: e.EventID}
 }
 
 func recordEvent(w *intakeWriter, e *NewSensorEvent, out SensorTaken) error {
 	detail := e.recorded()
-	detail["sensor_event"] = out.Seq
+	detail.SensorEvent = out.Seq
 	return sensorSays(&w.before, agentruntime.EventSensorEventRecorded, "", detail)
 }
 
@@ -283,10 +332,7 @@ func sensorFollowed(ctx context.Context, t tx, w *intakeWriter, in Intake, out I
 	task, workflow := out.Sensor.TaskID, out.Sensor.WorkflowID
 	say := func(event agentruntime.RuntimeEvent, taskID string) error {
 		detail := e.followed()
-		detail["sensor_event"] = out.Sensor.Seq
-		if workflow != "" {
-			detail["workflow_id"] = workflow
-		}
+		detail.SensorEvent, detail.WorkflowID = out.Sensor.Seq, workflow
 		return sensorSays(&w.after, event, taskID, detail)
 	}
 	if len(out.Tasks) > 0 {

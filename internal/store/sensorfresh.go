@@ -17,37 +17,45 @@ type freshTaker interface {
 	takeFresh(ctx context.Context, rows []sensorRow) error
 }
 
+// A rowCounter is a tx that says which rows a statement has inserted without being asked for each. A row that comes back costs as
+// much as one that is inserted.
+type rowCounter interface {
+	// insertRows returns the number of the first row that is new, and how many are; they are numbered in their order.
+	insertRows(ctx context.Context, q string, args ...any) (first int64, n int, err error)
+}
+
 // plain reports whether an intake is an event with at most one task, and nothing of it depends on what else is in the store.
 func (in *Intake) plain(tasks intakeTasks) bool {
 	return in.Sensor != nil && in.Sensor.WorkflowID == "" && !in.Sensor.Wakes &&
 		len(in.Events) == 0 && len(tasks.rows) <= 1 && !tasks.keyed && in.Start == nil && in.Move == nil
 }
 
-// takeAlone takes a single plain intake as a transaction of its own. It reports false when it did not: then nothing has changed.
-func (s *Store) takeAlone(ctx context.Context, in *Intake, out *IntakeResult) (bool, error) {
+// takeAlone takes a single plain intake as a transaction of its own. When it is not done, nothing has changed; tried says that
+// something was in its way.
+func (s *Store) takeAlone(ctx context.Context, in *Intake, out *IntakeResult) (done, tried bool, err error) {
 	f, ok := s.eng.read().(freshTaker)
 	if !ok || !alone(ctx) {
-		return false, nil
+		return false, false, nil
 	}
 	tasks, err := s.intakeTasks(in)
 	if err != nil || !in.plain(tasks) {
-		return false, err
+		return false, false, err
 	}
 	rows, err := sensorRows([]Intake{*in}, []intakeTasks{tasks}, micros(s.now()))
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	if err := f.takeFresh(ctx, rows); err != nil {
 		if transient(err) { // the transaction that follows tries again
-			return false, nil
+			return false, true, nil
 		}
-		return false, classify(err)
+		return false, true, classify(err)
 	}
 	if rows[0].out.Seq == 0 {
-		return false, nil
+		return false, true, nil
 	}
 	rows[0].give(out)
-	return true, s.commits.tell(nil)
+	return true, true, s.commits.tell(nil)
 }
 
 // takeFresh takes the rows of plain intakes that nobody has seen, and reports whether the engine has a statement for it. A mixed

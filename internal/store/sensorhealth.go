@@ -32,6 +32,7 @@ type Sensor struct {
 	EventAt   time.Time // when it brought something last
 	LastError string    // of a run or of an event
 	ActionID  string    // what a person is asked about it
+	Damaged
 }
 
 const sensorColumns = `id, disabled, cursor, version, accepted, deduped, late, malformed, failures, since, ok_at, failed_at, event_at,
@@ -72,7 +73,7 @@ func (s *Store) Sensor(ctx context.Context, id string) (Sensor, error) {
 
 // Sensors returns all that is known of sensors, by id.
 func (s *Store) Sensors(ctx context.Context) ([]Sensor, error) {
-	return every(ctx, s.eng.read(), "sensors", scanSensor, `SELECT `+sensorColumns+` FROM sensors ORDER BY id`)
+	return every(ctx, s.eng.read(), "sensors", shown(scanSensor), `SELECT `+sensorColumns+` FROM sensors ORDER BY id`)
 }
 
 // A SensorRun is what one run of a sensor brings, in one transaction: its events with what follows from them, and what it has
@@ -260,7 +261,7 @@ func (s *Store) SensorEvents(ctx context.Context, f SensorFilter) ([]SensorEvent
 		q, args = q+` AND sensor_id = $3`, append(args, f.SensorID)
 	}
 	q += ` ORDER BY seq DESC LIMIT $1`
-	return every(ctx, s.eng.read(), "sensor events", scanSensorEvent, q, args...)
+	return every(ctx, s.eng.read(), "sensor events", shown(scanSensorEvent), q, args...)
 }
 
 func scanSensorEvent(row scanner) (SensorEvent, error) {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 )
@@ -20,13 +19,15 @@ const (
 	sqliteReaders   = 4
 	sqliteAll       = "_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)"
 	sqliteReader    = sqliteAll + "&_pragma=query_only(1)"
-	sqliteWriter    = sqliteAll + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
+	sqliteWriter    = sqliteAll + "&_pragma=synchronous(FULL)"
+	sqliteMigrator  = sqliteWriter + "&_pragma=journal_mode(WAL)&_txlock=immediate"
 	sqliteBatchRows = 100 // rows of one multi-row insert
 )
 
 // sqliteDB is the embedded engine: one connection writes, a small pool reads. Readers never wait for the writer.
 type sqliteDB struct {
 	path    string
+	shares  bool // reads go through the writing connection when nobody uses it; see sqliteShared
 	reader  *sql.DB
 	readers stmtCache
 
@@ -35,11 +36,12 @@ type sqliteDB struct {
 	turn   chan struct{}
 	writer *sql.DB
 	conn   *sql.Conn
+	logs   bool // conn has made sure that the database has a log
 	soon   bool // conn commits without waiting for the disk
 	stmts  map[string]*sql.Stmt
 }
 
-func openSQLite(path string) (engine, error) {
+func openSQLite(path string, shares bool) (engine, error) {
 	if path == "" || strings.ContainsRune(path, 0) {
 		return nil, invalid("open store: path %q is empty or has a NUL; give the path of a file", path)
 	}
@@ -62,7 +64,7 @@ func openSQLite(path string) (engine, error) {
 	case err != nil:
 		return nil, fmt.Errorf("open store: %w", classify(err))
 	}
-	d := &sqliteDB{path: abs, turn: make(chan struct{}, 1), stmts: map[string]*sql.Stmt{}}
+	d := &sqliteDB{path: abs, shares: shares, turn: make(chan struct{}, 1), stmts: map[string]*sql.Stmt{}}
 	d.turn <- struct{}{}
 	if d.reader, err = sql.Open("sqlite", d.dsn(sqliteReader)); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -79,15 +81,20 @@ func (d *sqliteDB) dsn(params string) string {
 
 func (d *sqliteDB) dialect() string { return SQLite }
 
-func (d *sqliteDB) read() conn { return &d.readers }
+func (d *sqliteDB) read() conn {
+	if d.shares {
+		return (*sqliteShared)(d)
+	}
+	return &d.readers
+}
 
-// openWriter opens the writing connection on the first write: most commands only read.
+// openWriter opens the writing connection when it is needed first: most commands only read.
 func (d *sqliteDB) openWriter(ctx context.Context) error {
 	if d.conn != nil {
 		return nil
 	}
 	if d.writer == nil {
-		db, err := sql.Open("sqlite", d.dsn(sqliteWriter+"&_txlock=immediate"))
+		db, err := sql.Open("sqlite", d.dsn(sqliteWriter))
 		if err != nil {
 			return err
 		}
@@ -98,8 +105,19 @@ func (d *sqliteDB) openWriter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.conn, d.soon = c, false
+	d.conn, d.logs, d.soon = c, false, false
 	return nil
+}
+
+// keepLog gives the database its log, which a copy that somebody made of it may lack. Before the first write nothing is changed: the
+// file may be somebody else's.
+func (d *sqliteDB) keepLog(ctx context.Context) error {
+	if d.logs {
+		return nil
+	}
+	_, err := (*sqliteTx)(d).exec(context.WithoutCancel(ctx), "PRAGMA journal_mode = WAL")
+	d.logs = err == nil
+	return err
 }
 
 // wait makes the commits that follow wait for the disk, or not. Without it a commit is in the log, in its order, and the
@@ -146,6 +164,9 @@ func (d *sqliteDB) write(ctx context.Context, fn func(context.Context, tx) error
 		return errStoreClosed
 	}
 	if err := d.openWriter(ctx); err != nil {
+		return err
+	}
+	if err := d.keepLog(ctx); err != nil {
 		return err
 	}
 	if err := d.wait(ctx, isSoon(ctx)); err != nil {
@@ -227,20 +248,6 @@ func (d *sqliteDB) close() error {
 	return err
 }
 
-// expect opens the writing connection beside the caller. It has the turn from here on, so that the first write comes after it.
-func (d *sqliteDB) expect() {
-	if err := d.lock(context.Background()); err != nil {
-		return
-	}
-	go func() {
-		defer d.unlock()
-		if d.stmts == nil || d.openWriter(context.Background()) != nil {
-			return
-		}
-		_, _ = (*sqliteTx)(d).stmt(context.Background(), dropRunner) // the first statement reads the schema
-	}()
-}
-
 // maxLeftLog is how long a log may be that is left to the next process, in bytes. That process reads it whole, once: 2 MB take it
 // about a millisecond.
 const maxLeftLog = 2 << 20
@@ -259,7 +266,7 @@ func (d *sqliteDB) leave() error {
 }
 
 func (d *sqliteDB) migrateDB(context.Context) (*sql.DB, error) {
-	return sql.Open("sqlite", d.dsn(sqliteWriter+"&_txlock=immediate"))
+	return sql.Open("sqlite", d.dsn(sqliteMigrator))
 }
 
 // sqliteTx is the writer inside a transaction. Statements are compiled once for the life of the connection.
@@ -285,12 +292,12 @@ func (t *sqliteTx) exec(ctx context.Context, q string, args ...any) (sql.Result,
 	return s.ExecContext(ctx, args...)
 }
 
-func (t *sqliteTx) query(ctx context.Context, q string, args ...any) (*sql.Rows, error) {
+func (t *sqliteTx) query(ctx context.Context, q string, args ...any) (rows, error) {
 	s, err := t.stmt(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	return s.QueryContext(ctx, args...)
+	return s.QueryContext(ctx, args...) //nolint:rowserrcheck // eachRow asks
 }
 
 func (t *sqliteTx) row(ctx context.Context, q string, args ...any) scanner {
@@ -309,6 +316,20 @@ func (t *sqliteTx) values(rows, columns int) string {
 }
 
 func (t *sqliteTx) notify(context.Context) error { return nil }
+
+// insertRows numbers what it inserts without a gap, and what is in the way of a row takes no number.
+func (t *sqliteTx) insertRows(ctx context.Context, q string, args ...any) (first int64, n int, err error) {
+	res, err := t.exec(ctx, q, args...)
+	if err != nil {
+		return 0, 0, err
+	}
+	made, err := res.RowsAffected()
+	if err != nil {
+		return 0, 0, err
+	}
+	last, err := res.LastInsertId()
+	return last - made + 1, int(made), err
+}
 
 // insertTasks uses the widest multi-row insert that fits, and copies the events out of the rows just written:
 // SQLite gives one writer consecutive row ids.
@@ -353,53 +374,4 @@ var sqliteInsert = map[int]string{
 func sqliteInsertText(rows int) string {
 	one := "(" + strings.TrimSuffix(strings.Repeat("?,", taskInsertColumns), ",") + ")"
 	return "INSERT INTO tasks (" + taskInsertNames + ") VALUES " + strings.TrimSuffix(strings.Repeat(one+",", rows), ",")
-}
-
-// A stmtCache is a conn over a pool that compiles each statement once for each connection.
-type stmtCache struct {
-	db *sql.DB
-	m  sync.Map // string to *sql.Stmt
-}
-
-func (c *stmtCache) stmt(ctx context.Context, q string) (*sql.Stmt, error) {
-	if s, ok := c.m.Load(q); ok {
-		return s.(*sql.Stmt), nil
-	}
-	s, err := c.db.PrepareContext(ctx, toSQLite.Replace(q))
-	if err != nil {
-		return nil, err
-	}
-	if old, loaded := c.m.LoadOrStore(q, s); loaded {
-		_ = s.Close()
-		return old.(*sql.Stmt), nil
-	}
-	return s, nil
-}
-
-func (c *stmtCache) exec(ctx context.Context, q string, args ...any) (sql.Result, error) {
-	s, err := c.stmt(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	return s.ExecContext(ctx, args...)
-}
-
-func (c *stmtCache) query(ctx context.Context, q string, args ...any) (*sql.Rows, error) {
-	s, err := c.stmt(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	return s.QueryContext(ctx, args...)
-}
-
-func (c *stmtCache) row(ctx context.Context, q string, args ...any) scanner {
-	s, err := c.stmt(ctx, q)
-	if err != nil {
-		return errRow{err}
-	}
-	return s.QueryRowContext(ctx, args...)
-}
-
-func (c *stmtCache) close() {
-	c.m.Range(func(_, s any) bool { _ = s.(*sql.Stmt).Close(); return true })
 }

@@ -139,21 +139,23 @@ func TestSQLiteRefusesWhatItCannotUse(t *testing.T) {
 		{"a bad server", "postgres://%zz", ErrInvalid},
 		{"no server", "postgres:///x?host=" + dir, ErrUnavailable},
 	} {
-		before, _ := os.ReadFile(c.path)
-		s, err := Open(t.Context(), c.path, Options{})
-		if err == nil {
-			_ = s.Close()
-			t.Errorf("%s: opened", c.name)
-			continue
-		}
-		if c.want != nil && !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, err, c.want)
-		}
-		if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
-			t.Errorf("%s: the file was changed", c.name)
-		}
-		if !strings.HasPrefix(err.Error(), "open store: ") {
-			t.Errorf("%s: %v", c.name, err)
+		for _, writes := range []bool{false, true} {
+			before, _ := os.ReadFile(c.path)
+			s, err := Open(t.Context(), c.path, Options{Writes: writes})
+			if err == nil {
+				_ = s.Close()
+				t.Errorf("%s: opened", c.name)
+				continue
+			}
+			if c.want != nil && !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", c.name, err, c.want)
+			}
+			if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
+				t.Errorf("%s: the file was changed", c.name)
+			}
+			if !strings.HasPrefix(err.Error(), "open store: ") {
+				t.Errorf("%s: %v", c.name, err)
+			}
 		}
 	}
 }
@@ -177,10 +179,12 @@ func TestSQLiteNewerIsUntouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(t.Context(), path, Options{AgeingStep: 1e9})
-	var newer *SchemaNewerError
-	if !errors.As(err, &newer) || newer.Have != 1000 || newer.Known != schemaKnown {
-		t.Fatalf("open: %v", err)
+	for _, writes := range []bool{false, true} {
+		_, err = Open(t.Context(), path, Options{AgeingStep: 1e9, Writes: writes})
+		var newer *SchemaNewerError
+		if !errors.As(err, &newer) || newer.Have != 1000 || newer.Known != schemaKnown {
+			t.Fatalf("open: %v", err)
+		}
 	}
 	after, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(before, after) {

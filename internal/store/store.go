@@ -36,6 +36,10 @@ type Options struct {
 	// The step is folded into each task's rank at enqueue; opening a store with another step ranks the waiting
 	// tasks anew.
 	AgeingStep time.Duration
+
+	// Writes says that the process opens the store to write, and is about to end. On SQLite it then reads through the connection
+	// that writes, as long as nobody writes at the same time.
+	Writes bool
 }
 
 // A Store is safe for concurrent use by many goroutines, and several processes may open the same one.
@@ -65,7 +69,7 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
 		s.eng, err = openPostgres(dsn)
 	} else {
-		s.eng, err = openSQLite(strings.TrimPrefix(dsn, "sqlite:"))
+		s.eng, err = openSQLite(strings.TrimPrefix(dsn, "sqlite:"), o.Writes)
 	}
 	if err != nil {
 		return nil, err
@@ -117,10 +121,6 @@ func (s *Store) Leave() error {
 	s.close.Do(func() { err = s.eng.leave() })
 	return err
 }
-
-// Expect says that a write will follow: what the first one needs is made ready meanwhile. What goes wrong with it, the write
-// tells; Close waits for it.
-func (s *Store) Expect() { s.eng.expect() }
 
 // Dialect returns SQLite or Postgres.
 func (s *Store) Dialect() string { return s.eng.dialect() }

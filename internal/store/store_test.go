@@ -23,10 +23,15 @@ func sqliteDSN(t testing.TB) string { return filepath.Join(t.TempDir(), "deed.db
 
 func TestSQLite(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, sqliteDSN)
+	storetest.Run(t, storetest.Target{DSN: sqliteDSN})
+}
+
+func TestSQLiteForOneThatWrites(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, storetest.Target{DSN: sqliteDSN, Writes: true})
 }
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, pgtest.DSN)
+	storetest.Run(t, storetest.Target{DSN: pgtest.DSN})
 }

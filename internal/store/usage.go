@@ -225,6 +225,8 @@ type UsageReport struct {
 	Lines []UsageLine         // by day, then model
 	Days  map[string]UsageSum // by day
 	Total UsageSum
+
+	Attempts int // each once, however many models and days it used
 }
 
 // UsageByModel returns what was used from one day to another, both included.
@@ -260,5 +262,10 @@ func (s *Store) UsageByModel(ctx context.Context, from, to string) (UsageReport,
 	for day, t := range days {
 		out.Days[day] = t.sum()
 	}
+	attempts := map[string]bool{}
+	for key := range total.costs {
+		attempts[key[0]] = true
+	}
+	out.Attempts = len(attempts)
 	return out, nil
 }

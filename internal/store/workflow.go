@@ -43,6 +43,7 @@ type Workflow struct {
 	Ending     string          // how it ended
 	StartedBy  string
 	DueAt      time.Time // zero: nothing happened that the engine has yet to look at
+	Damaged
 
 	seq int64
 }
@@ -162,7 +163,7 @@ func (s *Store) Workflows(ctx context.Context, f WorkflowFilter) ([]Workflow, er
 		if f.Type != "" {
 			q, args = q+` AND workflow_type = $4`, append(args, f.Type)
 		}
-		list, err := s.workflows(ctx, q+` ORDER BY seq DESC LIMIT $2`, args...)
+		list, err := s.workflows(ctx, shown(scanWorkflow), q+` ORDER BY seq DESC LIMIT $2`, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -184,14 +185,14 @@ func (s *Store) Workflows(ctx context.Context, f WorkflowFilter) ([]Workflow, er
 	return out, nil
 }
 
-func (s *Store) workflows(ctx context.Context, q string, args ...any) ([]Workflow, error) {
-	return every(ctx, s.eng.read(), "workflows", scanWorkflow, q, args...)
+func (s *Store) workflows(ctx context.Context, scan func(scanner) (Workflow, error), q string, args ...any) ([]Workflow, error) {
+	return every(ctx, s.eng.read(), "workflows", scan, q, args...)
 }
 
 // WorkflowsDue returns workflows to which something happened that the engine has yet to look at, oldest first. It costs
 // nothing for those that only wait.
 func (s *Store) WorkflowsDue(ctx context.Context, limit int) ([]Workflow, error) {
-	return s.workflows(ctx, `SELECT `+workflowColumns+` FROM workflows WHERE due_at IS NOT NULL AND due_at <= $1
+	return s.workflows(ctx, scanWorkflow, `SELECT `+workflowColumns+` FROM workflows WHERE due_at IS NOT NULL AND due_at <= $1
 		ORDER BY due_at, seq LIMIT $2`, micros(s.now()), limit)
 }
 

@@ -45,7 +45,7 @@ func TestCaptureSparse(t *testing.T) {
 	for i := range 6 {
 		w.sparse(fmt.Sprint("many", i), 200<<20)
 	}
-	if _, _, err := Capture(t.Context(), b.base, b.work, b.before); !errors.Is(err, ErrTreeTooLarge) {
+	if _, _, err := Capture(t.Context(), BaseAt(b.base), b.work, b.before); !errors.Is(err, ErrTreeTooLarge) {
 		t.Errorf("err = %v", err)
 	}
 }

@@ -8,14 +8,20 @@ import (
 
 // Capture records what a workspace holds now and what changed in it: Snapshot, LoadIgnore and Diff in one. before is
 // the snapshot of work that was taken before the agent had it; base is deed's own copy of that state.
-func Capture(ctx context.Context, base, work string, before *Manifest) (*Manifest, ChangeSet, error) {
+func Capture(ctx context.Context, base *Base, work string, before *Manifest) (*Manifest, ChangeSet, error) {
 	after, err := Snapshot(ctx, work, before)
 	if err != nil {
 		return nil, ChangeSet{}, err
 	}
-	ig, err := LoadIgnore(ctx, base, before, after)
-	if err != nil {
-		return nil, ChangeSet{}, err
+	var ig Ignore
+	if len(differing(before, after)) > 0 {
+		dir, err := base.Dir()
+		if err == nil {
+			ig, err = LoadIgnore(ctx, dir, before, after)
+		}
+		if err != nil {
+			return nil, ChangeSet{}, err
+		}
 	}
 	return after, Diff(before, after, ig), nil
 }

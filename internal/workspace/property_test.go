@@ -40,7 +40,7 @@ func TestAnyChange(t *testing.T) {
 			rt.Fatalf("the clone differs: %v", d)
 		}
 		edit(rt, work, rapid.IntRange(0, 25).Draw(rt, "edits"))
-		after, cs, err := Capture(rt.Context(), base, work, before)
+		after, cs, err := Capture(rt.Context(), BaseAt(base), work, before)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -56,7 +56,7 @@ func (b *testBundle) w() dir { return dir{b.t, b.work} }
 
 func (b *testBundle) capture() (*Manifest, ChangeSet) {
 	b.t.Helper()
-	after, cs, err := Capture(b.t.Context(), b.base, b.work, b.before)
+	after, cs, err := Capture(b.t.Context(), BaseAt(b.base), b.work, b.before)
 	if err != nil {
 		b.t.Fatal(err)
 	}

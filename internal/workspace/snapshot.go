@@ -46,6 +46,11 @@ const (
 // A file that vanishes meanwhile is left out; one that keeps changing is ErrChangedDuringCapture. A tree beyond the
 // limits of this package is ErrTreeTooLarge. A root that cannot be opened as a directory is ErrRoot.
 func Snapshot(ctx context.Context, root string, prev *Manifest) (*Manifest, error) {
+	return snapshotOf(ctx, root, prev, nil)
+}
+
+// snapshotOf is Snapshot, and gives the content of the files that it reads to be held, where that is asked for.
+func snapshotOf(ctx context.Context, root string, prev *Manifest, hold *held) (*Manifest, error) {
 	t, err := openTree(root)
 	if err != nil {
 		return nil, &Error{Code: ErrRoot, Op: "snapshot", Err: err}
@@ -53,7 +58,7 @@ func Snapshot(ctx context.Context, root string, prev *Manifest) (*Manifest, erro
 	defer t.close()
 	m := &Manifest{}
 	m.fsStart, m.margin = startOf(root)
-	s := &snapshot{tree: t, prev: prev, flaws: map[string]flaw{}}
+	s := &snapshot{tree: t, prev: prev, hold: hold, flaws: map[string]flaw{}}
 	workers, err := runPool(ctx, func(p *pool, w *worker) error {
 		s.pool = p
 		return s.dir(w, "", false)
@@ -87,6 +92,7 @@ func startOf(root string) (start, margin int64) {
 type snapshot struct {
 	tree *tree
 	prev *Manifest
+	hold *held // nil: nobody asks for content
 	pool *pool
 
 	entries atomic.Int64
@@ -322,7 +328,11 @@ func (s *snapshot) readFile(w *worker, dir int, path, name string) (e Entry, ok 
 	}
 	e = entryOf(path, &after)
 	e.SHA256 = sum
-	return e, n == after.Size && before.Size == after.Size && identityOf(&before) == e.id && before.Mode == after.Mode, nil
+	ok = n == after.Size && before.Size == after.Size && identityOf(&before) == e.id && before.Mode == after.Mode
+	if ok && n <= int64(len(w.buf)) {
+		s.hold.put(path, w.buf[:n])
+	}
+	return e, ok, nil
 }
 
 // digest reads size bytes, or what there is of them.

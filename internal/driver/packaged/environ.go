@@ -93,6 +93,9 @@ func (t *turn) vars(agent process.Vars) (process.Vars, error) {
 			more[name] = string(text)
 		}
 	}
+	if p.links != "" {
+		more["PATH"] = agent["PATH"].Value + ":" + p.links
+	}
 	maps.Copy(more, noPush)
 	if j.Sandbox.Contained() {
 		more["DEED_CONTAINED"] = "1" // an agent's own guards could not be built in here: see package selfprovider

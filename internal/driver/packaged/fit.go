@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,6 +49,7 @@ type plan struct {
 	env       map[string]string // declared: executables, the invocation's own
 	place     place
 	tools     []runtimepkg.Tool
+	links     string // a directory of programs by their names, as the provider sees it; empty: it needs none
 }
 
 const opStart = "start the provider"
@@ -113,7 +115,11 @@ func (d *Driver) choose(j driver.Job, p *plan) error {
 	if err != nil {
 		return err
 	}
-	c, err := runtimepkg.Find(d.places(j))
+	places, err := d.places(j)
+	if err != nil {
+		return failure.New(failure.Infra, "find runtime packages", err, "")
+	}
+	c, err := runtimepkg.Find(places)
 	if err != nil {
 		return failure.New(failure.Config, "find runtime packages", err, "")
 	}
@@ -147,12 +153,17 @@ func (d *Driver) choose(j driver.Job, p *plan) error {
 }
 
 // places are where packages of a job are looked for: see the package documentation.
-func (d *Driver) places(j driver.Job) runtimepkg.Places {
+func (d *Driver) places(j driver.Job) (runtimepkg.Places, error) {
 	p := runtimepkg.Places{Dirs: union(j.Adapter.Packaged.RuntimeDirs, d.opt.Dirs), Home: d.opt.Home, Shipped: d.opt.Shipped}
-	if j.Guest && j.Base.Dir != "" {
-		p.Project = []string{filepath.Join(j.Base.Dir, ".deed", runtimepkg.PackagesDir), filepath.Join(j.Base.Dir, runtimepkg.PackagesDir)}
+	own := []string{path.Join(".deed", runtimepkg.PackagesDir), runtimepkg.PackagesDir}
+	if !j.Guest || j.Base.Tree == nil || !slices.ContainsFunc(own, j.Base.Tree.Has) {
+		return p, nil
 	}
-	return p
+	base, err := j.Base.Tree.Dir()
+	for _, dir := range own {
+		p.Project = append(p.Project, filepath.Join(base, filepath.FromSlash(dir)))
+	}
+	return p, err
 }
 
 // confined refuses a package that nobody trusts and that is a link to somewhere else on the machine.
@@ -302,10 +313,17 @@ func (d *Driver) resolve(ctx context.Context, j driver.Job, p *plan) (map[string
 	if err != nil {
 		return nil, failure.New(failure.Config, "resolve secrets", err, "")
 	}
+	literal := map[string]string{}
+	for _, s := range status {
+		if s.Literal { // to hide what the manifest says would hide every word like it
+			literal[s.Name] = values[s.Name]
+			delete(values, s.Name)
+		}
+	}
 	if values, err = unasked(c, values); err != nil {
 		return nil, err
 	}
-	return values, d.declared(j, p, values)
+	return values, d.declared(j, p, values, literal)
 }
 
 // unasked adds what the provider gets of an env_file though nobody asked for it by name. People keep credentials in such a
@@ -362,8 +380,8 @@ func (d *Driver) granted(s runtimepkg.SecretStore, j driver.Job, trusted bool) r
 
 // declared collects the variables that the manifest declares: executables that were found, the invocation's own, and names of
 // deed's environment that a trusted package may see. One that looks like a secret is treated as one.
-func (d *Driver) declared(j driver.Job, p *plan, secrets map[string]string) error {
-	p.env = map[string]string{}
+func (d *Driver) declared(j driver.Job, p *plan, secrets, literal map[string]string) error {
+	p.env = maps.Clone(literal)
 	for name, file := range p.readiness.Exports {
 		p.env[name] = runtimepkg.Launched(file)
 	}

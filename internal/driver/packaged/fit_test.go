@@ -179,7 +179,8 @@ func TestSecrets(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-of-the-operator"
 	needs := func(p map[string]any) { p["secret_requirements"] = []any{map[string]any{"name": "FAKE_TOKEN"}} }
-	script := `echo "token $FAKE_TOKEN" >&2; echo "$FAKE_TOKEN" >"$HOMEBOY_AGENT_TASK_ARTIFACTS_DIR/leak.txt"; answer succeeded "used $FAKE_TOKEN"`
+	script := `echo "token $FAKE_TOKEN" >&2; echo "HOMEBOY_PROGRESS $FAKE_TOKEN" >&2; echo "a line of $FAKE_TOKEN"; echo "$FAKE_TOKEN" >"$HOMEBOY_AGENT_TASK_ARTIFACTS_DIR/leak.txt"
+printf '{"schema":"homeboy/agent-task-outcome/v1","task_id":"t1","status":"succeeded","summary":"used %s","metadata":{"deep":["%s"]},"outputs":{"o":"%s"},"artifacts":[{"id":"leak","kind":"log","path":"%s/leak.txt"}]}\n' "$FAKE_TOKEN" "$FAKE_TOKEN" "$FAKE_TOKEN" "$HOMEBOY_AGENT_TASK_ARTIFACTS_DIR"`
 	for name, c := range map[string]struct {
 		environ []string
 		job     func(*driver.Job)
@@ -191,12 +192,23 @@ func TestSecrets(t *testing.T) {
 			j.Guest, j.Secrets, j.SecretEnv = true, map[string]string{"FAKE_TOKEN": token}, []string{"FAKE_TOKEN"}
 		}, true},
 		"a guest with a grant, by its store": {[]string{"FAKE_TOKEN=" + token}, func(j *driver.Job) { j.Guest, j.SecretEnv = true, []string{"FAKE_TOKEN"} }, true},
-		"the adapter's env":                  {nil, func(j *driver.Job) { j.Adapter.Packaged.Env = map[string]string{"FAKE_TOKEN": token} }, true},
-		"nobody":                             {nil, func(*driver.Job) {}, false},
+		"a file of the operator's": {nil, func(j *driver.Job) {
+			if err := os.WriteFile(filepath.Join(j.Adapter.Packaged.RuntimeDirs[0], "..", "auth.json"), []byte(`{"tokens":{"access":"`+token+`"}}`), 0o600); err != nil {
+				t.Error(err)
+			}
+		}, true},
+		"the adapter's env": {nil, func(j *driver.Job) { j.Adapter.Packaged.Env = map[string]string{"FAKE_TOKEN": token} }, true},
+		"nobody":            {nil, func(*driver.Job) {}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := play(t, script, needs)
+			if strings.HasPrefix(name, "a file") {
+				s = play(t, script, func(p map[string]any) {
+					p["secret_env_requirements"] = []any{map[string]any{"env": "FAKE_TOKEN", "secret_env_sources": map[string]any{"FAKE_TOKEN": map[string]any{"source": "json-file", "path": "~/auth.json", "field": "tokens.access"}}}}
+				})
+				s.environ[1] = "HOME=" + filepath.Dir(s.pkg)
+			}
 			s.driver = packaged.New(packaged.Options{Environ: append(c.environ, s.environ...)})
 			s.H.Driver = s.driver
 			c.job(&s.Job)
@@ -214,14 +226,17 @@ func TestSecrets(t *testing.T) {
 			if o.Status != homeboy.Succeeded || strings.Contains(fmt.Sprintf("%+v %+v %+v", y, y.Claim, o), token) {
 				s.tell(y, o, "")
 			}
-			entries, err := os.ReadDir(s.Job.Dirs.Run)
-			if err != nil {
-				t.Fatal(err)
+			if len(o.Artifacts) != 1 || o.Artifacts[0].SHA256 == "" {
+				s.tell(y, o, "artifacts")
 			}
-			for _, e := range entries {
-				if e.Type().IsRegular() && strings.Contains(s.record(e.Name()), token) {
-					t.Errorf("the token is in %s", e.Name())
+			err = filepath.WalkDir(s.Job.Dirs.Run, func(file string, e os.DirEntry, err error) error {
+				if err == nil && e.Type().IsRegular() && strings.Contains(s.ReadFile(file), token) {
+					t.Errorf("the token is in %s", file)
 				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
 			}
 			if leak := s.ReadFile(filepath.Join(s.Job.Dirs.Artifacts, "leak.txt")); strings.TrimSpace(leak) != token {
 				t.Errorf("the provider had %q", leak) // else it shows nothing
@@ -256,6 +271,21 @@ func TestSourcesOfSecrets(t *testing.T) {
 	}
 }
 
+// What a manifest itself gives for a value that is nowhere is no secret: the provider gets it, and the word is not hidden wherever it
+// stands. Packages of the wild say "false" so.
+func TestLiteralsOfManifests(t *testing.T) {
+	t.Parallel()
+	s := play(t, `answer succeeded "it is $FAKE_FLAG"`, func(p map[string]any) {
+		p["secret_env_requirements"] = []any{map[string]any{"env": []string{"FAKE_FLAG"}, "secret_env_sources": map[string]any{"FAKE_FLAG": map[string]any{"source": "json-file", "path": "~/auth.json", "field": "flag", "value": "off"}}}}
+	})
+	if y, o := s.run(); o.Status != homeboy.Succeeded || o.Summary != "it is off" {
+		s.tell(y, o, "")
+	}
+	if len(s.fit.Secrets) != 0 {
+		t.Errorf("%v", s.fit.Secrets)
+	}
+}
+
 // A project's packages serve the project's adapters alone; nothing of them runs outside of their walls, and they cannot show
 // themselves files of the machine.
 func TestPackagesOfAProject(t *testing.T) {
@@ -274,7 +304,7 @@ func TestPackagesOfAProject(t *testing.T) {
 	s := play(t, "")
 	j := s.Job
 	j.Adapter = agentruntime.AdapterConfig{Packaged: &agentruntime.PackagedAdapter{AdapterID: "g", Kind: agentruntime.KindPackaged, Backend: "guest", TimeoutMS: 60_000}}
-	j.Base, j.Payload = driver.Base{Dir: base}, nil
+	j.Base, j.Payload = driver.Base{Tree: baseDir(base)}, nil
 	if _, err := d.Fit(t.Context(), j); codeOf(err) != runtimepkg.ProviderMissing {
 		t.Errorf("the operator's adapter uses a project's package: %v", err)
 	}
@@ -340,8 +370,9 @@ echo a >"$DEED_WORKSPACE/.out/a.txt"; rm -f "$DEED_WORKSPACE/.out/base.txt"; ans
 			s := play(t, script, func(p map[string]any) {
 				p["workspace_materialization"] = map[string]any{"cwd": "request_workspace", "write_scope": scope, "artifact_paths": []string{".out", ".out/deeper"}}
 			})
-			s.Job.Base.Dir = t.TempDir()
-			for _, dir := range []string{s.Job.Base.Dir, s.Job.Dirs.Workspace} {
+			base := t.TempDir()
+			s.Job.Base.Tree = baseDir(base)
+			for _, dir := range []string{base, s.Job.Dirs.Workspace} {
 				if err := errors.Join(os.Mkdir(filepath.Join(dir, ".out"), 0o755), os.WriteFile(filepath.Join(dir, ".out", "base.txt"), []byte("of the base\n"), 0o644)); err != nil {
 					t.Fatal(err)
 				}
@@ -421,4 +452,14 @@ func TestReady(t *testing.T) {
 	if r := s.driver.Ready(t.Context(), s.Job.Adapter); r.Ready {
 		t.Error("a directory that is not there is ready")
 	}
+}
+
+// A baseDir is a base that lies in a directory.
+type baseDir string
+
+func (d baseDir) Dir() (string, error) { return string(d), nil }
+
+func (d baseDir) Has(dir string) bool {
+	st, err := os.Lstat(filepath.Join(string(d), filepath.FromSlash(dir)))
+	return err == nil && st.IsDir()
 }

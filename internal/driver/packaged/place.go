@@ -177,12 +177,13 @@ func take(from, to, below string) error {
 
 // restore puts back what the base has in a directory, and removes parents that were only made for it.
 func (p *place) restore(ctx context.Context, j driver.Job, root *os.Root, dir string) error {
-	if base := filepath.Join(j.Base.Dir, filepath.FromSlash(dir)); j.Base.Dir != "" && isDir(base) {
-		_, err := workspace.Clone(ctx, base, filepath.Join(j.Dirs.Workspace, filepath.FromSlash(dir)))
+	inBase := func(dir string) bool { return j.Base.Tree != nil && j.Base.Tree.Has(dir) }
+	if inBase(dir) {
+		base, err := j.Base.Tree.Dir()
+		if err == nil {
+			_, err = workspace.Clone(ctx, filepath.Join(base, filepath.FromSlash(dir)), filepath.Join(j.Dirs.Workspace, filepath.FromSlash(dir)))
+		}
 		return err
-	}
-	inBase := func(dir string) bool {
-		return j.Base.Dir != "" && isDir(filepath.Join(j.Base.Dir, filepath.FromSlash(dir)))
 	}
 	empty := func(dir string) bool { return root.Remove(filepath.FromSlash(dir)) == nil } // else something is in it
 	for parent := path.Dir(dir); parent != "." && !inBase(parent) && empty(parent); parent = path.Dir(parent) {
@@ -190,15 +191,11 @@ func (p *place) restore(ctx context.Context, j driver.Job, root *os.Root, dir st
 	return nil
 }
 
-func isDir(dir string) bool {
-	st, err := os.Lstat(dir)
-	return err == nil && st.IsDir()
-}
-
 // sees lists what of this machine a contained provider needs: its package, the executables and tools that were found for it,
 // and the toolchain of its command.
 func (p *plan) sees(environ []string) ([]sandbox.Mount, []string) {
-	files := slices.Collect(maps.Values(p.readiness.Exports))
+	files := slices.AppendSeq(slices.Collect(maps.Values(p.readiness.Exports)), maps.Values(p.readiness.Programs()))
+	slices.Sort(files)
 	for _, t := range p.tools {
 		files = append(files, t.Executable)
 	}

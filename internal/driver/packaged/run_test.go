@@ -8,8 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/driver"
@@ -47,9 +50,10 @@ func TestEnds(t *testing.T) {
 		},
 		"49 malformed":     {`echo '{"status": '`, nil, homeboy.ProviderError, failure.InvalidWord, "agent_task.provider_malformed_json", nil},
 		"49 two documents": {`answer succeeded a; answer failed b`, nil, homeboy.ProviderError, failure.InvalidWord, "agent_task.provider_malformed_json", nil},
-		"50 a signal":      {`kill -KILL $$`, nil, homeboy.ProviderError, failure.AgentFailed, "agent_task.provider_signal_terminated", nil},
+		"50 SIGTERM":       {`kill -TERM $$`, nil, homeboy.ProviderError, failure.AgentFailed, "agent_task.provider_signal_terminated", nil},
+		"50 SIGKILL":       {`kill -KILL $$`, nil, homeboy.ProviderError, failure.AgentFailed, "agent_task.provider_signal_terminated", nil},
 		"51 wall timeout": {`sleep 1000`, limits(map[string]any{"timeout_ms": 300}), homeboy.Timeout, failure.Timeout, "agent_task.provider_timeout", func(_ *scene, y driver.Yield, _ homeboy.Outcome) bool {
-			return y.Proc.TimedOut
+			return y.Proc.TimedOut && strings.Contains(y.Err.Error(), "longer than 300ms")
 		}},
 		"51 max_runtime_ms": {`sleep 1000`, limits(map[string]any{"max_runtime_ms": 300}), homeboy.Timeout, failure.Timeout, "agent_task.provider_timeout", nil},
 		"52 an outcome, then it hangs": {
@@ -63,6 +67,12 @@ func TestEnds(t *testing.T) {
 			},
 		},
 		"54 progress keeps it alive": {`for i in 1 2 3 4 5 6 7 8; do echo . >&2; sleep 0.4; done; answer succeeded done`, limits(map[string]any{"liveness_timeout_ms": 2500}), homeboy.Succeeded, failure.None, "", nil},
+		"54 progress does not outlast the wall": {
+			`while :; do echo . >&2; sleep 0.1; done`, limits(map[string]any{"timeout_ms": 4000, "liveness_timeout_ms": 3500}), homeboy.Timeout, failure.Timeout, "agent_task.provider_timeout",
+			func(_ *scene, y driver.Yield, o homeboy.Outcome) bool {
+				return o.FailureClassification == homeboy.ClassTimeout && y.Proc.TimedOut
+			},
+		},
 		"55 a success and a bad exit": {`answer succeeded done; exit 4`, nil, homeboy.ProviderError, failure.AgentFailed, "agent_task.provider_process_failed", func(_ *scene, y driver.Yield, _ homeboy.Outcome) bool {
 			return y.Diagnostics["contradiction"] != nil
 		}},
@@ -71,6 +81,17 @@ func TestEnds(t *testing.T) {
 		"59 grandchildren": {`sleep 1000 & setsid sleep 1000 >/dev/null 2>&1 & answer succeeded done`, nil, homeboy.Succeeded, failure.None, "", func(_ *scene, y driver.Yield, _ homeboy.Outcome) bool {
 			return y.Proc.Killed >= 1
 		}},
+		"59 grandchildren of one that is too late": {
+			`sleep 1000 & echo $! >pids; setsid sh -c 'trap "" TERM; sleep 1000' >/dev/null 2>&1 & echo $! >>pids; sleep 1000`,
+			limits(map[string]any{"timeout_ms": 500}), homeboy.Timeout, failure.Timeout, "agent_task.provider_timeout", func(s *scene, _ driver.Yield, _ homeboy.Outcome) bool {
+				for pid := range strings.FieldsSeq(s.read("pids")) {
+					if n, err := strconv.Atoi(pid); err != nil || !errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+						return false
+					}
+				}
+				return true
+			},
+		},
 		"60 an escaped grandchild holds stdout": {`setsid sh -c 'trap "" TERM; sleep 1000' & answer succeeded done`, nil, homeboy.Succeeded, failure.None, "agent_task.provider_process_group_survivors", nil},
 		"66 too much output":                    {`head -c 3000000 /dev/zero; sleep 1000`, limits(map[string]any{"max_output_bytes": 1_000_000}), homeboy.ProviderError, failure.Limit, "agent_task.provider_output_limit", nil},
 		"classes: rate limited": {
@@ -132,6 +153,19 @@ func TestAnOutcomeInTheGrace(t *testing.T) {
 	}
 }
 
+// Edge case 51: a request without a limit has one all the same, the contract's or a lower one of the adapter.
+func TestTheDefaultLimit(t *testing.T) {
+	t.Parallel()
+	for adapter, want := range map[time.Duration]string{time.Hour: "1200000", time.Minute: "60000"} {
+		s := play(t, `printf %s "$request" | sed 's/.*"timeout_ms":\([0-9]*\).*/\1/' >told; answer succeeded done`)
+		s.Job.Adapter.Packaged.TimeoutMS, s.Job.Timeout = adapter.Milliseconds(), 0
+		s.ask(map[string]any{"limits": map[string]any{}})
+		if y, o := s.run(); o.Status != homeboy.Succeeded || s.read("told") != want {
+			s.tell(y, o, "told %q, want %s", s.read("told"), want)
+		}
+	}
+}
+
 // Edge case 61: a child that never reads does not hold up the limit, and one that closes its standard input early is none the
 // worse for it.
 func TestARequestThatNobodyReads(t *testing.T) {
@@ -165,13 +199,13 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// Edge cases 47, 62, 63 and 64: the environment is what is declared.
+// Edge cases 47, 62 and 64: the environment is what is declared.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	for _, walls := range []string{"process", "namespace"} {
 		t.Run(walls, func(t *testing.T) {
 			t.Parallel()
-			s := play(t, `env >env.txt; git init -q . && git remote add origin https://example.invalid/x.git; git push origin HEAD >push.txt 2>&1; echo "exit $?" >>push.txt; git status >/dev/null && echo ok >status.txt; pwd >pwd.txt; answer succeeded done`,
+			s := play(t, `env >env.txt; printf 'protocol=https\nhost=example.invalid\n\n' | git credential fill >credential.txt 2>/dev/null; git init -q . && git remote add origin https://example.invalid/x.git; git push origin HEAD >push.txt 2>&1; echo "exit $?" >>push.txt; git status >/dev/null && echo ok >status.txt; pwd >pwd.txt; answer succeeded done`,
 				func(p map[string]any) {
 					delete(p, "command")
 					p["invocation"] = map[string]any{"argv": []string{"{{runtime_path}}/run"}, "env": []any{map[string]any{"name": "MODE", "value": "{{runtime_path}}/x"}}}
@@ -181,6 +215,11 @@ func TestEnvironment(t *testing.T) {
 				"executor": map[string]any{"backend": "fake", "config": map[string]any{"temperature": 1}},
 				"policy":   map[string]any{"tools": map[string]any{"default_location": "runner", "commands": map[string]any{"mode": "deny_list", "deny": []any{map[string]any{"pattern": "rm **"}}}}},
 			})
+			// The operator's git would find a password.
+			home := strings.TrimPrefix(s.environ[1], "HOME=")
+			if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[credential]\n\thelper = \"!f() { echo username=u; echo password=hunter2; }; f\"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			if walls == "namespace" {
 				s.contain()
 			}
@@ -189,6 +228,9 @@ func TestEnvironment(t *testing.T) {
 				s.tell(y, o, "")
 			}
 			env := s.read("env.txt")
+			if got := s.read("credential.txt"); strings.Contains(got, "password") {
+				t.Errorf("git has a credential: %s", got)
+			}
 			for _, want := range []string{
 				"HOMEBOY_AGENT_TASK_PROVIDER_ID=fake.agent", "HOMEBOY_AGENT_RUNTIME_ID=fake", "HOMEBOY_AGENT_RUNTIME_PATH=" + s.pkg, "HOMEBOY_RUNTIME_PATH=" + s.pkg,
 				`HOMEBOY_AGENT_TASK_EXECUTOR_CONFIG_JSON={"runtime_env":{"TMPDIR":`, `"temperature":1`, `"pattern":"rm **"`, "MODE=" + s.pkg + "/x",
@@ -210,21 +252,64 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// Edge case 39: the plan of secrets that a provider gets says which there are and where they are from, and not what they are.
+func TestThePlanOfSecrets(t *testing.T) {
+	t.Parallel()
+	const token = "a-token-of-the-operator"
+	s := play(t, `printf %s "$HOMEBOY_AGENT_TASK_SECRET_ENV_PLAN_JSON" >plan.json; printf %s "$FAKE_TOKEN" >token.txt; answer succeeded done`, func(p map[string]any) {
+		p["secret_requirements"] = []any{map[string]any{"name": "FAKE_TOKEN"}, map[string]any{"name": "OTHER", "required": false}}
+	})
+	s.driver = packaged.New(packaged.Options{Environ: append([]string{"FAKE_TOKEN=" + token}, s.environ...)})
+	s.H.Driver = s.driver
+	if y, o := s.run(); o.Status != homeboy.Succeeded || s.read("token.txt") != token {
+		s.tell(y, o, "the provider has %q", s.read("token.txt"))
+	}
+	text := s.read("plan.json")
+	if strings.Contains(text, token) || strings.Contains(text, "an-undeclared-key") {
+		t.Errorf("the plan holds a value: %s", text)
+	}
+	var plan struct {
+		Schema       string
+		Names        []string `json:"secret_env_names"`
+		Requirements []struct {
+			Name     string
+			Required bool
+		}
+		Status []struct {
+			Name, Source string
+			Configured   bool
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &plan); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if got, want := fmt.Sprint(plan), "{homeboy/secret-env-plan/v1 [FAKE_TOKEN OTHER] [{FAKE_TOKEN true} {OTHER false}] [{FAKE_TOKEN environment true} {OTHER  false}]}"; got != want {
+		t.Errorf("the plan is %s, want %s", got, want)
+	}
+}
+
 // Edge case 67: a command that cannot be run is told as such, before the start where that can be known.
 func TestCommandsThatAreNone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		files map[string]string
 		edit  edit
+		mode  os.FileMode
 	}{
-		"it is not there":     {map[string]string{}, func(map[string]any) {}},
-		"a directory":         {map[string]string{"run/x": ""}, func(map[string]any) {}},
-		"no such interpreter": {map[string]string{"run": "#!/no/such/interpreter\n"}, func(map[string]any) {}},
-		"no such program":     {map[string]string{}, func(p map[string]any) { p["command_argv"] = []string{"no-such-program-anywhere"} }},
+		"it is not there":     {map[string]string{}, func(map[string]any) {}, 0},
+		"a directory":         {map[string]string{"run/x": ""}, func(map[string]any) {}, 0},
+		"not executable":      {map[string]string{"run": "#!/bin/sh\n"}, func(map[string]any) {}, 0o644},
+		"no such interpreter": {map[string]string{"run": "#!/no/such/interpreter\n"}, func(map[string]any) {}, 0},
+		"no such program":     {map[string]string{}, func(p map[string]any) { p["command_argv"] = []string{"no-such-program-anywhere"} }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := stage(t, c.files, c.edit)
+			if c.mode != 0 {
+				if err := os.Chmod(filepath.Join(s.pkg, "run"), c.mode); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if err := s.look(); err != nil {
 				var r *driver.Refusal
 				if !errors.As(err, &r) || r.Code != packaged.CodeCommandUnavailable {
@@ -477,5 +562,53 @@ func TestProgramsOfNpm(t *testing.T) {
 	s.contain()
 	if _, o := s.run(); o.Summary != "from the native one" {
 		t.Errorf("%s: %s", o.Status, o.Summary)
+	}
+}
+
+// A check without a variable tells a provider nothing of the program that it found: behind walls the program goes by its name all
+// the same, with what lies beside it.
+func TestProgramsByTheirNames(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files map[string]string
+		link  string // what the name on the PATH leads to; empty: it is a file there
+	}{
+		"a file": {map[string]string{"agent": "#!/bin/sh\necho found\n"}, ""},
+		"a link": {map[string]string{"opt/agent-1.2": "#!/bin/sh\necho found\n"}, "opt/agent-1.2"},
+		"npm":    {map[string]string{"lib/node_modules/@x/agent/run.sh": "#!/bin/sh\nexec \"$(dirname \"$(readlink -f \"$0\")\")/../native/run\"\n", "lib/node_modules/@x/native/run": "#!/bin/sh\necho found\n"}, "lib/node_modules/@x/agent/run.sh"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			bin := filepath.Join(dir, "bin")
+			if err := os.Mkdir(bin, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for file, text := range c.files {
+				at := filepath.Join(dir, file)
+				if c.link == "" {
+					at = filepath.Join(bin, file)
+				}
+				if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o755)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.link != "" {
+				if err := os.Symlink(filepath.Join(dir, c.link), filepath.Join(bin, "agent")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := play(t, `answer succeeded "$(agent)"`, func(p map[string]any) {
+				p["runner_readiness"] = []any{map[string]any{"id": "agent", "executable": map[string]any{"candidates": []string{"agent", "sh"}}}}
+			})
+			s.environ[0] += string(filepath.ListSeparator) + bin
+			s.contain()
+			if _, o := s.run(); o.Summary != "found" {
+				t.Errorf("%s: %s", o.Status, o.Summary)
+			}
+			if entries, err := os.ReadDir(filepath.Join(s.Job.Dirs.Home, ".local", "bin")); err != nil || len(entries) != 1 || entries[0].Name() != "agent" {
+				t.Errorf("%v, %v", entries, err)
+			}
+		})
 	}
 }

@@ -44,6 +44,9 @@ func (d *Driver) Start(ctx context.Context, j driver.Job) (_ driver.Session, err
 			j.Secrets, j.Redactor = values, redact.New(values)
 		}
 	}
+	if err := p.link(j); err != nil {
+		return nil, err
+	}
 	j.Grace = max(j.Grace, 0)
 	agent, err := process.Prepare(j, "the provider", p.command.Argv[0])
 	if err != nil {
@@ -151,6 +154,7 @@ func (s *session) spawn(ctx context.Context, t *turn, request []byte, vars proce
 		}
 	}
 	w.begin()
+	s.agent.Timeout = t.told // the limit that messages name
 	pt, err := s.agent.Run(watched, process.Call{
 		Turn: t.number, Args: s.plan.command.Argv[1:], Vars: vars, Stdin: bytes.NewReader(request), Answers: true,
 		Stdout: stdout{w}, Stderr: &stderr{watcher: w, redactor: s.job.Redactor, sink: t.sink}, Timeout: limit,

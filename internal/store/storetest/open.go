@@ -37,11 +37,11 @@ func reopen(t *testing.T, target Target) {
 
 // Several processes may meet an empty database at the same moment.
 func openConcurrent(t *testing.T, target Target) {
-	b := &bench{T: t, ctx: t.Context(), dsn: target(t), clock: NewClock()}
+	b := newBench(t, target)
 	var wg sync.WaitGroup
 	for range 6 {
 		wg.Go(func() {
-			s, err := store.Open(b.ctx, b.dsn, store.Options{})
+			s, err := store.Open(b.ctx, b.dsn, store.Options{Writes: b.write})
 			if err != nil {
 				t.Error(err)
 				return
@@ -66,7 +66,7 @@ func schemaNewer(t *testing.T, target Target) {
 	id := b.add(task("x"))[0]
 	_, err := b.raw().ExecContext(b.ctx, `INSERT INTO schema_migrations (version_id, is_applied) VALUES (99, TRUE)`)
 	b.ok(err)
-	_, err = store.Open(b.ctx, b.dsn, store.Options{})
+	_, err = store.Open(b.ctx, b.dsn, store.Options{Writes: b.write})
 	b.is(err, store.ErrSchemaNewer)
 	var newer *store.SchemaNewerError
 	if !errors.As(err, &newer) || newer.Have != 99 {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -284,6 +285,68 @@ func sensorPlain(t *testing.T, target Target) {
 	again, err := b.s.Events(b.ctx, store.EventFilter{})
 	b.ok(err)
 	b.same(len(again), len(events)+1) // that it was switched off, and nothing else
+	b.audit()
+}
+
+// Runs of fresh, repeated and late events, whose keys are held for ever, for a while or by earlier runs, leave what the same events
+// leave that are taken one by one, whatever the size of a run.
+func sensorRuns(t *testing.T, target Target) {
+	b := setup(t, target)
+	r := rand.New(rand.NewPCG(1, 2))
+	said := func(sensor string) (lines []string) {
+		list, err := b.s.SensorEvents(b.ctx, store.SensorFilter{SensorID: sensor, Limit: 10000})
+		b.ok(err)
+		for _, e := range list {
+			lines = append(lines, fmt.Sprint(e.EventID, e.DedupeKey, e.State, e.Reason, e.Repeats, e.TaskID != ""))
+		}
+		return lines
+	}
+	first := map[string]map[int64]int{"run": {}, "one": {}} // the place of each event by its number
+	place := 0
+	for _, size := range []int{1, 2, 24, 25, 26, 60, 99, 100, 101, 230} {
+		var list []store.Intake
+		for range size {
+			id := r.IntN(600)
+			list = append(list, b.seen(fmt.Sprintf("https://example.com/ä/%d", id), fmt.Sprint("key ", id%500), func(in *store.Intake) {
+				if id%7 == 3 {
+					in.Sensor.Late = "late"
+				}
+				if id%500 >= 250 {
+					in.Sensor.Window = time.Minute
+				}
+				if id%11 == 5 {
+					in.Tasks = nil
+				}
+			}))
+		}
+		of := func(sensor string) []store.Intake {
+			out := slices.Clone(list)
+			for i := range out {
+				e := *out[i].Sensor
+				e.SensorID = sensor
+				out[i].Sensor = &e
+			}
+			return out
+		}
+		whole, err := b.s.TakeRun(b.ctx, store.SensorRun{SensorID: "run", Intakes: of("run"), OK: true})
+		b.ok(err)
+		for i, in := range of("one") {
+			one := b.take(in)
+			if whole[i].Sensor.Deduped != one.Sensor.Deduped || len(whole[i].Tasks) != len(one.Tasks) {
+				t.Fatalf("%d of %d: %+v, one by one %+v", i, size, whole[i], one)
+			}
+			if !one.Sensor.Deduped {
+				first["run"][whole[i].Sensor.Seq], first["one"][one.Sensor.Seq] = place+i, place+i
+			}
+			b.same(first["run"][whole[i].Sensor.Seq], first["one"][one.Sensor.Seq])
+		}
+		place += size
+		b.clock.Advance(40 * time.Second)
+	}
+	b.same(said("run"), said("one"))
+	all, err := b.s.Sensors(b.ctx)
+	b.ok(err)
+	b.same([]int64{all[0].Accepted, all[0].Deduped, all[0].Late}, []int64{all[1].Accepted, all[1].Deduped, all[1].Late})
 	b.audit()
 }
 

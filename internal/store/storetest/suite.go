@@ -17,8 +17,11 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// A Target returns the name of a fresh, empty database for each call.
-type Target func(t testing.TB) (dsn string)
+// A Target is an engine, and a way to open its databases.
+type Target struct {
+	DSN    func(t testing.TB) string // the name of a fresh, empty database for each call
+	Writes bool                      // see store.Options
+}
 
 // Run runs the suite.
 func Run(t *testing.T, target Target) {
@@ -127,6 +130,7 @@ func Run(t *testing.T, target Target) {
 		{"SensorKeysHaveAWindow", sensorWindow},
 		{"SensorEventsInABatch", sensorBatch},
 		{"SensorEventsThatArePlain", sensorPlain},
+		{"SensorRunsAreTakenAsOneByOne", sensorRuns},
 		{"SensorIntakeIsAllOrNothing", sensorAtomic},
 		{"SensorRunsMoveTheirCursor", sensorCursor},
 		{"SensorHealth", sensorHealth},
@@ -140,6 +144,8 @@ func Run(t *testing.T, target Target) {
 		{"Events", events},
 		{"ListAndCounts", listCounts},
 		{"Tallies", tallies},
+		{"DamagedRowsKeepNobodyFromTheOthers", damagedRows},
+		{"DamagedTasksStandInNobodysWay", damagedTasks},
 		{"Prefixes", prefixes},
 		{"TwoStoresShareOneQueue", twoStores},
 		{"ReopenCosts", reopen},
@@ -186,19 +192,25 @@ type bench struct {
 	*testing.T
 	ctx   context.Context
 	dsn   string
+	write bool
 	clock *Clock
 	s     *store.Store
 }
 
 func setup(t *testing.T, target Target) *bench {
 	t.Helper()
-	b := &bench{T: t, ctx: t.Context(), dsn: target(t), clock: NewClock()}
+	b := newBench(t, target)
 	b.s = b.open(store.Options{})
 	return b
 }
 
+func newBench(t *testing.T, target Target) *bench {
+	return &bench{T: t, ctx: t.Context(), dsn: target.DSN(t), write: target.Writes, clock: NewClock()}
+}
+
 func (b *bench) open(o store.Options) *store.Store {
 	b.Helper()
+	o.Writes = b.write
 	if o.Clock == nil {
 		o.Clock = b.clock.Now
 	}

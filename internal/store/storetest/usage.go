@@ -132,7 +132,7 @@ func usageReport(t *testing.T, target Target) {
 	if d := cmp.Diff(want, lines); d != "" {
 		t.Fatalf("lines differ (-want +got):\n%s", d)
 	}
-	if len(r.Days) != 2 || r.Days["2026-01-31"].CountedMicroUSD != day.CountedMicroUSD || r.Total.CountedMicroUSD != day.CountedMicroUSD+10 {
+	if len(r.Days) != 2 || r.Days["2026-01-31"].CountedMicroUSD != day.CountedMicroUSD || r.Total.CountedMicroUSD != day.CountedMicroUSD+10 || r.Attempts != 3 {
 		t.Fatalf("report: %+v", r)
 	}
 	last, err := b.s.UsageOfDay(b.ctx, "2026-02-01", "")

@@ -1,0 +1,2 @@
+'use strict';
+require('../../lib/cli-executor.cjs').run({ id: 'codex', program: 'codex' });
