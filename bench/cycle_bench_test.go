@@ -87,11 +87,13 @@ func cycleEngine(t *testing.T, dsn string) *dispatch.Engine {
 	plans := &schedule.Engine{Store: st, Admission: adm, Clock: clock.System}
 	return &dispatch.Engine{
 		Home: h, Store: st, Clock: clock.System, Self: self, Slots: 1, Log: slog.New(slog.DiscardHandler),
-		Runner: &attempt.Runner{Home: h, Store: st, Config: cfg, Clock: clock.System, RunnerID: "bench", Lease: time.Minute, Drivers: drivers, Key: key},
-		Outbox: &outbox.Deliverer{Store: st, Admission: adm, Config: cfg, Clock: clock.System},
-		Hooks: []dispatch.Hook{
-			{Name: "schedules", Due: plans.Due, Next: plans.Next},
-			{Name: "workflows", Due: flows.Due, Next: flows.Next},
+		Parts: dispatch.Parts{
+			Runner: &attempt.Runner{Home: h, Store: st, Config: cfg, Clock: clock.System, RunnerID: "bench", Lease: time.Minute, Drivers: drivers, Key: key},
+			Outbox: &outbox.Deliverer{Store: st, Admission: adm, Config: cfg, Clock: clock.System},
+			Hooks: []dispatch.Hook{
+				{Name: "schedules", Due: plans.Due, Next: plans.Next},
+				{Name: "workflows", Due: flows.Due, Next: flows.Next},
+			},
 		},
 	}
 }

@@ -72,7 +72,7 @@ func TestBenchWorkspace(t *testing.T) {
 		git = append(git, seconds(func() { must(t, exec.Command("git", "version").Run()) }))
 		capture = append(capture, seconds(func() {
 			var err error
-			after, cs, err = workspace.Capture(t.Context(), base, tree, before)
+			after, cs, err = workspace.Capture(t.Context(), workspace.BaseAt(base), tree, before)
 			must(t, err)
 		}))
 		text.Reset()

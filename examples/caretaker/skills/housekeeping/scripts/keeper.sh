@@ -8,7 +8,7 @@ changed='' signal='' artifact=$phase.md
 case $phase in
 plan) printf '1. Read the commit.\n2. Write note.md with its author.\n' > "$DEED_ARTIFACTS/plan.md" ;;
 execute)
-	git -c safe.directory='*' -C "$home/../repository" log -1 --format='%s, by %an' > note.md
+	git -c safe.directory='*' -C "$home/../repository" log -1 --format='%h: %s, by %an' "$(member commit)" -- > note.md
 	cp note.md "$DEED_ARTIFACTS/execute.md"
 	changed='"note.md"'
 	;;
