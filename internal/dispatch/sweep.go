@@ -9,6 +9,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/reclaim"
+	"github.com/deedrun/deed/internal/store"
 )
 
 // deepEvery is how often a dispatcher that goes on also looks for processes, temporary files and what retention gives
@@ -66,8 +67,9 @@ func (e *Engine) renewOwn(ctx context.Context) {
 	refs := slices.Collect(maps.Values(e.live))
 	e.mu.Unlock()
 	for _, ref := range refs {
-		if _, err := e.Store.Renew(ctx, ref, e.Runner.Lease); err != nil {
-			e.Log.Warn("renew", "attempt", ref.AttemptID, "error", err) // the attempt itself notices a lost fence
+		// An attempt that was just settled clears up still, and one that lost its claim notices that itself.
+		if _, err := e.Store.Renew(ctx, ref, e.Runner.Lease); err != nil && !errors.Is(err, store.ErrFenced) {
+			e.Log.Warn("renew", "attempt", ref.AttemptID, "error", err)
 		}
 	}
 }

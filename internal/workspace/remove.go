@@ -18,7 +18,8 @@ import (
 const removeDepth = 64
 
 // Remove removes a tree. Directories that were made unreadable or unwritable get their permissions back first. No
-// symbolic link is followed, and a link at dir itself is removed as a link. A tree that is not there is no error.
+// symbolic link is followed, and a link at dir itself is removed as a link. A tree that is not there is no error, and
+// neither is one that somebody else removes at the same time.
 func Remove(dir string) error {
 	parent, name := filepath.Split(absolute(dir))
 	pfd, err := retryFD(func() (int, error) {
@@ -61,7 +62,7 @@ func removeAt(parent int, name string) error {
 	}
 	top, err := openToEmpty(parent, name)
 	if err != nil {
-		return err
+		return ignoreGone(err)
 	}
 	r := &remover{top: top}
 	defer unix.Close(top)
@@ -86,7 +87,7 @@ func removeAt(parent int, name string) error {
 func (r *remover) empty(dir, depth int) error {
 	list, err := names(dir)
 	if err != nil {
-		return err
+		return ignoreGone(err) // an open directory that somebody else removed has no list
 	}
 	var errs []error
 	for _, name := range list {

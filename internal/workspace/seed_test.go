@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"github.com/deedrun/deed/internal/failure"
@@ -485,6 +486,26 @@ func TestCloneRefuses(t *testing.T) {
 	root.rm("a/pipe")
 	if _, err := Clone(ctx, root.path("a"), root.path("c")); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
+	}
+}
+
+// TestRemoveTogether removes a tree from several sides at once, as an attempt and a sweep do.
+func TestRemoveTogether(t *testing.T) {
+	t.Parallel()
+	root := newDir(t, tempDir(t))
+	for range 200 {
+		root.write("tree/a/b/c", "1")
+		root.write("tree/d", "1")
+		var g errgroup.Group
+		for range 4 {
+			g.Go(func() error { return Remove(root.path("tree")) })
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(root.path("tree")); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("err = %v", err)
+		}
 	}
 }
 
