@@ -102,6 +102,9 @@ func (a *app) outboxList(ctx context.Context, f store.OutboxFilter) error {
 	if err != nil {
 		return err
 	}
+	for _, o := range items {
+		a.hintDamaged(o.Damage)
+	}
 	if a.json {
 		docs := make([]outboxDoc, len(items))
 		for i, o := range items {

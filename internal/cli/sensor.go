@@ -128,6 +128,7 @@ func (a *app) sensorList(ctx context.Context) error {
 		known[name] = store.Sensor{ID: name}
 	}
 	for _, x := range list {
+		a.hintDamaged(x.Damage)
 		known[x.ID] = x
 	}
 	docs := []sensorDoc{}
@@ -356,6 +357,9 @@ func (a *app) sensorEvents(ctx context.Context, f store.SensorFilter) error {
 	list, err := a.st.SensorEvents(ctx, f)
 	if err != nil {
 		return err
+	}
+	for _, e := range list {
+		a.hintDamaged(e.Damage)
 	}
 	if a.json {
 		docs := make([]sensedDoc, len(list))

@@ -123,6 +123,9 @@ func (a *app) workflowListCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, w := range list {
+				a.hintDamaged(w.Damage)
+			}
 			if a.json {
 				docs := make([]workflowDoc, len(list))
 				for i, w := range list {
