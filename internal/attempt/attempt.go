@@ -69,7 +69,9 @@ type Runner struct {
 	Noted func(store.Ref, journal.Entry)
 	// Trace is the W3C trace context for the processes of an attempt; it may be nil, and gives nothing where none is followed.
 	Trace func(taskID, attemptID string) string
-	Alone bool // the caller owns what follows: an agent's wish for more work is refused, whatever the profile says
+	// Alone says that the caller owns what follows. An agent's wish for more work is refused, whatever the profile says, and the caller
+	// writes of the run after its settlement, and waits for the disk then.
+	Alone bool
 
 	resolver egress.Resolver // of the names that agents may reach; nil: the system's
 }
@@ -135,7 +137,8 @@ type run struct {
 	stateMu sync.Mutex    // guards state
 	state   state.Attempt // as the store has it, from running on
 
-	trees sync.WaitGroup // those that release removes
+	trees  sync.WaitGroup // those that release removes
+	beside sync.WaitGroup // what is made ready while the agent works
 
 	started      time.Time
 	plan         plan
@@ -260,6 +263,7 @@ func (a *run) progress(step, text string) {
 // cleanup closes what the attempt holds, and removes its directory unless the next attempt goes on from it.
 func (a *run) cleanup() {
 	a.trees.Wait()
+	a.beside.Wait()
 	_ = a.closeEgress()
 	if a.journal != nil {
 		_ = a.journal.Close()

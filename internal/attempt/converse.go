@@ -134,6 +134,7 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 		return err
 	}
 	stopped := a.used.time(a.watch.stop)
+	a.beside.Go(ahead)
 	y, err := s.Turn(turn, in, a.sink(ctx))
 	a.move(ctx, state.Running, "the turn ended")
 	stopped()
