@@ -113,10 +113,11 @@ type Diagnostic struct {
 
 // Classes of diagnostics that other rules look for.
 const (
-	DiagnosticDependencyMissing = "output_dependency_missing"    // the task never ran: what it needs was not made
-	DiagnosticBackpressure      = "backpressure"                 // the task never ran: the queue was full
-	DiagnosticImmediateFailure  = "agent_task.immediate_failure" // the provider's package has a name for the failure
-	DiagnosticProviderSetup     = "provider_setup"               // the provider cannot run here
+	DiagnosticDependencyMissing = "output_dependency_missing"     // the task never ran: what it needs was not made
+	DiagnosticBackpressure      = "backpressure"                  // the task never ran: the queue was full
+	DiagnosticImmediateFailure  = "agent_task.immediate_failure"  // the provider's package has a name for the failure
+	DiagnosticDependencyFailure = "agent_task.dependency_failure" // the provider's package knows what it lacked
+	DiagnosticProviderSetup     = "provider_setup"                // the provider cannot run here
 	DiagnosticRepair            = "agent_task.outcome_repaired"
 )
 

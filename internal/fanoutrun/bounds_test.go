@@ -164,14 +164,40 @@ func TestWaitingUsesNoTime(t *testing.T) {
 	}
 }
 
+// The limits of a plan are for the requests that have none of their own, and its deadline is for all.
+func TestLimitsOfThePlan(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	own := request("own")
+	own.Extra["limits"] = homeboy.Value(`{"max_runtime_ms": 9000, "liveness_timeout_ms": 70, "execution_deadline_unix_ms": 4102444800001}`)
+	f := w.create(t, Plan{Plan: planOf(request("none"), own), Policy: policy(t, `{"timeout_ms": 1500, "rotation": {"entries": [{"backend": "two"}], "liveness_timeout_ms": 400},
+		"execution_budget": {"deadline_unix_ms": 4102444800000}}`)})
+	w.advance(t, f.ID)
+	got := map[string]homeboy.Limits{}
+	for _, c := range w.running {
+		var q homeboy.Request
+		if err := json.Unmarshal(c.Task.Record.Payload, &q); err != nil || q.Limits == nil {
+			t.Fatalf("%s: %v", c.Task.Record.Payload, err)
+		}
+		got[q.TaskID] = *q.Limits
+	}
+	want := map[string]homeboy.Limits{
+		"none": {TimeoutMS: 1500, LivenessTimeoutMS: 400, ExecutionDeadlineUnixMS: 4102444800000},
+		"own":  {MaxRuntimeMS: 9000, LivenessTimeoutMS: 70, ExecutionDeadlineUnixMS: 4102444800000},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("limits differ (-want +got):\n%s", d)
+	}
+}
+
 func TestBadBounds(t *testing.T) {
 	t.Parallel()
-	_, _, err := ReadPolicy("$.options", homeboy.Value(`{"max_queue_depth": -1, "max_tasks": -2, "resource_budget": {"max_active_units": -3, "per_model_task_units": {"m": 0}}}`))
+	_, _, err := ReadPolicy("$.options", homeboy.Value(`{"max_queue_depth": -1, "max_tasks": -2, "timeout_ms": -4, "rotation": {"liveness_timeout_ms": -5}, "resource_budget": {"max_active_units": -3, "per_model_task_units": {"m": 0}}}`))
 	var got []string
 	for _, f := range fault.Of(err) {
 		got = append(got, f.Path)
 	}
-	if d := cmp.Diff([]string{"$.options.max_tasks", "$.options.max_queue_depth", "$.options.resource_budget.max_active_units", "$.options.resource_budget.per_model_task_units.m"}, got); d != "" {
+	if d := cmp.Diff([]string{"$.options.max_tasks", "$.options.max_queue_depth", "$.options.timeout_ms", "$.options.resource_budget.max_active_units", "$.options.resource_budget.per_model_task_units.m", "$.options.rotation.liveness_timeout_ms"}, got); d != "" {
 		t.Errorf("faults differ (-want +got):\n%s", d)
 	}
 }

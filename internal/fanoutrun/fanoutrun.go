@@ -259,16 +259,7 @@ func (set *settings) request(it store.FanoutItem, w work, tries []Try) (q homebo
 		}
 	}
 	q = set.Policy.apply(w.Request, entry)
-	if b := set.Policy.Budget; b != nil && b.DeadlineUnixMS > 0 {
-		l := homeboy.Limits{}
-		if q.Limits != nil {
-			l = *q.Limits
-		}
-		if l.ExecutionDeadlineUnixMS == 0 || l.ExecutionDeadlineUnixMS > b.DeadlineUnixMS {
-			l.ExecutionDeadlineUnixMS = b.DeadlineUnixMS
-		}
-		q.Limits = &l
-	}
+	q.Limits = set.Policy.limits(q.Limits)
 	meta := map[string]homeboy.Value{}
 	if !q.Metadata.Null() && json.Unmarshal(q.Metadata, &meta) != nil {
 		return q, entry // metadata that is no object stays as it is

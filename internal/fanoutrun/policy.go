@@ -22,6 +22,7 @@ type Policy struct {
 	PerModel       map[string]int64 `json:"per_model_concurrency,omitempty"`    // by model, backend:model or backend:selector:model
 	MaxTasks       int64            `json:"max_tasks,omitempty"`                // of the plan that are taken; 0: all
 	MaxQueueDepth  int64            `json:"max_queue_depth,omitempty"`          // that may be queued when the plan is taken; 0: all
+	TimeoutMS      int64            `json:"timeout_ms,omitempty"`               // of a try whose request has no limit of its own; 0: the contract's
 	Resources      *Resources       `json:"resource_budget,omitempty"`
 	Retry          *Retry           `json:"retry,omitempty"`
 	Rotation       *Rotation        `json:"rotation,omitempty"`
@@ -55,6 +56,8 @@ type Retry struct {
 type Rotation struct {
 	Entries     []Entry `json:"entries,omitempty"`
 	MaxAttempts int64   `json:"max_attempts,omitempty"` // providers of one task, the request's own included; 0: all
+	// LivenessTimeoutMS is after how long without a word a provider counts as stalled, where its request does not say; 0: never.
+	LivenessTimeoutMS int64 `json:"liveness_timeout_ms,omitempty"`
 }
 
 // An Entry is one provider of a rotation. What it does not name stays as the request has it.
@@ -91,7 +94,7 @@ func ReadPolicy(at string, options homeboy.Value) (p Policy, ignored []string, e
 	var l fault.List
 	known := map[string]any{
 		"max_concurrency": &p.MaxConcurrency, "per_executor_concurrency": &p.PerExecutor, "per_model_concurrency": &p.PerModel,
-		"max_tasks": &p.MaxTasks, "max_queue_depth": &p.MaxQueueDepth, "resource_budget": &p.Resources,
+		"max_tasks": &p.MaxTasks, "max_queue_depth": &p.MaxQueueDepth, "timeout_ms": &p.TimeoutMS, "resource_budget": &p.Resources,
 		"retry": &p.Retry, "rotation": &p.Rotation, "execution_budget": &p.Budget, "candidate_completion": &p.Completion,
 	}
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
@@ -138,6 +141,7 @@ func (p Policy) check(l *fault.List, at string) {
 	bounds("per_model_concurrency", p.PerModel)
 	positive(fault.Field(at, "max_tasks"), p.MaxTasks, 0)
 	positive(fault.Field(at, "max_queue_depth"), p.MaxQueueDepth, 0)
+	positive(fault.Field(at, "timeout_ms"), p.TimeoutMS, 0)
 	if r := p.Resources; r != nil {
 		path := fault.Field(at, "resource_budget")
 		positive(path+".max_active_units", r.MaxActiveUnits, 0)
@@ -158,6 +162,7 @@ func (p Policy) check(l *fault.List, at string) {
 	if r := p.Rotation; r != nil {
 		path := fault.Field(at, "rotation")
 		bounded(path+".max_attempts", r.MaxAttempts)
+		positive(path+".liveness_timeout_ms", r.LivenessTimeoutMS, 0)
 		if len(r.Entries) > maxTries {
 			l.Add(path+".entries", fault.OutOfRange, fmt.Sprintf("%d are more than %d", len(r.Entries), maxTries), "name fewer")
 		}
@@ -358,6 +363,31 @@ const (
 	useModel    = "model:"
 	useUnits    = "units:"
 )
+
+// limits are those of a try: the request's own, and the policy's where the request is silent. The deadline is the earlier one.
+func (p Policy) limits(own *homeboy.Limits) *homeboy.Limits {
+	l := homeboy.Limits{}
+	if own != nil {
+		l = *own
+	}
+	changed := false
+	set := func(field *int64, to int64, when bool) {
+		if when && to > 0 {
+			*field, changed = to, true
+		}
+	}
+	set(&l.TimeoutMS, p.TimeoutMS, l.TimeoutMS == 0 && l.MaxRuntimeMS == 0 && l.TaskTimeoutSeconds == 0)
+	if r := p.Rotation; r != nil {
+		set(&l.LivenessTimeoutMS, r.LivenessTimeoutMS, l.LivenessTimeoutMS == 0)
+	}
+	if b := p.Budget; b != nil {
+		set(&l.ExecutionDeadlineUnixMS, b.DeadlineUnixMS, l.ExecutionDeadlineUnixMS == 0 || l.ExecutionDeadlineUnixMS > b.DeadlineUnixMS)
+	}
+	if !changed {
+		return own
+	}
+	return &l
+}
 
 // uses lists what a try of a request holds: its exclusive keys, and the places that the policy bounds.
 func (p Policy) uses(q homeboy.Request) []string {

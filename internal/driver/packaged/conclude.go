@@ -37,6 +37,12 @@ func (s *session) conclude(ctx context.Context, t *turn, pt *process.Turn, w *wa
 			Class: homeboy.DiagnosticImmediateFailure, Message: "its package knows this failure as " + known.ID, Data: known.data(),
 		})
 	}
+	lacks := missingDependency(s.plan.selection.Provider, answer.Outcome, facts.StderrTail)
+	if lacks != nil {
+		answer.Outcome.Diagnostics = append(answer.Outcome.Diagnostics, homeboy.Diagnostic{
+			Class: homeboy.DiagnosticDependencyFailure, Message: "its package knows what it lacked: " + lacks.name() + lacks.remedy(), Data: lacks.data(),
+		})
+	}
 	if err := s.gather(context.WithoutCancel(ctx), t, &answer); err != nil {
 		_, ferr := pt.Finish()
 		return driver.Yield{}, errors.Join(failure.New(failure.Infra, "take over what the provider left", err, ""), ferr)
@@ -53,6 +59,9 @@ func (s *session) conclude(ctx context.Context, t *turn, pt *process.Turn, w *wa
 	y.ResultPath, y.Records = filepath.Join(s.job.Dirs.Run, driver.TurnFile(OutcomeFile, t.number)), t.records
 	y.Diagnostics["outcome"] = map[string]any{"status": answer.Outcome.Status, "failure_classification": answer.Outcome.FailureClassification, "row": answer.Row, "end": facts.End}
 	f := s.failed(pt, facts, answer, known)
+	if f != nil && lacks != nil {
+		f.Remedy = cmp.Or(lacks.Remediation, f.Remedy)
+	}
 	if answer.Said != nil && !unread[answer.Row] {
 		pt.Claim(claim(answer.Outcome, text, f))
 	}
@@ -267,12 +276,9 @@ func knownFailure(x homeboy.ExecutorProvider, o homeboy.Outcome, stderr string) 
 	if homeboy.IsSuccess(o.Status) {
 		return k
 	}
-	text := o.Summary + "\n" + stderr
-	for _, d := range o.Diagnostics {
-		text += "\n" + d.Message
-	}
+	text := complaint(o, stderr)
 	for _, p := range x.ImmediateFailurePatterns {
-		if !slices.ContainsFunc(p.ErrorContainsAny, func(part string) bool { return part != "" && strings.Contains(text, part) }) {
+		if !containsAny(text, p.ErrorContainsAny) {
 			continue
 		}
 		if p.Retryable != nil && !*p.Retryable {
@@ -283,6 +289,50 @@ func knownFailure(x homeboy.ExecutorProvider, o homeboy.Outcome, stderr string) 
 		}
 	}
 	return k
+}
+
+// complaint is all that was said of a failure.
+func complaint(o homeboy.Outcome, stderr string) string {
+	text := o.Summary + "\n" + stderr
+	for _, d := range o.Diagnostics {
+		text += "\n" + d.Message
+	}
+	return text
+}
+
+func containsAny(text string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return part != "" && strings.Contains(text, part) })
+}
+
+// A dependency is one whose absence a package has words for.
+type dependency homeboy.DependencyPattern
+
+// missingDependency finds the first that a failure speaks of: any of its errors, and any of its paths where it names some.
+func missingDependency(x homeboy.ExecutorProvider, o homeboy.Outcome, stderr string) *dependency {
+	if homeboy.IsSuccess(o.Status) {
+		return nil
+	}
+	text := complaint(o, stderr)
+	for _, p := range x.DependencyFailurePatterns {
+		if containsAny(text, p.ErrorContainsAny) && (len(p.PathContains) == 0 || containsAny(text, p.PathContains)) {
+			return (*dependency)(&p)
+		}
+	}
+	return nil
+}
+
+func (d *dependency) name() string { return cmp.Or(d.Label, d.ID, "a dependency") }
+
+func (d *dependency) remedy() string {
+	if d.Remediation == "" {
+		return ""
+	}
+	return " (" + d.Remediation + ")"
+}
+
+func (d *dependency) data() homeboy.Value {
+	raw, _ := json.Marshal(map[string]any{"id": d.ID, "label": d.Label, "remediation": d.Remediation})
+	return raw
 }
 
 // unread are the rows of package outcome in which a provider said nothing that counts as an answer.

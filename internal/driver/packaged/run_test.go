@@ -142,6 +142,27 @@ func TestFailuresThatStay(t *testing.T) {
 	}
 }
 
+// What a provider lacked is told with what its package says to do about it, where both the error and the path are spoken of.
+func TestWhatAProviderLacks(t *testing.T) {
+	t.Parallel()
+	for text, lacks := range map[string]bool{"Cannot find module /opt/tool/node_modules/x": true, "Cannot find module /srv/other": false, "all is well in /opt/tool": false} {
+		s := play(t, `echo '`+text+`' >&2; answer provider_error 'it fell over'`, func(p map[string]any) {
+			p["dependency_failure_patterns"] = []any{
+				map[string]any{"id": "never", "error_contains_any": []string{""}},
+				map[string]any{"id": "node-modules", "label": "the tool's modules", "path_contains": []string{"/opt/tool"}, "error_contains_any": []string{"Cannot find module"}, "remediation": "run npm ci in /opt/tool"},
+			}
+		})
+		y, o := s.run()
+		if told := has(o, homeboy.DiagnosticDependencyFailure); told != lacks || strings.Contains(fmt.Sprint(o.Diagnostics), "the tool's modules (run npm ci in /opt/tool)") != lacks {
+			s.tell(y, o, "%s: want it told: %v", text, lacks)
+		}
+		var f *failure.Error
+		if !errors.As(y.Err, &f) || (f.Remedy == "run npm ci in /opt/tool") != lacks {
+			s.tell(y, o, "%s: the failure is %v", text, y.Err)
+		}
+	}
+}
+
 // Edge case 51: what a provider says within the grace counts, when it ends by itself.
 func TestAnOutcomeInTheGrace(t *testing.T) {
 	t.Parallel()
