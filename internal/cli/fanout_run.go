@@ -138,6 +138,11 @@ func (a *app) fanoutWork(f fanoutRunFlags, name string) (p fanoutrun.Plan, err e
 		Instructions: f.defaultInstructions,
 		Executor:     homeboy.Executor{Backend: cmp.Or(f.backend, d.Backend), Selector: f.selector, Model: f.model},
 	}
+	bounds, err := a.packageBounds(f.runtime)
+	if err != nil {
+		return p, err
+	}
+	p.Policy.Suggest(bounds)
 	p.Matrix = fanoutrun.IsMatrix(p.Plan)
 	if f.output != "" {
 		if p.Output, err = filepath.Abs(f.output); err == nil {
@@ -151,6 +156,29 @@ func (a *app) fanoutWork(f fanoutRunFlags, name string) (p fanoutrun.Plan, err e
 		}
 	}
 	return p, inFile(name, byOption(p.Check()))
+}
+
+// packageBounds says by backend how many tasks its package wants to run at a time (lifecycle.max_concurrency_default). Of several packages
+// the most careful one counts.
+func (a *app) packageBounds(f runtimeFlags) (map[string]int64, error) {
+	c, err := a.runtimes(f)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]int64{}
+	for _, pkg := range c.Packages {
+		for _, x := range pkg.Manifest.AgentTaskExecutors {
+			if x.Lifecycle == nil || x.Lifecycle.MaxConcurrencyDefault < 1 {
+				continue
+			}
+			n := x.Lifecycle.MaxConcurrencyDefault
+			if least, ok := out[x.Backend]; ok {
+				n = min(n, least)
+			}
+			out[x.Backend] = n
+		}
+	}
+	return out, nil
 }
 
 // readRunPlan reads a plan, a matrix, or a plan of requests.

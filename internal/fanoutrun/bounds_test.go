@@ -190,6 +190,24 @@ func TestLimitsOfThePlan(t *testing.T) {
 	}
 }
 
+// What packages suggest counts where the plan says nothing of a backend.
+func TestSuggestedBounds(t *testing.T) {
+	t.Parallel()
+	p := policy(t, `{"per_executor_concurrency": {"one": 3, "two:fast": 1}}`)
+	p.Suggest(map[string]int64{"one": 1, "two": 1, "three": 2, "four": 0})
+	if d := cmp.Diff(map[string]int64{"one": 3, "two:fast": 1, "three": 2}, p.PerExecutor); d != "" {
+		t.Errorf("bounds differ (-want +got):\n%s", d)
+	}
+	var none Policy
+	none.Suggest(map[string]int64{"one": 1})
+	w := newWorld(t, t.TempDir())
+	f := w.create(t, Plan{Plan: planOf(request("a"), request("b")), Policy: none})
+	w.advance(t, f.ID)
+	if d := cmp.Diff([]string{"a"}, w.names()); d != "" {
+		t.Errorf("what runs differs (-want +got):\n%s", d)
+	}
+}
+
 func TestBadBounds(t *testing.T) {
 	t.Parallel()
 	_, _, err := ReadPolicy("$.options", homeboy.Value(`{"max_queue_depth": -1, "max_tasks": -2, "timeout_ms": -4, "rotation": {"liveness_timeout_ms": -5}, "resource_budget": {"max_active_units": -3, "per_model_task_units": {"m": 0}}}`))

@@ -364,6 +364,24 @@ const (
 	useUnits    = "units:"
 )
 
+// Suggest bounds how many tasks run at a time with backends of which the plan itself says nothing.
+func (p *Policy) Suggest(backends map[string]int64) {
+	said := map[string]bool{}
+	for name := range p.PerExecutor {
+		backend, _, _ := strings.Cut(name, ":")
+		said[backend] = true
+	}
+	for backend, n := range backends {
+		if said[backend] || n < 1 {
+			continue
+		}
+		if p.PerExecutor == nil {
+			p.PerExecutor = map[string]int64{}
+		}
+		p.PerExecutor[backend] = n
+	}
+}
+
 // limits are those of a try: the request's own, and the policy's where the request is silent. The deadline is the earlier one.
 func (p Policy) limits(own *homeboy.Limits) *homeboy.Limits {
 	l := homeboy.Limits{}
