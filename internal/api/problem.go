@@ -66,6 +66,10 @@ func problemOf(err error) *problem.Problem {
 		}
 		return p
 	}
+	var damage *store.DamagedError
+	if errors.As(err, &damage) {
+		return problem.New(http.StatusInternalServerError, "damaged", damage.Error())
+	}
 	if failure.ClassOf(err) == failure.Config {
 		return problem.New(http.StatusUnprocessableEntity, "invalid", err.Error())
 	}

@@ -212,6 +212,9 @@ func (a *app) openStore(ctx context.Context, cfg *config.Config) error {
 	if dsn == a.h.DB() && (errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrReadOnly)) {
 		return fmt.Errorf("%w: %s (its directory must be writable, also for reading)", err, dsn)
 	}
+	if dsn == a.h.DB() && errors.Is(err, store.ErrFull) {
+		return fmt.Errorf("%w: %s (make room on its disk; reading needs a little, too)", err, dsn)
+	}
 	if err != nil {
 		return err
 	}

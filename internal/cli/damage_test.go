@@ -2,10 +2,16 @@ package cli
 
 import (
 	"database/sql"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/deedrun/deed/internal/home"
+	deedserver "github.com/deedrun/deed/internal/server"
 )
 
 // TestDamagedListsSaySo spoils rows as a foreign hand would. Every list shows the rest, and names what it cannot read to a program as well.
@@ -62,5 +68,77 @@ profiles:
 				t.Errorf("deed %s %s: exit %d\n%s%s", list, more, o.code, o.stdout, o.stderr)
 			}
 		}
+	}
+}
+
+// TestDamagedTasksHideNothing spoils a task that is done and the attempt of another. What tells of the whole home still does, and whoever asks
+// for one of them alone over HTTP is told what is wrong with it.
+func TestDamagedTasksHideNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"good": "exit 0", "bad": "exit 1"})
+	for _, x := range [][2]string{{"good", "whole"}, {"good", "spoiled"}, {"good", "proofless"}, {"bad", "failed"}} {
+		s.ok("task", "add", "--type", "script", "--adapter", x[0], "--subject", x[1], "--attempts", "1")
+	}
+	s.ok("dispatch")
+	s.ok("agent", "add", "loom")
+	writeFile(t, filepath.Join(s.dir, "SOUL.md"), "calm\n")
+	writeFile(t, filepath.Join(s.dir, "PURPOSE.md"), "weave\n")
+	s.ok("agent", "propose", "loom", "--soul", filepath.Join(s.dir, "SOUL.md"), "--purpose", filepath.Join(s.dir, "PURPOSE.md"))
+	db, err := sql.Open("sqlite", filepath.Join(s.home, "deed.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var id, whole string
+	for subject, to := range map[string]*string{"spoiled": &id, "whole": &whole} {
+		if err := db.QueryRowContext(t.Context(), `SELECT id FROM tasks WHERE intent LIKE ?`, "%"+subject+"%").Scan(to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, q := range []string{
+		`UPDATE attempts SET evidence = '{' WHERE task_id IN (SELECT id FROM tasks WHERE intent LIKE '%proofless%' OR intent LIKE '%failed%')`,
+		`UPDATE tasks SET intent = '{' WHERE intent LIKE '%spoiled%' OR intent LIKE '%failed%'`, `UPDATE agents SET record = '{'`,
+		`UPDATE events SET detail = '{' WHERE seq IN (SELECT seq FROM events WHERE task_id IN (SELECT id FROM tasks WHERE intent LIKE '%whole%') LIMIT 1)`,
+	} {
+		if res, err := db.ExecContext(t.Context(), q); err != nil {
+			t.Fatal(err)
+		} else if n, err := res.RowsAffected(); err != nil || n == 0 {
+			t.Fatalf("%s: %d rows, %v", q, n, err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	why := "intent of task " + id + " cannot"
+	for _, all := range []string{"report", "report --json", "top", "top --json"} {
+		o := s.deed(nil, strings.Fields(all)...)
+		if o.code != 0 || !strings.Contains(o.stdout, "whole") || !strings.Contains(o.stdout, "proofless") || !strings.Contains(o.stdout, why) {
+			t.Errorf("deed %s: exit %d\n%s%s", all, o.code, o.stdout, o.stderr)
+		}
+	}
+	if o := s.deed(nil, "agent", "review", "loom"); strings.Contains(o.stderr, "no agent") {
+		t.Errorf("an agent whose record cannot be read: %s", o.stderr)
+	}
+	v := s.serve()
+	for path, want := range map[string][]string{"/api/v1/tasks/" + id: {"500", `"code":"damaged"`, why}, "/api/v1/home": {"200", "whole", why}, "/": {"200", "whole"}, "/tasks/" + id: {"500", why},
+		"/api/v1/tasks/" + whole: {"200", "whole"}} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://deed"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := deedserver.Client(home.At(v.home)).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		for _, w := range want {
+			if err != nil || !strings.Contains(resp.Status+string(body), w) {
+				t.Errorf("GET %s: %s, without %s, %v:\n%s", path, resp.Status, w, err, body)
+			}
+		}
+	}
+	v.signal(syscall.SIGTERM)
+	if code := v.wait(); code != 0 {
+		t.Errorf("exit %d:\n%s", code, v.said())
 	}
 }

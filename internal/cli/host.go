@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"reflect"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -191,7 +194,7 @@ func (h *host) takeOver(ctx context.Context) (reloaded, error) {
 		h.untell = h.beside(ctx, "notify", h.teller(next, parts).Run)
 	}
 	out := reloaded{Schema: schemaReload, Files: next.cfg.Files}
-	if old.cfg.AgeingStep != next.cfg.AgeingStep { // of the store, which stays open
+	if h.before[0].cfg.AgeingStep != next.cfg.AgeingStep { // of the store, which stays open as it was at the start
 		out.Restart = append(out.Restart, "$.defaults.ageing_seconds")
 	}
 	return out, nil
@@ -205,7 +208,7 @@ func (h *host) renewed(old *app) (*app, dispatch.Parts, error) {
 		return nil, dispatch.Parts{}, err
 	}
 	if was, is := old.database(old.cfg), next.database(next.cfg); was != is {
-		return nil, dispatch.Parts{}, fmt.Errorf("$.database: another database needs a restart, what runs belongs to the old one (stop deed serve and start it anew, or take %q back)", cmp.Or(next.cfg.Database, is))
+		return nil, dispatch.Parts{}, fmt.Errorf("$.database: another database needs a restart, what runs belongs to the old one (stop deed serve and start it anew, or take %s back)", nameOfDatabase(cmp.Or(next.cfg.Database, is)))
 	}
 	e, err := next.engine(h.eng.Slots, nil)
 	if err != nil {
@@ -216,4 +219,16 @@ func (h *host) renewed(old *app) (*app, dispatch.Parts, error) {
 	next.fanouts = next.fanoutService(h.eng)
 	e.Hooks = append(e.Hooks, next.fanouts.Hook())
 	return &next, e.Parts, nil
+}
+
+// nameOfDatabase is a database without what lets one in: the answer to a reload is in the log.
+func nameOfDatabase(dsn string) string {
+	if !strings.Contains(dsn, "://") {
+		return strconv.Quote(dsn)
+	}
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return "the new address"
+	}
+	return strconv.Quote((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
 }

@@ -119,7 +119,11 @@ func callServer(ctx context.Context, h *home.Home, path string, in, out any) err
 	if resp.StatusCode != http.StatusOK {
 		var p problem.Problem
 		if json.Unmarshal(data, &p) == nil && p.Detail != "" {
-			return fmt.Errorf("the server refuses: %s", clean(p.Detail))
+			err := fmt.Errorf("the server refuses: %s", cleanLines(p.Detail))
+			if resp.StatusCode == http.StatusUnprocessableEntity {
+				return usage(err)
+			}
+			return err
 		}
 		return fmt.Errorf("the server answers with status %d", resp.StatusCode)
 	}

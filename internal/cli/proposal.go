@@ -177,7 +177,7 @@ func (a *app) reviewed(ctx context.Context, args []string) ([]store.Proposal, er
 	if len(args) == 0 {
 		return a.st.Proposals(ctx, "", 1000)
 	}
-	if _, err := a.st.Agent(ctx, args[0]); err == nil {
+	if _, err := a.st.Agent(ctx, args[0]); !errors.Is(err, store.ErrNotFound) { // one whose record cannot be read is one, too
 		return a.waiting(ctx, args[0])
 	}
 	p, err := a.oneProposal(ctx, args[0])

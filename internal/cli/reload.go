@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -64,7 +65,7 @@ type answered struct {
 // answerReload is the route of `deed reload`.
 func (h *host) answerReload(w http.ResponseWriter, r *http.Request) {
 	answer := make(chan answered, 1)
-	ends := problem.New(http.StatusConflict, "draining", "deed serve ends, and takes over no settings any more")
+	ends := problem.New(http.StatusConflict, "draining", errEnds.Error())
 	select {
 	case h.asks <- answer:
 	case <-h.ended:
@@ -75,6 +76,10 @@ func (h *host) answerReload(w http.ResponseWriter, r *http.Request) {
 	}
 	select {
 	case t := <-answer:
+		if errors.Is(t.err, errEnds) {
+			problem.Write(w, r, ends)
+			return
+		}
 		if t.err != nil {
 			problem.Write(w, r, problem.New(http.StatusUnprocessableEntity, "settings_refused", fmt.Sprintf("%v; the old settings stay in force", t.err)))
 			return

@@ -95,12 +95,14 @@ func TestServeReloads(t *testing.T) {
 
 	for i, bad := range []struct{ text, names string }{
 		{full + "adaptors: {}\n", "adaptors"},
-		{full + "database: " + filepath.Join(s.dir, "other.db") + "\n", "$.database"},
+		{full + "database: " + filepath.Join(s.dir, "other.db") + "\n", filepath.Join(s.dir, "other.db")},
+		{full + "database: postgres://deed:hunter22@db.example/work?password=hunter22\n", `"postgres://db.example/work"`},
+		{full + "notify: [{on: [noon], to: bell}]\nagents: {}\n", "\n      " + file},
 		{"adapters: [\n", file},
 	} {
 		writeFile(t, file, bad.text)
 		o := s.deed(nil, "reload")
-		if o.code == 0 || !strings.Contains(o.stderr, bad.names) || !strings.Contains(o.stderr, "old settings stay in force") {
+		if o.code != ExitUsage || !strings.Contains(o.stderr, bad.names) || !strings.Contains(o.stderr, "old settings stay in force") {
 			t.Errorf("%q: exit %d, %s", bad.names, o.code, o.stderr)
 		}
 		id, code, body := v.post(fmt.Sprint("d", i), "fresh")
@@ -112,13 +114,20 @@ func TestServeReloads(t *testing.T) {
 	if !strings.Contains(v.said(), "the old ones stay in force") {
 		t.Errorf("nothing is said of bad settings:\n%s", v.said())
 	}
+	if strings.Contains(v.said(), "hunter22") {
+		t.Errorf("the log has a password:\n%s", v.said())
+	}
 
 	writeFile(t, file, strings.Replace(full, "lease_seconds: 30", "lease_seconds: 40, ageing_seconds: 60", 1))
 	if o := s.deed(nil, "reload"); o.code != 0 || !strings.Contains(o.stdout, file) || !strings.Contains(o.stderr, "ageing_seconds takes effect when deed serve is started anew") {
 		t.Errorf("%s%s", o.stdout, o.stderr)
 	}
-	if o := s.deed(nil, "reload", "--json"); !strings.Contains(o.stdout, `"schema": "deed/reload/v1"`) || strings.Contains(o.stdout, "restart") {
-		t.Errorf("a second time: %s", o.stdout)
+	if o := s.deed(nil, "reload", "--json"); !strings.Contains(o.stdout, `"schema": "deed/reload/v1"`) || !strings.Contains(o.stdout, "$.defaults.ageing_seconds") {
+		t.Errorf("a second time, when it still waits for the next start: %s", o.stdout)
+	}
+	writeFile(t, file, full)
+	if o := s.deed(nil, "reload", "--json"); o.code != 0 || strings.Contains(o.stdout, "restart") {
+		t.Errorf("as it was at the start: %s%s", o.stdout, o.stderr)
 	}
 	writeFile(t, filepath.Join(s.dir, "go"), "")
 	s.until("the attempt that ran is done", func() bool { return status(t, st, runs) == agentruntime.TaskCompleted })

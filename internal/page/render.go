@@ -205,6 +205,7 @@ func kindOfError(err error) (status int, title, remedy string) {
 		refusal  *handoff.Refusal
 		p        *problem.Problem
 		tooLarge *http.MaxBytesError
+		damage   *store.DamagedError
 	)
 	switch {
 	case errors.As(err, &p):
@@ -223,6 +224,8 @@ func kindOfError(err error) (status int, title, remedy string) {
 		return http.StatusConflict, "Too late", "It has changed meanwhile. Nothing was done."
 	case errors.As(err, &refusal):
 		return http.StatusConflict, "Not applied", "Nothing was changed."
+	case errors.As(err, &damage):
+		return http.StatusInternalServerError, "Damaged", "Another program or a hand has spoiled this row of the database. Lists show what can be read of it; trying again will not help."
 	}
 	return http.StatusInternalServerError, "That did not work", "deed could not answer. Its log says more; trying again is safe."
 }

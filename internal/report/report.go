@@ -208,7 +208,7 @@ func (b *builder) done(ctx context.Context) error {
 
 // Proof is what proves a task that an event says is completed.
 func Proof(ctx context.Context, st *store.Store, e store.Event) (deed.ReportTask, error) {
-	t, err := st.Task(ctx, e.TaskID)
+	t, err := st.ListedTask(ctx, e.TaskID)
 	if err != nil {
 		return deed.ReportTask{}, err
 	}
@@ -219,7 +219,7 @@ func Proof(ctx context.Context, st *store.Store, e store.Event) (deed.ReportTask
 	if o := t.Record.Outcome; o != nil {
 		d.FilesChanged = len(o.FileChanges)
 	}
-	a, err := st.Attempt(ctx, e.AttemptID)
+	a, err := st.ListedAttempt(ctx, e.AttemptID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return deed.ReportTask{}, err
 	}
@@ -239,9 +239,9 @@ func verdictOf(a store.Attempt) (v deed.Verdict, ok bool) {
 	return v, len(a.Verdict) > 0 && json.Unmarshal(a.Verdict, &v) == nil
 }
 
-// Subject is what a task is about, in one line.
+// Subject is what a task is about, in one line. Where that cannot be read any more it is what is wrong with the task.
 func Subject(t store.Task) string {
-	text := cmp.Or(strings.TrimSpace(t.Intent.Subject), strings.TrimSpace(t.Intent.Description))
+	text := cmp.Or(strings.TrimSpace(t.Intent.Subject), strings.TrimSpace(t.Intent.Description), t.Damage)
 	first, _, _ := strings.Cut(text, "\n")
 	return first
 }
@@ -251,7 +251,7 @@ func (b *builder) failed(ctx context.Context) error {
 	for _, class := range b.classes {
 		f := b.failures[class]
 		out := deed.ReportFailure{Class: class, About: failure.Class(class).Rule().About, Tasks: f.n, TaskIDs: f.tasks}
-		t, err := b.st.Task(ctx, f.tasks[0])
+		t, err := b.st.ListedTask(ctx, f.tasks[0])
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -281,7 +281,7 @@ func next(t store.Task) (why, command string) {
 func (b *builder) refusals(ctx context.Context) error {
 	at := map[string]int{}
 	for _, id := range b.refused[:min(len(b.refused), maxVerdicts)] {
-		a, err := b.st.Attempt(ctx, id)
+		a, err := b.st.ListedAttempt(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}

@@ -211,13 +211,22 @@ func scanAction(row scanner) (Action, error) {
 
 // Action returns one action, by id or by a prefix of it.
 func (s *Store) Action(ctx context.Context, id string) (Action, error) {
+	a, err := s.action(ctx, id)
+	if err != nil {
+		return Action{}, err
+	}
+	return a, nil
+}
+
+// action also returns what can be read of an action that is damaged.
+func (s *Store) action(ctx context.Context, id string) (Action, error) {
 	full, err := resolve(ctx, s.eng.read(), "actions", id)
 	if err != nil {
 		return Action{}, fmt.Errorf("action %w", err)
 	}
 	a, err := scanAction(s.eng.read().row(ctx, oneAction, full))
 	if err != nil {
-		return Action{}, fmt.Errorf("action: %w", classify(missing("action", full, err)))
+		return a, fmt.Errorf("action: %w", classify(missing("action", full, err)))
 	}
 	return a, nil
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,13 +68,30 @@ func listed[T any](v *T, err error) error {
 // shown is a scan for a list; see listed. Parts that the store passes on as they are must be JSON there: one that is not would spoil
 // the document of the whole list.
 func shown[T any](scan func(scanner) (T, error)) func(scanner) (T, error) {
-	return func(row scanner) (T, error) {
-		v, err := scan(row)
-		if r, ok := any(&v).(interface{ raws() error }); ok && err == nil {
-			err = r.raws()
-		}
-		return v, listed(&v, err)
+	return func(row scanner) (T, error) { return asListed(scan(row)) }
+}
+
+func asListed[T any](v T, err error) (T, error) {
+	if r, ok := any(&v).(interface{ raws() error }); ok && err == nil {
+		err = r.raws()
 	}
+	return v, listed(&v, err)
+}
+
+// ListedTask is Task as a list has it: a damaged one is returned with what can be read of it, and says so. It is for what tells of many rows
+// and reads them one by one.
+func (s *Store) ListedTask(ctx context.Context, id string) (Task, error) {
+	return asListed(s.task(ctx, id))
+}
+
+// ListedAttempt is Attempt as a list has it; see ListedTask.
+func (s *Store) ListedAttempt(ctx context.Context, id string) (Attempt, error) {
+	return asListed(s.attempt(ctx, id))
+}
+
+// ListedAction is Action as a list has it; see ListedTask.
+func (s *Store) ListedAction(ctx context.Context, id string) (Action, error) {
+	return asListed(s.action(ctx, id))
 }
 
 // rawParts are the parts of a row that nobody has decoded, by their names.

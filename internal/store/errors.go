@@ -123,6 +123,9 @@ func kindOf(err error) error {
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 			return ErrBusy
 		case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR:
+			if se.Code() == sqlite3.SQLITE_IOERR_SHMSIZE { // there is no room for the file that readers share
+				return ErrFull
+			}
 			return ErrUnavailable
 		}
 		return nil

@@ -65,6 +65,15 @@ func missing(what, id string, err error) error {
 // Task returns the task with this id, or with this id prefix of at least six characters. It returns ErrNotFound or
 // ErrAmbiguous.
 func (s *Store) Task(ctx context.Context, id string) (Task, error) {
+	t, err := s.task(ctx, id)
+	if err != nil {
+		return Task{}, err
+	}
+	return t, nil
+}
+
+// task also returns what can be read of a task that is damaged.
+func (s *Store) task(ctx context.Context, id string) (Task, error) {
 	c := s.eng.read()
 	full, err := resolve(ctx, c, "tasks", id)
 	if err != nil {
@@ -72,7 +81,7 @@ func (s *Store) Task(ctx context.Context, id string) (Task, error) {
 	}
 	t, err := oneTask(ctx, c, `SELECT `+taskColumns+` FROM tasks WHERE id = $1`, full)
 	if err != nil {
-		return Task{}, missing("task", full, err)
+		return t, missing("task", full, err)
 	}
 	return t, nil
 }
@@ -202,6 +211,15 @@ func (s *Store) Attempts(ctx context.Context, taskID string) ([]Attempt, error) 
 
 // Attempt returns the attempt with this id, or with this id prefix of at least six characters.
 func (s *Store) Attempt(ctx context.Context, id string) (Attempt, error) {
+	a, err := s.attempt(ctx, id)
+	if err != nil {
+		return Attempt{}, err
+	}
+	return a, nil
+}
+
+// attempt also returns what can be read of an attempt that is damaged.
+func (s *Store) attempt(ctx context.Context, id string) (Attempt, error) {
 	c := s.eng.read()
 	full, err := resolve(ctx, c, "attempts", id)
 	if err != nil {
@@ -209,7 +227,7 @@ func (s *Store) Attempt(ctx context.Context, id string) (Attempt, error) {
 	}
 	a, err := scanAttempt(c.row(ctx, `SELECT `+attemptColumns+` FROM attempts WHERE id = $1`, full))
 	if err != nil {
-		return Attempt{}, missing("attempt", full, err)
+		return a, missing("attempt", full, err)
 	}
 	return a, nil
 }

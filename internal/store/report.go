@@ -47,7 +47,7 @@ func scanEvent(row scanner) (Event, error) {
 	err := row.Scan(&e.Seq, &e.Type, &at, &task, &attempt, &detail)
 	e.At, e.TaskID, e.AttemptID = fromMicros(at), str(task), str(attempt)
 	e.Detail = json.RawMessage(`{}`)
-	if detail != nil {
+	if detail != nil && json.Valid([]byte(*detail)) { // what is no JSON would spoil the document of all events
 		e.Detail = json.RawMessage(*detail)
 	}
 	return e, err

@@ -171,7 +171,7 @@ func (r *Reader) readWaiting(ctx context.Context, h *Home, _ time.Time) error {
 		if w.Kind == report.WaitingHeld || w.Kind == report.WaitingDead || w.Kind == KindApply {
 			continue
 		}
-		x, err := r.src.Store.Action(ctx, w.ID)
+		x, err := r.src.Store.ListedAction(ctx, w.ID)
 		if errors.Is(err, store.ErrNotFound) {
 			continue // a workflow that waits without an action
 		}
@@ -241,14 +241,14 @@ func (r *Reader) proven(ctx context.Context, h *Home, e store.Event) error {
 }
 
 func (r *Reader) refused(ctx context.Context, h *Home, e store.Event) error {
-	t, err := r.src.Store.Task(ctx, e.TaskID)
+	t, err := r.src.Store.ListedTask(ctx, e.TaskID)
 	if err != nil {
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		return err
 	}
-	at, err := r.src.Store.Attempt(ctx, e.AttemptID)
+	at, err := r.src.Store.ListedAttempt(ctx, e.AttemptID)
 	if err != nil {
 		if errors.Is(err, store.ErrNotFound) {
 			return nil

@@ -97,7 +97,7 @@ func (r *Reader) running(ctx context.Context, limit int) ([]Running, error) {
 	out := []Running{}
 	live := map[string]bool{}
 	for _, t := range tasks {
-		at, err := r.src.Store.Attempt(ctx, t.AttemptID)
+		at, err := r.src.Store.ListedAttempt(ctx, t.AttemptID)
 		if errors.Is(err, store.ErrNotFound) || err == nil && !at.Live {
 			continue // it was settled between the two readings
 		}
