@@ -441,6 +441,7 @@ type fleet struct {
 	of        func(name string, try int) homeboy.Outcome
 	stop      func() // when set, called in the third execution
 	calls     atomic.Int32
+	sweep     func(context.Context) error
 }
 
 func (x *fleet) Execute(ctx context.Context, c *store.Claim) error {
@@ -466,7 +467,12 @@ func (x *fleet) Execute(ctx context.Context, c *store.Claim) error {
 
 func (x *fleet) Beat(context.Context) error { return nil }
 
-func (x *fleet) Sweep(context.Context) error { return nil }
+func (x *fleet) Sweep(ctx context.Context) error {
+	if x.sweep != nil {
+		return x.sweep(ctx)
+	}
+	return nil
+}
 
 // Outcome is the world's, but for the lock that workers hold.
 func (x *fleet) Outcome(ctx context.Context, t store.Task) (homeboy.Outcome, error) {
@@ -512,6 +518,37 @@ func TestRunAndResume(t *testing.T) {
 	}
 	if x.most.Load() > 4 || y.most.Load() > 4 {
 		t.Errorf("%d and %d ran at a time", x.most.Load(), y.most.Load())
+	}
+}
+
+// A task that another process left behind with a lease that has not run out yet is waited for, and swept when it has.
+func TestRunSweepsWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.svc.Lease = 200 * time.Millisecond
+	f := w.create(t, Plan{Plan: planOf(request("a"), request("b")), Policy: Policy{MaxConcurrency: 1}})
+	w.advance(t, f.ID) // a runs, and its process ends without a word
+	old := w.svc.Runner.ID
+	w.boot()
+	w.svc.Lease = 200 * time.Millisecond
+	x := &fleet{world: w, of: func(string, int) homeboy.Outcome { return end(homeboy.Succeeded, "") }}
+	x.sweep = func(ctx context.Context) error {
+		lost, err := w.st.Lost(ctx, nil)
+		for _, l := range lost {
+			w.attempts[l.Ref.AttemptID] = homeboy.Outcome{Schema: homeboy.SchemaOutcome, TaskID: l.Task.Record.Source, Status: homeboy.ProviderError}
+			err = errors.Join(err, w.st.Settle(ctx, l.Ref, store.Settlement{State: "failed_terminal", Class: "lost", Status: agentruntime.TaskPermanentFailure}))
+		}
+		return err
+	}
+	w.svc.Tasks = x
+	if _, err := w.svc.Resume(t.Context(), f.ID, []string{old}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	got, err := w.svc.Run(ctx, f.ID, x)
+	if err != nil || got.Status != store.FanoutCompleted {
+		t.Fatalf("it ended as %+v, %v", got, err)
 	}
 }
 

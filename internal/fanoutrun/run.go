@@ -55,7 +55,7 @@ type running struct {
 	x       Executor
 	ended   chan error
 	workers int
-	waits   bool // for another fanout, perhaps
+	waits   bool // for another fanout, or for what another process ran and perhaps died with
 	told    bool // for which one
 }
 
@@ -95,7 +95,7 @@ func (r *running) loop(ctx, work context.Context, id string) (store.Fanout, erro
 
 // tellWait says once what an idle run waits for, if that is another fanout.
 func (r *running) tellWait(ctx context.Context, st Step) {
-	if r.waits = st.Waits; !st.Waits || r.workers > 0 || r.told {
+	if r.waits = st.Waits || st.Away; !st.Waits || r.workers > 0 || r.told {
 		return
 	}
 	list, err := r.Store.SharedWaits(ctx, st.Fanout.ID)

@@ -256,4 +256,15 @@ func runners(t *testing.T, target Target) {
 	if list, err = b.s.Runners(b.ctx); err != nil || len(list) != 1 {
 		t.Fatalf("runners: %v %v", list, err)
 	}
+	b.add(task("left"))
+	c := b.begun()
+	b.ok(b.s.DropRunner(b.ctx, "r1")) // it ends, and could not settle what it ran
+	if list, err = b.s.Runners(b.ctx); err != nil || len(list) != 1 {
+		t.Fatalf("runners with an attempt: %v %v", list, err)
+	}
+	b.ok(b.s.Settle(b.ctx, c.Ref, done()))
+	b.ok(b.s.DropRunner(b.ctx, "r1"))
+	if list, err = b.s.Runners(b.ctx); err != nil || len(list) != 0 {
+		t.Fatalf("runners in the end: %v %v", list, err)
+	}
 }
