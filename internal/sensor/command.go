@@ -155,6 +155,9 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 		return 0, w.err
 	}
 	if w.hand == nil {
+		if left := maxDocuments - len(w.list); len(now) > left {
+			now, w.err = now[:left], errTooMany
+		}
 		w.list = append(w.list, now...)
 	} else if len(now) > 0 {
 		w.err = w.hand(now)

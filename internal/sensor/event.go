@@ -33,7 +33,7 @@ type Defaults struct {
 }
 
 // ReadAll reads one event, an array of events, or one event a line; each is a sensor event or a CloudEvent of version 1.0. A bad
-// document is no reason to give the others up.
+// document is no reason to give the others up; of very many the last one says that the rest was not read.
 func ReadAll(data []byte, d Defaults) []Read {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 {
@@ -42,9 +42,12 @@ func ReadAll(data []byte, d Defaults) []Read {
 	if data[0] == '[' {
 		var list []json.RawMessage
 		if err := json.Unmarshal(data, &list); err == nil {
-			out := make([]Read, len(list))
-			for i, one := range list {
-				out[i] = ReadOne(one, d)
+			out := make([]Read, 0, min(len(list), maxDocuments+1))
+			for _, one := range list {
+				if len(out) == maxDocuments {
+					return append(out, Read{Err: errTooMany})
+				}
+				out = append(out, ReadOne(one, d))
 			}
 			return out
 		}
@@ -54,9 +57,13 @@ func ReadAll(data []byte, d Defaults) []Read {
 	}
 	var out []Read
 	for line := range bytes.Lines(data) {
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			out = append(out, ReadOne(line, d))
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
 		}
+		if len(out) == maxDocuments {
+			return append(out, Read{Err: errTooMany})
+		}
+		out = append(out, ReadOne(line, d))
 	}
 	return out
 }

@@ -26,6 +26,7 @@ const (
 	defaultEvents   = 100
 	maxOutput       = 8 << 20          // bytes that one run of a sensor may bring
 	maxLine         = 1 << 20          // bytes of one event
+	maxDocuments    = 100_000          // events that one run or one request may bring: short ones cost more than their bytes
 	healthEvery     = 10 * time.Minute // how often a sensor that sees nothing new says that it lives
 	chunk           = 200              // events of one transaction
 )

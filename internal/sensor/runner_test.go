@@ -154,6 +154,24 @@ func TestBadSensorsHarmNobody(t *testing.T) {
 	}
 }
 
+// Short lines cost more than their bytes: a run, and a document, has a bound on how many it may have.
+func TestVeryManyEvents(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	p.in.Config.Sensors = map[string]settings.Sensor{"babbles": {Kind: settings.SensorCommand, Command: sh("exec yes '{}'"), Task: job, TimeoutSeconds: 60}}
+	p.due()
+	if x := p.sensor("babbles"); x.Failures != 1 || x.Malformed != 100_000 || !strings.Contains(x.LastError, "more than 100000 events") {
+		t.Errorf("%+v", x)
+	}
+	const n = 200_000
+	for _, text := range []string{strings.Repeat("{}\n", n), "[" + strings.Repeat("{},", n-1) + "{}]"} {
+		reads := sensor.ReadAll([]byte(text), sensor.Defaults{SensorID: "s", Now: p.clock.Now()})
+		if len(reads) != 100_001 || !strings.Contains(reads[100_000].Err.Error(), "in parts") {
+			t.Errorf("%.4q: %d events, the last %v", text, len(reads), reads[len(reads)-1].Err)
+		}
+	}
+}
+
 // A command that watches is read while it lives, waits when it tells too much, and is ended with the runner.
 func TestWatch(t *testing.T) {
 	t.Parallel()

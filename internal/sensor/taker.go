@@ -210,4 +210,7 @@ func (t *taker) event(key, source string, payload any) Read {
 	return ReadOne(head, t.defaults())
 }
 
-var errTooMuch = errors.New("it brings more than one run may (8 MiB)")
+var (
+	errTooMuch = errors.New("it brings more than one run may (8 MiB)")
+	errTooMany = fmt.Errorf("it brings more than %d events at once, of which the rest was not looked at (bring them in parts)", maxDocuments)
+)
