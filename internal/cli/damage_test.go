@@ -142,3 +142,32 @@ func TestDamagedTasksHideNothing(t *testing.T) {
 		t.Errorf("exit %d:\n%s", code, v.said())
 	}
 }
+
+// TestKilledServeIsSeen kills a dispatcher with its agent at work. Until somebody dispatches again nothing says that it works.
+func TestKilledServeIsSeen(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"gated": `echo up > "$OUT/up"; while [ ! -e "$OUT/go" ]; do sleep 0.05; done; exit 0`})
+	v := s.serve()
+	id := strings.TrimSpace(s.ok("task", "add", "--type", "script", "--adapter", "gated"))
+	s.until("the agent runs", func() bool { _, err := os.Stat(filepath.Join(s.dir, "up")); return err == nil })
+	if o := s.ok("top"); !strings.Contains(o, "dispatch on") || strings.Contains(o, "gone") {
+		t.Errorf("while it works:\n%s", o)
+	}
+	v.signal(syscall.SIGKILL)
+	v.wait()
+	if o := s.ok("top"); !strings.Contains(o, "no dispatcher runs") || !strings.Contains(o, "its process is gone") {
+		t.Errorf("deed top:\n%s", o)
+	}
+	if o := s.deed(nil, "task", "show", id); !strings.Contains(o.stderr, "the process that ran it is gone") {
+		t.Errorf("deed task show:\n%s%s", o.stdout, o.stderr)
+	}
+	if o := s.ok("task", "show", id, "--json"); !strings.Contains(o, `"phase": "gone"`) {
+		t.Errorf("deed task show --json:\n%s", o)
+	}
+	writeFile(t, filepath.Join(s.dir, "go"), "")
+	s.ok("dispatch")
+	if o := s.ok("task", "show", id); !strings.Contains(o, "lost") {
+		t.Errorf("after it was settled:\n%s", o)
+	}
+	s.noProcess()
+}

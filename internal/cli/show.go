@@ -39,6 +39,9 @@ func (a *app) taskShowCmd() *cobra.Command {
 			for _, at := range m.Attempts {
 				a.printf("\n")
 				a.showAttempt(at)
+				if p := at.Progress; p != nil && p.Phase == view.PhaseGone {
+					a.hint("the process that ran it is gone; `deed serve` or `deed dispatch` settles it")
+				}
 			}
 			return nil
 		},

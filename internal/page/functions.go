@@ -198,7 +198,7 @@ func statusWord(v any) string {
 
 func phaseClass(phase string) string {
 	switch phase {
-	case view.PhaseWaiting:
+	case view.PhaseWaiting, view.PhaseGone:
 		return "wait"
 	case view.PhaseAgent:
 		return "live"
@@ -214,6 +214,8 @@ func phaseWord(phase string) string {
 		return "waits for you"
 	case view.PhaseJudging:
 		return "is judged"
+	case view.PhaseGone:
+		return "its process is gone"
 	}
 	return phase
 }

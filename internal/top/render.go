@@ -3,6 +3,7 @@ package top
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +61,7 @@ func (m *Model) Snapshot(ctx context.Context, width int) ([]string, error) {
 func (m *Model) header(width int) []string {
 	h := m.home
 	state := m.Color.Green("dispatch on")
-	if len(h.Runners) == 0 {
+	if !slices.ContainsFunc(h.Runners, func(x view.Runner) bool { return x.Alive }) {
 		state = m.Color.Yellow("no dispatcher runs")
 	}
 	if h.Paused != nil {
@@ -182,6 +183,8 @@ func (m *Model) runningLine(r view.Running, width int) string {
 	switch {
 	case r.Phase == view.PhaseWaiting:
 		what = m.Color.Yellow("waits for you")
+	case r.Phase == view.PhaseGone:
+		what = m.Color.Yellow("its process is gone")
 	case r.Phase == view.PhaseAgent && r.Tool != nil:
 		what = terminal.Clean(r.Tool.Name) + " " + terminal.Clean(r.Tool.Subject)
 	case r.Phase == view.PhaseAgent && r.Said != "":

@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/report"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/usage"
@@ -288,10 +286,9 @@ func (r *Reader) readRunners(ctx context.Context, h *Home, _ time.Time) error {
 		busy[one.RunnerID]++
 	}
 	for _, x := range list {
-		boot, ns, _ := strings.Cut(x.BootID, "|")
 		h.Runners = append(h.Runners, Runner{
 			RunnerID: x.ID, Host: x.Host, PID: x.PID, Version: x.Version, StartedAt: stamp(x.StartedAt), SeenAt: stamp(x.SeenAt), Running: busy[x.ID],
-			Alive: proc.Alive(proc.Identity{Host: x.Host, PID: x.PID, BootID: boot, Namespace: ns, StartTime: uint64(x.ProcStart)}),
+			Alive: alive(x),
 		})
 	}
 	return nil

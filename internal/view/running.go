@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -15,6 +16,7 @@ import (
 	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/journal"
+	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/report"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/usage"
@@ -27,6 +29,7 @@ const (
 	PhaseWaiting   = "waiting"   // for a person
 	PhaseJudging   = "judging"   // the gate looks at what the agent says is done
 	PhaseSettling  = "settling"
+	PhaseGone      = "gone" // the process that ran it; whoever dispatches next settles it
 )
 
 // A Running is an attempt that runs.
@@ -94,6 +97,10 @@ func (r *Reader) running(ctx context.Context, limit int) ([]Running, error) {
 	if err != nil {
 		return nil, err
 	}
+	runners, err := r.src.Store.Runners(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := []Running{}
 	live := map[string]bool{}
 	for _, t := range tasks {
@@ -104,7 +111,7 @@ func (r *Reader) running(ctx context.Context, limit int) ([]Running, error) {
 		if err != nil {
 			return nil, err
 		}
-		one, err := r.runningOf(ctx, t, at)
+		one, err := r.runningOf(ctx, t, at, runners)
 		if err != nil {
 			return nil, err
 		}
@@ -115,8 +122,14 @@ func (r *Reader) running(ctx context.Context, limit int) ([]Running, error) {
 	return out, nil
 }
 
-// runningOf is one attempt that runs.
-func (r *Reader) runningOf(ctx context.Context, t store.Task, at store.Attempt) (Running, error) {
+// alive reports whether the process of a runner is there, as far as can be seen from here.
+func alive(x store.Runner) bool {
+	boot, ns, _ := strings.Cut(x.BootID, "|")
+	return proc.Alive(proc.Identity{Host: x.Host, PID: x.PID, BootID: boot, Namespace: ns, StartTime: uint64(x.ProcStart)})
+}
+
+// runningOf is one attempt that runs, or that did when its process ended.
+func (r *Reader) runningOf(ctx context.Context, t store.Task, at store.Attempt, runners []store.Runner) (Running, error) {
 	rows, err := r.src.Store.UsageOfTask(ctx, t.ID())
 	if err != nil {
 		return Running{}, err
@@ -141,6 +154,9 @@ func (r *Reader) runningOf(ctx context.Context, t store.Task, at store.Attempt) 
 	out.Live, out.Phase = r.live(at)
 	if at.State == string(agentruntime.StateWaitingForPermission) || at.State == string(agentruntime.StateWaitingForInput) {
 		out.Phase = PhaseWaiting
+	}
+	if slices.ContainsFunc(runners, func(x store.Runner) bool { return x.ID == at.Record.RunnerID && !alive(x) }) {
+		out.Phase = PhaseGone
 	}
 	out.Usage.Turns = max(out.Usage.Turns, int64(out.Turn)) // the journal is ahead of the account
 	out.Usage.ToolCalls = max(out.Usage.ToolCalls, int64(out.ToolCalls))

@@ -134,12 +134,16 @@ func (r *Reader) attemptsOf(ctx context.Context, t store.Task, out *Task) error 
 	for _, u := range rows {
 		used[u.AttemptID] = append(used[u.AttemptID], u)
 	}
+	runners, err := r.src.Store.Runners(ctx)
+	if err != nil {
+		return err
+	}
 	out.Attempts = make([]Attempt, len(list))
 	for i, at := range list {
 		a := r.AttemptOf(at)
 		a.Number, a.Changes, a.Usage = i+1, r.changes(at), store.SumUsage(used[at.Record.AttemptID])
 		if at.Live {
-			p, err := r.runningOf(ctx, t, at)
+			p, err := r.runningOf(ctx, t, at, runners)
 			if err != nil {
 				return err
 			}
@@ -212,6 +216,8 @@ func attemptSteps(at Attempt, r agentruntime.TaskRecord) (dispatch, attempt, gat
 			switch p.Phase {
 			case PhaseWaiting:
 				attempt.State, attempt.Note = StepWaiting, "a person is asked"
+			case PhaseGone:
+				attempt.State, attempt.Note = StepWaiting, "its process is gone; whoever dispatches next settles it"
 			case PhaseJudging, PhaseSettling:
 				attempt.State, gate.State = StepDone, StepNow
 			}
