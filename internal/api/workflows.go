@@ -184,7 +184,7 @@ func (a *API) listWorkflowTypes(context.Context, none) (WorkflowTypes, error) {
 }
 
 func (a *API) getWorkflow(ctx context.Context, in one) (WorkflowDetail, error) {
-	w, err := a.Store.Workflow(ctx, in.ID)
+	w, err := a.Store.ListedWorkflow(ctx, in.ID)
 	if err != nil {
 		return WorkflowDetail{}, err
 	}

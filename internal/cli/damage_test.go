@@ -38,7 +38,8 @@ profiles:
  "payload": {"seen": true}, "proposed_task": {"task_type": "script", "requested_profile_id": "teller", "source": "eye", "subject": "look", "payload": {}}}`)
 	s.ok("task", "add", "--type", "script", "--adapter", "tells", "--profile", "teller")
 	s.ok("dispatch")
-	s.ok("workflow", "start", "goal-loop", "a goal", "--agent", "tells", "--workspace", t.TempDir())
+	flow := s.ok("workflow", "start", "goal-loop", "a goal", "--agent", "tells", "--workspace", t.TempDir())
+	flow = strings.TrimSpace(flow)
 	s.ok("sensor", "emit", "--file", event)
 
 	db, err := sql.Open("sqlite", filepath.Join(s.home, "deed.db"))
@@ -58,6 +59,9 @@ profiles:
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if o := s.deed(nil, "workflow", "show", flow, "--json"); o.code != 0 || !strings.Contains(o.stdout, "goal-loop") || !strings.Contains(o.stderr, "damaged: context of workflow "+flow) {
+		t.Errorf("deed workflow show: exit %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	for list, shown := range map[string]string{
 		"workflow list": "goal-loop", "sensor list": "eye", "sensor events": "e1", "outbox list --state delivered": "delivered",
@@ -119,8 +123,10 @@ func TestDamagedTasksHideNothing(t *testing.T) {
 		t.Errorf("an agent whose record cannot be read: %s", o.stderr)
 	}
 	v := s.serve()
-	for path, want := range map[string][]string{"/api/v1/tasks/" + id: {"500", `"code":"damaged"`, why}, "/api/v1/home": {"200", "whole", why}, "/": {"200", "whole"}, "/tasks/" + id: {"500", why},
-		"/api/v1/tasks/" + whole: {"200", "whole"}} {
+	for path, want := range map[string][]string{
+		"/api/v1/tasks/" + id: {"500", `"code":"damaged"`, why}, "/api/v1/home": {"200", "whole", why}, "/": {"200", "whole"}, "/tasks/" + id: {"500", why},
+		"/api/v1/tasks/" + whole: {"200", "whole"},
+	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://deed"+path, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -209,7 +209,8 @@ func (a *app) oneWorkflow(ctx context.Context, id string) (store.Workflow, error
 	if err := a.view(ctx); err != nil {
 		return store.Workflow{}, err
 	}
-	w, err := a.st.Workflow(ctx, id)
+	w, err := a.st.ListedWorkflow(ctx, id)
+	a.hintDamaged(w.Damage)
 	if errors.Is(err, store.ErrNotFound) {
 		return w, usage(fmt.Errorf("no workflow %s in %s (`deed workflow list --all` shows what there is)", id, a.h.Root()))
 	}

@@ -99,7 +99,7 @@ func (s *step) settleReleased(ctx context.Context) (running []store.Task, err er
 		return nil, err
 	}
 	for _, it := range items {
-		t, err := s.Store.Task(ctx, it.TaskID)
+		t, err := s.Store.ListedTask(ctx, it.TaskID) // one that is damaged ends, too, and stands in nobody's way
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +209,7 @@ func (s *step) outcome(ctx context.Context, it store.FanoutItem, t store.Task) (
 	if t.AttemptID == "" {
 		return cancelled(it.Name, t.CancelReason), false, nil // it ended before anybody ran it
 	}
-	a, err := s.Store.Attempt(ctx, t.AttemptID)
+	a, err := s.Store.ListedAttempt(ctx, t.AttemptID)
 	if err != nil {
 		return o, false, err
 	}
@@ -220,7 +220,7 @@ func (s *step) outcome(ctx context.Context, it store.FanoutItem, t store.Task) (
 	switch {
 	case ctx.Err() != nil:
 		return o, false, context.Cause(ctx)
-	case err != nil && !s.Fanout.CancelRequested:
+	case err != nil && !s.Fanout.CancelRequested && t.Damage == "" && a.Damage == "":
 		return o, false, fmt.Errorf("outcome of task %s: %w", it.Name, err) // no record is better than a wrong one: it is asked for again
 	case err != nil:
 		o = homeboy.Outcome{

@@ -2,6 +2,7 @@ package fanoutrun
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -549,6 +550,42 @@ func TestRunSweepsWhatItWaitsFor(t *testing.T) {
 	got, err := w.svc.Run(ctx, f.ID, x)
 	if err != nil || got.Status != store.FanoutCompleted {
 		t.Fatalf("it ended as %+v, %v", got, err)
+	}
+}
+
+// A task that a foreign hand has spoiled gets a record, and stands neither in the way of the others nor of a cancel.
+func TestDamagedTask(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newWorld(t, dir)
+	spoil := func() {
+		t.Helper()
+		db, err := sql.Open("sqlite", filepath.Join(dir, "deed.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.ExecContext(t.Context(), "UPDATE tasks SET intent = '{'"); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := w.create(t, Plan{Plan: planOf(request("a"), request("b"), request("c")), Policy: Policy{MaxConcurrency: 1}})
+	w.advance(t, f.ID)
+	spoil()
+	w.finish(t, "a", end(homeboy.Failed, homeboy.ClassUnknown))
+	clear(w.attempts) // what it came to cannot be told without its request
+	if st := w.advance(t, f.ID); len(st.Claims) != 1 || st.Claims[0].Task.Record.Source != "b" {
+		t.Fatalf("the next one does not run: %+v", st)
+	}
+	spoil()
+	got, err := w.svc.Cancel(t.Context(), f.ID, "enough", "me", func(store.Fanout) bool { return false })
+	if err != nil || got.Asked != 1 {
+		t.Fatalf("cancel: %+v, %v", got, err)
+	}
+	if r := w.document(t, f.ID).Records; len(r) != 2 || !strings.Contains(r[0].ErrorMessage, "cannot be read") {
+		t.Errorf("records: %+v", r)
 	}
 }
 

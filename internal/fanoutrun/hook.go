@@ -83,7 +83,7 @@ func (s *Service) next(ctx context.Context) (at time.Time, any bool, err error) 
 
 // Settled advances the fanout that a task of the queue belongs to, if it does, as soon as the task has ended.
 func (s *Service) Settled(ctx context.Context, taskID string) error {
-	t, err := s.Store.Task(ctx, taskID)
+	t, err := s.Store.ListedTask(ctx, taskID)
 	if err != nil {
 		return err
 	}

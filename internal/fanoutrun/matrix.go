@@ -83,11 +83,11 @@ func (s *Service) cell(ctx context.Context, it store.FanoutItem) (fanout.Cell, e
 	if it.TaskID == "" {
 		return c, nil
 	}
-	t, err := s.Store.Task(ctx, it.TaskID)
+	t, err := s.Store.ListedTask(ctx, it.TaskID)
 	if err != nil || t.AttemptID == "" {
 		return c, err
 	}
-	a, err := s.Store.Attempt(ctx, t.AttemptID)
+	a, err := s.Store.ListedAttempt(ctx, t.AttemptID)
 	if err != nil {
 		return c, err
 	}

@@ -94,6 +94,11 @@ func (s *Store) ListedAction(ctx context.Context, id string) (Action, error) {
 	return asListed(s.action(ctx, id))
 }
 
+// ListedWorkflow is Workflow as a list has it; see ListedTask.
+func (s *Store) ListedWorkflow(ctx context.Context, id string) (Workflow, error) {
+	return asListed(s.Workflow(ctx, id))
+}
+
 // rawParts are the parts of a row that nobody has decoded, by their names.
 type rawParts map[string]*json.RawMessage
 

@@ -25,7 +25,7 @@ type CancelResult struct {
 func (s *Store) Cancel(ctx context.Context, taskID, reason, by string) (CancelResult, error) {
 	var out CancelResult
 	reason, by = clean(reason), clean(by)
-	err := s.operate(ctx, taskID, func(ctx context.Context, t tx, task Task, now int64) error {
+	err := s.operateOn(ctx, taskID, listed[Task], func(ctx context.Context, t tx, task Task, now int64) error { // its status is all that counts
 		var err error
 		out, err = cancelTask(ctx, t, task, reason, by, now)
 		return err
@@ -162,13 +162,18 @@ func wake(ctx context.Context, t tx, id string, now int64) error {
 
 // operate runs fn on one task, locked, given by id or prefix.
 func (s *Store) operate(ctx context.Context, taskID string, fn func(context.Context, tx, Task, int64) error) error {
+	return s.operateOn(ctx, taskID, func(_ *Task, err error) error { return err }, fn)
+}
+
+// operateOn is operate, where read says what becomes of a task that is damaged.
+func (s *Store) operateOn(ctx context.Context, taskID string, read func(*Task, error) error, fn func(context.Context, tx, Task, int64) error) error {
 	id, err := resolve(ctx, s.eng.read(), "tasks", taskID)
 	if err != nil {
 		return fmt.Errorf("task %w", err)
 	}
 	return s.write(ctx, func(ctx context.Context, t tx) error {
 		task, err := oneTask(ctx, t, `SELECT `+taskColumns+` FROM tasks WHERE id = $1 `+forUpdate, id)
-		if err != nil {
+		if err = read(&task, err); err != nil {
 			return missing("task", id, err)
 		}
 		return fn(ctx, t, task, micros(s.now()))
