@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -270,6 +271,45 @@ func TestBuiltInGo(t *testing.T) {
 	c.script("go", "build", nil).want(t, 1, `undefined: y`)
 	c.only("git")
 	c.script("go", "test", nil).want(t, 2, `go is not on PATH: install it from`)
+}
+
+// What go vet finds and what the compiler says go to files of their own: in one file that both share go writes the one over the other
+// now and then, because it copies its findings without regard to who else writes.
+func TestBuiltInGoVetApart(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Readlink("/proc/self/fd/1"); err != nil {
+		t.Skip("missing tool: /proc: only there can a process see where its output goes")
+	}
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newComponent(t, map[string]string{
+		"go.mod": "module example.com/x\n\ngo 1.24\n", "a.go": "package x\n\nfunc F() int { return y }\n",
+		"sub/b.go": "package sub\n\nimport \"fmt\"\n\nfunc G() { fmt.Printf(\"%d\", \"x\") }\n",
+	})
+	bin, seen := t.TempDir(), filepath.Join(t.TempDir(), "seen")
+	shim := fmt.Sprintf(`#!/bin/sh
+if [ "$1" = vet ]; then
+  to=$(readlink /proc/$$/fd/1 /proc/$$/fd/2)
+  printf '%%s\n' "$to" >>'%s'
+fi
+exec '%s' "$@"
+`, seen, tool)
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(shim), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.path = bin + string(filepath.ListSeparator) + c.path
+	r := c.script("go", "lint", nil)
+	r.want(t, 1, `undefined: y`, `BUILD FAILED: vet\n`)
+	r.found(t, "vet printf sub/b.go", "vet typecheck a.go")
+	text, err := os.ReadFile(seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if to := strings.Split(strings.TrimSpace(string(text)), "\n"); len(to) != 2 || to[0] == to[1] {
+		t.Errorf("go vet writes its findings and its errors to %q, want two files", to)
+	}
 }
 
 func TestBuiltInNode(t *testing.T) {
