@@ -42,11 +42,11 @@ func Replace(path string, data []byte, perm os.FileMode) error {
 }
 
 func replace(path string, perm os.FileMode, sync bool, write func(io.Writer) error) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
+	f, release, err := Temp(path)
 	if err != nil {
 		return Explain("write "+path, err)
 	}
+	defer release()
 	defer func() {
 		if err != nil {
 			_ = f.Close() // a second Close only repeats what err already says
@@ -76,11 +76,11 @@ func replace(path string, perm os.FileMode, sync bool, write func(io.Writer) err
 // CreateFile writes path only if nothing is there yet, as durably as WriteFile does. Of several processes that try at
 // once exactly one succeeds; the others get an error that wraps ErrExists, and can then read a whole file.
 func CreateFile(path string, data []byte, perm os.FileMode) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
+	f, release, err := Temp(path)
 	if err != nil {
 		return Explain("create "+path, err)
 	}
+	defer release()
 	defer os.Remove(f.Name()) // the link below keeps the content
 	_, err = f.Write(data)
 	if err == nil {
@@ -102,7 +102,7 @@ func CreateFile(path string, data []byte, perm os.FileMode) error {
 		}
 		return Explain("create "+path, err)
 	}
-	return SyncDir(dir)
+	return SyncDir(filepath.Dir(path))
 }
 
 // MkdirAll is os.MkdirAll with durable names: every directory that it had to make survives a crash.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -108,10 +109,11 @@ func (s *staged) changeSettings() error {
 
 // load reads settings as if they were the home's.
 func (s *staged) load(text []byte) (*config.Config, error) {
-	beside, err := os.CreateTemp(s.Home.Root(), ".import-*.tmp") // by such a name a sweep knows what was being written
+	beside, release, err := atomicfile.Temp(filepath.Join(s.Home.Root(), "import"))
 	if err != nil {
 		return nil, atomicfile.Explain("import the agent", err)
 	}
+	defer release()
 	defer func() { _ = os.Remove(beside.Name()) }() // nobody reads it by this name
 	_, err = beside.Write(text)
 	if err = errors.Join(err, beside.Close()); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/registry"
@@ -18,7 +19,7 @@ import (
 )
 
 // How long something without an owner in its name must have been left alone before it counts as left behind. With no
-// other runner alive, nobody is there to write it.
+// other runner alive, a file whose writer holds no lock on it has none.
 const (
 	tempAge    = time.Hour
 	writingAge = time.Minute
@@ -116,17 +117,24 @@ func (s *sweep) temporary(ctx context.Context, dir string) error {
 			}
 		}
 		age, reason := tempAge, "nobody has changed it for an hour"
+		release, abandoned := func() {}, true
 		if writing {
 			age, reason = writingAge, "its writer died before it was whole"
+			release, abandoned = atomicfile.Abandoned(f, e.Name()) // whoever writes it need not be a runner
 		}
 		found := Finding{Kind: KindTemp, Path: filepath.Join(dir, e.Name()), Reason: reason, Action: ActionRemove}
 		found.Bytes, _ = registry.Size(found.Path) // only told
-		if !s.old(fi, age) && (!s.alone || !writing) {
+		switch {
+		case !abandoned:
+			found.Reason = "its writer is alive"
+			s.leave(found)
+		case !s.old(fi, age) && (!s.alone || !writing):
 			found.Reason = "it was changed a moment ago, and another process may be writing it"
 			s.leave(found)
-			continue
+		default:
+			s.do(found, func() error { return workspace.RemoveAt(f, e.Name()) })
 		}
-		s.do(found, func() error { return workspace.RemoveAt(f, e.Name()) })
+		release()
 	}
 	return nil
 }

@@ -10,11 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
@@ -24,6 +26,7 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/script"
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/parcel"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/store"
@@ -394,6 +397,37 @@ func TestWhatIsFreshIsLeftToALiveRunner(t *testing.T) {
 	}
 	if rep.Bytes != 3 {
 		t.Errorf("%d bytes reclaimed", rep.Bytes)
+	}
+}
+
+// A process that only admits a task is no runner: what it writes while a dispatcher sweeps is its own.
+func TestWhatIsBeingWrittenIsLeft(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	blobs := parcel.Blobs(b.Home.Blobs())
+	var done atomic.Bool
+	var g errgroup.Group
+	for w := range 2 {
+		g.Go(func() error {
+			defer done.Store(true)
+			for i := range 100 {
+				if _, err := blobs.Put(fmt.Appendf(nil, "%d %d", w, i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	for !done.Load() {
+		b.sweep(t, Options{Deep: true})
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
+	half := filepath.Join(b.Home.Blobs(), ".x.1.tmp")
+	write(t, half, "half")
+	if b.sweep(t, Options{Deep: true}); there(half) {
+		t.Error("what a dead writer left is still there")
 	}
 }
 

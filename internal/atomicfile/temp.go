@@ -1,0 +1,76 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Temp creates a file beside path, for content that will have that name or that nobody reads by this one. Until release, or the death
+// of this process, Abandoned says that it has an owner; the caller closes it, renames or removes it, and releases it then. Where the
+// file system has no locks it is known by its age alone.
+func Temp(path string) (f *os.File, release func(), err error) {
+	for range 10 {
+		f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+		if err != nil {
+			return nil, nil, err
+		}
+		release, err := hold(f)
+		if err == nil {
+			return f, release, nil
+		}
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+		// A sweep came between the two steps; it takes only files that nobody has locked yet.
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, os.ErrNotExist) {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, fmt.Errorf("the temporary file of %s is removed again and again while it is made", path)
+}
+
+// hold locks a file by a descriptor of its own, so that the file can be closed before it is renamed, and makes sure that it still has
+// its name.
+func hold(f *os.File) (release func(), err error) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("dup", err)
+	}
+	release = func() { _ = unix.Close(fd) }
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		release()
+		return nil, err
+	} else if err != nil {
+		return release, nil //nolint:nilerr // this file system has no locks
+	}
+	held, err := f.Stat()
+	if err == nil {
+		var named os.FileInfo
+		if named, err = os.Lstat(f.Name()); err == nil && !os.SameFile(held, named) {
+			err = os.ErrNotExist
+		}
+	}
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// Abandoned reports whether the writer of a temporary file in an open directory is dead. It locks the file until release, so that
+// nobody begins to write it while it is removed. A file that is gone, or cannot be locked, counts as abandoned.
+func Abandoned(dir *os.File, name string) (release func(), ok bool) {
+	fd, err := unix.Openat(int(dir.Fd()), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return func() {}, true
+	}
+	release = func() { _ = unix.Close(fd) }
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		release()
+		return func() {}, false
+	}
+	return release, true
+}
