@@ -189,8 +189,7 @@ func (r *Runner) Run(ctx context.Context, sup *proc.Supervisor, c *store.Claim) 
 	err := guard(func() error { return a.execute(ctx) })
 	if lost := lostCause(ctx, err); lost != nil {
 		a.note(history.KindFenced, map[string]string{"why": lost.Error()})
-		a.kept = a.checkpointed // its new owner may wait to go on from it
-		a.cleanup()
+		a.handOver(ctx)
 		return Result{Ref: c.Ref}, lost
 	}
 	// From here on the work is evidence, and evidence is written even when the attempt was cancelled.
@@ -277,6 +276,16 @@ func (a *run) cleanup() {
 	if !a.kept {
 		_ = workspace.Remove(a.dir)
 	}
+}
+
+// handOver ends an attempt whose claim somebody else has now. That one reads the journal and the output until it has settled, and clears
+// up itself; the next attempt may go on from the directory.
+func (a *run) handOver(ctx context.Context) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stateWait)
+	defer stop()
+	at, err := a.Store.Attempt(ctx, a.claim.Ref.AttemptID)
+	a.kept = a.checkpointed || err != nil || at.Live
+	a.cleanup()
 }
 
 func (a *run) path(elem ...string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -301,7 +302,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// A runner whose claim was taken over must not settle, and leaves nothing.
+// A runner whose claim was taken over must not settle, and leaves what it did to its new owner, who leaves nothing.
 func TestAFencedAttemptStops(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -333,6 +334,9 @@ func TestAFencedAttemptStops(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("the fenced attempt goes on")
 	}
+	if _, err := os.Stat(filepath.Join(b.Home.Attempt(c.Ref.AttemptID), "journal.jsonl")); err != nil {
+		t.Errorf("whoever took the claim over needs the journal: %v", err)
+	}
 	other := *b.Runner
 	other.RunnerID = "sweeper"
 	if adopted, err := other.Salvage(t.Context(), lost[0]); err != nil || adopted {
@@ -342,6 +346,60 @@ func TestAFencedAttemptStops(t *testing.T) {
 		t.Errorf("the task is %s", got)
 	}
 	bundletest.Check(t, b.Home.Bundle(c.Ref.AttemptID))
+	if _, err := os.Lstat(b.Home.Attempt(c.Ref.AttemptID)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory is left: %v", err)
+	}
+}
+
+// Two sweepers at work on one attempt settle it once, with its evidence, whatever the one removes while the other reads.
+func TestSalvageTogether(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for i := range 20 {
+		c := b.claim(`true`, nil)
+		dir := b.Home.Attempt(c.Ref.AttemptID)
+		files := map[string]string{
+			filepath.Join(dir, "run", driver.TurnFile(driver.StdoutFile, 0)): strings.Repeat("said\n", 1000),
+			filepath.Join(dir, "run", driver.TurnFile(driver.StderrFile, 0)): "also said\n",
+		}
+		if i%2 == 1 {
+			files[filepath.Join(b.Home.Bundle(c.Ref.AttemptID), "manifest.json")] = "not a bundle"
+		}
+		for name, text := range files {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var both []store.Lost
+		for range 2 {
+			lost, err := b.Store.Lost(t.Context(), []string{"runner"})
+			if err != nil || len(lost) != 1 {
+				t.Fatalf("Lost = %v, %v", lost, err)
+			}
+			both = append(both, lost[0])
+		}
+		errs := make(chan error, 2)
+		for _, l := range both {
+			go func() {
+				_, err := b.Salvage(t.Context(), l)
+				errs <- err
+			}()
+		}
+		if err := errors.Join(<-errs, <-errs); !errors.Is(err, store.ErrFenced) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Salvage = %v, want that one of the two is fenced off", err)
+		}
+		at, err := b.Store.Attempt(t.Context(), c.Ref.AttemptID)
+		if err != nil || at.Live || at.Class != "lost" || at.BundleDir == "" {
+			t.Errorf("the attempt is %q, in %q, %v, want it settled as lost with its bundle", at.Class, at.BundleDir, err)
+		}
+		out, err := os.ReadFile(filepath.Join(b.Home.Bundle(c.Ref.AttemptID), bundle.PathStdout))
+		if err != nil || len(out) != 5000 {
+			t.Errorf("the bundle has %d bytes of output, %v", len(out), err)
+		}
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the directory is left: %v", err)
+		}
+	}
 }
 
 // A bundle that was published before its runner died is adopted; one that somebody made up is put aside.

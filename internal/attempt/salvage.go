@@ -29,7 +29,10 @@ func (r *Runner) Salvage(ctx context.Context, l store.Lost) (adopted bool, err e
 		Runner: r, claim: &store.Claim{Task: l.Task, Attempt: l.Attempt, Ref: l.Ref, LeaseUntil: l.Attempt.LeaseUntil},
 		dir: r.Home.Attempt(l.Ref.AttemptID), owner: l.Attempt.Record.RunnerID, started: r.Clock(), redactor: redact.New(nil),
 	}
-	defer a.cleanup()
+	defer func() {
+		a.kept = a.kept || err != nil // another sweeper is at work in it, or the next one will be
+		a.cleanup()
+	}()
 	left, goes := a.left(l)
 	a.checkpointed = goes
 	s, ok, err := a.adopt()
@@ -240,7 +243,7 @@ func (a *run) adopt() (store.Settlement, bool, error) {
 // putAside keeps a bundle that cannot be adopted under another name.
 func (a *run) putAside() error {
 	dir := a.Home.Bundle(a.claim.Ref.AttemptID)
-	if err := os.Rename(dir, dir+".refused"); err != nil {
+	if err := os.Rename(dir, dir+".refused"); err != nil && !errors.Is(err, fs.ErrNotExist) { // another sweeper was faster
 		return fmt.Errorf("put aside a bundle that cannot be adopted: %w", err)
 	}
 	return nil

@@ -120,8 +120,7 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	}
 	if err := a.Store.Settle(settled, a.claim.Ref, s); err != nil {
 		if errors.Is(err, store.ErrFenced) {
-			a.kept = a.checkpointed
-			a.cleanup()
+			a.handOver(ctx)
 		}
 		return res, err
 	}
