@@ -431,6 +431,65 @@ func TestWhatIsBeingWrittenIsLeft(t *testing.T) {
 	}
 }
 
+// Several sweepers at once, as of commands that are started together, do no harm and find no fault.
+func TestSweepTogether(t *testing.T) {
+	t.Parallel()
+	for range 4 {
+		b := setup(t)
+		b.Retention = config.Retention{MaxCount: 2, MaxAge: 24 * time.Hour}
+		var lost []store.Ref
+		for i := range 4 {
+			gone := fmt.Sprintf("gone%d", i)
+			b.dead(t, gone)
+			ref, old := b.claim(t, gone), b.settled(t, 10, i%2 == 0)
+			lost = append(lost, ref)
+			for _, ref := range []store.Ref{ref, old} {
+				write(t, filepath.Join(b.Home.Attempt(ref.AttemptID), "workspace", "f"), "x")
+				write(t, filepath.Join(b.Home.Attempt(ref.AttemptID), "run", "stdout.log"), "said")
+				write(t, filepath.Join(b.Home.Tmp(), "rooms-"+ref.AttemptID+"-1", "f"), "x")
+			}
+			write(t, filepath.Join(b.Home.Bundles(), "."+old.AttemptID+".123.tmp", "files", "f"), "half")
+			write(t, filepath.Join(b.Home.Keys(), fmt.Sprintf(".key.%d.tmp", i)), "half")
+			run := store.NewRun{RunID: "run" + gone, Status: codebox.RunBooting, RunnerID: gone, AttemptID: ref.AttemptID, Dir: filepath.Join(b.Home.Root(), "runs")}
+			if _, err := b.Store.InsertRun(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+			digest, err := parcel.Blobs(b.Home.Blobs()).Put([]byte(gone))
+			if err != nil {
+				t.Fatal(err)
+			}
+			long := b.now.Add(-1000 * time.Hour)
+			if err := os.Chtimes(filepath.Join(b.Home.Blobs(), strings.TrimPrefix(digest, "sha256:")), long, long); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var g errgroup.Group
+		for range 4 {
+			g.Go(func() error {
+				_, err := b.Sweep(t.Context(), Options{Deep: true})
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		for _, ref := range lost {
+			at, err := b.Store.Attempt(t.Context(), ref.AttemptID)
+			if err != nil || at.Live || at.Class != "lost" {
+				t.Errorf("attempt %s is live: %v, of class %q, %v", ref.AttemptID, at.Live, at.Class, err)
+			}
+		}
+		for _, dir := range []string{b.Home.Attempts(), b.Home.Tmp(), b.Home.Blobs()} {
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("left in %s: %v, %v", dir, left, err)
+			}
+		}
+		if live, err := b.Store.LiveRuns(t.Context()); err != nil || len(live) > 0 {
+			t.Errorf("%d runs have no end, %v", len(live), err)
+		}
+	}
+}
+
 func TestWhichRunsAreDead(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/registry"
@@ -134,15 +135,27 @@ func unfinished(r store.Run) error {
 	if r.Dir == "" {
 		return nil
 	}
+	dir, err := os.Open(r.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("look for unfinished files: %w", err)
+	}
+	defer func() { _ = dir.Close() }()
 	left, err := filepath.Glob(filepath.Join(escape(r.Dir), "."+r.ID()+".json.*.tmp"))
 	if err != nil {
 		return fmt.Errorf("look for unfinished files: %w", err)
 	}
 	var faults []error
 	for _, p := range left {
+		release, abandoned := atomicfile.Abandoned(dir, filepath.Base(p))
+		if !abandoned {
+			continue // another sweeper writes the end of the run
+		}
 		if err := os.Remove(p); err != nil && !errors.Is(err, os.ErrNotExist) {
 			faults = append(faults, err)
 		}
+		release()
 	}
 	return errors.Join(faults...)
 }

@@ -185,7 +185,7 @@ func (s *Store) UpdateRun(ctx context.Context, id string, u RunUpdate) (Run, err
 }
 
 // CloseRun says that nobody has anything left to do for a run that has ended, without a change of its record: its file
-// says already what its row says.
+// says already what its row says. It returns ErrRunLive for one that has not ended, and ErrNotFound for one that was given up meanwhile.
 func (s *Store) CloseRun(ctx context.Context, id string) error {
 	err := s.write(ctx, func(ctx context.Context, t tx) error {
 		res, err := t.exec(ctx, `UPDATE runs SET live = 0 WHERE id = $1 AND ended_at IS NOT NULL`, id)
@@ -194,6 +194,10 @@ func (s *Store) CloseRun(ctx context.Context, id string) error {
 		}
 		if n, err := res.RowsAffected(); err != nil || n == 1 {
 			return err
+		}
+		var live int
+		if err := t.row(ctx, `SELECT live FROM runs WHERE id = $1`, id).Scan(&live); err != nil {
+			return missing("run", id, err)
 		}
 		return ErrRunLive
 	})

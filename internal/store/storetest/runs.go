@@ -151,6 +151,7 @@ func runsEnded(t *testing.T, target Target) {
 	_, err := b.s.UpdateRun(b.ctx, "alive", store.RunUpdate{Close: true})
 	b.is(err, store.ErrRunLive)
 	b.is(b.s.CloseRun(b.ctx, "alive"), store.ErrRunLive)
+	b.is(b.s.CloseRun(b.ctx, "nobody"), store.ErrNotFound)
 	before := b.getRun("r").Record
 	b.clock.Advance(time.Second)
 	b.ok(b.s.CloseRun(b.ctx, "r"))
