@@ -39,7 +39,7 @@ func hold(f *os.File) (release func(), err error) {
 	if err != nil {
 		return nil, os.NewSyscallError("dup", err)
 	}
-	release = func() { _ = unix.Close(fd) }
+	release = func() { unlock(fd) }
 	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
 		release()
 		return nil, err
@@ -67,10 +67,16 @@ func Abandoned(dir *os.File, name string) (release func(), ok bool) {
 	if err != nil {
 		return func() {}, true
 	}
-	release = func() { _ = unix.Close(fd) }
+	release = func() { unlock(fd) }
 	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
 		release()
 		return func() {}, false
 	}
 	return release, true
+}
+
+// unlock lets go of a lock, also where a process that is just being started elsewhere in deed holds the descriptor for a moment more.
+func unlock(fd int) {
+	_ = unix.Flock(fd, unix.LOCK_UN)
+	_ = unix.Close(fd)
 }
