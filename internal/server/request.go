@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -161,6 +162,11 @@ func (t *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	id := t.s.identify(r)
 	if p := t.admit(r, id); p != nil {
+		if p.Status == http.StatusRequestEntityTooLarge {
+			// A connection that is closed with a body in it takes the answer along.
+			rp.deadlines(unwantedTime)
+			_, _ = io.CopyN(io.Discard, r.Body, maxUnwanted)
+		}
 		t.s.refuse(rp, r, id.who, t.Pattern, p)
 		return
 	}

@@ -28,6 +28,8 @@ import (
 const (
 	maxHeader      = 16 << 10
 	maxBody        = 1 << 20
+	maxUnwanted    = 8 << 20 // of a body that is too large: read, so that whoever sends it comes to hear of it
+	unwantedTime   = 2 * time.Second
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute
 	requestTimeout = 30 * time.Second

@@ -543,7 +543,7 @@ func main() {
 			t.Fatal(err)
 		}
 	}
-	r, err := proc.Tool(t.Context(), proc.ToolSpec{Argv: []string{"go", "build", "-o", "provider", "."}, Dir: dir, Env: append(os.Environ(), "CGO_ENABLED=0"), MaxOutput: 1 << 20})
+	r, err := proc.Tool(t.Context(), proc.ToolSpec{Argv: []string{"go", "build", "-buildvcs=false", "-o", "provider", "."}, Dir: dir, Env: append(os.Environ(), "CGO_ENABLED=0"), MaxOutput: 1 << 20})
 	if err == nil {
 		err = r.Check()
 	}
