@@ -137,7 +137,9 @@ func (c *conversation) settings() []string {
 	}
 	if c.plan.Posture.Sandbox == agentcli.Workspace {
 		j := c.plan.Job // where the result and declared artifacts go
-		out = append(out, fmt.Sprintf("sandbox_workspace_write.writable_roots=[%s,%s]", quote(j.Inside(j.Dirs.Exchange)), quote(j.Inside(j.Dirs.Artifacts))))
+		out = append(out, fmt.Sprintf("sandbox_workspace_write.writable_roots=[%s,%s]", quote(j.Inside(j.Dirs.Exchange)), quote(j.Inside(j.Dirs.Artifacts))),
+			// The attempt has a place for temporary files. In the machine's own Codex makes a .git, and leaves it there when it is killed.
+			"sandbox_workspace_write.exclude_slash_tmp=true")
 	}
 	p := c.plan.Job.Adapter.Codex.Provider
 	switch {

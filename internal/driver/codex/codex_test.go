@@ -65,7 +65,7 @@ event '{"type":"item.completed","item":{"type":"agent_message","text":"I did it"
 			"[--json]", "[--skip-git-repo-check]", "[--model]", "[m-1]", `[-c]`, `[sandbox_mode="workspace-write"]`, `[-c]`, `[approval_policy="never"]`,
 			`[-c]`, projects, "[-c]", "[check_for_update_on_startup=false]", "[-c]", "[analytics.enabled=false]", "[-c]", "[feedback.enabled=false]",
 			"[-c]", "[features.plugins=false]", "[-c]", "[features.apps=false]", "[-c]", "[features.unbounded_connection_retries=false]",
-			"[-c]", `[sandbox_workspace_write.writable_roots=["` + b.Job.Dirs.Exchange + `","` + b.Job.Dirs.Artifacts + `"]]`,
+			"[-c]", `[sandbox_workspace_write.writable_roots=["` + b.Job.Dirs.Exchange + `","` + b.Job.Dirs.Artifacts + `"]]`, "[-c]", "[sandbox_workspace_write.exclude_slash_tmp=true]",
 			"[-c]", `[model_provider="my.own"]`, "[-c]", `[model_providers={"my.own"={name="my.own",base_url="http://127.0.0.1:1/v1",wire_api="responses",request_max_retries=2,stream_max_retries=2,env_key="OPENAI_API_KEY"}}]`,
 			"[-c]", `[model_reasoning_effort="low"]`,
 		}
