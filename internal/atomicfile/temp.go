@@ -39,7 +39,7 @@ func hold(f *os.File) (release func(), err error) {
 	if err != nil {
 		return nil, os.NewSyscallError("dup", err)
 	}
-	release = func() { unlock(fd) }
+	release = unlocker(fd)
 	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
 		release()
 		return nil, err
@@ -67,7 +67,7 @@ func Abandoned(dir *os.File, name string) (release func(), ok bool) {
 	if err != nil {
 		return func() {}, true
 	}
-	release = func() { unlock(fd) }
+	release = unlocker(fd)
 	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
 		release()
 		return func() {}, false
@@ -75,8 +75,8 @@ func Abandoned(dir *os.File, name string) (release func(), ok bool) {
 	return release, true
 }
 
-// unlock lets go of a lock, also where a process that is just being started elsewhere in deed holds the descriptor for a moment more.
-func unlock(fd int) {
-	_ = unix.Flock(fd, unix.LOCK_UN)
-	_ = unix.Close(fd)
+// unlocker gives a descriptor and its lock back by Unlock.
+func unlocker(fd int) func() {
+	f := os.NewFile(uintptr(fd), "lock")
+	return func() { _ = Unlock(f) }
 }

@@ -22,7 +22,7 @@ func TestMountsOfDeadAttemptsGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := syscall.Mount(precious, p, "", syscall.MS_BIND, ""); err != nil {
-			t.Skip("missing permission: mount: run the tests as root: ", err)
+			t.Skip("missing tool: mount: run the tests as root: ", err)
 		}
 		t.Cleanup(func() { _ = syscall.Unmount(p, syscall.MNT_DETACH) })
 		return p
@@ -55,7 +55,7 @@ func TestMountsGoOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := syscall.Mount(precious, p, "", syscall.MS_BIND, ""); err != nil {
-				t.Skip("missing permission: mount: run the tests as root: ", err)
+				t.Skip("missing tool: mount: run the tests as root: ", err)
 			}
 			t.Cleanup(func() { _ = syscall.Unmount(p, syscall.MNT_DETACH) })
 		}
