@@ -91,7 +91,7 @@ func (r *Run) settle(ctx context.Context, got result) Outcome {
 func failed(ctx context.Context, o Outcome, err error) Outcome {
 	f := &Failure{}
 	switch known := ctx.Err(); {
-	case errors.As(err, &f):
+	case errors.As(err, &f) && !stopped(ctx, f):
 	case errors.Is(known, context.DeadlineExceeded):
 		f = &Failure{Status: homeboy.Timeout, Class: homeboy.ClassTimeout, Diagnostic: DiagnosticTimeout, Err: fmt.Errorf("the time limit passed: %w", err)}
 	case known != nil:
@@ -118,6 +118,12 @@ func failed(ctx context.Context, o Outcome, err error) Outcome {
 	}
 	o.Diagnostics = append([]homeboy.Diagnostic{d}, o.Diagnostics...) // the first is the cause
 	return o
+}
+
+// stopped says that a failure is only that the request came to its end: what was begun then did not fail for a reason
+// of its own, whatever the handler makes of it.
+func stopped(ctx context.Context, f *Failure) bool {
+	return f.Diagnostic == DiagnosticSetup && ctx.Err() != nil && (errors.Is(f.Err, ctx.Err()) || errors.Is(f.Err, context.Cause(ctx)))
 }
 
 // complete adds what the run knows.

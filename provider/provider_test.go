@@ -265,6 +265,30 @@ func TestCancel(t *testing.T) {
 	r.read(t)
 	r.is(t, homeboy.Cancelled, homeboy.ClassUnknown, DiagnosticCancelled)
 
+	t.Run("what could not be set up for it", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var out bytes.Buffer
+		Serve(ctx, hello, func(ctx context.Context, _ Request, _ *Run) (Outcome, error) {
+			cancel(errors.New("the host had enough"))
+			<-ctx.Done()
+			return Outcome{}, Setup(fmt.Errorf("start helper: %w", context.Cause(ctx)))
+		}, Stdio{Dir: t.TempDir(), In: strings.NewReader(request), Out: &out, Err: &errs})
+		r := ran{out: out.String()}
+		r.read(t)
+		r.is(t, homeboy.Cancelled, homeboy.ClassUnknown, DiagnosticCancelled)
+	})
+	t.Run("what is missing all the same", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var out bytes.Buffer
+		Serve(ctx, hello, func(ctx context.Context, _ Request, _ *Run) (Outcome, error) {
+			cancel()
+			<-ctx.Done()
+			return Outcome{}, Setup(errors.New("no helper here"))
+		}, Stdio{Dir: t.TempDir(), In: strings.NewReader(request), Out: &out, Err: &errs})
+		r := ran{out: out.String()}
+		r.read(t)
+		r.is(t, homeboy.ProviderError, homeboy.ClassProvider, DiagnosticSetup)
+	})
 	t.Run("before the request came", func(t *testing.T) {
 		out.Reset()
 		in, w := io.Pipe()

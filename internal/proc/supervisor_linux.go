@@ -108,7 +108,7 @@ func (s *Supervisor) Run(ctx context.Context, spec Spec) (Exit, error) {
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
-		return Exit{Code: -1, Canceled: true, Cause: context.Cause(ctx)}, nil
+		return canceled(ctx), nil
 	}
 	var (
 		p    *supervisorProcess
@@ -116,7 +116,9 @@ func (s *Supervisor) Run(ctx context.Context, spec Spec) (Exit, error) {
 	)
 	for range 2 { // a supervisor can die while it is idle; what could not be sent to it was not run
 		var seq uint64
-		if p, seq, err = s.ready(ctx); err != nil {
+		if p, seq, err = s.ready(ctx); err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+			return canceled(ctx), nil
+		} else if err != nil {
 			return Exit{}, err
 		}
 		var r *run
@@ -141,6 +143,11 @@ func (s *Supervisor) Run(ctx context.Context, spec Spec) (Exit, error) {
 		s.opt.Log.Warn("supervisor lost", "pid", p.cmd.Process.Pid, "err", err)
 	}
 	return exit, err
+}
+
+// canceled is the end of a command that was not begun when ctx ended.
+func canceled(ctx context.Context) Exit {
+	return Exit{Code: -1, Canceled: true, Cause: context.Cause(ctx)}
 }
 
 // ready returns a living supervisor process, starting one if the last one was lost.

@@ -149,7 +149,9 @@ func (a agent) serve(ctx context.Context, q provider.Request, r *provider.Run) (
 		return provider.Outcome{}, provider.Invalid(fmt.Errorf("executor.config: %w", err))
 	}
 	d := a.driver()
-	if ready := d.Ready(ctx, adapter); !ready.Ready {
+	if ready := d.Ready(ctx, adapter); ctx.Err() != nil {
+		return provider.Outcome{}, context.Cause(ctx) // what was not answered in time is not missing
+	} else if !ready.Ready {
 		var why []string
 		for _, m := range ready.Missing {
 			why = append(why, fmt.Sprintf("%s: %s (%s)", m.Name, m.Reason, m.Remedy))
