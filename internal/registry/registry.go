@@ -135,12 +135,6 @@ func (r *Run) To(ctx context.Context, status codebox.RunStatus, changes ...store
 	return nil
 }
 
-// Update changes the record and leaves the state as it is.
-func (r *Run) Update(ctx context.Context, u store.RunUpdate) error {
-	u.To = ""
-	return r.update(ctx, u)
-}
-
 func (r *Run) update(ctx context.Context, u store.RunUpdate) error {
 	if err := r.redactor.Value(&u); err != nil {
 		return fmt.Errorf("update run: %w", err)
