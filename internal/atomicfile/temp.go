@@ -32,6 +32,30 @@ func Temp(path string) (f *os.File, release func(), err error) {
 	return nil, nil, fmt.Errorf("the temporary file of %s is removed again and again while it is made", path)
 }
 
+// TempDir creates a directory for what lives no longer than this process, as Temp does a file. The caller removes it, and releases it
+// then.
+func TempDir(dir, pattern string) (name string, release func(), err error) {
+	for range 10 {
+		name, err := os.MkdirTemp(dir, pattern)
+		if err != nil {
+			return "", nil, err
+		}
+		var f *os.File
+		if f, err = os.Open(name); err == nil {
+			release, err = hold(f)
+			_ = f.Close() // the lock has a descriptor of its own
+		}
+		if err == nil {
+			return name, release, nil
+		}
+		_ = os.Remove(name)
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, os.ErrNotExist) {
+			return "", nil, err
+		}
+	}
+	return "", nil, fmt.Errorf("the temporary directory %s in %s is removed again and again while it is made", pattern, dir)
+}
+
 // hold locks a file by a descriptor of its own, so that the file can be closed before it is renamed, and makes sure that it still has
 // its name.
 func hold(f *os.File) (release func(), err error) {
@@ -60,8 +84,8 @@ func hold(f *os.File) (release func(), err error) {
 	return release, nil
 }
 
-// Abandoned reports whether the writer of a temporary file in an open directory is dead. It locks the file until release, so that
-// nobody begins to write it while it is removed. A file that is gone, or cannot be locked, counts as abandoned.
+// Abandoned reports whether the owner of a temporary file or directory in an open directory is dead. It locks it until release, so
+// that nobody begins to write it while it is removed. What is gone, or cannot be locked, counts as abandoned.
 func Abandoned(dir *os.File, name string) (release func(), ok bool) {
 	fd, err := unix.Openat(int(dir.Fd()), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -47,3 +47,31 @@ func TestTempHasAnOwner(t *testing.T) {
 		t.Error("what is gone has an owner")
 	}
 }
+
+// A temporary directory has an owner until it is released, whatever becomes of what is in it.
+func TestTempDirHasAnOwner(t *testing.T) {
+	t.Parallel()
+	where := t.TempDir()
+	dir, err := os.Open(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = dir.Close() }()
+	name, release, err := atomicfile.TempDir(where, "work-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(name, "f"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if unlock, ok := atomicfile.Abandoned(dir, filepath.Base(name)); ok {
+		unlock()
+		t.Error("abandoned while it is used")
+	}
+	release()
+	unlock, ok := atomicfile.Abandoned(dir, filepath.Base(name))
+	defer unlock()
+	if !ok {
+		t.Error("not abandoned after its release")
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/gate"
 	"github.com/deedrun/deed/internal/proc"
@@ -63,11 +64,14 @@ func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out
 	if err != nil {
 		return out, fmt.Errorf("name the rerun: %w", err)
 	}
-	dir, err := os.MkdirTemp(r.Home.Tmp(), "rerun-")
+	dir, release, err := atomicfile.TempDir(r.Home.Tmp(), "rerun-")
 	if err != nil {
 		return out, fmt.Errorf("make a place for the rerun: %w", err)
 	}
-	defer func() { err = errors.Join(err, workspace.Remove(dir)) }()
+	defer func() {
+		err = errors.Join(err, workspace.Remove(dir))
+		release()
+	}()
 	own := *r
 	own.Key = nil // what is remembered of the base is no part of it, and neither are its caches
 	a := &run{Runner: &own, sup: sup, dir: dir, redactor: redact.New(nil), claim: &store.Claim{Ref: store.Ref{TaskID: id.String(), AttemptID: id.String()}}}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/canonjson"
@@ -163,11 +164,14 @@ func (a *app) rerunInput(ctx context.Context, dir string, rep bundle.Verificatio
 	if err != nil {
 		return in, nil, usage(err)
 	}
-	tmp, err := os.MkdirTemp(a.h.Tmp(), "rerun-patch-")
+	tmp, release, err := atomicfile.TempDir(a.h.Tmp(), "rerun-patch-")
 	if err != nil {
 		return in, nil, err
 	}
-	drop := func() { _ = os.RemoveAll(tmp) }
+	drop := func() {
+		_ = os.RemoveAll(tmp)
+		release()
+	}
 	in.Patch = filepath.Join(tmp, "patch.diff")
 	if err := os.WriteFile(in.Patch, patch, 0o600); err != nil {
 		drop()

@@ -117,16 +117,15 @@ func (s *sweep) temporary(ctx context.Context, dir string) error {
 			}
 		}
 		age, reason := tempAge, "nobody has changed it for an hour"
-		release, abandoned := func() {}, true
 		if writing {
 			age, reason = writingAge, "its writer died before it was whole"
-			release, abandoned = atomicfile.Abandoned(f, e.Name()) // whoever writes it need not be a runner
 		}
+		release, abandoned := atomicfile.Abandoned(f, e.Name()) // whose it is need not be a runner
 		found := Finding{Kind: KindTemp, Path: filepath.Join(dir, e.Name()), Reason: reason, Action: ActionRemove}
 		found.Bytes, _ = registry.Size(found.Path) // only told
 		switch {
 		case !abandoned:
-			found.Reason = "its writer is alive"
+			found.Reason = "its owner is alive"
 			s.leave(found)
 		case !s.old(fi, age) && (!s.alone || !writing):
 			found.Reason = "it was changed a moment ago, and another process may be writing it"

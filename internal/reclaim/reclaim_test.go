@@ -20,6 +20,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/config"
@@ -381,7 +382,12 @@ func TestWhatIsFreshIsLeftToALiveRunner(t *testing.T) {
 	for _, p := range []string{fresh, old, probe, ancient, filepath.Join(apply, "f"), filepath.Join(dropped, "f")} {
 		write(t, p, "x")
 	}
-	for p, age := range map[string]time.Duration{old: 2 * time.Minute, ancient: 2 * time.Hour, dropped: 2 * time.Hour, apply: time.Minute} {
+	slow, release, err := atomicfile.TempDir(b.Home.Tmp(), "rerun-") // a rerun that takes its time
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	for p, age := range map[string]time.Duration{old: 2 * time.Minute, ancient: 2 * time.Hour, dropped: 2 * time.Hour, apply: time.Minute, slow: 2 * time.Hour} {
 		when := b.now.Add(-age)
 		if err := os.Chtimes(p, when, when); err != nil {
 			t.Fatal(err)
@@ -390,7 +396,7 @@ func TestWhatIsFreshIsLeftToALiveRunner(t *testing.T) {
 	rep := b.sweep(t, Options{Deep: true})
 	want := []string{
 		"left leave temp .fresh.1.tmp", "done remove temp .old.1.tmp", "left leave temp probe-1", "done remove temp probe-2",
-		"left leave temp " + filepath.Base(apply), "done remove temp " + filepath.Base(dropped),
+		"left leave temp " + filepath.Base(apply), "done remove temp " + filepath.Base(dropped), "left leave temp " + filepath.Base(slow),
 	}
 	if d := cmp.Diff(sorted(want), sorted(brief(rep))); d != "" {
 		t.Errorf("findings (-want +got):\n%s", d)
