@@ -90,6 +90,9 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if strings.Contains(err.Error(), "time: missing unit in duration") {
+			return usage(fmt.Errorf("%w (say of what: 90s, 10m or 24h)", err))
+		}
 		return usage(fmt.Errorf("%w (see `%s --help`)", err, c.CommandPath()))
 	})
 	f := root.PersistentFlags()

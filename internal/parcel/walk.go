@@ -142,8 +142,10 @@ func (w *walker) distinct(name string, file bool) error {
 }
 
 // special refuses what is neither a file nor a directory.
-func special(name string, kind fs.FileMode) error {
-	return fmt.Errorf("%w: %.200q is %s (put the file itself there, or take it out)", ErrRefused, name, plainfile.Kind(kind))
+func special(name string, kind fs.FileMode) error { return refuse(name, plainfile.Kind(kind)) }
+
+func refuse(name, kind string) error {
+	return fmt.Errorf("%w: %.200q is %s (put the file itself there, or take it out)", ErrRefused, name, kind)
 }
 
 func (w *walker) dir(dir string) error {
@@ -226,7 +228,7 @@ func (w *walker) tar(in io.Reader) error {
 		case tar.TypeReg:
 			err = w.file(h.Name, executable(h.FileInfo().Mode()), r)
 		case tar.TypeLink:
-			err = special(h.Name, fs.ModeSymlink)
+			err = refuse(h.Name, "a hard link")
 		default:
 			err = special(h.Name, h.FileInfo().Mode().Type())
 		}

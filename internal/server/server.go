@@ -293,11 +293,16 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("ok\n"))
 }
 
-// readyz says that the store answers too.
+// readyz says that the store answers too, and has room.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if _, _, err := s.o.Store.Paused(r.Context()); err != nil {
 		s.o.Log.Warn("not ready", "error", err)
 		problem.Write(w, r, problem.New(http.StatusServiceUnavailable, "not_ready", "the store does not answer"))
+		return
+	}
+	if s.o.Home.Full() {
+		s.o.Log.Warn("not ready", "error", "the disk of the home is full (free space on it; `deed cleanup` tells what deed itself can give up)")
+		problem.Write(w, r, problem.New(http.StatusServiceUnavailable, "not_ready", "the disk of the home is full"))
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
