@@ -50,6 +50,9 @@ func TestCommandMadeAlone(t *testing.T) {
 		"help run":         "deed run",
 		"__complete ver":   "verify",
 		"vesrion":          "did you mean version?",
+		"vesrion --short":  "did you mean version?",
+		"retry --all 3":    "did you mean task retry or outbox retry?",
+		"taks":             "did you mean task?",
 		"run-agent-task -": "unknown command",
 	} {
 		if got := says(strings.Fields(line)...); !strings.Contains(got, want) {

@@ -90,6 +90,9 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if _, rest, ferr := root.Find(args); ferr == nil && c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+			err = fmt.Errorf("unknown command %q for %q%s", rest[0], c.CommandPath(), meant(c, rest[0])) // whose flags nobody knows
+		}
 		if strings.Contains(err.Error(), "time: missing unit in duration") {
 			return usage(fmt.Errorf("%w (say of what: 90s, 10m or 24h)", err))
 		}
@@ -145,10 +148,7 @@ func wrapArgs(c *cobra.Command) {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := check(c, args); err != nil {
 				if len(args) > 0 && c.HasSubCommands() {
-					c.SuggestionsMinimumDistance = 2
-					if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-						err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
-					}
+					err = fmt.Errorf("%w%s", err, meant(c, args[0]))
 				}
 				return usage(fmt.Errorf("%w (see `%s --help`)", err, c.CommandPath()))
 			}
@@ -158,6 +158,30 @@ func wrapArgs(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		wrapArgs(sub)
 	}
+}
+
+// meant asks after the commands that somebody may have had in mind: those that are written alike, and those of that name one step below,
+// of which there may be many: first that of tasks, which are most of the work.
+func meant(c *cobra.Command, word string) string {
+	c.SuggestionsMinimumDistance = 2
+	near := c.SuggestionsFor(word)
+	var below []string
+	for _, group := range c.Commands() {
+		for _, sub := range group.Commands() {
+			switch {
+			case sub.Hidden || sub.Name() != word:
+			case group.Name() == "task":
+				near = append(near, group.Name()+" "+word)
+			default:
+				below = append(below, group.Name()+" "+word)
+			}
+		}
+	}
+	near = append(near, below[:min(len(below), 3)]...)
+	if len(near) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 }
 
 // sink remembers the first failed write, so that a full disk behind a pipe is not a success.
