@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -262,16 +260,10 @@ func (a *app) agentTasks(ctx context.Context, f agentTaskFlags) (*agenttask.Serv
 	return &agenttask.Service{Home: a.h, Store: a.st, Admission: a.admission(), Engine: eng, Clock: clock.System, Streams: streams}, done, nil
 }
 
-// hurry is for a command that runs one thing and ends. The store gets by with one connection, and is left and not closed. And the
-// heap grows to 16 MB before garbage is collected for the first time, which most runs never reach; after that it is as usual. What is
-// collected before costs a short run a tenth of its processor time.
+// hurry is for a command that runs one thing and ends: the store gets by with one connection, and is left and not closed.
 func (a *app) hurry() {
 	a.hurries = true
-	if a.getenv("GOGC") != "" {
-		return // somebody knows better
-	}
-	usual := debug.SetGCPercent(400)
-	runtime.AddCleanup(&struct{ collected *int }{}, func(percent int) { debug.SetGCPercent(percent) }, usual)
+	a.roomy() // most of them never collect garbage at all
 }
 
 // readInput reads a request.

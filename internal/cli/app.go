@@ -306,6 +306,7 @@ func (a *app) engine(slots int, observe func(attempt.Progress)) (*dispatch.Engin
 }
 
 func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (*dispatch.Engine, error) {
+	a.roomy()
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, fmt.Errorf("make a runner id: %w", err)
