@@ -240,7 +240,7 @@ func (w *Writer) publish(ctx context.Context, written func(string) func()) error
 	w.finished = true
 	// The bundle stands; closing handles on it cannot change that.
 	_ = w.root.Close()
-	_ = w.lock.Close()
+	_ = atomicfile.Unlock(w.lock)
 	return nil
 }
 

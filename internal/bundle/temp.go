@@ -13,7 +13,8 @@ import (
 )
 
 // A writer's directory stands beside the final one under a hidden name, and its writer holds a lock on it. Whoever gets
-// that lock knows that the writer is dead.
+// that lock knows that the writer is dead. It is given back by atomicfile.Unlock: closed alone, it would outlive its writer for a moment
+// by chance, and a bundle could not be written to, or removed, for no reason.
 const tempSuffix = ".tmp"
 
 // makeTemp creates and locks a directory for a bundle that will be called final.
@@ -30,7 +31,7 @@ func makeTemp(final string) (dir string, lock *os.File, err error) {
 		lock, err := lockDir(dir)
 		if err == nil {
 			if err := os.Chmod(dir, 0o755); err != nil {
-				return "", nil, errors.Join(atomicfile.Explain("create bundle "+final, err), lock.Close())
+				return "", nil, errors.Join(atomicfile.Explain("create bundle "+final, err), atomicfile.Unlock(lock))
 			}
 			return dir, lock, nil
 		}
@@ -49,7 +50,7 @@ func Temp(final string) (dir string, release func() error, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return dir, lock.Close, nil
+	return dir, func() error { return atomicfile.Unlock(lock) }, nil
 }
 
 var errLocked = errors.New("locked by its writer")
@@ -75,7 +76,7 @@ func lockDir(dir string) (*os.File, error) {
 		}
 	}
 	if err != nil {
-		_ = f.Close()
+		_ = atomicfile.Unlock(f)
 		return nil, err
 	}
 	return f, nil
@@ -90,7 +91,7 @@ func Stale(parent string) ([]string, error) {
 	var out []string
 	for _, dir := range dirs {
 		if lock, err := lockDir(dir); err == nil {
-			_ = lock.Close()
+			_ = atomicfile.Unlock(lock)
 			out = append(out, dir)
 		}
 	}
@@ -145,7 +146,7 @@ func removeStale(dirs []string) (int, error) {
 		if err != nil {
 			return n, fmt.Errorf("remove unfinished bundle %s: %w", dir, err)
 		}
-		err = errors.Join(os.RemoveAll(dir), lock.Close())
+		err = errors.Join(os.RemoveAll(dir), atomicfile.Unlock(lock))
 		if err != nil {
 			return n, fmt.Errorf("remove unfinished bundle %s: %w", dir, err)
 		}

@@ -68,7 +68,7 @@ func Create(dir string, o Options) (*Writer, error) {
 	}
 	root, err := os.OpenRoot(temp)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("create bundle: %w", err), lock.Close(), os.RemoveAll(temp))
+		return nil, errors.Join(fmt.Errorf("create bundle: %w", err), atomicfile.Unlock(lock), os.RemoveAll(temp))
 	}
 	at("created")
 	return &Writer{final: dir, dir: temp, o: o, root: root, lock: lock, files: map[string]*entry{}, made: map[string]bool{".": true}}, nil
@@ -337,5 +337,5 @@ func (w *Writer) Abort() error {
 		return nil
 	}
 	w.finished = true
-	return errors.Join(w.root.Close(), os.RemoveAll(w.dir), w.lock.Close())
+	return errors.Join(w.root.Close(), os.RemoveAll(w.dir), atomicfile.Unlock(w.lock))
 }
