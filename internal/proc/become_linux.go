@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"syscall"
@@ -22,5 +23,6 @@ func StartSibling(argv, env []string, files ...*os.File) error {
 
 // Become replaces this process by another program; argv[0] is its path. It returns only when that was not possible.
 func Become(argv, env []string) error {
-	return fmt.Errorf("execute %s: %w", argv[0], syscall.Exec(argv[0], argv, env))
+	err := whileBusy(context.Background(), func() error { return syscall.Exec(argv[0], argv, env) })
+	return fmt.Errorf("execute %s: %w", argv[0], err)
 }

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -207,7 +208,10 @@ func startMain(req *runRequest, files []int) (pid int, what string, err error) {
 	for i, fd := range files {
 		attr.Files[i] = uintptr(fd)
 	}
-	pid, err = syscall.ForkExec(string(req.Path), stringsOf(req.Argv), attr)
+	err = whileBusy(context.Background(), func() (err error) {
+		pid, err = syscall.ForkExec(string(req.Path), stringsOf(req.Argv), attr)
+		return err
+	})
 	if err != nil {
 		return 0, "execute", err
 	}

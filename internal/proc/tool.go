@@ -83,15 +83,6 @@ func Tool(ctx context.Context, spec ToolSpec) (ToolResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	cmd := exec.CommandContext(ctx, spec.Argv[0], spec.Argv[1:]...)
-	cmd.Dir = spec.Dir
-	cmd.Env = append([]string{}, spec.Env...)
-	cmd.Stdin = spec.Stdin
-	cmd.ExtraFiles = spec.Files
-	cmd.SysProcAttr = groupAttr()
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = toolWaitDelay
-
 	limit := spec.MaxOutput
 	if limit == 0 {
 		limit = DefaultToolOutput
@@ -104,11 +95,23 @@ func Tool(ctx context.Context, spec ToolSpec) (ToolResult, error) {
 	if limit > 0 {
 		out = &limitWriter{w: out, left: limit, exceeded: func() { cancel(ErrOutputLimit) }}
 	}
-	cmd.Stdout = out
 	stderr := &headBuffer{max: toolStderr}
-	cmd.Stderr = stderr
 
-	err := cmd.Run()
+	var cmd *exec.Cmd
+	err := whileBusy(ctx, func() error {
+		cmd = exec.CommandContext(ctx, spec.Argv[0], spec.Argv[1:]...)
+		cmd.Dir = spec.Dir
+		cmd.Env = append([]string{}, spec.Env...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = spec.Stdin, out, stderr
+		cmd.ExtraFiles = spec.Files
+		cmd.SysProcAttr = groupAttr()
+		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		cmd.WaitDelay = toolWaitDelay
+		return cmd.Start()
+	})
+	if err == nil {
+		err = cmd.Wait()
+	}
 	res.Stdout, res.Stderr = captured.Bytes(), stderr.buf
 	if cause := context.Cause(ctx); cause != nil {
 		return res, fmt.Errorf("run %s: %w", res.name, cause)
