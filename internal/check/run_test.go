@@ -193,9 +193,17 @@ func coverage(pct int) string {
 func TestTimeLimitEndsTheTree(t *testing.T) {
 	t.Parallel()
 	s := script(t, runner.Test, `trap '' TERM; echo started; (while :; do sleep 1; done) & while :; do sleep 1; done`)
-	rep := s.run(runner.Test, check.Options{}, func(r *check.Request) { r.Timeout = 300 * time.Millisecond })
-	if rep.Status != runner.StatusError || rep.Failure.Mode != "timeout" || rep.RunnerExit != nil || rep.RawOutput == nil || rep.RawOutput.StdoutTail != "started" {
-		t.Errorf("%+v %+v", rep, rep.Failure)
+	for limit := 300 * time.Millisecond; ; limit *= 4 { // a tree that has not started yet shows nothing
+		rep := s.run(runner.Test, check.Options{}, func(r *check.Request) { r.Timeout = limit })
+		if rep.Status != runner.StatusError || rep.Failure.Mode != "timeout" || rep.RunnerExit != nil {
+			t.Fatalf("%+v %+v", rep, rep.Failure)
+		}
+		if rep.RawOutput != nil && rep.RawOutput.StdoutTail == "started" {
+			return
+		}
+		if limit > 10*time.Second {
+			t.Fatalf("%+v %+v", rep, rep.RawOutput)
+		}
 	}
 }
 

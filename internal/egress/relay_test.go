@@ -185,7 +185,7 @@ func TestLastBytesOfAGoneClient(t *testing.T) {
 func TestIdleConnectionsEnd(t *testing.T) {
 	t.Parallel()
 	silent := server(t, func(c *net.TCPConn) { io.Copy(io.Discard, c) })
-	w := start(t, egress.Options{IdleTimeout: 20 * time.Millisecond}, silent)
+	w := start(t, egress.Options{IdleTimeout: 500 * time.Millisecond}, silent)
 	c := w.dial()
 	w.tunnel(c, silent, "")
 	if r := w.next(); !strings.Contains(r.Reason, "nothing was sent") {
@@ -227,7 +227,7 @@ func TestSlowIsNotIdle(t *testing.T) {
 func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	up := server(t, func(c *net.TCPConn) { io.Copy(c, lines{}) })
-	w := start(t, egress.Options{IdleTimeout: 500 * time.Millisecond}, up)
+	w := start(t, egress.Options{IdleTimeout: 2 * time.Second}, up)
 	c := w.dial()
 	w.tunnel(c, up, "")
 	if r := w.next(); r.Reason == "" || r.BytesIn == 0 {

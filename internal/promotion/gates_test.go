@@ -115,8 +115,8 @@ func TestGateLimits(t *testing.T) {
 		name, command, want string
 		req                 func(*Request)
 	}{
-		{"time", "echo begun; exec sleep 600", homeboy.GateTimedOut, func(r *Request) { r.Timeout = time.Second }},
-		{"silence", "echo begun; exec sleep 600", homeboy.GateNoProgress, func(r *Request) { r.Idle = 300 * time.Millisecond }},
+		{"time", "echo begun; exec sleep 600", homeboy.GateTimedOut, func(r *Request) { r.Timeout = 3 * time.Second }},
+		{"silence", "echo begun; exec sleep 600", homeboy.GateNoProgress, func(r *Request) { r.Idle = 3 * time.Second }},
 		{"escaped", "setsid sleep 600 & echo begun; exit 1", homeboy.GateCompleted, func(*Request) {}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestVerifier(t *testing.T) {
 				c.files = append(c.files, codebox.ChangedFile{Path: "/workspace/" + name, RelativePath: name, Status: "added", AfterSHA256: hashOf("x\n"), AfterMode: "100644", MountTarget: "/workspace", PatchPath: codebox.PathPatch})
 			}
 			req := r.request(r.bundle(c))
-			req.Verifier, req.Patience = tc.command, 10*time.Second
+			req.Verifier, req.Patience = tc.command, time.Minute
 			if tc.end == verifierTimedOut {
 				req.Patience = time.Second
 			}

@@ -196,14 +196,14 @@ func TestWhatTheStreamSaysCounts(t *testing.T) {
 // The time limit is the session's: what a turn used is missing for the next.
 func TestTimeLimitIsTheSessions(t *testing.T) {
 	t.Parallel()
-	b := drivertest.New(t, harness(), `[ -e "$DEED_WORKSPACE/x" ] && sleep 1000; : >"$DEED_WORKSPACE/x"; sleep 0.3; ended`)
-	b.Job.Timeout = 6 * time.Second
+	b := drivertest.New(t, harness(), `[ -e "$DEED_WORKSPACE/x" ] && sleep 1000; : >"$DEED_WORKSPACE/x"; sleep 2; ended`)
+	b.Job.Timeout = 8 * time.Second
 	s := start(t, b)
 	if y, err := s.Turn(t.Context(), driver.Input{Turn: 1}, b); err != nil || y.Kind != driver.YieldCompletion {
 		t.Fatalf("%v, %+v", err, y)
 	}
 	y, err := s.Turn(t.Context(), driver.Input{Turn: 2, Text: "more"}, b)
-	if err != nil || y.Class != failure.Timeout || y.Proc.Duration > 5900*time.Millisecond {
+	if err != nil || y.Class != failure.Timeout || y.Proc.Duration > 7900*time.Millisecond {
 		t.Errorf("%v, %s after %v", err, y.Class, y.Proc.Duration)
 	}
 }
