@@ -522,6 +522,42 @@ func TestRunAndResume(t *testing.T) {
 	}
 }
 
+// What another runner took over is not this one's fault, also when the fanout is over before this one hears of it.
+func TestRunEndsBesideWhatWasTakenOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	f := w.create(t, Plan{Plan: planOf(request("a"), request("b")), Policy: Policy{MaxConcurrency: 2}})
+	x := &overtaken{fleet: &fleet{world: w}, claims: make(chan *store.Claim, 1)}
+	w.svc.Tasks = x
+	got, err := w.svc.Run(t.Context(), f.ID, x)
+	if err != nil || got.Status != store.FanoutCompleted {
+		t.Fatalf("it ended as %+v, %v", got, err)
+	}
+}
+
+// An overtaken executor has others settle its tasks, and hears that one of them is not its own any more when the fanout is over.
+type overtaken struct {
+	*fleet
+	claims chan *store.Claim
+}
+
+func (x *overtaken) Execute(ctx context.Context, c *store.Claim) error {
+	if x.calls.Add(1) == 2 {
+		x.claims <- c
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			if f, err := x.st.Fanout(ctx, OfTask(c.Task)); err != nil || !f.Live() {
+				return errors.Join(err, store.ErrFenced)
+			}
+			<-tick.C
+		}
+	}
+	x.svc.mu.Lock()
+	defer x.svc.mu.Unlock()
+	return errors.Join(x.settle(ctx, c, end(homeboy.Succeeded, ""), ""), x.settle(ctx, <-x.claims, end(homeboy.Succeeded, ""), ""))
+}
+
 // A task that another process left behind with a lease that has not run out yet is waited for, and swept when it has.
 func TestRunSweepsWhatItWaitsFor(t *testing.T) {
 	t.Parallel()

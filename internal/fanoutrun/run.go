@@ -37,7 +37,7 @@ func (s *Service) Run(ctx context.Context, id string, x Executor) (store.Fanout,
 		stop(driver.ErrInterrupted) // nobody would record what the others come to; they wait for their next owner
 	}
 	for r.workers > 0 {
-		err = errors.Join(err, <-r.ended)
+		err = errors.Join(err, own(<-r.ended))
 		r.workers--
 	}
 	if ctx.Err() != nil && err == nil {
@@ -112,10 +112,7 @@ func (r *running) wait(ctx context.Context, beat, look <-chan time.Time) error {
 		select {
 		case err := <-r.ended:
 			r.workers--
-			if errors.Is(err, store.ErrFenced) { // another runner took it over, and settles it
-				err = nil
-			}
-			return err
+			return own(err)
 		case <-look:
 			return nil
 		case <-beat:
@@ -132,6 +129,14 @@ func (r *running) wait(ctx context.Context, beat, look <-chan time.Time) error {
 			return nil
 		}
 	}
+}
+
+// own is what went wrong with a task that ran here. One that another runner took over is that one's to settle.
+func own(err error) error {
+	if errors.Is(err, store.ErrFenced) {
+		return nil
+	}
+	return err
 }
 
 // Resume makes this process the owner of a fanout whose owner is gone; dead names runners that are known to be. A live
