@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,7 +89,7 @@ func (t *turn) giveUp(err error) {
 		t.abort(driver.Asked(err))
 	case errors.As(err, &f):
 		t.abort(f)
-	case errors.Is(err, context.Canceled): // the turn is over already
+	case t.ctx.Err() != nil: // the turn is over already, for a reason of its own
 	default:
 		t.abort(failure.New(failure.Infra, op, fmt.Errorf("ask the guard: %w", err), ""))
 	}
