@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -217,12 +218,23 @@ func TestCache(t *testing.T) {
 	dir, cacheDir := plant(t, goTree+small), t.TempDir()
 	past := time.Now().Add(-time.Hour)
 	age := func() {
-		// The stamp of the change cannot be set: wait until it is old enough to be believed.
-		deadline := time.Now().Add(5 * time.Second)
-		for fi, err := os.Stat(filepath.Join(dir, "a.go")); err == nil && time.Now().Before(deadline); {
-			if _, ctime := stamp(fi); time.Now().UnixNano()-ctime > int64(2*racy) {
-				return
+		// The stamp of the change cannot be set: wait until that of every file is old enough to be believed.
+		var newest int64
+		err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
 			}
+			fi, err := e.Info()
+			if err == nil {
+				_, ctime := stamp(fi)
+				newest = max(newest, ctime)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for time.Now().UnixNano()-newest <= int64(2*racy) {
 			runtime.Gosched()
 		}
 	}

@@ -217,14 +217,33 @@ func TestTargets(t *testing.T) {
 // TestSlowTargets bounds a target that never answers, and stops when deed is told to.
 func TestSlowTargets(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, map[string]settings.Target{"slow": {Kind: settings.TargetCommand, Command: []string{"sleep", "600"}, TimeoutSeconds: 1}})
+	begun := filepath.Join(t.TempDir(), "begun")
+	slow := settings.Target{Kind: settings.TargetCommand, Command: []string{"sh", "-c", `: >"$0"; exec sleep 600`, begun}, TimeoutSeconds: 1}
+	p := newPlace(t, map[string]settings.Target{"slow": slow})
 	it := p.tell(`{"target": "slow"}`)
 	if o := p.send(it.ID); o.State != store.OutboxPending || !strings.Contains(o.LastError, "longer than 1s") {
 		t.Errorf("after its time: %+v", o)
 	}
 	p.now = p.now.Add(time.Hour)
+	_ = os.Remove(begun)
+	slow.TimeoutSeconds = 600
+	p.d.Config.Targets["slow"] = slow
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
+	go func() {
+		defer cancel()
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			if _, err := os.Stat(begun); err == nil {
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
 	if _, err := p.d.Send(ctx); err != nil {
 		t.Fatal(err)
 	}

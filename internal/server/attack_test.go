@@ -305,7 +305,7 @@ func (v *site) raw(send string) (first, rest string) {
 // Slow clients lose their connection; others are answered meanwhile.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
-	v := newSite(t, func(o *Options) { o.HeaderTimeout = 50 * time.Millisecond })
+	v := newSite(t, func(o *Options) { o.HeaderTimeout = time.Second })
 	token := v.token(access.Operate)
 	for name, send := range map[string]string{
 		"headers": "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",

@@ -87,7 +87,7 @@ func newSite(t *testing.T, change ...func(*Options)) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := v.s.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)
