@@ -552,11 +552,7 @@ func TestEgressAfterAnUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	self, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(write(t, string(self), 0o755, t.TempDir(), "deed"))
+	cmd := exec.Command(copySelf(t, filepath.Join(t.TempDir(), "deed")))
 	cmd.Env = append(os.Environ(), replacedMode+"="+socket)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
