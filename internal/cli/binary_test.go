@@ -156,7 +156,7 @@ func (s *site) noProcess() {
 // until polls a condition on the outside world.
 func (s *site) until(what string, cond func() bool) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

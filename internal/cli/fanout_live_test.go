@@ -261,7 +261,7 @@ printf '{"schema": "homeboy/agent-task-outcome/v1", "task_id": "%s", "status": "
 	}
 	writeFile(t, filepath.Join(work, "source.txt"), "clean")
 	task := func(id string) string {
-		return `{"id": "` + id + `", "group_key": "g", "instructions": "go", "executor": {"backend": "chaos", "config": {}}, "limits": {"timeout_ms": 3000}, "workspace": {"mode": "existing", "root": "` + work + `"}}`
+		return `{"id": "` + id + `", "group_key": "g", "instructions": "go", "executor": {"backend": "chaos", "config": {}}, "limits": {"timeout_ms": 10000}, "workspace": {"mode": "existing", "root": "` + work + `"}}`
 	}
 	writeFile(t, filepath.Join(s.dir, "plan.json"), `{"schema": "homeboy/fanout-reconcile-plan/v1", "options": {"rotation": {"entries": [{"model": "other"}]}}, "task_requests": [`+task("slow-1")+`, `+task("ok-1")+`, `+task("ok-2")+`]}`)
 	if o := s.deed(nil, append(fanoutArgs, "--concurrency", "1")...); o.code != ExitDone {

@@ -31,7 +31,8 @@ func writeFile(t *testing.T, path, text string) {
 // A served is a running `deed serve`.
 type served struct {
 	*site
-	cmd *exec.Cmd
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when all that it said was read
 
 	mu  sync.Mutex
 	log bytes.Buffer // guarded by mu
@@ -39,7 +40,7 @@ type served struct {
 
 func (s *site) serve(args ...string) *served {
 	s.t.Helper()
-	v := &served{site: s, cmd: s.command(nil, append([]string{"serve"}, args...)...)}
+	v := &served{site: s, cmd: s.command(nil, append([]string{"serve"}, args...)...), ended: make(chan struct{})}
 	pipe, err := v.cmd.StderrPipe()
 	if err != nil {
 		s.t.Fatal(err)
@@ -47,9 +48,9 @@ func (s *site) serve(args ...string) *served {
 	if err := v.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	ready, ended := make(chan struct{}), make(chan struct{})
+	ready := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(v.ended)
 		sc := bufio.NewScanner(pipe)
 		for first := true; sc.Scan(); {
 			v.mu.Lock()
@@ -63,11 +64,11 @@ func (s *site) serve(args ...string) *served {
 	}()
 	s.t.Cleanup(func() {
 		_ = v.cmd.Process.Kill()
-		<-ended
+		<-v.ended
 	})
 	select {
 	case <-ready:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		s.t.Fatal("serve does not start")
 	}
 	return v
@@ -91,12 +92,13 @@ func (v *served) wait() int {
 	v.t.Helper()
 	done := make(chan struct{})
 	go func() {
+		<-v.ended // to wait for the process closes the pipe, with what was not read of it
 		_ = v.cmd.Wait()
 		close(done)
 	}()
 	select {
 	case <-done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		v.t.Fatalf("serve does not end:\n%s", v.said())
 	}
 	return v.cmd.ProcessState.ExitCode()

@@ -104,7 +104,7 @@ func (y *tty) press(keys, want string) string {
 func (y *tty) await(from int, want string) string {
 	y.t.Helper()
 	var text string
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		text, _ = y.raw(from)
 		if strings.Contains(ansi.Strip(text), want) {
 			return text
