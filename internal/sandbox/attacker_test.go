@@ -143,7 +143,7 @@ func fillUnlinked() (string, error) {
 			return "", err
 		}
 	}
-	wait(10)
+	wait(60)
 	return "100 MB", nil
 }
 
@@ -312,7 +312,7 @@ func dial(network, address string) (string, error) {
 		return "", err
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(2 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second)) // somebody is there, and may be slow
 	return bufio.NewReader(c).ReadString('\n')
 }
 
@@ -343,20 +343,20 @@ func typeIn(high uintptr) error {
 func forkBomb() (string, error) {
 	var started []*exec.Cmd
 	for range 600 {
-		cmd := exec.Command("/bin/sleep", "20")
+		cmd := exec.Command("/bin/sleep", "120")
 		if err := cmd.Start(); err != nil {
 			return "", err
 		}
 		started = append(started, cmd)
 	}
-	wait(10)
+	wait(60)
 	return fmt.Sprint(len(started), " processes"), nil
 }
 
 func threadBomb() (string, error) {
 	var wg sync.WaitGroup
 	for range 900 {
-		wg.Go(func() { wait(10) })
+		wg.Go(func() { wait(60) })
 	}
 	wg.Wait()
 	return "900 threads", nil
@@ -374,7 +374,7 @@ func fillMemory() (string, error) {
 	for i := 0; i < len(block); i += 4096 {
 		block[i] = 1
 	}
-	wait(10)
+	wait(60)
 	return "600 MB", nil
 }
 
@@ -382,7 +382,7 @@ func fillMemory() (string, error) {
 func fillShared() (string, error) {
 	var cmds []*exec.Cmd
 	for range 6 {
-		cmd := exec.Command("/bin/sh", "-c", `x=$(head -c 50000000 /dev/zero | tr '\0' x); sleep 10`)
+		cmd := exec.Command("/bin/sh", "-c", `x=$(head -c 50000000 /dev/zero | tr '\0' x); sleep 60`)
 		if err := cmd.Start(); err != nil {
 			return "", err
 		}
@@ -424,7 +424,7 @@ func fillDisk() (string, error) {
 			return "", err
 		}
 	}
-	wait(10)
+	wait(60)
 	return "100 MB", nil
 }
 
