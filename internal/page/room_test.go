@@ -136,14 +136,18 @@ func (r *room) as(role access.Role) {
 func (r *room) stream(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
+	next := func() chan struct{} {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.news
+	}
+	news := next() // before the page knows that it is heard
 	_, _ = fmt.Fprint(w, ": hello\n\n")
 	_ = out.Flush()
 	for {
-		r.mu.Lock()
-		news := r.news
-		r.mu.Unlock()
 		select {
 		case <-news:
+			news = next()
 			_, _ = fmt.Fprint(w, "event: task_finished\ndata: {}\n\n")
 			_ = out.Flush()
 		case <-req.Context().Done():
