@@ -522,6 +522,26 @@ func TestRunAndResume(t *testing.T) {
 	}
 }
 
+// A fanout that is over was not interrupted, though the signal came before its owner had returned.
+func TestRunThatIsOverWasNotStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	f := w.create(t, Plan{Plan: planOf(request("a"))})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	x := &fleet{world: w, of: func(string, int) homeboy.Outcome { return end(homeboy.Succeeded, "") }}
+	w.svc.Tasks = x
+	w.svc.Observe = func(p homeboy.FanoutProgress) {
+		if p.Status != homeboy.ProgressStarted {
+			cancel()
+		}
+	}
+	got, err := w.svc.Run(ctx, f.ID, x)
+	if err != nil || got.Status != store.FanoutCompleted || ctx.Err() == nil {
+		t.Fatalf("it ended as %+v, %v", got, err)
+	}
+}
+
 // What another runner took over is not this one's fault, also when the fanout is over before this one hears of it.
 func TestRunEndsBesideWhatWasTakenOver(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ func (s *Service) Run(ctx context.Context, id string, x Executor) (store.Fanout,
 		err = errors.Join(err, own(<-r.ended))
 		r.workers--
 	}
-	if ctx.Err() != nil && err == nil {
+	if ctx.Err() != nil && err == nil && f.Live() {
 		if last, lerr := s.Store.Fanout(bg, f.ID); lerr == nil {
 			f = last
 		}
