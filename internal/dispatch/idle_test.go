@@ -64,6 +64,16 @@ func TestAnIdleDayWritesNothing(t *testing.T) {
 	}
 }
 
+// A stop that comes while the loop is about to claim is a stop, and no failure.
+func TestAStopBeforeAClaimIsNoFailure(t *testing.T) {
+	l := newLife(t, 1, "")
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	if err := l.p.Serve(ctx, ServeOptions{UntilIdle: true, Cycle: func(Report) { stop() }}); err != nil || ctx.Err() == nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 // bytesOf is the digest of a database with its log.
 func bytesOf(t *testing.T, path string) string {
 	t.Helper()

@@ -61,6 +61,9 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 				}()
 			})
 			running += n
+			if ctx.Err() != nil {
+				draining, err = true, nil // told to stop meanwhile: nothing failed
+			}
 			e.claims.note(e.Clock(), err)
 			if err != nil {
 				e.Log.Error("claim", "error", err)
@@ -183,7 +186,7 @@ func (e *Engine) heartbeat(ctx context.Context) {
 	if idle {
 		return
 	}
-	if err := e.Register(ctx); err != nil {
+	if err := e.Register(ctx); err != nil && ctx.Err() == nil {
 		e.Log.Error("heartbeat", "error", err)
 	}
 }
