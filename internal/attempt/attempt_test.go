@@ -314,7 +314,9 @@ func TestAFencedAttemptStops(t *testing.T) {
 		ended <- err
 	}()
 	up := filepath.Join(b.Home.Attempt(c.Ref.AttemptID), "workspace", "up")
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for deadline := time.Now().Add(time.Minute); ; <-look.C {
 		if _, err := os.Stat(up); err == nil {
 			break
 		}

@@ -139,7 +139,7 @@ const (
 // A place for the bundle that is taken while the run is under way makes the run a failure: what lies there is another's.
 func TestArtifactsPathIsTaken(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, map[string]string{"work": "sleep 3; " + quickAgent})
+	s := newSite(t, map[string]string{"work": "sleep 8; " + quickAgent})
 	q := s.ask(nil, nil)
 	q.reached("started")
 	if err := os.MkdirAll(q.bundle, 0o755); err != nil {
