@@ -183,7 +183,7 @@ func TestInstallRefuses(t *testing.T) {
 	}
 	t.Run("a hard link", func(t *testing.T) {
 		t.Parallel()
-		refused(t, makeTar(t, with(item{name: "l", body: "/etc/passwd", kind: tar.TypeLink})), "is a symbolic link")
+		refused(t, makeTar(t, with(item{name: "l", body: "/etc/passwd", kind: tar.TypeLink})), "is a hard link")
 	})
 	for name, text := range map[string]string{"garbage": "this is no archive", "cut gzip": "\x1f\x8b\x08\x00", "cut zip": "PK\x03\x04xxxx", "short": "x"} {
 		t.Run(name, func(t *testing.T) {
