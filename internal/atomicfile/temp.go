@@ -13,8 +13,34 @@ import (
 // of this process, Abandoned says that it has an owner; the caller closes it, renames or removes it, and releases it then. Where the
 // file system has no locks it is known by its age alone.
 func Temp(path string) (f *os.File, release func(), err error) {
+	return held(path, func() (*os.File, error) { return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp") })
+}
+
+// TempDir creates a directory for what lives no longer than this process, as Temp does a file. The caller removes it, and releases it
+// then.
+func TempDir(dir, pattern string) (name string, release func(), err error) {
+	f, release, err := held(filepath.Join(dir, pattern), func() (*os.File, error) {
+		name, err := os.MkdirTemp(dir, pattern)
+		if err != nil {
+			return nil, err
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, errors.Join(err, os.Remove(name))
+		}
+		return f, nil
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	_ = f.Close() // the lock has a descriptor of its own
+	return f.Name(), release, nil
+}
+
+// held creates something that a sweep could take for abandoned, and locks it before one does.
+func held(what string, create func() (*os.File, error)) (*os.File, func(), error) {
 	for range 10 {
-		f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+		f, err := create()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -24,36 +50,12 @@ func Temp(path string) (f *os.File, release func(), err error) {
 		}
 		_ = f.Close()
 		_ = os.Remove(f.Name())
-		// A sweep came between the two steps; it takes only files that nobody has locked yet.
+		// A sweep came between the two steps; it takes only what nobody has locked yet.
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, os.ErrNotExist) {
 			return nil, nil, err
 		}
 	}
-	return nil, nil, fmt.Errorf("the temporary file of %s is removed again and again while it is made", path)
-}
-
-// TempDir creates a directory for what lives no longer than this process, as Temp does a file. The caller removes it, and releases it
-// then.
-func TempDir(dir, pattern string) (name string, release func(), err error) {
-	for range 10 {
-		name, err := os.MkdirTemp(dir, pattern)
-		if err != nil {
-			return "", nil, err
-		}
-		var f *os.File
-		if f, err = os.Open(name); err == nil {
-			release, err = hold(f)
-			_ = f.Close() // the lock has a descriptor of its own
-		}
-		if err == nil {
-			return name, release, nil
-		}
-		_ = os.Remove(name)
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, os.ErrNotExist) {
-			return "", nil, err
-		}
-	}
-	return "", nil, fmt.Errorf("the temporary directory %s in %s is removed again and again while it is made", pattern, dir)
+	return nil, nil, fmt.Errorf("the temporary name of %s is removed again and again while it is made", what)
 }
 
 // hold locks a file by a descriptor of its own, so that the file can be closed before it is renamed, and makes sure that it still has

@@ -70,7 +70,7 @@ const (
 var (
 	toPostgres = strings.NewReplacer(forUpdate, "FOR UPDATE", skipLocked, "FOR UPDATE SKIP LOCKED", inSet, "= ANY (ARRAY(", endSet, "))")
 	// SQLite looks at the value of a mere parameter, as a LIMIT or after an equals sign beside ORDER BY, to plan by it, and so compiles
-	// the statement anew whenever one is bound: four times the work for a short one. A sum it takes as it comes.
+	// the statement anew whenever one is bound: four times the work for a short one. With a sign before it, it takes it as it comes.
 	toSQLite = strings.NewReplacer(forUpdate, "", skipLocked, "", inSet, "IN (", endSet, ")", "LIMIT $", "LIMIT 0+$", "= $", "= +$")
 )
 
