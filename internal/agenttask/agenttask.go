@@ -177,12 +177,14 @@ func (r *run) execute(ctx context.Context) (account boundary.Run, err error) {
 	defer quiet()
 
 	r.begin(attempt.PhaseStartup)
-	r.Engine.Runner.Observe, r.Engine.Runner.Alone = r.observe, true
+	observe, followed := r.follow()
+	r.Engine.Runner.Observe, r.Engine.Runner.Alone = observe, true
 	if to := r.req.ArtifactsPath; to != "" {
 		r.copy = &bundleCopy{to: to}
 		r.Engine.Runner.Copy = r.copy
 	}
 	res, err := r.Engine.Execute(work, r.claim)
+	followed()
 	if err != nil {
 		r.ended(err)
 		return account, err
@@ -210,34 +212,61 @@ func (r *run) fault(account boundary.Run) error {
 
 func (r *run) begin(phase string) { r.phase, r.ended = phase, r.record.Phase(phase) }
 
-// observe moves the run's record along with the attempt.
-func (r *run) observe(p attempt.Progress) {
-	ctx := context.Background()
-	next := func(status codebox.RunStatus, phase string) {
-		r.ended(nil)
-		if status != "" {
-			if err := r.record.To(ctx, status); err != nil {
-				r.Engine.Log.Warn("run record", "error", err)
+// follow moves the run's record along with the attempt, which is not kept waiting by it: each step is on record before the next one is
+// taken up. The second function returns when the last one is, and further ones are passed over.
+func (r *run) follow() (observe func(attempt.Progress), followed func()) {
+	steps, over, done := make(chan attempt.Progress), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case p := <-steps:
+				r.move(p)
+			case <-over:
+				return
 			}
 		}
-		r.begin(phase)
+	}()
+	observe = func(p attempt.Progress) {
+		select {
+		case steps <- p:
+		case <-over:
+		}
 	}
+	return observe, func() {
+		close(over)
+		<-done
+	}
+}
+
+func (r *run) move(p attempt.Progress) {
 	switch p.Step {
 	case attempt.StepStarted:
 		switch r.phase {
 		case attempt.PhaseAgent: // another process of the same turn
 		case attempt.PhaseJudge: // it was refused, and goes on
-			next("", attempt.PhaseAgent)
+			r.next("", attempt.PhaseAgent)
 		default:
-			next(codebox.RunRunning, attempt.PhaseAgent)
+			r.next(codebox.RunRunning, attempt.PhaseAgent)
 			r.record.Started()
 		}
 	case attempt.StepJudging:
-		next("", attempt.PhaseJudge)
+		r.next("", attempt.PhaseJudge)
 	case attempt.StepVerdict:
-		next(codebox.RunCollecting, attempt.PhaseCollect)
+		r.next(codebox.RunCollecting, attempt.PhaseCollect)
 	}
 	r.record.Progress(p.Step, p.Text)
+}
+
+// next ends the phase under way and begins another, in another state unless that is empty.
+func (r *run) next(status codebox.RunStatus, phase string) {
+	r.ended(nil)
+	if status != "" {
+		if err := r.record.To(context.Background(), status); err != nil {
+			r.Engine.Log.Warn("run record", "error", err)
+		}
+	}
+	r.begin(phase)
 }
 
 // publish puts the bundle where the caller wants it. The one in the home stays: the store points at it.

@@ -51,6 +51,8 @@ type Engine struct {
 	Exe   string // the binary that becomes a supervisor
 	Slots int
 
+	sweeps sync.WaitGroup // that Ready began
+
 	mu     sync.Mutex
 	sender sender               // at work while Serve is
 	live   map[string]store.Ref // guarded by mu; attempts that run in this process
@@ -149,6 +151,7 @@ func (e *Engine) Record() store.Runner {
 
 // Close ends the supervisors and takes this runner out of the store.
 func (e *Engine) Close(ctx context.Context) error {
+	e.sweeps.Wait()
 	gone := e.Retire()
 	err := e.Store.DropRunner(store.Soon(ctx), e.Runner.RunnerID) // one that stays on record is seen to be gone
 	return errors.Join(err, gone())
@@ -233,15 +236,16 @@ func (e *Engine) supervisor() (*proc.Supervisor, error) {
 	return proc.BeginSupervisor(proc.Options{Exe: e.Exe})
 }
 
-// Ready makes a process that lives for one task ready for it: its supervisor begins to start, and beside that what a killed one left is
-// cleared away.
+// Ready makes a process that lives for one task ready for it: its supervisor begins to start, and what a killed one left begins to be
+// cleared away. The task does not wait for that; Close does.
 func (e *Engine) Ready(ctx context.Context) error {
-	warm := make(chan error, 1)
-	go func() { warm <- e.Warm() }()
-	if err := e.SweepBriefly(ctx); err != nil {
-		e.Log.Warn("sweep", "error", err)
-	}
-	if err := <-warm; err != nil {
+	sweeper := *e.Runner // as it is now: what is set on it for the task is not for the attempts that are settled meanwhile
+	e.sweeps.Go(func() {
+		if err := e.sweepBriefly(ctx, &sweeper); err != nil {
+			e.Log.Warn("sweep", "error", err)
+		}
+	})
+	if err := e.Warm(); err != nil {
 		return failure.New(failure.Infra, "start the supervisor", err, "")
 	}
 	return nil

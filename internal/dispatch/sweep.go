@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/reclaim"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -31,11 +32,11 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 	return rep.Settled, err
 }
 
-// SweepBriefly is Sweep for a process that lives for one task. It is deep after a crash, and when no such process swept
+// sweepBriefly is Sweep for a process that lives for one task. It is deep after a crash, and when no such process swept
 // deeply for a while; what that costs grows with the machine and with the home, and most runs follow one that ended well.
-func (e *Engine) SweepBriefly(ctx context.Context) error {
+func (e *Engine) sweepBriefly(ctx context.Context, r *attempt.Runner) error {
 	deep := e.Home.Due(sweptMark, e.Clock(), deepEvery)
-	_, err := e.Reclaim(ctx, reclaim.Options{Deep: deep, Wary: true})
+	_, err := e.reclaim(ctx, r, reclaim.Options{Deep: deep, Wary: true})
 	if deep && err == nil {
 		err = e.Home.Done(sweptMark, e.Clock())
 	}
@@ -47,9 +48,13 @@ const sweptMark = "swept"
 
 // Reclaim is one sweep with its findings. The caller holds the dispatch lock.
 func (e *Engine) Reclaim(ctx context.Context, o reclaim.Options) (reclaim.Report, error) {
+	return e.reclaim(ctx, e.Runner, o)
+}
+
+func (e *Engine) reclaim(ctx context.Context, by *attempt.Runner, o reclaim.Options) (reclaim.Report, error) {
 	r := &reclaim.Reclaimer{
-		Home: e.Home, Store: e.Store, Runner: e.Runner, RunnerID: e.Runner.RunnerID, Self: e.Self, Clock: e.Clock, Log: e.Log,
-		Retention: e.Runner.Config.Retention,
+		Home: e.Home, Store: e.Store, Runner: by, RunnerID: by.RunnerID, Self: e.Self, Clock: e.Clock, Log: e.Log,
+		Retention: by.Config.Retention,
 	}
 	rep, err := r.Sweep(ctx, o)
 	if rep.Settled > 0 {
