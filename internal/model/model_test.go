@@ -83,3 +83,61 @@ func TestConversationIsKeptAsJSON(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestSetMember(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ object, name, value, want string }{
+		{`{}`, "a", `1`, `{"a":1}`},
+		{` { } `, "a", `1`, ` { "a":1} `},
+		{`{"a":0}`, "a", `1`, `{"a":1}`},
+		{`{"b":{"a":2},"a" : [0, 1] ,"c":"a"}`, "a", `"x"`, `{"b":{"a":2},"a" : "x" ,"c":"a"}`},
+		{`{"b":{"a":2} }`, "a", `1`, `{"b":{"a":2} ,"a":1}`},
+		{`{"b":"\"a\":0"}`, "a", `1`, `{"b":"\"a\":0","a":1}`},
+		{`{"\u0061":0}`, "a", `1`, `{"\u0061":1}`},
+		{`[0]`, "a", `1`, `[0]`},
+		{`7`, "a", `1`, `7`},
+		{``, "a", `1`, ``},
+	} {
+		if got := string(setMember([]byte(c.object), c.name, []byte(c.value))); got != c.want {
+			t.Errorf("%s in %s: %s", c.name, c.object, got)
+		}
+	}
+}
+
+// TestLooseTypes reads what services write where they should write something else.
+func TestLooseTypes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		raw  string
+		text looseText
+		n    looseInt
+	}{
+		{`"12"`, "12", 12},
+		{`12`, "12", 12},
+		{`-3`, "-3", -3},
+		{`2.9`, "2.9", 2},
+		{`1e3`, "1e3", 1000},
+		{`1e999`, "1e999", 1 << 62},
+		{`"Inf"`, "Inf", 1 << 62},
+		{`"NaN"`, "NaN", 0},
+		{`-99999999999999999999`, "-99999999999999999999", -1 << 62},
+		{`null`, "", 0},
+		{`true`, "true", 0},
+		{`{"a":1}`, `{"a":1}`, 0},
+		{`[1]`, `[1]`, 0},
+		{`""`, "", 0},
+		{`"\u00e9\ud83d"`, "é\ufffd", 0},
+	} {
+		var got struct {
+			Text looseText `json:"text"`
+			N    looseInt  `json:"n"`
+			Next looseText `json:"next"`
+		}
+		if err := decode([]byte(`{"text":`+c.raw+`,"n":`+c.raw+`,"next":"x"}`), &got); err != nil || got.Text != c.text || got.N != c.n || got.Next != "x" {
+			t.Errorf("%s: %+v, %v", c.raw, got, err)
+		}
+	}
+	if err := decode([]byte(`{"text":"`), &struct{}{}); err == nil {
+		t.Error("half a piece is read")
+	}
+}

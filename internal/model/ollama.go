@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -33,7 +32,7 @@ func NewOllama(o Options) (Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ollamaClient{o, "/api/chat", chatBody}, nil
+	return &ollamaClient{o, "api/chat", chatBody}, nil
 }
 
 type ollamaRequest struct {
@@ -97,7 +96,7 @@ func (c *ollamaClient) Stream(ctx context.Context, req Request, on func(Delta)) 
 	}
 	call := c.options.begin(ctx, "application/x-ndjson")
 	defer call.end()
-	resp, err := c.post(call, body)
+	resp, err := call.post(c.path, body, c.options.bearer(call.accept))
 	if err != nil {
 		return Response{}, call.outcome(err, false)
 	}
@@ -116,19 +115,6 @@ func (c *ollamaClient) Stream(ctx context.Context, req Request, on func(Delta)) 
 		return Response{}, err
 	}
 	return a.response(), nil
-}
-
-func (c *ollamaClient) post(call *call, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(call.ctx, http.MethodPost, c.options.BaseURL+c.path, bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("make the request: %w", err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", call.accept)
-	if c.options.Key != "" {
-		req.Header.Set("Authorization", "Bearer "+c.options.Key)
-	}
-	return call.Do(req)
 }
 
 // ollamaOptions are what the model is loaded with and how much it may say.

@@ -9,7 +9,7 @@ func NewOllamaGenerate(o Options) (Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ollamaClient{o, "/api/generate", generateBody}, nil
+	return &ollamaClient{o, "api/generate", generateBody}, nil
 }
 
 func generateBody(o Options, req Request) ([]byte, error) {
