@@ -3,18 +3,15 @@ package model
 import (
 	"context"
 	"encoding/json"
-	"errors"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
-
-	"github.com/deedrun/deed/contract/agentruntime"
 )
 
-// opaqueAnthropic marks content blocks of Anthropic's own: thinking with its signature, redacted thinking, and whatever
-// else its answers hold that is neither text nor a call.
-const opaqueAnthropic = "anthropic"
+const (
+	// opaqueAnthropic marks content blocks of Anthropic's own: thinking with its signature, redacted thinking, and whatever
+	// else its answers hold that is neither text nor a call.
+	opaqueAnthropic = "anthropic"
+	// anthropicVersion is that of the Messages API, the only one there is.
+	anthropicVersion = "2023-06-01"
+)
 
 type anthropicClient struct{ options Options }
 
@@ -27,176 +24,120 @@ func NewAnthropic(o Options) (Client, error) {
 	return &anthropicClient{options: o}, nil
 }
 
-// service makes the SDK's service for one call. The service alone is used, not the SDK's client: that one would take
-// keys, addresses and headers from the environment.
-func (c *anthropicClient) service(call *call) anthropic.MessageService {
-	opts := []option.RequestOption{
-		option.WithBaseURL(c.options.BaseURL), option.WithHTTPClient(call), option.WithMaxRetries(0), option.WithoutOpenTelemetry(),
-	}
-	if c.options.Key != "" {
-		opts = append(opts, option.WithAPIKey(c.options.Key))
-	}
-	return anthropic.NewMessageService(opts...)
-}
-
 func (c *anthropicClient) Stream(ctx context.Context, req Request, on func(Delta)) (Response, error) {
-	params, err := anthropicParams(req)
+	body, err := anthropicBody(req)
 	if err != nil {
 		return Response{}, err
 	}
 	call := c.options.begin(ctx, "text/event-stream")
 	defer call.end()
-	service := c.service(call)
-	stream := service.NewStreaming(call.ctx, params)
-	defer func() { _ = stream.Close() }()
+	resp, err := call.post("v1/messages", body, c.headers())
+	if err != nil {
+		return Response{}, call.outcome(err, false)
+	}
+	defer func() { _ = resp.Body.Close() }()
 
-	a := anthropicAnswer{on: on}
-	for stream.Next() {
-		if err = a.add(stream.Current()); err != nil {
-			break
-		}
-	}
-	if err == nil {
-		err = stream.Err()
-	}
-	var api *anthropic.Error
-	if errors.As(err, &api) { // an event of type error; statuses do not get this far
-		return Response{}, call.told(parseFault([]byte(api.RawJSON())))
-	}
+	a := anthropicAnswer{call: call, on: on}
+	err = eachEvent(resp.Body, func(e event) (bool, error) { return false, a.add(e) })
 	if err := call.outcome(err, a.complete); err != nil {
 		return Response{}, err
 	}
 	return a.response(), nil
 }
 
-func anthropicParams(req Request) (anthropic.MessageNewParams, error) {
-	params := anthropic.MessageNewParams{
-		Model:     anthropic.Model(req.Model),
-		MaxTokens: int64(or(req.MaxOutput, DefaultMaxOutput)),
+func (c *anthropicClient) headers() map[string]string {
+	headers := map[string]string{"Accept": acceptJSON, "Anthropic-Version": anthropicVersion}
+	if c.options.Key != "" {
+		headers["X-Api-Key"] = c.options.Key
+	}
+	return headers
+}
+
+type anthropicRequest struct {
+	Model        string             `json:"model"`
+	MaxTokens    int                `json:"max_tokens"`
+	CacheControl anthropicType      `json:"cache_control"`
+	System       []anthropicText    `json:"system,omitempty"`
+	Messages     []anthropicMessage `json:"messages"`
+	Tools        []anthropicTool    `json:"tools,omitempty"`
+	Stream       bool               `json:"stream"`
+}
+
+type anthropicType struct {
+	Type string `json:"type"`
+}
+
+type anthropicText struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type anthropicMessage struct {
+	Role    string `json:"role"`
+	Content []any  `json:"content"`
+}
+
+type anthropicToolUse struct {
+	Type  string          `json:"type"`
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+type anthropicToolResult struct {
+	Type      string          `json:"type"`
+	ToolUseID string          `json:"tool_use_id"`
+	Content   []anthropicText `json:"content"`
+	IsError   bool            `json:"is_error"`
+}
+
+type anthropicTool struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	InputSchema map[string]any `json:"input_schema"`
+}
+
+func anthropicBody(req Request) ([]byte, error) {
+	out := anthropicRequest{
+		Model: req.Model, MaxTokens: or(req.MaxOutput, DefaultMaxOutput), Stream: true,
 		// Up to the end of the conversation: each turn repeats all that came before.
-		CacheControl: anthropic.NewCacheControlEphemeralParam(),
+		CacheControl: anthropicType{"ephemeral"},
 	}
 	if req.System != "" {
-		params.System = []anthropic.TextBlockParam{{Text: req.System}}
+		out.System = []anthropicText{{"text", req.System}}
 	}
 	for _, m := range req.Messages {
-		message := anthropic.MessageParam{Role: anthropic.MessageParamRole(m.Role)}
+		message := anthropicMessage{Role: m.Role}
 		for _, b := range m.Blocks {
-			if block, ok := anthropicBlock(b); ok {
+			if block := anthropicBlock(b); block != nil {
 				message.Content = append(message.Content, block)
 			}
 		}
 		if len(message.Content) > 0 {
-			params.Messages = append(params.Messages, message)
+			out.Messages = append(out.Messages, message)
 		}
 	}
 	for _, t := range req.Tools {
 		schema, err := t.schema()
 		if err != nil {
-			return params, err
+			return nil, err
 		}
-		params.Tools = append(params.Tools, anthropic.ToolUnionParam{OfTool: &anthropic.ToolParam{
-			Name: t.Name, Description: anthropic.String(t.Description),
-			InputSchema: param.Override[anthropic.ToolInputSchemaParam](schema),
-		}})
+		out.Tools = append(out.Tools, anthropicTool{t.Name, t.Description, schema})
 	}
-	return params, nil
+	return encode(out)
 }
 
-func anthropicBlock(b Block) (anthropic.ContentBlockParamUnion, bool) {
+// anthropicBlock makes a content block, or nil of what is not for Anthropic.
+func anthropicBlock(b Block) any {
 	switch {
 	case b.Text != "":
-		return anthropic.NewTextBlock(b.Text), true
+		return anthropicText{"text", b.Text}
 	case b.Call != nil:
-		return anthropic.NewToolUseBlock(b.Call.ID, b.Call.Input, b.Call.Name), true
+		return anthropicToolUse{"tool_use", b.Call.ID, b.Call.Name, b.Call.Input}
 	case b.Result != nil:
-		return anthropic.NewToolResultBlock(b.Result.CallID, b.Result.Output, b.Result.Failed), true
+		return anthropicToolResult{"tool_result", b.Result.CallID, []anthropicText{{"text", b.Result.Output}}, b.Result.Failed}
 	case b.OpaqueKind == opaqueAnthropic && len(b.Opaque) > 0:
-		return param.Override[anthropic.ContentBlockParamUnion](b.Opaque), true
-	}
-	return anthropic.ContentBlockParamUnion{}, false
-}
-
-// anthropicAnswer puts an answer together. The SDK accumulates too, but empties the input of a call that is not JSON.
-type anthropicAnswer struct {
-	on       func(Delta)
-	message  anthropic.Message
-	input    map[int64][]byte // the text of each call's input
-	complete bool
-}
-
-func (a *anthropicAnswer) add(event anthropic.MessageStreamEventUnion) error {
-	if event.Type == "content_block_delta" && event.Delta.Type == "input_json_delta" {
-		if a.input == nil {
-			a.input = map[int64][]byte{}
-		}
-		a.input[event.Index] = append(a.input[event.Index], event.Delta.PartialJSON...)
-		return nil
-	}
-	if err := a.message.Accumulate(event); err != nil {
-		return err
-	}
-	switch event.Type {
-	case "message_stop":
-		a.complete = true
-	case "content_block_start":
-		if event.ContentBlock.Type == "tool_use" {
-			deliver(a.on, Delta{Call: &Call{ID: event.ContentBlock.ID, Name: event.ContentBlock.Name}})
-		}
-	case "content_block_delta":
-		deliver(a.on, Delta{Text: event.Delta.Text})
-		deliver(a.on, Delta{Thinking: event.Delta.Thinking})
+		return b.Opaque
 	}
 	return nil
-}
-
-func (a *anthropicAnswer) response() Response {
-	r := Response{
-		Served: string(a.message.Model), ID: a.message.ID,
-		Stop: anthropicStop(a.message.StopReason), Usage: anthropicUsage(a.message),
-	}
-	for i, b := range a.message.Content {
-		switch b.Type {
-		case "text":
-			if b.Text != "" {
-				r.Blocks = append(r.Blocks, Block{Text: b.Text})
-			}
-		case "tool_use":
-			input, streamed := a.input[int64(i)]
-			if !streamed {
-				input = b.Input
-			}
-			r.Blocks = append(r.Blocks, Block{Call: &Call{ID: b.ID, Name: b.Name, Input: wrapInput(string(input))}})
-		default:
-			if raw := b.RawJSON(); json.Valid([]byte(raw)) {
-				r.Blocks = append(r.Blocks, Block{Opaque: json.RawMessage(raw), OpaqueKind: opaqueAnthropic})
-			}
-		}
-	}
-	return r
-}
-
-func anthropicStop(reason anthropic.StopReason) string {
-	switch reason {
-	case anthropic.StopReasonToolUse:
-		return StopTools
-	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
-		return StopLength
-	case anthropic.StopReasonRefusal:
-		return StopRefused
-	}
-	return StopEnd
-}
-
-// anthropicUsage adds up: Anthropic counts what was read from the cache and written to it beside the input.
-func anthropicUsage(m anthropic.Message) agentruntime.Usage {
-	u := m.Usage
-	return agentruntime.Usage{
-		Model:             string(m.Model),
-		InputTokens:       count(u.InputTokens) + count(u.CacheReadInputTokens) + count(u.CacheCreationInputTokens),
-		CachedInputTokens: count(u.CacheReadInputTokens),
-		CacheWriteTokens:  count(u.CacheCreationInputTokens),
-		OutputTokens:      count(u.OutputTokens),
-		ReasoningTokens:   count(u.OutputTokensDetails.ThinkingTokens),
-	}
 }

@@ -3,13 +3,10 @@ package model
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 )
@@ -30,93 +27,177 @@ func NewOpenAIChat(o Options) (Client, error) {
 }
 
 func (c *openAIChat) Stream(ctx context.Context, req Request, on func(Delta)) (Response, error) {
-	params, err := chatParams(req, c.options.BaseURL)
+	body, err := chatRequestBody(req, c.options.BaseURL)
 	if err != nil {
 		return Response{}, err
 	}
 	call := c.options.begin(ctx, "text/event-stream")
 	defer call.end()
-	service := openai.NewChatCompletionService(openAIOptions(c.options, call)...)
-	stream := service.NewStreaming(call.ctx, params)
-	defer func() { _ = stream.Close() }()
+	resp, err := call.post("chat/completions", body, c.options.bearer(acceptJSON))
+	if err != nil {
+		return Response{}, call.outcome(err, false)
+	}
+	defer func() { _ = resp.Body.Close() }()
 
 	a := chatAnswer{on: on}
-	for stream.Next() {
-		a.add(stream.Current())
-	}
-	if err := call.outcome(streamError(call, stream.Err()), a.stop != ""); err != nil {
+	err = eachOpenAI(call, resp.Body, func(data []byte) (bool, error) { return false, a.add(data) })
+	if err := call.outcome(err, a.stop != ""); err != nil {
 		return Response{}, err
 	}
 	return a.response(), nil
 }
 
-func chatParams(req Request, baseURL string) (openai.ChatCompletionNewParams, error) {
-	params := openai.ChatCompletionNewParams{
-		Model:         req.Model,
-		StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)},
-	}
+type chatRequest struct {
+	Model               string            `json:"model"`
+	MaxCompletionTokens int               `json:"max_completion_tokens,omitempty"`
+	MaxTokens           int               `json:"max_tokens,omitempty"`
+	Messages            []chatMessage     `json:"messages"`
+	Tools               []chatTool        `json:"tools,omitempty"`
+	Stream              bool              `json:"stream"`
+	StreamOptions       chatStreamOptions `json:"stream_options"`
+}
+
+type chatStreamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type chatMessage struct {
+	Role       string         `json:"role"`
+	Content    *string        `json:"content,omitempty"` // nil: an assistant's that only calls
+	ToolCalls  []chatToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string         `json:"tool_call_id,omitempty"`
+}
+
+type chatToolCall struct {
+	ID       string           `json:"id"`
+	Type     string           `json:"type"`
+	Function chatToolFunction `json:"function"`
+}
+
+type chatToolFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type chatTool struct {
+	Type     string       `json:"type"`
+	Function chatToolBody `json:"function"`
+}
+
+type chatToolBody struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Parameters  map[string]any `json:"parameters"`
+}
+
+func chatRequestBody(req Request, baseURL string) ([]byte, error) {
+	out := chatRequest{Model: req.Model, Stream: true, StreamOptions: chatStreamOptions{IncludeUsage: true}}
 	if req.MaxOutput > 0 {
 		// The newer name is refused or ignored by many compatible services, and the older one by OpenAI's own models.
 		if u, err := url.Parse(baseURL); err == nil && u.Hostname() == "api.openai.com" {
-			params.MaxCompletionTokens = param.NewOpt(int64(req.MaxOutput))
+			out.MaxCompletionTokens = req.MaxOutput
 		} else {
-			params.MaxTokens = param.NewOpt(int64(req.MaxOutput))
+			out.MaxTokens = req.MaxOutput
 		}
 	}
 	if req.System != "" {
-		params.Messages = append(params.Messages, openai.SystemMessage(req.System))
+		out.Messages = append(out.Messages, chatMessage{Role: "system", Content: &req.System})
 	}
 	for _, m := range req.Messages {
-		params.Messages = append(params.Messages, chatMessages(m)...)
+		out.Messages = append(out.Messages, chatMessages(m)...)
 	}
 	for _, t := range req.Tools {
 		schema, err := t.schema()
 		if err != nil {
-			return params, err
+			return nil, err
 		}
-		params.Tools = append(params.Tools, openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
-			Name: t.Name, Description: param.NewOpt(t.Description), Parameters: schema,
-		}))
+		out.Tools = append(out.Tools, chatTool{"function", chatToolBody{t.Name, t.Description, schema}})
 	}
-	return params, nil
+	return encode(out)
 }
 
 // chatMessages makes the messages of one: results of tools are messages of their own there.
-func chatMessages(m Message) []openai.ChatCompletionMessageParamUnion {
+func chatMessages(m Message) []chatMessage {
 	var (
-		out   []openai.ChatCompletionMessageParamUnion
+		out   []chatMessage
 		text  []string
-		calls []openai.ChatCompletionMessageToolCallUnionParam
+		calls []chatToolCall
 	)
 	for _, b := range m.Blocks {
 		switch {
 		case b.Text != "":
 			text = append(text, b.Text)
 		case b.Call != nil:
-			calls = append(calls, openai.ChatCompletionMessageToolCallUnionParam{
-				OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-					ID: b.Call.ID,
-					Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
-						Name: b.Call.Name, Arguments: string(b.Call.Input),
-					},
-				},
-			})
+			calls = append(calls, chatToolCall{b.Call.ID, "function", chatToolFunction{b.Call.Name, string(b.Call.Input)}})
 		case b.Result != nil:
-			out = append(out, openai.ToolMessage(b.Result.Output, b.Result.CallID))
+			out = append(out, chatMessage{Role: "tool", Content: &b.Result.Output, ToolCallID: b.Result.CallID})
 		}
 	}
 	said := strings.Join(text, "\n\n")
 	switch {
 	case m.Role == RoleAssistant && (said != "" || len(calls) > 0):
-		message := openai.ChatCompletionAssistantMessageParam{ToolCalls: calls}
+		message := chatMessage{Role: RoleAssistant, ToolCalls: calls}
 		if said != "" {
-			message.Content.OfString = param.NewOpt(said)
+			message.Content = &said
 		}
-		out = append(out, openai.ChatCompletionMessageParamUnion{OfAssistant: &message})
+		out = append(out, message)
 	case m.Role != RoleAssistant && said != "":
-		out = append(out, openai.UserMessage(said))
+		out = append(out, chatMessage{Role: RoleUser, Content: &said})
 	}
 	return out
+}
+
+// chatChunk is one piece of an answer.
+type chatChunk struct {
+	ID      looseText `json:"id"`
+	Model   looseText `json:"model"`
+	Choices []struct {
+		Index        looseInt  `json:"index"`
+		Delta        chatDelta `json:"delta"`
+		FinishReason looseText `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *chatUsage `json:"usage"`
+}
+
+type chatDelta struct {
+	Content          looseText       `json:"content"`
+	Refusal          looseText       `json:"refusal"`
+	ToolCalls        []chatPart      `json:"tool_calls"`
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
+	Reasoning        json.RawMessage `json:"reasoning"`
+}
+
+// thinking reads the members under which compatible services stream reasoning.
+func (d *chatDelta) thinking() string {
+	for _, raw := range []json.RawMessage{d.ReasoningContent, d.Reasoning} {
+		var text string
+		if len(raw) > 0 && json.Unmarshal(raw, &text) == nil {
+			return text
+		}
+	}
+	return ""
+}
+
+// chatPart is a piece of a call.
+type chatPart struct {
+	Index    looseInt  `json:"index"`
+	ID       looseText `json:"id"`
+	Function struct {
+		Name      looseText `json:"name"`
+		Arguments looseText `json:"arguments"`
+	} `json:"function"`
+}
+
+type chatUsage struct {
+	Prompt        looseInt `json:"prompt_tokens"`
+	Completion    looseInt `json:"completion_tokens"`
+	PromptDetails struct {
+		Cached     looseInt `json:"cached_tokens"`
+		CacheWrite looseInt `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning looseInt `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
 // chatAnswer puts an answer together.
@@ -136,46 +217,42 @@ type chatCall struct {
 	arguments []byte
 }
 
-func (a *chatAnswer) add(chunk openai.ChatCompletionChunk) {
-	a.id, a.model = or2(chunk.ID, a.id), or2(chunk.Model, a.model)
-	if chunk.JSON.Usage.Valid() {
-		a.usage = chatUsage(chunk.Usage)
+func (a *chatAnswer) add(data []byte) error {
+	var chunk chatChunk
+	if err := decode(data, &chunk); err != nil {
+		return fmt.Errorf("an event of the answer: %w", err)
 	}
-	for _, choice := range chunk.Choices {
+	a.id, a.model = or2(string(chunk.ID), a.id), or2(string(chunk.Model), a.model)
+	if chunk.Usage != nil {
+		a.usage = chunk.Usage.usage()
+	}
+	for i := range chunk.Choices {
+		choice := &chunk.Choices[i]
 		if choice.Index != 0 {
 			continue
 		}
-		a.text.WriteString(choice.Delta.Content)
-		a.text.WriteString(choice.Delta.Refusal)
-		a.refuse = a.refuse || choice.Delta.Refusal != ""
-		deliver(a.on, Delta{Text: choice.Delta.Content + choice.Delta.Refusal})
-		deliver(a.on, Delta{Thinking: chatThinking(choice.Delta)})
-		for _, part := range choice.Delta.ToolCalls {
-			a.addCall(part)
+		text, refusal := string(choice.Delta.Content), string(choice.Delta.Refusal)
+		a.text.WriteString(text)
+		a.text.WriteString(refusal)
+		a.refuse = a.refuse || refusal != ""
+		deliver(a.on, Delta{Text: text + refusal})
+		deliver(a.on, Delta{Thinking: choice.Delta.thinking()})
+		for j := range choice.Delta.ToolCalls {
+			a.addCall(&choice.Delta.ToolCalls[j])
 		}
-		a.stop = or2(choice.FinishReason, a.stop)
+		a.stop = or2(string(choice.FinishReason), a.stop)
 	}
+	return nil
 }
 
-// chatThinking reads the members under which compatible services stream reasoning.
-func chatThinking(d openai.ChatCompletionChunkChoiceDelta) string {
-	for _, name := range []string{"reasoning_content", "reasoning"} {
-		var text string
-		if field, ok := d.JSON.ExtraFields[name]; ok && json.Unmarshal([]byte(field.Raw()), &text) == nil {
-			return text
-		}
-	}
-	return ""
-}
-
-func (a *chatAnswer) addCall(part openai.ChatCompletionChunkChoiceDeltaToolCall) {
+func (a *chatAnswer) addCall(part *chatPart) {
 	if part.Index < 0 || part.Index > maxCallIndex {
 		return
 	}
-	i := int(part.Index)
+	i, id, name := int(part.Index), string(part.ID), string(part.Function.Name)
 	// Some services give every call the index 0: another id is another call.
-	if i < len(a.calls) && part.ID != "" && a.calls[i].id != "" && a.calls[i].id != part.ID {
-		i = slices.IndexFunc(a.calls, func(c chatCall) bool { return c.id == part.ID })
+	if i < len(a.calls) && id != "" && a.calls[i].id != "" && a.calls[i].id != id {
+		i = slices.IndexFunc(a.calls, func(c chatCall) bool { return c.id == id })
 		if i < 0 {
 			i = len(a.calls)
 		}
@@ -184,9 +261,9 @@ func (a *chatAnswer) addCall(part openai.ChatCompletionChunkChoiceDeltaToolCall)
 		a.calls = append(a.calls, chatCall{})
 	}
 	c := &a.calls[i]
-	c.id = or2(part.ID, c.id)
-	if c.name == "" && part.Function.Name != "" {
-		c.name = part.Function.Name
+	c.id = or2(id, c.id)
+	if c.name == "" && name != "" {
+		c.name = name
 		deliver(a.on, Delta{Call: &Call{ID: c.id, Name: c.name}})
 	}
 	c.arguments = append(c.arguments, part.Function.Arguments...)
@@ -215,12 +292,12 @@ func (a *chatAnswer) response() Response {
 	return r
 }
 
-func chatUsage(u openai.CompletionUsage) agentruntime.Usage {
+func (u *chatUsage) usage() agentruntime.Usage {
 	return agentruntime.Usage{
-		InputTokens:       count(u.PromptTokens),
-		CachedInputTokens: count(u.PromptTokensDetails.CachedTokens),
-		CacheWriteTokens:  count(u.PromptTokensDetails.CacheWriteTokens),
-		OutputTokens:      count(u.CompletionTokens),
-		ReasoningTokens:   count(u.CompletionTokensDetails.ReasoningTokens),
+		InputTokens:       count(int64(u.Prompt)),
+		CachedInputTokens: count(int64(u.PromptDetails.Cached)),
+		CacheWriteTokens:  count(int64(u.PromptDetails.CacheWrite)),
+		OutputTokens:      count(int64(u.Completion)),
+		ReasoningTokens:   count(int64(u.CompletionDetails.Reasoning)),
 	}
 }

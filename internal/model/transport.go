@@ -23,8 +23,8 @@ var (
 	errTooLarge  = errors.New("the answer is larger than any answer may be")
 )
 
-// A call is one request on the wire. It stands below the SDKs as their HTTP client: deadlines, bounds and the meaning
-// of failures are the same for all of them.
+// A call is one request on the wire. It stands below the clients of all services: deadlines, bounds and the meaning of
+// failures are the same for all of them.
 type call struct {
 	options Options
 	accept  string // the media type of an answer
@@ -58,7 +58,7 @@ func (c *call) end() {
 	c.cancel(nil)
 }
 
-// Do sends the request. Everything but the beginning of an answer is an error, so that no SDK gets to interpret it.
+// Do sends the request. Everything but the beginning of an answer is an error, so that no client gets to interpret it.
 func (c *call) Do(req *http.Request) (*http.Response, error) {
 	resp, err := c.options.HTTPClient.Do(req.WithContext(c.ctx))
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *call) strange(resp *http.Response, media string) error {
 	}
 }
 
-// outcome gives a failure that an SDK reports its meaning. complete says whether the answer's own end was seen.
+// outcome gives a failure to read an answer its meaning. complete says whether the answer's own end was seen.
 func (c *call) outcome(err error, complete bool) error {
 	var known *Error
 	if errors.As(err, &known) {
