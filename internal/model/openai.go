@@ -133,7 +133,8 @@ func responsesItems(m Message) []any {
 	return items
 }
 
-// eachOpenAI gives the data of each event to add. An event with an error is told as one, whatever else it holds.
+// eachOpenAI gives the data of each event to add. An event with an error is told as one, whatever else it holds; an error of null is
+// none, although OpenAI's own package takes it for one.
 func eachOpenAI(call *call, body io.Reader, add func(data []byte) (enough bool, err error)) error {
 	return eachEvent(body, func(e event) (bool, error) {
 		if !e.told {
@@ -146,7 +147,7 @@ func eachOpenAI(call *call, body io.Reader, add func(data []byte) (enough bool, 
 			var failed struct {
 				Error json.RawMessage `json:"error"`
 			}
-			if err := decode(e.data, &failed); err == nil && len(failed.Error) > 0 {
+			if err := decode(e.data, &failed); err == nil && len(failed.Error) > 0 && string(failed.Error) != "null" {
 				return false, call.told(parseFault(e.data))
 			}
 		}

@@ -171,7 +171,7 @@ type chatDelta struct {
 func (d *chatDelta) thinking() string {
 	for _, raw := range []json.RawMessage{d.ReasoningContent, d.Reasoning} {
 		var text string
-		if len(raw) > 0 && json.Unmarshal(raw, &text) == nil {
+		if len(raw) > 0 && json.Unmarshal(raw, &text) == nil && text != "" {
 			return text
 		}
 	}

@@ -146,7 +146,7 @@ func (a *vendorChatAnswer) add(chunk openai.ChatCompletionChunk) {
 func vendorThinking(d openai.ChatCompletionChunkChoiceDelta) string {
 	for _, name := range []string{"reasoning_content", "reasoning"} {
 		var text string
-		if field, ok := d.JSON.ExtraFields[name]; ok && json.Unmarshal([]byte(field.Raw()), &text) == nil {
+		if field, ok := d.JSON.ExtraFields[name]; ok && json.Unmarshal([]byte(field.Raw()), &text) == nil && text != "" {
 			return text
 		}
 	}

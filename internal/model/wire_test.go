@@ -185,3 +185,18 @@ func FuzzAnswers(f *testing.F) {
 		}
 	})
 }
+
+// Services that say in each piece that there was no error have not failed.
+func TestNoErrorIsNone(t *testing.T) {
+	t.Parallel()
+	for wire, body := range map[string]string{
+		"chat": `data: {"error":null,"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}` + "\n\n",
+		"responses": `data: {"type":"response.output_item.done","error":null,"item":{"type":"message","content":[{"type":"output_text","text":"Hi"}]}}` + "\n\n" +
+			`data: {"type":"response.completed","error": null,"response":{"id":"r"}}` + "\n\n",
+	} {
+		r, err := wireOf(t, wire).canned(t, canned{body: body}).Stream(t.Context(), model.Request{Model: "m"}, nil)
+		if err != nil || len(r.Blocks) != 1 || r.Blocks[0].Text != "Hi" {
+			t.Errorf("%s: %+v, %v", wire, r, err)
+		}
+	}
+}
