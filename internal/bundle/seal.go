@@ -13,6 +13,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/canonjson"
 )
 
 // at marks the steps between which a crash test kills the process. Only tests set it, before they write anything.
@@ -156,11 +157,7 @@ func (w *Writer) writeManifest(ctx context.Context, d derivedDocs) (self, keyID 
 	m.Files = append(m.Files, w.listed()...)
 
 	if w.o.Key != nil {
-		t, err := tree(m)
-		if err != nil {
-			return "", "", err
-		}
-		attested, err := attestedHash(t)
+		attested, err := canonjson.HashIn(domainAttested, m)
 		if err != nil {
 			return "", "", err
 		}
@@ -177,11 +174,7 @@ func (w *Writer) writeManifest(ctx context.Context, d derivedDocs) (self, keyID 
 		keyID = w.o.Key.ID
 		at("signed")
 	}
-	t, err := tree(m)
-	if err != nil {
-		return "", "", err
-	}
-	if self, err = selfHash(t); err != nil {
+	if self, err = canonjson.HashIn(codebox.DomainManifestSelf, m); err != nil {
 		return "", "", err
 	}
 	own := sha(self)
