@@ -161,7 +161,7 @@ func TestSchemaAndDecodeAgree(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(1, uint64(len(d.data))))
 			names := []string{"x", "schema", "status", "kind", "task_type"}
 			if s := shapeOf(d.record.Type); s.form == object {
-				names = append(names, s.names...)
+				names = append(names, s.members().names...)
 			}
 			for range rounds {
 				doc := generic(t, d.data)

@@ -46,7 +46,8 @@ func decode(id string, data []byte, v reflect.Value) error {
 // names demands that a record whose type the catalog does not know names the schema it was asked for.
 func names(id string, v reflect.Value) fault.Faults {
 	f := v.FieldByName("Schema")
-	if shapeOf(v.Type()).schemaID != "" || !f.IsValid() || f.Kind() != reflect.String || f.String() == "" || f.String() == id {
+	known := shapeOf(v.Type())
+	if known.form == object && known.members().schemaID != "" || !f.IsValid() || f.Kind() != reflect.String || f.String() == "" || f.String() == id {
 		return nil
 	}
 	return fault.Faults{{Path: "$.schema", Code: fault.WrongSchema, Message: fmt.Sprintf("%q is not the schema of this record", clip([]byte(f.String()))), Remedy: fmt.Sprintf("write %q", id)}}

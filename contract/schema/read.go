@@ -243,8 +243,9 @@ func (s *scanner) readTable(sh *shape, r *catalog.Rules, v reflect.Value) bool {
 	return ok
 }
 
-func (s *scanner) readObject(sh *shape, v reflect.Value) bool {
+func (s *scanner) readObject(of *shape, v reflect.Value) bool {
 	var seen uint64
+	sh := of.members()
 	if !s.members(func(key []byte, f found) bool {
 		if f.twice { // the first one counts
 			return s.skip()
@@ -284,7 +285,7 @@ func need(m *member) string {
 	return m.shape.form.says()
 }
 
-func (s *scanner) member(sh *shape, m *member, v reflect.Value) bool {
+func (s *scanner) member(sh *members, m *member, v reflect.Value) bool {
 	if s.peek() == 'n' && m.shape.form != anything && m.shape.form != foreign {
 		start := s.pos
 		if !s.word("null") {
@@ -348,7 +349,7 @@ func (s *scanner) keep(extra reflect.Value, key string) bool {
 }
 
 // unknown skips a member that the record does not have and, in what people author, says which one was meant.
-func (s *scanner) unknown(sh *shape, key string) bool {
+func (s *scanner) unknown(sh *members, key string) bool {
 	if sh.open {
 		return s.skip()
 	}
@@ -358,7 +359,7 @@ func (s *scanner) unknown(sh *shape, key string) bool {
 	}
 	for _, m := range sh.fields {
 		if m.shape.form == object {
-			if _, ok := m.shape.index[key]; ok {
+			if _, ok := m.shape.members().index[key]; ok {
 				s.faults.Add(at, fault.UnknownField, fmt.Sprintf("is not a member of this record; it belongs in %q", m.Name), fmt.Sprintf("write it as %s.%s", m.Name, key))
 				return true
 			}

@@ -25,11 +25,20 @@ const (
 	foreign   // a type with its own UnmarshalJSON or UnmarshalText
 )
 
-// A shape is what the decoder knows about a type. Shapes are made once for each type, on first use.
+// A shape is what the decoder knows about a type. Shapes are made once for each type, on first use, and so are the members of one: the
+// largest record has those of a hundred others below it, and a document names few of them.
 type shape struct {
-	form     form
-	typ      reflect.Type
-	entry    *shape // of a list or a table
+	form  form
+	typ   reflect.Type
+	entry *shape // of a list or a table
+	union *catalog.Union
+
+	once sync.Once
+	made members // of an object; see members
+}
+
+// The members of a struct.
+type members struct {
 	fields   []member
 	index    map[string]int
 	names    []string
@@ -37,7 +46,6 @@ type shape struct {
 	open     bool
 	extra    int    // the field that keeps unknown members, or -1
 	schemaID string // what the member named schema must hold
-	union    *catalog.Union
 }
 
 type member struct {
@@ -46,9 +54,11 @@ type member struct {
 	holds *shape // what a raw member holds
 }
 
+var shapes sync.Map // reflect.Type to *shape
+
 var (
-	shapes     sync.Map // reflect.Type to *shape
-	shapesLock sync.Mutex
+	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	rawMessage  = reflect.TypeFor[json.RawMessage]()
 )
 
 // shapeOf returns the shape of a type.
@@ -56,40 +66,18 @@ func shapeOf(t reflect.Type) *shape {
 	if s, ok := shapes.Load(t); ok {
 		return s.(*shape)
 	}
-	// Built under a lock and published whole: a recursive type must never be seen half made.
-	shapesLock.Lock()
-	defer shapesLock.Unlock()
-	made := map[reflect.Type]*shape{}
-	s := build(t, made)
-	for t, s := range made {
-		shapes.LoadOrStore(t, s)
-	}
-	return s
+	s, _ := shapes.LoadOrStore(t, build(t))
+	return s.(*shape)
 }
 
-var (
-	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
-	rawMessage  = reflect.TypeFor[json.RawMessage]()
-)
-
-func build(t reflect.Type, made map[reflect.Type]*shape) *shape {
-	if s, ok := shapes.Load(t); ok {
-		return s.(*shape)
-	}
-	if s := made[t]; s != nil {
-		return s
-	}
+func build(t reflect.Type) *shape {
 	s := &shape{typ: t}
-	made[t] = s
 	switch {
 	case t == rawMessage:
 		s.form = rawObject
 		return s
 	case catalog.UnionOf(t) != nil:
 		s.form, s.union = union, catalog.UnionOf(t)
-		for _, m := range s.union.Members {
-			build(m.Type, made)
-		}
 		return s
 	case reflect.PointerTo(t).Implements(unmarshaler) && catalog.Extra(t) < 0:
 		s.form = foreign
@@ -105,12 +93,11 @@ func build(t reflect.Type, made map[reflect.Type]*shape) *shape {
 	case reflect.Float32, reflect.Float64:
 		s.form = number
 	case reflect.Slice:
-		s.form, s.entry = list, build(t.Elem(), made)
+		s.form, s.entry = list, shapeOf(t.Elem())
 	case reflect.Map:
-		s.form, s.entry = table, build(t.Elem(), made)
+		s.form, s.entry = table, shapeOf(t.Elem())
 	case reflect.Struct:
 		s.form = object
-		buildFields(s, made)
 	case reflect.Interface:
 		s.form = anything
 	default:
@@ -119,26 +106,31 @@ func build(t reflect.Type, made map[reflect.Type]*shape) *shape {
 	return s
 }
 
-func buildFields(s *shape, made map[reflect.Type]*shape) {
-	s.open = catalog.Open(s.typ)
-	s.extra = catalog.Extra(s.typ)
-	s.schemaID = catalog.SchemaID(s.typ)
-	s.index = map[string]int{}
-	for i, f := range catalog.Fields(s.typ) {
-		if i == 64 {
-			panic("schema: " + s.typ.String() + " has more members than the decoder can mark as seen")
+// members returns those of an object.
+func (s *shape) members() *members {
+	s.once.Do(func() {
+		m := &s.made
+		m.open = catalog.Open(s.typ)
+		m.extra = catalog.Extra(s.typ)
+		m.schemaID = catalog.SchemaID(s.typ)
+		m.index = map[string]int{}
+		for i, f := range catalog.Fields(s.typ) {
+			if i == 64 {
+				panic("schema: " + s.typ.String() + " has more members than the decoder can mark as seen")
+			}
+			one := member{Field: f, shape: shapeOf(f.Type)}
+			if held := catalog.Raw(s.typ, f.Name); held != nil {
+				one.holds = shapeOf(held)
+			}
+			m.fields = append(m.fields, one)
+			m.names = append(m.names, f.Name)
+			m.index[f.Name] = i
+			if !f.Optional {
+				m.required |= 1 << i
+			}
 		}
-		m := member{Field: f, shape: build(f.Type, made)}
-		if held := catalog.Raw(s.typ, f.Name); held != nil {
-			m.holds = build(held, made)
-		}
-		s.fields = append(s.fields, m)
-		s.names = append(s.names, f.Name)
-		s.index[f.Name] = i
-		if !f.Optional {
-			s.required |= 1 << i
-		}
-	}
+	})
+	return &s.made
 }
 
 // says names the JSON type of a form, for people.
