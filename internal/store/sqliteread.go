@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"sync"
+	"time"
 )
 
 // A stmtCache is a conn over a pool that compiles each statement once for each connection.
@@ -67,9 +68,7 @@ func (c *sqliteShared) take(ctx context.Context) (t *sqliteTx, give func(), err 
 		return t, func() {}, nil
 	}
 	d := (*sqliteDB)(c)
-	select {
-	case <-d.turn:
-	default:
+	if !d.idle(ctx) {
 		return nil, nil, nil
 	}
 	if d.stmts == nil {
@@ -86,6 +85,31 @@ func (c *sqliteShared) take(ctx context.Context) (t *sqliteTx, give func(), err 
 		return nil, nil, err
 	}
 	return (*sqliteTx)(d), d.unlock, nil
+}
+
+// sharedWait is how long a read waits for the writing connection before it opens one for readers, which takes about as long. Most writes
+// are over sooner.
+const sharedWait = 4 * time.Millisecond
+
+// idle takes the turn if nobody has it. While there is no connection for readers it waits a moment for that.
+func (d *sqliteDB) idle(ctx context.Context) bool {
+	select {
+	case <-d.turn:
+		return true
+	default:
+	}
+	if d.reader.Stats().OpenConnections > 0 {
+		return false
+	}
+	late := time.NewTimer(sharedWait)
+	defer late.Stop()
+	select {
+	case <-d.turn:
+		return true
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 func (c *sqliteShared) exec(ctx context.Context, q string, args ...any) (sql.Result, error) {
