@@ -148,7 +148,7 @@ func Explain(op string, err error) error {
 }
 
 func syncPath(path string) error {
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
 		return err
 	}

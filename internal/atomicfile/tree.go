@@ -56,7 +56,7 @@ func syncAll(ctx context.Context, paths []string) error {
 		}
 	}()
 	for _, p := range paths {
-		f, err := os.Open(p)
+		f, err := open(p)
 		if err != nil {
 			return Explain("sync "+p, err)
 		}
