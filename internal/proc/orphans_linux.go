@@ -76,6 +76,7 @@ func (k *kindred) killOrphans() error {
 	}
 	start := clock.Start()
 	pause := time.Millisecond
+	empty := 0 // looks in a row: the kernel may leave a child out of the list while another one is reaped
 	for {
 		// The lock keeps a supervisor that is being started out of the walk.
 		k.mu.Lock()
@@ -90,8 +91,12 @@ func (k *kindred) killOrphans() error {
 		t.kill()
 		k.mu.Unlock()
 		if len(orphans) == 0 {
-			return nil
+			if empty++; empty == 2 {
+				return nil
+			}
+			continue
 		}
+		empty = 0
 		left := 0
 		for pid := range orphans {
 			if got, err := unix.Wait4(pid, nil, unix.WNOHANG|unix.WALL, nil); err == nil && got == 0 {
