@@ -2,6 +2,7 @@ package cli
 
 import (
 	"database/sql"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -156,8 +157,10 @@ func TestKilledServeIsSeen(t *testing.T) {
 	v := s.serve()
 	id := strings.TrimSpace(s.ok("task", "add", "--type", "script", "--adapter", "gated"))
 	s.until("the agent runs", func() bool { _, err := os.Stat(filepath.Join(s.dir, "up")); return err == nil })
-	if o := s.ok("top"); !strings.Contains(o, "dispatch on") || strings.Contains(o, "gone") {
-		t.Errorf("while it works:\n%s", o)
+	for _, c := range [][]string{{"top"}, {"task", "list"}} {
+		if o := s.deed(nil, c...); o.code != 0 || c[0] == "top" && !strings.Contains(o.stdout, "dispatch on") || strings.Contains(o.stdout+o.stderr, "gone") {
+			t.Errorf("deed %s while it works:\n%s%s", c, o.stdout, o.stderr)
+		}
 	}
 	v.signal(syscall.SIGKILL)
 	v.wait()
@@ -166,6 +169,9 @@ func TestKilledServeIsSeen(t *testing.T) {
 	}
 	if o := s.deed(nil, "task", "show", id); !strings.Contains(o.stderr, "the process that ran it is gone") {
 		t.Errorf("deed task show:\n%s%s", o.stdout, o.stderr)
+	}
+	if o := s.deed(nil, "task", "list"); !strings.Contains(o.stdout, "running, gone") || !strings.Contains(o.stderr, "settles it") {
+		t.Errorf("deed task list:\n%s%s", o.stdout, o.stderr)
 	}
 	if o := s.ok("task", "show", id, "--json"); !strings.Contains(o, `"phase": "gone"`) {
 		t.Errorf("deed task show --json:\n%s", o)
@@ -176,4 +182,28 @@ func TestKilledServeIsSeen(t *testing.T) {
 		t.Errorf("after it was settled:\n%s", o)
 	}
 	s.noProcess()
+}
+
+// TestTheMachineFailed has an agent, which runs as its user, take the place of its evidence away. That is no fault of the work, and the
+// exit code says so, also to somebody who watches.
+func TestTheMachineFailed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"breaker": `rm -rf "$OUT/home/bundles"; echo x > "$OUT/home/bundles"`, "failing": "exit 1"})
+	for agent, want := range map[string]int{"failing": 1, "breaker": 3} {
+		o := s.deed(nil, "run", "--agent", agent, "--isolation", "process", "--workspace", t.TempDir(), "--json", "try")
+		var doc struct {
+			TaskID string `json:"task_id"`
+		}
+		if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil || o.code != want {
+			t.Fatalf("%s: exit %d, %v:\n%s%s", agent, o.code, err, o.stdout, o.stderr)
+		}
+		if agent == "breaker" {
+			if err := os.Remove(filepath.Join(s.dir, "home", "bundles")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if o := s.deed(nil, "watch", doc.TaskID); o.code != want {
+			t.Errorf("watch of %s: exit %d:\n%s%s", agent, o.code, o.stdout, o.stderr)
+		}
+	}
 }

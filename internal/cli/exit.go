@@ -6,6 +6,7 @@ import (
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -32,6 +33,15 @@ var errSilent = errors.New("said already")
 
 // errNotDone ends a command with code 1 and no further message.
 var errNotDone = &exitError{code: ExitNotDone, err: errSilent}
+
+// notDone ends a command whose task is not done, silently: by 3 where the machine or deed itself failed, and not the work.
+func notDone(class failure.Class) error {
+	switch class {
+	case failure.Infra, failure.Panic, failure.Isolation:
+		return &exitError{code: ExitInfra, err: errSilent}
+	}
+	return errNotDone
+}
 
 // An exitError carries its exit code.
 type exitError struct {

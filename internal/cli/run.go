@@ -39,7 +39,7 @@ func (a *app) runCmd() *cobra.Command {
 		Short: "Run one task here and now, and end with a verdict",
 		Long: `Queue a task, run it in this process beside any running dispatcher, and end with the verdict, the reasons,
 the patch and the bundle. The agent works on a copy of the workspace: nothing in it changes until you apply the patch.
-Exit code 0 means that deed found the work done.
+Exit code 0 means that deed found the work done, 1 that it did not, 3 that the machine or deed itself failed.
 
 An agent is an adapter of deed.yaml, or codex, claude-code or opencode when that program is on your PATH. Its key is named
 with --secret, or is in the adapter's env_file; what its program has stored in your home is not used.`,
@@ -152,7 +152,7 @@ func (a *app) finish(work func(step func(attempt.Progress)) (attempt.Result, err
 		a.showRun(res)
 	}
 	if res.Settlement.Status != agentruntime.TaskCompleted {
-		return errNotDone
+		return notDone(failure.Class(res.Settlement.Class))
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/task"
+	"github.com/deedrun/deed/internal/view"
 )
 
 func (a *app) taskCmd() *cobra.Command {
@@ -280,15 +281,26 @@ func (a *app) taskListCmd() *cobra.Command {
 				}
 				return a.emit(map[string]any{"tasks": recs})
 			}
+			gone, err := a.models().Gone(c.Context(), tasks)
+			if err != nil {
+				return err
+			}
 			rows := make([][]string, len(tasks))
 			for i, t := range tasks {
-				rows[i] = []string{t.ID(), a.status(t.Record.Status), fmt.Sprint(t.Record.Priority), fmt.Sprintf("%d/%d", t.Record.AttemptCount, t.Record.MaxAttempts), t.Record.TaskType, shorten(clean(title(t)), 60)}
+				status := a.status(t.Record.Status)
+				if gone[t.ID()] {
+					status += ", " + a.color.Yellow(view.PhaseGone)
+				}
+				rows[i] = []string{t.ID(), status, fmt.Sprint(t.Record.Priority), fmt.Sprintf("%d/%d", t.Record.AttemptCount, t.Record.MaxAttempts), t.Record.TaskType, shorten(clean(title(t)), 60)}
 			}
 			if len(rows) == 0 {
 				a.hint("no tasks")
 				return nil
 			}
 			a.table([]string{"TASK", "STATUS", "PRIO", "TRIES", "TYPE", "ABOUT"}, rows)
+			if len(gone) > 0 {
+				a.hint("gone is the process that ran it; `deed serve` or `deed dispatch` settles it")
+			}
 			return nil
 		},
 	}

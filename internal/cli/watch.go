@@ -11,6 +11,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/report"
 	"github.com/deedrun/deed/internal/state"
@@ -201,7 +202,7 @@ func (w *taskWatch) end(ctx context.Context, t store.Task) error {
 		w.hint("%s\n  deed action approve %s, or deny, or answer", clean(x.Prompt), x.ActionID)
 	}
 	if t.Record.Status != agentruntime.TaskCompleted {
-		return errNotDone
+		return notDone(failure.Class(w.models().AttemptOf(w.current).Class))
 	}
 	return nil
 }

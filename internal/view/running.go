@@ -128,6 +128,34 @@ func alive(x store.Runner) bool {
 	return proc.Alive(proc.Identity{Host: x.Host, PID: x.PID, BootID: boot, Namespace: ns, StartTime: uint64(x.ProcStart)})
 }
 
+// Gone finds those among tasks that run on record, and whose process is not there any more.
+func (r *Reader) Gone(ctx context.Context, tasks []store.Task) (map[string]bool, error) {
+	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t store.Task) bool { return t.Record.Status != agentruntime.TaskRunning })
+	if len(tasks) == 0 {
+		return nil, nil
+	}
+	runners, err := r.src.Store.Runners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gone := map[string]bool{}
+	for _, t := range tasks {
+		at, err := r.src.Store.ListedAttempt(ctx, t.AttemptID)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		if err == nil && at.Live && lost(at, runners) {
+			gone[t.ID()] = true
+		}
+	}
+	return gone, nil
+}
+
+// lost reports whether the process that runs an attempt is gone.
+func lost(at store.Attempt, runners []store.Runner) bool {
+	return slices.ContainsFunc(runners, func(x store.Runner) bool { return x.ID == at.Record.RunnerID && !alive(x) })
+}
+
 // runningOf is one attempt that runs, or that did when its process ended.
 func (r *Reader) runningOf(ctx context.Context, t store.Task, at store.Attempt, runners []store.Runner) (Running, error) {
 	rows, err := r.src.Store.UsageOfTask(ctx, t.ID())
@@ -155,7 +183,7 @@ func (r *Reader) runningOf(ctx context.Context, t store.Task, at store.Attempt, 
 	if at.State == string(agentruntime.StateWaitingForPermission) || at.State == string(agentruntime.StateWaitingForInput) {
 		out.Phase = PhaseWaiting
 	}
-	if slices.ContainsFunc(runners, func(x store.Runner) bool { return x.ID == at.Record.RunnerID && !alive(x) }) {
+	if lost(at, runners) {
 		out.Phase = PhaseGone
 	}
 	out.Usage.Turns = max(out.Usage.Turns, int64(out.Turn)) // the journal is ahead of the account
