@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
@@ -85,6 +86,13 @@ func (w *Writer) seal(ctx context.Context, in SealInput) (Sealed, error) {
 		return Sealed{}, err
 	}
 	at("added")
+	// What was added goes to the disk while the rest is made.
+	added := w.paths()
+	slices.Sort(added)
+	durable := make(chan error, 1)
+	go func() { durable <- atomicfile.SyncPaths(ctx, added) }()
+	wait := sync.OnceValue(func() error { return <-durable })
+	defer func() { _ = wait() }() // nothing may be at work in a directory that is given up
 	d, err := w.derive(id, digest, in)
 	if err != nil {
 		return Sealed{}, err
@@ -113,7 +121,7 @@ func (w *Writer) seal(ctx context.Context, in SealInput) (Sealed, error) {
 		return Sealed{}, err
 	}
 	at("manifest")
-	if err := w.publish(ctx, in.Written); err != nil {
+	if err := w.publish(ctx, in.Written, added, wait); err != nil {
 		return Sealed{}, err
 	}
 	return Sealed{ID: id, Digest: digest, Dir: w.final, ManifestDigest: self, KeyID: keyID}, nil
@@ -196,23 +204,35 @@ func (w *Writer) listed() []codebox.ManifestFile {
 	return out
 }
 
-// publish is the only step that makes the bundle visible. A crash before the rename leaves a hidden directory, which
-// RemoveStale takes away; a crash after it leaves a whole bundle, because everything in it was durable before.
-func (w *Writer) publish(ctx context.Context, written func(string) func()) error {
+// paths are those of the files that were written so far.
+func (w *Writer) paths() []string {
 	w.mu.Lock()
-	var paths []string
+	defer w.mu.Unlock()
+	var out []string
 	for p := range w.files {
-		paths = append(paths, filepath.Join(w.dir, filepath.FromSlash(p)))
+		out = append(out, filepath.Join(w.dir, filepath.FromSlash(p)))
 	}
+	return out
+}
+
+// publish is the only step that makes the bundle visible. A crash before the rename leaves a hidden directory, which
+// RemoveStale takes away; a crash after it leaves a whole bundle, because everything in it was durable before: what was added when wait
+// returns, the rest and the directories here.
+func (w *Writer) publish(ctx context.Context, written func(string) func(), added []string, wait func() error) error {
+	rest := slices.DeleteFunc(w.paths(), func(p string) bool {
+		_, found := slices.BinarySearch(added, p)
+		return found
+	})
+	w.mu.Lock()
 	for p := range w.made {
-		paths = append(paths, filepath.Join(w.dir, filepath.FromSlash(p)))
+		rest = append(rest, filepath.Join(w.dir, filepath.FromSlash(p)))
 	}
 	w.mu.Unlock()
 	read := func() {}
 	if written != nil {
 		read = written(w.dir)
 	}
-	err := atomicfile.SyncPaths(ctx, paths)
+	err := errors.Join(atomicfile.SyncPaths(ctx, rest), wait())
 	read()
 	if err != nil {
 		return err
