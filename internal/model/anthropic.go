@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"encoding/json"
+	"io"
 )
 
 const (
@@ -29,17 +30,13 @@ func (c *anthropicClient) Stream(ctx context.Context, req Request, on func(Delta
 	if err != nil {
 		return Response{}, err
 	}
-	call := c.options.begin(ctx, "text/event-stream")
-	defer call.end()
-	resp, err := call.post("v1/messages", body, c.headers())
+	a := anthropicAnswer{on: on}
+	err = c.options.ask(ctx, question{eventStream, "v1/messages", c.headers(), body, func(call *call, in io.Reader) (bool, error) {
+		a.call = call
+		err := eachEvent(in, func(e event) (bool, error) { return false, a.add(e) })
+		return a.complete, err
+	}})
 	if err != nil {
-		return Response{}, call.outcome(err, false)
-	}
-	defer func() { _ = resp.Body.Close() }()
-
-	a := anthropicAnswer{call: call, on: on}
-	err = eachEvent(resp.Body, func(e event) (bool, error) { return false, a.add(e) })
-	if err := call.outcome(err, a.complete); err != nil {
 		return Response{}, err
 	}
 	return a.response(), nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -16,6 +17,9 @@ const opaqueOllama = "ollama_thinking"
 
 // maxOllamaLine bounds one piece of an answer.
 const maxOllamaLine = 32 << 20
+
+// ndjson is what Ollama answers with.
+const ndjson = "application/x-ndjson"
 
 // An ollamaClient asks one of Ollama's own interfaces.
 type ollamaClient struct {
@@ -94,24 +98,18 @@ func (c *ollamaClient) Stream(ctx context.Context, req Request, on func(Delta)) 
 	if err != nil {
 		return Response{}, err
 	}
-	call := c.options.begin(ctx, "application/x-ndjson")
-	defer call.end()
-	resp, err := call.post(c.path, body, c.options.bearer(call.accept))
-	if err != nil {
-		return Response{}, call.outcome(err, false)
-	}
-	defer func() { _ = resp.Body.Close() }()
-
 	a := ollamaAnswer{on: on, turn: len(req.Messages)}
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, maxOllamaLine)
-	for err == nil && !a.complete && lines.Scan() {
-		err = a.add(call, lines.Bytes())
-	}
-	if err == nil {
-		err = lines.Err()
-	}
-	if err := call.outcome(err, a.complete); err != nil {
+	err = c.options.ask(ctx, question{ndjson, c.path, c.options.bearer(ndjson), body, func(call *call, in io.Reader) (bool, error) {
+		lines := bufio.NewScanner(in)
+		lines.Buffer(nil, maxOllamaLine)
+		for !a.complete && lines.Scan() {
+			if err := a.add(call, lines.Bytes()); err != nil {
+				return a.complete, err
+			}
+		}
+		return a.complete, lines.Err()
+	}})
+	if err != nil {
 		return Response{}, err
 	}
 	return a.response(), nil

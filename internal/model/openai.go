@@ -35,20 +35,16 @@ func (c *openAIResponses) Stream(ctx context.Context, req Request, on func(Delta
 	if err != nil {
 		return Response{}, err
 	}
-	call := c.options.begin(ctx, "text/event-stream")
-	defer call.end()
-	resp, err := call.post("responses", body, c.options.bearer(acceptJSON))
-	if err != nil {
-		return Response{}, call.outcome(err, false)
-	}
-	defer func() { _ = resp.Body.Close() }()
-
-	a := responsesAnswer{call: call, on: on}
-	err = eachOpenAI(call, resp.Body, func(data []byte) (bool, error) {
-		err := a.add(data)
+	a := responsesAnswer{on: on}
+	err = c.options.ask(ctx, question{eventStream, "responses", c.options.bearer(acceptJSON), body, func(call *call, in io.Reader) (bool, error) {
+		a.call = call
+		err := eachOpenAI(call, in, func(data []byte) (bool, error) {
+			err := a.add(data)
+			return a.complete, err
+		})
 		return a.complete, err
-	})
-	if err := call.outcome(err, a.complete); err != nil {
+	}})
+	if err != nil {
 		return Response{}, err
 	}
 	return a.response(), nil

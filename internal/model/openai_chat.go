@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -31,17 +32,12 @@ func (c *openAIChat) Stream(ctx context.Context, req Request, on func(Delta)) (R
 	if err != nil {
 		return Response{}, err
 	}
-	call := c.options.begin(ctx, "text/event-stream")
-	defer call.end()
-	resp, err := call.post("chat/completions", body, c.options.bearer(acceptJSON))
-	if err != nil {
-		return Response{}, call.outcome(err, false)
-	}
-	defer func() { _ = resp.Body.Close() }()
-
 	a := chatAnswer{on: on}
-	err = eachOpenAI(call, resp.Body, func(data []byte) (bool, error) { return false, a.add(data) })
-	if err := call.outcome(err, a.stop != ""); err != nil {
+	err = c.options.ask(ctx, question{eventStream, "chat/completions", c.options.bearer(acceptJSON), body, func(call *call, in io.Reader) (bool, error) {
+		err := eachOpenAI(call, in, func(data []byte) (bool, error) { return false, a.add(data) })
+		return a.stop != "", err
+	}})
+	if err != nil {
 		return Response{}, err
 	}
 	return a.response(), nil

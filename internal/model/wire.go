@@ -2,9 +2,11 @@ package model
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/url"
@@ -16,7 +18,32 @@ const (
 	userAgent = "deed"
 	// acceptJSON is what Anthropic and OpenAI are asked for, although they answer with a stream: their own packages do so.
 	acceptJSON = "application/json"
+	// eventStream is what they answer with.
+	eventStream = "text/event-stream"
 )
+
+// A question is a request on its way to a service.
+type question struct {
+	accept  string // the media type of an answer
+	path    string // below the service's address
+	headers map[string]string
+	body    []byte
+	// read puts the answer together. complete says whether its own end was seen.
+	read func(*call, io.Reader) (complete bool, err error)
+}
+
+// ask sends a question and has its answer read. What goes wrong has its meaning when it returns.
+func (o Options) ask(ctx context.Context, q question) error {
+	call := o.begin(ctx, q.accept)
+	defer call.end()
+	resp, err := call.post(q.path, q.body, q.headers)
+	if err != nil {
+		return call.outcome(err, false)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	complete, err := q.read(call, resp.Body)
+	return call.outcome(err, complete)
+}
 
 // post sends a request below the service's address, with headers of the service's own.
 func (c *call) post(path string, body []byte, headers map[string]string) (*http.Response, error) {
