@@ -124,7 +124,7 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	}
 	bg := context.WithoutCancel(ctx)
 	defer func() { _ = r.Engine.Close(bg) }()
-	if err := r.Engine.Ready(ctx); err != nil {
+	if err := r.Engine.Ready(ctx, row); err != nil {
 		return none, err
 	}
 	// Nobody knows of the run yet, and the attempt waits for the disk before its agent starts.

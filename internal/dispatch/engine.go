@@ -18,6 +18,7 @@ import (
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/outbox"
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -190,7 +191,7 @@ func (e *Engine) Execute(ctx context.Context, c *store.Claim) (attempt.Result, e
 }
 
 func (e *Engine) execute(ctx context.Context, r *attempt.Runner, c *store.Claim) (attempt.Result, error) {
-	sup, err := e.supervisor()
+	sup, err := e.supervisor(c.Task.Intent)
 	if err != nil {
 		return attempt.Result{Ref: c.Ref}, r.Abort(ctx, c, err)
 	}
@@ -224,30 +225,40 @@ func (e *Engine) own(ref store.Ref, runs bool) {
 	e.live[ref.AttemptID] = ref
 }
 
-func (e *Engine) supervisor() (*proc.Supervisor, error) {
+// supervisor returns one for a task, whose process begins to start.
+func (e *Engine) supervisor(in agentruntime.TaskIntent) (s *proc.Supervisor, err error) {
 	e.mu.Lock()
 	if n := len(e.supers); n > 0 {
-		s := e.supers[n-1]
+		s = e.supers[n-1]
 		e.supers = e.supers[:n-1]
-		e.mu.Unlock()
-		return s, nil
 	}
 	e.mu.Unlock()
-	return proc.BeginSupervisor(proc.Options{Exe: e.Exe})
+	if s == nil {
+		if s, err = proc.IdleSupervisor(proc.Options{Exe: e.Exe}); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.Begin(in.Deed != nil && sandbox.Kind(in.Deed.Isolation) == sandbox.Namespace); err != nil {
+		e.putBack(s)
+		return nil, err
+	}
+	return s, nil
 }
 
 // Ready makes a process that lives for one task ready for it: its supervisor begins to start, and what a killed one left begins to be
 // cleared away. The task does not wait for that; Close does.
-func (e *Engine) Ready(ctx context.Context) error {
+func (e *Engine) Ready(ctx context.Context, row store.NewTask) error {
 	sweeper := *e.Runner // as it is now: what is set on it for the task is not for the attempts that are settled meanwhile
 	e.sweeps.Go(func() {
 		if err := e.sweepBriefly(ctx, &sweeper); err != nil {
 			e.Log.Warn("sweep", "error", err)
 		}
 	})
-	if err := e.Warm(); err != nil {
+	s, err := e.supervisor(row.Intent)
+	if err != nil {
 		return failure.New(failure.Infra, "start the supervisor", err, "")
 	}
+	e.putBack(s)
 	return nil
 }
 
@@ -259,15 +270,6 @@ func (e *Engine) Take(ctx context.Context, row store.NewTask) (*store.Claim, err
 		return nil, failure.New(failure.Infra, "queue the task", err, "")
 	}
 	return c, nil
-}
-
-// Warm starts the first supervisor before there is a claim for it, so that it is ready when the agent is.
-func (e *Engine) Warm() error {
-	s, err := e.supervisor()
-	if err == nil {
-		e.putBack(s)
-	}
-	return err
 }
 
 func (e *Engine) putBack(s *proc.Supervisor) {

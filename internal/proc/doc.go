@@ -17,7 +17,25 @@
 //	                            by a parent-death signal
 //	both at once                the next deed, by the mark in the environment (KillByEnv)
 //
-// What it cannot hold: processes that a service outside the tree starts on an agent's behalf (cron, a container
+// # How a namespace is held
+//
+//	deed ─┬─ guard
+//	      └─ main process: bubblewrap ─── first process of the namespace ─── …
+//
+// A pid namespace holds all that is in it by itself: when its first process is gone, the kernel has ended the others. A
+// run whose main process makes one (Spec.Enclosed) is over when that and the first process are gone, which wait4 says for
+// their process group; it needs no supervisor, which takes longer to start than bubblewrap. A guard, which is a shell,
+// stays behind deed.
+//
+//	who dies                    what ends the tree
+//	the main process            the kernel, by a parent-death signal to the first process; deed, if that is late
+//	deed                        the guard, when its pipe to deed ends; and by a parent-death signal
+//	the guard                   nothing has to end: the next run starts another
+//	deed and the guard at once  the parent-death signals, once all walls stand; before, the next deed, by the mark
+//
+// A supervisor holds a run to its time limit while deed is stopped, too; an enclosed run is ended when deed goes on.
+//
+// What neither can hold: processes that a service outside the tree starts on an agent's behalf (cron, a container
 // engine, a user's systemd), and those of another user that deed may not signal. The latter are reported
 // (ErrSurvivors).
 package proc

@@ -12,7 +12,10 @@ import (
 	"github.com/deedrun/deed/internal/proc"
 )
 
-const helperMode = "PROC_TEST_HELPER"
+const (
+	helperMode     = "PROC_TEST_HELPER"
+	helperEnclosed = "PROC_TEST_ENCLOSED" // of a helper that runs its script in a namespace
+)
 
 func TestMain(m *testing.M) {
 	if proc.IsSupervisor(os.Args) {
@@ -24,8 +27,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// helperParent is a deed in small: it runs a script under a supervisor until it is killed.
+// helperParent is a deed in small: it runs a script under a supervisor, or enclosed, until it is killed.
 func helperParent(script string) int {
+	if os.Getenv(helperEnclosed) != "" {
+		return helperEncloser(script)
+	}
 	sup, err := proc.NewSupervisor(context.Background(), proc.Options{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

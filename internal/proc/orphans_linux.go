@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,8 +24,8 @@ const orphanDeadline = killDeadline
 var kin = &kindred{own: map[int]bool{}}
 
 type kindred struct {
-	mu    sync.Mutex   // held while a supervisor starts, so that it is never taken for an orphan
-	own   map[int]bool // guarded by mu; the supervisors
+	mu    sync.Mutex   // held while one of them starts, so that it is never taken for an orphan
+	own   map[int]bool // guarded by mu; supervisors, guards, and what these guard
 	since uint64       // guarded by mu; when deed became a subreaper, in clock ticks since boot; 0: it is none
 
 	hunt sync.Mutex // held by the one hunt at a time
@@ -58,6 +59,27 @@ func (k *kindred) start(cmd *exec.Cmd) error {
 	}
 	k.own[cmd.Process.Pid] = true
 	return nil
+}
+
+// fork starts a process for which nothing but its owner waits.
+func (k *kindred) fork(path string, argv []string, attr *syscall.ProcAttr) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	pid, err := syscall.ForkExec(path, argv, attr)
+	if err == nil {
+		k.own[pid] = true
+	}
+	return pid, err
+}
+
+// startMain starts the main process of a run that has no supervisor.
+func (k *kindred) startMain(req *runRequest, files []int, before func(pid int) error) (pid int, what string, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if pid, what, err = startMain(req, files, before); err == nil {
+		k.own[pid] = true
+	}
+	return pid, what, err
 }
 
 func (k *kindred) forget(pid int) {

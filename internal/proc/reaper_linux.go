@@ -10,9 +10,11 @@ import (
 	"github.com/deedrun/deed/internal/clock"
 )
 
-// A reaper takes the children of a supervisor off the kernel's list as they die. Nothing else in a supervisor does.
+// A reaper takes the children of a supervisor off the kernel's list as they die. Nothing else in a supervisor does. Of
+// a process that has other children, too, it takes those of one process group.
 type reaper struct {
-	news chan struct{} // gets a token when the fields below have changed
+	news  chan struct{} // gets a token when the fields below have changed
+	group int           // 0: all children
 
 	mu       sync.Mutex // held while children are reaped: with it, the number of a child stays that child's
 	main     int
@@ -27,11 +29,19 @@ type reaper struct {
 	mainFrom time.Time
 }
 
+func newReaper(main int, from time.Time) *reaper {
+	return &reaper{news: make(chan struct{}, 1), main: main, mainFrom: from, killed: map[int]bool{}}
+}
+
 // loop runs until there is no child.
 func (r *reaper) loop() {
+	which := unix.P_ALL
+	if r.group > 0 {
+		which = unix.P_PGID
+	}
 	for {
 		var info unix.Siginfo
-		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT|unix.WALL, nil)
+		err := unix.Waitid(which, r.group, &info, unix.WEXITED|unix.WNOWAIT|unix.WALL, nil)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -52,13 +62,29 @@ func (r *reaper) reapAll() (none bool) {
 	return r.reapLocked()
 }
 
+// kill sends SIGKILL to every child. Those that die meanwhile keep their numbers until they are reaped.
+func (r *reaper) kill() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.group == 0:
+		killChildren(func() { r.reapLocked() })
+	case !r.none:
+		_ = unix.Kill(-r.group, unix.SIGKILL)
+	}
+}
+
 func (r *reaper) reapLocked() (none bool) {
+	who := -1
+	if r.group > 0 {
+		who = -r.group
+	}
 	for {
 		var (
 			status unix.WaitStatus
 			usage  unix.Rusage
 		)
-		pid, err := unix.Wait4(-1, &status, unix.WNOHANG|unix.WALL, &usage)
+		pid, err := unix.Wait4(who, &status, unix.WNOHANG|unix.WALL, &usage)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}

@@ -96,6 +96,10 @@ type Spec struct {
 	// Wrapper says that the main process is a trusted one that stands for the command, and whose end is the end of
 	// everything below it, such as that of a sandbox. It is not sent the SIGTERM that begins an orderly end.
 	Wrapper bool
+	// Enclosed says that the main process is a Wrapper with a pid namespace of its own, whose first process the kernel ends
+	// when the main process ends, and that both stay in the process group in which the main process is started. Nothing
+	// can leave such a namespace: it is run below deed itself, with no supervisor between.
+	Enclosed bool
 
 	Timeout time.Duration // from the start of the main process; 0: none
 	Grace   time.Duration // between SIGTERM and SIGKILL at timeout and cancel; 0: DefaultGrace, negative: SIGKILL at once

@@ -109,8 +109,7 @@ func newSupervise() (*supervise, error) {
 	// An agent of the same user shall not trace this process or read its memory. exec makes the agent's own
 	// process readable again.
 	KeepPrivate()
-	// For itself and all that it starts. One byte, not none: a program that the host pipes core dumps to is started
-	// at a limit of zero, too, and gets to parse what an agent made crash; at one the kernel starts nothing.
+	// For itself and all that it starts; see limitAndRelease.
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1})
 	unix.Umask(0o022)
 
@@ -174,7 +173,7 @@ func (s *supervise) receive() {
 func (s *supervise) run(in delivery) bool {
 	req := in.m.Run
 	start := clock.Start()
-	pid, what, err := startMain(req, in.files)
+	pid, what, err := startMain(req, in.files, nil)
 	closeAll(in.files)
 	if err != nil {
 		var errno syscall.Errno
@@ -183,12 +182,12 @@ func (s *supervise) run(in delivery) bool {
 	}
 	r := &supervisedRun{
 		s: s, seq: in.m.Seq, main: pid, wrapper: req.Wrapper, start: start, grace: time.Duration(req.GraceNS),
-		reaper: &reaper{news: make(chan struct{}, 1), main: pid, mainFrom: start, killed: map[int]bool{}},
-		tree:   &tree{root: os.Getpid()}, timer: time.NewTimer(time.Hour),
+		reaper: newReaper(pid, start), tree: &tree{root: os.Getpid()}, timer: time.NewTimer(time.Hour),
 	}
 	if err := s.ch.send(message{Op: opStarted, Seq: in.m.Seq, PID: pid}); err != nil {
 		r.abandon()
 	}
+	go r.reaper.loop()
 	r.watch(time.Duration(req.TimeoutNS))
 	if r.abandoned {
 		return false
@@ -197,8 +196,8 @@ func (s *supervise) run(in delivery) bool {
 }
 
 // startMain starts the main process of a run in a session of its own. ForkExec and not package os, which would
-// reserve the right to wait for it.
-func startMain(req *runRequest, files []int) (pid int, what string, err error) {
+// reserve the right to wait for it. With limits, before is called when it has not run an instruction yet; it may be nil.
+func startMain(req *runRequest, files []int, before func(pid int) error) (pid int, what string, err error) {
 	attr := &syscall.ProcAttr{
 		Dir:   string(req.Dir),
 		Env:   stringsOf(req.Env),
@@ -216,7 +215,7 @@ func startMain(req *runRequest, files []int) (pid int, what string, err error) {
 		return 0, "execute", err
 	}
 	if req.Limits != nil {
-		if err := limitAndRelease(pid, *req.Limits); err != nil {
+		if err := limitAndRelease(pid, *req.Limits, before); err != nil {
 			_ = unix.Kill(pid, unix.SIGKILL)
 			_, _ = unix.Wait4(pid, nil, unix.WALL, nil)
 			return 0, "set resource limits", err
@@ -255,7 +254,6 @@ type supervisedRun struct {
 func (r *supervisedRun) watch(timeout time.Duration) {
 	r.timer.Stop()
 	defer r.timer.Stop()
-	go r.reaper.loop()
 
 	var timedOut <-chan time.Time
 	if timeout > 0 {
@@ -352,9 +350,7 @@ func (r *supervisedRun) kill() bool {
 		r.killStart = clock.Start()
 	}
 	r.rounds++
-	r.reaper.mu.Lock()
-	killChildren(func() { r.reaper.reapLocked() })
-	r.reaper.mu.Unlock()
+	r.reaper.kill()
 	// The slow way is for what grows below a living parent. Against what only changes its number it wins nothing.
 	if r.rounds%4 == 0 {
 		r.tree.kill()
@@ -362,6 +358,9 @@ func (r *supervisedRun) kill() bool {
 	if clock.Since(r.killStart) > killDeadline {
 		r.tree.seen = map[int]bool{}
 		r.tree.walk(func(st procStat) { r.report.Survivors = append(r.report.Survivors, st.pid) })
+		if r.reaper.group > 0 && len(r.report.Survivors) == 0 {
+			r.report.Survivors = []int{r.main} // what hides behind it is its own affair
+		}
 		if len(r.report.Survivors) > 0 {
 			return false
 		}

@@ -31,8 +31,10 @@ type Supervisor struct {
 	slack time.Duration // watchdogSlack, but for tests
 
 	mu     sync.Mutex
-	proc   *supervisorProcess // guarded by mu; nil when the next Run has to start one
+	proc   *supervisorProcess // guarded by mu; nil when the next Run that needs one has to start it
 	closed bool               // guarded by mu
+	quit   chan struct{}      // closed with closed
+	guard  *guard             // guarded by mu; nil when the next enclosed Run has to start one
 	seq    uint64             // guarded by mu
 }
 
@@ -52,6 +54,16 @@ func NewSupervisor(ctx context.Context, opt Options) (*Supervisor, error) {
 // BeginSupervisor is NewSupervisor without the wait: the first Run waits until the process is ready, and returns why it
 // is not. What comes before that run happens meanwhile.
 func BeginSupervisor(opt Options) (*Supervisor, error) {
+	s, err := IdleSupervisor(opt)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Begin(false)
+}
+
+// IdleSupervisor is a Supervisor that has no process until the first Run that needs one. A run of a Spec that is Enclosed
+// needs none.
+func IdleSupervisor(opt Options) (*Supervisor, error) {
 	if opt.Exe == "" {
 		opt.Exe = "/proc/self/exe"
 	}
@@ -64,11 +76,29 @@ func BeginSupervisor(opt Options) (*Supervisor, error) {
 	if err := BecomeSubreaper(); err != nil {
 		return nil, err
 	}
-	p, err := startSupervisor(opt)
-	if err != nil {
-		return nil, err
+	return &Supervisor{opt: opt, slot: make(chan struct{}, 1), slack: watchdogSlack, quit: make(chan struct{})}, nil
+}
+
+// Begin starts the process that the next Run needs, of a Spec that is Enclosed or of another, and does not wait until it is
+// ready.
+func (s *Supervisor) Begin(enclosed bool) error {
+	if enclosed {
+		_, err := s.guarded()
+		return err
 	}
-	return &Supervisor{opt: opt, slot: make(chan struct{}, 1), slack: watchdogSlack, proc: p}, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	if s.proc != nil {
+		return nil
+	}
+	p, err := startSupervisor(s.opt)
+	if err == nil {
+		s.proc = p
+	}
+	return err
 }
 
 // PID returns the process id of the supervisor process, or 0 when there is none.
@@ -81,17 +111,32 @@ func (s *Supervisor) PID() int {
 	return s.proc.cmd.Process.Pid
 }
 
-// Close ends the supervisor process and everything that it runs. A Run under way returns ErrClosed. A second call
+// Close ends the supervisor process and everything that is run. A Run under way returns ErrClosed. A second call
 // does nothing.
 func (s *Supervisor) Close() error {
 	s.mu.Lock()
-	p := s.proc
-	s.proc, s.closed = nil, true
-	s.mu.Unlock()
-	if p == nil {
-		return nil
+	p, g := s.proc, s.guard
+	if !s.closed {
+		close(s.quit)
 	}
-	return p.close()
+	s.proc, s.guard, s.closed = nil, nil, true
+	s.mu.Unlock()
+	var err error
+	if p != nil {
+		err = p.close()
+	}
+	if g == nil {
+		return err
+	}
+	select { // an enclosed run has the slot until it has ended
+	case s.slot <- struct{}{}:
+		<-s.slot
+		g.close()
+		return err
+	case <-time.After(closeDeadline):
+		g.strike()
+		return errors.Join(err, fmt.Errorf("close supervisor: %w", ErrSurvivors))
+	}
 }
 
 // Run runs a command to its end. An Exit without an error means that the command ended, by itself, at its timeout
@@ -109,6 +154,9 @@ func (s *Supervisor) Run(ctx context.Context, spec Spec) (Exit, error) {
 	}
 	if ctx.Err() != nil {
 		return canceled(ctx), nil
+	}
+	if spec.Enclosed {
+		return s.runEnclosed(ctx, path, spec)
 	}
 	var (
 		p    *supervisorProcess
@@ -281,7 +329,7 @@ func (r *run) request() message {
 	return message{Op: opRun, Seq: r.seq, Run: req}
 }
 
-// drive sends the request, feeds and empties the pipes, and waits for the end. With sent false nothing was run, and
+// drive sends the request, and follows the run to its end. With sent false nothing was run, and
 // the supervisor is gone.
 func (r *run) drive(ctx context.Context) (exit Exit, sent bool, err error) {
 	err = r.p.ch.send(r.request(), r.files...)
@@ -292,18 +340,24 @@ func (r *run) drive(ctx context.Context) (exit Exit, sent bool, err error) {
 		<-r.p.gone
 		return Exit{Code: -1}, false, errors.Join(r.lost(), err)
 	}
+	exit, err = r.follow(func() (Exit, error) { return r.wait(ctx) })
+	return exit, true, err
+}
+
+// follow feeds and empties the pipes while a command that was started runs.
+func (r *run) follow(wait func() (Exit, error)) (Exit, error) {
 	r.in.start()
 	r.out.start()
 	r.err.start()
 
-	exit, err = r.wait(ctx)
+	exit, err := wait()
 
 	r.in.close()
 	werr := errors.Join(r.out.finish(), r.err.finish())
 	if err == nil && werr != nil {
 		err = fmt.Errorf("run %s: write output: %w", r.path, werr)
 	}
-	return exit, true, err
+	return exit, err
 }
 
 // wait follows the conversation to its last message. The watchdog starts with the end of the run's time, however
@@ -345,7 +399,7 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 					r.spec.OnStart(m.PID)
 				}
 			case opRefused:
-				return exit, r.refused(m)
+				return exit, r.refused(m.What, syscall.Errno(m.Errno))
 			case opDone:
 				return r.done(ctx, m.Done)
 			}
@@ -378,15 +432,29 @@ func (r *run) lost() error {
 	return err
 }
 
-func (r *run) refused(m message) error {
-	errno := syscall.Errno(m.Errno)
-	if m.What != "execute" {
-		return &StartError{Path: r.path, Err: fmt.Errorf("%s: %w", m.What, errno)}
+// refused is the error of a command that could not be started, with what could not be done.
+func (r *run) refused(what string, err error) error {
+	if what != "execute" {
+		err = fmt.Errorf("%s: %w", what, err)
 	}
-	return &StartError{Path: r.path, Err: errno}
+	return &StartError{Path: r.path, Err: err}
 }
 
 func (r *run) done(ctx context.Context, d *doneReport) (Exit, error) {
+	exit := d.exit(ctx)
+	if len(d.Survivors) > 0 {
+		// Without the supervisor they are deed's children, and deed tries once more. The next Run starts another one.
+		r.p.kill()
+		<-r.p.gone
+		if r.p.orphanErr != nil {
+			return exit, fmt.Errorf("run %s: %w", r.path, r.p.orphanErr)
+		}
+	}
+	return exit, nil
+}
+
+// exit says how a run ended.
+func (d *doneReport) exit(ctx context.Context) Exit {
 	ws := syscall.WaitStatus(d.Status)
 	exit := Exit{
 		Code:       ws.ExitStatus(),
@@ -408,15 +476,7 @@ func (r *run) done(ctx context.Context, d *doneReport) (Exit, error) {
 	case exit.Canceled:
 		exit.Cause = context.Cause(ctx)
 	}
-	if len(d.Survivors) > 0 {
-		// Without the supervisor they are deed's children, and deed tries once more. The next Run starts another one.
-		r.p.kill()
-		<-r.p.gone
-		if r.p.orphanErr != nil {
-			return exit, fmt.Errorf("run %s: %w", r.path, r.p.orphanErr)
-		}
-	}
-	return exit, nil
+	return exit
 }
 
 func bytesOf(list []string) [][]byte {

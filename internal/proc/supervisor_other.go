@@ -20,6 +20,14 @@ func BeginSupervisor(Options) (*Supervisor, error) {
 	return nil, fmt.Errorf("start supervisor: %w", ErrUnsupported)
 }
 
+// IdleSupervisor returns ErrUnsupported.
+func IdleSupervisor(Options) (*Supervisor, error) {
+	return nil, fmt.Errorf("start supervisor: %w", ErrUnsupported)
+}
+
+// Begin returns ErrUnsupported.
+func (*Supervisor) Begin(bool) error { return fmt.Errorf("start supervisor: %w", ErrUnsupported) }
+
 // Run returns ErrUnsupported.
 func (*Supervisor) Run(context.Context, Spec) (Exit, error) {
 	return Exit{}, fmt.Errorf("run: %w", ErrUnsupported)

@@ -76,7 +76,7 @@ func (r *run) do(ctx context.Context, req runtimepkg.Request) (none homeboy.Outc
 	}
 	bg := context.WithoutCancel(ctx)
 	defer func() { _ = r.Engine.Close(bg) }()
-	if err := r.Engine.Ready(ctx); err != nil {
+	if err := r.Engine.Ready(ctx, row); err != nil {
 		return none, err
 	}
 	if ctx.Err() != nil {

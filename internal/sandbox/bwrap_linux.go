@@ -72,8 +72,9 @@ func (c *call) argv(bwrap string, command []string) ([]string, error) {
 	return append([]string{bwrap, "--args", fd, "--"}, command...), nil
 }
 
-// system adds what every sandbox has: namespaces, filter, the system, /etc, /proc, /dev. It has no --new-session: the
-// supervisor starts every run in a session of its own without a terminal, and another costs two milliseconds.
+// system adds what every sandbox has: namespaces, filter, the system, /etc, /proc, /dev. It has no --new-session: every
+// run is started in a session of its own without a terminal, another costs two milliseconds, and proc takes the first
+// process of the namespace to be in the process group of bwrap.
 func (c *call) system(tmpfs int64, home string) error {
 	c.add("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
 		"--uid", insideID, "--gid", insideID, "--hostname", hostname, "--disable-userns", "--cap-drop", "ALL",

@@ -32,7 +32,11 @@ func (s *Sandbox) watched(ctx context.Context, sup *proc.Supervisor, p proc.Spec
 	defer cancel(nil)
 	started := make(chan struct{})
 	onStart := p.OnStart
+	root := sup.PID
 	p.OnStart = func(pid int) {
+		if p.Enclosed {
+			root = func() int { return pid }
+		}
 		close(started) // the calls of a supervisor wait for each other: before, its tree is another's
 		if onStart != nil {
 			onStart(pid)
@@ -43,7 +47,7 @@ func (s *Sandbox) watched(ctx context.Context, sup *proc.Supervisor, p proc.Spec
 	wg.Go(func() {
 		select {
 		case <-started:
-			if err := m.run(watching, sup.PID); err != nil {
+			if err := m.run(watching, root); err != nil {
 				cancel(err)
 			}
 		case <-watching.Done():
@@ -60,8 +64,8 @@ func (s *Sandbox) watched(ctx context.Context, sup *proc.Supervisor, p proc.Spec
 	return out, err
 }
 
-// own returns how many processes a sandbox has of its own: bwrap on both sides of the wall, and the forwarder; podman
-// and what it leaves beside a container.
+// own returns how many processes below the root of a run are the sandbox's own: bwrap inside the wall, and the forwarder;
+// podman and what it leaves beside a container.
 func (s *Sandbox) own() int {
 	switch {
 	case s.kind == Container:
@@ -69,8 +73,8 @@ func (s *Sandbox) own() int {
 	case s.kind != Namespace:
 		return 0
 	case s.egress != "":
-		return 3
-	default:
 		return 2
+	default:
+		return 1
 	}
 }

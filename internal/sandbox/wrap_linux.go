@@ -75,7 +75,7 @@ func (s *Sandbox) wrap(p proc.Spec) (w *wrapped, err error) {
 		// Through a pipe: a file that is only open for reading can be opened for writing by /proc/self/fd/0.
 		w.spec.Stdin = struct{ io.Reader }{f}
 	}
-	w.spec.Dir, w.spec.Env, w.spec.Wrapper = "/", marks(p.Env), true
+	w.spec.Dir, w.spec.Env, w.spec.Enclosed = "/", marks(p.Env), true
 	w.stderr.w = p.Stderr
 	w.spec.Stderr = &w.stderr
 	w.spec.Argv, err = w.argv(s.bwrap, command)
