@@ -95,7 +95,7 @@ type Manifest struct {
 	gitEntries []Entry
 
 	// fsStart is the time of the file system, in nanoseconds, before the first file was read. An entry with a ctime
-	// that is not clearly older may have been written again within the clock's grain: see trusted.
+	// that is not older by the margin may have been written again within the clock's grain: see trusted.
 	fsStart int64
 	margin  int64
 }
@@ -111,9 +111,10 @@ func (m *Manifest) Find(path string) *Entry {
 
 // trusted reports whether an entry of this manifest may stand for a file that has the same identity now. The clock
 // that stamps files moves in steps: a file that was written in the step in which the snapshot began, or later, can
-// have been written once more after it was read without any visible difference.
+// have been written once more after it was read without any visible difference. Where there are no steps, the entry was
+// asked for its time after it was read, and a later change shows.
 func (m *Manifest) trusted(e *Entry) bool {
-	return e.id.Ino != 0 && !e.Unreadable && e.id.Ctime < m.fsStart-m.margin
+	return e.id.Ino != 0 && !e.Unreadable && (m.margin == noMargin || e.id.Ctime < m.fsStart-m.margin)
 }
 
 const manifestSchema = "deed/workspace.manifest/v1"

@@ -18,8 +18,10 @@ import (
 
 // The margins below which a file counts as written "while" a snapshot began. With the file system's own time the
 // grain of the kernel's clock is all there is (10 ms at most); without it, two clocks may differ, and some file
-// systems keep whole or even seconds.
+// systems keep whole or even seconds. A file system whose times have no grain needs none: it gives a file whose time
+// somebody has asked for another one at the next change, however soon that comes.
 const (
+	noMargin     = int64(-1)
 	fineMargin   = int64(20 * time.Millisecond)
 	coarseMargin = int64(3 * time.Second)
 )
@@ -80,13 +82,17 @@ func snapshotOf(ctx context.Context, root string, prev *Manifest, hold *held) (*
 }
 
 func startOf(root string) (start, margin int64) {
-	if ns, ok := fsNow(root); ok {
-		if ns%int64(time.Second) == 0 {
-			return ns, coarseMargin
-		}
+	ns, grained, ok := fsClock(root)
+	switch {
+	case !ok:
+		return clock.System().UnixNano(), coarseMargin
+	case !grained:
+		return ns, noMargin
+	case ns%int64(time.Second) == 0:
+		return ns, coarseMargin
+	default:
 		return ns, fineMargin
 	}
-	return clock.System().UnixNano(), coarseMargin
 }
 
 type snapshot struct {

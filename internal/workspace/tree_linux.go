@@ -33,19 +33,32 @@ func openBeneath(dir int, rel string, flags int) (int, error) {
 	}
 }
 
-// fsNow returns the present time as the file system of dir stamps it: the ctime of a file without a name, which is
-// in no listing and changes no directory. ok is false where there is no such thing.
-func fsNow(dir string) (ns int64, ok bool) {
+// grainTrials is how many changes in a row must all have a time of their own. Between two of them lie microseconds, and
+// the steps of a clock that has some are milliseconds.
+const grainTrials = 4
+
+// fsClock returns the present time as the file system of dir stamps it: the ctime of a file without a name, which is
+// in no listing and changes no directory. grained says that two changes can bear the same time although somebody asked
+// for it in between. ok is false where there is no such thing.
+func fsClock(dir string) (ns int64, grained, ok bool) {
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return 0, false
+		return 0, true, false
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return 0, false
+		return 0, true, false
 	}
-	return unix.TimespecToNsec(st.Ctim), true
+	ns = unix.TimespecToNsec(st.Ctim)
+	last := st.Ctim
+	for range grainTrials {
+		if _, err := unix.Pwrite(fd, []byte{0}, 0); err != nil || unix.Fstat(fd, &st) != nil || st.Ctim == last {
+			return ns, true, true
+		}
+		last = st.Ctim
+	}
+	return ns, false, true
 }
 
 // chmodDirAt changes the mode of the directory name in dir, and of nothing else: not of what a link points to.

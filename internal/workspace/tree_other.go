@@ -6,7 +6,7 @@ import "golang.org/x/sys/unix"
 
 func openBeneath(dir int, rel string, flags int) (int, error) { return openBySteps(dir, rel, flags) }
 
-func fsNow(string) (ns int64, ok bool) { return 0, false }
+func fsClock(string) (ns int64, grained, ok bool) { return 0, true, false }
 
 func chmodDirAt(dir int, name string, mode uint32) error {
 	return unix.Fchmodat(dir, name, mode, unix.AT_SYMLINK_NOFOLLOW)
