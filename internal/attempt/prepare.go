@@ -351,10 +351,11 @@ func (a *run) seed(ctx context.Context) error {
 		a.note("begins_anew", map[string]string{"why": a.fresh})
 	}
 	work := a.path("workspace")
-	if a.seeded, err = workspace.SeedAll(ctx, a.plan.parts, work); err != nil {
+	var seeder workspace.Seeder
+	if a.seeded, err = seeder.SeedAll(ctx, a.plan.parts, work); err != nil {
 		return classify(ctx, failure.Config, "seed the workspace", err)
 	}
-	if a.base, a.before, err = workspace.TakeBase(ctx, work, a.path(baseDir)); err != nil {
+	if a.base, a.before, err = seeder.TakeBase(ctx, work, a.path(baseDir)); err != nil {
 		return classify(ctx, failure.Infra, "take the base", err)
 	}
 	a.note("seeded", map[string]any{"parts": a.seeded.Parts, "method": a.seeded.Method(), "base_digest": a.before.Digest(), "entries": len(a.before.Entries)})

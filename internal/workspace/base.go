@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -25,23 +24,6 @@ type Base struct {
 
 // BaseAt is a base that lies in a directory.
 func BaseAt(dir string) *Base { return &Base{dir: dir} }
-
-// TakeBase takes the base of a workspace that was seeded just now, and its manifest. dir, which must be absent or empty, is
-// where the base lies from the moment that it is asked for.
-func TakeBase(ctx context.Context, work, dir string) (*Base, *Manifest, error) {
-	h := &held{files: map[string][]byte{}}
-	m, err := snapshotOf(ctx, work, nil, h)
-	if err != nil {
-		return nil, nil, err
-	}
-	if h.whole(m) {
-		return &Base{dir: dir, held: h}, m, nil
-	}
-	if _, err := Clone(ctx, work, dir); err != nil {
-		return nil, nil, err
-	}
-	return BaseAt(dir), m, nil
-}
 
 // Dir returns the directory of the base, and makes it when it is asked for first.
 func (b *Base) Dir() (string, error) {
@@ -72,7 +54,7 @@ type held struct {
 	bytes int               // guarded by mu
 }
 
-// put keeps a copy of what a file holds.
+// put keeps what a file holds.
 func (h *held) put(path string, data []byte) {
 	if h == nil {
 		return
@@ -83,8 +65,18 @@ func (h *held) put(path string, data []byte) {
 		h.files = nil
 	}
 	if h.files != nil {
-		h.files[path] = slices.Clone(data)
+		h.files[path] = data
 	}
+}
+
+// full reports whether nothing more is kept.
+func (h *held) full() bool {
+	if h == nil {
+		return true
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.files == nil
 }
 
 // whole reports whether the tree can be made again from what is held.

@@ -7,9 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func writeFile(t *testing.T, mode os.FileMode, text []byte, elem ...string) string {
@@ -43,7 +46,7 @@ func TestBaseIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = errors.Join(Remove(filepath.Join(work, "locked")), Remove(dir)) })
-	b, m, err := TakeBase(t.Context(), work, dir)
+	b, m, err := new(Seeder).TakeBase(t.Context(), work, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +98,7 @@ func TestBaseIsCopied(t *testing.T) {
 			t.Parallel()
 			work, dir := t.TempDir(), filepath.Join(t.TempDir(), "base")
 			fill(t, work)
-			b, m, err := TakeBase(t.Context(), work, dir)
+			b, m, err := new(Seeder).TakeBase(t.Context(), work, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +129,7 @@ func TestBaseThatCannotBeLaidOut(t *testing.T) {
 	t.Parallel()
 	work, dir := t.TempDir(), filepath.Join(t.TempDir(), "base")
 	writeFile(t, 0o644, []byte("x"), work, "a")
-	b, _, err := TakeBase(t.Context(), work, dir)
+	b, _, err := new(Seeder).TakeBase(t.Context(), work, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,5 +142,71 @@ func TestBaseThatCannotBeLaidOut(t *testing.T) {
 	}
 	if at, err := b.Dir(); err != nil || absent(t, filepath.Join(at, "a")) {
 		t.Errorf("asked again: %q, %v", at, err)
+	}
+}
+
+// What a seeder copied is not read again for the base, unless somebody wrote to it since.
+func TestSeederKnowsWhatItWrote(t *testing.T) {
+	t.Parallel()
+	src := newDir(t, tempDir(t))
+	src.write("same", "1")
+	src.write("empty", "")
+	src.write("dir/program", "#!/bin/sh\n")
+	src.chmod("dir/program", 0o775)
+	src.write("large", strings.Repeat("x", 2*readBuffer))
+	src.write("rewritten", "1")
+	src.write("made executable", "1")
+	src.write("replaced", "1")
+	at := time.Unix(1_700_000_000, 0)
+	src.do(os.Chtimes(src.path("rewritten"), at, at))
+	src.do(os.Symlink("same", src.path("link")))
+	work := newDir(t, filepath.Join(tempDir(t), "work"))
+	var s Seeder
+	if _, err := s.SeedAll(t.Context(), []Part{{Target: "/workspace", Source: Source{Dir: src.root}}}, work.root); err != nil {
+		t.Fatal(err)
+	}
+	_, grained, _ := fsClock(work.root)
+	if known := len(s.wrote.files); grained && known != 0 || !grained && known != 6 { // all but the large one
+		t.Errorf("%d files are known, with times of a grain: %t", known, grained)
+	}
+	work.write("rewritten", "2")
+	work.do(os.Chtimes(work.path("rewritten"), at, at))
+	work.chmod("made executable", 0o755)
+	work.write("other", "1")
+	work.do(os.Rename(work.path("other"), work.path("replaced")))
+	// A digest that no content has shows which files were not read again.
+	for id, w := range s.wrote.files {
+		w.sum[0] ^= 1
+		s.wrote.files[id] = w
+	}
+	_, m, err := s.TakeBase(t.Context(), work.root, filepath.Join(tempDir(t), "base"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, read := range map[string]bool{
+		"same": grained, "empty": grained, "dir/program": grained, "large": true, "rewritten": true, "made executable": true, "replaced": true,
+	} {
+		if got := m.Find(path).SHA256 == snap(t, work.root, nil).Find(path).SHA256; got != read {
+			t.Errorf("%s was read again: %t, want %t", path, got, read)
+		}
+	}
+	for id, w := range s.wrote.files {
+		w.sum[0] ^= 1
+		s.wrote.files[id] = w
+	}
+	base, m, err := s.TakeBase(t.Context(), work.root, filepath.Join(tempDir(t), "base"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := snap(t, work.root, nil)
+	if d := cmp.Diff(want.Entries, m.Entries, cmp.AllowUnexported(Entry{}, identity{})); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	dir, err := base.Dir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := snap(t, dir, nil).Digest(); got != want.Digest() {
+		t.Errorf("the base has the digest %s, the workspace %s", got, want.Digest())
 	}
 }

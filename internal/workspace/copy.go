@@ -98,6 +98,7 @@ type copyOptions struct {
 	skipGit bool     // leave out every .git
 	without []string // leave out every entry of one of these names
 	exclude *excluder
+	wrote   *written // gets what was written; nil: nobody asks
 }
 
 // copied is what copyTree did: how, and what it left out or what a reader should know.
@@ -118,6 +119,9 @@ func copyTree(ctx context.Context, from, to string, opt copyOptions) (copied, er
 		return copied{}, err
 	}
 	defer dst.close()
+	if _, grained, ok := fsClock(to); opt.wrote != nil && (grained || !ok) {
+		opt.wrote = nil // it could not be trusted
+	}
 	c := &copier{src: src, dst: dst, opt: opt}
 	if _, err := runPool(ctx, func(p *pool, w *worker) error {
 		c.pool = p
@@ -385,12 +389,18 @@ func (c *copier) once(w *worker, from, to int, name, as string) (ok bool, err er
 	if err := fstat(in, &after); err != nil {
 		return false, err
 	}
-	return identityOf(&before) == identityOf(&after) && before.Size == after.Size, nil
+	if identityOf(&before) != identityOf(&after) || before.Size != after.Size {
+		return false, nil
+	}
+	if w.whole && c.opt.wrote != nil {
+		err = c.opt.wrote.put(out, w.buf[:before.Size])
+	}
+	return err == nil, err
 }
 
 // data copies the bytes, sharing blocks where possible and leaving holes where there are holes.
 func (c *copier) data(w *worker, in, out int, st *unix.Stat_t) error {
-	if st.Size == 0 {
+	if w.whole = st.Size == 0; w.whole {
 		return nil
 	}
 	if !c.noClone.Load() {
@@ -410,7 +420,7 @@ func (c *copier) data(w *worker, in, out int, st *unix.Stat_t) error {
 
 // span copies [off, end), or as much of it as there is. Small files cost less by way of a buffer.
 func (c *copier) span(w *worker, in, out int, off, end int64) error {
-	for off < end {
+	for start := off; off < end; {
 		if err := ended(c.pool.ctx); err != nil {
 			return err
 		}
@@ -435,6 +445,7 @@ func (c *copier) span(w *worker, in, out int, off, end int64) error {
 		if err := pwriteAll(out, w.buf[:n], off); err != nil {
 			return err
 		}
+		w.whole = start == 0 && int64(n) == end
 		off += int64(n)
 	}
 	return nil

@@ -101,13 +101,17 @@ func layOut(parts []Part) (Layout, error) {
 //
 // Faults of the parts are fault.Faults, of class failure.Config, all at once; an unusable source is ErrSource. On any
 // error base is removed.
-func SeedAll(ctx context.Context, parts []Part, base string) (t SeededTree, err error) {
+func SeedAll(ctx context.Context, parts []Part, base string) (SeededTree, error) {
+	return seedParts(ctx, parts, base, nil)
+}
+
+func seedParts(ctx context.Context, parts []Part, base string, wrote *written) (t SeededTree, err error) {
 	t.Layout, err = layOut(parts)
 	if err != nil {
 		return SeededTree{}, failure.New(failure.Config, "seed workspaces", err, "")
 	}
 	if len(parts) == 1 && !t.Layout.Mounts[0].File {
-		s, err := Seed(ctx, parts[0].Source, base)
+		s, err := seedOne(ctx, parts[0].Source, base, wrote)
 		if err != nil {
 			return SeededTree{}, err
 		}
@@ -124,7 +128,7 @@ func SeedAll(ctx context.Context, parts []Part, base string) (t SeededTree, err 
 		}
 	}()
 	for i := range parts {
-		s, err := seedBelow(ctx, parts[i].Source, base, t.Layout.Mounts[i].Tree)
+		s, err := seedBelow(ctx, parts[i].Source, base, t.Layout.Mounts[i].Tree, wrote)
 		if err != nil {
 			return t, fmt.Errorf("part %d at %s: %w", i, quotePath(parts[i].Target), err)
 		}
@@ -138,12 +142,12 @@ func (t *SeededTree) add(i int, parts []Part, s Seeded) {
 }
 
 // seedBelow seeds one of several parts. A repository would be one inside another there: its history stays behind.
-func seedBelow(ctx context.Context, src Source, base, tree string) (Seeded, error) {
+func seedBelow(ctx context.Context, src Source, base, tree string, wrote *written) (Seeded, error) {
 	dst := filepath.Join(base, filepath.FromSlash(tree))
 	if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
 		return Seeded{}, err
 	}
-	s, err := Seed(ctx, src, dst)
+	s, err := seedOne(ctx, src, dst, wrote)
 	if err != nil {
 		return s, err
 	}

@@ -9,6 +9,7 @@ import (
 // A worker is what one goroutine of a pool owns.
 type worker struct {
 	buf     []byte
+	whole   bool // buf begins with all that the file has that was copied last
 	entries []Entry
 }
 

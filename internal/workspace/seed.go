@@ -83,7 +83,12 @@ type Seeded struct {
 // (skip-worktree), so that it does not look deleted; history that has it still has it.
 //
 // An unusable source is ErrSource, of class failure.Config. On any error dst is removed, unless it was in use.
-func Seed(ctx context.Context, src Source, dst string) (s Seeded, err error) {
+func Seed(ctx context.Context, src Source, dst string) (Seeded, error) {
+	return seedOne(ctx, src, dst, nil)
+}
+
+// seedOne is Seed, and keeps what it wrote.
+func seedOne(ctx context.Context, src Source, dst string, wrote *written) (s Seeded, err error) {
 	err = src.check()
 	if err == nil {
 		src.Dir, err = src.resolve(dst)
@@ -115,7 +120,7 @@ func Seed(ctx context.Context, src Source, dst string) (s Seeded, err error) {
 	case SourcePlugin, SourceTheme:
 		return Seeded{Kind: src.Kind}, scaffold(src, dst)
 	case SourceBundle:
-		if s, err = seedTree(ctx, src, dst); err != nil {
+		if s, err = seedTree(ctx, src, dst, wrote); err != nil {
 			return s, err
 		}
 		var notes []Note
@@ -129,11 +134,11 @@ func Seed(ctx context.Context, src Source, dst string) (s Seeded, err error) {
 		s.Notes = sortNotes(s.Notes)
 		return s, nil
 	}
-	return seedTree(ctx, src, dst)
+	return seedTree(ctx, src, dst, wrote)
 }
 
 // seedTree seeds from a directory or a repository.
-func seedTree(ctx context.Context, src Source, dst string) (Seeded, error) {
+func seedTree(ctx context.Context, src Source, dst string, wrote *written) (Seeded, error) {
 	out, err := newExcluder(src.Exclude)
 	if err != nil {
 		return Seeded{}, err
@@ -143,11 +148,11 @@ func seedTree(ctx context.Context, src Source, dst string) (Seeded, error) {
 		if src.Kind == SourceGit && src.Ref == "" {
 			src.Ref = "HEAD"
 		}
-		return seedGit(ctx, src.Dir, src.Ref, dst, out)
+		return seedGit(ctx, src.Dir, src.Ref, dst, out, wrote)
 	case src.Ref != "" || src.Kind == SourceGit:
 		return Seeded{}, sourceError(src.Dir, "it is not the top of a git repository, and a commit was asked for")
 	}
-	done, err := copyTree(ctx, src.Dir, dst, copyOptions{skipGit: true, exclude: out})
+	done, err := copyTree(ctx, src.Dir, dst, copyOptions{skipGit: true, exclude: out, wrote: wrote})
 	return Seeded{Kind: SourceDirectory, Method: done.method, Notes: sortNotes(done.notes)}, err
 }
 

@@ -15,7 +15,7 @@ import (
 
 // seedGit makes a repository of deed's own and its work tree. Three processes of git do it, the objects being packed
 // while the files are copied; a commit that is checked out takes two.
-func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder) (Seeded, error) {
+func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder, wrote *written) (Seeded, error) {
 	g, err := newGit(filepath.Dir(absolute(dst)))
 	if err != nil {
 		return Seeded{}, err
@@ -53,7 +53,7 @@ func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder) (Seed
 		func(ctx context.Context) error {
 			err := together(ctx,
 				func(ctx context.Context) (err error) {
-					done, err = copyTree(ctx, dir, s.workTree, copyOptions{skipGit: true, exclude: exclude})
+					done, err = copyTree(ctx, dir, s.workTree, copyOptions{skipGit: true, exclude: exclude, wrote: wrote})
 					return err
 				},
 				func(ctx context.Context) error { return s.index(ctx, out.Commit) })

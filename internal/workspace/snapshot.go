@@ -48,11 +48,17 @@ const (
 // A file that vanishes meanwhile is left out; one that keeps changing is ErrChangedDuringCapture. A tree beyond the
 // limits of this package is ErrTreeTooLarge. A root that cannot be opened as a directory is ErrRoot.
 func Snapshot(ctx context.Context, root string, prev *Manifest) (*Manifest, error) {
-	return snapshotOf(ctx, root, prev, nil)
+	return snapshotOf(ctx, root, snapshotOptions{prev: prev})
 }
 
-// snapshotOf is Snapshot, and gives the content of the files that it reads to be held, where that is asked for.
-func snapshotOf(ctx context.Context, root string, prev *Manifest, hold *held) (*Manifest, error) {
+// snapshotOptions are what a snapshot may know before, and what it shall keep. All of it may be nil.
+type snapshotOptions struct {
+	prev  *Manifest // an earlier one of the same root
+	wrote *written  // what was copied there just now
+	hold  *held     // gets what the files hold
+}
+
+func snapshotOf(ctx context.Context, root string, opt snapshotOptions) (*Manifest, error) {
 	t, err := openTree(root)
 	if err != nil {
 		return nil, &Error{Code: ErrRoot, Op: "snapshot", Err: err}
@@ -60,7 +66,10 @@ func snapshotOf(ctx context.Context, root string, prev *Manifest, hold *held) (*
 	defer t.close()
 	m := &Manifest{}
 	m.fsStart, m.margin = startOf(root)
-	s := &snapshot{tree: t, prev: prev, hold: hold, flaws: map[string]flaw{}}
+	if m.margin != noMargin {
+		opt.wrote = nil
+	}
+	s := &snapshot{tree: t, snapshotOptions: opt, flaws: map[string]flaw{}}
 	workers, err := runPool(ctx, func(p *pool, w *worker) error {
 		s.pool = p
 		return s.dir(w, "", false)
@@ -96,9 +105,8 @@ func startOf(root string) (start, margin int64) {
 }
 
 type snapshot struct {
+	snapshotOptions
 	tree *tree
-	prev *Manifest
-	hold *held // nil: nobody asks for content
 	pool *pool
 
 	entries atomic.Int64
@@ -153,7 +161,7 @@ func (s *snapshot) dir(w *worker, rel string, inGit bool) error {
 			if s.bytes.Add(e.Size) > maxBytes {
 				return &Error{Code: ErrTreeTooLarge, Op: "list", Path: shorten(e.Path), Err: fmt.Errorf("the tree has more than %d bytes", int64(maxBytes))}
 			}
-			if s.reuse(&e, inGit || gitMeta(name)) {
+			if s.reuse(&e, inGit || gitMeta(name)) || s.recall(&e) {
 				w.entries = append(w.entries, e)
 				continue
 			}
@@ -284,6 +292,17 @@ func (s *snapshot) reuse(e *Entry, inGit bool) bool {
 	return true
 }
 
+// recall takes the digest of a file that was written just now, and its content where that is asked for.
+func (s *snapshot) recall(e *Entry) bool {
+	c, ok := s.wrote.find(e)
+	if !ok || c.data == nil && c.size > 0 && !s.hold.full() {
+		return false
+	}
+	e.SHA256 = c.sum
+	s.hold.put(e.Path, c.data)
+	return true
+}
+
 // file reads one regular file. It is read again when it changed meanwhile, and taken as what it has become when it
 // is no longer a file.
 func (s *snapshot) file(w *worker, fd int, rel, name string) (Entry, error) {
@@ -335,8 +354,8 @@ func (s *snapshot) readFile(w *worker, dir int, path, name string) (e Entry, ok 
 	e = entryOf(path, &after)
 	e.SHA256 = sum
 	ok = n == after.Size && before.Size == after.Size && identityOf(&before) == e.id && before.Mode == after.Mode
-	if ok && n <= int64(len(w.buf)) {
-		s.hold.put(path, w.buf[:n])
+	if ok && n <= int64(len(w.buf)) && !s.hold.full() {
+		s.hold.put(path, slices.Clone(w.buf[:n]))
 	}
 	return e, ok, nil
 }
