@@ -240,15 +240,20 @@ func (a *app) agentTasks(ctx context.Context, f agentTaskFlags) (*agenttask.Serv
 	if err := a.openHome(); err != nil {
 		return nil, done, err
 	}
-	// The store is opened beside the rest: both take a millisecond or two, and a run takes few.
-	opened := make(chan error, 1)
-	go func() { opened <- a.openStore(ctx, a.cfg) }()
-	who, err := a.runner()
-	if err == nil {
-		_, _ = sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace}) // the run asks again, and is told what was found
-	}
-	if oerr := <-opened; oerr != nil {
-		err = oerr
+	// The rest happens beside the opening of the store, which takes longer. It is the rest that has a goroutine of its own: one
+	// that has just been made may begin half a millisecond late.
+	var who station
+	ready := make(chan error, 1)
+	go func() {
+		var err error
+		if who, err = a.runner(); err == nil {
+			_, _ = sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace}) // the run asks again, and is told what was found
+		}
+		ready <- err
+	}()
+	err = a.openStore(ctx, a.cfg)
+	if rerr := <-ready; err == nil {
+		err = rerr
 	}
 	if err != nil {
 		return nil, done, err

@@ -126,42 +126,46 @@ func (e *enclosure) begin() (err error) {
 	return nil
 }
 
-// wait tells the run when it has to end, and waits until it has.
+// wait brings the run to its end. It watches in the goroutine of the caller, which has to hear of the end as soon as it
+// comes; whatever else may end the run is waited for beside it.
 func (e *enclosure) wait(ctx context.Context, quit <-chan struct{}) (Exit, error) {
 	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		e.watch(e.spec.Timeout)
-	}()
-	end := func(grace time.Duration) {
+	go e.interrupt(ctx, quit, over)
+	e.watch(e.spec.Timeout)
+	close(over)
+	select {
+	case <-quit:
+		return Exit{Code: -1}, fmt.Errorf("run %s: %w", e.path, ErrClosed)
+	default:
+	}
+	exit := e.report.exit(ctx)
+	if len(e.report.Survivors) > 0 {
+		return exit, fmt.Errorf("run %s: %w: %v", e.path, ErrSurvivors, e.report.Survivors)
+	}
+	return exit, nil
+}
+
+// interrupt tells the run when it has to end before its time, until it is over.
+func (e *enclosure) interrupt(ctx context.Context, quit, over <-chan struct{}) {
+	canceled, broken := ctx.Done(), e.broken
+	for {
+		grace := time.Duration(-1)
+		select {
+		case <-over:
+			return
+		case <-canceled:
+			canceled = nil
+			if !errors.Is(context.Cause(ctx), ErrAtOnce) {
+				grace = e.run.grace
+			}
+		case <-broken:
+			broken = nil // finish has it; the run is worth nothing without its record
+		case <-quit:
+			quit = nil
+		}
 		select {
 		case e.orders <- delivery{m: message{Op: opEnd, GraceMS: grace.Milliseconds()}}:
 		case <-over:
-		}
-	}
-	canceled, broken := ctx.Done(), e.broken
-	for {
-		select {
-		case <-canceled:
-			canceled = nil
-			grace := e.run.grace
-			if errors.Is(context.Cause(ctx), ErrAtOnce) {
-				grace = -1
-			}
-			end(grace)
-		case <-broken:
-			broken = nil // finish has it; the run is worth nothing without its record
-			end(-1)
-		case <-quit:
-			end(-1)
-			<-over
-			return Exit{Code: -1}, fmt.Errorf("run %s: %w", e.path, ErrClosed)
-		case <-over:
-			exit := e.report.exit(ctx)
-			if len(e.report.Survivors) > 0 {
-				return exit, fmt.Errorf("run %s: %w: %v", e.path, ErrSurvivors, e.report.Survivors)
-			}
-			return exit, nil
 		}
 	}
 }

@@ -48,25 +48,48 @@ type monitor struct {
 	short    bool      // free space was below the floor when the run began
 }
 
-// run looks at everything below the supervisor until ctx ends or a limit is passed, which it returns. The disk is looked
+// start has everything below root looked at from the next tick on, until ctx ends or a limit is passed, which is given to
+// report. Whoever ends ctx waits with the returned function until nobody looks any more. A run that is over before the
+// tick is not looked at, and nothing is started for it.
+func (m *monitor) start(ctx context.Context, root func() int, report context.CancelCauseFunc) (wait func()) {
+	if m.disks() {
+		m.short = m.spaceShort()
+	}
+	done := make(chan struct{})
+	first := time.AfterFunc(tick, func() {
+		defer close(done)
+		if err := m.run(ctx, root); err != nil {
+			report(err)
+		}
+	})
+	return func() {
+		if !first.Stop() {
+			<-done
+		}
+	}
+}
+
+// disks reports whether there is a disk to look at.
+func (m *monitor) disks() bool { return m.limits.DiskBytes > 0 && len(m.watch) > 0 }
+
+// run looks at everything below root until ctx ends or a limit is passed, which it returns. The disk is looked
 // at beside the processes: a walk through what a run has made of its directories takes as long as the run wants.
-func (m *monitor) run(ctx context.Context, supervisor func() int) error {
+func (m *monitor) run(ctx context.Context, root func() int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	if m.refused != nil || m.limits.MemoryBytes > 0 || m.limits.Processes > 0 {
 		wg.Go(func() {
 			cancel(each(ctx, func() error {
-				if pid := supervisor(); pid > 0 {
+				if pid := root(); pid > 0 {
 					return m.processes(pid)
 				}
 				return nil
 			}))
 		})
 	}
-	if m.limits.DiskBytes > 0 && len(m.watch) > 0 {
-		m.short = m.spaceShort()
-		wg.Go(func() { cancel(each(ctx, func() error { return m.space(ctx, supervisor()) })) })
+	if m.disks() {
+		wg.Go(func() { cancel(each(ctx, func() error { return m.space(ctx, root()) })) })
 	}
 	wg.Wait()
 	var limit *LimitError
@@ -76,29 +99,29 @@ func (m *monitor) run(ctx context.Context, supervisor func() int) error {
 	return nil
 }
 
-// each looks at every tick until ctx ends or there is something to say.
+// each looks now and at every tick until ctx ends or there is something to say.
 func each(ctx context.Context, look func() error) error {
 	t := time.NewTicker(tick)
 	defer t.Stop()
 	for {
+		if err := look(); err != nil {
+			return err
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-t.C:
 		}
-		if err := look(); err != nil {
-			return err
-		}
 	}
 }
 
 // processes counts what runs and what it holds.
-func (m *monitor) processes(supervisor int) error {
+func (m *monitor) processes(root int) error {
 	limit := int64(1 << 20)
 	if m.limits.Processes > 0 {
 		limit = m.limits.Processes
 	}
-	pids := proc.Descendants(supervisor, int(limit)+m.own+1)
+	pids := proc.Descendants(root, int(limit)+m.own+1)
 	if n := int64(len(pids) - m.own); m.limits.Processes > 0 && n > limit {
 		return &LimitError{Limit: WallProcesses, Used: n, Max: limit}
 	}
@@ -175,7 +198,7 @@ func totalMemory() int64 { return 1024 * readFields("/proc/meminfo")["MemTotal"]
 // space holds the watched directories against their limit. They are walked only when what has become used of their
 // file systems since the last walk could have filled them, or when a while has passed: others may have freed what
 // this run has taken.
-func (m *monitor) space(ctx context.Context, supervisor int) error {
+func (m *monitor) space(ctx context.Context, root int) error {
 	if !m.short && m.spaceShort() {
 		return &LimitError{Limit: WallDisk, Used: m.disk, Max: m.limits.DiskBytes}
 	}
@@ -200,7 +223,7 @@ func (m *monitor) space(ctx context.Context, supervisor int) error {
 	if w.left < 0 {
 		return &LimitError{Limit: WallDisk, Used: int64(m.entries - w.left), Max: int64(m.entries)}
 	}
-	used := w.used + unlinkedUse(supervisor, devices)
+	used := w.used + unlinkedUse(root, devices)
 	m.disk, m.free = used, free
 	m.nextWalk = clock.Start().Add(min(diskPause, diskShare*clock.Since(now)))
 	if used > m.limits.DiskBytes {
@@ -235,13 +258,13 @@ func short(st unix.Statfs_t) bool {
 	return st.Bavail < min(floorBytes/uint64(st.Bsize), st.Blocks/floorShare) || st.Files > 0 && st.Ffree < min(floorFiles, st.Files/floorShare)
 }
 
-// unlinkedUse sums the blocks of files that have no name any more and are held open below the supervisor, on the file
+// unlinkedUse sums the blocks of files that have no name any more and are held open below the root of a run, on the file
 // systems of the watched directories. One that is only mapped is not seen; the floor of free space holds for it.
-func unlinkedUse(supervisor int, devices map[uint64]bool) int64 {
+func unlinkedUse(root int, devices map[uint64]bool) int64 {
 	var sum int64
 	seen := map[[2]uint64]bool{}
 	left := descriptorBound
-	for _, pid := range proc.Descendants(supervisor, left) {
+	for _, pid := range proc.Descendants(root, left) {
 		dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 		entries, err := os.ReadDir(dir)
 		if err != nil {

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/deedrun/deed/internal/proc"
 )
@@ -30,32 +29,26 @@ func (s *Sandbox) watched(ctx context.Context, sup *proc.Supervisor, p proc.Spec
 	m.watch, m.entries, m.own = s.watch, maxEntries, s.own()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	started := make(chan struct{})
-	onStart := p.OnStart
-	root := sup.PID
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	var (
+		end     = func() {} // of the monitor; set before the run is waited for, if it starts at all
+		onStart = p.OnStart
+	)
+	// The calls of a supervisor wait for each other: before the command has started, its tree is another's.
 	p.OnStart = func(pid int) {
+		root := sup.PID
 		if p.Enclosed {
 			root = func() int { return pid }
 		}
-		close(started) // the calls of a supervisor wait for each other: before, its tree is another's
+		end = m.start(watching, root, cancel)
 		if onStart != nil {
 			onStart(pid)
 		}
 	}
-	watching, stop := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		select {
-		case <-started:
-			if err := m.run(watching, root); err != nil {
-				cancel(err)
-			}
-		case <-watching.Done():
-		}
-	})
 	exit, err := sup.Run(ctx, p)
 	stop()
-	wg.Wait()
+	end()
 	out := Exit{Exit: exit}
 	var limit *LimitError
 	if errors.As(exit.Cause, &limit) {
