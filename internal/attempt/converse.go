@@ -135,6 +135,9 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	}
 	stopped := a.used.time(a.watch.stop)
 	a.beside.Go(ahead)
+	if a.Alone && in.Turn == a.talk.first {
+		a.beside.Go(func() { a.Store.Rehearse(turn, a.claim.Ref) })
+	}
 	y, err := s.Turn(turn, in, a.sink(ctx))
 	a.move(ctx, state.Running, "the turn ended")
 	stopped()

@@ -56,6 +56,10 @@ func (k *Key) MAC(purpose string, data []byte) []byte {
 	return m.Sum(nil)
 }
 
+// Warm makes what the first key of a process needs to be loaded: a table of points that takes a millisecond. Whoever is in a hurry
+// has it made beside something else.
+func Warm() { _ = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
+
 // LoadOrCreateKey returns the installation's signing key from dir, and makes it on first use. The directory has mode 0700
 // and the key 0600; a key that others can read is refused. Of several processes that make it at once one wins, and all
 // return the same key.

@@ -219,6 +219,9 @@ func TestEnclosedRunsGoOnWithoutTheirGuard(t *testing.T) {
 	if err := b.sup.Begin(true); err != nil {
 		t.Fatal(err)
 	}
+	if exit, err := b.sup.Run(t.Context(), b.enclosed("exit 5")); err != nil || exit.Code != 5 {
+		t.Fatalf("got %+v, %v", exit, err)
+	}
 	first := b.sup.GuardPID()
 	_ = syscall.Kill(first, syscall.SIGKILL)
 	waitExit(t, first)

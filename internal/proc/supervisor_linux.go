@@ -80,11 +80,11 @@ func IdleSupervisor(opt Options) (*Supervisor, error) {
 }
 
 // Begin starts the process that the next Run needs, of a Spec that is Enclosed or of another, and does not wait until it is
-// ready.
+// ready: Run returns why it is not.
 func (s *Supervisor) Begin(enclosed bool) error {
 	if enclosed {
-		_, err := s.guarded()
-		return err
+		go func() { _, _ = s.guarded() }() // the caller would wait until the shell is loaded; the run tries again
+		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
