@@ -16,15 +16,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/contrib/bridges/otelslog"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	promexport "go.opentelemetry.io/otel/exporters/prometheus"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -32,6 +26,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/telemetry/exposition"
+	"github.com/deedrun/deed/internal/telemetry/otlp"
 )
 
 // scope names the instrumentation.
@@ -83,22 +79,23 @@ func Start(ctx context.Context, o Options) (_ *Telemetry, err error) {
 			err = errors.Join(err, t.Close())
 		}
 	}()
-	about, err := about(o)
+	about, err := about(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(t.fault))
-	if err := t.startTraces(ctx, o.Settings, about); err != nil {
+	agent := "deed/" + o.Version
+	if err := t.startTraces(o.Settings, about, agent); err != nil {
 		return nil, err
 	}
-	if err := t.startMetrics(ctx, o.Settings, about); err != nil {
+	if err := t.startMetrics(o.Settings, about, agent); err != nil {
 		return nil, err
 	}
-	return t, t.startLogs(ctx, o.Settings, about)
+	return t, t.startLogs(o.Settings, about, agent)
 }
 
 // about describes this process. What OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say wins.
-func about(o Options) (*resource.Resource, error) {
+func about(ctx context.Context, o Options) (*resource.Resource, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("name this machine: %w", err)
@@ -107,18 +104,18 @@ func about(o Options) (*resource.Resource, error) {
 		attribute.String("service.name", "deed"), attribute.String("service.version", o.Version),
 		attribute.String("service.instance.id", o.RunnerID), attribute.String("host.name", host), attribute.Int("process.pid", os.Getpid()),
 	)
-	told, err := resource.New(context.Background(), resource.WithFromEnv())
+	told, err := resource.New(ctx, resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES (want key=value,key=value): %w", err)
 	}
 	return resource.Merge(own, told)
 }
 
-func (t *Telemetry) startTraces(ctx context.Context, s Settings, about *resource.Resource) error {
+func (t *Telemetry) startTraces(s Settings, about *resource.Resource, agent string) error {
 	if s.Traces != OTLP {
 		return nil
 	}
-	e, err := otlptracehttp.New(ctx)
+	e, err := otlp.NewTraces(agent)
 	if err != nil {
 		return fmt.Errorf("export traces: %w", err)
 	}
@@ -127,23 +124,19 @@ func (t *Telemetry) startTraces(ctx context.Context, s Settings, about *resource
 	return nil
 }
 
-func (t *Telemetry) startMetrics(ctx context.Context, s Settings, about *resource.Resource) error {
+func (t *Telemetry) startMetrics(s Settings, about *resource.Resource, agent string) error {
 	readers := []metric.Option{metric.WithResource(about)}
 	if s.Metrics == OTLP {
-		e, err := otlpmetrichttp.New(ctx)
+		e, err := otlp.NewMetrics(agent)
 		if err != nil {
 			return fmt.Errorf("export metrics: %w", err)
 		}
 		readers = append(readers, metric.WithReader(metric.NewPeriodicReader(e)))
 	}
 	if s.Scraped {
-		reg := prometheus.NewRegistry()
-		e, err := promexport.New(promexport.WithRegisterer(reg))
-		if err != nil {
-			return fmt.Errorf("serve metrics: %w", err)
-		}
-		readers = append(readers, metric.WithReader(e))
-		t.scrape = promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
+		r := metric.NewManualReader()
+		readers = append(readers, metric.WithReader(r))
+		t.scrape = exposition.New(r)
 	}
 	if len(readers) == 1 {
 		return nil
@@ -154,11 +147,11 @@ func (t *Telemetry) startMetrics(ctx context.Context, s Settings, about *resourc
 	return err
 }
 
-func (t *Telemetry) startLogs(ctx context.Context, s Settings, about *resource.Resource) error {
+func (t *Telemetry) startLogs(s Settings, about *resource.Resource, agent string) error {
 	if s.Logs != OTLP {
 		return nil
 	}
-	e, err := otlploghttp.New(ctx)
+	e, err := otlp.NewLogs(agent)
 	if err != nil {
 		return fmt.Errorf("export logs: %w", err)
 	}

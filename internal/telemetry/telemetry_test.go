@@ -245,6 +245,26 @@ func TestACollectorThatIsAway(t *testing.T) {
 	}
 }
 
+// A variable that cannot be used is told with the remedy, and what holds without it is done.
+func TestAVariableThatCannotBeUsed(t *testing.T) {
+	c := collectortest.New(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")
+	var log bytes.Buffer
+	tel, err := Start(t.Context(), Options{Settings: Settings{Traces: OTLP, Metrics: OTLP, Logs: OTLP}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &play{t: t, tel: tel}
+	p.conversation()
+	if err := tel.Close(); err != nil {
+		t.Error(err)
+	}
+	if want := "OTEL_EXPORTER_OTLP_TIMEOUT=soon: want a number of milliseconds"; strings.Count(log.String(), want) != 1 || len(c.Spans("task")) != 1 {
+		t.Errorf("the log has %q, the collector %v", log.String(), names(c))
+	}
+}
+
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
