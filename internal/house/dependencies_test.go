@@ -1,9 +1,13 @@
 package house
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"sort"
 	"strings"
+	"testing"
 )
 
 const dependencyList = "docs/DEPENDENCIES.md"
@@ -87,5 +91,51 @@ func forLines(text string, do func(n int, line string)) {
 	for line := range strings.Lines(text) {
 		n++
 		do(n, line)
+	}
+}
+
+// never are modules that no dependency may bring into the program: each was there once, and every start of deed paid for it.
+var never = []string{"google.golang.org/grpc", "github.com/grpc-ecosystem/grpc-gateway/v2"}
+
+// TestWhatIsForTestsIsNotInTheProgram holds the two tables of the document against what the program is linked from: a module of
+// the tests that comes back by way of another one would be paid for by every start again.
+func TestWhatIsForTestsIsNotInTheProgram(t *testing.T) {
+	t.Parallel()
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("missing tool: go: install Go, https://go.dev/dl")
+	}
+	cmd := exec.CommandContext(t.Context(), tool, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./cmd/deed")
+	cmd.Dir = filepath.Join("..", "..")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := map[string]bool{}
+	for path := range strings.FieldsSeq(string(out)) {
+		linked[path] = true
+	}
+	text, err := os.ReadFile(filepath.Join(cmd.Dir, filepath.FromSlash(dependencyList)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, tests, found := strings.Cut(string(text), "## In tests and generators")
+	if !found {
+		t.Fatalf("%s has no table of what is for tests", dependencyList)
+	}
+	forLines(program, func(_ int, line string) {
+		if m := dependencyRow.FindStringSubmatch(line); m != nil && !linked[m[1]] {
+			t.Errorf("%s is in the table of the program, and not in the program", m[1])
+		}
+	})
+	forLines(tests, func(_ int, line string) {
+		if m := dependencyRow.FindStringSubmatch(line); m != nil && linked[m[1]] {
+			t.Errorf("%s is in the table of tests, and in the program: go mod why -m %s says by which way", m[1], m[1])
+		}
+	})
+	for _, m := range never {
+		if linked[m] {
+			t.Errorf("%s is in the program: go mod why -m %s says by which way", m, m)
+		}
 	}
 }
