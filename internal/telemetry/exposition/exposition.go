@@ -81,11 +81,11 @@ func accepts(header, encoding string) bool {
 	return false
 }
 
-// gather reads the measures. What a callback could not read is told to OpenTelemetry's handler of faults and left out. A
-// reader that was shut down has none.
+// gather reads the measures. What a callback could not read is told to OpenTelemetry's handler of faults and left out,
+// unless the scraper went away meanwhile. A reader that was shut down has none.
 func (h *Handler) gather(ctx context.Context) ([]*family, error) {
 	var rm metricdata.ResourceMetrics
-	if err := h.reader.Collect(ctx, &rm); err != nil && !errors.Is(err, metric.ErrReaderShutdown) {
+	if err := h.reader.Collect(ctx, &rm); err != nil && ctx.Err() == nil && !errors.Is(err, metric.ErrReaderShutdown) {
 		otel.Handle(err)
 	}
 	if rm.Resource == nil {

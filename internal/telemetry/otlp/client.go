@@ -17,12 +17,14 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/excerpt"
 )
 
 // Bounds of what is sent and of what is read.
 const (
 	maxRequest  = 64 << 20
 	maxResponse = 4 << 20
+	maxExcerpt  = 1 << 10 // of an answer that is an error, which ends in the log
 )
 
 // Bounds of how often and for how long a request is tried again.
@@ -195,7 +197,7 @@ func (c *client) try(ctx context.Context, again *http.Request) error {
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
 		return c.signal.rejected(resp.Header.Get("Content-Type"), answer)
 	}
-	text := strings.TrimSpace(string(answer))
+	text := excerpt.Head(strings.TrimSpace(string(answer)), maxExcerpt)
 	if text == "" {
 		text = "(empty)"
 	}

@@ -10,9 +10,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	collog "go.opentelemetry.io/proto/otlp/collector/logs/v1"
 	colmetric "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	coltrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -171,6 +174,64 @@ func TestWhatMayBeTakenLaterIsSentAgain(t *testing.T) {
 			t.Errorf("pause %d is %v, with a base of %v", i, p, base)
 		}
 		base = min(base*3/2, longestWait)
+	}
+}
+
+// roundTrip answers requests without a network, which a clock of tests could not wait for.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Ours and theirs try for as long, and leave at least the pause that they were asked for, and end when the context does.
+func TestTriesEndAlike(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+	for _, c := range []struct {
+		name, after string
+		within      time.Duration // of the context; zero: no bound
+		least, most time.Duration
+		requests    [2]int // least and most
+	}{
+		{name: "without end", least: tryFor - 45*time.Second, most: tryFor + 45*time.Second, requests: [2]int{4, 12}},
+		{name: "asked for ten seconds", after: "10", least: 45 * time.Second, most: tryFor + 45*time.Second, requests: [2]int{3, 6}},
+		{name: "asked for a minute and more", after: "61", most: time.Millisecond, requests: [2]int{1, 1}},
+		{name: "bounded", within: 12 * time.Second, least: 12 * time.Second, most: 12 * time.Second, requests: [2]int{2, 5}},
+	} {
+		for _, who := range []string{"ours", "theirs"} {
+			t.Run(c.name+" "+who, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					n := 0
+					answer := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+						n++
+						return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {c.after}}, Body: http.NoBody, Request: r}, nil
+					})}
+					var e sdktrace.SpanExporter
+					if who == "ours" {
+						own, err := NewTraces(agent)
+						if err != nil {
+							t.Fatal(err)
+						}
+						own.client.http = answer
+						e = own
+					} else {
+						published, err := otlptracehttp.New(t.Context(), otlptracehttp.WithHTTPClient(answer))
+						if err != nil {
+							t.Fatal(err)
+						}
+						e = published
+					}
+					ctx, cancel := context.WithCancel(t.Context())
+					if c.within > 0 {
+						ctx, cancel = context.WithTimeout(t.Context(), c.within)
+					}
+					defer cancel()
+					start := time.Now()
+					err := e.ExportSpans(ctx, someSpans())
+					if took := time.Since(start); err == nil || took < c.least || took > c.most || n < c.requests[0] || n > c.requests[1] {
+						t.Errorf("%d requests in %v: %v", n, took, err)
+					}
+				})
+			})
+		}
 	}
 }
 

@@ -76,22 +76,30 @@ func (v variables) first(name string, show bool, use func(name, value string) er
 			return
 		}
 		if show {
-			name += "=" + value
+			name += "=" + withoutUser(value)
 		}
 		v.fault(fmt.Errorf("%s: %w", name, err))
 	}
 }
 
+// withoutUser leaves out what a URL has before an "@": it may be a password.
+func withoutUser(value string) string { return value[strings.LastIndexByte(value, '@')+1:] }
+
+// target reads all of them. An error means that they contradict each other.
 func (v variables) target() (target, error) {
 	t := target{host: "localhost:4318", timeout: 10 * time.Second}
 	at, insecure, decided := "/v1/"+v.signal.name, false, false
 	v.first("ENDPOINT", true, func(name, value string) error {
 		u, err := url.Parse(value)
 		if err != nil {
+			var at *url.Error
+			if errors.As(err, &at) {
+				err = at.Err // without the URL
+			}
 			return fmt.Errorf("not a URL (want one such as http://127.0.0.1:4318): %w", err)
 		}
 		if u.Host == "" {
-			v.fault(fmt.Errorf("%s=%s: names no host: write a URL such as http://127.0.0.1:4318", name, value))
+			v.fault(fmt.Errorf("%s=%s: names no host: write a URL such as http://127.0.0.1:4318", name, withoutUser(value)))
 		}
 		t.host = u.Host
 		if name == v.names("ENDPOINT")[1] {

@@ -167,6 +167,8 @@ func TestFaultsOfVariables(t *testing.T) {
 	}{
 		{traces, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4318"}, "OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318: names no host: write a URL such as http://127.0.0.1:4318", false},
 		{traces, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": ":x"}, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=:x: not a URL", false},
+		{traces, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://me:secret@h:port"}, "OTEL_EXPORTER_OTLP_ENDPOINT=h:port: not a URL", false},
+		{traces, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "me:secret@"}, "OTEL_EXPORTER_OTLP_ENDPOINT=: names no host", false},
 		{metrics, map[string]string{"OTEL_EXPORTER_OTLP_TIMEOUT": "10s"}, "OTEL_EXPORTER_OTLP_TIMEOUT=10s: want a number of milliseconds", false},
 		{logs, map[string]string{"OTEL_EXPORTER_OTLP_LOGS_COMPRESSION": "br"}, "OTEL_EXPORTER_OTLP_LOGS_COMPRESSION=br: want gzip or none", false},
 		{logs, map[string]string{"OTEL_EXPORTER_OTLP_INSECURE": "1"}, "OTEL_EXPORTER_OTLP_INSECURE=1: want true or false", false},
