@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -204,28 +205,13 @@ func TestTriesEndAlike(t *testing.T) {
 						n++
 						return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {c.after}}, Body: http.NoBody, Request: r}, nil
 					})}
-					var e sdktrace.SpanExporter
-					if who == "ours" {
-						own, err := NewTraces(agent)
-						if err != nil {
-							t.Fatal(err)
-						}
-						own.client.http = answer
-						e = own
-					} else {
-						published, err := otlptracehttp.New(t.Context(), otlptracehttp.WithHTTPClient(answer))
-						if err != nil {
-							t.Fatal(err)
-						}
-						e = published
-					}
 					ctx, cancel := context.WithCancel(t.Context())
 					if c.within > 0 {
 						ctx, cancel = context.WithTimeout(t.Context(), c.within)
 					}
 					defer cancel()
 					start := time.Now()
-					err := e.ExportSpans(ctx, someSpans())
+					err := tracesBy(t, who, answer).ExportSpans(ctx, someSpans())
 					if took := time.Since(start); err == nil || took < c.least || took > c.most || n < c.requests[0] || n > c.requests[1] {
 						t.Errorf("%d requests in %v: %v", n, took, err)
 					}
@@ -366,6 +352,45 @@ func TestATimeoutBoundsARequest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What the network says may pass is tried again, in both implementations.
+func TestAFaultThatMayPassIsTriedAgain(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+	for _, who := range []string{"ours", "theirs"} {
+		t.Run(who, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				answer := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+					if n++; n == 1 {
+						return nil, &net.DNSError{Err: "busy", IsTemporary: true}
+					}
+					return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+				})}
+				if err := tracesBy(t, who, answer).ExportSpans(t.Context(), someSpans()); err != nil || n != 2 {
+					t.Errorf("%d requests: %v", n, err)
+				}
+			})
+		})
+	}
+}
+
+// tracesBy is one of the two exporters of traces, with a client of the test's.
+func tracesBy(t *testing.T, who string, answer *http.Client) sdktrace.SpanExporter {
+	t.Helper()
+	if who == "ours" {
+		own, err := NewTraces(agent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own.client.http = answer
+		return own
+	}
+	published, err := otlptracehttp.New(t.Context(), otlptracehttp.WithHTTPClient(answer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return published
 }
 
 // A collector that nobody reaches is no reason to try again; a proxy of the environment is used.
