@@ -81,32 +81,29 @@ func readStatement(payload []byte) (received, error) {
 	return st, m.err
 }
 
-// validate is in-toto's own check of a statement, with its words.
+// validate holds a statement to what in-toto asks of one.
 func (st *received) validate() error {
 	if st.typ != statementType && st.typ != statementTypeLegacy {
-		return errors.New("wrong statement type")
+		return fmt.Errorf("$._type is %q (want %s)", st.typ, statementType)
 	}
 	if len(st.subjects) == 0 {
-		return errors.New("at least one subject required")
+		return errors.New("$.subject is empty (a statement is about something)")
 	}
-	for _, s := range st.subjects {
-		if s.name == "" && s.uri == "" && len(s.digest) == 0 {
-			return errors.New("at least one of name, URI, or digest are required")
-		}
+	for i, s := range st.subjects {
 		for _, algorithm := range slices.Sorted(maps.Keys(s.digest)) {
 			if err := checkDigest(algorithm, s.digest[algorithm]); err != nil {
-				return err
+				return fmt.Errorf("$.subject[%d].digest.%s: %w", i, algorithm, err)
 			}
 		}
 		if len(s.digest) == 0 {
-			return errors.New("at least one digest required")
+			return fmt.Errorf("$.subject[%d].digest is empty (nothing else tells what is meant)", i)
 		}
 	}
 	if st.predicateType == "" {
-		return errors.New("predicate type required")
+		return errors.New("$.predicateType is empty")
 	}
 	if st.predicate == nil {
-		return errors.New("predicate object required")
+		return errors.New("$.predicate is missing")
 	}
 	return nil
 }
@@ -124,10 +121,10 @@ func checkDigest(algorithm, digest string) error {
 	}
 	sum, err := hex.DecodeString(digest)
 	if err != nil {
-		return fmt.Errorf("digest is not valid hex-encoded string (%s: %s)", algorithm, digest)
+		return fmt.Errorf("%q is not hexadecimal", digest)
 	}
 	if len(sum) != size {
-		return fmt.Errorf("digest has incorrect length: got %d bytes, want %d bytes (%s: %s)", len(sum), size, algorithm, digest)
+		return fmt.Errorf("it has %d bytes (want %d)", len(sum), size)
 	}
 	return nil
 }
