@@ -93,11 +93,12 @@ func TestTheWayOut(t *testing.T) {
 	repo := http.FileServer(http.Dir(bareRepo(t)))
 	var forwarders struct {
 		sync.Mutex
-		pids []int
+		attempt string // whose they are
+		pids    []int
 	}
 	allowed := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		forwarders.Lock()
-		forwarders.pids = append(forwarders.pids, forwardersOf(b.sup.PID())...)
+		forwarders.pids = append(forwarders.pids, forwardersOf(t, forwarders.attempt)...)
 		forwarders.Unlock()
 		if strings.HasPrefix(r.URL.Path, "/r.git") {
 			repo.ServeHTTP(w, r)
@@ -129,6 +130,9 @@ curl -sS -m 5 --noproxy '*' http://192.0.2.1/ || echo "no route"
 		d.Sandbox = &deed.Sandbox{Network: []string{allowed, name}}
 		d.Checks = []deed.Check{{Shell: `test -z "$HTTP_PROXY$http_proxy$ALL_PROXY" && test ! -e /run/deed/egress.sock && ! curl -sS -m 5 http://` + allowed + `/ && ! curl -sS -m 5 -x http://127.0.0.1:3128 http://` + allowed + `/`}}
 	}))
+	forwarders.Lock()
+	forwarders.attempt = c.Ref.AttemptID
+	forwarders.Unlock()
 	res, err := b.Run(t.Context(), b.sup, c)
 	if err != nil {
 		t.Fatal(err)
@@ -180,8 +184,17 @@ curl -sS -m 5 --noproxy '*' http://192.0.2.1/ || echo "no route"
 	}
 }
 
-func forwardersOf(supervisor int) []int {
-	return slices.DeleteFunc(proc.Descendants(supervisor, 1000), func(pid int) bool { return !isForwarder(pid) })
+// forwardersOf finds the forwarders below the processes that carry the mark of an attempt.
+func forwardersOf(t *testing.T, attempt string) (list []int) {
+	t.Helper()
+	marked, err := proc.FindByEnv("DEED_ATTEMPT_ID", attempt)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, pid := range marked {
+		list = append(list, slices.DeleteFunc(proc.Descendants(pid, 1000), func(pid int) bool { return !isForwarder(pid) })...)
+	}
+	return list
 }
 
 func isForwarder(pid int) bool {
