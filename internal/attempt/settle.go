@@ -94,16 +94,18 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 		s = a.settlement(e)
 		sealed, err = a.publish(ctx, &s, e)
 	}
+	var copied []string // what the bundle has now
 	if err == nil {
 		res.BundleDir = final
 		s.BundleID = sealed.ID
 		if s.BundleDir, err = a.Home.Rel(final); err != nil {
 			return res, err
 		}
+		copied = []string{"run", "artifacts"}
 	}
 	crashpoint.Hit(crashpoint.BundlePublished)
 	if !a.kept {
-		a.release()
+		a.release(copied...)
 	}
 	if err := a.redactor.Value(&s); err != nil {
 		return res, fmt.Errorf("redact the settlement: %w", err)
@@ -169,11 +171,11 @@ func (a *run) makeRoom(ctx context.Context) error {
 	return nil
 }
 
-// release removes trees; cleanup waits for it.
-func (a *run) release() {
+// release removes trees, and more of the attempt's directory; cleanup waits for it.
+func (a *run) release(more ...string) {
 	a.trees.Wait()
 	a.trees.Go(func() {
-		for _, d := range []string{"workspace", baseDir, "home", "tmp", "exchange", "site", "components"} {
+		for _, d := range append(more, "workspace", baseDir, "home", "tmp", "exchange", "site", "components") {
 			_ = workspace.Remove(a.path(d)) // what is left, cleanup tries again
 		}
 	})
