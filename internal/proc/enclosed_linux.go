@@ -139,8 +139,12 @@ func (e *enclosure) wait(ctx context.Context, quit <-chan struct{}) (Exit, error
 	default:
 	}
 	exit := e.report.exit(ctx)
-	if len(e.report.Survivors) > 0 {
+	switch {
+	case len(e.report.Survivors) > 0:
 		return exit, fmt.Errorf("run %s: %w: %v", e.path, ErrSurvivors, e.report.Survivors)
+	case !e.mainEnded:
+		exit.Code = -1 // somebody else in this process took its end, and with it what it ended with
+		return exit, fmt.Errorf("run %s: %w: nobody saw how it ended", e.path, ErrSupervisorLost)
 	}
 	return exit, nil
 }

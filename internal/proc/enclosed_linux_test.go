@@ -20,30 +20,6 @@ import (
 	"github.com/deedrun/deed/internal/proc"
 )
 
-// walled is a command in a pid namespace of its own, by bubblewrap.
-func walled(script string) []string {
-	return []string{
-		"bwrap", "--unshare-user", "--unshare-pid", "--uid", "1000", "--gid", "1000", "--disable-userns", "--die-with-parent",
-		"--bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--", "/bin/sh", "-c", script,
-	}
-}
-
-// helperEncloser is a deed in small that runs a script enclosed.
-func helperEncloser(script string) int {
-	sup, err := proc.IdleSupervisor(proc.Options{})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	fmt.Println("ready")
-	_, err = sup.Run(context.Background(), proc.Spec{
-		Argv: walled(script), Dir: "/", Enclosed: true,
-		Env: []string{"PATH=" + os.Getenv("PATH"), marker + "=" + os.Getenv(marker)},
-	})
-	fmt.Fprintln(os.Stderr, "run ended:", err)
-	return 1
-}
-
 func setupEnclosed(t *testing.T) *bundle {
 	t.Helper()
 	if _, err := exec.LookPath("bwrap"); err != nil {
