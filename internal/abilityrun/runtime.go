@@ -54,7 +54,7 @@ func (r *run) runtime(ctx context.Context, limit time.Duration) (rt ability.Runt
 	if err != nil {
 		return rt, done, err
 	}
-	sup, err := proc.NewSupervisor(ctx, proc.Options{})
+	sup, err := proc.IdleSupervisor(proc.Options{})
 	if err != nil {
 		return rt, done, fmt.Errorf("start the supervisor: %w", err)
 	}

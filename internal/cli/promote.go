@@ -122,8 +122,8 @@ func (a *app) promoter(ctx context.Context, p *promotion.Promoter, isolation str
 		return err
 	}
 	p.Rerun = eng.Runner.Rerun
-	p.Supervisor = func(ctx context.Context) (*proc.Supervisor, error) {
-		return proc.NewSupervisor(ctx, proc.Options{Exe: who.exe})
+	p.Supervisor = func(context.Context) (*proc.Supervisor, error) {
+		return proc.IdleSupervisor(proc.Options{Exe: who.exe})
 	}
 	p.Recorded = func(ctx context.Context, dir string, v bundle.Verification, repository string) (attempt.Rerun, func(), error) {
 		return a.rerunInput(ctx, dir, v, rerunFlags{source: repository, isolation: isolation})

@@ -70,7 +70,7 @@ func (a *app) rerun(ctx context.Context, dirs []string, o bundle.VerifyOptions, 
 	if err != nil {
 		return err
 	}
-	sup, err := proc.NewSupervisor(ctx, proc.Options{Exe: who.exe})
+	sup, err := proc.IdleSupervisor(proc.Options{Exe: who.exe})
 	if err != nil {
 		return err
 	}

@@ -177,7 +177,7 @@ func (a *app) inCell(ctx context.Context, f skillRunFlags, s *skill.Skill, cmd s
 	if err != nil {
 		return nil, usage(err)
 	}
-	sup, err := proc.NewSupervisor(ctx, proc.Options{})
+	sup, err := proc.IdleSupervisor(proc.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func (r *Runner) command(ctx context.Context, req codebox.CommandRequest, res *c
 	}
 	defer done()
 	res.Isolation = inside.isolation
-	sup, err := proc.NewSupervisor(ctx, proc.Options{})
+	sup, err := proc.IdleSupervisor(proc.Options{})
 	if err != nil {
 		return codebox.FailureBackendError, err
 	}
