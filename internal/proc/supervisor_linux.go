@@ -91,6 +91,11 @@ func (s *Supervisor) Begin(enclosed bool) error {
 	if s.closed {
 		return ErrClosed
 	}
+	return s.startLocked()
+}
+
+// startLocked starts the supervisor process if there is none.
+func (s *Supervisor) startLocked() error {
 	if s.proc != nil {
 		return nil
 	}
@@ -214,12 +219,8 @@ func (s *Supervisor) ready(ctx context.Context) (*supervisorProcess, uint64, err
 		default:
 		}
 	}
-	if s.proc == nil {
-		p, err := startSupervisor(s.opt)
-		if err != nil {
-			return nil, 0, err
-		}
-		s.proc = p
+	if err := s.startLocked(); err != nil {
+		return nil, 0, err
 	}
 	if err := s.proc.await(ctx); err != nil {
 		s.proc = nil

@@ -3,36 +3,17 @@ package otlp
 import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/log"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
 // recordsRequest is an ExportLogsServiceRequest; empty: there is nothing to tell.
 func recordsRequest(records []sdklog.Record) []byte {
-	var m message
-	for _, g := range byOrigin(records, func(r sdklog.Record) (*resource.Resource, instrumentation.Scope) {
-		return r.Resource(), r.InstrumentationScope()
-	}) {
-		m.nest(1, func(m *message) {
-			if g.resource.Len() > 0 {
-				m.origin(g.resource)
-			}
-			for _, s := range g.scopes {
-				m.nest(2, func(m *message) {
-					if s.scope != (instrumentation.Scope{}) {
-						m.scope(s.scope)
-					}
-					for i := range s.items {
-						m.nest(2, func(m *message) { m.record(&s.items[i]) })
-					}
-					m.text(3, s.scope.SchemaURL)
-				})
-			}
-			m.text(3, g.resource.SchemaURL())
-		})
+	list := make([]*sdklog.Record, len(records))
+	for i := range records {
+		list[i] = &records[i]
 	}
-	return m
+	return batch(list, (*sdklog.Record).Resource, (*sdklog.Record).InstrumentationScope, func(r *resource.Resource) bool { return r.Len() > 0 }, (*message).record)
 }
 
 func (m *message) record(r *sdklog.Record) {

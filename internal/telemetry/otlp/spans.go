@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -32,29 +31,7 @@ func spansRequest(spans []sdktrace.ReadOnlySpan) []byte {
 			known = append(known, s)
 		}
 	}
-	var m message
-	for _, g := range byOrigin(known, func(s sdktrace.ReadOnlySpan) (*resource.Resource, instrumentation.Scope) {
-		return s.Resource(), s.InstrumentationScope()
-	}) {
-		m.nest(1, func(m *message) {
-			if g.resource != nil {
-				m.origin(g.resource)
-			}
-			for _, s := range g.scopes {
-				m.nest(2, func(m *message) {
-					if s.scope != (instrumentation.Scope{}) {
-						m.scope(s.scope)
-					}
-					for _, one := range s.items {
-						m.nest(2, func(m *message) { m.span(one) })
-					}
-					m.text(3, s.scope.SchemaURL)
-				})
-			}
-			m.text(3, g.resource.SchemaURL())
-		})
-	}
-	return m
+	return batch(known, sdktrace.ReadOnlySpan.Resource, sdktrace.ReadOnlySpan.InstrumentationScope, func(r *resource.Resource) bool { return r != nil }, (*message).span)
 }
 
 func (m *message) span(s sdktrace.ReadOnlySpan) {

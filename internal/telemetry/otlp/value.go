@@ -111,15 +111,40 @@ type scoped[T any] struct {
 	items []T
 }
 
+// batch is a request with spans or log records, which have their places alike: by resource and by scope. known says that a
+// resource is told.
+func batch[T any](list []T, from func(T) *resource.Resource, of func(T) instrumentation.Scope, known func(*resource.Resource) bool, one func(*message, T)) (m message) {
+	for _, g := range byOrigin(list, from, of) {
+		m.nest(1, func(m *message) {
+			if known(g.resource) {
+				m.origin(g.resource)
+			}
+			for _, s := range g.scopes {
+				m.nest(2, func(m *message) {
+					if s.scope != (instrumentation.Scope{}) {
+						m.scope(s.scope)
+					}
+					for _, item := range s.items {
+						m.nest(2, func(m *message) { one(m, item) })
+					}
+					m.text(3, s.scope.SchemaURL)
+				})
+			}
+			m.text(3, g.resource.SchemaURL())
+		})
+	}
+	return m
+}
+
 // byOrigin sorts a batch by resource and scope, both in the order in which they first appear.
-func byOrigin[T any](list []T, of func(T) (*resource.Resource, instrumentation.Scope)) (out []*group[T]) {
+func byOrigin[T any](list []T, from func(T) *resource.Resource, of func(T) instrumentation.Scope) (out []*group[T]) {
 	type place struct {
 		resource attribute.Distinct
 		scope    instrumentation.Scope
 	}
 	groups, scopes := map[attribute.Distinct]*group[T]{}, map[place]*scoped[T]{}
 	for _, item := range list {
-		r, s := of(item)
+		r, s := from(item), of(item)
 		at := place{r.Equivalent(), s}
 		in := scopes[at]
 		if in == nil { // always for a scope with an attribute that is not a number, which equals nothing
