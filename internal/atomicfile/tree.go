@@ -7,17 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-
-	"golang.org/x/sync/errgroup"
 )
-
-// syncWorkers is how many fsyncs are in flight at once. They wait for the disk, not for a processor: a journalling file
-// system answers many of them with one commit, so that a tree of twenty small files costs little more than one file.
-const syncWorkers = 8
-
-// syncBatch is how many files are open at once. Their data is on its way to the disk before the first fsync waits.
-const syncBatch = 128
 
 // SyncTree makes root and everything below it durable. Symlinks are not followed: the directory that holds one makes it
 // durable. The tree must not change meanwhile.
@@ -36,44 +26,6 @@ func SyncTree(ctx context.Context, root string) error {
 		return Explain("sync "+root, err)
 	}
 	return SyncPaths(ctx, paths)
-}
-
-// SyncPaths makes the named files and directories durable, many at a time.
-func SyncPaths(ctx context.Context, paths []string) error {
-	for batch := range slices.Chunk(paths, syncBatch) {
-		if err := syncAll(ctx, batch); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func syncAll(ctx context.Context, paths []string) error {
-	var files []*os.File
-	defer func() {
-		for _, f := range files {
-			_ = f.Close() // opened for reading: there is nothing to lose
-		}
-	}()
-	for _, p := range paths {
-		f, err := open(p)
-		if err != nil {
-			return Explain("sync "+p, err)
-		}
-		files = append(files, f)
-		beginWrite(f)
-	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(syncWorkers)
-	for _, f := range files {
-		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return Explain("sync "+f.Name(), f.Sync())
-		})
-	}
-	return g.Wait()
 }
 
 // PublishDir gives the finished directory tmp its final name: everything in it is made durable, then it is renamed, then

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -161,18 +162,28 @@ func TestRemoveStaleSparesALiveWriter(t *testing.T) {
 }
 
 // TestSyncComesBeforeRename reads the system calls of a real writer: every file and directory is synced, then the directory is
-// renamed, then its parent is synced.
+// renamed, then its parent is synced. Files are handed to the kernel by a ring, which is closed when it has answered for all of them, or
+// synced one by one where it refuses rings.
 func TestSyncComesBeforeRename(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("missing tool: strace: apt-get install strace")
 	}
+	for name, options := range map[string][]string{"rings": nil, "goroutines": {"-e", "inject=io_uring_setup:error=ENOSYS"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			syncsBeforeRename(t, append([]string{strace, "-f", "-y", "-qq", "-e", "trace=fsync,fdatasync,renameat2,renameat,rename,sync_file_range,io_uring_setup,io_uring_enter,close"}, options...))
+		})
+	}
+}
+
+func syncsBeforeRename(t *testing.T, strace []string) {
 	parent := t.TempDir()
 	final := filepath.Join(parent, "bundles", "a")
 	trace := filepath.Join(parent, "trace")
 	cmd := helper("BUNDLE_TEST_WRITE="+final, "BUNDLE_TEST_KEYS="+filepath.Join(parent, "keys"))
-	cmd.Path, cmd.Args = strace, append([]string{strace, "-f", "-y", "-qq", "-o", trace, "-e", "trace=fsync,fdatasync,renameat2,renameat,rename"}, cmd.Args...)
+	cmd.Path, cmd.Args = strace[0], slices.Concat(strace, []string{"-o", trace}, cmd.Args)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if bytes.Contains(out, []byte("ptrace")) {
 			t.Skipf("missing tool: ptrace: allow tracing: %s", out)
@@ -187,7 +198,26 @@ func TestSyncComesBeforeRename(t *testing.T) {
 	renamed, after := false, false
 	path := regexp.MustCompile(`sync\(\d+<([^>]*)>`)
 	temp := regexp.MustCompile(`/\.a\.[^/]*\.tmp`)
+	opened := regexp.MustCompile(`sync_file_range\(\d+<([^>]*)>`)
+	entered := regexp.MustCompile(`io_uring_enter\((\d+)<[^>]*>, ([1-9]\d*),`)
+	closed := regexp.MustCompile(`close\((\d+)<[^>]*io_uring`)
+	var next []string              // opened to be synced
+	rings := map[string][]string{} // handed over
 	for line := range strings.Lines(string(log)) {
+		if m := opened.FindStringSubmatch(line); m != nil {
+			next = append(next, temp.ReplaceAllString(m[1], "/a"))
+		}
+		if m := entered.FindStringSubmatch(line); m != nil {
+			if m[2] != fmt.Sprint(len(next)) {
+				t.Errorf("%d files were opened to be synced, and %s handed over", len(next), m[2])
+			}
+			rings[m[1]], next = next, nil
+		}
+		if m := closed.FindStringSubmatch(line); m != nil {
+			for _, p := range rings[m[1]] {
+				synced[p] = true
+			}
+		}
 		if m := path.FindStringSubmatch(line); m != nil {
 			if renamed {
 				after = after || m[1] == filepath.Dir(final)

@@ -89,9 +89,7 @@ func (w *Writer) seal(ctx context.Context, in SealInput) (Sealed, error) {
 	// What was added goes to the disk while the rest is made.
 	added := w.paths()
 	slices.Sort(added)
-	durable := make(chan error, 1)
-	go func() { durable <- atomicfile.SyncPaths(ctx, added) }()
-	wait := sync.OnceValue(func() error { return <-durable })
+	wait := sync.OnceValue(atomicfile.BeginSync(ctx, added).Wait)
 	defer func() { _ = wait() }() // nothing may be at work in a directory that is given up
 	d, err := w.derive(id, digest, in)
 	if err != nil {
