@@ -4,9 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"hash"
 	"sort"
 	"strconv"
+	"sync/atomic"
 )
 
 // A Kind says what an entry is.
@@ -86,7 +86,7 @@ type GitDir struct {
 	SHA256 Hash // over path, kind, mode and content of all that is in it
 }
 
-// A Manifest is what a tree holds at one moment. Entries and Git are in bytewise order of their paths.
+// A Manifest is what a tree holds at one moment, and does not change any more. Entries and Git are in bytewise order of their paths.
 type Manifest struct {
 	Entries []Entry
 	Git     []GitDir
@@ -98,6 +98,8 @@ type Manifest struct {
 	// that is not older by the margin may have been written again within the clock's grain: see trusted.
 	fsStart int64
 	margin  int64
+
+	digest atomic.Pointer[string] // see Digest; nil until somebody asks
 }
 
 // Find returns the entry at path, or nil.
@@ -125,17 +127,29 @@ const manifestSchema = "deed/workspace.manifest/v1"
 // It is the SHA-256 of the schema's name and a NUL, then for each entry in order its kind, its mode in octal, its
 // size in decimal, its content digest in hex, its path and its target, each followed by a NUL.
 func (m *Manifest) Digest() string {
-	h := sha256.New()
-	h.Write([]byte(manifestSchema + "\x00"))
-	for i := range m.Entries {
-		digestEntry(h, &m.Entries[i])
+	if d := m.digest.Load(); d != nil {
+		return *d
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	h := sha256.New()
+	b := append(make([]byte, 0, digestChunk+1024), manifestSchema+"\x00"...)
+	for i := range m.Entries {
+		if b = appendEntry(b, &m.Entries[i]); len(b) >= digestChunk {
+			h.Write(b)
+			b = b[:0]
+		}
+	}
+	h.Write(b)
+	d := hex.EncodeToString(h.Sum(nil))
+	m.digest.Store(&d)
+	return d
 }
 
-func digestEntry(h hash.Hash, e *Entry) {
-	var a [256]byte
-	b := append(a[:0], e.Kind...)
+// digestChunk is about how much is hashed at a time.
+const digestChunk = 8 << 10
+
+// appendEntry appends what is hashed of an entry.
+func appendEntry(b []byte, e *Entry) []byte {
+	b = append(b, e.Kind...)
 	b = append(b, 0)
 	b = strconv.AppendUint(b, uint64(e.Mode), 8)
 	b = append(b, 0)
@@ -148,8 +162,7 @@ func digestEntry(h hash.Hash, e *Entry) {
 	b = append(b, e.Path...)
 	b = append(b, 0)
 	b = append(b, e.Target...)
-	b = append(b, 0)
-	h.Write(b)
+	return append(b, 0)
 }
 
 // Count returns the number of files and their bytes.

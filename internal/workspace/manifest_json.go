@@ -223,6 +223,7 @@ func (m *Manifest) unmarshal(b []byte) error {
 	if got.Digest() != j.Digest {
 		return errors.New("its digest is not that of its entries")
 	}
-	*m = got
+	m.Entries, m.Git, m.gitEntries, m.fsStart, m.margin = got.Entries, got.Git, nil, got.fsStart, got.margin
+	m.digest.Store(&j.Digest)
 	return nil
 }

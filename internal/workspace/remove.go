@@ -134,16 +134,21 @@ func (r *remover) entry(dir int, name string, depth int) error {
 	return ignoreGone(unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
 }
 
-// unlink removes a name that is not a directory; done is false when it is one.
+// unlink removes a name that is not a directory; done is false when it is one. The kernel refuses those by itself, so that nobody has to
+// ask what each name is.
 func unlink(dir int, name string) (done bool, err error) {
+	err = unix.Unlinkat(dir, name, 0)
+	if !errors.Is(err, unix.EISDIR) && !errors.Is(err, unix.EPERM) {
+		return true, ignoreGone(err)
+	}
 	var st unix.Stat_t
-	if err := lstatAt(dir, name, &st); err != nil {
-		return gone(err), ignoreGone(err)
+	if serr := lstatAt(dir, name, &st); serr != nil {
+		return true, ignoreGone(serr)
 	}
 	if kindOf(&st) == KindDir {
 		return false, nil
 	}
-	return true, ignoreGone(unix.Unlinkat(dir, name, 0))
+	return true, err
 }
 
 // openToEmpty opens a directory that can be listed and changed, giving itself the permission where it lacks it.

@@ -431,7 +431,7 @@ func (m *Manifest) fill(all []Entry, flaws map[string]flaw) {
 		}
 		inside := *e
 		inside.Path = e.Path[len(root):]
-		digestEntry(r.h, &inside)
+		r.h.Write(appendEntry(nil, &inside))
 	}
 	for _, r := range repos {
 		r.h.Sum(m.Git[r.at].SHA256[:0])
