@@ -7,9 +7,29 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/brief"
 	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/canonjson"
+	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/workspace"
 )
+
+// Warm makes the encoders of what is written before an agent, for a process that makes one attempt and is in a hurry: beside whatever it
+// has to open first.
+func Warm() {
+	for _, doc := range []any{
+		&agentruntime.TaskIntent{},
+		codebox.RunRegistryEntry{},
+		deed.Progress{},
+		journal.Entry{},
+		workspace.SeededPart{},
+	} {
+		_, _ = json.Marshal(doc)
+	}
+	_, _ = canonjson.Hash(deed.TaskSpec{})
+	_, _ = canonjson.Hash(brief.Document{})
+}
 
 // ahead makes the encoders of what is written after an agent, once in the life of a process and while its first agent works. Made when
 // they are needed first, they would keep whoever waits for a short run for a twentieth of it.
@@ -22,8 +42,8 @@ var ahead = sync.OnceFunc(func() {
 		codebox.Metadata{},
 		codebox.Manifest{},
 		codebox.RuntimeReferenceManifest{},
-		codebox.RunRegistryEntry{},
 		codebox.AgentTranscript{},
+		codebox.RunResourceEvidence{},
 		bundle.Statement{},
 		store.Settlement{},
 		deed.Verdict{},
@@ -34,4 +54,8 @@ var ahead = sync.OnceFunc(func() {
 	} {
 		_, _ = json.Marshal(doc) // most of them are not whole; that they have encoders then is all that is wanted
 	}
+	for _, doc := range []any{codebox.Manifest{Files: make([]codebox.ManifestFile, 1)}, codebox.RuntimeReferenceManifest{}, bundle.Predicate{}} {
+		_, _ = canonjson.Hash(doc)
+	}
+	_ = codebox.MaskCredentials("")
 })

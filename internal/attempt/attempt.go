@@ -72,6 +72,8 @@ type Runner struct {
 	// Alone says that the caller owns what follows. An agent's wish for more work is refused, whatever the profile says, and the caller
 	// writes of the run after its settlement, and waits for the disk then.
 	Alone bool
+	// Meanwhile is called when an agent has begun to work, for what should not keep it from that. It may be nil, and must not wait.
+	Meanwhile func()
 
 	resolver egress.Resolver // of the names that agents may reach; nil: the system's
 }

@@ -136,7 +136,12 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	stopped := a.used.time(a.watch.stop)
 	a.beside.Go(ahead)
 	if a.Alone && in.Turn == a.talk.first {
-		a.beside.Go(func() { a.Store.Rehearse(turn, a.claim.Ref) })
+		a.beside.Go(func() {
+			a.Store.Rehearse(turn, a.claim.Ref)
+			if a.Meanwhile != nil {
+				a.Meanwhile()
+			}
+		})
 	}
 	y, err := s.Turn(turn, in, a.sink(ctx))
 	a.move(ctx, state.Running, "the turn ended")

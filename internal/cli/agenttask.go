@@ -18,6 +18,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/agenttask"
 	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/boundary"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/clock"
@@ -269,7 +270,10 @@ func (a *app) agentTasks(ctx context.Context, f agentTaskFlags) (*agenttask.Serv
 // hurry is for a command that runs one thing and ends: the store gets by with one connection, and is left and not closed.
 func (a *app) hurry() {
 	a.hurries = true
-	go bundle.Warm()
+	go func() {
+		bundle.Warm()
+		attempt.Warm()
+	}()
 	a.roomy() // most of them never collect garbage at all
 }
 

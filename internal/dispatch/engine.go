@@ -52,7 +52,8 @@ type Engine struct {
 	Exe   string // the binary that becomes a supervisor
 	Slots int
 
-	sweeps sync.WaitGroup // that Ready began
+	sweep  func()         // begins what Ready promised, once; nil: nothing was
+	sweeps sync.WaitGroup // that it began
 
 	mu     sync.Mutex
 	sender sender               // at work while Serve is
@@ -152,6 +153,9 @@ func (e *Engine) Record() store.Runner {
 
 // Close ends the supervisors and takes this runner out of the store.
 func (e *Engine) Close(ctx context.Context) error {
+	if e.sweep != nil {
+		e.sweep() // no agent came to work
+	}
 	e.sweeps.Wait()
 	gone := e.Retire()
 	err := e.Store.DropRunner(store.Soon(ctx), e.Runner.RunnerID) // one that stays on record is seen to be gone
@@ -245,15 +249,18 @@ func (e *Engine) supervisor(in agentruntime.TaskIntent) (s *proc.Supervisor, err
 	return s, nil
 }
 
-// Ready makes a process that lives for one task ready for it: its supervisor begins to start, and what a killed one left begins to be
-// cleared away. The task does not wait for that; Close does.
+// Ready makes a process that lives for one task ready for it: its supervisor begins to start, and what a killed one left will be
+// cleared away while the agent works. The task does not wait for that; Close does.
 func (e *Engine) Ready(ctx context.Context, row store.NewTask) error {
 	sweeper := *e.Runner // as it is now: what is set on it for the task is not for the attempts that are settled meanwhile
-	e.sweeps.Go(func() {
-		if err := e.sweepBriefly(ctx, &sweeper); err != nil {
-			e.Log.Warn("sweep", "error", err)
-		}
+	e.sweep = sync.OnceFunc(func() {
+		e.sweeps.Go(func() {
+			if err := e.sweepBriefly(ctx, &sweeper); err != nil {
+				e.Log.Warn("sweep", "error", err)
+			}
+		})
 	})
+	e.Runner.Meanwhile = e.sweep
 	s, err := e.supervisor(row.Intent)
 	if err != nil {
 		return failure.New(failure.Infra, "start the supervisor", err, "")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/bundle/bundletest"
@@ -16,6 +17,7 @@ import (
 	"github.com/deedrun/deed/internal/driver/script"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -86,6 +88,45 @@ func TestTheSweepSparesWhatRunsHere(t *testing.T) {
 		}
 	}
 	bundletest.Check(t, b.Home.Bundle(other.Ref.AttemptID))
+}
+
+// What a dead run left is cleared away when the agent of the next one has begun to work, or when that ends without one, and its Close
+// waits for it.
+func TestTheNextRunClearsAway(t *testing.T) {
+	t.Parallel()
+	for name, works := range map[string]bool{"its agent works": true, "its agent cannot start": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			dead := b.claim(t)
+			b.now = b.now.Add(time.Hour)
+			live := func() bool {
+				at, err := b.Store.Attempt(t.Context(), dead.Ref.AttemptID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return at.Live
+			}
+			row := store.NewTask{Intent: agentruntime.TaskIntent{Deed: &deed.TaskSpec{Isolation: string(sandbox.Namespace)}}}
+			if err := b.Ready(t.Context(), row); err != nil {
+				t.Fatal(err)
+			}
+			if !live() {
+				t.Error("it was cleared away before anybody worked")
+			}
+			if works {
+				b.Runner.Meanwhile()
+				b.Runner.Meanwhile() // one sweep is enough
+			}
+			if err := b.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if live() {
+				t.Error("it is still there")
+			}
+			bundletest.Check(t, b.Home.Bundle(dead.Ref.AttemptID))
+		})
+	}
 }
 
 // Two sweepers that take over the same attempt one after the other settle it once, with its evidence.

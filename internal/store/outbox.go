@@ -88,10 +88,12 @@ func (s *Store) outbox(ctx context.Context, scan func(scanner) (OutboxItem, erro
 	return every(ctx, s.eng.read(), "outbox", scan, q, args...)
 }
 
+const outboxDue = `SELECT ` + outboxColumns + ` FROM outbox WHERE state = 'pending' AND kind = $1 AND next_at <= $2
+	ORDER BY next_at, seq LIMIT $3`
+
 // OutboxDue returns items of a kind that are to be delivered now, those that wait longest first.
 func (s *Store) OutboxDue(ctx context.Context, kind string, limit int) ([]OutboxItem, error) {
-	return s.outbox(ctx, scanOutbox, `SELECT `+outboxColumns+` FROM outbox WHERE state = 'pending' AND kind = $1 AND next_at <= $2
-		ORDER BY next_at, seq LIMIT $3`, kind, micros(s.now()), limit)
+	return s.outbox(ctx, scanOutbox, outboxDue, kind, micros(s.now()), limit)
 }
 
 // OutboxTake is OutboxDue for effects outside the store: nobody else is given the items until the lease has passed, and

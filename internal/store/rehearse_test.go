@@ -41,9 +41,15 @@ func TestRehearse(t *testing.T) {
 	if err := s.Settle(Soon(ctx), c.Ref, settlement); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.OutboxDue(ctx, "kind", 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DropRunner(Soon(ctx), "me"); err != nil {
+		t.Fatal(err)
+	}
 	for q := range d.stmts {
 		if known[q] == nil {
-			t.Errorf("the settlement compiled %.120s", q)
+			t.Errorf("the end compiled %.120s", q)
 		}
 	}
 	// One for an attempt that has ended, or with a context that has, changes nothing either.

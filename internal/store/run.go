@@ -184,11 +184,13 @@ func (s *Store) UpdateRun(ctx context.Context, id string, u RunUpdate) (Run, err
 	return r, nil
 }
 
+const closeRun = `UPDATE runs SET live = 0 WHERE id = $1 AND ended_at IS NOT NULL`
+
 // CloseRun says that nobody has anything left to do for a run that has ended, without a change of its record: its file
 // says already what its row says. It returns ErrRunLive for one that has not ended, and ErrNotFound for one that was given up meanwhile.
 func (s *Store) CloseRun(ctx context.Context, id string) error {
 	err := s.write(ctx, func(ctx context.Context, t tx) error {
-		res, err := t.exec(ctx, `UPDATE runs SET live = 0 WHERE id = $1 AND ended_at IS NOT NULL`, id)
+		res, err := t.exec(ctx, closeRun, id)
 		if err != nil {
 			return err
 		}

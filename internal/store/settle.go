@@ -50,9 +50,9 @@ func (s *Store) Settle(ctx context.Context, ref Ref, in Settlement) error {
 
 var errRehearsed = errors.New("rehearsed")
 
-// Rehearse settles an attempt that runs and takes that back. The settlement in earnest finds its statements compiled, which is
-// half of what it takes in SQLite. It is for a process that makes one attempt, while its agent works. That it failed is not
-// told: so will the settlement, which is.
+// Rehearse settles an attempt that runs, and does what else comes before the end of a process that makes one attempt, and takes all of it
+// back. In earnest it finds its statements compiled, which is half of what it takes in SQLite. Its time is while the agent works.
+// That it failed is not told: so will the settlement, which is.
 func (s *Store) Rehearse(ctx context.Context, ref Ref) {
 	if s.eng.dialect() != SQLite {
 		return
@@ -62,7 +62,16 @@ func (s *Store) Rehearse(ctx context.Context, ref Ref) {
 		Usage: []UsagePart{{Day: s.now().UTC().Format(time.DateOnly), Usage: Usage{AgentMS: 1}}},
 	}
 	_ = s.eng.write(Soon(ctx), func(ctx context.Context, t tx) error {
-		return errors.Join(s.settle(ctx, t, ref, in), errRehearsed)
+		err := s.settle(ctx, t, ref, in)
+		for _, q := range []string{closeRun, dropRunner} {
+			_, xerr := t.exec(ctx, q, "")
+			err = errors.Join(err, xerr)
+		}
+		due, qerr := t.query(ctx, outboxDue, "", 0, 0)
+		if qerr == nil {
+			qerr = due.Close()
+		}
+		return errors.Join(err, qerr, errRehearsed)
 	})
 }
 
