@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/deedrun/deed/internal/dispatch"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/feed"
+	"github.com/deedrun/deed/internal/notify"
 	"github.com/deedrun/deed/internal/server"
 	"github.com/deedrun/deed/internal/service"
 )
@@ -36,7 +36,8 @@ type host struct {
 
 	win    *server.Server
 	stream *feed.Feed
-	untell func() // ends who tells people of events
+	notes  *notify.Notifier // tells people of events
+	untell func()           // ends that
 	unfeed func()
 
 	asks   chan order
@@ -67,7 +68,8 @@ func (h *host) open(ctx context.Context, f windowFlags) (err error) {
 		return err
 	}
 	h.unfeed = h.beside(ctx, "events", h.stream.Run)
-	h.untell = h.beside(ctx, "notify", h.teller(a, h.eng.Parts).Run)
+	h.notes = h.teller(a, h.eng.Parts)
+	h.untell = h.beside(ctx, "notify", h.notes.Run)
 	err = h.win.Start(ctx)
 	if err != nil {
 		h.unfollow()
@@ -119,7 +121,7 @@ func (h *host) close(ctx context.Context) error {
 }
 
 // listen takes orders until the loop has ended. On a terminal SIGHUP may mean that the terminal is gone, which is the end.
-func (h *host) listen(ctx context.Context, signals <-chan os.Signal, stop context.CancelCauseFunc) {
+func (h *host) listen(signals <-chan os.Signal, stop context.CancelCauseFunc) {
 	a := h.now.Load()
 	onTerminal := isTerminal(a.Err)
 	ends := 0
@@ -128,11 +130,11 @@ func (h *host) listen(ctx context.Context, signals <-chan os.Signal, stop contex
 		case <-h.ended:
 			return
 		case answer := <-h.asks:
-			out, err := h.reload(ctx, ends > 0)
+			out, err := h.reload(ends > 0)
 			answer <- answered{out, err}
 		case s := <-signals:
 			if s == syscall.SIGHUP && !(onTerminal && !isTerminal(a.Err)) {
-				_, _ = h.reload(ctx, ends > 0) // it has said what came of it
+				_, _ = h.reload(ends > 0) // it has said what came of it
 				continue
 			}
 			if ends++; ends == 1 {
@@ -157,13 +159,13 @@ func (h *host) tell(err error) {
 var errEnds = errors.New("deed serve ends, and takes over no settings any more")
 
 // reload reads the settings anew and works with them from here on, or says why not and changes nothing.
-func (h *host) reload(ctx context.Context, ends bool) (out reloaded, err error) {
+func (h *host) reload(ends bool) (out reloaded, err error) {
 	if ends {
 		h.eng.Log.Warn("no reload", "reason", errEnds)
 		return out, errEnds
 	}
 	h.tell(h.manager.Reloading("reading the settings"))
-	if out, err = h.takeOver(ctx); err != nil {
+	if out, err = h.takeOver(); err != nil {
 		h.eng.Log.Error("the settings cannot be used: the old ones stay in force", "error", err)
 		h.tell(h.manager.Ready("dispatching with the old settings: the new ones cannot be used"))
 		return out, err
@@ -173,7 +175,7 @@ func (h *host) reload(ctx context.Context, ends bool) (out reloaded, err error) 
 	return out, nil
 }
 
-func (h *host) takeOver(ctx context.Context) (reloaded, error) {
+func (h *host) takeOver() (reloaded, error) {
 	old := h.now.Load()
 	next, parts, err := h.renewed(old)
 	if err != nil {
@@ -189,10 +191,7 @@ func (h *host) takeOver(ctx context.Context) (reloaded, error) {
 	}
 	h.before = append(h.before, old)
 	h.now.Store(next)
-	if !reflect.DeepEqual(old.cfg.Notify, next.cfg.Notify) || !reflect.DeepEqual(old.cfg.Targets, next.cfg.Targets) { // the same rules go on without a gap
-		h.untell()
-		h.untell = h.beside(ctx, "notify", h.teller(next, parts).Run)
-	}
+	h.notes.Use(next.cfg.Notify, parts.Outbox.Post)
 	out := reloaded{Schema: schemaReload, Files: next.cfg.Files}
 	if h.before[0].cfg.AgeingStep != next.cfg.AgeingStep { // of the store, which stays open as it was at the start
 		out.Restart = append(out.Restart, "$.defaults.ageing_seconds")

@@ -59,10 +59,11 @@ func (h *host) routes(mux access.Mux, a *app) error {
 
 // teller tells people of events, by the rules of an app.
 func (h *host) teller(a *app, p dispatch.Parts) *notify.Notifier {
-	n := &notify.Notifier{Feed: h.stream, Store: a.st, Rules: a.cfg.Notify, Post: p.Outbox.Post, Clock: clock.System, Log: h.eng.Log}
+	n := &notify.Notifier{Feed: h.stream, Store: a.st, Clock: clock.System, Log: h.eng.Log}
 	if isTerminal(a.Err) {
 		n.Ring = func() { _, _ = a.Err.Write([]byte("\a")) }
 	}
+	n.Use(a.cfg.Notify, p.Outbox.Post)
 	return n
 }
 

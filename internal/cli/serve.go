@@ -174,7 +174,7 @@ func (a *app) serve(ctx context.Context, slots int, window windowFlags) error {
 	}
 	run, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	h.idle.Go(func() { h.listen(run, signals, stop) })
+	h.idle.Go(func() { h.listen(signals, stop) })
 	eng.Log.Info("serving", "home", a.h.Root(), "store", a.st.Dialect(), "concurrency", slots, "runner", eng.Runner.RunnerID)
 	h.tell(manager.Ready("dispatching"))
 	said := -1

@@ -7,8 +7,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/deedrun/deed/contract/deed"
@@ -24,39 +26,98 @@ const (
 	tries   = 3
 )
 
-// A Notifier tells people by its rules.
+// A Notifier tells people by the rules that it was last told to Use.
 type Notifier struct {
 	Feed  *feed.Feed
 	Store *store.Store
-	Rules []settings.NotifyRule
-	// Post gives a document to a target of the outbox, once; the id is what a receiver knows a repetition by.
-	Post  func(ctx context.Context, target, id string, doc any) error
 	Ring  func() // rings on the operator's terminal; nil: there is none
 	Clock clock.Clock
 	Log   *slog.Logger
 	Wait  time.Duration // before a target is tried again, doubled each time; 0: 2 seconds
+
+	mu    sync.Mutex
+	lines []*line       // guarded by mu; the rules at work
+	later []*line       // guarded by mu; those that no worker looks after yet
+	fresh chan struct{} // guarded by mu; closed when later has more; nil: nobody waits for it
+}
+
+// A Post gives a document to a target of the outbox, once; the id is what a receiver knows a repetition by.
+type Post func(ctx context.Context, target, id string, doc any) error
+
+// Use tells by these rules from now on. A rule that stays keeps its rate and what waits for its target; what waits by a rule that is gone
+// is still told, to the target as it was.
+func (n *Notifier) Use(rules []settings.NotifyRule, post Post) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	old := n.lines
+	n.lines = nil
+	for _, r := range rules {
+		i := slices.IndexFunc(old, func(l *line) bool { return l != nil && reflect.DeepEqual(l.rule, r) })
+		if i >= 0 {
+			n.lines, old[i] = append(n.lines, old[i]), nil
+			n.lines[len(n.lines)-1].post.Store(&post)
+			continue
+		}
+		l := newLine(r, n.Clock)
+		l.post.Store(&post)
+		n.lines, n.later = append(n.lines, l), append(n.later, l)
+	}
+	for _, l := range old {
+		if l != nil {
+			close(l.queue)
+		}
+	}
+	if n.fresh != nil {
+		close(n.fresh)
+		n.fresh = nil
+	}
+}
+
+// hire takes the lines that nobody looks after, and what is closed when there are more.
+func (n *Notifier) hire() (lines []*line, fresh <-chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	lines, n.later = n.later, nil
+	if n.fresh == nil {
+		n.fresh = make(chan struct{})
+	}
+	return lines, n.fresh
 }
 
 // Run tells of what happens from now on, until the context ends. Each rule has a worker of its own, so that a slow target delays no
-// other.
+// other. Without rules it follows nothing.
 func (n *Notifier) Run(ctx context.Context) error {
-	if len(n.Rules) == 0 {
-		return nil
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	lines, fresh := n.hire()
+	for len(lines) == 0 {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-fresh:
+		}
+		lines, fresh = n.hire()
 	}
 	sub, err := n.Feed.Subscribe(ctx, feed.Now, feed.Filter{Events: events()})
 	if err != nil {
 		return fmt.Errorf("follow the events to tell of: %w", err)
 	}
 	defer sub.Close()
-	var workers sync.WaitGroup
-	defer workers.Wait()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	lines := make([]*line, len(n.Rules))
-	for i, r := range n.Rules {
-		lines[i] = newLine(r, n.Clock)
-		workers.Go(func() { n.work(ctx, lines[i]) })
-	}
+	workers.Go(func() {
+		for {
+			for _, l := range lines {
+				workers.Go(func() { n.work(ctx, l) })
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-fresh:
+			}
+			lines, fresh = n.hire()
+		}
+	})
 	for {
 		list, err := sub.Next(ctx)
 		if ctx.Err() != nil {
@@ -71,27 +132,37 @@ func (n *Notifier) Run(ctx context.Context) error {
 		}
 		for _, e := range list {
 			if note, ok := n.of(ctx, e); ok {
-				for _, l := range lines {
-					l.put(note)
-				}
+				n.put(note)
 			}
 		}
 	}
 }
 
-// work hands what a rule lets through to its target.
+func (n *Notifier) put(note deed.Notification) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, l := range n.lines {
+		l.put(note)
+	}
+}
+
+// work hands what a rule lets through to its target, to the end of the rule.
 func (n *Notifier) work(ctx context.Context, l *line) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case note := <-l.queue:
-			n.tell(ctx, l.rule.To, note)
+		case note, more := <-l.queue:
+			if !more {
+				return
+			}
+			n.tell(ctx, l, note)
 		}
 	}
 }
 
-func (n *Notifier) tell(ctx context.Context, to string, note deed.Notification) {
+func (n *Notifier) tell(ctx context.Context, l *line, note deed.Notification) {
+	to := l.rule.To
 	if to == settings.Bell {
 		if n.Ring != nil {
 			n.Ring()
@@ -100,7 +171,7 @@ func (n *Notifier) tell(ctx context.Context, to string, note deed.Notification) 
 	}
 	wait := n.wait()
 	for try := 1; ; try++ {
-		err := n.Post(ctx, to, note.ID, note)
+		err := (*l.post.Load())(ctx, to, note.ID, note)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
@@ -134,12 +205,13 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// A line is one rule at work: what waits for its target, and when it last told something. It is used by one goroutine, but for
-// the queue.
+// A line is one rule at work: what waits for its target, and when it last told something. The notifier's lock guards it, but for
+// the queue and the way to the target.
 type line struct {
 	rule  settings.NotifyRule
+	post  atomic.Pointer[Post]
 	most  int
-	queue chan deed.Notification
+	queue chan deed.Notification // closed when the rule is gone
 	clock clock.Clock
 	told  []time.Time // within the last hour, oldest first
 	more  int         // left out since

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +33,7 @@ type desk struct {
 	came chan struct{}
 	fail int // guarded by mu; so many deliveries fail
 	rung int // guarded by mu
+	n    *Notifier
 }
 
 func sit(t *testing.T, rules ...settings.NotifyRule) *desk {
@@ -46,7 +49,11 @@ func sit(t *testing.T, rules ...settings.NotifyRule) *desk {
 	d := &desk{t: t, st: st, h: h, came: make(chan struct{}, 100)}
 	log := slog.New(slog.DiscardHandler)
 	f := feed.New(st, h, log)
-	n := &Notifier{Feed: f, Store: st, Rules: rules, Post: d.post, Ring: d.ring, Clock: clock.System, Log: log, Wait: time.Millisecond}
+	n := &Notifier{Feed: f, Store: st, Ring: d.ring, Clock: clock.System, Log: log, Wait: time.Millisecond}
+	d.n = n
+	if len(rules) > 0 {
+		n.Use(rules, d.post)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	sub, err := f.Subscribe(ctx, feed.Now, feed.Filter{}) // holds the place at which the notifier begins
@@ -206,5 +213,82 @@ func TestARuleKeepsItsRate(t *testing.T) {
 	}
 	if l.more != 7 {
 		t.Errorf("%d were left out, want 7", l.more)
+	}
+}
+
+// New rules take nothing from the old ones: what waits for a slow target is told, what happens meanwhile is, and a rule that stays keeps
+// count.
+func TestNewRulesLoseNothing(t *testing.T) {
+	t.Parallel()
+	stays := settings.NotifyRule{On: []string{deed.NotifyTaskDone}, To: "stays", PerHour: 3600}
+	goes := settings.NotifyRule{On: []string{deed.NotifyTaskDone, deed.NotifyRunnerLost}, To: "goes", PerHour: 3600}
+	comes := settings.NotifyRule{On: []string{deed.NotifyTaskDone}, To: "comes", PerHour: 3600}
+	d := sit(t)
+	var mu sync.Mutex
+	told := map[string]int{} // tasks that are done, by target and way
+	slow := make(chan struct{})
+	var with atomic.Int32 // so many are with a slow target
+	way := func(name string) Post {
+		return func(ctx context.Context, target, id string, doc any) error {
+			if doc.(deed.Notification).Kind == deed.NotifyTaskDone {
+				if name == "old" {
+					with.Add(1)
+					select {
+					case <-slow:
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				}
+				mu.Lock()
+				told[target+" "+name]++
+				mu.Unlock()
+			}
+			return d.post(ctx, target, id, doc)
+		}
+	}
+	d.n.Use([]settings.NotifyRule{stays, goes}, way("old"))
+	d.begin() // goes tells of that
+	done := func() {
+		d.happens(string(agentruntime.EventTaskFinished), map[string]any{"status": agentruntime.TaskCompleted, "class": "none"})
+	}
+	for range 3 {
+		done()
+	}
+	waiting := func() int {
+		d.n.mu.Lock()
+		defer d.n.mu.Unlock()
+		return len(d.n.lines[0].queue) + len(d.n.lines[1].queue)
+	}
+	for with.Load() != 2 || waiting() != 4 {
+		select {
+		case <-t.Context().Done():
+			t.Fatal("nothing waits")
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	d.n.Use([]settings.NotifyRule{stays, comes}, way("new"))
+	done()
+	close(slow)
+	want := map[string]int{"stays old": 1, "stays new": 3, "goes old": 3, "comes new": 1}
+	all := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(told) < len(want) {
+			return false
+		}
+		for k, n := range want {
+			if told[k] < n {
+				return false
+			}
+		}
+		return true
+	}
+	for !all() {
+		d.next()
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !maps.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
 	}
 }
