@@ -40,6 +40,7 @@ func forms(value string) []form {
 		h := hex.EncodeToString([]byte(v))
 		add(true, h, strings.ToUpper(h))
 		add(false, urlForms(v)...)
+		add(false, htmlForms(v)...)
 		if utf8.ValidString(v) { // JSON writers put the same mark for every invalid byte, which says nothing of the value
 			add(false, jsonForms(v)...)
 		}
@@ -91,15 +92,52 @@ func base64Forms(v string) []string {
 	return out
 }
 
+// urlKept are the marks that writers of URLs leave as they are, besides letters and digits.
+var urlKept = []string{
+	"-_.~",                             // RFC 3986: curl, rawurlencode of PHP, quote of Python with nothing safe
+	"-_.~/",                            // quote of Python
+	"-_.!~*'()",                        // encodeURIComponent, Perl, jq
+	"-_.!~*'();/?:@&=+$,#",             // encodeURI
+	"*-._",                             // forms of browsers, of Java and of Ruby
+	"-_.",                              // urlencode of PHP
+	"-_.~$&+,;=",                       // user and password in Go
+	"-_.~$&+,/:;=@",                    // a path in Go
+	"-_.!~*'()$&+,%",                   // user and password in browsers
+	"-_.!~*'();/:@&=+$,[]|^%",          // a path in browsers
+	`-_.!~*();/?:@&=+$,[]|^%\` + "`{}", // a query in browsers
+}
+
+// urlForms returns the value as it stands in URLs and in forms, where a space is a plus sign.
 func urlForms(v string) []string {
-	out := []string{url.QueryEscape(v), url.PathEscape(v), percent(v, "-_.~"), percent(v, "-_.!~*'()"), percent(v, "-_.!~*'();/?:@&=+$,#")}
+	out := []string{url.QueryEscape(v), url.PathEscape(v)}
+	for _, keep := range urlKept {
+		f := percent(v, keep)
+		out = append(out, f)
+		if strings.Contains(f, "%20") {
+			out = append(out, strings.ReplaceAll(f, "%20", "+"))
+		}
+	}
 	for _, f := range out {
 		out = append(out, lowerEscapes(f))
 	}
 	return append(out, percentAll(v, "%%%02X"), percentAll(v, "%%%02x"))
 }
 
-// percent escapes every byte but letters, digits and those in keep: the rules of RFC 3986 and of JavaScript differ in keep.
+// htmlForms returns the value as writers of HTML and XML spell it, who agree on three marks and not on quotes.
+func htmlForms(v string) []string {
+	if !strings.ContainsAny(v, `&<>"'`) {
+		return nil
+	}
+	var out []string
+	for _, double := range []string{`"`, "&quot;", "&#34;", "&#x22;"} {
+		for _, single := range []string{"'", "&#39;", "&#039;", "&#x27;", "&apos;"} {
+			out = append(out, strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, double, "'", single).Replace(v))
+		}
+	}
+	return out
+}
+
+// percent escapes every byte but letters, digits and those in keep.
 func percent(v, keep string) string {
 	var b strings.Builder
 	for i := range len(v) {

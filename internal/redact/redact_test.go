@@ -72,6 +72,41 @@ func TestEveryFormIsReplaced(t *testing.T) {
 	}
 }
 
+// What the libraries of several languages really write for one value, with all the marks in it that they treat differently.
+func TestFormsOfURLsAndOfHTML(t *testing.T) {
+	t.Parallel()
+	const value = `p@ss/w+rd!(1)*'x9~e:n;d&="<[k]|^%>é ü$,#?`
+	for name, text := range map[string]string{
+		"python quote":               `p%40ss/w%2Brd%21%281%29%2A%27x9~e%3An%3Bd%26%3D%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9%20%C3%BC%24%2C%23%3F`,
+		"python quote, nothing safe": `p%40ss%2Fw%2Brd%21%281%29%2A%27x9~e%3An%3Bd%26%3D%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9%20%C3%BC%24%2C%23%3F`,
+		"python quote_plus":          `p%40ss%2Fw%2Brd%21%281%29%2A%27x9~e%3An%3Bd%26%3D%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9+%C3%BC%24%2C%23%3F`,
+		"python urlencode":           `p%40ss%2Fw%2Brd%21%281%29%2A%27x9~e%3An%3Bd%26%3D%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9+%C3%BC%24%2C%23%3F`,
+		"python html.escape":         `p@ss/w+rd!(1)*&#x27;x9~e:n;d&amp;=&quot;&lt;[k]|^%&gt;é ü$,#?`,
+		"encodeURIComponent":         `p%40ss%2Fw%2Brd!(1)*'x9~e%3An%3Bd%26%3D%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9%20%C3%BC%24%2C%23%3F`,
+		"encodeURI":                  `p@ss/w+rd!(1)*'x9~e:n;d&=%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9%20%C3%BC$,#?`,
+		"URLSearchParams":            `p%40ss%2Fw%2Brd%21%281%29*%27x9%7Ee%3An%3Bd%26%3D%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9+%C3%BC%24%2C%23%3F`,
+		"password of URL":            `p%40ss%2Fw+rd!(1)*'x9~e%3An%3Bd&%3D%22%3C%5Bk%5D%7C%5E%%3E%C3%A9%20%C3%BC$,%23%3F`,
+		"pathname of URL":            `p@ss/w+rd!(1)*'x9~e:n;d&=%22%3C[k]|^%%3E%C3%A9%20%C3%BC$,%23%3F`,
+		"search of URL":              `p@ss/w+rd!(1)*%27x9~e:n;d&=%22%3C[k]|^%%3E%C3%A9%20%C3%BC$,%23?`,
+		"querystring of node":        `p%40ss%2Fw%2Brd!(1)*'x9~e%3An%3Bd%26%3D%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9%20%C3%BC%24%2C%23%3F`,
+		"urlencode of PHP":           `p%40ss%2Fw%2Brd%21%281%29%2A%27x9%7Ee%3An%3Bd%26%3D%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9+%C3%BC%24%2C%23%3F`,
+		"rawurlencode of PHP":        `p%40ss%2Fw%2Brd%21%281%29%2A%27x9~e%3An%3Bd%26%3D%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9%20%C3%BC%24%2C%23%3F`,
+		"htmlspecialchars of PHP":    `p@ss/w+rd!(1)*&#039;x9~e:n;d&amp;=&quot;&lt;[k]|^%&gt;é ü$,#?`,
+		"jq @uri":                    `p%40ss%2Fw%2Brd!(1)*'x9~e%3An%3Bd%26%3D%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9%20%C3%BC%24%2C%23%3F`,
+		"jq @html":                   `p@ss/w+rd!(1)*&apos;x9~e:n;d&amp;=&quot;&lt;[k]|^%&gt;é ü$,#?`,
+		"QueryEscape of Go":          `p%40ss%2Fw%2Brd%21%281%29%2A%27x9~e%3An%3Bd%26%3D%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9+%C3%BC%24%2C%23%3F`,
+		"PathEscape of Go":           `p@ss%2Fw+rd%21%281%29%2A%27x9~e:n%3Bd&=%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9%20%C3%BC$%2C%23%3F`,
+		"password in Go":             `p%40ss%2Fw+rd%21%281%29%2A%27x9~e%3An;d&=%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9%20%C3%BC$,%23%3F`,
+		"html of Go":                 `p@ss/w+rd!(1)*&#39;x9~e:n;d&amp;=&#34;&lt;[k]|^%&gt;é ü$,#?`,
+		"a path in Go":               `p@ss/w+rd%21%281%29%2A%27x9~e:n;d&=%22%3C%5Bk%5D%7C%5E%25%3E%C3%A9%20%C3%BC$,%23%3F`,
+	} {
+		r := redact.New(map[string]string{"TOKEN": value})
+		if got := r.String(text); got != "[REDACTED:TOKEN]" {
+			t.Errorf("%s: %s became %s", name, text, got)
+		}
+	}
+}
+
 func TestBase64InsideLongerText(t *testing.T) {
 	t.Parallel()
 	r := redact.New(map[string]string{"K": "correct-horse-battery"})
