@@ -119,7 +119,7 @@ func (e *enclosure) begin() (err error) {
 		return err
 	}
 	e.supervisedRun = supervisedRun{
-		s: &supervise{inbox: e.orders}, main: pid, wrapper: true, start: from, grace: e.run.grace,
+		s: &supervise{inbox: e.orders}, main: pid, wrapper: true, enclosed: true, start: from, grace: e.run.grace,
 		reaper: newReaper(pid, from), tree: &tree{root: pid}, timer: time.NewTimer(time.Hour),
 	}
 	e.reaper.group = pid

@@ -110,6 +110,25 @@ func TestEnclosedRunIsAskedFirst(t *testing.T) {
 	}
 }
 
+// A run that is told to end while its walls are being built ends then: nobody behind them could be asked, and what they were built for
+// is not started to be given its grace.
+func TestEnclosedRunIsToldToEndEarly(t *testing.T) {
+	t.Parallel()
+	b := setupEnclosed(t)
+	for i := range 24 {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		spec := b.enclosed("exec sleep 1000")
+		spec.Grace = time.Hour
+		spec.OnStart = func(int) { time.AfterFunc(time.Duration(i)*500*time.Microsecond, cancel) }
+		exit, err := b.sup.Run(ctx, spec)
+		if err != nil || !exit.Canceled || exit.Code == 0 {
+			t.Errorf("after %d half milliseconds: got %+v, %v", i, exit, err)
+		}
+		mustBeGone(t, b.marker)
+	}
+}
+
 func TestEnclosedRunHasATimeLimit(t *testing.T) {
 	t.Parallel()
 	b := setupEnclosed(t)

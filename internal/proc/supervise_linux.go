@@ -231,8 +231,10 @@ type supervisedRun struct {
 	seq     uint64
 	main    int
 	wrapper bool // main hears no SIGTERM
-	start   time.Time
-	grace   time.Duration
+
+	enclosed bool // main builds the walls of a namespace, and is the root of the tree
+	start    time.Time
+	grace    time.Duration
 
 	reaper    *reaper
 	tree      *tree
@@ -337,7 +339,16 @@ func (r *supervisedRun) end(grace time.Duration) {
 		if r.wrapper {
 			spare = r.main
 		}
-		r.tree.terminate(spare, r.note)
+		heard := false
+		r.tree.terminate(spare, func(st procStat) {
+			r.note(st.pid)
+			heard = heard || st.ppid != r.main
+		})
+		if r.enclosed && !heard {
+			// The walls are still being built, and the first process behind them hears no SIGTERM: what it starts next would have all of the
+			// grace without having been asked.
+			grace, r.until = 0, clock.Start()
+		}
 	}
 	r.timer.Reset(max(grace, 0))
 }

@@ -215,14 +215,14 @@ func sendAll(sigs []unix.Signal, send func(unix.Signal) error) error {
 }
 
 // terminate asks every process of the tree but one to end. A stopped one is let go on, so that it can hear.
-func (t *tree) terminate(spare int, each func(pid int)) {
+func (t *tree) terminate(spare int, each func(procStat)) {
 	t.seen = map[int]bool{}
 	t.walk(func(st procStat) {
 		if st.pid == spare {
 			return
 		}
 		if t.signal(st.pid, unix.SIGTERM, unix.SIGCONT) == nil && each != nil {
-			each(st.pid)
+			each(st)
 		}
 	})
 }
