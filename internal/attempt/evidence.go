@@ -234,11 +234,14 @@ func (a *run) observations() []observation {
 		}
 	}
 	for _, y := range a.talk.yields {
-		add("process", map[string]any{
+		p := map[string]any{
 			"exit_code": y.Proc.Code, "signal": y.Proc.Signal, "timed_out": y.Proc.TimedOut, "duration_ms": y.Proc.Duration.Milliseconds(),
-			"max_rss_bytes": y.Proc.MaxRSS, "user_ms": y.Proc.UserTime.Milliseconds(), "system_ms": y.Proc.SystemTime.Milliseconds(),
-			"killed_after_end": y.Proc.Killed,
-		})
+			"user_ms": y.Proc.UserTime.Milliseconds(), "system_ms": y.Proc.SystemTime.Milliseconds(), "killed_after_end": y.Proc.Killed,
+		}
+		if y.Proc.MaxRSS > 0 {
+			p["max_rss_bytes"] = y.Proc.MaxRSS
+		}
+		add("process", p)
 	}
 	return out
 }

@@ -23,14 +23,20 @@ type reaper struct {
 	none     bool            // guarded by mu; there is no child left, dead or alive
 	user     int64           // guarded by mu; nanoseconds, of all
 	system   int64           // guarded by mu
-	maxRSS   int64           // guarded by mu; KiB
+	maxRSS   int64           // guarded by mu; KiB; see floor
 	killed   map[int]bool    // guarded by mu; what was ended after main
 	endedAt  time.Duration   // guarded by mu; since the start, of main
 	mainFrom time.Time
+	floor    int64 // KiB: the peak of this process, which the kernel counts as main's, too, because main was this process before it became another
 }
 
 func newReaper(main int, from time.Time) *reaper {
-	return &reaper{news: make(chan struct{}, 1), main: main, mainFrom: from, killed: map[int]bool{}}
+	r := &reaper{news: make(chan struct{}, 1), main: main, mainFrom: from, killed: map[int]bool{}}
+	var own unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &own) == nil {
+		r.floor = own.Maxrss
+	}
+	return r
 }
 
 // loop runs until there is no child.
@@ -103,6 +109,8 @@ func (r *reaper) reapLocked() (none bool) {
 		}
 		r.user += usage.Utime.Nano()
 		r.system += usage.Stime.Nano()
-		r.maxRSS = max(r.maxRSS, usage.Maxrss)
+		if pid != r.main || usage.Maxrss > r.floor {
+			r.maxRSS = max(r.maxRSS, usage.Maxrss)
+		}
 	}
 }

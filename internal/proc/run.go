@@ -117,7 +117,7 @@ type Exit struct {
 
 	Duration   time.Duration // from start to the end of the main process
 	Killed     int           // processes that outlived the main process and had to be ended
-	MaxRSS     int64         // bytes, the largest process of the run
+	MaxRSS     int64         // bytes, the largest process of the run; 0: none was larger than deed itself, and how large is not known
 	UserTime   time.Duration // of all processes of the run that ended
 	SystemTime time.Duration
 }

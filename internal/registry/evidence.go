@@ -97,7 +97,7 @@ func resources(o Outcome) codebox.RunResources {
 	if rss > 0 {
 		out.RuntimeMemory = codebox.Measured(codebox.UnitBytes, float64(rss))
 	} else {
-		out.RuntimeMemory = codebox.Unmeasured("the kernel did not say")
+		out.RuntimeMemory = codebox.Unmeasured("no process was larger than deed itself, whose peak the kernel counts along")
 	}
 	out.RuntimeUserTime = codebox.Measured(codebox.UnitMilliseconds, millis(user))
 	out.RuntimeSystemTime = codebox.Measured(codebox.UnitMilliseconds, millis(system))

@@ -73,8 +73,8 @@ func TestOwnersStayAsTheyAre(t *testing.T) {
 func TestUsageCrossesTheWall(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	_, exit := f.shell(f.spec(sandbox.Namespace), `head -c 20000000 /dev/zero | tr '\0' x | sort >/dev/null`)
-	if exit.UserTime+exit.SystemTime == 0 || exit.MaxRSS < 15<<20 || exit.Killed != 0 {
+	_, exit := f.shell(f.spec(sandbox.Namespace), `head -c 300000000 /dev/zero | tr '\0' x | sort -S 1G >/dev/null`)
+	if exit.UserTime+exit.SystemTime == 0 || exit.MaxRSS < 250<<20 || exit.Killed != 0 {
 		t.Errorf("got %+v", exit)
 	}
 }
