@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/runtimepkg"
+	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -34,6 +35,9 @@ func checkPlaces(ctx context.Context, req codebox.TaskRequest, home string, stor
 			l.Add(at, fault.NotAllowed, fmt.Sprintf("%q shows deed's home, with its database and its signing key", dir), "use another source")
 		default:
 			sources = append(sources, dir)
+			if err := sandbox.CheckSource(dir); err != nil {
+				l.Add(at, fault.NotAllowed, fmt.Sprintf("%q %v", dir, err), "use another source")
+			}
 		}
 	}
 	for i, w := range req.Workspaces {

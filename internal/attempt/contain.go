@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/toolchain"
 	"github.com/deedrun/deed/internal/wordpress"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // Where a contained process sees its directories. Nothing of the machine's own paths is told to it.
@@ -23,6 +25,7 @@ const (
 	insideWorkspace = "/workspace"
 	insideHome      = "/home/agent"
 	insideTmp       = "/tmp"
+	insideDeedDir   = "/run/deed"
 	insideArtifacts = "/run/deed/artifacts"
 	insideExchange  = "/run/deed/exchange"
 	insideAgent     = "/run/deed/agent" // an adapter's own program
@@ -63,6 +66,22 @@ func (p plan) sealed() bool {
 	return p.contained() && len(p.hosts) == 0 && (p.spec.Sandbox == nil || len(p.spec.Sandbox.Network) == 0)
 }
 
+// CheckTarget refuses a target of a caller that would cover, or be covered by, what deed has in every sandbox.
+func CheckTarget(target string) error {
+	if workspace.Within(target, insideDeedDir) || workspace.Within(insideDeedDir, target) {
+		return errors.New("is where deed has its own files")
+	}
+	for own, what := range ownTargets {
+		if workspace.Within(own, target) {
+			return errors.New("is or holds " + what)
+		}
+	}
+	return sandbox.CheckTarget(target)
+}
+
+// ownTargets are the directories that every contained agent has.
+var ownTargets = map[string]string{insideHome: "the agent's home", insideTmp: "its directory for temporary files"}
+
 // checkPlaces refuses what a contained agent must not see, and targets that deed needs itself: what stood there would be
 // missing without a word.
 func (a *run) checkPlaces(p plan) error {
@@ -70,7 +89,7 @@ func (a *run) checkPlaces(p plan) error {
 		return nil
 	}
 	var l fault.List
-	taken := map[string]string{insideHome: "the agent's home", insideTmp: "its directory for temporary files"}
+	taken := maps.Clone(ownTargets)
 	claim := func(at, target string) {
 		if by := taken[target]; by != "" {
 			l.Add(at, fault.Conflict, fmt.Sprintf("%q is %s", target, by), "choose another target")

@@ -44,7 +44,7 @@ Exit code 0 means that the ability gave a result of the expected shape.`,
 
 // abilityRun answers a request. From here on standard output carries one result and nothing else.
 func (a *app) abilityRun(ctx context.Context, input, file string) error {
-	res, code := a.invoke(ctx, input, file)
+	res, code := a.invoke(ctx, input, &file)
 	return a.oneDocument(res, file, code, func() {
 		a.printf("%s: %s\n", res.Status, clean(res.Ability))
 		if res.Error != nil {
@@ -57,7 +57,7 @@ func (a *app) abilityRun(ctx context.Context, input, file string) error {
 }
 
 // invoke makes the result of a request. A fault in deed itself is told like every other failure.
-func (a *app) invoke(ctx context.Context, input, file string) (res codebox.AbilityRunResult, code int) {
+func (a *app) invoke(ctx context.Context, input string, file *string) (res codebox.AbilityRunResult, code int) {
 	var data []byte
 	refused := func(err error, code int) (codebox.AbilityRunResult, int) {
 		kind := codebox.FailureInvalidRequest
@@ -71,7 +71,7 @@ func (a *app) invoke(ctx context.Context, input, file string) (res codebox.Abili
 			res, code = refused(fmt.Errorf("panic: %v (this is a fault in deed: please report it)", p), ExitInfra)
 		}
 	}()
-	if err := checkResult(file); err != nil {
+	if err := checkResult(*file); err != nil {
 		return refused(fmt.Errorf("--result-file: %w", err), ExitUsage)
 	}
 	data, err := a.readInput(ctx, input)
@@ -82,6 +82,9 @@ func (a *app) invoke(ctx context.Context, input, file string) (res codebox.Abili
 		return refused(err, ExitUsage)
 	}
 	req, err := schema.Decode[codebox.AbilityRunRequest](codebox.SchemaAbilityRunRequest, data)
+	if err == nil {
+		err = keepApart(file, req.ArtifactsPath)
+	}
 	if err != nil {
 		return refused(err, ExitUsage)
 	}

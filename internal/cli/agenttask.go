@@ -25,6 +25,7 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 type agentTaskFlags struct {
@@ -74,7 +75,7 @@ const maxRequest = 16 << 20
 // first: it is there also when nobody reads standard output any more.
 func (a *app) agentTaskRun(ctx context.Context, f agentTaskFlags) error {
 	a.hurry()
-	env, code := a.answer(ctx, f)
+	env, code := a.answer(ctx, &f)
 	return a.oneDocument(env, f.result, code, func() { a.showEnvelope(env) })
 }
 
@@ -197,8 +198,18 @@ func checkResult(file string) error {
 	return nil
 }
 
+// keepApart keeps a result out of the bundle, which would not be what was signed any more. A file that lies there is not written at all.
+func keepApart(file *string, artifacts string) error {
+	if *file == "" || artifacts == "" || !workspace.Within(workspace.TruePath(*file), workspace.TruePath(artifacts)) {
+		return nil
+	}
+	err := fmt.Errorf("--result-file: %s lies in the artifacts_path %s, which is the bundle's alone (name a file beside it)", *file, artifacts)
+	*file = ""
+	return err
+}
+
 // answer makes the envelope of a request. A fault in deed itself is told like every other failure.
-func (a *app) answer(ctx context.Context, f agentTaskFlags) (env codebox.AgentTaskRun, code int) {
+func (a *app) answer(ctx context.Context, f *agentTaskFlags) (env codebox.AgentTaskRun, code int) {
 	var data []byte
 	defer func() {
 		if p := recover(); p != nil {
@@ -217,10 +228,13 @@ func (a *app) answer(ctx context.Context, f agentTaskFlags) (env codebox.AgentTa
 		return refused(err)
 	}
 	req, err := boundary.Read(data)
+	if err == nil {
+		err = keepApart(&f.result, req.ArtifactsPath)
+	}
 	if err != nil {
 		return refused(err)
 	}
-	s, done, err := a.agentTasks(ctx, f)
+	s, done, err := a.agentTasks(ctx, *f)
 	defer done()
 	switch {
 	case ctx.Err() != nil:

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -254,6 +255,22 @@ func TestAgentTaskRunKeepsItsResult(t *testing.T) {
 	}
 	if env := envelope(t, string(text)); env.AgentTaskRunResult.Status != codebox.StatusNoOp {
 		t.Errorf("the result is %s", env.AgentTaskRunResult.Status)
+	}
+}
+
+// A result in the place of the bundle would spoil it: nothing is begun, and nothing is written there.
+func TestAgentTaskRunKeepsItsResultApart(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"agent": "exit 0"})
+	out := filepath.Join(s.dir, "out")
+	for _, result := range []string{filepath.Join(out, "result.json"), out} {
+		o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{"artifacts_path": out}), "--result-file="+result)
+		if env := envelope(t, o.stdout); o.code != ExitUsage || env.Success || !strings.Contains(o.stdout, "name a file beside it") {
+			t.Errorf("%s: exit %d\n%s", result, o.code, o.stdout)
+		}
+		if _, err := os.Lstat(out); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: something was written: %v", result, err)
+		}
 	}
 }
 

@@ -255,7 +255,7 @@ func (e *Engine) Ready(ctx context.Context, row store.NewTask) error {
 	sweeper := *e.Runner // as it is now: what is set on it for the task is not for the attempts that are settled meanwhile
 	e.sweep = sync.OnceFunc(func() {
 		e.sweeps.Go(func() {
-			if err := e.sweepBriefly(ctx, &sweeper); err != nil {
+			if err := e.sweepBriefly(ctx, &sweeper); err != nil && ctx.Err() == nil { // one that was told to end leaves it to the next
 				e.Log.Warn("sweep", "error", err)
 			}
 		})

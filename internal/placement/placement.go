@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/egress"
 	"github.com/deedrun/deed/internal/policy"
@@ -113,20 +115,14 @@ func (p *placer) tools() {
 
 // open is what deed reads of the request's open policy object.
 type open struct {
-	Approvals string   `json:"approvals"`
-	ApplyBack string   `json:"applyBack"`
-	Sandbox   string   `json:"sandbox"`
-	Network   *network `json:"network"`
-}
-
-// A network is deed's own member of policy: the hosts that the agent may reach.
-type network struct {
-	Allow []string `json:"allow"`
+	Approvals string `json:"approvals"`
+	ApplyBack string `json:"applyBack"`
+	Sandbox   string `json:"sandbox"`
 }
 
 func (p *placer) policy() (o open) {
 	if len(p.req.Policy) > 0 {
-		_ = json.Unmarshal(p.req.Policy, &o) // its known members were checked; network may be a word
+		_ = json.Unmarshal(p.req.Policy, &o) // its known members were checked
 	}
 	return o
 }
@@ -146,7 +142,8 @@ func (p *placer) isolation() {
 
 // workspaces become parts of the task's tree; what may only be read is a copy too, and is mounted read-only.
 func (p *placer) workspaces() {
-	for _, w := range p.req.Workspaces {
+	for i, w := range p.req.Workspaces {
+		p.apart(fault.Index("$.workspaces", i)+".target", w.EffectiveTarget())
 		s := w.Seed
 		d := deed.Workspace{
 			Type: s.Type, Source: s.Source, Ref: s.Ref, Bundle: s.Bundle, Exclude: s.ExcludePaths, Target: w.EffectiveTarget(), Mode: w.SourceMode,
@@ -164,6 +161,7 @@ func (p *placer) workspaces() {
 func (p *placer) mounts() {
 	for i, m := range p.req.Mounts {
 		at := fault.Index("$.mounts", i)
+		p.apart(at+".target", m.Target)
 		if m.Phase == "post-install" {
 			p.faults.Add(at+".phase", fault.NotAllowed, "everything is mounted before anything starts", "leave it out, or use pre-install")
 		}
@@ -180,8 +178,16 @@ func (p *placer) mounts() {
 		}
 		p.spec.Workspaces = append(p.spec.Workspaces, deed.Workspace{Type: kind, Source: m.Source, Target: m.Target})
 	}
-	for _, f := range p.req.StagedFiles {
+	for i, f := range p.req.StagedFiles {
+		p.apart(fault.Index("$.staged_files", i)+".target", f.Target)
 		p.show(f.Source, f.Target)
+	}
+}
+
+// apart wants a target that covers nothing that deed, or the system, has in every sandbox.
+func (p *placer) apart(at, target string) {
+	if err := attempt.CheckTarget(target); err != nil {
+		p.faults.Add(at, fault.Conflict, fmt.Sprintf("%q %v", target, err), "choose another target")
 	}
 }
 
@@ -238,13 +244,37 @@ func (p *placer) checks() {
 	}
 }
 
+// hosts are those that the agent may reach: policy.network.allow. The member is deed's own, so that all of it is known; a caller's
+// network may also be a word, which says nothing here.
+func (p *placer) hosts() (allow []string) {
+	var policy, network map[string]json.RawMessage
+	_ = json.Unmarshal(p.req.Policy, &policy) // it was checked to be an object
+	for _, name := range slices.Sorted(maps.Keys(policy)) {
+		if name != "network" && fault.Nearest(name, []string{"network"}) != "" {
+			p.faults.Add(fault.Field("$.policy", name), fault.Dangling, `is not known here; did you mean "network"?`, "rename it")
+		}
+	}
+	if !fault.IsObject(policy["network"]) || json.Unmarshal(policy["network"], &network) != nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(network)) {
+		if name != "allow" {
+			p.faults.Add(fault.Field("$.policy.network", name), fault.UnknownField, "is not known here", "list the hosts in allow")
+		}
+	}
+	if raw, ok := network["allow"]; ok && json.Unmarshal(raw, &allow) != nil {
+		p.faults.Add("$.policy.network.allow", fault.WrongType, "is not a list of texts", `list hosts as "name:port"`)
+	}
+	return allow
+}
+
 // network opens the hosts that the caller's policy names, and nothing else.
 func (p *placer) network() {
-	n := p.policy().Network
-	if n == nil || len(n.Allow) == 0 {
+	allow := p.hosts()
+	if len(allow) == 0 {
 		return
 	}
-	if _, err := egress.ParseRules(n.Allow); err != nil {
+	if _, err := egress.ParseRules(allow); err != nil {
 		p.faults.Within("$.policy.network.allow", err)
 		return
 	}
@@ -252,7 +282,7 @@ func (p *placer) network() {
 		p.faults.Add("$.policy.network.allow", fault.Conflict, "hosts are named, and no tool that reaches a network is allowed", "allow network.fetch, or leave the hosts out")
 		return
 	}
-	p.box.Network = n.Allow
+	p.box.Network = allow
 }
 
 // refuse names what has no effect here.

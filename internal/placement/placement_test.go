@@ -200,6 +200,14 @@ func TestRefusals(t *testing.T) {
 		{"a bridge", o, `"parent_tool_bridge": {"x": 1}`, "$.parent_tool_bridge"},
 		{"a place for copies", o, `"source_package_root": "/srv"`, "$.source_package_root"},
 		{"a host that is none", o, `"policy": {"network": {"allow": ["https://x/"]}}`, "$.policy.network.allow[0]"},
+		{"a misspelt list of hosts", o, `"policy": {"network": {"alow": ["a.example.com:443"]}}`, "$.policy.network.alow"},
+		{"a misspelt network", o, `"policy": {"networks": {"allow": ["a.example.com:443"]}}`, "$.policy.networks"},
+		{"hosts that are no list", o, `"policy": {"network": {"allow": "a.example.com:443"}}`, "$.policy.network.allow"},
+		{"a mount on deed's own", o, `"mounts": [{"source": "/srv/x", "target": "/run/deed/exchange", "mode": "readonly"}]`, "$.mounts[0].target"},
+		{"a mount over deed's own", o, `"mounts": [{"source": "/srv/x", "target": "/run", "mode": "readonly"}]`, "$.mounts[0].target"},
+		{"a copy on the agent's home", o, `"mounts": [{"source": "/srv/x", "target": "/home/agent"}]`, "$.mounts[0].target"},
+		{"a mount over the agent's home", o, `"mounts": [{"source": "/srv/x", "target": "/home", "mode": "readonly"}]`, "$.mounts[0].target"},
+		{"a mount on the temporary files", o, `"mounts": [{"source": "/srv/x", "target": "/tmp", "mode": "readonly"}]`, "$.mounts[0].target"},
 		{"hosts without a tool", o, `"allowed_tools": ["workspace.read"], "policy": {"network": {"allow": ["a.example.com"]}}`, "$.policy.network.allow"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

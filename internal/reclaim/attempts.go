@@ -61,7 +61,7 @@ func (s *sweep) salvage(ctx context.Context, l store.Lost) {
 	f := Finding{Kind: KindAttempt, Owner: l.Ref.AttemptID, Reason: why(l.Reason), Action: ActionSettle}
 	fenced := false
 	done := s.do(f, func() error {
-		if err := s.kill(ctx, l.Ref.AttemptID); err != nil {
+		if err := s.kill(ctx, l.Ref.AttemptID, l.Task); err != nil {
 			return err
 		}
 		kept, err := s.Runner.Salvage(ctx, l)
@@ -82,7 +82,9 @@ func (s *sweep) salvage(ctx context.Context, l store.Lost) {
 	}
 }
 
-func (s *sweep) kill(ctx context.Context, attemptID string) error {
+// kill ends what runs of an attempt of a task. An engine is asked for containers only where there may be some: one that hangs would hold
+// up everybody else.
+func (s *sweep) kill(ctx context.Context, attemptID string, t store.Task) error {
 	ctx, cancel := context.WithTimeout(ctx, killWait)
 	defer cancel()
 	n, err := proc.KillByEnv(ctx, attemptEnv, attemptID)
@@ -91,6 +93,9 @@ func (s *sweep) kill(ctx context.Context, attemptID string) error {
 	}
 	if err != nil && !errors.Is(err, proc.ErrUnsupported) {
 		return fmt.Errorf("attempt %s: %w", attemptID, err)
+	}
+	if t.Damage == "" && (t.Intent.Deed == nil || sandbox.Kind(t.Intent.Deed.Isolation) != sandbox.Container) {
+		return nil
 	}
 	return sandbox.Reclaim(ctx, attemptID)
 }

@@ -76,7 +76,10 @@ func (s *sweep) processes(ctx context.Context) error {
 			s.leave(f)
 			continue
 		}
-		s.do(f, func() error { return s.kill(ctx, at.Record.AttemptID) })
+		s.do(f, func() error {
+			t, err := s.Store.Task(ctx, at.Record.TaskID)
+			return errors.Join(err, s.kill(ctx, at.Record.AttemptID, t))
+		})
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func resolveMounts(spec Spec) ([]mount, []error) {
 		taken  = map[string]string{}
 	)
 	claim := func(field, target string) {
-		if err := checkTarget(target); err != nil {
+		if err := CheckTarget(target); err != nil {
 			faults = append(faults, fmt.Errorf("%s: target %q %w", field, target, err))
 		}
 		if other := taken[target]; other != "" {
@@ -92,7 +92,8 @@ func resolveMounts(spec Spec) ([]mount, []error) {
 	return list, faults
 }
 
-func checkTarget(target string) error {
+// CheckTarget says why nothing can be mounted at a place inside, or returns nil.
+func CheckTarget(target string) error {
 	switch {
 	case !filepath.IsAbs(target) || filepath.Clean(target) != target || strings.IndexByte(target, 0) >= 0:
 		return errors.New("is not an absolute path without ., .. and double slashes")
@@ -113,6 +114,17 @@ func checkTarget(target string) error {
 		if _, ok := below(path, target); ok {
 			return fmt.Errorf("would hide the host's %s, which is there already", path)
 		}
+	}
+	return nil
+}
+
+// CheckSource says why a path of the host cannot be shown, or returns nil.
+func CheckSource(source string) error {
+	if _, _, err := resolveSource(source); err != nil {
+		return err
+	}
+	if HoldsSockets(source) {
+		return errors.New("is where services have their sockets, which lead past the network wall (name a directory apart from it)")
 	}
 	return nil
 }
