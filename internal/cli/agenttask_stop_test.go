@@ -302,8 +302,16 @@ func TestAgentTaskKilled(t *testing.T) {
 				t.Fatalf("it was not killed: %s\n%s%s", q.cmd.ProcessState, q.out.String(), q.err.String())
 			}
 			s.noProcess()
+			if p == "agent" {
+				if o := s.deed(nil, "runs", "list"); !strings.Contains(o.stdout, ", gone") || !strings.Contains(o.stderr, "settles it") {
+					t.Errorf("deed runs list:\n%s%s", o.stdout, o.stderr)
+				}
+			}
 			s.ok("cleanup")
 			s.clean()
+			if o := s.deed(nil, "runs", "list"); strings.Contains(o.stdout+o.stderr, "gone") {
+				t.Errorf("deed runs list:\n%s%s", o.stdout, o.stderr)
+			}
 			for _, st := range s.runStatus() {
 				if !slices.Contains([]codebox.RunStatus{codebox.RunSucceeded, codebox.RunFailed, codebox.RunCancelled, codebox.RunTimedOut}, st) {
 					t.Errorf("the run is recorded as %s", st)

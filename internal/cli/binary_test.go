@@ -212,3 +212,13 @@ func status(t *testing.T, st *store.Store, id string) agentruntime.TaskStatus {
 	}
 	return task.Record.Status
 }
+
+// Flags that exclude each other are the caller's fault, in words of deed's own.
+func TestFlagsThatExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	o := s.deed(nil, "apply", "--undo", "x", "--to", s.dir)
+	if o.code != ExitUsage || !strings.Contains(o.stderr, "--to and --undo cannot be given together") {
+		t.Errorf("exit %d, %s", o.code, o.stderr)
+	}
+}

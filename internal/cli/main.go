@@ -48,7 +48,7 @@ func Main(args, environ []string, stdio Stdio) int {
 	root.SetIn(stdio.In)
 	root.SetOut(out)
 	root.SetErr(stdio.Err)
-	err := root.ExecuteContext(ctx)
+	err := together(root.ExecuteContext(ctx))
 	if cerr := a.close(); err == nil {
 		err = cerr
 	}
@@ -63,6 +63,16 @@ func Main(args, environ []string, stdio Stdio) int {
 		a.report(err, code)
 	}
 	return code
+}
+
+// together makes a usage error of flags that exclude each other. cobra has only a text for it.
+func together(err error) error {
+	if err == nil || !strings.HasPrefix(err.Error(), "if any flags in the group [") {
+		return err
+	}
+	_, names, _ := strings.Cut(err.Error(), "; [")
+	names, _, _ = strings.Cut(names, "]")
+	return usage(fmt.Errorf("--%s cannot be given together (leave all but one out)", strings.Join(strings.Fields(names), " and --")))
 }
 
 // root makes the commands that a command line can come to.

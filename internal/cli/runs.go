@@ -17,6 +17,7 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/view"
 )
 
 func (a *app) runsCmd() *cobra.Command {
@@ -68,15 +69,22 @@ func (a *app) runsListCmd() *cobra.Command {
 				}
 				return a.emit(map[string]any{"runs": recs})
 			}
+			gone, err := a.models().GoneRuns(c.Context(), runs...)
+			if err != nil {
+				return err
+			}
 			rows := make([][]string, len(runs))
 			for i, r := range runs {
-				rows[i] = []string{r.ID(), a.runStatus(r.Record.Status), r.CreatedAt.Format(time.RFC3339), runTook(r), r.TaskID}
+				rows[i] = []string{r.ID(), a.runState(r, gone), r.CreatedAt.Format(time.RFC3339), runTook(r), r.TaskID}
 			}
 			if len(rows) == 0 {
 				a.hint("no runs")
 				return nil
 			}
 			a.table([]string{"RUN", "STATUS", "CREATED", "TOOK", "TASK"}, rows)
+			if len(gone) > 0 {
+				a.hint(goneRun)
+			}
 			return nil
 		},
 	}
@@ -85,6 +93,17 @@ func (a *app) runsListCmd() *cobra.Command {
 	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
 	c.Flags().StringVar(&before, "before", "", "only runs older than this one")
 	return c
+}
+
+const goneRun = "gone is the process that ran it; `deed cleanup` settles it, and so does whoever runs or dispatches next"
+
+// runState is the status of a run, and whether its process is there.
+func (a *app) runState(r store.Run, gone map[string]bool) string {
+	s := a.runStatus(r.Record.Status)
+	if gone[r.ID()] {
+		s += ", " + a.color.Yellow(view.PhaseGone)
+	}
+	return s
 }
 
 func (a *app) runStatus(s codebox.RunStatus) string {
@@ -136,16 +155,23 @@ func (a *app) runsShowCmd() *cobra.Command {
 			if a.json {
 				return a.emit(r.Record)
 			}
-			a.showRunRecord(r)
+			gone, err := a.models().GoneRuns(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			a.showRunRecord(r, gone)
+			if len(gone) > 0 {
+				a.hint(goneRun)
+			}
 			return nil
 		},
 	}
 }
 
-func (a *app) showRunRecord(r store.Run) {
+func (a *app) showRunRecord(r store.Run, gone map[string]bool) {
 	rec, l := r.Record, r.Record.Lifecycle
 	a.field("run", a.color.Bold(r.ID()))
-	a.field("status", a.runStatus(rec.Status))
+	a.field("status", a.runState(r, gone))
 	a.field("task", r.TaskID)
 	a.field("attempt", r.AttemptID)
 	a.field("session", clean(r.SessionID))

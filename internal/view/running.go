@@ -151,9 +151,31 @@ func (r *Reader) Gone(ctx context.Context, tasks []store.Task) (map[string]bool,
 	return gone, nil
 }
 
+// GoneRuns is Gone for runs.
+func (r *Reader) GoneRuns(ctx context.Context, runs ...store.Run) (map[string]bool, error) {
+	runs = slices.DeleteFunc(slices.Clone(runs), func(x store.Run) bool { return !x.Live || x.Record.Status.Terminal() })
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	runners, err := r.src.Store.Runners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gone := map[string]bool{}
+	for _, x := range runs {
+		if dead(x.RunnerID, runners) {
+			gone[x.ID()] = true
+		}
+	}
+	return gone, nil
+}
+
 // lost reports whether the process that runs an attempt is gone.
-func lost(at store.Attempt, runners []store.Runner) bool {
-	return slices.ContainsFunc(runners, func(x store.Runner) bool { return x.ID == at.Record.RunnerID && !alive(x) })
+func lost(at store.Attempt, runners []store.Runner) bool { return dead(at.Record.RunnerID, runners) }
+
+// dead reports whether a runner is on record, and its process is not there.
+func dead(id string, runners []store.Runner) bool {
+	return slices.ContainsFunc(runners, func(x store.Runner) bool { return x.ID == id && !alive(x) })
 }
 
 // runningOf is one attempt that runs, or that did when its process ended.
