@@ -59,7 +59,7 @@ func (r *run) seal(ctx context.Context) error {
 	if _, err := w.Seal(ctx, r.sealInput()); err != nil {
 		return err
 	}
-	envelope, err := handoff.Envelope(to, bundle.VerifyOptions{TrustedKeys: []bundle.PublicKey{key.PublicKey}})
+	envelope, err := handoff.Envelope(to, bundle.VerifyOptions{TrustedKeys: []bundle.PublicKey{key.Public()}})
 	if err != nil {
 		return err
 	}

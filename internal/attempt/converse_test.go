@@ -154,7 +154,7 @@ func TestARefusalIsAnsweredInTheSameConversation(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	rep, err := bundle.Verify(res.BundleDir, bundle.VerifyOptions{Keys: []bundle.PublicKey{b.Key.PublicKey}, RequireSignature: true})
+	rep, err := bundle.Verify(res.BundleDir, bundle.VerifyOptions{Keys: []bundle.PublicKey{b.Key.Public()}, RequireSignature: true})
 	if err != nil || !rep.Valid {
 		t.Errorf("the bundle does not verify: %v %+v", err, rep)
 	}
@@ -454,7 +454,7 @@ func TestARefusalDoesNotOutliveItsTurn(t *testing.T) {
 	if err != nil || !strings.Contains(string(data), `"second"`) || !strings.Contains(string(data), `"first"`) {
 		t.Errorf("the change in the bundle is not the one at the end: %v\n%s", err, data)
 	}
-	rep, err := bundle.Verify(res.BundleDir, bundle.VerifyOptions{Keys: []bundle.PublicKey{b.Key.PublicKey}, RequireSignature: true})
+	rep, err := bundle.Verify(res.BundleDir, bundle.VerifyOptions{Keys: []bundle.PublicKey{b.Key.Public()}, RequireSignature: true})
 	if err != nil || !rep.Valid {
 		t.Errorf("the bundle does not verify: %v %+v", err, rep)
 	}

@@ -228,7 +228,7 @@ func (a *run) adopt() (store.Settlement, bool, error) {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return s, false, nil
 	}
-	rep, err := bundle.Verify(dir, bundle.VerifyOptions{Keys: []bundle.PublicKey{a.Key.PublicKey}, RequireSignature: true})
+	rep, err := bundle.Verify(dir, bundle.VerifyOptions{Keys: []bundle.PublicKey{a.Key.Public()}, RequireSignature: true})
 	if err == nil && rep.Valid {
 		if s, err = readSettlement(dir); err == nil && s.Attempt.AttemptID == a.claim.Ref.AttemptID {
 			s.BundleID = rep.Manifest.ID

@@ -65,7 +65,7 @@ func containmentNote(kind string) string {
 func sign(ctx context.Context, k *Key, s Statement, bundleID, attested, patchSHA, createdAt string) ([]byte, error) {
 	p := Predicate{
 		Statement: s, BundleID: bundleID, CreatedAt: createdAt, Note: containmentNote(s.Containment),
-		Signer: PredicateSigner{KeyID: k.ID, PublicKey: string(k.PEM())},
+		Signer: PredicateSigner{KeyID: k.Public().ID, PublicKey: string(k.Public().PEM())},
 	}
 	p.Verdict = cmp.Or(p.Verdict, "none")
 	payload, err := canonjson.Marshal(statement{

@@ -126,8 +126,8 @@ func TestSealedBundleVerifies(t *testing.T) {
 	t.Parallel()
 	k := key(t)
 	s := sealed(t, bundle.Options{Key: k})
-	v := verify(t, s.Dir, bundle.VerifyOptions{TrustedKeys: []bundle.PublicKey{k.PublicKey}, RequireSignature: true})
-	if !v.Valid || v.Signature.Status != bundle.SignatureValid || v.Signature.KeyID != k.ID {
+	v := verify(t, s.Dir, bundle.VerifyOptions{TrustedKeys: []bundle.PublicKey{k.Public()}, RequireSignature: true})
+	if !v.Valid || v.Signature.Status != bundle.SignatureValid || v.Signature.KeyID != k.Public().ID {
 		t.Fatalf("not valid: %+v, signature %+v", v.Violations, v.Signature)
 	}
 	if v.Statement.AttemptID != "attempt-1" || v.Statement.Verdict != "accepted" || !strings.Contains(v.Statement.Note, "could have read the signing key") {

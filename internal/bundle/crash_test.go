@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		fmt.Print(k.ID)
+		fmt.Print(k.Public().ID)
 	default:
 		os.Exit(m.Run())
 	}

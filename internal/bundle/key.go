@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 
@@ -36,12 +37,29 @@ type PublicKey struct {
 
 // A Key signs bundles. It never prints its private part.
 type Key struct {
-	PublicKey
-	private ed25519.PrivateKey
+	seed []byte
+	pair func() keyPair
 }
 
+type keyPair struct {
+	private ed25519.PrivateKey
+	public  PublicKey
+}
+
+// newKey is the key of a seed. The first pair of a process takes a millisecond, for a table of points, and is not made before
+// somebody signs or wants to know the public part.
+func newKey(seed []byte) *Key {
+	return &Key{seed: seed, pair: sync.OnceValue(func() keyPair {
+		private := ed25519.NewKeyFromSeed(seed)
+		return keyPair{private: private, public: newPublicKey(private.Public().(ed25519.PublicKey))}
+	})}
+}
+
+// Public is the part that verifies what the key signed.
+func (k Key) Public() PublicKey { return k.pair().public }
+
 // String names the key.
-func (k Key) String() string { return "ed25519 key " + k.ID }
+func (k Key) String() string { return "ed25519 key " + k.Public().ID }
 
 // GoString is String: the private part stays out of every format verb.
 func (k Key) GoString() string { return k.String() }
@@ -49,16 +67,12 @@ func (k Key) GoString() string { return k.String() }
 // MAC authenticates what this installation keeps for itself: whoever does not have its key can neither write nor change it
 // unnoticed. purpose keeps the uses apart.
 func (k *Key) MAC(purpose string, data []byte) []byte {
-	own := hmac.New(sha256.New, k.private.Seed())
+	own := hmac.New(sha256.New, k.seed)
 	own.Write([]byte("deed/mac/v1\x00" + purpose))
 	m := hmac.New(sha256.New, own.Sum(nil))
 	m.Write(data)
 	return m.Sum(nil)
 }
-
-// Warm makes what the first key of a process needs to be loaded: a table of points that takes a millisecond. Whoever is in a hurry
-// has it made beside something else.
-func Warm() { _ = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
 
 // LoadOrCreateKey returns the installation's signing key from dir, and makes it on first use. The directory has mode 0700
 // and the key 0600; a key that others can read is refused. Of several processes that make it at once one wins, and all
@@ -72,7 +86,7 @@ func LoadOrCreateKey(dir string) (*Key, error) {
 	if err := atomicfile.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create signing key: %w", err)
 	}
-	public, private, err := ed25519.GenerateKey(rand.Reader)
+	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("create signing key: %w", err)
 	}
@@ -87,8 +101,8 @@ func LoadOrCreateKey(dir string) (*Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create signing key: %w", err)
 	}
-	k = &Key{PublicKey: newPublicKey(public), private: private}
-	if err := atomicfile.WriteFile(filepath.Join(dir, publicKeyFile), k.PEM(), 0o644); err != nil {
+	k = newKey(private.Seed())
+	if err := atomicfile.WriteFile(filepath.Join(dir, publicKeyFile), k.Public().PEM(), 0o644); err != nil {
 		return nil, fmt.Errorf("create signing key: %w", err)
 	}
 	return k, nil
@@ -110,6 +124,9 @@ func loadKey(path string) (*Key, error) {
 	if block == nil || block.Type != "PRIVATE KEY" {
 		return nil, fmt.Errorf("signing key %s is not a PEM file with a PRIVATE KEY block", path)
 	}
+	if seed, ok := bytes.CutPrefix(block.Bytes, pkcs8Ed25519); ok && len(seed) == ed25519.SeedSize {
+		return newKey(seed), nil
+	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("read signing key %s: %w", path, err)
@@ -118,8 +135,12 @@ func loadKey(path string) (*Key, error) {
 	if !ok {
 		return nil, fmt.Errorf("signing key %s is a %T, not an ed25519 key", path, parsed)
 	}
-	return &Key{PublicKey: newPublicKey(private.Public().(ed25519.PublicKey)), private: private}, nil
+	return newKey(private.Seed()), nil
 }
+
+// pkcs8Ed25519 is what comes before the seed in a PKCS #8 block of RFC 8410 without attributes, as every tool writes it. Read
+// by the library, a key is a pair at once.
+var pkcs8Ed25519 = []byte("\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20")
 
 func newPublicKey(key ed25519.PublicKey) PublicKey {
 	sum := sha256.Sum256(spki(key))
@@ -188,7 +209,7 @@ func TrustedKeys(dir string) ([]PublicKey, error) {
 	own, err := loadKey(filepath.Join(dir, privateKeyFile))
 	switch {
 	case err == nil:
-		keys = append(keys, own.PublicKey)
+		keys = append(keys, own.Public())
 	case !errors.Is(err, os.ErrNotExist):
 		return nil, err
 	}
@@ -222,9 +243,9 @@ func escapeGlob(dir string) string {
 type signer struct{ k *Key }
 
 func (s signer) Sign(_ context.Context, data []byte) ([]byte, error) {
-	return ed25519.Sign(s.k.private, data), nil
+	return ed25519.Sign(s.k.pair().private, data), nil
 }
-func (s signer) KeyID() (string, error) { return s.k.ID, nil }
+func (s signer) KeyID() (string, error) { return s.k.Public().ID, nil }
 
 type verifier struct{ k PublicKey }
 

@@ -2,6 +2,12 @@ package bundle_test
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,6 +79,60 @@ func TestKeyFaults(t *testing.T) {
 	}
 }
 
+// Keys are told by their public parts as the standard library knows them: in the form that deed writes, and in the longer one of
+// tools that put the public part beside the seed. A key of another kind is none.
+func TestKeyForms(t *testing.T) {
+	t.Parallel()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := append([]byte{0x30, byte(len(short) - 2 + 2 + len(public) + 1)}, short[2:]...)
+	long[4] = 1 // the version that has a public part
+	long = append(append(long, 0x81, byte(len(public)+1), 0), public...)
+	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := x509.MarshalPKCS8PrivateKey(curve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		der  []byte
+		want string // of the fault
+	}{
+		"short":        {short, ""},
+		"long":         {long, ""},
+		"cut":          {short[:len(short)-1], "read signing key"},
+		"another kind": {other, "not an ed25519 key"},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "ed25519.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: c.der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		k, err := bundle.LoadOrCreateKey(dir)
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: got %v", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		block, _ := pem.Decode(k.Public().PEM())
+		if got, err := x509.ParsePKIXPublicKey(block.Bytes); err != nil || !public.Equal(got) {
+			t.Errorf("%s: its public part is %x (%v), not %x", name, got, err, public)
+		}
+	}
+}
+
 func TestTrustedKeys(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "keys [1]")
@@ -84,15 +144,15 @@ func TestTrustedKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	friend := key(t)
-	parsed, err := bundle.ParsePublicKey(friend.PEM())
-	if err != nil || !parsed.Equal(friend.PublicKey) || parsed.ID != friend.ID {
+	parsed, err := bundle.ParsePublicKey(friend.Public().PEM())
+	if err != nil || !parsed.Equal(friend.Public()) || parsed.ID != friend.Public().ID {
 		t.Fatalf("got %v, %v", parsed, err)
 	}
 	if err := bundle.Trust(dir, parsed); err != nil {
 		t.Fatal(err)
 	}
 	keys, err := bundle.TrustedKeys(dir)
-	if err != nil || len(keys) != 2 || !keys[0].Equal(own.PublicKey) || !keys[1].Equal(friend.PublicKey) {
+	if err != nil || len(keys) != 2 || !keys[0].Equal(own.Public()) || !keys[1].Equal(friend.Public()) {
 		t.Errorf("got %v, %v", keys, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "trusted", "x.pem"), []byte("x"), 0o600); err != nil {
@@ -111,11 +171,11 @@ func TestKeyNeverPrintsItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
-		if s, v := fmt.Sprintf(verb, k), fmt.Sprintf(verb, *k); s != "ed25519 key "+k.ID || v != s {
+		if s, v := fmt.Sprintf(verb, k), fmt.Sprintf(verb, *k); s != "ed25519 key "+k.Public().ID || v != s {
 			t.Errorf("%s prints %q", verb, s)
 		}
 	}
-	if b := k.PEM(); bytes.Contains(b, []byte("PRIVATE")) {
+	if b := k.Public().PEM(); bytes.Contains(b, []byte("PRIVATE")) {
 		t.Errorf("got %s", b)
 	}
 }

@@ -177,7 +177,7 @@ func (w *Writer) writeManifest(ctx context.Context, d derivedDocs) (self, keyID 
 		}
 		sum := sha(hashBytes(envelope))
 		m.Files[1].SHA256 = &sum
-		keyID = w.o.Key.ID
+		keyID = w.o.Key.Public().ID
 		at("signed")
 	}
 	if self, err = canonjson.HashIn(codebox.DomainManifestSelf, m); err != nil {

@@ -258,7 +258,7 @@ func TestTampering(t *testing.T) {
 		}},
 		{"foreign signature added", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) {
 			editEnvelope(t, dir, func(e map[string]any) {
-				e["signatures"] = append(e["signatures"].([]any), map[string]any{"keyid": other.ID, "sig": base64.StdEncoding.EncodeToString(make([]byte, 64))})
+				e["signatures"] = append(e["signatures"].([]any), map[string]any{"keyid": other.Public().ID, "sig": base64.StdEncoding.EncodeToString(make([]byte, 64))})
 			})
 		}},
 		{"own signature twice", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) {
@@ -266,8 +266,8 @@ func TestTampering(t *testing.T) {
 				e["signatures"] = append(e["signatures"].([]any), e["signatures"].([]any)...)
 			})
 		}},
-		{"another key named", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, k.ID, other.ID)},
-		{"no key named", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, k.ID, "")},
+		{"another key named", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, k.Public().ID, other.Public().ID)},
+		{"no key named", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, k.Public().ID, "")},
 		{"payload twice", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, "{\n", "{\n  \"payload\": \"e30=\",\n")},
 		{"payload in other letters", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, `"payload"`, `"Payload"`)},
 		{"payload with an escape", bundle.CodeAttestationInvalid, false, replaceIn(bundle.PathAttestation, `"payload": "e`, `"payload": "\u0065`)},
@@ -295,7 +295,7 @@ func TestTampering(t *testing.T) {
 			t.Parallel()
 			dir := copyOf(t, s.Dir)
 			c.do(t, dir)
-			v := verify(t, dir, bundle.VerifyOptions{RequireSignature: true, TrustedKeys: []bundle.PublicKey{k.PublicKey}})
+			v := verify(t, dir, bundle.VerifyOptions{RequireSignature: true, TrustedKeys: []bundle.PublicKey{k.Public()}})
 			if v.Valid || !slices.Contains(codes(v), c.want) {
 				t.Errorf("codes are %v, want %s among them", codes(v), c.want)
 			}
@@ -308,15 +308,15 @@ func TestTampering(t *testing.T) {
 		t.Parallel()
 		dir := copyOf(t, s.Dir)
 		editEnvelope(t, dir, func(map[string]any) {})
-		if v := verify(t, dir, bundle.VerifyOptions{RequireSignature: true, TrustedKeys: []bundle.PublicKey{k.PublicKey}}); !v.Valid {
+		if v := verify(t, dir, bundle.VerifyOptions{RequireSignature: true, TrustedKeys: []bundle.PublicKey{k.Public()}}); !v.Valid {
 			t.Errorf("violations: %+v", v.Violations)
 		}
 	})
 	t.Run("another key", func(t *testing.T) {
 		t.Parallel()
 		for _, o := range []bundle.VerifyOptions{
-			{Keys: []bundle.PublicKey{other.PublicKey}},
-			{RequireSignature: true, TrustedKeys: []bundle.PublicKey{other.PublicKey}},
+			{Keys: []bundle.PublicKey{other.Public()}},
+			{RequireSignature: true, TrustedKeys: []bundle.PublicKey{other.Public()}},
 			{RequireSignature: true},
 		} {
 			v := verify(t, s.Dir, o)
@@ -324,7 +324,7 @@ func TestTampering(t *testing.T) {
 				t.Errorf("codes are %v, signature %+v", codes(v), v.Signature)
 			}
 		}
-		if v := verify(t, s.Dir, bundle.VerifyOptions{Keys: []bundle.PublicKey{other.PublicKey, k.PublicKey}}); !v.Valid || v.Signature.Status != bundle.SignatureValid {
+		if v := verify(t, s.Dir, bundle.VerifyOptions{Keys: []bundle.PublicKey{other.Public(), k.Public()}}); !v.Valid || v.Signature.Status != bundle.SignatureValid {
 			t.Errorf("codes are %v, signature %+v", codes(v), v.Signature)
 		}
 	})

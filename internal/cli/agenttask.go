@@ -20,7 +20,6 @@ import (
 	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/boundary"
-	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/registry"
@@ -284,10 +283,7 @@ func (a *app) agentTasks(ctx context.Context, f agentTaskFlags) (*agenttask.Serv
 // hurry is for a command that runs one thing and ends: the store gets by with one connection, and is left and not closed.
 func (a *app) hurry() {
 	a.hurries = true
-	go func() {
-		bundle.Warm()
-		attempt.Warm()
-	}()
+	go attempt.Warm()
 	a.roomy() // most of them never collect garbage at all
 }
 

@@ -143,10 +143,11 @@ func (a *app) keyCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			k, err := bundle.LoadOrCreateKey(h.Keys())
+			own, err := bundle.LoadOrCreateKey(h.Keys())
 			if err != nil {
 				return err
 			}
+			k := own.Public()
 			if a.json {
 				return a.emit(map[string]string{"key_id": k.ID, "public_key": string(k.PEM())})
 			}

@@ -79,9 +79,9 @@ func (a *app) initCmd() *cobra.Command {
 				return err
 			}
 			if a.json {
-				return a.emit(map[string]string{"config": path, "home": h.Root(), "key_id": k.ID})
+				return a.emit(map[string]string{"config": path, "home": h.Root(), "key_id": k.Public().ID})
 			}
-			a.printf("wrote %s\nhome  %s\nkey   %s\n", path, h.Root(), k.ID)
+			a.printf("wrote %s\nhome  %s\nkey   %s\n", path, h.Root(), k.Public().ID)
 			a.hint("\nsee which agents there are:  deed doctor\nthen:                        deed run --agent NAME --check CMD GOAL")
 			return nil
 		},

@@ -100,7 +100,7 @@ func TestEnvelope(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	dir := r.bundle(r.change(tree{}, tree{"a": "x"}))
-	o := bundle.VerifyOptions{TrustedKeys: []bundle.PublicKey{r.key.PublicKey}}
+	o := bundle.VerifyOptions{TrustedKeys: []bundle.PublicKey{r.key.Public()}}
 	e, err := Envelope(dir, o)
 	if err != nil {
 		t.Fatal(err)

@@ -198,7 +198,7 @@ func (r *rig) bundle(c *change) string {
 }
 
 func (r *rig) request(dir, to string) Request {
-	return Request{Bundle: dir, To: to, By: "ada", Keys: []bundle.PublicKey{r.key.PublicKey}}
+	return Request{Bundle: dir, To: to, By: "ada", Keys: []bundle.PublicKey{r.key.Public()}}
 }
 
 // tidy asserts that nothing of any apply is under way.

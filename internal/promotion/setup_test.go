@@ -220,7 +220,7 @@ func (r *rig) simple() *change {
 }
 
 func (r *rig) request(bundles ...string) Request {
-	return Request{Bundles: bundles, To: r.repo, Branch: "deed/fix", By: "ada", Keys: []bundle.PublicKey{r.key.PublicKey}}
+	return Request{Bundles: bundles, To: r.repo, Branch: "deed/fix", By: "ada", Keys: []bundle.PublicKey{r.key.Public()}}
 }
 
 // promote promotes, and demands that the report is a valid one.
