@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
@@ -134,16 +135,13 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 		return err
 	}
 	stopped := a.used.time(a.watch.stop)
-	a.beside.Go(ahead)
-	if a.Alone && in.Turn == a.talk.first {
-		a.beside.Go(func() {
-			a.Store.Rehearse(turn, a.claim.Ref)
-			if a.Meanwhile != nil {
-				a.Meanwhile()
-			}
-		})
-	}
-	y, err := s.Turn(turn, in, a.sink(ctx))
+	sink, begun := a.sink(ctx), sync.OnceFunc(func() { a.alongside(turn, in.Turn == a.talk.first) })
+	y, err := s.Turn(turn, in, driver.SinkFunc(func(kind string, detail any) {
+		if kind == driver.EventStarted {
+			begun()
+		}
+		sink.Event(kind, detail)
+	}))
 	a.move(ctx, state.Running, "the turn ended")
 	stopped()
 	a.watch.over()
@@ -183,6 +181,25 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	}
 	a.progress(StepEnded, string(y.ExitStatus))
 	return nil
+}
+
+// alongside makes ready what comes after the agent, while it works and not before: the start of a process needs the processors.
+func (a *run) alongside(ctx context.Context, first bool) {
+	a.beside.Go(func() {
+		if a.Key != nil {
+			_ = a.Key.Public()
+		}
+		ahead()
+	})
+	if a.Alone && first {
+		a.beside.Go(func() {
+			a.Store.Rehearse(ctx, a.claim.Ref)
+			a.Store.Shorten(ctx)
+			if a.Meanwhile != nil {
+				a.Meanwhile()
+			}
+		})
+	}
 }
 
 // yield is how the last turn ended; nil before the first.

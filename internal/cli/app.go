@@ -221,6 +221,9 @@ func (a *app) openStore(ctx context.Context, cfg *config.Config) error {
 	if st.Dialect() == store.SQLite {
 		st.OnCommit(a.h.Changed) // until it is closed: who watches the home in another process hears of it
 	}
+	if a.hurries {
+		go st.CompileAhead(ctx)
+	}
 	a.st = st
 	return nil
 }

@@ -118,6 +118,9 @@ const (
 	claimNext = claimSet + `WHERE seq = (SELECT seq FROM tasks WHERE lane = 1 ORDER BY rank, seq LIMIT 1 ` + skipLocked + `)
 		RETURNING ` + taskColumns
 	claimID = claimSet + `WHERE id = $3 AND status IN ('pending', 'retryable_failure') RETURNING ` + taskColumns
+
+	insertAttempt = `INSERT INTO attempts (id, task_id, runner_id, fence, live, lease_until, state, started_at)
+		VALUES ($1, $2, $3, $4, 1, $5, 'idle', $6)`
 )
 
 // claimOne claims the task with the given id, or the first of the ready lane.
@@ -138,8 +141,7 @@ func (s *Store) claimOne(ctx context.Context, t tx, o ClaimOptions, id string) (
 	}
 	id = task.Record.TaskID
 	lease := now.Add(o.Lease).Truncate(time.Microsecond)
-	_, err = t.exec(ctx, `INSERT INTO attempts (id, task_id, runner_id, fence, live, lease_until, state, started_at)
-		VALUES ($1, $2, $3, $4, 1, $5, 'idle', $6)`, attempt, id, o.RunnerID, task.Fence, micros(lease), micros(now))
+	_, err = t.exec(ctx, insertAttempt, attempt, id, o.RunnerID, task.Fence, micros(lease), micros(now))
 	if err != nil {
 		return nil, err
 	}

@@ -95,9 +95,10 @@ func (s *Store) appendOne(ctx context.Context, t tx, e Event, ref Ref) error {
 	return appendEvent(ctx, t, clean(e.Type), at, e.TaskID, e.AttemptID, detail)
 }
 
+const insertEvent = `INSERT INTO events (type, at, task_id, attempt_id, detail) VALUES ($1, $2, $3, $4, $5)`
+
 func appendEvent(ctx context.Context, t tx, typ string, at int64, taskID, attemptID string, detail any) error {
-	_, err := t.exec(ctx, `INSERT INTO events (type, at, task_id, attempt_id, detail) VALUES ($1, $2, $3, $4, $5)`,
-		typ, at, nullable(taskID), nullable(attemptID), detail)
+	_, err := t.exec(ctx, insertEvent, typ, at, nullable(taskID), nullable(attemptID), detail)
 	return err
 }
 

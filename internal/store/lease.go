@@ -56,6 +56,12 @@ type holding struct {
 	cancelBy     string
 }
 
+const (
+	holdTask = `SELECT status, fence, attempt_id, attempt_count, max_attempts, priority, dedupe_key, cancel_at,
+		cancel_reason, cancel_by, workflow_id FROM tasks WHERE id = $1 ` + forUpdate
+	holdAttempt = `SELECT live, state FROM attempts WHERE id = $1`
+)
+
 // hold checks the fence: the task must be running this very attempt, and the attempt must be live. On PostgreSQL it
 // locks the task's row, so that nothing can come between the check and the write.
 func hold(ctx context.Context, t tx, ref Ref) (holding, error) {
@@ -67,8 +73,7 @@ func hold(ctx context.Context, t tx, ref Ref) (holding, error) {
 		workflow                 *string
 		canceled                 *int64
 	)
-	err := t.row(ctx, `SELECT status, fence, attempt_id, attempt_count, max_attempts, priority, dedupe_key, cancel_at,
-		cancel_reason, cancel_by, workflow_id FROM tasks WHERE id = $1 `+forUpdate, ref.TaskID).
+	err := t.row(ctx, holdTask, ref.TaskID).
 		Scan(&status, &fence, &current, &h.attempts, &h.max, &h.priority, &key, &canceled, &reason, &by, &workflow)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, fmt.Errorf("task %s: %w", ref.TaskID, ErrNotFound)
@@ -81,7 +86,7 @@ func hold(ctx context.Context, t tx, ref Ref) (holding, error) {
 	}
 	var live int
 	var st string
-	if err := t.row(ctx, `SELECT live, state FROM attempts WHERE id = $1`, ref.AttemptID).Scan(&live, &st); err != nil {
+	if err := t.row(ctx, holdAttempt, ref.AttemptID).Scan(&live, &st); err != nil {
 		return h, err
 	}
 	if live != 1 {
@@ -101,6 +106,12 @@ type Begin struct {
 	Detail                        json.RawMessage // of the bundle_compiled event; a JSON object
 }
 
+const (
+	beginAttempt = `UPDATE attempts SET state = 'running', adapter_id = $1, adapter_kind = $2, model = $3,
+		brief_hash = $4, spec_hash = $5, agent = $6 WHERE id = $7`
+	beginTask = `UPDATE tasks SET started_at = COALESCE(started_at, $1), updated_at = $1 WHERE id = $2`
+)
+
 // Begin takes the attempt from idle to running, and records bundle_compiled and task_started.
 func (s *Store) Begin(ctx context.Context, ref Ref, b Begin) error {
 	detail, err := rawJSON("detail", b.Detail)
@@ -116,13 +127,11 @@ func (s *Store) Begin(ctx context.Context, ref Ref, b Begin) error {
 			return &state.IllegalError{Kind: "attempt", From: string(h.attempt), To: string(state.Running)}
 		}
 		now := micros(s.now())
-		_, err = t.exec(ctx, `UPDATE attempts SET state = 'running', adapter_id = $1, adapter_kind = $2, model = $3,
-			brief_hash = $4, spec_hash = $5, agent = $6 WHERE id = $7`,
-			b.AdapterID, b.AdapterKind, nullable(b.Model), b.BriefHash, b.SpecHash, nullable(clean(b.Agent)), ref.AttemptID)
+		_, err = t.exec(ctx, beginAttempt, b.AdapterID, b.AdapterKind, nullable(b.Model), b.BriefHash, b.SpecHash, nullable(clean(b.Agent)), ref.AttemptID)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, `UPDATE tasks SET started_at = COALESCE(started_at, $1), updated_at = $1 WHERE id = $2`, now, ref.TaskID)
+		_, err = t.exec(ctx, beginTask, now, ref.TaskID)
 		if err != nil {
 			return err
 		}

@@ -106,6 +106,9 @@ func (d *postgresDB) close() error {
 
 func (d *postgresDB) leave() error { return d.close() }
 
+func (d *postgresDB) compileAhead(context.Context) {}
+func (d *postgresDB) shorten(context.Context)      {}
+
 func (d *postgresDB) migrateDB(context.Context) (*sql.DB, error) {
 	return stdlib.OpenDB(*d.cfg), nil
 }

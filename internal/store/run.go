@@ -118,9 +118,7 @@ func (s *Store) insertRun(ctx context.Context, n NewRun) (Run, error) {
 		return Run{}, err
 	}
 	err = s.write(ctx, func(ctx context.Context, t tx) error {
-		res, err := t.exec(ctx, `INSERT INTO runs (id, task_id, attempt_id, session_id, runner_id, status, live, dir, bundle_dir, created_at,
-			updated_at, heartbeat_at, retained, retain_until, eligible_at, record)
-			VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9, $9, $9, $10, $11, $12, $13) ON CONFLICT (id) DO NOTHING`,
+		res, err := t.exec(ctx, insertRun,
 			n.RunID, nullable(r.TaskID), nullable(r.AttemptID), nullable(r.SessionID), r.RunnerID, string(n.Status), r.Dir, r.BundleDir, micros(now),
 			bit(r.Retained), nullTime(r.RetainUntil), nullTime(r.EligibleAt), text)
 		if err != nil {
@@ -160,7 +158,7 @@ type RunUpdate struct {
 func (s *Store) UpdateRun(ctx context.Context, id string, u RunUpdate) (Run, error) {
 	var r Run
 	err := s.write(ctx, func(ctx context.Context, t tx) (err error) {
-		r, err = scanRun(t.row(ctx, `SELECT `+runColumns+` FROM runs WHERE id = $1 `+forUpdate, id))
+		r, err = scanRun(t.row(ctx, holdRun, id))
 		if err != nil {
 			return missing("run", id, err)
 		}
@@ -172,8 +170,7 @@ func (s *Store) UpdateRun(ctx context.Context, id string, u RunUpdate) (Run, err
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, `UPDATE runs SET status = $1, live = $2, bundle_dir = $3, artifact_bytes = $4, updated_at = $5,
-			heartbeat_at = $6, ended_at = $7, retained = $8, retain_until = $9, eligible_at = $10, progress = COALESCE($11, progress), record = $12 WHERE id = $13`,
+		_, err = t.exec(ctx, updateRun,
 			string(r.Record.Status), bit(r.Live), r.BundleDir, r.ArtifactBytes, micros(now), micros(r.HeartbeatAt), nullTime(r.EndedAt), bit(r.Retained),
 			nullTime(r.RetainUntil), nullTime(r.EligibleAt), nullable(string(u.Progress)), text, id)
 		return err
@@ -184,7 +181,15 @@ func (s *Store) UpdateRun(ctx context.Context, id string, u RunUpdate) (Run, err
 	return r, nil
 }
 
-const closeRun = `UPDATE runs SET live = 0 WHERE id = $1 AND ended_at IS NOT NULL`
+const (
+	insertRun = `INSERT INTO runs (id, task_id, attempt_id, session_id, runner_id, status, live, dir, bundle_dir, created_at,
+		updated_at, heartbeat_at, retained, retain_until, eligible_at, record)
+		VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9, $9, $9, $10, $11, $12, $13) ON CONFLICT (id) DO NOTHING`
+	holdRun   = `SELECT ` + runColumns + ` FROM runs WHERE id = $1 ` + forUpdate
+	updateRun = `UPDATE runs SET status = $1, live = $2, bundle_dir = $3, artifact_bytes = $4, updated_at = $5,
+		heartbeat_at = $6, ended_at = $7, retained = $8, retain_until = $9, eligible_at = $10, progress = COALESCE($11, progress), record = $12 WHERE id = $13`
+	closeRun = `UPDATE runs SET live = 0 WHERE id = $1 AND ended_at IS NOT NULL`
+)
 
 // CloseRun says that nobody has anything left to do for a run that has ended, without a change of its record: its file
 // says already what its row says. It returns ErrRunLive for one that has not ended, and ErrNotFound for one that was given up meanwhile.

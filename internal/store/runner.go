@@ -29,6 +29,11 @@ func (s *Store) PutRunner(ctx context.Context, r Runner) error {
 	return nil
 }
 
+const insertRunner = `INSERT INTO runners (id, host, pid, boot_id, proc_start, started_at, seen_at, version)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+	ON CONFLICT (id) DO UPDATE SET host = excluded.host, pid = excluded.pid, boot_id = excluded.boot_id,
+	proc_start = excluded.proc_start, started_at = excluded.started_at, seen_at = excluded.seen_at, version = excluded.version`
+
 func (s *Store) putRunner(ctx context.Context, t tx, r Runner) error {
 	now := s.now()
 	if r.StartedAt.IsZero() {
@@ -37,11 +42,7 @@ func (s *Store) putRunner(ctx context.Context, t tx, r Runner) error {
 	if r.SeenAt.IsZero() {
 		r.SeenAt = now
 	}
-	_, err := t.exec(ctx, `INSERT INTO runners (id, host, pid, boot_id, proc_start, started_at, seen_at, version)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-		ON CONFLICT (id) DO UPDATE SET host = excluded.host, pid = excluded.pid, boot_id = excluded.boot_id,
-		proc_start = excluded.proc_start, started_at = excluded.started_at, seen_at = excluded.seen_at, version = excluded.version`,
-		r.ID, r.Host, r.PID, r.BootID, r.ProcStart, micros(r.StartedAt), micros(r.SeenAt), r.Version)
+	_, err := t.exec(ctx, insertRunner, r.ID, r.Host, r.PID, r.BootID, r.ProcStart, micros(r.StartedAt), micros(r.SeenAt), r.Version)
 	return err
 }
 

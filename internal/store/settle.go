@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -46,33 +45,6 @@ func (s *Store) Settle(ctx context.Context, ref Ref, in Settlement) error {
 		return fmt.Errorf("settle attempt %s: %w", ref.AttemptID, err)
 	}
 	return nil
-}
-
-var errRehearsed = errors.New("rehearsed")
-
-// Rehearse settles an attempt that runs, and does what else comes before the end of a process that makes one attempt, and takes all of it
-// back. In earnest it finds its statements compiled, which is half of what it takes in SQLite. Its time is while the agent works.
-// That it failed is not told: so will the settlement, which is.
-func (s *Store) Rehearse(ctx context.Context, ref Ref) {
-	if s.eng.dialect() != SQLite {
-		return
-	}
-	in := Settlement{
-		State: string(state.FailedTerminal), Status: agentruntime.TaskPermanentFailure,
-		Usage: []UsagePart{{Day: s.now().UTC().Format(time.DateOnly), Usage: Usage{AgentMS: 1}}},
-	}
-	_ = s.eng.write(Soon(ctx), func(ctx context.Context, t tx) error {
-		err := s.settle(ctx, t, ref, in)
-		for _, q := range []string{closeRun, dropRunner} {
-			_, xerr := t.exec(ctx, q, "")
-			err = errors.Join(err, xerr)
-		}
-		due, qerr := t.query(ctx, outboxDue, "", 0, 0)
-		if qerr == nil {
-			qerr = due.Close()
-		}
-		return errors.Join(err, qerr, errRehearsed)
-	})
 }
 
 // check refuses what no state of the database could make right.

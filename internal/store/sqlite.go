@@ -249,8 +249,45 @@ func (d *sqliteDB) close() error {
 }
 
 // maxLeftLog is how long a log may be that is left to the next process, in bytes. That process reads it whole, once: 2 MB take it
-// about a millisecond.
+// a millisecond or two.
 const maxLeftLog = 2 << 20
+
+// compileAhead compiles what a process asks that makes one attempt of a task of its own, in that order. Nothing is looked up or changed.
+// Who wants the connection meanwhile gets it between two statements.
+func (d *sqliteDB) compileAhead(ctx context.Context) {
+	for _, q := range []string{
+		"BEGIN IMMEDIATE", insertRunner, sqliteInsert[1], sqliteEnqueued, claimID, insertAttempt, insertEvent, "COMMIT", // EnqueueClaimed
+		insertRun,
+		holdTask, holdAttempt, beginAttempt, beginTask, // Begin
+		holdRun, updateRun,
+	} {
+		if d.lock(ctx) != nil {
+			return
+		}
+		var err error
+		if d.stmts == nil || d.conn == nil {
+			err = errStoreClosed
+		} else {
+			_, err = (*sqliteTx)(d).stmt(ctx, q)
+		}
+		d.unlock()
+		if err != nil {
+			return // as whoever asks it is told
+		}
+	}
+}
+
+// shorten moves what the log holds into the database, so that the next transaction begins it anew. It leaves what another process still
+// reads there, and waits for nobody.
+func (d *sqliteDB) shorten(ctx context.Context) {
+	if d.lock(ctx) != nil {
+		return
+	}
+	defer d.unlock()
+	if d.conn != nil {
+		_, _ = d.conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA wal_checkpoint(PASSIVE)")
+	}
+}
 
 // leave closes nothing as long as the log is short. SQLite would move the log into the database and wait twice for the disk; the
 // next process would make a new log and wait twice more. What was committed is in the log, and who opens the store reads it
@@ -357,14 +394,15 @@ func (t *sqliteTx) insertTasks(ctx context.Context, rows []taskRow) error {
 		}
 		i += n
 	}
-	_, err := t.exec(ctx, `INSERT INTO events (type, at, task_id)
-		SELECT 'task_enqueued', created_at, id FROM tasks WHERE seq BETWEEN $1 AND $2 ORDER BY seq`,
-		last-int64(len(rows))+1, last)
+	_, err := t.exec(ctx, sqliteEnqueued, last-int64(len(rows))+1, last)
 	if err != nil {
 		return err
 	}
 	return insertBodies(ctx, t, rows)
 }
+
+const sqliteEnqueued = `INSERT INTO events (type, at, task_id)
+	SELECT 'task_enqueued', created_at, id FROM tasks WHERE seq BETWEEN $1 AND $2 ORDER BY seq`
 
 var sqliteInsert = map[int]string{
 	1:               sqliteInsertText(1),
