@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -122,7 +123,11 @@ func (r TaskRequest) checkTask(l *fault.List) {
 		l.Name(fault.Index("$.allowed_tools", i), n)
 	}
 	for i, n := range r.ExpectedArtifacts {
-		l.Name(fault.Index("$.expected_artifacts", i), n)
+		at := fault.Index("$.expected_artifacts", i)
+		l.Name(at, n)
+		if n == "." || fault.IsName(n) && !fs.ValidPath(n) {
+			l.Add(at, fault.BadFormat, quote(n)+" is no path in the directory of artifacts", "give a name, or a relative path without . and ..")
+		}
 	}
 	for i, a := range r.StructuredArtifacts {
 		at := fault.Index("$.structured_artifacts", i)

@@ -129,6 +129,9 @@ func TestPlacesLieApart(t *testing.T) {
 		{"artifacts at the root", "bad_format $.artifacts_path", func(r *codebox.TaskRequest) { r.ArtifactsPath = "/" }},
 		{"relative artifacts", "bad_format $.artifacts_path", func(r *codebox.TaskRequest) { r.ArtifactsPath = "out" }},
 		{"artifacts with dots", "bad_format $.artifacts_path", func(r *codebox.TaskRequest) { r.ArtifactsPath = "/s/../out" }},
+		{"expected artifacts elsewhere", "bad_format $.expected_artifacts[1], bad_format $.expected_artifacts[2], bad_format $.expected_artifacts[3], bad_format $.expected_artifacts[4]", func(r *codebox.TaskRequest) {
+			r.ExpectedArtifacts = []string{"out/report", "../x", "/etc/passwd", ".", "a//b"}
+		}},
 		{"system directories", "bad_format $.mounts[0].target, bad_format $.mounts[1].target, bad_format $.mounts[2].target", func(r *codebox.TaskRequest) {
 			r.Mounts = []codebox.RequestMount{mount("/s", "/proc/1", ""), mount("/s", "/usr", ""), mount("/s", `/w\..\x`, "")}
 		}},

@@ -105,7 +105,7 @@ func (r *run) failed(err error) boundary.Run {
 // do takes the request to the account of its one attempt.
 func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	var none boundary.Run
-	places := checkPlaces(ctx, r.req, r.Home.Root(), r.Engine.Runner.SecretStores())
+	places := checkPlaces(ctx, r.req, r.Home, r.Engine.Runner.SecretStores())
 	_, unavailable := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace})
 	var err error
 	r.placed, err = placement.Place(r.req, placement.Options{Config: r.Admission.Config, Contained: unavailable == nil})

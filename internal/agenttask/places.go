@@ -11,6 +11,8 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/workspace"
@@ -19,9 +21,9 @@ import (
 // checkPlaces holds the places that a request names against the machine, before anything is made: every source is there
 // and shows nothing of deed's own, the bundle has a free place apart from all of them, and every secret has a value.
 // Links count as what they lead to.
-func checkPlaces(ctx context.Context, req codebox.TaskRequest, home string, stores []runtimepkg.SecretStore) error {
+func checkPlaces(ctx context.Context, req codebox.TaskRequest, h *home.Home, stores []runtimepkg.SecretStore) error {
 	var l fault.List
-	home = workspace.TruePath(home)
+	root := workspace.TruePath(h.Root())
 	var sources []string
 	source := func(at, dir string) {
 		if dir == "" {
@@ -31,7 +33,7 @@ func checkPlaces(ctx context.Context, req codebox.TaskRequest, home string, stor
 		switch {
 		case err != nil:
 			l.Add(at, fault.Dangling, plain(err), "name what is there and can be read")
-		case workspace.Within(dir, home), workspace.Within(home, dir):
+		case workspace.Within(dir, root), workspace.Within(root, dir):
 			l.Add(at, fault.NotAllowed, fmt.Sprintf("%q shows deed's home, with its database and its signing key", dir), "use another source")
 		default:
 			sources = append(sources, dir)
@@ -41,7 +43,17 @@ func checkPlaces(ctx context.Context, req codebox.TaskRequest, home string, stor
 		}
 	}
 	for i, w := range req.Workspaces {
-		source(fault.Index("$.workspaces", i)+".seed.source", w.Seed.Source)
+		at := fault.Index("$.workspaces", i) + ".seed"
+		source(at+".source", w.Seed.Source)
+		if fi, err := os.Stat(w.Seed.Source); err != nil {
+			continue
+		} else if !fi.IsDir() {
+			l.Add(at+".source", fault.Conflict, fmt.Sprintf("%q is not a directory", w.Seed.Source), "give a project directory of its own")
+		} else if w.Seed.Type == codebox.SeedGit {
+			if field, err := checkGit(ctx, w.Seed, h); errors.Is(err, workspace.ErrSource) { // whatever else it is, the seeding tells
+				l.Add(at+"."+field, fault.Dangling, err.Error(), "")
+			}
+		}
 	}
 	for i, m := range req.Mounts {
 		source(fault.Index("$.mounts", i)+".source", m.Source)
@@ -54,8 +66,21 @@ func checkPlaces(ctx context.Context, req codebox.TaskRequest, home string, stor
 			l.Add(fault.Index("$.secret_env", i), fault.Dangling, err.Error(), "set it where deed runs")
 		}
 	}
-	l.Within("$", PlaceArtifacts(req.ArtifactsPath, append(sources, home)...))
+	l.Within("$", PlaceArtifacts(req.ArtifactsPath, append(sources, root)...))
 	return l.Err()
+}
+
+// checkGit wants a repository with the commit that is asked for.
+func checkGit(ctx context.Context, s codebox.WorkspaceSeed, h *home.Home) (field string, err error) {
+	tmp, release, err := atomicfile.TempDir(h.Tmp(), ".git-*.tmp")
+	if err != nil {
+		return "source", err
+	}
+	defer func() {
+		_ = os.RemoveAll(tmp)
+		release()
+	}()
+	return workspace.CheckGit(ctx, s.Source, s.Ref, tmp)
 }
 
 // PlaceArtifacts wants a free place for a bundle, apart from sources and home. An empty name asks for none.

@@ -34,7 +34,9 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 	ended := boundary.End{
 		Class: e.class, Stopped: errors.Is(e.err, Stopped), Verdict: a.verdict, Files: change.files.Count, PatchBytes: change.patch.Bytes,
 	}
+	var dropped []string
 	if y := a.yield(); y != nil {
+		dropped, _ = y.Diagnostics["dropped"].([]string)
 		r.Executions, r.ExitCode = len(a.talk.yields), y.Proc.Code
 		r.Stdout, r.Stderr = tail(y.StdoutPath), tail(y.StderrPath)
 		if y.Class != failure.None {
@@ -47,7 +49,7 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 			r.Outputs, r.Claim = c.Outputs, c.Raw
 			for _, s := range c.StructuredArtifacts {
 				var artifact codebox.StructuredArtifact
-				if json.Unmarshal(s, &artifact) == nil {
+				if json.Unmarshal(s, &artifact) == nil { // the driver has left out what is none
 					r.StructuredArtifacts = append(r.StructuredArtifacts, artifact)
 				}
 			}
@@ -58,6 +60,9 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 	}
 	r.Decision = boundary.Decide(boundary.FactsOf(ended))
 	r.Diagnostics = slices.Concat(boundary.DiagnosticsOf(e.err), a.denials(e), a.runtimeDiagnostics())
+	for _, what := range dropped {
+		r.Diagnostics = append(r.Diagnostics, codebox.Diagnostic{Class: "deed.result.dropped", Message: "left out of the agent's result: " + a.redactor.String(what)})
+	}
 	switch {
 	case e.err != nil:
 		r.Message = a.redactor.String(e.err.Error())

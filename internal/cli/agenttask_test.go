@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/failure"
 )
 
 // request writes a request for an agent of the site and returns its file.
@@ -231,6 +233,70 @@ func TestAgentTaskRunHasNoPlaceForItsBundle(t *testing.T) {
 	}
 	if list := s.ok("task", "list", "--json"); strings.Contains(list, "agent-task") {
 		t.Errorf("a refused request was queued:\n%s", list)
+	}
+}
+
+// What a request names and the machine does not have is told by its path in the request, all of it at once, before there is a task.
+func TestAgentTaskRunRefusesSources(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"agent": "exit 0"})
+	repo := filepath.Join(s.dir, "repo")
+	for _, args := range [][]string{{"init", "-q", repo}, {"-C", repo, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x"}} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	file := filepath.Join(s.dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	part := func(target string, seed map[string]any) any { return map[string]any{"target": target, "seed": seed} }
+	o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{"workspaces": []any{
+		part("/a", map[string]any{"type": "directory", "source": file}),
+		part("/b", map[string]any{"type": "git", "source": repo, "ref": "nowhere"}),
+		part("/c", map[string]any{"type": "git", "source": filepath.Join(s.dir, "src"), "ref": "main"}),
+		part("/d", map[string]any{"type": "git", "source": repo, "ref": "HEAD"}),
+	}}))
+	var paths []string
+	for _, d := range envelope(t, o.stdout).Diagnostics {
+		paths = append(paths, d.Path)
+	}
+	want := []string{"$.workspaces[0].seed.source", "$.workspaces[1].seed.ref", "$.workspaces[2].seed.source"}
+	if o.code != ExitUsage || !slices.Equal(paths, want) {
+		t.Errorf("exit %d, %v\n%s", o.code, paths, o.stdout)
+	}
+	if list := s.ok("task", "list", "--json"); strings.Contains(list, "agent-task") {
+		t.Errorf("a refused request was queued:\n%s", list)
+	}
+}
+
+// A directory cannot be mounted on a file of the workspace. Whoever asks for that is at fault, not the machine.
+func TestAgentTaskRunCannotMountThere(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"agent": "exit 0"})
+	dir := t.TempDir()
+	o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{"mounts": []any{
+		map[string]any{"source": dir, "target": "/workspace/src/a.txt", "mode": "readonly"},
+	}}))
+	if env := envelope(t, o.stdout); o.code != ExitUsage || env.AgentTaskRunResult.FailureClassification != string(failure.Config) || !strings.Contains(o.stdout, "a directory for a directory") {
+		t.Errorf("exit %d\n%s", o.code, o.stdout)
+	}
+}
+
+// The caller hears what of the agent's result could not be taken over.
+func TestAgentTaskRunTellsWhatItDropped(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"agent": `echo '{"status": "completed", "odd": 1, "structured_artifacts": [5, {"name": "a", "type": "t"}, {"name": "b", "type": "t", "provenance": "me"}]}' >"$DEED_RESULT_FILE"`})
+	o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", nil))
+	env := envelope(t, o.stdout)
+	var said []string
+	for _, d := range env.Diagnostics {
+		said = append(said, d.Class+" "+d.Message)
+	}
+	const left = "deed.result.dropped left out of the agent's result: "
+	want := []string{left + "structured_artifacts[0]: not an object with a name and a type", left + "structured_artifacts[2].provenance: of the wrong type: string", left + `"odd": unknown field`}
+	if o.code != ExitDone || !slices.Equal(said, want) || len(env.StructuredArtifacts) != 1 || env.StructuredArtifacts[0].Name != "a" {
+		t.Errorf("exit %d, %q\n%s", o.code, said, o.stdout)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/failure"
 )
 
@@ -398,8 +399,14 @@ func (p *claimParser) outputs() {
 		}
 	}
 	for i, raw := range p.items("structured_artifacts") {
-		var named struct{ Name, Type string }
-		if json.Unmarshal(raw, &named) != nil || strings.TrimSpace(named.Name) == "" || strings.TrimSpace(named.Type) == "" {
+		var artifact codebox.StructuredArtifact
+		var wrong *json.UnmarshalTypeError
+		err := json.Unmarshal(raw, &artifact)
+		switch {
+		case errors.As(err, &wrong) && wrong.Field != "":
+			p.drop("structured_artifacts[%d].%s: of the wrong type: %s", i, wrong.Field, wrong.Value)
+			continue
+		case err != nil || strings.TrimSpace(artifact.Name) == "" || strings.TrimSpace(artifact.Type) == "":
 			p.drop("structured_artifacts[%d]: not an object with a name and a type", i)
 			continue
 		}

@@ -371,7 +371,7 @@ func escape(p string) string {
 func files(expected []string) []string {
 	var out []string
 	for _, name := range expected {
-		if path.Ext(name) != "" {
+		if path.Ext(name) != "" || strings.Contains(name, "/") {
 			out = append(out, name)
 		}
 	}

@@ -104,6 +104,9 @@ func TestEveryFieldHasItsEffect(t *testing.T) {
 		{"a patch is wanted", `"expected_artifacts": ["patch", "report.md"]`, func(p Placed) bool {
 			return *p.Intent.Deed.RequireChanges && slices.Equal(p.Intent.EvidenceRequirements.RequiredArtifacts, []string{"report.md"})
 		}},
+		{"a file without an ending", `"expected_artifacts": ["review", "out/report"]`, func(p Placed) bool {
+			return slices.Equal(p.Intent.EvidenceRequirements.RequiredArtifacts, []string{"out/report"})
+		}},
 		{"read only", `"allowed_tools": ["workspace.read"]`, func(p Placed) bool {
 			return p.Intent.Deed.Sandbox.ReadOnlyWorkspace && slices.Equal(p.Intent.Deed.ProtectedPaths, []string{"**"})
 		}},

@@ -106,7 +106,7 @@ func (s *sweep) temporary(ctx context.Context, dir string) error {
 		if err != nil {
 			continue // gone meanwhile
 		}
-		writing := fi.Mode().IsRegular() && strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".tmp")
+		writing := (fi.Mode().IsRegular() || fi.IsDir() && dir == s.Home.Tmp()) && strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), ".tmp")
 		if !writing && dir != s.Home.Tmp() {
 			continue
 		}

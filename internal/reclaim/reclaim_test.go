@@ -376,10 +376,11 @@ func TestWhatIsFreshIsLeftToALiveRunner(t *testing.T) {
 	b.put(t, "other", b.Self.Host, b.Self.PID, b.Self.StartTime)
 	fresh, old := filepath.Join(b.Home.Root(), ".fresh.1.tmp"), filepath.Join(b.Home.Root(), ".old.1.tmp")
 	probe, ancient := filepath.Join(b.Home.Tmp(), "probe-1"), filepath.Join(b.Home.Tmp(), "probe-2")
+	look, looked := filepath.Join(b.Home.Tmp(), ".git-1.tmp"), filepath.Join(b.Home.Tmp(), ".git-2.tmp")
 	// The journal of an apply has an id that is no attempt's.
 	const id = "01999999-0000-7000-8000-00000000000"
 	apply, dropped := filepath.Join(b.Home.Tmp(), "apply-"+id+"1"), filepath.Join(b.Home.Tmp(), "apply-"+id+"2")
-	for _, p := range []string{fresh, old, probe, ancient, filepath.Join(apply, "f"), filepath.Join(dropped, "f")} {
+	for _, p := range []string{fresh, old, probe, ancient, filepath.Join(apply, "f"), filepath.Join(dropped, "f"), filepath.Join(look, "f"), filepath.Join(looked, "f")} {
 		write(t, p, "x")
 	}
 	slow, release, err := atomicfile.TempDir(b.Home.Tmp(), "rerun-") // a rerun that takes its time
@@ -387,7 +388,7 @@ func TestWhatIsFreshIsLeftToALiveRunner(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	for p, age := range map[string]time.Duration{old: 2 * time.Minute, ancient: 2 * time.Hour, dropped: 2 * time.Hour, apply: time.Minute, slow: 2 * time.Hour} {
+	for p, age := range map[string]time.Duration{old: 2 * time.Minute, ancient: 2 * time.Hour, dropped: 2 * time.Hour, apply: time.Minute, slow: 2 * time.Hour, look: time.Second, looked: 2 * time.Minute} {
 		when := b.now.Add(-age)
 		if err := os.Chtimes(p, when, when); err != nil {
 			t.Fatal(err)
@@ -397,11 +398,12 @@ func TestWhatIsFreshIsLeftToALiveRunner(t *testing.T) {
 	want := []string{
 		"left leave temp .fresh.1.tmp", "done remove temp .old.1.tmp", "left leave temp probe-1", "done remove temp probe-2",
 		"left leave temp " + filepath.Base(apply), "done remove temp " + filepath.Base(dropped), "left leave temp " + filepath.Base(slow),
+		"left leave temp .git-1.tmp", "done remove temp .git-2.tmp",
 	}
 	if d := cmp.Diff(sorted(want), sorted(brief(rep))); d != "" {
 		t.Errorf("findings (-want +got):\n%s", d)
 	}
-	if rep.Bytes != 3 {
+	if rep.Bytes != 4 {
 		t.Errorf("%d bytes reclaimed", rep.Bytes)
 	}
 }

@@ -69,6 +69,22 @@ func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder, wrote
 	return out, err
 }
 
+// CheckGit reports by ErrSource why a directory is no repository, or has no such commit, before anything is made of it; field is the one of
+// the two that is at fault. What git needs for itself it makes in tmp.
+func CheckGit(ctx context.Context, dir, ref, tmp string) (field string, err error) {
+	g, err := newGit(tmp)
+	if err != nil {
+		return "source", err
+	}
+	defer g.close()
+	r, err := g.readRepository(ctx, dir)
+	if err != nil {
+		return "source", err
+	}
+	_, _, err = r.resolve(ctx, ref)
+	return "ref", err
+}
+
 // together runs its jobs at the same time and waits for all of them. The first error ends the others.
 func together(ctx context.Context, jobs ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -49,7 +49,7 @@ func (t *Turn) Fact() *failure.Error {
 	case t.Limit != "":
 		return failure.New(failure.Limit, op, fmt.Errorf("it was ended: %w", exit.Cause), "raise the limit in deed.sandbox.limits, or make the work smaller")
 	case t.runErr != nil:
-		return failure.New(failure.Infra, op, t.runErr, "")
+		return failure.New(failure.ClassOf(t.runErr), op, t.runErr, "")
 	}
 	return nil
 }
