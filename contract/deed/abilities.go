@@ -25,7 +25,7 @@ type Abilities struct {
 type Ability struct {
 	Name         string          `json:"name" jsonschema:"minLength=1,maxLength=512"`
 	Description  string          `json:"description,omitempty"`
-	Command      []string        `json:"command,omitempty"` // a first item with a slash is a file of the component
+	Command      []string        `json:"command,omitempty"` // a first item with a slash, as in ./run.sh, is a file of the component
 	PHP          string          `json:"php,omitempty"`     // a file of the component
 	TokenEnv     string          `json:"token_env,omitempty"`
 	TokenSHA256  string          `json:"token_sha256,omitempty"`
@@ -68,7 +68,7 @@ func (a Ability) check(l *fault.List, at string) {
 		case strings.TrimSpace(a.Command[0]) == "":
 			l.Add(first, fault.Blank, "is blank", "name the program to run")
 		case strings.Contains(a.Command[0], "/"):
-			l.RelativePath(first, a.Command[0])
+			l.RelativePath(first, strings.TrimPrefix(a.Command[0], "./"))
 		}
 	}
 	l.OptionalRelativePath(at+".php", a.PHP)

@@ -2253,7 +2253,7 @@ export type DeedAbilities = {
 export type DeedAbility = {
   name: string;
   description?: string;
-  /** a first item with a slash is a file of the component */
+  /** a first item with a slash, as in ./run.sh, is a file of the component */
   command?: string[];
   /** a file of the component */
   php?: string;

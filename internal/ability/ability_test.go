@@ -57,6 +57,7 @@ const commands = `
      "input_schema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false},
      "output_schema": {"type": "object", "properties": {"bytes": {"type": "integer"}}, "required": ["bytes"]}},
     {"name": "demo/script", "command": ["bin/run", "one", "two"]},
+    {"name": "demo/top", "command": ["./run", "one", "two"]},
     {"name": "demo/guarded", "command": ["sh", "-c", "printf '{\"len\":%s,\"leak\":\"%s\"}' ${#DEMO_TOKEN} \"$DEMO_TOKEN\"; echo \"$DEMO_TOKEN\" >&2"], "token_env": "DEMO_TOKEN",
      "token_sha256": "DIGEST"},
     {"name": "demo/handed", "command": ["sh", "-c", "echo ${#CAP_TOKEN}"]},
@@ -80,9 +81,10 @@ return function ( $input ) { return array( 'posts' => count( get_posts() ), 'ask
 func tools(t *testing.T) string {
 	t.Helper()
 	src := componenttest.Tree(t, strings.Replace(commands, "DIGEST", sum(secret), 1))
-	run := filepath.Join(src, "tools", "bin", "run")
-	if err := os.WriteFile(run, []byte("#!/bin/sh\nprintf '[\"%s\", \"%s\", \"%s\"]' \"$1\" \"$2\" \"$PWD\"\n"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, run := range []string{filepath.Join(src, "tools", "bin", "run"), filepath.Join(src, "tools", "run")} {
+		if err := os.WriteFile(run, []byte("#!/bin/sh\nprintf '[\"%s\", \"%s\", \"%s\"]' \"$1\" \"$2\" \"$PWD\"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return src + "/tools"
 }
@@ -120,6 +122,7 @@ func TestCommands(t *testing.T) {
 		says   string // contained in error or diagnostics
 	}{
 		"counts":       {req: ability.Request{Ability: "demo/count", Input: json.RawMessage(`{"text":"hello"}`), Expected: json.RawMessage(`{"type":"object","required":["bytes"]}`)}, result: `{"bytes": 16}`},
+		"at the top":   {req: ability.Request{Ability: "demo/top", Expected: anything}, result: `["one", "two", "/wordpress/wp-content/mu-plugins/contained-runtime/tools"]`},
 		"script":       {req: ability.Request{Ability: "demo/script", Expected: anything}, result: `["one", "two", "/wordpress/wp-content/mu-plugins/contained-runtime/tools"]`},
 		"unexpected":   {req: ability.Request{Ability: "demo/count", Input: json.RawMessage(`{"text":""}`), Expected: json.RawMessage(`{"type":"object","required":["words"]}`)}, result: `bytes`, kind: ability.FailureResultInvalid, says: "words"},
 		"own schema":   {req: ability.Request{Ability: "demo/lies"}, result: "many", kind: ability.FailureResultInvalid, says: "$.bytes"},
