@@ -15,6 +15,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/view"
@@ -75,7 +76,7 @@ func (a *app) runsListCmd() *cobra.Command {
 			}
 			rows := make([][]string, len(runs))
 			for i, r := range runs {
-				rows[i] = []string{r.ID(), a.runState(r, gone), r.CreatedAt.Format(time.RFC3339), runTook(r), r.TaskID}
+				rows[i] = []string{r.ID(), a.runState(r, gone), r.CreatedAt.Format(time.RFC3339), runTook(r, gone), r.TaskID}
 			}
 			if len(rows) == 0 {
 				a.hint("no runs")
@@ -118,11 +119,14 @@ func (a *app) runStatus(s codebox.RunStatus) string {
 	return string(s)
 }
 
-// runTook is how long a run was seen alive.
-func runTook(r store.Run) string {
+// runTook is how long a run has been alive, or was seen to be.
+func runTook(r store.Run, gone map[string]bool) string {
 	end := r.EndedAt
-	if end.IsZero() {
+	switch {
+	case end.IsZero() && gone[r.ID()]:
 		end = r.HeartbeatAt
+	case end.IsZero():
+		end = clock.System()
 	}
 	return end.Sub(r.CreatedAt).Round(time.Millisecond).String()
 }
@@ -178,7 +182,7 @@ func (a *app) showRunRecord(r store.Run, gone map[string]bool) {
 	a.field("runner", r.RunnerID)
 	a.field("created", rec.CreatedAt)
 	a.field("heartbeat", rec.HeartbeatAt)
-	a.field("took", runTook(r))
+	a.field("took", runTook(r, gone))
 	if l.Cancellation != nil {
 		a.field("cancel", "requested at "+l.Cancellation.RequestedAt+" "+clean(l.Cancellation.Reason))
 	}

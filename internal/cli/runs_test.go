@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
@@ -19,6 +20,24 @@ import (
 	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/store"
 )
+
+// A run that is under way has taken until now, one whose process is gone until it was last seen, and one that ended until then.
+func TestRunTook(t *testing.T) {
+	t.Parallel()
+	at := clock.System().Add(-time.Hour)
+	r := store.Run{CreatedAt: at, HeartbeatAt: at.Add(time.Second)}
+	r.Record.RunID = "r"
+	if took, err := time.ParseDuration(runTook(r, nil)); err != nil || took < time.Hour {
+		t.Errorf("under way: %v, %v", took, err)
+	}
+	if took := runTook(r, map[string]bool{"r": true}); took != "1s" {
+		t.Errorf("gone: %s", took)
+	}
+	r.EndedAt = at.Add(2 * time.Second)
+	if took := runTook(r, nil); took != "2s" {
+		t.Errorf("ended: %s", took)
+	}
+}
 
 // makeRun records a run as its owner does, and takes it to a state.
 func makeRun(root, id string, status codebox.RunStatus, artifacts string) error {
