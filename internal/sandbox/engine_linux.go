@@ -46,22 +46,37 @@ func findEngine(ctx context.Context) (engine, error) {
 	if os.Getuid() != 0 {
 		return unavailable(errors.New("podman: without root its containers have no limits that hold"))
 	}
-	var faults []error
+	e, err := tryEngine(ctx, path)
+	if err != nil {
+		return unavailable(err)
+	}
+	knownEngine.engine = e
+	return e, nil
+}
+
+// tryEngine finds out with which runtime a podman makes containers.
+func tryEngine(ctx context.Context, path string) (engine, error) {
+	var faults []string
 	for _, runtime := range []string{"crun", "runc"} {
 		e := engine{path: path, runtime: runtime}
-		if err := e.try(ctx); err != nil {
-			faults = append(faults, fmt.Errorf("podman with %s: %w", runtime, err))
-			continue
+		err := e.try(ctx)
+		hangs := errors.Is(err, context.DeadlineExceeded)
+		if err != nil && !hangs {
+			// Processes that make the first containers of a machine at once can be in each other's way.
+			err = e.try(ctx)
 		}
-		version, err := e.do(ctx, "version", "--format", "{{.Client.Version}}")
-		if err != nil {
-			return unavailable(err)
+		if err == nil {
+			version, err := e.do(ctx, "version", "--format", "{{.Client.Version}}")
+			e.version = version + " with " + runtime
+			return e, err
 		}
-		e.version = version + " with " + runtime
-		knownEngine.engine = e
-		return e, nil
+		faults = append(faults, fmt.Sprintf("podman with %s: %v", runtime, err))
+		if hangs {
+			break
+		}
 	}
-	return unavailable(errors.Join(faults...))
+	// On one line, since the first fault alone is often that of a runtime that nobody installed.
+	return engine{}, errors.New(strings.Join(faults, "; "))
 }
 
 // try runs a command in a container as Run does.
@@ -71,6 +86,9 @@ func (e engine) try(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, engineTime) // its first container takes it seconds, and a busy machine many
 	defer cancel()
 	c, err := s.pack(ctx, proc.Spec{Argv: []string{"/usr/bin/env", "true"}, Dir: "/tmp"})
+	if f, ok := errors.AsType[*failure.Error](err); ok {
+		return f.Err // who tries has the remedy
+	}
 	if err != nil {
 		return err
 	}
