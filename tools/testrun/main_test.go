@@ -74,13 +74,13 @@ func TestSummary(t *testing.T) {
 			want:  []string{"  1 × missing tool: x: apt-get install x\n", "      example.test/m TestX\n"},
 		},
 		{
-			name:   "a missing tool is a failure in CI",
-			files:  map[string]string{"a_test.go": "package m\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) { t.Skip(\"missing tool: x: apt-get install x\") }\n"},
+			name:   "a missing tool is a failure in CI, and all of its reason is told",
+			files:  map[string]string{"a_test.go": "package m\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) { t.Skip(\"missing tool: x: apt-get install x\\nfor another reason\") }\n"},
 			strict: true,
 			args:   []string{"./..."},
 			status: 1,
 			last:   "0 passed, 1 failed, 0 skipped",
-			want:   []string{"example.test/m TestX: missing tool: x: apt-get install x"},
+			want:   []string{"example.test/m TestX: missing tool: x: apt-get install x", "for another reason"},
 		},
 		{
 			name:   "another skip is a skip in CI too",

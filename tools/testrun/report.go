@@ -64,12 +64,14 @@ func newReport(out io.Writer, strict bool) *report {
 func (r *report) pass(t result) { r.passes = append(r.passes, t) }
 func (r *report) fail(t result) { r.fails = append(r.fails, t) }
 
-func (r *report) skip(t result) {
+// skip reports whether the skip is a failure here.
+func (r *report) skip(t result) (failed bool) {
 	if r.strict && strings.HasPrefix(t.Reason, missingTool) {
 		r.fail(t)
-	} else {
-		r.skips = append(r.skips, t)
+		return true
 	}
+	r.skips = append(r.skips, t)
+	return false
 }
 
 func (r *report) failed() int { return len(r.fails) }
@@ -133,7 +135,9 @@ func (r *report) endTest(e event) {
 		r.pass(end)
 	case "skip":
 		end.Reason = skipReason(output)
-		r.skip(end)
+		if r.skip(end) {
+			r.printFail(fmt.Sprintf("%s (%.1fs)", end.name(), e.Elapsed), output)
+		}
 	case "fail":
 		r.fail(end)
 		r.printFail(fmt.Sprintf("%s (%.1fs)", end.name(), e.Elapsed), output)
