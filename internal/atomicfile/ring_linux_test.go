@@ -37,7 +37,7 @@ func TestRing(t *testing.T) {
 		defer closeAll(files)
 		r, ok := beginRing(files)
 		if !ok {
-			t.Skip("missing tool: io_uring: the kernel has none, or forbids it (see /proc/sys/kernel/io_uring_disabled)")
+			t.Skip("no io_uring: the kernel has none, or forbids it (see /proc/sys/kernel/io_uring_disabled)")
 		}
 		got, want := r.wait(), syncAll(t.Context(), files)
 		if fmt.Sprint(got) != fmt.Sprint(want) || (got == nil) != (name == "") {
@@ -59,7 +59,7 @@ func TestRingThatTakesPart(t *testing.T) {
 	defer closeAll(files)
 	r := &ring{files: files}
 	if err := r.open(); err != nil {
-		t.Skip("missing tool: io_uring: " + err.Error())
+		t.Skip("no io_uring: " + err.Error())
 	}
 	if err := r.wait(); err == nil || !strings.Contains(err.Error(), "/dev/null") || !strings.Contains(err.Error(), "/dev/zero") {
 		t.Errorf("got %v", err)
