@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
+
+	"github.com/deedrun/deed/internal/atomicfile"
 )
 
 // schemaKnown is the newest migration that this binary carries. Migrations only go forward, and a released one is
@@ -69,9 +72,9 @@ func (s *Store) probe(ctx context.Context) (int64, bool) {
 // migrateLock is the key of the advisory lock that keeps two migrating processes apart on PostgreSQL.
 const migrateLock = 0x64656564 // "deed"
 
-// migrate applies what is missing, each migration in its own transaction. Two processes that open a new store at the
-// same moment are kept apart by an advisory lock on PostgreSQL; on SQLite the second one fails on what the first one
-// has made, looks again and finds the work done.
+// migrate applies what is missing, each migration in its own transaction. Processes that open a new store at the same
+// moment wait for each other, by an advisory lock on PostgreSQL and by one of the file system on SQLite. Where a file system has no
+// locks, the second one fails on what the first one has made, looks again and finds the work done, a second later.
 func (s *Store) migrate(ctx context.Context, have int64) error {
 	db, err := s.eng.migrateDB(ctx)
 	if err != nil {
@@ -88,6 +91,7 @@ func (s *Store) migrate(ctx context.Context, have int64) error {
 		defer unlock()
 	} else {
 		db.SetMaxOpenConns(1)
+		defer lockBeside(s.eng.(*sqliteDB).path)()
 	}
 	sub, err := fs.Sub(migrations, "migrations/"+s.Dialect())
 	if err != nil {
@@ -108,6 +112,23 @@ func (s *Store) migrate(ctx context.Context, have int64) error {
 		if try == 5 || ctx.Err() != nil || s.Dialect() == Postgres {
 			return fmt.Errorf("migrate from schema %d to %d: %w", have, schemaKnown, classify(err))
 		}
+	}
+}
+
+// lockBeside waits, ten seconds at most, for who else migrates the database at path, and returns what lets the next one go on. The lock is
+// that of a directory beside it, which is there as long as somebody migrates.
+func lockBeside(path string) (unlock func()) {
+	dir := path + "-migrating"
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return func() {}
+	}
+	release, err := atomicfile.LockDir(dir)
+	if err != nil {
+		return func() {} // it was taken away after the work was done, or takes too long
+	}
+	return func() {
+		_ = os.Remove(dir) // who waits for it finds everything done
+		release()
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -323,6 +325,37 @@ func TestOpenIsCheap(t *testing.T) {
 	}
 	if d.conn != nil || d.writer != nil {
 		t.Fatal("reading opened a writer")
+	}
+}
+
+// Whoever opens a new store while others do finds it whole, also after one of them died at it, and the lock between them leaves nothing behind.
+func TestOpenAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "deed.db")
+	if err := os.Mkdir(path+"-migrating", 0o700); err != nil { // as one leaves it that is killed
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			s, err := Open(t.Context(), path, Options{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer s.Close()
+			if _, err := s.Enqueue(t.Context(), plainTask("x")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if list, err := openFile(t, path).Counts(t.Context()); err != nil || list[agentruntime.TaskPending] != 8 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if _, err := os.Stat(path + "-migrating"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the lock is left: %v", err)
 	}
 }
 
