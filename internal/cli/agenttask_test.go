@@ -283,6 +283,26 @@ func TestAgentTaskRunCannotMountThere(t *testing.T) {
 	}
 }
 
+// A caller finds its runs by the session that it named.
+func TestRunsOfASession(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"agent": "exit 0"})
+	for range 2 {
+		s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{"sandbox_session_id": "job-7"}))
+	}
+	s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", nil))
+	var list struct{ Runs []codebox.RunRegistryEntry }
+	if err := json.Unmarshal([]byte(s.ok("runs", "list", "--session", "job-7", "--json")), &list); err != nil || len(list.Runs) != 2 {
+		t.Fatalf("%d runs, %v", len(list.Runs), err)
+	}
+	if got := s.ok("runs", "show", "job-7"); !strings.Contains(got, list.Runs[0].RunID) || !strings.Contains(got, "job-7") {
+		t.Errorf("the newest is %s, not\n%s", list.Runs[0].RunID, got)
+	}
+	if o := s.deed(nil, "runs", "list", "--session", "job-7", "--task", "t"); o.code != ExitUsage {
+		t.Errorf("exit %d: %s", o.code, o.stderr)
+	}
+}
+
 // The caller hears what of the agent's result could not be taken over.
 func TestAgentTaskRunTellsWhatItDropped(t *testing.T) {
 	t.Parallel()

@@ -22,20 +22,24 @@ import (
 )
 
 func (a *app) runsCmd() *cobra.Command {
-	return group("runs", "List, watch and cancel runs, and find what they left",
+	c := group("runs", "List, watch and cancel runs, and find what they left",
 		a.runsListCmd(), a.runsShowCmd(), a.runsWatchCmd(), a.runsCancelCmd(), a.runsArtifactsCmd())
+	c.Long = c.Short + `.
+
+A RUN is named by its id, by the beginning of it, or by the sandbox_session_id of its request: then the newest run of that session is meant.`
+	return c
 }
 
 func (a *app) runsListCmd() *cobra.Command {
 	var (
-		statuses     []string
-		task, before string
-		limit        int
+		statuses              []string
+		task, session, before string
+		limit                 int
 	)
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List runs, newest first", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			filter := store.RunFilter{Limit: limit, Before: before}
+			filter := store.RunFilter{Limit: limit, Before: before, SessionID: session}
 			for _, s := range statuses {
 				st := codebox.RunStatus(s)
 				if !slices.Contains(codebox.RunStatuses, st) {
@@ -91,6 +95,8 @@ func (a *app) runsListCmd() *cobra.Command {
 	}
 	c.Flags().StringSliceVar(&statuses, "status", nil, "only these states")
 	c.Flags().StringVar(&task, "task", "", "only runs of this task")
+	c.Flags().StringVar(&session, "session", "", "only runs of this session, as its caller named it")
+	c.MarkFlagsMutuallyExclusive("task", "session")
 	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
 	c.Flags().StringVar(&before, "before", "", "only runs older than this one")
 	return c

@@ -18,7 +18,7 @@ import (
 
 // schemaKnown is the newest migration that this binary carries. Migrations only go forward, and a released one is
 // never edited.
-const schemaKnown = 22
+const schemaKnown = 23
 
 //go:embed migrations
 var migrations embed.FS

@@ -30,7 +30,7 @@ func TestSchemas(t *testing.T) {
 	if *makeFixture {
 		writeFixture(t, fmt.Sprintf("testdata/schema%d.db", schemaKnown))
 	}
-	for fixture, runs := range map[string]int{"testdata/schema1.db": 0, "testdata/schema2.db": 1, "testdata/schema3.db": 1, "testdata/schema4.db": 1, "testdata/schema5.db": 1, "testdata/schema6.db": 1, "testdata/schema7.db": 1, "testdata/schema8.db": 1, "testdata/schema9.db": 1, "testdata/schema10.db": 1, "testdata/schema11.db": 1, "testdata/schema12.db": 1, "testdata/schema13.db": 1, "testdata/schema14.db": 1, "testdata/schema15.db": 1, "testdata/schema16.db": 1, "testdata/schema17.db": 1, "testdata/schema18.db": 1, "testdata/schema21.db": 1, "testdata/schema22.db": 1} {
+	for fixture, runs := range map[string]int{"testdata/schema1.db": 0, "testdata/schema2.db": 1, "testdata/schema3.db": 1, "testdata/schema4.db": 1, "testdata/schema5.db": 1, "testdata/schema6.db": 1, "testdata/schema7.db": 1, "testdata/schema8.db": 1, "testdata/schema9.db": 1, "testdata/schema10.db": 1, "testdata/schema11.db": 1, "testdata/schema12.db": 1, "testdata/schema13.db": 1, "testdata/schema14.db": 1, "testdata/schema15.db": 1, "testdata/schema16.db": 1, "testdata/schema17.db": 1, "testdata/schema18.db": 1, "testdata/schema21.db": 1, "testdata/schema22.db": 1, "testdata/schema23.db": 1} {
 		t.Run(filepath.Base(fixture), func(t *testing.T) {
 			t.Parallel()
 			checkFixture(t, fixture, runs)

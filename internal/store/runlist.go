@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -74,9 +76,23 @@ func manyRuns(ctx context.Context, c conn, q string, args ...any) ([]Run, error)
 	return out, classify(err)
 }
 
-// resolveRun returns the whole id for an id or an unambiguous prefix of at least six characters.
+// resolveRun returns the whole id for an id or an unambiguous prefix of at least six characters, else that of the newest run of a session.
 func (s *Store) resolveRun(ctx context.Context, id string) (string, error) {
-	id = strings.TrimSpace(id)
+	full, err := s.runByID(ctx, strings.TrimSpace(id))
+	if !errors.Is(err, ErrNotFound) || strings.TrimSpace(id) == "" {
+		return full, err
+	}
+	serr := s.eng.read().row(ctx, `SELECT id FROM runs WHERE session_id = $1 ORDER BY seq DESC LIMIT 1`, id).Scan(&full)
+	switch {
+	case errors.Is(serr, sql.ErrNoRows):
+		return "", err
+	case serr != nil:
+		return "", classify(serr)
+	}
+	return full, nil
+}
+
+func (s *Store) runByID(ctx context.Context, id string) (string, error) {
 	if !codebox.ValidRunID(id) {
 		return "", fmt.Errorf("%q: %w", id, ErrNotFound)
 	}
@@ -104,8 +120,8 @@ func (s *Store) resolveRun(ctx context.Context, id string) (string, error) {
 	return found[0], nil
 }
 
-// Run returns the run with this id, or with this id prefix of at least six characters. It returns ErrNotFound or
-// ErrAmbiguous.
+// Run returns the run with this id, or with this id prefix of at least six characters, else the newest of the session with this id. It
+// returns ErrNotFound or ErrAmbiguous.
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	full, err := s.resolveRun(ctx, id)
 	if err != nil {
@@ -122,7 +138,8 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 type RunFilter struct {
 	Status    []codebox.RunStatus // empty: every state
 	TaskID    string
-	AttemptID string // of one attempt; Status and TaskID are not looked at then
+	AttemptID string // of one attempt; what else is asked for is not looked at then
+	SessionID string // as the caller named it; TaskID is not looked at then
 	Limit     int    // 0: 100
 	Before    string // a run id: only runs that are older
 }
@@ -154,6 +171,8 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]Run, error) {
 	switch {
 	case f.AttemptID != "":
 		return one(` AND attempt_id = $3`, f.AttemptID)
+	case len(f.Status) == 0 && f.SessionID != "":
+		return one(` AND session_id = $3`, f.SessionID)
 	case len(f.Status) == 0 && f.TaskID != "":
 		return one(` AND task_id = $3`, f.TaskID)
 	case len(f.Status) == 0:
@@ -166,7 +185,10 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]Run, error) {
 			continue
 		}
 		where, args := ` AND status = $3`, []any{string(st)}
-		if f.TaskID != "" {
+		switch {
+		case f.SessionID != "":
+			where, args = where+` AND session_id = $4`, append(args, f.SessionID)
+		case f.TaskID != "":
 			where, args = where+` AND task_id = $4`, append(args, f.TaskID)
 		}
 		part, err := one(where, args...)

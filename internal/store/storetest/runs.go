@@ -318,6 +318,24 @@ func runList(t *testing.T, target Target) {
 	b.same(ids(store.RunFilter{TaskID: "t"}), []string{"of-task"})
 	b.same(ids(store.RunFilter{AttemptID: "a"}), []string{"of-task"})
 	b.same(ids(store.RunFilter{TaskID: "t", Status: []codebox.RunStatus{codebox.RunRunning}}), []string{})
+	// A caller that lost the answer asks by the session that it named; the last of its runs is meant.
+	for _, id := range []string{"of-session-1", "of-session-2"} {
+		_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: id, Status: codebox.RunBooting, RunnerID: "r1", SessionID: "job 7"})
+		b.ok(err)
+	}
+	b.same(ids(store.RunFilter{SessionID: "job 7"}), []string{"of-session-2", "of-session-1"})
+	b.same(ids(store.RunFilter{SessionID: "job 7", Status: []codebox.RunStatus{codebox.RunBooting}, Limit: 1}), []string{"of-session-2"})
+	b.same(ids(store.RunFilter{SessionID: "job 7", Status: []codebox.RunStatus{codebox.RunRunning}}), []string{})
+	last, err := b.s.Run(b.ctx, "job 7")
+	b.ok(err)
+	b.same(last.ID(), "of-session-2")
+	canceled, err := b.s.CancelRun(b.ctx, "job 7", "")
+	b.ok(err)
+	b.same(canceled.RunID, "of-session-2")
+	for _, none := range []string{"job", "job 77", " "} {
+		_, err = b.s.Run(b.ctx, none)
+		b.is(err, store.ErrNotFound)
+	}
 	_, err = b.s.Run(b.ctx, "run-list")
 	b.is(err, store.ErrAmbiguous)
 	_, err = b.s.Run(b.ctx, "run-l")
