@@ -36,12 +36,15 @@ func (a *run) judge(ctx context.Context) error {
 	if err := a.collect(); err != nil {
 		return failure.New(failure.Infra, "collect the evidence", err, "")
 	}
-	workspace.Spread(a.Home.Tmp())
-	rooms, err := os.MkdirTemp(a.Home.Tmp(), roomPrefix+a.claim.Ref.AttemptID+"-")
-	if err != nil {
-		return failure.New(failure.Infra, "make a place for clean rooms", err, "")
+	var rooms string
+	if len(a.plan.spec.Checks) > 0 {
+		var err error
+		workspace.Spread(a.Home.Tmp())
+		if rooms, err = os.MkdirTemp(a.Home.Tmp(), roomPrefix+a.claim.Ref.AttemptID+"-"); err != nil {
+			return failure.New(failure.Infra, "make a place for clean rooms", err, "")
+		}
+		defer func() { _ = workspace.Remove(rooms) }()
 	}
-	defer func() { _ = workspace.Remove(rooms) }()
 	a.phase = PhaseJudge
 	a.note(history.KindJudging, map[string]any{"changed": len(a.changes.Files())})
 	a.progress(StepJudging, fmt.Sprintf("%d changed", len(a.changes.Files())))

@@ -71,7 +71,7 @@ type Input struct {
 	Manifest  *workspace.Manifest // of the base, taken before the agent started
 	After     *workspace.Manifest // of the agent's directory, taken when its last process was gone
 	Patch     string              // the patch file; the decision checks that it applies
-	Rooms     string              // an empty directory with a name that the agent could not know; each check gets one below it
+	Rooms     string              // an empty directory with a name that the agent could not know; each check gets one below it, and without checks it need not be
 	SecretHit bool                // a secret's value is in the change
 	PinFault  string              // not empty: what was pinned at the claim is not what it was
 	ReadOnly  string              // not empty: why nothing of the workspace may have been changed
