@@ -42,7 +42,8 @@ setup: ## Install what the tests need, as far as this user may
 
 # Everything: checks and tests all run, whatever fails before them; the last line counts them. The tests run once,
 # under the race detector where there is a C compiler. One package more than there are processors runs at a time, since many
-# tests wait for time limits. Benchmarks are for make bench.
+# tests wait for time limits; those that take longest come first, so that none of them is left alone at the end. Benchmarks are for make bench.
+LONG := ./internal/cli ./internal/store ./internal/attempt
 .PHONY: test
 test: setup $(TOOLS)/testrun ## Run all checks and tests, and count them
 	@$(if $(RACE),CGO_ENABLED=1) $(TOOLS)/testrun \
@@ -50,7 +51,7 @@ test: setup $(TOOLS)/testrun ## Run all checks and tests, and count them
 	  -check 'darwin=$(MAKE) darwin' \
 	  -check 'tools=cd tools && go vet ./testrun && go test ./testrun' \
 	  -check 'race=$(if $(RACE),true,echo "missing tool: gcc: apt-get install gcc libc6-dev"; exit 77)' \
-	  -- $(if $(RACE),-race) -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 38m $$(go list -e ./... | grep -v /bench)
+	  -- $(if $(RACE),-race) -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 38m $$(go list -e $(LONG) ./... | grep -v /bench | awk '!seen[$$0]++')
 
 .PHONY: lint
 lint: $(LINT) ## Run the linters of .golangci.yml
