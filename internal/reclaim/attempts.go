@@ -150,6 +150,16 @@ func (s *sweep) waits(ctx context.Context, id string) (bool, error) {
 	return ok && next.Record.AttemptID == id, nil
 }
 
+// unmount is mounts, once in a sweep and before anything is removed. The list of the kernel is long on some machines, and most sweeps have
+// nothing to remove.
+func (s *sweep) unmount(ctx context.Context) error {
+	if s.unmounted {
+		return nil
+	}
+	s.unmounted = true
+	return s.mounts(ctx)
+}
+
 // directories removes the directories of attempts that are settled, and the places where their checks ran.
 func (s *sweep) directories(ctx context.Context) error {
 	var faults []error
@@ -193,6 +203,10 @@ func (s *sweep) directory(ctx context.Context, dir string) error {
 				found.Reason = "its task goes on from it"
 				s.leave(found)
 			}
+			continue
+		}
+		if err := s.unmount(ctx); err != nil {
+			s.faults = append(s.faults, err)
 			continue
 		}
 		if mounted := s.mountedBelow(found.Path); mounted != "" && !s.DryRun {

@@ -107,6 +107,8 @@ type sweep struct {
 	alone  bool                // no other runner of this home is alive
 	runner map[string]liveness // by runner id
 	lost   map[string]bool     // attempts that a dry run would settle
+
+	unmounted bool // see unmount
 }
 
 // liveness is what is known about a runner.
@@ -130,9 +132,9 @@ func (r *Reclaimer) Sweep(ctx context.Context, o Options) (Report, error) {
 		return s.rep, err
 	}
 	s.Deep = o.Deep || o.Wary && len(s.rep.Dead) > 0
-	steps := []func(context.Context) error{s.attempts, s.mounts, s.directories, s.partials}
+	steps := []func(context.Context) error{s.attempts, s.directories, s.partials}
 	if s.Deep {
-		steps = append(steps, s.processes, s.temporaries)
+		steps = []func(context.Context) error{s.attempts, s.unmount, s.directories, s.partials, s.processes, s.temporaries}
 	}
 	steps = append(steps, s.runs)
 	if s.Deep {
