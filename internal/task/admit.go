@@ -267,7 +267,7 @@ func (a *Admission) adapter(in *agentruntime.TaskIntent, spec *deed.TaskSpec, ty
 	}
 	id := firstOf(in.RequestedAdapterID, typ.DefaultAdapterID, p.DefaultAdapterID, a.Config.AdapterID)
 	if id == "" {
-		return none, fmt.Errorf("no adapter: neither the task, its type, its profile nor defaults.adapter_id names one")
+		return none, fmt.Errorf("no adapter: neither the task, its type, its profile nor defaults.adapter_id names one (`deed run` takes --agent or --script, `deed task add` --adapter; `deed doctor` lists what there is)")
 	}
 	cfg, err := a.Config.Adapter(id)
 	if err != nil {
