@@ -4,6 +4,7 @@
 package agenttask
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -169,7 +170,7 @@ func (r *run) open(ctx context.Context) (err error) {
 
 // execute runs the attempt under the request's own deadline, beating while it runs.
 func (r *run) execute(ctx context.Context) (account boundary.Run, err error) {
-	limit := time.Duration(r.placed.Intent.Deed.TimeoutSeconds) * time.Second
+	limit := time.Duration(cmp.Or(r.placed.Intent.Deed.TimeoutSeconds, placement.DefaultTimeoutSeconds)) * time.Second
 	late := failure.New(failure.Timeout, "run the task", fmt.Errorf("the run took longer than task_timeout_seconds: %d", int64(limit.Seconds())), "raise it, or make the work smaller")
 	work, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, late)
 	defer stop()

@@ -9,6 +9,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/runnerworkspace"
 )
@@ -40,7 +41,11 @@ func operation[Req, Res any](
 			if input == "" {
 				return usage(errors.New("--input-file is missing (- reads standard input)"))
 			}
-			r := &runnerworkspace.Runner{Clock: clock.System, Environ: a.environ, Redact: redact.New(redact.Secrets(a.environ))}
+			root, err := home.Resolve(a.homeFlag, a.getenv)
+			if err != nil {
+				return usage(err)
+			}
+			r := &runnerworkspace.Runner{Home: home.At(root), Clock: clock.System, Environ: a.environ, Redact: redact.New(redact.Secrets(a.environ))}
 			data, err := a.readFile(c.Context(), input)
 			var req Req
 			if err == nil {

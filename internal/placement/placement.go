@@ -26,7 +26,7 @@ import (
 // Source is the source of every task that comes from a request.
 const Source = "agent-task-run"
 
-// DefaultTimeoutSeconds bounds a run that names no limit of its own.
+// DefaultTimeoutSeconds bounds a run whose request names no limit, as a whole.
 const DefaultTimeoutSeconds = 25 * 60
 
 // Options say what the machine offers.
@@ -314,8 +314,8 @@ func (p *placer) intent() error {
 	r := p.req
 	yes := true
 	p.spec.MaxAttempts, p.spec.MaxTurns, p.spec.SecretEnv = 1, r.MaxTurns, r.SecretEnv
-	p.spec.TimeoutSeconds = cmp.Or(r.TaskTimeoutSeconds, DefaultTimeoutSeconds)
-	p.spec.AcceptEmptyOutput = &yes // the exit code is claim enough: the gate decides
+	p.spec.TimeoutSeconds = r.TaskTimeoutSeconds // absent: the adapter's own bounds the agent
+	p.spec.AcceptEmptyOutput = &yes              // the exit code is claim enough: the gate decides
 	wants := slices.Contains(r.ExpectedArtifacts, "patch")
 	p.spec.RequireChanges = &wants
 	p.spec.ProtectedPaths = p.protected()

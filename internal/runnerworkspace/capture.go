@@ -31,7 +31,7 @@ func (r *Runner) Capture(ctx context.Context, req codebox.CaptureRequest) codebo
 }
 
 func (r *Runner) capture(ctx context.Context, req codebox.CaptureRequest, res *codebox.CaptureResult) error {
-	dir, err := directory(res.Workspace)
+	dir, err := r.directory(res.Workspace)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (r *Runner) Command(ctx context.Context, req codebox.CommandRequest) codebo
 }
 
 func (r *Runner) command(ctx context.Context, req codebox.CommandRequest, res *codebox.CommandResult) (kind string, err error) {
-	dir, err := directory(res.Workspace)
+	dir, err := r.directory(res.Workspace)
 	if err == nil {
 		var fi os.FileInfo
 		if fi, err = os.Stat(dir); err == nil && !fi.IsDir() {
@@ -96,6 +96,15 @@ func (r *Runner) command(ctx context.Context, req codebox.CommandRequest, res *c
 	res.Command, res.Description = secrets.String(req.Command), secrets.String(req.Description)
 	res.Stdout, res.Stderr, res.Truncated = stdout.text(), stderr.text(), stdout.cut || stderr.cut
 	res.ElapsedMS = exit.Duration.Milliseconds()
+	if inside.real != "" { // however it ended
+		gone, rerr := inside.repositories.takeAway(inside.real)
+		if rerr == nil && len(gone) > 0 {
+			rerr = planted(gone)
+		}
+		if rerr != nil {
+			return codebox.FailureBackendFailed, errors.Join(err, rerr)
+		}
+	}
 	if err != nil {
 		return codebox.FailureBackendError, err
 	}
@@ -116,6 +125,9 @@ func (r *Runner) command(ctx context.Context, req codebox.CommandRequest, res *c
 // A view is how a command sees the place it runs in.
 type view struct {
 	isolation, dir, home, path string
+
+	real         string       // the workspace outside; empty: its repositories are not looked after
+	repositories repositories // that were there before
 }
 
 // sandbox makes the walls that the request asks for. It never gives less.
@@ -126,18 +138,36 @@ func (r *Runner) sandbox(ctx context.Context, req codebox.CommandRequest, dir st
 			return nil, view{}, nil, err
 		}
 		box, err := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Process})
-		return box, view{string(sandbox.Process), dir, home, proc.Getenv(r.Environ, "PATH")}, func() { _ = os.RemoveAll(home) }, err
+		return box, view{isolation: string(sandbox.Process), dir: dir, home: home, path: proc.Getenv(r.Environ, "PATH")}, func() { _ = os.RemoveAll(home) }, err
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, view{}, nil, err
 	}
+	there, err := repositoriesOf(real)
+	if err != nil {
+		return nil, view{}, nil, err
+	}
+	if len(there) > maxRepositories {
+		return nil, view{}, nil, fmt.Errorf("there are %d repositories in the workspace, and at most %d can be kept from being changed (run the command in a directory below)", len(there), maxRepositories)
+	}
 	mounts := []sandbox.Mount{{Source: real, Target: insideWorkspace, Writable: true}}
-	if repo := filepath.Join(real, gitDir); exists(repo) { // a directory, or the file of a linked work tree
-		mounts = append(mounts, sandbox.Mount{Source: repo, Target: filepath.Join(insideWorkspace, gitDir)})
+	for _, repo := range slices.Sorted(maps.Keys(there)) { // a directory, or the file of a linked work tree
+		if filepath.Base(repo) != gitDir {
+			repo = filepath.Dir(repo) // one without a work tree, as a whole
+		}
+		rel, err := filepath.Rel(real, repo)
+		if err != nil {
+			return nil, view{}, nil, err
+		}
+		if rel == "." {
+			mounts[0].Writable = false
+			continue
+		}
+		mounts = append(mounts, sandbox.Mount{Source: repo, Target: filepath.Join(insideWorkspace, rel)})
 	}
 	box, err := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace, Mounts: mounts, Watch: []string{real}})
-	return box, view{string(sandbox.Namespace), insideWorkspace, "/tmp", insidePath}, func() {}, err
+	return box, view{isolation: string(sandbox.Namespace), dir: insideWorkspace, home: "/tmp", path: insidePath, real: real, repositories: there}, func() {}, err
 }
 
 func exists(path string) bool {

@@ -83,7 +83,7 @@ func slug(handle string) string {
 }
 
 func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.PublicationResult) error {
-	dir, err := directory(p.Workspace)
+	dir, err := r.directory(p.Workspace)
 	if err != nil {
 		return err
 	}

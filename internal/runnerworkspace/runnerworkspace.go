@@ -9,12 +9,14 @@ package runnerworkspace
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -32,6 +34,8 @@ type Runner struct {
 	Redact  *redact.Redactor // of everything that is answered; it may be nil
 	// PullRequest is the hook that opens pull requests; empty: there is none.
 	PullRequest []string
+	// Home is deed's own, which is no workspace and lies in none. It may be nil.
+	Home *home.Home
 }
 
 // failed describes an error for a result. What the request got wrong lists its faults.
@@ -51,9 +55,12 @@ func kindOf(err error) string {
 var errNoPath = errors.New("the request names a workspace and no directory: give workspace_path")
 
 // directory returns the workspace's directory.
-func directory(w codebox.RunnerWorkspace) (string, error) {
+func (r *Runner) directory(w codebox.RunnerWorkspace) (string, error) {
 	if w.Path == "" {
 		return "", errNoPath
+	}
+	if r.Home != nil && r.Home.Touches(w.Path) {
+		return "", fmt.Errorf("%w: %q shows deed's home, with its database and its signing key (use a directory apart from it)", workspace.ErrSource, w.Path)
 	}
 	return w.Path, nil
 }

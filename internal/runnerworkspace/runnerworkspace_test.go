@@ -13,6 +13,7 @@ import (
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/sandbox"
@@ -119,6 +120,80 @@ func TestCommandLeavesTheRepositoryAlone(t *testing.T) {
 	}
 	if res := runner().Command(t.Context(), codebox.CommandRequest{WorkspacePath: bad, Command: "true"}); res.Success {
 		t.Errorf("a repository behind a link: %+v", res)
+	}
+}
+
+// Whatever a command makes of a workspace, git runs nothing of it on the host afterwards.
+func TestCommandPlantsNoRepository(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		command string
+		says    string // of the fault; empty: none
+	}{
+		"none":              {`echo x >a.txt; mkdir -p d; echo y >d/b.txt`, ""},
+		"moved along":       {`mv nested moved`, ""},
+		"at the top":        {`git init -q . && git config core.fsmonitor "touch $PWD/pwned; false"`, `".git"`},
+		"below":             {`mkdir d && cd d && git init -q . && git config core.fsmonitor "touch $PWD/pwned; false"`, `"d/.git"`},
+		"a file":            {`mkdir e && git init -q e/.git && echo "gitdir: e/.git" >.git`, `".git, e/.git"`},
+		"bare":              {`git init -q --bare x && cp -r x/* . && rm -r x && git config -f config core.bare false; git config -f config core.fsmonitor "touch $PWD/pwned; false"`, `"HEAD"`},
+		"nested":            {`cd nested && git config core.fsmonitor "touch $PWD/pwned; false"; cd .. && mv nested n2 && mkdir nested && cp -r n2/.git nested/ && git -C nested config core.fsmonitor "touch /tmp/pwned; false"`, `"nested/.git"`},
+		"and then it fails": {`git init -q . ; exit 3`, `".git"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			nested := filepath.Join(dir, "nested")
+			if err := os.Mkdir(nested, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			git(t, nested, "init", "-q", "-b", "main")
+			res := runner().Command(t.Context(), codebox.CommandRequest{WorkspacePath: dir, Command: c.command})
+			if res.Error != nil && res.FailureType == codebox.FailureIsolationUnavailable {
+				t.Skip("missing tool: bwrap: apt-get install bubblewrap")
+			}
+			check(t, codebox.SchemaCommandResult, res)
+			if c.says == "" && !res.Success || c.says != "" && (res.Success || !strings.Contains(res.Error.Message, c.says)) {
+				t.Errorf("%+v, %+v", res, res.Error)
+			}
+			for _, sub := range []string{".", "d", "nested"} {
+				cmd := exec.Command("git", "status")
+				cmd.Dir = filepath.Join(dir, sub)
+				_ = cmd.Run()
+			}
+			for _, trace := range []string{"pwned", "d/pwned", "nested/pwned"} {
+				if _, err := os.Lstat(filepath.Join(dir, trace)); err == nil {
+					t.Errorf("%s is there", trace)
+				}
+			}
+		})
+	}
+}
+
+// deed's own directory is nobody's workspace.
+func TestHomeIsNoWorkspace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	own := filepath.Join(dir, "home")
+	if err := os.MkdirAll(filepath.Join(own, "keys"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Join(own, "keys"), link); err != nil {
+		t.Fatal(err)
+	}
+	r := runner()
+	r.Home = home.At(own)
+	for _, path := range []string{dir, own, filepath.Join(own, "keys"), link} {
+		res := r.Command(t.Context(), codebox.CommandRequest{WorkspacePath: path, Command: "true"})
+		if res.Success || !strings.Contains(res.Error.Message, "signing key") {
+			t.Errorf("command in %s: %+v", path, res)
+		}
+		if res := r.Capture(t.Context(), codebox.CaptureRequest{WorkspacePath: path}); res.Success || !strings.Contains(res.Error.Message, "signing key") {
+			t.Errorf("capture of %s: %+v", path, res)
+		}
+		if res := r.Publish(t.Context(), publication(path)); res.Success || !strings.Contains(res.Error.Message, "signing key") {
+			t.Errorf("publication of %s: %+v", path, res)
+		}
 	}
 }
 
