@@ -173,6 +173,7 @@ type run struct {
 	fresh        string       // why an earlier conversation does not go on
 	verdict      *deed.Verdict
 	commands     []command
+	unseen       bool         // the agent may have changed something since the workspace was looked at
 	phase        string       // where the attempt is
 	account      boundary.Run // how it ended, as the bundle tells it
 }
@@ -193,6 +194,9 @@ func (r *Runner) Run(ctx context.Context, sup *proc.Supervisor, c *store.Claim) 
 		a.note(history.KindFenced, map[string]string{"why": lost.Error()})
 		a.handOver(ctx)
 		return Result{Ref: c.Ref}, lost
+	}
+	if a.unseen {
+		a.lookOnce(ctx)
 	}
 	// From here on the work is evidence, and evidence is written even when the attempt was cancelled.
 	e := a.circuit(context.WithoutCancel(ctx), a.classify(ctx, err))

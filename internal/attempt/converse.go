@@ -136,6 +136,7 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	}
 	stopped := a.used.time(a.watch.stop)
 	sink, begun := a.sink(ctx), sync.OnceFunc(func() { a.alongside(turn, in.Turn == a.talk.first) })
+	a.unseen = true
 	y, err := s.Turn(turn, in, driver.SinkFunc(func(kind string, detail any) {
 		if kind == driver.EventStarted {
 			begun()

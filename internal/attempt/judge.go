@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/canonjson"
@@ -102,6 +103,7 @@ func (a *run) auditFacts() *gate.AuditFacts {
 
 // capture takes the second manifest, the change set and the patch.
 func (a *run) capture(ctx context.Context) error {
+	defer func() { a.unseen = a.unseen && ctx.Err() != nil }()
 	var err error
 	work := a.path("workspace")
 	if a.after, a.changes, err = workspace.Capture(ctx, a.base, work, a.before); err != nil {
@@ -141,6 +143,20 @@ func (a *run) capture(ctx context.Context) error {
 		return failure.New(failure.Infra, "search the patch for secrets", err, "")
 	}
 	return nil
+}
+
+// lookTime bounds the look at what an agent left that was not let come to its end.
+const lookTime = time.Minute
+
+// lookOnce captures what an agent left whose turn was ended for it: by a time limit, a signal, an operator. Its processes are gone. The
+// evidence must not say that nothing was changed because nobody looked; when that cannot be found out, it says so.
+func (a *run) lookOnce(ctx context.Context) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+	defer stop()
+	if err := guard(func() error { return a.capture(ctx) }); err != nil {
+		a.after, a.changes, a.artifacts, a.patch = nil, workspace.ChangeSet{}, gate.Listing{}, ""
+		a.note("not_captured", map[string]string{"why": err.Error()})
+	}
 }
 
 // writePatch writes the patch of the change. An empty change has an empty one, and needs no base.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -280,6 +281,61 @@ func TestAgentTaskRunCannotMountThere(t *testing.T) {
 	}}))
 	if env := envelope(t, o.stdout); o.code != ExitUsage || env.AgentTaskRunResult.FailureClassification != string(failure.Config) || !strings.Contains(o.stdout, "a directory for a directory") {
 		t.Errorf("exit %d\n%s", o.code, o.stdout)
+	}
+}
+
+// What an agent did before it was ended is evidence, whoever ended it: the time limit of the request, that of its adapter, or a signal.
+func TestAgentTaskRunKeepsWhatWasDone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		adapter string // what its settings say besides
+		request map[string]any
+		signal  bool
+		status  string
+	}{
+		"time limit":   {"timeout_ms: 600000", map[string]any{"task_timeout_seconds": 2}, false, codebox.StatusTimeout},
+		"of its own":   {"timeout_ms: 2000", nil, false, codebox.StatusTimeout},
+		"interruption": {"timeout_ms: 600000", nil, true, codebox.StatusFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, map[string]string{"agent": `echo changed >>a.txt; echo art >"$DEED_ARTIFACTS/report.md"; echo on the way; sleep 600`})
+			settings := filepath.Join(s.dir, "deed.yaml")
+			text, err := os.ReadFile(settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = regexp.MustCompile(`timeout_ms: \d+`).ReplaceAll(text, []byte(c.adapter))
+			if err := os.WriteFile(settings, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			progress := filepath.Join(s.dir, "progress.jsonl")
+			cmd := s.command(nil, "agent-task-run", "--json", "--progress=jsonl", "--progress-file="+progress, "--input-file="+s.request("agent", c.request))
+			var out bytes.Buffer
+			cmd.Stdout = &out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if c.signal {
+				s.until("the agent works", func() bool {
+					found, _ := filepath.Glob(filepath.Join(s.home, "attempts", "*", "artifacts", "report.md"))
+					return len(found) == 1
+				})
+				_ = cmd.Process.Signal(syscall.SIGTERM)
+			}
+			_ = cmd.Wait()
+			env := envelope(t, out.String())
+			if env.AgentTaskRunResult.Status != c.status || env.AgentResult.ChangedFiles.Count != 1 {
+				t.Fatalf("%s", out.String())
+			}
+			if got, err := os.ReadFile(filepath.Join(env.Artifacts, codebox.PathPatch)); err != nil || !strings.Contains(string(got), "+changed") {
+				t.Errorf("the patch is %q, %v", got, err)
+			}
+			if found, _ := filepath.Glob(filepath.Join(env.Artifacts, "files", "artifacts", "*report.md")); len(found) != 1 {
+				t.Errorf("the artifact is not in %s", env.Artifacts)
+			}
+			s.ok("artifacts", "verify", env.Artifacts)
+		})
 	}
 }
 

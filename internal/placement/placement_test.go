@@ -72,7 +72,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := p.Intent.Deed
-	if d.Isolation != "namespace" || d.MaxAttempts != 1 || d.TimeoutSeconds != DefaultTimeoutSeconds || len(d.Sandbox.Network) != 0 ||
+	if d.Isolation != "namespace" || d.MaxAttempts != 1 || d.TimeoutSeconds != 0 || len(d.Sandbox.Network) != 0 ||
 		d.Sandbox.ReadOnlyWorkspace || *d.RequireChanges || !*d.AcceptEmptyOutput || d.Sandbox.Env[codebox.EnvAgentRuntime] != "1" {
 		t.Errorf("%+v %+v", d, d.Sandbox)
 	}
