@@ -270,12 +270,13 @@ func (r *run) next(status codebox.RunStatus, phase string) {
 	r.begin(phase)
 }
 
-// publish puts the bundle where the caller wants it. The one in the home stays: the store points at it.
+// publish puts the bundle where the caller wants it. The one in the home stays: the store points at it. That of a request that was refused
+// stays there alone: the corrected one wants the same place.
 func (r *run) publish(ctx context.Context, account *boundary.Run) error {
 	if r.copy == nil {
 		return nil
 	}
-	if account.BundleDir == "" {
+	if account.BundleDir == "" || account.Decision.Refused() {
 		r.copy.Drop()
 		return nil
 	}

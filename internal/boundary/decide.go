@@ -107,6 +107,9 @@ type Decision struct {
 // Success reports whether the run did what was asked.
 func (d Decision) Success() bool { return codebox.Success(d.Status) }
 
+// Refused reports whether the request was at fault, and not what came of it.
+func (d Decision) Refused() bool { return d.Exit == exitUsage }
+
 // Envelope returns the status of the envelope.
 func (d Decision) Envelope() string {
 	if d.Status == codebox.StatusSucceeded {

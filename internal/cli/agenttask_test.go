@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -280,6 +281,26 @@ func TestAgentTaskRunCannotMountThere(t *testing.T) {
 		map[string]any{"source": dir, "target": "/workspace/src/a.txt", "mode": "readonly"},
 	}}))
 	if env := envelope(t, o.stdout); o.code != ExitUsage || env.AgentTaskRunResult.FailureClassification != string(failure.Config) || !strings.Contains(o.stdout, "a directory for a directory") {
+		t.Errorf("exit %d\n%s", o.code, o.stdout)
+	}
+}
+
+// A request that is refused when its components are looked at leaves the place of its bundle free: the corrected one has it.
+func TestAgentTaskRunRefusedLeavesItsPlace(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"agent": "exit 0"})
+	out := filepath.Join(s.dir, "out", "bundle")
+	component := t.TempDir() // without an entry file
+	o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{
+		"artifacts_path": out, "component_contracts": []any{map[string]any{"slug": "c1", "path": component}},
+	}))
+	if _, err := os.Lstat(out); o.code != ExitUsage || !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("exit %d, %v\n%s", o.code, err, o.stdout)
+	}
+	if env := envelope(t, o.stdout); env.Artifacts == out {
+		t.Errorf("the envelope names %s", env.Artifacts)
+	}
+	if o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{"artifacts_path": out})); o.code != ExitDone {
 		t.Errorf("exit %d\n%s", o.code, o.stdout)
 	}
 }
