@@ -96,6 +96,9 @@ func (r *Runner) command(ctx context.Context, req codebox.CommandRequest, res *c
 	res.Command, res.Description = secrets.String(req.Command), secrets.String(req.Description)
 	res.Stdout, res.Stderr, res.Truncated = stdout.text(), stderr.text(), stdout.cut || stderr.cut
 	res.ElapsedMS = exit.Duration.Milliseconds()
+	if err == nil {
+		res.ExitCode = &exit.Code
+	}
 	if inside.real != "" { // however it ended
 		gone, rerr := inside.repositories.takeAway(inside.real)
 		if rerr == nil && len(gone) > 0 {
@@ -108,7 +111,6 @@ func (r *Runner) command(ctx context.Context, req codebox.CommandRequest, res *c
 	if err != nil {
 		return codebox.FailureBackendError, err
 	}
-	res.ExitCode = &exit.Code
 	switch {
 	case exit.TimedOut:
 		return codebox.FailureTimeout, fmt.Errorf("the time limit of %d seconds passed; every process of the command was ended", req.Timeout())
