@@ -37,6 +37,7 @@ var errEmpty = errors.New("the workspace has no change to publish")
 func (r *Runner) Publish(ctx context.Context, req codebox.PublicationRequest) codebox.PublicationResult {
 	p := req.Resolve()
 	p.Workspace = named(p.Workspace)
+	p.Head = strings.TrimPrefix(p.Head, "refs/heads/") // its whole name is meant, not a branch of that name
 	if p.Head == "" {
 		p.Head = "deed/" + slug(p.Workspace.Handle)
 	}

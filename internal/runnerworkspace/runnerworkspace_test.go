@@ -291,7 +291,7 @@ func TestPublishSquashesOntoTheBase(t *testing.T) {
 	git(t, dir, "commit", "-qm", "main moved on")
 	git(t, dir, "checkout", "-q", "agent")
 	req := publication(dir)
-	req.Base, req.Head = "main", "deed/x"
+	req.Base, req.Head = "main", "refs/heads/deed/x"
 	res := runner().Publish(t.Context(), req)
 	check(t, codebox.SchemaPublicationResult, res)
 	if res.Status != codebox.WorkspaceWriteWithoutPR || res.FailureType != codebox.FailurePublicationUnavailable || res.Branch.BaseSHA != base {
