@@ -17,13 +17,14 @@ const maxRepositories = 200
 // repository itself.
 type repositories map[string]fs.FileInfo
 
-// repositoriesOf looks at every directory of a workspace, and into no repository.
+// repositoriesOf looks at every directory of a workspace, and into no repository. One that cannot be listed is an error: git would still find
+// a repository in it by its name.
 func repositoriesOf(dir string) (repositories, error) {
 	found := repositories{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
-			return nil // nothing that whoever uses git here next could read either
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // gone since
 		case err != nil:
 			return err
 		case e.Name() == gitDir && path != dir:
