@@ -108,9 +108,6 @@ func (p *placer) tools() {
 	}
 	p.out.Tools = eff
 	p.box.ReadOnlyWorkspace = !eff.WriteWorkspace
-	if p.box.Tools, err = json.Marshal(map[string]any{"source": eff.Source, "decisions": eff.Decisions()}); err != nil {
-		p.faults.Add("$", fault.BadFormat, err.Error(), "")
-	}
 }
 
 // open is what deed reads of the request's open policy object.
@@ -272,6 +269,7 @@ func (p *placer) hosts() (allow []string) {
 func (p *placer) network() {
 	allow := p.hosts()
 	if len(allow) == 0 {
+		p.out.Tools = p.out.Tools.Offline()
 		return
 	}
 	if _, err := egress.ParseRules(allow); err != nil {
@@ -327,6 +325,10 @@ func (p *placer) intent() error {
 		p.box.Env[k] = v
 	}
 	p.box.Env[codebox.EnvAgentRuntime] = "1"
+	var err error
+	if p.box.Tools, err = json.Marshal(map[string]any{"source": p.out.Tools.Source, "decisions": p.out.Tools.Decisions()}); err != nil {
+		return fmt.Errorf("write the decisions on tools: %w", err)
+	}
 	p.spec.Sandbox = &p.box
 
 	payload, err := json.Marshal(map[string]any{

@@ -12,6 +12,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,6 +55,8 @@ const (
 	RuleInList         = "in-allowed-tools"
 	RuleNothingSaid    = "nothing-said"
 	RuleDefaultDeny    = "default-deny" // a tool outside the sandbox that nobody listed
+	RuleNotVisible     = "not-visible"  // the policy allows it, and the agent in the sandbox is not given it
+	RuleNoHosts        = "no-hosts"     // it may use a network, and there is none
 )
 
 // ParentTools is the id under which the tools outside the sandbox are decided that no policy lists. Those that one lists
@@ -74,7 +77,8 @@ type Tool struct {
 	Remedy  string `json:"remedy,omitempty"`
 }
 
-// A Decision is the record of one decision, for the journal.
+// A Decision is the record of one decision, for the journal. Allowed means that the agent has the tool: whoever holds the
+// record against the walls must not find a contradiction.
 type Decision struct {
 	Tool    string `json:"tool"`
 	Allowed bool   `json:"allowed"`
@@ -104,9 +108,25 @@ type Effective struct {
 func (e Effective) Decisions() []Decision {
 	out := make([]Decision, len(e.Tools))
 	for i, t := range e.Tools {
-		out[i] = Decision{Tool: t.ID, Allowed: t.Allowed, Rule: t.Rule, Held: t.Held, Remedy: t.Remedy}
+		out[i] = Decision{Tool: t.ID, Allowed: t.Exposed, Rule: t.Rule, Held: t.Held, Remedy: t.Remedy}
+		if t.Allowed && !t.Exposed {
+			out[i].Rule = RuleNotVisible
+			out[i].Remedy = cmp.Or(t.Remedy, "give it transport_visibility sandbox or both in sandbox_tool_policy")
+		}
 	}
 	return out
+}
+
+// Offline returns the decisions for a run that has no network whoever may use one.
+func (e Effective) Offline() Effective {
+	e.Tools, e.Network = slices.Clone(e.Tools), false
+	for i := range e.Tools {
+		if t := &e.Tools[i]; t.ID == toolFetch && t.Exposed {
+			t.Allowed, t.Exposed = false, false
+			t.Rule, t.Remedy = RuleNoHosts, "name the hosts in policy.network.allow"
+		}
+	}
+	return e
 }
 
 // HeldBy returns the same decisions with those marked as enforced behind which one of the walls stands. Without it all are

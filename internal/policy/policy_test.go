@@ -201,3 +201,37 @@ func TestDecisionsAreRecords(t *testing.T) {
 		t.Errorf("got %s", b)
 	}
 }
+
+// TestADecisionSaysWhatTheAgentHas: a tool that is hidden from the sandbox, one outside of it, and the network of a run without
+// hosts are not recorded as allowed, whatever the policy says of them.
+func TestADecisionSaysWhatTheAgentHas(t *testing.T) {
+	t.Parallel()
+	e, err := policy.Resolve(tools("workspace.read ~workspace.write ^issues.open network.fetch"), nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !e.Network || e.Offline().Network {
+		t.Errorf("network %v, without hosts %v", e.Network, e.Offline().Network)
+	}
+	rules := func(e policy.Effective) map[string]string {
+		out := map[string]string{}
+		for _, d := range e.Decisions() {
+			if (d.Rule == policy.RulePolicyAllows) != d.Allowed || !d.Allowed && d.Remedy == "" {
+				t.Errorf("%+v", d)
+			}
+			out[d.Tool] = d.Rule
+		}
+		return out
+	}
+	for id, want := range map[string][2]string{
+		"workspace.read":     {policy.RulePolicyAllows, policy.RulePolicyAllows},
+		"workspace.write":    {policy.RuleNotVisible, policy.RuleNotVisible},
+		"workspace.edit":     {policy.RuleNotInPolicy, policy.RuleNotInPolicy},
+		"parent.issues.open": {policy.RuleNotVisible, policy.RuleNotVisible},
+		"network.fetch":      {policy.RulePolicyAllows, policy.RuleNoHosts},
+	} {
+		if got := [2]string{rules(e)[id], rules(e.Offline())[id]}; got != want {
+			t.Errorf("%s: %v, want %v", id, got, want)
+		}
+	}
+}
