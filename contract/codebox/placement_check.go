@@ -15,10 +15,10 @@ import (
 
 // A spot is a place in the sandbox that something of the request takes.
 type spot struct {
-	at        string
-	target    string
-	mode      string
-	workspace bool
+	at     string
+	target string
+	mode   string
+	change bool // what is changed in it is captured as its own
 }
 
 // An origin is a place on the caller's machine that the request reads.
@@ -333,7 +333,7 @@ func (r TaskRequest) checkPlaces(l *fault.List) {
 			if mode == ModeReadonly && m.Mode == ModeReadwrite {
 				l.Add(at+".mode", fault.Conflict, "is readwrite, and the runtime's own files are readonly", "leave it out, or use mounts")
 			}
-			taken = append(taken, spot{at + ".target", m.Target, cmp.Or(m.Mode, mode), false})
+			taken = append(taken, spot{at + ".target", m.Target, cmp.Or(m.Mode, mode), cmp.Or(m.Mode, mode) == ModeReadwrite})
 		}
 	}
 	mounts("$.mounts", r.Mounts, ModeReadwrite)
@@ -355,7 +355,11 @@ func (r TaskRequest) checkPlaces(l *fault.List) {
 			at := fault.Index(list.at, i)
 			absolute(l, at+".source", f.Source)
 			targetIs(l, at+".target", f.Target)
+			if f.Type != "" {
+				fault.OneOf(l, at+".type", f.Type, "directory", "file")
+			}
 			l.OptionalObject(at+".metadata", f.Metadata)
+			taken = append(taken, spot{at + ".target", f.Target, ModeReadonly, false})
 		}
 	}
 	apart(l, taken)
@@ -377,10 +381,10 @@ func apart(l *fault.List, taken []spot) {
 			case a.target == b.target:
 				l.Add(a.at, fault.Duplicate, quote(a.target)+" is the target of "+strings.TrimPrefix(b.at, "$.")+" too", "give each its own target")
 			case !below(inner.target, outer.target):
-			case inner.workspace && outer.workspace:
-				l.Add(inner.at, fault.Conflict, quote(inner.target)+" lies inside the workspace "+quote(outer.target)+", and a change would belong to both", "put the workspaces beside each other")
 			case inner.mode == ModeReadwrite && outer.mode == ModeReadonly:
 				l.Add(inner.at, fault.Conflict, quote(inner.target)+" is readwrite inside "+quote(outer.target)+", which is readonly", "put it elsewhere, or make both the same")
+			case inner.change && outer.change:
+				l.Add(inner.at, fault.Conflict, quote(inner.target)+" lies inside "+quote(outer.target)+", and a change would belong to both", "put them beside each other")
 			}
 		}
 	}

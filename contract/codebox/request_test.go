@@ -107,6 +107,18 @@ func TestPlacesLieApart(t *testing.T) {
 		{"workspace inside a workspace that comes later", "conflict $.workspaces[0].target", func(r *codebox.TaskRequest) {
 			r.Workspaces = []codebox.RequestWorkspace{dir("/s/a", "/w/a", ""), dir("/s/b", "/w", "")}
 		}},
+		{"readwrite mount inside a workspace", "conflict $.mounts[0].target", func(r *codebox.TaskRequest) {
+			r.Workspaces = []codebox.RequestWorkspace{dir("/s/a", "/w", "")}
+			r.Mounts = []codebox.RequestMount{mount("/s/b", "/w/b", "")}
+		}},
+		{"workspace inside a readwrite mount", "conflict $.workspaces[0].target", func(r *codebox.TaskRequest) {
+			r.Workspaces = []codebox.RequestWorkspace{dir("/s/a", "/w/a", "")}
+			r.Mounts = []codebox.RequestMount{mount("/s/b", "/w", "")}
+		}},
+		{"staged file on a mount", "not_allowed $.staged_files[1].type, duplicate $.staged_files[0].target", func(r *codebox.TaskRequest) {
+			r.Mounts = []codebox.RequestMount{mount("/s/b", "/w", "")}
+			r.StagedFiles = []codebox.StagedFile{{Source: "/s/c", Target: "/w"}, {Source: "/s/c", Target: "/w/c", Type: "link"}}
+		}},
 		{"hole in a readonly tree", "conflict $.workspaces[0].target", func(r *codebox.TaskRequest) {
 			r.Workspaces = []codebox.RequestWorkspace{dir("/s/a", "/w/a", "")}
 			r.RuntimeStackMounts = []codebox.RequestMount{mount("/s/b", "/w", "")}

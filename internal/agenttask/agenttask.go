@@ -24,6 +24,7 @@ import (
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/placement"
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
@@ -76,6 +77,7 @@ type run struct {
 	req     codebox.TaskRequest
 	started time.Time
 	placed  placement.Placed
+	hide    *redact.Redactor // the values of the request's secrets, until an attempt has its own
 	record  *registry.Run
 	phase   string      // under way
 	ended   func(error) // ends it
@@ -99,17 +101,20 @@ func (r *run) failed(err error) boundary.Run {
 	}
 	return boundary.Run{
 		Decision: boundary.Decide(facts), Message: message, Code: code,
-		Started: r.started, Finished: r.Clock(), Command: r.req.Agent, Diagnostics: boundary.DiagnosticsOf(err),
+		Started: r.started, Finished: r.Clock(), Command: r.req.Agent, Diagnostics: boundary.DiagnosticsOf(err), Redactor: r.hide,
 	}
 }
 
 // do takes the request to the account of its one attempt.
 func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	var none boundary.Run
-	places := checkPlaces(ctx, r.req, r.Home, r.Engine.Runner.SecretStores())
+	var places error
+	r.hide, places = checkPlaces(ctx, r.req, r.Home, r.Engine.Runner.SecretStores())
 	_, unavailable := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace})
 	var err error
-	r.placed, err = placement.Place(r.req, placement.Options{Config: r.Admission.Config, Contained: unavailable == nil})
+	req := r.req
+	req.Mounts = typed(req.Mounts)
+	r.placed, err = placement.Place(req, placement.Options{Config: r.Admission.Config, Contained: unavailable == nil})
 	if places != nil { // whoever corrects the request wants to hear of all of it
 		return none, append(slices.Clone(fault.Of(places)), fault.Of(err)...)
 	}

@@ -1,11 +1,13 @@
 package agenttask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -13,15 +15,17 @@ import (
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
 // checkPlaces holds the places that a request names against the machine, before anything is made: every source is there
-// and shows nothing of deed's own, the bundle has a free place apart from all of them, and every secret has a value.
+// and shows nothing of deed's own, the bundle has a free place apart from all of them, and every secret has a value that
+// stands nowhere else in the request. What it returns hides these values in the answer to a request that is refused.
 // Links count as what they lead to.
-func checkPlaces(ctx context.Context, req codebox.TaskRequest, h *home.Home, stores []runtimepkg.SecretStore) error {
+func checkPlaces(ctx context.Context, req codebox.TaskRequest, h *home.Home, stores []runtimepkg.SecretStore) (*redact.Redactor, error) {
 	var l fault.List
 	root := workspace.TruePath(h.Root())
 	var sources []string
@@ -55,19 +59,69 @@ func checkPlaces(ctx context.Context, req codebox.TaskRequest, h *home.Home, sto
 			}
 		}
 	}
-	for i, m := range req.Mounts {
-		source(fault.Index("$.mounts", i)+".source", m.Source)
-	}
-	for i, f := range req.StagedFiles {
-		source(fault.Index("$.staged_files", i)+".source", f.Source)
-	}
-	for i, name := range req.SecretEnv {
-		if _, _, err := runtimepkg.ResolveSecrets(ctx, []runtimepkg.SecretNeed{{Name: name, Required: true, Asked: []string{"secret_env"}}}, "", stores...); err != nil {
-			l.Add(fault.Index("$.secret_env", i), fault.Dangling, err.Error(), "set it where deed runs")
+	for i, w := range req.Workspaces {
+		if at := fault.Index("$.workspaces", i) + ".seed.bundle"; w.Seed.Bundle != "" {
+			source(at, w.Seed.Bundle)
+			checkBundle(&l, at, w.Seed.Bundle)
 		}
 	}
+	for i, m := range req.Mounts {
+		at := fault.Index("$.mounts", i)
+		source(at+".source", m.Source)
+		checkType(&l, at+".type", m.Source, m.Type)
+	}
+	for i, f := range req.StagedFiles {
+		at := fault.Index("$.staged_files", i)
+		source(at+".source", f.Source)
+		checkType(&l, at+".type", f.Source, f.Type)
+	}
+	for i, m := range req.RuntimeStackMounts { // what else is wrong with them is told with the components
+		checkType(&l, req.Origins.At("runtime_stack_mounts", i)+".type", m.Source, m.Type)
+	}
+	hide := checkSecrets(ctx, &l, req, stores)
 	l.Within("$", PlaceArtifacts(req.ArtifactsPath, append(sources, root)...))
-	return l.Err()
+	return hide, l.Err()
+}
+
+// checkBundle wants a bundle that verifies. That its change fits the source is seen when it is put there.
+func checkBundle(l *fault.List, at, dir string) {
+	if fi, err := os.Stat(dir); err != nil {
+		return // which is told
+	} else if !fi.IsDir() {
+		l.Add(at, fault.Conflict, fmt.Sprintf("%q is not a directory", dir), "give the directory of a bundle")
+		return
+	}
+	if err := workspace.CheckBundle(dir); err != nil {
+		l.Add(at, fault.Dangling, fmt.Sprintf("%q: %v", dir, err), "give a bundle that verifies: see `deed artifacts verify`")
+	}
+}
+
+// typeOf is what a source is, in the words of a mount's type, or "" when it cannot be looked at.
+func typeOf(source string) string {
+	fi, err := os.Stat(source)
+	switch {
+	case err != nil:
+		return ""
+	case fi.IsDir():
+		return "directory"
+	}
+	return "file"
+}
+
+// checkType wants a source to be what its type says, if anything.
+func checkType(l *fault.List, at, source, want string) {
+	if is := typeOf(source); want != "" && is != "" && is != want {
+		l.Add(at, fault.Conflict, fmt.Sprintf("is %s, and %q is a %s", want, source, is), "use "+is+", or leave it out")
+	}
+}
+
+// typed returns the mounts of a request with what each is, where the request leaves that to its source.
+func typed(mounts []codebox.RequestMount) []codebox.RequestMount {
+	mounts = slices.Clone(mounts)
+	for i := range mounts {
+		mounts[i].Type = cmp.Or(mounts[i].Type, typeOf(mounts[i].Source))
+	}
+	return mounts
 }
 
 // checkGit wants a repository with the commit that is asked for.

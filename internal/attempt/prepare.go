@@ -327,11 +327,15 @@ func (a *run) secrets(ctx context.Context, p *plan) error {
 // redactable refuses secrets that could not be kept out of what is written. A yes or a no is nobody's secret: logins of agents
 // keep such settings beside their tokens.
 func redactable(secrets map[string]string) error {
-	short := slices.DeleteFunc(redact.New(secrets).Unredactable(), func(name string) bool { return secrets[name] == "true" || secrets[name] == "false" })
-	if len(short) > 0 {
+	if short := Unredactable(secrets); len(short) > 0 {
 		return failure.New(failure.Config, "resolve secrets", fmt.Errorf("the value of %s is too short or too plain to be kept out of what is written", strings.Join(short, ", ")), "use a longer one, or pass it in the adapter's env if it is no secret")
 	}
 	return nil
+}
+
+// Unredactable names the secrets whose values could not be kept out of what is written, a yes and a no excepted.
+func Unredactable(secrets map[string]string) []string {
+	return slices.DeleteFunc(redact.New(secrets).Unredactable(), func(name string) bool { return secrets[name] == "true" || secrets[name] == "false" })
 }
 
 // SecretStores are where the secrets of a task are looked up by name.
@@ -375,10 +379,13 @@ func (a *run) untouched() string {
 	return a.path("workspace")
 }
 
-// main is the part that the agent starts in: the first below /workspace, else the first. A tree that was not seeded has
-// none.
+// main is the part that the agent starts in: the first directory below /workspace, else the first, else the first part. A
+// tree that was not seeded has none.
 func (a *run) main() workspace.SeededPart {
 	parts := a.seeded.Parts
+	if dirs := slices.DeleteFunc(slices.Clone(parts), func(p workspace.SeededPart) bool { return p.File }); len(dirs) > 0 {
+		parts = dirs
+	}
 	if i := slices.IndexFunc(parts, func(p workspace.SeededPart) bool {
 		return p.Target == insideWorkspace || strings.HasPrefix(p.Target, insideWorkspace+"/")
 	}); i > 0 {

@@ -175,10 +175,23 @@ func (p *placer) mounts() {
 		}
 		p.spec.Workspaces = append(p.spec.Workspaces, deed.Workspace{Type: kind, Source: m.Source, Target: m.Target})
 	}
+	p.floor()
 	for i, f := range p.req.StagedFiles {
 		p.apart(fault.Index("$.staged_files", i)+".target", f.Target)
 		p.show(f.Source, f.Target)
 	}
+}
+
+// floor gives a run that was given files alone a directory to start in, beside all of them.
+func (p *placer) floor() {
+	if len(p.spec.Workspaces) == 0 || slices.ContainsFunc(p.spec.Workspaces, func(w deed.Workspace) bool { return w.Type != deed.SeedFile }) {
+		return
+	}
+	target := codebox.WorkspaceRoot
+	for n := 1; slices.ContainsFunc(p.spec.Workspaces, func(w deed.Workspace) bool { return strings.HasPrefix(w.Target+"/", target+"/") }); n++ {
+		target = fmt.Sprintf("%s-%d", codebox.WorkspaceRoot, n)
+	}
+	p.spec.Workspaces = append(p.spec.Workspaces, deed.Workspace{Type: deed.SeedEmpty, Target: target})
 }
 
 // apart wants a target that covers nothing that deed, or the system, has in every sandbox.

@@ -180,6 +180,20 @@ func TestWorkspacesAndMounts(t *testing.T) {
 	}
 }
 
+// TestFilesAlone: a run starts in a directory, which is beside the files that it was given.
+func TestFilesAlone(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]string{"/mnt/a": "/workspace", "/workspace/a": "/workspace-1", "/workspace": "/workspace-1"} {
+		p, err := place(t, options(t, defaults), `"mounts": [{"source": "/srv/a", "target": "`+target+`", "type": "file"}]`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]deed.Workspace{{Type: "file", Source: "/srv/a", Target: target}, {Type: "empty", Target: want}}, p.Intent.Deed.Workspaces); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	bare := options(t, "")

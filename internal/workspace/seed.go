@@ -107,12 +107,15 @@ func seedOne(ctx context.Context, src Source, dst string, wrote *written) (s See
 		return Seeded{}, fmt.Errorf("seed workspace: %w", err)
 	}
 	defer func() {
-		if errors.Is(err, ErrSource) && failure.ClassOf(err) != failure.Config {
+		switch {
+		case err == nil:
+			return
+		case errors.Is(err, ErrSource) && failure.ClassOf(err) != failure.Config:
 			err = failure.New(failure.Config, "seed workspace", err, "")
+		default:
+			err = fmt.Errorf("seed workspace: %w", err)
 		}
-		if err != nil {
-			s, err = Seeded{}, errors.Join(fmt.Errorf("seed workspace: %w", err), Remove(dst))
-		}
+		s, err = Seeded{}, errors.Join(err, Remove(dst))
 	}()
 	switch src.kind() {
 	case SourceEmpty:

@@ -26,10 +26,7 @@ const maxChangeList = 64 << 20
 // applyBundle puts the change of a bundle on top of the base at dst. The bundle is verified first; what is applied are
 // the bytes that were verified, and what comes out must be what the bundle's change list says.
 func applyBundle(ctx context.Context, dir, dst string) (id string, notes []Note, err error) {
-	rep, err := bundle.Verify(dir, bundle.VerifyOptions{})
-	if err == nil && !rep.Valid {
-		err = violations(rep)
-	}
+	rep, err := verified(dir)
 	if err != nil {
 		return "", nil, bundleError(dir, err)
 	}
@@ -54,6 +51,20 @@ func applyBundle(ctx context.Context, dir, dst string) (id string, notes []Note,
 		return "", nil, bundleError(dir, err)
 	}
 	return rep.Manifest.ID, notes, nil
+}
+
+// CheckBundle says why a workspace cannot be seeded from a bundle, as far as the bundle itself tells.
+func CheckBundle(dir string) error {
+	_, err := verified(dir)
+	return err
+}
+
+func verified(dir string) (bundle.Verification, error) {
+	rep, err := bundle.Verify(dir, bundle.VerifyOptions{})
+	if err == nil && !rep.Valid {
+		err = violations(rep)
+	}
+	return rep, err
 }
 
 func bundleError(dir string, err error) error {
