@@ -2,8 +2,6 @@ package bundle
 
 import (
 	"bytes"
-	"context"
-	"crypto"
 	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/rand"
@@ -16,8 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-
-	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 
 	"github.com/deedrun/deed/internal/atomicfile"
 )
@@ -238,27 +234,3 @@ func escapeGlob(dir string) string {
 	}
 	return b.String()
 }
-
-// signer and verifier fit the keys to the DSSE library.
-type signer struct{ k *Key }
-
-func (s signer) Sign(_ context.Context, data []byte) ([]byte, error) {
-	return ed25519.Sign(s.k.pair().private, data), nil
-}
-func (s signer) KeyID() (string, error) { return s.k.Public().ID, nil }
-
-type verifier struct{ k PublicKey }
-
-func (v verifier) Verify(_ context.Context, data, sig []byte) error {
-	if !ed25519.Verify(v.k.key, data, sig) {
-		return errors.New("signature does not fit the key")
-	}
-	return nil
-}
-func (v verifier) KeyID() (string, error)   { return v.k.ID, nil }
-func (v verifier) Public() crypto.PublicKey { return v.k.key }
-
-var (
-	_ dsse.Signer   = signer{}
-	_ dsse.Verifier = verifier{}
-)

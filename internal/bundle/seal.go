@@ -114,7 +114,7 @@ func (w *Writer) seal(ctx context.Context, in SealInput) (Sealed, error) {
 		return Sealed{}, err
 	}
 	at("derived")
-	self, keyID, err := w.writeManifest(ctx, d)
+	self, keyID, err := w.writeManifest(d)
 	if err != nil {
 		return Sealed{}, err
 	}
@@ -153,7 +153,7 @@ func (w *Writer) putDerived(path, kind string, data []byte) error {
 }
 
 // writeManifest signs and writes the last two files. Their entries hold zeros in what is hashed for them.
-func (w *Writer) writeManifest(ctx context.Context, d derivedDocs) (self, keyID string, err error) {
+func (w *Writer) writeManifest(d derivedDocs) (self, keyID string, err error) {
 	m := codebox.Manifest{ID: d.metadata.ID, ContentDigest: d.metadata.ContentDigest, CreatedAt: d.metadata.CreatedAt, Runtime: d.metadata.Runtime}
 	zero := sha(zeroHash)
 	m.Files = append(m.Files, codebox.ManifestFile{Path: codebox.PathManifest, Kind: codebox.KindManifest, ContentType: codebox.TypeJSON, SHA256: &zero})
@@ -168,7 +168,7 @@ func (w *Writer) writeManifest(ctx context.Context, d derivedDocs) (self, keyID 
 			return "", "", err
 		}
 		patch, _, _ := w.File(codebox.PathPatch)
-		envelope, err := sign(ctx, w.o.Key, d.statement, m.ID, attested, patch.SHA256.Value, m.CreatedAt)
+		envelope, err := sign(w.o.Key, d.statement, m.ID, attested, patch.SHA256.Value, m.CreatedAt)
 		if err != nil {
 			return "", "", err
 		}
