@@ -23,6 +23,9 @@ const ErrUnexpected Code = "unexpected_files"
 // ErrBranchExists means that the branch is there already; nothing was changed.
 const ErrBranchExists Code = "branch_exists"
 
+// ErrSubmodule means that CommitSpec.Paths names something of a submodule that a commit cannot have.
+const ErrSubmodule Code = "submodule"
+
 // A Signature says who made a commit, and when.
 type Signature struct {
 	Name, Email string
@@ -71,7 +74,8 @@ type Commit struct {
 // it is whole, the branch last, so that a crash leaves at most objects that nothing names.
 //
 // Faults of the spec are ErrSource, all at once. A file that cannot be committed as it is (a special file, one beyond
-// MaxPatchFile, a repository inside) refuses the whole, unless it is ignored or excluded.
+// MaxPatchFile, a repository inside) refuses the whole, unless it is ignored, excluded or none of Paths. Submodules stay as
+// the parent has them; Paths that name something in one, or one that is at another commit, are ErrSubmodule.
 func CommitTree(ctx context.Context, spec CommitSpec) (c Commit, err error) {
 	defer func() {
 		if err != nil {
@@ -161,14 +165,23 @@ func (s *borrower) stageDir(ctx context.Context, spec CommitSpec, parent string)
 	if err != nil {
 		return nil, err
 	}
+	modules, err := s.submodules(ctx, parent, StatusOptions{Paths: spec.Paths, Exclude: spec.Exclude})
+	if err != nil {
+		return nil, err
+	}
+	if err := RefuseSubmodules(modules, spec.Paths); err != nil {
+		return nil, err
+	}
+	found.tellSubmodules(modules)
 	if err := s.refuseUnfit(ctx, found.notes); err != nil {
 		return nil, err
 	}
 	return found.files, s.add(ctx, found.files, "--all")
 }
 
-// refuseUnfit lets pass what is ignored anyway.
+// refuseUnfit lets pass what is ignored anyway, and submodules: they stay as the parent has them.
 func (s *borrower) refuseUnfit(ctx context.Context, notes []Note) error {
+	notes = slices.DeleteFunc(slices.Clone(notes), func(n Note) bool { return n.Code == NoteSubmodule })
 	if len(notes) == 0 {
 		return nil
 	}

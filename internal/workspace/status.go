@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -40,7 +41,7 @@ type TreeStatus struct {
 	Remote string       `json:"remote,omitempty"` // the address of origin, without credentials
 	Dirty  int          `json:"dirty"`            // the number of files
 	Files  []StatusFile `json:"files"`
-	Notes  []Note       `json:"notes,omitempty"` // what was not looked into: special files, repositories inside, files beyond MaxPatchFile
+	Notes  []Note       `json:"notes,omitempty"` // what was not looked into: special files, submodules and other repositories inside, files beyond MaxPatchFile
 }
 
 // NoteTooLarge is the code of a note about a file that was not read because of its size.
@@ -49,6 +50,9 @@ const NoteTooLarge = "too_large"
 // StatusOf compares the work tree at dir with its HEAD: changed, deleted and untracked files, but for what its ignore
 // rules leave out. The directory may be hostile: its configuration, hooks, filters and monitors have no say, nothing in
 // it is written, special files are not opened, and a .git that leads to the repository of someone else is ErrSource.
+//
+// A submodule that is at another commit than HEAD names, or whose directory is gone, counts as a file that differs; what
+// is in it is not looked into, and a note says so.
 func StatusOf(ctx context.Context, dir string, opt StatusOptions) (TreeStatus, error) {
 	m, err := openWorkTree(ctx, dir, dir)
 	if err != nil {
@@ -60,6 +64,16 @@ func StatusOf(ctx context.Context, dir string, opt StatusOptions) (TreeStatus, e
 	if err != nil {
 		return TreeStatus{}, fmt.Errorf("status: %w", err)
 	}
+	modules, err := m.submodules(ctx, m.from.commit, opt)
+	if err != nil {
+		return TreeStatus{}, fmt.Errorf("status: %w", err)
+	}
+	found.tellSubmodules(modules)
+	for _, sub := range modules {
+		if sub.Status != "" {
+			found.files = append(found.files, StatusFile{Path: sub.Path, Status: sub.Status, path: sub.path})
+		}
+	}
 	st.Files, st.Notes, st.Dirty = found.files, found.notes, len(found.files)
 	remote, _, err := m.from.ask(ctx, "config", "--no-includes", "--get", "remote.origin.url")
 	if err != nil {
@@ -70,7 +84,7 @@ func StatusOf(ctx context.Context, dir string, opt StatusOptions) (TreeStatus, e
 }
 
 // DiffOf returns a git patch from one commit to another, or to the work tree as it stands when to is "". An empty from
-// is HEAD. It is as hermetic as StatusOf.
+// is HEAD. It is as hermetic as StatusOf, and has nothing of submodules.
 func DiffOf(ctx context.Context, dir, from, to string, opt StatusOptions) ([]byte, error) {
 	m, err := openWorkTree(ctx, dir, dir)
 	if err != nil {
@@ -228,6 +242,7 @@ func (s *borrower) changes(ctx context.Context, commit string, opt StatusOptions
 		}
 		files = append(files, f)
 	}
+	notes = slices.DeleteFunc(notes, func(n Note) bool { return !concerns(n.Path, opt.Paths) })
 	for i := range notes {
 		notes[i].Path = textPath(notes[i].Path)
 	}
