@@ -205,6 +205,7 @@ type CaptureResult struct {
 	Diff        *CaptureDiff    `json:"diff,omitempty"`
 	FailureType string          `json:"failure_type,omitempty"`
 	Error       *WorkspaceError `json:"error,omitempty"`
+	Diagnostics []Diagnostic    `json:"diagnostics,omitempty"` // deed: what was not looked into
 }
 
 // Validate demands that success, status and error agree.
@@ -458,6 +459,7 @@ type PublicationResult struct {
 	Opened      bool                    `json:"opened"` // a pull request was opened now
 	Evidence    map[string]any          `json:"evidence,omitempty"`
 	Artifacts   map[string]any          `json:"artifacts,omitempty"`
+	Diagnostics []Diagnostic            `json:"diagnostics,omitempty"` // deed: what differs and is not published
 }
 
 // Validate demands that success, status, error and pull request agree.

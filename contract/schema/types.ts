@@ -639,6 +639,8 @@ export type CodeboxCaptureResult = {
   diff?: CodeboxCaptureDiff;
   failure_type?: string;
   error?: CodeboxWorkspaceError;
+  /** deed: what was not looked into */
+  diagnostics?: CodeboxDiagnostic[];
 };
 
 /** A CaseArtifact is one file of a case. */
@@ -1269,6 +1271,8 @@ export type CodeboxPublicationResult = {
   opened: boolean;
   evidence?: Record<string, unknown>;
   artifacts?: Record<string, unknown>;
+  /** deed: what differs and is not published */
+  diagnostics?: CodeboxDiagnostic[];
 };
 
 /** A RedactedArtifact is one file in which something was replaced. */

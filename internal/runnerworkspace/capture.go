@@ -14,12 +14,13 @@ import (
 const maxDiff = 16 << 20
 
 // Capture says what is checked out in a workspace, which files differ from that, and the difference between two commits
-// or between a commit and the files. It changes nothing in the workspace.
+// or between a commit and the files. It changes nothing in the workspace. What it does not look into is in the diagnostics:
+// submodules and other repositories, special files, large ones.
 func (r *Runner) Capture(ctx context.Context, req codebox.CaptureRequest) codebox.CaptureResult {
 	res := codebox.CaptureResult{Schema: codebox.SchemaCaptureResult, Backend: Backend, Workspace: named(req.Identity())}
 	if err := r.capture(ctx, req, &res); err != nil {
 		kind := kindOf(err)
-		res.Changed, res.Diff, res.Status = false, nil, codebox.WorkspaceFailed
+		res.Changed, res.Diff, res.Diagnostics, res.Status = false, nil, nil, codebox.WorkspaceFailed
 		if kind == codebox.FailureBackendUnavailable {
 			res.Status = codebox.WorkspaceUnavailable
 		}
@@ -52,6 +53,9 @@ func (r *Runner) capture(ctx context.Context, req codebox.CaptureRequest, res *c
 		status.Files = append(status.Files, codebox.CaptureFile{Path: r.Redact.String(f.Path), Status: string(f.Status)})
 	}
 	res.Status, res.Changed = status, st.Dirty > 0
+	for _, n := range st.Notes {
+		res.Diagnostics = append(res.Diagnostics, r.tell(n.Code, n.Path, n.Detail, nil))
+	}
 	if req.IncludeDiff != nil && !*req.IncludeDiff {
 		return nil
 	}

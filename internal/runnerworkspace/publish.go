@@ -52,7 +52,7 @@ func (r *Runner) Publish(ctx context.Context, req codebox.PublicationRequest) co
 	}
 	if err := r.write(ctx, p, &res); err != nil {
 		kind := kindOf(err)
-		if errors.Is(err, errForeign) || errors.Is(err, errSecret) || errors.Is(err, errEmpty) || errors.Is(err, workspace.ErrBranchExists) || errors.Is(err, workspace.ErrPush) {
+		if errors.Is(err, errForeign) || errors.Is(err, errSecret) || errors.Is(err, errEmpty) || errors.Is(err, workspace.ErrBranchExists) || errors.Is(err, workspace.ErrSubmodule) || errors.Is(err, workspace.ErrPush) {
 			kind = codebox.FailureBackendFailed
 		}
 		return fail(codebox.WorkspaceFailed, kind, err)
@@ -97,6 +97,13 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 	if err != nil {
 		return err
 	}
+	modules, err := r.submodules(ctx, dir, base, o, res)
+	if err != nil {
+		return err
+	}
+	if len(change) == 0 && len(modules) > 0 {
+		return fmt.Errorf("%w but for submodules, which stay as they are in the base: %s (commit them by hand)", errEmpty, strings.Join(modules, ", "))
+	}
 	if len(change) == 0 {
 		return errEmpty
 	}
@@ -113,6 +120,25 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 	pushed, err := workspace.Push(ctx, dir, p.Remote, p.Head+":"+p.Head, workspace.PushOptions{Env: workspace.ReachEnv(r.Environ)})
 	res.Branch.Remote = pushed.Remote
 	return err
+}
+
+// submodules tells how those of the base stand, which are published as they are there, and returns the ones that are known to differ. A path
+// of the request that names something of theirs is refused.
+func (r *Runner) submodules(ctx context.Context, dir, base string, o workspace.StatusOptions, res *codebox.PublicationResult) (changed []string, err error) {
+	list, err := workspace.Submodules(ctx, dir, base, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range list {
+		if m.Status != "" {
+			changed = append(changed, m.Path)
+		}
+		if m.Detail == "" {
+			continue
+		}
+		res.Diagnostics = append(res.Diagnostics, r.tell(workspace.NoteSubmodule, m.Path, m.Detail+"; it is published as it is in the base", map[string]string{"commit": m.Commit, "head": m.Head}))
+	}
+	return changed, workspace.RefuseSubmodules(list, o.Paths)
 }
 
 // commit makes the commit on its branch, in the workspace's own repository. A branch that has the content already is

@@ -8,8 +8,10 @@ package runnerworkspace
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -41,6 +43,17 @@ type Runner struct {
 // failed describes an error for a result. What the request got wrong lists its faults.
 func (r *Runner) failed(op, kind string, err error) (string, *codebox.WorkspaceError) {
 	return kind, &codebox.WorkspaceError{Code: codePrefix + op + "_" + kind, Message: r.Redact.String(err.Error())}
+}
+
+// tell makes a diagnostic about a path of the workspace.
+func (r *Runner) tell(code, path, what string, more map[string]string) codebox.Diagnostic {
+	data := map[string]string{"path": r.Redact.String(path)}
+	maps.Copy(data, more)
+	text, err := json.Marshal(data)
+	if err != nil {
+		text = nil // of strings: it never is
+	}
+	return codebox.Diagnostic{Class: "deed.workspace." + code, Message: r.Redact.String(path + ": " + what), Data: text}
 }
 
 // kindOf tells whose failure an error of the workspace is.
