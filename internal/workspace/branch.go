@@ -35,6 +35,31 @@ func BranchOf(ctx context.Context, dir, name string) (Branch, error) {
 	return b, err
 }
 
+// TakeBack undoes what CommitTree did to a branch: it is put back to the commit that it was at before, or removed when there
+// is none. One that is at another commit by now, or that somebody has checked out, is ErrBranchExists and stays. The objects
+// stay too, and nothing names them.
+func TakeBack(ctx context.Context, repo string, made Commit, before string) error {
+	m, err := openWorkTree(ctx, repo, repo)
+	if err != nil {
+		return fmt.Errorf("take back branch: %w", err)
+	}
+	defer m.close()
+	ref := "refs/heads/" + made.Branch
+	used, err := m.from.inUse(made.Branch)
+	if err != nil {
+		return fmt.Errorf("take back branch: %w", err)
+	}
+	if used || m.from.refs[ref] != made.ID {
+		return &Error{Code: ErrBranchExists, Op: "take back branch", Path: made.Branch, Err: errors.New("somebody uses it by now")}
+	}
+	order := "delete " + ref + " " + made.ID + "\n" // which git does only if it still is at that commit
+	if before != "" {
+		order = "update " + ref + " " + before + " " + made.ID + "\n"
+	}
+	_, err = m.run(ctx, gitCall{args: []string{"update-ref", "--stdin"}, gitDir: m.from.common, stdin: strings.NewReader(order)})
+	return err
+}
+
 // inUse reports whether the main work tree or a linked one has a branch checked out.
 func (r *repository) inUse(branch string) (bool, error) {
 	linked := filepath.Join(r.common, "worktrees")

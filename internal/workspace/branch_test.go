@@ -73,3 +73,76 @@ func TestAncestorsAndExpectedFiles(t *testing.T) {
 		t.Errorf("a branch that nobody has: %+v, %v", b, err)
 	}
 }
+
+// A branch is taken back as long as nobody else has to do with it.
+func TestTakeBack(t *testing.T) {
+	t.Parallel()
+	d := cleanRepo(t)
+	at := func() string {
+		return strings.TrimSpace(gitIn(t, d.root, "for-each-ref", "--format=%(objectname)", "refs/heads/deed/x"))
+	}
+	commit := func(text, old string) Commit {
+		t.Helper()
+		d.write("a.txt", text)
+		spec := commitSpec(d.root)
+		spec.Old = old
+		if spec.Parent = old; old == "" {
+			spec.Parent = "main"
+		}
+		c, err := CommitTree(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	one := commit("2\n", "")
+	two := commit("3\n", one.ID)
+	if err := TakeBack(t.Context(), d.root, one, ""); !errors.Is(err, ErrBranchExists) || at() != two.ID {
+		t.Errorf("one that has moved on: %v, it is at %s", err, at())
+	}
+	if err := TakeBack(t.Context(), d.root, two, one.ID); err != nil || at() != one.ID {
+		t.Errorf("back to where it was: %v, it is at %s", err, at())
+	}
+	gitIn(t, d.root, "worktree", "add", "-q", d.path("../wt"), "deed/x")
+	if err := TakeBack(t.Context(), d.root, one, ""); !errors.Is(err, ErrBranchExists) || at() != one.ID {
+		t.Errorf("one that is checked out: %v, it is at %s", err, at())
+	}
+	gitIn(t, d.root, "worktree", "remove", "--force", d.path("../wt"))
+	gitIn(t, d.root, "pack-refs", "--all")
+	ran := trap(d)
+	if err := TakeBack(t.Context(), d.root, one, ""); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(ran); err == nil {
+		t.Error("something of the repository ran")
+	}
+	if b, err := BranchOf(t.Context(), d.root, "deed/x"); err != nil || b.Tip != "" {
+		t.Errorf("it is there: %+v, %v", b, err)
+	}
+}
+
+// A dry run asks the remote and leaves it as it is.
+func TestPushDryRun(t *testing.T) {
+	t.Parallel()
+	d := cleanRepo(t)
+	root := newDir(t, tempDir(t))
+	gitIn(t, root.root, "init", "-q", "--bare", "remote.git")
+	remote := root.path("remote.git")
+	dry := PushOptions{DryRun: true}
+	if p, err := Push(t.Context(), d.root, remote, "main:x", dry); err != nil || p.Had || gitIn(t, remote, "for-each-ref") != "" {
+		t.Errorf("a new branch: %+v, %v", p, err)
+	}
+	if p, err := Push(t.Context(), d.root, remote, "main:x", PushOptions{}); err != nil || p.Had {
+		t.Errorf("the push: %+v, %v", p, err)
+	}
+	if p, err := Push(t.Context(), d.root, remote, "main:x", dry); err != nil || !p.Had {
+		t.Errorf("what it has: %+v, %v", p, err)
+	}
+	gitIn(t, d.root, "commit", "-q", "--allow-empty", "--amend", "-m", "another")
+	if _, err := Push(t.Context(), d.root, remote, "main:x", dry); !errors.Is(err, ErrPush) || !errors.Is(err, ErrPushRejected) {
+		t.Errorf("a branch with other commits: %v", err)
+	}
+	if _, err := Push(t.Context(), d.root, root.root, "main:x", dry); !errors.Is(err, ErrPush) || errors.Is(err, ErrPushRejected) {
+		t.Errorf("no repository: %v", err)
+	}
+}

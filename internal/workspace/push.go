@@ -17,6 +17,9 @@ import (
 // ErrPush means that the remote refused, or could not be reached. The message is git's own.
 const ErrPush Code = "push_failed"
 
+// ErrPushRejected is an ErrPush after which the remote's branch is known to be as it was: it has other commits.
+const ErrPushRejected Code = "push_rejected"
+
 // DefaultPushTimeout bounds a push unless the caller says otherwise.
 const DefaultPushTimeout = 2 * time.Minute
 
@@ -24,6 +27,7 @@ const DefaultPushTimeout = 2 * time.Minute
 type PushOptions struct {
 	Timeout time.Duration // 0 is DefaultPushTimeout
 	Force   bool          // let the remote's branch lose commits
+	DryRun  bool          // go as far as the remote's answer, and change nothing there
 	Env     []string      // what a transport needs and nothing else may have, such as SSH_AUTH_SOCK=…
 }
 
@@ -42,6 +46,7 @@ type Pushed struct {
 	Remote string `json:"remote"` // without credentials
 	Ref    string `json:"ref"`
 	ID     string `json:"sha"`
+	Had    bool   `json:"-"` // it had that before
 }
 
 // Push sends a commit of the repository to a branch of a remote: a path, or an address with file, https or ssh. refspec
@@ -75,6 +80,9 @@ func Push(ctx context.Context, repo, remote, refspec string, opt PushOptions) (p
 	if isLocal {
 		args = append(args, "--receive-pack="+quietReceiver)
 	}
+	if opt.DryRun {
+		args = append(args, "--dry-run")
+	}
 	order := p.ID + ":" + ref
 	if opt.Force {
 		order = "+" + order
@@ -88,8 +96,13 @@ func Push(ctx context.Context, repo, remote, refspec string, opt PushOptions) (p
 		return Pushed{}, fmt.Errorf("push: %w", err)
 	case res.ExitCode != 0:
 		said := strings.TrimSpace(string(res.Stdout) + "\n" + gitSays(res).Error())
-		return Pushed{}, &Error{Code: ErrPush, Op: "push to", Path: p.Remote, Err: errors.New(strings.ReplaceAll(said, remote, p.Remote))}
+		fault := &Error{Code: ErrPush, Op: "push to", Path: p.Remote, Err: errors.New(strings.ReplaceAll(said, remote, p.Remote))}
+		if strings.Contains(string(res.Stdout), "\t[rejected] ") { // by git on this side; what the remote refuses is [remote rejected]
+			fault.Err, fault.Remedy = fmt.Errorf("%w: %w", ErrPushRejected, fault.Err), "its branch has commits that are not in this one: choose another branch, or fetch it first"
+		}
+		return Pushed{}, fault
 	}
+	p.Had = strings.Contains("\n"+string(res.Stdout), "\n=\t")
 	return p, nil
 }
 
