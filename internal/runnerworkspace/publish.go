@@ -111,15 +111,50 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 		return fmt.Errorf("%w: %s", errSecret, strings.Join(found.Names(), ", "))
 	}
 	res.Branch = &codebox.PublicationBranch{Base: p.Base, BaseSHA: base, Head: p.Head, Name: p.Head}
-	if res.Commit, res.Reused, err = r.commit(ctx, dir, base, p, o); err != nil {
+	w, err := r.commit(ctx, dir, base, p, o)
+	if err != nil {
 		return err
 	}
+	res.Commit = &codebox.PublicationCommit{SHA: w.commit.ID, ParentSHA: w.commit.Parent, Message: r.Redact.String(p.Message)}
+	res.Reused = w.reused
 	if p.Remote == "" {
 		return nil
 	}
 	pushed, err := workspace.Push(ctx, dir, p.Remote, p.Head+":"+p.Head, workspace.PushOptions{Env: workspace.ReachEnv(r.Environ)})
+	if err != nil && !w.reused {
+		pushed, err = r.takeBack(ctx, dir, p, w, err)
+	}
+	if err != nil {
+		res.Commit, res.Reused = nil, false
+	}
 	res.Branch.Remote = pushed.Remote
 	return err
+}
+
+// A written is a branch with the content of the workspace.
+type written struct {
+	commit workspace.Commit
+	before string // where the branch was; "" when there was none
+	reused bool   // it had the content
+}
+
+// takeBackTimeout bounds what is done about a push that failed.
+const takeBackTimeout = 30 * time.Second
+
+// takeBack leaves the workspace's repository as it was before a push that failed. A push also fails when its answer is lost: the remote is
+// asked once more, and what arrived there is published. If it does not answer, the branch stays, and so it does when deed is killed after the
+// commit: the same publication finds its content there, and pushes that commit.
+func (r *Runner) takeBack(ctx context.Context, dir string, p codebox.Publication, w written, why error) (workspace.Pushed, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackTimeout)
+	defer cancel()
+	there, err := workspace.Push(ctx, dir, p.Remote, w.commit.ID+":"+p.Head, workspace.PushOptions{DryRun: true, Timeout: takeBackTimeout / 2, Env: workspace.ReachEnv(r.Environ)})
+	switch {
+	case err == nil && there.Had:
+		return there, nil
+	case err != nil && !errors.Is(err, workspace.ErrPushRejected):
+		return workspace.Pushed{}, fmt.Errorf("%w (whether it arrived is not known: the branch %s is kept here, publish again)", why, p.Head)
+	}
+	return workspace.Pushed{}, errors.Join(why, workspace.TakeBack(ctx, dir, w.commit, w.before))
 }
 
 // submodules tells how those of the base stand, which are published as they are there, and returns the ones that are known to differ. A path
@@ -142,37 +177,38 @@ func (r *Runner) submodules(ctx context.Context, dir, base string, o workspace.S
 }
 
 // commit makes the commit on its branch, in the workspace's own repository. A branch that has the content already is
-// reused; one that deed wrote before is moved on; any other is somebody's work and refused.
-func (r *Runner) commit(ctx context.Context, dir, base string, p codebox.Publication, o workspace.StatusOptions) (*codebox.PublicationCommit, bool, error) {
+// reused; one that deed wrote before is moved on; any other is somebody's work and refused. A remote that will not have
+// the branch is asked before anything is written.
+func (r *Runner) commit(ctx context.Context, dir, base string, p codebox.Publication, o workspace.StatusOptions) (w written, err error) {
 	b, err := workspace.BranchOf(ctx, dir, p.Head)
 	if err != nil {
-		return nil, false, err
+		return w, err
 	}
 	spec := workspace.CommitSpec{
 		Repo: dir, Dir: dir, Paths: p.Paths, Parent: base, Branch: p.Head, Message: p.Message, Trailers: trailers(p),
 		Author: workspace.Signature{Name: "deed", Email: "deed@localhost", When: r.Clock()},
 	}
-	out := &codebox.PublicationCommit{Message: r.Redact.String(p.Message)}
 	if b.Tip != "" {
 		change, err := workspace.DiffOf(ctx, dir, b.Tip, "", o)
 		if err != nil {
-			return nil, false, err
+			return w, err
 		}
 		if len(change) == 0 {
-			out.SHA, out.ParentSHA = b.Tip, base
-			return out, true, nil
+			return written{commit: workspace.Commit{ID: b.Tip, Parent: base, Branch: p.Head}, reused: true}, nil
 		}
 		if !strings.Contains(b.Message, "\n"+trailerWorkspace+": ") {
-			return nil, false, fmt.Errorf("%w: the last commit of %s is not deed's (choose another head)", errForeign, p.Head)
+			return w, fmt.Errorf("%w: the last commit of %s is not deed's (choose another head)", errForeign, p.Head)
 		}
 		spec.Old, spec.Parent = b.Tip, b.Tip
 	}
-	c, err := workspace.CommitTree(ctx, spec)
-	if err != nil {
-		return nil, false, err
+	if p.Remote != "" { // it takes the commit if it takes the one before
+		if _, err := workspace.Push(ctx, dir, p.Remote, spec.Parent+":"+p.Head, workspace.PushOptions{DryRun: true, Env: workspace.ReachEnv(r.Environ)}); err != nil {
+			return w, fmt.Errorf("nothing is written: %w", err)
+		}
 	}
-	out.SHA, out.ParentSHA = c.ID, c.Parent
-	return out, false, nil
+	w.before = b.Tip
+	w.commit, err = workspace.CommitTree(ctx, spec)
+	return w, err
 }
 
 // trailers tie a commit to the evidence of the work, and mark it as deed's.

@@ -1,0 +1,143 @@
+package runnerworkspace
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/deedrun/deed/contract/codebox"
+)
+
+// toRemote is a changed workspace, a bare repository beside it, and a publication from one to the other.
+func toRemote(t *testing.T) (dir, remote string, req codebox.PublicationRequest) {
+	t.Helper()
+	dir, remote = repository(t), filepath.Join(t.TempDir(), "remote.git")
+	git(t, dir, "init", "-q", "--bare", remote)
+	write(t, dir, "a.txt", "two\n")
+	req = publication(dir)
+	req.Head, req.Remote = "deed/x", remote
+	return dir, remote, req
+}
+
+func tip(t *testing.T, dir, branch string) string {
+	t.Helper()
+	return git(t, dir, "for-each-ref", "--format=%(objectname)", "refs/heads/"+branch)
+}
+
+// A publication that the remote will not have leaves the workspace's repository as it was.
+func TestPublishLeavesNoBranchBehind(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		setup func(t *testing.T, dir, remote string, req *codebox.PublicationRequest)
+		says  string
+	}{
+		"no remote":     {func(_ *testing.T, _, _ string, req *codebox.PublicationRequest) { req.Remote = "/nowhere/at/all.git" }, "nothing is written: push: use remote"},
+		"no repository": {func(t *testing.T, _, _ string, req *codebox.PublicationRequest) { req.Remote = t.TempDir() }, "nothing is written: push to"},
+		"a branch that is taken": {func(t *testing.T, dir, remote string, _ *codebox.PublicationRequest) {
+			git(t, dir, "checkout", "-q", "-b", "theirs")
+			git(t, dir, "commit", "-q", "--allow-empty", "-m", "theirs")
+			git(t, dir, "push", "-q", remote, "theirs:deed/x")
+			git(t, dir, "checkout", "-q", "main")
+		}, "choose another branch"},
+		"a branch that the remote has checked out": {func(t *testing.T, dir, _ string, req *codebox.PublicationRequest) {
+			req.Remote = filepath.Join(t.TempDir(), "clone")
+			git(t, dir, "clone", "-q", dir, req.Remote)
+			git(t, req.Remote, "checkout", "-q", "-b", "deed/x")
+		}, "branch is currently checked out"},
+	} {
+		for _, earlier := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, published before: %v", name, earlier), func(t *testing.T) {
+				t.Parallel()
+				dir, remote, req := toRemote(t)
+				before := ""
+				if earlier {
+					own := req
+					own.Remote = ""
+					if res := runner().Publish(t.Context(), own); res.Commit == nil {
+						t.Fatalf("%+v, %+v", res, res.Error)
+					}
+					before = tip(t, dir, req.Head)
+					write(t, dir, "a.txt", "three\n")
+				}
+				tc.setup(t, dir, remote, &req)
+				res := runner().Publish(t.Context(), req)
+				check(t, codebox.SchemaPublicationResult, res)
+				if res.Status != codebox.WorkspaceFailed || !strings.Contains(res.Error.Message, tc.says) || res.Commit != nil {
+					t.Errorf("%+v, %+v", res, res.Error)
+				}
+				if got := tip(t, dir, req.Head); got != before {
+					t.Errorf("the branch is at %q, and was at %q", got, before)
+				}
+			})
+		}
+	}
+}
+
+// What deed left when it was killed between the commit and the push is a branch with the content: it is pushed, not made again.
+func TestPublishGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
+	dir, remote, req := toRemote(t)
+	killed := req
+	killed.Remote = ""
+	if res := runner().Publish(t.Context(), killed); res.Commit == nil {
+		t.Fatalf("%+v, %+v", res, res.Error)
+	}
+	left := tip(t, dir, req.Head)
+	res := runner().Publish(t.Context(), req)
+	if !res.Reused || res.Commit == nil || res.Commit.SHA != left || tip(t, remote, req.Head) != left {
+		t.Errorf("%+v, %+v", res, res.Error)
+	}
+}
+
+// An ssh that is a script: its calls are those of the look, of the push, and of the look after a push that failed.
+func TestPublishWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		push, after string // shell, with what the remote runs in $run
+		published   bool
+		kept        bool
+	}{
+		"it arrived":           {push: `eval "$run"; exit 1`, after: `eval "$run"`, published: true, kept: true},
+		"it did not":           {push: `exit 1`, after: `eval "$run"`},
+		"nobody knows":         {push: `eval "$run"; exit 1`, after: `exit 1`, kept: true},
+		"somebody was quicker": {push: `git -C "$REMOTE" update-ref refs/heads/deed/x "$OTHER"; exit 1`, after: `eval "$run"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, remote, req := toRemote(t)
+			git(t, dir, "push", "-q", remote, "main:other")
+			other := git(t, remote, "commit-tree", "-m", "other", "-p", "other", "other^{tree}")
+			script := filepath.Join(t.TempDir(), "ssh")
+			text := "#!/bin/sh\nfor run; do :; done\nn=$(cat " + script + ".n 2>/dev/null)x; echo $n >" + script + ".n\n" +
+				"REMOTE=" + remote + " OTHER=" + other + "\ncase $n in\nx) eval \"$run\";;\nxx) " + tc.push + ";;\n*) " + tc.after + ";;\nesac\n"
+			if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			r := runner()
+			r.Environ = append(r.Environ, "GIT_SSH_COMMAND="+script)
+			req.Remote = "ssh://host" + remote
+			res := r.Publish(t.Context(), req)
+			check(t, codebox.SchemaPublicationResult, res)
+			if published := res.FailureType == codebox.FailurePublicationUnavailable && res.Branch.Remote == req.Remote; published != tc.published {
+				t.Errorf("%+v, %+v", res, res.Error)
+			}
+			here := tip(t, dir, req.Head)
+			if (here != "") != tc.kept {
+				t.Errorf("the branch is at %q", here)
+			}
+			if tc.published && (res.Commit.SHA != here || tip(t, remote, req.Head) != here) {
+				t.Errorf("published is %+v, the remote has %s", res.Commit, tip(t, remote, req.Head))
+			}
+			// Whatever came of it, the next one is not in its own way.
+			if name == "somebody was quicker" {
+				return
+			}
+			req.Remote = remote
+			if res := runner().Publish(t.Context(), req); res.FailureType != codebox.FailurePublicationUnavailable || tip(t, remote, req.Head) != res.Commit.SHA {
+				t.Errorf("again: %+v, %+v", res, res.Error)
+			}
+		})
+	}
+}
