@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,7 +20,8 @@ import (
 // hookTimeout is how long the hook may take to open a pull request.
 const hookTimeout = 2 * time.Minute
 
-// trailerWorkspace marks every commit that deed publishes: a branch whose last commit lacks it is somebody else's.
+// trailerWorkspace marks every commit that deed publishes: a branch whose last commit lacks it is somebody else's. Its value is what the
+// caller calls the workspace, and never where it lies: whoever reads the commit would learn where the runner keeps its files.
 const trailerWorkspace = "Deed-Workspace"
 
 // errForeign: a branch that deed did not write is never overwritten.
@@ -211,12 +213,29 @@ func (r *Runner) commit(ctx context.Context, dir, base string, p codebox.Publica
 	return w, err
 }
 
-// trailers tie a commit to the evidence of the work, and mark it as deed's.
+// label is what a workspace is called in public: its handle, or the last part of it when that is a place.
+func label(w codebox.RunnerWorkspace) string {
+	name := strings.Join(strings.Fields(w.Handle), " ")
+	if isPlace(name) {
+		name = path.Base(filepath.ToSlash(name))
+	}
+	if strings.Trim(name, "/. ") == "" {
+		return "work"
+	}
+	return name
+}
+
+// isPlace reports whether a text says where something lies on a machine.
+func isPlace(s string) bool {
+	return filepath.IsAbs(s) || strings.HasPrefix(s, "~") || strings.HasPrefix(s, "./") || strings.HasPrefix(s, "../") || strings.HasPrefix(s, "file:")
+}
+
+// trailers tie a commit to the evidence of the work, and mark it as deed's. Evidence that is named by its place has no name in public.
 func trailers(p codebox.Publication) []workspace.Trailer {
 	find := func(keys ...string) string {
 		for _, from := range []map[string]any{p.Artifacts, p.Evidence} {
 			for _, k := range keys {
-				if v, ok := from[k].(string); ok && strings.TrimSpace(v) != "" {
+				if v, ok := from[k].(string); ok && strings.TrimSpace(v) != "" && !isPlace(strings.TrimSpace(v)) {
 					return strings.Join(strings.Fields(v), " ") // one line, so that it begins no other trailer
 				}
 			}
@@ -227,7 +246,7 @@ func trailers(p codebox.Publication) []workspace.Trailer {
 	for _, t := range []workspace.Trailer{
 		{Key: "Deed-Bundle", Value: find("artifact_id", "bundle_id", "bundle")},
 		{Key: "Deed-Attempt", Value: find("attempt_id", "attempt")},
-		{Key: trailerWorkspace, Value: strings.Join(strings.Fields(p.Workspace.Handle), " ")},
+		{Key: trailerWorkspace, Value: label(p.Workspace)},
 	} {
 		if t.Value != "" {
 			out = append(out, t)

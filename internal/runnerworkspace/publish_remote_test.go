@@ -141,3 +141,40 @@ func TestPublishWhoseAnswerIsLost(t *testing.T) {
 		})
 	}
 }
+
+// A published commit says what things are called, and not where they lie.
+func TestPublishNamesNoPlaces(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		workspace string
+		context   map[string]any
+		want      string // with NAME for the last part of the workspace's path
+	}{
+		"no handle":            {"", nil, "Deed-Workspace: NAME"},
+		"a handle":             {"site@main", map[string]any{"bundle_id": "artifact-bundle-1", "attempt_id": "attempt-1"}, "Deed-Bundle: artifact-bundle-1\nDeed-Attempt: attempt-1\nDeed-Workspace: site@main"},
+		"a handle in parts":    {"team/site", nil, "Deed-Workspace: team/site"},
+		"a place for a handle": {"/srv/runner/ws-7", map[string]any{"bundle": "/srv/runner/out", "attempt": " /srv/x "}, "Deed-Workspace: ws-7"},
+		"the root":             {"/", nil, "Deed-Workspace: work"},
+		"an id beside a place": {"site", map[string]any{"artifact_id": "/srv/out", "bundle": "b-1"}, "Deed-Bundle: b-1\nDeed-Workspace: site"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			write(t, dir, "a.txt", "two\n")
+			req := publication(dir)
+			req.Workspace, req.Head, req.EvidenceContext = tc.workspace, "x", tc.context
+			res := runner().Publish(t.Context(), req)
+			if res.Commit == nil {
+				t.Fatalf("%+v, %+v", res, res.Error)
+			}
+			want := "Fix\n\n" + strings.ReplaceAll(tc.want, "NAME", filepath.Base(dir))
+			if got := git(t, dir, "log", "-1", "--format=%B", "x"); got != want {
+				t.Errorf("the message is %q, want %q", got, want)
+			}
+			write(t, dir, "a.txt", "three\n")
+			if res := runner().Publish(t.Context(), req); res.Commit == nil {
+				t.Errorf("it does not know its own branch: %+v", res.Error)
+			}
+		})
+	}
+}
