@@ -50,7 +50,7 @@ type WorkspaceSeed struct {
 	Bundle       string   `json:"bundle,omitempty" jsonschema:"minLength=1,maxLength=4096"` // of bundle: the evidence bundle's directory
 	Slug         string   `json:"slug,omitempty" jsonschema:"minLength=1,maxLength=128"`    // of a scaffold; elsewhere the name in the default target
 	Name         string   `json:"name,omitempty" jsonschema:"minLength=1,maxLength=512"`    // of a scaffold: the name that people read
-	ExcludePaths []string `json:"excludePaths,omitempty"`                                   // below the source: a path with all below it, or a prefix that ends in *
+	ExcludePaths []string `json:"excludePaths,omitempty"`                                   // below the source, and in its history: a path with all below it, or a prefix that ends in *
 }
 
 // EffectiveTarget returns where the agent sees the workspace: its target, or the place that goes with its seed, or ""

@@ -2109,7 +2109,7 @@ export type CodeboxWorkspaceSeed = {
   slug?: string;
   /** of a scaffold: the name that people read */
   name?: string;
-  /** below the source: a path with all below it, or a prefix that ends in * */
+  /** below the source, and in its history: a path with all below it, or a prefix that ends in * */
   excludePaths?: string[];
 };
 

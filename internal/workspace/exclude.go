@@ -78,3 +78,14 @@ func (x *excluder) out(path string) bool {
 	}
 	return false
 }
+
+// specs says to git what is meant, with more magic words if wanted, taking every character as it is.
+func (x *excluder) specs(magic string) (out []string) {
+	for _, p := range x.exact {
+		out = append(out, ":(top,literal"+magic+")"+p)
+	}
+	for _, p := range x.prefixes {
+		out = append(out, ":(top"+magic+")"+strings.NewReplacer(`\`, `\\`, "?", `\?`, "[", `\[`, "*", `\*`).Replace(p)+"*")
+	}
+	return out
+}

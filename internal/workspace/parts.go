@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/contract/fault"
@@ -158,6 +159,8 @@ func seedBelow(ctx context.Context, src Source, base, tree string, wrote *writte
 	if err := Remove(repo); err != nil {
 		return Seeded{}, err
 	}
+	s.Head = ""
+	s.Notes = slices.DeleteFunc(s.Notes, func(n Note) bool { return n.Code == NoteHistory })
 	s.Notes = sortNotes(append(s.Notes, Note{".git", NoteNestedRepository, "its files are copied, its history is not: the tree has several parts"}))
 	return s, nil
 }

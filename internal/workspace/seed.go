@@ -47,6 +47,7 @@ const (
 	NoteLinkOutside      = "link_outside"      // a link with an absolute target, or one that leaves the source; kept as it is
 	NoteSpecialFile      = "special_file"      // a FIFO, socket or device; left out
 	NoteNestedRepository = "nested_repository" // a .git below the top; left out, the files around it are copied
+	NoteHistory          = "history"           // the history of a repository; left out, because it has what is excluded
 )
 
 // A Note is something that a reader of the evidence should know about a seeded workspace.
@@ -61,7 +62,8 @@ type Seeded struct {
 	Kind   SourceKind `json:"kind"`             // SourceGit for a directory that is a repository
 	Method Method     `json:"method,omitempty"` // how its files got there; "" when none was copied
 	Bundle string     `json:"bundle,omitempty"` // the id of the bundle that was applied
-	Commit string     `json:"commit,omitempty"` // what HEAD names; "" without a repository or before its first commit
+	Commit string     `json:"commit,omitempty"` // what HEAD of the source names, or Ref; "" without a repository or before its first commit
+	Head   string     `json:"head,omitempty"`   // what HEAD of the workspace names, when that is a commit of its own: see Seed
 	Branch string     `json:"branch,omitempty"` // "" when HEAD is detached
 	Dirty  bool       `json:"dirty,omitempty"`  // the work tree differs from Commit, or has untracked files
 	Notes  []Note     `json:"notes,omitempty"`  // by path
@@ -76,11 +78,13 @@ type Seeded struct {
 // the caller's uncommitted work. With Ref the work tree is that commit's. A bare repository is taken as with
 // Ref "HEAD".
 //
-// Submodules and other repositories inside the source arrive as plain files. Filters (such as git-lfs) are not run:
-// a work tree that has their output keeps it, a checkout by Ref has what is committed.
+// Submodules and other repositories inside the source arrive as plain files; in a checkout by Ref a submodule is empty.
+// Filters (such as git-lfs) are not run: a work tree that has their output keeps it, a checkout by Ref has what is
+// committed.
 //
-// Of what Exclude names nothing is in the work tree. In a repository of its own it is marked as left out
-// (skip-worktree), so that it does not look deleted; history that has it still has it.
+// Of what Exclude names nothing is in the workspace. Where a commit that the branches, the tags or HEAD reach has some
+// of it, the history would show it to whoever asks git: it stays behind, and the repository begins with one commit of
+// its own, which is the same whenever it is made.
 //
 // An unusable source is ErrSource, of class failure.Config. On any error dst is removed, unless it was in use.
 func Seed(ctx context.Context, src Source, dst string) (Seeded, error) {

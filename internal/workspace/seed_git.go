@@ -14,7 +14,7 @@ import (
 )
 
 // seedGit makes a repository of deed's own and its work tree. Three processes of git do it, the objects being packed
-// while the files are copied; a commit that is checked out takes two.
+// while the files are copied; what is excluded takes more.
 func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder, wrote *written) (Seeded, error) {
 	g, err := newGit(filepath.Dir(absolute(dst)))
 	if err != nil {
@@ -36,27 +36,42 @@ func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder, wrote
 	if err := r.write(s.gitDir, out.Commit, out.Branch, branchOrTag); err != nil {
 		return Seeded{}, err
 	}
+	head, err := s.hide(ctx, exclude, &out)
+	if err != nil {
+		return Seeded{}, err
+	}
 	if ref != "" {
+		var empty []Submodule
 		err := together(ctx,
-			func(ctx context.Context) error { return s.pack(ctx, out.Commit) },
+			func(ctx context.Context) error { return s.pack(ctx, head) },
+			func(ctx context.Context) (err error) {
+				empty, err = s.gitlinks(ctx, head)
+				return err
+			},
 			func(ctx context.Context) error {
 				if _, err := s.in(ctx, "reset", "--hard", "--quiet", "HEAD"); err != nil {
 					return err
 				}
 				return s.leaveOut(ctx, exclude, true)
 			})
+		for _, m := range empty {
+			if !exclude.out(m.path) {
+				out.Notes = append(out.Notes, Note{m.Path, NoteSubmodule, "a submodule is left empty: a commit has its name, and none of its files"})
+			}
+		}
+		sortNotes(out.Notes)
 		return out, err
 	}
 	var done copied
 	err = together(ctx,
-		func(ctx context.Context) error { return s.pack(ctx, out.Commit) },
+		func(ctx context.Context) error { return s.pack(ctx, head) },
 		func(ctx context.Context) error {
 			err := together(ctx,
 				func(ctx context.Context) (err error) {
 					done, err = copyTree(ctx, dir, s.workTree, copyOptions{skipGit: true, exclude: exclude, wrote: wrote})
 					return err
 				},
-				func(ctx context.Context) error { return s.index(ctx, out.Commit) })
+				func(ctx context.Context) error { return s.index(ctx, head) })
 			if err == nil {
 				err = s.leaveOut(ctx, exclude, false)
 			}
@@ -65,7 +80,7 @@ func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder, wrote
 			}
 			return err
 		})
-	out.Method, out.Notes = done.method, sortNotes(done.notes)
+	out.Method, out.Notes = done.method, sortNotes(append(out.Notes, done.notes...))
 	return out, err
 }
 
@@ -108,9 +123,8 @@ func branchOrTag(ref string) bool {
 	return strings.HasPrefix(ref, "refs/heads/") || strings.HasPrefix(ref, "refs/tags/")
 }
 
-// pack brings the objects over as one pack of what the branches, the tags and the commit reach: nothing of the caller's
-// stash or of work that was thrown away comes along. Deltas are taken as they are and none is looked for.
-func (s *borrower) pack(ctx context.Context, commit string) error {
+// reached lists, a line each, where the history of a workspace ends: the commit, the branches and the tags.
+func (s *borrower) reached(commit string) string {
 	want := map[string]bool{commit: commit != ""}
 	for name, id := range s.from.refs {
 		if branchOrTag(name) {
@@ -123,11 +137,18 @@ func (s *borrower) pack(ctx context.Context, commit string) error {
 			in.WriteString(id + "\n")
 		}
 	}
-	if in.Len() == 0 {
+	return in.String()
+}
+
+// pack brings the objects over as one pack of what the branches, the tags and the commit reach: nothing of the caller's
+// stash or of work that was thrown away comes along. Deltas are taken as they are and none is looked for.
+func (s *borrower) pack(ctx context.Context, commit string) error {
+	ids := s.reached(commit)
+	if ids == "" {
 		return nil
 	}
 	c := s.call([]string{"pack-objects", "--quiet", "--revs", "--delta-base-offset", "--window=0", filepath.Join(s.gitDir, "objects", "pack", "pack")})
-	c.stdin = strings.NewReader(in.String())
+	c.stdin = strings.NewReader(ids)
 	res, err := s.try(ctx, c)
 	if err != nil {
 		return &Error{Code: ErrGit, Op: "git pack-objects", Err: err}

@@ -300,13 +300,7 @@ func pathspecs(opt StatusOptions) ([]string, error) {
 	if len(out) == 0 {
 		out = append(out, ":(top)")
 	}
-	for _, p := range x.exact {
-		out = append(out, ":(top,exclude,literal)"+p)
-	}
-	for _, p := range x.prefixes {
-		out = append(out, ":(top,exclude)"+strings.NewReplacer(`\`, `\\`, "?", `\?`, "[", `\[`, "*", `\*`).Replace(p)+"*")
-	}
-	return out, nil
+	return append(out, x.specs(",exclude")...), nil
 }
 
 // maxUnfit is how many paths git can be told to stay away from.
