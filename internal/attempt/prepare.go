@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -437,7 +438,7 @@ func (a *run) job() driver.Job {
 		Timeout: a.plan.timeout, Redactor: a.redactor, Secrets: a.plan.secrets,
 		BaseEnv: a.traced(a.agent.env), Runtime: a.Config.Name, Supervisor: a.sup, Sandbox: a.agent.box,
 		Resume: a.talk.ref, MaxTurns: a.plan.spec.MaxTurns,
-		Base:      driver.Base{Tree: baseTree{a}, Digest: a.before.Digest(), Commit: a.main().Commit},
+		Base:      driver.Base{Tree: baseTree{a}, Digest: a.before.Digest(), Commit: cmp.Or(a.main().Head, a.main().Commit)},
 		SecretEnv: a.plan.spec.SecretEnv, Plan: a.plan.fit.Plan, Bundles: a.bundles(),
 	}
 }

@@ -3,15 +3,19 @@ package attempt
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/boundary"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // The phases of an attempt, by the names that run evidence knows.
@@ -59,7 +63,7 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 		r.MaxTurns = &codebox.TurnLimit{Reached: e.class == failure.Turns, Current: min(a.watch.turns(), most), Max: most}
 	}
 	r.Decision = boundary.Decide(boundary.FactsOf(ended))
-	r.Diagnostics = slices.Concat(boundary.DiagnosticsOf(e.err), a.denials(e), a.runtimeDiagnostics())
+	r.Diagnostics = slices.Concat(boundary.DiagnosticsOf(e.err), a.denials(e), a.runtimeDiagnostics(), a.seedDiagnostics())
 	for _, what := range dropped {
 		r.Diagnostics = append(r.Diagnostics, codebox.Diagnostic{Class: "deed.result.dropped", Message: "left out of the agent's result: " + a.redactor.String(what)})
 	}
@@ -82,6 +86,45 @@ func (a *run) denials(e end) []codebox.Diagnostic {
 			Class: codebox.ClassLimit + "." + limit.Limit, Message: limit.Error(), Remedy: "raise it in deed.sandbox.limits, or make the work smaller",
 			Data: mustJSON(map[string]any{"limit": limit.Limit, "used": limit.Used, "max": limit.Max}),
 		})
+	}
+	return out
+}
+
+// toldOfSeeds are the notes about a seed that the caller is told of, and what can be done: the agent lacks something that the source has,
+// and nothing in the workspace says so. All notes are in the bundle's metadata.
+var toldOfSeeds = map[string]string{
+	workspace.NoteSubmodule: "seed a checkout that has it with type directory, or mount it",
+	workspace.NoteHistory:   "exclude nothing that was ever committed, if the agent needs the history",
+}
+
+// maxNamedInSeed is how many paths a message names; the data has all of them.
+const maxNamedInSeed = 10
+
+// seedDiagnostics tells what of the sources did not come along, once for each part and kind.
+func (a *run) seedDiagnostics() []codebox.Diagnostic {
+	var out []codebox.Diagnostic
+	for _, p := range a.seeded.Parts {
+		for _, code := range slices.Sorted(maps.Keys(toldOfSeeds)) {
+			var paths []string
+			detail := ""
+			for _, n := range p.Notes {
+				if n.Code == code {
+					paths, detail = append(paths, a.redactor.String(n.Path)), n.Detail
+				}
+			}
+			if len(paths) == 0 {
+				continue
+			}
+			named := strings.Join(paths[:min(len(paths), maxNamedInSeed)], ", ")
+			if more := len(paths) - maxNamedInSeed; more > 0 {
+				named += fmt.Sprintf(" and %d more", more)
+			}
+			d := codebox.Diagnostic{Class: "deed.seed." + code, Message: fmt.Sprintf("%s in %s: %s", named, p.Target, detail), Remedy: toldOfSeeds[code], Data: mustJSON(map[string]any{"paths": paths})}
+			if p.Index < len(a.plan.spec.Workspaces) {
+				d.Path = fault.Index("$.workspaces", p.Index) + ".seed"
+			}
+			out = append(out, d)
+		}
 	}
 	return out
 }
