@@ -39,13 +39,20 @@ func (s *borrower) hide(ctx context.Context, exclude *excluder, out *Seeded) (he
 	return out.Head, s.from.write(s.gitDir, out.Head, out.Branch, branchOrTag)
 }
 
-// holds reports whether some commit that comes along has changed a path that is excluded: also one that took it away has it in its past.
+// holds reports whether some commit that comes along has changed a path that is excluded: also one that took it away has it in its past. A
+// tag of a tree or of a file has no paths to ask for, and counts as if it had.
 func (s *borrower) holds(ctx context.Context, commit string, exclude *excluder) (bool, error) {
 	ids := s.reached(commit)
 	if ids == "" {
 		return false, nil
 	}
-	c := s.call(append([]string{"rev-list", "--max-count=1", "--full-history", "--stdin", "--"}, exclude.specs("")...))
+	c := s.call([]string{"cat-file", "--batch-check=%(objecttype)"})
+	c.stdin = strings.NewReader(strings.ReplaceAll(ids, "\n", "^{commit}\n"))
+	types, err := s.run(ctx, c)
+	if err != nil || strings.TrimSpace(strings.ReplaceAll(types, "commit\n", "")) != "" {
+		return err == nil, err
+	}
+	c = s.call(append([]string{"rev-list", "--max-count=1", "--full-history", "--stdin", "--"}, exclude.specs("")...))
 	c.stdin = strings.NewReader(ids)
 	res, err := s.try(ctx, c)
 	if err != nil {

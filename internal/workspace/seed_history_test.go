@@ -64,7 +64,11 @@ func TestSeedExcludeHidesHistory(t *testing.T) {
 		"in no commit": {func(d dir) { d.write("secrets/k", "key") }, false},
 		"a tag of a file": {func(d dir) {
 			d.write("secrets/k", "key")
-			gitIn(d.t, d.root, "tag", "blob", strings.TrimSpace(gitIn(d.t, d.root, "hash-object", "-w", "keep")))
+			gitIn(d.t, d.root, "tag", "blob", strings.TrimSpace(gitIn(d.t, d.root, "hash-object", "-w", "secrets/k")))
+		}, true},
+		"an annotated tag": {func(d dir) {
+			d.write("secrets/k", "key")
+			gitIn(d.t, d.root, "tag", "-a", "-m", "x", "note")
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
