@@ -3,7 +3,6 @@ package bundle
 import (
 	"bytes"
 	"cmp"
-	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -76,7 +75,7 @@ func sign(k *Key, s Statement, bundleID, attested, patchSHA, createdAt string) (
 	if err != nil {
 		return nil, fmt.Errorf("attest: %w", err)
 	}
-	sig := ed25519.Sign(k.pair().private, signed(payloadType, payload))
+	sig := signWith(k.seed, k.Public().key, signed(payloadType, payload))
 	return encode(seal(payloadType, payload, sig, k.Public().ID), "  ")
 }
 

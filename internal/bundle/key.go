@@ -33,26 +33,17 @@ type PublicKey struct {
 
 // A Key signs bundles. It never prints its private part.
 type Key struct {
-	seed []byte
-	pair func() keyPair
+	seed   []byte
+	public func() PublicKey
 }
 
-type keyPair struct {
-	private ed25519.PrivateKey
-	public  PublicKey
-}
-
-// newKey is the key of a seed. The first pair of a process takes a millisecond, for a table of points, and is not made before
-// somebody signs or wants to know the public part.
+// newKey is the key of a seed. Its public part is not made before somebody signs or wants to know it.
 func newKey(seed []byte) *Key {
-	return &Key{seed: seed, pair: sync.OnceValue(func() keyPair {
-		private := ed25519.NewKeyFromSeed(seed)
-		return keyPair{private: private, public: newPublicKey(private.Public().(ed25519.PublicKey))}
-	})}
+	return &Key{seed: seed, public: sync.OnceValue(func() PublicKey { return newPublicKey(publicOf(seed)) })}
 }
 
 // Public is the part that verifies what the key signed.
-func (k Key) Public() PublicKey { return k.pair().public }
+func (k Key) Public() PublicKey { return k.public() }
 
 // String names the key.
 func (k Key) String() string { return "ed25519 key " + k.Public().ID }
