@@ -348,10 +348,8 @@ func (a *run) askInputs(ctx context.Context, c deed.Check, changed []deed.Change
 	var shown []string
 	for i, ch := range changed {
 		in := input{Path: ch.Path, Status: ch.Status}
-		if path, err := workspace.DecodePath(ch.Path); err == nil {
-			if e := a.after.Find(path); e != nil {
-				in.SHA256 = e.SHA256.String()
-			}
+		if e := a.after.Find(workspace.FromTextPath(ch.Path)); e != nil {
+			in.SHA256 = e.SHA256.String()
 		}
 		list = append(list, in)
 		if i < maxAskedInputs {

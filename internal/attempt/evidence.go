@@ -250,7 +250,7 @@ func (a *run) observations() []observation {
 func (a *run) changedFiles() codebox.ChangedFiles {
 	out := codebox.ChangedFiles{Schema: codebox.SchemaChangedFiles, Files: []codebox.ChangedFile{}}
 	for _, f := range a.changes.Files() {
-		at, _ := a.seeded.Layout.Locate(f.RelativePath)
+		at, _ := a.seeded.Layout.Locate(f.Path)
 		out.Files = append(out.Files, codebox.ChangedFile{
 			Path: at.Path, RelativePath: at.RelativePath, Status: f.Status,
 			BeforeSHA256: f.BeforeSHA256, BeforeMode: f.BeforeMode, AfterSHA256: f.AfterSHA256, AfterMode: f.AfterMode,

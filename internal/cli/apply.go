@@ -28,8 +28,9 @@ patch: all of it, or nothing when anything is not as it should be. What was ther
 --undo ID takes the change back as long as nobody changed those files. A crash in the middle is taken back by the next
 apply. Every attempt leaves a line in apply-audit.jsonl in the home.
 
---approve names the files to apply, and may be given several times; without it all are. --stage applies nothing: it
-makes a required action, and "deed action answer ID approve" applies.`,
+--approve names the files to apply, as they are called or as the bundle's documents call them, and may be given several
+times; without it all are. --stage applies nothing: it makes a required action, and "deed action answer ID approve"
+applies.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if undo == "" {
 				return names("BUNDLE")(nil, args)

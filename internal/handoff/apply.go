@@ -111,7 +111,7 @@ func (a *Applier) apply(ctx context.Context, r Request, recovery Recovery, res *
 	if err := trusted(o, r); err != nil {
 		return nil, err
 	}
-	files, err := o.Select(r.Workspace, r.Approve)
+	files, err := o.choose(r.Workspace, r.Approve, r.manifest != "")
 	if err != nil {
 		return nil, err
 	}

@@ -34,8 +34,8 @@ func (s Side) absent() bool { return s.Mode == "" }
 // A File is one changed file of an offer.
 type File struct {
 	Path      string // in its workspace; any bytes but NUL
-	Name      string // the same as documents name it
-	Full      string // with its workspace, as the change list names it
+	Name      string // the same as documents name it; no two files have one
+	Full      string // with its workspace
 	Workspace string
 	Status    string
 	Before    Side
@@ -175,48 +175,74 @@ func (o *Offer) spool() error {
 // its workspace's target; in one of a single workspace it has the relative path alone. Which of them it is, the patch says.
 func (o *Offer) match(list []codebox.ChangedFile, parts []workspace.PatchPart) error {
 	list = slices.DeleteFunc(list, func(c codebox.ChangedFile) bool { return c.Class != "" }) // listed, and not carried
-	byName := map[string]workspace.PatchPart{}
 	var reasons []codebox.ApplyReason
-	for _, p := range parts {
-		name := workspace.TextPath(p.Path)
-		if _, twice := byName[name]; twice {
-			reasons = append(reasons, codebox.ApplyReason{Code: ReasonPatchPaths, Path: name, Message: "is in the patch twice"})
-		}
-		byName[name] = p
+	say := func(code, name, message string) {
+		reasons = append(reasons, codebox.ApplyReason{Code: code, Path: name, Message: message})
 	}
-	prefixed := !slices.ContainsFunc(list, func(c codebox.ChangedFile) bool {
-		_, ok := byName[below(c.MountTarget, c.RelativePath)]
-		return !ok
-	})
-	seen := map[string]bool{}
-	for _, c := range list {
-		name, prefix := c.RelativePath, ""
-		if prefixed {
-			name = below(c.MountTarget, c.RelativePath)
-			prefix = name[:len(name)-len(c.RelativePath)]
+	once := map[string]bool{}
+	for _, p := range parts {
+		if once[p.Path] {
+			say(ReasonPatchPaths, workspace.TextPath(p.Path), "is in the patch twice")
 		}
-		part, ok := byName[name]
-		switch {
-		case seen[name]:
-			reasons = append(reasons, codebox.ApplyReason{Code: ReasonChangeList, Path: name, Message: "is in the change list twice"})
-			continue
-		case !ok:
-			reasons = append(reasons, codebox.ApplyReason{Code: ReasonPatchPaths, Path: name, Message: "is in the change list and not in the patch"})
-			continue
-		}
+		once[p.Path] = true
+	}
+	names, prefixes, of := pair(list, parts)
+	seen, taken := map[string]bool{}, map[int]bool{}
+	for i, c := range list {
+		name, at := names[i], of[i]
+		twice := seen[name]
 		seen[name] = true
-		f := File{Path: strings.TrimPrefix(part.Path, prefix), Name: c.RelativePath, Full: c.Path, Workspace: c.MountTarget, Status: c.Status, part: part}
+		switch {
+		case at < 0 && twice:
+			say(ReasonChangeList, name, "is in the change list twice")
+			continue
+		case at < 0:
+			say(ReasonPatchPaths, name, "is in the change list and not in the patch")
+			continue
+		}
+		taken[at] = true
+		f := File{Path: strings.TrimPrefix(parts[at].Path, prefixes[i]), Full: c.Path, Workspace: c.MountTarget, Status: c.Status, part: parts[at]}
+		if f.Name = workspace.TextPath(f.Path); f.Name != c.RelativePath { // an earlier maker may have it for another file, too
+			f.Full = path.Join(c.MountTarget, f.Name)
+		}
 		if why := f.sides(c); why != "" {
-			reasons = append(reasons, codebox.ApplyReason{Code: ReasonChangeList, Path: name, Message: why})
+			say(ReasonChangeList, name, why)
 		}
 		o.Files = append(o.Files, f)
 	}
-	for _, p := range parts {
-		if name := workspace.TextPath(p.Path); !seen[name] {
-			reasons = append(reasons, codebox.ApplyReason{Code: ReasonPatchPaths, Path: name, Message: "is in the patch and not in the change list"})
+	for i, p := range parts {
+		if !taken[i] {
+			say(ReasonPatchPaths, workspace.TextPath(p.Path), "is in the patch and not in the change list")
 		}
 	}
 	return refused(reasons)
+}
+
+// pair returns what the patch calls the files of a change list, the beginning of each that is its workspace's, and the parts that they are.
+func pair(list []codebox.ChangedFile, parts []workspace.PatchPart) (names, prefixes []string, of []int) {
+	names, prefixes = make([]string, len(list)), make([]string, len(list))
+	for i, c := range list {
+		names[i] = below(c.MountTarget, c.RelativePath)
+		prefixes[i] = names[i][:len(names[i])-len(c.RelativePath)]
+	}
+	of, whole := workspace.PairParts(names, parts)
+	if whole || known(names, parts) {
+		return names, prefixes, of
+	}
+	for i, c := range list {
+		names[i], prefixes[i] = c.RelativePath, ""
+	}
+	of, _ = workspace.PairParts(names, parts)
+	return names, prefixes, of
+}
+
+// known reports whether a patch has every name, whatever else it has.
+func known(names []string, parts []workspace.PatchPart) bool {
+	has := map[string]bool{}
+	for _, p := range parts {
+		has[workspace.TextPath(p.Path)] = true
+	}
+	return !slices.ContainsFunc(names, func(name string) bool { return !has[name] })
 }
 
 // below is the path of a workspace's file in the patch of several workspaces.
@@ -264,8 +290,12 @@ func (f *File) sides(c codebox.ChangedFile) string {
 }
 
 // Select returns the files of one workspace that were approved: all of them when nothing is named. A file is named by its
-// path in the workspace or by its full path.
+// path in the workspace or by its full path, as it is or as documents have it.
 func (o *Offer) Select(target string, approve []string) ([]File, error) {
+	return o.choose(target, approve, false)
+}
+
+func (o *Offer) choose(target string, approve []string, exact bool) ([]File, error) {
 	var targets []string
 	for _, f := range o.Files {
 		if !slices.Contains(targets, f.Workspace) {
@@ -282,19 +312,49 @@ func (o *Offer) Select(target string, approve []string) ([]File, error) {
 	if len(approve) == 0 {
 		return files, nil
 	}
-	return approved(files, approve)
+	return approved(files, approve, exact)
 }
 
-func approved(files []File, approve []string) ([]File, error) {
+// called returns the files that a name can mean: the one that documents call so, and the one that is called so itself. There are two when a
+// file has the name that documents have for another.
+func called(files []File, name string) []File {
+	var out []File
+	for _, f := range files {
+		if f.documented(name) || name == f.Path || name == path.Join(f.Workspace, f.Path) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (f File) documented(name string) bool { return name == f.Name || name == f.Full }
+
+// approved returns the files that an approval names. With exact the names are those that a document of deed's has.
+func approved(files []File, approve []string, exact bool) ([]File, error) {
 	chosen := map[string]bool{}
 	var reasons []codebox.ApplyReason
+	say := func(name, format string, args ...any) {
+		reasons = append(reasons, codebox.ApplyReason{Code: ReasonUnapproved, Path: workspace.EarlierTextPath(name), Message: fmt.Sprintf(format, args...)})
+	}
 	for _, name := range approve {
-		i := slices.IndexFunc(files, func(f File) bool { return name == f.Name || name == f.Full })
-		if i < 0 {
-			reasons = append(reasons, codebox.ApplyReason{Code: ReasonUnapproved, Path: name, Message: "is approved and not part of the change"})
-			continue
+		meant := called(files, name)
+		if i := slices.IndexFunc(meant, func(f File) bool { return f.documented(name) }); exact && i >= 0 {
+			meant = meant[i : i+1]
 		}
-		chosen[files[i].Full] = true
+		switch len(meant) {
+		case 0:
+			say(name, "is approved and not part of the change")
+		case 1:
+			chosen[meant[0].Full] = true
+		default:
+			var other []string
+			for _, f := range meant {
+				if !f.documented(name) {
+					other = append(other, f.Name)
+				}
+			}
+			say(name, "is the name of a file of the change and stands for another that is no text (approve the first as %s, the second by its own bytes)", strings.Join(other, " "))
+		}
 	}
 	if len(reasons) > 0 {
 		return nil, &Refusal{reasons}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // maxPayload is how large the patch of a payload may be: it is one string of a JSON document.
@@ -64,13 +65,19 @@ func (o *Offer) uncovered(approve []string) []codebox.Violation {
 	if len(approve) == 0 {
 		add(codebox.CodeMalformedReference, at, "", "nothing is approved")
 	}
+	covered := map[string]bool{}
 	for i, name := range approve {
-		if !slices.ContainsFunc(o.Files, func(f File) bool { return name == f.Name || name == f.Full }) {
-			add(codebox.CodeMalformedReference, fmt.Sprintf("%s[%d]", at, i), name, "approved and not part of the change: %s", Shown(name))
+		meant := called(o.Files, name)
+		if len(meant) == 0 {
+			add(codebox.CodeMalformedReference, fmt.Sprintf("%s[%d]", at, i), workspace.EarlierTextPath(name), "approved and not part of the change: %s", Shown(name))
+			continue
 		}
+		// All of them must be approved, so that the name of documents can go first.
+		first := max(0, slices.IndexFunc(meant, func(f File) bool { return f.documented(name) }))
+		covered[meant[first].Full] = true
 	}
 	for _, f := range o.Files {
-		if !slices.Contains(approve, f.Name) && !slices.Contains(approve, f.Full) {
+		if !covered[f.Full] {
 			add(codebox.CodeMalformedReference, at, f.Name, "changed and not approved: %s", Shown(f.Name))
 		}
 	}

@@ -227,13 +227,13 @@ func TestChangedFiles(t *testing.T) {
 	_, cs, _ := b.verify()
 	one := sha("1\n") // digests are over true bytes, line ends included
 	want := []ChangedFile{
-		{`bad\xff`, "added", "", "", one, "100644"},
-		{"del", "deleted", one, "100644", "", ""},
-		{"mod", "modified", sha("1\r\n"), "100644", sha("2\r\n"), "100644"},
-		{"new", "added", "", "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "100755"},
-		{"todir", "deleted", one, "100644", "", ""},
-		{"todir/f", "added", "", "", one, "100644"},
-		{"type", "modified", one, "100644", "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881", "120000"},
+		{"bad\xff", `bad\xff`, "added", "", "", one, "100644"},
+		{"del", "del", "deleted", one, "100644", "", ""},
+		{"mod", "mod", "modified", sha("1\r\n"), "100644", sha("2\r\n"), "100644"},
+		{"new", "new", "added", "", "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "100755"},
+		{"todir", "todir", "deleted", one, "100644", "", ""},
+		{"todir/f", "todir/f", "added", "", "", one, "100644"},
+		{"type", "type", "modified", one, "100644", "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881", "120000"},
 	}
 	if diff := cmp.Diff(want, cs.Files()); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)

@@ -90,7 +90,8 @@ func (cs ChangeSet) Empty() bool {
 // A ChangedFile is a tracked change in the terms of the bundle's changed-files document. Digests are over the true
 // bytes of a file, or of the target of a link.
 type ChangedFile struct {
-	RelativePath string `json:"relativePath"` // the path; in the form of EncodePath only when it is not valid UTF-8
+	Path         string `json:"-"`            // any bytes but NUL
+	RelativePath string `json:"relativePath"` // the same as documents name it: see TextPath
 	Status       string `json:"status"`       // added, modified or deleted
 	BeforeSHA256 string `json:"beforeSha256,omitempty"`
 	BeforeMode   string `json:"beforeMode,omitempty"` // 100644, 100755 or 120000
@@ -106,7 +107,7 @@ func (cs ChangeSet) Files() []ChangedFile {
 		if ch.Class != ClassTracked {
 			continue
 		}
-		f := ChangedFile{RelativePath: textPath(ch.Path)}
+		f := ChangedFile{Path: ch.Path, RelativePath: TextPath(ch.Path)}
 		if b := ch.before(); b != nil {
 			f.BeforeSHA256, f.BeforeMode = b.SHA256.String(), b.GitMode()
 		}

@@ -198,7 +198,7 @@ type lateMode struct {
 func (c *copier) note(path, code, detail string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.notes = append(c.notes, Note{textPath(path), code, detail})
+	c.notes = append(c.notes, Note{TextPath(path), code, detail})
 }
 
 // dir copies one directory into the empty one that was made for it. mode is 0 for the root, which keeps its own, and

@@ -49,7 +49,7 @@ func (l Layout) Locate(treePath string) (p Place, ok bool) {
 }
 
 func place(target, rel string, index int) Place {
-	rel = textPath(rel)
+	rel = TextPath(rel)
 	return Place{Path: strings.TrimSuffix(target, "/") + "/" + rel, RelativePath: rel, MountIndex: index, MountTarget: target}
 }
 

@@ -82,7 +82,7 @@ func TestSeedAllParts(t *testing.T) {
 	_, cs, text := b.verify()
 	places := map[string]Place{}
 	for _, f := range cs.Files() {
-		p, ok := tree.Layout.Locate(f.RelativePath)
+		p, ok := tree.Layout.Locate(f.Path)
 		if ok != (f.RelativePath != "beside") {
 			t.Errorf("%s: found %v", f.RelativePath, ok)
 		}

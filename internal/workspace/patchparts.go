@@ -181,9 +181,6 @@ func unquoteC(s string) (value, rest string, err error) {
 	return "", "", bad
 }
 
-// TextPath is a path as documents name it: itself where it is text, else in the form of EncodePath.
-func TextPath(p string) string { return textPath(p) }
-
 // CheckChangePath reports why a change at a path must not be made in somebody's directory: it leads elsewhere, or it is
 // git's own on some file system.
 func CheckChangePath(p string, link bool) error {

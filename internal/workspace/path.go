@@ -151,11 +151,3 @@ func foldName(c string) string {
 	}
 	return strings.TrimRight(n, ". ")
 }
-
-// textPath is the path for documents that others read: itself where it is text, else in the form of EncodePath.
-func textPath(p string) string {
-	if utf8.ValidString(p) {
-		return p
-	}
-	return EncodePath(p)
-}

@@ -46,7 +46,11 @@ func applyBundle(ctx context.Context, dir, dst string) (id string, notes []Note,
 		}
 		return "", nil, err
 	}
-	notes, err = asListed(dst, list)
+	names, err := listedPaths(patch, list)
+	if err != nil {
+		return "", nil, bundleError(dir, err)
+	}
+	notes, err = asListed(dst, list, names)
 	if err != nil {
 		return "", nil, bundleError(dir, err)
 	}
@@ -135,29 +139,55 @@ func take(root *os.Root, name string, want map[string]string, limit int64, to io
 	return nil
 }
 
+// listedPaths returns the paths that the entries of a change list are about, as the patch has them.
+func listedPaths(patch string, list []codebox.ChangedFile) ([]string, error) {
+	f, err := os.Open(patch)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	parts, err := SplitPatch(f)
+	if err != nil && !errors.Is(err, ErrApply) { // git took it; the names of the list have to do
+		return nil, err
+	}
+	many := false
+	for _, f := range list {
+		many = many || f.MountTarget != list[0].MountTarget
+	}
+	paths := make([]string, len(list))
+	for i, f := range list {
+		paths[i] = f.RelativePath
+		if many {
+			paths[i] = strings.TrimPrefix(f.Path, "/")
+		}
+	}
+	of, _ := PairParts(paths, parts)
+	for i, at := range of {
+		if at >= 0 {
+			paths[i] = parts[at].Path
+		} else {
+			paths[i] = FromTextPath(paths[i])
+		}
+	}
+	return paths, nil
+}
+
 // asListed compares the patched tree with the change list: a patch in which a secret was replaced, or that was made
 // for another base, applies and gives something else. Digests of bundles that deed did not make are over the text with
 // its line ends normalised.
-func asListed(dst string, list []codebox.ChangedFile) ([]Note, error) {
+func asListed(dst string, list []codebox.ChangedFile, paths []string) ([]Note, error) {
 	root, err := os.OpenRoot(dst)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	many := false
-	for _, f := range list {
-		many = many || f.MountTarget != list[0].MountTarget
-	}
 	var notes []Note
 	var off []string
-	for _, f := range list {
+	for i, f := range list {
 		if f.PatchPath == "" && f.Class != "" {
 			continue // listed, and not in the patch
 		}
-		p := f.RelativePath
-		if many {
-			p = strings.TrimPrefix(f.Path, "/")
-		}
+		p := paths[i]
 		text, isLink, err := readEntry(root, p)
 		switch {
 		case err != nil:
@@ -165,7 +195,7 @@ func asListed(dst string, list []codebox.ChangedFile) ([]Note, error) {
 		case !sameDigest(text, f.AfterSHA256):
 			off = append(off, quotePath(p)+" is not what the bundle says")
 		case isLink && LeavesTree(p, string(text)):
-			notes = append(notes, Note{p, NoteLinkOutside, "points to " + quotePath(string(text))})
+			notes = append(notes, Note{TextPath(p), NoteLinkOutside, "points to " + quotePath(string(text))})
 		}
 	}
 	if len(off) > 0 {

@@ -190,7 +190,7 @@ func (s *borrower) forced(ctx context.Context, found treeChanges, opt StatusOpti
 		if st, err := os.Lstat(filepath.Join(s.workTree, filepath.FromSlash(p))); err != nil || st.IsDir() {
 			continue
 		}
-		files = append(files, StatusFile{Path: textPath(p), Status: Added, path: p})
+		files = append(files, StatusFile{Path: TextPath(p), Status: Added, path: p})
 	}
 	return files, nil
 }

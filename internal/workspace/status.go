@@ -231,7 +231,7 @@ func (s *borrower) changes(ctx context.Context, commit string, opt StatusOptions
 		if len(line) < 4 || exclude.out(line[3:]) {
 			continue
 		}
-		f := StatusFile{Path: textPath(line[3:]), Status: Modified, path: line[3:]}
+		f := StatusFile{Path: TextPath(line[3:]), Status: Modified, path: line[3:]}
 		switch line[:2] {
 		case "??":
 			f.Status = Added
@@ -244,7 +244,7 @@ func (s *borrower) changes(ctx context.Context, commit string, opt StatusOptions
 	}
 	notes = slices.DeleteFunc(notes, func(n Note) bool { return !concerns(n.Path, opt.Paths) })
 	for i := range notes {
-		notes[i].Path = textPath(notes[i].Path)
+		notes[i].Path = TextPath(notes[i].Path)
 	}
 	return treeChanges{files, sortNotes(notes), specs}, nil
 }

@@ -85,7 +85,7 @@ func (s *borrower) gitlinks(ctx context.Context, commit string) ([]Submodule, er
 	for line := range strings.SplitSeq(out, "\x00") {
 		rest, ok := strings.CutPrefix(line, "160000 commit ")
 		if id, p, tab := strings.Cut(rest, "\t"); ok && tab {
-			list = append(list, Submodule{Path: textPath(p), Commit: id, path: p})
+			list = append(list, Submodule{Path: TextPath(p), Commit: id, path: p})
 		}
 	}
 	return list, nil
