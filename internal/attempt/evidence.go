@@ -376,6 +376,9 @@ func (a *run) addResult(w *bundle.Writer, src, dst string) error {
 }
 
 func (a *run) addArtifacts(w *bundle.Writer) error {
+	if left := a.artifacts.Dropped; len(left) > 0 {
+		a.note("artifacts_dropped", map[string]any{"what": left, "others": a.artifacts.Others})
+	}
 	for _, p := range a.artifacts.Names {
 		f, err := a.artifactRoot.Open(p)
 		if err != nil {

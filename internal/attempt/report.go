@@ -67,6 +67,7 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 	for _, what := range dropped {
 		r.Diagnostics = append(r.Diagnostics, codebox.Diagnostic{Class: "deed.result.dropped", Message: "left out of the agent's result: " + a.redactor.String(what)})
 	}
+	r.Diagnostics = append(r.Diagnostics, a.droppedArtifacts()...)
 	switch {
 	case e.err != nil:
 		r.Message = a.redactor.String(e.err.Error())
@@ -74,6 +75,17 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 		r.Message = a.summary()
 	}
 	return r
+}
+
+// droppedArtifacts says what of the directory of artifacts is not in the bundle. What has a name that cannot be kept is a reason of the gate.
+func (a *run) droppedArtifacts() []codebox.Diagnostic {
+	left := a.artifacts.LeftOut()
+	if left == "" {
+		return nil
+	}
+	return []codebox.Diagnostic{{
+		Class: "deed.artifacts.dropped", Message: a.redactor.String(left), Remedy: "have the agent leave files, and a copy in the place of a link",
+	}}
 }
 
 // denials are what the sandbox did not let the agent do, as far as it told deed: the limit that ended it, and the

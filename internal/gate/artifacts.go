@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/excerpt"
 )
 
 // artifacts checks that what was declared is there: inside the managed directory, which is new with this attempt,
@@ -22,6 +23,9 @@ import (
 func (v *verdict) artifacts(in Input) {
 	for _, p := range in.Listed.Bad {
 		v.reject(CodeArtifactInvalid, p, "%s cannot be kept: its name is not plain text, or too long", quotePath(p))
+	}
+	if left := in.Listed.LeftOut(); left != "" {
+		v.note(NoteArtifactDropped, "", "%s", left)
 	}
 	declared := map[string]bool{}
 	for _, p := range in.Evidence.RequiredArtifacts {
@@ -113,7 +117,35 @@ type Listing struct {
 	Names []string // regular files, relative, slash-separated and sorted
 	Bad   []string // names that a bundle cannot hold
 	Size  int64    // of the regular files, in bytes
+
+	Dropped []Dropped // what is neither: the first of it
+	Others  int       // how much more of that there is
 }
+
+// A Dropped is something in a directory of artifacts that is none.
+type Dropped struct {
+	Path string `json:"path"` // safe to show
+	Kind string `json:"kind"`
+}
+
+// LeftOut says what was dropped and why, or "".
+func (l Listing) LeftOut() string {
+	if len(l.Dropped) == 0 {
+		return ""
+	}
+	names := make([]string, len(l.Dropped))
+	for i, d := range l.Dropped {
+		names[i] = d.Path + " (" + d.Kind + ")"
+	}
+	text := "left out of the artifacts, which are regular files: " + strings.Join(names, ", ")
+	if l.Others > 0 {
+		text += fmt.Sprintf(", and %d more", l.Others)
+	}
+	return text
+}
+
+// maxDropped is how much of what is dropped is named: an agent can leave any number of links.
+const maxDropped = 20
 
 const (
 	// maxArtifactName leaves room for the directory that a bundle puts before it.
@@ -122,8 +154,8 @@ const (
 	maxArtifactEntries = 100_000
 )
 
-// ListArtifacts lists the directory of artifacts. Links and special files are not artifacts. What an agent leaves there
-// is bounded in number and depth, so that listing it ends.
+// ListArtifacts lists the directory of artifacts. Links and special files are not artifacts: they are told, and nothing opens them. What an
+// agent leaves there is bounded in number and depth, so that listing it ends.
 func ListArtifacts(root *os.Root) (Listing, error) {
 	var l Listing
 	n := 0
@@ -141,7 +173,15 @@ func ListArtifacts(root *os.Root) (Listing, error) {
 			l.Bad = append(l.Bad, path)
 			return fs.SkipDir
 		}
+		if d.IsDir() {
+			return nil
+		}
 		if !d.Type().IsRegular() {
+			if len(l.Dropped) < maxDropped {
+				l.Dropped = append(l.Dropped, Dropped{excerpt.Head(quotePath(path), maxArtifactName), kind(d.Type())})
+			} else {
+				l.Others++
+			}
 			return nil
 		}
 		if !plain(path) || len(path) > maxArtifactName {
@@ -158,6 +198,19 @@ func ListArtifacts(root *os.Root) (Listing, error) {
 	})
 	slices.Sort(l.Names)
 	return l, err
+}
+
+// kind names what is no regular file.
+func kind(t fs.FileMode) string {
+	switch {
+	case t&fs.ModeSymlink != 0:
+		return "a link"
+	case t&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case t&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
 }
 
 // plain reports whether a name can be shown and stored as it is.

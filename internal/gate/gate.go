@@ -56,6 +56,7 @@ const (
 	CodeStopPolicy         = "stop_policy"                 // a rule or a hook of the operator's does not let the agent stop
 	NoteRepositoryTouched  = "repository_metadata_changed" // commits, refs or the index changed; not part of the patch
 	NoteNotCarried         = "not_carried_by_patch"        // an empty directory, permission bits or an owner
+	NoteArtifactDropped    = "artifact_dropped"            // a link or a special file in the directory of artifacts
 	NoteIgnoredFileChanged = "ignored_file_changed"        // a file that version control ignores changed
 )
 
