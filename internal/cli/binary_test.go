@@ -52,6 +52,9 @@ func newSite(t *testing.T, adapters map[string]string) *site {
 	t.Helper()
 	dir := t.TempDir()
 	s := &site{t: t, dir: dir, home: filepath.Join(dir, "home"), mark: "mark" + strings.ReplaceAll(dir, "/", "-")}
+	if err := os.Mkdir(s.temp(), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	var b strings.Builder
 	b.WriteString("retry: {base_seconds: 0.001, max_seconds: 0.001}\ndefaults: {lease_seconds: 30}\n")
 	if len(adapters) > 0 {
@@ -70,6 +73,9 @@ func newSite(t *testing.T, adapters map[string]string) *site {
 	return s
 }
 
+// temp is the site's directory for temporary files: what one site's dead left is not another's to find.
+func (s *site) temp() string { return filepath.Join(s.dir, "temp") }
+
 // command prepares deed with extra variables.
 func (s *site) command(env []string, args ...string) *exec.Cmd {
 	s.t.Helper()
@@ -80,7 +86,7 @@ func (s *site) command(env []string, args ...string) *exec.Cmd {
 	c := exec.Command(file, args...)
 	c.Dir = s.dir
 	c.Env = append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(s.dir, "user"), "DEED_HOME=" + s.home, "DEED_CONFIG=" + filepath.Join(s.dir, "deed.yaml"), "USER=tester", "DEED_LISTEN=127.0.0.1:0",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(s.dir, "user"), "DEED_HOME=" + s.home, "DEED_CONFIG=" + filepath.Join(s.dir, "deed.yaml"), "USER=tester", "TMPDIR=" + s.temp(), "DEED_LISTEN=127.0.0.1:0",
 	}, append(slices.Clone(s.env), env...)...)
 	if s.dsn != "" {
 		c.Env = append(c.Env, "DEED_DATABASE="+s.dsn)

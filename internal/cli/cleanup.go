@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +51,7 @@ func (a *app) cleanup(ctx context.Context, dry bool) (rep reclaim.Report, err er
 		if err != nil {
 			return rep, fmt.Errorf("identify this process: %w", err)
 		}
-		r := &reclaim.Reclaimer{Home: a.h, Store: a.st, Self: self, Clock: clock.System, Log: a.logger(a.level()), Retention: a.cfg.Retention}
+		r := &reclaim.Reclaimer{Home: a.h, Store: a.st, Self: self, Clock: clock.System, Log: a.logger(a.level()), Retention: a.cfg.Retention, Temp: os.TempDir()}
 		return r.Sweep(ctx, reclaim.Options{DryRun: true, Deep: true, Whole: true})
 	}
 	eng, release, err := a.locked(ctx, 1)

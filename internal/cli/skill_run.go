@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/sandbox"
@@ -130,11 +131,11 @@ func passes(text, doc []byte) error {
 
 // inCell runs a command on a copy of the skill and returns what it printed. Its talk goes to standard error.
 func (a *app) inCell(ctx context.Context, f skillRunFlags, s *skill.Skill, cmd skill.Command, args []string, input []byte) ([]byte, error) {
-	tmp, err := os.MkdirTemp("", "deed-skill-")
+	tmp, done, err := atomicfile.Scratch("skill")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }() // of this run alone
+	defer done()
 	if tmp, err = filepath.EvalSymlinks(tmp); err != nil {
 		return nil, err
 	}

@@ -219,11 +219,14 @@ func (s *staged) publish(ctx context.Context) error {
 }
 
 func (t Target) stage(ctx context.Context, a *Archive) (*staged, func(), error) {
-	dir, err := os.MkdirTemp(t.Home.Tmp(), "import-*")
+	dir, release, err := atomicfile.TempDir(t.Home.Tmp(), "import-*")
 	if err != nil {
 		return nil, nil, atomicfile.Explain("import the agent", err)
 	}
-	done := func() { _ = os.RemoveAll(dir) } // nothing that was published lies in it
+	done := func() {
+		_ = os.RemoveAll(dir) // nothing that was published lies in it
+		release()
+	}
 	s := &staged{Target: t, a: a, dir: dir, rows: store.AgentImport{AgentID: a.Identity.AgentID, By: t.By}}
 	for _, check := range []func(context.Context) error{s.checkSkills, s.checkSettings, s.checkWorkflows, s.checkAgent, s.checkConstitution, s.checkSchedules} {
 		if err := check(ctx); err != nil {

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/sandbox"
@@ -77,11 +77,11 @@ func Run(ctx context.Context, dir string, opt Options) (deed.ConformReport, erro
 	if opt.Isolation, err = walls(ctx, opt.Isolation); err != nil {
 		return deed.ConformReport{}, fmt.Errorf("conform: %w", err)
 	}
-	tmp, err := os.MkdirTemp("", "deed-conform-")
+	tmp, done, err := atomicfile.Scratch("conform")
 	if err != nil {
 		return deed.ConformReport{}, fmt.Errorf("conform: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(tmp) }() // of the suite's own making
+	defer done()
 	if tmp, err = filepath.EvalSymlinks(tmp); err != nil {
 		return deed.ConformReport{}, fmt.Errorf("conform: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -54,7 +55,7 @@ func (e *Engine) Reclaim(ctx context.Context, o reclaim.Options) (reclaim.Report
 func (e *Engine) reclaim(ctx context.Context, by *attempt.Runner, o reclaim.Options) (reclaim.Report, error) {
 	r := &reclaim.Reclaimer{
 		Home: e.Home, Store: e.Store, Runner: by, RunnerID: by.RunnerID, Self: e.Self, Clock: e.Clock, Log: e.Log,
-		Retention: by.Config.Retention,
+		Retention: by.Config.Retention, Temp: os.TempDir(),
 	}
 	rep, err := r.Sweep(ctx, o)
 	if rep.Settled > 0 {

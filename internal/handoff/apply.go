@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/crashpoint"
 )
@@ -199,11 +200,11 @@ func manifestHash(m *codebox.Manifest) string {
 
 // rehearse stages a change outside the directory.
 func rehearse(ctx context.Context, o *Offer, t *site, p *plan) (string, error) {
-	dir, err := os.MkdirTemp("", "deed-rehearse-*")
+	dir, done, err := atomicfile.Scratch("rehearse")
 	if err != nil {
 		return "", fmt.Errorf("stage the change: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer done()
 	return (&stage{dir: dir}).build(ctx, o, t, p)
 }
 

@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -156,14 +158,16 @@ func (o *Offer) copy(p string, most int64, w io.Writer) error {
 
 // spool copies the patch to a file without a name, so that what is applied is what was compared.
 func (o *Offer) spool() error {
-	f, err := os.CreateTemp("", "deed-patch-*")
+	dir, done, err := atomicfile.Scratch("patch")
+	if err != nil {
+		return fmt.Errorf("copy the patch: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "patch.diff"), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	done()
 	if err != nil {
 		return fmt.Errorf("copy the patch: %w", err)
 	}
 	o.patch = f
-	if err := os.Remove(f.Name()); err != nil {
-		return fmt.Errorf("copy the patch: %w", err)
-	}
 	if err := o.copy(codebox.PathPatch, maxPatch, f); err != nil {
 		return err
 	}

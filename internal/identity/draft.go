@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/plainfile"
 	"github.com/deedrun/deed/internal/proc"
@@ -86,10 +87,11 @@ func (b *Book) acceptedBundle(ctx context.Context, taskID string) (string, error
 
 // Diff is what changes from one version to another, as git shows it.
 func (b *Book) Diff(ctx context.Context, before, after Documents) ([]byte, error) {
-	dir, err := os.MkdirTemp(b.Home.Tmp(), "revision-*")
+	dir, release, err := atomicfile.TempDir(b.Home.Tmp(), "revision-*")
 	if err != nil {
 		return nil, fmt.Errorf("compare versions: %w", err)
 	}
+	defer release()
 	defer func() { _ = os.RemoveAll(dir) }() // the sweep of the home's tmp finds it otherwise
 	for side, d := range map[string]Documents{"before": before, "after": after} {
 		for name, text := range map[string]string{SoulFile: d.Soul, PurposeFile: d.Purpose} {

@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/clock"
@@ -179,23 +179,25 @@ type job struct {
 	report homeboy.PromotionReport
 	rivals []homeboy.PromotionCandidate
 
-	dir   string // for everything that is made on the way
-	repo  string // the repository's directory
-	offer *handoff.Offer
-	files []handoff.File
-	patch string // the file with the patch
-	noOp  bool   // the verdict says that nothing had to be changed
-	old   string // what the branch is at, when it is moved on
-	ran   bool   // something was run on the change
+	dir     string // for everything that is made on the way
+	release func() // of dir
+	repo    string // the repository's directory
+	offer   *handoff.Offer
+	files   []handoff.File
+	patch   string // the file with the patch
+	noOp    bool   // the verdict says that nothing had to be changed
+	old     string // what the branch is at, when it is moved on
+	ran     bool   // something was run on the change
 }
 
 // prepare makes the place for what comes. A dry run leaves the home alone.
 func (j *job) prepare() (err error) {
-	where := ""
-	if !j.DryRun {
-		where = j.Home.Tmp()
+	if j.DryRun {
+		j.dir, j.release, err = atomicfile.Scratch("promote")
+	} else {
+		j.dir, j.release, err = atomicfile.TempDir(j.Home.Tmp(), "promote-")
 	}
-	if j.dir, err = os.MkdirTemp(where, "promote-"); err != nil {
+	if err != nil {
 		return fmt.Errorf("make a place for the promotion: %w", err)
 	}
 	j.repo, err = filepath.Abs(j.To)
@@ -207,6 +209,10 @@ func (j *job) close() error {
 	if j.offer != nil {
 		j.offer.Close()
 	}
+	if j.release == nil {
+		return nil
+	}
+	defer j.release()
 	return workspace.Remove(j.dir)
 }
 

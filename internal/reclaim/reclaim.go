@@ -1,7 +1,8 @@
 // Package reclaim owns what dead runs leave behind: it finds attempts, processes, mounts, directories, temporary files,
 // half-written bundles and run records without an owner, clears them away, and holds bundles and records to the
-// retention rule. It touches only what the home owns, spares what belongs to a live process, and says for each thing
-// what it found and did. It does not decide when: the dispatcher does at its start, and an operator with a command.
+// retention rule. It touches only what the home owns and what killed commands left among the system's temporary files,
+// spares what belongs to a live process, and says for each thing what it found and did. It does not decide when: the
+// dispatcher does at its start, and an operator with a command.
 package reclaim
 
 import (
@@ -94,6 +95,7 @@ type Reclaimer struct {
 	Clock     clock.Clock
 	Log       *slog.Logger
 	Retention config.Retention
+	Temp      string // the system's directory for temporary files; "" leaves it alone
 
 	MaxWaiting int // how many tasks that have not ended are asked for their documents, unless Whole; 0: 100,000
 }
@@ -134,7 +136,7 @@ func (r *Reclaimer) Sweep(ctx context.Context, o Options) (Report, error) {
 	s.Deep = o.Deep || o.Wary && len(s.rep.Dead) > 0
 	steps := []func(context.Context) error{s.attempts, s.directories, s.partials}
 	if s.Deep {
-		steps = []func(context.Context) error{s.attempts, s.unmount, s.directories, s.partials, s.processes, s.temporaries}
+		steps = []func(context.Context) error{s.attempts, s.unmount, s.directories, s.partials, s.processes, s.temporaries, s.scratch}
 	}
 	steps = append(steps, s.runs)
 	if s.Deep {

@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/workspace"
 )
 
 // maxOutput is how much of each stream of a command is answered: its beginning and its end.
@@ -135,12 +137,19 @@ type view struct {
 // sandbox makes the walls that the request asks for. It never gives less.
 func (r *Runner) sandbox(ctx context.Context, req codebox.CommandRequest, dir string) (*sandbox.Sandbox, view, func(), error) {
 	if sandbox.Kind(req.Isolation) == sandbox.Process {
-		home, err := os.MkdirTemp("", "deed-command-*")
+		home, done, err := atomicfile.Scratch("command")
 		if err != nil {
 			return nil, view{}, nil, err
 		}
+		away := func() {
+			_ = workspace.Remove(home) // the command may have closed directories in it
+			done()
+		}
 		box, err := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Process})
-		return box, view{isolation: string(sandbox.Process), dir: dir, home: home, path: proc.Getenv(r.Environ, "PATH")}, func() { _ = os.RemoveAll(home) }, err
+		if err != nil {
+			away()
+		}
+		return box, view{isolation: string(sandbox.Process), dir: dir, home: home, path: proc.Getenv(r.Environ, "PATH")}, away, err
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sys/unix"
 
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/proc"
 )
@@ -53,6 +54,8 @@ type container struct {
 	name string
 	id   string // the engine's name for it
 	root string // a directory of deed's with its root and its environment
+
+	release func() // of the root
 }
 
 // remove ends the container and forgets it, also when the run was cancelled.
@@ -62,6 +65,9 @@ func (c *container) remove() {
 		_, _ = c.do(ctx, "rm", "--force", "--ignore", "--time", "0", c.name) // what is left, Reclaim tries again
 	}
 	_ = os.RemoveAll(c.root)
+	if c.release != nil {
+		c.release()
+	}
 }
 
 // pack makes the container for a command, and does not start it.
@@ -82,7 +88,7 @@ func (s *Sandbox) pack(ctx context.Context, p proc.Spec) (_ *container, err erro
 			c.remove()
 		}
 	}()
-	if c.root, err = os.MkdirTemp("", "deed-container-"); err != nil {
+	if c.root, c.release, err = atomicfile.Scratch(ScratchKind); err != nil {
 		return nil, fmt.Errorf("make the root of a container: %w", err)
 	}
 	args, err := c.system(homeOf(p.Env))

@@ -116,6 +116,19 @@ func (e engine) argv() []string {
 	return argv
 }
 
+// InUse reports whether the engine still has a container on a root that Scratch made. Its owner is dead then, and Reclaim ends it.
+func InUse(ctx context.Context, root string) (bool, error) {
+	path, err := proc.LookPath("podman", os.Getenv("PATH"), "/")
+	if err != nil || os.Getuid() != 0 {
+		return false, nil //nolint:nilerr // without an engine there are no containers
+	}
+	names, err := engine{path: path}.do(ctx, "ps", "--all", "--filter", "label="+labelRoot+"="+root, "--format", "{{.Names}}")
+	if err != nil {
+		return true, fmt.Errorf("ask for the container on %s: %w", root, err)
+	}
+	return names != "", nil
+}
+
 // Reclaim removes what the engine still has of the containers of an attempt whose processes are gone.
 func Reclaim(ctx context.Context, attemptID string) error {
 	path, err := proc.LookPath("podman", os.Getenv("PATH"), "/")
@@ -129,7 +142,7 @@ func Reclaim(ctx context.Context, attemptID string) error {
 	}
 	for line := range strings.Lines(text) {
 		name, root, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if !ok || !strings.HasPrefix(filepath.Base(root), "deed-container-") {
+		if !ok || !strings.HasPrefix(filepath.Base(root), "deed-"+ScratchKind+"-") {
 			continue
 		}
 		if _, err := e.do(ctx, "rm", "--force", "--ignore", "--time", "0", name); err != nil {

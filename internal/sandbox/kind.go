@@ -22,6 +22,9 @@ const (
 	Container Kind = "container" // podman: the same view, with limits in a control group
 )
 
+// ScratchKind is what atomicfile.Scratch is asked for as the root of a container.
+const ScratchKind = "container"
+
 // Kinds lists all kinds.
 var Kinds = []Kind{None, Process, Namespace, Container}
 

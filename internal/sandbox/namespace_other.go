@@ -38,6 +38,9 @@ func (s *Sandbox) runContainer(context.Context, *proc.Supervisor, proc.Spec) (Ex
 // Reclaim has nothing to do.
 func Reclaim(context.Context, string) error { return nil }
 
+// InUse reports false: there are no containers.
+func InUse(context.Context, string) (bool, error) { return false, nil }
+
 // IsInner reports false.
 func IsInner([]string) bool { return false }
 

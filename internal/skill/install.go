@@ -101,10 +101,11 @@ func Install(ctx context.Context, h *home.Home, s *Skill, opt AddOptions) (Added
 	if a.Replaced = err == nil; a.Replaced && !opt.Replace {
 		return a, fmt.Errorf("skill %s: %w", s.ID(), ErrTaken)
 	}
-	stage, err := os.MkdirTemp(h.Tmp(), "skill-*")
+	stage, release, err := atomicfile.TempDir(h.Tmp(), "skill-*")
 	if err != nil {
 		return a, atomicfile.Explain("install the skill", err)
 	}
+	defer release()
 	defer func() { _ = os.RemoveAll(stage) }() // the old version, or what was not published
 	fresh := filepath.Join(stage, s.ID())
 	if err := os.Mkdir(fresh, 0o755); err != nil {
@@ -134,10 +135,11 @@ func Remove(h *home.Home, id string) error {
 	if _, err := os.Lstat(dir); err != nil {
 		return fmt.Errorf("%w %q in %s", ErrUnknown, id, h.Skills())
 	}
-	gone, err := os.MkdirTemp(h.Tmp(), "skill-*")
+	gone, release, err := atomicfile.TempDir(h.Tmp(), "skill-*")
 	if err != nil {
 		return atomicfile.Explain("remove the skill", err)
 	}
+	defer release()
 	defer func() { _ = os.RemoveAll(gone) }() // the next sweep of the home's temporary files takes what is left
 	if err := os.Rename(dir, filepath.Join(gone, id)); err != nil {
 		return atomicfile.Explain("remove the skill", err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/proc"
 )
 
@@ -46,16 +47,25 @@ var hermetic = []string{
 // A git is a private place from which git runs: its home, its configuration and, if wanted, a repository of deed's
 // own that no one else ever wrote to.
 type git struct {
-	home  string
-	limit time.Duration // of one call
+	home    string
+	release func()        // of a home that is in the system's directory
+	limit   time.Duration // of one call
 }
 
 // gitLimit is how long one call of git may take. What it works on can be an agent's, made so that it takes for ever.
 const gitLimit = 20 * time.Minute
 
-// newGit makes the place below dir, or in the system's directory for temporary files when dir is "".
+// newGit makes the place below dir, whose owner removes what a crash leaves in it, or in the system's directory for temporary files
+// when dir is "".
 func newGit(dir string) (*git, error) {
-	home, err := os.MkdirTemp(dir, ".deed-git-")
+	g := &git{limit: gitLimit}
+	var home string
+	var err error
+	if dir == "" {
+		home, g.release, err = atomicfile.Scratch("git")
+	} else {
+		home, err = os.MkdirTemp(dir, ".deed-git-")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("prepare git: %w", err)
 	}
@@ -69,7 +79,7 @@ func newGit(dir string) (*git, error) {
 		i := strings.LastIndexByte(k, '.')
 		fmt.Fprintf(&b, "[%s]\n\t%s = %s\n", k[:i], k[i+1:], v)
 	}
-	g := &git{home: home, limit: gitLimit}
+	g.home = home
 	if err := os.WriteFile(g.config(), []byte(b.String()), 0o600); err != nil {
 		g.close()
 		return nil, fmt.Errorf("prepare git: %w", err)
@@ -77,7 +87,12 @@ func newGit(dir string) (*git, error) {
 	return g, nil
 }
 
-func (g *git) close() { _ = os.RemoveAll(g.home) }
+func (g *git) close() {
+	_ = os.RemoveAll(g.home)
+	if g.release != nil {
+		g.release()
+	}
+}
 
 func (g *git) config() string { return filepath.Join(g.home, "gitconfig") }
 

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/plainfile"
 )
@@ -30,11 +31,11 @@ func applyBundle(ctx context.Context, dir, dst string) (id string, notes []Note,
 	if err != nil {
 		return "", nil, bundleError(dir, err)
 	}
-	tmp, err := os.MkdirTemp("", ".deed-bundle-")
+	tmp, done, err := atomicfile.Scratch("bundle")
 	if err != nil {
 		return "", nil, err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }()
+	defer done()
 	patch := filepath.Join(tmp, "patch.diff")
 	list, err := takeVerified(dir, rep, patch)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/process"
 	"github.com/deedrun/deed/internal/failure"
@@ -101,11 +102,11 @@ func (d *Driver) Version(ctx context.Context, a agentruntime.AdapterConfig) (str
 	if err != nil {
 		return "", err
 	}
-	home, err := os.MkdirTemp("", "deed-version-")
+	home, done, err := atomicfile.Scratch("version")
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(home)
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	r, err := proc.Tool(ctx, proc.ToolSpec{Argv: []string{p.File, "--version"}, Dir: home, Env: []string{"HOME=" + home, "PATH=" + process.OwnPath(c)}, MaxOutput: 64 << 10})

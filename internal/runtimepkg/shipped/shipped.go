@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/deedrun/deed/internal/atomicfile"
@@ -67,6 +68,9 @@ var all = sync.OnceValue(func() string { return digestOf("packages") })
 // versions of deed in one home do not touch each other's files.
 func Dir(below string) string { return filepath.Join(below, all()[:16]) }
 
+// fresh begins the name of what is not placed yet.
+const fresh = ".new-"
+
 // Place puts the packages into the directory that Dir names, unless they are there. What was damaged is replaced whole: a
 // reader sees all files or none.
 func Place(dir string) error {
@@ -85,7 +89,16 @@ func Place(dir string) error {
 	if whole(dir) {
 		return nil // another deed was faster
 	}
-	tmp, err := os.MkdirTemp(below, ".new-")
+	list, err := os.ReadDir(below)
+	if err != nil {
+		return fmt.Errorf("place shipped packages: %w", err)
+	}
+	for _, e := range list { // of a deed that died here: this one has the lock
+		if strings.HasPrefix(e.Name(), fresh) {
+			_ = os.RemoveAll(filepath.Join(below, e.Name()))
+		}
+	}
+	tmp, err := os.MkdirTemp(below, fresh)
 	if err != nil {
 		return fmt.Errorf("place shipped packages: %w", err)
 	}

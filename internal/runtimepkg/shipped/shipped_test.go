@@ -44,6 +44,9 @@ func TestPlace(t *testing.T) {
 	}
 	deeds.Wait()
 	dir := Dir(below)
+	if err := os.MkdirAll(filepath.Join(below, ".new-dead", "all"), 0o700); err != nil { // of a deed that was killed
+		t.Fatal(err)
+	}
 	for name, damage := range map[string]func(file string) error{
 		"changed": func(file string) error { return os.WriteFile(file, []byte("{}"), 0o600) },
 		"gone":    os.Remove,
