@@ -46,7 +46,7 @@ func findEngine(ctx context.Context) (engine, error) {
 	if os.Getuid() != 0 {
 		return unavailable(errors.New("podman: without root its containers have no limits that hold"))
 	}
-	e, err := tryEngine(ctx, path)
+	e, err := tryEngine(ctx, path, installed)
 	if err != nil {
 		return unavailable(err)
 	}
@@ -54,15 +54,25 @@ func findEngine(ctx context.Context) (engine, error) {
 	return e, nil
 }
 
+// runtimeDirs are where podman looks for a runtime, besides the PATH.
+const runtimeDirs = "/usr/bin:/usr/sbin:/usr/local/bin:/usr/local/sbin:/sbin:/bin:/run/current-system/sw/bin"
+
+// installed reports whether podman finds a runtime without a configuration of its own.
+func installed(runtime string) bool {
+	_, err := proc.LookPath(runtime, os.Getenv("PATH")+":"+runtimeDirs, "/")
+	return err == nil
+}
+
 // tryEngine finds out with which runtime a podman makes containers.
-func tryEngine(ctx context.Context, path string) (engine, error) {
+func tryEngine(ctx context.Context, path string, installed func(runtime string) bool) (engine, error) {
 	var faults []string
 	for _, runtime := range []string{"crun", "runc"} {
 		e := engine{path: path, runtime: runtime}
 		err := e.try(ctx)
 		hangs := errors.Is(err, context.DeadlineExceeded)
-		if err != nil && !hangs {
-			// Processes that make the first containers of a machine at once can be in each other's way.
+		if err != nil && !hangs && installed(runtime) {
+			// Processes that make the first containers of a machine at once can be in each other's way. A runtime that is not there has
+			// failed for good; it is tried at all since podman's configuration can name another place for it.
 			err = e.try(ctx)
 		}
 		if err == nil {
