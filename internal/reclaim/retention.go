@@ -56,8 +56,12 @@ func (s *sweep) retention(ctx context.Context) error {
 		if p.run != nil {
 			f.Kind, f.Owner = KindRun, p.run.ID()
 		}
-		if s.do(f, func() error { return s.forget(ctx, bundles, p.item) }) {
+		file, why := s.callers(p.item)
+		if s.do(f, func() error { return s.forget(ctx, bundles, p.item, file) }) {
 			gone, freed = append(gone, f.Owner), freed+p.bytes
+		}
+		if file != "" && why != "" {
+			s.leave(Finding{Kind: KindRun, Path: file, Owner: f.Owner, Reason: why})
 		}
 	}
 	if len(gone) == 0 {
@@ -139,6 +143,9 @@ func (s *sweep) ofRun(ctx context.Context, r *store.Run) (item, error) {
 		it.bundle = dir
 	} else if r.BundleDir == "" && ids().FindString(r.AttemptID) == r.AttemptID && r.AttemptID != "" {
 		it.bundle = s.Home.Bundle(r.AttemptID)
+	}
+	if filepath.IsAbs(r.BundleDir) {
+		it.bytes = 0 // it is the caller's, and giving it up frees nothing
 	}
 	switch {
 	case r.Retained:
@@ -274,9 +281,36 @@ func plan(r config.Retention, items []item, now time.Time) []parting {
 	return out
 }
 
+// callers returns the file of a run, if there is one, and why it stays: what a caller keeps outside of the home is the caller's. Beside a bundle
+// that is still there the record belongs to it; once the caller has removed the bundle, deed's own file goes unless somebody changed it.
+func (s *sweep) callers(it item) (file, why string) {
+	if it.run == nil {
+		return "", ""
+	}
+	file = registry.FilePath(*it.run)
+	if file == "" {
+		return "", ""
+	}
+	if _, err := os.Lstat(file); errors.Is(err, os.ErrNotExist) {
+		return "", ""
+	}
+	if below(file, s.Home.Root()) {
+		return file, ""
+	}
+	if dir := it.run.BundleDir; filepath.IsAbs(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+			return file, "it is outside of the home and goes with the bundle " + dir + ", which is its caller's"
+		}
+	}
+	if !registry.AsWritten(*it.run) {
+		return file, "it is outside of the home, and is not as deed wrote it"
+	}
+	return file, ""
+}
+
 // forget gives one item up: first nothing points at the bundle any more, then it loses its name in one step, then it is
 // removed. A crash leaves an unfinished bundle, which the next sweep removes, or a run that goes with the next one.
-func (s *sweep) forget(ctx context.Context, bundles *os.File, it item) error {
+func (s *sweep) forget(ctx context.Context, bundles *os.File, it item, file string) error {
 	if it.bundle != "" && bundles != nil {
 		if it.attempt != "" {
 			if err := s.Store.DropBundle(ctx, it.attempt); err != nil {
@@ -296,9 +330,8 @@ func (s *sweep) forget(ctx context.Context, bundles *os.File, it item) error {
 	if it.run == nil {
 		return nil
 	}
-	// What the caller keeps outside of the home is the caller's.
-	if p := registry.FilePath(*it.run); p != "" && below(p, s.Home.Root()) {
-		if err := os.Remove(p); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if _, why := s.callers(it); file != "" && why == "" {
+		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove the file of run %s: %w", it.run.ID(), err)
 		}
 	}

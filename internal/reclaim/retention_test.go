@@ -1,6 +1,8 @@
 package reclaim
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -111,16 +113,27 @@ func TestRetentionIsEnforced(t *testing.T) {
 	newest := b.settled(t, 100, true)
 
 	b.Retention = config.Retention{MaxCount: 3}
-	if rep := b.sweep(t, Options{Deep: true, DryRun: true}); len(rep.Findings) != 3 || rep.Bytes != 0 {
+	if rep := b.sweep(t, Options{Deep: true, DryRun: true}); len(rep.Findings) != 4 || rep.Bytes != 0 {
 		t.Errorf("a dry run plans %v", brief(rep))
 	}
 	rep := b.sweep(t, Options{Deep: true})
 	var gone []string
+	callers := filepath.Join(outside, "runs", "outside.json")
 	for _, f := range rep.Findings {
-		if f.Result != ResultDone {
+		switch {
+		case f.Path == callers && f.Result == ResultLeft && strings.Contains(f.Reason, "goes with the bundle "+outside):
+			callers = ""
+			continue
+		case f.Result != ResultDone:
 			t.Errorf("finding %+v", f)
 		}
 		gone = append(gone, f.Owner)
+	}
+	if callers != "" {
+		t.Errorf("nobody is told of %s", callers)
+	}
+	if rep.Bytes >= 300 {
+		t.Errorf("%d bytes reclaimed: what stays is counted", rep.Bytes)
 	}
 	if d := cmp.Diff([]string{bare.AttemptID, "plain", "outside"}, gone); d != "" {
 		t.Errorf("what went, in order (-want +got):\n%s", d)
@@ -177,5 +190,51 @@ func TestARunsOwnRetention(t *testing.T) {
 	rep := b.sweep(t, Options{Deep: true})
 	if len(rep.Findings) != 1 || rep.Findings[0].Owner != "goes" {
 		t.Errorf("in time: %v", brief(rep))
+	}
+}
+
+// The record that deed wrote beside a caller's bundle goes when the bundle is gone, unless somebody changed it; what stays is named.
+func TestRetentionOfARecordOutside(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	reg := &registry.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
+	dir := t.TempDir()
+	for _, id := range []string{"same", "changed", "linked", "removed"} {
+		r, err := reg.Create(t.Context(), registry.New{RunID: id, Dir: dir})
+		if err == nil {
+			err = r.Finish(t.Context(), registry.Outcome{Status: codebox.RunFailed, Bundle: filepath.Join(dir, "bundle-"+id)})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(id string) string { return filepath.Join(dir, id+".json") }
+	text, err := os.ReadFile(at("changed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, at("changed"), string(text)+"\n")
+	if err := errors.Join(os.Rename(at("linked"), at("own")), os.Symlink("own.json", at("linked")), os.Remove(at("removed"))); err != nil {
+		t.Fatal(err)
+	}
+	b.now = b.now.Add(48 * time.Hour)
+	b.Retention = config.Retention{MaxAge: 24 * time.Hour}
+	rep := b.sweep(t, Options{Deep: true})
+	want := []string{"done remove run same", "done remove run changed", "done remove run linked", "done remove run removed", "left leave run changed.json", "left leave run linked.json"}
+	var got []string
+	for _, f := range rep.Findings {
+		name := f.Owner
+		if f.Path != "" {
+			name = filepath.Base(f.Path)
+		}
+		got = append(got, f.Result+" "+f.Action+" "+f.Kind+" "+name)
+	}
+	if d := cmp.Diff(sorted(want), sorted(got)); d != "" {
+		t.Errorf("findings (-want +got):\n%s", d)
+	}
+	for id, want := range map[string]bool{"same": false, "changed": true, "linked": true, "own": true} {
+		if there(at(id)) != want {
+			t.Errorf("%s is there: %v", id, !want)
+		}
 	}
 }

@@ -14,10 +14,12 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +33,7 @@ import (
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/plainfile"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -249,14 +252,34 @@ func writeFile(row store.Run, write func(string, []byte, os.FileMode) error) err
 	if path == "" {
 		return nil
 	}
-	text, err := json.MarshalIndent(row.Record, "", "  ")
+	text, err := fileText(row)
 	if err != nil {
 		return fmt.Errorf("write run %s: %w", row.ID(), err)
 	}
 	if err := atomicfile.MkdirAll(row.Dir, 0o700); err != nil {
 		return fmt.Errorf("write run %s: %w", row.ID(), err)
 	}
-	return write(path, append(text, '\n'), 0o600)
+	return write(path, text, 0o600)
+}
+
+func fileText(row store.Run) ([]byte, error) {
+	text, err := json.MarshalIndent(row.Record, "", "  ")
+	return append(text, '\n'), err
+}
+
+// AsWritten reports whether the file of a run is the one that deed wrote, to the byte.
+func AsWritten(row store.Run) bool {
+	want, err := fileText(row)
+	if err != nil {
+		return false
+	}
+	f, err := plainfile.OpenNoLink(FilePath(row))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	have, err := io.ReadAll(io.LimitReader(f, int64(len(want))+1))
+	return err == nil && bytes.Equal(have, want)
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
