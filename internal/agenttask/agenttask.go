@@ -151,7 +151,9 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 		// failed for its own reason.
 		if account.Decision.Success() {
 			account.Decision = boundary.Decide(boundary.Facts{Infra: true})
-			account.Message, account.Code, account.Phase = err.Error(), string(failure.Infra), attempt.PhaseCollect
+			// The verdict stands, and so does the task: both were settled before. What failed is to hand the work over.
+			account.Message = fmt.Sprintf("the work was accepted (task %s is completed), and its bundle could not be put at %s: %v", r.claim.Ref.TaskID, r.req.ArtifactsPath, err)
+			account.Code, account.Phase = string(failure.Infra), attempt.PhaseCollect
 		}
 		account.Diagnostics = append(account.Diagnostics, codebox.Diagnostic{Class: "deed.artifacts_path", Message: err.Error(), Path: "$.artifacts_path", Remedy: "the bundle is in deed's home: " + account.BundleDir})
 	}

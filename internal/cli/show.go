@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/view"
@@ -39,6 +41,9 @@ func (a *app) taskShowCmd() *cobra.Command {
 			for _, at := range m.Attempts {
 				a.printf("\n")
 				a.showAttempt(at)
+				if err := a.showFailedRun(ctx, at); err != nil {
+					return err
+				}
 				if p := at.Progress; p != nil && p.Phase == view.PhaseGone {
 					a.hint("the process that ran it is gone; `deed serve` or `deed dispatch` settles it")
 				}
@@ -122,6 +127,23 @@ func (a *app) showAttempt(at view.Attempt) {
 		a.field("error", clean(at.Error))
 	}
 	a.field("bundle", at.Bundle)
+}
+
+// showFailedRun says that the run of an accepted attempt did not succeed: what came after the verdict failed, and the task stays completed.
+func (a *app) showFailedRun(ctx context.Context, at view.Attempt) error {
+	if at.Verdict == nil || !at.Verdict.Accepted {
+		return nil
+	}
+	runs, err := a.st.Runs(ctx, store.RunFilter{AttemptID: at.AttemptID, Limit: 1})
+	if err != nil || len(runs) == 0 || runs[0].Live || runs[0].Record.Status == codebox.RunSucceeded {
+		return err
+	}
+	text := runs[0].ID() + " " + string(runs[0].Record.Status)
+	if e := runs[0].Record.Error; e != nil {
+		text += ": " + clean(e.Message)
+	}
+	a.field("run", text)
+	return nil
 }
 
 // showClaim prints what the agent said, as a claim.
