@@ -102,11 +102,7 @@ func (r *Runner) command(ctx context.Context, req codebox.CommandRequest, res *c
 		res.ExitCode = &exit.Code
 	}
 	if inside.real != "" { // however it ended
-		gone, rerr := inside.repositories.takeAway(inside.real)
-		if rerr == nil && len(gone) > 0 {
-			rerr = planted(gone)
-		}
-		if rerr != nil {
+		if rerr := inside.repositories.takeAway(inside.real); rerr != nil {
 			return codebox.FailureBackendFailed, errors.Join(err, rerr)
 		}
 	}

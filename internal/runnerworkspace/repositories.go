@@ -13,6 +13,9 @@ import (
 // maxRepositories is how many repositories a workspace may hold for a contained command: each is a mount of its own.
 const maxRepositories = 200
 
+// maxNamed is how many directories a fault names: a command can make any number.
+const maxNamed = 20
+
 // repositories are what git takes for one in a workspace, by path: what is called .git, and the HEAD of a directory that has the parts of a
 // repository itself.
 type repositories map[string]fs.FileInfo
@@ -20,8 +23,23 @@ type repositories map[string]fs.FileInfo
 // repositoriesOf looks at every directory of a workspace, and into no repository. One that cannot be listed is an error: git would still find
 // a repository in it by its name.
 func repositoriesOf(dir string) (repositories, error) {
-	found := repositories{}
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	found, _, err := look(dir, false)
+	return found, err
+}
+
+// look is repositoriesOf. With open, directories that cannot be listed or entered are opened for their owner first, and returned.
+func look(dir string, open bool) (found repositories, shut []string, err error) {
+	found = repositories{}
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && open && e.IsDir() && os.Geteuid() != 0 {
+			opened, err := unshut(path, e)
+			if err != nil {
+				return err
+			}
+			if opened {
+				shut = append(shut, path)
+			}
+		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil // gone since
@@ -39,9 +57,21 @@ func repositoriesOf(dir string) (repositories, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for repositories in %s: %w", dir, err)
+		return nil, shut, fmt.Errorf("look for repositories in %s: %w", dir, err)
 	}
-	return found, nil
+	return found, shut, nil
+}
+
+// unshut lets the owner of a directory list it, enter it and take something out of it, where it could not be looked into.
+func unshut(path string, e fs.DirEntry) (bool, error) {
+	fi, err := e.Info()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // gone since
+	}
+	if err != nil || fi.Mode().Perm()&0o500 == 0o500 {
+		return false, err
+	}
+	return true, os.Chmod(path, fi.Mode().Perm()|0o700)
 }
 
 // bare reports whether git would take a directory for a repository that has no work tree.
@@ -54,19 +84,20 @@ func bare(dir string) bool {
 	return true
 }
 
-// takeAway removes the repositories that were not there before, and returns where they were. A directory that was moved with its own is
-// as good as before.
-func (before repositories) takeAway(dir string) (gone []string, err error) {
-	after, err := repositoriesOf(dir)
-	if err != nil {
-		return nil, err
+// takeAway removes the repositories that were not there before. A directory that was moved with its own is as good as before. One that the
+// command shut is opened: before it ran, every one could be listed. The error names all that the command made or shut.
+func (before repositories) takeAway(dir string) (err error) {
+	after, shut, err := look(dir, true)
+	faults := []error{err}
+	if len(shut) > 0 {
+		faults = append(faults, closed(dir, shut))
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("take repositories away: %w", err)
+		return errors.Join(append(faults, fmt.Errorf("take repositories away: %w", err))...)
 	}
 	defer func() { _ = root.Close() }()
-	var faults []error
+	var gone []string
 	for path, is := range after {
 		if before.has(is) {
 			continue
@@ -78,8 +109,11 @@ func (before repositories) takeAway(dir string) (gone []string, err error) {
 		faults = append(faults, err)
 		gone = append(gone, rel)
 	}
-	slices.Sort(gone)
-	return gone, errors.Join(faults...)
+	if len(gone) > 0 {
+		slices.Sort(gone)
+		faults = append(faults, planted(gone))
+	}
+	return errors.Join(faults...)
 }
 
 func (before repositories) has(is fs.FileInfo) bool {
@@ -93,6 +127,25 @@ func (before repositories) has(is fs.FileInfo) bool {
 
 // planted is the fault of a command that made repositories.
 func planted(gone []string) error {
-	return fmt.Errorf("the command made a repository at %q, where git would run what it names on the host, for whoever uses it there next: it was taken away (make repositories outside of the workspace)",
-		strings.Join(gone, ", "))
+	more := ""
+	if n := len(gone) - maxNamed; n > 0 {
+		gone, more = gone[:maxNamed], fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Errorf("the command made a repository at %q%s, where git would run what it names on the host, for whoever uses it there next: it was taken away (make repositories outside of the workspace)",
+		strings.Join(gone, ", "), more)
+}
+
+// closed is the fault of a command that shut directories.
+func closed(dir string, shut []string) error {
+	for i, path := range shut {
+		if rel, err := filepath.Rel(dir, path); err == nil {
+			shut[i] = rel
+		}
+	}
+	more := ""
+	if n := len(shut) - maxNamed; n > 0 {
+		shut, more = shut[:maxNamed], fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Errorf("the command left %q%s so that nobody can list it, where git would still find a repository: it was opened for its owner, and looked into (leave directories that can be listed)",
+		strings.Join(shut, ", "), more)
 }
