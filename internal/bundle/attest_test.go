@@ -55,6 +55,7 @@ func (p pair) Public() crypto.PublicKey { return p.private.Public() }
 func (p pair) Sign(_ context.Context, data []byte) ([]byte, error) {
 	return ed25519.Sign(p.private, data), nil
 }
+
 func (p pair) Verify(_ context.Context, data, sig []byte) error {
 	if !ed25519.Verify(p.private.Public().(ed25519.PublicKey), data, sig) {
 		return errors.New("it does not fit")
