@@ -112,9 +112,7 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	r.hide, places = checkPlaces(ctx, r.req, r.Home, r.Engine.Runner.SecretStores())
 	_, unavailable := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace})
 	var err error
-	req := r.req
-	req.Mounts = typed(req.Mounts)
-	r.placed, err = placement.Place(req, placement.Options{Config: r.Admission.Config, Contained: unavailable == nil})
+	r.placed, err = placement.Place(settled(r.req), placement.Options{Config: r.Admission.Config, Contained: unavailable == nil})
 	if places != nil { // whoever corrects the request wants to hear of all of it
 		return none, append(slices.Clone(fault.Of(places)), fault.Of(err)...)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -75,6 +76,7 @@ func checkPlaces(ctx context.Context, req codebox.TaskRequest, h *home.Home, sto
 		source(at+".source", f.Source)
 		checkType(&l, at+".type", f.Source, f.Type)
 	}
+	checkNested(&l, req)
 	for i, m := range req.RuntimeStackMounts { // what else is wrong with them is told with the components
 		checkType(&l, req.Origins.At("runtime_stack_mounts", i)+".type", m.Source, m.Type)
 	}
@@ -115,13 +117,59 @@ func checkType(l *fault.List, at, source, want string) {
 	}
 }
 
-// typed returns the mounts of a request with what each is, where the request leaves that to its source.
-func typed(mounts []codebox.RequestMount) []codebox.RequestMount {
-	mounts = slices.Clone(mounts)
-	for i := range mounts {
-		mounts[i].Type = cmp.Or(mounts[i].Type, typeOf(mounts[i].Source))
+// checkNested wants a place for what is shown inside something else of the caller's: deed makes places in its own copies, and none in
+// what it only shows.
+func checkNested(l *fault.List, req codebox.TaskRequest) {
+	type shown struct{ at, source, target, kind string }
+	var inner, outer []shown
+	for i, m := range req.Mounts {
+		if m.Mode == codebox.ModeReadonly {
+			inner = append(inner, shown{fault.Index("$.mounts", i), m.Source, m.Target, typeOf(m.Source)})
+		}
 	}
-	return mounts
+	for i, f := range req.StagedFiles {
+		inner = append(inner, shown{fault.Index("$.staged_files", i), f.Source, f.Target, typeOf(f.Source)})
+	}
+	outer = slices.Clone(inner)
+	for i, w := range req.Workspaces {
+		if w.Seed.Type == codebox.SeedDirectory { // what others will have is not known yet
+			outer = append(outer, shown{at: fault.Index("$.workspaces", i), source: w.Seed.Source, target: w.EffectiveTarget()})
+		}
+	}
+	for _, in := range inner {
+		for _, out := range outer {
+			rest, below := strings.CutPrefix(in.target, out.target+"/")
+			if !below || in.kind == "" {
+				continue
+			}
+			switch place := typeOf(filepath.Join(out.source, filepath.FromSlash(rest))); {
+			case place == "" && out.kind != "":
+				l.Add(in.at+".target", fault.Dangling, fmt.Sprintf("%q is not in %q, which is shown there as it is", rest, out.source), "make it there, or choose a target apart from "+out.target)
+			case place != "" && place != in.kind:
+				l.Add(in.at+".target", fault.Conflict, fmt.Sprintf("%q is a %s, and %q in %q is a %s", in.source, in.kind, rest, out.source, place), "choose another target")
+			}
+		}
+	}
+}
+
+// settled returns a request with what it leaves to the machine: what a mount is, where that follows from its source, and where links
+// lead to. A source is looked at again when it is mounted, and then it may not be a link.
+func settled(req codebox.TaskRequest) codebox.TaskRequest {
+	lead := func(source string) string {
+		if real, err := filepath.EvalSymlinks(source); err == nil {
+			return real
+		}
+		return source // which is told
+	}
+	req.Mounts, req.StagedFiles = slices.Clone(req.Mounts), slices.Clone(req.StagedFiles)
+	for i := range req.Mounts {
+		m := &req.Mounts[i]
+		m.Source, m.Type = lead(m.Source), cmp.Or(m.Type, typeOf(m.Source))
+	}
+	for i := range req.StagedFiles {
+		req.StagedFiles[i].Source = lead(req.StagedFiles[i].Source)
+	}
+	return req
 }
 
 // checkGit wants a repository with the commit that is asked for.

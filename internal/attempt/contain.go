@@ -212,7 +212,9 @@ func (a *run) mounts(p place, runtime []component.Mount, tools []deed.Mount) []s
 		{Source: p.home, Target: insideHome, Writable: true},
 		{Source: p.tmp, Target: insideTmp, Writable: true},
 	}
-	for _, m := range component.Bound(append(a.treeMounts(p), runtime...)) {
+	tree := a.treeMounts(p)
+	for i, m := range component.Bound(append(tree, runtime...)) {
+		m.Own = i < len(tree) // a copy
 		if !slices.ContainsFunc(out, func(o sandbox.Mount) bool { return o.Target == m.Target }) {
 			out = append(out, m)
 		}

@@ -53,6 +53,7 @@ func Place(req codebox.TaskRequest, o Options) (Placed, error) {
 	p.mounts()
 	p.runtime()
 	p.checks()
+	p.expected()
 	p.network()
 	p.refuse()
 	if err := p.faults.Err(); err != nil {
@@ -106,6 +107,7 @@ func (p *placer) tools() {
 	if p.spec.Isolation == string(sandbox.Namespace) {
 		eff = eff.HeldBy(policy.WallMounts, policy.WallNetwork)
 	}
+	p.unknown(eff)
 	p.out.Tools = eff
 	p.box.ReadOnlyWorkspace = !eff.WriteWorkspace
 }
@@ -251,6 +253,52 @@ func (p *placer) checks() {
 			p.faults.Add(fault.Index("$.verify_steps", i)+".command", fault.Dangling, "no WordPress is configured", "set components.wordpress.archive in deed.yaml")
 		}
 		p.spec.Checks = append(p.spec.Checks, c)
+	}
+}
+
+// inEveryBundle are the expected artifacts that are no files of the agent's: a patch that has to change something, and what deed writes by
+// itself.
+var inEveryBundle = []string{"patch", "diff", "changed_files", "changed-files", "review", "tests", "test-results", "test_results", "transcript", "logs", "result", "agent-result"}
+
+// expected looks at what is to come out. A name that means nothing here would count as there.
+func (p *placer) expected() {
+	for i, name := range p.req.ExpectedArtifacts {
+		at := fault.Index("$.expected_artifacts", i)
+		switch {
+		case slices.Contains(inEveryBundle, name) || len(files([]string{name})) > 0:
+		case fault.Nearest(name, inEveryBundle) != "":
+			p.faults.Add(at, fault.Dangling, fmt.Sprintf("%q is not known here; did you mean %q?", name, fault.Nearest(name, inEveryBundle)), "rename it; a file of the agent's has an extension or a directory, as out/"+name)
+		default:
+			p.diagnose("expected_artifact", at, fmt.Sprintf("nothing here is called %q, and nobody looks for it", name), "name a file that the agent leaves in $DEED_ARTIFACTS, with an extension or a directory, as out/"+name)
+		}
+	}
+}
+
+// unknown looks at the names in allowed_tools that stand for nothing that deed can keep an agent from: they allow nothing, and what the caller
+// meant is denied.
+func (p *placer) unknown(eff policy.Effective) {
+	listed := func(name string) bool {
+		if p.req.SandboxToolPolicy == nil {
+			return false
+		}
+		_, ok := p.req.SandboxToolPolicy.Find(name)
+		return ok
+	}
+	for i, name := range p.req.AllowedTools {
+		name = strings.TrimSpace(name)
+		if name == "" || policy.Known(name) || listed(name) {
+			continue
+		}
+		at := fault.Index("$.allowed_tools", i)
+		if near := fault.Nearest(name, policy.KnownTools()); near != "" {
+			p.faults.Add(at, fault.Dangling, fmt.Sprintf("%q is not known here; did you mean %q?", name, near), "rename it")
+			continue
+		}
+		message := fmt.Sprintf("nothing here is called %q, so it allows nothing", name)
+		if !eff.WriteWorkspace {
+			message += "; the workspace is read-only"
+		}
+		p.diagnose("unknown_tool", at, message, "deed knows "+strings.Join(policy.KnownTools(), ", "))
 	}
 }
 

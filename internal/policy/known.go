@@ -33,7 +33,11 @@ var known = []struct {
 	{toolFetch, []string{"network", "fetch", "http", "http_fetch", "web", "web_fetch", "webfetch", "web_search", "websearch", "network_request"}},
 }
 
-func knownTools() []string {
+// Known reports whether a name stands for a tool that deed can put a wall around.
+func Known(name string) bool { return canonical(name) != "" }
+
+// KnownTools lists the tools that deed can put a wall around.
+func KnownTools() []string {
 	out := make([]string, len(known))
 	for i, k := range known {
 		out[i] = k.id

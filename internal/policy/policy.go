@@ -179,7 +179,7 @@ func (r *resolution) effective() Effective {
 		e.Source = SourceAllowedTools
 	}
 	exposed := map[string]bool{}
-	for _, id := range knownTools() {
+	for _, id := range KnownTools() {
 		t := r.known(id)
 		exposed[id] = t.Exposed
 		e.Tools = append(e.Tools, t)

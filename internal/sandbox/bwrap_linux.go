@@ -26,6 +26,7 @@ const insideID = "1000"
 type call struct {
 	args  []string
 	files []*os.File // in the order in which the child has them, from descriptor 3 on
+	made  *made
 }
 
 func (c *call) add(args ...string) { c.args = append(c.args, args...) }
@@ -158,7 +159,7 @@ func (c *call) mounts(list []mount, tmpfs int64) error {
 	open := make([]*os.File, len(list))
 	for i, m := range list {
 		if m.parent >= 0 {
-			if err := makeTarget(list, open, i); err != nil {
+			if err := c.makeTarget(list, open, i); err != nil {
 				return err
 			}
 		}
@@ -206,22 +207,6 @@ func openSource(dir int, path string, kind fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// placeholder makes what a mount will cover: a directory, or an empty file. A program that lies below /tmp on this machine has its
-// place in the run's own /tmp.
-func placeholder(dir int, name string, kind fs.FileMode) error {
-	switch kind {
-	case fs.ModeDir:
-		return unix.Mkdirat(dir, name, 0o755)
-	case 0:
-		fd, err := unix.Openat(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_WRONLY|unix.O_CLOEXEC, 0o444)
-		if err != nil {
-			return err
-		}
-		return unix.Close(fd)
-	}
-	return fs.ErrNotExist
-}
-
 func kindName(kind fs.FileMode) string {
 	switch kind {
 	case 0:
@@ -237,7 +222,7 @@ func kindName(kind fs.FileMode) string {
 
 // makeTarget sees to it that a target that lies in another mount is there, and is what it should be. bwrap would
 // follow a link that an agent left in its place, and make directories at its end, on the host.
-func makeTarget(list []mount, open []*os.File, i int) error {
+func (c *call) makeTarget(list []mount, open []*os.File, i int) error {
 	m, parent := list[i], list[list[i].parent]
 	if parent.source == "" {
 		return nil // made by bwrap, in a file system that is empty
@@ -251,8 +236,8 @@ func makeTarget(list []mount, open []*os.File, i int) error {
 			kind = m.mode()
 		}
 		next, err := openSource(int(at.Fd()), name, kind)
-		if errors.Is(err, fs.ErrNotExist) && parent.writable {
-			if err = placeholder(int(at.Fd()), name, kind); err == nil {
+		if errors.Is(err, fs.ErrNotExist) && parent.yields {
+			if err = c.made.place(int(at.Fd()), name, kind); err == nil {
 				next, err = openSource(int(at.Fd()), name, kind)
 			}
 		}

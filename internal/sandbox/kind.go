@@ -33,6 +33,8 @@ type Mount struct {
 	Source   string // on the host; a directory or a regular file, no link
 	Target   string // inside
 	Writable bool
+	// Own is set for a directory of deed's own that is only read inside: a place for another mount may be made in it.
+	Own bool
 }
 
 // Limits bound what a run may use. Zero is the default of the kind (there is none for None), negative is no limit.
@@ -69,6 +71,7 @@ type Sandbox struct {
 	watch  []string
 	bwrap  string
 	engine engine
+	made   made
 }
 
 // An Exit says how a run ended.

@@ -17,6 +17,7 @@ type mount struct {
 	source   string // the same without links; empty for a tmpfs
 	target   string
 	writable bool
+	yields   bool // a place for another mount may be made in it
 	dir      bool
 	parent   int // index of the mount that the target lies in, or -1
 }
@@ -69,7 +70,7 @@ func resolveMounts(spec Spec) ([]mount, []error) {
 			faults = append(faults, fmt.Errorf("%s: source %q %w", field, m.Source, err))
 			continue
 		}
-		list = append(list, mount{given: m.Source, source: source, target: m.Target, writable: m.Writable, dir: dir})
+		list = append(list, mount{given: m.Source, source: source, target: m.Target, writable: m.Writable, yields: m.Writable || m.Own, dir: dir})
 	}
 	for i, target := range spec.Tmpfs {
 		claim(fmt.Sprintf("tmpfs[%d]", i), target)

@@ -29,6 +29,8 @@ func (s *Sandbox) runNamespace(context.Context, *proc.Supervisor, proc.Spec) (Ex
 
 type engine struct{ path, runtime, version string }
 
+type made struct{}
+
 func findEngine(context.Context) (engine, error) { return engine{}, unavailable() }
 
 func (s *Sandbox) runContainer(context.Context, *proc.Supervisor, proc.Spec) (Exit, error) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -186,8 +187,64 @@ func TestMountsBelowMounts(t *testing.T) {
 	if got, err := os.ReadFile(filepath.Join(cache, "kept")); err != nil || string(got) != "kept\n" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := os.ReadDir(filepath.Join(f.ws, "scratch")); err != nil || len(got) != 0 {
-		t.Errorf("the scratch reached the disk: %v, %v", got, err)
+	// What was made to mount on is not the command's work, and neither it nor the scratch is left on the disk.
+	if got, err := os.ReadDir(f.ws); err != nil || len(got) != 1 || got[0].Name() != "conf" {
+		t.Errorf("left behind: %v, %v", got, err)
+	}
+}
+
+// What was made to mount on stays as long as a run is on it, and what a command put beside it for good. In a directory of deed's own it
+// is made although nothing else can be.
+func TestPlacesForMountsAreTakenAway(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	own, file := t.TempDir(), write(t, "shown\n", 0o644, t.TempDir(), "file")
+	spec := f.spec(sandbox.Namespace)
+	spec.Mounts = append(spec.Mounts,
+		sandbox.Mount{Source: own, Target: "/own", Own: true}, sandbox.Mount{Source: file, Target: "/own/sub/file"},
+		sandbox.Mount{Source: file, Target: "/ws/sub/file"}, sandbox.Mount{Source: file, Target: "/ws/other/file"})
+	s := f.open(spec)
+
+	in, release, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release.Close()
+	begun, begins := io.Pipe()
+	long, text := f.command(s, nil, "/bin/sh", "-c", "echo begun; read x; cat sub/file /own/sub/file; echo mine > other/mine; (echo x > /own/x) 2>/dev/null || echo refused")
+	long.Stdin, long.Stdout = in, begins
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Run(t.Context(), f.sup, long)
+		in.Close()
+		begins.Close()
+		done <- err
+	}()
+	lines := bufio.NewReader(begun)
+	if line, err := lines.ReadString('\n'); line != "begun\n" {
+		t.Fatalf("%q, %v: %s", line, err, text)
+	}
+	short, out := f.command(s, nil, "/bin/cat", "/ws/sub/file")
+	if exit, err := s.Run(t.Context(), setup(t).sup, short); err != nil || exit.Code != 0 || out.String() != "shown\n" {
+		t.Errorf("%+v, %v: %s", exit, err, out)
+	}
+	if _, err := release.WriteString("on\n"); err != nil {
+		t.Fatal(err)
+	}
+	release.Close()
+	rest, err := io.ReadAll(lines)
+	if err := errors.Join(err, <-done); err != nil || string(rest) != "shown\nshown\nrefused\n" {
+		t.Errorf("%q, %v: %s", rest, err, text)
+	}
+	for dir, want := range map[string]string{f.ws: "other", own: "", filepath.Join(f.ws, "other"): "mine"} {
+		var names []string
+		list, err := os.ReadDir(dir)
+		for _, e := range list {
+			names = append(names, e.Name())
+		}
+		if got := strings.Join(names, " "); got != want || err != nil {
+			t.Errorf("%s has %q, want %q: %v", dir, got, want, err)
+		}
 	}
 }
 

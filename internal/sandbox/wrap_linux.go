@@ -26,7 +26,7 @@ type wrapped struct {
 
 // wrap turns a command as seen inside into a start of bwrap as seen outside.
 func (s *Sandbox) wrap(p proc.Spec) (w *wrapped, err error) {
-	w = &wrapped{}
+	w = &wrapped{call: call{made: &s.made}}
 	defer func() {
 		if err != nil {
 			w.close()
@@ -141,6 +141,8 @@ func (w *wrapped) stood() bool {
 
 // runNamespace runs a command behind all walls.
 func (s *Sandbox) runNamespace(ctx context.Context, sup *proc.Supervisor, p proc.Spec) (Exit, error) {
+	s.made.enter()
+	defer s.made.leave()
 	w, err := s.wrap(p)
 	if err != nil {
 		return Exit{Exit: proc.Exit{Code: -1}}, err

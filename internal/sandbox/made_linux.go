@@ -1,0 +1,81 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"io/fs"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// made keeps the places for mounts that were not there: empty files and directories in somebody's tree. They are taken away when
+// the last run of a sandbox is over, else they would be taken for the work of its command.
+type made struct {
+	mu    sync.Mutex
+	runs  int
+	spots []spot // in the order of making
+}
+
+type spot struct {
+	dir  int // a descriptor of what it is in
+	name string
+	kind fs.FileMode
+}
+
+// enter is called before a run. While there is one nothing is taken away: a mount of another run may be on it.
+func (m *made) enter() {
+	m.mu.Lock()
+	m.runs++
+	m.mu.Unlock()
+}
+
+// leave is called when a run is over, and its mounts are gone. What the command put into a directory stays, with it.
+func (m *made) leave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.runs--; m.runs > 0 {
+		return
+	}
+	for _, s := range slices.Backward(m.spots) {
+		var st unix.Stat_t
+		switch err := unix.Fstatat(s.dir, s.name, &st, unix.AT_SYMLINK_NOFOLLOW); {
+		case err != nil:
+		case s.kind == fs.ModeDir:
+			_ = unix.Unlinkat(s.dir, s.name, unix.AT_REMOVEDIR) // only an empty one
+		case st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == 0:
+			_ = unix.Unlinkat(s.dir, s.name, 0)
+		}
+		_ = unix.Close(s.dir)
+	}
+	m.spots = nil
+}
+
+// place makes what a mount will cover: a directory, or an empty file. A program that lies below /tmp on this machine has its place in
+// the run's own /tmp. The mount keeps the command from removing or renaming it.
+func (m *made) place(dir int, name string, kind fs.FileMode) error {
+	in, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case fs.ModeDir:
+		err = unix.Mkdirat(dir, name, 0o755)
+	case 0:
+		var fd int
+		if fd, err = unix.Openat(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_WRONLY|unix.O_CLOEXEC, 0o444); err == nil {
+			err = unix.Close(fd)
+		}
+	default:
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		_ = unix.Close(in)
+		return err
+	}
+	m.mu.Lock()
+	m.spots = append(m.spots, spot{in, name, kind})
+	m.mu.Unlock()
+	return nil
+}
