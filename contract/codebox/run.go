@@ -90,6 +90,7 @@ const (
 	MetaTaskID           = "task_id"
 	MetaAttemptID        = "attempt_id"
 	MetaSessionID        = "sandbox_session_id"
+	MetaProcess          = "deed_process" // in what is shown, never in what is stored: "gone" when the process that ran it is not there any more
 )
 
 // A RunArtifactRef points at something that a run left behind.

@@ -148,7 +148,11 @@ func (a *API) fleet() {
 	get(a, "/runs", about{id: "listRuns", tag: "runs", summary: "List runs, newest first", need: access.Read}, a.listRuns)
 	get(a, "/runs/{id}", about{id: "getRun", tag: "runs", summary: "Show a run", need: access.Read}, func(ctx context.Context, in one) (codebox.RunRegistryEntry, error) {
 		r, err := a.Store.Run(ctx, in.ID)
-		return r.Record, err
+		if err != nil {
+			return codebox.RunRegistryEntry{}, err
+		}
+		gone, err := a.View.GoneRuns(ctx, r)
+		return view.RunRecord(r, gone), err
 	})
 	post(a, "/runs/{id}/cancel", about{id: "cancelRun", tag: "runs", summary: "Ask the owner of a run to end it", need: access.Operate, of: "getRun", optional: true, conflicts: true},
 		func(ctx context.Context, in one, b Reason) (codebox.RunCancellationRequest, error) {
@@ -252,7 +256,8 @@ func (a *API) listRuns(ctx context.Context, in runQuery) (Page[codebox.RunRegist
 	if err != nil {
 		return Page[codebox.RunRegistryEntry]{}, gone(before, err)
 	}
-	return pageOf("deed/runs/v1", "runs", digest, in.Limit, found, store.Run.ID, func(r store.Run) codebox.RunRegistryEntry { return r.Record }), nil
+	lost, err := a.View.GoneRuns(ctx, found...)
+	return pageOf("deed/runs/v1", "runs", digest, in.Limit, found, store.Run.ID, func(r store.Run) codebox.RunRegistryEntry { return view.RunRecord(r, lost) }), err
 }
 
 func (a *API) getUsage(ctx context.Context, in usageQuery) (Usage, error) {

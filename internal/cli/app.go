@@ -53,6 +53,7 @@ type app struct {
 	homeFlag   string
 	configFlag string
 	json       bool
+	lines      bool // with json: documents are a line each, an error too
 	quiet      bool
 
 	runtimeDirs []string // packages that the user named at the command line, absolute

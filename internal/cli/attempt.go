@@ -200,6 +200,7 @@ func (a *app) followAttempt(ctx context.Context, at store.Attempt) error {
 
 // emitEntry writes an entry of a journal as one line.
 func (a *app) emitEntry(e journal.Entry) error {
+	a.lines = true
 	b, err := json.Marshal(e)
 	if err != nil {
 		return err

@@ -309,6 +309,7 @@ func (f *follower) show(list ...eventDoc) error {
 			continue
 		}
 		if f.json {
+			f.lines = true
 			b, err := json.Marshal(d)
 			if err != nil {
 				return err

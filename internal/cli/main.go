@@ -227,7 +227,11 @@ func (a *app) report(err error, code int) {
 				doc.Error.Faults = append(doc.Error.Faults, f.Fault)
 			}
 		}
-		if b, merr := json.MarshalIndent(doc, "", "  "); merr == nil {
+		b, merr := json.Marshal(doc)
+		if !a.lines {
+			b, merr = json.MarshalIndent(doc, "", "  ")
+		}
+		if merr == nil {
 			if _, werr := fmt.Fprintf(a.Out, "%s\n", b); werr == nil {
 				return
 			}

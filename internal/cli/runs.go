@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/store"
@@ -67,16 +66,16 @@ func (a *app) runsListCmd() *cobra.Command {
 			for _, r := range runs {
 				a.hintDamaged(r.Damage)
 			}
-			if a.json {
-				recs := make([]codebox.RunRegistryEntry, len(runs))
-				for i, r := range runs {
-					recs[i] = r.Record
-				}
-				return a.emit(map[string]any{"runs": recs})
-			}
 			gone, err := a.models().GoneRuns(c.Context(), runs...)
 			if err != nil {
 				return err
+			}
+			if a.json {
+				recs := make([]codebox.RunRegistryEntry, len(runs))
+				for i, r := range runs {
+					recs[i] = view.RunRecord(r, gone)
+				}
+				return a.emit(map[string]any{"runs": recs})
 			}
 			rows := make([][]string, len(runs))
 			for i, r := range runs {
@@ -102,7 +101,10 @@ func (a *app) runsListCmd() *cobra.Command {
 	return c
 }
 
-const goneRun = "gone is the process that ran it; `deed cleanup` settles it, and so does whoever runs or dispatches next"
+const (
+	settlesRun = "`deed cleanup` settles it, and so does whoever runs or dispatches next"
+	goneRun    = "gone is the process that ran it; " + settlesRun
+)
 
 // runState is the status of a run, and whether its process is there.
 func (a *app) runState(r store.Run, gone map[string]bool) string {
@@ -162,12 +164,12 @@ func (a *app) runsShowCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.emit(r.Record)
-			}
 			gone, err := a.models().GoneRuns(c.Context(), r)
 			if err != nil {
 				return err
+			}
+			if a.json {
+				return a.emit(view.RunRecord(r, gone))
 			}
 			a.showRunRecord(r, gone)
 			if len(gone) > 0 {
@@ -229,124 +231,6 @@ func (a *app) metric(name string, m codebox.RunMetric) {
 	}
 }
 
-func (a *app) runsWatchCmd() *cobra.Command {
-	var limit time.Duration
-	c := &cobra.Command{
-		Use: "watch RUN", Short: "Follow a run until it ends", Args: names("RUN"),
-		Long: `Print the progress of a run until it ends: the newest line of each look, a line for each change of state, and a
-heartbeat when there is nothing new. With --json: deed/progress/v1, one line each. Exit code 0 when the run succeeded, 1
-when it did not or when the time limit passed.`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if limit < 0 {
-				return usage(fmt.Errorf("--timeout %s is negative", limit))
-			}
-			r, err := a.oneRun(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			ctx := c.Context()
-			if limit > 0 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, limit)
-				defer cancel()
-			}
-			w := &watcher{app: a}
-			err = w.follow(ctx, r)
-			if errors.Is(err, context.DeadlineExceeded) {
-				return &exitError{code: ExitNotDone, err: fmt.Errorf("run %s is still %s after %s", r.ID(), w.status, limit)}
-			}
-			if err == nil && w.status != codebox.RunSucceeded {
-				return errNotDone
-			}
-			return err
-		},
-	}
-	c.Flags().DurationVar(&limit, "timeout", 0, "stop watching after this long, for example 10m (default: no limit)")
-	return c
-}
-
-// A watcher follows one run from another process: it sees the newest line of progress at each look.
-type watcher struct {
-	*app
-	status codebox.RunStatus
-	seen   int64 // seq of the newest line that was printed
-	beat   string
-	said   time.Time // when something was printed last
-}
-
-const (
-	lookEvery  = 250 * time.Millisecond
-	beatNotice = 5 * time.Second
-)
-
-func (w *watcher) follow(ctx context.Context, r store.Run) error {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		if err := w.look(r); err != nil || r.Record.Status.Terminal() {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-		next, err := w.st.Run(ctx, r.ID())
-		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("run %s was given up by a retention rule while it was watched", r.ID())
-		}
-		if err != nil {
-			return err
-		}
-		r = next
-	}
-}
-
-// look prints what is new.
-func (w *watcher) look(r store.Run) error {
-	var p deed.Progress
-	if len(r.Progress) > 0 && json.Unmarshal(r.Progress, &p) == nil && p.Seq > w.seen {
-		w.status = codebox.RunStatus(p.Status)
-		if err := w.print(p, r); err != nil {
-			return err
-		}
-	}
-	now := r.HeartbeatAt
-	switch {
-	case r.Record.Status != w.status:
-		w.status = r.Record.Status
-		text := string(w.status)
-		if r.Record.Error != nil {
-			text += ": " + r.Record.Error.Message
-		}
-		return w.print(deed.Progress{Seq: w.seen + 1, Step: "status", Text: text}, r)
-	case r.Record.HeartbeatAt != w.beat && now.Sub(w.said) >= beatNotice:
-		return w.print(deed.Progress{Seq: w.seen + 1, Step: "heartbeat", Heartbeat: true}, r)
-	}
-	return nil
-}
-
-func (w *watcher) print(p deed.Progress, r store.Run) error {
-	w.seen, w.beat, w.said = p.Seq, r.Record.HeartbeatAt, r.HeartbeatAt
-	if p.Schema == "" {
-		p.Schema, p.RunID, p.TaskID, p.AttemptID = deed.SchemaProgress, r.ID(), r.TaskID, r.AttemptID
-		p.At, p.Phase, p.Status, p.Terminal = r.Record.UpdatedAt, r.Record.Lifecycle.Phase, string(r.Record.Status), r.Record.Status.Terminal()
-		if p.Heartbeat {
-			p.At = r.Record.HeartbeatAt
-		}
-	}
-	if w.json {
-		b, err := json.Marshal(p)
-		if err != nil {
-			return err
-		}
-		w.printf("%s\n", b)
-		return nil
-	}
-	w.printf("%s  %-15s  %s\n", p.At, clean(p.Step), clean(p.Text))
-	return nil
-}
-
 func (a *app) runsCancelCmd() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
@@ -359,12 +243,26 @@ func (a *app) runsCancelCmd() *cobra.Command {
 			if err != nil {
 				return a.noRun(args[0], err)
 			}
+			r, err := a.st.Run(c.Context(), req.RunID)
+			if err != nil {
+				return a.noRun(args[0], err)
+			}
+			gone, err := a.models().GoneRuns(c.Context(), r)
+			if err != nil {
+				return err
+			}
 			if a.json {
+				if len(gone) > 0 {
+					req.Record = view.RunRecord(r, gone)
+				}
 				return a.emit(req)
 			}
 			switch {
 			case req.Terminal:
 				a.printf("%s has ended already: %s\n", req.RunID, a.runStatus(req.Status))
+			case len(gone) > 0:
+				a.printf("%s has nobody who could end it: the process that ran it is gone; the request is recorded\n", req.RunID)
+				a.hint(settlesRun)
 			case req.AlreadyRequested:
 				a.printf("%s was asked to cancel before\n", req.RunID)
 			default:

@@ -208,7 +208,7 @@ func (w *taskWatch) end(ctx context.Context, t store.Task) error {
 }
 
 func (w *taskWatch) emitLine(l watchLine) {
-	l.Schema, l.TaskID = "deed/watch/v1", w.id
+	l.Schema, l.TaskID, w.lines = "deed/watch/v1", w.id, true
 	if b, err := json.Marshal(l); err == nil { // it is made of what was read
 		w.printf("%s\n", terminal.SafeJSON(b))
 	}

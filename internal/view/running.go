@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -151,7 +152,7 @@ func (r *Reader) Gone(ctx context.Context, tasks []store.Task) (map[string]bool,
 	return gone, nil
 }
 
-// GoneRuns is Gone for runs.
+// GoneRuns is Gone for runs. A run may have ended since it was read, and its process with it: what is gone is asked for again.
 func (r *Reader) GoneRuns(ctx context.Context, runs ...store.Run) (map[string]bool, error) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(x store.Run) bool { return !x.Live || x.Record.Status.Terminal() })
 	if len(runs) == 0 {
@@ -163,11 +164,35 @@ func (r *Reader) GoneRuns(ctx context.Context, runs ...store.Run) (map[string]bo
 	}
 	gone := map[string]bool{}
 	for _, x := range runs {
-		if dead(x.RunnerID, runners) {
-			gone[x.ID()] = true
+		if !dead(x.RunnerID, runners) {
+			continue
 		}
+		if x.Damage == "" { // which could not be read again
+			now, err := r.src.Store.Run(ctx, x.ID())
+			if errors.Is(err, store.ErrNotFound) || err == nil && (!now.Live || now.Record.Status.Terminal()) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		gone[x.ID()] = true
 	}
 	return gone, nil
+}
+
+// RunRecord is the record of a run with what is known of its process beside it. The record itself stays as its owner left it.
+func RunRecord(x store.Run, gone map[string]bool) codebox.RunRegistryEntry {
+	rec := x.Record
+	if !gone[x.ID()] {
+		return rec
+	}
+	rec.Metadata = maps.Clone(rec.Metadata)
+	if rec.Metadata == nil {
+		rec.Metadata = map[string]any{}
+	}
+	rec.Metadata[codebox.MetaProcess] = PhaseGone
+	return rec
 }
 
 // lost reports whether the process that runs an attempt is gone.
