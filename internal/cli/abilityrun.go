@@ -71,6 +71,10 @@ func (a *app) invoke(ctx context.Context, input string, file *string) (res codeb
 			res, code = refused(fmt.Errorf("panic: %v (this is a fault in deed: please report it)", p), ExitInfra)
 		}
 	}()
+	if err := distinct(fileFlag{"--input-file", input}, fileFlag{"--result-file", *file}); err != nil {
+		*file = "" // nothing is written
+		return refused(err, ExitUsage)
+	}
 	if err := checkResult(*file); err != nil {
 		return refused(fmt.Errorf("--result-file: %w", err), ExitUsage)
 	}

@@ -197,6 +197,34 @@ func checkResult(file string) error {
 	return nil
 }
 
+// A fileFlag is a file that a command is given, and by which flag.
+type fileFlag struct{ flag, file string }
+
+// distinct wants files that are not one: what is written would be in the place of what is read, or of what else is written.
+func distinct(files ...fileFlag) error {
+	for i, f := range files {
+		for _, other := range files[:i] {
+			if sameFile(other.file, f.file) {
+				return fmt.Errorf("%s: %s is the file of %s, too (name another file)", f.flag, f.file, other.flag)
+			}
+		}
+	}
+	return nil
+}
+
+// sameFile reports whether two names lead to one regular file, or would if it were made. Devices and pipes keep nothing that could be lost.
+func sameFile(a, b string) bool {
+	if a == "" || b == "" || a == "-" {
+		return false
+	}
+	x, xerr := os.Stat(a)
+	y, yerr := os.Stat(b)
+	if xerr == nil && yerr == nil {
+		return x.Mode().IsRegular() && os.SameFile(x, y)
+	}
+	return xerr != nil && yerr != nil && workspace.TruePath(a) == workspace.TruePath(b)
+}
+
 // keepApart keeps a result out of the bundle, which would not be what was signed any more. A file that lies there is not written at all.
 func keepApart(file *string, artifacts string) error {
 	if *file == "" || artifacts == "" || !workspace.Within(workspace.TruePath(*file), workspace.TruePath(artifacts)) {
@@ -216,6 +244,10 @@ func (a *app) answer(ctx context.Context, f *agentTaskFlags) (env codebox.AgentT
 		}
 	}()
 	refused := func(err error) (codebox.AgentTaskRun, int) { return boundary.Refusal(data, err, nil), ExitUsage }
+	if err := distinct(fileFlag{"--input-file", f.input}, fileFlag{"--result-file", f.result}, fileFlag{"--progress-file", f.progressFile}); err != nil {
+		f.result = "" // nothing is written
+		return refused(err)
+	}
 	if err := checkResult(f.result); err != nil {
 		return refused(fmt.Errorf("--result-file: %w", err))
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,5 +28,49 @@ func TestAgentTaskRunTellsWhatIsNoArtifact(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(out, "files/artifacts/file")); err != nil {
 		t.Error(err)
+	}
+}
+
+// What is written is never the request, nor two things at once, by whatever name.
+func TestAgentTaskRunKeepsItsFilesDistinct(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"agent": "exit 0"})
+	in := s.request("agent", nil)
+	want, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, hard, fresh := filepath.Join(s.dir, "link"), filepath.Join(s.dir, "hard"), filepath.Join(s.dir, "fresh")
+	if err := errors.Join(os.Symlink(in, link), os.Link(in, hard)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		flag string
+	}{
+		{[]string{"--result-file=" + in}, "--result-file"},
+		{[]string{"--result-file=" + hard}, "--result-file"},
+		{[]string{"--result-file=" + link}, "--result-file"},
+		{[]string{"--progress-file=" + in}, "--progress-file"},
+		{[]string{"--progress-file=" + link}, "--progress-file"},
+		{[]string{"--progress-file=" + hard, "--result-file=" + fresh}, "--progress-file"},
+		{[]string{"--progress-file=" + fresh, "--result-file=" + s.dir + "/./fresh"}, "--progress-file"},
+	} {
+		o := s.deed(nil, append([]string{"agent-task-run", "--json", "--input-file=" + in}, c.args...)...)
+		if env := envelope(t, o.stdout); o.code != ExitUsage || env.Success || !strings.Contains(o.stdout, c.flag+": ") || !strings.Contains(o.stdout, "name another file") {
+			t.Errorf("%v: exit %d\n%s", c.args, o.code, o.stdout)
+		}
+		if got, err := os.ReadFile(in); err != nil || string(got) != string(want) {
+			t.Fatalf("%v: the request is now %q, %v", c.args, got, err)
+		}
+		if _, err := os.Lstat(fresh); err == nil {
+			t.Fatalf("%v: something was written", c.args)
+		}
+	}
+	if o := s.deed(nil, "ability-run", "--json", "--input-file="+in, "--result-file="+in); o.code != ExitUsage || !strings.Contains(o.stdout, "name another file") {
+		t.Errorf("ability-run: exit %d\n%s", o.code, o.stdout)
+	}
+	if got, err := os.ReadFile(in); err != nil || string(got) != string(want) {
+		t.Errorf("the request is now %q, %v", got, err)
 	}
 }
