@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -100,6 +101,7 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		a.json = asksJSON(c, args) // the flags after the wrong one were not read
 		if _, rest, ferr := root.Find(args); ferr == nil && c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
 			err = fmt.Errorf("unknown command %q for %q%s", rest[0], c.CommandPath(), meant(c, rest[0])) // whose flags nobody knows
 		}
@@ -136,6 +138,25 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 	}
 	wrapArgs(root)
 	return root
+}
+
+// asksJSON reports whether --json is among arguments that could not be read to their end. What is the value of another flag is none.
+func asksJSON(c *cobra.Command, args []string) bool {
+	asked := false
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		name, value, given := strings.Cut(args[i], "=")
+		long, isLong := strings.CutPrefix(name, "--")
+		switch {
+		case long == "json" && isLong:
+			on, err := strconv.ParseBool(value)
+			asked = !given || on && err == nil
+		case isLong && !given:
+			if f := c.Flags().Lookup(long); f != nil && f.NoOptDefVal == "" {
+				i++
+			}
+		}
+	}
+	return asked
 }
 
 // helpCmd is cobra's, but for a command that is not there: that is an error.
