@@ -306,6 +306,10 @@ func (a *app) runsArtifactsCmd() *cobra.Command {
 				rows[i] = []string{clean(d.Kind), state, fmt.Sprint(d.Bytes), clean(d.Directory + d.Path)}
 			}
 			if len(rows) == 0 {
+				if !r.Record.Status.Terminal() {
+					a.hint("the run is %s: what it leaves is listed when it has ended", r.Record.Status)
+					return nil
+				}
 				a.hint("the run left nothing")
 				return nil
 			}
