@@ -77,8 +77,8 @@ func TestRunsGone(t *testing.T) {
 
 	s.ok("cleanup")
 	text := s.ok("runs", "show", id, "--json")
-	if rec := record(text); !rec.Status.Terminal() || rec.Metadata[codebox.MetaProcess] != nil {
-		t.Errorf("after the clean-up: %s, %v", rec.Status, rec.Metadata)
+	if rec := record(text); rec.Status != codebox.RunCancelled || rec.Error == nil || !strings.HasPrefix(rec.Error.Message, "it was asked to cancel, and the process that ran it died") || rec.Metadata[codebox.MetaProcess] != nil {
+		t.Errorf("after the clean-up: %s, %v, %+v", rec.Status, rec.Metadata, rec.Error)
 	}
 	if o := s.ok("cleanup", "--dry-run"); strings.Contains(o, "planned") {
 		t.Errorf("something is left to clean up: %s", o)

@@ -96,6 +96,9 @@ func (s *sweep) fate(ctx context.Context, r store.Run) (registry.Outcome, bool, 
 			s.asAttempt(&o, r, at)
 		}
 	}
+	if o.Status == codebox.RunCancelled && r.Record.Lifecycle.CancelRequested {
+		why = "it was asked to cancel, and " + why
+	}
 	if o.Status != codebox.RunSucceeded {
 		o.Error = &codebox.RunError{Name: "RunLost", Message: why, Code: string(failure.Lost)}
 	}
