@@ -3,6 +3,8 @@ package attempt
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -15,8 +17,16 @@ import (
 // An agent makes files by the million; what deed writes and holds about them has an end.
 func TestManyChanges(t *testing.T) {
 	t.Parallel()
-	if tooManyFiles(maxChangedFiles) != nil || tooManyFiles(maxChangedFiles+1) == nil {
+	files := make([]workspace.ChangedFile, maxChangedFiles+1)
+	if tooManyFiles(files[1:]) != nil || tooManyFiles(files) == nil {
 		t.Error("the bound is not where it should be")
+	}
+	// Few files have a long list where their paths are long, or grow in a document.
+	for name, size := range map[string]int{strings.Repeat("e", 4000): 4002, strings.Repeat("\x01", 4000): 24002} {
+		files := slices.Repeat([]workspace.ChangedFile{{RelativePath: name}}, maxChangedPaths/size+1)
+		if tooManyFiles(files[1:]) != nil || tooManyFiles(files) == nil {
+			t.Errorf("the bound on paths of %d bytes is not where it should be", size)
+		}
 	}
 	a := &run{after: &workspace.Manifest{}}
 	for i := range maxObservedChanges + 7 {

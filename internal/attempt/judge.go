@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -79,11 +80,26 @@ func (a *run) judge(ctx context.Context) error {
 // makes millions of empty files in a moment.
 const maxChangedFiles = 200_000
 
-func tooManyFiles(n int) error {
-	if n <= maxChangedFiles {
-		return nil
+// maxChangedPaths is how many bytes the paths of a change have together, as JSON has them. The list of the change has each twice and is
+// to stay in the order of what is read of a document at once, 32 MiB; the patch and deed's own lists have them again.
+const maxChangedPaths = 16 << 20
+
+func tooManyFiles(files []workspace.ChangedFile) error {
+	if n := len(files); n > maxChangedFiles {
+		return fmt.Errorf("the agent changed %d files; a bundle takes %d", n, maxChangedFiles)
 	}
-	return fmt.Errorf("the agent changed %d files; a bundle takes %d", n, maxChangedFiles)
+	size := 0
+	for i := range files {
+		text, err := json.Marshal(files[i].RelativePath)
+		if err != nil {
+			return err
+		}
+		size += len(text)
+	}
+	if size > maxChangedPaths {
+		return fmt.Errorf("the paths of the %d files that the agent changed have %d bytes together; a bundle takes %d", len(files), size, maxChangedPaths)
+	}
+	return nil
 }
 
 // maxArtifacts keeps the manifest within what every verifier reads, and maxArtifactBytes the disk within reason.
@@ -109,7 +125,7 @@ func (a *run) capture(ctx context.Context) error {
 	if a.after, a.changes, err = workspace.Capture(ctx, a.base, work, a.before); err != nil {
 		return classify(ctx, captureClass(err), "compare the workspace with its first manifest", err)
 	}
-	if err := tooManyFiles(len(a.changes.Files())); err != nil {
+	if err := tooManyFiles(a.changes.Files()); err != nil {
 		a.changes = workspace.ChangeSet{}
 		return failure.New(failure.AgentFailed, "list the change", err, "have what is generated ignored, or make the work smaller")
 	}

@@ -470,6 +470,51 @@ func TestHugeChangeList(t *testing.T) {
 	}
 }
 
+// A review repeats no more than a document can have, however the paths are made up: the change list has them all, and the bundle is sealed.
+func TestLongPathsInAChangeList(t *testing.T) {
+	t.Parallel()
+	for what, char := range map[string]string{"long": "e", "longer as JSON": "\x01", "like values": ","} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w, err := bundle.Create(filepath.Join(t.TempDir(), "b"), bundle.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := changes()
+			for i := range 4000 {
+				f := c.Files[0]
+				f.RelativePath = fmt.Sprint(strings.Repeat(char, 3600), i)
+				f.Path = "/workspace/" + f.RelativePath
+				c.Files = append(c.Files, f)
+			}
+			for _, p := range bundle.Required() {
+				if p == codebox.PathChangedFiles {
+					err = w.AddJSON(p, codebox.KindChangedFiles, c)
+				} else {
+					err = w.AddBytes(p, "x", codebox.TypeText, nil)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			s, err := w.Seal(t.Context(), input())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := verify(t, s.Dir, bundle.VerifyOptions{}); !v.Valid {
+				t.Errorf("violations: %+v", v.Violations)
+			}
+			var r codebox.Review
+			if err := json.Unmarshal([]byte(read(t, s.Dir, codebox.PathReview)), &r); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(r.ChangedFiles); r.Stats.Total != 4001 || n < 50 || n > 2000 || !slices.Contains(r.RiskFlags, "changed-files-truncated") {
+				t.Errorf("stats %+v, %d files, flags %v", r.Stats, n, r.RiskFlags)
+			}
+		})
+	}
+}
+
 func BenchmarkSeal(b *testing.B) {
 	k := key(b)
 	parent := b.TempDir()

@@ -18,6 +18,13 @@ const maxChange = 1 << 20
 // changes tens of thousands.
 const maxReviewed = 5000
 
+// A review has every path three times, and a path can be long, grow when it is written as JSON, or consist of what looks like values to
+// who counts them. What is repeated takes half of what a document may have; the rest of the review is small.
+const (
+	maxReviewedBytes  = maxJSONBytes / 2
+	maxReviewedValues = maxJSONValues / 2
+)
+
 // riskTruncated marks a review that does not repeat the whole change list.
 const riskTruncated = "changed-files-truncated"
 
@@ -114,9 +121,10 @@ func (b *budgetReader) Read(p []byte) (int, error) {
 // reviewChanges sums up the change list as it stands in the bundle, redacted.
 func (w *Writer) reviewChanges(r *codebox.Review) error {
 	const name = codebox.PathChangedFiles
+	size, values, full := 0, 0, false
 	schema, err := eachChange(w.root, name, func(m map[string]any) error {
-		text := func(key string) string { s, _ := m[key].(string); return s }
-		f := codebox.ReviewFile{Path: text("path"), Status: text("status"), MountTarget: text("mountTarget"), RelativePath: text("relativePath")}
+		of := func(key string) string { s, _ := m[key].(string); return s }
+		f := codebox.ReviewFile{Path: of("path"), Status: of("status"), MountTarget: of("mountTarget"), RelativePath: of("relativePath")}
 		f.Label = f.Status + " " + f.RelativePath
 		r.Stats.Total++
 		switch f.Status {
@@ -129,7 +137,15 @@ func (w *Writer) reviewChanges(r *codebox.Review) error {
 		default:
 			return fmt.Errorf("%q has status %q, not added, modified or deleted", f.RelativePath, f.Status)
 		}
-		if len(r.ChangedFiles) < maxReviewed {
+		if full = full || len(r.ChangedFiles) == maxReviewed; full {
+			return nil
+		}
+		text, err := encode(f, "")
+		if err != nil {
+			return err
+		}
+		size, values = size+len(text), values+jsonValues(text)
+		if full = size > maxReviewedBytes || values > maxReviewedValues; !full {
 			r.ChangedFiles = append(r.ChangedFiles, f)
 		}
 		return nil

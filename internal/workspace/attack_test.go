@@ -50,6 +50,50 @@ func TestCaptureSparse(t *testing.T) {
 	}
 }
 
+// Long paths cost an agent nothing, and deed many times their length: what a tree may have of them beyond its first manifest has an end, which is
+// seen while it is listed.
+func TestCaptureLongPaths(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(d dir) { d.write("a", "1\n") })
+	fd, err := unix.Open(b.work, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	length := 0
+	for name := strings.Repeat("e", 240); length < 15*241; length += len(name) + 1 {
+		if err := unix.Mkdirat(fd, name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		next, err := unix.Openat(fd, name, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = unix.Close(fd)
+		fd = next
+	}
+	fill := func(from, to int) {
+		for i := from; i < to; i++ {
+			if err := unix.Mknodat(fd, fmt.Sprintf("%05d", i), unix.S_IFREG|0o644, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	most := (maxGrownPaths - 8*length) / (length + 5) // the directories themselves have paths, too
+	fill(0, most)
+	if _, _, err := Capture(t.Context(), BaseAt(b.base), b.work, b.before); err != nil {
+		t.Errorf("within the limit: %v", err)
+	}
+	fill(most, most+20)
+	_, _, err = Capture(t.Context(), BaseAt(b.base), b.work, b.before)
+	if !errors.Is(err, ErrTreeTooLarge) || !strings.Contains(err.Error(), "bytes together") || len(err.Error()) > 1000 {
+		t.Errorf("err = %v", err)
+	}
+	if _, err := Snapshot(t.Context(), b.work, nil); err != nil {
+		t.Errorf("the limit of what grew holds for a tree that is new: %v", err)
+	}
+}
+
 func TestSeedSparse(t *testing.T) {
 	t.Parallel()
 	src := newDir(t, filepath.Join(tempDir(t), "src"))

@@ -169,6 +169,7 @@ type copier struct {
 	opt      copyOptions
 	pool     *pool
 	count    atomic.Int64
+	paths    atomic.Int64 // bytes
 	bytes    atomic.Int64
 	holes    atomic.Int64
 	cloned   atomic.Bool // a file's blocks are shared
@@ -225,6 +226,9 @@ func (c *copier) dir(w *worker, rel string, mode uint32) error {
 	}
 	if c.count.Add(int64(len(list))) > maxEntries {
 		return &Error{Code: ErrTreeTooLarge, Op: "copy", Path: shorten(rel), Err: fmt.Errorf("the tree has more than %d entries", maxEntries)}
+	}
+	if c.paths.Add(pathsIn(rel, list)) > maxPaths {
+		return tooManyPaths("copy", rel, maxPaths)
 	}
 	var batch []string
 	var size int64

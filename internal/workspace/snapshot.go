@@ -45,6 +45,9 @@ const (
 // With prev, a file beyond MaxPatchFile that prev does not know as it is now is listed with its size and not read: it
 // could not be carried anyway, and ten gigabytes of nothing are made in an instant.
 //
+// With prev, the paths may have maxGrownPaths bytes more than those of prev: what a program made of the tree since shall not fill deed's
+// memory.
+//
 // A file that vanishes meanwhile is left out; one that keeps changing is ErrChangedDuringCapture. A tree beyond the
 // limits of this package is ErrTreeTooLarge. A root that cannot be opened as a directory is ErrRoot.
 func Snapshot(ctx context.Context, root string, prev *Manifest) (*Manifest, error) {
@@ -69,7 +72,7 @@ func snapshotOf(ctx context.Context, root string, opt snapshotOptions) (*Manifes
 	if m.margin != noMargin {
 		opt.wrote = nil
 	}
-	s := &snapshot{tree: t, snapshotOptions: opt, flaws: map[string]flaw{}}
+	s := &snapshot{tree: t, snapshotOptions: opt, flaws: map[string]flaw{}, maxPaths: opt.prev.room()}
 	workers, err := runPool(ctx, func(p *pool, w *worker) error {
 		s.pool = p
 		return s.dir(w, "", false)
@@ -88,6 +91,20 @@ func snapshotOf(ctx context.Context, root string, opt snapshotOptions) (*Manifes
 	slices.SortFunc(all, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 	m.fill(s.settle(all), s.flaws)
 	return m, nil
+}
+
+// room is how many bytes of paths the next snapshot may have.
+func (m *Manifest) room() int64 {
+	if m == nil {
+		return maxPaths
+	}
+	n := int64(maxGrownPaths)
+	for _, list := range [][]Entry{m.Entries, m.gitEntries} {
+		for i := range list {
+			n += int64(len(list[i].Path)) + 1
+		}
+	}
+	return min(n, maxPaths)
 }
 
 func startOf(root string) (start, margin int64) {
@@ -109,9 +126,11 @@ type snapshot struct {
 	tree *tree
 	pool *pool
 
-	entries atomic.Int64
-	bytes   atomic.Int64
-	holes   atomic.Int64
+	maxPaths int64
+	paths    atomic.Int64 // bytes
+	entries  atomic.Int64
+	bytes    atomic.Int64
+	holes    atomic.Int64
 
 	mu    sync.Mutex
 	flaws map[string]flaw // guarded by mu; directories that could not be listed
@@ -138,6 +157,9 @@ func (s *snapshot) dir(w *worker, rel string, inGit bool) error {
 	}
 	if s.entries.Add(int64(len(list))) > maxEntries {
 		return &Error{Code: ErrTreeTooLarge, Op: "list", Path: shorten(rel), Err: fmt.Errorf("the tree has more than %d entries", maxEntries)}
+	}
+	if s.paths.Add(pathsIn(rel, list)) > s.maxPaths {
+		return tooManyPaths("list", rel, s.maxPaths)
 	}
 	var batch []string
 	var size int64

@@ -16,9 +16,30 @@ import (
 const (
 	maxPath    = 4095
 	maxEntries = 4 << 20
+	maxPaths   = maxEntries * 128 // bytes of all paths: an entry's own path costs more than the rest of it where directories are deep
 	maxBytes   = 1 << 40
 	maxHoles   = 1 << 30 // bytes of files that are on no disk: they cost nothing to make and as much as others to read
 )
+
+// maxGrownPaths is how many bytes of paths a tree may have beyond an earlier snapshot of it: as many as the largest document about it may
+// have. A path is told in many places, and twenty thousand of the longest ones are made in a second.
+const maxGrownPaths = 32 << 20
+
+func tooManyPaths(op, dir string, most int64) error {
+	return &Error{
+		Code: ErrTreeTooLarge, Op: op, Path: shorten(dir), Err: fmt.Errorf("the paths of the tree have more than %d bytes together", most),
+		Remedy: "make fewer files, or shorter paths",
+	}
+}
+
+// pathsIn is how many bytes the paths of a directory's entries have.
+func pathsIn(dir string, names []string) int64 {
+	n := int64(len(names)) * int64(len(dir)+1)
+	for _, name := range names {
+		n += int64(len(name))
+	}
+	return n
+}
 
 func tooManyHoles(op, path string) error {
 	return &Error{
