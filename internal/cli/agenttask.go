@@ -24,6 +24,7 @@ import (
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/terminal"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -84,7 +85,7 @@ func (a *app) oneDocument(doc any, file string, code int, show func()) error {
 	if err != nil {
 		return err
 	}
-	text = append(text, '\n')
+	text = append(terminal.SafeJSON(text), '\n') // in the file as well: it is the same document, and people look into it, too
 	code = a.keepResult(file, text, code)
 	if a.json {
 		if _, err := a.Out.Write(text); err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,24 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 )
+
+// What an agent calls its files drives no terminal, from standard output or from the file, and is the same value all the same.
+func TestAgentTaskRunEscapesWhatDrivesATerminal(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"agent": `echo x >"$(printf 'c1\302\2332J')"; echo x >"$(printf 'u\342\200\256gnp')"; printf '{"status": "completed", "operator_summary": "\\u009b31m\\u202eevil"}' >"$DEED_RESULT_FILE"`})
+	result := filepath.Join(s.dir, "result.json")
+	o := s.deed(nil, "agent-task-run", "--json", "--progress=jsonl", "--input-file="+s.request("agent", nil), "--result-file="+result)
+	text, err := os.ReadFile(result)
+	if err != nil || string(text) != o.stdout {
+		t.Errorf("the file is not what standard output is: %v", err)
+	}
+	if strings.ContainsAny(o.stdout+o.stderr, "\u009b\u202e") || !strings.Contains(o.stdout, `\u009b2J`) || !strings.Contains(o.stdout, `\u202egnp`) {
+		t.Errorf("%q\n%q", o.stdout, o.stderr)
+	}
+	if env := envelope(t, o.stdout); o.code != ExitDone || !strings.Contains(fmt.Sprintf("%+v", env), "c1\u009b2J") {
+		t.Errorf("exit %d: the names are not what they were: %+v", o.code, env)
+	}
+}
 
 // The caller hears what the agent left among its artifacts that is none, and so does whoever reads the bundle.
 func TestAgentTaskRunTellsWhatIsNoArtifact(t *testing.T) {

@@ -366,9 +366,9 @@ func (a *app) showAudit(f *auditFlags, r runner.AuditReport) error {
 	case a.json:
 		return a.emit(runner.Envelope[runner.AuditReport]{Success: r.Passed, Data: &r})
 	case f.format == "sarif":
-		return finding.WriteSARIF(a.Out, lintReport(r), "")
+		return finding.WriteSARIF(&safeWriter{w: a.Out, json: true}, lintReport(r), "")
 	case f.format == "github":
-		return finding.WriteGitHub(a.Out, lintReport(r), "")
+		return finding.WriteGitHub(&safeWriter{w: a.Out}, lintReport(r), "")
 	case f.conventions:
 		a.showConventions(r)
 	default:

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/internal/model/scripted"
+	"github.com/deedrun/deed/internal/terminal"
 )
 
 // devCmd holds what is for trying deed without a model. It is not in the short help: nobody needs it to use deed.
@@ -83,6 +84,6 @@ func (a *app) sayServer(server *scripted.Server, base string) error {
 	if err != nil {
 		return fmt.Errorf("encode output: %w", err)
 	}
-	_, err = fmt.Fprintf(a.Out, "%s\n", line)
+	_, err = fmt.Fprintf(a.Out, "%s\n", terminal.SafeJSON(line))
 	return err
 }

@@ -395,7 +395,7 @@ func (a *app) fanoutStopped(ctx context.Context, f store.Fanout, err error) erro
 // fanoutObserver tells of tasks that start and end.
 func (a *app) fanoutObserver(show *progress, format string) func(homeboy.FanoutProgress) {
 	done, failed := 0, 0
-	enc := json.NewEncoder(a.Err)
+	enc := json.NewEncoder(&safeWriter{w: a.Err, json: true})
 	return func(p homeboy.FanoutProgress) {
 		if p.Status != homeboy.ProgressStarted {
 			done++

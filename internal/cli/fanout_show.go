@@ -202,7 +202,7 @@ func (a *app) fanoutReader() *fanoutrun.Service {
 
 func (a *app) writeRun(ctx context.Context, s *fanoutrun.Service, id, output string) error {
 	if output == "-" {
-		return s.Write(ctx, id, a.Out)
+		return s.Write(ctx, id, &safeWriter{w: a.Out, json: true})
 	}
 	file, err := filepath.Abs(output)
 	if err == nil {
@@ -293,7 +293,7 @@ func (a *app) fanoutEnd(ctx context.Context, s *fanoutrun.Service, f store.Fanou
 		return err
 	}
 	if a.json {
-		if err := s.Write(ctx, f.ID, a.Out); err != nil {
+		if err := s.Write(ctx, f.ID, &safeWriter{w: a.Out, json: true}); err != nil {
 			return err
 		}
 	} else {

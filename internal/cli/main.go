@@ -18,6 +18,7 @@ import (
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/terminal"
 )
 
 // Stdio is what a command reads and writes.
@@ -253,7 +254,7 @@ func (a *app) report(err error, code int) {
 			b, merr = json.MarshalIndent(doc, "", "  ")
 		}
 		if merr == nil {
-			if _, werr := fmt.Fprintf(a.Out, "%s\n", b); werr == nil {
+			if _, werr := fmt.Fprintf(a.Out, "%s\n", terminal.SafeJSON(b)); werr == nil {
 				return
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/terminal"
 )
 
 func (a *app) runsWatchCmd() *cobra.Command {
@@ -134,7 +135,7 @@ func (w *watcher) print(p deed.Progress, r store.Run) error {
 		if err != nil {
 			return err
 		}
-		w.printf("%s\n", b)
+		w.printf("%s\n", terminal.SafeJSON(b))
 		return nil
 	}
 	w.printf("%s  %-15s  %s\n", p.At, clean(p.Step), clean(p.Text))

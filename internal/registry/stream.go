@@ -13,6 +13,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/terminal"
 )
 
 const (
@@ -114,6 +115,7 @@ func (s *Stream) write() {
 		newest = &p
 		beat.Reset(quietTime)
 		text, err := json.Marshal(p)
+		text = terminal.SafeJSON(text) // it may be a terminal that listens
 		if err == nil && !broken {
 			_, err = s.w.Write(append(text, '\n'))
 		}
