@@ -160,7 +160,7 @@ func TestArtifactsPathIsTaken(t *testing.T) {
 // A signal is answered with one envelope, in whatever phase it comes, and nothing is left.
 func TestAgentTaskSignals(t *testing.T) {
 	t.Parallel()
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT} {
 		t.Run("waiting/"+sig.String(), func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, map[string]string{"work": quickAgent})

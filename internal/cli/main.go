@@ -38,8 +38,11 @@ func Main(args, environ []string, stdio Stdio) int {
 	a.color = colorFor(stdio.Out, a.getenv)
 	a.errColor = colorFor(stdio.Err, a.getenv)
 	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup
-		stops = append(stops, syscall.SIGHUP)
+	// SIGQUIT would end the process with a dump, the code of invalid input and a run that nobody settled.
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(sig) { // nohup
+			stops = append(stops, sig)
+		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), stops...)
 	defer stop()
