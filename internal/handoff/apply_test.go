@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -114,6 +115,45 @@ func TestUndoRefusesWhatChangedSince(t *testing.T) {
 	for _, id := range []string{"", "zz", "0"} {
 		if _, err := r.Undo(t.Context(), id, "ada"); id != "0" && err == nil {
 			t.Errorf("undo of %q: no error", id)
+		}
+	}
+}
+
+// Where a directory of the change has become a link, what it leads to is left alone, in the target and outside of it.
+func TestUndoStaysInFrontOfLinks(t *testing.T) {
+	t.Parallel()
+	for _, outside := range []bool{true, false} {
+		r := newRig(t)
+		before, after := tree{"d/e/f": "1\n", "d/e/gone": "1\n", "x": "1\n"}, tree{"d/e/f": "2\n", "x": "2\n"}
+		dir, to := r.bundle(r.change(before, after)), r.path("target")
+		before.write(t, to)
+		res, err := r.Apply(t.Context(), r.request(dir, to))
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved := filepath.Join(to, "moved")
+		if outside {
+			moved = r.path("moved")
+		}
+		if err := errors.Join(os.Rename(filepath.Join(to, "d"), moved), os.Symlink(moved, filepath.Join(to, "d"))); err != nil {
+			t.Fatal(err)
+		}
+		if !outside {
+			if err := errors.Join(os.Remove(filepath.Join(to, "d")), os.Symlink("moved", filepath.Join(to, "d"))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err = r.Undo(t.Context(), res.ApplyID, "ada")
+		if diff := cmp.Diff([]string{"symlink_parent d/e/f", "symlink_parent d/e/gone"}, reasons(t, err)); diff != "" {
+			t.Errorf("reasons (-want +got):\n%s", diff)
+		}
+		for p, want := range map[string]string{filepath.Join(moved, "e/f"): "2\n", filepath.Join(to, "x"): "2\n"} {
+			if text, err := os.ReadFile(p); err != nil || string(text) != want {
+				t.Errorf("%s is %q, %v", p, text, err)
+			}
+		}
+		if _, err := os.Lstat(filepath.Join(moved, "e/gone")); err == nil {
+			t.Error("a file was put back behind the link")
 		}
 	}
 }

@@ -184,9 +184,12 @@ func (j *journal) move(to string) error {
 func (j *journal) restore(t *site) error {
 	paths := make([]string, len(j.Files))
 	todo := make([]bool, len(j.Files))
+	links, err := j.links()
+	if err != nil {
+		return err
+	}
 	var reasons []codebox.ApplyReason
 	for i, f := range j.Files {
-		var err error
 		if paths[i], err = workspace.DecodePath(f.Path); err != nil {
 			return err
 		}
@@ -195,6 +198,8 @@ func (j *journal) restore(t *site) error {
 			return fmt.Errorf("read %s: %w", Shown(f.Name), err)
 		}
 		switch {
+		case now.behind != "" && !links[now.behind]:
+			reasons = append(reasons, linked(f, now))
 		case now.is(f.Before):
 		case now.is(f.After):
 			todo[i] = true

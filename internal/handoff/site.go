@@ -85,6 +85,7 @@ type state struct {
 	links    uint64
 	dir      bool
 	special  bool
+	behind   string // the link that the path lies behind
 }
 
 // is reports whether the path holds what a side of a change says. Where nothing is to be, a directory is no file either.
@@ -95,8 +96,18 @@ func (c state) is(s Side) bool {
 	return c.Side == s
 }
 
-// look reads what is at a path. A path below something that is not a directory holds nothing.
+// look reads what is at a path. A path below something that is not a directory holds nothing, whatever a link leads to.
 func (t *site) look(p string) (state, error) {
+	for i := range len(p) {
+		if p[i] != '/' {
+			continue
+		}
+		if fi, err := t.root.Lstat(filepath.FromSlash(p[:i])); err != nil {
+			break
+		} else if fi.Mode()&fs.ModeSymlink != 0 {
+			return state{behind: p[:i]}, nil
+		}
+	}
 	name := filepath.FromSlash(p)
 	fi, err := t.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

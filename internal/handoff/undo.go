@@ -94,6 +94,10 @@ func (j *journal) unchanged(t *site) error {
 	if !t.id.is(j.identity) {
 		return refuse(ReasonChangedSince, "", "%s is another directory than the one that was changed", Shown(t.dir))
 	}
+	links, err := j.links()
+	if err != nil {
+		return err
+	}
 	var reasons []codebox.ApplyReason
 	for _, f := range j.Files {
 		p, err := workspace.DecodePath(f.Path)
@@ -104,11 +108,34 @@ func (j *journal) unchanged(t *site) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", Shown(f.Name), err)
 		}
-		if !now.is(f.After) {
+		if now.behind != "" && !links[now.behind] {
+			reasons = append(reasons, linked(f, now))
+		} else if !now.is(f.After) {
 			reasons = append(reasons, codebox.ApplyReason{Code: ReasonChangedSince, Path: f.Name, Message: "is not as the apply left it"})
 		}
 	}
 	return refused(reasons)
+}
+
+// links are the paths that are a link before or after the apply: what is not there behind one of them is as it must be.
+func (j *journal) links() (map[string]bool, error) {
+	out := map[string]bool{}
+	for _, f := range j.Files {
+		if f.Before.Mode != "120000" && f.After.Mode != "120000" {
+			continue
+		}
+		p, err := workspace.DecodePath(f.Path)
+		if err != nil {
+			return nil, err
+		}
+		out[p] = true
+	}
+	return out, nil
+}
+
+// linked says that somebody put a link in the place of a directory: what is behind it is not the file that was changed.
+func linked(f recordFile, now state) codebox.ApplyReason {
+	return codebox.ApplyReason{Code: ReasonLinkedParent, Path: f.Name, Message: "lies behind the link " + Shown(now.behind)}
 }
 
 // find returns the finished apply with an id, or with a unique beginning of it.
