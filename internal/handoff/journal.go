@@ -84,14 +84,15 @@ func (a *Applier) begin(ctx context.Context, r record, t *site, p *plan) (_ *jou
 			return nil, err
 		}
 	}
-	tmp := filepath.Join(a.Home.Tmp(), "apply-"+r.ID)
-	if err := os.MkdirAll(filepath.Join(tmp, "before"), 0o700); err != nil {
+	tmp, release, err := a.draft()
+	if err != nil {
 		return nil, atomicfile.Explain("write the journal", err)
 	}
 	defer func() {
 		if err != nil {
 			_ = os.RemoveAll(tmp)
 		}
+		release()
 	}()
 	r.Schema, r.State, r.Dirs = recordSchema, stateApplying, map[string]fs.FileMode{}
 	for d, perm := range p.dirs {
@@ -114,6 +115,24 @@ func (a *Applier) begin(ctx context.Context, r record, t *site, p *plan) (_ *jou
 	}
 	j := &journal{record: r, dir: filepath.Join(a.openDir(), r.ID)}
 	return j, atomicfile.PublishDir(ctx, tmp, j.dir)
+}
+
+// draft makes the place where a journal is written, before anything is changed. Its name says that it is not whole, and its lock whether
+// somebody is at it: what a killed apply left there nobody needs, and the next cleanup takes it.
+func (a *Applier) draft() (dir string, release func(), err error) {
+	if err := os.MkdirAll(a.Home.Tmp(), 0o700); err != nil {
+		return "", nil, err
+	}
+	dir, release, err = atomicfile.TempDir(a.Home.Tmp(), ".apply-*.tmp")
+	if err != nil {
+		return "", nil, err
+	}
+	if err := os.Mkdir(filepath.Join(dir, "before"), 0o700); err != nil {
+		_ = os.Remove(dir)
+		release()
+		return "", nil, err
+	}
+	return dir, release, nil
 }
 
 func blob(dir string, i int) string { return filepath.Join(dir, "before", fmt.Sprint(i)) }

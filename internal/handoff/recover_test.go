@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/bundle"
 )
 
@@ -55,6 +56,44 @@ func interrupted(t *testing.T, r *rig, dir, to string, n int) *journal {
 		t.Fatal(err)
 	}
 	return j
+}
+
+// A journal that is being written has an owner that can be asked, and one that a killed apply left has none.
+func TestADraftHasAnOwner(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	draft, release, err := r.draft()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp, err := os.Open(r.Home.Tmp())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tmp.Close() }()
+	name := filepath.Base(draft)
+	if ok, err := filepath.Match(".*.tmp", name); err != nil || !ok || filepath.Dir(draft) != r.Home.Tmp() {
+		t.Errorf("%s is not a name that a cleanup knows", draft)
+	}
+	if unlock, ok := atomicfile.Abandoned(tmp, name); ok {
+		unlock()
+		t.Error("abandoned while it is written")
+	}
+	release()
+	unlock, ok := atomicfile.Abandoned(tmp, name)
+	defer unlock()
+	if !ok {
+		t.Error("it has an owner when nobody writes it")
+	}
+
+	dir, to := r.bundle(r.change(manyBefore, manyAfter)), r.path("target")
+	manyBefore.write(t, to)
+	if _, err := r.Apply(t.Context(), r.request(dir, to)); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := os.ReadDir(r.Home.Tmp()); err != nil || len(list) != 1 || list[0].Name() != name {
+		t.Errorf("an apply left %v beside the draft, %v", list, err)
+	}
 }
 
 // Wherever an apply is cut, the next one finds every file as it was and goes on.
