@@ -284,6 +284,14 @@ func (a *run) cleanup() {
 	}
 }
 
+// superseded reports whether somebody else has the claim now, or has settled it.
+func (a *run) superseded(ctx context.Context) bool {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stateWait)
+	defer stop()
+	at, err := a.Store.Attempt(ctx, a.claim.Ref.AttemptID)
+	return err == nil && (!at.Live || at.Fence != a.claim.Ref.Fence)
+}
+
 // handOver ends an attempt whose claim somebody else has now. That one reads the journal and the output until it has settled, and clears
 // up itself; the next attempt may go on from the directory.
 func (a *run) handOver(ctx context.Context) {

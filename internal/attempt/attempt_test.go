@@ -19,10 +19,12 @@ import (
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/script"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/journal"
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -400,6 +402,63 @@ func TestSalvageTogether(t *testing.T) {
 		}
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the directory is left: %v", err)
+		}
+	}
+}
+
+// What a slower sweeper cannot write, because a faster one has copied it and removed it, is no failure of the attempt: the bundle of the faster
+// one is there. A sweeper that has lost the claim meanwhile writes nothing in its place.
+func TestSalvageOfWhatIsTakenAway(t *testing.T) {
+	t.Parallel()
+	for _, fence := range []int{0, 1} { // of the sweeper that is slower
+		b := setup(t)
+		c := b.claim(`true`, nil)
+		dir := b.Home.Attempt(c.Ref.AttemptID)
+		out := filepath.Join(dir, "run", driver.TurnFile(driver.StdoutFile, 0))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(out), 0o755), os.WriteFile(out, []byte("said\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		var both []store.Lost
+		for range 2 {
+			lost, err := b.Store.Lost(t.Context(), []string{"runner"})
+			if err != nil || len(lost) != 1 {
+				t.Fatalf("Lost = %v, %v", lost, err)
+			}
+			both = append(both, lost[0])
+		}
+		l := both[fence]
+		slow := &run{
+			Runner: b.Runner, claim: &store.Claim{Task: l.Task, Attempt: l.Attempt, Ref: l.Ref}, dir: dir, owner: "runner", started: b.Clock(), redactor: redact.New(nil),
+		}
+		why := failure.New(failure.Lost, "run attempt", errors.New("reason: lost"), "")
+		slow.found(why, 0)
+		if err := slow.collect(); err != nil { // it is in the middle of its bundle
+			t.Fatal(err)
+		}
+		_, err := b.Salvage(t.Context(), both[1-fence])
+		if errors.Is(err, store.ErrFenced) != (fence == 1) || err != nil && fence == 0 {
+			t.Fatalf("Salvage = %v", err)
+		}
+		if fence == 0 { // and retention gave the bundle up already
+			if err := os.RemoveAll(b.Home.Bundle(c.Ref.AttemptID)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := slow.evidence.Abort(); err != nil { // nothing more can be added to it
+			t.Fatal(err)
+		}
+		_, err = slow.finish(t.Context(), end{class: failure.Lost, err: why})
+		if errors.Is(err, store.ErrFenced) != (fence == 0) || err != nil && fence == 1 {
+			t.Errorf("the slower one with fence %d: %v", fence, err)
+		}
+		at, err := b.Store.Attempt(t.Context(), c.Ref.AttemptID)
+		if err != nil || at.Live || at.Class != "lost" || at.BundleDir == "" {
+			t.Errorf("the attempt is %q, in %q, %v, want it settled as lost with its bundle", at.Class, at.BundleDir, err)
+		}
+		if fence == 1 {
+			bundletest.Check(t, b.Home.Bundle(c.Ref.AttemptID))
+		} else if _, err := os.Lstat(b.Home.Bundle(c.Ref.AttemptID)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a bundle was written in place of the one that was given up: %v", err)
 		}
 	}
 }

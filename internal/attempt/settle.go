@@ -12,7 +12,6 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/crashpoint"
@@ -75,11 +74,16 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	}
 	final := a.Home.Bundle(a.claim.Ref.AttemptID)
 	sealed, err := a.publish(ctx, &s, e)
-	if errors.Is(err, atomicfile.ErrExists) {
-		// Another sweeper published it first and lost the fence to this one: the evidence is there, settle with it.
+	if err != nil {
+		// Another sweeper published it first and lost the fence to this one: the evidence is there, settle with it. That one removed what it had
+		// copied, so the fault may as well be a file that went while it was read.
 		if adopted, ok, aerr := a.adopt(); aerr == nil && ok {
 			res.Settlement, res.BundleDir = adopted, final
 			return res, a.Store.Settle(ctx, a.claim.Ref, adopted)
+		}
+		if a.superseded(ctx) { // it is not this one's any more to say that it cannot be shown
+			a.handOver(ctx)
+			return res, fmt.Errorf("settle attempt %s: %w", a.claim.Ref.AttemptID, store.ErrFenced)
 		}
 	}
 	if err != nil {
