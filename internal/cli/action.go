@@ -53,14 +53,17 @@ func (a *app) actionCmd() *cobra.Command {
 		Use: "show ACTION", Short: "Show what is asked, why, and who may answer until when", Args: names("ACTION"),
 		Example: "  deed action show 019ad2c4",
 		RunE: func(c *cobra.Command, args []string) error {
-			x, err := a.oneAction(c.Context(), args[0])
-			if err != nil {
+			x, staged, err := a.shownAction(c.Context(), args[0])
+			switch {
+			case err != nil:
 				return err
-			}
-			if a.json {
+			case a.json:
 				return a.emit(view.ActionOf(x))
+			case staged != nil:
+				a.showStaged(x, *staged)
+			default:
+				a.showAction(x)
 			}
-			a.showAction(x)
 			return nil
 		},
 	}
@@ -152,6 +155,20 @@ func (a *app) oneAction(ctx context.Context, id string) (store.Action, error) {
 	return x, err
 }
 
+// shownAction is the action with an id. A staged apply, which is in the home and not in the store, comes with its document.
+func (a *app) shownAction(ctx context.Context, id string) (store.Action, *codebox.PendingApplyPreview, error) {
+	ap, err := a.applier(false)
+	if err != nil {
+		return store.Action{}, nil, err
+	}
+	p, err := ap.Staged(id)
+	if errors.Is(err, handoff.ErrNotStaged) {
+		x, err := a.oneAction(ctx, id)
+		return x, nil, err
+	}
+	return view.StagedAction(p), &p, err
+}
+
 // desk is where this command answers what waits for a person.
 func (a *app) desk() (*answer.Desk, error) {
 	ap, err := a.applier(false)
@@ -197,9 +214,32 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 	return nil
 }
 
+// showStaged says what the approval of a staged apply changes.
+func (a *app) showStaged(x store.Action, p codebox.PendingApplyPreview) {
+	in := p.ApplyInput
+	x.Subject = nil
+	a.showAction(x)
+	a.rows([][2]string{
+		{"bundle", in.ArtifactsPath},
+		{"artifact", p.ArtifactID},
+		{"to", in.ApplyTarget.Directory},
+		{"workspace", in.ApplyTarget.Workspace},
+		{"staged by", in.Approver},
+	})
+	if in.Force {
+		a.rows([][2]string{{"force", "although no gate accepted the bundle, or no trusted key signed it"}})
+	}
+	for _, f := range p.Files {
+		a.rows([][2]string{{"file", f.Status + " " + f.Path}})
+	}
+	if p.Status == codebox.PendingOpen {
+		a.hint("\nto apply it:  deed action answer %s approve\nto leave it:  deed action answer %s reject", p.ActionID, p.ActionID)
+	}
+}
+
 func (a *app) showAction(x store.Action) {
 	d := view.ActionOf(x)
-	for _, row := range [][2]string{
+	a.rows([][2]string{
 		{"action", d.ActionID},
 		{"task", d.TaskID},
 		{"of", d.Owner},
@@ -217,7 +257,12 @@ func (a *app) showAction(x store.Action) {
 		{"answer", string(d.Answer)},
 		{"by", d.By},
 		{"closed", d.ClosedAt},
-	} {
+	})
+}
+
+// rows prints what has a value, each behind its name.
+func (a *app) rows(rows [][2]string) {
+	for _, row := range rows {
 		if row[1] != "" {
 			a.printf("%-9s %s\n", row[0], clean(row[1]))
 		}

@@ -112,8 +112,8 @@ func (a *Applier) readPending(id string) (codebox.PendingApplyPreview, error) {
 	return p, nil
 }
 
-// findPending returns the staged apply with an id, or with a unique beginning of it.
-func (a *Applier) findPending(id string) (codebox.PendingApplyPreview, error) {
+// Staged returns the staged apply with an id, or with a unique beginning of it, whoever has decided on it.
+func (a *Applier) Staged(id string) (codebox.PendingApplyPreview, error) {
 	list, err := a.Pending(true)
 	if err != nil {
 		return codebox.PendingApplyPreview{}, err
@@ -129,7 +129,7 @@ func (a *Applier) findPending(id string) (codebox.PendingApplyPreview, error) {
 // one that was staged; when that is refused the apply stays open. The apply bears the action's id: when a crash came
 // between the apply and the answer, the answer is all that is made up for.
 func (a *Applier) Resolve(ctx context.Context, id string, approve bool, by string, keys []bundle.PublicKey) (codebox.ArtifactApply, error) {
-	p, err := a.findPending(id)
+	p, err := a.Staged(id)
 	if err != nil {
 		return codebox.ArtifactApply{}, err
 	}

@@ -57,13 +57,38 @@ func stamp(t time.Time) string {
 	return string(agentruntime.At(t))
 }
 
+// A StagedApply is what a staged apply is about: what is changed where when it is approved.
+type StagedApply struct {
+	ArtifactID string                     `json:"artifact_id"`
+	Bundle     string                     `json:"bundle"`
+	Directory  string                     `json:"directory"`
+	Workspace  string                     `json:"workspace,omitempty"`
+	Files      []codebox.PendingApplyFile `json:"files"`
+	Force      bool                       `json:"force,omitempty"`
+	StagedBy   string                     `json:"staged_by,omitempty"`
+}
+
 // StagedAction is a staged apply as an action.
 func StagedAction(p codebox.PendingApplyPreview) store.Action {
-	x := store.Action{ID: p.ActionID, Kind: KindApply, Prompt: p.Summary, State: store.ActionOpen, AnsweredBy: p.ResolvedBy}
+	x := store.Action{ID: p.ActionID, Kind: KindApply, Prompt: p.Summary, State: store.ActionOpen, AnsweredBy: p.ResolvedBy, OpenedAt: instant(p.CreatedAt), ClosedAt: instant(p.ResolvedAt)}
+	in := p.ApplyInput
+	about, err := json.Marshal(StagedApply{
+		ArtifactID: p.ArtifactID, Bundle: in.ArtifactsPath, Directory: in.ApplyTarget.Directory, Workspace: in.ApplyTarget.Workspace,
+		Files: append([]codebox.PendingApplyFile{}, p.Files...), Force: in.Force, StagedBy: in.Approver,
+	})
+	if err == nil {
+		x.Subject = about
+	}
 	if p.Status != codebox.PendingOpen {
 		x.State, x.Answer = store.ActionAnswered, json.RawMessage(strconv.Quote(p.Status))
 	}
 	return x
+}
+
+// instant reads a time that a document has as text; a document without one has none.
+func instant(text string) time.Time {
+	t, _ := time.Parse(time.RFC3339Nano, text)
+	return t
 }
 
 // Actions lists what waits for a person: the actions of the store, and the staged applies of the home. With all, those that were
