@@ -92,7 +92,9 @@ func (a *app) showCleanup(rep reclaim.Report, dry bool) error {
 		return nil
 	}
 	a.table([]string{"RESULT", "ACTION", "KIND", "WHAT", "WHY"}, rows)
-	if !dry {
+	if dry {
+		a.hint("%d bytes would be reclaimed", rep.Planned)
+	} else {
 		a.hint("%d bytes reclaimed", rep.Bytes)
 	}
 	return nil

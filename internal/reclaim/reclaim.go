@@ -74,6 +74,7 @@ type Report struct {
 	Settled  int       `json:"attempts_settled"`
 	Adopted  int       `json:"bundles_adopted"`
 	Bytes    int64     `json:"bytes_reclaimed"`
+	Planned  int64     `json:"bytes_planned"` // what a sweep that is no dry run would reclaim
 	Dead     []string  `json:"dead_runners"`
 }
 
@@ -186,6 +187,9 @@ func (s *sweep) runners(ctx context.Context) error {
 func (s *sweep) do(f Finding, act func() error) bool {
 	if s.DryRun {
 		f.Result = ResultPlanned
+		if f.Action == ActionRemove {
+			s.rep.Planned += f.Bytes
+		}
 		s.rep.Findings = append(s.rep.Findings, f)
 		return false
 	}

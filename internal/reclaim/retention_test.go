@@ -113,10 +113,14 @@ func TestRetentionIsEnforced(t *testing.T) {
 	newest := b.settled(t, 100, true)
 
 	b.Retention = config.Retention{MaxCount: 3}
-	if rep := b.sweep(t, Options{Deep: true, DryRun: true}); len(rep.Findings) != 4 || rep.Bytes != 0 {
-		t.Errorf("a dry run plans %v", brief(rep))
+	dry := b.sweep(t, Options{Deep: true, DryRun: true})
+	if len(dry.Findings) != 4 || dry.Bytes != 0 {
+		t.Errorf("a dry run plans %v", brief(dry))
 	}
 	rep := b.sweep(t, Options{Deep: true})
+	if dry.Planned != rep.Bytes || rep.Bytes == 0 || rep.Planned != 0 {
+		t.Errorf("a dry run would reclaim %d bytes, and it were %d", dry.Planned, rep.Bytes)
+	}
 	var gone []string
 	callers := filepath.Join(outside, "runs", "outside.json")
 	for _, f := range rep.Findings {
