@@ -34,6 +34,7 @@ type item struct {
 	failed  bool
 	keep    string // why it never goes; "": it may
 	due     bool   // its own record says that it may go now
+	bare    bool   // a record, and no bundle anywhere
 }
 
 // retention gives up what the rule says, oldest first.
@@ -146,6 +147,8 @@ func (s *sweep) ofRun(ctx context.Context, r *store.Run) (item, error) {
 	}
 	if filepath.IsAbs(r.BundleDir) {
 		it.bytes = 0 // it is the caller's, and giving it up frees nothing
+	} else if _, err := os.Lstat(it.bundle); it.bundle == "" || errors.Is(err, os.ErrNotExist) {
+		it.bare, it.bytes = true, 0
 	}
 	switch {
 	case r.Retained:
@@ -248,12 +251,14 @@ type parting struct {
 	reason string
 }
 
-// plan decides what goes. It looks at nothing but its arguments.
+// plan decides what goes. It looks at nothing but its arguments. Records without a bundle are counted by themselves: a caller whose requests are
+// refused one after the other would push out the evidence of everybody's work. They have no bytes to give.
 func plan(r config.Retention, items []item, now time.Time) []parting {
 	items = slices.Clone(items)
 	slices.SortStableFunc(items, func(a, b item) int { return a.ended.Compare(b.ended) }) // oldest first
-	count, bytes := len(items), int64(0)
+	count, bytes := map[bool]int{}, int64(0)
 	for _, it := range items {
+		count[it.bare]++
 		bytes += it.bytes
 	}
 	var out []parting
@@ -267,16 +272,17 @@ func plan(r config.Retention, items []item, now time.Time) []parting {
 		case it.failed && age < r.KeepFailed:
 		case r.MaxAge > 0 && age > r.MaxAge:
 			reason = fmt.Sprintf("it is older than max_age_days (%d)", int(r.MaxAge/(24*time.Hour)))
-		case r.MaxCount > 0 && count > r.MaxCount:
+		case r.MaxCount > 0 && count[it.bare] > r.MaxCount:
 			reason = fmt.Sprintf("there are more than max_count (%d)", r.MaxCount)
-		case r.MaxBytes > 0 && bytes > r.MaxBytes:
+		case r.MaxBytes > 0 && bytes > r.MaxBytes && !it.bare:
 			reason = fmt.Sprintf("together they are larger than max_bytes (%d)", r.MaxBytes)
 		}
 		if reason == "" {
 			continue
 		}
 		out = append(out, parting{it, reason})
-		count, bytes = count-1, bytes-it.bytes
+		count[it.bare]--
+		bytes -= it.bytes
 	}
 	return out
 }

@@ -43,6 +43,8 @@ func TestPlan(t *testing.T) {
 		"bytes of one that is large": {config.Retention{MaxBytes: 35}, func(m map[string]*item) { m["e"].bytes = 1000 }, "a b c d e"},
 		"all together":               {config.Retention{MaxAge: 4*day + time.Hour, MaxCount: 3, MaxBytes: 20}, nil, "a b c"},
 		"retained counts and stays":  {config.Retention{MaxCount: 2}, func(m map[string]*item) { m["a"].keep = "retained" }, "b c d"},
+		"records push no bundles":    {config.Retention{MaxCount: 2}, func(m map[string]*item) { m["c"].bare, m["d"].bare, m["e"].bare = true, true, true }, "c"},
+		"records have no bytes":      {config.Retention{MaxBytes: 25}, func(m map[string]*item) { m["a"].bare, m["a"].bytes = true, 0 }, "b c"},
 		"nothing may go":             {config.Retention{MaxCount: 1}, func(m map[string]*item) { each(m, func(i *item) { i.keep = "x" }) }, ""},
 		"its own end, no rule":       {config.Retention{}, func(m map[string]*item) { m["d"].due = true }, "d"},
 		"its own end, retained":      {config.Retention{}, func(m map[string]*item) { m["d"].due, m["d"].keep = true, "retained" }, ""},
@@ -167,6 +169,39 @@ func TestRetentionIsEnforced(t *testing.T) {
 	}
 	if again := b.sweep(t, Options{Deep: true}); len(again.Findings) != 0 {
 		t.Errorf("a second sweep finds %v", brief(again))
+	}
+}
+
+// Requests that were refused left a record and no bundle: they push no bundle out, and are bounded by themselves.
+func TestRefusedRunsPushNoBundleOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	reg := &registry.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
+	work := b.settled(t, 100, true)
+	for _, id := range []string{"work", "refused1", "refused2", "refused3"} {
+		n, o := registry.New{RunID: id}, registry.Outcome{Status: codebox.RunFailed}
+		if id == "work" {
+			n.TaskID, n.AttemptID, o = work.TaskID, work.AttemptID, registry.Outcome{Status: codebox.RunFailed, Bundle: b.Home.Bundle(work.AttemptID)}
+		}
+		b.now = b.now.Add(time.Hour)
+		r, err := reg.Create(t.Context(), n)
+		if err == nil {
+			err = r.Finish(t.Context(), o)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Retention = config.Retention{MaxCount: 2}
+	var gone []string
+	for _, f := range b.sweep(t, Options{Deep: true}).Findings {
+		gone = append(gone, f.Owner)
+	}
+	if d := cmp.Diff([]string{"refused1"}, gone); d != "" {
+		t.Errorf("what went (-want +got):\n%s", d)
+	}
+	if !there(b.Home.Bundle(work.AttemptID)) {
+		t.Error("the bundle is gone")
 	}
 }
 
