@@ -117,7 +117,7 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 	if err != nil {
 		return err
 	}
-	res.Commit = &codebox.PublicationCommit{SHA: w.commit.ID, ParentSHA: w.commit.Parent, Message: r.Redact.String(p.Message)}
+	res.Commit = &codebox.PublicationCommit{SHA: w.commit.ID, ParentSHA: w.commit.Parent, Message: r.Redact.String(w.message)}
 	res.Reused = w.reused
 	if p.Remote == "" {
 		return nil
@@ -135,9 +135,10 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 
 // A written is a branch with the content of the workspace.
 type written struct {
-	commit workspace.Commit
-	before string // where the branch was; "" when there was none
-	reused bool   // it had the content
+	commit  workspace.Commit
+	message string // of the commit, without deed's trailers
+	before  string // where the branch was; "" when there was none
+	reused  bool   // it had the content
 }
 
 // takeBackTimeout bounds what is done about a push that failed.
@@ -196,7 +197,7 @@ func (r *Runner) commit(ctx context.Context, dir, base string, p codebox.Publica
 			return w, err
 		}
 		if len(change) == 0 {
-			return written{commit: workspace.Commit{ID: b.Tip, Parent: base, Branch: p.Head}, reused: true}, nil
+			return written{commit: workspace.Commit{ID: b.Tip, Parent: b.Parent, Branch: p.Head}, message: withoutTrailers(b.Message), reused: true}, nil
 		}
 		if !strings.Contains(b.Message, "\n"+trailerWorkspace+": ") {
 			return w, fmt.Errorf("%w: the last commit of %s is not deed's (choose another head)", errForeign, p.Head)
@@ -208,7 +209,7 @@ func (r *Runner) commit(ctx context.Context, dir, base string, p codebox.Publica
 			return w, fmt.Errorf("nothing is written: %w", err)
 		}
 	}
-	w.before = b.Tip
+	w.before, w.message = b.Tip, p.Message
 	w.commit, err = workspace.CommitTree(ctx, spec)
 	return w, err
 }
@@ -253,6 +254,22 @@ func trailers(p codebox.Publication) []workspace.Trailer {
 		}
 	}
 	return out
+}
+
+// withoutTrailers is the message that a commit of deed's was asked for. Any other stays as it is.
+func withoutTrailers(message string) string {
+	message = strings.TrimSpace(message)
+	if text, last, ok := cutLast(message, "\n\n"); ok && strings.Contains("\n"+last, "\n"+trailerWorkspace+": ") {
+		return text
+	}
+	return message
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
 }
 
 // pullRequest runs the hook: the request, with every alias resolved, on its standard input; where the change is in its

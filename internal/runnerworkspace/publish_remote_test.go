@@ -178,3 +178,34 @@ func TestPublishNamesNoPlaces(t *testing.T) {
 		})
 	}
 }
+
+// A branch that is found with the content is told as it is: its commit, what that stands on, and what it says.
+func TestPublishTellsTheCommitItFound(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	base := git(t, dir, "rev-parse", "HEAD")
+	req := publication(dir)
+	req.Head = "deed/x"
+	for _, text := range []string{"two\n", "three\n"} {
+		write(t, dir, "a.txt", text)
+		if res := runner().Publish(t.Context(), req); res.Commit == nil {
+			t.Fatalf("%+v, %+v", res, res.Error)
+		}
+	}
+	parent := git(t, dir, "rev-parse", "deed/x^")
+	req.CommitMessage = "Say it otherwise"
+	res := runner().Publish(t.Context(), req)
+	check(t, codebox.SchemaPublicationResult, res)
+	want := codebox.PublicationCommit{SHA: tip(t, dir, "deed/x"), ParentSHA: parent, Message: "Fix"}
+	if res.Commit == nil || *res.Commit != want || res.Branch.BaseSHA != base || parent == base {
+		t.Errorf("%+v of %+v, want %+v; %+v", res.Commit, res.Branch, want, res.Error)
+	}
+	git(t, dir, "branch", "theirs", git(t, dir, "commit-tree", "-m", "theirs\n\nSaid-By: them", "deed/x^{tree}"))
+	req.Head = "theirs"
+	res = runner().Publish(t.Context(), req)
+	check(t, codebox.SchemaPublicationResult, res)
+	want = codebox.PublicationCommit{SHA: tip(t, dir, "theirs"), Message: "theirs\n\nSaid-By: them"}
+	if res.Commit == nil || *res.Commit != want {
+		t.Errorf("%+v, want %+v; %+v", res.Commit, want, res.Error)
+	}
+}

@@ -13,6 +13,7 @@ import (
 // A Branch is a branch of a repository that may be hostile.
 type Branch struct {
 	Tip     string // the commit; "" when there is no such branch
+	Parent  string // of the commit, the first one; "" when it has none
 	Message string // of the commit
 	InUse   bool   // some work tree of the repository has it checked out: whoever moves it pulls the ground from under it
 }
@@ -31,7 +32,10 @@ func BranchOf(ctx context.Context, dir, name string) (Branch, error) {
 	if b.InUse, err = m.from.inUse(name); err != nil {
 		return Branch{}, fmt.Errorf("find branch: %w", err)
 	}
-	b.Message, err = m.in(ctx, "log", "-1", "--no-show-signature", "--format=%B", b.Tip, "--")
+	out, err := m.in(ctx, "log", "-1", "--no-show-signature", "--format=%P%x00%B", b.Tip, "--")
+	parents, message, _ := strings.Cut(out, "\x00")
+	b.Parent, _, _ = strings.Cut(parents, " ")
+	b.Message = message
 	return b, err
 }
 
