@@ -455,8 +455,8 @@ type PublicationResult struct {
 	Branch      *PublicationBranch      `json:"branch,omitempty"`
 	Commit      *PublicationCommit      `json:"commit,omitempty"`
 	PullRequest *PublicationPullRequest `json:"pull_request,omitempty"`
-	Reused      bool                    `json:"reused"` // the branch had this very content already
-	Opened      bool                    `json:"opened"` // a pull request was opened now
+	Reused      bool                    `json:"reused"` // the pull request was there before, as pull_request says; branch has a reused of its own
+	Opened      bool                    `json:"opened"` // it was opened now; without a pull request both are false
 	Evidence    map[string]any          `json:"evidence,omitempty"`
 	Artifacts   map[string]any          `json:"artifacts,omitempty"`
 	Diagnostics []Diagnostic            `json:"diagnostics,omitempty"` // deed: what differs and is not published
@@ -469,8 +469,16 @@ func (r PublicationResult) Validate() error {
 	if r.Status == WorkspacePublished && r.PullRequest == nil {
 		l.Add("$.pull_request", fault.Conflict, "is missing and the status is published", "name the pull request")
 	}
-	if r.Opened && (r.PullRequest == nil || !r.PullRequest.Opened) {
-		l.Add("$.opened", fault.Conflict, "is true and no pull request was opened", "it repeats pull_request.opened")
+	var pr PublicationPullRequest
+	if r.PullRequest != nil {
+		pr = *r.PullRequest
+		l.Within("$.pull_request", pr.Validate())
+	}
+	if r.Opened != pr.Opened {
+		l.Add("$.opened", fault.Conflict, "says something else than the pull request", "it repeats pull_request.opened")
+	}
+	if r.Reused != pr.Reused {
+		l.Add("$.reused", fault.Conflict, "says something else than the pull request", "it repeats pull_request.reused; branch.reused is about the branch")
 	}
 	return l.Err()
 }
@@ -482,6 +490,7 @@ type PublicationBranch struct {
 	Head    string `json:"head"`
 	Name    string `json:"name"`
 	Remote  string `json:"remote,omitempty"` // without credentials
+	Reused  bool   `json:"reused,omitempty"` // deed: it had this very content already, and no commit was made
 }
 
 // A PublicationCommit is what was written.

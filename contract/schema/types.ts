@@ -1201,6 +1201,8 @@ export type CodeboxPublicationBranch = {
   name: string;
   /** without credentials */
   remote?: string;
+  /** deed: it had this very content already, and no commit was made */
+  reused?: boolean;
 };
 
 /** A PublicationCommit is what was written. */
@@ -1265,9 +1267,9 @@ export type CodeboxPublicationResult = {
   branch?: CodeboxPublicationBranch;
   commit?: CodeboxPublicationCommit;
   pull_request?: CodeboxPublicationPullRequest;
-  /** the branch had this very content already */
+  /** the pull request was there before, as pull_request says; branch has a reused of its own */
   reused: boolean;
-  /** a pull request was opened now */
+  /** it was opened now; without a pull request both are false */
   opened: boolean;
   evidence?: Record<string, unknown>;
   artifacts?: Record<string, unknown>;

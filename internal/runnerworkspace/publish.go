@@ -67,7 +67,7 @@ func (r *Runner) Publish(ctx context.Context, req codebox.PublicationRequest) co
 	if err != nil {
 		return fail(codebox.WorkspaceWriteWithoutPR, kind, err)
 	}
-	res.PullRequest, res.Opened, res.Success = &pr, pr.Opened, true
+	res.PullRequest, res.Reused, res.Opened, res.Success = &pr, pr.Reused, pr.Opened, true
 	return res
 }
 
@@ -118,7 +118,7 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 		return err
 	}
 	res.Commit = &codebox.PublicationCommit{SHA: w.commit.ID, ParentSHA: w.commit.Parent, Message: r.Redact.String(w.message)}
-	res.Reused = w.reused
+	res.Branch.Reused = w.reused
 	if p.Remote == "" {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 		pushed, err = r.takeBack(ctx, dir, p, w, err)
 	}
 	if err != nil {
-		res.Commit, res.Reused = nil, false
+		res.Commit, res.Branch.Reused = nil, false
 	}
 	res.Branch.Remote = pushed.Remote
 	return err

@@ -86,7 +86,7 @@ func TestPublishGoesOnAfterAKill(t *testing.T) {
 	}
 	left := tip(t, dir, req.Head)
 	res := runner().Publish(t.Context(), req)
-	if !res.Reused || res.Commit == nil || res.Commit.SHA != left || tip(t, remote, req.Head) != left {
+	if res.Commit == nil || !res.Branch.Reused || res.Commit.SHA != left || tip(t, remote, req.Head) != left {
 		t.Errorf("%+v, %+v", res, res.Error)
 	}
 }
@@ -207,5 +207,38 @@ func TestPublishTellsTheCommitItFound(t *testing.T) {
 	want = codebox.PublicationCommit{SHA: tip(t, dir, "theirs"), Message: "theirs\n\nSaid-By: them"}
 	if res.Commit == nil || *res.Commit != want {
 		t.Errorf("%+v, want %+v; %+v", res.Commit, want, res.Error)
+	}
+}
+
+// What the result says of the pull request is what the hook says; what became of the branch is the branch's.
+func TestPublishRepeatsThePullRequest(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	write(t, dir, "a.txt", "two\n")
+	for i, tc := range []struct {
+		answer                 string
+		branch, reused, opened bool
+		kind                   string
+	}{
+		{answer: `"reused": false, "opened": true`, opened: true},
+		{answer: `"reused": false, "opened": true`, branch: true, opened: true}, // somebody closed the first one
+		{answer: `"reused": true, "opened": false`, branch: true, reused: true},
+		{answer: `"reused": true, "opened": true`, branch: true, kind: codebox.FailureBackendInvalidResponse},
+	} {
+		r := runner()
+		r.PullRequest = []string{"/bin/sh", "-c", `echo '{"number": 7, "url": "https://example.com/pull/7", ` + tc.answer + `}'`}
+		res := r.Publish(t.Context(), publication(dir))
+		check(t, codebox.SchemaPublicationResult, res)
+		if res.Branch.Reused != tc.branch || res.Reused != tc.reused || res.Opened != tc.opened || res.FailureType != tc.kind {
+			t.Errorf("%d: %+v of %+v, %+v", i, res, res.Branch, res.Error)
+		}
+	}
+	res := runner().Publish(t.Context(), publication(dir))
+	if res.Reused || res.Opened || !res.Branch.Reused {
+		t.Errorf("without a hook: %+v of %+v", res, res.Branch)
+	}
+	res.Reused = true
+	if res.Validate() == nil {
+		t.Error("a result that calls a pull request reused which it has not is valid")
 	}
 }
