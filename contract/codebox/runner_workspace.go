@@ -30,6 +30,7 @@ const (
 	FailureIsolationUnavailable   = "isolation_unavailable"
 	FailureTimeout                = "timeout"
 	FailureCommandFailed          = "command_failed"
+	FailureCancelled              = "cancelled" // the caller ended it
 )
 
 // Statuses of these operations.
@@ -182,9 +183,37 @@ func revision(l *fault.List, at, name string) {
 		return
 	}
 	l.Name(at, name)
-	if strings.HasPrefix(name, "-") || strings.ContainsAny(name, " :?*[\\^~") {
+	if strings.HasPrefix(name, "-") || strings.ContainsAny(name, " :?*[\\^~") || strings.Contains(name, "..") || strings.Contains(name, "@{") {
 		l.Add(at, fault.BadFormat, fmt.Sprintf("%q is not the plain name of a commit", name), "use a branch, a tag or a hash")
 	}
+}
+
+// branch demands a name that git takes for a branch.
+func branch(l *fault.List, at, name string) {
+	name = strings.TrimPrefix(name, "refs/heads/")
+	for part := range strings.SplitSeq(name, "/") {
+		if name != "" && (part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock") || name == "HEAD" || name == "@") {
+			l.Add(at, fault.BadFormat, fmt.Sprintf("%q is not the name of a branch", name), "use letters, digits, dashes and slashes, such as deed/fix-1")
+			return
+		}
+	}
+}
+
+// remote demands a place that is the same wherever deed is started: neither a path from there, nor a name of the workspace's configuration, which is
+// the agent's.
+func remote(l *fault.List, at, place string) {
+	if place == "" {
+		return
+	}
+	host, _, isAddress := strings.Cut(place, ":")
+	switch {
+	case strings.HasPrefix(place, "-"), strings.Contains(place, "::"):
+	case filepath.IsAbs(place), strings.HasPrefix(place, "https://"), strings.HasPrefix(place, "ssh://"), strings.HasPrefix(place, "file:///"):
+		return
+	case isAddress && host != "" && !strings.Contains(host, "/") && !strings.Contains(place, "://"):
+		return // git@host:path
+	}
+	l.Add(at, fault.BadFormat, "is not an absolute path or a URL", "use an absolute path, or an https:// or ssh:// address; the names of remotes, such as origin, are not looked up")
 }
 
 // A WorkspaceError says what went wrong.
@@ -199,7 +228,7 @@ type CaptureResult struct {
 	Schema      string          `json:"schema"`
 	Success     bool            `json:"success"`
 	Backend     string          `json:"backend"`
-	Changed     bool            `json:"changed"`
+	Changed     bool            `json:"changed"` // a file differs from what is checked out, or the diff has something: with to they are two questions
 	Workspace   RunnerWorkspace `json:"workspace"`
 	Status      any             `json:"status"`
 	Diff        *CaptureDiff    `json:"diff,omitempty"`
@@ -357,7 +386,7 @@ type PublicationRequest struct {
 	BaseBranch          string              `json:"base_branch,omitempty"`
 	Head                string              `json:"head,omitempty"`
 	HeadBranch          string              `json:"head_branch,omitempty"`
-	Remote              string              `json:"remote,omitempty"` // deed: a path or URL to push to; absent: the workspace's own repository
+	Remote              string              `json:"remote,omitempty"` // deed: an absolute path or a URL to push to; absent: the workspace's own repository
 	CommitMessage       string              `json:"commit_message,omitempty"`
 	Title               string              `json:"title,omitempty"`
 	PRTitle             string              `json:"pr_title,omitempty"`
@@ -429,13 +458,12 @@ func (r PublicationRequest) Validate() error {
 	}
 	revision(&l, "$.base", p.Base)
 	revision(&l, "$.head", p.Head)
+	branch(&l, "$.head", p.Head)
 	l.Text("$.commit_message", p.Message)
 	l.Text("$.body", p.Body)
 	l.OptionalName("$.title", p.Title)
 	l.OptionalPath("$.remote", p.Remote)
-	if strings.HasPrefix(p.Remote, "-") || strings.Contains(p.Remote, "::") {
-		l.Add("$.remote", fault.BadFormat, "is not a path or a URL", "use an absolute path, or an https:// or ssh:// address")
-	}
+	remote(&l, "$.remote", p.Remote)
 	l.Names("$.labels", p.Labels)
 	for i, f := range p.Paths {
 		l.RelativePath(fault.Index("$.paths", i), f)

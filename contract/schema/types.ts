@@ -633,6 +633,7 @@ export type CodeboxCaptureResult = {
   schema: "wp-codebox/runner-workspace-capture-result/v1";
   success: boolean;
   backend: string;
+  /** a file differs from what is checked out, or the diff has something: with to they are two questions */
   changed: boolean;
   workspace: CodeboxRunnerWorkspace;
   status: unknown;
@@ -1235,7 +1236,7 @@ export type CodeboxPublicationRequest = {
   base_branch?: string;
   head?: string;
   head_branch?: string;
-  /** deed: a path or URL to push to; absent: the workspace's own repository */
+  /** deed: an absolute path or a URL to push to; absent: the workspace's own repository */
   remote?: string;
   commit_message?: string;
   title?: string;
