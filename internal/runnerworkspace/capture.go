@@ -3,6 +3,8 @@ package runnerworkspace
 import (
 	"context"
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"path"
 	"unicode/utf8"
 
@@ -58,6 +60,11 @@ func (r *Runner) capture(ctx context.Context, req codebox.CaptureRequest, res *c
 	}
 	if req.IncludeDiff != nil && !*req.IncludeDiff {
 		return nil
+	}
+	if err := commits(ctx, dir, [2]string{"$.from", req.From}, [2]string{"$.to", req.To}); errors.Is(err, errNoCommit) {
+		return fmt.Errorf("%w, or ask without the diff (include_diff: false)", err)
+	} else if err != nil {
+		return err
 	}
 	diff, err := workspace.DiffOf(ctx, dir, req.From, req.To, o)
 	if err != nil {

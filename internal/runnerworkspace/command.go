@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/proc"
@@ -56,14 +57,8 @@ func (r *Runner) Command(ctx context.Context, req codebox.CommandRequest) codebo
 
 func (r *Runner) command(ctx context.Context, req codebox.CommandRequest, res *codebox.CommandResult) (kind string, err error) {
 	dir, err := r.directory(res.Workspace)
-	if err == nil {
-		var fi os.FileInfo
-		if fi, err = os.Stat(dir); err == nil && !fi.IsDir() {
-			err = fmt.Errorf("%s is not a directory", dir)
-		}
-	}
 	if err != nil {
-		return codebox.FailureBackendUnavailable, err
+		return kindOf(err), err
 	}
 	env, secrets, err := r.environ(req)
 	if err != nil {
@@ -107,7 +102,7 @@ func (r *Runner) command(ctx context.Context, req codebox.CommandRequest, res *c
 		}
 	}
 	if err != nil {
-		return codebox.FailureBackendError, err
+		return kindOf(err), err
 	}
 	switch {
 	case exit.TimedOut:
@@ -115,7 +110,7 @@ func (r *Runner) command(ctx context.Context, req codebox.CommandRequest, res *c
 	case exit.Limit != "":
 		return codebox.FailureBackendFailed, exit.Cause
 	case exit.Canceled:
-		return codebox.FailureBackendError, fmt.Errorf("the command was ended: %w", exit.Cause)
+		return kindOf(exit.Cause), fmt.Errorf("the command was ended: %w", exit.Cause)
 	case exit.Code != 0:
 		return codebox.FailureCommandFailed, fmt.Errorf("the command ended with exit code %d", exit.Code)
 	}
@@ -189,18 +184,18 @@ func (r *Runner) environ(req codebox.CommandRequest) ([]string, *redact.Redactor
 	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
 		env = append(env, name+"="+req.Env[name])
 	}
-	for _, name := range req.SecretEnv {
+	for i, name := range req.SecretEnv {
 		value := proc.Getenv(r.Environ, name)
 		if value == "" {
-			return nil, nil, fmt.Errorf("secret_env names %s, which is not set where deed runs", name)
+			return nil, nil, wrong(fault.Index("$.secret_env", i), fault.Dangling, "names "+name+", which is not set where deed runs", "set it, or leave it out")
 		}
 		secrets[name] = value
 		env = append(env, name+"="+value)
 	}
 	red := redact.New(secrets)
-	for _, name := range req.SecretEnv {
+	for i, name := range req.SecretEnv {
 		if slices.Contains(red.Unredactable(), name) {
-			return nil, nil, fmt.Errorf("the value of %s is too short to be kept out of the output", name)
+			return nil, nil, wrong(fault.Index("$.secret_env", i), fault.OutOfRange, "names "+name+", whose value is too short to be kept out of the output", "use a longer one, or leave it out")
 		}
 	}
 	return env, red, nil

@@ -57,6 +57,9 @@ func (r *Runner) Publish(ctx context.Context, req codebox.PublicationRequest) co
 		if errors.Is(err, errForeign) || errors.Is(err, errSecret) || errors.Is(err, errEmpty) || errors.Is(err, workspace.ErrBranchExists) || errors.Is(err, workspace.ErrSubmodule) || errors.Is(err, workspace.ErrPush) {
 			kind = codebox.FailureBackendFailed
 		}
+		if kind == codebox.FailureInvalidRequest {
+			return fail(codebox.WorkspaceWriteWithoutPR, kind, err) // as the contract has it
+		}
 		return fail(codebox.WorkspaceFailed, kind, err)
 	}
 	if len(r.PullRequest) == 0 {
@@ -90,6 +93,9 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 	if err != nil {
 		return err
 	}
+	if err := commits(ctx, dir, [2]string{"$.base", p.Base}); err != nil {
+		return err
+	}
 	base, err := workspace.MergeBase(ctx, dir, p.Base)
 	if err != nil {
 		return err
@@ -105,6 +111,9 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 	}
 	if len(change) == 0 && len(modules) > 0 {
 		return fmt.Errorf("%w but for submodules, which stay as they are in the base: %s (commit them by hand)", errEmpty, strings.Join(modules, ", "))
+	}
+	if len(change) == 0 && len(p.Paths) > 0 {
+		return fmt.Errorf("%w in paths: %s (leave paths out to publish all that differs)", errEmpty, strings.Join(p.Paths, ", "))
 	}
 	if len(change) == 0 {
 		return errEmpty

@@ -8,10 +8,13 @@ package runnerworkspace
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -58,6 +61,14 @@ func (r *Runner) tell(code, path, what string, more map[string]string) codebox.D
 
 // kindOf tells whose failure an error of the workspace is.
 func kindOf(err error) string {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return codebox.FailureCancelled
+	case fault.Of(err) != nil:
+		return codebox.FailureInvalidRequest
+	case errors.Is(err, errNoCommit):
+		return codebox.FailureBackendFailed
+	}
 	if errors.Is(err, workspace.ErrSource) || errors.Is(err, errNoPath) {
 		return codebox.FailureBackendUnavailable
 	}
@@ -67,13 +78,54 @@ func kindOf(err error) string {
 // errNoPath: deed has no list of workspaces to look a handle up in.
 var errNoPath = errors.New("the request names a workspace and no directory: give workspace_path")
 
+// errNoCommit: there is nothing that files can differ from.
+var errNoCommit = errors.New("the workspace's repository has no commit yet (commit something first)")
+
+// wrong is a fault of the request that only a look at the workspace shows.
+func wrong(at, code, message, remedy string) error {
+	return fault.Faults{{Path: at, Code: code, Message: message, Remedy: remedy}}
+}
+
+// commits makes sure that the names of a request stand for commits; what is checked out must, too.
+func commits(ctx context.Context, dir string, names ...[2]string) error {
+	if _, err := workspace.Resolve(ctx, dir, ""); errors.Is(err, workspace.ErrNoCommit) {
+		return errNoCommit
+	} else if err != nil {
+		return err
+	}
+	for _, n := range names {
+		at, name := n[0], n[1]
+		if name == "" {
+			continue
+		}
+		if _, err := workspace.Resolve(ctx, dir, name); errors.Is(err, workspace.ErrNoCommit) {
+			return wrong(at, fault.Dangling, fmt.Sprintf("the workspace's repository has no commit %q", name), "give a commit, branch or tag of it")
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // directory returns the workspace's directory.
 func (r *Runner) directory(w codebox.RunnerWorkspace) (string, error) {
 	if w.Path == "" {
 		return "", errNoPath
 	}
+	const at = "$.workspace_path"
 	if r.Home != nil && r.Home.Touches(w.Path) {
-		return "", fmt.Errorf("%w: %q shows deed's home, with its database and its signing key (use a directory apart from it)", workspace.ErrSource, w.Path)
+		return "", wrong(at, fault.NotAllowed, fmt.Sprintf("%q shows deed's home, with its database and its signing key", w.Path), "use a directory apart from it")
+	}
+	st, err := os.Stat(w.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", wrong(at, fault.Dangling, fmt.Sprintf("there is no %q", w.Path), "name the directory of the workspace")
+	case err != nil:
+		return "", fmt.Errorf("%w: %w", workspace.ErrSource, err)
+	case !st.IsDir():
+		return "", wrong(at, fault.BadFormat, fmt.Sprintf("%q is not a directory", w.Path), "name the directory of the workspace")
+	case workspace.IsBare(w.Path):
+		return "", wrong(at, fault.BadFormat, fmt.Sprintf("%q is a repository without a working tree", w.Path), "give a checkout of it, such as git worktree add makes")
 	}
 	return w.Path, nil
 }

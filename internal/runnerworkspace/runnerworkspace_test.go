@@ -1,12 +1,14 @@
 package runnerworkspace
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
@@ -213,9 +215,13 @@ func TestCommandFailures(t *testing.T) {
 		{"time", codebox.CommandRequest{Command: "setsid sleep 1000 & sleep 1000", TimeoutSeconds: &one}, "failed", codebox.FailureTimeout, func(r codebox.CommandResult) bool {
 			return strings.Contains(r.Error.Message, "1 seconds")
 		}},
-		{"no directory", codebox.CommandRequest{Command: "true", WorkspacePath: filepath.Join(dir, "none")}, "unavailable", codebox.FailureBackendUnavailable, nil},
+		{"no directory", codebox.CommandRequest{Command: "true", WorkspacePath: filepath.Join(dir, "none")}, "failed", codebox.FailureInvalidRequest, func(r codebox.CommandResult) bool {
+			return strings.HasPrefix(r.Error.Message, "$.workspace_path: there is no ")
+		}},
 		{"no path", codebox.CommandRequest{Command: "true", WorkspacePath: "-", Workspace: "x"}, "unavailable", codebox.FailureBackendUnavailable, nil},
-		{"secret that is not there", codebox.CommandRequest{Command: "true", SecretEnv: []string{"NOT_SET"}}, "failed", codebox.FailureInvalidRequest, nil},
+		{"secret that is not there", codebox.CommandRequest{Command: "true", SecretEnv: []string{"API_KEY", "NOT_SET"}}, "failed", codebox.FailureInvalidRequest, func(r codebox.CommandResult) bool {
+			return strings.HasPrefix(r.Error.Message, "$.secret_env[1]: names NOT_SET, which is not set")
+		}},
 		{"a lot of output", codebox.CommandRequest{Command: "yes first | head -c 300000; echo last; exit 1", TimeoutSeconds: &big}, "failed", codebox.FailureCommandFailed, func(r codebox.CommandResult) bool {
 			return r.Truncated && len(r.Stdout) < maxOutput+100 && strings.HasPrefix(r.Stdout, "first") && strings.HasSuffix(r.Stdout, "last\n")
 		}},
@@ -323,7 +329,9 @@ func TestPublishRefuses(t *testing.T) {
 		}, nil, codebox.FailureBackendUnavailable, "inner"},
 		{"no repository", func(t *testing.T, dir string) { _ = os.RemoveAll(filepath.Join(dir, ".git")) }, nil, codebox.FailureBackendUnavailable, ""},
 		{"a remote that is not there", func(t *testing.T, dir string) { write(t, dir, "a.txt", "x") }, func(r *codebox.PublicationRequest) { r.Remote = "/nowhere/at/all.git" }, codebox.FailureBackendUnavailable, "nowhere"},
-		{"an unknown base", func(t *testing.T, dir string) { write(t, dir, "a.txt", "x") }, func(r *codebox.PublicationRequest) { r.Base = "none" }, codebox.FailureBackendUnavailable, "none"},
+		{"an unknown base", func(t *testing.T, dir string) { write(t, dir, "a.txt", "x") }, func(r *codebox.PublicationRequest) { r.Base = "none" }, codebox.FailureInvalidRequest, `$.base: the workspace's repository has no commit "none"`},
+		{"paths without a change", func(t *testing.T, dir string) { write(t, dir, "a.txt", "x") }, func(r *codebox.PublicationRequest) { r.Paths = []string{"nosuch.txt"} }, codebox.FailureBackendFailed, "no change to publish in paths: nosuch.txt (leave paths out"},
+		{"no commit", func(t *testing.T, dir string) { git(t, dir, "update-ref", "-d", "HEAD") }, nil, codebox.FailureBackendFailed, "no commit yet"},
 		{"an impossible head", func(t *testing.T, dir string) { write(t, dir, "a.txt", "x") }, func(r *codebox.PublicationRequest) { r.Head = "a..b" }, codebox.FailureBackendUnavailable, "a..b"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -338,7 +346,11 @@ func TestPublishRefuses(t *testing.T) {
 			}
 			res := runner().Publish(t.Context(), req)
 			check(t, codebox.SchemaPublicationResult, res)
-			if res.Status != codebox.WorkspaceFailed || res.FailureType != tc.kind || !strings.Contains(res.Error.Message, tc.says) || strings.Contains(res.Error.Message, secret) {
+			want := codebox.WorkspaceFailed
+			if tc.kind == codebox.FailureInvalidRequest {
+				want = codebox.WorkspaceWriteWithoutPR
+			}
+			if res.Status != want || res.FailureType != tc.kind || !strings.Contains(res.Error.Message, tc.says) || strings.Contains(res.Error.Message, secret) {
 				t.Errorf("the result is %+v, %+v", res, res.Error)
 			}
 		})
@@ -367,5 +379,89 @@ func TestCaptureBetweenCommits(t *testing.T) {
 	res = runner().Capture(t.Context(), codebox.CaptureRequest{WorkspacePath: dir})
 	if !res.Success || strings.Contains(res.Diff.Diff, secret) || !strings.Contains(res.Diff.Diff, "REDACTED") {
 		t.Errorf("with a secret: %+v", res)
+	}
+}
+
+// A repository without a working tree has git's own files, and no change.
+func TestBareRepositoryIsNoWorkspace(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	git(t, dir, "clone", "-q", "--bare", dir, filepath.Join(dir, "bare.git"))
+	for _, path := range []string{filepath.Join(dir, "bare.git"), filepath.Join(dir, ".git")} {
+		capture := runner().Capture(t.Context(), codebox.CaptureRequest{WorkspacePath: path})
+		check(t, codebox.SchemaCaptureResult, capture)
+		command := runner().Command(t.Context(), codebox.CommandRequest{WorkspacePath: path, Command: "true", Isolation: "process"})
+		check(t, codebox.SchemaCommandResult, command)
+		publish := runner().Publish(t.Context(), publication(path))
+		check(t, codebox.SchemaPublicationResult, publish)
+		for op, err := range map[string]*codebox.WorkspaceError{"capture": capture.Error, "command": command.Error, "publication": publish.Error} {
+			if err == nil || !strings.HasPrefix(err.Message, "$.workspace_path: ") || !strings.Contains(err.Message, "without a working tree (give a checkout") {
+				t.Errorf("%s of %s: %+v", op, path, err)
+			}
+		}
+	}
+}
+
+// What a request names and is not there is the request's fault, at its place; what the workspace lacks is not.
+func TestCaptureOfWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	dir, empty := repository(t), t.TempDir()
+	git(t, empty, "init", "-q")
+	no := false
+	for name, tc := range map[string]struct {
+		req        codebox.CaptureRequest
+		kind, says string
+	}{
+		"from":             {codebox.CaptureRequest{WorkspacePath: dir, From: "none"}, codebox.FailureInvalidRequest, `$.from: the workspace's repository has no commit "none"`},
+		"to":               {codebox.CaptureRequest{WorkspacePath: dir, To: "none"}, codebox.FailureInvalidRequest, `$.to: the workspace's repository has no commit "none"`},
+		"directory":        {codebox.CaptureRequest{WorkspacePath: filepath.Join(dir, "none")}, codebox.FailureInvalidRequest, "$.workspace_path: there is no "},
+		"a file":           {codebox.CaptureRequest{WorkspacePath: filepath.Join(dir, "a.txt")}, codebox.FailureInvalidRequest, "is not a directory"},
+		"no commit":        {codebox.CaptureRequest{WorkspacePath: empty}, codebox.FailureBackendFailed, "has no commit yet (commit something first), or ask without the diff"},
+		"without the diff": {codebox.CaptureRequest{WorkspacePath: empty, IncludeDiff: &no}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			res := runner().Capture(t.Context(), tc.req)
+			check(t, codebox.SchemaCaptureResult, res)
+			if res.FailureType != tc.kind || tc.kind != "" && !strings.Contains(res.Error.Message, tc.says) {
+				t.Errorf("%+v, %+v", res, res.Error)
+			}
+		})
+	}
+}
+
+// Who asks for the difference of two commits is still told of the files that differ from what is checked out.
+func TestCaptureOfCommitsTellsOfFiles(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	for i, changed := range []bool{false, true} {
+		if changed {
+			write(t, dir, "a.txt", "two\n")
+		}
+		res := runner().Capture(t.Context(), codebox.CaptureRequest{WorkspacePath: dir, To: "HEAD"})
+		st, ok := res.Status.(codebox.CaptureStatus)
+		if !ok || st.Dirty != i || res.Changed != changed || res.Diff.Diff != "" {
+			t.Errorf("%+v, %+v", res, res.Error)
+		}
+	}
+}
+
+// A command that its caller ends is neither a failure of the command nor one of deed.
+func TestCommandIsCancelled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "ready")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, _ = os.ReadFile(fifo) // which ends when the command has begun
+		cancel()
+	}()
+	res := runner().Command(ctx, codebox.CommandRequest{WorkspacePath: dir, Command: "echo x >ready; sleep 1000", Isolation: "process"})
+	check(t, codebox.SchemaCommandResult, res)
+	if res.Success || res.FailureType != codebox.FailureCancelled {
+		t.Errorf("%+v, %+v", res, res.Error)
 	}
 }

@@ -1,8 +1,12 @@
 package workspace
 
 import (
+	"errors"
 	"strings"
 )
+
+// ErrNoCommit is an ErrSource of a name that stands for no commit of its repository, HEAD before the first commit included.
+var ErrNoCommit = errors.New("the repository has no such commit")
 
 // A Code is one kind of failure of this package. It is an error itself, so that errors.Is(err, ErrBaseTampered)
 // works on whatever wraps it.

@@ -314,7 +314,7 @@ func (r *repository) resolve(ctx context.Context, ref string) (commit, branch st
 }
 
 func (r *repository) unknown(ref string) error {
-	return &Error{Code: ErrSource, Op: "find ref", Path: ref, Err: errors.New("the repository has no such commit"), Remedy: "give a commit, branch or tag of " + r.dir}
+	return &Error{Code: ErrSource, Op: "find ref", Path: ref, Err: ErrNoCommit, Remedy: "give a commit, branch or tag of " + r.dir}
 }
 
 // write makes a repository of deed's own at gitDir, with HEAD at a commit or on a branch that has it: the object

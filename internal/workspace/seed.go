@@ -297,6 +297,9 @@ func isRepository(dir string) bool {
 	return isBare(dir)
 }
 
+// IsBare reports whether a directory is itself a repository: one without a work tree, or the .git of one.
+func IsBare(dir string) bool { return isBare(dir) }
+
 func isBare(dir string) bool {
 	for name, isDir := range map[string]bool{"HEAD": false, "objects": true, "refs": true, "config": false} {
 		if st, err := os.Stat(filepath.Join(dir, name)); err != nil || st.IsDir() != isDir {
