@@ -164,8 +164,8 @@ func TestBoundaryCommandsRun(t *testing.T) {
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		t.Skip("missing tool: bwrap: apt-get install bubblewrap")
 	}
-	out := runBlocks(t, "docs/BOUNDARY.md", 2)
-	for _, want := range []string{`"schema": "wp-codebox/agent-task-run/v1"`, `"status": "completed"`, "applied"} {
+	out := runBlocks(t, "docs/BOUNDARY.md", 3)
+	for _, want := range []string{`"schema": "wp-codebox/agent-task-run/v1"`, `"status": "completed"`, "applied", `"status": "published"`, `"url": "https://example.com/pull/7"`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("output lacks %q:\n%s", want, out)
 		}

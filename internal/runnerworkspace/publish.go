@@ -300,6 +300,9 @@ func (r *Runner) pullRequest(ctx context.Context, p codebox.Publication, res *co
 	defer cancel()
 	env := append(append([]string{}, r.Environ...), "DEED_BRANCH="+p.Head, "DEED_COMMIT="+res.Commit.SHA, "DEED_BASE_SHA="+res.Branch.BaseSHA, "DEED_REMOTE="+res.Branch.Remote)
 	out, err := proc.Tool(ctx, proc.ToolSpec{Argv: r.PullRequest, Dir: "/", Env: env, Stdin: bytes.NewReader(in), MaxOutput: 1 << 20})
+	if errors.Is(err, context.Canceled) {
+		return none, codebox.FailureCancelled, fmt.Errorf("pull request hook: %w", err)
+	}
 	if err != nil {
 		return none, codebox.FailureBackendUnavailable, fmt.Errorf("pull request hook: %w", err)
 	}

@@ -1,10 +1,12 @@
 package runnerworkspace
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
@@ -240,5 +242,59 @@ func TestPublishRepeatsThePullRequest(t *testing.T) {
 	res.Reused = true
 	if res.Validate() == nil {
 		t.Error("a result that calls a pull request reused which it has not is valid")
+	}
+}
+
+// What docs/BOUNDARY.md says of a hook: where it runs, what it gets, and what its failures are called. The branch is there in any case.
+func TestPullRequestHook(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ hook, kind, says string }{
+		"what it gets": {`in=$(cat); case $in in *'"title":"Fix"'*'"body":"b"'*) ;; *) echo "got $in" >&2; exit 1;; esac
+			test "$PWD" = / && test "$API_KEY" = ` + secret + ` && test "$DEED_BRANCH" = deed/site && test "$DEED_COMMIT" && test "$DEED_BASE_SHA" && test -z "$DEED_REMOTE" &&
+			echo '{"number": 1, "url": "https://example.com/1", "reused": true, "opened": false}'`, "", ""},
+		"it fails":       {`echo no rights >&2; exit 3`, codebox.FailureBackendFailed, "no rights"},
+		"another answer": {`echo '{"number": 1, "url": "https://example.com/1"}'`, codebox.FailureBackendInvalidResponse, "$.reused: is missing"},
+		"no such hook":   {"", codebox.FailureBackendUnavailable, "nowhere"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			write(t, dir, "a.txt", "two\n")
+			r := runner()
+			r.PullRequest = []string{"/bin/sh", "-c", tc.hook}
+			if tc.hook == "" {
+				r.PullRequest = []string{"/nowhere/hook"}
+			}
+			res := r.Publish(t.Context(), publication(dir))
+			check(t, codebox.SchemaPublicationResult, res)
+			if res.FailureType != tc.kind || tc.kind != "" && (res.Status != codebox.WorkspaceWriteWithoutPR || !strings.Contains(res.Error.Message, tc.says)) {
+				t.Errorf("%+v, %+v", res, res.Error)
+			}
+			if tip(t, dir, "deed/site") == "" {
+				t.Error("there is no branch")
+			}
+		})
+	}
+}
+
+// A signal while the hook runs ends the publication, and not the branch.
+func TestPullRequestHookIsCancelled(t *testing.T) {
+	t.Parallel()
+	dir, fifo := repository(t), filepath.Join(t.TempDir(), "ready")
+	write(t, dir, "a.txt", "two\n")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, _ = os.ReadFile(fifo) // which ends when the hook has begun
+		cancel()
+	}()
+	r := runner()
+	r.PullRequest = []string{"/bin/sh", "-c", "echo x >" + fifo + "; sleep 1000"}
+	res := r.Publish(ctx, publication(dir))
+	check(t, codebox.SchemaPublicationResult, res)
+	if res.FailureType != codebox.FailureCancelled || res.Status != codebox.WorkspaceWriteWithoutPR || res.Commit == nil {
+		t.Errorf("%+v, %+v", res, res.Error)
 	}
 }
