@@ -74,9 +74,11 @@ func TestCaptureLongPaths(t *testing.T) {
 	}
 	fill := func(from, to int) {
 		for i := from; i < to; i++ {
-			if err := unix.Mknodat(fd, fmt.Sprintf("%05d", i), unix.S_IFREG|0o644, 0); err != nil {
+			file, err := unix.Openat(fd, fmt.Sprintf("%05d", i), unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o644)
+			if err != nil {
 				t.Fatal(err)
 			}
+			_ = unix.Close(file)
 		}
 	}
 	most := (maxGrownPaths - 8*length) / (length + 5) // the directories themselves have paths, too
