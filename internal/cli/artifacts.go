@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -164,6 +165,11 @@ a directory of evidence that is not sealed yet. The result is the transcript as 
 			data, err := a.readFile(c.Context(), input)
 			if err != nil {
 				return unread(err)
+			}
+			if fi, err := os.Stat(to); err == nil && !fi.IsDir() {
+				return usage(fmt.Errorf("--to %s is not a directory (name a directory of evidence that has no manifest yet)", to))
+			} else if errors.Is(err, os.ErrNotExist) {
+				return usage(fmt.Errorf("--to %s is not there (make the directory of evidence first)", to))
 			}
 			t, _, err := bundle.RecordToolCalls(to, bundle.ToolCallRecording{Transcript: data, Source: source, Redactor: redact.New(redact.Secrets(a.environ))})
 			switch {

@@ -18,12 +18,12 @@ func (a *app) contractCmd() *cobra.Command {
 				return a.emit(c)
 			}
 			s := c.ResultSchemas
-			a.table([]string{"TASK", "ABILITY", "RESULT"}, [][]string{
-				{c.Tasks.WorkspaceCapture, c.Abilities.WorkspaceCapture, s.WorkspaceCapture},
-				{c.Tasks.WorkspaceCommand, c.Abilities.WorkspaceCommand, s.WorkspaceCommand},
-				{c.Tasks.WorkspacePublish, c.Abilities.WorkspacePublish, s.WorkspacePublication},
-				{c.Tasks.ToolCallTranscriptRecord, c.Abilities.ToolCallTranscriptRecord, s.ToolCallTranscript},
-				{c.Tasks.ArtifactHandoff, c.Abilities.ArtifactHandoff, s.EvidenceArtifactEnvelope},
+			a.table([]string{"COMMAND", "TASK", "ABILITY", "RESULT"}, [][]string{
+				{"deed workspace capture", c.Tasks.WorkspaceCapture, c.Abilities.WorkspaceCapture, s.WorkspaceCapture},
+				{"deed workspace command", c.Tasks.WorkspaceCommand, c.Abilities.WorkspaceCommand, s.WorkspaceCommand},
+				{"deed workspace publish", c.Tasks.WorkspacePublish, c.Abilities.WorkspacePublish, s.WorkspacePublication},
+				{"deed artifacts record-tool-calls", c.Tasks.ToolCallTranscriptRecord, c.Abilities.ToolCallTranscriptRecord, s.ToolCallTranscript},
+				{"deed artifacts handoff", c.Tasks.ArtifactHandoff, c.Abilities.ArtifactHandoff, s.EvidenceArtifactEnvelope},
 			})
 			return nil
 		},
