@@ -21,9 +21,9 @@ const (
 	maxHoles   = 1 << 30 // bytes of files that are on no disk: they cost nothing to make and as much as others to read
 )
 
-// maxGrownPaths is how many bytes of paths a tree may have beyond an earlier snapshot of it: as many as the largest document about it may
-// have. A path is told in many places, and twenty thousand of the longest ones are made in a second.
-const maxGrownPaths = 32 << 20
+// maxGrownPaths is how many bytes of paths a tree may have beyond an earlier snapshot of it, what is ignored included: half a million
+// files as package managers make them. A path is kept several times, and twenty thousand of the longest ones are made in a second.
+const maxGrownPaths = 64 << 20
 
 func tooManyPaths(op, dir string, most int64) error {
 	return &Error{
