@@ -16,7 +16,6 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/schema"
-	"github.com/deedrun/deed/internal/failure"
 )
 
 // request writes a request for an agent of the site and returns its file.
@@ -280,7 +279,8 @@ func TestAgentTaskRunCannotMountThere(t *testing.T) {
 	o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{"mounts": []any{
 		map[string]any{"source": dir, "target": "/workspace/src/a.txt", "mode": "readonly"},
 	}}))
-	if env := envelope(t, o.stdout); o.code != ExitUsage || env.AgentTaskRunResult.FailureClassification != string(failure.Config) || !strings.Contains(o.stdout, "a directory for a directory") {
+	at := func(d codebox.Diagnostic) bool { return d.Path == "$.mounts[0].target" && strings.Contains(d.Message, "is a directory") }
+	if env := envelope(t, o.stdout); o.code != ExitUsage || !slices.ContainsFunc(env.Diagnostics, at) {
 		t.Errorf("exit %d\n%s", o.code, o.stdout)
 	}
 }
