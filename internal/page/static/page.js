@@ -100,15 +100,13 @@ const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 let gone = new AbortController();
 async function listen() {
   const { signal } = gone;
-  let was = false;
   for (let wait = 500; !signal.aborted; wait = Math.min(2 * wait, 15000)) {
     try {
       const r = await fetch(body.dataset.events, { signal, headers: { Accept: "text/event-stream" }, credentials: "same-origin", cache: "no-store" });
       if (r.status === 401 || r.status === 403) { say("signed out", false); return; }
       if (!r.ok || !r.body) throw new Error(r.status);
       say("live", true);
-      if (was) later(); // something may have happened meanwhile
-      was = true;
+      later(); // something may have happened since the page was made, or since the stream broke off
       wait = 500;
       const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
       for (let rest = ""; ;) {
