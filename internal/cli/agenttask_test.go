@@ -279,7 +279,9 @@ func TestAgentTaskRunCannotMountThere(t *testing.T) {
 	o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{"mounts": []any{
 		map[string]any{"source": dir, "target": "/workspace/src/a.txt", "mode": "readonly"},
 	}}))
-	at := func(d codebox.Diagnostic) bool { return d.Path == "$.mounts[0].target" && strings.Contains(d.Message, "is a directory") }
+	at := func(d codebox.Diagnostic) bool {
+		return d.Path == "$.mounts[0].target" && strings.Contains(d.Message, "is a directory")
+	}
 	if env := envelope(t, o.stdout); o.code != ExitUsage || !slices.ContainsFunc(env.Diagnostics, at) {
 		t.Errorf("exit %d\n%s", o.code, o.stdout)
 	}
