@@ -50,6 +50,10 @@ func checkPlaces(ctx context.Context, req codebox.TaskRequest, h *home.Home, sto
 	for i, w := range req.Workspaces {
 		at := fault.Index("$.workspaces", i) + ".seed"
 		source(at+".source", w.Seed.Source)
+		if w.Seed.Bundle != "" {
+			source(at+".bundle", w.Seed.Bundle)
+			checkBundle(&l, at+".bundle", w.Seed.Bundle)
+		}
 		if fi, err := os.Stat(w.Seed.Source); err != nil {
 			continue
 		} else if !fi.IsDir() {
@@ -58,12 +62,6 @@ func checkPlaces(ctx context.Context, req codebox.TaskRequest, h *home.Home, sto
 			if field, err := checkGit(ctx, w.Seed, h); errors.Is(err, workspace.ErrSource) { // whatever else it is, the seeding tells
 				l.Add(at+"."+field, fault.Dangling, err.Error(), "")
 			}
-		}
-	}
-	for i, w := range req.Workspaces {
-		if at := fault.Index("$.workspaces", i) + ".seed.bundle"; w.Seed.Bundle != "" {
-			source(at, w.Seed.Bundle)
-			checkBundle(&l, at, w.Seed.Bundle)
 		}
 	}
 	for i, m := range req.Mounts {

@@ -58,7 +58,7 @@ func (s *sweep) retention(ctx context.Context) error {
 			f.Kind, f.Owner = KindRun, p.run.ID()
 		}
 		file, why := s.callers(p.item)
-		if s.do(f, func() error { return s.forget(ctx, bundles, p.item, file) }) {
+		if s.do(f, func() error { return s.forget(ctx, bundles, p.item) }) {
 			gone, freed = append(gone, f.Owner), freed+p.bytes
 		}
 		if file != "" && why != "" {
@@ -316,7 +316,7 @@ func (s *sweep) callers(it item) (file, why string) {
 
 // forget gives one item up: first nothing points at the bundle any more, then it loses its name in one step, then it is
 // removed. A crash leaves an unfinished bundle, which the next sweep removes, or a run that goes with the next one.
-func (s *sweep) forget(ctx context.Context, bundles *os.File, it item, file string) error {
+func (s *sweep) forget(ctx context.Context, bundles *os.File, it item) error {
 	if it.bundle != "" && bundles != nil {
 		if it.attempt != "" {
 			if err := s.Store.DropBundle(ctx, it.attempt); err != nil {
@@ -336,7 +336,7 @@ func (s *sweep) forget(ctx context.Context, bundles *os.File, it item, file stri
 	if it.run == nil {
 		return nil
 	}
-	if _, why := s.callers(it); file != "" && why == "" {
+	if file, why := s.callers(it); file != "" && why == "" {
 		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove the file of run %s: %w", it.run.ID(), err)
 		}

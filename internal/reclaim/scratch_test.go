@@ -87,7 +87,7 @@ func TestScratchOfTheDeadIsRemoved(t *testing.T) {
 func TestScratchThatCannotBeOpenedIsLeft(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() == 0 {
-		t.Skip("root opens everything")
+		t.Skip("root opens everything; TestWithoutRoot runs this")
 	}
 	b := setup(t)
 	b.Temp = t.TempDir()

@@ -1,53 +1,20 @@
 package runnerworkspace
 
 import (
-	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/proc/proctest"
 )
 
 // TestWithoutRoot runs tests as a user for whom permissions hold.
 func TestWithoutRoot(t *testing.T) {
 	t.Parallel()
-	if os.Getuid() != 0 {
-		t.Skip("this is not root")
-	}
-	const nobody = 65534
-	dir, err := os.MkdirTemp("/tmp", "deed-nobody-") // every directory above must let the other user in
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	bin, tmp := filepath.Join(dir, "test"), filepath.Join(dir, "tmp")
-	self, err := os.ReadFile("/proc/self/exe")
-	if err == nil {
-		err = os.WriteFile(bin, self, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, err := range []error{os.Mkdir(tmp, 0o700), os.Chown(tmp, nobody, nobody), os.Chmod(dir, 0o755)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), bin, "-test.run", "^TestCommandShuts.*$", "-test.v")
-	cmd.Dir = tmp
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + tmp, "TMPDIR=" + tmp}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		t.Errorf("%v\n%s", err, out.String())
-	}
-	if strings.Contains(out.String(), "missing tool") {
-		t.Skipf("missing tool: bwrap: let user %d have user namespaces\n%s", nobody, out.String())
+	if out := proctest.WithoutRoot(t, "^TestCommandShuts.*$", "-test.v"); strings.Contains(out, "missing tool") {
+		t.Skipf("missing tool: bwrap: let users who are not root have user namespaces\n%s", out)
 	}
 }
 

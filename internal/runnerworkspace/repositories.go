@@ -127,12 +127,7 @@ func (before repositories) has(is fs.FileInfo) bool {
 
 // planted is the fault of a command that made repositories.
 func planted(gone []string) error {
-	more := ""
-	if n := len(gone) - maxNamed; n > 0 {
-		gone, more = gone[:maxNamed], fmt.Sprintf(" and %d more", n)
-	}
-	return fmt.Errorf("the command made a repository at %q%s, where git would run what it names on the host, for whoever uses it there next: it was taken away (make repositories outside of the workspace)",
-		strings.Join(gone, ", "), more)
+	return fmt.Errorf("the command made a repository at %s, where git would run what it names on the host, for whoever uses it there next: it was taken away (make repositories outside of the workspace)", some(gone))
 }
 
 // closed is the fault of a command that shut directories.
@@ -142,10 +137,13 @@ func closed(dir string, shut []string) error {
 			shut[i] = rel
 		}
 	}
-	more := ""
-	if n := len(shut) - maxNamed; n > 0 {
-		shut, more = shut[:maxNamed], fmt.Sprintf(" and %d more", n)
+	return fmt.Errorf("the command left %s so that nobody can list it, where git would still find a repository: it was opened for its owner, and looked into (leave directories that can be listed)", some(shut))
+}
+
+// some names the first of many paths.
+func some(paths []string) string {
+	if n := len(paths) - maxNamed; n > 0 {
+		return fmt.Sprintf("%q and %d more", strings.Join(paths[:maxNamed], ", "), n)
 	}
-	return fmt.Errorf("the command left %q%s so that nobody can list it, where git would still find a repository: it was opened for its owner, and looked into (leave directories that can be listed)",
-		strings.Join(shut, ", "), more)
+	return fmt.Sprintf("%q", strings.Join(paths, ", "))
 }

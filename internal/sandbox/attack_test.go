@@ -3,7 +3,6 @@
 package sandbox_test
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/proc/proctest"
 	"github.com/deedrun/deed/internal/sandbox"
 )
 
@@ -330,31 +330,7 @@ int main(void) { int r; __asm__ volatile("int $0x80" : "=a"(r) : "a"(20)); print
 // TestWithoutRoot runs the other tests as a user who is not root, as deed should be run.
 func TestWithoutRoot(t *testing.T) {
 	t.Parallel()
-	if os.Getuid() != 0 {
-		t.Skip("this is not root")
-	}
-	const nobody = 65534
-	dir, err := os.MkdirTemp("/tmp", "deed-nobody-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	bin := copySelf(t, filepath.Join(dir, "test"))
-	tmp := filepath.Join(dir, "tmp")
-	for _, err := range []error{os.Mkdir(tmp, 0o700), os.Chown(tmp, nobody, nobody), os.Chmod(dir, 0o755)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), bin, "-test.run", "^(TestAttacks|TestOrdinaryWork.*|TestOwners.*|TestTheInside.*|TestLimitsEndARun|TestEgress.*|TestDoors.*|TestNothingSurvives|TestMountsBelow.*|TestContainerNeedsRoot)$", "-test.parallel=2")
-	cmd.Dir = tmp
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + tmp, "TMPDIR=" + tmp}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		t.Errorf("%v\n%s", err, out.String())
-	}
+	proctest.WithoutRoot(t, "^(TestAttacks|TestOrdinaryWork.*|TestOwners.*|TestTheInside.*|TestLimitsEndARun|TestEgress.*|TestDoors.*|TestNothingSurvives|TestMountsBelow.*|TestPlacesForMounts.*|TestContainerNeedsRoot)$", "-test.parallel=2")
 }
 
 func TestProbeSaysWhatIsThere(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -186,16 +185,6 @@ func write(t testing.TB, content string, mode os.FileMode, elem ...string) strin
 	}
 	if err := os.WriteFile(path, []byte(content), mode); err != nil {
 		t.Fatal(err)
-	}
-	return path
-}
-
-// copySelf copies the running binary. Another process writes it: what this one has open for writing, a process that it just
-// starts elsewhere holds, too, and as long as that is so the copy cannot be executed.
-func copySelf(t testing.TB, path string) string {
-	t.Helper()
-	if out, err := exec.Command("cp", fmt.Sprintf("/proc/%d/exe", os.Getpid()), path).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
 	}
 	return path
 }

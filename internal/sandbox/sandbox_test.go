@@ -22,6 +22,7 @@ import (
 
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/proc/proctest"
 	"github.com/deedrun/deed/internal/sandbox"
 )
 
@@ -609,7 +610,7 @@ func TestEgressAfterAnUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	cmd := exec.Command(copySelf(t, filepath.Join(t.TempDir(), "deed")))
+	cmd := exec.Command(proctest.CopySelf(t, filepath.Join(t.TempDir(), "deed")))
 	cmd.Env = append(os.Environ(), replacedMode+"="+socket)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
