@@ -28,12 +28,40 @@ type RuntimeStack struct {
 // request: after merging, one list holds entries of several. Faults name these places.
 type Origins map[string][]string
 
+// Wrapped returns the origins of a task input that stood in a wrapper, of whose members these were the wrapper's own.
+func Wrapped(own ...string) Origins {
+	o := Origins{fault.Root: {"$.task_input"}}
+	for _, name := range own {
+		at := fault.Field(fault.Root, name)
+		o[at] = []string{at}
+	}
+	return o
+}
+
+// Root returns where the request stood: the document itself, unless it came in a wrapper.
+func (o Origins) Root() string {
+	if at := o[fault.Root]; len(at) == 1 {
+		return at[0]
+	}
+	return fault.Root
+}
+
 // At returns where an entry of a list stood.
 func (o Origins) At(list string, i int) string {
 	if places := o[list]; i < len(places) {
 		return places[i]
 	}
-	return fault.Index("$."+list, i)
+	return fault.Index(o.Root()+"."+list, i)
+}
+
+// Place returns where that stood which has this path in the request by itself. A path that At returned stays as it is.
+func (o Origins) Place(path string) string {
+	root := o.Root()
+	name, _, ok := fault.Head(path)
+	if !ok || root == fault.Root || fault.Field(fault.Root, name) == root || o[fault.Field(fault.Root, name)] != nil {
+		return path
+	}
+	return fault.Join(root, path)
 }
 
 // Empty reports whether there is nothing to place.

@@ -154,6 +154,27 @@ func Index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]
 // Join returns the path that inner, a path from a nested record's root, has below outer.
 func Join(outer, inner string) string { return outer + strings.TrimPrefix(inner, Root) }
 
+// Head returns the first member that a path leads through, and what follows as a path from that member's own root. It reports
+// false for a path that leads through none, such as the root's own or that of an entry.
+func Head(path string) (name, rest string, ok bool) {
+	path, ok = strings.CutPrefix(path, Root)
+	if dotted, found := strings.CutPrefix(path, "."); ok && found {
+		name = dotted
+		if i := strings.IndexAny(dotted, ".["); i >= 0 {
+			name = dotted[:i]
+		}
+		return name, Root + dotted[len(name):], name != ""
+	}
+	quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(path, "["))
+	if !ok || err != nil || !strings.HasPrefix(path, "[") {
+		return "", "", false
+	}
+	if name, err = strconv.Unquote(quoted); err != nil {
+		return "", "", false
+	}
+	return name, Root + strings.TrimPrefix(path[1+len(quoted):], "]"), true
+}
+
 // plain reports whether a member name can follow a dot in a JSON path.
 func plain(name string) bool {
 	for i := range len(name) {

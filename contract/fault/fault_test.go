@@ -30,6 +30,31 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+func TestHead(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		path, name, rest string
+		ok               bool
+	}{
+		{"$.a", "a", "$", true},
+		{"$.a.b[0].c", "a", "$.b[0].c", true},
+		{"$.a[0]", "a", "$[0]", true},
+		{"$.b-1.c", "b-1", "$.c", true},
+		{Field(Field(Root, "x.y]"), "z"), "x.y]", "$.z", true},
+		{Field(Root, "q\"\n"), "q\"\n", "$", true},
+		{Root, "", "", false},
+		{"$[0]", "", "", false},
+		{"$.", "", "$", false},
+		{"a", "", "", false},
+		{`a["b"]`, "", "", false},
+		{"", "", "", false},
+	} {
+		if name, rest, ok := Head(tc.path); ok != tc.ok || ok && (name != tc.name || rest != tc.rest) {
+			t.Errorf("%s: %q, %q, %v", tc.path, name, rest, ok)
+		}
+	}
+}
+
 func TestListCollects(t *testing.T) {
 	t.Parallel()
 	var inner, l List

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
@@ -108,14 +107,9 @@ func (r *run) failed(err error) boundary.Run {
 // do takes the request to the account of its one attempt.
 func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	var none boundary.Run
-	var places error
-	r.hide, places = checkPlaces(ctx, r.req, r.Home, r.Engine.Runner.SecretStores())
 	_, unavailable := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace})
 	var err error
-	r.placed, err = placement.Place(settled(r.req), placement.Options{Config: r.Admission.Config, Contained: unavailable == nil})
-	if places != nil { // whoever corrects the request wants to hear of all of it
-		return none, append(slices.Clone(fault.Of(places)), fault.Of(err)...)
-	}
+	r.placed, r.hide, err = look(ctx, r.req, Machine{Home: r.Home, Config: r.Admission.Config, Secrets: r.Engine.Runner.SecretStores()}, unavailable == nil)
 	if err != nil {
 		return none, err
 	}

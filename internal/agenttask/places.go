@@ -15,12 +15,59 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/boundary"
+	"github.com/deedrun/deed/internal/component"
+	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/placement"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/workspace"
 )
+
+// A Machine is what a request is held against.
+type Machine struct {
+	Home    *home.Home
+	Config  *config.Config
+	Secrets []runtimepkg.SecretStore
+}
+
+// Refused answers a request that cannot be read. Whoever corrects it wants to hear of all of it, so that the faults which this machine
+// finds in the rest of it are told, too. Nothing is made.
+func Refused(ctx context.Context, data []byte, err error, m Machine) codebox.AgentTaskRun {
+	req, without, ok := boundary.Sound(data)
+	if !ok {
+		return boundary.Refusal(data, err, nil)
+	}
+	_, hide, found := look(ctx, req, m, true)
+	for _, tools := range []string{"$.allowed_tools", "$.sandbox_tool_policy"} {
+		if slices.Contains(without, req.Origins.Place(tools)) { // hosts are held against them
+			without = append(without, req.Origins.Place("$.policy.network"))
+		}
+	}
+	faults := slices.DeleteFunc(slices.Clone(fault.Of(found)), func(f fault.Fault) bool {
+		return slices.ContainsFunc(without, func(at string) bool {
+			rest, below := strings.CutPrefix(f.Path, at)
+			return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		})
+	})
+	return boundary.Refusal(data, append(slices.Clone(fault.Of(err)), faults...), hide)
+}
+
+// look holds a request against the machine and makes a task of it. An error carries every fault, at the place where the caller wrote it.
+func look(ctx context.Context, req codebox.TaskRequest, m Machine, contained bool) (placement.Placed, *redact.Redactor, error) {
+	hide, places := checkPlaces(ctx, req, m.Home, m.Secrets)
+	placed, err := placement.Place(settled(req), placement.Options{Config: m.Config, Contained: contained})
+	if fs := fault.Of(err); places != nil || fs != nil {
+		fs = append(slices.Clone(fault.Of(places)), fs...)
+		for i := range fs {
+			fs[i].Path = req.Origins.Place(fs[i].Path)
+		}
+		err = fs
+	}
+	return placed, hide, err
+}
 
 // checkPlaces holds the places that a request names against the machine, before anything is made: every source is there
 // and shows nothing of deed's own, the bundle has a free place apart from all of them, and every secret has a value that
@@ -75,12 +122,33 @@ func checkPlaces(ctx context.Context, req codebox.TaskRequest, h *home.Home, sto
 		checkType(&l, at+".type", f.Source, f.Type)
 	}
 	checkNested(&l, req)
-	for i, m := range req.RuntimeStackMounts { // what else is wrong with them is told with the components
+	for i, m := range req.RuntimeStackMounts {
 		checkType(&l, req.Origins.At("runtime_stack_mounts", i)+".type", m.Source, m.Type)
 	}
+	l.Within("$", checkComponents(req, h))
 	hide := checkSecrets(ctx, &l, req, stores)
 	l.Within("$", PlaceArtifacts(req.ArtifactsPath, append(sources, root)...))
 	return hide, l.Err()
+}
+
+// checkComponents wants components that can be copied and have a place. They are looked at again when they are.
+func checkComponents(req codebox.TaskRequest, h *home.Home) error {
+	stack := placement.Stack(req)
+	if stack.Empty() {
+		return nil
+	}
+	parts := component.RequestOf(stack)
+	parts.Home = h.Root()
+	for _, w := range req.Workspaces {
+		parts.Taken = append(parts.Taken, w.EffectiveTarget())
+	}
+	for _, m := range req.Mounts {
+		parts.Taken = append(parts.Taken, m.Target)
+	}
+	for _, f := range req.StagedFiles {
+		parts.Taken = append(parts.Taken, f.Target)
+	}
+	return component.Check(parts)
 }
 
 // checkBundle wants a bundle that verifies. That its change fits the source is seen when it is put there.

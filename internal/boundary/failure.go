@@ -1,8 +1,6 @@
 package boundary
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,8 +94,8 @@ func brief(s string) string {
 // maxEcho bounds what of a refused request is given back.
 const maxEcho = 64 << 10
 
-// Refusal answers a request that was refused: a whole envelope, with every fault as a diagnostic. From the request,
-// which may be anything, it takes only what a caller needs to find its own record again.
+// Refusal answers a request that was refused: a whole envelope, with every fault as a diagnostic. Of the request, which may be
+// anything, it gives back what is sound, so that a caller finds its own record again.
 func Refusal(request json.RawMessage, err error, redactor *redact.Redactor) codebox.AgentTaskRun {
 	r := Run{Decision: Decide(Facts{Refused: true}), Code: ClassInvalidRequest, Redactor: redactor, Message: "the request was refused"}
 	faults := fault.Of(mask(err))
@@ -137,7 +135,7 @@ func Unbegun(request json.RawMessage, err error) (codebox.AgentTaskRun, int) {
 }
 
 func (r Run) unbegun(request json.RawMessage) codebox.AgentTaskRun {
-	r.Command, r.Request = defaultPhase, correlation(request)
+	r.Command, r.Request = defaultPhase, echo(request)
 	env, err := Envelope(r)
 	if err != nil {
 		r.Request = codebox.TaskRequest{} // deed's own words can always be written
@@ -159,22 +157,11 @@ func DiagnosticsOf(err error) []codebox.Diagnostic {
 	return out
 }
 
-// correlation reads what identifies a request, as far as that is well formed.
-func correlation(request json.RawMessage) codebox.TaskRequest {
-	var r codebox.TaskRequest
+// echo reads what of a request can be given back: what is well formed of it, without credentials.
+func echo(request json.RawMessage) codebox.TaskRequest {
 	if len(request) > maxEcho || !json.Valid(request) {
-		return r
+		return codebox.TaskRequest{}
 	}
-	masked := []byte(codebox.MaskCredentials(string(request)))
-	t, err := parse(masked)
-	if err != nil {
-		return r
-	}
-	if inner := t.in("task_input"); t.text("schema") == codebox.SchemaRequest && inner != nil {
-		r.SandboxSessionID, t = t.text("task_id"), inner
-	}
-	r.SandboxSessionID = cmp.Or(t.text("sandbox_session_id"), r.SandboxSessionID)
-	r.Goal = strings.TrimSpace(t.text("goal"))
-	r.Orchestrator = bytes.Clone(t.raw("orchestrator"))
-	return r
+	req, _, _ := Sound([]byte(codebox.MaskCredentials(string(request))))
+	return req
 }

@@ -51,7 +51,10 @@ func read(data []byte) (codebox.TaskRequest, error) {
 // unwrap moves what the wrapper says into the task input; a valid wrapper contradicts nothing in it.
 func unwrap(w codebox.WrappedRequest) codebox.TaskRequest {
 	r := w.TaskInput
-	r.ArtifactsPath = cmp.Or(r.ArtifactsPath, w.ArtifactsPath)
+	r.Origins = codebox.Wrapped()
+	if r.ArtifactsPath == "" && w.ArtifactsPath != "" {
+		r.ArtifactsPath, r.Origins = w.ArtifactsPath, codebox.Wrapped("artifacts_path")
+	}
 	r.SandboxSessionID = cmp.Or(r.SandboxSessionID, w.TaskID)
 	if r.CallbackData.Null() {
 		r.CallbackData = w.CallbackData
@@ -117,12 +120,16 @@ func normalise(r *codebox.TaskRequest) {
 // profile's, then the request's, then what the task requires. Where each entry stood is kept for the faults of those
 // who use them.
 func mergeLists(r *codebox.TaskRequest) {
-	p, at := codebox.RuntimeProfile{}, "$.runtime_profile"
+	if r.Origins == nil {
+		r.Origins = codebox.Origins{}
+	}
+	o, root := r.Origins, r.Origins.Root()
+	p, at := codebox.RuntimeProfile{}, root+".runtime_profile"
 	if given := r.RuntimeProfile; given != nil {
 		p = *given
 	}
 	if given := r.RuntimeProfileAlias; given != nil {
-		p, at = *given, "$.runtimeProfile"
+		p, at = *given, root+".runtimeProfile"
 	}
 	r.RuntimeProfile, r.RuntimeProfileAlias = nil, nil
 
@@ -132,40 +139,38 @@ func mergeLists(r *codebox.TaskRequest) {
 	}
 	r.RuntimeEnv, r.RuntimeEnvAlias = env, nil
 
-	o := codebox.Origins{}
-	r.Origins = o
 	mergePlugins(r, p, at)
-	r.RuntimeOverlays = merge(o, "runtime_overlays", from(at+".overlays", p.Overlays), from(at+".runtime_overlays", p.RuntimeOverlays), from("$.runtime_overlays", r.RuntimeOverlays))
+	r.RuntimeOverlays = merge(o, "runtime_overlays", from(at+".overlays", p.Overlays), from(at+".runtime_overlays", p.RuntimeOverlays), from(root+".runtime_overlays", r.RuntimeOverlays))
 	r.RuntimeStackMounts = merge(
 		o, "runtime_stack_mounts",
 		from(at+".runtime_stack_mounts", p.RuntimeStackMounts), from(at+".runtime_config_mounts", p.RuntimeConfigMounts), from(at+".runtime_state_mounts", p.RuntimeStateMounts),
-		from("$.runtime_stack_mounts", r.RuntimeStackMounts),
-		from("$.runtime_config_mounts", r.RuntimeConfigMounts), from("$.runtimeConfigMounts", r.RuntimeConfigMountsAlias),
-		from("$.runtime_state_mounts", r.RuntimeStateMounts), from("$.runtimeStateMounts", r.RuntimeStateMountsAlias),
+		from(root+".runtime_stack_mounts", r.RuntimeStackMounts),
+		from(root+".runtime_config_mounts", r.RuntimeConfigMounts), from(root+".runtimeConfigMounts", r.RuntimeConfigMountsAlias),
+		from(root+".runtime_state_mounts", r.RuntimeStateMounts), from(root+".runtimeStateMounts", r.RuntimeStateMountsAlias),
 	)
 	r.RuntimeConfigMounts, r.RuntimeConfigMountsAlias, r.RuntimeStateMounts, r.RuntimeStateMountsAlias = nil, nil, nil, nil
 	single := part[codebox.AgentBundle]{}
 	if r.AgentBundle != nil {
-		single = part[codebox.AgentBundle]{[]string{"$.agent_bundle"}, []codebox.AgentBundle{*r.AgentBundle}}
+		single = part[codebox.AgentBundle]{[]string{root + ".agent_bundle"}, []codebox.AgentBundle{*r.AgentBundle}}
 	}
-	r.AgentBundles, r.AgentBundle = merge(o, "agent_bundles", single, from("$.agent_bundles", r.AgentBundles)), nil
+	r.AgentBundles, r.AgentBundle = merge(o, "agent_bundles", single, from(root+".agent_bundles", r.AgentBundles)), nil
 }
 
 // mergePlugins merges the lists of components and plugins.
 func mergePlugins(r *codebox.TaskRequest, p codebox.RuntimeProfile, at string) {
-	o := r.Origins
-	r.ProviderPlugins = merge(o, "provider_plugins", from(at+".provider_plugins", p.ProviderPlugins), from("$.provider_plugins", r.ProviderPlugins))
-	r.ComponentContracts = merge(o, "component_contracts", from(at+".component_contracts", p.ComponentContracts), from("$.component_contracts", r.ComponentContracts))
+	o, root := r.Origins, r.Origins.Root()
+	r.ProviderPlugins = merge(o, "provider_plugins", from(at+".provider_plugins", p.ProviderPlugins), from(root+".provider_plugins", r.ProviderPlugins))
+	r.ComponentContracts = merge(o, "component_contracts", from(at+".component_contracts", p.ComponentContracts), from(root+".component_contracts", r.ComponentContracts))
 	for i := range p.MUPlugins {
 		p.MUPlugins[i].LoadAs = codebox.LoadMUPlugin
 	}
 	required := part[codebox.PluginSource]{}
 	if q := r.RuntimeRequirements; q != nil {
-		required = from("$.runtime_requirements.extra_plugins", q.ExtraPlugins)
+		required = from(root+".runtime_requirements.extra_plugins", q.ExtraPlugins)
 	}
 	r.ExtraPlugins, r.RuntimeRequirements = merge(
 		o, "extra_plugins", from(at+".mu_plugins", p.MUPlugins), from(at+".extra_plugins", p.ExtraPlugins), from(at+".plugins", p.Plugins),
-		from("$.extra_plugins", r.ExtraPlugins), required,
+		from(root+".extra_plugins", r.ExtraPlugins), required,
 	), nil
 }
 

@@ -22,7 +22,9 @@ import (
 	"github.com/deedrun/deed/internal/boundary"
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/registry"
+	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/terminal"
 	"github.com/deedrun/deed/internal/workspace"
@@ -198,7 +200,7 @@ func checkResult(file string) error {
 	return nil
 }
 
-// A fileFlag is a file that a command is given, and by which flag.
+// A fileFlag is a file that a command is given, and how: by which flag, or as what.
 type fileFlag struct{ flag, file string }
 
 // distinct wants files that are not one: what is written would be in the place of what is read, or of what else is written.
@@ -260,10 +262,10 @@ func (a *app) answer(ctx context.Context, f *agentTaskFlags) (env codebox.AgentT
 		return refused(err)
 	}
 	req, err := boundary.Read(data)
-	if err == nil {
-		err = keepApart(&f.result, req.ArtifactsPath)
-	}
 	if err != nil {
+		return a.refusal(ctx, data, err), ExitUsage
+	}
+	if err := keepApart(&f.result, req.ArtifactsPath); err != nil {
 		return refused(err)
 	}
 	s, done, err := a.agentTasks(ctx, *f)
@@ -277,6 +279,16 @@ func (a *app) answer(ctx context.Context, f *agentTaskFlags) (env codebox.AgentT
 		return boundary.Unbegun(data, err)
 	}
 	return s.Run(ctx, req)
+}
+
+// refusal answers a request that cannot be read. It makes no home: one that is not there has no secrets and nothing to hide.
+func (a *app) refusal(ctx context.Context, data []byte, err error) codebox.AgentTaskRun {
+	cfg, cerr := a.config()
+	root, herr := home.Resolve(a.homeFlag, a.getenv)
+	if cerr != nil || herr != nil { // the next request, whose form is right, is told
+		return boundary.Refusal(data, err, nil)
+	}
+	return agenttask.Refused(ctx, data, err, agenttask.Machine{Home: home.At(root), Config: cfg, Secrets: runtimepkg.OwnStores(a.environ, cfg.Secrets)})
 }
 
 // agentTasks opens what runs requests. The returned function, which is never nil, ends what listens to the run.

@@ -86,8 +86,14 @@ func TestAgentTaskRunKeepsItsFilesDistinct(t *testing.T) {
 			t.Fatalf("%v: something was written", c.args)
 		}
 	}
-	if o := s.deed(nil, "ability-run", "--json", "--input-file="+in, "--result-file="+in); o.code != ExitUsage || !strings.Contains(o.stdout, "name another file") {
-		t.Errorf("ability-run: exit %d\n%s", o.code, o.stdout)
+	for _, args := range [][]string{
+		{"ability-run", "--json", "--input-file=" + in, "--result-file=" + in},
+		{"runtime", "run", "--json", in, "--result-file=" + hard},
+		{"runtime", "run", "--json", "--instructions=x", "--env-file=" + in, "--result-file=" + in},
+	} {
+		if o := s.deed(nil, args...); o.code != ExitUsage || !strings.Contains(o.stdout, "name another file") {
+			t.Errorf("%v: exit %d\n%s", args, o.code, o.stdout)
+		}
 	}
 	if got, err := os.ReadFile(in); err != nil || string(got) != string(want) {
 		t.Errorf("the request is now %q, %v", got, err)

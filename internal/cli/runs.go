@@ -130,6 +130,10 @@ func (a *app) runStatus(s codebox.RunStatus) string {
 // runTook is how long a run has been alive, or was seen to be.
 func runTook(r store.Run, gone map[string]bool) string {
 	end := r.EndedAt
+	if ev, ok := runEvidence(r); ok && !end.IsZero() && ev.Timing.Duration.Value != nil {
+		// One whose process was killed is ended by whoever clears it away, which may be days later.
+		end = r.CreatedAt.Add(time.Duration(*ev.Timing.Duration.Value * float64(time.Millisecond)))
+	}
 	switch {
 	case end.IsZero() && gone[r.ID()]:
 		end = r.HeartbeatAt
@@ -137,6 +141,12 @@ func runTook(r store.Run, gone map[string]bool) string {
 		end = clock.System()
 	}
 	return end.Sub(r.CreatedAt).Round(time.Millisecond).String()
+}
+
+// runEvidence reads what the run took, where its record says so.
+func runEvidence(r store.Run) (ev codebox.RunResourceEvidence, ok bool) {
+	text, err := json.Marshal(r.Record.Metadata[codebox.MetaResourceEvidence])
+	return ev, err == nil && json.Unmarshal(text, &ev) == nil && ev.Schema != ""
 }
 
 // oneRun opens the home for reading and finds a run.
@@ -208,8 +218,7 @@ func (a *app) showRunRecord(r store.Run, gone map[string]bool) {
 			a.field("kept", "may go after "+k.CleanupEligibleAt)
 		}
 	}
-	var ev codebox.RunResourceEvidence
-	if text, err := json.Marshal(rec.Metadata[codebox.MetaResourceEvidence]); err == nil && json.Unmarshal(text, &ev) == nil && ev.Schema != "" {
+	if ev, ok := runEvidence(r); ok {
 		a.metric("start-up", ev.Timing.Startup)
 		a.metric("duration", ev.Timing.Duration)
 		a.metric("user time", ev.Resources.RuntimeUserTime)

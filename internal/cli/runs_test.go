@@ -21,7 +21,7 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// A run that is under way has taken until now, one whose process is gone until it was last seen, and one that ended until then.
+// A run that is under way has taken until now, one whose process is gone until it was last seen, and one that ended until then, unless its record knows better.
 func TestRunTook(t *testing.T) {
 	t.Parallel()
 	at := clock.System().Add(-time.Hour)
@@ -36,6 +36,14 @@ func TestRunTook(t *testing.T) {
 	r.EndedAt = at.Add(2 * time.Second)
 	if took := runTook(r, nil); took != "2s" {
 		t.Errorf("ended: %s", took)
+	}
+	// What was killed is ended later, by others: it took as long as its record says.
+	took := 1250.0
+	r.Record.Metadata = map[string]any{codebox.MetaResourceEvidence: codebox.RunResourceEvidence{
+		Schema: codebox.SchemaRunResourceEvidence, Timing: codebox.RunTiming{Duration: codebox.RunMetric{Available: true, Value: &took, Unit: "ms"}},
+	}}
+	if took := runTook(r, nil); took != "1.25s" {
+		t.Errorf("cleared away: %s", took)
 	}
 }
 

@@ -29,6 +29,7 @@ type providerFlags struct {
 	backend, selector, model                        string
 	isolation, envFile, result, progress, workspace string
 	hosts, scope, protect                           []string
+	request                                         string // the file that the request is in, if it is in one
 	baseRef                                         string
 }
 
@@ -138,6 +139,9 @@ Exit code 0 is for succeeded and no_op, 1 for a failure, 2 for a request that is
 			if (len(args) == 0) == (instructions == "") {
 				return usage(errors.New("give a REQUEST, or --instructions (one of them)"))
 			}
+			if len(args) > 0 {
+				f.request = args[0]
+			}
 			return a.provide(c.Context(), *rt, &f, func(ctx context.Context, s *providertask.Service) (runtimepkg.Request, error) {
 				if len(args) == 0 {
 					return f.inline(instructions)
@@ -223,6 +227,10 @@ func (a *app) outcome(ctx context.Context, rt runtimeFlags, f *providerFlags, re
 	}()
 	refused := func(err error) (homeboy.Outcome, int) {
 		return providertask.Unbegun(ctx, taskID, failure.New(failure.Config, "read the request", err, "")) // whose own reason it finds
+	}
+	if err := distinct(fileFlag{"the request", f.request}, fileFlag{"--env-file", f.envFile}, fileFlag{"--result-file", f.result}); err != nil {
+		f.result = "" // nothing is written
+		return refused(err)
 	}
 	if err := checkResult(f.result); err != nil {
 		return refused(fmt.Errorf("--result-file: %w", err))

@@ -128,11 +128,7 @@ type Resolved struct {
 // the components say which of them failed. When copying fails, what was copied is removed.
 func Resolve(ctx context.Context, req Request) (res Resolved, err error) {
 	r := &resolver{req: req}
-	entries := r.entries()
-	overlays := r.overlays()
-	bundles := r.bundles()
-	stack := r.stack()
-	r.targets()
+	entries, overlays, bundles, stack := r.check()
 	if err := r.faults.Err(); err != nil {
 		return Resolved{Components: r.records(entries)}, failure.New(failure.Config, "resolve components", err, "")
 	}
@@ -161,6 +157,19 @@ func Resolve(ctx context.Context, req Request) (res Resolved, err error) {
 	}
 	res.Diagnostics = r.diagnostics
 	return res, nil
+}
+
+// Check returns the faults that Resolve would refuse the request for now, as fault.Faults. It makes nothing, so that Dir may be empty.
+func Check(req Request) error {
+	r := &resolver{req: req}
+	r.check()
+	return r.faults.Err()
+}
+
+func (r *resolver) check() ([]*entry, []overlay, []bundle, []Mount) {
+	entries, overlays, bundles, stack := r.entries(), r.overlays(), r.bundles(), r.stack()
+	r.targets()
+	return entries, overlays, bundles, stack
 }
 
 // Mounted brings the records of what was prepared up to date: it is there for the processes of a sandbox.

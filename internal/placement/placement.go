@@ -21,6 +21,7 @@ import (
 	"github.com/deedrun/deed/internal/egress"
 	"github.com/deedrun/deed/internal/policy"
 	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/wordpress"
 )
 
 // Source is the source of every task that comes from a request.
@@ -207,15 +208,19 @@ func (p *placer) show(source, target string) {
 	p.box.Mounts = append(p.box.Mounts, deed.Mount{Source: source, Target: target})
 }
 
-// runtime gathers the components. WordPress is booted when the request names a version, or has something that only
-// WordPress can load and an installed one is configured.
-func (p *placer) runtime() {
-	r := p.req
-	s := codebox.RuntimeStack{
+// Stack gathers the components of a request.
+func Stack(r codebox.TaskRequest) codebox.RuntimeStack {
+	return codebox.RuntimeStack{
 		Schema: codebox.SchemaRuntimeStack, ProviderPluginPaths: r.ProviderPluginPaths, ProviderPlugins: r.ProviderPlugins,
 		ComponentContracts: r.ComponentContracts, Plugins: r.ExtraPlugins, Overlays: r.RuntimeOverlays, AgentBundles: r.AgentBundles,
 		StackMounts: r.RuntimeStackMounts, Origins: r.Origins,
 	}
+}
+
+// runtime places the components. WordPress is booted when the request names a version, or has something that only
+// WordPress can load and an installed one is configured.
+func (p *placer) runtime() {
+	r, s := p.req, Stack(p.req)
 	loads := len(s.ProviderPluginPaths)+len(s.ProviderPlugins)+len(s.ComponentContracts)+len(s.Plugins) > 0 ||
 		slices.ContainsFunc(p.spec.Workspaces, func(w deed.Workspace) bool {
 			return path.Dir(w.Target) == codebox.PluginsRoot || path.Dir(w.Target) == codebox.ThemesRoot
@@ -249,8 +254,13 @@ func (p *placer) checks() {
 		if v.Command != "" {
 			c.Command = append([]string{v.Command}, v.Args...)
 		}
-		if v.Command == codebox.RunPHP && p.opt.Config.WordPress == nil {
-			p.faults.Add(fault.Index("$.verify_steps", i)+".command", fault.Dangling, "no WordPress is configured", "set components.wordpress.archive in deed.yaml")
+		if at := fault.Index("$.verify_steps", i); v.Command == codebox.RunPHP {
+			if p.opt.Config.WordPress == nil {
+				p.faults.Add(at+".command", fault.Dangling, "no WordPress is configured", "set components.wordpress.archive in deed.yaml")
+			}
+			if _, err := wordpress.ParsePHP(v.Args); err != nil {
+				p.faults.Add(at+".args", fault.BadFormat, err.Error(), "write the code, or the path that its file has inside the sandbox")
+			}
 		}
 		p.spec.Checks = append(p.spec.Checks, c)
 	}

@@ -38,7 +38,7 @@ adapters:
 
 const (
 	defaults  = "defaults: {adapter_id: other}"
-	wordpress = defaults + "\ncomponents: {wordpress: {archive: /srv/wp.zip}}"
+	withPress = defaults + "\ncomponents: {wordpress: {archive: /srv/wp.zip}}"
 )
 
 func place(t *testing.T, o Options, request string) (Placed, error) {
@@ -86,7 +86,7 @@ func TestDefaults(t *testing.T) {
 
 func TestEveryFieldHasItsEffect(t *testing.T) {
 	t.Parallel()
-	o := options(t, wordpress)
+	o := options(t, withPress)
 	for _, c := range []struct {
 		name, request string
 		ok            func(Placed) bool
@@ -210,6 +210,7 @@ func TestRefusals(t *testing.T) {
 		{"approvals", o, `"policy": {"approvals": "on-write"}`, "$.policy.approvals"},
 		{"WordPress that is not there", o, `"wp": "6.5"`, "$.wp"},
 		{"PHP without WordPress", o, `"verify_steps": [{"command": "wordpress.run-php", "args": ["code=1;"]}]`, "$.verify_steps[0].command"},
+		{"PHP that is none", options(t, withPress), `"verify_steps": [{"command": "wordpress.run-php", "args": ["echo 1;"]}]`, "$.verify_steps[0].args"},
 		{"late mounts", o, `"mounts": [{"source": "/a", "target": "/a", "mode": "readonly", "phase": "post-install"}]`, "$.mounts[0].phase"},
 		{"writes that are not evidence", o, `"mounts": [{"source": "/a", "target": "/a", "captureArtifacts": false}]`, "$.mounts[0].captureArtifacts"},
 		{"dependency overlays", o, `"dependency_overlays": [{}]`, "$.dependency_overlays"},
