@@ -32,7 +32,7 @@ build: ## Build bin/deed with its version stamped in
 .PHONY: fmt
 fmt: $(LINT) ## Format all Go code
 	$(LINT) fmt ./...
-	cd tools && ../$(LINT) fmt ./testrun
+	cd tools && ../$(LINT) fmt ./portable ./testrun
 
 ##@ Check
 
@@ -49,14 +49,14 @@ test: setup $(TOOLS)/testrun ## Run all checks and tests, and count them
 	@$(if $(RACE),CGO_ENABLED=1) $(TOOLS)/testrun \
 	  -check 'own=[ -x $(LINT) ] || { echo "missing tool: golangci-lint: see what make setup said"; exit 77; }; $(MAKE) own' \
 	  -check 'darwin=$(MAKE) darwin' \
-	  -check 'tools=cd tools && go vet ./testrun && go test ./testrun' \
+	  -check 'tools=cd tools && go vet ./portable ./testrun && go test ./portable ./testrun' \
 	  -check 'race=$(if $(RACE),true,echo "missing tool: gcc: apt-get install gcc libc6-dev"; exit 77)' \
 	  -- $(if $(RACE),-race) -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 38m $$(go list -e $(LONG) ./... | grep -v /bench | awk '!seen[$$0]++')
 
 .PHONY: lint
 lint: $(LINT) ## Run the linters of .golangci.yml
 	@$(LINT) run ./...
-	@cd tools && ../$(LINT) run ./testrun
+	@cd tools && ../$(LINT) run ./portable ./testrun
 
 # deed is its own first user: its linters and some of its tests run through it, as anybody's would.
 .PHONY: own
@@ -64,11 +64,11 @@ own: $(LINT) ## Have deed lint and test its own repository
 	@go build -o .cache/own/deed ./cmd/deed
 	@PATH="$(abspath $(TOOLS)):$$PATH" .cache/own/deed --home .cache/own/home lint
 	@.cache/own/deed --home .cache/own/home test --require-counts -- ./contract/... ./internal/check ./internal/ratchet
-	@cd tools && ../$(LINT) run ./testrun
+	@cd tools && ../$(LINT) run ./portable ./testrun
 
 .PHONY: darwin
-darwin: ## Check that deed compiles for macOS
-	@GOOS=darwin go vet ./...
+darwin: $(TOOLS)/portable ## Check that deed compiles for macOS
+	@$(TOOLS)/portable darwin
 
 ##@ Measure
 
@@ -86,6 +86,9 @@ clean: ## Remove what was built here
 
 $(TOOLS)/golangci-lint: tools/go.mod tools/go.sum
 	@go build -C tools -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(TOOLS)/portable: tools/go.mod $(wildcard tools/portable/*.go)
+	@go build -C tools -o ../$@ ./portable
 
 $(TOOLS)/testrun: tools/go.mod $(wildcard tools/testrun/*.go)
 	@go build -C tools -o ../$@ ./testrun
