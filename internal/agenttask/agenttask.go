@@ -58,6 +58,7 @@ func (s *Service) Run(ctx context.Context, req codebox.TaskRequest) (env codebox
 		account.RunID = r.record.ID()
 	}
 	account.Metadata = r.metadata()
+	account.Started, account.Finished = r.started, s.Clock() // with all that the record of the run tells
 	env, err = boundary.Envelope(account)
 	if err != nil {
 		// What the run brought contradicts itself; the caller still gets a whole answer.
@@ -245,22 +246,26 @@ func (r *run) move(p attempt.Progress) {
 		switch r.phase {
 		case attempt.PhaseAgent: // another process of the same turn
 		case attempt.PhaseJudge: // it was refused, and goes on
-			r.next("", attempt.PhaseAgent)
+			r.next("", attempt.PhaseAgent, nil)
 		default:
-			r.next(codebox.RunRunning, attempt.PhaseAgent)
+			r.next(codebox.RunRunning, attempt.PhaseAgent, nil)
 			r.record.Started()
 		}
 	case attempt.StepJudging:
-		r.next("", attempt.PhaseJudge)
+		r.next("", attempt.PhaseJudge, nil)
 	case attempt.StepVerdict:
-		r.next(codebox.RunCollecting, attempt.PhaseCollect)
+		var refused error
+		if p.Text != attempt.Accepted {
+			refused = errors.New("the gate refused the work")
+		}
+		r.next(codebox.RunCollecting, attempt.PhaseCollect, refused)
 	}
 	r.record.Progress(p.Step, p.Text)
 }
 
-// next ends the phase under way and begins another, in another state unless that is empty.
-func (r *run) next(status codebox.RunStatus, phase string) {
-	r.ended(nil)
+// next ends the phase under way, which failed if there is an error, and begins another, in another state unless that is empty.
+func (r *run) next(status codebox.RunStatus, phase string, err error) {
+	r.ended(err)
 	if status != "" {
 		if err := r.record.To(context.Background(), status); err != nil {
 			r.Engine.Log.Warn("run record", "error", err)

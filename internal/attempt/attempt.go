@@ -103,9 +103,15 @@ const (
 	StepEnded    = "ended"
 	StepJudging  = "judging"
 	StepCheck    = "check"
-	StepVerdict  = "verdict" // the last one
+	StepVerdict  = "verdict" // the last one: Accepted, or Rejected
 	StepRefused  = "refused"
 	StepSettled  = "settled"
+)
+
+// The texts of StepVerdict.
+const (
+	Accepted = "accepted"
+	Rejected = "rejected"
 )
 
 // A Result is how an attempt ended.

@@ -99,7 +99,7 @@ func (a *run) converse(ctx context.Context) (err error) {
 			crashpoint.Hit(crashpoint.GateDecided)
 		}
 		if class == failure.Rejected && stop != nil {
-			a.progress(StepVerdict, "rejected")
+			a.progress(StepVerdict, Rejected)
 		}
 		if refused == nil || stop != nil {
 			return stop

@@ -122,8 +122,17 @@ func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 		Spec:      specWithoutPaths(a.plan),
 		Summary:   summary,
 		RiskFlags: risks,
+		Actions:   a.offers(),
 		Statement: st,
 	}
+}
+
+// offers is what a reviewer may do. A change that deed would not apply is not offered to be.
+func (a *run) offers() []codebox.ReviewAction {
+	if a.verdict != nil && a.verdict.Accepted && a.plan.spec.ApplyBack != deed.ApplyBackDisabled {
+		return nil // as the change has it
+	}
+	return []codebox.ReviewAction{{Kind: "discard", Label: "Discard the change"}}
 }
 
 // context is what else a reader of the metadata may want to know.

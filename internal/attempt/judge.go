@@ -72,7 +72,7 @@ func (a *run) judge(ctx context.Context) error {
 	if !v.Accepted {
 		return failure.New(failure.Rejected, "judge the attempt", errors.New(reasons(v)), "")
 	}
-	a.progress(StepVerdict, "accepted")
+	a.progress(StepVerdict, Accepted)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/boundary"
 	"github.com/deedrun/deed/internal/bundle"
@@ -37,11 +38,12 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 	}
 	ended := boundary.End{
 		Class: e.class, Stopped: errors.Is(e.err, Stopped), Verdict: a.verdict, Files: change.files.Count, PatchBytes: change.patch.Bytes,
+		KeptBack: a.plan.spec.ApplyBack == deed.ApplyBackDisabled,
 	}
 	var dropped []string
 	if y := a.yield(); y != nil {
 		dropped, _ = y.Diagnostics["dropped"].([]string)
-		r.Executions, r.ExitCode = len(a.talk.yields), y.Proc.Code
+		r.Executions, r.ExitCode, ended.Done = len(a.talk.yields), y.Proc.Code, y.Class == failure.None
 		r.Stdout, r.Stderr = tail(y.StdoutPath), tail(y.StderrPath)
 		if y.Class != failure.None {
 			r.Phase = PhaseAgent // whatever was looked at afterwards
@@ -63,6 +65,9 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 		r.MaxTurns = &codebox.TurnLimit{Reached: e.class == failure.Turns, Current: min(a.watch.turns(), most), Max: most}
 	}
 	r.Decision = boundary.Decide(boundary.FactsOf(ended))
+	if d := r.Decision; !d.Success() && ended.Done && r.Phase == PhaseJudge {
+		r.Judging = a.failedStep(w)
+	}
 	r.Diagnostics = slices.Concat(boundary.DiagnosticsOf(e.err), a.denials(e), a.runtimeDiagnostics(), a.seedDiagnostics())
 	for _, what := range dropped {
 		r.Diagnostics = append(r.Diagnostics, codebox.Diagnostic{Class: "deed.result.dropped", Message: "left out of the agent's result: " + a.redactor.String(what)})
@@ -75,6 +80,25 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 		r.Message = a.summary()
 	}
 	return r
+}
+
+// failedStep is what speaks against work that the agent has done: the first check that does, else the gate.
+func (a *run) failedStep(w *bundle.Writer) *boundary.Step {
+	s := &boundary.Step{Command: "deed gate"}
+	if a.verdict == nil {
+		return s
+	}
+	for _, c := range a.verdict.Checks {
+		if c.Status == deed.CheckPassed || c.Advisory {
+			continue
+		}
+		s.Command, s.ExitCode, s.Stdout = strings.Join(c.Command, " "), c.ExitCode, boundary.Tail{Text: c.Tail} // its two streams are one
+		if _, size, ok := w.File(c.Log); ok {
+			s.Stdout.Bytes, s.Stdout.Cut = size, size > int64(len(c.Tail))+1 // the last newline is not in the tail
+		}
+		break
+	}
+	return s
 }
 
 // droppedArtifacts says what of the directory of artifacts is not in the bundle. What has a name that cannot be kept is a reason of the gate.
@@ -95,7 +119,7 @@ func (a *run) denials(e end) []codebox.Diagnostic {
 	var limit *sandbox.LimitError
 	if errors.As(e.err, &limit) {
 		out = append(out, codebox.Diagnostic{
-			Class: codebox.ClassLimit + "." + limit.Limit, Message: limit.Error(), Remedy: "raise it in deed.sandbox.limits, or make the work smaller",
+			Class: codebox.ClassLimit + "." + limit.Limit, Message: limit.Error(), Remedy: "raise it (policy.limits of a request, deed.sandbox.limits of a task), or make the work smaller",
 			Data: mustJSON(map[string]any{"limit": limit.Limit, "used": limit.Used, "max": limit.Max}),
 		})
 	}
@@ -156,5 +180,5 @@ func tail(file string) boundary.Tail {
 	}
 	buf := make([]byte, min(st.Size(), tailBytes))
 	n, _ := f.ReadAt(buf, st.Size()-int64(len(buf)))
-	return boundary.Tail{Text: strings.ToValidUTF8(string(buf[:n]), "\uFFFD"), Bytes: st.Size()}
+	return boundary.Tail{Text: strings.ToValidUTF8(string(buf[:n]), "\uFFFD"), Bytes: st.Size(), Cut: int64(n) < st.Size()}
 }

@@ -463,7 +463,7 @@ func accepted(v *deed.Verdict) string {
 	case v == nil:
 		return "none"
 	case v.Accepted:
-		return "accepted"
+		return Accepted
 	}
-	return "rejected"
+	return Rejected
 }

@@ -55,11 +55,13 @@ type Facts struct {
 	Circles    bool   // the agent repeated itself, or made no progress, until it was ended
 	Declared   Declared
 	Unreadable bool // the agent left no result that can be read
+	Done       bool // the agent's own part ended well, whatever came afterwards
 
 	Gate       Gate
 	NoOp       bool  // the gate says that the change set is empty
 	Files      int   // that the patch changes
 	PatchBytes int64 // of the patch
+	KeptBack   bool  // the caller wants the change as evidence only
 }
 
 // Classifications of a failure.
@@ -192,6 +194,8 @@ var Table = []Row{
 		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentCompleted, exitInfra, "verdict, change list and patch contradict each other"),
 	row("no_op", "the gate accepted an empty change set", func(f Facts) bool { return f.Files == 0 },
 		codebox.StatusNoOp, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextReview, medium, codebox.AgentCompleted, exitDone, "accepted; nothing was changed"),
+	row("kept_back", "the gate accepted a change that is not to be applied", func(f Facts) bool { return f.KeptBack },
+		codebox.StatusSucceeded, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextReview, high, codebox.AgentCompleted, exitDone, "accepted; it is evidence only (policy.applyBack: disabled)"),
 	row("succeeded", "the gate accepted a change", func(Facts) bool { return true },
 		codebox.StatusSucceeded, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextPromote, high, codebox.AgentCompleted, exitDone, "accepted"),
 }
@@ -215,8 +219,11 @@ func Decide(f Facts) Decision {
 			if d.Run == codebox.RunCancelled {
 				d.About += " (by: " + string(f.Cancelled) + ")"
 			}
-			if !f.Started {
+			switch {
+			case !f.Started:
 				d.Agent = codebox.AgentUnknown // no execution, so nothing is known of one
+			case f.Done && f.ExitCode == 0 && f.Signal == "" && f.Declared == DeclaredNothing && !f.Unreadable:
+				d.Agent = codebox.AgentCompleted // also when the run was ended while its work was judged
 			}
 			return d
 		}

@@ -64,6 +64,8 @@ func TestDecide(t *testing.T) {
 		{"incoherent", ran(func(f *Facts) { f.Files = 0 }), "failed", "infrastructure", 3},
 		{"no_op", ran(func(f *Facts) { empty(f); f.NoOp = true }), "no_op", "", 0},
 		{"no_op", ran(empty), "no_op", "", 0}, // only ignored files changed: there is nothing to promote
+		{"kept_back", ran(func(f *Facts) { f.KeptBack = true }), "succeeded", "", 0},
+		{"no_op", ran(func(f *Facts) { empty(f); f.KeptBack = true }), "no_op", "", 0},
 		{"succeeded", ran(nil), "succeeded", "", 0},
 	}
 	reached := map[string]bool{}
@@ -78,6 +80,32 @@ func TestDecide(t *testing.T) {
 		if !reached[r.Decision.Row] {
 			t.Errorf("row %s has no case", r.Decision.Row)
 		}
+	}
+}
+
+// What comes after the agent's part takes nothing away from it, and its own end counts more than what is said of it.
+func TestDecideOnTheAgent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		facts Facts
+		want  string
+	}{
+		{"the limit passed while checks ran", ran(func(f *Facts) { f.Done, f.Deadline = true, true }), codebox.AgentCompleted},
+		{"it was cancelled while checks ran", ran(func(f *Facts) { f.Done, f.Cancelled = true, ByOperator }), codebox.AgentCompleted},
+		{"a disk failed afterwards", ran(func(f *Facts) { f.Done, f.Infra = true, true }), codebox.AgentCompleted},
+		{"the limit passed while it worked", ran(func(f *Facts) { f.Deadline = true }), codebox.AgentFailed},
+		{"its code", ran(func(f *Facts) { f.Done, f.Deadline, f.ExitCode = true, true, 1 }), codebox.AgentFailed},
+		{"its signal", ran(func(f *Facts) { f.Done, f.Deadline, f.Signal = true, true, "SIGKILL" }), codebox.AgentFailed},
+		{"its own word", ran(func(f *Facts) { f.Done, f.Declared = true, DeclaredUnable }), codebox.AgentFailed},
+		{"it never started", Facts{Done: true, Infra: true}, codebox.AgentUnknown},
+	} {
+		if d := Decide(c.facts); d.Agent != c.want {
+			t.Errorf("%s: %s", c.name, d.Agent)
+		}
+	}
+	if d := Decide(ran(func(f *Facts) { f.KeptBack = true })); d.NextAction != codebox.NextReview || !d.Success() {
+		t.Errorf("a change that is not to be applied: %+v", d)
 	}
 }
 

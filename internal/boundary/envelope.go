@@ -17,7 +17,15 @@ import (
 // further back than a snippet does, so that a secret that is cut in half by the tail's own start is not in the snippet.
 type Tail struct {
 	Text  string
-	Bytes int64
+	Bytes int64 // of the whole stream
+	Cut   bool  // the text is not all of it
+}
+
+// A Step is a command of a run, and how it ended.
+type Step struct {
+	Command        string
+	ExitCode       int
+	Stdout, Stderr Tail
 }
 
 // A Place is a directory of this machine that no reader of an envelope needs to know, and what is written instead.
@@ -44,14 +52,15 @@ type Run struct {
 
 	Executions int           // of the agent
 	Phase      string        // in which the run failed; empty: agent-task-run
-	Command    string        // that failed, as a reader may see it
-	ExitCode   int           // of that command
+	Command    string        // the agent's, as a reader may see it
+	ExitCode   int           // of the agent
 	Message    string        // what happened; empty: what the decision says
 	Code       string        // the failure's class in deed's own words
 	Verdict    *deed.Verdict // its reasons become diagnostics
 	MaxTurns   *codebox.TurnLimit
-	Stdout     Tail
+	Stdout     Tail // of the agent
 	Stderr     Tail
+	Judging    *Step // what the run failed by after the agent had done its part: a check, or the gate itself
 
 	Outputs             json.RawMessage // an object
 	StructuredArtifacts []codebox.StructuredArtifact
@@ -207,7 +216,7 @@ func AgentResult(r Run) codebox.AgentResult {
 		Transcript: codebox.TranscriptSummary{Artifact: r.file(codebox.PathTranscript), ExecutionCount: r.Executions}, Artifacts: r.artifacts(), Failures: []codebox.ExecutionFailure{},
 	}
 	if d.Agent == codebox.AgentFailed {
-		a.Failures = append(a.Failures, codebox.ExecutionFailure{Command: r.Command, ExitCode: r.failedCode(), Message: r.message()})
+		a.Failures = append(a.Failures, codebox.ExecutionFailure{ExecutionIndex: max(0, r.Executions-1), Command: r.Command, ExitCode: r.ExitCode, Message: r.message()})
 	}
 	switch {
 	case c.Count > 0 || p.Bytes > 0:
@@ -219,13 +228,15 @@ func AgentResult(r Run) codebox.AgentResult {
 	return a
 }
 
-// failedCode is the exit code of what failed. A run can fail though its agent ended with 0; evidence of a failure never
-// says 0.
-func (r Run) failedCode() int {
-	if r.ExitCode != 0 {
-		return r.ExitCode
+// failedStep is what a run failed by: the agent, unless it had done its part. A run can fail though its command ended with 0; evidence of
+// a failure never says 0.
+func (r Run) failedStep() Step {
+	s := Step{Command: r.Command, ExitCode: r.ExitCode, Stdout: r.Stdout, Stderr: r.Stderr}
+	if r.Judging != nil {
+		s = *r.Judging
 	}
-	return r.Decision.Exit
+	s.ExitCode = cmp.Or(s.ExitCode, r.Decision.Exit)
+	return s
 }
 
 // CompletionOutcome says how the run ended and what follows from it.
@@ -351,9 +362,10 @@ func (r Run) evidenceRefs(env codebox.AgentTaskRun) []codebox.EvidenceRef {
 func (r Run) diagnostics() []codebox.Diagnostic {
 	out := []codebox.Diagnostic{}
 	if d := r.Decision; !d.Success() && d.Classification != ClassInvalidRequest {
+		s := r.failedStep()
 		out = append(out, codebox.Diagnostic{
 			Class: codebox.ClassRunFailed, Message: r.message(),
-			Data: mustJSON(map[string]any{"exit_code": r.failedCode(), "phase": r.phase(), "command": r.Command, "failure_classification": d.Classification}),
+			Data: mustJSON(map[string]any{"exit_code": s.ExitCode, "phase": r.phase(), "command": s.Command, "failure_classification": d.Classification}),
 		})
 	}
 	if v := r.Verdict; v != nil {

@@ -53,7 +53,7 @@ func full(t testing.TB, d Decision) Run {
 	}
 	if !d.Success() {
 		r.Message, r.Code = "it went wrong", "some_class"
-		r.Stdout, r.Stderr = Tail{Text: "out", Bytes: 3}, Tail{Text: "err", Bytes: 9000}
+		r.Stdout, r.Stderr = Tail{Text: "out", Bytes: 3}, Tail{Text: "err", Bytes: 9000, Cut: true}
 	}
 	return r
 }
@@ -161,7 +161,7 @@ func TestEnvelopeHoldsNoSecret(t *testing.T) {
 	r.Redactor = redact.New(map[string]string{"KEY": secret})
 	r.Hide = []Place{{"/root/.deed", "<home>"}, {"/root/.deed/attempts/1", "<attempt>"}}
 	r.Message, r.Command = leak, leak
-	r.Stdout, r.Stderr = Tail{Text: leak}, Tail{Text: secret + strings.Repeat("é", codebox.MaxSnippet-5), Bytes: 99999}
+	r.Stdout, r.Stderr = Tail{Text: leak}, Tail{Text: secret + strings.Repeat("é", codebox.MaxSnippet-5), Bytes: 99999, Cut: true}
 	r.Verdict = &deed.Verdict{Reasons: []deed.Reason{{Code: "x", Message: leak}}}
 	r.Diagnostics = []codebox.Diagnostic{{Class: "c", Message: leak, Data: mustJSON(map[string]string{secret: secret})}}
 	r.Outputs = mustJSON(map[string]string{"o": secret})
@@ -217,6 +217,45 @@ func TestSecretThatIsAWord(t *testing.T) {
 		if env := Refusal(json.RawMessage(`{}`), errors.New("x"), redact.New(map[string]string{"KEY": word})); env.Schema != codebox.SchemaAgentTaskRun || env.FailureEvidence == nil {
 			t.Errorf("%s: no refusal", word)
 		}
+	}
+}
+
+// Evidence of a failure names what failed: the agent with its own code, or the check that refused the work of an agent that did well.
+func TestFailedStep(t *testing.T) {
+	t.Parallel()
+	said := Tail{Text: "done\n", Bytes: 5}
+	for _, c := range []struct {
+		name             string
+		facts            Facts
+		run              Run
+		command, stdout  string
+		code, agentsCode int
+	}{
+		{"the agent", ran(func(f *Facts) { f.ExitCode = 7 }), Run{ExitCode: 7, Stdout: said}, "fixer", "done\n", 7, 7},
+		{"the agent, by its word", ran(func(f *Facts) { f.Declared = DeclaredUnable }), Run{Stdout: said}, "fixer", "done\n", 1, 0},
+		{"a check", ran(func(f *Facts) { f.Gate, f.Done = GateRejected, true }), Run{Stdout: said, Judging: &Step{Command: "make test", ExitCode: 9, Stdout: Tail{Text: "1 failed", Bytes: 900, Cut: true}}}, "make test", "1 failed", 9, -1},
+		{"the gate", ran(func(f *Facts) { f.Gate, f.Done = GateRejected, true }), Run{Stdout: said, Judging: &Step{Command: "deed gate"}}, "deed gate", "", 1, -1},
+	} {
+		r := full(t, Decide(c.facts))
+		r.Command, r.ExitCode, r.Stdout, r.Stderr, r.Judging = "fixer", c.run.ExitCode, c.run.Stdout, Tail{}, c.run.Judging
+		env, err := Envelope(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := env.FailureEvidence
+		if f.Command != c.command || f.ExitCode != c.code || (f.Stdout == nil) != (c.stdout == "") || f.Stdout != nil && (f.Stdout.Value != c.stdout || f.Stdout.Truncated != (f.Stdout.Bytes == 900)) {
+			t.Errorf("%s: %s", c.name, mustJSON(f))
+		}
+		if fails := env.AgentResult.Failures; (len(fails) == 0) != (c.agentsCode < 0) || len(fails) > 0 && fails[0].ExitCode != c.agentsCode {
+			t.Errorf("%s: %s", c.name, mustJSON(env.AgentResult))
+		}
+		if data := string(env.Diagnostics[0].Data); !strings.Contains(data, `"command":"`+c.command+`"`) || !strings.Contains(data, fmt.Sprintf(`"exit_code":%d`, c.code)) {
+			t.Errorf("%s: %s", c.name, data)
+		}
+	}
+	// Bytes are those that were printed, however they are shown.
+	if s := (Run{}).snippet(Tail{Text: "\xff\xfe\xfd", Bytes: 3}); s.Bytes != 3 || s.Truncated {
+		t.Errorf("%+v", s)
 	}
 }
 

@@ -17,6 +17,8 @@ type End struct {
 	Exit       *Exit // nil: the agent never ran
 	Stopped    bool  // it was cancelled because deed was told to stop
 	MaxTurns   bool  // the agent used up its turns
+	Done       bool  // the agent's last turn ended well
+	KeptBack   bool  // the caller wants the change as evidence only
 	Verdict    *deed.Verdict
 	Files      int // that the patch changes
 	PatchBytes int64
@@ -24,7 +26,7 @@ type End struct {
 
 // FactsOf returns the facts behind the end of an attempt. A class that this version does not know is a fault of deed's.
 func FactsOf(e End) Facts {
-	f := Facts{MaxTurns: e.MaxTurns, Files: e.Files, PatchBytes: e.PatchBytes}
+	f := Facts{MaxTurns: e.MaxTurns, Done: e.Done, KeptBack: e.KeptBack, Files: e.Files, PatchBytes: e.PatchBytes}
 	if e.Exit != nil {
 		f.Started, f.ExitCode, f.Signal = true, e.Exit.Code, e.Exit.Signal
 	}

@@ -1,6 +1,7 @@
 package boundary
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,12 +18,13 @@ import (
 )
 
 func (r Run) failureEvidence(diagnostics []codebox.Diagnostic) *codebox.FailureEvidence {
+	s := r.failedStep()
 	e := &codebox.FailureEvidence{
-		Schema: codebox.SchemaFailureEvidence, Phase: r.phase(), Command: r.Command, ExitCode: r.failedCode(), Message: r.message(), Task: r.Request.Goal,
+		Schema: codebox.SchemaFailureEvidence, Phase: r.phase(), Command: s.Command, ExitCode: s.ExitCode, Message: r.message(), Task: r.Request.Goal,
 		Sandbox: codebox.SandboxState{
 			SandboxSessionID: r.sessionID(), Orchestrator: r.Request.Orchestrator, ArtifactsDirectory: r.BundleDir, ArtifactBundleID: r.BundleID,
 		},
-		Stdout: r.snippet(r.Stdout), Stderr: r.snippet(r.Stderr), Diagnostics: diagnostics,
+		Stdout: r.snippet(s.Stdout), Stderr: r.snippet(s.Stderr), Diagnostics: diagnostics,
 		Error: codebox.SerializedError{Name: r.Decision.Classification, Message: r.message(), Code: r.Code}, WP: r.Request.WP,
 	}
 	if r.RuntimeID != "" {
@@ -36,9 +38,8 @@ func (r Run) snippet(t Tail) *codebox.Snippet {
 	if t.Text == "" && t.Bytes == 0 {
 		return nil
 	}
-	total := max(t.Bytes, int64(len(t.Text)))
 	text := r.clean(r.Redactor.String(strings.ToValidUTF8(t.Text, "\uFFFD")))
-	s := &codebox.Snippet{Bytes: total, Truncated: total > int64(len(t.Text)), Value: text}
+	s := &codebox.Snippet{Bytes: cmp.Or(t.Bytes, int64(len(t.Text))), Truncated: t.Cut, Value: text}
 	if n := utf8.RuneCountInString(text); n > codebox.MaxSnippet {
 		runes := []rune(text)
 		s.Value, s.Truncated = string(runes[n-codebox.MaxSnippet:]), true
@@ -62,6 +63,11 @@ func (r *Run) hide() {
 	r.Hide = slices.Clone(r.Hide)
 	slices.SortStableFunc(r.Hide, func(a, b Place) int { return len(b.Dir) - len(a.Dir) })
 	r.Message, r.Command = brief(r.clean(r.Message)), brief(r.clean(r.Command))
+	if r.Judging != nil {
+		s := *r.Judging
+		s.Command = brief(r.clean(s.Command))
+		r.Judging = &s
+	}
 	r.Diagnostics = slices.Clone(r.Diagnostics)
 	for i := range r.Diagnostics {
 		d := &r.Diagnostics[i]

@@ -130,8 +130,12 @@ func (a *app) showEnvelope(env codebox.AgentTaskRun) {
 		}
 		a.field("bundle", clean(env.Artifacts))
 	}
-	for _, line := range diagnoses(env.Diagnostics) {
+	lines := diagnoses(env.Diagnostics)
+	for _, line := range lines[:min(len(lines), maxDiagnoses)] {
 		fmt.Fprintf(a.Err, "  %s\n", line)
+	}
+	if n := len(lines) - maxDiagnoses; n > 0 {
+		fmt.Fprintf(a.Err, "  and %d more: --json shows them, and so does --result-file\n", n)
 	}
 	switch {
 	case env.AgentTaskRunResult.Status == codebox.StatusSucceeded && applicable(env.TaskInput):
@@ -140,6 +144,9 @@ func (a *app) showEnvelope(env codebox.AgentTaskRun) {
 		a.hint("look closer:  deed runs show %s", env.RunMetadata.RunID)
 	}
 }
+
+// maxDiagnoses is how many findings a person is told: what an agent can make thousands of is not scrolled through.
+const maxDiagnoses = 20
 
 // applicable reports whether the caller lets the change be applied.
 func applicable(in *codebox.TaskInput) bool {
@@ -166,7 +173,7 @@ func diagnoses(ds []codebox.Diagnostic) []string {
 // diagnosis tells one finding with its place, if it has one, and what to do about it.
 func diagnosis(d codebox.Diagnostic) string {
 	text := clean(d.Message)
-	if d.Path != "" {
+	if d.Path != "" && !strings.HasPrefix(d.Message, d.Path) { // a message about a file begins with its name
 		text = clean(d.Path) + ": " + text
 	}
 	if d.Remedy != "" && !strings.Contains(d.Message, d.Remedy) {

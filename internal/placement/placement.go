@@ -16,6 +16,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/egress"
@@ -56,6 +57,7 @@ func Place(req codebox.TaskRequest, o Options) (Placed, error) {
 	p.checks()
 	p.expected()
 	p.network()
+	p.limits()
 	p.refuse()
 	if err := p.faults.Err(); err != nil {
 		return Placed{}, err
@@ -312,14 +314,32 @@ func (p *placer) unknown(eff policy.Effective) {
 	}
 }
 
+// ownPolicy are the members of a request's open policy that are deed's own.
+var ownPolicy = []string{"network", "limits"}
+
+// limits are how much the agent, and each check, may use: policy.limits, in the words of a task's own.
+func (p *placer) limits() {
+	var policy struct {
+		Limits json.RawMessage `json:"limits"`
+	}
+	_ = json.Unmarshal(p.req.Policy, &policy) // it was checked to be an object
+	if len(policy.Limits) == 0 {
+		return
+	}
+	l, err := schema.Decode[deed.Limits]("", policy.Limits)
+	p.faults.Within("$.policy.limits", err)
+	p.faults.Within("$.policy", deed.Sandbox{Limits: &l}.Validate())
+	p.box.Limits = &l
+}
+
 // hosts are those that the agent may reach: policy.network.allow. The member is deed's own, so that all of it is known; a caller's
 // network may also be a word, which says nothing here.
 func (p *placer) hosts() (allow []string) {
 	var policy, network map[string]json.RawMessage
 	_ = json.Unmarshal(p.req.Policy, &policy) // it was checked to be an object
 	for _, name := range slices.Sorted(maps.Keys(policy)) {
-		if name != "network" && fault.Nearest(name, []string{"network"}) != "" {
-			p.faults.Add(fault.Field("$.policy", name), fault.Dangling, `is not known here; did you mean "network"?`, "rename it")
+		if near := fault.Nearest(name, ownPolicy); near != "" && !slices.Contains(ownPolicy, name) {
+			p.faults.Add(fault.Field("$.policy", name), fault.Dangling, fmt.Sprintf("is not known here; did you mean %q?", near), "rename it")
 		}
 	}
 	if !fault.IsObject(policy["network"]) || json.Unmarshal(policy["network"], &network) != nil {

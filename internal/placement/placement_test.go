@@ -117,6 +117,9 @@ func TestEveryFieldHasItsEffect(t *testing.T) {
 		{"hosts", `"policy": {"network": {"allow": ["api.example.com:443"]}}`, func(p Placed) bool {
 			return slices.Equal(p.Intent.Deed.Sandbox.Network, []string{"api.example.com:443"})
 		}},
+		{"limits", `"policy": {"limits": {"memory_bytes": 8589934592, "processes": -1}}`, func(p Placed) bool {
+			return *p.Intent.Deed.Sandbox.Limits == deed.Limits{MemoryBytes: 8 << 30, Processes: -1}
+		}},
 		{"no hosts in a word", `"policy": {"network": "deny"}`, func(p Placed) bool { return len(p.Intent.Deed.Sandbox.Network) == 0 }},
 		{"session", `"sandbox_session_id": "s-1"`, func(p Placed) bool { return p.Intent.Subject == "s-1" }},
 		{"checks", `"verify_steps": [{"command": "make", "args": ["test"], "timeout_seconds": 5}, {"name": "n", "shell": "x", "advisory": true}]`, func(p Placed) bool {
@@ -221,6 +224,10 @@ func TestRefusals(t *testing.T) {
 		{"a misspelt list of hosts", o, `"policy": {"network": {"alow": ["a.example.com:443"]}}`, "$.policy.network.alow"},
 		{"a misspelt network", o, `"policy": {"networks": {"allow": ["a.example.com:443"]}}`, "$.policy.networks"},
 		{"hosts that are no list", o, `"policy": {"network": {"allow": "a.example.com:443"}}`, "$.policy.network.allow"},
+		{"a limit that is none", o, `"policy": {"limits": {"memory": 1}}`, "$.policy.limits.memory"},
+		{"too little memory", o, `"policy": {"limits": {"memory_bytes": 1024}}`, "$.policy.limits.memory_bytes"},
+		{"limits that are no object", o, `"policy": {"limits": 7}`, "$.policy.limits"},
+		{"misspelt limits", o, `"policy": {"limit": {"memory_bytes": 1073741824}}`, "$.policy.limit"},
 		{"a mount on deed's own", o, `"mounts": [{"source": "/srv/x", "target": "/run/deed/exchange", "mode": "readonly"}]`, "$.mounts[0].target"},
 		{"a mount over deed's own", o, `"mounts": [{"source": "/srv/x", "target": "/run", "mode": "readonly"}]`, "$.mounts[0].target"},
 		{"a copy on the agent's home", o, `"mounts": [{"source": "/srv/x", "target": "/home/agent"}]`, "$.mounts[0].target"},

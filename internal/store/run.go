@@ -293,7 +293,9 @@ func (r *Run) clean(u RunUpdate, now time.Time) {
 		c = codebox.RunCleanup{Status: u.Cleanup, Attempts: c.Attempts + 1, StartedAt: at, UpdatedAt: at, Error: failed}
 	case codebox.CleanupSucceeded, codebox.CleanupFailed:
 		c.Status, c.UpdatedAt, c.CompletedAt, c.Error = u.Cleanup, at, at, failed
-		c.Attempts = max(c.Attempts, 1)
+		if c.Attempts == 0 { // there was little to do, and its beginning was not worth a write
+			c.Attempts, c.StartedAt = 1, at
+		}
 	}
 	r.Record.Lifecycle = codebox.NewRunLifecycle(r.Record.Status, r.Record.Lifecycle.Cancellation, c)
 }

@@ -230,7 +230,7 @@ func refuse(out io.Writer, f *Failure) (Outcome, error) {
 
 func (h *Host) exhausted() error {
 	if h.limit != nil {
-		return failure.New(failure.Limit, "start the host of the tools", h.limit, "raise the limit in deed.sandbox.limits, or make the work smaller")
+		return failure.New(failure.Limit, "start the host of the tools", h.limit, "raise it (policy.limits of a request, deed.sandbox.limits of a task), or make the work smaller")
 	}
 	return failure.New(failure.AgentFailed, "start the host of the tools", fmt.Errorf("it died %d times", MaxStarts), "look at the last commands of the agent: they may kill it")
 }

@@ -47,7 +47,7 @@ func (t *Turn) Fact() *failure.Error {
 	case exit.Canceled:
 		return driver.Canceled(op, exit.Cause)
 	case t.Limit != "":
-		return failure.New(failure.Limit, op, fmt.Errorf("it was ended: %w", exit.Cause), "raise the limit in deed.sandbox.limits, or make the work smaller")
+		return failure.New(failure.Limit, op, fmt.Errorf("it was ended: %w", exit.Cause), "raise it (policy.limits of a request, deed.sandbox.limits of a task), or make the work smaller")
 	case t.runErr != nil:
 		return failure.New(failure.ClassOf(t.runErr), op, t.runErr, "")
 	}
