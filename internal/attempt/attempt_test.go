@@ -7,11 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/bundle/bundletest"
@@ -198,6 +202,60 @@ func TestEveryEntryIsHeardRedacted(t *testing.T) {
 		if kinds[k] == 0 {
 			t.Errorf("nothing was heard of %s; heard %v", k, kinds)
 		}
+	}
+}
+
+// A secret that the agent prints is replaced as it comes, and more than one file repeats what it printed: the bundle says so of each.
+func TestTheBundleCountsWhatWasRedactedAsItCame(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const value, label = "s3cr3t-of-the-run-0123456789", "[REDACTED:FAKE_TOKEN]"
+	b.Environ = append(b.Environ, "FAKE_TOKEN="+value)
+	c := b.claim(`echo made > new.txt; echo "on stderr: $FAKE_TOKEN $FAKE_TOKEN" >&2; echo '{"status": "completed", "machine_status": "ok", "operator_summary": "'$FAKE_TOKEN'"}'`, func(n *store.NewTask) {
+		n.Intent.Deed.SecretEnv = []string{"FAKE_TOKEN"}
+	})
+	res, err := b.Run(t.Context(), b.sup, c)
+	if err != nil || res.Settlement.Status != agentruntime.TaskCompleted {
+		t.Fatalf("settled as %s %s: %v", res.Settlement.Status, res.Settlement.LastError, err)
+	}
+	bundletest.Check(t, res.BundleDir)
+	var m codebox.Manifest
+	var md codebox.Metadata
+	var review codebox.Review
+	for name, v := range map[string]any{codebox.PathManifest: &m, codebox.PathMetadata: &md, codebox.PathReview: &review} {
+		text, err := os.ReadFile(filepath.Join(res.BundleDir, name))
+		if err == nil {
+			err = json.Unmarshal(text, v)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	total, got, want := 0, map[string]int{}, map[string]int{}
+	for _, f := range m.Files {
+		text, err := os.ReadFile(filepath.Join(res.BundleDir, f.Path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := strings.Count(string(text), label)
+		if n > 0 {
+			want[f.Path] = n
+		}
+		if total += n; (f.Redaction != nil) != (n > 0) {
+			t.Errorf("%s has %d labels, and the manifest says %+v", f.Path, n, f.Redaction)
+		}
+	}
+	for _, f := range md.Redaction.Artifacts {
+		got[f.Path] = f.Count
+	}
+	if diff := cmp.Diff(want, got); diff != "" || want[bundle.PathStderr] != 2 || want[bundle.PathStdout] != 1 {
+		t.Errorf("what was redacted (-in the files +in the summary):\n%s", diff)
+	}
+	if md.Redaction.Status != codebox.RedactionRedacted || md.Redaction.Total != total || !cmp.Equal(md.Redaction.ByKind, map[string]int{"FAKE_TOKEN": total}) {
+		t.Errorf("of %d labels the metadata says %+v", total, md.Redaction)
+	}
+	if !cmp.Equal(review.Redaction, &md.Redaction) || !slices.Contains(review.RiskFlags, codebox.RiskSecretsRedacted) {
+		t.Errorf("the review says %+v and %v", review.Redaction, review.RiskFlags)
 	}
 }
 

@@ -36,15 +36,6 @@ func (w *Writer) derive(id, digest string, in SealInput) (derivedDocs, error) {
 		return derivedDocs{}, err
 	}
 	created := in.CreatedAt.UTC().Format(isoMillis)
-	redaction := w.Redactions()
-	if n := counts.Total(); n > 0 {
-		redaction.Status = codebox.RedactionRedacted
-		redaction.Total += n
-		redaction.Artifacts = append(redaction.Artifacts, codebox.RedactedArtifact{Path: codebox.PathMetadata, Count: n, Kinds: counts.Names()})
-		for name, c := range counts {
-			redaction.ByKind[name] += c
-		}
-	}
 	provenance := codebox.Provenance{Task: in.Task, Workspace: in.Workspace, Runtime: &in.Runtime, Agent: in.Agent, Mounts: in.Mounts}
 	content := codebox.ContentDigest{Algorithm: codebox.AlgorithmSHA256, Inputs: contentInputs, Value: digest}
 	patch, _, _ := w.File(codebox.PathPatch)
@@ -52,7 +43,6 @@ func (w *Writer) derive(id, digest string, in SealInput) (derivedDocs, error) {
 	review := codebox.Review{
 		Schema: codebox.SchemaReview, ArtifactID: id, CreatedAt: created, Provenance: &provenance, Summary: in.Summary,
 		ChangedFiles: []codebox.ReviewFile{}, Progress: orEmpty(in.Progress), Actions: in.Actions, RiskFlags: orEmpty(in.RiskFlags),
-		Redaction: &redaction,
 		Evidence: codebox.ReviewEvidence{
 			Patch: codebox.PathPatch, PatchSHA256: patch.SHA256.Value, ArtifactContentDigest: digest,
 			ChangedFiles: codebox.PathChangedFiles, TestResults: codebox.PathTestResults,
@@ -68,15 +58,59 @@ func (w *Writer) derive(id, digest string, in SealInput) (derivedDocs, error) {
 			review.Actions = append([]codebox.ReviewAction{{Kind: "approve", Label: "Apply the change"}}, review.Actions...)
 		}
 	}
-	if redaction.Total > 0 && !slices.Contains(review.RiskFlags, codebox.RiskSecretsRedacted) {
-		review.RiskFlags = append(review.RiskFlags, codebox.RiskSecretsRedacted)
-	}
 
 	metadata := codebox.Metadata{
 		ID: id, ContentDigest: content, CreatedAt: created, Runtime: in.Runtime, Provenance: provenance, Mounts: orEmpty(in.Mounts),
-		Policy: in.Policy, Context: in.Context, Spec: in.Spec, Artifacts: w.artifactMap(), Redaction: redaction,
+		Policy: in.Policy, Context: in.Context, Spec: in.Spec, Artifacts: w.artifactMap(),
+	}
+	redaction, err := w.redactions(review, metadata, counts)
+	if err != nil {
+		return derivedDocs{}, err
+	}
+	review.Redaction, metadata.Redaction = &redaction, redaction
+	if redaction.Total > 0 && !slices.Contains(review.RiskFlags, codebox.RiskSecretsRedacted) {
+		review.RiskFlags = append(review.RiskFlags, codebox.RiskSecretsRedacted)
 	}
 	return derivedDocs{review: review, metadata: metadata, statement: in.Statement}, nil
+}
+
+// redactions sums up what was replaced in all files, those that say so among them: counted before it is said, since a name
+// in a summary is no label.
+func (w *Writer) redactions(review codebox.Review, metadata codebox.Metadata, replaced redact.Counts) (codebox.RedactionSummary, error) {
+	sum := w.Redactions()
+	if !w.o.Redactor.Active() {
+		return sum, nil
+	}
+	for _, d := range []struct {
+		path     string
+		v        any
+		replaced redact.Counts
+	}{
+		{codebox.PathReview, review, nil},
+		{codebox.PathMetadata, metadata, replaced},
+	} {
+		text, err := encode(d.v, "")
+		if err != nil {
+			return sum, fmt.Errorf("%s: %w", d.path, err)
+		}
+		addRedacted(&sum, d.path, w.o.Redactor.Settle(d.replaced, w.o.Redactor.MarksIn(text)))
+	}
+	slices.SortFunc(sum.Artifacts, func(a, b codebox.RedactedArtifact) int { return cmp.Compare(a.Path, b.Path) })
+	return sum, nil
+}
+
+// addRedacted adds one file to a summary, unless nothing was replaced in it.
+func addRedacted(sum *codebox.RedactionSummary, path string, counts redact.Counts) {
+	n := counts.Total()
+	if n == 0 {
+		return
+	}
+	sum.Status = codebox.RedactionRedacted
+	sum.Total += n
+	sum.Artifacts = append(sum.Artifacts, codebox.RedactedArtifact{Path: path, Count: n, Kinds: counts.Names()})
+	for name, c := range counts {
+		sum.ByKind[name] += c
+	}
 }
 
 func orEmpty[T any](s []T) []T {

@@ -148,7 +148,7 @@ func (w *Writer) putDerived(path, kind string, data []byte) error {
 	if err := w.root.WriteFile(path, data, 0o644); err != nil {
 		return atomicfile.Explain("write "+path, err)
 	}
-	w.record(path, hashBytes(data), int64(len(data)), nil)
+	w.record(path, hashBytes(data), int64(len(data)), nil, w.o.Redactor.MarksIn(data))
 	return nil
 }
 

@@ -136,7 +136,7 @@ func (c *toolCollector) call(i int, e ToolCallEvidence) (codebox.ToolCall, error
 			}
 			call.Metadata[side.name+"_"+key] = value
 		}
-		replaced = replaced || f.counts.Total() > 0
+		replaced = replaced || f.counts.Total() > 0 || c.r.MarksIn(f.data).Total() > 0
 		if f.cut {
 			note("truncated", true)
 			note("bytes", len(side.data))
@@ -185,7 +185,7 @@ func (c *toolCollector) keep(f toolFile) bool {
 	return true
 }
 
-// redactRecord redacts the strings of a record and reports whether one was replaced.
+// redactRecord redacts the strings of a record and reports whether one was replaced, now or before.
 func redactRecord[T any](r *redact.Redactor, v *T) (replaced bool, err error) {
 	if !r.Active() {
 		return false, nil
@@ -194,7 +194,7 @@ func redactRecord[T any](r *redact.Redactor, v *T) (replaced bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return r.Contains(data), r.Value(v)
+	return r.Contains(data) || r.MarksIn(data).Total() > 0, r.Value(v)
 }
 
 func redactContent(r *redact.Redactor, contentType string, data []byte) ([]byte, redact.Counts) {

@@ -128,7 +128,7 @@ func (w *Writer) put(p, kind, contentType string, data []byte, counts redact.Cou
 	if err := w.root.WriteFile(p, data, 0o644); err != nil {
 		return w.drop(p, atomicfile.Explain("add "+p, err))
 	}
-	w.record(p, hashBytes(data), int64(len(data)), counts)
+	w.record(p, hashBytes(data), int64(len(data)), counts, w.o.Redactor.MarksIn(data))
 	return nil
 }
 
@@ -144,7 +144,12 @@ func (w *Writer) Stream(p, kind, contentType string) (io.WriteCloser, error) {
 		return nil, w.drop(p, atomicfile.Explain("add "+p, err))
 	}
 	s := &stream{w: w, path: p, f: f, buf: bufio.NewWriterSize(f, 64<<10), hash: sha256.New()}
-	s.red = w.o.Redactor.Writer(io.MultiWriter(s.buf, s.hash, &s.size))
+	s.marks = w.o.Redactor.Marks()
+	into := []io.Writer{s.buf, s.hash, &s.size}
+	if w.o.Redactor.Active() {
+		into = append(into, s.marks)
+	}
+	s.red = w.o.Redactor.Writer(io.MultiWriter(into...))
 	if contentType == codebox.TypeNDJSON && w.o.Redactor.Active() {
 		s.lines = &lineWriter{r: w.o.Redactor, w: s.red}
 	}
@@ -159,6 +164,7 @@ type stream struct {
 	hash  hash.Hash
 	red   *redact.Writer
 	lines *lineWriter // nil unless the file holds JSON lines and there are secrets
+	marks *redact.Marks
 	size  counter
 	done  bool
 }
@@ -192,7 +198,7 @@ func (s *stream) Close() error {
 			counts[name] += n
 		}
 	}
-	s.w.record(s.path, hex.EncodeToString(s.hash.Sum(nil)), int64(s.size), counts)
+	s.w.record(s.path, hex.EncodeToString(s.hash.Sum(nil)), int64(s.size), counts, s.marks.Counts())
 	return nil
 }
 
@@ -253,7 +259,14 @@ func (w *Writer) release() {
 	w.mu.Unlock()
 }
 
-func (w *Writer) record(p, sum string, size int64, counts redact.Counts) {
+// record takes over what became of a file. An agent's output is redacted before it comes here, as it is printed, and more than one
+// file repeats it: what stands in a file in place of a secret counts, not what this Writer replaced in it. Not so in the change: a
+// file that speaks of a label is as the agent made it, and what the Writer replaces there makes it another change.
+func (w *Writer) record(p, sum string, size int64, replaced, marks redact.Counts) {
+	counts := replaced
+	if !slices.Contains(contentInputs, p) {
+		counts = w.o.Redactor.Settle(replaced, marks)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e := w.files[p]
@@ -261,7 +274,8 @@ func (w *Writer) record(p, sum string, size int64, counts redact.Counts) {
 	e.SHA256, e.size = &d, size
 	if counts.Total() > 0 {
 		e.redacted = counts
-		e.Redaction = &codebox.FileRedaction{Policy: codebox.RedactionApplied, Reason: "secret values were replaced", Sensitive: true}
+		applied := appliedRedaction()
+		e.Redaction = &applied
 	}
 }
 
@@ -302,20 +316,14 @@ func (w *Writer) ContentID() (id, digest string, err error) {
 	return codebox.BundleIDPrefix + digest, digest, nil
 }
 
-// Redactions sums up what was replaced in the files added so far. A patch in it does not apply any more.
+// Redactions sums up what was replaced in the files added so far, here or before they came here. A patch in it does not apply
+// any more.
 func (w *Writer) Redactions() codebox.RedactionSummary {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := codebox.RedactionSummary{Schema: codebox.SchemaRedaction, Status: codebox.RedactionClean, ByKind: map[string]int{}, Artifacts: []codebox.RedactedArtifact{}}
 	for p, e := range w.files {
-		if n := e.redacted.Total(); n > 0 {
-			s.Status = codebox.RedactionRedacted
-			s.Total += n
-			s.Artifacts = append(s.Artifacts, codebox.RedactedArtifact{Path: p, Count: n, Kinds: e.redacted.Names()})
-			for name, c := range e.redacted {
-				s.ByKind[name] += c
-			}
-		}
+		addRedacted(&s, p, e.redacted)
 	}
 	slices.SortFunc(s.Artifacts, func(a, b codebox.RedactedArtifact) int { return cmp.Compare(a.Path, b.Path) })
 	return s

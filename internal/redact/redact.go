@@ -11,13 +11,15 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 )
 
 // A Redactor replaces the forms of a fixed set of secrets. It is safe for concurrent use. A nil Redactor, and one without
 // secrets, passes everything through at no cost.
 type Redactor struct {
-	names        []string // redacted secrets, sorted
-	labels       [][]byte // what is written in place of each
+	names        []string          // redacted secrets, sorted
+	labels       [][]byte          // what is written in place of each
+	marks        map[string]string // the secret of each name that stands in a label
 	counts       []atomic.Int64
 	unredactable []string
 	ix           *index // nil when there is nothing to look for
@@ -63,6 +65,7 @@ func New(secrets map[string]string) *Redactor {
 	for _, name := range r.names {
 		r.labels = append(r.labels, label(name, all))
 	}
+	r.marks = r.named()
 	return r
 }
 
@@ -152,14 +155,13 @@ func trivial(v string) bool {
 // with the text around it; such a label is passed over.
 func label(name string, all []form) []byte {
 	name = strings.Map(func(c rune) rune {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-', c == '.':
+		if c < utf8.RuneSelf && inName(byte(c)) {
 			return c
 		}
 		return '_'
 	}, name)
 	candidates := []string{
-		"[REDACTED:" + name + "]", "<REDACTED:" + name + ">", "{REDACTED:" + name + "}",
+		"[" + markStart + name + "]", "<" + markStart + name + ">", "{" + markStart + name + "}",
 		"[REDACTED]", "<REDACTED>", "(***)", "~~~", "\u2588\u2588\u2588", "\u25a0\u25a0\u25a0",
 	}
 	for _, c := range candidates {
