@@ -184,8 +184,8 @@ func (o *Offer) accepted(unsigned, rejected string) error {
 	if v.Signature.Status != bundle.SignatureValid {
 		return refuse(ReasonSignature, "", "the bundle's signature is %s (trust its key with `deed key trust`, %s)", v.Signature.Status, unsigned)
 	}
-	if v.Statement == nil || v.Statement.Verdict != "accepted" {
-		return refuse(ReasonNotAccepted, "", "no gate accepted this bundle (%s)", rejected)
+	if r, _ := o.ruling(); r.word != verdictAccepted {
+		return refuse(ReasonNotAccepted, "", "%s", r.refusal(rejected))
 	}
 	return nil
 }

@@ -61,12 +61,17 @@ type Refusal struct {
 func (r *Refusal) Error() string {
 	lines := make([]string, len(r.Reasons))
 	for i, reason := range r.Reasons {
-		lines[i] = reason.Message
-		if reason.Path != "" {
-			lines[i] = Shown(reason.Path) + " " + reason.Message
-		}
+		lines[i] = told(reason)
 	}
 	return "nothing was changed:\n" + strings.Join(lines, "\n")
+}
+
+// told is a reason as a sentence: its message is what is said of its path.
+func told(r codebox.ApplyReason) string {
+	if r.Path == "" {
+		return r.Message
+	}
+	return Shown(r.Path) + " " + r.Message
 }
 
 // Code is the code of the first reason.

@@ -17,25 +17,32 @@ import (
 const maxPayload = 64 << 20
 
 // Preflight says whether the whole change of a bundle is approved and sound, and gives what an applier needs. Unlike Apply
-// it demands that every changed file is approved, and it looks at no directory.
+// it demands that every changed file is approved, it asks for no signature, and it looks at no directory. Work that a gate
+// did not accept is not ready, as Apply refuses it; a bundle of a maker that has no gate is not asked for a verdict.
 func Preflight(dir string, approve []string, approver string, v bundle.VerifyOptions) (codebox.ApplyPreflight, error) {
 	out := codebox.ApplyPreflight{Schema: codebox.SchemaApplyPreflight, Violations: []codebox.Violation{}}
 	o, err := Read(dir, v)
 	out.Verification = o.Verification.BundleVerification
 	var r *Refusal
-	switch {
-	case !o.Verification.Valid && (err == nil || errors.As(err, &r)):
-		out.Violations = append(out.Violations, o.Verification.Violations...)
-		return out, nil
-	case errors.As(err, &r):
-		for _, reason := range r.Reasons {
-			out.Violations = append(out.Violations, codebox.Violation{Code: codebox.CodeMalformedReference, Path: codebox.PathPatch, File: reason.Path, Message: reason.Message})
-		}
-		return out, nil
-	case err != nil:
+	if err != nil && !errors.As(err, &r) {
 		return out, err
 	}
+	if !o.Verification.Valid {
+		out.Violations = append(out.Violations, o.Verification.Violations...)
+		return out, nil
+	}
 	defer o.Close()
+	verdict, err := o.unaccepted()
+	if err != nil && !errors.As(err, &r) {
+		return out, err
+	}
+	out.Violations = append(out.Violations, verdict...)
+	if r != nil {
+		for _, reason := range r.Reasons {
+			out.Violations = append(out.Violations, codebox.Violation{Code: codebox.CodeMalformedReference, Path: codebox.PathPatch, File: reason.Path, Message: told(reason)})
+		}
+		return out, nil
+	}
 	out.Violations = append(out.Violations, o.uncovered(approve)...)
 	if len(out.Violations) > 0 {
 		return out, nil

@@ -96,6 +96,110 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
+// What Apply refuses for its verdict is not ready, and both say why in the same words.
+func TestPreflightAsksForAVerdict(t *testing.T) {
+	t.Parallel()
+	const refused = `{"schema": "deed/verdict/v1", "accepted": false, "no_op": false, "reasons": [{"code": "check_failed", "message": "x"}, {"code": "check_failed", "message": "y"}], "checks": []}`
+	const taken = `{"schema": "deed/verdict/v1", "accepted": true, "no_op": false, "reasons": [], "checks": []}`
+	for _, tc := range []struct {
+		name   string
+		change func(c *change)
+		says   string // empty: it is ready
+		signed bool   // Apply refuses it for its verdict, not for its signature
+	}{
+		{name: "accepted", change: func(*change) {}},
+		{
+			name: "rejected", change: func(c *change) { c.verdict, c.reasons = "rejected", []string{"check_failed", "scope"} },
+			says: "no gate accepted this bundle: its verdict is rejected, for check_failed, scope", signed: true,
+		},
+		{name: "no verdict", change: func(c *change) { c.verdict = "none" }, says: "no gate accepted this bundle: its verdict is none", signed: true},
+		{name: "nothing said", change: func(c *change) { c.verdict = "" }, says: "no gate accepted this bundle: its verdict is none", signed: true},
+		{
+			// What was signed counts, not what a file says.
+			name: "rejected, and a file says otherwise", change: func(c *change) {
+				c.verdict, c.more = "rejected", map[string]string{bundle.PathVerdict: taken}
+			},
+			says: "its verdict is rejected", signed: true,
+		},
+		{
+			name: "unsigned and rejected", change: func(c *change) { c.key, c.more = nil, map[string]string{bundle.PathVerdict: refused} },
+			says: "its verdict is rejected, for check_failed (",
+		},
+		{name: "unsigned and accepted", change: func(c *change) { c.key, c.more = nil, map[string]string{bundle.PathVerdict: taken} }},
+		{name: "unsigned without a verdict", change: func(c *change) { c.key = nil }, says: "its verdict is none"},
+		{name: "unsigned, and its verdict is none", change: func(c *change) { c.key, c.more = nil, map[string]string{bundle.PathVerdict: "[]"} }, says: "its verdict is none"},
+		{name: "of another maker", change: func(c *change) { c.key, c.backend = nil, "wordpress-playground" }},
+		{name: "of another maker, with a verdict of its own", change: func(c *change) {
+			c.key, c.backend, c.more = nil, "wordpress-playground", map[string]string{bundle.PathVerdict: `{"schema": "x", "accepted": false}`}
+		}},
+		{
+			name: "of nobody, with a verdict of ours", change: func(c *change) {
+				c.key, c.backend, c.more = nil, "wordpress-playground", map[string]string{bundle.PathVerdict: refused}
+			},
+			says: "its verdict is rejected",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			c := r.change(tree{}, tree{"a": "x\n"})
+			tc.change(c)
+			dir := r.bundle(c)
+			for _, keys := range [][]bundle.PublicKey{{r.key.Public()}, nil} { // whether it is trusted or not
+				p, err := Preflight(dir, []string{"a"}, "ada", bundle.VerifyOptions{TrustedKeys: keys})
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := json.Marshal(p)
+				if err == nil {
+					err = check(codebox.SchemaApplyPreflight, text)
+				}
+				if err != nil {
+					t.Errorf("not valid: %v\n%s", err, text)
+				}
+				if tc.says == "" {
+					if !p.Ready {
+						t.Errorf("not ready: %+v", p.Violations)
+					}
+					continue
+				}
+				if p.Ready || len(p.Violations) != 1 || p.Violations[0].Code != CodeNotAccepted || !strings.Contains(p.Violations[0].Message, tc.says) ||
+					!strings.Contains(p.Violations[0].Message, "--force") {
+					t.Errorf("ready is %v: %+v", p.Ready, p.Violations)
+				}
+			}
+			to := r.path("target")
+			tree{}.write(t, to)
+			if _, err := r.Apply(t.Context(), r.request(dir, to)); tc.signed && (err == nil || !strings.Contains(err.Error(), tc.says)) {
+				t.Errorf("apply says %v", err)
+			}
+		})
+	}
+}
+
+// A file that the change list and the patch disagree on is named, beside the verdict.
+func TestPreflightNamesTheFile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	c := r.change(tree{}, tree{"a": "x\n"})
+	c.verdict = "rejected"
+	c.files = append(c.files, codebox.ChangedFile{
+		Path: "/workspace/line\nbreak", RelativePath: "line\nbreak", MountTarget: "/workspace", Status: codebox.ChangeAdded, AfterSHA256: strings.Repeat("0", 64), AfterMode: "100644",
+	})
+	p, err := Preflight(r.bundle(c), []string{"a"}, "ada", bundle.VerifyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range p.Violations {
+		got = append(got, v.Code+" "+v.File+": "+v.Message)
+	}
+	if len(got) != 2 || p.Violations[0].Code != CodeNotAccepted ||
+		got[1] != `malformed-reference line`+"\n"+`break: "line\nbreak" is in the change list and not in the patch` {
+		t.Errorf("violations are %q", got)
+	}
+}
+
 func TestEnvelope(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

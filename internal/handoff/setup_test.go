@@ -128,6 +128,9 @@ type change struct {
 	patch   []byte
 	secrets map[string]string
 	verdict string
+	reasons []string
+	backend string
+	more    map[string]string // files that the bundle has besides
 	key     *bundle.Key
 }
 
@@ -187,9 +190,14 @@ func (r *rig) bundle(c *change) string {
 			r.t.Fatal(err)
 		}
 	}
+	for p, text := range c.more {
+		if err := w.AddBytes(p, "extra", codebox.TypeJSON, []byte(text)); err != nil {
+			r.t.Fatal(err)
+		}
+	}
 	_, err = w.Seal(r.t.Context(), bundle.SealInput{
-		CreatedAt: r.Clock(), Runtime: codebox.Runtime{ID: "a", Environment: codebox.Environment{Kind: "process"}},
-		Statement: bundle.Statement{TaskID: "t", AttemptID: "a", Verdict: c.verdict, Status: "completed", Containment: "process"},
+		CreatedAt: r.Clock(), Runtime: codebox.Runtime{ID: "a", Backend: c.backend, Environment: codebox.Environment{Kind: "process"}},
+		Statement: bundle.Statement{TaskID: "t", AttemptID: "a", Verdict: c.verdict, Reasons: c.reasons, Status: "completed", Containment: "process"},
 	})
 	if err != nil {
 		r.t.Fatal(err)
