@@ -79,7 +79,8 @@ func toFileList(t *testing.T, dir string) {
 	}
 	m["id"] = codebox.BundleIDPrefix + digest
 	m["contentDigest"] = map[string]any{"algorithm": "sha256", "inputs": []any{"manifest.files"}, "value": digest}
-	review := read(codebox.PathReview)
+	review, md := read(codebox.PathReview), read(codebox.PathMetadata)
+	review["artifactId"], md["id"] = m["id"], m["id"]
 	review["evidence"].(map[string]any)["artifactContentDigest"] = digest
 	set := func(name, value string) {
 		for _, f := range files {
@@ -89,6 +90,7 @@ func toFileList(t *testing.T, dir string) {
 		}
 	}
 	set(codebox.PathReview, put(codebox.PathReview, review))
+	set(codebox.PathMetadata, put(codebox.PathMetadata, md))
 	set("manifest.json", "0000000000000000000000000000000000000000000000000000000000000000")
 	self, err := canonjson.HashIn(codebox.DomainManifestSelf, m)
 	if err != nil {

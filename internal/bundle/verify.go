@@ -74,7 +74,8 @@ const (
 // Stricter than the contract: the content digest must cover the change list and the patch, or be the newer form over the
 // list of files, which the report marks as not content-addressed; the id must bear the content digest; keys of the manifest must be unique; the hash of an entry has
 // no members but algorithm and value; paths must be in their shortest form; no directory of a listed file may be a
-// symlink; a listed review or metadata must be readable; tool calls have ids of their own and do not end before they
+// symlink; a listed review or metadata must be readable and of this bundle, and what metadata points at with an object must be
+// listed too, with the hash that is stated; tool calls have ids of their own and do not end before they
 // start, a digest that one states must be well formed and, with one artifact, be that artifact's, and what it says of an
 // artifact's kind and content type is what the manifest says; a
 // payload schema must be affordable; an attestation file must be exactly what deed writes.

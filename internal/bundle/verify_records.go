@@ -15,9 +15,10 @@ func decode(data []byte) (any, error) {
 	return v, err
 }
 
-// checkMetadata is step 9: what metadata.json points at is in the bundle.
+// checkMetadata is step 9: metadata.json is of this bundle, and what it points at is in it.
 func (v *verification) checkMetadata() {
-	f := v.listed(codebox.PathMetadata)
+	const name = codebox.PathMetadata
+	f := v.listed(name)
 	if !f.usable {
 		return
 	}
@@ -26,6 +27,13 @@ func (v *verification) checkMetadata() {
 		v.add(codebox.CodeMalformedReference, f.path, f.path, "not a readable JSON object: %v", err)
 		return
 	}
+	if id, stated := md["id"]; stated && id != v.id {
+		v.add(codebox.CodeBundleIDMismatch, "metadata.id", name, "the metadata is of the bundle %s, not of %q", quoted(id), shorten(v.id))
+	}
+	// Where the id is made of the list of files, its maker gives a bundle a new one with each file, and leaves this as it was.
+	if content, ok := md["contentDigest"].(map[string]any); ok && v.out.ContentAddressed && content["value"] != v.digest {
+		v.add(codebox.CodeDigestMismatch, "metadata.contentDigest.value", name, "the metadata is of the content digest %s, not of %s", quoted(content["value"]), v.digest)
+	}
 	artifacts, _ := md["artifacts"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(artifacts)) {
 		where := "metadata.artifacts." + shorten(name)
@@ -33,13 +41,66 @@ func (v *verification) checkMetadata() {
 		case string:
 			v.reference(value, where)
 		case []any:
-			for _, e := range value {
+			for i, e := range value {
 				if s, ok := e.(string); ok {
 					v.reference(s, where)
+				} else {
+					v.checkMetadataRef(e, fmt.Sprintf("%s[%d]", where, i), 1)
 				}
+			}
+		default:
+			v.checkMetadataRef(value, where, 1)
+		}
+	}
+}
+
+// maxRefDepth is how deep references of metadata are looked for: they are listed by kind, and a place must have a short name.
+const maxRefDepth = 8
+
+// checkMetadataRef checks what points at a file with an object: its path, and the hash that it states. Strings that are not a path say
+// something else.
+func (v *verification) checkMetadataRef(value any, where string, depth int) {
+	if depth > maxRefDepth {
+		return
+	}
+	switch value := value.(type) {
+	case []any:
+		for i, e := range value {
+			v.checkMetadataRef(e, fmt.Sprintf("%s[%d]", where, i), depth+1)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			p, ok := value[key].(string)
+			if key != "path" || !ok {
+				v.checkMetadataRef(value[key], where+"."+shorten(key), depth+1)
+				continue
+			}
+			f := v.reference(p, where+".path")
+			if sum, stated := value["sha256"]; stated && f != nil && !rewritten(f.kind) {
+				if s, ok := sum.(string); ok {
+					sum = map[string]any{"algorithm": codebox.AlgorithmSHA256, "value": s}
+				}
+				v.checkStatedHash(f, sum, where+".sha256")
 			}
 		}
 	}
+}
+
+// rewritten reports whether makers of bundles write a file of a kind again after the metadata was made.
+func rewritten(kind string) bool {
+	switch kind {
+	case codebox.KindManifest, codebox.KindMetadata, codebox.KindReview, codebox.KindRuntimeReference, codebox.KindRuntimeReplayIndex:
+		return true
+	}
+	return false
+}
+
+// quoted is a value as a message names it.
+func quoted(v any) string {
+	if s, ok := v.(string); ok {
+		return fmt.Sprintf("%q", shorten(s))
+	}
+	return "that is no text"
 }
 
 // checkReview is step 10: the review was derived from this bundle's files.
@@ -58,6 +119,9 @@ func (v *verification) checkReview() {
 	if !ok {
 		v.add(codebox.CodeMalformedReference, name, name, "the review has no evidence object")
 		return
+	}
+	if id, stated := review["artifactId"]; stated && id != v.id {
+		v.add(codebox.CodeReviewEvidenceMismatch, name+":artifactId", name, "the review is of the bundle %s, not of %q", quoted(id), shorten(v.id))
 	}
 	if s, ok := evidence["artifactContentDigest"].(string); ok && s != v.digest {
 		v.add(codebox.CodeReviewEvidenceMismatch, name+":evidence.artifactContentDigest", name, "the review is of the content digest %q", shorten(s))
