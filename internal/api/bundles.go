@@ -20,6 +20,7 @@ import (
 	"github.com/deedrun/deed/internal/access"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/handoff"
 	"github.com/deedrun/deed/internal/plainfile"
 	"github.com/deedrun/deed/internal/problem"
 	"github.com/deedrun/deed/internal/store"
@@ -304,7 +305,7 @@ func (a *API) verifyBundle(ctx context.Context, in one) (bundle.Verification, er
 	if err != nil {
 		return bundle.Verification{}, err
 	}
-	return bundle.Verify(b.dir, bundle.VerifyOptions{TrustedKeys: keys})
+	return handoff.Verify(b.dir, bundle.VerifyOptions{TrustedKeys: keys})
 }
 
 func (a *API) serveArtifact(ctx context.Context, w http.ResponseWriter, r *http.Request, in artifactQuery) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/handoff"
 	"github.com/deedrun/deed/internal/home"
 )
 
@@ -62,7 +63,7 @@ func (a *app) verify(dirs []string, o bundle.VerifyOptions) error {
 	valid := true
 	for i, dir := range dirs {
 		var err error
-		if reps[i], err = bundle.Verify(dir, o); err != nil {
+		if reps[i], err = handoff.Verify(dir, o); err != nil {
 			return usage(err)
 		}
 		valid = valid && reps[i].Valid

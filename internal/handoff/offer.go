@@ -178,7 +178,7 @@ func (o *Offer) spool() error {
 // match pairs the change list with the parts of the patch. In a bundle of several workspaces the patch has each file below
 // its workspace's target; in one of a single workspace it has the relative path alone. Which of them it is, the patch says.
 func (o *Offer) match(list []codebox.ChangedFile, parts []workspace.PatchPart) error {
-	list = slices.DeleteFunc(list, func(c codebox.ChangedFile) bool { return c.Class != "" }) // listed, and not carried
+	list = carried(list)
 	var reasons []codebox.ApplyReason
 	say := func(code, name, message string) {
 		reasons = append(reasons, codebox.ApplyReason{Code: code, Path: name, Message: message})
@@ -201,7 +201,7 @@ func (o *Offer) match(list []codebox.ChangedFile, parts []workspace.PatchPart) e
 			say(ReasonChangeList, name, "is in the change list twice")
 			continue
 		case at < 0:
-			say(ReasonPatchPaths, name, "is in the change list and not in the patch")
+			say(ReasonPatchPaths, name, notInPatch)
 			continue
 		}
 		taken[at] = true
@@ -216,10 +216,15 @@ func (o *Offer) match(list []codebox.ChangedFile, parts []workspace.PatchPart) e
 	}
 	for i, p := range parts {
 		if !taken[i] {
-			say(ReasonPatchPaths, workspace.TextPath(p.Path), "is in the patch and not in the change list")
+			say(ReasonPatchPaths, workspace.TextPath(p.Path), notInList)
 		}
 	}
 	return refused(reasons)
+}
+
+// carried are the files of a change list that the patch has to have.
+func carried(list []codebox.ChangedFile) []codebox.ChangedFile {
+	return slices.DeleteFunc(list, func(c codebox.ChangedFile) bool { return c.Class != "" })
 }
 
 // pair returns what the patch calls the files of a change list, the beginning of each that is its workspace's, and the parts that they are.

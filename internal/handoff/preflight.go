@@ -121,7 +121,7 @@ func reference(m *codebox.Manifest) codebox.ArtifactBundleRef {
 // Envelope verifies a bundle and describes it for whoever receives it. A bundle that has no readable manifest has no
 // envelope.
 func Envelope(dir string, v bundle.VerifyOptions) (codebox.EvidenceEnvelope, error) {
-	rep, err := bundle.Verify(dir, v)
+	rep, err := Verify(dir, v)
 	if err != nil {
 		return codebox.EvidenceEnvelope{}, err
 	}

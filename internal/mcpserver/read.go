@@ -16,6 +16,7 @@ import (
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/feed"
+	"github.com/deedrun/deed/internal/handoff"
 	"github.com/deedrun/deed/internal/report"
 	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
@@ -430,7 +431,7 @@ func (d *desk) verify(ctx context.Context, _ *mcp.CallToolRequest, in AttemptInp
 	if err != nil {
 		return nil, VerifyResult{}, err
 	}
-	v, err := bundle.Verify(dir, bundle.VerifyOptions{TrustedKeys: keys})
+	v, err := handoff.Verify(dir, bundle.VerifyOptions{TrustedKeys: keys})
 	if err != nil {
 		return nil, VerifyResult{}, err
 	}

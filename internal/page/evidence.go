@@ -16,6 +16,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/excerpt"
+	"github.com/deedrun/deed/internal/handoff"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/view"
 )
@@ -315,7 +316,7 @@ func (s *Site) bundle(r *http.Request) (screen, error) {
 		if err != nil {
 			return screen{}, err
 		}
-		rep, err := bundle.Verify(b.Dir, bundle.VerifyOptions{TrustedKeys: keys})
+		rep, err := handoff.Verify(b.Dir, bundle.VerifyOptions{TrustedKeys: keys})
 		if err != nil {
 			return screen{}, err
 		}
