@@ -68,7 +68,8 @@ func (a *app) preflightCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "apply-preflight [DIR] --approved-file FILE...", Short: "Say whether the whole change of a bundle is approved and sound",
 		Long: `Verify the bundle and compare the approved files with its change. It is ready when every changed file is
-approved, and then the payload has the patch. A file is named by its path in the workspace or by its full path.`,
+approved and, of a bundle that deed made, the gate accepted the work; then the payload has the patch. A file is named by
+its path in the workspace or by its full path.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := at.dir(args)
 			if err != nil {

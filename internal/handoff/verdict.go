@@ -58,8 +58,8 @@ func (o *Offer) claimed() (r ruling, ok bool, err error) {
 		return r, ours, err
 	}
 	var v deed.Verdict
-	if json.Unmarshal(text.Bytes(), &v) != nil || v.Schema != deed.SchemaVerdict {
-		return ruling{word: verdictNone}, ours, nil
+	if broken := json.Unmarshal(text.Bytes(), &v); broken != nil || v.Schema != deed.SchemaVerdict {
+		return ruling{word: verdictNone}, ours, nil //nolint:nilerr // what cannot be read as a verdict is none
 	}
 	r.word = verdictRejected
 	if v.Accepted {
@@ -77,10 +77,10 @@ func (o *Offer) claimed() (r ruling, ok bool, err error) {
 func (r ruling) refusal(remedy string) string {
 	out := "no gate accepted this bundle: its verdict is " + Shown(r.word)
 	for i, code := range r.reasons {
-		switch {
-		case i == 0:
+		switch i {
+		case 0:
 			out += ", for " + Shown(code)
-		case i == maxTold:
+		case maxTold:
 			return out + fmt.Sprintf(" and %d more (%s)", len(r.reasons)-i, remedy)
 		default:
 			out += ", " + Shown(code)
