@@ -140,15 +140,14 @@ func (s *sweep) items(ctx context.Context) ([]item, error) {
 func (s *sweep) ofRun(ctx context.Context, r *store.Run) (item, error) {
 	now := s.Clock()
 	it := item{run: r, attempt: r.AttemptID, ended: r.EndedAt, bytes: r.ArtifactBytes, failed: r.Record.Status != codebox.RunSucceeded}
-	if dir := filepath.Join(s.Home.Root(), r.BundleDir); r.BundleDir != "" && !filepath.IsAbs(r.BundleDir) && filepath.Dir(dir) == s.Home.Bundles() {
+	callers := filepath.IsAbs(r.BundleDir)
+	if dir := filepath.Join(s.Home.Root(), r.BundleDir); r.BundleDir != "" && !callers && filepath.Dir(dir) == s.Home.Bundles() {
 		it.bundle = dir
-	} else if r.BundleDir == "" && ids().FindString(r.AttemptID) == r.AttemptID && r.AttemptID != "" {
-		it.bundle = s.Home.Bundle(r.AttemptID)
+	} else if (r.BundleDir == "" || callers) && ids().FindString(r.AttemptID) == r.AttemptID && r.AttemptID != "" {
+		it.bundle = s.Home.Bundle(r.AttemptID) // also of a run whose bundle went to its caller: the home keeps a copy of its own, as large
 	}
-	if filepath.IsAbs(r.BundleDir) {
-		it.bytes = 0 // it is the caller's, and giving it up frees nothing
-	} else if _, err := os.Lstat(it.bundle); it.bundle == "" || errors.Is(err, os.ErrNotExist) {
-		it.bare, it.bytes = true, 0
+	if _, err := os.Lstat(it.bundle); it.bundle == "" || errors.Is(err, os.ErrNotExist) {
+		it.bare, it.bytes = !callers, 0 // what is the caller's counts as one, and giving it up frees nothing
 	}
 	switch {
 	case r.Retained:

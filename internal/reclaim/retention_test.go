@@ -2,6 +2,7 @@ package reclaim
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -202,6 +203,62 @@ func TestRefusedRunsPushNoBundleOut(t *testing.T) {
 	}
 	if !there(b.Home.Bundle(work.AttemptID)) {
 		t.Error("the bundle is gone")
+	}
+}
+
+// A run whose bundle went to its caller is one thing with the copy in the home: it counts once, with the bytes of the copy, and the copy goes
+// with it. The caller's bundle stays.
+func TestACopyInTheHomeBelongsToItsRun(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	reg := &registry.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
+	dir := t.TempDir()
+	var refs []store.Ref
+	for i := range 3 {
+		ref := b.settled(t, 100, true)
+		refs = append(refs, ref)
+		b.now = b.now.Add(time.Hour)
+		id := fmt.Sprintf("run%d", i)
+		n, bundle := registry.New{RunID: id, TaskID: ref.TaskID, AttemptID: ref.AttemptID}, b.Home.Bundle(ref.AttemptID)
+		if i != 1 {
+			n.Dir, n.Bundle, bundle = dir, filepath.Join(dir, id), filepath.Join(dir, id)
+			write(t, filepath.Join(bundle, "files", "x"), strings.Repeat("x", 100))
+		}
+		r, err := reg.Create(t.Context(), n)
+		if err == nil {
+			err = r.Finish(t.Context(), registry.Outcome{Status: codebox.RunFailed, Bundle: bundle})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := func(rule config.Retention) (out []string) {
+		t.Helper()
+		b.Retention = rule
+		rep := b.sweep(t, Options{Deep: true})
+		for _, f := range rep.Findings {
+			if f.Result == ResultDone {
+				out = append(out, fmt.Sprint(f.Kind, " ", f.Owner, " ", f.Bytes))
+			}
+		}
+		return out
+	}
+	if got := gone(config.Retention{MaxCount: 3, MaxBytes: 300}); len(got) != 0 {
+		t.Errorf("within the rule %v went", got)
+	}
+	if d := cmp.Diff([]string{"run run0 100"}, gone(config.Retention{MaxCount: 2})); d != "" {
+		t.Errorf("by count (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"run run1 100"}, gone(config.Retention{MaxBytes: 150})); d != "" {
+		t.Errorf("by bytes (-want +got):\n%s", d)
+	}
+	for path, want := range map[string]bool{
+		b.Home.Bundle(refs[0].AttemptID): false, b.Home.Bundle(refs[1].AttemptID): false, b.Home.Bundle(refs[2].AttemptID): true,
+		filepath.Join(dir, "run0", "files", "x"): true, filepath.Join(dir, "run2", "files", "x"): true,
+	} {
+		if there(path) != want {
+			t.Errorf("%s is there: %v, want %v", path, !want, want)
+		}
 	}
 }
 
