@@ -91,11 +91,13 @@ type ApplyResult struct {
 	Approver       string      `json:"approver,omitempty"`
 	PatchSHA256    string      `json:"patch_sha256,omitempty"`
 	Error          *ApplyError `json:"error,omitempty"`
-	Recovered      []string    `json:"recovered,omitempty"` // applies that a crash cut short and that were taken back first
-	Commit         string      `json:"commit,omitempty"`
-	CommitURL      string      `json:"commit_url,omitempty"`
-	PRURL          string      `json:"pr_url,omitempty"`
-	Branch         string      `json:"branch,omitempty"`
+	Recovered      []string    `json:"recovered,omitempty"` // applies that a crash cut short and that were taken back, or finished, first
+	// RecoveredAs says for each of them which of the two: rolled_back, applied (it was whole), undone (an undo was cut short).
+	RecoveredAs map[string]string `json:"recovered_as,omitempty"`
+	Commit      string            `json:"commit,omitempty"`
+	CommitURL   string            `json:"commit_url,omitempty"`
+	PRURL       string            `json:"pr_url,omitempty"`
+	Branch      string            `json:"branch,omitempty"`
 }
 
 // Validate demands that a refusal says why and that nothing else does.
@@ -153,6 +155,7 @@ type ApplyAudit struct {
 	FileCount      int         `json:"file_count" jsonschema:"minimum=0"` // the list is cut for very large changes
 	Approver       string      `json:"approver,omitempty"`
 	PatchSHA256    string      `json:"patch_sha256,omitempty"`
+	Note           string      `json:"note,omitempty"` // what whoever decided on a staged apply said about it
 	Error          *ApplyError `json:"error,omitempty"`
 }
 
@@ -212,6 +215,7 @@ type PendingApplyPreview struct {
 	ApplyInput PendingApplyInput  `json:"apply_input"`
 	ResolvedBy string             `json:"resolved_by,omitempty"`
 	ResolvedAt string             `json:"resolved_at,omitempty"`
+	Note       string             `json:"note,omitempty"` // what whoever decided said about it
 }
 
 // Validate demands a bundle and a directory.

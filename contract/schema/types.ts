@@ -453,6 +453,8 @@ export type CodeboxApplyAudit = {
   file_count: number;
   approver?: string;
   patch_sha256?: string;
+  /** what whoever decided on a staged apply said about it */
+  note?: string;
   error?: CodeboxApplyError;
 };
 
@@ -511,8 +513,10 @@ export type CodeboxApplyResult = {
   approver?: string;
   patch_sha256?: string;
   error?: CodeboxApplyError;
-  /** applies that a crash cut short and that were taken back first */
+  /** applies that a crash cut short and that were taken back, or finished, first */
   recovered?: string[];
+  /** RecoveredAs says for each of them which of the two: rolled_back, applied (it was whole), undone (an undo was cut short). */
+  recovered_as?: Record<string, string>;
   commit?: string;
   commit_url?: string;
   pr_url?: string;
@@ -1104,6 +1108,8 @@ export type CodeboxPendingApplyPreview = {
   apply_input: CodeboxPendingApplyInput;
   resolved_by?: string;
   resolved_at?: string;
+  /** what whoever decided said about it */
+  note?: string;
 };
 
 /** PendingTools says that the agent ended with calls that nobody answered. */

@@ -124,16 +124,31 @@ func staged(text json.RawMessage) string {
 
 // resolve answers a staged apply; handoff.ErrNotStaged says that the action is none.
 func (d *Desk) resolve(ctx context.Context, id, by string, w Word) (Effect, error) {
-	approve := staged(w.Text) == "approve"
+	r := handoff.Resolution{Approve: staged(w.Text) == "approve", By: by}
 	if w.Decision != nil {
-		approve = w.Decision.Allowed()
+		r.Approve, r.Note = w.Decision.Allowed(), w.Decision.Note
+		if err := Once(d.Applier, id, w.Decision.Always); err != nil {
+			return Effect{}, err
+		}
 	}
-	keys, err := d.Keys()
-	if err != nil {
+	var err error
+	if r.Keys, err = d.Keys(); err != nil {
 		return Effect{}, err
 	}
-	out, err := d.Applier.Resolve(ctx, id, approve, by, keys)
+	out, err := d.Applier.Resolve(ctx, id, r)
 	return Effect{Applied: &out}, err
+}
+
+// Once refuses to answer a staged apply for all time: it is one change of one directory, and nothing comes after it that could be allowed
+// along. handoff.ErrNotStaged says that the action is none.
+func Once(a *handoff.Applier, id string, always bool) error {
+	if !always {
+		return nil
+	}
+	if _, err := a.Staged(id); err != nil {
+		return err
+	}
+	return wordError{fmt.Errorf("always: %s is a staged apply, which is applied once (leave --always out)", id)}
 }
 
 // revise decides on a revision of a constitution.

@@ -4,10 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/action"
 	"github.com/deedrun/deed/internal/answer"
@@ -90,6 +94,40 @@ func TestGive(t *testing.T) {
 				t.Errorf("a second answer: %v", err)
 			}
 		})
+	}
+}
+
+// A staged apply is one change: it is not allowed for all time, and stays open when somebody tries.
+func TestAlwaysIsNoAnswerToAStagedApply(t *testing.T) {
+	t.Parallel()
+	desk, _ := setup(t)
+	const id = "01a1eccd-a18b-7dfd-86be-4a37cebcb70b"
+	p := codebox.PendingApplyPreview{
+		Schema: codebox.SchemaPendingApplyPreview, ActionID: id, Status: codebox.PendingOpen, CreatedAt: "2026-11-18T00:00:00Z", ArtifactID: "artifact-bundle-x",
+		Summary: "apply", Files: []codebox.PendingApplyFile{}, ApplyInput: codebox.PendingApplyInput{
+			ArtifactID: "artifact-bundle-x", ArtifactsPath: "/bundle", ApprovedFiles: []string{}, ApplyTarget: codebox.ApplyTarget{Directory: "/target"},
+		},
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(desk.Home.Applies(), "staged")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, id+".json"), text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = desk.Give(t.Context(), id, "ada", answer.Word{Decision: &action.Decision{Decision: deed.RuleAllow, Always: true}})
+	if !errors.Is(err, answer.ErrWord) || !strings.Contains(err.Error(), "leave --always out") {
+		t.Errorf("always: %v", err)
+	}
+	if p, err = desk.Applier.Staged(id); err != nil || p.Status != codebox.PendingOpen {
+		t.Errorf("the apply is %s, %v", p.Status, err)
+	}
+	if _, err = desk.Give(t.Context(), id, "ada", answer.Word{Decision: &action.Decision{Decision: deed.RuleDeny, Note: "not now"}}); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = desk.Applier.Staged(id); err != nil || p.Status != codebox.PendingRejected || p.Note != "not now" {
+		t.Errorf("the apply is %s with the note %q, %v", p.Status, p.Note, err)
 	}
 }
 

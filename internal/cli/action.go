@@ -77,10 +77,11 @@ func (a *app) approveCmd() *cobra.Command {
 		Use: "approve ACTION", Short: "Allow what an action asks for: this one call, or a staged apply", Args: names("ACTION"),
 		Example: "  deed action approve 019ad2c4 --note 'once, for this release'\n  deed action approve 019ad2c4 --always",
 		RunE: func(c *cobra.Command, args []string) error {
-			if done, err := a.resolve(c.Context(), args[0], "approve"); done {
+			d := action.Decision{Decision: deed.RuleAllow, Always: always, Note: note}
+			if done, err := a.resolve(c.Context(), args[0], "approve", d); done {
 				return err
 			}
-			return a.reply(c.Context(), args[0], &action.Decision{Decision: deed.RuleAllow, Always: always, Note: note}, nil)
+			return a.reply(c.Context(), args[0], &d, nil)
 		},
 	}
 	c.Flags().BoolVar(&always, "always", false, "every later call of this task with the same tool and subject too")
@@ -94,10 +95,11 @@ func (a *app) denyCmd() *cobra.Command {
 		Use: "deny ACTION", Short: "Refuse what an action asks for; the agent is told the reason", Args: names("ACTION"),
 		Example: "  deed action deny 019ad2c4 --reason 'leave the remote alone, commit locally'",
 		RunE: func(c *cobra.Command, args []string) error {
-			if done, err := a.resolve(c.Context(), args[0], "reject"); done {
+			d := action.Decision{Decision: deed.RuleDeny, Note: reason}
+			if done, err := a.resolve(c.Context(), args[0], "reject", d); done {
 				return err
 			}
-			return a.reply(c.Context(), args[0], &action.Decision{Decision: deed.RuleDeny, Note: reason}, nil)
+			return a.reply(c.Context(), args[0], &d, nil)
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the record and for the agent")
@@ -127,7 +129,7 @@ func (a *app) answerCmd() *cobra.Command {
 			case strings.TrimSpace(args[1]) == "":
 				return usage(errors.New("the answer is empty"))
 			}
-			if done, err := a.resolve(c.Context(), args[0], args[1]); done {
+			if done, err := a.resolve(c.Context(), args[0], args[1], action.Decision{}); done {
 				return err
 			}
 			text, err := json.Marshal(args[1])
@@ -225,6 +227,7 @@ func (a *app) showStaged(x store.Action, p codebox.PendingApplyPreview) {
 		{"to", in.ApplyTarget.Directory},
 		{"workspace", in.ApplyTarget.Workspace},
 		{"staged by", in.Approver},
+		{"note", p.Note},
 	})
 	if in.Force {
 		a.rows([][2]string{{"force", "although no gate accepted the bundle, or no trusted key signed it"}})
@@ -301,28 +304,33 @@ func (a *app) actions(ctx context.Context, all bool) ([]store.Action, error) {
 	return acts, nil
 }
 
-// resolve answers a staged apply; done says that the action is one.
-func (a *app) resolve(ctx context.Context, id, answer string) (done bool, err error) {
+// resolve answers a staged apply with a word, and with what else was said; done says that the action is one.
+func (a *app) resolve(ctx context.Context, id, word string, d action.Decision) (done bool, err error) {
 	ap, err := a.applier(false)
 	if err != nil {
 		return true, err
 	}
 	var approve bool
-	switch strings.ToLower(strings.TrimSpace(answer)) {
+	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "approve":
 		approve = true
 	case "reject":
 	default:
 		if staged, _ := ap.Pending(false); slices.ContainsFunc(staged, func(p codebox.PendingApplyPreview) bool { return strings.HasPrefix(p.ActionID, id) }) {
-			return true, usage(fmt.Errorf("%s is a staged apply, and %q is no answer to it (say approve or reject)", id, clean(answer)))
+			return true, usage(fmt.Errorf("%s is a staged apply, and %q is no answer to it (say approve or reject)", id, clean(word)))
 		}
 		return false, nil
+	}
+	if err := answer.Once(ap, id, d.Always); errors.Is(err, answer.ErrWord) {
+		return true, usage(err)
+	} else if err != nil && !errors.Is(err, handoff.ErrNotStaged) {
+		return true, err
 	}
 	keys, err := a.trusted()
 	if err != nil {
 		return true, err
 	}
-	out, err := ap.Resolve(ctx, id, approve, a.operator(), keys)
+	out, err := ap.Resolve(ctx, id, handoff.Resolution{Approve: approve, By: a.operator(), Note: d.Note, Keys: keys})
 	var refusal *handoff.Refusal
 	switch {
 	case errors.Is(err, handoff.ErrNotStaged):

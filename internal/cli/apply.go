@@ -26,7 +26,7 @@ func (a *app) applyCmd() *cobra.Command {
 		Long: `Verify the bundle, check that every file it changes is in the directory as the agent found it, then apply the
 patch: all of it, or nothing when anything is not as it should be. What was there before is kept in the home, so that
 --undo ID takes the change back as long as nobody changed those files. A crash in the middle is taken back by the next
-apply. Every attempt leaves a line in apply-audit.jsonl in the home.
+apply, or by --undo ID with the id that "deed cleanup" names; one that came when the change was whole is finished. Every attempt leaves a line in apply-audit.jsonl in the home.
 
 --approve names the files to apply, as they are called or as the bundle's documents call them, and may be given several
 times; without it all are. --stage applies nothing: it makes a required action, and "deed action answer ID approve"
@@ -126,7 +126,15 @@ func (a *app) showApply(res codebox.ApplyResult, err error) error {
 		return nil
 	}
 	for _, id := range res.Recovered {
-		a.hint("apply %s had been cut short; it was taken back first", id)
+		switch {
+		case id == res.ApplyID && res.Status != codebox.ApplyUndone: // it is what the rest tells of
+		case res.RecoveredAs[id] == codebox.ApplyApplied:
+			a.hint("apply %s had been cut short when it was whole; it was finished first", id)
+		case res.RecoveredAs[id] == codebox.ApplyUndone:
+			a.hint("the undo of apply %s had been cut short; it was finished first", id)
+		default:
+			a.hint("apply %s had been cut short; it was taken back first", id)
+		}
 	}
 	if err != nil {
 		return &exitError{code: ExitNotDone, err: errors.New(cleanLines(refusal.Error()))}
@@ -139,7 +147,12 @@ func (a *app) showApply(res codebox.ApplyResult, err error) error {
 		a.hint("it would apply; nothing was changed")
 	case codebox.ApplyNoOp:
 		a.hint("the bundle changes nothing")
+	case codebox.ApplyRolledBack:
+		a.hint("apply %s had been cut short, and was taken back; every file is as it was", res.ApplyID)
 	case codebox.ApplyApplied:
+		if res.RecoveredAs[res.ApplyID] == codebox.ApplyApplied {
+			a.hint("it was applied already: apply %s had been cut short when it was whole, and is finished", res.ApplyID)
+		}
 		a.hint("take it back with: deed apply --undo %s", res.ApplyID)
 	}
 	return nil

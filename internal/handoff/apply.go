@@ -31,12 +31,13 @@ type Request struct {
 	Force     bool               // also without a trusted signature and without an accepting gate
 	DryRun    bool
 
+	note     string // what whoever approved said about it
 	id       string // of the staged apply that this is; else it is made
 	manifest string // the manifest's hash, when somebody approved exactly this bundle
 }
 
 // Apply verifies a bundle and gives a directory its change, all of it or nothing. It first takes back what a crash left
-// half done. The result says what came of it, also when the error is not nil: a *Refusal means that nothing was changed
+// half done; of this very change, when the crash left it whole, it says that it is applied. The result says what came of it, also when the error is not nil: a *Refusal means that nothing was changed
 // because something is not as it must be. Every call but a dry run leaves a line in the audit log.
 func (a *Applier) Apply(ctx context.Context, r Request) (codebox.ApplyResult, error) {
 	res := codebox.ApplyResult{
@@ -50,7 +51,7 @@ func (a *Applier) Apply(ctx context.Context, r Request) (codebox.ApplyResult, er
 	var err error
 	if !r.DryRun {
 		recovery, err = a.Recover(ctx)
-		res.Recovered = recovery.IDs
+		recovery.tell(&res)
 	}
 	var files []File
 	if err == nil {
@@ -64,7 +65,7 @@ func (a *Applier) Apply(ctx context.Context, r Request) (codebox.ApplyResult, er
 	if r.DryRun {
 		return res, err
 	}
-	line := codebox.ApplyAudit{Operation: codebox.AuditApply, Bundle: absolute(r.Bundle), ApprovedFiles: names(files)}
+	line := codebox.ApplyAudit{Operation: codebox.AuditApply, Bundle: absolute(r.Bundle), ApprovedFiles: names(files), Note: r.note}
 	return res, errors.Join(err, a.close(&res, line))
 }
 
@@ -128,6 +129,10 @@ func (a *Applier) apply(ctx context.Context, r Request, recovery Recovery, res *
 	if len(files) == 0 {
 		res.Status = codebox.ApplyNoOp
 		return nil, nil
+	}
+	if done := recovery.finished(res.ArtifactID, res.Target, files, t); done != nil {
+		res.ApplyID, res.PatchSHA256 = done.ID, done.PatchSHA
+		return files, nil
 	}
 	p, err := t.plan(files)
 	if err != nil {

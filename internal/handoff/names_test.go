@@ -86,7 +86,7 @@ func TestStageNamesThatLookAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Resolve(t.Context(), p.ActionID, true, "ada", req.Keys); err != nil {
+	if _, err := r.Resolve(t.Context(), p.ActionID, Resolution{Approve: true, By: "ada", Keys: req.Keys}); err != nil {
 		t.Fatal(err)
 	}
 	same(t, to, tree{"bad\xffutf": "byte\n"})

@@ -83,11 +83,15 @@ func Read(dir string, v bundle.VerifyOptions) (*Offer, error) {
 
 func invalid(v bundle.Verification) error {
 	var reasons []codebox.ApplyReason
-	for i, vi := range v.Violations {
-		if i == 100 {
+	for _, vi := range v.Violations {
+		// A file that several places of a bundle vouch for is wrong at each of them. To whoever applies it is one fault.
+		r := codebox.ApplyReason{Code: ReasonBundleInvalid, Path: vi.File, Message: vi.Code + ": " + vi.Message}
+		if slices.Contains(reasons, r) {
+			continue
+		}
+		if reasons = append(reasons, r); len(reasons) == 100 {
 			break
 		}
-		reasons = append(reasons, codebox.ApplyReason{Code: ReasonBundleInvalid, Path: vi.File, Message: vi.Code + ": " + vi.Message})
 	}
 	return refused(reasons)
 }

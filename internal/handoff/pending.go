@@ -125,33 +125,42 @@ func (a *Applier) Staged(id string) (codebox.PendingApplyPreview, error) {
 	return list[0], nil
 }
 
+// A Resolution is what a person decided on a staged apply.
+type Resolution struct {
+	Approve bool
+	By      string
+	Note    string             // why, for the record
+	Keys    []bundle.PublicKey // whose signature counts
+}
+
 // Resolve answers a staged apply. Approving runs the whole apply, from the verification on, with the bundle pinned to the
 // one that was staged; when that is refused the apply stays open. The apply bears the action's id: when a crash came
 // between the apply and the answer, the answer is all that is made up for.
-func (a *Applier) Resolve(ctx context.Context, id string, approve bool, by string, keys []bundle.PublicKey) (codebox.ArtifactApply, error) {
+func (a *Applier) Resolve(ctx context.Context, id string, r Resolution) (codebox.ArtifactApply, error) {
 	p, err := a.Staged(id)
 	if err != nil {
 		return codebox.ArtifactApply{}, err
 	}
 	in := p.ApplyInput
 	out := codebox.ArtifactApply{
-		Schema: codebox.SchemaArtifactApply, ArtifactID: p.ArtifactID, ApprovedFiles: in.ApprovedFiles, Approver: by, ApplyTarget: in.ApplyTarget,
+		Schema: codebox.SchemaArtifactApply, ArtifactID: p.ArtifactID, ApprovedFiles: in.ApprovedFiles, Approver: r.By, ApplyTarget: in.ApplyTarget,
 		ArtifactContentDigest: strings.TrimPrefix(p.ArtifactID, codebox.BundleIDPrefix),
 	}
 	if p.Status != codebox.PendingOpen {
 		return out, fmt.Errorf("%s is %s: %w", p.ActionID, p.Status, ErrResolved)
 	}
-	p.ResolvedBy, p.ResolvedAt = by, a.Clock().Format(time.RFC3339Nano)
-	if !approve {
+	r.Note = a.Redact.String(r.Note)
+	p.ResolvedBy, p.ResolvedAt, p.Note = r.By, a.Clock().Format(time.RFC3339Nano), r.Note
+	if !r.Approve {
 		p.Status = codebox.PendingRejected
 		out.Result = codebox.ApplyResult{
 			Schema: codebox.SchemaApplyResult, Adapter: Adapter, Status: codebox.ApplyRejected, Target: in.ApplyTarget,
-			AppliedFiles: []string{}, ArtifactID: p.ArtifactID, Approver: by,
+			AppliedFiles: []string{}, ArtifactID: p.ArtifactID, Approver: r.By,
 		}
-		line := codebox.ApplyAudit{Operation: codebox.AuditReject, Bundle: in.ArtifactsPath, ApprovedFiles: in.ApprovedFiles}
+		line := codebox.ApplyAudit{Operation: codebox.AuditReject, Bundle: in.ArtifactsPath, ApprovedFiles: in.ApprovedFiles, Note: r.Note}
 		return out, errors.Join(a.writePending(p), a.close(&out.Result, line))
 	}
-	if out.Result, err = a.approve(ctx, p, by, keys); err != nil {
+	if out.Result, err = a.approve(ctx, p, r); err != nil {
 		return out, err
 	}
 	out.Success, out.PatchSHA256 = true, out.Result.PatchSHA256
@@ -159,7 +168,7 @@ func (a *Applier) Resolve(ctx context.Context, id string, approve bool, by strin
 	return out, a.writePending(p)
 }
 
-func (a *Applier) approve(ctx context.Context, p codebox.PendingApplyPreview, by string, keys []bundle.PublicKey) (codebox.ApplyResult, error) {
+func (a *Applier) approve(ctx context.Context, p codebox.PendingApplyPreview, r Resolution) (codebox.ApplyResult, error) {
 	if _, err := a.Recover(ctx); err != nil {
 		return codebox.ApplyResult{}, err
 	}
@@ -172,7 +181,7 @@ func (a *Applier) approve(ctx context.Context, p codebox.PendingApplyPreview, by
 	in := p.ApplyInput
 	return a.Apply(ctx, Request{
 		Bundle: in.ArtifactsPath, To: in.ApplyTarget.Directory, Workspace: in.ApplyTarget.Workspace, Approve: in.ApprovedFiles,
-		By: by, Keys: keys, Force: in.Force, id: p.ActionID, manifest: in.ManifestSHA256,
+		By: r.By, Keys: r.Keys, Force: in.Force, note: r.Note, id: p.ActionID, manifest: in.ManifestSHA256,
 	})
 }
 

@@ -257,12 +257,12 @@ func TestStage(t *testing.T) {
 	}
 	// Approved while the directory drifted: refused, and still open.
 	tree{"a": "drift\n"}.write(t, to)
-	out, err := r.Resolve(t.Context(), p.ActionID, true, "bob", keys)
+	out, err := r.Resolve(t.Context(), p.ActionID, Resolution{Approve: true, By: "bob", Keys: keys})
 	if got := reasons(t, err); !slices.Equal(got, []string{"base_drift a"}) || out.Success {
 		t.Errorf("drift: %v %+v", got, out)
 	}
 	tree{"a": "1\n"}.write(t, to)
-	out, err = r.Resolve(t.Context(), p.ActionID[:30], true, "bob", keys)
+	out, err = r.Resolve(t.Context(), p.ActionID[:30], Resolution{Approve: true, By: "bob", Keys: keys})
 	if err != nil || !out.Success {
 		t.Fatalf("approve: %+v, %v", out, err)
 	}
@@ -271,7 +271,7 @@ func TestStage(t *testing.T) {
 		t.Error(err)
 	}
 	same(t, to, tree{"a": "2\n", "b": "new\n"})
-	if _, err := r.Resolve(t.Context(), p.ActionID, true, "bob", keys); err == nil {
+	if _, err := r.Resolve(t.Context(), p.ActionID, Resolution{Approve: true, By: "bob", Keys: keys}); err == nil {
 		t.Error("approved twice: no error")
 	}
 	if _, err := r.Undo(t.Context(), p.ActionID, "bob"); err != nil {
@@ -287,11 +287,11 @@ func TestStage(t *testing.T) {
 	if err := os.Rename(other, dir); err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Resolve(t.Context(), p.ActionID, true, "bob", keys)
+	_, err = r.Resolve(t.Context(), p.ActionID, Resolution{Approve: true, By: "bob", Keys: keys})
 	if got := reasons(t, err); !slices.Equal(got, []string{ReasonBundleChanged}) {
 		t.Errorf("another bundle: %v", got)
 	}
-	if out, err = r.Resolve(t.Context(), p.ActionID, false, "bob", keys); err != nil || out.Success || out.Result.Status != codebox.ApplyRejected {
+	if out, err = r.Resolve(t.Context(), p.ActionID, Resolution{Approve: false, By: "bob", Keys: keys}); err != nil || out.Success || out.Result.Status != codebox.ApplyRejected {
 		t.Errorf("reject: %+v, %v", out, err)
 	}
 	if list, err = r.Pending(false); err != nil || len(list) != 0 {

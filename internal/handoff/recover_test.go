@@ -177,3 +177,130 @@ func TestRecoverWithoutTheDirectory(t *testing.T) {
 		t.Errorf("a new directory at the same path: %v", got)
 	}
 }
+
+// An apply that was whole when it was cut short is finished, and whoever asks for the same again is told that it is done. Anything else that is
+// asked for finds the files as they are.
+func TestAWholeApplyIsFinished(t *testing.T) {
+	t.Parallel()
+	before, after := tree{"a": "1\n", "b": "1\n"}, tree{"a": "2\n", "b": "2\n"}
+	for name, tc := range map[string]struct {
+		bend func(t *testing.T, to string, req *Request)
+		want []string // reasons; nil: it is told as applied
+	}{
+		"the same":              {},
+		"the same, by its link": {bend: func(t *testing.T, to string, req *Request) { link(t, to, to+"-link"); req.To = to + "-link" }},
+		"one file of it":        {bend: func(_ *testing.T, _ string, req *Request) { req.Approve = []string{"a"} }, want: []string{"base_drift a"}},
+		"changed meanwhile": {
+			bend: func(t *testing.T, to string, _ *Request) { tree{"b": "mine\n"}.write(t, to) },
+			want: []string{"base_drift a", "base_drift b"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			dir, to := r.bundle(r.change(before, after)), r.path("target")
+			before.write(t, to)
+			j := interrupted(t, r, dir, to, 2)
+			o, err := Read(dir, bundle.VerifyOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer o.Close()
+			j.ArtifactID = o.Verification.Manifest.ID
+			if err := j.mark(stateApplied); err != nil {
+				t.Fatal(err)
+			}
+			req := r.request(dir, to)
+			if tc.bend != nil {
+				tc.bend(t, to, &req)
+			}
+			res, err := r.Apply(t.Context(), req)
+			valid(t, res)
+			if diff := cmp.Diff(map[string]string{"00000000": codebox.ApplyApplied}, res.RecoveredAs); diff != "" {
+				t.Errorf("recovered (-want +got):\n%s", diff)
+			}
+			if tc.want != nil {
+				if diff := cmp.Diff(tc.want, reasons(t, err)); diff != "" {
+					t.Errorf("reasons (-want +got):\n%s", diff)
+				}
+				return
+			}
+			if err != nil || res.Status != codebox.ApplyApplied || res.ApplyID != "00000000" || !slices.Equal(res.AppliedFiles, []string{"a", "b"}) {
+				t.Fatalf("result %+v, %v", res, err)
+			}
+			same(t, to, after)
+			r.tidy(to)
+			if _, err := r.Undo(t.Context(), res.ApplyID, "ada"); err != nil {
+				t.Fatal(err)
+			}
+			same(t, to, before)
+		})
+	}
+}
+
+// Taking back an apply that was cut short is done when its recovery has done it; one that is in the way of a person's change is told as such.
+func TestUndoWhatWasCutShort(t *testing.T) {
+	t.Parallel()
+	before, after := tree{"a": "1\n", "b": "1\n"}, tree{"a": "2\n", "b": "2\n"}
+	for _, foreign := range []bool{false, true} {
+		r := newRig(t)
+		dir, to := r.bundle(r.change(before, after)), r.path("target")
+		before.write(t, to)
+		j := interrupted(t, r, dir, to, 1)
+		want := []Cut{{ID: "00000000", Directory: to, Journal: j.dir}}
+		if cut, err := r.CutShort(t.Context()); err != nil || !cmp.Equal(want, cut) {
+			t.Errorf("cut short: %v\n%s", err, cmp.Diff(want, cut))
+		}
+		if foreign {
+			tree{"a": "mine\n"}.write(t, to)
+		}
+		res, err := r.Undo(t.Context(), "0000", "ada")
+		valid(t, res)
+		if foreign {
+			if diff := cmp.Diff([]string{"recovery_blocked", "changed_since a"}, reasons(t, err)); diff != "" {
+				t.Errorf("reasons (-want +got):\n%s", diff)
+			}
+			continue
+		}
+		if err != nil || res.Status != codebox.ApplyRolledBack || res.ApplyID != "00000000" || res.AuditReference == "" || !slices.Equal(res.AppliedFiles, []string{"a", "b"}) {
+			t.Errorf("result %+v, %v", res, err)
+		}
+		same(t, to, before)
+		r.tidy(to)
+		if cut, err := r.CutShort(t.Context()); err != nil || len(cut) != 0 {
+			t.Errorf("cut short afterwards: %+v, %v", cut, err)
+		}
+	}
+}
+
+// What another process is at work on was not cut short, and what was cut short in a directory that is gone is told as that.
+func TestCutShortAsksTheOwner(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	before, after := tree{"a": "1\n"}, tree{"a": "2\n"}
+	dir, to := r.bundle(r.change(before, after)), r.path("target")
+	before.write(t, to)
+	interrupted(t, r, dir, to, 1)
+	busy, err := openSite(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut, err := r.CutShort(t.Context())
+	busy.close()
+	if err != nil || len(cut) != 0 {
+		t.Errorf("at work: %+v, %v", cut, err)
+	}
+	if err := os.RemoveAll(to); err != nil {
+		t.Fatal(err)
+	}
+	if cut, err = r.CutShort(t.Context()); err != nil || len(cut) != 1 || !cut[0].Gone {
+		t.Errorf("without the directory: %+v, %v", cut, err)
+	}
+}
+
+func link(t *testing.T, to, name string) {
+	t.Helper()
+	if err := os.Symlink(to, name); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -22,7 +22,15 @@ func (a *Applier) Undo(ctx context.Context, id, by string) (codebox.ApplyResult,
 	}
 	var j *journal
 	recovery, err := a.Recover(ctx)
-	res.Recovered = recovery.IDs
+	recovery.tell(&res)
+	if err == nil {
+		if back := recovery.takenBack(id); back != nil { // which is what was asked for, and its line is written
+			res.Status, res.AppliedFiles, res.Target, res.ApplyID, res.ArtifactID = codebox.ApplyRolledBack, back.names(), back.Target, back.ID, back.ArtifactID
+			res.AuditReference = back.reference
+			return res, nil
+		}
+		err = recovery.stuck(id)
+	}
 	if err == nil {
 		j, err = a.undo(id)
 	}
@@ -157,131 +165,4 @@ func (a *Applier) find(id string) (*journal, error) {
 		return readJournal(filepath.Join(a.doneDir(), found[0]))
 	}
 	return nil, refuse(ReasonUndo, "", "%s is the beginning of %d applies", Shown(id), len(found))
-}
-
-// A Recovery says what became of the applies that a crash cut short.
-type Recovery struct {
-	IDs   []string // they were taken back, or finished
-	Stuck []Stuck  // they could not be; their journals stay open
-}
-
-// A Stuck is an apply that cannot be taken back: somebody changed a file meanwhile, or the directory is gone.
-type Stuck struct {
-	ID        string
-	Directory string
-	Err       error
-}
-
-// at returns why a directory must be left alone, or nil.
-func (r Recovery) at(dir string) error {
-	for _, s := range r.Stuck {
-		if s.Directory == dir {
-			return s.Err
-		}
-	}
-	return nil
-}
-
-// Recover takes back every apply, and finishes every undo, that a crash cut short. One whose directory is locked is at
-// work in another process and left alone.
-func (a *Applier) Recover(ctx context.Context) (Recovery, error) {
-	var out Recovery
-	list, err := os.ReadDir(a.openDir())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return out, fmt.Errorf("recover: %w", err)
-	}
-	for _, e := range list {
-		if err := ctx.Err(); err != nil {
-			return out, err
-		}
-		done, err := a.recoverOne(filepath.Join(a.openDir(), e.Name()))
-		var stuck *stuckError
-		switch {
-		case errors.As(err, &stuck):
-			out.Stuck = append(out.Stuck, Stuck{e.Name(), stuck.j.Target.Directory, stuck.refusal()})
-		case err != nil:
-			return out, fmt.Errorf("recover %s: %w", e.Name(), err)
-		case done:
-			out.IDs = append(out.IDs, e.Name())
-		}
-	}
-	return out, nil
-}
-
-// A stuckError carries the journal of an apply that cannot be taken back.
-type stuckError struct {
-	j   *journal
-	err error
-}
-
-func (s *stuckError) Error() string { return s.err.Error() }
-func (s *stuckError) Unwrap() error { return s.err }
-
-// refusal says what is in the way and what a person can do about it.
-func (s *stuckError) refusal() error {
-	r := refuse(ReasonInterrupted, "", "an apply to %s was cut short and cannot be taken back (what was there is in %s; move that directory away to go on without it)",
-		Shown(s.j.Target.Directory), s.j.dir)
-	var why *Refusal
-	if errors.As(s.err, &why) {
-		r.Reasons = append(r.Reasons, why.Reasons...)
-	} else {
-		r.Reasons[0].Message += ": " + s.err.Error()
-	}
-	return r
-}
-
-func (a *Applier) recoverOne(dir string) (bool, error) {
-	j, err := readJournal(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // its owner has just closed it
-	}
-	if err != nil {
-		return false, err
-	}
-	t, err := openSite(j.Target.Directory)
-	var busy *Refusal
-	if errors.As(err, &busy) {
-		return false, nil
-	}
-	if err != nil {
-		return false, &stuckError{j, err}
-	}
-	defer t.close()
-	if j, err = readJournal(dir); errors.Is(err, fs.ErrNotExist) {
-		return false, nil // it was closed before the lock was ours
-	} else if err != nil {
-		return false, err
-	}
-	if !t.id.is(j.identity) {
-		return false, &stuckError{j, errors.New("it is another directory now")}
-	}
-	res := codebox.ApplyResult{Status: codebox.ApplyRolledBack, Target: j.Target, ApplyID: j.ID, ArtifactID: j.ArtifactID, Approver: j.Approver}
-	line := codebox.ApplyAudit{Operation: codebox.AuditRecover, Bundle: j.Bundle, ApprovedFiles: j.names()}
-	switch j.State {
-	case stateApplied: // whole; only its line and its place are missing
-		res.Status = codebox.ApplyApplied
-		if err := t.root.RemoveAll(j.stageDir()); err != nil {
-			return false, fmt.Errorf("remove the stage: %w", err)
-		}
-		return true, a.close(&res, line)
-	case stateUndone:
-		res.Status = codebox.ApplyUndone
-		if err := a.close(&res, line); err != nil {
-			return false, err
-		}
-		return true, a.undone(j, t)
-	}
-	if err := j.restore(t); err != nil {
-		return false, &stuckError{j, err}
-	}
-	if j.State == stateUndoing {
-		res.Status = codebox.ApplyUndone
-	}
-	if err := a.close(&res, line); err != nil {
-		return false, err
-	}
-	if j.State == stateUndoing {
-		return true, a.undone(j, t)
-	}
-	return true, j.forget(t)
 }

@@ -66,6 +66,7 @@ type StagedApply struct {
 	Files      []codebox.PendingApplyFile `json:"files"`
 	Force      bool                       `json:"force,omitempty"`
 	StagedBy   string                     `json:"staged_by,omitempty"`
+	Note       string                     `json:"note,omitempty"` // what whoever decided said about it
 }
 
 // StagedAction is a staged apply as an action.
@@ -74,7 +75,7 @@ func StagedAction(p codebox.PendingApplyPreview) store.Action {
 	in := p.ApplyInput
 	about, err := json.Marshal(StagedApply{
 		ArtifactID: p.ArtifactID, Bundle: in.ArtifactsPath, Directory: in.ApplyTarget.Directory, Workspace: in.ApplyTarget.Workspace,
-		Files: append([]codebox.PendingApplyFile{}, p.Files...), Force: in.Force, StagedBy: in.Approver,
+		Files: append([]codebox.PendingApplyFile{}, p.Files...), Force: in.Force, StagedBy: in.Approver, Note: p.Note,
 	})
 	if err == nil {
 		x.Subject = about
