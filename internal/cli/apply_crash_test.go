@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/reclaim"
 )
 
 const applyAgent = `
@@ -81,13 +83,15 @@ func TestCrashOfApply(t *testing.T) {
 			if len(res.Recovered) != 1 {
 				t.Errorf("recovered %v", res.Recovered)
 			}
-			if p == crashpoint.ApplyMarked { // it was whole; applying again finds that the files are not as the agent found them
-				if o.code != ExitNotDone || res.Status != codebox.ApplyRefused {
-					t.Errorf("exit %d, %s", o.code, res.Status)
-				}
-				res.ApplyID = res.Recovered[0]
-			} else if o.code != 0 || res.Status != codebox.ApplyApplied {
+			if o.code != 0 || res.Status != codebox.ApplyApplied {
 				t.Errorf("exit %d, %s\n%s", o.code, res.Status, o.stderr)
+			}
+			as, again := codebox.ApplyRolledBack, false
+			if p == crashpoint.ApplyMarked { // it was whole, and is what was asked for
+				as, again = codebox.ApplyApplied, true
+			}
+			if id := res.Recovered[0]; res.RecoveredAs[id] != as || (id == res.ApplyID) != again {
+				t.Errorf("apply %s; recovered %v", res.ApplyID, res.RecoveredAs)
 			}
 			if got := content(t, target); got != contentAfter {
 				t.Errorf("the target is %q", got)
@@ -95,6 +99,55 @@ func TestCrashOfApply(t *testing.T) {
 			s.ok("apply", "--undo", res.ApplyID)
 			if got := content(t, target); got != contentBefore {
 				t.Errorf("after the undo the target is %q", got)
+			}
+		})
+	}
+}
+
+// TestCleanupNamesAnApplyThatWasCutShort kills `deed apply` and looks for it: a cleanup changes nothing in the directory and names the apply, and
+// the command that it gives takes the apply back. What a person is told says whether it was taken back or finished.
+func TestCleanupNamesAnApplyThatWasCutShort(t *testing.T) {
+	t.Parallel()
+	for _, p := range crashpoint.OfApply {
+		t.Run(string(p), func(t *testing.T) {
+			t.Parallel()
+			s, bundle, target := applySite(t)
+			if o := s.deed([]string{"DEED_CRASHPOINT=" + string(p)}, "apply", bundle, "--to", target); o.signal != syscall.SIGKILL {
+				t.Fatalf("the crash point was never reached: exit %d\n%s%s", o.code, o.stdout, o.stderr)
+			}
+			was, err := filepath.Glob(filepath.Join(target, "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rep struct {
+				Findings []reclaim.Finding `json:"findings"`
+			}
+			if err := json.Unmarshal([]byte(s.ok("cleanup", "--json")), &rep); err != nil {
+				t.Fatal(err)
+			}
+			if len(rep.Findings) != 1 || rep.Findings[0].Kind != reclaim.KindApply || rep.Findings[0].Path != target || rep.Findings[0].Result != reclaim.ResultLeft {
+				t.Fatalf("findings %+v", rep.Findings)
+			}
+			id := rep.Findings[0].Owner
+			if command := "deed apply --undo " + id; !strings.Contains(rep.Findings[0].Reason, command) {
+				t.Errorf("no %q in %q", command, rep.Findings[0].Reason)
+			}
+			if now, err := filepath.Glob(filepath.Join(target, "*")); err != nil || !slices.Equal(now, was) {
+				t.Errorf("the cleanup changed the directory: %v, was %v, %v", now, was, err)
+			}
+			o := s.deed(nil, "apply", "--undo", id)
+			says := "apply " + id + " had been cut short, and was taken back"
+			if p == crashpoint.ApplyMarked {
+				says = "apply " + id + " had been cut short when it was whole; it was finished first"
+			}
+			if o.code != 0 || !strings.Contains(o.stderr, says) {
+				t.Errorf("exit %d, want %q\n%s%s", o.code, says, o.stdout, o.stderr)
+			}
+			if got := content(t, target); got != contentBefore {
+				t.Errorf("the target is %q", got)
+			}
+			if o = s.deed(nil, "cleanup"); !strings.Contains(o.stderr, "nothing is left behind") {
+				t.Errorf("a second cleanup: %s%s", o.stdout, o.stderr)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/sandbox"
@@ -59,8 +60,17 @@ func why(reason string) string {
 
 func (s *sweep) salvage(ctx context.Context, l store.Lost) {
 	f := Finding{Kind: KindAttempt, Owner: l.Ref.AttemptID, Reason: why(l.Reason), Action: ActionSettle}
+	// Settling removes the directory, unless the next attempt goes on from it: what is there is measured before.
+	dir := Finding{Kind: KindDirectory, Path: s.Home.Attempt(l.Ref.AttemptID), Owner: l.Ref.AttemptID, Reason: reasonSettled, Action: ActionRemove}
+	_, err := os.Lstat(dir.Path)
+	there := err == nil
+	if there && s.Deep {
+		dir.Bytes, _ = registry.Size(dir.Path) // only told
+	}
 	fenced := false
+	var killed []int
 	done := s.do(f, func() error {
+		killed, _ = proc.FindByEnv(attemptEnv, l.Ref.AttemptID) // only told
 		if err := s.kill(ctx, l.Ref.AttemptID, l.Task); err != nil {
 			return err
 		}
@@ -77,10 +87,20 @@ func (s *sweep) salvage(ctx context.Context, l store.Lost) {
 		}
 		return nil
 	})
-	if done && !fenced {
-		s.rep.Settled++
+	if !done || fenced {
+		return
+	}
+	s.rep.Settled++
+	for _, pid := range killed {
+		s.did(Finding{Kind: KindProcess, PID: pid, Owner: l.Ref.AttemptID, Reason: reasonSettled, Action: ActionKill})
+	}
+	if _, err := os.Lstat(dir.Path); there && errors.Is(err, os.ErrNotExist) {
+		s.did(dir)
 	}
 }
+
+// reasonSettled is why what is left of an attempt goes.
+const reasonSettled = "its attempt is settled"
 
 // kill ends what runs of an attempt of a task. An engine is asked for containers only where there may be some: one that hangs would hold
 // up everybody else.
@@ -143,6 +163,16 @@ func (s *sweep) waits(ctx context.Context, id string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if s.lost[id] { // a dry run: as settling it would leave it
+		if _, err := os.Lstat(s.Home.Bundle(id)); err == nil || t.CancelRequested {
+			return false, nil // its bundle is adopted, or it ends as canceled
+		}
+		for i := range list {
+			if list[i].Record.AttemptID == id {
+				list[i].Live, list[i].Class = false, string(failure.Lost)
+			}
+		}
+	}
 	next, ok := attempt.Waiting(list, func(id string) bool {
 		_, err := os.Lstat(s.Home.Attempt(id))
 		return err == nil
@@ -184,7 +214,7 @@ func (s *sweep) directory(ctx context.Context, dir string) error {
 		if id == "" && dir == s.Home.Tmp() {
 			continue // see temporaries
 		}
-		found := Finding{Kind: KindDirectory, Path: filepath.Join(dir, e.Name()), Owner: id, Action: ActionRemove, Reason: "its attempt is settled"}
+		found := Finding{Kind: KindDirectory, Path: filepath.Join(dir, e.Name()), Owner: id, Action: ActionRemove, Reason: reasonSettled}
 		if id == "" {
 			found.Reason = "no attempt has this name"
 		}

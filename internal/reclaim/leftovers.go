@@ -36,12 +36,18 @@ func (s *sweep) partials(context.Context) error {
 	if err != nil || len(stale) == 0 {
 		return err
 	}
+	bytes := make([]int64, len(stale))
+	for i, dir := range stale {
+		if s.Deep {
+			bytes[i], _ = registry.Size(dir) // only told
+		}
+	}
 	var removed error
 	if !s.DryRun {
 		_, removed = bundle.RemoveStale(s.Home.Bundles())
 	}
-	for _, dir := range stale {
-		f := Finding{Kind: KindPartial, Path: dir, Owner: ids().FindString(filepath.Base(dir)), Reason: "its writer died", Action: ActionRemove}
+	for i, dir := range stale {
+		f := Finding{Kind: KindPartial, Path: dir, Owner: ids().FindString(filepath.Base(dir)), Bytes: bytes[i], Reason: "its writer died", Action: ActionRemove}
 		s.do(f, func() error {
 			if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 				return nil
@@ -70,7 +76,7 @@ func (s *sweep) processes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		f := Finding{Kind: KindProcess, PID: pid, Owner: at.Record.AttemptID, Reason: "its attempt is settled", Action: ActionKill}
+		f := Finding{Kind: KindProcess, PID: pid, Owner: at.Record.AttemptID, Reason: reasonSettled, Action: ActionKill}
 		if at.Live && !s.lost[at.Record.AttemptID] {
 			f.Reason = "its attempt is alive"
 			s.leave(f)

@@ -1,8 +1,9 @@
 // Package reclaim owns what dead runs leave behind: it finds attempts, processes, mounts, directories, temporary files,
 // half-written bundles and run records without an owner, clears them away, and holds bundles and records to the
 // retention rule. It touches only what the home owns and what killed commands left among the system's temporary files,
-// spares what belongs to a live process, and says for each thing what it found and did. It does not decide when: the
-// dispatcher does at its start, and an operator with a command.
+// spares what belongs to a live process, and says for each thing what it found and did. An apply that was cut short in
+// somebody's directory it only names. It does not decide when: the dispatcher does at its start, and an operator with a
+// command.
 package reclaim
 
 import (
@@ -48,6 +49,7 @@ const (
 	KindMount     = "mount"
 	KindRun       = "run"
 	KindDocument  = "document" // a version of a skill, or another document that is kept by its content
+	KindApply     = "apply"    // of a bundle's change to a directory, that was cut short
 )
 
 // Actions of findings.
@@ -137,7 +139,7 @@ func (r *Reclaimer) Sweep(ctx context.Context, o Options) (Report, error) {
 	s.Deep = o.Deep || o.Wary && len(s.rep.Dead) > 0
 	steps := []func(context.Context) error{s.attempts, s.directories, s.partials}
 	if s.Deep {
-		steps = []func(context.Context) error{s.attempts, s.unmount, s.directories, s.partials, s.processes, s.temporaries, s.scratch}
+		steps = []func(context.Context) error{s.attempts, s.unmount, s.directories, s.partials, s.processes, s.temporaries, s.scratch, s.applies}
 	}
 	steps = append(steps, s.runs)
 	if s.Deep {
@@ -203,6 +205,9 @@ func (s *sweep) do(f Finding, act func() error) bool {
 	s.rep.Findings = append(s.rep.Findings, f)
 	return f.Result == ResultDone
 }
+
+// did writes down what another step has done already.
+func (s *sweep) did(f Finding) { s.do(f, func() error { return nil }) }
 
 // leave writes down what is spared.
 func (s *sweep) leave(f Finding) {

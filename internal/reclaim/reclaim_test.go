@@ -205,12 +205,13 @@ func TestEverythingOfADeadRunnerGoes(t *testing.T) {
 				result + " remove partial_bundle ." + old.AttemptID + ".123.tmp",
 				result + " remove temp .key.1.tmp",
 			}
-			want = append(want, result+" remove directory rooms-"+lost.AttemptID+"-1", result+" end run lost-run")
-			if dry { // settling removes it
-				want = append(want, result+" remove directory "+lost.AttemptID)
-			}
+			want = append(want, result+" remove directory "+lost.AttemptID, result+" remove directory rooms-"+lost.AttemptID+"-1", result+" end run lost-run")
 			if d := cmp.Diff(sorted(want), sorted(brief(rep))); d != "" {
 				t.Errorf("findings differ (-want +got):\n%s", d)
+			}
+			// Two directories and two rooms with a byte each, of which one cannot be read, and two halves of something.
+			if got := map[bool]int64{true: rep.Planned, false: rep.Bytes}[dry]; got != 3+4+4+unread(t) {
+				t.Errorf("%d bytes", got)
 			}
 			if dry {
 				if d := cmp.Diff(before, snapshot(t, b.Home.Root())); d != "" {
@@ -250,6 +251,55 @@ func sorted(in []string) string {
 		}
 	}
 	return strings.Join(out, "\n")
+}
+
+// unread is what is counted of a file in a directory without permissions: root reads it all the same.
+func unread(t *testing.T) int64 {
+	t.Helper()
+	if os.Geteuid() == 0 {
+		return 1
+	}
+	return 0
+}
+
+// Of an attempt whose conversation goes on the directory stays, and a dry run says so.
+func TestADirectoryThatIsGoneOnFromStays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.dead(t, "gone")
+	lost := b.claim(t, "gone")
+	if err := errors.Join(b.Store.Begin(t.Context(), lost, store.Begin{}), b.Store.Checkpoint(t.Context(), lost, json.RawMessage(`{"schema": "deed/checkpoint/v1"}`))); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(b.Home.Attempt(lost.AttemptID), "workspace", "f"), "x")
+	for _, dry := range []bool{true, false} {
+		rep := b.sweep(t, Options{Deep: true, DryRun: dry})
+		result := map[bool]string{true: "planned", false: "done"}[dry]
+		want := []string{result + " settle attempt " + lost.AttemptID, "left leave directory " + lost.AttemptID}
+		if d := cmp.Diff(sorted(want), sorted(brief(rep))); d != "" || rep.Planned+rep.Bytes != 0 {
+			t.Errorf("dry %v: %d bytes, findings differ (-want +got):\n%s", dry, rep.Planned+rep.Bytes, d)
+		}
+	}
+}
+
+// The processes of a lost attempt are killed before it is settled, and told.
+func TestProcessesOfALostAttemptAreTold(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.dead(t, "gone")
+	lost := b.claim(t, "gone")
+	c := exec.Command("sleep", "600")
+	c.Env = []string{attemptEnv + "=" + lost.AttemptID}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }() // the sweep waits until it is gone
+	rep := b.sweep(t, Options{Deep: true})
+	<-ended
+	if d := cmp.Diff(sorted([]string{"done settle attempt " + lost.AttemptID, "done kill process pid"}), sorted(brief(rep))); d != "" {
+		t.Errorf("findings differ (-want +got):\n%s", d)
+	}
 }
 
 // snapshot lists every file of a home but the database's own.
@@ -524,9 +574,39 @@ func TestWhichRunsAreDead(t *testing.T) {
 	if got := ended(); got != "of-dead" {
 		t.Errorf("ended %s", got)
 	}
+	said := map[string]string{}
+	for _, f := range b.sweep(t, Options{Deep: true, DryRun: true}).Findings {
+		said[f.Owner] = f.Reason
+	}
+	if d := cmp.Diff(map[string]string{
+		"of-here": "its owner here is alive", "of-me": "its owner me is alive",
+		"of-elsewhere": "its owner elsewhere, which cannot be seen from here, was heard of 5m0s ago; it counts as gone after 10m0s without a word",
+		"of-stranger":  "its owner stranger is not on record and was heard of 10s ago; it counts as gone after 1m0s without a word",
+	}, said); d != "" {
+		t.Errorf("what is said of those that are left (-want +got):\n%s", d)
+	}
 	b.now = b.now.Add(6 * time.Minute)
 	if got := ended(); got != "of-elsewhere\nof-stranger" {
 		t.Errorf("ended later: %s", got)
+	}
+}
+
+// A process that could not end its run stays on record when it ends itself, so that the run is ended at once.
+func TestARunOfAProcessThatEnded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.dead(t, "ended")
+	if _, err := b.Store.InsertRun(t.Context(), store.NewRun{RunID: "left", Status: codebox.RunQueued, RunnerID: "ended"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Store.DropRunner(t.Context(), "ended"); err != nil { // as it does at its end
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"done end run left"}, brief(b.sweep(t, Options{Deep: true}))); d != "" {
+		t.Errorf("findings differ (-want +got):\n%s", d)
+	}
+	if runners, err := b.Store.Runners(t.Context()); err != nil || len(runners) != 0 {
+		t.Errorf("the runner is still on record: %v %v", runners, err)
 	}
 }
 

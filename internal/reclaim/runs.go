@@ -35,7 +35,7 @@ func (s *sweep) runs(ctx context.Context) error {
 		f := Finding{Kind: KindRun, Path: registry.FilePath(r), Owner: r.ID(), Action: ActionEnd}
 		if f.Reason = s.deadRun(r); f.Reason == "" {
 			if s.Deep {
-				f.Reason = "its owner " + r.RunnerID + " is alive"
+				f.Reason = s.known(r)
 				s.leave(f)
 			}
 			continue
@@ -70,6 +70,19 @@ func (s *sweep) deadRun(r store.Run) string {
 		return fmt.Sprintf("its runner %s has not been heard of for %s", r.RunnerID, silent.Round(time.Second))
 	}
 	return ""
+}
+
+// known says what keeps a run from being ended: its owner lives, or nobody here can say that it does not.
+func (s *sweep) known(r store.Run) string {
+	heard := s.Clock().Sub(r.HeartbeatAt).Round(time.Second)
+	switch s.runner[r.RunnerID] {
+	case aliveHere:
+		return "its owner " + r.RunnerID + " is alive"
+	case aliveElsewhere:
+		return fmt.Sprintf("its owner %s, which cannot be seen from here, was heard of %s ago; it counts as gone after %s without a word", r.RunnerID, heard, silentElsewhere)
+	default:
+		return fmt.Sprintf("its owner %s is not on record and was heard of %s ago; it counts as gone after %s without a word", r.RunnerID, heard, silentHere)
+	}
 }
 
 // fate says how a run ended whose owner did not: as its attempt did, when that is settled. It returns false when the
