@@ -204,6 +204,19 @@ const (
 // OfPromotion lists the points of a promotion.
 var OfPromotion = []Point{PromotePrepared, PromoteGated, PromoteCommitted, PromoteAudited}
 
+// The points of publishing a workspace. A test of its own walks them; the first two are those of every commit that deed makes.
+const (
+	CommitHalf       Point = "commit.half"       // an object of the commit is written, and has no name
+	CommitObjects    Point = "commit.objects"    // every object has its place, and no branch leads to them
+	PublishChecked   Point = "publish.checked"   // the remote was asked, and nothing is written
+	PublishCommitted Point = "publish.committed" // the branch has the commit, and the remote does not
+	PublishPushed    Point = "publish.pushed"    // the remote has it, and nobody was asked for a pull request
+	PublishOpened    Point = "publish.opened"    // the hook has answered, and the caller has heard nothing
+)
+
+// OfPublication lists the points of a publication in order.
+var OfPublication = []Point{PublishChecked, CommitHalf, CommitObjects, PublishCommitted, PublishPushed, PublishOpened}
+
 // All lists the points of a task in order.
 var All = []Point{
 	EnqueueBefore, EnqueueCommitted, ClaimCommitted, WorkspaceSeeded, BeginCommitted, DriverStarted, DriverEnded,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -70,6 +71,7 @@ func (r *Runner) Publish(ctx context.Context, req codebox.PublicationRequest) co
 	if err != nil {
 		return fail(codebox.WorkspaceWriteWithoutPR, kind, err)
 	}
+	crashpoint.Hit(crashpoint.PublishOpened)
 	res.PullRequest, res.Reused, res.Opened, res.Success = &pr, pr.Reused, pr.Opened, true
 	return res
 }
@@ -128,6 +130,7 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 	}
 	res.Commit = &codebox.PublicationCommit{SHA: w.commit.ID, ParentSHA: w.commit.Parent, Message: r.Redact.String(w.message)}
 	res.Branch.Reused = w.reused
+	crashpoint.Hit(crashpoint.PublishCommitted)
 	if p.Remote == "" {
 		return nil
 	}
@@ -137,6 +140,8 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 	}
 	if err != nil {
 		res.Commit, res.Branch.Reused = nil, false
+	} else {
+		crashpoint.Hit(crashpoint.PublishPushed)
 	}
 	res.Branch.Remote = pushed.Remote
 	return err
@@ -218,6 +223,7 @@ func (r *Runner) commit(ctx context.Context, dir, base string, p codebox.Publica
 			return w, fmt.Errorf("nothing is written: %w", err)
 		}
 	}
+	crashpoint.Hit(crashpoint.PublishChecked)
 	w.before, w.message = b.Tip, p.Message
 	w.commit, err = workspace.CommitTree(ctx, spec)
 	return w, err

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/deedrun/deed/internal/crashpoint"
 )
 
 // ErrNothingToCommit means that the state to commit is that of the parent.
@@ -119,6 +122,7 @@ func CommitTree(ctx context.Context, spec CommitSpec) (c Commit, err error) {
 	if err := bringIn(filepath.Join(m.gitDir, "objects"), m.from.objects()); err != nil {
 		return c, fmt.Errorf("bring the objects in: %w", err)
 	}
+	crashpoint.Hit(crashpoint.CommitObjects)
 	order := "create " + ref + " " + c.ID + "\n"
 	if spec.Old != "" {
 		order = "update " + ref + " " + c.ID + " " + spec.Old + "\n"
@@ -321,8 +325,10 @@ func bringIn(from, to string) error {
 		if err := dst.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 			return err
 		}
-		tmp := filepath.Join(filepath.Dir(p), "tmp_obj_deed_"+filepath.Base(p)) // which git gc removes when it is old
-		f, err := dst.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o444)
+		// git gc removes such a file when it is old. No two have one name: what a killed deed left is there for good and may not be written to,
+		// and another process may be at the same object.
+		tmp := filepath.Join(filepath.Dir(p), "tmp_obj_deed_"+rand.Text())
+		f, err := dst.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o444)
 		if err != nil {
 			return err
 		}
@@ -330,6 +336,7 @@ func bringIn(from, to string) error {
 		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 			return errors.Join(err, dst.Remove(tmp))
 		}
+		crashpoint.Hit(crashpoint.CommitHalf)
 		return dst.Rename(tmp, p)
 	})
 }
