@@ -112,6 +112,7 @@ type sweep struct {
 	alone  bool                // no other runner of this home is alive
 	runner map[string]liveness // by runner id
 	lost   map[string]bool     // attempts that a dry run would settle
+	ending []store.Run         // runs that a dry run would end
 
 	unmounted bool // see unmount
 }

@@ -133,8 +133,35 @@ func (s *sweep) items(ctx context.Context) ([]item, error) {
 	if !s.Retention.Limited() {
 		return out, nil
 	}
+	out = append(out, s.coming(have)...)
 	more, err := s.bundles(ctx, have)
 	return append(out, more...), err
+}
+
+// coming lists what there will be when a sweep that is no dry run has ended runs and settled attempts: it counts with the rest. How large the
+// bundle of a lost attempt will be nobody knows.
+func (s *sweep) coming(have map[string]bool) []item {
+	var out []item
+	add := func(attempt string, lost bool) {
+		it := item{attempt: attempt, ended: s.Clock(), keep: "it ends now"}
+		if attempt != "" {
+			it.bundle = s.Home.Bundle(attempt)
+			it.bytes, _ = registry.Size(it.bundle)
+		}
+		_, err := os.Lstat(it.bundle)
+		it.bare = !lost && (it.bundle == "" || err != nil)
+		have[it.bundle] = true
+		out = append(out, it)
+	}
+	for _, r := range s.ending {
+		add(r.AttemptID, s.lost[r.AttemptID])
+	}
+	for id := range s.lost {
+		if !slices.ContainsFunc(s.ending, func(r store.Run) bool { return r.AttemptID == id }) {
+			add(id, true)
+		}
+	}
+	return out
 }
 
 func (s *sweep) ofRun(ctx context.Context, r *store.Run) (item, error) {

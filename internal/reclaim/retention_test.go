@@ -262,6 +262,37 @@ func TestACopyInTheHomeBelongsToItsRun(t *testing.T) {
 	}
 }
 
+// What a sweep ends and settles counts at once, and a dry run counts it along: both give up the same.
+func TestADryRunCountsWhatEnds(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.dead(t, "gone")
+	var old []store.Ref
+	for range 3 {
+		old = append(old, b.settled(t, 100, true))
+		b.now = b.now.Add(time.Hour)
+	}
+	withRun := b.claim(t, "gone")
+	b.claim(t, "gone")
+	for id, attempt := range map[string]string{"lost": withRun.AttemptID, "bare": ""} {
+		if _, err := b.Store.InsertRun(t.Context(), store.NewRun{RunID: id, Status: codebox.RunBooting, RunnerID: "gone", AttemptID: attempt}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Retention = config.Retention{MaxCount: 3}
+	for _, dry := range []bool{true, false} {
+		var gone []string
+		for _, f := range b.sweep(t, Options{Deep: true, DryRun: dry}).Findings {
+			if f.Action == ActionRemove {
+				gone = append(gone, f.Owner)
+			}
+		}
+		if d := cmp.Diff([]string{old[0].AttemptID, old[1].AttemptID}, gone); d != "" {
+			t.Errorf("dry %v: what goes (-want +got):\n%s", dry, d)
+		}
+	}
+}
+
 // Without any rule a run still goes when its own record says so, and not before.
 func TestARunsOwnRetention(t *testing.T) {
 	t.Parallel()

@@ -47,6 +47,9 @@ func (s *sweep) runs(ctx context.Context) error {
 		if !ok {
 			continue
 		}
+		if s.DryRun {
+			s.ending = append(s.ending, r)
+		}
 		s.do(f, func() error {
 			_, err := reg.Bury(ctx, r, end)
 			if errors.Is(err, store.ErrRunEnded) || errors.Is(err, store.ErrNotFound) {
