@@ -146,6 +146,22 @@ func (s *sweep) owner(ctx context.Context, name string) (id string, alive bool, 
 	return id, err == nil && at.Live && !s.lost[id], err
 }
 
+// holder says what keeps a directory: its owner lives, or nobody here can say that it does not.
+func (s *sweep) holder(ctx context.Context, id string) string {
+	const alive = "its owner is alive"
+	if id[:4] == "run_" {
+		if r, err := s.Store.Run(ctx, id); err == nil {
+			return s.known(r)
+		}
+		return alive
+	}
+	at, err := s.Store.Attempt(ctx, id)
+	if err != nil || s.runner[at.Record.RunnerID] == aliveHere {
+		return alive
+	}
+	return fmt.Sprintf("its owner %s cannot be seen from here, and holds it until its lease runs out at %s", at.Record.RunnerID, at.LeaseUntil.Format(time.RFC3339))
+}
+
 // waits reports whether the directory of a settled attempt is kept for the next attempt of its task.
 func (s *sweep) waits(ctx context.Context, id string) (bool, error) {
 	if id == "" || id[:4] == "run_" {
@@ -220,7 +236,7 @@ func (s *sweep) directory(ctx context.Context, dir string) error {
 		}
 		if alive {
 			if s.Deep {
-				found.Reason = "its owner is alive"
+				found.Reason = s.holder(ctx, id)
 				s.leave(found)
 			}
 			continue

@@ -574,6 +574,8 @@ func TestWhichRunsAreDead(t *testing.T) {
 	if got := ended(); got != "of-dead" {
 		t.Errorf("ended %s", got)
 	}
+	ref := b.claim(t, "stranger")
+	write(t, filepath.Join(b.Home.Attempt(ref.AttemptID), "workspace", "f"), "x")
 	said := map[string]string{}
 	for _, f := range b.sweep(t, Options{Deep: true, DryRun: true}).Findings {
 		said[f.Owner] = f.Reason
@@ -581,6 +583,7 @@ func TestWhichRunsAreDead(t *testing.T) {
 	if d := cmp.Diff(map[string]string{
 		"of-here": "its owner here is alive", "of-me": "its owner me is alive",
 		"of-elsewhere": "its owner elsewhere, which cannot be seen from here, was heard of 5m0s ago; it counts as gone after 10m0s without a word",
+		ref.AttemptID:  "its owner stranger cannot be seen from here, and holds it until its lease runs out at " + b.now.Add(1000*time.Hour).Format(time.RFC3339),
 		"of-stranger":  "its owner stranger is not on record and was heard of 10s ago; it counts as gone after 1m0s without a word",
 	}, said); d != "" {
 		t.Errorf("what is said of those that are left (-want +got):\n%s", d)
