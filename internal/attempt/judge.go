@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -52,7 +53,7 @@ func (a *run) judge(ctx context.Context) error {
 	a.progress(StepJudging, fmt.Sprintf("%d changed", len(a.changes.Files())))
 	v, err := gate.Decide(ctx, gate.Input{
 		Claim: a.yield().Claim, Spec: a.plan.spec, Evidence: a.plan.evidence,
-		Workspace: a.path("workspace"), Changes: a.changes, Base: a.base, Manifest: a.before, After: a.after, Patch: a.patch,
+		View: a.view(), Changes: a.changes, Base: a.base, Manifest: a.before, After: a.after, Patch: a.patch,
 		Rooms: rooms, SecretHit: a.secret, PinFault: a.pinFault(), ReadOnly: a.plan.fit.ReadOnly,
 		Artifacts: a.artifactRoot, Listed: a.artifacts, Audit: a.auditFacts(),
 		Stop: a.stopReasons, RunCheck: a.runCheck, Capabilities: checker{a}, Ask: a.askInputs,
@@ -74,6 +75,31 @@ func (a *run) judge(ctx context.Context) error {
 	}
 	a.progress(StepVerdict, Accepted)
 	return nil
+}
+
+// view is what the agent sees, for the paths in its claims.
+func (a *run) view() gate.View {
+	tree := a.path("workspace")
+	start := a.workDir(tree)
+	if dir := a.plan.adapter.Common().WorkingDir; !filepath.IsAbs(dir) {
+		start = filepath.Join(start, dir)
+	}
+	v := gate.View{Start: a.seen(start), Artifacts: a.seen(a.path("artifacts"))}
+	if a.plan.contained() {
+		v.Parts = a.seeded.Layout
+		return v
+	}
+	// Nothing is mounted anywhere. The system may tell the directory to the agent under another name than deed has for it.
+	v.Parts.Mounts = []workspace.Mount{{Target: tree}, {Target: workspace.TruePath(tree)}}
+	return v
+}
+
+// seen is a path as the agent sees it.
+func (a *run) seen(host string) string {
+	if inside, ok := a.agent.box.Inside(host); ok {
+		return inside
+	}
+	return host
 }
 
 // maxChangedFiles keeps the list of a change within what is read of a bundle, and deed's memory within reason: an agent

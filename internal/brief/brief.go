@@ -282,7 +282,8 @@ You may also write one JSON object to the file named by $DEED_RESULT_FILE; it th
 
     {"status": "completed", "operator_summary": "what was done", "file_changes": ["every/path/changed"], "artifact_paths": []}
 
-status is completed, retryable_failure, permanent_failure or blocked.`
+status is completed, retryable_failure, permanent_failure or blocked. Paths in file_changes are absolute, or relative to the
+directory that you start in.`
 
 const scriptResult = `## Result
 
@@ -292,4 +293,4 @@ Write one JSON object to the file named by $DEED_RESULT_FILE, or print it as the
      "file_changes": ["every/path/changed"], "artifact_paths": []}
 
 status is completed, retryable_failure, permanent_failure or blocked; machine_status is ok, needs_retry, failed or
-blocked to match. Your result is a claim: it counts when the changed files and the checks bear it out.`
+blocked to match. Paths in file_changes are absolute, or relative to the directory that you start in. Your result is a claim: it counts when the changed files and the checks bear it out.`

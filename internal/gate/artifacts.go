@@ -41,6 +41,9 @@ func (v *verdict) artifacts(in Input) {
 	}
 	for _, p := range sorted(declared) {
 		rel, ok := ArtifactPath(in.Artifacts.Name(), p)
+		if !ok && in.View.Artifacts != "" {
+			rel, ok = ArtifactPath(in.View.Artifacts, p)
+		}
 		if !ok {
 			v.reject(CodeArtifactOutside, p, "%s is not inside the directory of artifacts", quotePath(p))
 			continue

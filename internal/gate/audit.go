@@ -44,9 +44,9 @@ func (v *verdict) audit(in Input) {
 			}
 		}
 	}
-	said := map[string]bool{}
+	said, changed := map[string]bool{}, in.changed()
 	for _, p := range a.FileChanges {
-		said[clean(in.Workspace, p)] = true
+		said[in.named(p, changed)] = true
 	}
 	for _, c := range in.Changes.Of(workspace.ClassTracked) {
 		if !said[c.Path] {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ type Input struct {
 	Spec     deed.TaskSpec // effective: the task's own fields with its type's merged in
 	Evidence agentruntime.EvidenceRequirements
 
-	Workspace string // the agent's directory, for claims with absolute paths
+	View      View // what the agent sees, for the paths in its claims
 	Changes   workspace.ChangeSet
 	Base      *workspace.Base     // the first state, which no agent was given
 	Manifest  *workspace.Manifest // of the base, taken before the agent started
@@ -186,23 +185,18 @@ func (v *verdict) claim(in Input) {
 		v.reject(CodePinnedInput, "", "%s", in.PinFault)
 	}
 	// Every change counts as a change; only those that the patch carries must be mentioned, since builds litter.
-	actual, carried := map[string]string{}, map[string]string{}
-	for _, c := range in.Changes.Changes {
-		if c.Class != workspace.ClassGit {
-			actual[c.Path] = string(c.Status)
-		}
-		if c.Class == workspace.ClassTracked {
-			carried[c.Path] = string(c.Status)
-		}
+	actual, carried := in.changed(), map[string]string{}
+	for _, c := range in.Changes.Of(workspace.ClassTracked) {
+		carried[c.Path] = string(c.Status)
 	}
 	claimed := map[string]bool{}
 	if in.Claim != nil {
 		for _, p := range in.Claim.FileChanges {
-			claimed[clean(in.Workspace, p)] = true
+			claimed[in.named(p, actual)] = true
 		}
 	}
 	for _, p := range sorted(claimed) {
-		if _, ok := actual[p]; ok {
+		if actual[p] {
 			continue
 		}
 		if in.Manifest.Find(p) != nil {
@@ -278,18 +272,6 @@ func matching(globs []string, path string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// clean reduces the ways in which agents write a path to the one in which deed does.
-func clean(workspace, p string) string {
-	p = strings.TrimSpace(p)
-	if workspace != "" {
-		p = strings.TrimPrefix(p, workspace+"/")
-	}
-	if p == "" {
-		return p
-	}
-	return path.Clean(p)
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

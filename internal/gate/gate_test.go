@@ -142,7 +142,6 @@ func TestDecisions(t *testing.T) {
 	}{
 		{"honest work", scene{work: change("main.go", "package main // better\n"), claims: []string{"main.go"}}, nil},
 		{"claims are normalised", scene{work: change("main.go", "x"), claims: []string{"./main.go"}}, nil},
-		{"an absolute path below the workspace", scene{work: change("docs/a.md", "x"), claims: []string{"/agent/docs/./a.md"}, edit: func(in *Input, _ string) { in.Workspace = "/agent" }}, nil},
 		{"a deletion that is claimed", scene{work: func(t *testing.T, d string) { rm(t, d, "docs/a.md") }, claims: []string{"docs/a.md"}}, nil},
 		{"nothing done and nothing asked", scene{}, nil},
 		{"no claim", scene{mute: true}, []string{CodeNoClaim}},

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"html/template"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -293,12 +294,12 @@ func took(a view.Attempt) string {
 type finding struct{ Class, Word string }
 
 // claimed compares a file that an agent names with what deed found.
-func claimed(a view.Attempt, path string) *finding {
+func claimed(a view.Attempt, name string) *finding {
 	if a.Changes == nil || a.Live {
 		return nil
 	}
 	for _, f := range a.Changes.Files {
-		if f.Path == path || strings.HasSuffix(f.Path, "/"+path) {
+		if sameFile(f.Path, name) {
 			return &finding{"good", "changed"}
 		}
 	}
@@ -309,16 +310,23 @@ func claimed(a view.Attempt, path string) *finding {
 }
 
 // unclaimed reports that a file was changed and the agent names others.
-func unclaimed(a view.Attempt, path string) bool {
+func unclaimed(a view.Attempt, name string) bool {
 	if a.Claim == nil || len(a.Claim.FileChanges) == 0 {
 		return false
 	}
 	for _, f := range a.Claim.FileChanges {
-		if f == path || strings.HasSuffix(path, "/"+f) {
+		if sameFile(name, f) {
 			return false
 		}
 	}
 	return true
+}
+
+// sameFile reports that a claim can mean a changed file: an agent names it from the sandbox's root, from where it starts or from the top of
+// the tree, and the list names it from its workspace. What the claim did mean is for the verdict to say.
+func sameFile(changed, claim string) bool {
+	claim = "/" + path.Clean(strings.TrimSpace(claim))
+	return strings.HasSuffix("/"+changed, claim) || strings.HasSuffix(claim, "/"+changed)
 }
 
 // firstFew bounds a list of files on the first view; the change has all of them.

@@ -103,7 +103,7 @@ var Specs = sync.OnceValue(func() []Spec {
 			Description: "Say that the task is done. It is then checked; when something is missing, the reasons come back as the result.",
 			Schema: object(`"summary"`, `
 			"summary": {"type": "string", "minLength": 1, "description": "what was changed and how it was checked"},
-			"files": {"type": "array", "maxItems": 10000, "items": {"type": "string"}, "description": "every file that was changed"}`),
+			"files": {"type": "array", "maxItems": 10000, "items": {"type": "string"}, "description": "every file that was changed, by the paths that the other tools take"}`),
 		},
 		{
 			Name:        Ask,

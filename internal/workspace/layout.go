@@ -48,6 +48,23 @@ func (l Layout) Locate(treePath string) (p Place, ok bool) {
 	return place("/", treePath, -1), false
 }
 
+// Find is the way back: the path in the tree of what is seen at an absolute path, "" for the whole tree. The path is taken by its letters, so
+// that no link leads it elsewhere. ok is false beside all mounts.
+func (l Layout) Find(seen string) (treePath string, ok bool) {
+	best := -1
+	for _, m := range l.Mounts {
+		rest, below := strings.CutPrefix(seen, strings.TrimSuffix(m.Target, "/")+"/")
+		switch {
+		case len(m.Target) <= best:
+		case seen == m.Target:
+			treePath, best = m.Tree, len(m.Target)
+		case below && !m.File:
+			treePath, best = path.Join(m.Tree, rest), len(m.Target)
+		}
+	}
+	return treePath, best >= 0
+}
+
 func place(target, rel string, index int) Place {
 	rel = TextPath(rel)
 	return Place{Path: strings.TrimSuffix(target, "/") + "/" + rel, RelativePath: rel, MountIndex: index, MountTarget: target}

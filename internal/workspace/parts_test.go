@@ -86,6 +86,9 @@ func TestSeedAllParts(t *testing.T) {
 		if ok != (f.RelativePath != "beside") {
 			t.Errorf("%s: found %v", f.RelativePath, ok)
 		}
+		if back, found := tree.Layout.Find(p.Path); found != ok || ok && back != f.Path {
+			t.Errorf("%s: at %s is %q (%v)", f.RelativePath, p.Path, back, found)
+		}
 		places[f.RelativePath] = p
 	}
 	if diff := cmp.Diff(map[string]Place{
