@@ -52,7 +52,7 @@ func (r *run) runtime(ctx context.Context, limit time.Duration) (rt ability.Runt
 	}
 	box, err := sandbox.New(ctx, spec)
 	if err != nil {
-		return rt, done, err
+		return rt, done, sandbox.Otherwise(err, "")
 	}
 	sup, err := proc.IdleSupervisor(proc.Options{})
 	if err != nil {

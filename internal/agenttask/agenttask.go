@@ -95,13 +95,19 @@ func (r *run) failed(err error) boundary.Run {
 	if len(faults) > 0 && class == failure.Infra {
 		class = failure.Config
 	}
-	facts, code, message := boundary.FactsOf(boundary.End{Class: class, Stopped: errors.Is(err, attempt.Stopped)}), string(class), err.Error()
-	if len(faults) > 0 && r.claim == nil {
+	facts, code, message, told := boundary.FactsOf(boundary.End{Class: class, Stopped: errors.Is(err, attempt.Stopped)}), string(class), err.Error(), boundary.DiagnosticsOf(err)
+	switch {
+	case len(faults) > 0 && class == failure.Isolation: // nothing is wrong with the request: this machine lacks what it asks for
+		told = nil
+		for _, f := range faults {
+			told = append(told, codebox.Diagnostic{Class: "deed." + string(class), Message: f.Message, Path: f.Path, Remedy: f.Remedy})
+		}
+	case len(faults) > 0 && r.claim == nil:
 		facts, code, message = boundary.Facts{Refused: true}, boundary.ClassInvalidRequest, boundary.RefusalMessage(faults)
 	}
 	return boundary.Run{
 		Decision: boundary.Decide(facts), Message: message, Code: code,
-		Started: r.started, Finished: r.Clock(), Command: r.req.Agent, Diagnostics: boundary.DiagnosticsOf(err), Redactor: r.hide,
+		Started: r.started, Finished: r.Clock(), Command: r.req.Agent, Diagnostics: told, Redactor: r.hide,
 	}
 }
 
@@ -117,6 +123,9 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	row, err := r.Admission.Prepare(r.placed.Intent, task.Caller{Trusted: true})
 	if err != nil {
 		return none, err
+	}
+	if r.placed.Intent.Deed.Isolation == string(sandbox.Namespace) && failure.ClassOf(unavailable) == failure.Isolation {
+		return none, sandbox.Otherwise(unavailable, `or say "policy": {"sandbox": "preferred"} in the request where the agent may run as you`)
 	}
 	if err := MakeParent(r.req.ArtifactsPath); err != nil {
 		return none, err

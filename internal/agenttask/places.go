@@ -10,14 +10,14 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/boundary"
+	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/component"
 	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/home"
 	"github.com/deedrun/deed/internal/placement"
 	"github.com/deedrun/deed/internal/redact"
@@ -46,6 +46,11 @@ func Refused(ctx context.Context, data []byte, err error, m Machine) codebox.Age
 			without = append(without, req.Origins.Place("$.policy.network"))
 		}
 	}
+	for i := range req.AgentBundles { // which are held against the secrets
+		if slices.Contains(without, req.Origins.Place("$.secret_env")) {
+			without = append(without, req.Origins.At("agent_bundles", i)+".token_env")
+		}
+	}
 	faults := slices.DeleteFunc(slices.Clone(fault.Of(found)), func(f fault.Fault) bool {
 		return slices.ContainsFunc(without, func(at string) bool {
 			rest, below := strings.CutPrefix(f.Path, at)
@@ -55,16 +60,25 @@ func Refused(ctx context.Context, data []byte, err error, m Machine) codebox.Age
 	return boundary.Refusal(data, append(slices.Clone(fault.Of(err)), faults...), hide)
 }
 
-// look holds a request against the machine and makes a task of it. An error carries every fault, at the place where the caller wrote it.
+// look holds a request against the machine and makes a task of it. An error carries every fault, at the place where the caller wrote it, and
+// the class of placement's where nothing else is at fault.
 func look(ctx context.Context, req codebox.TaskRequest, m Machine, contained bool) (placement.Placed, *redact.Redactor, error) {
 	hide, places := checkPlaces(ctx, req, m.Home, m.Secrets)
-	placed, err := placement.Place(settled(req), placement.Options{Config: m.Config, Contained: contained})
-	if fs := fault.Of(err); places != nil || fs != nil {
+	placed, lack := placement.Place(settled(req), placement.Options{Config: m.Config, Contained: contained})
+	err := lack
+	if fs := fault.Of(lack); places != nil || fs != nil {
 		fs = append(slices.Clone(fault.Of(places)), fs...)
 		for i := range fs {
 			fs[i].Path = req.Origins.Place(fs[i].Path)
 		}
-		err = fs
+		var f *failure.Error
+		if err = fs; places == nil && errors.As(lack, &f) {
+			err = failure.New(f.Class, f.Op, fs, f.Remedy)
+		}
+	}
+	for i := range placed.Diagnostics {
+		d := &placed.Diagnostics[i]
+		d.Path = req.Origins.Place(d.Path)
 	}
 	return placed, hide, err
 }
@@ -302,14 +316,26 @@ func MakeParent(dir string) error {
 	parent := filepath.Dir(dir)
 	err := os.MkdirAll(parent, 0o755)
 	if err == nil {
-		if aerr := unix.Access(parent, unix.W_OK|unix.X_OK); aerr != nil {
-			err = &os.PathError{Op: "access", Path: parent, Err: aerr}
-		}
+		err = tryMake(dir)
 	}
 	if err != nil {
 		return badArtifacts(dir, "cannot be made: "+plain(err), "name a directory that deed can make")
 	}
 	return nil
+}
+
+// tryMake makes beside a bundle what its copy is made in, and takes it away again. What a file system says of permissions is no promise: nobody
+// can make anything in /proc, and root may write anywhere. What a crash leaves is cleared away with unfinished bundles.
+func tryMake(final string) error {
+	tmp, release, err := bundle.Temp(final)
+	if err != nil {
+		var pe *os.PathError
+		if errors.As(err, &pe) { // whose name nobody has heard of
+			return &os.PathError{Op: pe.Op, Path: filepath.Dir(final), Err: pe.Err}
+		}
+		return err
+	}
+	return errors.Join(os.Remove(tmp), release())
 }
 
 func badArtifacts(dir, why, remedy string) error {

@@ -115,6 +115,20 @@ func (a *run) checkPlaces(p plan) error {
 	return l.Err()
 }
 
+// unshown refuses mounts that an agent without a sandbox would look for in vain: what is not mounted is seen where it lies, and nowhere else.
+func unshown(p plan) error {
+	if p.contained() || p.spec.Sandbox == nil {
+		return nil
+	}
+	var l fault.List
+	for i, m := range p.spec.Sandbox.Mounts {
+		if workspace.TruePath(m.Inside()) != workspace.TruePath(m.Source) {
+			l.Add(fault.Index("$.deed.sandbox.mounts", i), fault.NotAllowed, fmt.Sprintf("isolation %s cannot show %q at %q", p.kind, m.Source, m.Inside()), "")
+		}
+	}
+	return l.Err()
+}
+
 // contain builds the agent's cell and, where hosts are allowed, starts the proxy that is the only way to them.
 func (a *run) contain(ctx context.Context) error {
 	p := place{

@@ -247,6 +247,9 @@ func (a *run) resolve(ctx context.Context) (plan, error) {
 	if err := workspace.CheckParts(p.parts); err != nil {
 		return p, failure.New(failure.Config, "read the workspaces of the task", err, "")
 	}
+	if err := unshown(p); err != nil {
+		return p, failure.New(failure.Isolation, "show what the task mounts", err, "ask for isolation namespace")
+	}
 	if err := a.checkPlaces(p); err != nil {
 		return p, failure.New(failure.Config, "place what the task brings", err, "")
 	}
@@ -380,22 +383,31 @@ func (a *run) untouched() string {
 	return a.path("workspace")
 }
 
-// main is the part that the agent starts in: the first directory below /workspace, else the first, else the first part. A
-// tree that was not seeded has none.
+// main is the part that the agent starts in. A tree that was not seeded has none.
 func (a *run) main() workspace.SeededPart {
 	parts := a.seeded.Parts
-	if dirs := slices.DeleteFunc(slices.Clone(parts), func(p workspace.SeededPart) bool { return p.File }); len(dirs) > 0 {
-		parts = dirs
-	}
-	if i := slices.IndexFunc(parts, func(p workspace.SeededPart) bool {
-		return p.Target == insideWorkspace || strings.HasPrefix(p.Target, insideWorkspace+"/")
-	}); i > 0 {
-		return parts[i]
-	}
 	if len(parts) == 0 {
 		return workspace.SeededPart{}
 	}
-	return parts[0]
+	return parts[Start(len(parts), func(i int) (string, bool) { return parts[i].Target, parts[i].File })]
+}
+
+// Start is which of n parts of a tree the agent starts in: the first directory below /workspace, else the first directory, else the first.
+func Start(n int, part func(int) (target string, file bool)) int {
+	first := -1
+	for i := range n {
+		target, file := part(i)
+		if file {
+			continue
+		}
+		if workspace.Within(target, insideWorkspace) {
+			return i
+		}
+		if first < 0 {
+			first = i
+		}
+	}
+	return max(first, 0)
 }
 
 // workDir is where in a tree the agent and the checks start.

@@ -80,6 +80,11 @@ func (a *run) site(ctx context.Context, p place) (*wordpress.Site, []component.M
 func (a *run) boot(ctx context.Context, c cell, records []codebox.ComponentContractResult) (*wordpress.Boot, error) {
 	if c.site == nil {
 		component.Mounted(records)
+		for i := range records {
+			if r := &records[i]; r.ActivationStatus == codebox.ActivationPending && r.Status != codebox.ComponentFailed {
+				r.ActivationStatus = codebox.ActivationNotApplicable // there is nothing that it could become active in
+			}
+		}
 		return nil, nil
 	}
 	b, err := c.site.Boot(ctx, component.Inside(c.box, a.sup, phpTimeout), records)

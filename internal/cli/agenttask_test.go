@@ -227,10 +227,12 @@ func TestCommandsAreStoppedWhileTheyRead(t *testing.T) {
 func TestAgentTaskRunHasNoPlaceForItsBundle(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"agent": "exit 0"})
-	o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{"artifacts_path": "/proc/none/out"}))
-	env := envelope(t, o.stdout)
-	if got := env.AgentTaskRunResult.FailureClassification; o.code != ExitUsage || got != "invalid_request" || len(env.Diagnostics) != 1 || env.Diagnostics[0].Path != "$.artifacts_path" {
-		t.Errorf("exit %d, %s, %+v", o.code, got, env.Diagnostics)
+	for _, place := range []string{"/proc/none/out", "/proc/none"} { // which says of itself that root may write to it
+		o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{"artifacts_path": place}))
+		env := envelope(t, o.stdout)
+		if got := env.AgentTaskRunResult.FailureClassification; o.code != ExitUsage || got != "invalid_request" || len(env.Diagnostics) != 1 || env.Diagnostics[0].Path != "$.artifacts_path" {
+			t.Errorf("%s: exit %d, %s, %+v", place, o.code, got, env.Diagnostics)
+		}
 	}
 	if list := s.ok("task", "list", "--json"); strings.Contains(list, "agent-task") {
 		t.Errorf("a refused request was queued:\n%s", list)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/egress"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/policy"
 	"github.com/deedrun/deed/internal/sandbox"
 	"github.com/deedrun/deed/internal/wordpress"
@@ -45,7 +47,8 @@ type Placed struct {
 	Diagnostics []codebox.Diagnostic
 }
 
-// Place translates a request as boundary.Read returned it. An error carries every fault.
+// Place translates a request as boundary.Read returned it. An error carries every fault; it is of class failure.Isolation when the request is
+// right, and only lacks a machine that can show what it mounts.
 func Place(req codebox.TaskRequest, o Options) (Placed, error) {
 	p := &placer{req: req, opt: o}
 	p.adapter()
@@ -59,8 +62,12 @@ func Place(req codebox.TaskRequest, o Options) (Placed, error) {
 	p.network()
 	p.limits()
 	p.refuse()
-	if err := p.faults.Err(); err != nil {
-		return Placed{}, err
+	if p.faults.Len() > 0 {
+		p.faults.Within("$", p.unshown.Err())
+		return Placed{}, p.faults.Err()
+	}
+	if err := p.unshown.Err(); err != nil {
+		return Placed{}, failure.New(failure.Isolation, "show what the request mounts", err, "")
 	}
 	if err := p.intent(); err != nil {
 		return Placed{}, err
@@ -75,6 +82,8 @@ type placer struct {
 	box    deed.Sandbox
 	faults fault.List
 	out    Placed
+
+	unshown fault.List // what cannot be shown without a sandbox, where there is none
 }
 
 func (p *placer) diagnose(class, at, message, remedy string) {
@@ -142,6 +151,34 @@ func (p *placer) isolation() {
 	}
 }
 
+// degraded reports that the request runs without the sandbox that it would like to have.
+func (p *placer) degraded() bool { return p.spec.Isolation == string(sandbox.Process) }
+
+// uncontained says of each part of the tree where it is, since no target is anything without a sandbox.
+func (p *placer) uncontained() {
+	all := p.spec.Workspaces
+	if !p.degraded() || len(all) == 0 {
+		return
+	}
+	start := all[attempt.Start(len(all), func(i int) (string, bool) { return all[i].Target, all[i].Type == deed.SeedFile })].Target
+	tell := func(at, target string) {
+		place := "$DEED_WORKSPACE"
+		if rel, err := filepath.Rel(start, target); err == nil && rel != "." {
+			place += "/" + rel
+		}
+		p.diagnose("target_not_honoured", at+".target", fmt.Sprintf("nothing is at %q without a sandbox: the agent has this in a directory of deed's own, at %s", target, place),
+			"use the variable, or ask for sandbox required")
+	}
+	for i, w := range p.req.Workspaces {
+		tell(fault.Index("$.workspaces", i), w.EffectiveTarget())
+	}
+	for i, m := range p.req.Mounts {
+		if m.Mode != codebox.ModeReadonly {
+			tell(fault.Index("$.mounts", i), m.Target)
+		}
+	}
+}
+
 // workspaces become parts of the task's tree; what may only be read is a copy too, and is mounted read-only.
 func (p *placer) workspaces() {
 	for i, w := range p.req.Workspaces {
@@ -168,7 +205,7 @@ func (p *placer) mounts() {
 			p.faults.Add(at+".phase", fault.NotAllowed, "everything is mounted before anything starts", "leave it out, or use pre-install")
 		}
 		if m.Mode == codebox.ModeReadonly {
-			p.show(m.Source, m.Target)
+			p.show(at, m.Source, m.Target)
 			continue
 		}
 		if m.CaptureArtifacts != nil && !*m.CaptureArtifacts {
@@ -181,9 +218,11 @@ func (p *placer) mounts() {
 		p.spec.Workspaces = append(p.spec.Workspaces, deed.Workspace{Type: kind, Source: m.Source, Target: m.Target})
 	}
 	p.floor()
+	p.uncontained()
 	for i, f := range p.req.StagedFiles {
-		p.apart(fault.Index("$.staged_files", i)+".target", f.Target)
-		p.show(f.Source, f.Target)
+		at := fault.Index("$.staged_files", i)
+		p.apart(at+".target", f.Target)
+		p.show(at, f.Source, f.Target)
 	}
 }
 
@@ -206,7 +245,13 @@ func (p *placer) apart(at, target string) {
 	}
 }
 
-func (p *placer) show(source, target string) {
+// show has something of the caller's seen where it is asked for. Only a sandbox can: an agent that does not find it would work without it, and
+// nobody would know.
+func (p *placer) show(at, source, target string) {
+	if p.degraded() {
+		p.unshown.Add(at, fault.NotAllowed, fmt.Sprintf("%q cannot be seen at %q without a sandbox, and there is none here", source, target), "leave it out, put it into a workspace, or see `deed doctor` for what the sandbox needs")
+		return
+	}
 	p.box.Mounts = append(p.box.Mounts, deed.Mount{Source: source, Target: target})
 }
 
@@ -225,7 +270,7 @@ func (p *placer) runtime() {
 	r, s := p.req, Stack(p.req)
 	loads := len(s.ProviderPluginPaths)+len(s.ProviderPlugins)+len(s.ComponentContracts)+len(s.Plugins) > 0 ||
 		slices.ContainsFunc(p.spec.Workspaces, func(w deed.Workspace) bool {
-			return path.Dir(w.Target) == codebox.PluginsRoot || path.Dir(w.Target) == codebox.ThemesRoot
+			return loaded(w.Target)
 		})
 	configured := p.opt.Config.WordPress != nil
 	switch {
@@ -236,7 +281,13 @@ func (p *placer) runtime() {
 	case loads && configured:
 		s.WordPress = "latest"
 	case loads:
-		p.diagnose("no_wordpress", "$.wp", "no WordPress is configured: components and plugins are there as files, and nothing loads them", "set components.wordpress.archive in deed.yaml")
+		p.unloaded(s)
+	}
+	for i, b := range s.AgentBundles {
+		_, given := r.RuntimeEnv[b.TokenEnv]
+		if b.TokenEnv != "" && !given && !slices.Contains(r.SecretEnv, b.TokenEnv) {
+			p.faults.Add(s.Origins.At("agent_bundles", i)+".token_env", fault.Dangling, fmt.Sprintf("%q is not in secret_env, so that the agent would not have it", b.TokenEnv), "name it in secret_env too")
+		}
 	}
 	if s.Empty() {
 		return
@@ -247,6 +298,47 @@ func (p *placer) runtime() {
 		return
 	}
 	p.box.Runtime = raw
+}
+
+// unloaded says of everything that only WordPress loads that it is there as files, where no WordPress is. A component that is asked to be active
+// cannot be, and is refused. A plugin is to be active unless its caller says otherwise, so that nobody need have asked for it.
+func (p *placer) unloaded(s codebox.RuntimeStack) {
+	const remedy = "set components.wordpress.archive in deed.yaml"
+	tell := func(at string) {
+		p.diagnose("no_wordpress", at, "no WordPress is configured: this is there as files, and nothing loads or activates it", remedy)
+	}
+	for i := range s.ProviderPluginPaths {
+		tell(s.Origins.At("provider_plugin_paths", i))
+	}
+	for i, c := range s.ComponentContracts {
+		at := s.Origins.At("component_contracts", i)
+		if c.LoadAs == codebox.LoadPlugin && c.Activate != nil && *c.Activate {
+			p.faults.Add(at+".activate", fault.Dangling, "is true, and no WordPress is configured", remedy+", or leave it out")
+			continue
+		}
+		tell(at)
+	}
+	for i := range s.ProviderPlugins {
+		tell(s.Origins.At("provider_plugins", i))
+	}
+	for i := range s.Plugins {
+		tell(s.Origins.At("extra_plugins", i))
+	}
+	for i, w := range p.req.Workspaces {
+		if loaded(w.EffectiveTarget()) {
+			tell(fault.Index("$.workspaces", i))
+		}
+	}
+	for i, m := range p.req.Mounts {
+		if m.Mode != codebox.ModeReadonly && loaded(m.Target) {
+			tell(fault.Index("$.mounts", i))
+		}
+	}
+}
+
+// loaded reports a target from which WordPress loads what is there.
+func loaded(target string) bool {
+	return path.Dir(target) == codebox.PluginsRoot || path.Dir(target) == codebox.ThemesRoot
 }
 
 // checks are the verify steps, in a clean room.

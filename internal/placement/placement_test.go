@@ -15,6 +15,7 @@ import (
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/boundary"
 	"github.com/deedrun/deed/internal/config"
+	"github.com/deedrun/deed/internal/failure"
 )
 
 // options are those of a machine with a sandbox, two adapters, and what else yaml says.
@@ -214,6 +215,9 @@ func TestRefusals(t *testing.T) {
 		{"WordPress that is not there", o, `"wp": "6.5"`, "$.wp"},
 		{"PHP without WordPress", o, `"verify_steps": [{"command": "wordpress.run-php", "args": ["code=1;"]}]`, "$.verify_steps[0].command"},
 		{"PHP that is none", options(t, withPress), `"verify_steps": [{"command": "wordpress.run-php", "args": ["echo 1;"]}]`, "$.verify_steps[0].args"},
+		{"a component to activate without WordPress", o, `"component_contracts": [{"slug": "a", "path": "/srv/a", "loadAs": "plugin", "activate": true}]`, "$.component_contracts[0].activate"},
+		{"a component of a profile", o, `"runtime_profile": {"component_contracts": [{"slug": "a", "path": "/srv/a", "loadAs": "plugin", "activate": true}]}`, "$.runtime_profile.component_contracts[0].activate"},
+		{"a token that is nobody's", o, `"secret_env": ["OTHER"], "agent_bundles": [{"source": "/srv/b"}, {"source": "/srv/c", "token_env": "IMPORT_TOKEN"}]`, "$.agent_bundles[1].token_env"},
 		{"late mounts", o, `"mounts": [{"source": "/a", "target": "/a", "mode": "readonly", "phase": "post-install"}]`, "$.mounts[0].phase"},
 		{"writes that are not evidence", o, `"mounts": [{"source": "/a", "target": "/a", "captureArtifacts": false}]`, "$.mounts[0].captureArtifacts"},
 		{"dependency overlays", o, `"dependency_overlays": [{}]`, "$.dependency_overlays"},
@@ -260,8 +264,80 @@ func TestIsolationIsNeverDegradedInSilence(t *testing.T) {
 		if p.Intent.Deed.Isolation != want || told != (want == "process") {
 			t.Errorf("%s: %s, told: %v", request, p.Intent.Deed.Isolation, told)
 		}
+		if slices.ContainsFunc(p.Diagnostics, func(d codebox.Diagnostic) bool { return d.Class == "deed.target_not_honoured" }) {
+			t.Errorf("%s: targets are told of that nobody asked for", request)
+		}
 		if want == "process" && strings.Contains(string(p.Intent.Deed.Sandbox.Tools), `"workspace.write","allowed":true,"rule":"nothing-said","held":"enforced"`) {
 			t.Error("a wall is claimed that is not there")
 		}
+	}
+}
+
+// Without a sandbox nothing is seen at a target: the request hears where its parts are, and what cannot be shown refuses it for want of one.
+func TestWhatOnlyASandboxShows(t *testing.T) {
+	t.Parallel()
+	bare := options(t, defaults)
+	bare.Contained = false
+	const preferred = `"policy": {"sandbox": "preferred"}, `
+	for request, want := range map[string]map[string]string{
+		`"workspaces": [{"target": "/workspace/app", "seed": {"type": "empty"}}]`: {"$.workspaces[0].target": "at $DEED_WORKSPACE"},
+		`"workspaces": [{"target": "/workspace/app", "seed": {"type": "empty"}}], "mounts": [{"source": "/srv/c", "target": "/data"}, {"source": "/srv/f", "target": "/srv/x/f", "type": "file"}]`: {
+			"$.workspaces[0].target": "at $DEED_WORKSPACE", "$.mounts[0].target": "at $DEED_WORKSPACE/../../data", "$.mounts[1].target": "at $DEED_WORKSPACE/../../srv/x/f",
+		},
+	} {
+		p, err := place(t, bare, preferred+request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, d := range p.Diagnostics {
+			if d.Class == "deed.target_not_honoured" {
+				got[d.Path] = d.Message[strings.LastIndex(d.Message, "at "):]
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s:\n%s", request, d)
+		}
+		if p, err := place(t, options(t, defaults), preferred+request); err != nil || slices.ContainsFunc(p.Diagnostics, func(d codebox.Diagnostic) bool { return d.Class == "deed.target_not_honoured" }) {
+			t.Errorf("with a sandbox: %v, %+v", err, p.Diagnostics)
+		}
+	}
+
+	const mounts = `"mounts": [{"source": "/srv/a", "target": "/a", "mode": "readonly"}], "staged_files": [{"source": "/srv/f", "target": "/f"}]`
+	_, err := place(t, bare, preferred+mounts)
+	if fs := fault.Of(err); failure.ClassOf(err) != failure.Isolation || len(fs) != 2 || fs[0].Path != "$.mounts[0]" || fs[1].Path != "$.staged_files[0]" {
+		t.Errorf("%v", err)
+	}
+	// With a fault of its own it is a faulty request, whatever the machine has.
+	_, err = place(t, bare, preferred+mounts+`, "wp": "6.5"`)
+	if fs := fault.Of(err); failure.ClassOf(err) == failure.Isolation || len(fs) != 3 {
+		t.Errorf("%v", err)
+	}
+	if _, err := place(t, bare, mounts); err != nil { // which asks for a sandbox, and is told that there is none
+		t.Error(err)
+	}
+}
+
+// What only WordPress loads is there as files without it, which is told where it was asked for. A token that is delivered is no fault.
+func TestWithoutWordPress(t *testing.T) {
+	t.Parallel()
+	p, err := place(t, options(t, "defaults: {adapter_id: other}"), `
+		"component_contracts": [{"slug": "a", "path": "/srv/a"}, {"slug": "b", "path": "/srv/b", "loadAs": "plugin", "activate": false}],
+		"extra_plugins": [{"source": "/srv/c"}], "provider_plugin_paths": ["/srv/d"], "runtime_profile": {"mu_plugins": [{"source": "/srv/e"}]},
+		"workspaces": [{"target": "/wordpress/wp-content/plugins/f", "seed": {"type": "empty"}}, {"target": "/workspace/g", "seed": {"type": "empty"}}],
+		"secret_env": ["TOKEN"], "runtime_env": {"PLAIN": "1"}, "agent_bundles": [{"source": "/srv/x", "token_env": "TOKEN"}, {"source": "/srv/y", "token_env": "PLAIN"}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, d := range p.Diagnostics {
+		if d.Class == "deed.no_wordpress" {
+			paths = append(paths, d.Path)
+		}
+	}
+	slices.Sort(paths)
+	want := []string{"$.component_contracts[0]", "$.component_contracts[1]", "$.extra_plugins[0]", "$.provider_plugin_paths[0]", "$.runtime_profile.mu_plugins[0]", "$.workspaces[0]"}
+	if d := cmp.Diff(want, paths); d != "" {
+		t.Error(d)
 	}
 }

@@ -60,7 +60,7 @@ const (
 )
 
 // ParentTools is the id under which the tools outside the sandbox are decided that no policy lists. Those that one lists
-// have parent. before their id: a tool of the same name inside is another tool.
+// have parent. before their id, once: a tool of the same name inside is another tool.
 const (
 	ParentTools  = parentPrefix + "*"
 	parentPrefix = "parent."
@@ -224,7 +224,7 @@ func (r *resolution) others() []Tool {
 		})
 		t := r.decide(rule.ID, []codebox.ToolRule{rule}, named)
 		if rule.ExecutionLocation == codebox.LocationParent {
-			t.ID, t.Wall = parentPrefix+rule.ID, WallBridge
+			t.ID, t.Wall = parentPrefix+strings.TrimPrefix(rule.ID, parentPrefix), WallBridge
 			if t.Allowed {
 				t.Remedy = "it runs outside the sandbox, and there is no bridge to it"
 			}

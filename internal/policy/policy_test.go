@@ -82,6 +82,7 @@ func TestResolve(t *testing.T) {
 		{"hidden", "~workspace.write workspace.read", "-", policy.SourcePolicy, "", "~workspace.write:policy-allows"},
 		{"hidden beside visible", "~bash terminal", "-", policy.SourcePolicy, "commands tests", "+command.run:policy-allows"},
 		{"outside", "^workspace.write workspace.read", "-", policy.SourcePolicy, "", "~parent.workspace.write:policy-allows -workspace.write:not-in-policy"},
+		{"outside and called so", "^parent.pr", "-", policy.SourcePolicy, "", "~parent.pr:policy-allows"},
 		{"outside and denied", "-^issues.open", "issues.open", policy.SourcePolicy, "", "-parent.issues.open:policy-over-allowed-tools"},
 		{"unknown in the policy", "issues.read -issues.open", "-", policy.SourcePolicy, "", "+issues.read:policy-allows -issues.open:policy-denies"},
 		{"unknown in neither", "issues.read", "issues.read other.tool", policy.SourcePolicy, "", "+issues.read:policy-allows -other.tool:not-in-policy"},

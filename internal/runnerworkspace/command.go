@@ -169,6 +169,7 @@ func (r *Runner) sandbox(ctx context.Context, req codebox.CommandRequest, dir st
 		mounts = append(mounts, sandbox.Mount{Source: repo, Target: filepath.Join(insideWorkspace, rel)})
 	}
 	box, err := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace, Mounts: mounts, Watch: []string{real}})
+	err = sandbox.Otherwise(err, `or say "isolation": "process" in the request where the command may run as you`)
 	return box, view{isolation: string(sandbox.Namespace), dir: insideWorkspace, home: "/tmp", path: insidePath, real: real, repositories: there}, func() {}, err
 }
 

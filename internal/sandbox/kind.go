@@ -28,6 +28,23 @@ const ScratchKind = "container"
 // Kinds lists all kinds.
 var Kinds = []Kind{None, Process, Namespace, Container}
 
+// byFlag is how most commands do without walls.
+const byFlag = "or say --isolation process where the agent may run as you"
+
+// Otherwise is an error of New where there is no flag for the kind: its remedy is what the machine needs, and how the caller does without, if
+// there is a way. Other errors stay as they are.
+func Otherwise(err error, how string) error {
+	var f *failure.Error
+	if !errors.As(err, &f) || f.Class != failure.Isolation {
+		return err
+	}
+	remedy := needs
+	if how != "" {
+		remedy += "; " + how
+	}
+	return failure.New(f.Class, f.Op, f.Err, remedy)
+}
+
 // A Mount shows a file or directory of the host inside. Both paths are absolute and clean.
 type Mount struct {
 	Source   string // on the host; a directory or a regular file, no link

@@ -13,9 +13,11 @@ import (
 
 type bubblewrap struct{ path, version string }
 
+// needs is what a machine lacks that has no walls.
+const needs = "use Linux on amd64 or arm64"
+
 func unavailable() error {
-	return failure.New(failure.Isolation, op, errors.New("there are no walls on "+runtime.GOOS+"/"+runtime.GOARCH),
-		"use Linux on amd64 or arm64, or say --isolation process where the agent may run as you")
+	return failure.New(failure.Isolation, op, errors.New("there are no walls on "+runtime.GOOS+"/"+runtime.GOARCH), needs+"; "+byFlag)
 }
 
 func findBubblewrap(context.Context) (bubblewrap, error) { return bubblewrap{}, unavailable() }

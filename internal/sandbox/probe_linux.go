@@ -15,8 +15,11 @@ import (
 	"github.com/deedrun/deed/internal/proc"
 )
 
-const bubblewrapRemedy = "install bubblewrap 0.10 or newer, or a distribution's older one with --bind-fd, and allow " +
-	"unprivileged user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns); or say --isolation process where the agent may run as you"
+// needs is what a machine lacks that has no walls.
+const needs = "install bubblewrap 0.10 or newer, or a distribution's older one with --bind-fd, and allow " +
+	"unprivileged user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
+
+const bubblewrapRemedy = needs + "; " + byFlag
 
 // A bubblewrap is one that built a sandbox with all walls.
 type bubblewrap struct{ path, version string }
