@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -151,34 +150,6 @@ func (p *placer) isolation() {
 	}
 }
 
-// degraded reports that the request runs without the sandbox that it would like to have.
-func (p *placer) degraded() bool { return p.spec.Isolation == string(sandbox.Process) }
-
-// uncontained says of each part of the tree where it is, since no target is anything without a sandbox.
-func (p *placer) uncontained() {
-	all := p.spec.Workspaces
-	if !p.degraded() || len(all) == 0 {
-		return
-	}
-	start := all[attempt.Start(len(all), func(i int) (string, bool) { return all[i].Target, all[i].Type == deed.SeedFile })].Target
-	tell := func(at, target string) {
-		place := "$DEED_WORKSPACE"
-		if rel, err := filepath.Rel(start, target); err == nil && rel != "." {
-			place += "/" + rel
-		}
-		p.diagnose("target_not_honoured", at+".target", fmt.Sprintf("nothing is at %q without a sandbox: the agent has this in a directory of deed's own, at %s", target, place),
-			"use the variable, or ask for sandbox required")
-	}
-	for i, w := range p.req.Workspaces {
-		tell(fault.Index("$.workspaces", i), w.EffectiveTarget())
-	}
-	for i, m := range p.req.Mounts {
-		if m.Mode != codebox.ModeReadonly {
-			tell(fault.Index("$.mounts", i), m.Target)
-		}
-	}
-}
-
 // workspaces become parts of the task's tree; what may only be read is a copy too, and is mounted read-only.
 func (p *placer) workspaces() {
 	for i, w := range p.req.Workspaces {
@@ -243,102 +214,6 @@ func (p *placer) apart(at, target string) {
 	if err := attempt.CheckTarget(target); err != nil {
 		p.faults.Add(at, fault.Conflict, fmt.Sprintf("%q %v", target, err), "choose another target")
 	}
-}
-
-// show has something of the caller's seen where it is asked for. Only a sandbox can: an agent that does not find it would work without it, and
-// nobody would know.
-func (p *placer) show(at, source, target string) {
-	if p.degraded() {
-		p.unshown.Add(at, fault.NotAllowed, fmt.Sprintf("%q cannot be seen at %q without a sandbox, and there is none here", source, target), "leave it out, put it into a workspace, or see `deed doctor` for what the sandbox needs")
-		return
-	}
-	p.box.Mounts = append(p.box.Mounts, deed.Mount{Source: source, Target: target})
-}
-
-// Stack gathers the components of a request.
-func Stack(r codebox.TaskRequest) codebox.RuntimeStack {
-	return codebox.RuntimeStack{
-		Schema: codebox.SchemaRuntimeStack, ProviderPluginPaths: r.ProviderPluginPaths, ProviderPlugins: r.ProviderPlugins,
-		ComponentContracts: r.ComponentContracts, Plugins: r.ExtraPlugins, Overlays: r.RuntimeOverlays, AgentBundles: r.AgentBundles,
-		StackMounts: r.RuntimeStackMounts, Origins: r.Origins,
-	}
-}
-
-// runtime places the components. WordPress is booted when the request names a version, or has something that only
-// WordPress can load and an installed one is configured.
-func (p *placer) runtime() {
-	r, s := p.req, Stack(p.req)
-	loads := len(s.ProviderPluginPaths)+len(s.ProviderPlugins)+len(s.ComponentContracts)+len(s.Plugins) > 0 ||
-		slices.ContainsFunc(p.spec.Workspaces, func(w deed.Workspace) bool {
-			return loaded(w.Target)
-		})
-	configured := p.opt.Config.WordPress != nil
-	switch {
-	case r.WP != "" && !configured:
-		p.faults.Add("$.wp", fault.Dangling, "no WordPress is configured", "set components.wordpress.archive in deed.yaml, or leave wp out")
-	case r.WP != "":
-		s.WordPress = r.WP
-	case loads && configured:
-		s.WordPress = "latest"
-	case loads:
-		p.unloaded(s)
-	}
-	for i, b := range s.AgentBundles {
-		_, given := r.RuntimeEnv[b.TokenEnv]
-		if b.TokenEnv != "" && !given && !slices.Contains(r.SecretEnv, b.TokenEnv) {
-			p.faults.Add(s.Origins.At("agent_bundles", i)+".token_env", fault.Dangling, fmt.Sprintf("%q is not in secret_env, so that the agent would not have it", b.TokenEnv), "name it in secret_env too")
-		}
-	}
-	if s.Empty() {
-		return
-	}
-	raw, err := json.Marshal(s)
-	if err != nil {
-		p.faults.Add("$", fault.BadFormat, err.Error(), "")
-		return
-	}
-	p.box.Runtime = raw
-}
-
-// unloaded says of everything that only WordPress loads that it is there as files, where no WordPress is. A component that is asked to be active
-// cannot be, and is refused. A plugin is to be active unless its caller says otherwise, so that nobody need have asked for it.
-func (p *placer) unloaded(s codebox.RuntimeStack) {
-	const remedy = "set components.wordpress.archive in deed.yaml"
-	tell := func(at string) {
-		p.diagnose("no_wordpress", at, "no WordPress is configured: this is there as files, and nothing loads or activates it", remedy)
-	}
-	for i := range s.ProviderPluginPaths {
-		tell(s.Origins.At("provider_plugin_paths", i))
-	}
-	for i, c := range s.ComponentContracts {
-		at := s.Origins.At("component_contracts", i)
-		if c.LoadAs == codebox.LoadPlugin && c.Activate != nil && *c.Activate {
-			p.faults.Add(at+".activate", fault.Dangling, "is true, and no WordPress is configured", remedy+", or leave it out")
-			continue
-		}
-		tell(at)
-	}
-	for i := range s.ProviderPlugins {
-		tell(s.Origins.At("provider_plugins", i))
-	}
-	for i := range s.Plugins {
-		tell(s.Origins.At("extra_plugins", i))
-	}
-	for i, w := range p.req.Workspaces {
-		if loaded(w.EffectiveTarget()) {
-			tell(fault.Index("$.workspaces", i))
-		}
-	}
-	for i, m := range p.req.Mounts {
-		if m.Mode != codebox.ModeReadonly && loaded(m.Target) {
-			tell(fault.Index("$.mounts", i))
-		}
-	}
-}
-
-// loaded reports a target from which WordPress loads what is there.
-func loaded(target string) bool {
-	return path.Dir(target) == codebox.PluginsRoot || path.Dir(target) == codebox.ThemesRoot
 }
 
 // checks are the verify steps, in a clean room.

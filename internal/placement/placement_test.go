@@ -313,6 +313,18 @@ func TestWhatOnlyASandboxShows(t *testing.T) {
 	if fs := fault.Of(err); failure.ClassOf(err) == failure.Isolation || len(fs) != 3 {
 		t.Errorf("%v", err)
 	}
+	press := options(t, withPress)
+	press.Contained = false
+	for path, request := range map[string]string{
+		"$.wp": `"wp": "6.5"`, "$.component_contracts[0]": `"component_contracts": [{"slug": "a", "path": "/srv/a"}]`, "$.agent_bundles[0]": `"agent_bundles": [{"source": "/srv/b"}]`,
+		"$.runtime_profile.plugins[0]": `"runtime_profile": {"plugins": [{"source": "/srv/c"}]}`, "$.runtime_stack_mounts[0]": `"runtime_stack_mounts": [{"source": "/srv/d", "target": "/runtime/d"}]`,
+		"$.workspaces[0]": `"workspaces": [{"target": "/wordpress/wp-content/plugins/f", "seed": {"type": "empty"}}]`,
+	} {
+		_, err := place(t, press, preferred+request)
+		if fs := fault.Of(err); failure.ClassOf(err) != failure.Isolation || len(fs) != 1 || fs[0].Path != path {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
 	if _, err := place(t, bare, mounts); err != nil { // which asks for a sandbox, and is told that there is none
 		t.Error(err)
 	}
