@@ -61,8 +61,13 @@ func (p *placer) unplaced(s codebox.RuntimeStack) {
 		name string
 		n    int
 	}{
-		{"provider_plugin_paths", len(s.ProviderPluginPaths)}, {"component_contracts", len(s.ComponentContracts)}, {"provider_plugins", len(s.ProviderPlugins)},
-		{"extra_plugins", len(s.Plugins)}, {"runtime_stack_mounts", len(s.StackMounts)}, {"runtime_overlays", len(s.Overlays)}, {"agent_bundles", len(s.AgentBundles)},
+		{"provider_plugin_paths", len(s.ProviderPluginPaths)},
+		{"component_contracts", len(s.ComponentContracts)},
+		{"provider_plugins", len(s.ProviderPlugins)},
+		{"extra_plugins", len(s.Plugins)},
+		{"runtime_stack_mounts", len(s.StackMounts)},
+		{"runtime_overlays", len(s.Overlays)},
+		{"agent_bundles", len(s.AgentBundles)},
 	} {
 		for i := range list.n {
 			add(s.Origins.At(list.name, i))
