@@ -20,9 +20,18 @@ import (
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/driver/script"
 	"github.com/deedrun/deed/internal/outbox"
+	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/task"
 )
+
+// TestMain lets the test binary be the supervisor of commands.
+func TestMain(m *testing.M) {
+	if proc.IsSupervisor(os.Args) {
+		os.Exit(proc.SupervisorMain(os.Args))
+	}
+	os.Exit(m.Run())
+}
 
 const key = "whsec_c2VjcmV0LW9mLXRoZS1yZWNlaXZlcg=="
 
@@ -192,7 +201,7 @@ func TestTargets(t *testing.T) {
 	dir, out := filepath.Join(t.TempDir(), "made", "by it"), filepath.Join(t.TempDir(), "seen")
 	p := newPlace(t, map[string]settings.Target{
 		"mailbox": {Kind: settings.TargetFile, Directory: dir},
-		"script":  {Kind: settings.TargetCommand, Command: []string{"sh", "-c", `cat > "$0"; env >> "$0"; echo taken`, out}, SecretEnv: "HOOK_KEY"},
+		"script":  {Kind: settings.TargetCommand, Command: []string{"sh", "-c", `cat > "$0"; env >> "$0"; setsid sleep 1000 >/dev/null 2>&1 & echo taken`, out}, SecretEnv: "HOOK_KEY"},
 		"queue":   {Kind: settings.TargetTask, TaskType: "script"},
 	})
 	box := p.tell(`{"target": "mailbox", "n": 1.0}`)
@@ -206,6 +215,9 @@ func TestTargets(t *testing.T) {
 	if err != nil || o.State != store.OutboxDelivered || o.Result != "taken" ||
 		!strings.Contains(string(data), "HOOK_KEY="+key) || strings.Contains(string(data), "UNRELATED") || !strings.Contains(string(data), "DEED_MESSAGE_ID="+o.ID) {
 		t.Errorf("script: %+v, %s, %v", o, data, err)
+	}
+	if left, err := proc.FindByEnv("DEED_MESSAGE_ID", o.ID); err != nil || len(left) > 0 {
+		t.Errorf("what it started is left: %v, %v", left, err)
 	}
 	o = p.send(p.tell(`{"target": "queue", "do": "it"}`).ID)
 	made, err := p.d.Store.Task(t.Context(), o.Result)

@@ -39,7 +39,7 @@ func toFile(t settings.Target, m letter) (string, error) {
 	return file, nil
 }
 
-// toCommand lets a command read the message. Exit 0 took it.
+// toCommand lets a command read the message. Exit 0 took it. Nothing that it started is left when it has ended, or deed has.
 func (d *Deliverer) toCommand(ctx context.Context, t settings.Target, m letter) (string, error) {
 	env := []string{"PATH=" + d.getenv("PATH"), "HOME=" + d.getenv("HOME"), "LANG=C.UTF-8", "DEED_MESSAGE_ID=" + m.id, "DEED_TARGET=" + m.target}
 	if t.SecretEnv != "" {
@@ -49,7 +49,7 @@ func (d *Deliverer) toCommand(ctx context.Context, t settings.Target, m letter) 
 		}
 		env = append(env, t.SecretEnv+"="+value)
 	}
-	res, err := proc.Tool(ctx, proc.ToolSpec{Argv: t.Command, Env: env, Stdin: bytes.NewReader(m.data)})
+	res, err := proc.Held(ctx, proc.ToolSpec{Argv: t.Command, Env: env, Stdin: bytes.NewReader(m.data)})
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)

@@ -35,6 +35,10 @@
 //
 // A supervisor holds a run to its time limit while deed is stopped, too; an enclosed run is ended when deed goes on.
 //
+// A trusted tool (Tool) has a process group, and the kernel kills it with deed, but not what it started: so are git and other short commands
+// run. A hook or a target of messages that an operator wrote is run as an agent is (Held); the command of a keychain, which may leave a daemon
+// behind for the next one, has a guard for its group (ToolSpec.Guarded).
+//
 // What neither can hold: processes that a service outside the tree starts on an agent's behalf (cron, a container
 // engine, a user's systemd), and those of another user that deed may not signal. The latter are reported
 // (ErrSurvivors).

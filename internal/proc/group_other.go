@@ -5,3 +5,8 @@ package proc
 import "syscall"
 
 func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// guardGroup guards nothing: there is no guard here.
+func guardGroup() (watch func(group int) error, relieve func(), err error) {
+	return func(int) error { return nil }, func() {}, nil
+}

@@ -15,6 +15,7 @@ import (
 const (
 	helperMode     = "PROC_TEST_HELPER"
 	helperEnclosed = "PROC_TEST_ENCLOSED" // of a helper that runs its script in a namespace
+	helperTool     = "PROC_TEST_TOOL"     // of a helper that runs its script as a tool: held or guarded
 )
 
 func TestMain(m *testing.M) {
@@ -31,6 +32,18 @@ func TestMain(m *testing.M) {
 func helperParent(script string) int {
 	if os.Getenv(helperEnclosed) != "" {
 		return helperEncloser(script)
+	}
+	if how := os.Getenv(helperTool); how != "" {
+		run := proc.Tool
+		if how == "held" {
+			run = proc.Held
+		}
+		_, err := run(context.Background(), proc.ToolSpec{
+			Argv: []string{"/bin/sh", "-c", script}, Dir: "/", Guarded: how == "guarded", Stdout: os.Stdout,
+			Env: []string{"PATH=/usr/bin:/bin", marker + "=" + os.Getenv(marker)},
+		})
+		fmt.Fprintln(os.Stderr, "run ended:", err)
+		return 1
 	}
 	sup, err := proc.NewSupervisor(context.Background(), proc.Options{})
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // DefaultToolOutput bounds what a tool may write to stdout when ToolSpec.MaxOutput is zero.
@@ -26,7 +28,7 @@ const toolWaitDelay = 2 * time.Second
 // wrote up to then is not a result.
 var ErrOutputLimit = errors.New("output limit reached")
 
-// A ToolSpec describes a short, trusted command such as git. Agents never run through it.
+// A ToolSpec describes a trusted command: a short one such as git for Tool, somebody's own for Held. Agents never run through it.
 type ToolSpec struct {
 	Argv      []string   // Argv[0] without a slash is looked up on deed's own PATH
 	Dir       string     // empty: deed's working directory
@@ -35,11 +37,15 @@ type ToolSpec struct {
 	Stdout    io.Writer  // where stdout goes instead of ToolResult.Stdout
 	Files     []*os.File // descriptors 3 and up of the tool
 	MaxOutput int64      // bytes of stdout; 0: DefaultToolOutput, negative: no bound (only sensible with Stdout)
+	// Guarded has Tool's process group end with deed, whatever ends deed: the kernel does so for the tool alone. What leaves the group
+	// stays, as the daemon of a keychain has to. It costs the start of a shell.
+	Guarded bool
 }
 
 // A ToolResult is what a tool left behind.
 type ToolResult struct {
 	ExitCode int    // 128+n when signal n ended it
+	Signal   string // "SIGKILL" and so on, when one ended it
 	Stdout   []byte // empty when ToolSpec.Stdout was set
 	Stderr   []byte // the first 64 KiB
 	name     string
@@ -49,6 +55,7 @@ type ToolResult struct {
 type ToolError struct {
 	Name     string
 	ExitCode int
+	Signal   string // "SIGKILL" and so on, when one ended it
 	Stderr   string
 }
 
@@ -58,9 +65,18 @@ func (e *ToolError) Error() string {
 		msg = "… " + msg[len(msg)-2000:]
 	}
 	if msg == "" {
-		return fmt.Sprintf("%s: exit %d", e.Name, e.ExitCode)
+		return fmt.Sprintf("%s: %s", e.Name, Ending(e.ExitCode, e.Signal))
 	}
-	return fmt.Sprintf("%s: exit %d: %s", e.Name, e.ExitCode, msg)
+	return fmt.Sprintf("%s: %s: %s", e.Name, Ending(e.ExitCode, e.Signal), msg)
+}
+
+// Ending says how a process ended: "exit 3", or "ended by SIGSEGV (139)" for one that a signal ended. The number is what a shell makes of
+// the signal, which is also what is on record.
+func Ending(code int, signal string) string {
+	if signal != "" {
+		return fmt.Sprintf("ended by %s (%d)", signal, code)
+	}
+	return fmt.Sprintf("exit %d", code)
 }
 
 // Check returns nil for exit 0 and a *ToolError otherwise, for callers to whom every other exit is a failure.
@@ -68,7 +84,7 @@ func (r ToolResult) Check() error {
 	if r.ExitCode == 0 {
 		return nil
 	}
-	return &ToolError{Name: r.name, ExitCode: r.ExitCode, Stderr: string(r.Stderr)}
+	return &ToolError{Name: r.name, ExitCode: r.ExitCode, Signal: r.Signal, Stderr: string(r.Stderr)}
 }
 
 // Tool runs a command to its end in a process group of its own. The group is killed when ctx ends, and then the
@@ -97,6 +113,15 @@ func Tool(ctx context.Context, spec ToolSpec) (ToolResult, error) {
 	}
 	stderr := &headBuffer{max: toolStderr}
 
+	guarded := func(int) error { return nil }
+	if spec.Guarded {
+		var relieve func()
+		var err error
+		if guarded, relieve, err = guardGroup(); err != nil {
+			return res, fmt.Errorf("run %s: %w", res.name, err)
+		}
+		defer relieve()
+	}
 	var cmd *exec.Cmd
 	err := whileBusy(ctx, func() error {
 		cmd = exec.CommandContext(ctx, spec.Argv[0], spec.Argv[1:]...)
@@ -110,6 +135,9 @@ func Tool(ctx context.Context, spec ToolSpec) (ToolResult, error) {
 		return cmd.Start()
 	})
 	if err == nil {
+		if gerr := guarded(cmd.Process.Pid); gerr != nil {
+			cancel(gerr)
+		}
 		err = cmd.Wait()
 	}
 	res.Stdout, res.Stderr = captured.Bytes(), stderr.buf
@@ -123,7 +151,7 @@ func Tool(ctx context.Context, spec ToolSpec) (ToolResult, error) {
 	case errors.As(err, &exit):
 		res.ExitCode = exit.ExitCode()
 		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-			res.ExitCode = 128 + int(ws.Signal())
+			res.ExitCode, res.Signal = 128+int(ws.Signal()), unix.SignalName(ws.Signal())
 		}
 		return res, nil
 	default:

@@ -136,7 +136,8 @@ func (k *keeper) run(ctx context.Context, s settings.Secret) (string, error) {
 	if argv[0], err = proc.LookPath(argv[0], proc.Getenv(k.environ, "PATH"), "/"); err != nil {
 		return "", err
 	}
-	r, err := proc.Tool(ctx, proc.ToolSpec{Argv: argv, Dir: "/", Env: env, MaxOutput: maxSecret})
+	// A guard and no supervisor: what the command starts ends with deed, and the agent that a keychain leaves running stays.
+	r, err := proc.Tool(ctx, proc.ToolSpec{Argv: argv, Dir: "/", Env: env, MaxOutput: maxSecret, Guarded: true})
 	switch {
 	case errors.Is(err, proc.ErrOutputLimit):
 		return "", fmt.Errorf("%s printed more than %d bytes", s.Command[0], maxSecret)
