@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/crashpoint"
 	"github.com/deedrun/deed/internal/proc"
@@ -20,6 +23,9 @@ import (
 
 // hookTimeout is how long the hook may take to open a pull request.
 const hookTimeout = 2 * time.Minute
+
+// maxAnswer is how many bytes the answer of the hook may have.
+const maxAnswer = 1 << 20
 
 // trailerWorkspace marks every commit that deed publishes: a branch whose last commit lacks it is somebody else's. Its value is what the
 // caller calls the workspace, and never where it lies: whoever reads the commit would learn where the runner keeps its files.
@@ -95,6 +101,9 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 	if err != nil {
 		return err
 	}
+	if err := reachable(p.Remote); err != nil {
+		return err
+	}
 	if err := commits(ctx, dir, [2]string{"$.base", p.Base}); err != nil {
 		return err
 	}
@@ -144,6 +153,21 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 		crashpoint.Hit(crashpoint.PublishPushed)
 	}
 	res.Branch.Remote = pushed.Remote
+	return err
+}
+
+// reachable makes sure that a remote which lies on this machine is there. What another machine has, only the push shows.
+func reachable(remote string) error {
+	if remote == "" {
+		return nil
+	}
+	err := workspace.CheckRemote(remote)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return wrong("$.remote", fault.Dangling, fmt.Sprintf("there is no %q; nothing is written", remote), "name a repository that is there, or make one: git init --bare")
+	case errors.Is(err, syscall.ENOTDIR):
+		return wrong("$.remote", fault.BadFormat, fmt.Sprintf("%q is not a directory; nothing is written", remote), "name the directory of a repository")
+	}
 	return err
 }
 
@@ -289,7 +313,7 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 
 // pullRequest runs the hook: the request, with every alias resolved, on its standard input; where the change is in its
 // environment (DEED_BRANCH, DEED_COMMIT, DEED_BASE_SHA, DEED_REMOTE); and the answer, {number, url, reused, opened}, from
-// its standard output.
+// its standard output. Nothing of the hook outlives deed, whatever ends deed.
 func (r *Runner) pullRequest(ctx context.Context, p codebox.Publication, res *codebox.PublicationResult) (codebox.PublicationPullRequest, string, error) {
 	var none codebox.PublicationPullRequest
 	modify := p.MaintainerCanModify
@@ -305,9 +329,12 @@ func (r *Runner) pullRequest(ctx context.Context, p codebox.Publication, res *co
 	ctx, cancel := context.WithTimeoutCause(ctx, hookTimeout, fmt.Errorf("the hook took longer than %s", hookTimeout))
 	defer cancel()
 	env := append(append([]string{}, r.Environ...), "DEED_BRANCH="+p.Head, "DEED_COMMIT="+res.Commit.SHA, "DEED_BASE_SHA="+res.Branch.BaseSHA, "DEED_REMOTE="+res.Branch.Remote)
-	out, err := proc.Tool(ctx, proc.ToolSpec{Argv: r.PullRequest, Dir: "/", Env: env, Stdin: bytes.NewReader(in), MaxOutput: 1 << 20})
+	out, err := proc.Held(ctx, proc.ToolSpec{Argv: r.PullRequest, Dir: "/", Env: env, Stdin: bytes.NewReader(in), MaxOutput: maxAnswer})
 	if errors.Is(err, context.Canceled) {
 		return none, codebox.FailureCancelled, fmt.Errorf("pull request hook: %w", err)
+	}
+	if errors.Is(err, proc.ErrOutputLimit) {
+		return none, codebox.FailureBackendInvalidResponse, fmt.Errorf("pull request hook: its answer has more than %d bytes (print the answer alone, and talk on standard error)", maxAnswer)
 	}
 	if err != nil {
 		return none, codebox.FailureBackendUnavailable, fmt.Errorf("pull request hook: %w", err)

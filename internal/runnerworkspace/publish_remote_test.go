@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/proc"
 )
 
 // toRemote is a changed workspace, a bare repository beside it, and a publication from one to the other.
@@ -35,7 +36,6 @@ func TestPublishLeavesNoBranchBehind(t *testing.T) {
 		setup func(t *testing.T, dir, remote string, req *codebox.PublicationRequest)
 		says  string
 	}{
-		"no remote":     {func(_ *testing.T, _, _ string, req *codebox.PublicationRequest) { req.Remote = "/nowhere/at/all.git" }, "nothing is written: push: use remote"},
 		"no repository": {func(t *testing.T, _, _ string, req *codebox.PublicationRequest) { req.Remote = t.TempDir() }, "nothing is written: push to"},
 		"a branch that is taken": {func(t *testing.T, dir, remote string, _ *codebox.PublicationRequest) {
 			git(t, dir, "checkout", "-q", "-b", "theirs")
@@ -73,6 +73,29 @@ func TestPublishLeavesNoBranchBehind(t *testing.T) {
 					t.Errorf("the branch is at %q, and was at %q", got, before)
 				}
 			})
+		}
+	}
+}
+
+// A remote on this machine that is not there is a fault of the request.
+func TestPublishToNoRemote(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for remote, says := range map[string]string{
+		"/nowhere/at/all.git":        `$.remote: there is no "/nowhere/at/all.git"; nothing is written (`,
+		"file:///nowhere/at/all.git": `$.remote: there is no "file:///nowhere/at/all.git"; nothing is written (`,
+		file:                         `is not a directory; nothing is written (`,
+		file + "/x.git":              `is not a directory; nothing is written (`,
+	} {
+		dir, _, req := toRemote(t)
+		req.Remote = remote
+		res := runner().Publish(t.Context(), req)
+		check(t, codebox.SchemaPublicationResult, res)
+		if res.FailureType != codebox.FailureInvalidRequest || !strings.Contains(res.Error.Message, says) || res.Commit != nil || tip(t, dir, req.Head) != "" {
+			t.Errorf("%s: %+v, %+v", remote, res, res.Error)
 		}
 	}
 }
@@ -254,6 +277,7 @@ func TestPullRequestHook(t *testing.T) {
 			echo '{"number": 1, "url": "https://example.com/1", "reused": true, "opened": false}'`, "", ""},
 		"it fails":       {`echo no rights >&2; exit 3`, codebox.FailureBackendFailed, "no rights"},
 		"another answer": {`echo '{"number": 1, "url": "https://example.com/1"}'`, codebox.FailureBackendInvalidResponse, "$.reused: is missing"},
+		"a long answer":  {`head -c 1048577 /dev/zero`, codebox.FailureBackendInvalidResponse, "more than 1048576 bytes"},
 		"no such hook":   {"", codebox.FailureBackendUnavailable, "nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -274,6 +298,24 @@ func TestPullRequestHook(t *testing.T) {
 				t.Error("there is no branch")
 			}
 		})
+	}
+}
+
+// Nothing of a hook is left when the publication has ended: were it run without a supervisor, what it started would also outlive a deed
+// that is killed.
+func TestPullRequestHookLeavesNothing(t *testing.T) {
+	t.Parallel()
+	const mark = "DEED_TEST_HOOK"
+	dir := repository(t)
+	write(t, dir, "a.txt", "two\n")
+	r := runner()
+	r.Environ = append(r.Environ, mark+"="+dir)
+	r.PullRequest = []string{"sh", "-c", `setsid sleep 1000 >/dev/null 2>&1 & echo '{"number": 1, "url": "https://example.com/1", "reused": true, "opened": false}'`}
+	if res := r.Publish(t.Context(), publication(dir)); !res.Success {
+		t.Errorf("%+v, %+v", res, res.Error)
+	}
+	if left, err := proc.FindByEnv(mark, dir); err != nil || len(left) > 0 {
+		t.Errorf("processes left: %v, %v", left, err)
 	}
 }
 

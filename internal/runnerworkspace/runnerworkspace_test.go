@@ -328,7 +328,7 @@ func TestPublishRefuses(t *testing.T) {
 			write(t, dir, "inner/f", "x")
 		}, nil, codebox.FailureBackendUnavailable, "inner"},
 		{"no repository", func(t *testing.T, dir string) { _ = os.RemoveAll(filepath.Join(dir, ".git")) }, nil, codebox.FailureBackendUnavailable, ""},
-		{"a remote that is not there", func(t *testing.T, dir string) { write(t, dir, "a.txt", "x") }, func(r *codebox.PublicationRequest) { r.Remote = "/nowhere/at/all.git" }, codebox.FailureBackendUnavailable, "nowhere"},
+		{"a remote that is not there", func(t *testing.T, dir string) { write(t, dir, "a.txt", "x") }, func(r *codebox.PublicationRequest) { r.Remote = "/nowhere/at/all.git" }, codebox.FailureInvalidRequest, "$.remote: there is no"},
 		{"an unknown base", func(t *testing.T, dir string) { write(t, dir, "a.txt", "x") }, func(r *codebox.PublicationRequest) { r.Base = "none" }, codebox.FailureInvalidRequest, `$.base: the workspace's repository has no commit "none"`},
 		{"paths without a change", func(t *testing.T, dir string) { write(t, dir, "a.txt", "x") }, func(r *codebox.PublicationRequest) { r.Paths = []string{"nosuch.txt"} }, codebox.FailureBackendFailed, "no change to publish in paths: nosuch.txt (leave paths out"},
 		{"no commit", func(t *testing.T, dir string) { git(t, dir, "update-ref", "-d", "HEAD") }, nil, codebox.FailureBackendFailed, "no commit yet"},

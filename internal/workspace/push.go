@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/deedrun/deed/internal/proc"
@@ -118,20 +119,27 @@ var (
 	})
 )
 
+// CheckRemote reports by ErrSource why nothing can be pushed to a remote, whatever is pushed: it is no address, its protocol is not allowed, or it
+// is a place on this machine where there is no directory (fs.ErrNotExist, syscall.ENOTDIR). Another machine is not asked.
+func CheckRemote(remote string) error {
+	_, _, err := cleanRemote(remote)
+	return err
+}
+
 // cleanRemote returns the remote as git is to be given it, and whether it is on this machine.
 func cleanRemote(remote string) (to string, isLocal bool, err error) {
-	bad := func(why string) error {
-		return &Error{Code: ErrSource, Op: "use remote", Path: withoutCredentials(shorten(remote)), Err: errors.New(why), Remedy: "give a path, or an address with file, https or ssh"}
+	bad := func(why error) error {
+		return &Error{Code: ErrSource, Op: "use remote", Path: withoutCredentials(shorten(remote)), Err: why, Remedy: "give a path, or an address with file, https or ssh"}
 	}
 	switch {
 	case remote == "" || strings.HasPrefix(remote, "-") || strings.ContainsAny(remote, "\x00\n\r"):
-		return "", false, bad("it is no address")
+		return "", false, bad(errors.New("it is no address"))
 	case strings.HasPrefix(remote, "https://"), strings.HasPrefix(remote, "ssh://"):
 		return remote, false, nil
 	case strings.HasPrefix(remote, "file://"):
 		remote = strings.TrimPrefix(remote, "file://")
 	case urlScheme().MatchString(remote):
-		return "", false, bad("its protocol is not allowed")
+		return "", false, bad(errors.New("its protocol is not allowed"))
 	case !filepath.IsAbs(remote) && scpLike().MatchString(remote):
 		return remote, false, nil
 	}
@@ -139,11 +147,11 @@ func cleanRemote(remote string) (to string, isLocal bool, err error) {
 	if err == nil {
 		var st os.FileInfo
 		if st, err = os.Stat(dir); err == nil && !st.IsDir() {
-			err = errors.New("it is not a directory")
+			err = fmt.Errorf("it is a file: %w", syscall.ENOTDIR)
 		}
 	}
 	if err != nil {
-		return "", false, bad(err.Error())
+		return "", false, bad(err)
 	}
 	return dir, true, nil
 }
