@@ -183,19 +183,29 @@ func revision(l *fault.List, at, name string) {
 		return
 	}
 	l.Name(at, name)
-	if strings.HasPrefix(name, "-") || strings.ContainsAny(name, " :?*[\\^~") || strings.Contains(name, "..") || strings.Contains(name, "@{") {
+	if notPlain(name) {
 		l.Add(at, fault.BadFormat, fmt.Sprintf("%q is not the plain name of a commit", name), "use a branch, a tag or a hash")
 	}
 }
 
-// branch demands a name that git takes for a branch.
+// notPlain reports whether git would read more into a name than a name.
+func notPlain(name string) bool {
+	return strings.HasPrefix(name, "-") || strings.ContainsAny(name, " :?*[\\^~") || strings.Contains(name, "..") || strings.Contains(name, "@{")
+}
+
+// branch demands a name that git takes for a branch, which may be one that is still to be made.
 func branch(l *fault.List, at, name string) {
-	name = strings.TrimPrefix(name, "refs/heads/")
-	for part := range strings.SplitSeq(name, "/") {
-		if name != "" && (part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock") || name == "HEAD" || name == "@") {
-			l.Add(at, fault.BadFormat, fmt.Sprintf("%q is not the name of a branch", name), "use letters, digits, dashes and slashes, such as deed/fix-1")
-			return
-		}
+	if name == "" {
+		return
+	}
+	l.Name(at, name)
+	short := strings.TrimPrefix(name, "refs/heads/")
+	bad := notPlain(name) || short == "HEAD" || short == "@"
+	for part := range strings.SplitSeq(short, "/") {
+		bad = bad || part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock")
+	}
+	if bad {
+		l.Add(at, fault.BadFormat, fmt.Sprintf("%q is not the name of a branch, which is what is written", short), "use letters, digits, dashes and slashes, such as deed/fix-1")
 	}
 }
 
@@ -457,7 +467,6 @@ func (r PublicationRequest) Validate() error {
 		l.Add("$."+name, fault.Blank, "is missing", "a publication needs workspace, repo, commit_message, title and body")
 	}
 	revision(&l, "$.base", p.Base)
-	revision(&l, "$.head", p.Head)
 	branch(&l, "$.head", p.Head)
 	l.Text("$.commit_message", p.Message)
 	l.Text("$.body", p.Body)
