@@ -60,8 +60,10 @@ func (e *Error) Error() string {
 		b.WriteString(" ")
 		b.WriteString(quotePath(e.Path))
 	}
-	b.WriteString(": ")
-	b.WriteString(string(e.Code))
+	if e.Err == nil || e.Code != ErrSource { // what is wrong with a source is said by the cause, in words
+		b.WriteString(": ")
+		b.WriteString(string(e.Code))
+	}
 	if e.Err != nil {
 		b.WriteString(": ")
 		b.WriteString(e.Err.Error())
