@@ -46,7 +46,7 @@ type ComponentContractResult struct {
 
 // A ComponentFailure is one reason why a component is not usable.
 type ComponentFailure struct {
-	Phase   string `json:"phase" jsonschema:"enum=prepare,enum=activate"`
+	Phase   string `json:"phase" jsonschema:"enum=prepare,enum=load,enum=activate"`
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message"`
 	Remedy  string `json:"remedy,omitempty"`
@@ -55,6 +55,7 @@ type ComponentFailure struct {
 // Phases of a component failure.
 const (
 	ComponentPhasePrepare  = "prepare"
+	ComponentPhaseLoad     = "load" // it kept WordPress from starting; MU plugins are loaded and never activated
 	ComponentPhaseActivate = "activate"
 )
 
@@ -71,7 +72,7 @@ func (c ComponentContractResult) Validate() error {
 	fault.OneOf(&l, "$.activationStatus", c.ActivationStatus, ActivationNotRequested, ActivationNotApplicable, ActivationPending, ActivationActivated, ActivationFailed)
 	for i, f := range c.Failures {
 		at := fault.Index("$.failures", i)
-		fault.OneOf(&l, at+".phase", f.Phase, ComponentPhasePrepare, ComponentPhaseActivate)
+		fault.OneOf(&l, at+".phase", f.Phase, ComponentPhasePrepare, ComponentPhaseLoad, ComponentPhaseActivate)
 		l.Say(at+".message", f.Message)
 	}
 	if c.Status == ComponentFailed {

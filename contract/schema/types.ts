@@ -806,7 +806,7 @@ export type CodeboxComponentContractResult = {
 
 /** A ComponentFailure is one reason why a component is not usable. */
 export type CodeboxComponentFailure = {
-  phase: "prepare" | "activate";
+  phase: "prepare" | "load" | "activate";
   code?: string;
   message: string;
   remedy?: string;
@@ -2790,6 +2790,22 @@ export type DeedConformTotals = {
   skip: number;
 };
 
+/** An Error is what a command prints under --json instead of its document, when it has none to print: a command line that cannot be read, a file that is not there, a database that does not open. Schema: deed/error/v1 */
+export type DeedError = {
+  schema: "deed/error/v1";
+  error: DeedErrorReason;
+};
+
+/** An ErrorReason says why, in words and for programs. */
+export type DeedErrorReason = {
+  message: string;
+  /** what exit_code means */
+  kind: "not_done" | "usage" | "infrastructure" | "locked" | "interrupted";
+  exit_code: number;
+  /** of the input, where it is that */
+  faults?: Fault[];
+};
+
 /** A GoalPayload is what the tasks of a goal carry. There may be more in it. Schema: deed/payload.goal/v1 */
 export type DeedGoalPayload = {
   schema?: "deed/payload.goal/v1";
@@ -3366,6 +3382,13 @@ export type Failure = {
   mode?: string;
   step?: string;
   summary: string;
+};
+
+export type Fault = {
+  path: string;
+  code: string;
+  message: string;
+  remedy?: string;
 };
 
 export type FixResult = {
@@ -5254,6 +5277,7 @@ export type Records = {
   "deed/check.verification/v1": Verification;
   "deed/config/v1": DeedConfig;
   "deed/conform.report/v1": DeedConformReport;
+  "deed/error/v1": DeedError;
   "deed/notification/v1": DeedNotification;
   "deed/outbox.message/v1": DeedMessage;
   "deed/payload.goal/v1": DeedGoalPayload;

@@ -187,8 +187,9 @@ func (a *run) runtimeDiagnostics() []codebox.Diagnostic {
 	}
 	for _, c := range a.runtime.resolved.Components {
 		for _, f := range c.Failures {
-			if f.Phase == codebox.ComponentPhaseActivate {
-				out = append(out, codebox.Diagnostic{Class: "deed.component.activation_failed", Message: c.Slug + ": " + f.Message, Remedy: f.Remedy})
+			class := map[string]string{codebox.ComponentPhaseLoad: "load_failed", codebox.ComponentPhaseActivate: "activation_failed"}[f.Phase]
+			if class != "" {
+				out = append(out, codebox.Diagnostic{Class: "deed.component." + class, Message: c.Slug + ": " + f.Message, Remedy: f.Remedy})
 			}
 		}
 	}

@@ -317,7 +317,7 @@ func (s *Site) blame(records []codebox.ComponentContractResult, res Result) erro
 		what = res.Error.String()
 		for _, p := range append(slices.Clone(s.opt.MUPlugins), s.opt.Plugins...) {
 			if p.Record < len(records) && strings.HasPrefix(res.Error.File, p.Target+"/") {
-				fail(&records[p.Record], codebox.ComponentPhaseActivate, res.Status, res.Error)
+				fail(&records[p.Record], codebox.ComponentPhaseLoad, res.Status, res.Error)
 				what = "component " + p.Slug + ": " + what
 			}
 		}

@@ -272,7 +272,7 @@ this is not PHP
 		t.Errorf("got %v", err)
 	}
 	s.valid(t)
-	if r := s.res.Components[0]; r.Status != codebox.ComponentFailed || !strings.Contains(r.Failures[0].Message, "broken.php:2") {
+	if r := s.res.Components[0]; r.Status != codebox.ComponentFailed || r.ActivationStatus != codebox.ActivationNotApplicable || r.Failures[0].Phase != codebox.ComponentPhaseLoad || !strings.Contains(r.Failures[0].Message, "broken.php:2") {
 		t.Errorf("record: %+v", r)
 	}
 	if len(b.Runs) != 1 || !bytes.Contains(b.Runs[0].Output.Stderr, []byte("Parse error")) && !bytes.Contains(b.Runs[0].Output.Stderr, []byte("syntax error")) {

@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/contract/settings"
@@ -66,6 +67,7 @@ var Records = []Record{
 	{deed.SchemaVerdict, reflect.TypeFor[deed.Verdict]()},
 	{deed.SchemaAdapterAudit, reflect.TypeFor[deed.AdapterAudit]()},
 	{deed.SchemaProgress, reflect.TypeFor[deed.Progress]()},
+	{deed.SchemaError, reflect.TypeFor[deed.Error]()},
 	{deed.SchemaMessage, reflect.TypeFor[deed.Message]()},
 	{deed.SchemaNotification, reflect.TypeFor[deed.Notification]()},
 	{deed.SchemaAbilities, reflect.TypeFor[deed.Abilities]()},
@@ -199,6 +201,9 @@ var open = []reflect.Type{
 	reflect.TypeFor[deed.AdapterAudit](),
 	reflect.TypeFor[deed.AuditCommand](),
 	reflect.TypeFor[deed.Progress](),
+	reflect.TypeFor[deed.Error](),
+	reflect.TypeFor[deed.ErrorReason](),
+	reflect.TypeFor[fault.Fault](),
 	reflect.TypeFor[deed.GoalPayload](),
 	reflect.TypeFor[deed.ConformReport](),
 	reflect.TypeFor[deed.ConformTotals](),
