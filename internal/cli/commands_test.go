@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/schema"
 )
 
 // A command is found by the names that it has.
@@ -57,6 +60,29 @@ func TestCommandMadeAlone(t *testing.T) {
 	} {
 		if got := says(strings.Fields(line)...); !strings.Contains(got, want) {
 			t.Errorf("deed %s says nothing of %q:\n%s", line, want, got)
+		}
+	}
+}
+
+// A program that asks for a document is not answered with the help of a command that holds others.
+func TestGroupsAloneAnswerInJSON(t *testing.T) {
+	t.Parallel()
+	a := &app{}
+	lines := [][]string{{"--json"}, {"completion", "--json"}}
+	for _, s := range a.commands() {
+		if c := s.make(); c.HasSubCommands() && c.Name() != "contract" { // which is a document by itself
+			lines = append(lines, []string{c.Name(), "--json"}, []string{"--json", c.Name()})
+		}
+	}
+	if len(lines) < 30 {
+		t.Fatalf("only %d command lines", len(lines))
+	}
+	for _, args := range lines {
+		var out, errs bytes.Buffer
+		code := Main(args, []string{"HOME=" + t.TempDir()}, Stdio{In: strings.NewReader(""), Out: &out, Err: &errs})
+		doc, err := schema.Decode[deed.Error](deed.SchemaError, out.Bytes())
+		if code != ExitUsage || err != nil || doc.Error.Kind != "usage" || !strings.Contains(doc.Error.Message, "needs a command after it: ") {
+			t.Errorf("deed %s: exit %d, %v\n%s%s", strings.Join(args, " "), code, err, &out, &errs)
 		}
 	}
 }

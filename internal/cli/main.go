@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/config"
 	"github.com/deedrun/deed/internal/terminal"
@@ -99,9 +100,7 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return c.Help()
-		},
+		RunE:          alone,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -138,7 +137,7 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.Short = "Print a completion script for a shell"
-		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		c.RunE = alone
 	}
 	wrapArgs(root)
 	return root
@@ -233,18 +232,32 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// group makes a command that only holds others: alone it shows its help, and a word that it does not know is an
+// group makes a command that only holds others: alone it shows its help, or with --json fails, and a word that it does not know is an
 // error, not help with exit code 0.
 func group(use, short string, subs ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: alone}
 	c.AddCommand(subs...)
 	return c
+}
+
+// alone is a command that holds others and was given none of them. A program that asked for a document gets one, not help.
+func alone(c *cobra.Command, _ []string) error {
+	if asked, err := c.Flags().GetBool("json"); err != nil || !asked {
+		return c.Help()
+	}
+	var subs []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "help" {
+			subs = append(subs, sub.Name())
+		}
+	}
+	return usage(fmt.Errorf("`%s` needs a command after it: %s (see `%[1]s --help`)", c.CommandPath(), strings.Join(subs, ", ")))
 }
 
 // report tells the user what went wrong: as JSON on standard output when that was asked for, as text otherwise.
 func (a *app) report(err error, code int) {
 	if a.json {
-		doc := errorDoc{Schema: "deed/error/v1", Error: errorBody{Message: err.Error(), ExitCode: code, Kind: exitName(code)}}
+		doc := deed.Error{Schema: deed.SchemaError, Error: deed.ErrorReason{Message: err.Error(), ExitCode: code, Kind: exitName(code)}}
 		doc.Error.Faults = fault.Of(err)
 		var ce *config.Error
 		if errors.As(err, &ce) {
@@ -267,18 +280,6 @@ func (a *app) report(err error, code int) {
 	for _, l := range lines[1:] {
 		fmt.Fprintf(a.Err, "      %s\n", l)
 	}
-}
-
-type errorDoc struct {
-	Schema string    `json:"schema"`
-	Error  errorBody `json:"error"`
-}
-
-type errorBody struct {
-	Message  string        `json:"message"`
-	Kind     string        `json:"kind"`
-	ExitCode int           `json:"exit_code"`
-	Faults   []fault.Fault `json:"faults,omitempty"`
 }
 
 // names asks for exactly these arguments and names the one that is missing.
