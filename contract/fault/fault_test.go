@@ -96,11 +96,11 @@ func TestListIsBounded(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	t.Parallel()
-	known := []string{"task_type", "source", "requested_profile_id", "prompt_parts", "deed", "payload"}
+	known := []string{"task_type", "source", "requested_profile_id", "prompt_parts", "deed", "payload", "schema", "expected_result_schema"}
 	for wrong, want := range map[string]string{
 		"taskType": "task_type", "TASK-TYPE": "task_type", "tsak_type": "task_type", "souce": "source", "requested_profile": "requested_profile_id",
 		"system_prompt_parts": "prompt_parts", "paylod": "payload", "ded": "deed", "": "", "zzz": "", "x": "", strings.Repeat("task_type", 50): "",
-		"cron": "", "é": "",
+		"cron": "", "é": "", "expected_schema": "expected_result_schema", "expectedSchema": "expected_result_schema", "schema_expected": "schema", "result_schema": "expected_result_schema",
 	} {
 		if got := Nearest(wrong, known); got != want {
 			t.Errorf("%.40q finds %q, want %q", wrong, got, want)
