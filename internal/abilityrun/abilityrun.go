@@ -106,6 +106,14 @@ func (r *run) open(ctx context.Context) error {
 	if r.req.WP != "" && e.Runner.Config.WordPress == nil {
 		l.Add("$.wp", fault.Dangling, "no WordPress is configured", "set components.wordpress.archive in deed.yaml, or leave wp out")
 	}
+	if name := r.req.CapabilityTokenEnv; name != "" {
+		switch {
+		case proc.Getenv(e.Runner.Environ, name) == "":
+			l.Add("$.capability_token_env", fault.Dangling, fmt.Sprintf("the variable %s is not set where deed runs", name), "set it, or leave capability_token_env out")
+		case len(r.redactor.Unredactable()) > 0:
+			l.Add("$.capability_token_env", fault.OutOfRange, fmt.Sprintf("the value of %s is too short to be kept out of the output", name), "use a longer token")
+		}
+	}
 	if err := l.Err(); err != nil {
 		return err
 	}
@@ -223,7 +231,11 @@ func (r *run) fail(kind string, err error) {
 	}
 	var f *failure.Error
 	if errors.As(err, &f) && f.Remedy != "" {
-		r.res.Diagnostics = append(r.res.Diagnostics, codebox.WorkspaceError{Code: string(f.Class), Message: f.Remedy})
+		told := f.Error() // what happened, and the remedy
+		if len(faults) > 0 {
+			told = f.Remedy // of what is told above
+		}
+		r.res.Diagnostics = append(r.res.Diagnostics, codebox.WorkspaceError{Code: string(f.Class), Message: codebox.MaskCredentials(told)})
 	}
 	r.res.Error = &codebox.WorkspaceError{Code: kind, Message: codebox.MaskCredentials(err.Error())}
 }

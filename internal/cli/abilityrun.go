@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -19,9 +21,10 @@ func (a *app) abilityRunCmd() *cobra.Command {
 		Aliases: []string{"ability-run"},
 		Short:   "Invoke one ability of a runtime component in a disposable runtime",
 		Long: `Read one wp-codebox/generic-ability-runtime-run-request/v1, make a runtime of its components in a namespace without a
-network, invoke the ability, hold its result against the expected schema, and write one
-wp-codebox/generic-ability-runtime-run-result/v1 to standard output, whatever happens: also for a request that is
-refused, and when the run is interrupted.
+network, invoke the ability, and hold its result against the expected schema. With --json one
+wp-codebox/generic-ability-runtime-run-result/v1 is written to standard output, whatever happens: also for a request
+that is refused, and when the run is interrupted; --result-file has the same. Without it there are words for a person,
+with the beginning of what the ability gave.
 
 A component offers abilities in its deed-abilities.json. The capability token is named by capability_token_env and
 taken from the environment of this command. With artifacts_path, which must be empty or absent, a signed bundle is
@@ -42,11 +45,12 @@ Exit code 0 means that the ability gave a result of the expected shape.`,
 	return c
 }
 
-// abilityRun answers a request. From here on standard output carries one result and nothing else.
+// abilityRun answers a request. From here on standard output carries one result and nothing else, or without --json words for a person.
 func (a *app) abilityRun(ctx context.Context, input, file string) error {
 	res, code := a.invoke(ctx, input, &file)
 	return a.oneDocument(res, file, code, func() {
 		a.printf("%s: %s\n", res.Status, clean(res.Ability))
+		a.showResult(json.RawMessage(res.Result))
 		if res.Error != nil {
 			fmt.Fprintf(a.Err, "  %s %s\n", clean(res.FailureType), clean(res.Error.Message))
 		}
@@ -54,6 +58,22 @@ func (a *app) abilityRun(ctx context.Context, input, file string) error {
 			a.field("bundle", res.Artifacts)
 		}
 	})
+}
+
+// maxShownResult bounds what a person is shown of what an ability gave.
+const maxShownResult = 2000
+
+// showResult shows a person what an ability gave: on one line, from its beginning.
+func (a *app) showResult(result json.RawMessage) {
+	var text bytes.Buffer
+	if len(result) == 0 || json.Compact(&text, result) != nil {
+		return
+	}
+	shown := shorten(clean(text.String()), maxShownResult)
+	a.field("result", shown)
+	if shown != clean(text.String()) {
+		a.hint("all of it:  the same command with --json, or --result-file=FILE")
+	}
 }
 
 // invoke makes the result of a request. A fault in deed itself is told like every other failure.

@@ -129,10 +129,11 @@ func TestAbilityRun(t *testing.T) {
 		"the right token":       {ability: "demo/guarded", changes: map[string]any{"capability_token_env": "CAP_TOKEN"}, env: token, result: `{"token":"[REDACTED:CAP_TOKEN]"}`},
 		"another token":         {ability: "demo/guarded", changes: map[string]any{"capability_token_env": "CAP_TOKEN"}, env: []string{"CAP_TOKEN=another-token-of-good-length"}, kind: "unauthorized", says: "is not the one", exit: ExitNotDone},
 		"no token":              {ability: "demo/guarded", env: token, kind: "unauthorized", says: "capability_token_env", exit: ExitNotDone},
-		"a token not set":       {ability: "demo/guarded", changes: map[string]any{"capability_token_env": "CAP_TOKEN"}, kind: "unauthorized", says: "not set", exit: ExitNotDone},
+		"a token not set":       {ability: "demo/guarded", changes: map[string]any{"capability_token_env": "CAP_TOKEN"}, kind: "invalid_request", says: "\n$.capability_token_env: the variable CAP_TOKEN is not set where deed runs (set it", exit: ExitUsage},
+		"a short token":         {ability: "demo/guarded", changes: map[string]any{"capability_token_env": "CAP_TOKEN"}, env: []string{"CAP_TOKEN=x"}, kind: "invalid_request", says: "\n$.capability_token_env: the value of CAP_TOKEN is too short", exit: ExitUsage},
 		"a failure":             {ability: "demo/fails", kind: "ability_failed", says: "exit code 7: broken", exit: ExitNotDone},
 		"another shape":         {ability: "demo/count", changes: map[string]any{"input": map[string]any{"text": "abc"}, "expected_result_schema": object}, result: `{"bytes":14}`, kind: "result_schema_failed", says: "bytes", exit: ExitNotDone},
-		"too long":              {ability: "demo/waits", changes: map[string]any{"task_timeout_seconds": 1}, kind: "timeout", says: "task_timeout_seconds: 1", exit: ExitNotDone},
+		"too long":              {ability: "demo/waits", changes: map[string]any{"task_timeout_seconds": 1}, kind: "timeout", says: "\nrun the ability: the run took longer than task_timeout_seconds: 1 (raise it", exit: ExitNotDone},
 		"the network":           {ability: "demo/dials", changes: map[string]any{"runtime_env": map[string]any{"PORT": port}}, result: `false`},
 		"a wrong input":         {ability: "demo/count", changes: map[string]any{"input": map[string]any{"texts": 1}}, kind: "invalid_request", says: "$.input", exit: ExitUsage},
 		"no such ability":       {ability: "demo/nothing", kind: "ability_not_found", says: "demo/count", exit: ExitUsage},
@@ -140,6 +141,7 @@ func TestAbilityRun(t *testing.T) {
 		"no WordPress":          {ability: "demo/count", changes: map[string]any{"wp": "6.5"}, kind: "invalid_request", says: "$.wp", exit: ExitUsage},
 		"a value for a name":    {ability: "demo/count", changes: map[string]any{"capability_token_env": capability}, kind: "invalid_request", says: "$.capability_token_env", exit: ExitUsage},
 		"an unknown member":     {ability: "demo/count", changes: map[string]any{"code": "x"}, kind: "invalid_request", says: "$.code", exit: ExitUsage},
+		"a member like another": {ability: "demo/count", changes: map[string]any{"expected_schema": object}, kind: "invalid_request", says: "expected_result_schema", exit: ExitUsage},
 		"artifacts in a file":   {ability: "demo/count", changes: map[string]any{"artifacts_path": src + "/stack/note"}, kind: "invalid_request", says: "$.artifacts_path", exit: ExitUsage},
 		"artifacts in a source": {ability: "demo/count", changes: map[string]any{"artifacts_path": src + "/tools/out"}, kind: "invalid_request", says: "lie in each other", exit: ExitUsage},
 		"artifacts in the home": {ability: "demo/count", changes: map[string]any{"artifacts_path": s.home + "/out"}, kind: "invalid_request", says: "lie in each other", exit: ExitUsage},
@@ -171,6 +173,28 @@ func TestAbilityRun(t *testing.T) {
 		})
 	}
 	s.tidy()
+}
+
+// Without --json a person sees what the ability gave, up to a bound.
+func TestAbilityRunShowsItsResult(t *testing.T) {
+	t.Parallel()
+	componenttest.Needs(t)
+	s, src := newSite(t, nil), abilityTree(t)
+	for size, want := range map[int]string{3: `{"stage":"xxx",`, 5000: "…\n"} {
+		text, err := json.Marshal(abilityRequest(src, "demo/told", map[string]any{
+			"runtime_env": map[string]any{"STAGE": strings.Repeat("x", size)}, "principal": map[string]any{"agent_id": 7},
+			"runtime_stack_mounts": []any{map[string]any{"source": src + "/stack", "target": "/runtime"}},
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := s.command(nil, "ability-run", "--input-file=-")
+		c.Stdin = bytes.NewReader(text)
+		out, err := c.Output()
+		if err != nil || !strings.HasPrefix(string(out), "completed: demo/told\nresult     {\"stage\":\"xxx") || !strings.Contains(string(out), want) || len(out) > 2100 {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
 }
 
 func TestAbilityRunLeavesEvidence(t *testing.T) {

@@ -40,9 +40,10 @@ func (a *app) agentTaskRunCmd() *cobra.Command {
 		Use:     "agent-task-run --input-file=FILE",
 		Aliases: []string{"run-agent-task"},
 		Short:   "Run one request of an orchestrator and answer with one envelope",
-		Long: `Read one wp-codebox/task-input/v1 request, run its agent in a sandbox on copies of its workspaces, judge the work, and
-write one wp-codebox/agent-task-run/v1 envelope to standard output, whatever happens: also for a request that is
-refused, and when the run is interrupted. The request is checked strictly, and every fault is named with its path.
+		Long: `Read one wp-codebox/task-input/v1 request, run its agent in a sandbox on copies of its workspaces, and judge the
+work. With --json one wp-codebox/agent-task-run/v1 envelope is written to standard output, whatever happens: also for a
+request that is refused, and when the run is interrupted; --result-file has the same. Without it there are words for a
+person. The request is checked strictly, and every fault is named with its path.
 
 The agent is the adapter of that name in deed.yaml; a request that names none gets wp-codebox-sandbox if
 there is such an adapter, else the default one. The bundle is the directory that artifacts_path names, which must be
