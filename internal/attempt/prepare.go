@@ -361,7 +361,7 @@ func (a *run) seed(ctx context.Context) error {
 	work := a.path("workspace")
 	var seeder workspace.Seeder
 	if a.seeded, err = seeder.SeedAll(ctx, a.plan.parts, work); err != nil {
-		return classify(ctx, failure.Config, "seed the workspace", err)
+		return classify(ctx, failure.Config, "prepare the attempt", err)
 	}
 	if a.base, a.before, err = seeder.TakeBase(ctx, work, a.path(baseDir)); err != nil {
 		return classify(ctx, failure.Infra, "take the base", err)

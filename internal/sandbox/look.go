@@ -59,7 +59,7 @@ func (s *Sandbox) look(p proc.Spec) (string, error) {
 		}
 	}
 	if denied == nil {
-		denied = fmt.Errorf("%s is inside in no directory of PATH %q: %w", name, path, fs.ErrNotExist)
+		denied = fmt.Errorf("no directory of PATH %q has it, as seen inside the sandbox: %w", path, fs.ErrNotExist)
 	}
 	return "", &proc.StartError{Path: name, Err: denied}
 }

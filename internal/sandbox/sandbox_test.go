@@ -410,6 +410,9 @@ func TestWhatIsNotInsideCannotBeStarted(t *testing.T) {
 		if tc.want != nil && !errors.As(err, &start) {
 			t.Errorf("%s: %v is no StartError", name, err)
 		}
+		if tc.argv == "nosuchcommand" && !strings.Contains(err.Error(), `start nosuchcommand: no directory of PATH "/usr/local/bin:/usr/bin:/bin" has it, as seen inside the sandbox`) {
+			t.Errorf("%s: %v", name, err)
+		}
 		if tc.want == nil && exit.Code != 0 && exit.Code != 9 {
 			t.Errorf("%s: exit %d", name, exit.Code)
 		}

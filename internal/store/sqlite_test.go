@@ -158,6 +158,9 @@ func TestSQLiteRefusesWhatItCannotUse(t *testing.T) {
 			if !strings.HasPrefix(err.Error(), "open store: ") {
 				t.Errorf("%s: %v", c.name, err)
 			}
+			if errors.Is(c.want, ErrCorrupt) && !strings.HasSuffix(err.Error(), ": "+c.path+" (restore a backup of it, or move the home that it belongs to aside: deed makes a new one)") {
+				t.Errorf("%s: no path, or no remedy: %v", c.name, err)
+			}
 		}
 	}
 }

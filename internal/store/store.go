@@ -10,6 +10,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -76,6 +77,9 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	}
 	if err := s.prepare(ctx); err != nil {
 		_ = s.eng.close()
+		if d, ok := s.eng.(*sqliteDB); ok && errors.Is(err, ErrCorrupt) {
+			err = fmt.Errorf("%w: %s (restore a backup of it, or move the home that it belongs to aside: deed makes a new one)", err, d.path)
+		}
 		return nil, err
 	}
 	return s, nil

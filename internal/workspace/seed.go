@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,7 +61,7 @@ type Note struct {
 // Seeded says what a workspace was made of.
 type Seeded struct {
 	Kind   SourceKind `json:"kind"`             // SourceGit for a directory that is a repository
-	Method Method     `json:"method,omitempty"` // how its files got there; "" when none was copied
+	Method Method     `json:"method,omitempty"` // how its files got there; "" when there was none to bring
 	Bundle string     `json:"bundle,omitempty"` // the id of the bundle that was applied
 	Commit string     `json:"commit,omitempty"` // what HEAD of the source names, or Ref; "" without a repository or before its first commit
 	Head   string     `json:"head,omitempty"`   // what HEAD of the workspace names, when that is a commit of its own: see Seed
@@ -102,7 +103,10 @@ func seedOne(ctx context.Context, src Source, dst string, wrote *written) (s See
 	}
 	if src.Kind == SourceFile {
 		s, err := seedFile(ctx, src.Dir, dst)
-		if err != nil {
+		switch err = unreadable(src.Dir, err); {
+		case errors.Is(err, ErrSource):
+			err = failure.New(failure.Config, "seed workspace", err, "")
+		case err != nil:
 			err = fmt.Errorf("seed workspace: %w", err)
 		}
 		return s, err
@@ -111,7 +115,7 @@ func seedOne(ctx context.Context, src Source, dst string, wrote *written) (s See
 		return Seeded{}, fmt.Errorf("seed workspace: %w", err)
 	}
 	defer func() {
-		switch {
+		switch err = unreadable(src.Dir, err); {
 		case err == nil:
 			return
 		case errors.Is(err, ErrSource) && failure.ClassOf(err) != failure.Config:
@@ -142,6 +146,14 @@ func seedOne(ctx context.Context, src Source, dst string, wrote *written) (s See
 		return s, nil
 	}
 	return seedTree(ctx, src, dst, wrote)
+}
+
+// unreadable makes a source's fault of what may not be read in it: what is written lies in directories that deed has just made.
+func unreadable(dir string, err error) error {
+	if !errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrSource) || dir == "" {
+		return err
+	}
+	return &Error{Code: ErrSource, Op: "use source", Path: dir, Err: err, Remedy: "let the user that deed runs as read all of it, or exclude what it may not read"}
 }
 
 // seedTree seeds from a directory or a repository.
