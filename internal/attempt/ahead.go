@@ -45,7 +45,7 @@ var ahead = sync.OnceFunc(func() {
 		codebox.AgentTranscript{},
 		codebox.RunResourceEvidence{},
 		bundle.Statement{},
-		store.Settlement{},
+		settlementDoc{Settlement: &store.Settlement{}},
 		deed.Verdict{},
 		agentruntime.TaskOutcome{},
 		agentruntime.CompletionAttempt{},

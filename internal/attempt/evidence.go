@@ -100,6 +100,15 @@ func (a *run) forget() error {
 	return err
 }
 
+// schemaSettlement is the id of a settlementDoc. Those of earlier versions of deed have none, and are the same otherwise.
+const schemaSettlement = "deed/settlement/v1"
+
+// A settlementDoc is the settlement as it is in the bundle.
+type settlementDoc struct {
+	Schema string `json:"schema"`
+	*store.Settlement
+}
+
 // conclude adds what deed says: what happened, the verdict and what will be settled.
 func (a *run) conclude(w *bundle.Writer, s *store.Settlement, e end) error {
 	a.note(history.KindSettling, map[string]any{"status": s.Status, "class": s.Class})
@@ -120,7 +129,7 @@ func (a *run) conclude(w *bundle.Writer, s *store.Settlement, e end) error {
 		{codebox.PathCompletionOutcome, codebox.KindCompletionOutcome, a.completionOutcome(r)},
 		{codebox.PathAgentTaskResult, codebox.KindAgentTaskResult, boundary.TaskResult(r)},
 		{codebox.PathTranscript, codebox.KindAgentTranscript, a.transcript()},
-		{pathSettlement, kindSettlement, s},
+		{pathSettlement, kindSettlement, settlementDoc{Schema: schemaSettlement, Settlement: s}},
 	}
 	if a.verdict != nil {
 		docs = append(docs, doc{bundle.PathVerdict, bundle.KindVerdict, a.verdict})

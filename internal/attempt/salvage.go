@@ -265,5 +265,12 @@ func readSettlement(dir string) (store.Settlement, error) {
 	if err != nil {
 		return s, err
 	}
-	return s, json.Unmarshal(data, &s)
+	doc := settlementDoc{Settlement: &s}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return store.Settlement{}, err
+	}
+	if doc.Schema != "" && doc.Schema != schemaSettlement { // none: an earlier deed wrote it
+		return store.Settlement{}, fmt.Errorf("%s has the schema %.80q, and this deed knows %s (take the deed that wrote it)", pathSettlement, doc.Schema, schemaSettlement)
+	}
+	return s, nil
 }

@@ -36,22 +36,27 @@ func Clone(ctx context.Context, from, to string) (m Method, err error) {
 	return done.method, nil
 }
 
-// A Method says how files were copied. Both give files that nobody else has: hard links are never used, since a write
+// A Method says how files were made. All give files that nobody else has: hard links are never used, since a write
 // through one name is seen through all, and neither is an overlay file system, which an ordinary user can mount only in
 // a user namespace of its own, out of sight of the deed that has to read the result.
 type Method string
 
 // The methods, cheapest first. "" means that there was nothing to copy.
 const (
-	MethodReflink Method = "reflink" // the blocks are shared until one side writes
-	MethodCopy    Method = "copy"    // the bytes were copied, of one file at least
+	MethodReflink  Method = "reflink"      // the blocks are shared until one side writes
+	MethodCopy     Method = "copy"         // the bytes were copied, of one file at least
+	MethodCheckout Method = "git-checkout" // git wrote them, as a commit has them
 )
 
+// and is the method of two trees together: of different ones the bytes were copied, of one file at least.
 func (m Method) and(o Method) Method {
-	if m == MethodCopy || o == "" {
+	switch {
+	case o == "" || m == o:
 		return m
+	case m == "":
+		return o
 	}
-	return o
+	return MethodCopy
 }
 
 // CopyFiles copies a caller's directory, which it never writes to, to a directory that must be absent or empty. Every

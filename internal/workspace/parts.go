@@ -41,7 +41,7 @@ type SeededTree struct {
 	Layout Layout       `json:"layout"`
 }
 
-// Method is how the files of the parts got there: MethodCopy as soon as one of them was copied.
+// Method is how the files of the parts got there: MethodCopy as soon as one of them was copied, or two got there in different ways.
 func (t SeededTree) Method() Method {
 	var m Method
 	for i := range t.Parts {

@@ -60,6 +60,7 @@ func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder, wrote
 			}
 		}
 		sortNotes(out.Notes)
+		out.Method = MethodCheckout
 		return out, err
 	}
 	var done copied

@@ -58,6 +58,9 @@ func seed(t *testing.T, src Source) (Seeded, dir) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if src.Ref != "" && src.Kind != SourceBundle && s.Method != MethodCheckout {
+		t.Errorf("%+v: got there by %q", src, s.Method)
+	}
 	s.Method = "" // it depends on the file system
 	return s, dir{t, dst}
 }
