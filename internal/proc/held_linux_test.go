@@ -110,3 +110,16 @@ func TestToolErrorNamesTheSignal(t *testing.T) {
 		}
 	}
 }
+
+func TestEnding(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		code   int
+		signal string
+		want   string
+	}{{0, "", "exit 0"}, {3, "", "exit 3"}, {128, "", "exit 128"}, {139, "", "exit 139 (SIGSEGV)"}, {139, "SIGSEGV", "ended by SIGSEGV (139)"}, {255, "", "exit 255"}, {-1, "", "exit -1"}} {
+		if got := proc.Ending(c.code, c.signal); got != c.want {
+			t.Errorf("%d, %q: %q, want %q", c.code, c.signal, got, c.want)
+		}
+	}
+}

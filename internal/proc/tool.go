@@ -70,11 +70,14 @@ func (e *ToolError) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.Name, Ending(e.ExitCode, e.Signal), msg)
 }
 
-// Ending says how a process ended: "exit 3", or "ended by SIGSEGV (139)" for one that a signal ended. The number is what a shell makes of
-// the signal, which is also what is on record.
+// Ending says how a process ended: "exit 3", "ended by SIGSEGV (139)" for one that a signal ended, and "exit 139 (SIGSEGV)" for a wrapper or a
+// shell that says so of what it ran. The number is what is on record.
 func Ending(code int, signal string) string {
 	if signal != "" {
 		return fmt.Sprintf("ended by %s (%d)", signal, code)
+	}
+	if name := unix.SignalName(syscall.Signal(code - 128)); code > 128 && name != "" {
+		return fmt.Sprintf("exit %d (%s)", code, name)
 	}
 	return fmt.Sprintf("exit %d", code)
 }

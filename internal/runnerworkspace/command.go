@@ -111,6 +111,8 @@ func (r *Runner) command(ctx context.Context, req codebox.CommandRequest, res *c
 		return codebox.FailureBackendFailed, exit.Cause
 	case exit.Canceled:
 		return kindOf(exit.Cause), fmt.Errorf("the command was ended: %w", exit.Cause)
+	case exit.Code > 128: // most often by a signal, whose name says more than the number
+		return codebox.FailureCommandFailed, fmt.Errorf("the command failed: %s", proc.Ending(exit.Code, exit.Signal))
 	case exit.Code != 0:
 		return codebox.FailureCommandFailed, fmt.Errorf("the command ended with exit code %d", exit.Code)
 	}

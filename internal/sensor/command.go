@@ -56,7 +56,7 @@ func (t *taker) command(ctx context.Context) error {
 	case err == nil:
 		lines.end()
 		if err = lines.err; err == nil && (exit.Code != 0 || t.s.Watch) {
-			err = fmt.Errorf("it ended with exit %d", exit.Code)
+			err = fmt.Errorf("it ended with %s", proc.Ending(exit.Code, exit.Signal))
 			if words := excerpt.Head(oneLine(said.String()), 300); words != "" {
 				err = fmt.Errorf("%w: %s", err, words)
 			}

@@ -216,7 +216,7 @@ func (h *Host) lost(ctx context.Context, limit time.Duration, out io.Writer, err
 	case r.exit.Canceled:
 		return refuse(out, Failf(TypeHostLost, "\n[no answer of the host of the tools after %v; everything that ran was ended]", limit))
 	}
-	why := fmt.Sprintf("exit %d", r.exit.Code)
+	why := proc.Ending(r.exit.Code, r.exit.Signal)
 	if s := r.stderr.String(); s != "" {
 		why += ": " + s
 	}

@@ -111,7 +111,7 @@ func (s *session) probe(ctx context.Context, tool runtimepkg.Tool, argv []string
 	case exit.TimedOut:
 		return "", fmt.Errorf("it took more than %v", toolLimit)
 	case exit.Code != 0:
-		return "", fmt.Errorf("exit %d: %s", exit.Code, first)
+		return "", fmt.Errorf("%s: %s", proc.Ending(exit.Code, exit.Signal), first)
 	}
 	return first, nil
 }

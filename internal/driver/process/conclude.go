@@ -66,10 +66,7 @@ func (t *Turn) Fail(f *failure.Error) {
 // claim.
 func (t *Turn) FailExit(said string) {
 	exit := t.Yield.Proc
-	why := fmt.Sprintf("exit %d", exit.Code)
-	if exit.Signal != "" {
-		why = "ended by " + exit.Signal
-	}
+	why := proc.Ending(exit.Code, exit.Signal)
 	if c := t.Yield.Claim; c != nil && c.Status == agentruntime.TaskCompleted {
 		said = fmt.Sprintf("its result says %s, its exit says otherwise", c.Status)
 	}

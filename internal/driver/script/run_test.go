@@ -151,7 +151,7 @@ func TestResultsThatAreNone(t *testing.T) {
 		"a FIFO":                         {`mkfifo "$DEED_RESULT_FILE"`, true, failure.InvalidWord, "FIFO"},
 		"a directory":                    {`mkdir -p "$DEED_RESULT_FILE/x"`, true, failure.InvalidWord, "a directory"},
 		"too large":                      {`head -c 9000000 /dev/zero >"$DEED_RESULT_FILE"`, true, failure.InvalidWord, "at most"},
-		"signal":                         {`kill -KILL $$`, true, failure.AgentFailed, "ended by SIGKILL"},
+		"signal":                         {`kill -KILL $$`, true, failure.AgentFailed, "ended by SIGKILL (137)"},
 		"exit 1 in silence":              {`exit 1`, true, failure.AgentFailed, "exit 1"},
 		"dir of exchange gone":           {`rm -rf "$(dirname "$DEED_RESULT_FILE")"`, true, failure.None, ""},
 		"keywords are no verdict":        {`finish '{"status": "completed", "summary": "Documented the sandbox restrictions: permission denied, blocked"}'`, false, failure.None, ""},
