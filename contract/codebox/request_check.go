@@ -349,11 +349,14 @@ func (b AgentBundle) Validate() error {
 	return l.Err()
 }
 
-// Positive returns the value as a positive number, which may be written as text.
+// Positive returns the value as a positive number, which may be written as text. 1.0 is one as a number, as it is for every reader of JSON Schema.
 func (v Value) Positive() (int64, bool) {
 	s, ok := v.Text()
 	if !ok {
 		s = string(bytes.TrimSpace(v))
+		if whole, fraction, dot := strings.Cut(s, "."); dot && strings.Trim(fraction, "0") == "" {
+			s = whole
+		}
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && n > 0 && s[0] != '+'

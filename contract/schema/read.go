@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -156,11 +157,17 @@ func (s *scanner) readNumber(sh *shape, r *catalog.Rules, v reflect.Value) bool 
 	}
 	var f float64
 	if sh.form == integer {
+		digits := raw
+		if !whole {
+			if digits, whole = withoutFraction(raw); whole {
+				s.decimals++
+			}
+		}
 		if !whole {
 			s.fault(fault.WrongType, clip(raw)+" is not written as a whole number", "use digits only")
 			return true
 		}
-		n, err := strconv.ParseInt(string(raw), 10, sh.typ.Bits())
+		n, err := strconv.ParseInt(string(digits), 10, sh.typ.Bits())
 		if err != nil {
 			s.fault(fault.OutOfRange, clip(raw)+" is too large", fmt.Sprintf("use a number of at most %d bits", sh.typ.Bits()))
 			return true
@@ -180,6 +187,13 @@ func (s *scanner) readNumber(sh *shape, r *catalog.Rules, v reflect.Value) bool 
 		s.fault(fault.OutOfRange, clip(raw)+" is out of range", "use "+between(r))
 	}
 	return true
+}
+
+// withoutFraction takes a fraction of nothing but zeros off a number: 1.0 is a whole number in JSON Schema, and many programs write whole
+// numbers so. One with an exponent stays what it is.
+func withoutFraction(raw []byte) ([]byte, bool) {
+	digits, fraction, ok := bytes.Cut(raw, []byte("."))
+	return digits, ok && len(bytes.Trim(fraction, "0")) == 0
 }
 
 func between(r *catalog.Rules) string {
@@ -305,12 +319,18 @@ func (s *scanner) member(sh *members, m *member, v reflect.Value) bool {
 	if m.holds != nil {
 		start := s.pos
 		held := reflect.New(m.holds.typ)
-		before := s.faults.Len()
+		before, decimals := s.faults.Len(), s.decimals
 		if !s.read(m.holds, nil, held.Elem()) {
 			return false
 		}
 		if s.faults.Len() == before {
-			v.SetBytes(append([]byte(nil), s.data[start:s.pos]...))
+			raw := append([]byte(nil), s.data[start:s.pos]...)
+			if s.decimals > decimals { // who reads it next may be encoding/json, to which 1.0 is no integer
+				if text, err := json.Marshal(held.Interface()); err == nil {
+					raw = text
+				}
+			}
+			v.SetBytes(raw)
 			if c, ok := held.Interface().(interface{ Validate() error }); ok {
 				s.faults.Within(s.at(), c.Validate())
 			}

@@ -25,6 +25,8 @@ type scanner struct {
 	keys   [][]byte // names seen in the objects that are open, innermost last
 	faults fault.List
 	broken string // why the text is not JSON
+
+	decimals int // integers that were written as 1.0
 }
 
 // at renders the path of where the scanner stands.

@@ -2341,7 +2341,7 @@ export type DeedCheck = {
   /** with hidden: an absolute directory that is laid over the tree before the check */
   files?: string;
   /** set by deed: what was in that directory when the task was admitted */
-  files_digest?: (string & {});
+  files_digest?: string;
 };
 
 /** A CheckComparison holds a capability on the base against the same after the change. Each list has its first hundred, in order; the counts are of all. */
@@ -3996,7 +3996,7 @@ export type HomeboyProducedContent = {
 
 /** A PromotionBase is what the change stands on. */
 export type HomeboyPromotionBase = {
-  commit: (string & {});
+  commit: string;
   /** the commit that the agent began with, as the bundle says */
   recorded?: string;
 };
@@ -4011,7 +4011,7 @@ export type HomeboyPromotionCandidate = {
   /** whose signature counts */
   key_id?: string;
   /** of the patch */
-  sha256: (string & {});
+  sha256: string;
   size_bytes: number;
   files: string[];
 };
@@ -4039,7 +4039,7 @@ export type HomeboyPromotionGate = {
   tail?: string;
   bytes: number;
   /** of all its output */
-  sha256?: (string & {});
+  sha256?: string;
   progress?: string;
   duration_ms: number;
 };

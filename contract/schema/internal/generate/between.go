@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -43,6 +44,74 @@ func request(t reflect.Type, d *jsonschema.Schema) {
 				d.AllOf = append(d.AllOf, when("type", typ, &jsonschema.Schema{Required: must}))
 			}
 		}
+	}
+}
+
+// What texts of a request look like. Each admits all that the Go types accept, and some that they do not: the types look at the whole value.
+const (
+	patternSays     = `[^ \t\n\v\f\r]` // more than blanks
+	patternAbsolute = `^/`
+	patternEnvName  = `^[A-Z_][A-Z0-9_]*$`
+)
+
+// texts gives the texts of a request their patterns. Records of programs that have the same parts give them back as they were told.
+func texts(t reflect.Type, d *jsonschema.Schema) {
+	switch t {
+	case reflect.TypeFor[codebox.TaskRequest]():
+		match(d, patternSays, "goal", "allowed_tools", "expected_artifacts")
+		match(d, patternAbsolute, "artifacts_path", "source_package_root", "provider_plugin_paths")
+		match(d, patternEnvName, "secret_env", "runtime_env", "runtimeEnv")
+	case reflect.TypeFor[codebox.WrappedRequest]():
+		match(d, patternAbsolute, "artifacts_path")
+	case reflect.TypeFor[codebox.AbilityRunRequest]():
+		match(d, patternAbsolute, "provider_plugin_paths")
+		match(d, patternEnvName, "runtime_env")
+		match(d, "^$|"+patternAbsolute, "artifacts_path") // these two may be empty
+		match(d, "^$|"+patternEnvName, "capability_token_env")
+	case reflect.TypeFor[codebox.RuntimeProfile]():
+		match(d, patternEnvName, "env")
+	case reflect.TypeFor[codebox.RequestWorkspace]():
+		match(d, patternAbsolute, "target")
+	case reflect.TypeFor[codebox.RequestMount](), reflect.TypeFor[codebox.StagedFile]():
+		match(d, patternAbsolute, "source", "target")
+	case reflect.TypeFor[codebox.RuntimeOverlay]():
+		match(d, patternAbsolute, "source", "target", "bundle")
+	case reflect.TypeFor[codebox.ImportPrincipal]():
+		one := json.Number("1")
+		for _, name := range []string{"agent_id", "owner_id", "token_id"} {
+			// Below allOf: a type of TypeScript has one form, and results have this one with any value.
+			get(d, name).AllOf = []*jsonschema.Schema{{AnyOf: []*jsonschema.Schema{{Type: "null"}, {Type: "integer", Minimum: one}, {Type: "string", Pattern: `^0*[1-9][0-9]*$`}}}}
+		}
+		match(d, patternSays, "capabilities")
+	case reflect.TypeFor[codebox.AgentBundle]():
+		match(d, patternAbsolute, "source")
+		match(d, patternEnvName, "token_env")
+	case reflect.TypeFor[codebox.VerifyStep]():
+		match(d, patternSays, "command", "shell")
+		match(d, patternEnvName, "env")
+	case reflect.TypeFor[codebox.PluginSource]():
+		match(d, patternAbsolute, "source", "path")
+	case reflect.TypeFor[codebox.ComponentContract]():
+		match(d, patternAbsolute, "path", "source", "source_root", "sourceRoot")
+	case reflect.TypeFor[codebox.WorkspaceSeed]():
+		match(d, patternAbsolute, "source", "bundle")
+	}
+}
+
+// match gives texts their pattern: the members of these names, the entries of lists, the names in tables.
+func match(d *jsonschema.Schema, pattern string, names ...string) {
+	for _, name := range names {
+		p := *get(d, name)
+		switch p.Type {
+		case "array":
+			items := *p.Items
+			items.Pattern, p.Items = pattern, &items
+		case "object":
+			p.PropertyNames = &jsonschema.Schema{Pattern: pattern}
+		default:
+			p.Pattern = pattern
+		}
+		d.Properties.Set(name, &p)
 	}
 }
 

@@ -83,7 +83,7 @@ func readComments(root string) (map[string]string, error) {
 
 // record makes the schema of one record. It stands alone: what it refers to is in its own $defs.
 func record(r catalog.Record, comments map[string]string) (*jsonschema.Schema, error) {
-	g := &generator{comments: comments, defs: jsonschema.Definitions{}}
+	g := &generator{comments: comments, defs: jsonschema.Definitions{}, asks: r.Type == reflect.TypeFor[codebox.Request]() || r.Type == reflect.TypeFor[codebox.AbilityRunRequest]()}
 	root, err := g.define(r.Type)
 	if err != nil {
 		return nil, err
@@ -120,6 +120,7 @@ func Name(t reflect.Type) string {
 type generator struct {
 	comments map[string]string
 	defs     jsonschema.Definitions
+	asks     bool // the record is a request for a run
 }
 
 // define adds the definition of a type and of all that it refers to, and returns it.
@@ -269,6 +270,9 @@ func (g *generator) complete(t reflect.Type, done map[reflect.Type]bool) error {
 		})
 	}
 	between(t, d)
+	if g.asks {
+		texts(t, d)
+	}
 	return nil
 }
 

@@ -98,9 +98,6 @@ func tsType(s *jsonschema.Schema, indent string) string {
 	}
 	switch s.Type {
 	case "string":
-		if s.Pattern != "" {
-			return "(string & {})" // keeps the words beside it visible to an editor
-		}
 		return "string"
 	case "integer", "number":
 		return "number"
@@ -130,6 +127,9 @@ func alternatives(in []*jsonschema.Schema, indent string) string {
 	parts := make([]string, len(in))
 	for i, s := range in {
 		parts[i] = tsType(s, indent)
+		if parts[i] == "string" && s.Pattern != "" {
+			parts[i] = "(string & {})" // keeps the words beside it visible to an editor
+		}
 	}
 	return strings.Join(parts, " | ")
 }
