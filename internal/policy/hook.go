@@ -116,8 +116,9 @@ func (e *Engine) hook(ctx context.Context, event string, h settings.Hook, c Call
 	limited, cancel := context.WithTimeoutCause(ctx, limit, errHookTimeout)
 	defer cancel()
 	start := clock.Start()
+	// A guard and no supervisor: a call of a tool waits for it. What leaves its group, the sweep finds by the attempt's name.
 	res, err := proc.Tool(limited, proc.ToolSpec{
-		Argv: []string{"/bin/sh", "-c", h.Command}, Dir: e.o.ProjectDir, Env: e.hookEnv(), Stdin: bytes.NewReader(input), MaxOutput: maxHookOutput,
+		Argv: []string{"/bin/sh", "-c", h.Command}, Dir: e.o.ProjectDir, Env: e.hookEnv(), Stdin: bytes.NewReader(input), MaxOutput: maxHookOutput, Guarded: true,
 	})
 	if ctx.Err() != nil {
 		return Verdict{}, context.Cause(ctx)
