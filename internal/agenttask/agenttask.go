@@ -65,7 +65,7 @@ func (s *Service) Run(ctx context.Context, req codebox.TaskRequest) (env codebox
 		account = r.failed(failure.New(failure.Infra, "build the envelope", err, "this is a fault in deed: please report it"))
 		account.Request = req
 		if env, err = boundary.Envelope(account); err != nil {
-			env, _ = boundary.Unbegun(nil, failure.New(failure.Infra, "build the envelope", err, ""))
+			env, _ = boundary.Unbegun(nil, failure.New(failure.Infra, "build the envelope", err, ""), nil)
 		}
 	}
 	return env, account.Decision.Exit

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,28 +37,41 @@ type Machine struct {
 // Refused answers a request that cannot be read. Whoever corrects it wants to hear of all of it, so that the faults which this machine
 // finds in the rest of it are told, too. Nothing is made.
 func Refused(ctx context.Context, data []byte, err error, m Machine) codebox.AgentTaskRun {
-	req, without, ok := boundary.Sound(data)
+	hide := Hide(ctx, data, m.Secrets)
+	s, ok := boundary.Sound(data)
 	if !ok {
-		return boundary.Refusal(data, err, nil)
+		return boundary.Refusal(data, err, hide)
 	}
-	_, hide, found := look(ctx, req, m, true)
-	for _, tools := range []string{"$.allowed_tools", "$.sandbox_tool_policy"} {
-		if slices.Contains(without, req.Origins.Place(tools)) { // hosts are held against them
-			without = append(without, req.Origins.Place("$.policy.network"))
+	_, _, found := look(ctx, s.Request, m, true)
+	without := s.Without
+	if s.Lacks("$.allowed_tools") || s.Lacks("$.sandbox_tool_policy") { // hosts are held against them
+		without = append(without, s.Place("$.policy.network"))
+	}
+	for i := range s.Request.AgentBundles { // which are held against the secrets
+		if s.Lacks("$.secret_env") {
+			without = append(without, s.Place(s.Request.Origins.At("agent_bundles", i)+".token_env"))
 		}
 	}
-	for i := range req.AgentBundles { // which are held against the secrets
-		if slices.Contains(without, req.Origins.Place("$.secret_env")) {
-			without = append(without, req.Origins.At("agent_bundles", i)+".token_env")
+	faults := slices.Clone(fault.Of(err))
+	for _, f := range fault.Of(found) {
+		f.Path = s.Place(f.Path)
+		if !slices.ContainsFunc(without, func(at string) bool { return boundary.Below(f.Path, at) }) {
+			faults = append(faults, f)
 		}
 	}
-	faults := slices.DeleteFunc(slices.Clone(fault.Of(found)), func(f fault.Fault) bool {
-		return slices.ContainsFunc(without, func(at string) bool {
-			rest, below := strings.CutPrefix(f.Path, at)
-			return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
-		})
-	})
-	return boundary.Refusal(data, append(slices.Clone(fault.Of(err)), faults...), hide)
+	return boundary.Refusal(data, faults, hide)
+}
+
+// Hide finds the values that no answer to a request may repeat: those of the secrets that it names, as far as they can be had.
+func Hide(ctx context.Context, data []byte, stores []runtimepkg.SecretStore) *redact.Redactor {
+	hidden := map[string]string{}
+	for _, name := range boundary.Secrets(data) {
+		values, _, err := runtimepkg.ResolveSecrets(ctx, []runtimepkg.SecretNeed{{Name: name, Required: true, Asked: []string{"secret_env"}}}, "", stores...)
+		if err == nil && !place(values[name]) {
+			maps.Copy(hidden, values)
+		}
+	}
+	return redact.New(hidden)
 }
 
 // look holds a request against the machine and makes a task of it. An error carries every fault, at the place where the caller wrote it, and

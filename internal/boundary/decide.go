@@ -131,7 +131,7 @@ func (d Decision) Session() string {
 	return codebox.SessionFailed
 }
 
-// Actionable reports whether there is a change that may be promoted.
+// Actionable reports whether there is a change that was accepted. What may be done with it says NextAction.
 func (d Decision) Actionable() bool { return d.Status == codebox.StatusSucceeded }
 
 // A Row is one line of the table: the first whose condition holds decides.

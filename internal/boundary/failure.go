@@ -98,7 +98,7 @@ func brief(s string) string {
 }
 
 // maxEcho bounds what of a refused request is given back.
-const maxEcho = 64 << 10
+const maxEcho = 1 << 20
 
 // Refusal answers a request that was refused: a whole envelope, with every fault as a diagnostic. Of the request, which may be
 // anything, it gives back what is sound, so that a caller finds its own record again.
@@ -127,13 +127,13 @@ func RefusalMessage(faults fault.Faults) string {
 
 // Unbegun answers a request whose run did not begin for a reason that is not its own: err says whose fault it is, and a
 // context that ended that deed was told to stop. It returns the exit code as well.
-func Unbegun(request json.RawMessage, err error) (codebox.AgentTaskRun, int) {
+func Unbegun(request json.RawMessage, err error, redactor *redact.Redactor) (codebox.AgentTaskRun, int) {
 	class := failure.ClassOf(err)
 	facts := FactsOf(End{Class: class})
 	if errors.Is(err, context.Canceled) {
 		class, facts = failure.Interrupted, Facts{Cancelled: BySignal}
 	}
-	r := Run{Decision: Decide(facts), Code: string(class), Message: err.Error(), Diagnostics: DiagnosticsOf(err)}
+	r := Run{Decision: Decide(facts), Code: string(class), Message: err.Error(), Diagnostics: DiagnosticsOf(err), Redactor: redactor}
 	if facts.Cancelled != NotCancelled {
 		r.Message = r.Decision.About
 	}
@@ -168,6 +168,6 @@ func echo(request json.RawMessage) codebox.TaskRequest {
 	if len(request) > maxEcho || !json.Valid(request) {
 		return codebox.TaskRequest{}
 	}
-	req, _, _ := Sound([]byte(codebox.MaskCredentials(string(request))))
-	return req
+	s, _ := Sound([]byte(codebox.MaskCredentials(string(request))))
+	return s.Request
 }

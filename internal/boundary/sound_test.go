@@ -20,14 +20,19 @@ func TestSound(t *testing.T) {
 		{"a name that is no name", head + `"goal":"g","a b":1}`, "g", "", `$["a b"]`},
 		{"no goal", head + `"sandbox_session_id":"s"}`, "", "s", "$.goal"},
 		{"another schema", `{"schema":"x","goal":"g"}`, "g", "", "$.schema"},
-		{"deep inside", head + `"goal":"g","workspaces":[{"target":"/a","seed":{"type":"directory","source":"/a","x":1}}]}`, "g", "", "$.workspaces"},
+		{"deep inside", head + `"goal":"g","workspaces":[{"target":"/a","seed":{"type":"directory","source":"/a","x":1}}]}`, "g", "", "$.workspaces[0]"},
+		{"entries of a list", head + `"goal":"g","mounts":[{"x":1,"y":2,"source":1},{"source":"/a","target":"/b"},{"x":1}]}`, "g", "", "$.mounts[2] $.mounts[0]"},
+		{"a member of an object", head + `"goal":"g","policy":{"applyBack":"no","sandbox":"required"}}`, "g", "", "$.policy.applyBack"},
+		{"an object that lacks something", head + `"goal":"g","agent_bundle":{"slug":"a"}}`, "g", "", "$.agent_bundle"},
 		{"twice", head + `"goal":"g","goal":"h"}`, "h", "", ""},
-		{"twice inside", head + `"goal":"g","target":{"kind":"repo","kind":"site"}}`, "g", "", "$.target"},
+		{"twice inside", head + `"goal":"g","target":{"kind":"repo","kind":"site"}}`, "g", "", "$.target.kind"},
 		{"many", head + `"goal":"g",` + many(250) + `}`, "g", "", "many"},
 		{"wrapped", wrapper + `"task_id":"t","task_input":` + head + `"goal":"g","x":1}}`, "g", "t", "$.task_input.x"},
 		{"wrapped, on both", wrapper + `"task_id":"t","x":1,"task_input":` + head + `"goal":" ","x":1}}`, "", "t", "$.x $.task_input.x $.task_input.goal"},
+		{"wrapped around nothing", wrapper + `"task_id":"t","task_input":[1]}`, "", "t", "$.task_input $.task_input.schema $.task_input.goal"},
 	} {
-		req, without, ok := Sound([]byte(c.request))
+		got, ok := Sound([]byte(c.request))
+		req, without := got.Request, got.Without
 		if c.without == "many" {
 			if len(without) != 250 {
 				t.Errorf("%s: %d", c.name, len(without))
@@ -39,9 +44,48 @@ func TestSound(t *testing.T) {
 			t.Errorf("%s: %v, %+v", c.name, ok, req)
 		}
 	}
-	for _, text := range []string{"", "null", "[]", `{"schema":`, wrapper + `"task_input":null}`, wrapper + `"task_input":[]}`, head + `"goal":"g",` + many(1000) + `}`} {
-		if _, _, ok := Sound([]byte(text)); ok {
+	for _, text := range []string{"", "null", "[]", `{"schema":`, head + `"goal":"g",` + many(1000) + `}`} {
+		if _, ok := Sound([]byte(text)); ok {
 			t.Errorf("something is left of %.80s", text)
+		}
+	}
+}
+
+// What is found in the rest of a request is named by the place where it was written.
+func TestSoundingPlaces(t *testing.T) {
+	t.Parallel()
+	const mounts = `"mounts":[{"x":1},{"source":"/a","target":"/a"},{"x":1},{"source":"/b","target":"/b"}],"runtime_stack_mounts":[{"x":1},{"source":"/c","target":"/c"}],"secret_env":["A","A"]`
+	for root, request := range map[string]string{
+		"$":            `{"schema":"wp-codebox/task-input/v1","goal":"g",` + mounts + `}`,
+		"$.task_input": `{"schema":"wp-codebox/agent-task-run-request/v1","task_input":{"schema":"wp-codebox/task-input/v1","goal":"g",` + mounts + `}}`,
+	} {
+		s, ok := Sound([]byte(request))
+		if !ok || len(s.Request.Mounts) != 2 || len(s.Request.RuntimeStackMounts) != 1 || len(s.Request.SecretEnv) != 1 {
+			t.Fatalf("%v, %+v", ok, s)
+		}
+		for path, want := range map[string]string{
+			"$.mounts[0].source": ".mounts[1].source", "$.mounts[1]": ".mounts[3]", "$.mounts[7]": ".mounts[7]", "$.agent": ".agent", "$.secret_env[0]": ".secret_env[0]",
+			s.Request.Origins.At("runtime_stack_mounts", 0) + ".target": ".runtime_stack_mounts[1].target",
+		} {
+			if got := s.Place(path); got != root+want {
+				t.Errorf("%s: %s", path, got)
+			}
+		}
+		if !s.Lacks("$.mounts") || !s.Lacks("$.secret_env") || s.Lacks("$.agent") || s.Lacks("$.mount") {
+			t.Errorf("%v", s.Without)
+		}
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"secret_env":["A","bad name","A",1,"B"]}`:                  "A B",
+		`{"task_input":{"secret_env":["A"],"goal":1},"schema":null}`: "A",
+		`{"secret_env":"A"}`: "", `[]`: "", ``: "",
+	} {
+		if got := strings.Join(Secrets([]byte(text)), " "); got != want {
+			t.Errorf("%s: %s", text, got)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/settings"
 	"github.com/deedrun/deed/internal/agenttask"
 	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/attempt"
@@ -23,6 +24,7 @@ import (
 	"github.com/deedrun/deed/internal/clock"
 	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/registry"
 	"github.com/deedrun/deed/internal/runtimepkg"
 	"github.com/deedrun/deed/internal/sandbox"
@@ -251,10 +253,13 @@ func (a *app) answer(ctx context.Context, f *agentTaskFlags) (env codebox.AgentT
 	var data []byte
 	defer func() {
 		if p := recover(); p != nil {
-			env, code = boundary.Unbegun(data, failure.New(failure.Panic, "answer the request", fmt.Errorf("panic: %v", p), "this is a fault in deed: please report it"))
+			env, code = boundary.Unbegun(data, failure.New(failure.Panic, "answer the request", fmt.Errorf("panic: %v", p), "this is a fault in deed: please report it"), a.hide(ctx, data))
 		}
 	}()
-	refused := func(err error) (codebox.AgentTaskRun, int) { return boundary.Refusal(data, err, nil), ExitUsage }
+	refused := func(err error) (codebox.AgentTaskRun, int) {
+		return boundary.Refusal(data, err, a.hide(ctx, data)), ExitUsage
+	}
+	unbegun := func(err error) (codebox.AgentTaskRun, int) { return boundary.Unbegun(data, err, a.hide(ctx, data)) }
 	if err := distinct(fileFlag{"--input-file", f.input}, fileFlag{"--result-file", f.result}, fileFlag{"--progress-file", f.progressFile}); err != nil {
 		f.result = "" // nothing is written
 		return refused(err)
@@ -264,7 +269,7 @@ func (a *app) answer(ctx context.Context, f *agentTaskFlags) (env codebox.AgentT
 	}
 	data, err := a.readInput(ctx, f.input)
 	if ctx.Err() != nil {
-		return boundary.Unbegun(data, ctx.Err())
+		return unbegun(ctx.Err())
 	}
 	if err != nil {
 		return refused(err)
@@ -280,11 +285,11 @@ func (a *app) answer(ctx context.Context, f *agentTaskFlags) (env codebox.AgentT
 	defer done()
 	switch {
 	case ctx.Err() != nil:
-		return boundary.Unbegun(data, ctx.Err())
+		return unbegun(ctx.Err())
 	case exitCode(err) == ExitUsage:
-		return boundary.Unbegun(data, failure.New(failure.Config, "make ready", err, ""))
+		return unbegun(failure.New(failure.Config, "make ready", err, ""))
 	case err != nil:
-		return boundary.Unbegun(data, err)
+		return unbegun(err)
 	}
 	return s.Run(ctx, req)
 }
@@ -294,9 +299,19 @@ func (a *app) refusal(ctx context.Context, data []byte, err error) codebox.Agent
 	cfg, cerr := a.config()
 	root, herr := home.Resolve(a.homeFlag, a.getenv)
 	if cerr != nil || herr != nil { // the next request, whose form is right, is told
-		return boundary.Refusal(data, err, nil)
+		return boundary.Refusal(data, err, a.hide(ctx, data))
 	}
 	return agenttask.Refused(ctx, data, err, agenttask.Machine{Home: home.At(root), Config: cfg, Secrets: runtimepkg.OwnStores(a.environ, cfg.Secrets)})
+}
+
+// hide finds the values that no answer to a request may repeat. Without settings these are those of the environment; and an answer that has no
+// time left for a keychain does without it.
+func (a *app) hide(ctx context.Context, data []byte) *redact.Redactor {
+	var kept map[string]settings.Secret
+	if cfg, err := a.config(); err == nil {
+		kept = cfg.Secrets
+	}
+	return agenttask.Hide(ctx, data, runtimepkg.OwnStores(a.environ, kept))
 }
 
 // agentTasks opens what runs requests. The returned function, which is never nil, ends what listens to the run.
