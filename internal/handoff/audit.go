@@ -1,10 +1,16 @@
 package handoff
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,4 +65,35 @@ func torn(f *os.File) bool {
 	last := make([]byte, 1)
 	_, err = f.ReadAt(last, st.Size()-1)
 	return err == nil && last[0] != '\n'
+}
+
+// takenBack returns the lines of the applies with the beginning of an id that a crash cut short and that were taken back, one of each.
+func (a *Applier) takenBack(id string) ([]codebox.ApplyAudit, error) {
+	if id == "" {
+		return nil, nil
+	}
+	f, err := os.Open(a.Home.ApplyAudit())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []codebox.ApplyAudit
+	for r := bufio.NewReader(f); ; {
+		text, err := r.ReadBytes('\n')
+		var line codebox.ApplyAudit
+		if bytes.Contains(text, []byte(id)) && json.Unmarshal(text, &line) == nil && // a torn line is none
+			line.Operation == codebox.AuditRecover && line.Status == codebox.ApplyRolledBack && strings.HasPrefix(line.ApplyID, id) &&
+			!slices.ContainsFunc(out, func(o codebox.ApplyAudit) bool { return o.ApplyID == line.ApplyID }) {
+			out = append(out, line)
+		}
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 }

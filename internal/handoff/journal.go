@@ -139,7 +139,7 @@ func blob(dir string, i int) string { return filepath.Join(dir, "before", fmt.Sp
 
 // keep copies what a step replaces.
 func keep(t *site, st step, to string) error {
-	if st.Before.absent() || st.Before.Mode == "120000" {
+	if st.Before.absent() || st.Before.Mode == linkMode {
 		return nil
 	}
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -270,7 +270,7 @@ func (j *journal) putBack(t *site, i int, p string) error {
 		return err
 	}
 	was := state{UID: f.UID, GID: f.GID}
-	if f.Before.Mode == "120000" {
+	if f.Before.Mode == linkMode {
 		target, err := workspace.DecodePath(f.Target)
 		if err == nil {
 			err = t.root.Symlink(target, tmp)

@@ -25,14 +25,6 @@ const (
 	maxPatch      = 1023 << 20
 )
 
-// A Side is one side of a change: the git mode and the digest. The zero Side means that nothing is there.
-type Side struct {
-	Mode   string `json:"mode,omitempty"` // 100644, 100755 or 120000
-	SHA256 string `json:"sha256,omitempty"`
-}
-
-func (s Side) absent() bool { return s.Mode == "" }
-
 // A File is one changed file of an offer.
 type File struct {
 	Path      string // in its workspace; any bytes but NUL
@@ -187,12 +179,11 @@ func (o *Offer) match(list []codebox.ChangedFile, parts []workspace.PatchPart) e
 	say := func(code, name, message string) {
 		reasons = append(reasons, codebox.ApplyReason{Code: code, Path: name, Message: message})
 	}
-	once := map[string]bool{}
+	times := map[string]int{}
 	for _, p := range parts {
-		if once[p.Path] {
-			say(ReasonPatchPaths, workspace.TextPath(p.Path), "is in the patch twice")
+		if times[p.Path]++; times[p.Path] == 2 {
+			say(ReasonPatchPaths, workspace.TextPath(p.Path), repeated)
 		}
-		once[p.Path] = true
 	}
 	names, prefixes, of := pair(list, parts)
 	seen, taken := map[string]bool{}, map[int]bool{}
@@ -215,12 +206,14 @@ func (o *Offer) match(list []codebox.ChangedFile, parts []workspace.PatchPart) e
 		}
 		if why := f.sides(c); why != "" {
 			say(ReasonChangeList, name, why)
+		} else if why := f.retyped(); why != "" && times[f.part.Path] == 1 {
+			say(ReasonSurprise, name, why)
 		}
 		o.Files = append(o.Files, f)
 	}
 	for i, p := range parts {
-		if !taken[i] {
-			say(ReasonPatchPaths, workspace.TextPath(p.Path), notInList)
+		if name := workspace.TextPath(p.Path); !taken[i] && !seen[name] {
+			say(ReasonPatchPaths, name, notInList)
 		}
 	}
 	return refused(reasons)
@@ -265,41 +258,6 @@ func below(target, relative string) string {
 		return relative
 	}
 	return prefix + "/" + relative
-}
-
-var modes = []string{"100644", "100755", "120000"}
-
-// sides takes over what was and what is to be, and says what is wrong with it.
-func (f *File) sides(c codebox.ChangedFile) string {
-	side := func(sum, mode string) Side {
-		if sum != "" && mode == "" {
-			mode = "100644"
-		}
-		return Side{Mode: mode, SHA256: sum}
-	}
-	f.Before, f.After = side(c.BeforeSHA256, c.BeforeMode), side(c.AfterSHA256, c.AfterMode)
-	for _, s := range []Side{f.Before, f.After} {
-		switch {
-		case s.absent():
-		case !slices.Contains(modes, s.Mode):
-			return fmt.Sprintf("has the mode %q, which is not that of a file or a link", s.Mode)
-		case len(s.SHA256) != 64:
-			return "has no digest to compare with"
-		}
-	}
-	want := codebox.ChangeModified
-	switch {
-	case f.Before.absent() && f.After.absent():
-		return "neither was there nor is to be"
-	case f.Before.absent():
-		want = codebox.ChangeAdded
-	case f.After.absent():
-		want = codebox.ChangeDeleted
-	}
-	if c.Status != want {
-		return fmt.Sprintf("is called %q and is %s by its digests", c.Status, want)
-	}
-	return ""
 }
 
 // Select returns the files of one workspace that were approved: all of them when nothing is named. A file is named by its

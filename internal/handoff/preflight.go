@@ -66,10 +66,10 @@ func (o *Offer) uncovered(approve []string) []codebox.Violation {
 	if !o.Verification.ContentAddressed {
 		add(codebox.CodeDigestMismatch, "manifest.contentDigest.inputs", codebox.PathManifest, "the bundle's id does not depend on its change")
 	}
-	if len(o.Files) == 0 {
+	switch {
+	case len(o.Files) == 0: // so that nothing could be approved
 		add(codebox.CodeMalformedReference, codebox.PathPatch, codebox.PathPatch, "the bundle changes nothing")
-	}
-	if len(approve) == 0 {
+	case len(approve) == 0:
 		add(codebox.CodeMalformedReference, at, "", "nothing is approved")
 	}
 	covered := map[string]bool{}

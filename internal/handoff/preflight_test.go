@@ -52,7 +52,10 @@ func TestPreflight(t *testing.T) {
 		{name: "partial", dir: dir, approve: all[1:], want: []string{"malformed-reference approvedFiles a.txt"}},
 		{name: "too much", dir: dir, approve: append(slices.Clone(all), "with"), want: []string{"malformed-reference approvedFiles[4] with"}},
 		{name: "digest mismatch", dir: tampered, approve: all, want: []string{}, any: true},
-		{name: "no change", dir: empty, approve: nil, want: []string{"malformed-reference files/patch.diff files/patch.diff", "malformed-reference approvedFiles "}},
+		{name: "no change", dir: empty, approve: nil, want: []string{"malformed-reference files/patch.diff files/patch.diff"}},
+		{name: "no change, and one is approved", dir: empty, approve: []string{"a"}, want: []string{
+			"malformed-reference files/patch.diff files/patch.diff", "malformed-reference approvedFiles[0] a",
+		}},
 		{name: "no bundle", dir: filepath.Join(dir, "none"), approve: all, want: []string{"missing-manifest manifest.json manifest.json"}},
 		{name: "not UTF-8", dir: latin, approve: []string{"l"}},
 	} {

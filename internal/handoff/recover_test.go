@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -270,6 +271,19 @@ func TestUndoWhatWasCutShort(t *testing.T) {
 		if cut, err := r.CutShort(t.Context()); err != nil || len(cut) != 0 {
 			t.Errorf("cut short afterwards: %+v, %v", cut, err)
 		}
+		// Asked again, it is known as what it is, like an undo that was done already.
+		res, err = r.Undo(t.Context(), "0000", "ada")
+		valid(t, res)
+		if got := reasons(t, err); !slices.Equal(got, []string{ReasonUndo}) || !strings.Contains(err.Error(), "00000000 was cut short and taken back already") {
+			t.Errorf("a second undo: %v", err)
+		}
+		if res.Status != codebox.ApplyRefused || res.ApplyID != "00000000" || res.Target.Directory != to {
+			t.Errorf("the result of a second undo is %+v", res)
+		}
+		if _, err = r.Undo(t.Context(), "1", "ada"); err == nil || !strings.Contains(err.Error(), "no apply 1 is known") {
+			t.Errorf("another id: %v", err)
+		}
+		same(t, to, before)
 	}
 }
 

@@ -126,7 +126,7 @@ func (t *site) look(p string) (state, error) {
 		if c.Target, err = t.root.Readlink(name); err != nil {
 			return state{}, err
 		}
-		c.Mode, c.SHA256 = "120000", digest([]byte(c.Target))
+		c.Mode, c.SHA256 = linkMode, digest([]byte(c.Target))
 	case fi.Mode().IsRegular():
 		c.Mode = gitMode(c.Perm)
 		c.SHA256, err = t.copyOut(p, io.Discard)
@@ -186,7 +186,7 @@ func (t *site) plan(files []File) (*plan, error) {
 		}
 	}
 	for _, f := range files {
-		if err := workspace.CheckChangePath(f.Path, f.After.Mode == "120000"); err != nil {
+		if err := workspace.CheckChangePath(f.Path, f.After.Mode == linkMode); err != nil {
 			add(f.Name, ReasonPath, "is not a path to change: %v", err)
 			continue
 		}

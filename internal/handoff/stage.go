@@ -75,7 +75,7 @@ func copyBefore(t *site, root *os.Root, st step) (err error) {
 			return fmt.Errorf("stage the change: %w", err)
 		}
 	}
-	if st.Before.Mode == "120000" {
+	if st.Before.Mode == linkMode {
 		return root.Symlink(st.was.Target, name)
 	}
 	perm := fs.FileMode(0o600)
@@ -164,20 +164,23 @@ func leaves(at, target string) bool {
 // finish gives files that existed before the permissions and the owner they had, but for what the change says.
 func finish(root *os.Root, p *plan) error {
 	for _, st := range p.steps {
-		if st.After.absent() || st.After.Mode == "120000" || st.was.Mode == "" || st.was.Mode == "120000" {
+		link, wasLink := st.After.Mode == linkMode, st.was.Mode == linkMode
+		if st.After.absent() || st.was.Mode == "" || link && wasLink {
 			continue
 		}
 		name := filepath.FromSlash(st.part.Path)
-		perm := st.was.Perm
-		switch st.After.Mode {
-		case st.was.Mode:
-		case "100755":
-			perm |= perm & 0o444 >> 2
-		default:
-			perm &^= 0o111
-		}
-		if err := root.Chmod(name, perm); err != nil {
-			return fmt.Errorf("stage %s: %w", Shown(st.Name), err)
+		if !link && !wasLink { // a link has no permissions of its own
+			perm := st.was.Perm
+			switch st.After.Mode {
+			case st.was.Mode:
+			case "100755":
+				perm |= perm & 0o444 >> 2
+			default:
+				perm &^= 0o111
+			}
+			if err := root.Chmod(name, perm); err != nil {
+				return fmt.Errorf("stage %s: %w", Shown(st.Name), err)
+			}
 		}
 		if err := chown(root, name, st.was); err != nil {
 			return fmt.Errorf("keep the owner of %s: %w", Shown(st.Name), err)

@@ -52,7 +52,7 @@ func (a *Applier) Undo(ctx context.Context, id, by string) (codebox.ApplyResult,
 func (a *Applier) undo(id string) (*journal, error) {
 	j, err := a.find(id)
 	if err != nil {
-		return nil, err
+		return j, err
 	}
 	switch j.State {
 	case stateApplied, stateUndoing: // one that never left the finished ones has not begun
@@ -129,7 +129,7 @@ func (j *journal) unchanged(t *site) error {
 func (j *journal) links() (map[string]bool, error) {
 	out := map[string]bool{}
 	for _, f := range j.Files {
-		if f.Before.Mode != "120000" && f.After.Mode != "120000" {
+		if f.Before.Mode != linkMode && f.After.Mode != linkMode {
 			continue
 		}
 		p, err := workspace.DecodePath(f.Path)
@@ -146,7 +146,7 @@ func linked(f recordFile, now state) codebox.ApplyReason {
 	return codebox.ApplyReason{Code: ReasonLinkedParent, Path: f.Name, Message: "lies behind the link " + Shown(now.behind)}
 }
 
-// find returns the finished apply with an id, or with a unique beginning of it.
+// find returns the finished apply with an id, or with a unique beginning of it. One that was taken back comes with a *Refusal.
 func (a *Applier) find(id string) (*journal, error) {
 	list, err := os.ReadDir(a.doneDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -160,9 +160,28 @@ func (a *Applier) find(id string) (*journal, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, refuse(ReasonUndo, "", "no apply %s is known in %s", Shown(id), a.Home.Root())
+		return a.rolledBack(id)
 	case 1:
 		return readJournal(filepath.Join(a.doneDir(), found[0]))
 	}
 	return nil, refuse(ReasonUndo, "", "%s is the beginning of %d applies", Shown(id), len(found))
+}
+
+// rolledBack refuses an id that no finished apply has. An apply that was cut short and taken back has no journal any more, only its line in the
+// audit log; what that says of it is returned.
+func (a *Applier) rolledBack(id string) (*journal, error) {
+	back, err := a.takenBack(id)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("undo: %w", err)
+	case len(back) == 0:
+		return nil, refuse(ReasonUndo, "", "no apply %s is known in %s", Shown(id), a.Home.Root())
+	case len(back) > 1:
+		return nil, refuse(ReasonUndo, "", "%s is the beginning of %d applies, which were cut short and taken back already", Shown(id), len(back))
+	}
+	j := &journal{record: record{ID: back[0].ApplyID, ArtifactID: back[0].ArtifactID, Bundle: back[0].Bundle, Target: back[0].Target}}
+	for _, name := range back[0].ApprovedFiles {
+		j.Files = append(j.Files, recordFile{Name: name})
+	}
+	return j, refuse(ReasonUndo, "", "%s was cut short and taken back already", j.ID)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/deedrun/deed/internal/workspace"
 )
 
-// CodeChangeListMismatch is the violation of a bundle whose change list names other files than its patch: whoever reviews the one
+// CodeChangeListMismatch is the violation of a bundle whose change list names other files than its patch, or one of them less often: whoever reviews the one
 // approves something else than the other does.
 const CodeChangeListMismatch = "change-list-mismatch"
 
@@ -22,6 +22,9 @@ const (
 	notInPatch = "is in the change list and not in the patch"
 	notInList  = "is in the patch and not in the change list"
 )
+
+// repeated is said of a file that several parts of a patch change: which of them was reviewed, nobody can tell.
+const repeated = "is in the patch more than once"
 
 // Bounds of a comparison for somebody who only verifies. A larger change is compared when it is applied.
 const (
@@ -82,10 +85,18 @@ func disagreement(dir string, m *codebox.Manifest) []codebox.Violation {
 		}
 		listed[name] = true
 	}
+	told := map[string]bool{}
 	for i, p := range parts {
-		if name := workspace.TextPath(p.Path); !taken[i] && !listed[name] {
+		name := workspace.TextPath(p.Path)
+		switch {
+		case taken[i] || told[name]:
+			continue
+		case listed[name]:
+			say(name, repeated)
+		default:
 			say(name, notInList)
 		}
+		told[name] = true
 	}
 	return out
 }

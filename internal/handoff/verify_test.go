@@ -28,6 +28,10 @@ func TestVerifyComparesListAndPatch(t *testing.T) {
 		{name: "both", change: func(c *change) { c.files, c.patch = append(c.files, ghost), append(c.patch, extra...) }, want: []string{
 			"ghost: ghost is in the change list and not in the patch", "extra: extra is in the patch and not in the change list",
 		}},
+		{name: "a file is in the patch three times, in the list once", change: func(c *change) {
+			c.files = append(c.files, ghost)
+			c.patch = append(c.patch, strings.Repeat(strings.ReplaceAll(extra, "extra", "ghost"), 3)...)
+		}, want: []string{"ghost: ghost is in the patch more than once"}},
 		{name: "an empty list", change: func(c *change) { c.files = nil }, want: []string{
 			"a: a is in the patch and not in the change list", `line` + "\n" + `break: "line\nbreak" is in the patch and not in the change list`,
 		}},

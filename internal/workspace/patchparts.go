@@ -12,10 +12,16 @@ import (
 type PatchPart struct {
 	Path       string // any bytes but NUL
 	Start, End int64  // where it is in the patch
+	// The mode of what it takes away, and of what it adds. It has both where a file becomes a link or a link a file.
+	Deleted, Added string
 }
 
-// SplitPatch finds the parts of a git patch: one for each file, in the patch's order, without a gap between them. It
-// takes what deed and wp-codebox write, and nothing else: a patch that begins with text, renames, copies, submodules,
+// Retypes reports whether the part makes a link of a file, or a file of a link.
+func (p PatchPart) Retypes() bool { return p.Deleted != "" && p.Added != "" }
+
+// SplitPatch finds the parts of a git patch: one for each file, in the patch's order, without a gap between them. Git
+// writes a file that becomes a link, and a link that becomes a file, as a deletion and an addition, one right after the
+// other: that is one part. What else has a path twice stays several. It takes what deed and wp-codebox write, and nothing else: a patch that begins with text, renames, copies, submodules,
 // and modes other than 100644, 100755 and 120000 are ErrApply. Names with spaces, quotes and line breaks are read as git
 // writes them. What the parts say is for git to judge.
 func SplitPatch(r io.Reader) ([]PatchPart, error) {
@@ -33,9 +39,7 @@ func SplitPatch(r io.Reader) ([]PatchPart, error) {
 		}
 		s.at += int64(s.length)
 	}
-	if n := len(s.parts); n > 0 {
-		s.parts[n-1].End = s.at
-	}
+	s.end()
 	return s.parts, nil
 }
 
@@ -71,9 +75,7 @@ func (s *patchScanner) take(line string) error {
 		if err != nil {
 			return err
 		}
-		if n := len(s.parts); n > 0 {
-			s.parts[n-1].End = s.at
-		}
+		s.end()
 		s.parts = append(s.parts, PatchPart{Path: p, Start: s.at})
 		s.header = true
 		return nil
@@ -88,7 +90,46 @@ func (s *patchScanner) take(line string) error {
 		s.header = false
 		return nil
 	}
-	return headerFault(line, s.parts[len(s.parts)-1].Path)
+	return s.parts[len(s.parts)-1].header(line)
+}
+
+// end ends the last part where the scanner is, and joins it to the one before when both are one file.
+func (s *patchScanner) end() {
+	n := len(s.parts)
+	if n == 0 {
+		return
+	}
+	last := &s.parts[n-1]
+	last.End = s.at
+	if n > 1 && s.parts[n-2].becomes(*last) {
+		s.parts[n-2].Added, s.parts[n-2].End = last.Added, last.End
+		s.parts = s.parts[:n-1]
+	}
+}
+
+const linkMode = "120000"
+
+// becomes reports whether p takes away a file and next adds a link in its place, or the other way round.
+func (p PatchPart) becomes(next PatchPart) bool {
+	return p.Path == next.Path && p.Deleted != "" && p.Added == "" && next.Deleted == "" && next.Added != "" && (p.Deleted == linkMode) != (next.Added == linkMode)
+}
+
+// header reads one line of the header.
+func (p *PatchPart) header(line string) error {
+	if err := headerFault(line, p.Path); err != nil {
+		return err
+	}
+	deleted, isDeleted := strings.CutPrefix(line, "deleted file mode ")
+	added, isAdded := strings.CutPrefix(line, "new file mode ")
+	switch {
+	case (isDeleted || isAdded) && (p.Deleted != "" || p.Added != ""):
+		return fmt.Errorf("%s: one part adds or deletes it twice", quotePath(p.Path))
+	case isDeleted:
+		p.Deleted = deleted
+	case isAdded:
+		p.Added = added
+	}
+	return nil
 }
 
 // content reports whether a line ends the header of a part.

@@ -63,6 +63,8 @@ func TestSplitPatchRefuses(t *testing.T) {
 		"quote and nothing": "diff --git \"a/a\"\n",
 		"quote and more":    "diff --git \"a/a\" \"b/a\"x\n",
 		"empty names":       "diff --git \n",
+		"deleted and added": "diff --git a/a b/a\ndeleted file mode 100644\nnew file mode 120000\n",
+		"added twice":       "diff --git a/a b/a\nnew file mode 100644\nnew file mode 120000\n",
 	} {
 		if parts, err := SplitPatch(strings.NewReader(patch)); !errors.Is(err, ErrApply) {
 			t.Errorf("%s: %v, %v, want ErrApply", name, parts, err)
@@ -73,9 +75,57 @@ func TestSplitPatchRefuses(t *testing.T) {
 	}
 }
 
+// A file that becomes a link, or a link that becomes a file, is one part. Nothing else that has a path twice is.
+func TestSplitPatchJoinsATypeChange(t *testing.T) {
+	t.Parallel()
+	part := func(what, mode, path string) string {
+		return "diff --git a/" + path + " b/" + path + "\n" + what + " file mode " + mode + "\n"
+	}
+	var (
+		noFile, noRun, noLink = part("deleted", "100644", "f"), part("deleted", "100755", "f"), part("deleted", "120000", "f")
+		file, link            = part("new", "100644", "f"), part("new", "120000", "f")
+		other                 = part("new", "100644", "g")
+	)
+	for _, c := range []struct {
+		name  string
+		patch string
+		want  []string
+	}{
+		{"file to link", noFile + link, []string{"f 100644 120000"}},
+		{"program to link", noRun + link, []string{"f 100755 120000"}},
+		{"link to file", other + noLink + file + other, []string{"g  100644", "f 120000 100644", "g  100644"}},
+		{"with content", noLink + "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-g\n" + file + "--- /dev/null\n", []string{"f 120000 100644"}},
+		{"added before it is deleted", link + noFile, []string{"f  120000", "f 100644 "}},
+		{"something between them", noFile + other + link, []string{"f 100644 ", "g  100644", "f  120000"}},
+		{"of the same type", noRun + file, []string{"f 100755 ", "f  100644"}},
+		{"links", noLink + link, []string{"f 120000 ", "f  120000"}},
+		{"two files", noFile + part("new", "120000", "g"), []string{"f 100644 ", "g  120000"}},
+		{"added twice", noFile + link + link, []string{"f 100644 120000", "f  120000"}},
+		{"there and back", noFile + link + noLink + file, []string{"f 100644 120000", "f 120000 100644"}},
+	} {
+		parts, err := SplitPatch(strings.NewReader(c.patch))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		var got []string
+		at := int64(0)
+		for _, p := range parts {
+			got = append(got, p.Path+" "+p.Deleted+" "+p.Added)
+			if p.Start != at || p.Retypes() != (p.Deleted != "" && p.Added != "") {
+				t.Errorf("%s: part %+v at %d", c.name, p, at)
+			}
+			at = p.End
+		}
+		if !slices.Equal(got, c.want) || at != int64(len(c.patch)) {
+			t.Errorf("%s: the parts are %q up to %d, want %q", c.name, got, at, c.want)
+		}
+	}
+}
+
 func FuzzSplitPatch(f *testing.F) {
 	f.Add([]byte("diff --git a/a b/a\nnew file mode 100644\n--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+x\n\ndiff --git \"a/\\303\\244\" \"b/\\303\\244\"\nindex 1..2 100644\n"))
 	f.Add([]byte("diff --git a/x y b/x y\nGIT binary patch\nliteral 0\nHcmV?d00001\n\n"))
+	f.Add([]byte("diff --git a/f b/f\ndeleted file mode 100644\ndiff --git a/f b/f\nnew file mode 120000\n"))
 	f.Fuzz(func(t *testing.T, patch []byte) {
 		parts, err := SplitPatch(bytes.NewReader(patch))
 		if err != nil {
