@@ -221,10 +221,10 @@ func plain(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == '\\' })
 }
 
-// quotePath makes a path of the agent's safe to show: one that is not plain text is quoted, so that it cannot pose as
-// another.
+// quotePath makes a path of the agent's safe to show: one that is not plain text, or has space around it, is quoted, so that
+// it cannot pose as another.
 func quotePath(p string) string {
-	if plain(p) {
+	if plain(p) && strings.TrimSpace(p) == p {
 		return p
 	}
 	return strconv.Quote(p)

@@ -44,18 +44,17 @@ func (v *verdict) audit(in Input) {
 			}
 		}
 	}
-	said, changed := map[string]bool{}, in.changed()
-	for _, p := range a.FileChanges {
-		said[in.named(p, changed)] = true
-	}
+	changed := in.changed()
+	said := in.named(a.FileChanges, changed)
 	for _, c := range in.Changes.Of(workspace.ClassTracked) {
 		if !said[c.Path] {
 			v.reject(CodeAuditMismatch, c.Path, "%s was %s, and the adapter's account does not mention it", quotePath(c.Path), c.Status)
 		}
-		delete(said, c.Path)
 	}
 	for _, p := range sorted(said) {
-		v.reject(CodeAuditMismatch, p, "the adapter's account says that %s changed, and it did not", quotePath(p))
+		if !changed[p] { // what no patch carries may be mentioned, and need not be
+			v.reject(CodeAuditMismatch, p, "the adapter's account says that %s changed, and it did not", quotePath(p))
+		}
 	}
 }
 

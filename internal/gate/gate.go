@@ -169,11 +169,11 @@ func bounded(list []deed.Reason) []deed.Reason {
 }
 
 func (v *verdict) reject(code, path, format string, a ...any) {
-	v.reasons = append(v.reasons, deed.Reason{Code: code, Path: path, Message: fmt.Sprintf(format, a...)})
+	v.reasons = append(v.reasons, deed.Reason{Code: code, Path: workspace.TextPath(path), Message: fmt.Sprintf(format, a...)})
 }
 
 func (v *verdict) note(code, path, format string, a ...any) {
-	v.notes = append(v.notes, deed.Reason{Code: code, Path: path, Message: fmt.Sprintf(format, a...)})
+	v.notes = append(v.notes, deed.Reason{Code: code, Path: workspace.TextPath(path), Message: fmt.Sprintf(format, a...)})
 }
 
 // claim holds the claimed file changes against the change set that deed computed.
@@ -191,9 +191,7 @@ func (v *verdict) claim(in Input) {
 	}
 	claimed := map[string]bool{}
 	if in.Claim != nil {
-		for _, p := range in.Claim.FileChanges {
-			claimed[in.named(p, actual)] = true
-		}
+		claimed = in.named(in.Claim.FileChanges, actual)
 	}
 	for _, p := range sorted(claimed) {
 		if actual[p] {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,23 @@ func TestClaimsAsTheAgentSeesTheWorld(t *testing.T) {
 		{"a file that is a mount", two, several, []string{"etc/app.conf"}, []string{"/etc/app.conf"}, nil},
 		{"one file in all forms is one", two, several, []string{"workspace/one/a.md"}, []string{"a.md", "./a.md", "/workspace/one/a.md", "workspace/one/a.md"}, nil},
 
+		{"from where it starts and from the top of the tree", sub, single, []string{"a.md", "docs/a.md"}, []string{"docs/a.md", "a.md"}, nil},
+		{"each in a way of its own", sub, single, []string{"a.md", "docs/a.md"}, []string{"a.md", "/workspace/app/docs/a.md"}, nil},
+		{"a name below a name", sub, single, []string{"a.md", "docs/a.md", "docs/docs/a.md"}, []string{"a.md", "docs/a.md", "docs/docs/a.md"}, nil},
+		{"space at the end of a name", one, single, []string{"tail "}, []string{"tail "}, nil},
+		{"space before a name", one, single, []string{" head", "head"}, []string{" head", "head"}, nil},
+		{"space around a path", one, single, []string{"a.md", "b.md"}, []string{" a.md\n", "\t/workspace/app/b.md "}, nil},
+		{"no text, as documents name it", one, single, []string{"f\xff", "docs/\xfe"}, []string{`f\xff`, `/workspace/app/docs/\xfe`}, nil},
+		{"no text, from where it starts", sub, single, []string{"docs/f\xff"}, []string{`f\xff`}, nil},
+		{"no text, and a text that looks like it", one, single, []string{"f\xff", `f\xff`}, []string{`f\xff`, `f\\xff`}, nil},
+		{"a text that looks like no text", one, single, []string{`f\xff`}, []string{`f\xff`}, nil},
+
+		{"space that a file of the base has", one, map[string]string{"x ": "x"}, []string{"x"}, []string{"x "}, []string{untrue + "x ", silent + "x"}},
+		{"no text that is as it was", one, map[string]string{"f\xff": "f"}, nil, []string{`f\xff`}, []string{untrue + `f\xff`}},
+		{"no text that is not mentioned", one, single, []string{"f\xff", "a.md"}, []string{"a.md"}, []string{silent + `f\xff`}},
+		{"one name twice is one file", sub, single, []string{"a.md", "docs/a.md"}, []string{"a.md", "./a.md", "a.md ", "a.md"}, []string{silent + "a.md"}},
+		{"two names for three files", sub, single, []string{"a.md", "docs/a.md", "docs/docs/a.md"}, []string{"a.md", "docs/a.md"}, []string{silent + "a.md"}},
+		{"one more than changed", sub, single, []string{"a.md", "docs/a.md"}, []string{"a.md", "docs/a.md", "b.md"}, []string{untrue + "b.md"}},
 		{"one name is one file, and another of that name is not mentioned", sub, single, []string{"a.md", "docs/a.md"}, []string{"a.md"}, []string{silent + "a.md"}},
 		{"one file in all forms makes up for no other", two, several, []string{"workspace/one/a.md", "workspace/two/a.md"}, []string{"a.md", "/workspace/one/a.md"}, []string{silent + "workspace/two/a.md"}},
 		{"another workspace than the one that changed", two, several, []string{"workspace/one/a.md"}, []string{"/workspace/two/a.md"}, []string{untrue + "workspace/two/a.md", silent + "workspace/one/a.md"}},
@@ -57,16 +75,20 @@ func TestClaimsAsTheAgentSeesTheWorld(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got := codes(scene{
-				base: c.base, claims: c.claims, edit: func(in *Input, _ string) { in.View = c.view },
-				work: func(t *testing.T, dir string) {
-					for _, name := range c.change {
-						put(t, dir, name, "changed")
-					}
-				},
-			}.decide(t))
-			if !slices.Equal(got, c.want) {
-				t.Errorf("reasons %v, want %v", got, c.want)
+			back := slices.Clone(c.claims) // the order of claims says nothing
+			slices.Reverse(back)
+			for _, claims := range [][]string{c.claims, back} {
+				got := codes(scene{
+					base: c.base, claims: claims, edit: func(in *Input, _ string) { in.View = c.view },
+					work: func(t *testing.T, dir string) {
+						for _, name := range c.change {
+							put(t, dir, name, "changed")
+						}
+					},
+				}.decide(t))
+				if !slices.Equal(got, c.want) {
+					t.Errorf("claims %q: reasons %v, want %v", claims, got, c.want)
+				}
 			}
 		})
 	}
@@ -112,6 +134,40 @@ func TestTheAccountAsTheAgentSeesTheWorld(t *testing.T) {
 		}.decide(t))
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: reasons %v, want %v", c.said, got, c.want)
+		}
+	}
+}
+
+// What no patch carries may be in the account, as it may be in the claim. What did not change may be in neither.
+func TestTheAccountOfWhatNoPatchCarries(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		said []string
+		want []string
+	}{
+		{[]string{"main.go"}, nil},
+		{[]string{"main.go", "x.log", "empty", "run.sh"}, nil},
+		{[]string{"main.go", "x.log", "y.log"}, []string{CodeAuditMismatch + ":y.log"}},
+		{[]string{"x.log"}, []string{CodeAuditMismatch + ":main.go"}},
+	} {
+		got := codes(scene{
+			base:   map[string]string{"main.go": "package main\n", ".gitignore": "*.log\n", "run.sh": "true\n"},
+			claims: []string{"main.go"},
+			work: func(t *testing.T, dir string) {
+				put(t, dir, "main.go", "changed")
+				put(t, dir, "x.log", "said")
+				must(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))
+				must(t, os.Chmod(filepath.Join(dir, "run.sh"), 0o600))
+			},
+			edit: func(in *Input, dir string) {
+				text, err := json.Marshal(map[string]any{"schema": "deed/adapter-audit/v1", "file_changes": c.said})
+				must(t, err)
+				in.Claim.ArtifactPaths = []string{driver.AuditFile}
+				write(dir, driver.AuditFile, string(text))
+			},
+		}.decide(t))
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: reasons %v, want %v", c.said, got, c.want)
 		}
 	}
 }
