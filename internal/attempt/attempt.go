@@ -178,6 +178,8 @@ type run struct {
 	kept         bool         // the directory waits for the next attempt
 	fresh        string       // why an earlier conversation does not go on
 	verdict      *deed.Verdict
+	checks       []deed.CheckResult // of a decision that was not reached, up to the one that it was at
+	limits       []checkLimit       // for which checks were ended
 	commands     []command
 	unseen       bool         // the agent may have changed something since the workspace was looked at
 	phase        string       // where the attempt is

@@ -129,7 +129,13 @@ func (a checker) Run(ctx context.Context, c deed.Check, room string) (ran gate.R
 	a.progress(StepCheck, ran.Result.Name)
 	defer a.checked(&ran.Result, a.Clock())
 	if err := a.runCapability(ctx, c, room, &ran); err != nil {
-		ran.Result.Status, ran.Result.Tail, ran.Report = deed.CheckError, a.redactor.String(err.Error()), nil
+		r := &ran.Result
+		r.Status, ran.Report = deed.CheckError, nil
+		if ctx.Err() != nil {
+			a.interrupt(ctx, r)
+		} else {
+			r.Tail = a.redactor.String(err.Error())
+		}
 	}
 	return ran
 }
@@ -158,6 +164,9 @@ func (a *run) runCapability(ctx context.Context, c deed.Check, room string, ran 
 	for _, r := range requests {
 		rep, err := a.runRequest(ctx, c, r, room, both, &exit)
 		if err != nil {
+			if lerr := a.logCapability(c, &ran.Result, exit, out); lerr != nil {
+				return lerr
+			}
 			return err
 		}
 		reports = append(reports, rep)
@@ -173,19 +182,16 @@ func (a *run) runCapability(ctx context.Context, c deed.Check, room string, ran 
 	r := &ran.Result
 	r.Extension, r.ExtensionDigest, r.DurationMS = rep.Extension, rep.ExtensionHash, rep.DurationMS
 	r.ExitCode = exit.code
-	if r.Log, r.Tail, err = a.keepLog(out); err != nil {
+	if err := a.logCapability(c, r, exit, out); err != nil {
 		return err
 	}
-	a.commands = append(a.commands, command{
-		Role: "check", Name: r.Name, Argv: r.Command, Cwd: filepath.Join("room", c.Dir), ExitCode: exit.code, TimedOut: exit.timedOut, Limit: exit.limit,
-		DurationMS: r.DurationMS, Stdout: r.Log, Signal: exit.signal, KilledLeft: exit.killed, Env: []string{},
-	})
 	ran.Report = &rep
 	switch {
 	case exit.timedOut:
 		r.Status = deed.CheckTimeout
-	case exit.limit != "":
-		r.Status, r.Tail, ran.Report = deed.CheckFailed, "it was ended: "+exit.limit, nil
+	case exit.limited.Limit != "":
+		r.Status, ran.Report = deed.CheckFailed, nil
+		ran.Ended = a.limit(r, exit.limited)
 	case rep.Status == runner.StatusPassed:
 		r.Status = deed.CheckPassed
 	case rep.Status == runner.StatusFailed:
@@ -194,11 +200,23 @@ func (a *run) runCapability(ctx context.Context, c deed.Check, room string, ran 
 	return nil
 }
 
+// logCapability keeps what the commands of a check printed and how they ended.
+func (a *run) logCapability(c deed.Check, r *deed.CheckResult, exit exitSeen, out *driver.Recorder) (err error) {
+	if r.Log, r.Tail, err = a.keepLog(out); err != nil {
+		return err
+	}
+	a.commands = append(a.commands, command{
+		Role: "check", Name: r.Name, Argv: r.Command, Cwd: filepath.Join("room", c.Dir), ExitCode: exit.code, TimedOut: exit.timedOut, Limit: exit.limited.Limit,
+		DurationMS: r.DurationMS, Stdout: r.Log, Signal: exit.signal, KilledLeft: exit.killed, Env: []string{},
+	})
+	return nil
+}
+
 // An exitSeen is how the commands of a check ended, all together.
 type exitSeen struct {
 	code     int
 	signal   string
-	limit    string
+	limited  sandbox.Exit // the first that was ended for a limit
 	timedOut bool
 	killed   int
 }
@@ -208,11 +226,8 @@ func (e *exitSeen) add(x sandbox.Exit) {
 		e.code, e.signal = x.Code, x.Signal
 	}
 	e.killed += x.Killed
-	if x.Limit != "" && e.limit == "" {
-		e.limit = x.Limit
-		if x.Cause != nil {
-			e.limit = x.Cause.Error()
-		}
+	if x.Limit != "" && e.limited.Limit == "" {
+		e.limited = x
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/component"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/gate"
 	"github.com/deedrun/deed/internal/history"
 	"github.com/deedrun/deed/internal/proc"
@@ -39,26 +40,27 @@ const (
 // runCheck runs one check in a room of its own, under the same supervisor as the agent did, whose processes are all
 // gone by now. Home and temporary directory are new as well: what one check leaves behind, the next does not find. Caches
 // are copies of what runs on the base left, and one that agent code could have written to is never used again.
-func (a *run) runCheck(ctx context.Context, c deed.Check, room string) (r deed.CheckResult) {
-	r = deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}
+func (a *run) runCheck(ctx context.Context, c deed.Check, room string) (ran gate.Ran) {
+	ran.Result = deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}
+	r := &ran.Result
 	a.progress(StepCheck, r.Name)
-	defer a.checked(&r, a.Clock())
+	defer a.checked(r, a.Clock())
 	n := len(a.commands)
 	out, done, err := a.openLog(ctx, room)
 	if err != nil {
 		r.Tail = err.Error()
-		return r
+		return ran
 	}
 	defer done()
 	in, dir, err := a.enter(ctx, room, c.Dir)
 	if err != nil {
 		r.Tail = err.Error()
-		return r
+		return ran
 	}
 	spec, answered, err := a.checkSpec(in, c, dir)
 	if err != nil {
 		r.Tail = err.Error()
-		return r
+		return ran
 	}
 	both := &locked{w: out}
 	if a.listener != nil {
@@ -81,22 +83,61 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string) (r deed.C
 		TimedOut: exit.TimedOut, Limit: exit.Limit, DurationMS: r.DurationMS, Stdout: r.Log, KilledLeft: exit.Killed,
 	})
 	switch {
+	case ctx.Err() != nil && (err != nil || exit.Canceled):
+		a.interrupt(ctx, r)
 	case err != nil:
 		r.Tail = err.Error()
 	case cerr != nil:
 		r.Tail = cerr.Error()
 	case exit.TimedOut:
 		r.Status = deed.CheckTimeout
-	case exit.Canceled:
-		r.Tail = "cancelled"
 	case exit.Limit != "":
-		r.Status, r.Tail = deed.CheckFailed, "it was ended: "+exit.Cause.Error()
+		r.Status = deed.CheckFailed
+		ran.Ended = a.limit(r, exit)
 	case exit.Code == 0 && exit.Signal == "" && answered(out.Tail(tailSize*32)):
 		r.Status = deed.CheckPassed
 	default:
 		r.Status = deed.CheckFailed
 	}
-	return r
+	return ran
+}
+
+// interrupt says of a check that it was ended together with the run: by the run's time limit, or since it was cancelled. What it
+// printed stays.
+func (a *run) interrupt(ctx context.Context, r *deed.CheckResult) {
+	cause, why := context.Cause(ctx), "cancelled"
+	if failure.ClassOf(cause) == failure.Timeout {
+		r.Status, why = deed.CheckTimeout, "it was ended: "+a.redactor.String(cause.Error())
+	}
+	r.Tail = beside(r.Tail, why)
+}
+
+// limit says of a check for which limit of the sandbox it was ended, beside what it printed, and keeps that for the report.
+func (a *run) limit(r *deed.CheckResult, exit sandbox.Exit) error {
+	err := exit.Cause
+	if err == nil {
+		err = errors.New("limit on " + exit.Limit + " passed")
+	}
+	r.Tail = beside(r.Tail, "it was ended: "+err.Error())
+	l := checkLimit{check: r.Name}
+	if errors.As(err, &l.LimitError) && !slices.ContainsFunc(a.limits, func(o checkLimit) bool { return o.check == l.check && o.Limit == l.Limit }) {
+		a.limits = append(a.limits, l) // once, on however many trees
+	}
+	return err
+}
+
+// A checkLimit is a limit for which a check was ended.
+type checkLimit struct {
+	check string
+	*sandbox.LimitError
+}
+
+// beside puts a word of deed's below what a check printed.
+func beside(tail, word string) string {
+	if tail == "" {
+		return word
+	}
+	return tail + "\n" + word
 }
 
 // checked notes that a check ended, with the time that it took in all.

@@ -88,7 +88,7 @@ func (a *run) collect() error {
 // forget drops what was collected and decided about a completion attempt that was refused: the agent goes on, and neither
 // holds for what it does next. The journal keeps the verdict.
 func (a *run) forget() error {
-	a.verdict = nil
+	a.verdict, a.checks, a.limits = nil, nil, nil
 	if a.evidence == nil {
 		return nil
 	}

@@ -62,6 +62,9 @@ func (a *run) judge(ctx context.Context) error {
 		return driver.Asked(driver.ErrAsked)
 	}
 	if err != nil {
+		if a.redactor.Value(&v.Checks) == nil {
+			a.checks = v.Checks
+		}
 		return classify(ctx, failure.Infra, "judge the attempt", err)
 	}
 	if err := a.redactor.Value(&v); err != nil {

@@ -36,6 +36,9 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 		Started: a.started, Finished: a.Clock(), BundleDir: ".", Changes: change.files, Patch: change.patch,
 		Phase: a.phase, Command: a.plan.adapter.ID(), Code: string(e.class), Verdict: a.verdict, Components: a.componentRecords(), Redactor: a.redactor,
 	}
+	if a.verdict == nil && len(a.checks) > 0 {
+		r.Verdict = &deed.Verdict{Checks: a.checks} // what ran is told; nobody judged, which is what the decision goes by
+	}
 	ended := boundary.End{
 		Class: e.class, Stopped: errors.Is(e.err, Stopped), Verdict: a.verdict, Files: change.files.Count, PatchBytes: change.patch.Bytes,
 		KeptBack: a.plan.spec.ApplyBack == deed.ApplyBackDisabled,
@@ -82,19 +85,23 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 	return r
 }
 
-// failedStep is what speaks against work that the agent has done: the first check that does, else the gate.
+// failedStep is what speaks against work that the agent has done: the first check that does, else the gate. Of a decision that was not
+// reached it is the check that ran.
 func (a *run) failedStep(w *bundle.Writer) *boundary.Step {
 	s := &boundary.Step{Command: "deed gate"}
-	if a.verdict == nil {
-		return s
+	var list []deed.CheckResult
+	if a.verdict != nil {
+		list = slices.DeleteFunc(slices.Clone(a.verdict.Checks), func(c deed.CheckResult) bool { return c.Advisory })
+	} else if n := len(a.checks); n > 0 {
+		list = a.checks[n-1:]
 	}
-	for _, c := range a.verdict.Checks {
-		if c.Status == deed.CheckPassed || c.Advisory {
+	for _, c := range list {
+		if c.Status == deed.CheckPassed {
 			continue
 		}
 		s.Command, s.ExitCode, s.Stdout = strings.Join(c.Command, " "), c.ExitCode, boundary.Tail{Text: c.Tail} // its two streams are one
 		if _, size, ok := w.File(c.Log); ok {
-			s.Stdout.Bytes, s.Stdout.Cut = size, size > int64(len(c.Tail))+1 // the last newline is not in the tail
+			s.Stdout.Bytes, s.Stdout.Cut = size, size > int64(min(len(c.Tail), tailSize))+1 // the last newline is not in the tail, and a word of deed's may be
 		}
 		break
 	}
@@ -112,18 +119,28 @@ func (a *run) droppedArtifacts() []codebox.Diagnostic {
 	}}
 }
 
-// denials are what the sandbox did not let the agent do, as far as it told deed: the limit that ended it, and the
-// connections that it was refused. A call that the kernel refuses is the agent's alone to see.
+// denials are what the sandbox did not let the agent and the checks do, as far as it told deed: the limits that ended them, and the
+// connections that they were refused. A call that the kernel refuses is the agent's alone to see.
 func (a *run) denials(e end) []codebox.Diagnostic {
 	out := a.egress.diagnostics()
 	var limit *sandbox.LimitError
 	if errors.As(e.err, &limit) {
-		out = append(out, codebox.Diagnostic{
-			Class: codebox.ClassLimit + "." + limit.Limit, Message: limit.Error(), Remedy: "raise it (policy.limits of a request, deed.sandbox.limits of a task), or make the work smaller",
-			Data: mustJSON(map[string]any{"limit": limit.Limit, "used": limit.Used, "max": limit.Max}),
-		})
+		out = append(out, limitDiagnostic(limit, limit.Error(), nil))
+	}
+	for _, l := range a.limits {
+		name := a.redactor.String(l.check)
+		out = append(out, limitDiagnostic(l.LimitError, fmt.Sprintf("check %q: %v", name, l.LimitError), map[string]any{"check": name}))
 	}
 	return out
+}
+
+func limitDiagnostic(l *sandbox.LimitError, message string, more map[string]any) codebox.Diagnostic {
+	data := map[string]any{"limit": l.Limit, "used": l.Used, "max": l.Max}
+	maps.Copy(data, more)
+	return codebox.Diagnostic{
+		Class: codebox.ClassLimit + "." + l.Limit, Message: message, Remedy: "raise it (policy.limits of a request, deed.sandbox.limits of a task), or make the work smaller",
+		Data: mustJSON(data),
+	}
 }
 
 // toldOfSeeds are the notes about a seed that the caller is told of, and what can be done: the agent lacks something that the source has,

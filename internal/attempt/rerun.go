@@ -103,16 +103,18 @@ func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out
 }
 
 // around is how the checks by command are run.
-func (a *run) around(in Rerun) func(context.Context, deed.Check, string) deed.CheckResult {
+func (a *run) around(in Rerun) func(context.Context, deed.Check, string) gate.Ran {
 	if in.Around == nil {
 		return a.runCheck
 	}
-	return func(ctx context.Context, c deed.Check, room string) deed.CheckResult {
-		return in.Around(ctx, c, func(ctx context.Context, w io.Writer) deed.CheckResult {
+	return func(ctx context.Context, c deed.Check, room string) (ran gate.Ran) {
+		ran.Result = in.Around(ctx, c, func(ctx context.Context, w io.Writer) deed.CheckResult {
 			a.listener = w
 			defer func() { a.listener = nil }()
-			return a.runCheck(ctx, c, room)
+			ran = a.runCheck(ctx, c, room)
+			return ran.Result
 		})
+		return ran
 	}
 }
 

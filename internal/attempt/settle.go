@@ -145,6 +145,7 @@ func (a *run) strip() {
 		_ = a.evidence.Abort()
 		a.evidence = nil
 	}
+	a.checks, a.limits = nil, nil
 	a.verdict, a.patch, a.talk.yields, a.artifacts, a.changes, a.commands = nil, "", nil, gate.Listing{}, workspace.ChangeSet{}, nil
 	a.brief.Text = ""
 }

@@ -35,10 +35,11 @@ type Capabilities interface {
 	Keep(check int, kind string, r *runner.Report) (string, error)
 }
 
-// A Ran is one run of a capability.
+// A Ran is one run of a check.
 type Ran struct {
-	Result deed.CheckResult // its status is error or timeout where there is no report
-	Report *runner.Report
+	Result deed.CheckResult // of a capability without a report its status is not passed
+	Report *runner.Report   // of a capability
+	Ended  error            // the limit that it was ended for; nil: it ended by itself
 }
 
 // A BaseRun is what a capability gave on the base.
@@ -107,6 +108,10 @@ func (v *verdict) check(ctx context.Context, in Input, i int, c deed.Check) (err
 	err = k.run(ctx)
 	switch {
 	case ctx.Err() != nil:
+		if err != nil && k.result.Status == deed.CheckPassed {
+			k.result.Status = deed.CheckError // on some trees, and not on all
+		}
+		v.checks = append(v.checks, k.result)
 		return context.Cause(ctx)
 	case errors.Is(err, errFiles):
 		k.result.Status = deed.CheckError
@@ -154,8 +159,11 @@ func (k *checking) run(ctx context.Context) error {
 	}
 	k.result.Status = deed.CheckPassed
 	for _, tree := range trees {
-		if err := k.on(ctx, tree, allowed); err != nil || ctx.Err() != nil {
+		if err := k.on(ctx, tree, allowed); err != nil {
 			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 	}
 	if !k.refused() {
@@ -235,8 +243,8 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) error {
 		return err
 	}
 	if k.check.Capability == "" {
-		r := k.RunCheck(ctx, k.check, room)
-		k.take(tree, r, ended(r))
+		ran := k.RunCheck(ctx, k.check, room)
+		k.take(tree, ran.Result, ended(ran))
 		return nil
 	}
 	ws, err := plant(filepath.Join(room, TreeDir), k.base.Sites, false)
@@ -250,7 +258,7 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) error {
 	}
 	r := ran.Result
 	if ran.Report == nil || r.Status == deed.CheckTimeout {
-		k.take(tree, r, ended(r))
+		k.take(tree, r, ended(ran))
 		return nil
 	}
 	unstable := map[string]bool{}
@@ -298,14 +306,19 @@ func counted(list []ground) bool {
 }
 
 // ended judges a run that has no report by how it ended.
-func ended(r deed.CheckResult) []ground {
+func ended(ran Ran) []ground {
+	r := ran.Result
 	switch r.Status {
 	case deed.CheckPassed:
 		return nil
 	case deed.CheckTimeout:
 		return []ground{{code: CodeCheckTimeout, message: "ran into its time limit"}}
 	case deed.CheckFailed:
-		return []ground{{code: CodeCheckFailed, message: fmt.Sprintf("ended with exit code %d in the clean room", r.ExitCode)}}
+		g := ground{code: CodeCheckFailed, message: fmt.Sprintf("ended with exit code %d in the clean room", r.ExitCode)}
+		if ran.Ended != nil {
+			g.message += fmt.Sprintf(": it was ended: %v", ran.Ended)
+		}
+		return []ground{g}
 	}
 	return []ground{{code: CodeCheckError, message: "could not be run: " + r.Tail}}
 }
@@ -379,6 +392,10 @@ func (k *checking) fail(ctx context.Context, tree string, pins []string) (Ran, [
 		return Ran{}, nil, nil, err
 	}
 	ran := k.Capabilities.Run(ctx, k.check, room)
+	if ctx.Err() != nil {
+		k.take(tree, ran.Result, nil)
+		return ran, ws, nil, context.Cause(ctx)
+	}
 	k.result.DurationMS += ran.Result.DurationMS
 	return ran, ws, testify(ran.Report, ws, runner.CaseFailed), nil
 }
@@ -521,6 +538,7 @@ func (k *checking) measure(ctx context.Context) (BaseRun, error) {
 		ran := k.Capabilities.Run(ctx, k.check, room)
 		seen := testify(ran.Report, ws, runner.CasePassed)
 		if ctx.Err() != nil {
+			k.take(treeBase, ran.Result, nil)
 			return BaseRun{}, context.Cause(ctx)
 		}
 		if len(seen) < len(places) {

@@ -85,7 +85,7 @@ type Input struct {
 	Stop func(ctx context.Context) ([]string, error)
 
 	// RunCheck runs one check by command. room is a directory of its own; the tree to check is room/tree.
-	RunCheck func(ctx context.Context, c deed.Check, room string) deed.CheckResult
+	RunCheck func(ctx context.Context, c deed.Check, room string) Ran
 
 	// Capabilities runs the checks by capability. nil: they are errors.
 	Capabilities Capabilities
@@ -96,7 +96,8 @@ type Input struct {
 }
 
 // Decide looks at everything and reports all reasons, not just the first. An error means that deed could not
-// decide (a full disk, say), never that the work is bad.
+// decide (a full disk, say), never that the work is bad. The verdict then has the checks that it got to, the last one as far as
+// it ran, and is none.
 func Decide(ctx context.Context, in Input) (deed.Verdict, error) {
 	v := &verdict{}
 	v.claim(in)
@@ -104,12 +105,12 @@ func Decide(ctx context.Context, in Input) (deed.Verdict, error) {
 	v.artifacts(in)
 	v.audit(in)
 	if err := v.room(ctx, in); err != nil {
-		return deed.Verdict{}, err
+		return deed.Verdict{Checks: v.checks}, err
 	}
 	if in.Stop != nil {
 		reasons, err := in.Stop(ctx)
 		if err != nil {
-			return deed.Verdict{}, err
+			return deed.Verdict{Checks: v.checks}, err
 		}
 		for _, r := range reasons {
 			v.reject(CodeStopPolicy, "", "%s", r)

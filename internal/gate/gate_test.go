@@ -29,7 +29,13 @@ type scene struct {
 
 func (s scene) decide(t *testing.T) deed.Verdict {
 	t.Helper()
-	ctx := t.Context()
+	v, err := s.try(t.Context(), t)
+	must(t, err)
+	return v
+}
+
+func (s scene) try(ctx context.Context, t *testing.T) (deed.Verdict, error) {
+	t.Helper()
 	root := t.TempDir()
 	src, base, work := filepath.Join(root, "src"), filepath.Join(root, "base"), filepath.Join(root, "work")
 	files := s.base
@@ -80,13 +86,13 @@ func (s scene) decide(t *testing.T) deed.Verdict {
 		Claim:   &driver.Claim{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, FileChanges: s.claims},
 		Changes: cs, Base: workspace.BaseAt(base), Manifest: before, After: after, Patch: patch, Rooms: rooms,
 		Artifacts: managed, Audit: &AuditFacts{Argv: []string{"agent"}, ExitCode: 0},
-		RunCheck: func(_ context.Context, c deed.Check, room string) deed.CheckResult {
+		RunCheck: func(_ context.Context, c deed.Check, room string) Ran {
 			if s.check == nil {
-				return deed.CheckResult{Name: CheckName(c), Status: "passed"}
+				return Ran{Result: deed.CheckResult{Name: CheckName(c), Status: "passed"}}
 			}
 			r := s.check(room)
 			r.Name = CheckName(c)
-			return r
+			return Ran{Result: r}
 		},
 	}
 	if s.mute {
@@ -98,11 +104,60 @@ func (s scene) decide(t *testing.T) deed.Verdict {
 	if in.Listed, err = ListArtifacts(managed); err != nil {
 		t.Fatal(err)
 	}
-	v, err := Decide(ctx, in)
-	if err != nil {
-		t.Fatal(err)
+	return Decide(ctx, in)
+}
+
+// A check that was ended for a limit did not end by its own fault alone: the reason names the limit.
+func TestTheLimitThatEndedACheckIsAReason(t *testing.T) {
+	t.Parallel()
+	v := scene{edit: func(in *Input, _ string) {
+		in.Spec.Checks = []deed.Check{{Name: "disk", Shell: "x"}}
+		in.RunCheck = func(context.Context, deed.Check, string) Ran {
+			return Ran{Result: deed.CheckResult{Status: deed.CheckFailed, ExitCode: 137}, Ended: errors.New("limit on disk passed")}
+		}
+	}}.decide(t)
+	if len(v.Reasons) != 1 || v.Reasons[0].Code != CodeCheckFailed || !strings.HasSuffix(v.Reasons[0].Message, "137 in the clean room: it was ended: limit on disk passed") {
+		t.Errorf("reasons %+v", v.Reasons)
 	}
-	return v
+}
+
+// A decision that is not reached tells of the checks up to the one that it was at, and of none behind it.
+func TestADecisionThatIsNotReachedHasItsChecks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		at   string // where it is stopped
+		ran  Ran
+		want string
+	}{
+		{"while one runs", "two", Ran{Result: deed.CheckResult{Status: deed.CheckTimeout, ExitCode: 143, Tail: "printed"}}, "one passed, two timeout printed"},
+		{"between two trees", "two", Ran{Result: deed.CheckResult{Status: deed.CheckPassed}}, "one passed, two error"},
+		{"in the first", "one", Ran{Result: deed.CheckResult{Status: deed.CheckError, ExitCode: -1, Tail: "cancelled"}}, "one error cancelled"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			late := errors.New("late")
+			v, err := scene{work: change("main.go", "changed"), edit: func(in *Input, _ string) {
+				in.Spec.Checks = []deed.Check{{Name: "one", Shell: "x"}, {Name: "two", Shell: "x", Inputs: []string{"main.go"}}, {Name: "three", Shell: "x"}}
+				in.RunCheck = func(_ context.Context, k deed.Check, _ string) Ran {
+					if k.Name != c.at {
+						return Ran{Result: deed.CheckResult{Status: deed.CheckPassed}}
+					}
+					cancel(late)
+					return c.ran
+				}
+			}}.try(ctx, t)
+			var got []string
+			for _, r := range v.Checks {
+				got = append(got, strings.TrimSpace(r.Name+" "+r.Status+" "+r.Tail))
+			}
+			if text := strings.Join(got, ", "); !errors.Is(err, late) || v.Accepted || v.Schema != "" || text != c.want {
+				t.Errorf("%v, %v: %s, want %s", err, v.Accepted, text, c.want)
+			}
+		})
+	}
 }
 
 func put(t *testing.T, dir, name, text string) {
