@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -205,6 +206,7 @@ func (a *run) logCapability(c deed.Check, r *deed.CheckResult, exit exitSeen, ou
 	if r.Log, r.Tail, err = a.keepLog(out); err != nil {
 		return err
 	}
+	r.ExitCode = cmp.Or(exit.code, r.ExitCode)
 	a.commands = append(a.commands, command{
 		Role: "check", Name: r.Name, Argv: r.Command, Cwd: filepath.Join("room", c.Dir), ExitCode: exit.code, TimedOut: exit.timedOut, Limit: exit.limited.Limit,
 		DurationMS: r.DurationMS, Stdout: r.Log, Signal: exit.signal, KilledLeft: exit.killed, Env: []string{},
