@@ -72,7 +72,7 @@ func TestAgentTaskRunTellsOneStory(t *testing.T) {
 	}{
 		"accepted":  {"echo fixed >a.txt", map[string]any{"verify_steps": []any{map[string]any{"shell": "grep -q fixed a.txt"}}}, ExitDone, codebox.StatusSucceeded, codebox.RunSucceeded, ""},
 		"unchanged": {"exit 0", nil, ExitDone, codebox.StatusNoOp, codebox.RunSucceeded, ""},
-		"rejected":  {"exit 0", map[string]any{"expected_artifacts": []any{"patch"}}, ExitNotDone, codebox.StatusFailed, codebox.RunFailed, ""},
+		"rejected":  {"exit 0", map[string]any{"expected_artifacts": []any{"patch"}}, ExitNotDone, codebox.StatusFailed, codebox.RunFailed, codebox.PhaseNameProbes},
 		"crashed":   {"echo boom >&2; exit 7", nil, ExitNotDone, codebox.StatusFailed, codebox.RunFailed, codebox.PhaseNameWorkloads},
 		"late":      {"exec sleep 60", map[string]any{"task_timeout_seconds": 5}, ExitNotDone, codebox.StatusTimeout, codebox.RunTimedOut, codebox.PhaseNameWorkloads},
 		"blocked":   {`echo '{"status": "blocked", "machine_status": "blocked", "operator_summary": "which one?"}'`, nil, ExitNotDone, codebox.StatusUnable, codebox.RunFailed, codebox.PhaseNameWorkloads},

@@ -323,6 +323,7 @@ func TestWordPressRequestsThatCannotBeServed(t *testing.T) {
 		changes map[string]any
 		paths   []string // of diagnostics
 		says    string
+		early   bool // refused before there is a run
 	}{
 		"a broken MU plugin": {
 			changes: map[string]any{"component_contracts": []any{component("agents-api"), component("broken")}},
@@ -333,7 +334,7 @@ func TestWordPressRequestsThatCannotBeServed(t *testing.T) {
 		},
 		"a plugin in the workspace's place": {
 			changes: map[string]any{"extra_plugins": []any{map[string]any{"source": s.src + "/helper"}, map[string]any{"slug": "example", "source": s.src + "/helper", "pluginFile": "helper.php"}}},
-			paths:   []string{"$.extra_plugins[1]"}, says: "is taken by the workspace or mount at",
+			paths:   []string{"$.extra_plugins[1]"}, says: "is taken by the workspace or mount at", early: true,
 		},
 		"sources that are not there": {
 			changes: map[string]any{
@@ -349,13 +350,17 @@ func TestWordPressRequestsThatCannotBeServed(t *testing.T) {
 				"$.agent_bundle.source", "$.component_contracts[0].path", "$.extra_plugins[0].source", "$.provider_plugin_paths[1]",
 				"$.runtime_profile.mu_plugins[0].source", "$.runtime_profile.plugins[0].source", "$.runtime_requirements.extra_plugins[0].source", "$.runtime_stack_mounts[0].source",
 			},
-			says: "cannot be used",
+			says: "cannot be used", early: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env, o := s.run(s.request("fixer", c.changes))
-			if o.code != ExitUsage || env.Success || env.AgentTaskRunResult.FailureClassification != "config" {
-				t.Errorf("exit %d, %q\n%s", o.code, env.AgentTaskRunResult.FailureClassification, told(env, o))
+			class := "config"
+			if c.early {
+				class = "invalid_request"
+			}
+			if o.code != ExitUsage || env.Success || env.AgentTaskRunResult.FailureClassification != class || (env.RunMetadata.RunID == "") != c.early {
+				t.Errorf("exit %d, %q, run %q\n%s", o.code, env.AgentTaskRunResult.FailureClassification, env.RunMetadata.RunID, told(env, o))
 			}
 			var paths []string
 			for _, d := range env.Diagnostics {
@@ -375,6 +380,9 @@ func TestWordPressRequestsThatCannotBeServed(t *testing.T) {
 			}
 			if r, ok := records(t, env)["broken"]; name == "a broken MU plugin" && (!ok || r.Status != codebox.ComponentFailed || !strings.Contains(r.Failures[0].Message, "broken.php:2")) {
 				t.Errorf("records: %+v", env.ComponentContracts)
+			}
+			if c.early {
+				return
 			}
 			events, err := os.ReadFile(filepath.Join(env.Artifacts, codebox.PathEvents))
 			if err != nil || name == "a broken MU plugin" && !strings.Contains(string(events), "syntax error") {
