@@ -24,6 +24,18 @@ func TestPromotionCommandsRun(t *testing.T) {
 	}
 }
 
+// hermeticGit runs git for a test that has a repository of its own, and returns what it printed.
+func (s *site) hermeticGit(args ...string) string {
+	s.t.Helper()
+	c := exec.Command("git", args...)
+	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@localhost", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@localhost")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // TestCrashOfPromote kills `deed promote` at each of its steps: the branch is as it was or whole, and the same command
 // finishes what is missing, the push too.
 func TestCrashOfPromote(t *testing.T) {
@@ -33,16 +45,7 @@ func TestCrashOfPromote(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, map[string]string{"work": applyAgent})
 			repo, bare := filepath.Join(s.dir, "repo"), filepath.Join(s.dir, "bare.git")
-			git := func(args ...string) string {
-				t.Helper()
-				c := exec.Command("git", args...)
-				c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@localhost", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@localhost")
-				out, err := c.CombinedOutput()
-				if err != nil {
-					t.Fatalf("git %q: %v\n%s", args, err, out)
-				}
-				return strings.TrimSpace(string(out))
-			}
+			git := s.hermeticGit
 			git("init", "-q", "-b", "main", repo)
 			git("init", "-q", "--bare", bare)
 			writeFile(t, filepath.Join(repo, "a.txt"), "one\n")

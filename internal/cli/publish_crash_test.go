@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -35,16 +33,7 @@ func TestCrashOfPublish(t *testing.T) {
 			s := newSite(t, map[string]string{"quiet": "exit 0"})
 			s.env = append(s.env, "OUT="+s.dir)
 			work, bare := filepath.Join(s.dir, "work"), filepath.Join(s.dir, "bare.git")
-			git := func(args ...string) string {
-				t.Helper()
-				c := exec.Command("git", args...)
-				c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@localhost", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@localhost")
-				out, err := c.CombinedOutput()
-				if err != nil {
-					t.Fatalf("git %q: %v\n%s", args, err, out)
-				}
-				return strings.TrimSpace(string(out))
-			}
+			git := s.hermeticGit
 			git("init", "-q", "-b", "main", work)
 			git("init", "-q", "--bare", bare)
 			writeFile(t, filepath.Join(work, "a.txt"), "one\n")
