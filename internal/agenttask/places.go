@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,18 +59,6 @@ func Refused(ctx context.Context, data []byte, err error, m Machine) codebox.Age
 		}
 	}
 	return boundary.Refusal(data, faults, hide)
-}
-
-// Hide finds the values that no answer to a request may repeat: those of the secrets that it names, as far as they can be had.
-func Hide(ctx context.Context, data []byte, stores []runtimepkg.SecretStore) *redact.Redactor {
-	hidden := map[string]string{}
-	for _, name := range boundary.Secrets(data) {
-		values, _, err := runtimepkg.ResolveSecrets(ctx, []runtimepkg.SecretNeed{{Name: name, Required: true, Asked: []string{"secret_env"}}}, "", stores...)
-		if err == nil && !place(values[name]) {
-			maps.Copy(hidden, values)
-		}
-	}
-	return redact.New(hidden)
 }
 
 // look holds a request against the machine and makes a task of it. An error carries every fault, at the place where the caller wrote it, and

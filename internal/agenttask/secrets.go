@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/boundary"
 	"github.com/deedrun/deed/internal/redact"
 	"github.com/deedrun/deed/internal/runtimepkg"
 )
@@ -26,7 +27,7 @@ func checkSecrets(ctx context.Context, l *fault.List, req codebox.TaskRequest, s
 	said, hidden := texts(req), map[string]string{}
 	for i, name := range req.SecretEnv {
 		at := fault.Index("$.secret_env", i)
-		values, _, err := runtimepkg.ResolveSecrets(ctx, []runtimepkg.SecretNeed{{Name: name, Required: true, Asked: []string{"secret_env"}}}, "", stores...)
+		values, err := resolve(ctx, name, stores)
 		if err != nil {
 			l.Add(at, fault.Dangling, err.Error(), "set it where deed runs")
 			continue
@@ -47,6 +48,23 @@ func checkSecrets(ctx context.Context, l *fault.List, req codebox.TaskRequest, s
 		}
 	}
 	return redact.New(hidden)
+}
+
+// Hide finds the values that no answer to a request may repeat: those of the secrets that it names, as far as they can be had.
+func Hide(ctx context.Context, data []byte, stores []runtimepkg.SecretStore) *redact.Redactor {
+	hidden := map[string]string{}
+	for _, name := range boundary.Secrets(data) {
+		if values, err := resolve(ctx, name, stores); err == nil && !place(values[name]) {
+			maps.Copy(hidden, values)
+		}
+	}
+	return redact.New(hidden)
+}
+
+// resolve finds the value of one secret of a request.
+func resolve(ctx context.Context, name string, stores []runtimepkg.SecretStore) (map[string]string, error) {
+	values, _, err := runtimepkg.ResolveSecrets(ctx, []runtimepkg.SecretNeed{{Name: name, Required: true, Asked: []string{"secret_env"}}}, "", stores...)
+	return values, err
 }
 
 // place reports a value that only says where something is: requests are full of places, and a place that is there is
