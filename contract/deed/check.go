@@ -16,16 +16,15 @@ import (
 // What becomes of a change that edits what a check judges by: tests, fixtures, configuration, runner scripts.
 const (
 	InputsRefuse      = "refuse"       // the change is refused
-	InputsRerunPinned = "rerun_pinned" // the check must pass with them as they were, and with them as the agent left them
+	InputsRerunPinned = "rerun_pinned" // the check must pass with them as they were, and with them as the agent left them; nobody is asked
 	InputsAsk         = "ask"          // a person decides
 )
 
 // InputPolicies lists every policy on changed inputs.
 var InputPolicies = []string{InputsRefuse, InputsRerunPinned, InputsAsk}
 
-// A Check is something that deed itself looks at in a clean room made of the base and the agent's patch: a command that
-// must exit 0, or a capability of the project (its tests, its linters), which is run on the base as well, so that the two
-// can be compared.
+// A Check is something that deed itself runs in a clean room made of the base and the agent's patch: a command, or a
+// capability of the project (its tests, its linters). It is run on the base as well, so that the two can be compared.
 type Check struct {
 	Name           string            `json:"name,omitempty" jsonschema:"maxLength=512"`
 	Command        []string          `json:"command,omitempty" jsonschema:"minItems=1"` // an argument vector
@@ -42,8 +41,8 @@ type Check struct {
 	Settings  json.RawMessage `json:"settings,omitempty"`                             // with capability: an object, on top of the project's settings
 
 	Inputs          []string `json:"inputs,omitempty"`                                                                // globs of what it judges by; absent: the usual ones of its capability
-	OnChangedInputs string   `json:"on_changed_inputs,omitempty" jsonschema:"enum=refuse,enum=rerun_pinned,enum=ask"` // absent: rerun_pinned
-	RequirePass     *bool    `json:"require_pass,omitempty"`                                                          // true: old failures count too; false: they never do; absent: something that failed must have been mended, and with files everything
+	OnChangedInputs string   `json:"on_changed_inputs,omitempty" jsonschema:"enum=refuse,enum=rerun_pinned,enum=ask"` // absent: rerun_pinned, and a person is asked where only that run fails
+	RequirePass     *bool    `json:"require_pass,omitempty"`                                                          // true: old failures count too; false: they never do; absent: something that failed must have been fixed, and with files everything
 	Hidden          bool     `json:"hidden,omitempty"`                                                                // the agent is not told of it
 	Files           string   `json:"files,omitempty" jsonschema:"maxLength=4096"`                                     // with hidden: an absolute directory that is laid over the tree before the check
 	FilesDigest     string   `json:"files_digest,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$"`                      // set by deed: what was in that directory when the task was admitted
@@ -106,7 +105,7 @@ func (c Check) validateCapability(l *fault.List) {
 		name string
 		set  bool
 	}{
-		{"extension", c.Extension != ""}, {"steps", len(c.Steps) > 0}, {"skip", len(c.Skip) > 0}, {"settings", len(c.Settings) > 0}, {"require_pass", c.RequirePass != nil},
+		{"extension", c.Extension != ""}, {"steps", len(c.Steps) > 0}, {"skip", len(c.Skip) > 0}, {"settings", len(c.Settings) > 0},
 	} {
 		if f.set && c.Capability == "" {
 			l.Add("$."+f.name, fault.Conflict, "has no meaning without a capability", "leave it out, or name a capability")
@@ -124,9 +123,6 @@ func (c Check) validateInputs(l *fault.List) {
 	globs(l, "$.inputs", c.Inputs)
 	if c.OnChangedInputs != "" {
 		fault.OneOf(l, "$.on_changed_inputs", c.OnChangedInputs, InputPolicies...)
-	}
-	if c.OnChangedInputs != "" && c.Capability == "" && len(c.Inputs) == 0 {
-		l.Add("$.on_changed_inputs", fault.Conflict, "is set and inputs is not", "name the inputs: deed does not know what a command judges by")
 	}
 }
 
@@ -176,14 +172,18 @@ type CheckResult struct {
 	Capability      string           `json:"capability,omitempty"`
 	Extension       string           `json:"extension,omitempty"` // that ran it
 	ExtensionDigest string           `json:"extension_digest,omitempty"`
-	Hidden          bool             `json:"hidden,omitempty"`         // the agent was not told of it
-	Report          string           `json:"report,omitempty"`         // the bundle's path of what was seen on the tree as the agent left it
-	BaseReport      string           `json:"base_report,omitempty"`    // of the same on the base
-	PinnedReport    string           `json:"pinned_report,omitempty"`  // of the same with the changed inputs put back
-	BaseStatus      string           `json:"base_status,omitempty"`    // of the base's report
-	BaseCached      bool             `json:"base_cached,omitempty"`    // the base's report is from an earlier run
-	Witnesses       int              `json:"witnesses,omitempty"`      // tests of deed's own that had to be seen to pass, and then to fail
-	ChangedInputs   []ChangedInput   `json:"changed_inputs,omitempty"` // what it judges by and the agent changed
+	Hidden          bool             `json:"hidden,omitempty"`                                                        // the agent was not told of it
+	Report          string           `json:"report,omitempty"`                                                        // the bundle's path of what was seen on the tree as the agent left it
+	BaseReport      string           `json:"base_report,omitempty"`                                                   // of the same on the base
+	PinnedReport    string           `json:"pinned_report,omitempty"`                                                 // of the same with the changed inputs put back
+	BaseStatus      string           `json:"base_status,omitempty"`                                                   // of the base's report
+	BaseCached      bool             `json:"base_cached,omitempty"`                                                   // the base's report is from an earlier run
+	Witnesses       int              `json:"witnesses,omitempty"`                                                     // tests of deed's own that had to be seen to pass, and then to fail
+	Grade           string           `json:"grade,omitempty" jsonschema:"enum=passing,enum=fixed"`                    // of one that passed
+	Observed        string           `json:"observed,omitempty" jsonschema:"enum=tests,enum=findings,enum=exit_code"` // what the result rests on
+	Runners         []string         `json:"runners,omitempty"`                                                       // the test runners that were seen to run
+	Programs        []string         `json:"programs,omitempty"`                                                      // files of the base that were seen to drive the check: they are inputs
+	ChangedInputs   []ChangedInput   `json:"changed_inputs,omitempty"`                                                // what it judges by and the agent changed
 	Comparison      *CheckComparison `json:"comparison,omitempty"`
 }
 

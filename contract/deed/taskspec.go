@@ -39,6 +39,8 @@ type TaskSpec struct {
 	WriteScope          []string                   `json:"write_scope,omitempty"`                                                                 // globs; empty: the whole workspace
 	ProtectedPaths      []string                   `json:"protected_paths,omitempty"`                                                             // globs that must not change
 	Checks              []Check                    `json:"checks,omitempty"`                                                                      // run in a clean room, all must pass
+	RequireGrade        string                     `json:"require_grade,omitempty" jsonschema:"enum=passing,enum=fixed"`                          // an accepted verdict needs at least this grade; absent: the task type decides, then the home
+	AllowBrokenBase     bool                       `json:"allow_broken_base,omitempty"`                                                           // start the agent although a check cannot be run on the base
 	RequireChanges      *bool                      `json:"require_changes,omitempty"`                                                             // absent: the task type decides
 	RequireArtifacts    bool                       `json:"require_artifacts,omitempty"`                                                           // at least one artifact must be declared
 	ArtifactSchemas     map[string]json.RawMessage `json:"artifact_schemas,omitempty"`                                                            // by artifact: a JSON Schema (2020-12) that its JSON must pass
@@ -194,6 +196,9 @@ func (t TaskSpec) Validate() error {
 		if err := t.Sandbox.Validate(); err != nil {
 			l.Within("$.sandbox", err)
 		}
+	}
+	if t.RequireGrade != "" {
+		fault.OneOf(&l, "$.require_grade", t.RequireGrade, GradePassing, GradeFixed)
 	}
 	if t.ApplyBack != "" {
 		fault.OneOf(&l, "$.apply_back", t.ApplyBack, ApplyBackDisabled, ApplyBackReviewed)

@@ -2,18 +2,22 @@ package deed
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/deedrun/deed/contract/fault"
 )
 
 // A Verdict is the gate's decision on one completion attempt, with every reason.
 type Verdict struct {
-	Schema   string        `json:"schema"`
-	Accepted bool          `json:"accepted"`
-	NoOp     bool          `json:"no_op"` // accepted, and nothing was changed
-	Reasons  []Reason      `json:"reasons"`
-	Notes    []Reason      `json:"notes,omitempty"` // seen, and not a ground for refusal
-	Checks   []CheckResult `json:"checks"`
+	Schema        string        `json:"schema"`
+	Accepted      bool          `json:"accepted"`
+	NoOp          bool          `json:"no_op"`                                                                   // accepted, and nothing was changed
+	Grade         string        `json:"grade,omitempty" jsonschema:"enum=unchecked,enum=passing,enum=fixed"`     // of an accepted one: what the checks prove; absent before grades were given
+	Observed      string        `json:"observed,omitempty" jsonschema:"enum=tests,enum=findings,enum=exit_code"` // what the grade rests on
+	InputsTouched bool          `json:"inputs_touched,omitempty"`                                                // the change edits something that a check judges by
+	Reasons       []Reason      `json:"reasons"`
+	Notes         []Reason      `json:"notes,omitempty"` // seen, and not a ground for refusal
+	Checks        []CheckResult `json:"checks"`
 }
 
 // A Reason is one ground for refusal: a code that programs read and a sentence that people read.
@@ -22,6 +26,28 @@ type Reason struct {
 	Message string `json:"message"`
 	Path    string `json:"path,omitempty"`
 	Check   string `json:"check,omitempty"`
+}
+
+// The grades of an accepted verdict, from the weakest.
+const (
+	GradeUnchecked = "unchecked" // no check ran: nothing is proven
+	GradePassing   = "passing"   // the checks passed before and after: nothing broke, and nothing more is proven
+	GradeFixed     = "fixed"     // a check failed before and passes now
+)
+
+// Grades lists every grade, from the weakest.
+var Grades = []string{GradeUnchecked, GradePassing, GradeFixed}
+
+// What a result rests on.
+const (
+	ObservedTests    = "tests"     // tests by name
+	ObservedFindings = "findings"  // findings of a linter
+	ObservedExitCode = "exit_code" // the exit code alone
+)
+
+// Reaches reports whether a grade is at least another. Every grade is at least none.
+func Reaches(grade, least string) bool {
+	return slices.Index(Grades, grade) >= slices.Index(Grades, least)
 }
 
 // The statuses of a check.
@@ -50,6 +76,12 @@ func (v Verdict) Validate() error {
 	}
 	if v.NoOp && !v.Accepted {
 		l.Add("$.no_op", fault.Conflict, "is true and the verdict is a refusal", "only an accepted empty change is a no-op")
+	}
+	if v.Grade != "" {
+		fault.OneOf(&l, "$.grade", v.Grade, Grades...)
+		if !v.Accepted {
+			l.Add("$.grade", fault.Conflict, "is set and the verdict is a refusal", "only accepted work has a grade")
+		}
 	}
 	reasons(&l, "$.reasons", v.Reasons)
 	reasons(&l, "$.notes", v.Notes)

@@ -75,6 +75,11 @@ type Runner struct {
 	// Meanwhile is called when an agent has begun to work, for what should not keep it from that. It may be nil, and must not wait.
 	Meanwhile func()
 
+	// AskInputs asks the person at the terminal whether the agent may have changed what judges it. nil: nobody sits there.
+	AskInputs func(context.Context, InputsQuestion) (allowed bool, by string, err error)
+	// Staffed says that people answer required actions of this process's tasks: a queue's, and not those of a caller who waits.
+	Staffed bool
+
 	resolver egress.Resolver // of the names that agents may reach; nil: the system's
 }
 
@@ -96,6 +101,7 @@ type Progress struct {
 // The steps of an attempt, in order; StepTool comes with each tool call, StepCheck with each check, and everything from
 // StepStarted to StepRefused with each turn.
 const (
+	StepBase     = "base" // the checks run on the base
 	StepPrepared = "prepared"
 	StepStarted  = "started"
 	StepTool     = "tool"
@@ -163,20 +169,22 @@ type run struct {
 	before       *workspace.Manifest
 	after        *workspace.Manifest
 	changes      workspace.ChangeSet
-	caches       string       // where runs on the base leave their caches; empty: where the source's are kept
-	patch        string       // path of the patch file; empty when there is none
-	secret       bool         // a secret's value is in the change
-	artifactRoot *os.Root     // of the directory of artifacts, opened before the agent ran
-	artifacts    gate.Listing // what the agent left in it
-	talk         talk         // the conversation with the agent
-	watch        watch        // what the agent does, held against its bounds
-	guard        *toolGuard   // at the tool boundary; nil before the driver starts
-	used         ledger       // what was used, against the budget
-	resumed      *resumed     // goes on with an earlier attempt; nil: it begins anew
-	listener     io.Writer    // gets what a check prints as well; nil: nobody
-	checkpointed bool         // the store has where the conversation stands
-	kept         bool         // the directory waits for the next attempt
-	fresh        string       // why an earlier conversation does not go on
+	bases        []gate.BaseRun                                                // what each check gave on the base
+	around       func(ctx context.Context, c deed.Check, room string) gate.Ran // how a command is run on a change; nil: runCheck
+	caches       string                                                        // where runs on the base leave their caches; empty: where the source's are kept
+	patch        string                                                        // path of the patch file; empty when there is none
+	secret       bool                                                          // a secret's value is in the change
+	artifactRoot *os.Root                                                      // of the directory of artifacts, opened before the agent ran
+	artifacts    gate.Listing                                                  // what the agent left in it
+	talk         talk                                                          // the conversation with the agent
+	watch        watch                                                         // what the agent does, held against its bounds
+	guard        *toolGuard                                                    // at the tool boundary; nil before the driver starts
+	used         ledger                                                        // what was used, against the budget
+	resumed      *resumed                                                      // goes on with an earlier attempt; nil: it begins anew
+	listener     io.Writer                                                     // gets what a check prints as well; nil: nobody
+	checkpointed bool                                                          // the store has where the conversation stands
+	kept         bool                                                          // the directory waits for the next attempt
+	fresh        string                                                        // why an earlier conversation does not go on
 	verdict      *deed.Verdict
 	checks       []deed.CheckResult // of a decision that was not reached, up to the one that it was at
 	limits       []checkLimit       // for which checks were ended

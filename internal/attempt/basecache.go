@@ -35,7 +35,7 @@ type baseRecord struct {
 	Run gate.BaseRun `json:"run"`
 }
 
-func (a *run) bases() string { return filepath.Join(a.Home.Cache(), "base-checks") }
+func (a *run) basesDir() string { return filepath.Join(a.Home.Cache(), "base-checks") }
 
 // baseKey names everything that what a check gives on the base depends on. How the result is judged is no part of it.
 func (a *run) baseKey(c deed.Check) (string, error) {
@@ -48,7 +48,7 @@ func (a *run) baseKey(c deed.Check) (string, error) {
 	if a.plan.contained() {
 		env = toolchain.Find(a.Environ, a.toolchains(), insideHome).Env
 	}
-	return canonjson.HashIn("deed/base-check/v1", map[string]any{
+	return canonjson.HashIn("deed/base-check/v2", map[string]any{
 		"base": a.before.Digest(), "check": c, "runners": runners, "helpers": helper.Digest(), "deed": a.Version,
 		"os": runtime.GOOS, "arch": runtime.GOARCH, "containment": a.plan.kind, "sandbox": a.plan.spec.Sandbox, "env": env, "tools": tools(env["PATH"]),
 	})
@@ -87,7 +87,7 @@ func (a checker) Base(_ context.Context, c deed.Check) (gate.BaseRun, bool) {
 	if err != nil {
 		return gate.BaseRun{}, false
 	}
-	f, err := os.Open(filepath.Join(a.bases(), key+".json"))
+	f, err := os.Open(filepath.Join(a.basesDir(), key+".json"))
 	if err != nil {
 		return gate.BaseRun{}, false
 	}
@@ -99,7 +99,7 @@ func (a checker) Base(_ context.Context, c deed.Check) (gate.BaseRun, bool) {
 	code, text, _ := strings.Cut(string(data), "\n")
 	want, err := hex.DecodeString(code)
 	var r baseRecord
-	if err != nil || !hmac.Equal(want, a.Key.MAC(basePurpose, []byte(text))) || json.Unmarshal([]byte(text), &r) != nil || r.Key != key || r.Run.Report == nil {
+	if err != nil || !hmac.Equal(want, a.Key.MAC(basePurpose, []byte(text))) || json.Unmarshal([]byte(text), &r) != nil || r.Key != key || r.Run.Status == "" {
 		return gate.BaseRun{}, false
 	}
 	a.note("base_check", map[string]any{"check": gate.CheckName(c), "key": key, "cached": true})
@@ -120,7 +120,7 @@ func (a checker) KeepBase(_ context.Context, c deed.Check, b gate.BaseRun) {
 	if err != nil || len(text) > maxBaseRecord/2 {
 		return
 	}
-	dir := a.bases()
+	dir := a.basesDir()
 	if err := atomicfile.MkdirAll(dir, 0o700); err != nil {
 		return
 	}

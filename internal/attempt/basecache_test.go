@@ -70,7 +70,7 @@ func TestBaseRecords(t *testing.T) {
 			t.Errorf("%s finds the record", name)
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(a.bases(), "*.json"))
+	files, err := filepath.Glob(filepath.Join(a.basesDir(), "*.json"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%v, %v", files, err)
 	}
@@ -106,7 +106,7 @@ func TestBaseRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(a.bases(), name+".json"), whole, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(a.basesDir(), name+".json"), whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := a.Base(t.Context(), other); ok {

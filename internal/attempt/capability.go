@@ -18,28 +18,23 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/action"
 	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/canonjson"
 	"github.com/deedrun/deed/internal/check"
 	"github.com/deedrun/deed/internal/driver"
 	"github.com/deedrun/deed/internal/extension"
-	"github.com/deedrun/deed/internal/failure"
 	"github.com/deedrun/deed/internal/finding"
 	"github.com/deedrun/deed/internal/gate"
 	"github.com/deedrun/deed/internal/helper"
 	"github.com/deedrun/deed/internal/proc"
 	"github.com/deedrun/deed/internal/project"
 	"github.com/deedrun/deed/internal/sandbox"
-	"github.com/deedrun/deed/internal/state"
-	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
-// A checker runs capabilities for the gate.
+// A checker runs checks for the gate.
 type checker struct{ *run }
 
-var _ gate.Capabilities = checker{}
+var _ gate.Runner = checker{}
 
 // Where a contained script sees what it works with.
 const (
@@ -91,9 +86,9 @@ func (a *run) checkJob(c deed.Check, tree string) (check.Job, error) {
 	return j, nil
 }
 
-// runners names who serves a check, for whoever asks whether two runs are the same.
+// runners names who serves a check, for whoever asks whether two runs are the same. A command serves itself.
 func (a *run) runners(c deed.Check) ([]map[string]any, error) {
-	if c.Capability == runner.Audit {
+	if c.Capability == runner.Audit || c.Capability == "" {
 		return nil, nil
 	}
 	j, err := a.checkJob(c, a.path(baseDir))
@@ -111,21 +106,19 @@ func (a *run) runners(c deed.Check) ([]map[string]any, error) {
 	return append(out, map[string]any{"scripts": plan.Scripts}), nil
 }
 
-// checkCapabilities refuses a task whose checks cannot be run on its base, before an agent works for nothing.
-func (a *run) checkCapabilities() error {
-	for _, c := range a.plan.spec.Checks {
-		if c.Capability == "" {
-			continue
-		}
-		if _, err := a.runners(c); err != nil {
-			return failure.New(failure.Config, fmt.Sprintf("prepare the check %q", gate.CheckName(c)), err, "give a check that the project has, or an extension for it")
-		}
+// Run runs a check in a room, for the gate.
+func (a checker) Run(ctx context.Context, c deed.Check, room string, base bool) gate.Ran {
+	switch {
+	case c.Capability != "":
+		return a.capability(ctx, c, room)
+	case a.around != nil && !base:
+		return a.around(ctx, c, room)
 	}
-	return nil
+	return a.runCheck(ctx, c, room, base)
 }
 
-// Run runs a capability in a room, for the gate.
-func (a checker) Run(ctx context.Context, c deed.Check, room string) (ran gate.Ran) {
+// capability runs a capability in a room.
+func (a *run) capability(ctx context.Context, c deed.Check, room string) (ran gate.Ran) {
 	ran = gate.Ran{Result: deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}}
 	a.progress(StepCheck, ran.Result.Name)
 	defer a.checked(&ran.Result, a.Clock())
@@ -313,8 +306,11 @@ func (a *run) keepLog(out *driver.Recorder) (path, tail string, err error) {
 
 // Files are what the component's own commands name in the tree of the base, as far as the words of their lines tell it.
 func (a checker) Files(c deed.Check) []string {
+	if c.Capability == runner.Audit || c.Capability == "" {
+		return nil
+	}
 	j, err := a.checkJob(c, a.path(baseDir))
-	if err != nil || c.Capability == runner.Audit {
+	if err != nil {
 		return nil
 	}
 	_, plan, err := j.Requests()
@@ -349,55 +345,4 @@ func (a checker) Keep(n int, kind string, r *runner.Report) (string, error) {
 		return "", nil
 	}
 	return name, a.evidence.AddJSON(name, bundle.KindCheckReport, r)
-}
-
-// maxAskedInputs bounds how many changed inputs a person is shown by name.
-const maxAskedInputs = 50
-
-// askInputs asks a person whether the agent may have changed what a check judges by. The answer holds for these files with
-// this content, so a second attempt that ends with the same is not asked about again.
-func (a *run) askInputs(ctx context.Context, c deed.Check, changed []deed.ChangedInput) (bool, string, error) {
-	if a.guard == nil {
-		return false, "nobody, since nobody can be asked here", nil
-	}
-	type input struct{ Path, Status, SHA256 string }
-	var list []input
-	var shown []string
-	for i, ch := range changed {
-		in := input{Path: ch.Path, Status: ch.Status}
-		if e := a.after.Find(workspace.FromTextPath(ch.Path)); e != nil {
-			in.SHA256 = e.SHA256.String()
-		}
-		list = append(list, in)
-		if i < maxAskedInputs {
-			shown = append(shown, fmt.Sprintf("%s (%s)", workspace.Display(ch.Path), ch.Status))
-		}
-	}
-	if n := len(changed) - maxAskedInputs; n > 0 {
-		shown = append(shown, fmt.Sprintf("and %d more", n))
-	}
-	digest, err := canonjson.HashIn("deed/check-inputs/v1", map[string]any{"check": c, "inputs": list})
-	if err != nil {
-		return false, "", err
-	}
-	what := strings.Join(shown, ", ")
-	subject := action.Subject{Tool: "check_inputs", Agent: gate.CheckName(c), Subject: what, Digest: digest}
-	got, closed, err := a.guard.ask(ctx, store.NewAction{
-		Kind: action.KindPermission, Prompt: fmt.Sprintf("The check %q judges by files that the agent changed: %s. May they count as the agent left them?", gate.CheckName(c), what),
-		Why: "on_changed_inputs of the check is ask", ContextDigest: digest,
-		Default: json.RawMessage(`{"decision":"` + deed.RuleDeny + `","note":"nobody answered before the deadline"}`),
-	}, &subject, state.WaitingForPermission)
-	switch {
-	case errors.Is(err, errAskedTooOften):
-		return false, "nobody: " + err.Error(), nil
-	case err != nil:
-		return false, "", err
-	case !closed:
-		return false, "", driver.ErrAsked
-	}
-	said, by := action.Read(got), got.AnsweredBy
-	if by == "" {
-		by = "nobody in time"
-	}
-	return said.Allowed(), by, nil
 }

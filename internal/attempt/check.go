@@ -40,7 +40,7 @@ const (
 // runCheck runs one check in a room of its own, under the same supervisor as the agent did, whose processes are all
 // gone by now. Home and temporary directory are new as well: what one check leaves behind, the next does not find. Caches
 // are copies of what runs on the base left, and one that agent code could have written to is never used again.
-func (a *run) runCheck(ctx context.Context, c deed.Check, room string) (ran gate.Ran) {
+func (a *run) runCheck(ctx context.Context, c deed.Check, room string, base bool) (ran gate.Ran) {
 	ran.Result = deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}
 	r := &ran.Result
 	a.progress(StepCheck, r.Name)

@@ -42,9 +42,8 @@ func (a *run) judge(ctx context.Context) error {
 	var rooms string
 	if len(a.plan.spec.Checks) > 0 {
 		var err error
-		workspace.Spread(a.Home.Tmp())
-		if rooms, err = os.MkdirTemp(a.Home.Tmp(), roomPrefix+a.claim.Ref.AttemptID+"-"); err != nil {
-			return failure.New(failure.Infra, "make a place for clean rooms", err, "")
+		if rooms, err = a.makeRooms(); err != nil {
+			return err
 		}
 		defer func() { _ = workspace.Remove(rooms) }()
 	}
@@ -56,7 +55,7 @@ func (a *run) judge(ctx context.Context) error {
 		View: a.view(), Changes: a.changes, Base: a.base, Manifest: a.before, After: a.after, Patch: a.patch,
 		Rooms: rooms, SecretHit: a.secret, PinFault: a.pinFault(), ReadOnly: a.plan.fit.ReadOnly,
 		Artifacts: a.artifactRoot, Listed: a.artifacts, Audit: a.auditFacts(),
-		Stop: a.stopReasons, RunCheck: a.runCheck, Capabilities: checker{a}, Ask: a.askInputs,
+		Stop: a.stopReasons, Runner: checker{a}, Bases: a.bases, Ask: a.askInputs,
 	})
 	if errors.Is(err, driver.ErrAsked) {
 		return driver.Asked(driver.ErrAsked)

@@ -96,13 +96,13 @@ func (a *run) prepare(ctx context.Context) error {
 	if err := a.resolveRuntime(ctx); err != nil {
 		return err
 	}
-	if err := a.checkCapabilities(); err != nil {
-		return err
-	}
 	if err := a.placeSkills(); err != nil {
 		return err
 	}
 	if err := a.contain(ctx); err != nil {
+		return err
+	}
+	if err := a.baseline(ctx); err != nil {
 		return err
 	}
 	if err := a.keepVersion(ctx); err != nil {

@@ -86,13 +86,14 @@ func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out
 	if err := a.rebuild(ctx, in); err != nil {
 		return out, err
 	}
+	a.around = a.watched(in)
 	rooms := a.path("rooms")
 	if err := os.Mkdir(rooms, 0o700); err != nil {
 		return out, err
 	}
 	v, err := gate.Checks(ctx, gate.Input{
 		Spec: in.Spec, Changes: a.changes, Base: a.base, Manifest: a.before, After: a.after, Patch: in.Patch, Rooms: rooms,
-		RunCheck: a.around(in), Capabilities: checker{a}, Ask: asRecorded(in.Verdict),
+		Runner: checker{a}, Ask: asRecorded(in.Verdict),
 	})
 	if err != nil {
 		return out, classify(ctx, failure.Infra, "repeat the checks", err)
@@ -102,16 +103,16 @@ func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out
 	return out, nil
 }
 
-// around is how the checks by command are run.
-func (a *run) around(in Rerun) func(context.Context, deed.Check, string) gate.Ran {
+// watched is how the checks by command are run on the change; nil: as always.
+func (a *run) watched(in Rerun) func(context.Context, deed.Check, string) gate.Ran {
 	if in.Around == nil {
-		return a.runCheck
+		return nil
 	}
 	return func(ctx context.Context, c deed.Check, room string) (ran gate.Ran) {
 		ran.Result = in.Around(ctx, c, func(ctx context.Context, w io.Writer) deed.CheckResult {
 			a.listener = w
 			defer func() { a.listener = nil }()
-			ran = a.runCheck(ctx, c, room)
+			ran = a.runCheck(ctx, c, room, false)
 			return ran.Result
 		})
 		return ran
@@ -119,8 +120,8 @@ func (a *run) around(in Rerun) func(context.Context, deed.Check, string) gate.Ra
 }
 
 // asRecorded answers as the person did who was asked then.
-func asRecorded(v deed.Verdict) func(context.Context, deed.Check, []deed.ChangedInput) (bool, string, error) {
-	return func(_ context.Context, c deed.Check, _ []deed.ChangedInput) (bool, string, error) {
+func asRecorded(v deed.Verdict) func(context.Context, deed.Check, gate.Question) (bool, string, error) {
+	return func(_ context.Context, c deed.Check, _ gate.Question) (bool, string, error) {
 		name := gate.CheckName(c)
 		allowed := slices.ContainsFunc(v.Notes, func(r deed.Reason) bool { return r.Code == gate.CodeInputsChanged && r.Check == name })
 		return allowed, "whoever was asked then", nil

@@ -27,6 +27,7 @@ type comparer struct {
 	after    *runner.Report  // never nil
 	unstable map[string]bool // tests that two runs on the base do not agree on: they prove nothing
 	allowed  bool            // a person let the agent change the inputs: what is gone with them is only told
+	sameExit bool            // it ended with the exit code that it had on the base
 
 	alike   map[string]bool // tests that only the run with the tests of the base tells of
 	out     deed.CheckComparison
@@ -37,7 +38,7 @@ type comparer struct {
 //
 // The rule. A test that fails and did not fail on the base counts against the work, and so does one that is gone or
 // skipped. A test that failed on the base already is not the agent's doing: it is noted, as long as something that failed
-// was mended. Where nothing was, the work has not done what a failing test asks for. `require_pass` true makes every
+// was fixed. Where nothing was, the work has not done what a failing test asks for. `require_pass` true makes every
 // failure count, false none of the old ones.
 func compare(m comparer) (deed.CheckComparison, []ground) {
 	c, after := m.check, m.after
@@ -47,7 +48,7 @@ func compare(m comparer) (deed.CheckComparison, []ground) {
 		m.against(CodeNotApplicable, "", "there is nothing to run: %s", m.after.Phase.Summary)
 	case after.Status == runner.StatusError:
 		m.against(CodeCheckError, "", "could not tell: %s", summary(after))
-	case c.Capability == runner.Test:
+	case c.Capability == runner.Test, c.Capability == "":
 		m.tests()
 	case c.Capability == runner.Build:
 		m.build()
@@ -273,7 +274,8 @@ func (m *comparer) byCount() {
 		m.against(CodeTestsNewlySkipped, "", "%d more tests are skipped than on the base, and %d fewer pass", a.Skipped-b.Skipped, b.Passed-a.Passed)
 	}
 	if a.Failed > 0 && a.Failed <= b.Failed {
-		m.old(a.Failed, b.Failed-a.Failed, nil)
+		require := m.requires()
+		m.tell(require == nil && a.Failed == b.Failed || require != nil && *require, CodeTestsStillFailing, "", "%d tests fail as on the base", a.Failed)
 	}
 	if a.Failed == 0 && m.after.Status == runner.StatusFailed {
 		m.against(CodeCheckFailed, "", "failed: %s", summary(m.after))
@@ -324,9 +326,7 @@ func (m *comparer) byName() {
 		}
 	}
 	m.gone(before, now)
-	if len(still) > 0 {
-		m.old(len(still), m.out.Counts["fixed"], func(i int) (string, string) { return still[i], because(now[still[i]]) })
-	}
+	m.stillFailing(still, before, now)
 }
 
 // where says which run a test is held against.
@@ -402,27 +402,53 @@ func (m *comparer) served(suite string, before map[string]runner.TestCase) bool 
 	return fresh && !told
 }
 
-// old judges the failures that were there before. name gives the test of each; nil where they have none. Tests that were
-// laid over the tree ask for what is not there yet: they fail on the base because of that, and one that is mended does
-// not excuse another.
-func (m *comparer) old(n, mended int, name func(int) (id, why string)) {
-	require := m.check.RequirePass
-	if require == nil && m.check.Files != "" {
-		require = new(true)
+// stillFailing judges the tests that failed before and fail now. One that stands beside a fixed one, in the same file, belongs
+// to the same work, which is not done; one elsewhere is not the agent's. Tests that were laid over the tree ask for what is not
+// there yet: they fail on the base because of that, and one that is fixed does not excuse another. A command that ends with
+// another exit code than on the base fails for another reason than these.
+func (m *comparer) stillFailing(ids []string, before, now map[string]runner.TestCase) {
+	require := m.requires()
+	fixed := filesOf(m.out.Fixed, before)
+	for _, id := range ids {
+		counts, why := m.oldCounts(require), "as it did on the base"
+		place := now[id].File
+		switch {
+		case require != nil:
+		case counts:
+			why += ", and nothing that failed there was fixed"
+		case m.check.Capability == "" && !m.sameExit && m.after.Status == runner.StatusFailed:
+			counts, why = true, why+", and the command ends with another exit code than there"
+		case place != "" && fixed[place]:
+			counts, why = true, why+", and others in "+place+" were fixed: the work there is not done"
+		}
+		m.tell(counts, CodeTestsStillFailing, id, "%s fails %s%s", id, why, because(now[id]))
 	}
-	count := require == nil && mended == 0 || require != nil && *require
-	why := "as it did on the base"
-	if count && require == nil {
-		why += ", and nothing that failed there was mended"
+}
+
+// requires is what the check says of old failures; nil: it says nothing.
+func (m *comparer) requires() *bool {
+	if m.check.RequirePass == nil && m.check.Files != "" {
+		return new(true)
 	}
-	if name == nil {
-		m.tell(count, CodeTestsStillFailing, "", "%d tests fail as on the base", n)
-		return
+	return m.check.RequirePass
+}
+
+// oldCounts reports whether old failures count wherever they are. Those of a command that ends well all the same never do, unless
+// they must.
+func (m *comparer) oldCounts(require *bool) bool {
+	if require != nil {
+		return *require
 	}
-	for i := range n {
-		id, message := name(i)
-		m.tell(count, CodeTestsStillFailing, id, "%s fails %s%s", id, why, message)
+	return m.out.Counts["fixed"] == 0 && !(m.check.Capability == "" && m.after.Status == runner.StatusPassed)
+}
+
+// filesOf is where tests stand, as far as a report tells it.
+func filesOf(ids []string, cases map[string]runner.TestCase) map[string]bool {
+	out := map[string]bool{}
+	for _, id := range ids {
+		out[cases[id].File] = true
 	}
+	return out
 }
 
 // unnamed is a failure that no test has: a package that does not build, a leak that is found after the last test.

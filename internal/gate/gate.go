@@ -5,6 +5,7 @@ package gate
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"os"
@@ -41,7 +42,7 @@ const (
 	CodeNotApplicable      = "check_not_applicable"        // nothing in the project has the capability
 	CodeInputsChanged      = "check_inputs_changed"        // what a check judges by was changed, and the check does not bear it
 	CodeTestsNewlyFailing  = "tests_newly_failing"         // a test fails that did not fail on the base
-	CodeTestsStillFailing  = "tests_still_failing"         // a test fails as on the base, and nothing that failed there was mended
+	CodeTestsStillFailing  = "tests_still_failing"         // a test fails as on the base, and nothing that failed there was fixed
 	CodeTestsVanished      = "tests_vanished"              // a test of the base is gone
 	CodeTestsNewlySkipped  = "tests_newly_skipped"         // a test is skipped that ran on the base
 	CodeTestsShrank        = "tests_shrank"                // fewer tests ran than on the base
@@ -52,6 +53,8 @@ const (
 	CodeWitness            = "witness_not_seen"            // deed's own test is not reported as it must be: the report is not of this run
 	CodeLintIntroduced     = "lint_introduced"             // a finding that the base does not have
 	CodeOldFindings        = "lint_unchanged"              // findings that the base has; noted unless require_pass
+	CodeNeedsPerson        = "needs_person"                // the check passes only with its inputs as the agent left them: a person has to look at them
+	CodeGradeTooLow        = "grade_too_low"               // the checks prove less than the task asks for
 	CodeStopPolicy         = "stop_policy"                 // a rule or a hook of the operator's does not let the agent stop
 	NoteRepositoryTouched  = "repository_metadata_changed" // commits, refs or the index changed; not part of the patch
 	NoteNotCarried         = "not_carried_by_patch"        // an empty directory, permission bits or an owner
@@ -84,15 +87,24 @@ type Input struct {
 	// is none.
 	Stop func(ctx context.Context) ([]string, error)
 
-	// RunCheck runs one check by command. room is a directory of its own; the tree to check is room/tree.
-	RunCheck func(ctx context.Context, c deed.Check, room string) Ran
+	Runner Runner    // runs the checks; nil: they are errors
+	Bases  []BaseRun // what each check gave on the base, where that was found out before; see Bases
 
-	// Capabilities runs the checks by capability. nil: they are errors.
-	Capabilities Capabilities
+	// Ask asks a person whether the agent may have changed what a check judges by, and says who answered, "nobody" where there is
+	// none. nil: nobody is there to ask, which is a no.
+	Ask func(ctx context.Context, c deed.Check, q Question) (allowed bool, by string, err error)
 
-	// Ask asks a person whether the agent may have changed what a check judges by, and says who answered. nil: nobody is
-	// there to ask, which is a no.
-	Ask func(ctx context.Context, c deed.Check, changed []deed.ChangedInput) (allowed bool, by string, err error)
+	pin [sha256.Size]byte // of the patch that was proven
+
+	Refused bool // something stands against the work already: nobody is asked about the rest
+}
+
+// A Question is what a person is asked of a check whose inputs were changed.
+type Question struct {
+	Changed    []deed.ChangedInput
+	Failing    []string // what fails with the inputs as they were; nil where that was not run
+	Soft       bool     // the check does not ask for a person: one is asked only where one is there
+	OnlyInputs bool     // nothing but the inputs was changed, and the check failed before
 }
 
 // Decide looks at everything and reports all reasons, not just the first. An error means that deed could not
@@ -116,6 +128,7 @@ func Decide(ctx context.Context, in Input) (deed.Verdict, error) {
 			v.reject(CodeStopPolicy, "", "%s", r)
 		}
 	}
+	v.grade(in)
 	return v.conclude(in), nil
 }
 
@@ -125,6 +138,10 @@ func (v *verdict) conclude(in Input) deed.Verdict {
 		Schema: deed.SchemaVerdict, Accepted: len(v.reasons) == 0, Reasons: bounded(v.reasons), Notes: bounded(v.notes), Checks: v.checks,
 	}
 	out.NoOp = out.Accepted && in.Changes.Empty()
+	if out.Accepted {
+		out.Grade, out.Observed = grade(v.checks)
+		out.InputsTouched = slices.ContainsFunc(v.checks, func(c deed.CheckResult) bool { return len(c.ChangedInputs) > 0 })
+	}
 	if out.Reasons == nil {
 		out.Reasons = []deed.Reason{}
 	}
@@ -132,6 +149,31 @@ func (v *verdict) conclude(in Input) deed.Verdict {
 		out.Checks = []deed.CheckResult{}
 	}
 	return out
+}
+
+// grade holds what the checks prove against what the task asks for.
+func (v *verdict) grade(in Input) {
+	least := in.Spec.RequireGrade
+	got, _ := grade(v.checks)
+	if least == "" || len(v.reasons) > 0 || deed.Reaches(got, least) {
+		return
+	}
+	how := map[string]string{
+		deed.GradeUnchecked: "no check ran: give one with --check",
+		deed.GradePassing:   "every check passed before the change as well: give one that fails without it",
+	}[got]
+	v.reject(CodeGradeTooLow, "", "the task asks for the grade %s and the work has %s: %s", least, got, how)
+}
+
+// grade is the best that a check which counts proves, and what that rests on.
+func grade(checks []deed.CheckResult) (grade, observed string) {
+	grade = deed.GradeUnchecked
+	for _, c := range checks {
+		if !c.Advisory && c.Grade != "" && (grade == deed.GradeUnchecked || c.Grade != grade && deed.Reaches(c.Grade, grade) || c.Grade == grade && observed == deed.ObservedExitCode) {
+			grade, observed = c.Grade, c.Observed
+		}
+	}
+	return grade, observed
 }
 
 // Checks proves the patch and runs the checks as Decide does, and looks at nothing else.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,17 +13,25 @@ import (
 	"github.com/deedrun/deed/internal/workspace"
 )
 
-// testFiles are where the usual tools of each language look for tests and what these read. New ones are welcome.
-var testFiles = []string{
-	"**/*_test.go", "**/testdata", // Go
-	"**/*.test.*", "**/*.spec.*", "**/__tests__", "**/__snapshots__", "**/__mocks__", // JavaScript
-	"**/*-test.[jt]s", "**/*-test.[cm][jt]s", "**/*_test.[jt]s", "**/*_test.[cm][jt]s", "**/test-*.[jt]s", "**/test-*.[cm][jt]s", "**/test.[jt]s", "**/test.[cm][jt]s", // node --test
+// testNames are how the usual tools of each language name tests. New ones are welcome.
+var testNames = []string{
+	"**/*_test.go",                                                                                                   // Go
+	"**/*.test.*", "**/*.spec.*", "**/*-test.[jt]s", "**/*-test.[cm][jt]s", "**/*_test.[jt]s", "**/*_test.[cm][jt]s", // JavaScript
+	"**/test-*.[jt]s", "**/test-*.[cm][jt]s", "**/test.[jt]s", "**/test.[cm][jt]s", // node --test
 	"**/test*.py", "**/*_test.py", // Python: pytest, unittest, Django
 	"**/*Test.php", "**/*.phpt", // PHP
-	"**/*.bats", "**/*_test.sh", // shell
-	"**/*_test.rs", "**/*_spec.rb", "**/*_test.rb",
-	"**/test", "**/tests", "spec", // most
+	"**/*.bats", "**/*_test.sh", "**/test*.sh", // shell
+	"**/*_test.rs", "**/tests/*.rs", "**/*_spec.rb", "**/*_test.rb",
 }
+
+// testData is what tests read. New files of it are as welcome as the tests that come with them.
+var testData = []string{"**/testdata", "**/__snapshots__", "**/fixtures", "**/golden"}
+
+// testDirs are where tests and their support lie.
+var testDirs = []string{"**/__tests__", "**/__mocks__", "**/test", "**/tests", "spec", "**/expected"}
+
+// testFiles are all of them.
+var testFiles = slices.Concat(testNames, testData, testDirs)
 
 // testConfig says what runs as a test and how. A new file of this kind can undo a test as well as an edit.
 var testConfig = []string{
@@ -32,6 +41,12 @@ var testConfig = []string{
 	"**/phpunit.xml*", "**/phpunit.dist.xml", "**/pest.php",
 	"**/Makefile", "**/makefile", "**/GNUmakefile", "**/*.mk", "**/justfile", "**/Taskfile.y*ml", "**/.rspec", "**/Rakefile",
 	"**/go.work", "**/.cargo", "**/.config/nextest.toml", "**/rust-toolchain*",
+	"**/.env", "**/.envrc", "**/.tool-versions", "**/.node-version", "**/.nvmrc", "**/.python-version", // what chooses or steers the interpreters
+}
+
+// ciFiles say what a build machine runs.
+var ciFiles = []string{
+	".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".buildkite", "azure-pipelines.yml", "Jenkinsfile", ".travis.yml", ".woodpecker*", ".forgejo/workflows", ".gitea/workflows",
 }
 
 // tools are programs that run checks of every kind, where a project has them in its own tree, and what gets in before
@@ -83,7 +98,8 @@ var lintConfig = []string{
 // base anyway; a change is told.
 var runnerFiles = []string{".deed", "**/homeboy.json", "**/deed.yaml"}
 
-// Inputs are the globs of what a check judges by: its own, else those of its capability. A command has none of itself.
+// Inputs are the globs of what a check judges by: its own, else those of its capability. A command may run tests and linters:
+// it has those of both.
 func Inputs(c deed.Check) []string {
 	switch {
 	case len(c.Inputs) > 0:
@@ -95,26 +111,21 @@ func Inputs(c deed.Check) []string {
 	case c.Capability != "":
 		return runnerFiles
 	}
-	return nil
+	return slices.Concat(testFiles, testConfig, lintConfig, tools, testTools, lintTools, lockFiles, runnerFiles, ciFiles)
 }
 
-// changedInputs lists the inputs of a check that the patch does not leave as they were. A test that is only added is none:
-// an agent that was asked for a feature adds its tests. redirected says of a go.mod whether the patch gives modules another
-// place; a library of assertions that always holds would be one. What else changes in it is a dependency.
-func changedInputs(c deed.Check, globs []string, changes workspace.ChangeSet, redirected func(path string) (bool, error)) ([]deed.ChangedInput, error) {
-	steers := slices.Concat(testConfig, tools, testTools, lockFiles, runnerFiles)
+// steers are inputs of which a new one can undo a check as well as an edit.
+var steers = slices.Concat(testConfig, lintConfig, tools, testTools, lintTools, lockFiles, runnerFiles)
+
+// changedInputs lists the inputs of the check that the patch does not leave as they were. A test that is only added is none: an
+// agent that was asked for a feature adds its tests. What stands beside tests and is none, such as a helper or an __init__.py, can
+// change what the tests do. A hidden check judges by none of it.
+func changedInputs(c deed.Check, globs []string, changes workspace.ChangeSet, patch string) ([]deed.ChangedInput, error) {
 	var out []deed.ChangedInput
 	for _, ch := range changes.Of(workspace.ClassTracked) {
-		counts := matchAny(globs, ch.Path)
-		switch {
-		case !counts && len(c.Inputs) == 0 && c.Capability != "" && path.Base(ch.Path) == moduleFile:
-			var err error
-			if counts, err = redirected(ch.Path); err != nil {
-				return nil, err
-			}
-		case ch.Status == workspace.Added && matchAny(testFiles, ch.Path) && !matchAny(steers, ch.Path),
-			len(c.Inputs) == 0 && ch.Status != workspace.Added && matchAny(lockFiles, ch.Path):
-			counts = false
+		counts, err := isInput(c, globs, ch, patch)
+		if err != nil {
+			return nil, err
 		}
 		if counts {
 			out = append(out, deed.ChangedInput{Path: workspace.TextPath(ch.Path), Status: string(ch.Status)})
@@ -123,39 +134,87 @@ func changedInputs(c deed.Check, globs []string, changes workspace.ChangeSet, re
 	return out, nil
 }
 
+func isInput(c deed.Check, globs []string, ch workspace.Change, patch string) (bool, error) {
+	usual := len(c.Inputs) == 0
+	added := ch.Status == workspace.Added
+	if usual && c.Capability != runner.Build && c.Capability != runner.Audit && path.Base(ch.Path) == moduleFile {
+		return redirected(patch, ch.Path)
+	}
+	if !matchAny(globs, ch.Path) {
+		return false, nil
+	}
+	switch {
+	case c.Hidden || !usual:
+		return true, nil
+	case added && matchAny(slices.Concat(testNames, testData), ch.Path) && !matchAny(steers, ch.Path):
+		return false, nil
+	case !added && matchAny(lockFiles, ch.Path):
+		return false, nil
+	case !added && namesDependencies[path.Base(ch.Path)] != nil:
+		only, err := onlyLines(patch, ch.Path, namesDependencies[path.Base(ch.Path)])
+		return !only, err
+	}
+	return true, nil
+}
+
+// namesDependencies are lines of files that hold dependencies beside what steers a check: a change of nothing else steers nothing.
+var namesDependencies = map[string]*regexp.Regexp{
+	"package.json":   regexp.MustCompile(`^\s*(|[{}],?|"(dependencies|devDependencies|peerDependencies|optionalDependencies)": \{\}?,?|"(version|description|author|license|homepage)": "[^"]*",?|"@?[A-Za-z0-9._/-]+": "[~^<>=v ]*[0-9]+(\.[0-9x*]+)*[A-Za-z0-9.+-]*",?)\s*$`),
+	"pyproject.toml": regexp.MustCompile(`^\s*(|[\[\]],?|dependencies = \[\]?|(version|description) = "[^"]*"|"[A-Za-z0-9._\[\]-]+ ?([~<>=!]=?=? ?[0-9][0-9A-Za-z.*]*,? ?)+",?)\s*$`),
+}
+
 // moduleFile is where Go keeps dependencies, and where modules can be given another place.
 const moduleFile = "go.mod"
 
-// maxModule bounds the part of a patch that is looked at for one go.mod.
-const maxModule = 4 << 20
+// maxManifest bounds the part of a patch that is looked at for one file of dependencies.
+const maxManifest = 4 << 20
 
-// redirected reports whether a patch adds or takes away a line with an arrow in a file: in a go.mod that is a replacement.
+// redirected reports whether a patch adds or takes away a line with an arrow in a file: in a go.mod that is a replacement. A
+// library of assertions that always holds would be one.
 func redirected(patch, file string) (bool, error) {
+	lines, whole, err := changedLines(patch, file)
+	if err != nil || !whole {
+		return !whole, err
+	}
+	return slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "=>") }), nil
+}
+
+// onlyLines reports whether every line that a patch adds to a file or takes from it is of a form.
+func onlyLines(patch, file string, form *regexp.Regexp) (bool, error) {
+	lines, whole, err := changedLines(patch, file)
+	if err != nil || !whole || len(lines) == 0 {
+		return false, err
+	}
+	return !slices.ContainsFunc(lines, func(line string) bool { return !form.MatchString(line) }), nil
+}
+
+// changedLines are the lines that a patch adds to a file or takes from it. whole is false for a part so long that nobody wrote it.
+func changedLines(patch, file string) (lines []string, whole bool, err error) {
 	f, err := os.Open(patch)
 	if err != nil {
-		return false, err
+		return nil, true, err
 	}
 	defer func() { _ = f.Close() }()
 	parts, err := workspace.SplitPatch(f)
 	if err != nil {
-		return false, err
+		return nil, true, err
 	}
 	for _, p := range parts {
 		if p.Path != file {
 			continue
 		}
-		if p.End-p.Start > maxModule {
-			return true, nil // no go.mod that somebody wrote
+		if p.End-p.Start > maxManifest {
+			return nil, false, nil
 		}
 		text, err := io.ReadAll(io.NewSectionReader(f, p.Start, p.End-p.Start))
 		if err != nil {
-			return false, err
+			return nil, true, err
 		}
 		for line := range strings.Lines(string(text)) {
-			if strings.Contains(line, "=>") && (line[0] == '+' || line[0] == '-') {
-				return true, nil
+			if (line[0] == '+' || line[0] == '-') && !strings.HasPrefix(line, "+++ ") && !strings.HasPrefix(line, "--- ") {
+				lines = append(lines, strings.TrimRight(line[1:], "\r\n"))
 			}
 		}
 	}
-	return false, nil
+	return lines, true, nil
 }

@@ -41,7 +41,7 @@ func TestChangesThatATestJudgesBy(t *testing.T) {
 		{"attestation.py", modified, false},
 
 		// A test that is new is welcome; what steers tests is not.
-		{"packages/a/test/more.js", added, false},
+		{"packages/a/test/more.js", added, true},
 		{"calc-test.mjs", added, false},
 		{"tests/conftest.py", added, true},
 		{"tests/package.json", added, true},
@@ -84,7 +84,7 @@ func TestChangesThatATestJudgesBy(t *testing.T) {
 	} {
 		set := workspace.ChangeSet{Changes: []workspace.Change{{Path: c.path, Status: c.status, Class: workspace.ClassTracked}}}
 		check := deed.Check{Capability: runner.Test}
-		got, err := changedInputs(check, Inputs(check), set, nil)
+		got, err := changedInputs(check, Inputs(check), set, "")
 		if err != nil || (len(got) == 1) != c.want {
 			t.Errorf("%s %s: an input is %v, want %v", c.path, c.status, len(got) == 1, c.want)
 		}
@@ -110,7 +110,7 @@ func TestInputsOfATaskAreItsOwn(t *testing.T) {
 		{Path: "calc_test.go", Status: workspace.Modified, Class: workspace.ClassTracked},
 	}}
 	check := deed.Check{Capability: runner.Test, Inputs: []string{"*.lock"}}
-	got, err := changedInputs(check, Inputs(check), set, nil)
+	got, err := changedInputs(check, Inputs(check), set, "")
 	if err != nil || len(got) != 1 || got[0].Path != "yarn.lock" {
 		t.Errorf("got %v", got)
 	}

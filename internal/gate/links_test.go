@@ -25,9 +25,9 @@ func TestAgentsThatCheatWithLinks(t *testing.T) {
 		work []func(*testing.T, string)
 		want []string
 	}{
-		{"a directory of tests", []func(*testing.T, string){files(map[string]string{"main.go": mended}), link(".", "sub")}, []string{"tests_vanished", "check_inputs_changed:sub/other_test.go"}},
-		{"a test", []func(*testing.T, string){files(map[string]string{"x.go": "package p\n\nfunc TestAdd(t *testing.T) {}\n"}), link("x.go", "add_test.go")}, []string{"tests_still_failing", "check_inputs_changed:add_test.go"}},
-		{"a test that leads nowhere", []func(*testing.T, string){files(map[string]string{"main.go": mended}), link("nowhere", "add_test.go")}, []string{"no_tests", "check_inputs_changed:add_test.go"}},
+		{"a directory of tests", []func(*testing.T, string){files(map[string]string{"main.go": fixed}), link(".", "sub")}, []string{"tests_vanished", "needs_person", "check_inputs_changed:sub/other_test.go"}},
+		{"a test", []func(*testing.T, string){files(map[string]string{"x.go": "package p\n\nfunc TestAdd(t *testing.T) {}\n"}), link("x.go", "add_test.go")}, []string{"tests_still_failing", "needs_person", "check_inputs_changed:add_test.go"}},
+		{"a test that leads nowhere", []func(*testing.T, string){files(map[string]string{"main.go": fixed}), link("nowhere", "add_test.go")}, []string{"no_tests", "check_inputs_changed:add_test.go"}},
 		{"a configuration", []func(*testing.T, string){link("main.go", "Makefile")}, []string{"tests_still_failing", "check_inputs_changed:Makefile"}},
 		{"a new configuration", []func(*testing.T, string){link("main.go", "pytest.ini")}, []string{"tests_still_failing", "check_inputs_changed:pytest.ini"}},
 	} {
@@ -38,7 +38,7 @@ func TestAgentsThatCheatWithLinks(t *testing.T) {
 					w(t, dir)
 				}
 			}, edit: func(in *Input, _ string) {
-				in.Spec.Checks, in.Capabilities = []deed.Check{{Capability: runner.Test}}, &toy{}
+				in.Spec.Checks, in.Runner = []deed.Check{{Capability: runner.Test}}, &toy{}
 			}}.decide(t)
 			if diff := cmp.Diff(c.want, codes(v)); diff != "" {
 				t.Errorf("%s\n%+v", diff, v.Reasons)

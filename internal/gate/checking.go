@@ -13,64 +13,8 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/helper"
 	"github.com/deedrun/deed/internal/workspace"
 )
-
-// Capabilities runs checks by capability for a decision.
-type Capabilities interface {
-	// Run runs the capability of a check on room/tree, by a runner that the change has no part in. A room may be run in
-	// twice; what the first run left beside the tree, such as caches, may then be used.
-	Run(ctx context.Context, c deed.Check, room string) Ran
-	// Base returns what a check gave on this base before, and KeepBase keeps it. A record that somebody else may have
-	// written is none.
-	Base(ctx context.Context, c deed.Check) (BaseRun, bool)
-	KeepBase(ctx context.Context, c deed.Check, b BaseRun)
-	// Adopt may keep what runs left beside the tree of a room, such as caches: nothing but the base was run in it.
-	Adopt(room string)
-	// Files are files of the tree that the runner of a check itself consists of, such as the script that a component's own
-	// command names.
-	Files(c deed.Check) []string
-	// Keep puts a report into the evidence and returns its path there. kind is "", "base" or "pinned".
-	Keep(check int, kind string, r *runner.Report) (string, error)
-}
-
-// A Ran is one run of a check.
-type Ran struct {
-	Result deed.CheckResult // of a capability without a report its status is not passed
-	Report *runner.Report   // of a capability
-	Ended  error            // the limit that it was ended for; nil: it ended by itself
-}
-
-// A BaseRun is what a capability gave on the base.
-type BaseRun struct {
-	Status   string         `json:"status"`
-	Report   *runner.Report `json:"report"`
-	Sites    []string       `json:"sites,omitempty"`    // where a witness is seen to pass
-	Control  bool           `json:"control,omitempty"`  // it is seen to fail there as well, and the other tests run all the same
-	Unstable []string       `json:"unstable,omitempty"` // tests that two runs do not agree on
-}
-
-// comparable reports whether a run tells something that a later one can be held against.
-func (b BaseRun) comparable() bool {
-	return b.Report != nil && (b.Report.Status == runner.StatusPassed || b.Report.Status == runner.StatusFailed)
-}
-
-// untested reports whether the base is known to have no tests. One whose tests could not be run, since it does not
-// compile, say, has some: what an edit takes from them is not seen by holding the change against the base.
-func (b BaseRun) untested() bool {
-	switch {
-	case b.Report == nil:
-		return false
-	case b.comparable():
-		c := counts(b.Report)
-		return c == nil || c.Total == 0
-	case b.Report.Status == runner.StatusSkipped:
-		return true
-	}
-	f := b.Report.Failure
-	return f != nil && (f.Mode == helper.ModeNoTestFiles || f.Mode == helper.ModeZeroTests)
-}
 
 // The trees that a check is run on.
 const (
@@ -97,14 +41,20 @@ func unrun(c deed.Check) deed.CheckResult {
 	return deed.CheckResult{Name: CheckName(c), Command: Argv(c), Status: deed.CheckError, ExitCode: -1, Capability: c.Capability, Hidden: c.Hidden, Advisory: c.Advisory}
 }
 
+// clear removes the rooms of the check.
+func (k *checking) clear() (err error) {
+	for _, r := range k.rooms {
+		err = errors.Join(err, workspace.Remove(r))
+	}
+	k.rooms = nil
+	return err
+}
+
 // check runs one check on every tree that it needs and adds what follows.
 func (v *verdict) check(ctx context.Context, in Input, i int, c deed.Check) (err error) {
 	k := &checking{Input: in, check: c, index: i, result: unrun(c)}
-	defer func() {
-		for _, r := range k.rooms {
-			err = errors.Join(err, workspace.Remove(r))
-		}
-	}()
+	k.Refused = len(v.reasons) > 0
+	defer func() { err = errors.Join(err, k.clear()) }()
 	err = k.run(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -121,6 +71,7 @@ func (v *verdict) check(ctx context.Context, in Input, i int, c deed.Check) (err
 	case k.refused() && k.result.Status == deed.CheckPassed:
 		k.result.Status = deed.CheckFailed
 	}
+	k.grade()
 	v.checks = append(v.checks, k.result)
 	for _, g := range k.grounds {
 		r := deed.Reason{Code: g.code, Check: k.result.Name, Message: fmt.Sprintf("check %q %s", k.result.Name, g.message)}
@@ -140,17 +91,15 @@ func (v *verdict) check(ctx context.Context, in Input, i int, c deed.Check) (err
 }
 
 func (k *checking) run(ctx context.Context) error {
-	if k.check.Capability != "" && k.Capabilities == nil {
-		k.against(CodeCheckError, "", "could not be run: nothing here runs capabilities")
+	if k.Runner == nil {
+		k.against(CodeCheckError, "", "could not be run: nothing here runs checks")
 		return nil
 	}
-	if k.check.Capability != "" {
-		if err := k.runBase(ctx); err != nil {
-			return err
-		}
+	if err := k.runBase(ctx); err != nil || ctx.Err() != nil {
+		return err
 	}
 	var err error
-	if k.result.ChangedInputs, err = changedInputs(k.check, k.inputs(), k.Changes, func(path string) (bool, error) { return redirected(k.Patch, path) }); err != nil {
+	if k.result.ChangedInputs, err = changedInputs(k.check, k.inputs(), k.open(), k.Patch); err != nil {
 		return err
 	}
 	trees, allowed, err := k.trees(ctx)
@@ -158,21 +107,28 @@ func (k *checking) run(ctx context.Context) error {
 		return err
 	}
 	k.result.Status = deed.CheckPassed
+	found := map[string][]ground{}
 	for _, tree := range trees {
-		if err := k.on(ctx, tree, allowed); err != nil {
+		r, grounds, err := k.on(ctx, tree, allowed)
+		k.take(tree, r, grounds)
+		if err != nil || ctx.Err() != nil {
+			return errors.Join(err, context.Cause(ctx))
+		}
+		found[tree] = grounds
+	}
+	left, ran := found[treeLeft]
+	if ran && !counted(left) {
+		if left, err = k.control(ctx); err != nil {
 			return err
 		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+		found[treeLeft] = append(found[treeLeft], left...)
 	}
-	if !k.refused() {
-		if err := k.control(ctx); err != nil {
-			return err
-		}
-	}
-	k.judgeInputs(trees)
-	return nil
+	return k.weigh(ctx, trees, found)
+}
+
+// open are the changes that have an effect on some tree: what is protected is as it was on all.
+func (k *checking) open() workspace.ChangeSet {
+	return workspace.ChangeSet{Changes: slices.DeleteFunc(slices.Clone(k.Changes.Changes), func(c workspace.Change) bool { return matchAny(k.Spec.ProtectedPaths, c.Path) })}
 }
 
 func (k *checking) refused() bool { return counted(k.grounds) }
@@ -182,11 +138,14 @@ func (k *checking) against(code, subject, format string, a ...any) {
 }
 
 // trees says which trees the check runs on, by its policy on changed inputs. What a person allowed is told, and what is gone
-// with it does not count.
+// with it does not count. A hidden check is run with all test support as it was, whatever the policy: it asks what the code does.
 func (k *checking) trees(ctx context.Context) (trees []string, allowed bool, err error) {
 	changed := k.result.ChangedInputs
-	if len(changed) == 0 {
+	switch {
+	case len(changed) == 0:
 		return []string{treeLeft}, false, nil
+	case k.check.Hidden:
+		return []string{treePinned}, false, nil
 	}
 	switch k.check.Policy() {
 	case deed.InputsRefuse:
@@ -195,11 +154,9 @@ func (k *checking) trees(ctx context.Context) (trees []string, allowed bool, err
 		}
 		return []string{treePinned}, false, nil
 	case deed.InputsAsk:
-		by := "nobody"
-		if k.Ask != nil {
-			if allowed, by, err = k.Ask(ctx, k.check, changed); err != nil {
-				return nil, false, err
-			}
+		allowed, by, err := k.person(ctx, Question{Changed: changed})
+		if err != nil {
+			return nil, false, err
 		}
 		for _, c := range changed {
 			k.grounds = append(k.grounds, ground{
@@ -218,57 +175,144 @@ func (k *checking) trees(ctx context.Context) (trees []string, allowed bool, err
 	return []string{treePinned, treeLeft}, false, nil
 }
 
-// judgeInputs tells which inputs were changed where the policy is to run twice: against the work when the check does not
-// bear it, else for whoever reviews it.
-func (k *checking) judgeInputs(trees []string) {
-	if len(k.result.ChangedInputs) == 0 || k.check.Policy() != deed.InputsRerunPinned {
-		return
+// person asks whether the inputs may have been changed.
+func (k *checking) person(ctx context.Context, q Question) (allowed bool, by string, err error) {
+	if k.Ask == nil {
+		return false, "nobody", nil
 	}
-	refused, how := k.refused(), "and the check passes with and without that"
+	return k.Ask(ctx, k.check, q)
+}
+
+// weigh decides what the runs on the trees say together. Where the check passes as the agent left it and fails with its inputs
+// as they were, no run can tell whether the change of the inputs is honest: a person can.
+func (k *checking) weigh(ctx context.Context, trees []string, found map[string][]ground) error {
+	changed := k.result.ChangedInputs
+	pinned, left := found[treePinned], found[treeLeft]
+	_, both := found[treeLeft]
+	open := both && soft(left) && (counted(pinned) || counted(left)) && len(changed) > 0 && !k.refused() && !k.Refused && k.check.OnChangedInputs == ""
+	allowed, by := false, ""
+	if open {
+		q := Question{Changed: changed, Failing: append(messages(pinned), messages(left)...), Soft: true, OnlyInputs: k.onlyInputs() && k.base.Status == runner.StatusFailed}
+		var err error
+		if allowed, by, err = k.person(ctx, q); err != nil {
+			return err
+		}
+	}
+	if allowed {
+		pinned, left = notes(pinned), notes(left)
+		k.decided, k.result.Status = false, deed.CheckPassed
+	}
+	k.add(treePinned, pinned)
+	k.add(treeLeft, left)
+	if len(changed) == 0 || !slices.Contains(trees, treePinned) && k.check.Policy() != deed.InputsRerunPinned || k.check.Policy() == deed.InputsRefuse || k.check.Policy() == deed.InputsAsk {
+		return nil
+	}
+	if open && !allowed {
+		k.grounds = append(k.grounds, ground{code: CodeNeedsPerson, message: needsPerson(by)})
+	}
+	how := "and the check passes with and without that"
 	switch {
-	case refused:
+	case allowed:
+		how = "and the check judges by it: allowed by " + by
+	case k.refused():
 		how = "and the check judges by it"
+	case k.check.Hidden:
+		how = "and the check was run with it as it was"
 	case !slices.Contains(trees, treePinned):
 		how = "and the base has nothing that it could have weakened"
 	}
-	for _, c := range k.result.ChangedInputs {
+	refused := k.refused()
+	for _, c := range changed {
 		k.grounds = append(k.grounds, ground{code: CodeInputsChanged, subject: c.Path, note: !refused, message: fmt.Sprintf("%s was %s, %s", quotePath(c.Path), c.Status, how)})
 	}
+	return nil
+}
+
+// soft reports whether nothing stands against a run but that tests are gone or skipped, which may be what the task asks for.
+func soft(list []ground) bool {
+	return !slices.ContainsFunc(list, func(g ground) bool {
+		return !g.note && g.code != CodeTestsVanished && g.code != CodeTestsNewlySkipped && g.code != CodeTestsShrank
+	})
+}
+
+func needsPerson(by string) string {
+	if by == "" || by == "nobody" {
+		return "holds only with what it judges by as the agent left it: a person has to look at that (run it at a terminal, or with --on-changed-inputs ask)"
+	}
+	return "holds only with what it judges by as the agent left it, and that was not allowed by " + by
+}
+
+// onlyInputs reports whether the change touches nothing but what the check judges by.
+func (k *checking) onlyInputs() bool {
+	inputs := map[string]bool{}
+	for _, c := range k.result.ChangedInputs {
+		inputs[c.Path] = true
+	}
+	for _, c := range k.Changes.Of(workspace.ClassTracked) {
+		if !inputs[workspace.TextPath(c.Path)] && !matchAny(testFiles, c.Path) {
+			return false
+		}
+	}
+	return true
+}
+
+// messages are the grounds that count, for a person.
+func messages(list []ground) []string {
+	var out []string
+	for _, g := range list {
+		if !g.note {
+			out = append(out, g.message)
+		}
+	}
+	return out
+}
+
+// notes turns grounds into what is only told.
+func notes(list []ground) []ground {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].note = true
+	}
+	return out
 }
 
 // on runs the check on one tree of base and patch and holds it against the base.
-func (k *checking) on(ctx context.Context, tree string, allowed bool) error {
+func (k *checking) on(ctx context.Context, tree string, allowed bool) (deed.CheckResult, []ground, error) {
 	room, err := k.room(ctx, tree, k.pins(tree))
 	if err != nil {
-		return err
-	}
-	if k.check.Capability == "" {
-		ran := k.RunCheck(ctx, k.check, room)
-		k.take(tree, ran.Result, ended(ran))
-		return nil
+		return k.result, nil, err
 	}
 	ws, err := plant(filepath.Join(room, TreeDir), k.base.Sites, false)
 	if err != nil {
-		return err
+		return k.result, nil, err
 	}
-	ran := k.Capabilities.Run(ctx, k.check, room)
+	ran := k.Runner.Run(ctx, k.check, room, false)
 	seen := testify(ran.Report, ws, runner.CasePassed)
 	if err := k.keep(tree, ran); err != nil {
-		return err
+		return ran.Result, nil, err
 	}
 	r := ran.Result
-	if ran.Report == nil || r.Status == deed.CheckTimeout {
-		k.take(tree, r, ended(ran))
-		return nil
+	if ctx.Err() != nil || r.Status == deed.CheckTimeout || !k.tells(ran) {
+		return r, k.byExit(ran), nil
 	}
-	unstable := map[string]bool{}
-	for _, id := range k.base.Unstable {
-		unstable[id] = true
+	m := comparer{check: k.check, base: k.base.Report, pinned: k.pinned, after: ran.Report, unstable: setOf(k.base.Unstable), allowed: allowed, sameExit: r.ExitCode == k.base.ExitCode}
+	comparison, grounds := compare(m)
+	if again := newlyFailing(comparison, grounds); len(again) > 0 {
+		flaky, err := k.repeat(ctx, tree, again)
+		if err != nil || ctx.Err() != nil {
+			return r, grounds, err
+		}
+		for _, id := range flaky {
+			m.unstable[id] = true
+		}
+		if len(flaky) > 0 {
+			comparison, grounds = compare(m)
+		}
 	}
-	comparison, grounds := compare(comparer{check: k.check, base: k.base.Report, pinned: k.pinned, after: ran.Report, unstable: unstable, allowed: allowed})
 	if tree == treePinned {
 		k.pinned = ran.Report
 	}
+	grounds = append(grounds, k.unfinished(ran)...)
 	r.Comparison, r.Witnesses = &comparison, len(ws)
 	if !counted(grounds) && len(seen) < len(ws) {
 		grounds = append(grounds, unseen(ws, seen, "reported as passed"))
@@ -280,8 +324,113 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) error {
 			r.Status = deed.CheckError
 		}
 	}
-	k.take(tree, r, grounds)
-	return nil
+	return r, grounds, nil
+}
+
+// tells reports whether a run has a report to be held against the base. A command has one when tests were seen by name.
+func (k *checking) tells(ran Ran) bool {
+	return ran.Report != nil && (k.check.Capability != "" || len(ran.Report.TestCases) > 0)
+}
+
+// byExit judges a run that has no report by how it ended. A command that showed tests on the base and shows none now has not run
+// them, whatever it ended with.
+func (k *checking) byExit(ran Ran) []ground {
+	list := ended(ran)
+	switch {
+	case len(list) == 0 && k.check.Capability == "" && k.base.named():
+		list = append(list, ground{code: CodeReportMissing, message: fmt.Sprintf("ended with exit code 0 and no test was seen to run, and on the base it ran %d", len(k.base.Report.TestCases))})
+	case ran.Result.Status == deed.CheckFailed && ran.Ended == nil && k.base.Status == runner.StatusFailed && k.check.RequirePass != nil && !*k.check.RequirePass:
+		list = notes(list) // as on the base, and that is nobody's business here
+	}
+	return append(list, k.unfinished(ran)...)
+}
+
+// unfinished are the runners that began a report and did not end it, where they did on the base: code ended the process.
+func (k *checking) unfinished(ran Ran) []ground {
+	if k.check.Capability != "" || len(k.base.Faults) > 0 || ran.Result.Status == deed.CheckFailed {
+		return nil
+	}
+	var out []ground
+	for _, f := range ran.Faults {
+		out = append(out, ground{code: CodeReportMissing, message: "did not run to its end: " + oneLine(f)})
+	}
+	return out
+}
+
+func setOf(list []string) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range list {
+		out[s] = true
+	}
+	return out
+}
+
+// maxRepeated bounds for how many failures a check is run again.
+const maxRepeated = 10
+
+// newlyFailing names the tests that alone stand against the work; nil where something else does, or where they are many.
+func newlyFailing(c deed.CheckComparison, grounds []ground) []string {
+	var out []string
+	for _, g := range grounds {
+		switch {
+		case g.note:
+		case g.code != CodeTestsNewlyFailing || !slices.Contains(c.NewlyFailing, g.subject):
+			return nil
+		default:
+			out = append(out, g.subject)
+		}
+	}
+	if len(out) > maxRepeated {
+		return nil
+	}
+	return out
+}
+
+// repeat runs the check once more and returns which of the tests pass now: what fails once and passes once proves nothing.
+func (k *checking) repeat(ctx context.Context, tree string, ids []string) ([]string, error) {
+	at := filepath.Join(k.roomPath(tree), TreeDir)
+	if err := workspace.Remove(at); err != nil {
+		return nil, err
+	}
+	if err := k.fill(ctx, tree, k.pins(tree), at); err != nil {
+		return nil, err
+	}
+	ran := k.Runner.Run(ctx, k.check, k.roomPath(tree), false)
+	k.result.DurationMS += ran.Result.DurationMS
+	if ran.Report == nil {
+		return nil, nil
+	}
+	now := index(ran.Report.TestCases)
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return now[id].Status != runner.CasePassed }), nil
+}
+
+// grade says what a check that passed proves.
+func (k *checking) grade() {
+	r := &k.result
+	r.Observed = deed.ObservedExitCode
+	switch {
+	case r.Comparison != nil && (k.check.Capability == runner.Lint || k.check.Capability == runner.Audit):
+		r.Observed = deed.ObservedFindings
+	case r.Comparison != nil && r.Comparison.After != nil:
+		r.Observed = deed.ObservedTests
+	}
+	if r.Status != deed.CheckPassed {
+		return
+	}
+	r.Grade = deed.GradePassing
+	if c := r.Comparison; c != nil && c.Counts["fixed"] > 0 {
+		r.Grade = deed.GradeFixed
+		return
+	}
+	passes := r.Comparison == nil || r.Comparison.Counts["still_failing"]+r.Comparison.Counts["unchanged"] == 0
+	if k.base.Status == runner.StatusFailed && passes && !k.excused() {
+		r.Grade = deed.GradeFixed
+	}
+}
+
+// excused reports whether the check failed and that did not count.
+func (k *checking) excused() bool {
+	return slices.ContainsFunc(k.grounds, func(g ground) bool { return g.note && (g.code == CodeCheckFailed || g.code == CodeTestsUnstable) })
 }
 
 // take takes over how a run ended. That of the first that did not pass stays.
@@ -297,7 +446,6 @@ func (k *checking) take(tree string, r deed.CheckResult, grounds []ground) {
 		}
 	}
 	k.decided = k.decided || counted(grounds)
-	k.add(tree, grounds)
 }
 
 // counted reports whether there is a ground against the work.
@@ -363,21 +511,21 @@ func unseen(ws []witness, seen []string, as string) ground {
 }
 
 // control runs the tests once more with witnesses that fail. A runner that says they passed says so of everything.
-func (k *checking) control(ctx context.Context) error {
+func (k *checking) control(ctx context.Context) ([]ground, error) {
 	if !k.base.Control || k.result.Witnesses == 0 {
-		return nil
+		return nil, nil
 	}
 	_, ws, seen, err := k.fail(ctx, treeLeft, k.pins(treeLeft))
 	if err != nil || ctx.Err() != nil {
-		return err
+		return nil, err
 	}
 	if len(seen) < len(ws) {
-		k.grounds = append(k.grounds, unseen(ws, seen, "reported as failed where it fails"))
+		return []ground{unseen(ws, seen, "reported as failed where it fails")}, nil
 	}
-	return nil
+	return nil, nil
 }
 
-// fail makes the tree of a room anew, with witnesses that fail, and runs the check on it.
+// fail makes the tree of a room again, with witnesses that fail, and runs the check on it.
 func (k *checking) fail(ctx context.Context, tree string, pins []string) (Ran, []witness, []string, error) {
 	room := k.roomPath(tree)
 	at := filepath.Join(room, TreeDir)
@@ -391,7 +539,7 @@ func (k *checking) fail(ctx context.Context, tree string, pins []string) (Ran, [
 	if err != nil {
 		return Ran{}, nil, nil, err
 	}
-	ran := k.Capabilities.Run(ctx, k.check, room)
+	ran := k.Runner.Run(ctx, k.check, room, tree == treeBase)
 	if ctx.Err() != nil {
 		k.take(tree, ran.Result, nil)
 		return ran, ws, nil, context.Cause(ctx)
@@ -405,7 +553,7 @@ func (k *checking) keep(tree string, ran Ran) error {
 	if ran.Report == nil {
 		return nil
 	}
-	at, err := k.Capabilities.Keep(k.index, tree, ran.Report)
+	at, err := k.Runner.Keep(k.index, tree, ran.Report)
 	if err != nil {
 		return fmt.Errorf("keep a report: %w", err)
 	}
@@ -423,10 +571,11 @@ func (k *checking) keep(tree string, ran Ran) error {
 // inputs are the globs of what the check judges by, and where it does not name them itself what its runner consists of.
 func (k *checking) inputs() []string {
 	globs := Inputs(k.check)
-	if k.check.Capability == "" || len(k.check.Inputs) > 0 {
+	if len(k.check.Inputs) > 0 {
 		return globs
 	}
-	return slices.Concat(globs, slices.DeleteFunc(slices.Clone(k.Capabilities.Files(k.check)), func(p string) bool { return strings.ContainsAny(p, `*?[]{}\`) }))
+	files := slices.Concat(k.Runner.Files(k.check), k.base.Programs)
+	return slices.Concat(globs, slices.DeleteFunc(files, func(p string) bool { return strings.ContainsAny(p, `*?[]{}\`) }))
 }
 
 // pins are the globs that are as they were in a tree.
@@ -452,10 +601,12 @@ func (k *checking) roomPath(tree string) string {
 // room makes a room with one of the trees.
 func (k *checking) room(ctx context.Context, tree string, pins []string) (string, error) {
 	room := k.roomPath(tree)
-	if err := os.Mkdir(room, 0o700); err != nil {
-		return "", fmt.Errorf("make the clean room: %w", err)
+	if !slices.Contains(k.rooms, room) {
+		if err := os.Mkdir(room, 0o700); err != nil {
+			return "", fmt.Errorf("make the clean room: %w", err)
+		}
+		k.rooms = append(k.rooms, room)
 	}
-	k.rooms = append(k.rooms, room)
 	return room, k.fill(ctx, tree, pins, filepath.Join(room, TreeDir))
 }
 
@@ -463,6 +614,8 @@ func (k *checking) fill(ctx context.Context, tree string, pins []string, at stri
 	patch := k.Patch
 	if tree == treeBase {
 		patch = ""
+	} else if now, err := hashFile(patch); err != nil || now != k.pin {
+		return errors.Join(errPatch, err)
 	}
 	base, err := k.Base.Dir()
 	if err != nil {
@@ -473,6 +626,9 @@ func (k *checking) fill(ctx context.Context, tree string, pins []string, at stri
 	}
 	return overlay(ctx, k.check, at)
 }
+
+// errPatch says that the patch is not the one that was proven.
+var errPatch = errors.New("the patch was changed after it was proven")
 
 // errFiles is what a hidden check brings with it that is not what was admitted.
 var errFiles = errors.New("the files of a check are not those that were pinned when the task was admitted")
@@ -493,77 +649,4 @@ func overlay(ctx context.Context, c deed.Check, tree string) error {
 		return errFiles
 	}
 	return workspace.Overlay(c.Files, m, tree)
-}
-
-// runBase finds out what the capability gives on the base, which no agent has touched, and whether witnesses are seen there.
-func (k *checking) runBase(ctx context.Context) error {
-	b, ok := k.Capabilities.Base(ctx, k.check)
-	if !ok {
-		var err error
-		if b, err = k.measure(ctx); err != nil || ctx.Err() != nil {
-			return err
-		}
-		if !k.check.Hidden && k.check.Files == "" { // what a hidden check compiled is hidden too
-			k.Capabilities.Adopt(k.roomPath(treeBase))
-		}
-		if b.Report != nil && b.Report.Status != runner.StatusError {
-			k.Capabilities.KeepBase(ctx, k.check, b)
-		}
-	}
-	k.base = b
-	k.result.BaseStatus, k.result.BaseCached = b.Status, ok
-	return k.keep(treeBase, Ran{Report: b.Report})
-}
-
-func (k *checking) measure(ctx context.Context) (BaseRun, error) {
-	var places []string
-	if k.check.Capability == runner.Test {
-		places = sites(k.Manifest)
-	}
-	// A witness that is not seen may stand in the way of the tests beside it: then it is left out.
-	for try := 0; ; try++ {
-		if try > 0 {
-			if err := workspace.Remove(k.roomPath(treeBase)); err != nil {
-				return BaseRun{}, err
-			}
-		}
-		room, err := k.room(ctx, treeBase, nil)
-		if err != nil {
-			return BaseRun{}, err
-		}
-		ws, err := plant(filepath.Join(room, TreeDir), places, false)
-		if err != nil {
-			return BaseRun{}, err
-		}
-		ran := k.Capabilities.Run(ctx, k.check, room)
-		seen := testify(ran.Report, ws, runner.CasePassed)
-		if ctx.Err() != nil {
-			k.take(treeBase, ran.Result, nil)
-			return BaseRun{}, context.Cause(ctx)
-		}
-		if len(seen) < len(places) {
-			if places = seen; try > 0 {
-				places = nil
-			}
-			continue
-		}
-		b := BaseRun{Status: ran.Result.Status, Report: ran.Report, Sites: places}
-		if ran.Report != nil {
-			b.Status = ran.Report.Status
-		}
-		if len(places) == 0 {
-			return b, nil
-		}
-		k.base = b
-		control, ws, failed, err := k.fail(ctx, treeBase, nil)
-		if err != nil {
-			return BaseRun{}, err
-		}
-		// A runner that stops at the first failure shows less of the others than the run before it: nothing can be told from
-		// that.
-		if len(failed) == len(ws) && control.Report != nil && len(control.Report.TestCases) >= len(b.Report.TestCases) {
-			b.Control, b.Unstable = true, disagree(b.Report, control.Report)
-		}
-		return b, nil
-	}
 }

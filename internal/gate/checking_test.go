@@ -33,7 +33,7 @@ type toy struct {
 
 var toyTest = regexp.MustCompile(`(?m)^func (Test\w+)\(.*\{(.*)\}$`)
 
-func (y *toy) Run(_ context.Context, c deed.Check, room string) Ran {
+func (y *toy) Run(_ context.Context, c deed.Check, room string, _ bool) Ran {
 	y.runs = append(y.runs, filepath.Base(room))
 	tree := filepath.Join(room, TreeDir)
 	main, err := os.ReadFile(filepath.Join(tree, "main.go"))
@@ -125,7 +125,7 @@ func files(list map[string]string) func(*testing.T, string) {
 	}
 }
 
-const mended = "package p // a + b\n"
+const fixed = "package p // a + b\n"
 
 func TestAgentsThatCheatAtTests(t *testing.T) {
 	t.Parallel()
@@ -140,41 +140,41 @@ func TestAgentsThatCheatAtTests(t *testing.T) {
 		notes  []string
 		runs   []string
 	}{
-		{name: "mends the code", change: map[string]string{"main.go": mended}, runs: []string{"0-base", "0-base", "0", "0"}},
-		{name: "mends the code and adds a test", change: map[string]string{"main.go": mended, "more_test.go": "package p\n\nfunc TestMore(t *testing.T) {}\n"}},
+		{name: "fixes the code", change: map[string]string{"main.go": fixed}, runs: []string{"0-base", "0-base", "0", "0"}},
+		{name: "fixes the code and adds a test", change: map[string]string{"main.go": fixed, "more_test.go": "package p\n\nfunc TestMore(t *testing.T) {}\n"}},
 		{name: "does nothing", change: map[string]string{"README": "done"}, want: []string{"tests_still_failing"}},
-		{name: "breaks another", change: map[string]string{"main.go": mended, "new_test.go": "package p\n\nfunc TestNew(t *testing.T) {t.Fatal()}\n"}, want: []string{"tests_newly_failing"}},
-		{name: "skips", change: map[string]string{"add_test.go": "package p\n\nfunc TestAdd(t *testing.T) {t.Skip()}\n"}, want: []string{"tests_still_failing", "tests_newly_skipped", "check_inputs_changed:add_test.go"}},
-		{name: "skips and mends", change: map[string]string{"main.go": mended, "add_test.go": "package p\n\nfunc TestAdd(t *testing.T) {t.Skip()}\n"}, want: []string{"tests_newly_skipped", "check_inputs_changed:add_test.go"}},
-		{name: "deletes", change: map[string]string{"add_test.go": ""}, want: []string{"tests_still_failing", "tests_vanished", "check_inputs_changed:add_test.go"}},
-		{name: "deletes another", change: map[string]string{"main.go": mended, "sub/other_test.go": ""}, want: []string{"tests_vanished", "check_inputs_changed:sub/other_test.go"}},
-		{name: "weakens", change: map[string]string{"add_test.go": "package p\n\nfunc TestAdd(t *testing.T) {want a - b}\n"}, want: []string{"tests_still_failing", "check_inputs_changed:add_test.go"}},
-		{name: "renames", change: map[string]string{"main.go": mended, "add_test.go": strings.Replace(toyAdd, "TestAdd", "TestSum", 1)}, want: []string{"tests_vanished", "check_inputs_changed:add_test.go"}},
+		{name: "breaks another", change: map[string]string{"main.go": fixed, "new_test.go": "package p\n\nfunc TestNew(t *testing.T) {t.Fatal()}\n"}, want: []string{"tests_newly_failing"}},
+		{name: "skips", change: map[string]string{"add_test.go": "package p\n\nfunc TestAdd(t *testing.T) {t.Skip()}\n"}, want: []string{"tests_still_failing", "tests_newly_skipped", "needs_person", "check_inputs_changed:add_test.go"}},
+		{name: "skips and fixes", change: map[string]string{"main.go": fixed, "add_test.go": "package p\n\nfunc TestAdd(t *testing.T) {t.Skip()}\n"}, want: []string{"tests_newly_skipped", "needs_person", "check_inputs_changed:add_test.go"}},
+		{name: "deletes", change: map[string]string{"add_test.go": ""}, want: []string{"tests_still_failing", "tests_vanished", "needs_person", "check_inputs_changed:add_test.go"}},
+		{name: "deletes another", change: map[string]string{"main.go": fixed, "sub/other_test.go": ""}, want: []string{"tests_vanished", "needs_person", "check_inputs_changed:sub/other_test.go"}},
+		{name: "weakens", change: map[string]string{"add_test.go": "package p\n\nfunc TestAdd(t *testing.T) {want a - b}\n"}, want: []string{"tests_still_failing", "needs_person", "check_inputs_changed:add_test.go"}},
+		{name: "renames", change: map[string]string{"main.go": fixed, "add_test.go": strings.Replace(toyAdd, "TestAdd", "TestSum", 1)}, want: []string{"tests_vanished", "needs_person", "check_inputs_changed:add_test.go"}},
 		{
-			name: "edits a test and is right", change: map[string]string{"main.go": mended, "add_test.go": "package p // clearer\n\nfunc TestAdd(t *testing.T) {want a + b}\n"},
+			name: "edits a test and is right", change: map[string]string{"main.go": fixed, "add_test.go": "package p // clearer\n\nfunc TestAdd(t *testing.T) {want a + b}\n"},
 			notes: []string{"check_inputs_changed:add_test.go"}, runs: []string{"0-base", "0-base", "0-pinned", "0", "0"},
 		},
 		{name: "edits the runner", change: map[string]string{"Makefile": "test:\n\ttrue\n"}, want: []string{"tests_still_failing", "check_inputs_changed:Makefile"}},
-		{name: "adds a dependency", change: map[string]string{"main.go": mended, "go.mod": "module m\n\nrequire x v1.0.0\n"}},
-		{name: "gives a module another place", change: map[string]string{"main.go": mended, "go.mod": "module m\n\nreplace x => ./fake\n"}, notes: []string{"check_inputs_changed:go.mod"}},
-		{name: "gives a module another place and mends nothing", change: map[string]string{"go.mod": "module m\n\nreplace (\n\tx => ./fake\n)\n"}, want: []string{"tests_still_failing", "check_inputs_changed:go.mod"}},
+		{name: "adds a dependency", change: map[string]string{"main.go": fixed, "go.mod": "module m\n\nrequire x v1.0.0\n"}},
+		{name: "gives a module another place", change: map[string]string{"main.go": fixed, "go.mod": "module m\n\nreplace x => ./fake\n"}, notes: []string{"check_inputs_changed:go.mod"}},
+		{name: "gives a module another place and fixes nothing", change: map[string]string{"go.mod": "module m\n\nreplace (\n\tx => ./fake\n)\n"}, want: []string{"tests_still_failing", "check_inputs_changed:go.mod"}},
 		{name: "edits the script of the runner", change: map[string]string{"run.sh": "true\n"}, want: []string{"tests_still_failing", "check_inputs_changed:run.sh"}},
-		{name: "edits it where the inputs are named", change: map[string]string{"main.go": mended, "run.sh": "true\n"}, check: deed.Check{Inputs: []string{"golden"}, OnChangedInputs: deed.InputsRefuse}},
+		{name: "edits it where the inputs are named", change: map[string]string{"main.go": fixed, "run.sh": "true\n"}, check: deed.Check{Inputs: []string{"golden"}, OnChangedInputs: deed.InputsRefuse}},
 		{name: "adds a configuration", change: map[string]string{"jest.config.js": "x"}, want: []string{"tests_still_failing", "check_inputs_changed:jest.config.js"}},
 		{
-			name: "edits where that is refused", change: map[string]string{"main.go": mended, "add_test.go": toyAdd + "// x\n"}, check: deed.Check{OnChangedInputs: deed.InputsRefuse},
+			name: "edits where that is refused", change: map[string]string{"main.go": fixed, "add_test.go": toyAdd + "// x\n"}, check: deed.Check{OnChangedInputs: deed.InputsRefuse},
 			want: []string{"check_inputs_changed:add_test.go"}, runs: []string{"0-base", "0-base", "0-pinned"},
 		},
 		{
-			name: "edits, and a person allows it", change: map[string]string{"main.go": mended, "add_test.go": strings.Replace(toyAdd, "TestAdd", "TestSum", 1)}, check: deed.Check{OnChangedInputs: deed.InputsAsk},
+			name: "edits, and a person allows it", change: map[string]string{"main.go": fixed, "add_test.go": strings.Replace(toyAdd, "TestAdd", "TestSum", 1)}, check: deed.Check{OnChangedInputs: deed.InputsAsk},
 			ask: func() (bool, string, error) { return true, "ana", nil }, notes: []string{"check_inputs_changed:add_test.go", "tests_vanished"}, runs: []string{"0-base", "0-base", "0", "0"},
 		},
 		{
-			name: "edits, and a person does not allow it", change: map[string]string{"main.go": mended, "add_test.go": toyAdd + "// x\n"}, check: deed.Check{OnChangedInputs: deed.InputsAsk},
+			name: "edits, and a person does not allow it", change: map[string]string{"main.go": fixed, "add_test.go": toyAdd + "// x\n"}, check: deed.Check{OnChangedInputs: deed.InputsAsk},
 			ask: func() (bool, string, error) { return false, "ana", nil }, want: []string{"check_inputs_changed:add_test.go"},
 		},
-		{name: "edits, and nobody is there", change: map[string]string{"main.go": mended, "add_test.go": toyAdd + "// x\n"}, check: deed.Check{OnChangedInputs: deed.InputsAsk}, want: []string{"check_inputs_changed:add_test.go"}},
-		{name: "its own inputs", change: map[string]string{"main.go": mended, "add_test.go": toyAdd + "// x\n"}, check: deed.Check{Inputs: []string{"golden"}, OnChangedInputs: deed.InputsRefuse}},
+		{name: "edits, and nobody is there", change: map[string]string{"main.go": fixed, "add_test.go": toyAdd + "// x\n"}, check: deed.Check{OnChangedInputs: deed.InputsAsk}, want: []string{"check_inputs_changed:add_test.go"}},
+		{name: "its own inputs", change: map[string]string{"main.go": fixed, "add_test.go": toyAdd + "// x\n"}, check: deed.Check{Inputs: []string{"golden"}, OnChangedInputs: deed.InputsRefuse}},
 		{
 			name: "imitates the report", change: map[string]string{"main.go": "package p // exit"}, toy: &toy{lie: func(base bool, r *runner.Report) {
 				if !base {
@@ -195,28 +195,28 @@ func TestAgentsThatCheatAtTests(t *testing.T) {
 				}
 			}}, want: []string{"witness_not_seen"},
 		},
-		{name: "a runner that sees no witnesses", change: map[string]string{"main.go": mended}, toy: &toy{blind: true}, runs: []string{"0-base", "0-base", "0"}},
-		{name: "a runner that stops at the first failure", change: map[string]string{"main.go": mended}, toy: &toy{first: true}},
+		{name: "a runner that sees no witnesses", change: map[string]string{"main.go": fixed}, toy: &toy{blind: true}, runs: []string{"0-base", "0-base", "0"}},
+		{name: "a runner that stops at the first failure", change: map[string]string{"main.go": fixed}, toy: &toy{first: true}},
 		{name: "ends before it reports", change: map[string]string{"main.go": "package p"}, toy: &toy{lie: func(base bool, r *runner.Report) {
 			if !base {
 				*r = *status(tests(""), runner.StatusPassed)
 			}
 		}}, want: []string{"no_tests"}},
-		{name: "mends a base that does not compile", change: map[string]string{"main.go": mended}, toy: &toy{broken: "a - b"}, runs: []string{"0-base", "0-base", "0"}},
+		{name: "fixes a base that does not compile", change: map[string]string{"main.go": fixed}, toy: &toy{broken: "a - b"}, runs: []string{"0-base", "0-base", "0"}},
 		{
 			name: "deletes the tests of a base that does not compile", change: map[string]string{"main.go": "package p // a * b\n", "add_test.go": ""}, toy: &toy{broken: "a - b"},
-			want: []string{"tests_newly_failing", "tests_vanished", "check_inputs_changed:add_test.go"},
+			want: []string{"tests_newly_failing", "tests_vanished", "needs_person", "check_inputs_changed:add_test.go"},
 		},
 		{
-			name: "mends it and deletes a test", change: map[string]string{"main.go": mended, "sub/other_test.go": ""}, toy: &toy{broken: "a - b"},
-			want: []string{"tests_vanished", "check_inputs_changed:sub/other_test.go"},
+			name: "fixes it and deletes a test", change: map[string]string{"main.go": fixed, "sub/other_test.go": ""}, toy: &toy{broken: "a - b"},
+			want: []string{"tests_vanished", "needs_person", "check_inputs_changed:sub/other_test.go"},
 		},
 		{
-			name: "mends it and skips a test", change: map[string]string{"main.go": mended, "sub/other_test.go": "package p\n\nfunc TestOther(t *testing.T) {t.Skip()}\n"}, toy: &toy{broken: "a - b"},
-			want: []string{"tests_newly_skipped", "check_inputs_changed:sub/other_test.go"},
+			name: "fixes it and skips a test", change: map[string]string{"main.go": fixed, "sub/other_test.go": "package p\n\nfunc TestOther(t *testing.T) {t.Skip()}\n"}, toy: &toy{broken: "a - b"},
+			want: []string{"tests_newly_skipped", "needs_person", "check_inputs_changed:sub/other_test.go"},
 		},
 		{
-			name: "mends it and edits a test", change: map[string]string{"main.go": mended, "sub/other_test.go": toyOther + "// clearer\n"}, toy: &toy{broken: "a - b"},
+			name: "fixes it and edits a test", change: map[string]string{"main.go": fixed, "sub/other_test.go": toyOther + "// clearer\n"}, toy: &toy{broken: "a - b"},
 			notes: []string{"check_inputs_changed:sub/other_test.go"},
 		},
 		{name: "advisory", change: map[string]string{"README": "x"}, check: deed.Check{Advisory: true}, notes: []string{"tests_still_failing"}},
@@ -229,9 +229,9 @@ func TestAgentsThatCheatAtTests(t *testing.T) {
 			}
 			c.check.Capability = runner.Test
 			v := scene{base: toyBase(), work: files(c.change), edit: func(in *Input, _ string) {
-				in.Spec.Checks, in.Capabilities = []deed.Check{c.check}, y
+				in.Spec.Checks, in.Runner = []deed.Check{c.check}, y
 				if c.ask != nil {
-					in.Ask = func(context.Context, deed.Check, []deed.ChangedInput) (bool, string, error) { return c.ask() }
+					in.Ask = func(context.Context, deed.Check, Question) (bool, string, error) { return c.ask() }
 				}
 			}}.decide(t)
 			if err := v.Validate(); err != nil {
@@ -261,8 +261,8 @@ func TestBaseIsMeasuredOnce(t *testing.T) {
 	t.Parallel()
 	y := &toy{}
 	run := func() deed.Verdict {
-		return scene{base: toyBase(), work: files(map[string]string{"main.go": mended}), edit: func(in *Input, _ string) {
-			in.Spec.Checks, in.Capabilities = []deed.Check{{Capability: runner.Test}}, y
+		return scene{base: toyBase(), work: files(map[string]string{"main.go": fixed}), edit: func(in *Input, _ string) {
+			in.Spec.Checks, in.Runner = []deed.Check{{Capability: runner.Test}}, y
 		}}.decide(t)
 	}
 	first, second := run().Checks[0], run().Checks[0]
@@ -298,16 +298,16 @@ func TestHiddenFiles(t *testing.T) {
 		digest string
 		want   []string
 	}{
-		{"is met", map[string]string{"main.go": mended}, hidden, m.Digest(), nil},
+		{"is met", map[string]string{"main.go": fixed}, hidden, m.Digest(), nil},
 		{"is not met", map[string]string{"README": "x"}, hidden, m.Digest(), []string{"tests_still_failing"}},
-		{"a file in its place does not help", map[string]string{"hidden_test.go": "package p\n\nfunc TestHidden(t *testing.T) {}\n"}, hidden, m.Digest(), []string{"tests_still_failing"}},
-		{"is not the one that was admitted", map[string]string{"main.go": mended}, hidden, strings.Repeat("0", 64), []string{"pinned_input_changed"}},
-		{"is not there any more", map[string]string{"main.go": mended}, "", m.Digest(), []string{"pinned_input_changed"}},
+		{"a file in its place does not help", map[string]string{"hidden_test.go": "package p\n\nfunc TestHidden(t *testing.T) {}\n"}, hidden, m.Digest(), []string{"tests_still_failing", "check_inputs_changed:hidden_test.go"}},
+		{"is not the one that was admitted", map[string]string{"main.go": fixed}, hidden, strings.Repeat("0", 64), []string{"pinned_input_changed"}},
+		{"is not there any more", map[string]string{"main.go": fixed}, "", m.Digest(), []string{"pinned_input_changed"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			v := scene{base: base, work: files(c.change), edit: func(in *Input, _ string) {
-				in.Spec.Checks, in.Capabilities = []deed.Check{{Capability: runner.Test, Hidden: true, Files: c.files, FilesDigest: c.digest}}, &toy{}
+				in.Spec.Checks, in.Runner = []deed.Check{{Capability: runner.Test, Hidden: true, Files: c.files, FilesDigest: c.digest}}, &toy{}
 			}}.decide(t)
 			if diff := cmp.Diff(c.want, codes(v)); diff != "" {
 				t.Error(diff)
@@ -340,8 +340,8 @@ func TestInputsOfACommand(t *testing.T) {
 		want   []string
 		notes  []string
 	}{
-		{"without inputs an edit has its effect", map[string]string{"test.sh": "true"}, nil, "", nil, nil},
-		{"with them it has none", map[string]string{"test.sh": "true"}, []string{"test.sh"}, "", []string{"check_failed", "check_inputs_changed:test.sh"}, nil},
+		{"without inputs the usual ones are pinned", map[string]string{"test.sh": "true"}, nil, "", []string{"check_failed", "needs_person", "check_inputs_changed:test.sh"}, nil},
+		{"with them they are", map[string]string{"test.sh": "true"}, []string{"test.sh"}, deed.InputsRerunPinned, []string{"check_failed", "check_inputs_changed:test.sh"}, nil},
 		{"right either way", map[string]string{"main.txt": "fixed", "test.sh": "true # x"}, []string{"*.sh"}, "", nil, []string{"check_inputs_changed:test.sh"}},
 		{"refused", map[string]string{"main.txt": "fixed", "test.sh": "true # x"}, []string{"*.sh"}, deed.InputsRefuse, []string{"check_inputs_changed:test.sh"}, nil},
 	} {
@@ -362,7 +362,7 @@ func TestAskThatIsNotAnswered(t *testing.T) {
 	k := &checking{check: deed.Check{Capability: runner.Test, OnChangedInputs: deed.InputsAsk}}
 	k.result.ChangedInputs = []deed.ChangedInput{{Path: "a_test.go", Status: "modified"}}
 	asked := errors.New("asked")
-	k.Ask = func(context.Context, deed.Check, []deed.ChangedInput) (bool, string, error) { return false, "", asked }
+	k.Ask = func(context.Context, deed.Check, Question) (bool, string, error) { return false, "", asked }
 	if _, _, err := k.trees(t.Context()); !errors.Is(err, asked) {
 		t.Errorf("got %v", err)
 	}

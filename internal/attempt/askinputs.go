@@ -1,0 +1,98 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/action"
+	"github.com/deedrun/deed/internal/canonjson"
+	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// An InputsQuestion is what a person at the terminal is asked when the agent changed what judges it.
+type InputsQuestion struct {
+	Check   string
+	Changed []deed.ChangedInput
+	Failing []string // what fails with these files as they were
+	Patch   string   // a file with the whole change
+}
+
+// maxAskedInputs bounds how many changed inputs a person is shown by name.
+const maxAskedInputs = 50
+
+// askInputs asks a person whether the agent may have changed what a check judges by. At a terminal that is the one who sits there.
+// Elsewhere it is a required action: its answer holds for these files with this content, so a second attempt that ends with the
+// same is not asked about again. A check that does not ask for a person gets one only where people answer actions, and not for a
+// change of nothing but its inputs.
+func (a *run) askInputs(ctx context.Context, c deed.Check, q gate.Question) (bool, string, error) {
+	switch {
+	case a.AskInputs != nil:
+		a.showMu.Lock()
+		defer a.showMu.Unlock()
+		return a.AskInputs(ctx, InputsQuestion{Check: gate.CheckName(c), Changed: q.Changed, Failing: q.Failing, Patch: a.patch})
+	case q.Soft && (!a.Staffed || q.OnlyInputs):
+		return false, "nobody", nil
+	case a.guard == nil:
+		return false, "nobody, since nobody can be asked here", nil
+	}
+	digest, what, err := a.inputsDigest(c, q.Changed)
+	if err != nil {
+		return false, "", err
+	}
+	prompt := fmt.Sprintf("The check %q judges by files that the agent changed: %s. May they count as the agent left them?", gate.CheckName(c), what)
+	why := "on_changed_inputs of the check is ask"
+	if q.Soft {
+		why = "the check passes only with these files as the agent left them"
+		if len(q.Failing) > 0 {
+			why += "; as they were: " + strings.Join(q.Failing[:min(len(q.Failing), 3)], "; ")
+		}
+	}
+	subject := action.Subject{Tool: "check_inputs", Agent: gate.CheckName(c), Subject: what, Digest: digest}
+	got, closed, err := a.guard.ask(ctx, store.NewAction{
+		Kind: action.KindPermission, Prompt: prompt, Why: why, ContextDigest: digest,
+		Default: json.RawMessage(`{"decision":"` + deed.RuleDeny + `","note":"nobody answered before the deadline"}`),
+	}, &subject, state.WaitingForPermission)
+	switch {
+	case errors.Is(err, errAskedTooOften):
+		return false, "nobody: " + err.Error(), nil
+	case err != nil:
+		return false, "", err
+	case !closed:
+		return false, "", driver.ErrAsked
+	}
+	said, by := action.Read(got), got.AnsweredBy
+	if by == "" {
+		by = "nobody in time"
+	}
+	return said.Allowed(), by, nil
+}
+
+// inputsDigest names the changed inputs with their content, and lists them for a person.
+func (a *run) inputsDigest(c deed.Check, changed []deed.ChangedInput) (digest, what string, err error) {
+	type input struct{ Path, Status, SHA256 string }
+	var list []input
+	var shown []string
+	for i, ch := range changed {
+		in := input{Path: ch.Path, Status: ch.Status}
+		if e := a.after.Find(workspace.FromTextPath(ch.Path)); e != nil {
+			in.SHA256 = e.SHA256.String()
+		}
+		list = append(list, in)
+		if i < maxAskedInputs {
+			shown = append(shown, fmt.Sprintf("%s (%s)", workspace.Display(ch.Path), ch.Status))
+		}
+	}
+	if n := len(changed) - maxAskedInputs; n > 0 {
+		shown = append(shown, fmt.Sprintf("and %d more", n))
+	}
+	digest, err = canonjson.HashIn("deed/check-inputs/v1", map[string]any{"check": c, "inputs": list})
+	return digest, strings.Join(shown, ", "), err
+}
