@@ -238,8 +238,9 @@ func (t TaskSpec) Validate() error {
 // A TypeSpec carries deed's own fields of a task type, in its `deed` object.
 type TypeSpec struct {
 	Schema            string                     `json:"schema,omitempty"`
-	AcceptEmptyOutput bool                       `json:"accept_empty_output,omitempty"` // exit 0 with no output is a result
-	RequireChanges    bool                       `json:"require_changes,omitempty"`     // an empty change set is refused
+	AcceptEmptyOutput bool                       `json:"accept_empty_output,omitempty"`                                // exit 0 with no output is a result
+	RequireGrade      string                     `json:"require_grade,omitempty" jsonschema:"enum=passing,enum=fixed"` // the least that accepted work has to prove
+	RequireChanges    bool                       `json:"require_changes,omitempty"`                                    // an empty change set is refused
 	MaxAttempts       int                        `json:"max_attempts,omitempty" jsonschema:"minimum=0,maximum=1000"`
 	ProtectedPaths    []string                   `json:"protected_paths,omitempty"`
 	Checks            []Check                    `json:"checks,omitempty"`
@@ -252,6 +253,9 @@ func (t TypeSpec) Validate() error {
 	var l fault.List
 	schemaIs(&l, t.Schema, SchemaTypeSpec)
 	l.Between("$.max_attempts", int64(t.MaxAttempts), 0, MaxAttemptsLimit)
+	if t.RequireGrade != "" {
+		fault.OneOf(&l, "$.require_grade", t.RequireGrade, GradePassing, GradeFixed)
+	}
 	globs(&l, "$.protected_paths", t.ProtectedPaths)
 	checks(&l, "$.checks", t.Checks)
 	l.OptionalObject("$.payload_schema", t.PayloadSchema)

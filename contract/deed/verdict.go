@@ -38,6 +38,17 @@ const (
 // Grades lists every grade, from the weakest.
 var Grades = []string{GradeUnchecked, GradePassing, GradeFixed}
 
+// StrongestGrade is the highest of several; "" is none.
+func StrongestGrade(grades ...string) string {
+	best := ""
+	for _, g := range grades {
+		if !Reaches(best, g) {
+			best = g
+		}
+	}
+	return best
+}
+
 // What a result rests on.
 const (
 	ObservedTests    = "tests"     // tests by name

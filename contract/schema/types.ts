@@ -2308,7 +2308,7 @@ export type DeedChangedInput = {
   status: string;
 };
 
-/** A Check is something that deed itself looks at in a clean room made of the base and the agent's patch: a command that must exit 0, or a capability of the project (its tests, its linters), which is run on the base as well, so that the two can be compared. */
+/** A Check is something that deed itself runs in a clean room made of the base and the agent's patch: a command, or a capability of the project (its tests, its linters). It is run on the base as well, so that the two can be compared. */
 export type DeedCheck = {
   name?: string;
   /** an argument vector */
@@ -2332,9 +2332,9 @@ export type DeedCheck = {
   settings?: Record<string, unknown>;
   /** globs of what it judges by; absent: the usual ones of its capability */
   inputs?: string[];
-  /** absent: rerun_pinned */
+  /** absent: rerun_pinned, and a person is asked where only that run fails */
   on_changed_inputs?: "refuse" | "rerun_pinned" | "ask";
-  /** true: old failures count too; false: they never do; absent: something that failed must have been mended, and with files everything */
+  /** true: old failures count too; false: they never do; absent: something that failed must have been fixed, and with files everything */
   require_pass?: boolean;
   /** the agent is not told of it */
   hidden?: boolean;
@@ -2396,6 +2396,14 @@ export type DeedCheckResult = {
   base_cached?: boolean;
   /** tests of deed's own that had to be seen to pass, and then to fail */
   witnesses?: number;
+  /** of one that passed */
+  grade?: "passing" | "fixed";
+  /** what the result rests on */
+  observed?: "tests" | "findings" | "exit_code";
+  /** the test runners that were seen to run */
+  runners?: string[];
+  /** files of the base that were seen to drive the check: they are inputs */
+  programs?: string[];
   /** what it judges by and the agent changed */
   changed_inputs?: DeedChangedInput[];
   comparison?: DeedCheckComparison;
@@ -2499,6 +2507,8 @@ export type DeedConfigDefaults = {
   lease_seconds?: number;
   /** Isolation contains the tasks that ask for none of their own. Absent: process. */
   isolation?: "none" | "process" | "namespace" | "container";
+  /** RequireGrade is the least that accepted work has to prove, of every task. Absent: nothing. */
+  require_grade?: "passing" | "fixed";
   /** AgeingSeconds lets an old task overtake: one priority step is worth this much waiting. 0: strict priority. */
   ageing_seconds?: number;
 };
@@ -3226,6 +3236,10 @@ export type DeedTaskSpec = {
   protected_paths?: string[];
   /** run in a clean room, all must pass */
   checks?: DeedCheck[];
+  /** an accepted verdict needs at least this grade; absent: the task type decides, then the home */
+  require_grade?: "passing" | "fixed";
+  /** start the agent although a check cannot be run on the base */
+  allow_broken_base?: boolean;
   /** absent: the task type decides */
   require_changes?: boolean;
   /** at least one artifact must be declared */
@@ -3265,6 +3279,8 @@ export type DeedTypeSpec = {
   schema?: "deed/type.spec/v1";
   /** exit 0 with no output is a result */
   accept_empty_output?: boolean;
+  /** the least that accepted work has to prove */
+  require_grade?: "passing" | "fixed";
   /** an empty change set is refused */
   require_changes?: boolean;
   max_attempts?: number;
@@ -3294,6 +3310,12 @@ export type DeedVerdict = {
   accepted: boolean;
   /** accepted, and nothing was changed */
   no_op: boolean;
+  /** of an accepted one: what the checks prove; absent before grades were given */
+  grade?: "unchecked" | "passing" | "fixed";
+  /** what the grade rests on */
+  observed?: "tests" | "findings" | "exit_code";
+  /** the change edits something that a check judges by */
+  inputs_touched?: boolean;
   reasons: DeedReason[];
   /** seen, and not a ground for refusal */
   notes?: DeedReason[];

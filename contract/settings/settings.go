@@ -84,6 +84,8 @@ type Defaults struct {
 	LeaseSeconds int    `json:"lease_seconds,omitempty" jsonschema:"minimum=3,maximum=86400"`
 	// Isolation contains the tasks that ask for none of their own. Absent: process.
 	Isolation string `json:"isolation,omitempty" jsonschema:"enum=none,enum=process,enum=namespace,enum=container"`
+	// RequireGrade is the least that accepted work has to prove, of every task. Absent: nothing.
+	RequireGrade string `json:"require_grade,omitempty" jsonschema:"enum=passing,enum=fixed"`
 	// AgeingSeconds lets an old task overtake: one priority step is worth this much waiting. 0: strict priority.
 	AgeingSeconds int64 `json:"ageing_seconds,omitempty" jsonschema:"minimum=0,maximum=31536000"`
 }

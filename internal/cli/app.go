@@ -68,6 +68,9 @@ type app struct {
 	tele    *telemetry.Telemetry // nil: nobody is told
 	serves  bool                 // this is deed serve: its measures can be scraped
 	hurries bool                 // it runs one thing and ends; see hurry
+
+	// askInputs asks the person at the terminal about changed inputs; nil: nobody sits there.
+	askInputs func(context.Context, attempt.InputsQuestion) (bool, string, error)
 }
 
 func (a *app) getenv(name string) string {
@@ -319,6 +322,7 @@ func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (
 		Home: a.h, Store: a.st, Config: a.cfg, Clock: clock.System,
 		RunnerID: fmt.Sprintf("%s:%d:%s", who.self.Host, who.self.PID, id), Version: Version(),
 		Lease: a.cfg.Lease, Environ: a.hostEnviron(), Secrets: runtimepkg.OwnStores(a.environ, a.cfg.Secrets), Drivers: a.drivers(), Key: who.key, Observe: observe,
+		AskInputs: a.askInputs,
 	}
 	log, err := a.observed(r)
 	if err != nil {

@@ -20,6 +20,7 @@ type progress struct {
 
 	mu   sync.Mutex
 	text string // guarded by mu
+	held bool   // guarded by mu; the terminal belongs to a question
 }
 
 func (a *app) newProgress() *progress {
@@ -50,8 +51,11 @@ var frames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "�
 
 func (p *progress) draw(i int) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held {
+		return
+	}
 	text := p.text
-	p.mu.Unlock()
 	took := clock.Since(p.start).Round(100 * time.Millisecond).String()
 	fmt.Fprintf(p.a.Err, "\r\x1b[K%s %s %s", frames[i%len(frames)], shorten(clean(text), 70), p.a.errColor.Dim(took))
 }
@@ -59,6 +63,8 @@ func (p *progress) draw(i int) {
 // step takes a step of an attempt.
 func (p *progress) step(s attempt.Progress) {
 	switch s.Step {
+	case attempt.StepBase:
+		p.say("checks run on the base")
 	case attempt.StepPrepared:
 		p.say("workspace ready")
 	case attempt.StepStarted:
@@ -94,6 +100,21 @@ func (p *progress) say(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.text = text
+}
+
+// hold takes the line away until release is called, for a question.
+func (p *progress) hold() (release func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = true
+	if p.stop != nil {
+		fmt.Fprint(p.a.Err, "\r\x1b[K")
+	}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.held = false
+	}
 }
 
 // clear takes the line away; a second call does nothing.

@@ -139,6 +139,9 @@ func (a *app) run(ctx context.Context, in agentruntime.TaskIntent) error {
 func (a *app) finish(work func(step func(attempt.Progress)) (attempt.Result, error)) error {
 	show := a.newProgress()
 	defer show.clear()
+	if in, ok := a.In.(*os.File); ok && isTerminal(in) && isTerminal(a.Err) && !a.json && !a.quiet {
+		a.askInputs = show.askInputs
+	}
 	res, err := work(show.step)
 	show.clear()
 	if err != nil {

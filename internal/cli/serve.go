@@ -48,6 +48,7 @@ func (a *app) locked(ctx context.Context, slots int) (*dispatch.Engine, func() e
 	if err != nil {
 		return nil, nil, err
 	}
+	eng.Runner.Staffed = true
 	lock, err := eng.Lock(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -165,6 +165,9 @@ func (a *app) showVerdict(v deed.Verdict) {
 		}
 	}
 	a.field("verdict", word)
+	if p := graded(v); p != "" {
+		a.field("proof", p)
+	}
 	for _, r := range v.Reasons {
 		a.printf("           %s %s  %s\n", a.color.Red("✗"), r.Code, clean(r.Message))
 	}
@@ -175,13 +178,32 @@ func (a *app) showVerdict(v deed.Verdict) {
 		}
 		a.printf("           %s check %s: %s in %s%s\n", mark, clean(c.Name), c.Status, (time.Duration(c.DurationMS) * time.Millisecond).Round(time.Millisecond), compared(c))
 		if m := c.Comparison; m != nil {
-			a.showNames("mended", m.Fixed, m.Counts["fixed"])
+			a.showNames("fixed", m.Fixed, m.Counts["fixed"])
 			a.showNames("new", m.New, m.Counts["new"])
 		}
 	}
 	for _, r := range v.Notes {
 		a.printf("           %s %s  %s\n", a.color.Dim("·"), r.Code, clean(r.Message))
 	}
+}
+
+// grades words what each grade proves.
+var grades = map[string]string{
+	deed.GradeUnchecked: "unchecked: no check ran, so nothing is proven (give one: --check test, or --check 'make test')",
+	deed.GradePassing:   "passing: the checks pass and nothing broke; no failure is proven fixed",
+	deed.GradeFixed:     "fixed: what failed before the change passes now",
+}
+
+// graded says what an accepted verdict proves, in one line; "" for one of a deed that gave no grades.
+func graded(v deed.Verdict) string {
+	text := grades[v.Grade]
+	if v.Observed == deed.ObservedExitCode {
+		text += "; judged by exit code alone"
+	}
+	if v.InputsTouched {
+		text += "; the change edits what judges it"
+	}
+	return text
 }
 
 // compared says in figures what a check by capability saw.

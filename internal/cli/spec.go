@@ -72,7 +72,10 @@ func (a *app) spec(f *specFlags, workspace string) (*deed.TaskSpec, error) {
 		WriteScope: f.scope, ProtectedPaths: f.protect, SecretEnv: f.secrets, MaxAttempts: f.attempts, DedupeKey: f.dedupe,
 		TimeoutSeconds: int64(f.timeout / time.Second), Isolation: f.isolation,
 	}
-	s.MaxTurns = f.maxTurns
+	s.MaxTurns, s.RequireGrade, s.AllowBrokenBase = f.maxTurns, f.checks.requireGrade, f.checks.brokenBase
+	if g := s.RequireGrade; g != "" && g != deed.GradePassing && g != deed.GradeFixed {
+		return nil, usage(fmt.Errorf("--require-grade %q is no grade (give passing or fixed)", g))
+	}
 	if !f.budget.IsZero() {
 		s.Budget = &f.budget
 	}

@@ -30,6 +30,7 @@ type Config struct {
 	ProfileID      string
 	MaxAttempts    int
 	Lease          time.Duration
+	RequireGrade   string // the least that accepted work has to prove; empty: nothing
 	Isolation      string // of tasks that ask for none; empty: process
 	AgeingStep     time.Duration
 	Retry          Retry
@@ -213,6 +214,7 @@ func (c *Config) join(s settings.Config, file string, project bool) {
 		set(&c.MaxAttempts, d.MaxAttempts)
 		set(&c.Lease, time.Duration(d.LeaseSeconds)*time.Second)
 		set(&c.Isolation, d.Isolation)
+		c.RequireGrade = deed.StrongestGrade(c.RequireGrade, d.RequireGrade)
 		set(&c.AgeingStep, time.Duration(d.AgeingSeconds)*time.Second)
 	}
 	if r := s.Retry; r != nil {

@@ -103,6 +103,7 @@ func refuseRights(faults *fault.List, s *deed.TaskSpec) {
 		{"budget", s.Budget != nil},
 		{"depth", s.Depth != 0},
 		{"require_changes", s.RequireChanges != nil && !*s.RequireChanges},
+		{"allow_broken_base", s.AllowBrokenBase},
 		{"accept_empty_output", s.AcceptEmptyOutput != nil && *s.AcceptEmptyOutput},
 	} {
 		if f.set {
@@ -203,6 +204,7 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 		a.budget(&faults, adapter, spec.Budget, model)
 	}
 	at := a.availableAt(&faults, in, by)
+	spec.RequireGrade = deed.StrongestGrade(spec.RequireGrade, a.Config.RequireGrade)
 	spec.Isolation = stronger(firstOf(spec.Isolation, a.Config.Isolation, DefaultIsolation(adapter.Kind())), by.Isolation)
 	in.Deed = &spec
 	in.Schedule, in.AvailableAt = nil, "" // folded into the row's own available_at

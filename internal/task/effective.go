@@ -28,6 +28,7 @@ func Effective(own *deed.TaskSpec, typ agentruntime.TaskTypeSpec) deed.TaskSpec 
 			maps.Copy(all, t.ArtifactSchemas)
 			s.ArtifactSchemas = all
 		}
+		s.RequireGrade = deed.StrongestGrade(s.RequireGrade, t.RequireGrade)
 		if s.MaxAttempts == 0 {
 			s.MaxAttempts = t.MaxAttempts
 		}
