@@ -39,7 +39,7 @@ func (k *checking) runBase(ctx context.Context) error {
 		return err
 	}
 	r := &k.result
-	r.BaseStatus, r.BaseCached, r.Runners, r.Programs = k.base.Status, k.base.remembered, k.base.Runners, k.base.Programs
+	r.BaseStatus, r.BaseCached, r.Runners, r.Programs = k.base.Status, k.base.Remembered, k.base.Runners, k.base.Programs
 	return k.keep(treeBase, Ran{Report: k.base.Report})
 }
 
@@ -47,7 +47,7 @@ func (k *checking) runBase(ctx context.Context) error {
 func (k *checking) findBase(ctx context.Context) error {
 	b, ok := k.Runner.Base(ctx, k.check)
 	if ok {
-		b.remembered = true
+		b.Remembered = true
 		k.base = b
 		return nil
 	}

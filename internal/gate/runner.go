@@ -49,7 +49,7 @@ type BaseRun struct {
 	Unstable []string       `json:"unstable,omitempty"` // tests that two runs do not agree on
 	Tail     string         `json:"tail,omitempty"`     // the last lines that it printed
 
-	remembered bool // from an earlier attempt
+	Remembered bool `json:"-"` // from an earlier attempt
 }
 
 // baseOf is what a run on the base says of it.
