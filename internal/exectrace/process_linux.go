@@ -17,8 +17,7 @@ import (
 
 const (
 	maxPath = 4096
-	// maxArgs and maxArgBytes bound what is read of a command line, and of an environment.
-	maxArgs     = 1024
+	// maxArgBytes bounds what is read of a command line, and of an environment.
 	maxArgBytes = 128 << 10
 )
 

@@ -10,7 +10,8 @@ const (
 	// maxRecords and maxBytes bound a trace. A run that executes more goes on, and its trace is not complete.
 	maxRecords = 100_000
 	maxBytes   = 64 << 20
-	// maxShown bounds the arguments of one record.
+	// maxArgs bounds the arguments that are read, and maxShown the bytes of those that a record shows.
+	maxArgs  = 1024
 	maxShown = 4 << 10
 )
 
@@ -90,6 +91,9 @@ func shown(argv []string) []string {
 		if room -= len(a) + 1; room < 0 {
 			return append(argv[:i:i], "…")
 		}
+	}
+	if len(argv) == maxArgs {
+		return append(argv[:len(argv):len(argv)], "…")
 	}
 	return argv
 }
