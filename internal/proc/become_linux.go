@@ -21,6 +21,24 @@ func StartSibling(argv, env []string, files ...*os.File) error {
 	return nil
 }
 
+// StartChild starts the program at a path as a child of this thread, with this process's standard descriptors, directory and
+// environment, in a session of its own. The kernel kills it when the thread ends, which therefore has to be locked. The
+// caller reaps it.
+func StartChild(path string, argv []string) (pid int, err error) {
+	attr := &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{0, 1, 2},
+		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	}
+	err = whileBusy(context.Background(), func() (err error) {
+		pid, err = syscall.ForkExec(path, argv, attr)
+		return err
+	})
+	if err != nil {
+		return 0, &StartError{Path: path, Err: err}
+	}
+	return pid, nil
+}
+
 // Become replaces this process by another program; argv[0] is its path. It returns only when that was not possible.
 func Become(argv, env []string) error {
 	err := whileBusy(context.Background(), func() error { return syscall.Exec(argv[0], argv, env) })
