@@ -158,3 +158,4 @@ modules() {
 # The native programs of the agents are called directly.
 modules agents "the agent command lines, 870 MB"
 modules playground "PHP compiled to WebAssembly, 63 MB"
+modules observe "the test runners of node, 262 MB"
