@@ -142,7 +142,7 @@ modules_fetched() {
   local new=.cache/$1.new
   rm -rf "$new" && mkdir -p "$new" &&
     cp "scripts/$1/package.json" "scripts/$1/package-lock.json" "$new"/ &&
-    again npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund &&
+    (cd "$new" && again npm ci --ignore-scripts --no-audit --no-fund) &&
     rm -rf ".cache/$1" && mv "$new" ".cache/$1" || { rm -rf "$new"; return 1; }
 }
 modules() {
@@ -158,3 +158,4 @@ modules() {
 # The native programs of the agents are called directly.
 modules agents "the agent command lines, 870 MB"
 modules playground "PHP compiled to WebAssembly, 63 MB"
+modules observe "the test runners of node, 262 MB"

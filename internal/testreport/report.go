@@ -21,6 +21,7 @@ const (
 	Mocha  = "mocha"   // the JSON of Mocha
 	Cargo  = "cargo"   // what cargo test prints
 	Pytest = "pytest"  // what pytest prints
+	Events = "events"  // JSON lines of deed's own reporters; nothing else looks like it, so it is never guessed
 )
 
 // The types of failures that are not those of a test but of what should have run it.
@@ -75,6 +76,7 @@ var readers = map[string]func(io.Reader, *collector) error{
 	Mocha:  readMocha,
 	Cargo:  readCargo,
 	Pytest: readPytest,
+	Events: readEvents,
 }
 
 // Parse reads a report in the format that its content shows. With an error comes what was read before it, marked as

@@ -201,10 +201,21 @@ func directiveOf(text string) (description, directive, reason string) {
 			if strings.HasPrefix(lower, "skip") || strings.TrimRight(lower, ":") == "todo" {
 				return b.String(), lower[:4], strings.TrimSpace(after)
 			}
+			if isTime(word) && after == "" { // of node-tap: no part of the name
+				return b.String(), "", ""
+			}
 		}
 		b.WriteByte(text[i])
 	}
 	return b.String(), "", ""
+}
+
+// isTime tells `time=12.5ms`.
+func isTime(word string) bool {
+	number, ok := strings.CutPrefix(word, "time=")
+	number, unit := strings.CutSuffix(number, "ms")
+	_, err := strconv.ParseFloat(number, 64)
+	return ok && unit && err == nil
 }
 
 // suite is the path of the subtests around a level.

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Stands before cargo: what `cargo test` and `cargo nextest` print is kept. Both of their streams go to standard output,
+# because the names of the programs of tests are in one of them and the names of tests in the other.
+TOOL=cargo
+# shellcheck source=common.sh
+. "${0%/*}/../common.sh"
+real
+
+# wanted ARGUMENT...: whether tests are to be run, and FORMAT, what the output of that is like.
+wanted() {
+  FORMAT=""
+  for a in "$@"; do
+    case $a in
+      -h | --help | --no-run | --list | --message-format | --message-format=* | --format | --format=*) return 1 ;;
+      test | t) FORMAT=${FORMAT:-cargo} ;;
+      nextest) FORMAT=${FORMAT:-nextest} ;;
+      +* | -*) ;;
+      *) [ -n "$FORMAT" ] || return 1 ;;
+    esac
+  done
+  [ -n "$FORMAT" ]
+}
+
+if [ -n "${DEED_OBSERVE_INSIDE:-}" ] || ! wanted "$@" || ! begin "$FORMAT"; then
+  unobserved "$@"
+fi
+tee "$REPORT/report.$FORMAT" <"$REPORT/pipe" &
+reader=$!
+DEED_OBSERVE_INSIDE=cargo "$REAL" "$@" >"$REPORT/pipe" 2>&1 <&0 &
+wait_for $!
+wait "$reader"
+finish
