@@ -17,7 +17,7 @@ func endBy(sig unix.Signal) {
 	var byDefault [4]uint64 // a struct sigaction of the kernel: handler, flags, restorer, mask
 	const maskSize = 8
 	// The runtime takes back no handler of a signal that it uses itself.
-	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&byDefault)), 0, maskSize, 0, 0)
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&byDefault)), 0, maskSize, 0, 0)
 	proc.KeepPrivate() // and leave no core: the command has left its own
 	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), sig)
 }

@@ -267,7 +267,10 @@ func observeIn(t *testing.T, kind sandbox.Kind, dir, line string) contained {
 // TestWithoutRoot runs the other tests as a user who is not root, as deed should be run.
 func TestWithoutRoot(t *testing.T) {
 	t.Parallel()
-	proctest.WithoutRoot(t, "^(TestPrograms|TestStreams|TestKinds|TestThread|TestDebugger|TestBackground|TestLostRights)$", "-test.parallel=2")
+	out := proctest.WithoutRoot(t, "^(TestPrograms|TestStreams|TestKinds|TestThread|TestDebugger|TestBackground|TestLostRights)$", "-test.parallel=2", "-test.v")
+	if !strings.Contains(out, "--- PASS: TestLostRights") {
+		t.Logf("no program lost rights:\n%s", out)
+	}
 }
 
 // TestLostRights executes a set-user-ID program as a user who is not root.

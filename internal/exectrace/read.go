@@ -106,6 +106,9 @@ func newTree(dir string) *tree {
 
 // relative returns a path relative to the tree, and whether it is below it.
 func (t *tree) relative(p string) (string, bool) {
+	if path.Clean(p) != p {
+		return "", false // never seen: the tracer follows paths to their end
+	}
 	for _, root := range t.roots {
 		if rest, ok := strings.CutPrefix(p, strings.TrimSuffix(root, "/")+"/"); ok && rest != "" {
 			return rest, true

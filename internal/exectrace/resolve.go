@@ -41,7 +41,7 @@ func (v view) find(name string) (foundFile, error) {
 			continue
 		}
 		next := path.Join(done, part)
-		target := ""
+		var target string
 		if (next == "/proc/self" || next == "/proc/thread-self") && v.self != "" {
 			target = v.self
 		} else {
