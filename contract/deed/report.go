@@ -55,6 +55,7 @@ type ReportTask struct {
 	TaskType     string   `json:"task_type,omitempty"`
 	FinishedAt   string   `json:"finished_at" jsonschema:"minLength=1"`
 	ChecksPassed []string `json:"checks_passed,omitempty"`
+	Grade        string   `json:"grade,omitempty" jsonschema:"enum=unchecked,enum=passing,enum=fixed"` // what the checks prove; absent before grades were given
 	FilesChanged int      `json:"files_changed" jsonschema:"minimum=0"`
 	NoOp         bool     `json:"no_op,omitempty"`
 	BundleID     string   `json:"bundle_id,omitempty"`

@@ -38,6 +38,25 @@ const (
 // Grades lists every grade, from the weakest.
 var Grades = []string{GradeUnchecked, GradePassing, GradeFixed}
 
+// Proof says in one line what an accepted verdict proves; "" for a refusal, and for a verdict from before grades were given.
+func (v Verdict) Proof() string {
+	text := map[string]string{
+		GradeUnchecked: "unchecked: no check ran, so nothing is proven",
+		GradePassing:   "passing: the checks pass and nothing broke; no failure is proven fixed",
+		GradeFixed:     "fixed: what failed before the change passes now",
+	}[v.Grade]
+	if text == "" {
+		return ""
+	}
+	if v.Observed == ObservedExitCode {
+		text += "; judged by exit code alone"
+	}
+	if v.InputsTouched {
+		text += "; the change edits what judges it"
+	}
+	return text
+}
+
 // StrongestGrade is the highest of several; "" is none.
 func StrongestGrade(grades ...string) string {
 	best := ""

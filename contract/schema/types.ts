@@ -3012,6 +3012,8 @@ export type DeedReportTask = {
   task_type?: string;
   finished_at: string;
   checks_passed?: string[];
+  /** what the checks prove; absent before grades were given */
+  grade?: "unchecked" | "passing" | "fixed";
   files_changed: number;
   no_op?: boolean;
   bundle_id?: string;

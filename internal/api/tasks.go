@@ -82,7 +82,7 @@ func (a *API) tasks() {
 	get(a, "/tasks", about{id: "listTasks", tag: "tasks", summary: "List tasks, newest first", need: access.Read, position: true}, a.listTasks)
 	get(a, "/tasks/{id}", about{id: "getTask", tag: "tasks", summary: "Show a task with everything that is known of it", need: access.Read, position: true}, a.getTask)
 	get(a, "/tasks/{id}/record", about{id: "getTaskRecord", tag: "tasks", summary: "Show the record of a task alone; its entity tag is what If-Match of a write on the task takes", need: access.Read}, a.getTaskRecord)
-	get(a, "/home", about{id: "getHome", tag: "home", summary: "How the home stands now: what runs, waits, was proven and was refused", need: access.Read, position: true},
+	get(a, "/home", about{id: "getHome", tag: "home", summary: "How the home stands now: what runs, waits, was accepted and was refused", need: access.Read, position: true},
 		func(ctx context.Context, _ none) (view.Home, error) { return a.View.Home(ctx) })
 	get(a, "/counts", about{id: "getCounts", tag: "tasks", summary: "Count the tasks in each state", need: access.Read, position: true}, a.getCounts)
 	post(a, "/tasks", about{

@@ -156,7 +156,7 @@ func (a *run) runCapability(ctx context.Context, c deed.Check, room string, ran 
 	exit := exitSeen{}
 	var reports []runner.Report
 	for _, r := range requests {
-		rep, err := a.runRequest(ctx, c, r, room, both, &exit)
+		rep, err := a.runRequest(ctx, c, r, room, both, &exit, ran)
 		if err != nil {
 			if lerr := a.logCapability(c, &ran.Result, exit, out); lerr != nil {
 				return lerr
@@ -227,7 +227,7 @@ func (e *exitSeen) add(x sandbox.Exit) {
 }
 
 // runRequest runs one extension in a cell of its own.
-func (a *run) runRequest(ctx context.Context, c deed.Check, r check.Request, room string, out io.Writer, exit *exitSeen) (runner.Report, error) {
+func (a *run) runRequest(ctx context.Context, c deed.Check, r check.Request, room string, printed io.Writer, exit *exitSeen, ran *gate.Ran) (runner.Report, error) {
 	var rep runner.Report
 	helpers, err := helper.Materialise(a.Home.Runtime())
 	if err != nil {
@@ -238,6 +238,10 @@ func (a *run) runRequest(ctx context.Context, c deed.Check, r check.Request, roo
 		return rep, fmt.Errorf("find this binary: %w", err)
 	}
 	runDir, err := newRunDir(room)
+	if err != nil {
+		return rep, err
+	}
+	seen, err := a.observer(room, c, false)
 	if err != nil {
 		return rep, err
 	}
@@ -253,7 +257,7 @@ func (a *run) runRequest(ctx context.Context, c deed.Check, r check.Request, roo
 		}
 		more = append(more, sandbox.Mount{Source: real, Target: r.Extension})
 	}
-	in, dir, err := a.enter(ctx, room, c.Dir, more...)
+	in, dir, err := a.enter(ctx, room, c.Dir, append(more, seen.mounts()...)...)
 	if err != nil {
 		return rep, err
 	}
@@ -261,11 +265,12 @@ func (a *run) runRequest(ctx context.Context, c deed.Check, r check.Request, roo
 	if a.plan.contained() {
 		r.RunDir.Inside, r.DeedBin = insideRunDir, insideDeed
 	}
-	r.Component.Inside, r.Helpers, r.Environ = dir, helpers, environ(a.checkEnv(in, c))
+	r.Component.Inside, r.Helpers = dir, helpers
+	r.Environ, _ = seen.around(in, proc.Spec{Env: environ(a.checkEnv(in, c))})
 	if r.ExtensionID == check.ScriptExtension {
 		r.Extension = dir
 	}
-	r.Stdout, r.Stderr, r.Timeout = out, out, defaultCheckTimeout
+	r.Stdout, r.Stderr, r.Timeout = printed, printed, defaultCheckTimeout
 	if c.TimeoutSeconds > 0 {
 		r.Timeout = time.Duration(c.TimeoutSeconds) * time.Second
 	}
@@ -275,7 +280,32 @@ func (a *run) runRequest(ctx context.Context, c deed.Check, r check.Request, roo
 		exit.timedOut = exit.timedOut || x.TimedOut || errors.Is(context.Cause(ctx), proc.ErrTimeout)
 		return x.Exit, err
 	}
-	return check.Run(ctx, r)
+	if rep, err = check.Run(ctx, r); err != nil || c.Capability != runner.Test {
+		return rep, err
+	}
+	var out gate.Ran
+	a.observed(seen, in, room, &out)
+	ran.Runners = union(ran.Runners, out.Runners)
+	if out.Report != nil && len(rep.TestCases) == 0 && rep.Status != runner.StatusSkipped {
+		rep = named(rep, out)
+	}
+	return rep, nil
+}
+
+// named gives a report whose script told no tests by name those that were observed. How they ended decides with the exit code: what a
+// script reads from a text may be anybody's.
+func named(rep runner.Report, seen gate.Ran) runner.Report {
+	rep.TestCases, rep.TestCounts = seen.Report.TestCases, nil
+	if rep.Status == runner.StatusError && len(seen.Faults) == 0 {
+		rep.Status, rep.Failure = runner.StatusFailed, nil
+	}
+	return rep
+}
+
+func union(a, b []string) []string {
+	out := slices.Concat(a, b)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // newRunDir makes the run directory of a script: a new one for every run, with a name of its own in the room.

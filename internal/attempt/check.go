@@ -52,7 +52,12 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string, base bool
 		return ran
 	}
 	defer done()
-	in, dir, err := a.enter(ctx, room, c.Dir)
+	seen, err := a.observer(room, c, base)
+	if err != nil {
+		r.Tail = err.Error()
+		return ran
+	}
+	in, dir, err := a.enter(ctx, room, c.Dir, seen.mounts()...)
 	if err != nil {
 		r.Tail = err.Error()
 		return ran
@@ -62,6 +67,7 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string, base bool
 		r.Tail = err.Error()
 		return ran
 	}
+	spec.Env, spec.Argv = seen.around(in, spec)
 	both := &locked{w: out}
 	if a.listener != nil {
 		both.w = io.MultiWriter(out, a.listener)
@@ -98,6 +104,11 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string, base bool
 		r.Status = deed.CheckPassed
 	default:
 		r.Status = deed.CheckFailed
+	}
+	if r.Status != deed.CheckError && a.observed(seen, in, room, &ran) {
+		programs := ran.Programs
+		ran = a.runCheck(ctx, c, room, false)
+		ran.Programs = programs
 	}
 	return ran
 }

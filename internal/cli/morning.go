@@ -169,6 +169,9 @@ func (a *app) waitingLines(list []deed.ReportWaiting) (out []string) {
 func (a *app) doneLines(list []deed.ReportTask) (out []string) {
 	for _, d := range list {
 		var proof []string
+		if d.Grade != "" {
+			proof = append(proof, d.Grade)
+		}
 		if n := len(d.ChecksPassed); n > 0 {
 			proof = append(proof, count(n, "check")+" passed: "+shorten(clean(strings.Join(d.ChecksPassed, ", ")), 60))
 		}

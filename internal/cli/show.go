@@ -165,7 +165,10 @@ func (a *app) showVerdict(v deed.Verdict) {
 		}
 	}
 	a.field("verdict", word)
-	if p := graded(v); p != "" {
+	if p := v.Proof(); p != "" {
+		if v.Grade == deed.GradeUnchecked {
+			p += " (give one: --check test, or --check 'make test')"
+		}
 		a.field("proof", p)
 	}
 	for _, r := range v.Reasons {
@@ -185,25 +188,6 @@ func (a *app) showVerdict(v deed.Verdict) {
 	for _, r := range v.Notes {
 		a.printf("           %s %s  %s\n", a.color.Dim("·"), r.Code, clean(r.Message))
 	}
-}
-
-// grades words what each grade proves.
-var grades = map[string]string{
-	deed.GradeUnchecked: "unchecked: no check ran, so nothing is proven (give one: --check test, or --check 'make test')",
-	deed.GradePassing:   "passing: the checks pass and nothing broke; no failure is proven fixed",
-	deed.GradeFixed:     "fixed: what failed before the change passes now",
-}
-
-// graded says what an accepted verdict proves, in one line; "" for one of a deed that gave no grades.
-func graded(v deed.Verdict) string {
-	text := grades[v.Grade]
-	if v.Observed == deed.ObservedExitCode {
-		text += "; judged by exit code alone"
-	}
-	if v.InputsTouched {
-		text += "; the change edits what judges it"
-	}
-	return text
 }
 
 // compared says in figures what a check by capability saw.

@@ -25,9 +25,9 @@ import (
 
 func (a *app) topCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "top", Short: "Look at what runs, what waits for you and what was proven, live in this terminal", Args: cobra.NoArgs,
+		Use: "top", Short: "Look at what runs, what waits for you and what was accepted, live in this terminal", Args: cobra.NoArgs,
 		Long: `Look at a home as it works: what runs now, with the agent's turn and tool, its cost and its time; what waits for you; what was
-refused and why; what was proven. Choose a line and press enter to see the task whole. Keys answer, cancel, retry and pause;
+refused and why; what was accepted. Choose a line and press enter to see the task whole. Keys answer, cancel, retry and pause;
 ? lists them. What is not a terminal gets one snapshot, and with --json the whole model.`,
 		Example: "  deed top\n  deed top --json",
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -40,7 +40,7 @@ func reads(name, title, about string) *mcp.Tool {
 }
 
 func (d *desk) addReading(s *mcp.Server) {
-	mcp.AddTool(s, reads("home_show", "How the home stands", "Show how many tasks there are in each state, what runs now, what waits for a person, and what was proven or refused last."), d.home)
+	mcp.AddTool(s, reads("home_show", "How the home stands", "Show how many tasks there are in each state, what runs now, what waits for a person, and what was accepted or refused last."), d.home)
 	mcp.AddTool(s, reads("task_list", "List tasks", "List tasks, newest first. Give the next_before of a result as before to go on."), d.list)
 	mcp.AddTool(s, reads("task_show", "Show a task", "Show a task: where it stands on its way, its attempts with the agent's claim beside deed's facts, the gate's verdict with every reason, the checks, and what it asks a person."), d.show)
 	mcp.AddTool(s, reads("task_wait", "Wait for a task", "Wait until a task has ended or waits for a person, at most so many seconds (300). Call it again while ended is false. Progress is told meanwhile."), d.wait)
@@ -77,7 +77,7 @@ type HomeResult struct {
 	Paused    bool             `json:"paused"`
 	Running   []RunningTask    `json:"running"`
 	Waiting   []ActionResult   `json:"waiting"`
-	Proven    []Ended          `json:"proven"`
+	Accepted  []Ended          `json:"accepted"`
 	Refused   []Ended          `json:"refused"`
 	CostToday float64          `json:"cost_today_usd"`
 	Untrusted string           `json:"untrusted"`
@@ -100,6 +100,7 @@ type Ended struct {
 	TaskID    string   `json:"task_id"`
 	AttemptID string   `json:"attempt_id"`
 	Subject   string   `json:"subject"`
+	Grade     string   `json:"grade,omitempty" jsonschema:"what the checks prove: unchecked, passing or fixed"`
 	Why       []string `json:"why" jsonschema:"the checks that passed, or the first reasons against it"`
 }
 
@@ -108,7 +109,7 @@ func (d *desk) home(ctx context.Context, _ *mcp.CallToolRequest, _ None) (*mcp.C
 	if err != nil {
 		return nil, HomeResult{}, err
 	}
-	out := HomeResult{Counts: h.Counts, Paused: h.Paused != nil, Running: []RunningTask{}, Waiting: []ActionResult{}, Proven: []Ended{}, Refused: []Ended{}, CostToday: float64(h.Today.CountedMicroUSD) / 1e6, Untrusted: notice}
+	out := HomeResult{Counts: h.Counts, Paused: h.Paused != nil, Running: []RunningTask{}, Waiting: []ActionResult{}, Accepted: []Ended{}, Refused: []Ended{}, CostToday: float64(h.Today.CountedMicroUSD) / 1e6, Untrusted: notice}
 	for _, r := range h.Running {
 		one := RunningTask{TaskID: r.TaskID, AttemptID: r.AttemptID, Subject: excerpt.Head(r.Subject, maxField), Agent: r.Agent, Phase: r.Phase, Turn: r.Turn, ElapsedMS: r.ElapsedMS}
 		if r.Tool != nil {
@@ -121,8 +122,8 @@ func (d *desk) home(ctx context.Context, _ *mcp.CallToolRequest, _ None) (*mcp.C
 			out.Waiting = append(out.Waiting, actionResult(*w.Action))
 		}
 	}
-	for _, p := range h.Proven {
-		out.Proven = append(out.Proven, Ended{TaskID: p.TaskID, AttemptID: p.AttemptID, Subject: excerpt.Head(p.Subject, maxField), Why: append([]string{}, p.ChecksPassed...)})
+	for _, p := range h.Accepted {
+		out.Accepted = append(out.Accepted, Ended{TaskID: p.TaskID, AttemptID: p.AttemptID, Subject: excerpt.Head(p.Subject, maxField), Grade: p.Grade, Why: append([]string{}, p.ChecksPassed...)})
 	}
 	for _, x := range h.Refused {
 		one := Ended{TaskID: x.TaskID, AttemptID: x.AttemptID, Subject: excerpt.Head(x.Subject, maxField), Why: []string{}}

@@ -55,7 +55,7 @@ func (n *Notifier) of(ctx context.Context, e *feed.Event) (deed.Notification, bo
 		}](e)
 		switch d.Status {
 		case agentruntime.TaskCompleted:
-			note.Kind, note.Title = deed.NotifyTaskDone, "proven: "+about
+			note.Kind, note.Title = deed.NotifyTaskDone, "accepted: "+about
 		case agentruntime.TaskOperatorCanceled: // somebody knows
 			return note, false
 		default:

@@ -107,7 +107,7 @@ func TestThePageFollows(t *testing.T) {
 	id := r.add("A task that was not there before")
 	r.settle(r.begin(id), accepted("done", "x.go"))
 	r.tell()
-	w.Until(`document.querySelector("#proven").innerText.includes("A task that was not there before")`)
+	w.Until(`document.querySelector("#accepted").innerText.includes("A task that was not there before")`)
 	if typed := pagetest.Eval[string](w, `document.activeElement.value`); typed != "abc" {
 		t.Errorf("what was typed is %q", typed)
 	}

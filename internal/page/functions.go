@@ -184,7 +184,7 @@ func statusWord(v any) string {
 	case agentruntime.TaskRunning:
 		return "running"
 	case agentruntime.TaskCompleted:
-		return "proven"
+		return "accepted"
 	case agentruntime.TaskRetryableFailure:
 		return "to retry"
 	case agentruntime.TaskPermanentFailure:

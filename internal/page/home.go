@@ -48,14 +48,14 @@ func runningOf(x view.Running) running {
 type waiting struct{ ID, Word, Href, About, Since string }
 
 type homeBody struct {
-	Home            view.Home
-	Running         []running
-	Waiting         []waiting
-	Oldest          string
-	Proven, Refused int64
-	Success         string
-	Rate, Ratio     plot
-	Spent           gauge
+	Home              view.Home
+	Running           []running
+	Waiting           []waiting
+	Oldest            string
+	Accepted, Refused int64
+	Success           string
+	Rate, Ratio       plot
+	Spent             gauge
 }
 
 func (s *Site) home(r *http.Request) (screen, error) {
@@ -73,7 +73,7 @@ func (s *Site) home(r *http.Request) (screen, error) {
 		b.Running = append(b.Running, runningOf(x))
 	}
 	if n := len(h.Days); n > 0 {
-		b.Proven, b.Refused = h.Days[n-1].Completed, h.Days[n-1].Refused
+		b.Accepted, b.Refused = h.Days[n-1].Completed, h.Days[n-1].Refused
 	}
 	b.Rate, b.Ratio = bars(slots(h.Hours, "15:04"), 144, 22), ratio(slots(h.Days, "2 Jan"), 150, 22)
 	b.Success = success(h.Days)
@@ -88,7 +88,7 @@ func slots(list []view.Bucket, format string) []slot {
 	return out
 }
 
-// success is the part of the tasks that ended and were proven.
+// success is the part of the tasks that ended and were accepted.
 func success(days []view.Bucket) string {
 	var good, all int64
 	for _, d := range days {

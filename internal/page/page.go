@@ -1,4 +1,4 @@
-// Package page owns the operator's page: what runs, what was proven, what failed and why, what waits, each with its evidence, as HTML
+// Package page owns the operator's page: what runs, what was accepted, what failed and why, what waits, each with its evidence, as HTML
 // that is made on the server, one style sheet and one small script, all in the binary. It keeps nothing: it reads package view and the
 // store, and its writes are the engine's, under the name of whoever asks. Who may come in is package server's business.
 //

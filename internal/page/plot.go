@@ -34,7 +34,7 @@ func bars(slots []slot, width, height int) plot {
 		most = max(most, s.Good+s.Bad)
 		good, bad = good+s.Good, bad+s.Bad
 	}
-	p.Label = fmt.Sprintf("%d proven and %d not, at most %d at a time", good, bad, most)
+	p.Label = fmt.Sprintf("%d accepted and %d not, at most %d at a time", good, bad, most)
 	if len(slots) == 0 {
 		return p
 	}
@@ -51,7 +51,7 @@ func bars(slots []slot, width, height int) plot {
 			}
 			h := float64(part.n) * unit
 			y -= h
-			p.Bars = append(p.Bars, bar{X: round(x + 0.5), Y: round(y), W: round(step - 1), H: round(h), Class: part.class, Title: fmt.Sprintf("%s: %d proven, %d not", s.When, s.Good, s.Bad)})
+			p.Bars = append(p.Bars, bar{X: round(x + 0.5), Y: round(y), W: round(step - 1), H: round(h), Class: part.class, Title: fmt.Sprintf("%s: %d accepted, %d not", s.When, s.Good, s.Bad)})
 		}
 	}
 	return p
@@ -78,7 +78,7 @@ func ratio(slots []slot, width, height int) plot {
 	}
 	p.Line = strings.Join(points, " ")
 	if all > 0 {
-		p.Label = fmt.Sprintf("%d of %d proven, %d%%", good, all, 100*good/all)
+		p.Label = fmt.Sprintf("%d of %d accepted, %d%%", good, all, 100*good/all)
 	}
 	return p
 }

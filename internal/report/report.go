@@ -225,7 +225,7 @@ func Proof(ctx context.Context, st *store.Store, e store.Event) (deed.ReportTask
 	}
 	d.BundleID = a.BundleID
 	if v, ok := verdictOf(a); ok {
-		d.NoOp = v.NoOp
+		d.NoOp, d.Grade = v.NoOp, v.Grade
 		for _, c := range v.Checks {
 			if c.Status == deed.CheckPassed {
 				d.ChecksPassed = append(d.ChecksPassed, c.Name)

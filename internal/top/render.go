@@ -171,7 +171,7 @@ func (m *Model) homeLines(width int) (lines []string, chosen int) {
 	section("RUNNING", "nothing", len(h.Running), h.More["running"])
 	section("WAITS FOR YOU", "", len(h.Waiting), h.More["waiting"])
 	section("REFUSED", "", len(h.Refused), 0)
-	section("PROVEN", "", len(h.Proven), 0)
+	section("ACCEPTED", "", len(h.Accepted), 0)
 	if len(m.rows) == 0 {
 		lines = append(lines, "", m.Color.Dim("  Add work with `deed task add`, run it with `deed serve`, and look here."))
 	}
@@ -235,10 +235,13 @@ func (m *Model) refusedLine(x view.Refused, width int) string {
 	return terminal.Fit(m.Color.Red("✗ ")+terminal.Column(terminal.Clean(x.Subject), subject)+"  "+x.Class+"  "+m.Color.Dim(why), width)
 }
 
-func (m *Model) provenLine(p view.Proven, width int) string {
+func (m *Model) acceptedLine(p view.Accepted, width int) string {
 	proof := plural(int64(len(p.ChecksPassed)), "check")
 	if n := len(p.ChecksPassed); n > 0 {
 		proof = "checks " + terminal.Clean(strings.Join(p.ChecksPassed, ", "))
+	}
+	if p.Grade != "" {
+		proof = p.Grade + ", " + proof
 	}
 	if p.NoOp {
 		proof += ", nothing changed"

@@ -351,9 +351,9 @@ func (m *Model) rowsOf() []row {
 		x := &m.home.Refused[i]
 		out = append(out, row{key: "f" + x.AttemptID, taskID: x.TaskID, text: func(w int) string { return m.refusedLine(*x, w) }})
 	}
-	for i := range m.home.Proven {
-		x := &m.home.Proven[i]
-		out = append(out, row{key: "p" + x.TaskID, taskID: x.TaskID, text: func(w int) string { return m.provenLine(*x, w) }})
+	for i := range m.home.Accepted {
+		x := &m.home.Accepted[i]
+		out = append(out, row{key: "p" + x.TaskID, taskID: x.TaskID, text: func(w int) string { return m.acceptedLine(*x, w) }})
 	}
 	return out
 }

@@ -20,20 +20,20 @@ const SchemaHome = "deed/home.view/v1"
 
 // A Home is how a home stands at one moment.
 type Home struct {
-	Schema  string           `json:"schema"`
-	At      string           `json:"at"`
-	Paused  *store.Pause     `json:"paused"` // null: dispatch claims
-	Counts  map[string]int64 `json:"counts"` // of tasks, by status
-	Queue   Queue            `json:"queue"`
-	Running []Running        `json:"running"`
-	Waiting []Waiting        `json:"waiting"`
-	Proven  []Proven         `json:"proven"`  // newest first
-	Refused []Refused        `json:"refused"` // newest first
-	Hours   []Bucket         `json:"hours"`   // the last 24, oldest first; the last is not over
-	Days    []Bucket         `json:"days"`    // the last 30
-	Today   Spent            `json:"today"`
-	Runners []Runner         `json:"runners"`
-	More    map[string]int   `json:"more,omitempty"` // what the lists lack, by their names
+	Schema   string           `json:"schema"`
+	At       string           `json:"at"`
+	Paused   *store.Pause     `json:"paused"` // null: dispatch claims
+	Counts   map[string]int64 `json:"counts"` // of tasks, by status
+	Queue    Queue            `json:"queue"`
+	Running  []Running        `json:"running"`
+	Waiting  []Waiting        `json:"waiting"`
+	Accepted []Accepted       `json:"accepted"` // newest first
+	Refused  []Refused        `json:"refused"`  // newest first
+	Hours    []Bucket         `json:"hours"`    // the last 24, oldest first; the last is not over
+	Days     []Bucket         `json:"days"`     // the last 30
+	Today    Spent            `json:"today"`
+	Runners  []Runner         `json:"runners"`
+	More     map[string]int   `json:"more,omitempty"` // what the lists lack, by their names
 }
 
 // A Queue is what waits to be claimed.
@@ -49,8 +49,8 @@ type Waiting struct {
 	Action *Action `json:"action,omitempty"` // what is asked, where that is an action
 }
 
-// A Proven is a task whose work was accepted, with what proves it.
-type Proven struct {
+// An Accepted is a task whose work was accepted, with what proves it.
+type Accepted struct {
 	deed.ReportTask
 	CostMicroUSD int64 `json:"cost_micro_usd"`
 }
@@ -112,7 +112,7 @@ const (
 // Home reads how the home stands now. It costs what runs and waits, not what was finished.
 func (r *Reader) Home(ctx context.Context) (Home, error) {
 	now := r.src.Clock()
-	h := Home{Schema: SchemaHome, At: stamp(now), Proven: []Proven{}, Refused: []Refused{}, More: map[string]int{}}
+	h := Home{Schema: SchemaHome, At: stamp(now), Accepted: []Accepted{}, Refused: []Refused{}, More: map[string]int{}}
 	for _, step := range []func(context.Context, *Home, time.Time) error{r.readQueue, r.readRunning, r.readWaiting, r.readEnded, r.readRate, r.readSpent, r.readRunners} {
 		if err := step(ctx, &h, now); err != nil {
 			return Home{}, err
@@ -210,7 +210,7 @@ func (r *Reader) readEnded(ctx context.Context, h *Home, now time.Time) error {
 		return err
 	}
 	for _, e := range done {
-		if err := r.proven(ctx, h, e); err != nil {
+		if err := r.accepted(ctx, h, e); err != nil {
 			return err
 		}
 	}
@@ -222,7 +222,7 @@ func (r *Reader) readEnded(ctx context.Context, h *Home, now time.Time) error {
 	return nil
 }
 
-func (r *Reader) proven(ctx context.Context, h *Home, e store.Event) error {
+func (r *Reader) accepted(ctx context.Context, h *Home, e store.Event) error {
 	d, err := report.Proof(ctx, r.src.Store, e)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // an event may name what is gone
@@ -234,7 +234,7 @@ func (r *Reader) proven(ctx context.Context, h *Home, e store.Event) error {
 	if err != nil {
 		return err
 	}
-	h.Proven = append(h.Proven, Proven{ReportTask: d, CostMicroUSD: store.SumUsage(used).CountedMicroUSD})
+	h.Accepted = append(h.Accepted, Accepted{ReportTask: d, CostMicroUSD: store.SumUsage(used).CountedMicroUSD})
 	return nil
 }
 

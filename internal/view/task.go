@@ -232,6 +232,9 @@ func attemptSteps(at Attempt, r agentruntime.TaskRecord) (dispatch, attempt, gat
 		}
 	case v.Accepted:
 		gate.State, gate.Note = StepDone, "accepted"
+		if v.Grade != "" {
+			gate.Note += ", " + v.Grade
+		}
 	default:
 		gate.State, gate.Note = StepFailed, fmt.Sprintf("refused: %s", v.Reasons[0].Code)
 		if n := len(v.Reasons) - 1; n > 0 {

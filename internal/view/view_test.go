@@ -147,8 +147,8 @@ func TestAHomeTellsWhatRunsWhatWaitsAndWhatEnded(t *testing.T) {
 	d.clock.Advance(5 * time.Second)
 
 	h := d.home()
-	if len(h.Running) != 1 || len(h.Proven) != 1 || len(h.Refused) != 1 || len(h.Waiting) != 1 {
-		t.Fatalf("running %d, proven %d, refused %d, waiting %d", len(h.Running), len(h.Proven), len(h.Refused), len(h.Waiting))
+	if len(h.Running) != 1 || len(h.Accepted) != 1 || len(h.Refused) != 1 || len(h.Waiting) != 1 {
+		t.Fatalf("running %d, accepted %d, refused %d, waiting %d", len(h.Running), len(h.Accepted), len(h.Refused), len(h.Waiting))
 	}
 	r := h.Running[0]
 	if r.TaskID != run || r.Turn != 4 || r.ToolCalls != 1 || r.Tool == nil || r.Tool.Subject != "make test" || r.Tool.Status != "" || r.Phase != PhaseAgent {
@@ -157,8 +157,8 @@ func TestAHomeTellsWhatRunsWhatWaitsAndWhatEnded(t *testing.T) {
 	if r.ElapsedMS != 5000 || r.TimeoutMS != 60_000 || r.BudgetMicroUSD != 2_000_000 || r.CostMicroUSD != 250_000 || r.Agent != "fixer" || r.Number != 1 {
 		t.Errorf("running: %+v", r)
 	}
-	if p := h.Proven[0]; p.TaskID != done || p.Subject != "fix the parser" || p.FilesChanged != 2 || len(p.ChecksPassed) != 1 || p.CostMicroUSD != 500 {
-		t.Errorf("proven: %+v", p)
+	if p := h.Accepted[0]; p.TaskID != done || p.Subject != "fix the parser" || p.FilesChanged != 2 || len(p.ChecksPassed) != 1 || p.CostMicroUSD != 500 {
+		t.Errorf("accepted: %+v", p)
 	}
 	if x := h.Refused[0]; x.TaskID != bad || len(x.Reasons) != maxFirst || x.MoreWhy != 2 || x.Status != "permanent_failure" || x.About == "" {
 		t.Errorf("refused: %+v", x)
@@ -196,8 +196,8 @@ func TestOnlyTheNewestAttemptOfATaskIsRefused(t *testing.T) {
 	d.clock.Advance(time.Minute)
 	d.ok(d.st.Retry(d.Context(), id, "", ""))
 	d.end(d.begin(id), accepted())
-	if h := d.home(); len(h.Refused) != 0 || len(h.Proven) != 1 {
-		t.Errorf("refused %+v, proven %+v", h.Refused, h.Proven)
+	if h := d.home(); len(h.Refused) != 0 || len(h.Accepted) != 1 {
+		t.Errorf("refused %+v, accepted %+v", h.Refused, h.Accepted)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestAHomeWithNothingInIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"running", "waiting", "proven", "refused", "runners"} {
+	for _, name := range []string{"running", "waiting", "accepted", "refused", "runners"} {
 		if !strings.Contains(string(b), `"`+name+`":[]`) {
 			t.Errorf("%s is not an empty list in %s", name, b)
 		}

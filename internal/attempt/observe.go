@@ -1,0 +1,129 @@
+package attempt
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/exectrace"
+	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/observe"
+	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/sandbox"
+)
+
+// insideWatch is where a contained check sees what observes it.
+const insideWatch = "/run/deed/watch"
+
+// An observer sees what one run of a command does: the test runners that it starts, and on the base the programs of the tree
+// that it executes. It tells what happened and changes nothing of it.
+type observer struct {
+	dir    string         // in the room, a new one for each run
+	watch  *observe.Watch // nil: the command is not observed
+	inside string         // dir, as the check sees it
+	traced bool
+}
+
+// traceFile is the file of the trace, in the observer's directory.
+const traceFile = "trace"
+
+// observer makes the observer of a run. PHP that runs inside WordPress is not a command of the project's.
+func (a *run) observer(room string, c deed.Check, base bool) (*observer, error) {
+	if argv := gate.Argv(c); len(argv) > 0 && argv[0] == codebox.RunPHP {
+		return &observer{}, nil
+	}
+	top, err := os.MkdirTemp(room, "watch-")
+	if err != nil {
+		return nil, err
+	}
+	o := &observer{dir: filepath.Join(top, "files"), traced: base}
+	if err := os.Mkdir(o.dir, 0o700); err != nil {
+		return nil, err
+	}
+	o.inside = o.dir
+	if a.plan.contained() {
+		o.inside = insideWatch
+	}
+	o.watch, err = observe.New(o.dir, o.inside)
+	return o, err
+}
+
+func (o *observer) mounts() []sandbox.Mount {
+	if o.watch == nil || o.inside != insideWatch {
+		return nil
+	}
+	return []sandbox.Mount{{Source: o.dir, Target: insideWatch, Writable: true}}
+}
+
+// around puts the observation around a command: its environment and its arguments.
+func (o *observer) around(in cell, s proc.Spec) (env, argv []string) {
+	if o.watch == nil {
+		return s.Env, s.Argv
+	}
+	if argv = s.Argv; o.traced {
+		argv = exectrace.Argv(in.box.Self(), filepath.Join(o.inside, traceFile), argv)
+	}
+	vars := map[string]string{}
+	for _, kv := range s.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		vars[name] = value
+	}
+	return environ(o.watch.Env(vars)), argv
+}
+
+// observed adds to a run what was observed of it, and reports whether observing has changed what it did. What cannot be read is
+// as if nothing had been observed.
+func (a *run) observed(o *observer, in cell, room string, ran *gate.Ran) (disturbed bool) {
+	if o.watch == nil {
+		return false
+	}
+	tree := a.workDir(filepath.Join(room, gate.TreeDir))
+	inside, ok := in.box.Inside(tree)
+	if !ok {
+		inside = tree
+	}
+	seen, err := o.watch.Read(tree, inside)
+	if err != nil || a.redactor.Value(&seen) != nil {
+		a.note("not_observed", map[string]string{"check": ran.Result.Name, "why": "the reports of its runners cannot be read"})
+		return false
+	}
+	ran.Runners, ran.Faults = seen.Runners, seen.Faults
+	slices.Sort(ran.Runners)
+	if len(seen.Cases) > 0 {
+		ran.Report = observedReport(ran.Result, seen.Cases)
+	}
+	if !o.traced {
+		return false
+	}
+	t, err := exectrace.Read(filepath.Join(o.dir, traceFile), inside)
+	if err != nil || !t.Complete {
+		a.note("not_traced", map[string]any{"check": ran.Result.Name, "why": t.Why})
+	}
+	top := a.workTree()
+	for _, p := range gate.Drivers(t.Programs, seen.Runners) {
+		p = filepath.ToSlash(filepath.Join(top, filepath.FromSlash(p)))
+		if a.before.Find(p) != nil && !slices.Contains(ran.Programs, p) {
+			ran.Programs = append(ran.Programs, p)
+		}
+	}
+	return t.Disturbed != ""
+}
+
+// observedReport is the report of a command whose tests were seen by name. Its status follows from the exit code.
+func observedReport(r deed.CheckResult, cases []runner.TestCase) *runner.Report {
+	out := &runner.Report{Schema: runner.SchemaReport, Capability: runner.Test, Status: runner.StatusFailed, TestCases: cases, DurationMS: r.DurationMS}
+	if r.Status == deed.CheckPassed {
+		out.Status, out.Passed = runner.StatusPassed, true
+	}
+	out.Phase.Summary = lastLine(r.Tail)
+	return out
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
