@@ -50,6 +50,7 @@ type WorkspaceSeed struct {
 	Bundle       string   `json:"bundle,omitempty" jsonschema:"minLength=1,maxLength=4096"` // of bundle: the evidence bundle's directory
 	Slug         string   `json:"slug,omitempty" jsonschema:"minLength=1,maxLength=128"`    // of a scaffold; elsewhere the name in the default target
 	Name         string   `json:"name,omitempty" jsonschema:"minLength=1,maxLength=512"`    // of a scaffold: the name that people read
+	History      string   `json:"history,omitempty" jsonschema:"enum=full,enum=none"`       // how much of a repository's history the agent gets: absent or full: what the base commit reaches; none: one commit
 	ExcludePaths []string `json:"excludePaths,omitempty"`                                   // below the source, and in its history: a path with all below it, or a prefix that ends in *
 }
 

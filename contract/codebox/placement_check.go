@@ -241,9 +241,9 @@ var slugPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 
 // SeedMembers says which members a seed of each type must have and which it may have.
 var SeedMembers = map[string]struct{ Must, May []string }{
-	SeedDirectory:      {[]string{"source"}, []string{"slug", "excludePaths"}},
-	SeedGit:            {[]string{"source", "ref"}, []string{"slug", "excludePaths"}},
-	SeedBundle:         {[]string{"source", "bundle"}, []string{"slug", "excludePaths"}},
+	SeedDirectory:      {[]string{"source"}, []string{"slug", "history", "excludePaths"}},
+	SeedGit:            {[]string{"source", "ref"}, []string{"slug", "history", "excludePaths"}},
+	SeedBundle:         {[]string{"source", "bundle"}, []string{"slug", "history", "excludePaths"}},
 	SeedEmpty:          {nil, []string{"slug"}},
 	SeedPluginScaffold: {[]string{"slug"}, []string{"name"}},
 	SeedThemeScaffold:  {[]string{"slug"}, []string{"name"}},
@@ -265,6 +265,7 @@ func (s WorkspaceSeed) Validate() error {
 		{"bundle", s.Bundle != ""},
 		{"slug", s.Slug != ""},
 		{"name", s.Name != ""},
+		{"history", s.History != ""},
 		{"excludePaths", len(s.ExcludePaths) > 0},
 	} {
 		must := slices.Contains(rule.Must, m.name)
@@ -277,6 +278,9 @@ func (s WorkspaceSeed) Validate() error {
 	}
 	if s.Source != "" {
 		absolute(&l, "$.source", s.Source)
+	}
+	if s.History != "" {
+		fault.OneOf(&l, "$.history", s.History, "full", "none")
 	}
 	if s.Bundle != "" {
 		absolute(&l, "$.bundle", s.Bundle)

@@ -70,6 +70,12 @@ const (
 	SeedFile           = "file"            // one file
 )
 
+// How much of a repository's history an agent gets: Workspace.History.
+const (
+	HistoryFull = "full" // what the base commit reaches, and nothing newer
+	HistoryNone = "none" // one commit with the same tree
+)
+
 // A Workspace says what the agent's directory starts from. deed copies; the source is never written.
 type Workspace struct {
 	Type     string   `json:"type,omitempty" jsonschema:"enum=directory,enum=git,enum=bundle,enum=empty,enum=plugin_scaffold,enum=theme_scaffold,enum=file"` // absent: directory, or git with a ref
@@ -82,6 +88,7 @@ type Workspace struct {
 	Name     string   `json:"name,omitempty" jsonschema:"maxLength=512"`                                                                                     // of a scaffold, for people
 	ReadOnly bool     `json:"read_only,omitempty"`                                                                                                           // the agent may look and not change
 	Mode     string   `json:"mode,omitempty" jsonschema:"enum=repo-backed,enum=site-backed"`                                                                 // recorded only
+	History  string   `json:"history,omitempty" jsonschema:"enum=full,enum=none"`                                                                            // how much of a repository's history the agent gets: absent or full: what the base commit reaches; none: one commit
 	Target   string   `json:"target,omitempty" jsonschema:"maxLength=4096"`                                                                                  // where the agent sees it in a sandbox; absent: /workspace
 }
 
@@ -140,6 +147,12 @@ func (w Workspace) Validate() error {
 	}
 	if strings.HasPrefix(w.Ref, "-") {
 		l.Add("$.ref", fault.BadFormat, fmt.Sprintf("%q begins with a dash", clip(w.Ref)), "name a commit, a tag or a branch")
+	}
+	if w.History != "" {
+		fault.OneOf(&l, "$.history", w.History, HistoryFull, HistoryNone)
+		if kind != SeedDirectory && kind != SeedGit && kind != SeedBundle {
+			l.Add("$.history", fault.Conflict, "has no meaning with type "+kind, "leave it out")
+		}
 	}
 	for i, p := range w.Exclude {
 		l.RelativePath(fault.Index("$.exclude", i), strings.TrimSuffix(strings.TrimSuffix(p, "*"), "/"))

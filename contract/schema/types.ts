@@ -2118,6 +2118,8 @@ export type CodeboxWorkspaceSeed = {
   slug?: string;
   /** of a scaffold: the name that people read */
   name?: string;
+  /** how much of a repository's history the agent gets: absent or full: what the base commit reaches; none: one commit */
+  history?: "full" | "none";
   /** below the source, and in its history: a path with all below it, or a prefix that ends in * */
   excludePaths?: string[];
 };
@@ -3357,6 +3359,8 @@ export type DeedWorkspace = {
   read_only?: boolean;
   /** recorded only */
   mode?: "repo-backed" | "site-backed";
+  /** how much of a repository's history the agent gets: absent or full: what the base commit reaches; none: one commit */
+  history?: "full" | "none";
   /** where the agent sees it in a sandbox; absent: /workspace */
   target?: string;
 };

@@ -287,7 +287,7 @@ func parts(p plan, home string) []workspace.Part {
 		}
 		out = append(out, workspace.Part{
 			Source: workspace.Source{
-				Kind: workspace.SourceKind(w.Type), Dir: w.Source, Ref: w.Ref, Exclude: w.Exclude, Bundle: w.Bundle, Earlier: w.Earlier, Slug: w.Slug, Name: w.Name, Home: home,
+				Kind: workspace.SourceKind(w.Type), Dir: w.Source, Ref: w.Ref, Exclude: w.Exclude, Bundle: w.Bundle, Earlier: w.Earlier, Slug: w.Slug, Name: w.Name, History: w.History, Home: home,
 			},
 			Target: w.Target, Index: i, SourceMode: w.Mode,
 		})

@@ -52,16 +52,19 @@ func TestAgentTaskRunTellsWhatASeedLacks(t *testing.T) {
 		"deed.seed.history $.workspaces[0].seed .git in /workspace/repo: the history has paths that are excluded, and is left behind: the repository begins with one commit of its own",
 		"deed.seed.submodule $.workspaces[0].seed lib in /workspace/repo: a submodule is left empty: a commit has its name, and none of its files",
 	}
+	none := "deed.seed.history $.workspaces[0].seed .git in /workspace/repo: the history is left behind, as was asked: the repository has one commit of its own"
 	for _, tc := range []struct {
 		exclude []string
+		history string
 		told    []string
 		says    string // the first line of the agent
 	}{
-		{[]string{"secrets"}, told, "1 commits"},
-		{[]string{"not-there"}, told[1:], "2 commits"},
+		{[]string{"secrets"}, "full", told, "1 commits"},
+		{[]string{"not-there"}, "full", told[1:], "2 commits"},
+		{[]string{"secrets"}, "none", []string{none, told[1]}, "1 commits"},
 	} {
 		o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{
-			"workspaces": []any{map[string]any{"seed": map[string]any{"type": "git", "source": repo, "ref": "main", "excludePaths": tc.exclude}}},
+			"workspaces": []any{map[string]any{"seed": map[string]any{"type": "git", "source": repo, "ref": "main", "history": tc.history, "excludePaths": tc.exclude}}},
 		}))
 		env := envelope(t, o.stdout)
 		var said []string

@@ -24,7 +24,7 @@ type specFlags struct {
 	scope, protect, secrets, artifacts []string
 	timeout                            time.Duration
 	attempts, recoveries               int
-	isolation, ref, dedupe             string
+	isolation, ref, history, dedupe    string
 	hosts, mounts, toolchains          []string
 	allowEmpty                         bool
 	budget                             deed.Budget
@@ -51,6 +51,7 @@ func (f *specFlags) register(c *cobra.Command) {
 	fl.IntVar(&f.recoveries, "max-recoveries", -1, "how often the agent is told why its work was refused, and goes on")
 	fl.Lookup("max-recoveries").DefValue = "3" // -1 only says that none was given
 	fl.StringVar(&f.ref, "ref", "", "with a git workspace: this `COMMIT` instead of the files as they stand")
+	fl.StringVar(&f.history, "history", "", "with a git workspace: `HOW` much of it the agent gets: full, what its commit reaches, or none, one commit (default full)")
 	fl.StringVar(&f.dedupe, "dedupe", "", "refuse a second task with this `KEY` while the first lives")
 }
 
@@ -97,13 +98,21 @@ func (a *app) spec(f *specFlags, workspace string) (*deed.TaskSpec, error) {
 		if f.ref != "" {
 			return nil, usage(errors.New("--ref needs a workspace"))
 		}
+		if f.history != "" {
+			return nil, usage(errors.New("--history needs a workspace"))
+		}
 		return s, nil
 	}
 	dir, err := a.workspace(workspace)
 	if err != nil {
 		return nil, usage(err)
 	}
-	s.Workspace = &deed.Workspace{Source: dir, Ref: f.ref}
+	switch f.history {
+	case "", deed.HistoryFull, deed.HistoryNone:
+	default:
+		return nil, usage(fmt.Errorf("--history %q is not full or none", f.history))
+	}
+	s.Workspace = &deed.Workspace{Source: dir, Ref: f.ref, History: f.history}
 	return s, nil
 }
 

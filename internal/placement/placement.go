@@ -156,7 +156,7 @@ func (p *placer) workspaces() {
 		p.apart(fault.Index("$.workspaces", i)+".target", w.EffectiveTarget())
 		s := w.Seed
 		d := deed.Workspace{
-			Type: s.Type, Source: s.Source, Ref: s.Ref, Bundle: s.Bundle, Exclude: s.ExcludePaths, Target: w.EffectiveTarget(), Mode: w.SourceMode,
+			Type: s.Type, Source: s.Source, Ref: s.Ref, Bundle: s.Bundle, Exclude: s.ExcludePaths, History: s.History, Target: w.EffectiveTarget(), Mode: w.SourceMode,
 			ReadOnly: w.Mode == codebox.ModeReadonly,
 		}
 		if s.Type == codebox.SeedPluginScaffold || s.Type == codebox.SeedThemeScaffold {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -318,9 +319,9 @@ func (r *repository) unknown(ref string) error {
 }
 
 // write makes a repository of deed's own at gitDir, with HEAD at a commit or on a branch that has it: the object
-// format, the settings that the work tree depends on, and the refs of the source that keep allows. There are no objects
-// in it: git finds them by way of gitCall.objects until they are copied.
-func (r *repository) write(gitDir, commit, branch string, keep func(ref string) bool) error {
+// format, the settings that the work tree depends on, and the refs. There are no objects in it: git finds them by way of
+// gitCall.objects until they are copied.
+func (r *repository) write(gitDir, commit, branch string) error {
 	text := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 	if r.format != "sha1" {
 		text = "[extensions]\n\tobjectformat = " + r.format + "\n[core]\n\trepositoryformatversion = 1\n\tbare = false\n"
@@ -330,16 +331,14 @@ func (r *repository) write(gitDir, commit, branch string, keep func(ref string) 
 			text += "\t" + strings.TrimPrefix(k, "core.") + " = " + v + "\n"
 		}
 	}
-	refs := map[string]string{}
-	for name, id := range r.refs {
-		if keep(name) {
-			refs[name] = id
-		}
-	}
+	refs := maps.Clone(r.refs)
 	head := commit + "\n"
 	if branch != "" {
 		head = "ref: refs/heads/" + branch + "\n"
 		if commit != "" {
+			if refs == nil {
+				refs = map[string]string{}
+			}
 			refs["refs/heads/"+branch] = commit
 		}
 	}

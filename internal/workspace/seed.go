@@ -28,6 +28,12 @@ const (
 	SourceFile      SourceKind = "file"            // one file
 )
 
+// How much of a repository's history a workspace has.
+const (
+	HistoryFull = "full" // what the commit of the workspace reaches
+	HistoryNone = "none" // one commit with the same tree
+)
+
 // A Source is where a workspace comes from.
 type Source struct {
 	// Kind says how to take Dir. "" is SourceEmpty without a Dir, SourceGit for a repository with a Ref, and
@@ -40,6 +46,7 @@ type Source struct {
 	Earlier []string // with SourceBundle: bundles that are applied before it, in their order
 	Slug    string   // of a scaffold
 	Name    string   // of a scaffold, for people; "" is the slug
+	History string   // how much of a repository's history comes along; "" is HistoryFull
 	Home    string   // deed's home, which must lie neither in the source nor around it; "" to leave that out
 }
 
@@ -48,7 +55,7 @@ const (
 	NoteLinkOutside      = "link_outside"      // a link with an absolute target, or one that leaves the source; kept as it is
 	NoteSpecialFile      = "special_file"      // a FIFO, socket or device; left out
 	NoteNestedRepository = "nested_repository" // a .git below the top; left out, the files around it are copied
-	NoteHistory          = "history"           // the history of a repository; left out, because it has what is excluded
+	NoteHistory          = "history"           // the history of a repository; left out, because it has what is excluded, or as asked
 )
 
 // A Note is something that a reader of the evidence should know about a seeded workspace.
@@ -73,8 +80,9 @@ type Seeded struct {
 // Seed makes a workspace at dst, which must be absent or empty, and leaves the source untouched.
 //
 // A directory is copied with all that is in it. A directory with a .git (a repository, a linked work tree or a
-// checked-out submodule) gets a repository of its own: branches, tags and the commits that they reach, in objects of
-// its own, without remotes, hooks, stash, reflogs or configuration of the caller; the work tree is copied as it
+// checked-out submodule) gets a repository of its own: the commit that it begins at and what that reaches, in objects of
+// its own, with its branch and the tags of that history. Nothing newer comes along, and no other branch, remote, hook,
+// stash, reflog, object or setting of the caller: an agent must not find the solution in them. The work tree is copied as it
 // stands, with uncommitted, untracked and ignored files, and the index is that of HEAD, so that git status shows
 // the caller's uncommitted work. With Ref the work tree is that commit's. A bare repository is taken as with
 // Ref "HEAD".
@@ -164,10 +172,10 @@ func seedTree(ctx context.Context, src Source, dst string, wrote *written) (Seed
 	}
 	switch {
 	case isRepository(src.Dir):
-		if src.Kind == SourceGit && src.Ref == "" {
+		if src.Ref == "" && (src.Kind == SourceGit || isBare(src.Dir)) {
 			src.Ref = "HEAD"
 		}
-		return seedGit(ctx, src.Dir, src.Ref, dst, out, wrote)
+		return seedGit(ctx, src, dst, out, wrote)
 	case src.Ref != "" || src.Kind == SourceGit:
 		return Seeded{}, sourceError(src.Dir, "it is not the top of a git repository, and a commit was asked for")
 	}
@@ -229,6 +237,7 @@ func (src Source) check() error {
 		{"a bundle", src.Bundle != "", kind == SourceBundle, kind == SourceBundle},
 		{"a list of earlier bundles", len(src.Earlier) > 0, false, kind == SourceBundle},
 		{"a slug", src.Slug != "", isScaffold, isScaffold},
+		{"a history", src.History != "", false, dir && kind != SourceFile},
 		{"a list of paths to exclude", len(src.Exclude) > 0, false, dir && kind != SourceFile},
 	} {
 		if f.needed && !f.given {
@@ -245,6 +254,11 @@ func (src Source) check() error {
 		if strings.IndexByte(s, 0) >= 0 {
 			fail("a path or ref", "has a NUL byte")
 		}
+	}
+	switch src.History {
+	case "", HistoryFull, HistoryNone:
+	default:
+		fail("history", fmt.Sprintf("%q is not full or none", src.History))
 	}
 	if _, err := newExcluder(src.Exclude); err != nil {
 		errs = append(errs, err)

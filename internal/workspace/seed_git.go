@@ -14,33 +14,27 @@ import (
 )
 
 // seedGit makes a repository of deed's own and its work tree. Three processes of git do it, the objects being packed
-// while the files are copied; what is excluded takes more.
-func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder, wrote *written) (Seeded, error) {
+// while the files are copied; tags and what is excluded take more.
+func seedGit(ctx context.Context, src Source, dst string, exclude *excluder, wrote *written) (Seeded, error) {
 	g, err := newGit(filepath.Dir(absolute(dst)))
 	if err != nil {
 		return Seeded{}, err
 	}
 	defer g.close()
-	if isBare(dir) && ref == "" {
-		ref = "HEAD"
-	}
 	out := Seeded{Kind: SourceGit}
-	r, err := g.readRepository(ctx, dir)
+	r, err := g.readRepository(ctx, src.Dir)
 	if err == nil {
-		out.Commit, out.Branch, err = r.resolve(ctx, ref)
+		out.Commit, out.Branch, err = r.resolve(ctx, src.Ref)
 	}
 	if err != nil {
 		return Seeded{}, failure.New(failure.Config, "read repository", err, "")
 	}
 	s := &borrower{git: g, from: r, workTree: absolute(dst), gitDir: filepath.Join(absolute(dst), ".git")}
-	if err := r.write(s.gitDir, out.Commit, out.Branch, branchOrTag); err != nil {
-		return Seeded{}, err
-	}
-	head, err := s.hide(ctx, exclude, &out)
+	head, err := s.begin(ctx, src.History, exclude, &out)
 	if err != nil {
 		return Seeded{}, err
 	}
-	if ref != "" {
+	if src.Ref != "" {
 		var empty []Submodule
 		err := together(ctx,
 			func(ctx context.Context) error { return s.pack(ctx, head) },
@@ -49,7 +43,7 @@ func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder, wrote
 				return err
 			},
 			func(ctx context.Context) error {
-				if _, err := s.in(ctx, "reset", "--hard", "--quiet", "HEAD"); err != nil {
+				if _, err := s.in(ctx, "read-tree", "--reset", "-u", "HEAD"); err != nil { // git reset would leave an ORIG_HEAD
 					return err
 				}
 				return s.leaveOut(ctx, exclude, true)
@@ -69,7 +63,7 @@ func seedGit(ctx context.Context, dir, ref, dst string, exclude *excluder, wrote
 		func(ctx context.Context) error {
 			err := together(ctx,
 				func(ctx context.Context) (err error) {
-					done, err = copyTree(ctx, dir, s.workTree, copyOptions{skipGit: true, exclude: exclude, wrote: wrote})
+					done, err = copyTree(ctx, src.Dir, s.workTree, copyOptions{skipGit: true, exclude: exclude, wrote: wrote})
 					return err
 				},
 				func(ctx context.Context) error { return s.index(ctx, head) })
@@ -119,29 +113,20 @@ func together(ctx context.Context, jobs ...func(context.Context) error) error {
 	return first
 }
 
-// branchOrTag are the refs that a workspace has. Remotes, the stash and notes stay behind.
-func branchOrTag(ref string) bool {
-	return strings.HasPrefix(ref, "refs/heads/") || strings.HasPrefix(ref, "refs/tags/")
-}
-
-// reached lists, a line each, where the history of a workspace ends: the commit, the branches and the tags.
+// reached lists, a line each, where the history of a workspace ends: the commit and the tags.
 func (s *borrower) reached(commit string) string {
-	want := map[string]bool{commit: commit != ""}
-	for name, id := range s.from.refs {
-		if branchOrTag(name) {
-			want[id] = true
-		}
+	if commit == "" {
+		return ""
 	}
 	var in strings.Builder
-	for id, ok := range want {
-		if ok {
-			in.WriteString(id + "\n")
-		}
+	in.WriteString(commit + "\n")
+	for _, id := range s.from.refs {
+		in.WriteString(id + "\n")
 	}
 	return in.String()
 }
 
-// pack brings the objects over as one pack of what the branches, the tags and the commit reach: nothing of the caller's
+// pack brings the objects over as one pack of what the commit and the tags reach: nothing of the caller's other branches,
 // stash or of work that was thrown away comes along. Deltas are taken as they are and none is looked for.
 func (s *borrower) pack(ctx context.Context, commit string) error {
 	ids := s.reached(commit)

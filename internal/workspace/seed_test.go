@@ -165,7 +165,7 @@ func TestSeedGit(t *testing.T) {
 	if diff := cmp.Diff(want, gitIn(t, d.root, "status", "--porcelain")); diff != "" {
 		t.Errorf("status (-source +copy):\n%s", diff)
 	}
-	if got := gitIn(t, d.root, "for-each-ref", "--format=%(refname)"); got != "refs/heads/main\nrefs/heads/side\nrefs/tags/v1\n" {
+	if got := gitIn(t, d.root, "for-each-ref", "--format=%(refname)"); got != "refs/heads/main\nrefs/tags/v1\n" {
 		t.Errorf("refs:\n%s", got)
 	}
 	if got := gitIn(t, d.root, "remote"); got != "" {

@@ -154,7 +154,7 @@ func openWorkTree(ctx context.Context, dir, workTree string) (*borrower, error) 
 	}
 	m := &borrower{git: g, from: r, gitDir: filepath.Join(g.home, "borrower"), workTree: workTree}
 	if err == nil {
-		err = r.write(m.gitDir, r.commit, r.branch, func(string) bool { return true })
+		err = r.write(m.gitDir, r.commit, r.branch)
 	}
 	if err != nil {
 		g.close()
