@@ -48,6 +48,8 @@ type Report struct {
 	Phases        []Phase  `json:"phases,omitempty"` // of a verification of several
 	Failure       *Failure `json:"failure,omitempty"`
 
+	Missing []Missing `json:"missing,omitempty"` // what the run needed and did not find, also where something else decided
+
 	LintFindings []LintFinding `json:"lint_findings,omitempty"`
 	Annotations  []Annotation  `json:"annotations,omitempty"`
 
@@ -104,15 +106,6 @@ type Phase struct {
 	Phase    string `json:"phase"`
 	Status   string `json:"status"`
 	ExitCode *int   `json:"exit_code"`
-	Summary  string `json:"summary"`
-}
-
-// A Failure says what kind of failure it was. Mode is the classifier's, and Step the step that the script named.
-type Failure struct {
-	Phase    string `json:"phase"`
-	Category string `json:"category" jsonschema:"enum=findings,enum=infrastructure"`
-	Mode     string `json:"mode,omitempty"`
-	Step     string `json:"step,omitempty"`
 	Summary  string `json:"summary"`
 }
 

@@ -3410,6 +3410,8 @@ export type Failure = {
   mode?: string;
   step?: string;
   summary: string;
+  cause?: "missing_tool" | "missing_dependency" | "nothing_loaded" | "no_tests" | "no_report";
+  remedy?: string;
 };
 
 export type Fault = {
@@ -4546,6 +4548,12 @@ export type LintFinding = {
   known?: boolean;
 };
 
+export type Missing = {
+  kind: "tool" | "dependency";
+  name: string;
+  remedy?: string;
+};
+
 /** A NativeAdapter runs deed's own agent: no program but deed and a model. */
 export type NativeAdapter = {
   schema?: "agent-runtime/adapter.config/v1";
@@ -4756,6 +4764,7 @@ export type Report = {
   phase: Phase;
   phases?: Phase[];
   failure?: Failure;
+  missing?: Missing[];
   lint_findings?: LintFinding[];
   annotations?: Annotation[];
   test_counts?: TestResults;

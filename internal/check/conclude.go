@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/excerpt"
 	"github.com/deedrun/deed/internal/sidecar"
 	"github.com/deedrun/deed/internal/testreport"
 )
@@ -37,12 +38,24 @@ func (r *Request) conclude(rep *runner.Report, rc *record, set sidecar.Set) {
 		rep.Autofix = &runner.Autofix{Fixes: slices.Concat(set.Fixes, set.Plan), ChangedFiles: []string{}}
 	}
 	out, errOut := rc.out.text(), rc.err.text()
-	v := judge(facts{
-		capability: r.Capability, rc: rc, set: set, counts: rep.TestCounts, findings: len(rep.LintFindings),
-		requireCounts: r.Options.RequireCounts, fixOnly: r.Options.FixOnly, stdout: out, stderr: errOut,
-	})
+	did, err := readSteps(r.RunDir.Host)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		rep.Warnings = append(rep.Warnings, "the list of steps cannot be read: "+err.Error())
+	}
+	rep.Missing = did.missing
+	f := facts{
+		capability: r.Capability, rc: rc, set: set, counts: rep.TestCounts, cases: rep.TestCases, findings: len(rep.LintFindings),
+		requireCounts: r.Options.RequireCounts, fixOnly: r.Options.FixOnly, stdout: out, stderr: errOut, unreported: did.unreported,
+	}
+	if rc.exit.Code != 0 || len(did.missing) > 0 || f.failed() {
+		f.missing = r.lacking(did, rep.TestCases, out, errOut)
+	}
+	v := judge(f)
+	if v.mode == ModeMissing { // else what the output shows may be what a test is about
+		rep.Missing = f.missing
+	}
 	v.into(rep)
-	r.steps(rep)
+	r.steps(rep, did)
 	r.thresholds(rep, set)
 	if !rep.Passed {
 		so, cut := lastLines(out)
@@ -94,13 +107,9 @@ func location(file string, line int) string {
 // maxSteps bounds what is read of the list of steps.
 const maxSteps = 1 << 20
 
-// steps reads which steps the script asked about. A filter that matched none of them must not look like a clean run, and
+// steps judges which steps the script asked about. A filter that matched none of them must not look like a clean run, and
 // neither must a linter that is not installed.
-func (r *Request) steps(rep *runner.Report) {
-	did, err := readSteps(r.RunDir.Host)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		rep.Warnings = append(rep.Warnings, "the list of steps cannot be read: "+err.Error())
-	}
+func (r *Request) steps(rep *runner.Report, did stepsDone) {
 	rep.Steps = did.ran
 	filter := r.Options.Filter
 	filtered := len(filter.Only) > 0 || len(filter.Skip) > 0
@@ -129,8 +138,12 @@ func (r *Request) steps(rep *runner.Report) {
 // ModeNoStep is the mode of a run whose script had nothing to do, because a person's filter met none of its steps.
 const ModeNoStep = "no_step_ran"
 
-// stepsDone are the steps that ran, all that the script asked about, each once, and what it could not run, with the reason.
-type stepsDone struct{ ran, asked, without []string }
+// stepsDone are the steps that ran, all that the script asked about, each once, and what it could not run, with the reason;
+// what it says is missing; and the runners that left no report.
+type stepsDone struct {
+	ran, asked, without, unreported []string
+	missing                         []runner.Missing
+}
 
 // readSteps reads what the helpers wrote about steps.
 func readSteps(dir string) (did stepsDone, err error) {
@@ -151,7 +164,7 @@ func readSteps(dir string) (did stepsDone, err error) {
 		return did, err
 	}
 	defer func() { _ = f.Close() }()
-	add := func(list *[]string, name string) {
+	once := func(list *[]string, name string) {
 		if !slices.Contains(*list, name) {
 			*list = append(*list, name)
 		}
@@ -164,12 +177,19 @@ func readSteps(dir string) (did stepsDone, err error) {
 		}
 		switch word {
 		case "without":
-			add(&did.without, name)
+			once(&did.without, name)
+			continue
+		case "unreported":
+			once(&did.unreported, name)
+			continue
+		case runner.MissingTool, runner.MissingDependency:
+			what, remedy, _ := strings.Cut(name, ": ")
+			did.missing = add(did.missing, runner.Missing{Kind: word, Name: excerpt.Head(what, longestWhy), Remedy: remedy})
 			continue
 		case "ran":
-			add(&did.ran, name)
+			once(&did.ran, name)
 		}
-		add(&did.asked, name)
+		once(&did.asked, name)
 	}
 	return did, lines.Err()
 }

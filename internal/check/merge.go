@@ -76,6 +76,9 @@ func join(out *runner.Report, r runner.Report) {
 	out.TestCases = append(out.TestCases, r.TestCases...)
 	out.FailedTests = append(out.FailedTests, r.FailedTests...)
 	out.Failures = append(out.Failures, r.Failures...)
+	for _, m := range r.Missing {
+		out.Missing = add(out.Missing, m)
+	}
 	out.Hooks = append(out.Hooks, r.Hooks...)
 	out.Steps = append(out.Steps, r.Steps...)
 	out.Hints = append(out.Hints, r.Hints...)

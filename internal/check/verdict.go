@@ -18,7 +18,10 @@ type facts struct {
 	rc             *record
 	set            sidecar.Set
 	counts         *runner.TestResults
+	cases          []runner.TestCase
 	findings       int
+	missing        []runner.Missing // tools and dependencies
+	unreported     []string         // runners that ended well and left no report
 	requireCounts  bool
 	fixOnly        bool
 	stdout, stderr string
@@ -27,6 +30,7 @@ type facts struct {
 // A verdict says how a run ended.
 type verdict struct {
 	status, category, mode, step, summary string
+	cause, remedy                         string // of what could not be run at all
 	warning                               string
 }
 
@@ -41,7 +45,7 @@ func (v verdict) into(rep *runner.Report) {
 	if rep.Passed {
 		return
 	}
-	rep.Failure = &runner.Failure{Phase: rep.Phase.Phase, Category: v.category, Mode: v.mode, Step: v.step, Summary: v.summary}
+	rep.Failure = &runner.Failure{Phase: rep.Phase.Phase, Category: v.category, Mode: v.mode, Step: v.step, Summary: v.summary, Cause: v.cause, Remedy: v.remedy}
 	rep.ExitCode = 1
 	if v.category == runner.CategoryInfrastructure {
 		rep.ExitCode = 3
@@ -72,7 +76,10 @@ func judge(f facts) verdict {
 		if v.mode == "" {
 			v.mode = f.class().Mode
 		}
-		if v.category == runner.CategoryInfrastructure {
+		if v.cause = causeOf(v, f); v.mode == ModeMissing || v.mode == "command_missing" {
+			v.remedy = remedies(f.missing)
+		}
+		if v.category == runner.CategoryInfrastructure && v.mode != ModeMissing {
 			v.summary = strings.Join(slices.DeleteFunc([]string{v.summary, v.step, why}, func(s string) bool { return s == "" }), ": ")
 		}
 	}
@@ -85,11 +92,13 @@ func (f facts) decide() verdict {
 	case f.rc.start != nil:
 		return broken("not_started", "the %s runner could not be started: %v", what, f.rc.start)
 	case e.TimedOut:
-		return broken("timeout", "the %s runner was ended at its time limit of %s", what, f.rc.limit)
+		return f.timeout()
 	case e.Signal != "":
 		return broken("killed", "the %s runner was killed by %s", what, e.Signal)
 	case e.Code > 128 && e.Code <= 128+64: // a child of the script's shell
 		return broken("killed", "the %s runner was killed (exit %d, which is signal %d)", what, e.Code, e.Code-128)
+	case (e.Code == 126 || e.Code == 127) && len(f.missing) > 0:
+		return broken(ModeMissing, "the %s runner could not run a command (exit %d): %s", what, e.Code, f.lacks())
 	case e.Code == 126 || e.Code == 127:
 		return broken("command_missing", "the %s runner could not run a command (exit %d)", what, e.Code)
 	}
@@ -125,14 +134,33 @@ func (f facts) decisive() string {
 	return ""
 }
 
+func (f facts) timeout() verdict {
+	v := broken("timeout", "the %s runner was ended at its time limit of %s", f.capability, f.rc.limit)
+	if names := running(f.cases); names != "" {
+		v.summary += ", while it ran " + names
+	}
+	return v
+}
+
+// failed reports whether a test is counted as failed.
+func (f facts) failed() bool { return f.counts != nil && f.counts.Failed > 0 }
+
 func (f facts) lint(code int) verdict {
 	switch {
+	case code >= 2 && f.findings > 0 && len(f.missing) > 0:
+		return broken(ModeMissing, "the lint runner failed (exit %d) after %d finding(s): %s", code, f.findings, f.lacks())
 	case code >= 2 && f.findings > 0:
 		return broken("", "the lint runner failed (exit %d) after %d finding(s): the list may be incomplete", code, f.findings)
-	case code >= 2:
+	case code >= 2 && len(f.missing) == 0:
 		return broken("", "lint runner infrastructure failure (exit %d)", code)
 	case f.findings > 0:
-		return found("", "lint phase reported %d finding(s)", f.findings)
+		v := found("", "lint phase reported %d finding(s)", f.findings)
+		if len(f.missing) > 0 {
+			v.warning = "not all was looked at, since this is missing: " + wants(f.missing)
+		}
+		return v
+	case len(f.missing) > 0:
+		return broken(ModeMissing, "the code was not linted by all that the project asks for: %s", f.lacks())
 	case code != 0 && f.brokenBefore():
 		return broken("", "lint runner infrastructure failure (exit %d)", code)
 	case code != 0:
@@ -147,14 +175,20 @@ func (f facts) test(code int) verdict {
 		c = nil // a runner that does not know how to count says so
 	}
 	switch {
+	case c != nil && c.Failed > 0 && len(f.missing) > 0 && forWant(f.cases, f.missing):
+		return broken(ModeMissing, "%d of %d test(s) stand for files that could not be loaded: %s", c.Failed, c.Total, f.lacks())
 	case c != nil && c.Failed > 0:
 		return found("assertions", "test phase reported %d failure(s) out of %d test(s)", c.Failed, c.Total)
+	case code != 0 && len(f.missing) > 0:
+		return broken(ModeMissing, "the tests could not be run (exit %d): %s", code, f.lacks())
+	case len(f.unreported) > 0:
+		return broken(ModeNoReport, "%s left no report of its tests, so something ended it before it was done", strings.Join(f.unreported, ", "))
 	case code != 0 && c != nil:
 		return broken("", "test runner failed after reporting zero test failures (exit %d)", code)
 	case code != 0:
 		return broken("", "test phase failed without structured counts (exit %d)", code)
 	case c == nil && f.requireCounts:
-		return broken("no_report", "the test runner ended with exit code 0 and reported no test")
+		return broken(ModeNoReport, "the test runner ended with exit code 0 and reported no test")
 	case c == nil:
 		v := passed("test phase ended with exit code 0")
 		v.warning = "no test was counted: the exit code alone says that the tests passed (have the runner write HOMEBOY_TEST_RESULTS_FILE, or use --require-counts)"
@@ -169,6 +203,8 @@ func (f facts) build(code int) verdict {
 	switch {
 	case code == 0:
 		return passed("build passed")
+	case len(f.missing) > 0:
+		return broken(ModeMissing, "the build could not be run (exit %d): %s", code, f.lacks())
 	case code == 1 || code == 101 && !f.brokenBefore():
 		return found("", "the build failed (exit %d)", code)
 	}
@@ -182,10 +218,20 @@ func (f facts) class() helper.Outcome {
 	})
 }
 
-// brokenBefore reports whether the output says that the tool itself did not come to work.
+// brokenBefore reports whether the output says that the tool itself did not come to work. That a line calls something an
+// error does not: so does a linter.
 func (f facts) brokenBefore() bool {
-	m := f.class().Mode
-	return m == helper.ModeBootstrap || m == helper.ModeFatal
+	absent, _ := helper.Absent(f.stdout, f.stderr)
+	return absent != "" || f.class().Mode == helper.ModeBootstrap || helper.Crashed(f.stdout, f.stderr)
+}
+
+// lacks says what is missing and what to do about it.
+func (f facts) lacks() string {
+	text := "missing: " + wants(f.missing)
+	if r := remedies(f.missing); r != "" {
+		text += " (" + r + ")"
+	}
+	return text
 }
 
 // bannerPrefix begins the line by which a script says which step failed.

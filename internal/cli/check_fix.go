@@ -111,14 +111,22 @@ func noWorse(before *runner.Report, after runner.Report) runner.Phase {
 	p := after.Phase
 	old, now := trouble(*before), trouble(after)
 	switch {
-	case after.Status == runner.StatusError:
+	case after.Status == runner.StatusError && !lackedBefore(before, after):
 		return p
 	case now > old:
 		p.Status, p.Summary = runner.StatusFailed, fmt.Sprintf("%d before the fix, %d after it", old, now)
-	case now > 0:
+	case now > 0 || after.Status == runner.StatusError:
 		p.Status, p.Summary = runner.StatusPassed, fmt.Sprintf("%d of %d are left", now, old)
 	}
 	return p
+}
+
+// lackedBefore reports whether all that keeps a check from its end is missing tools that were missing before the fix too: what is here
+// came to its end both times.
+func lackedBefore(before *runner.Report, after runner.Report) bool {
+	return before != nil && after.Failure != nil && after.Failure.Cause == runner.CauseTool && !slices.ContainsFunc(after.Missing, func(m runner.Missing) bool {
+		return !slices.Contains(before.Missing, m)
+	})
 }
 
 // trouble counts what a check found. One that failed without saying what has found something.

@@ -34,6 +34,13 @@ func (s *Set) detected(c project.Component, capability string, p *Plan) ([]Exten
 			return nil, err
 		}
 		ids = append(ids, found...)
+		if capability == runner.Test && s.places.BuiltIn != "" {
+			beside, err := besides(dir)
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, beside...)
+		}
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -61,6 +68,33 @@ func (s *Set) Detect(dir string) ([]string, error) {
 		ids = fallback
 	}
 	return ids, err
+}
+
+// besides lists the fallback extensions with tests in a directory that are run whatever else it calls for.
+func besides(dir string) (ids []string, err error) {
+	for _, id := range builtInIDs() {
+		d, err := builtInDetect(id)
+		if err != nil {
+			return nil, err
+		}
+		if d != nil && d.Beside != nil && d.Beside.called(dir) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+func (b *Beside) called(dir string) bool {
+	for file, keys := range b.Unless {
+		data, err := plainfile.Read(filepath.Join(dir, file), maxManifest)
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(behind(data, strings.Split(key, ".")), b.Word) }) {
+			return false
+		}
+	}
+	return anyFile(dir, b.Tests)
 }
 
 // called lists the built-in extensions that a directory calls for, and those that it calls for when there is no other.
@@ -148,15 +182,34 @@ func (d *Detect) declared(dir string) bool {
 
 // says reports whether there is something behind a key. What npm writes into a new package is nothing.
 func says(data json.RawMessage, key []string) bool {
+	text := behind(data, key)
+	return text != "" && text != "null" && text != `""` && !strings.Contains(text, "no test specified")
+}
+
+// behind is the JSON behind a key; empty: there is none.
+func behind(data json.RawMessage, key []string) string {
 	if len(key) == 0 {
-		return len(data) > 0 && string(data) != "null" && string(data) != `""` && !strings.Contains(string(data), "no test specified")
+		return string(data)
 	}
 	var object map[string]json.RawMessage
-	return json.Unmarshal(data, &object) == nil && says(object[key[0]], key[1:])
+	if json.Unmarshal(data, &object) != nil {
+		return ""
+	}
+	return behind(object[key[0]], key[1:])
 }
 
 // skipped are directories with the code of others.
-var skipped = []string{".git", "node_modules", "vendor", "target", "dist", "build", ".venv", "venv", "__pycache__"}
+var skipped = []string{".git", "node_modules", "vendor", "target", "dist", "build", ".venv", "venv", "__pycache__", "bats-core", "bats-support", "bats-assert", "bats-file", "bats-mock"}
+
+// foreign reports whether a directory holds the code of others: a module of git, or bats itself.
+func foreign(dir string) bool {
+	for _, name := range []string{".git", filepath.Join("libexec", "bats-core")} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
 
 // anyFile reports whether a glob covers a file below a directory. It looks at a bounded number of entries, nearest first.
 func anyFile(dir string, globs []string) bool {
@@ -174,7 +227,7 @@ func anyFile(dir string, globs []string) bool {
 			switch {
 			case e.Type().IsRegular() && workspace.MatchAny(globs, rel):
 				return true
-			case e.IsDir() && !slices.Contains(skipped, e.Name()) && strings.Count(rel, "/") < maxDepth:
+			case e.IsDir() && !slices.Contains(skipped, e.Name()) && strings.Count(rel, "/") < maxDepth && !foreign(filepath.Join(dir, rel)):
 				queue = append(queue, rel)
 			}
 		}

@@ -48,6 +48,17 @@ type Detect struct {
 	// are called for, one without any such sign is left out of a test run that another has tests for.
 	Tests    []string            `json:"tests,omitempty"`
 	TestKeys map[string][]string `json:"test_keys,omitempty"`
+	// Beside says which tests a fallback extension runs also where another one is called for.
+	Beside *Beside `json:"beside,omitempty"`
+}
+
+// Beside are tests that are written in no language of the component's own, such as those of its commands.
+type Beside struct {
+	Tests []string `json:"tests"` // globs
+	// Unless are dotted keys by JSON file: where the text behind one has Word, such as a test script that is a call of the runner,
+	// the extension of that file runs these tests.
+	Unless map[string][]string `json:"unless,omitempty"`
+	Word   string              `json:"word,omitempty"`
 }
 
 // FingerprintSpec says what scripts.fingerprint can do beyond its contract, which is one process for one file. It is deed's

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -261,6 +262,41 @@ func (c classification) first(kind string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Absent is the first line of some texts that says that a program or a dependency is not there, and its kind, one of those of
+// runner.Missing; both are empty when there is none.
+func Absent(texts ...string) (kind, line string) {
+	for _, l := range textLines(texts...) {
+		switch m := markers(); {
+		case m["tool"].MatchString(l):
+			return runner.MissingTool, strings.TrimSpace(l)
+		case m["dependency"].MatchString(l):
+			return runner.MissingDependency, strings.TrimSpace(l)
+		}
+	}
+	return "", ""
+}
+
+// Undelivered is the first line of what go says about a build that could not begin because modules cannot be downloaded. It
+// is false when there is another error: that one is the code's.
+func Undelivered(text string) (line string, ok bool) {
+	for _, l := range textLines(text) {
+		switch {
+		case markers()["dependency"].MatchString(l):
+			if line == "" {
+				line = strings.TrimSpace(l)
+			}
+		case markers()["goerror"].MatchString(l):
+			return "", false
+		}
+	}
+	return line, line != ""
+}
+
+// Crashed reports whether some texts show that the tool that wrote them came down by a fault of its own.
+func Crashed(texts ...string) bool {
+	return slices.ContainsFunc(textLines(texts...), markers()["crash"].MatchString)
 }
 
 func some(line string) []string {

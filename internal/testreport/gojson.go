@@ -36,11 +36,13 @@ type goPackage struct {
 	output   tail
 	failures int
 	broken   bool // its tests could not be built
+	passed   bool // the testing package says that it ran to its end
 	ended    bool
 }
 
 type goTest struct {
 	output tail
+	paused bool // it waits for its turn among parallel tests
 }
 
 func readGoJSON(r io.Reader, c *collector) error {
@@ -107,6 +109,8 @@ func (s *goStream) testEvent(p *goPackage, e *goEvent) error {
 		if !goFraming(e.Output) {
 			t.output.add(e.Output)
 		}
+	case "pause", "cont":
+		t.paused = e.Action == "pause"
 	case "pass", "bench":
 		return s.endTest(p, e, runner.CasePassed, "")
 	case "skip":
@@ -184,10 +188,17 @@ func (s *goStream) packageEvent(p *goPackage, e *goEvent) error {
 		if strings.HasPrefix(e.Output, "FAIL\t") && (strings.HasSuffix(e.Output, "[build failed]\n") || strings.HasSuffix(e.Output, "[setup failed]\n")) {
 			p.broken = true
 		}
+		p.passed = p.passed || strings.HasSuffix(e.Output, "PASS\n")
 		p.output.add(e.Output)
 	case "pass", "skip":
 		p.ended = true
-		return s.unfinished(p, e.Package)
+		if err := s.unfinished(p, e.Package); err != nil || e.Action == "skip" || p.passed || p.failures > 0 {
+			return err
+		}
+		return s.add(runner.TestCase{
+			Suite: e.Package, Name: "[" + TypeSuite + "]", Status: runner.CaseFailed, Type: TypeUnfinished,
+			Message: "the program ended with exit code 0 before all tests were done: something calls os.Exit, TestMain or an init function perhaps",
+		})
 	case "fail":
 		p.ended = true
 		if err := s.unfinished(p, e.Package); err != nil {
@@ -216,6 +227,8 @@ func (s *goStream) unfinished(p *goPackage, name string) error {
 			status, kind = runner.CasePassed, ""
 		} else if k := goFailure(p.tests[t].output.String()); k != "" {
 			kind = k
+		} else if p.tests[t].paused {
+			kind = TypeWaiting
 		}
 		if err := s.endTest(p, &goEvent{Package: name, Test: t}, status, kind); err != nil {
 			return err

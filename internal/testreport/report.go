@@ -32,6 +32,7 @@ const (
 	TypePlan       = "plan"       // not as many tests as were announced
 	TypeBailOut    = "bail-out"   // the run gave up
 	TypeUnfinished = "unfinished" // a test began and did not end
+	TypeWaiting    = "waiting"    // a test began and waited for others when the run ended
 )
 
 // Broken is the partial label of a report that could not be read to its end: what it says before that is told, and how it

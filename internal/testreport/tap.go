@@ -21,6 +21,7 @@ type tap struct {
 
 type tapLevel struct {
 	name    string // as a comment announced it
+	open    bool   // it was announced, and nothing has summed it up
 	planned int    // -1: no plan yet
 	skipped string // why the plan has no tests
 	points  int
@@ -55,6 +56,9 @@ func readTAP(r io.Reader, c *collector) error {
 		return err
 	}
 	for len(t.levels) > 1 { // subtests that nothing summed up
+		if err := t.unfinished(); err != nil {
+			return err
+		}
 		if err := t.closeLevel(); err != nil {
 			return err
 		}
@@ -113,9 +117,20 @@ func (t *tap) open(level int, name string) error {
 		t.levels = append(t.levels, tapLevel{planned: -1})
 	}
 	if name != "" {
-		t.levels[level].name = name
+		t.levels[level].name, t.levels[level].open = name, true
 	}
 	return nil
+}
+
+// unfinished tells the deepest subtest, when it was announced and the document ends before a point sums it up: the run was
+// ended while it ran.
+func (t *tap) unfinished() error {
+	level := len(t.levels) - 1
+	l := t.levels[level]
+	if !l.open || l.points > 0 || t.bailed {
+		return nil
+	}
+	return t.add(runner.TestCase{Suite: t.suite(level - 1), Name: l.name, Status: runner.CaseFailed, Type: TypeUnfinished, Message: "it began and did not end"})
 }
 
 // reach makes sure that the level is open. Deeper ones wait for the point that sums them up.

@@ -3,6 +3,7 @@
 #
 #   kit_start CAPABILITY     goes to the component, sources the other helpers, makes KIT_TMP, removes it at the end
 #   kit_need TOOL REMEDY     ends with 2 when TOOL is not there
+#   kit_missing KIND NAME REMEDY   says that a tool or a dependency is not there; the host makes infrastructure of it
 #   kit_fail STEP TEXT       ends with 2: infrastructure
 #   kit_files GLOB...        the files of the component, one in a line, those that are asked for or all
 #   kit_untold COMMAND...    runs COMMAND without any HOMEBOY_* and DEED_* variable
@@ -10,11 +11,16 @@
 #   kit_findings STEP FORMAT REPORT STATUS [OPTION...]   adds what a linter wrote to the findings
 #   kit_lint_end             ends a lint run
 #   kit_test_end NAME STATUS FILE                        ends a test run
+#   kit_expect NAME FILE     FILE will be the native test report NAME: a run that ends well without it is no pass, and one that
+#                            is ended hands over what there is of it
 #   kit_report NAME FILE     hands a native test report to the host
+#
+# A runner that can say which test it is at writes `begin NAME` and `end NAME` to KIT_TMP/begun: a test that did not end is handed
+# over as failed. In KIT_TMP/begun.live that goes for runs only that are ended from outside.
 
 kit_start() {
   KIT_CAPABILITY=$1
-  KIT_FOUND="" KIT_BROKEN=""
+  KIT_FOUND="" KIT_BROKEN="" KIT_TESTED=""
   for kit__helper in RUNNER_STEPS FAILURE_TRAP SIDECAR_WRITER EMIT_LINT_FINDING CLASSIFY_FAILURE; do
     eval "kit__helper_file=\${HOMEBOY_RUNTIME_$kit__helper:-}"
     if [ ! -f "$kit__helper_file" ]; then
@@ -34,6 +40,8 @@ kit_start() {
 
 kit__end() {
   kit__status=$?
+  trap '' INT TERM # the host may ask again while this ends
+  [ "$KIT_CAPABILITY" != test ] || [ -n "$KIT_TESTED" ] || kit__salvage
   homeboy_print_failure_summary || :
   rm -rf -- "$KIT_TMP"
   return "$kit__status"
@@ -50,7 +58,28 @@ kit_fail() {
 }
 
 kit_need() {
-  command -v "$1" >/dev/null 2>&1 || kit_fail "$1 is missing" "$1 is not on PATH: $2"
+  command -v "$1" >/dev/null 2>&1 || {
+    homeboy__answer_step tool "$1: $2"
+    kit_fail "$1 is missing" "$1 is not on PATH: $2"
+  }
+}
+
+kit_missing() {
+  printf 'Missing: %s (%s)\n' "$2" "$3"
+  homeboy__answer_step "$1" "$2: $3"
+}
+
+# kit_unlinted STEP WHY: a linter that the project asks for and that is not there, unless a filter leaves it out.
+kit_unlinted() {
+  if should_run_step "$1"; then
+    kit_missing tool "$1" "$2, or leave it out with --skip $1"
+  fi
+}
+
+# kit_lines KIND FILE: the lines of a file that the classifier's table calls so.
+kit_lines() {
+  homeboy__markers | sed -n "s/^$1 //p" >"$KIT_TMP/patterns"
+  grep -E -f "$KIT_TMP/patterns" -- "$2"
 }
 
 # kit_without STEP WHY: an optional step that cannot run here.
@@ -166,10 +195,49 @@ kit_watch() {
   return "$(cat "$KIT_TMP/status")"
 }
 
+kit_expect() {
+  printf '%s %s\n' "$1" "$2" >>"$KIT_TMP/expected"
+}
+
 kit_report() {
   if [ -n "${DEED_TEST_REPORT_DIR:-}" ] && [ -s "$2" ]; then
     mkdir -p -- "$DEED_TEST_REPORT_DIR" && cp -- "$2" "$DEED_TEST_REPORT_DIR/$1"
   fi
+}
+
+# kit__unended FILE...: hands over the tests that began and did not end, if there are any.
+kit__unended() {
+  cat -- "$@" 2>/dev/null | LC_ALL=C awk '
+    { word = $1; sub(/^[a-z]* /, "") }
+    word == "begin" && !($0 in open) { open[$0] = 1; order[++n] = $0 }
+    word == "end" { delete open[$0] }
+    END {
+      for (i = 1; i <= n; i++) if (order[i] in open) {
+        printf "not ok %d - %s\n  ---\n  failureType: unfinished\n  message: it began and did not end\n  ...\n", ++told, order[i]
+      }
+      if (!told) exit 1
+      printf "1..%d\n", told
+    }' >"$KIT_TMP/unfinished" || return 1
+  { echo 'TAP version 13'; cat "$KIT_TMP/unfinished"; } >"$KIT_TMP/unfinished.tap"
+  kit_report unfinished.tap "$KIT_TMP/unfinished.tap"
+}
+
+# kit__salvage: hands over what there is when the run is ended from outside.
+kit__salvage() {
+  if [ -f "$KIT_TMP/expected" ]; then
+    while read -r kit__name kit__file; do
+      kit_report "$kit__name" "$kit__file"
+    done <"$KIT_TMP/expected"
+  fi
+  kit__unended "$KIT_TMP/begun" "$KIT_TMP/begun.live" || :
+}
+
+# kit__unreported: the names of reports that were expected and are not there.
+kit__unreported() {
+  [ -f "$KIT_TMP/expected" ] || return 0
+  while read -r kit__name kit__file; do
+    [ -s "$kit__file" ] || printf '%s\n' "$kit__name"
+  done <"$KIT_TMP/expected"
 }
 
 # kit_coverage FILE: hands a native coverage report to the host.
@@ -258,8 +326,18 @@ kit_lint_end() {
 }
 
 kit_test_end() {
+  KIT_TESTED=1
   homeboy_classify_failure --capability "$KIT_CAPABILITY" --name "$1" --exit "$2" --stdout "$3" || exit 2
-  [ "$FAILURE_MODE" = clean ] || printf '%s: %s\n' "$FAILED_STEP" "$FAILURE_SUMMARY"
+  if kit__unended "$KIT_TMP/begun"; then
+    if [ "$FAILURE_MODE" = clean ]; then
+      FAILED_STEP="$1 ended before its tests did" FAILURE_EXIT=1 FAILURE_REPLAY_MODE=none
+    fi
+  elif [ "$FAILURE_MODE" = clean ] && [ -n "$(kit__unreported)" ]; then
+    homeboy__answer_step unreported "$1"
+    FAILED_STEP="$1 left no report" FAILURE_EXIT=2 FAILURE_REPLAY_MODE=none
+  elif [ "$FAILURE_MODE" != clean ]; then
+    printf '%s: %s\n' "$FAILED_STEP" "$FAILURE_SUMMARY"
+  fi
   exit "$FAILURE_EXIT"
 }
 

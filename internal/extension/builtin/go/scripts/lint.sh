@@ -8,6 +8,8 @@ fi
 # shellcheck source=/dev/null
 . "$HOMEBOY_RUNTIME_RUNNER_KIT"
 kit_start lint
+# shellcheck source=/dev/null
+. "$HOMEBOY_EXTENSION_PATH/scripts/project.sh"
 kit_need go 'install it from https://go.dev/dl'
 
 # The files of all packages, for this system and for others, without vendor and testdata.
@@ -26,10 +28,11 @@ if kit_scoped; then
     kit_lint_end
   fi
 else
-  go list -e -f "$template" ./... 2>"$KIT_TMP/list" | kit__relative | sort -u >"$KIT_TMP/files"
-  echo './...' >"$KIT_TMP/packages"
+  go_packages >"$KIT_TMP/packages"
+  kit_each go list -e -f "$template" <"$KIT_TMP/packages" 2>"$KIT_TMP/list" | kit__relative | sort -u >"$KIT_TMP/files"
   if [ ! -s "$KIT_TMP/files" ]; then
     cat "$KIT_TMP/list"
+    go_undelivered "$KIT_TMP/list" || :
     kit_fail 'go list' "there is no Go package here: $(sed -n 1p "$KIT_TMP/list")"
   fi
 fi
@@ -80,13 +83,18 @@ if should_run_step vet; then
   # Each into a file of its own: where both shared one, two of 52 runs lost a finding. go copies what vet found, and in the kernel that may
   # write over what the compiler says in that moment.
   kit_each go vet -json <"$KIT_TMP/packages" >"$KIT_TMP/vet" 2>"$KIT_TMP/vet.errors" || code=$?
+  # That a module cannot be downloaded is no finding.
+  if go_undelivered "$KIT_TMP/vet.errors"; then
+    grep -v -E -f "$KIT_TMP/patterns" "$KIT_TMP/vet.errors" >"$KIT_TMP/vet.rest"
+    mv "$KIT_TMP/vet.rest" "$KIT_TMP/vet.errors"
+  fi
   cat "$KIT_TMP/vet.errors" >>"$KIT_TMP/vet"
   kit_findings vet govet "$KIT_TMP/vet" "$code" --category correctness
 fi
 
 if golangci_configured; then
   if ! command -v golangci-lint >/dev/null 2>&1; then
-    kit_without golangci-lint 'the project configures it and it is not on PATH: https://golangci-lint.run/docs/welcome/install'
+    kit_unlinted golangci-lint 'the project configures it and it is not on PATH: install it, see https://golangci-lint.run/docs/welcome/install'
   elif should_run_step golangci-lint; then
     code=0
     golangci >"$KIT_TMP/golangci" 2>"$KIT_TMP/golangci.errors" || code=$?

@@ -8,6 +8,8 @@ fi
 # shellcheck source=/dev/null
 . "$HOMEBOY_RUNTIME_RUNNER_KIT"
 kit_start test
+# shellcheck source=/dev/null
+. "$HOMEBOY_EXTENSION_PATH/scripts/project.sh"
 kit_need go 'install it from https://go.dev/dl'
 if ! should_run_step test; then
   echo 'Not run: test (step filter)'
@@ -21,7 +23,7 @@ if [ -n "${HOMEBOY_CHANGED_TEST_FILES:-}" ]; then
     exit 0
   fi
 else
-  echo './...' >"$KIT_TMP/packages"
+  go_packages >"$KIT_TMP/packages"
 fi
 if kit_wants_coverage; then
   set -- "-coverprofile=$KIT_TMP/cover" "$@"
@@ -45,6 +47,7 @@ run() {
   kit_untold go test -json "$@"
 }
 
+kit_expect go-test.jsonl "$KIT_TMP/go-test.jsonl"
 printf 125 >"$KIT_TMP/status"
 {
   if run "$@" 2>&1; then printf 0 >"$KIT_TMP/status"; else printf '%s' "$?" >"$KIT_TMP/status"; fi

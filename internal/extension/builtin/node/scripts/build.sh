@@ -11,7 +11,12 @@ kit_start build
 # shellcheck source=/dev/null
 . "$HOMEBOY_EXTENSION_PATH/scripts/project.sh"
 node_ready
-if [ -z "$(ask 'p.scripts && p.scripts.build')" ]; then
+if [ -n "$(ask 'p.scripts && p.scripts.build')" ]; then
+  echo . >"$KIT_TMP/packages"
+else
+  with_script build >"$KIT_TMP/packages"
+fi
+if [ ! -s "$KIT_TMP/packages" ]; then
   kit_without build 'package.json has no build script: there is nothing to build'
   exit 0
 fi
@@ -20,5 +25,12 @@ if ! should_run_step build; then
   exit 0
 fi
 code=0
-run_script build "$@" || code=$?
+while IFS= read -r package <&3; do
+  cd "$KIT_ROOT/$package" || exit 2
+  run_script build "$@" || code=$?
+  if [ "$code" -ne 0 ]; then
+    node_missing "$KIT_TMP/output"
+    break # what depends on it comes after it
+  fi
+done 3<"$KIT_TMP/packages"
 kit_build_end "$PM run build" "$code"

@@ -18,15 +18,16 @@ if kit_scoped && [ ! -s "$KIT_TMP/scope" ]; then
   kit_lint_end
 fi
 script=$(ask 'p.scripts && p.scripts.lint')
+with_script lint >"$KIT_TMP/linted"
 fix_script=$(ask 'p.scripts && p.scripts["lint:fix"]')
 eslint=$(bin eslint)
 
 # eslint_all ARGUMENT...: eslint on what is asked for.
 eslint_all() {
   if kit_scoped; then
-    kit_each "$KIT_ROOT/$eslint" --no-warn-ignored "$@" -- <"$KIT_TMP/scope"
+    kit_each "$eslint" --no-warn-ignored "$@" -- <"$KIT_TMP/scope"
   else
-    kit_untold "$KIT_ROOT/$eslint" "$@" .
+    kit_untold "$eslint" "$@" .
   fi
 }
 
@@ -51,11 +52,13 @@ fix() {
 by_script() {
   code=0
   if alone "$script" eslint; then
+    rm -f -- "$KIT_TMP/eslint.json"
     run_script lint --format json --output-file "$KIT_TMP/eslint.json" "$@" || code=$?
     [ "$code" -le 1 ] || cat "$KIT_TMP/output"
     if [ -f "$KIT_TMP/eslint.json" ]; then
       kit_findings eslint eslint "$KIT_TMP/eslint.json" "$code"
     elif [ "$code" -ne 0 ]; then
+      node_missing "$KIT_TMP/output"
       kit_broken lint
     fi
     return
@@ -63,9 +66,32 @@ by_script() {
   run_script lint "$@" || code=$?
   case $code in
     0) ;;
-    1) kit_found lint ;;
-    *) kit_broken "lint (exit $code)" ;;
+    1)
+      node_missing "$KIT_TMP/output"
+      kit_found lint
+      ;;
+    *)
+      node_missing "$KIT_TMP/output"
+      kit_broken "lint (exit $code)"
+      ;;
   esac
+}
+
+# by_members: the lint scripts of the members of a workspace.
+by_members() {
+  while IFS= read -r package <&3; do
+    cd "$KIT_ROOT/$package" || exit 2
+    script=$(ask 'p.scripts.lint')
+    by_script "$@"
+  done 3<"$KIT_TMP/linted"
+  cd "$KIT_ROOT" || exit 2
+}
+
+eslint_configured() {
+  for f in eslint.config.* .eslintrc .eslintrc.*; do
+    [ ! -f "$f" ] || return 0
+  done
+  [ -n "$(ask 'p.eslintConfig')" ]
 }
 
 if kit_fixing; then
@@ -81,6 +107,10 @@ elif [ -n "$eslint" ]; then
     [ "$code" -le 1 ] || cat "$KIT_TMP/errors"
     kit_findings eslint eslint "$KIT_TMP/eslint.json" "$code"
   fi
+elif [ -s "$KIT_TMP/linted" ]; then
+  if should_run_step lint; then by_members "$@"; fi
+elif eslint_configured; then
+  kit_unlinted eslint 'the project configures it and it is not installed: npm install --save-dev eslint'
 else
   kit_without eslint 'package.json has no lint script, and eslint is not installed: npm install --save-dev eslint'
 fi

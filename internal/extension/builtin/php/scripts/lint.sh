@@ -44,7 +44,7 @@ if should_run_step syntax; then
 fi
 if phpcs_configured; then
   if [ ! -f vendor/bin/phpcs ]; then
-    kit_without phpcs 'the project configures it and it is not in vendor/bin: composer install'
+    kit_unlinted phpcs 'the project configures it and it is not in vendor/bin: composer install'
   elif should_run_step phpcs; then
     code=0
     kit_each php vendor/bin/phpcs -q --report=json <"$KIT_TMP/scope" >"$KIT_TMP/phpcs" 2>"$KIT_TMP/errors" || code=$?
@@ -53,7 +53,7 @@ if phpcs_configured; then
 fi
 if [ -f phpstan.neon ] || [ -f phpstan.neon.dist ] || [ -f phpstan.dist.neon ]; then
   if [ ! -f vendor/bin/phpstan ]; then
-    kit_without phpstan 'the project configures it and it is not in vendor/bin: composer install'
+    kit_unlinted phpstan 'the project configures it and it is not in vendor/bin: composer install'
   elif should_run_step phpstan; then
     code=0
     kit_untold php vendor/bin/phpstan analyse --no-progress --error-format=json >"$KIT_TMP/phpstan" 2>"$KIT_TMP/errors" || code=$?

@@ -23,8 +23,10 @@ for p in vendor/bin/phpunit phpunit.phar phpunit; do
 done
 [ -n "$phpunit" ] || phpunit=$(command -v phpunit) || {
   if [ -f composer.json ] && grep -q '"phpunit/phpunit"' composer.json; then
+    kit_missing dependency phpunit/phpunit 'composer install'
     kit_fail 'PHPUnit is missing' 'the dependencies of composer.json are not installed: run composer install'
   fi
+  kit_missing tool phpunit 'composer require --dev phpunit/phpunit'
   kit_fail 'PHPUnit is missing' 'there is no vendor/bin/phpunit and none on PATH: composer require --dev phpunit/phpunit'
 }
 
@@ -51,10 +53,14 @@ if [ -n "${HOMEBOY_CHANGED_TEST_FILES:-}" ]; then
   classes=$(sed 's,.*/,,; s/\.php$//' "$KIT_TMP/changed" | tr '\n' '|' | sed 's/|$//')
   set -- "--filter=/(^|\\\\)($classes)::/" "$@"
 fi
+kit_expect phpunit.xml "$KIT_TMP/phpunit.xml"
 kit_watch "$KIT_TMP/output" php "$phpunit" "$@" || code=$?
 kit_report phpunit.xml "$KIT_TMP/phpunit.xml"
 if kit_wants_coverage && [ ! -s "$KIT_TMP/clover.xml" ]; then
   kit_without coverage 'PHPUnit wrote no report of it: install xdebug or pcov'
 fi
 kit_coverage "$KIT_TMP/clover.xml"
+if [ "$code" -ne 0 ] && [ -f composer.json ] && [ ! -f vendor/autoload.php ] && grep -q 'vendor/autoload\.php' "$KIT_TMP/output"; then
+  kit_missing dependency vendor/autoload.php 'composer install'
+fi
 kit_test_end PHPUnit "$code" "$KIT_TMP/output"

@@ -52,22 +52,30 @@ if should_run_step syntax; then
   kit_findings syntax text "$KIT_TMP/syntax" "$code" --rule syntax --category correctness
 fi
 if ! there ruff; then
-  kit_without ruff 'it is not installed: pip install ruff'
+  if [ -f ruff.toml ] || [ -f .ruff.toml ] || configured '^\[tool\.ruff' pyproject.toml; then
+    kit_unlinted ruff 'the project configures it and it is not installed: pip install ruff'
+  else
+    kit_without ruff 'it is not installed: pip install ruff'
+  fi
 elif should_run_step ruff; then
   code=0
   tool ruff check --output-format json --force-exclude >"$KIT_TMP/ruff" 2>"$KIT_TMP/errors" || code=$?
   [ "$code" -le 1 ] || cat "$KIT_TMP/errors"
   kit_findings ruff ruff "$KIT_TMP/ruff" "$code"
 fi
-if there flake8 && configured '^\[flake8\]' .flake8 setup.cfg tox.ini && should_run_step flake8; then
-  code=0
-  tool flake8 >"$KIT_TMP/flake8" 2>"$KIT_TMP/errors" || code=$?
-  cat "$KIT_TMP/errors"
-  kit_findings flake8 text "$KIT_TMP/flake8" "$code"
+if configured '^\[flake8\]' .flake8 setup.cfg tox.ini; then
+  if ! there flake8; then
+    kit_unlinted flake8 'the project configures it and it is not installed: pip install flake8'
+  elif should_run_step flake8; then
+    code=0
+    tool flake8 >"$KIT_TMP/flake8" 2>"$KIT_TMP/errors" || code=$?
+    cat "$KIT_TMP/errors"
+    kit_findings flake8 text "$KIT_TMP/flake8" "$code"
+  fi
 fi
 if [ -f mypy.ini ] || [ -f .mypy.ini ] || configured '^\[\(tool\.\)\{0,1\}mypy\]' pyproject.toml setup.cfg; then
   if ! there mypy; then
-    kit_without mypy 'the project configures it and it is not installed: pip install mypy'
+    kit_unlinted mypy 'the project configures it and it is not installed: pip install mypy'
   elif should_run_step mypy; then
     code=0
     tool mypy --no-error-summary --show-column-numbers --no-color-output >"$KIT_TMP/mypy" 2>"$KIT_TMP/errors" || code=$?

@@ -16,12 +16,16 @@ if ! should_run_step test; then
   exit 0
 fi
 
-# for_pytest: whether the tests are written for pytest: it is configured, or there are tests that unittest does not see.
+# pytest_only: whether there are tests that unittest does not see.
+pytest_only() {
+  kit__all 'test_*.py' '*_test.py' '*/test_*.py' '*/*_test.py' '*conftest.py' | tr '\n' '\0' |
+    xargs -0 grep -qs -e '^import .*pytest' -e '^from pytest' -e '^\(async \)\{0,1\}def test_' -- /dev/null
+}
+# for_pytest: whether the tests are written for pytest.
 for_pytest() {
   [ ! -f pytest.ini ] && [ ! -f conftest.py ] || return 0
   ! configured '^\[\(tool[.:]\)\{0,1\}pytest' pyproject.toml setup.cfg tox.ini || return 0
-  kit__all 'test_*.py' '*_test.py' '*/test_*.py' '*/*_test.py' '*conftest.py' | tr '\n' '\0' |
-    xargs -0 grep -qs -e '^import .*pytest' -e '^from pytest' -e '^\(async \)\{0,1\}def test_' -- /dev/null
+  pytest_only
 }
 
 # The pytest of the interpreter. Else the program on PATH, which may belong to another one, where nothing else would do.
@@ -30,7 +34,11 @@ if has pytest; then
   pytest=module
 elif command -v pytest >/dev/null 2>&1 && for_pytest && case $PYTHON in "$KIT_ROOT"/*) false ;; esac; then
   pytest=program
+elif pytest_only; then
+  kit_missing dependency pytest "the tests are written for it: pip install pytest"
+  kit_fail 'pytest is missing' 'the tests are written for pytest, and it is not installed: pip install pytest'
 fi
+python_path
 
 # modules: the changed files as unittest names them.
 modules() {
@@ -56,7 +64,11 @@ code=0
 if [ -n "$pytest" ]; then
   name=pytest
   report=$KIT_TMP/pytest.xml
-  set -- "--junitxml=$report" "$@"
+  mkdir "$KIT_TMP/plugin"
+  cp -- "$HOMEBOY_EXTENSION_PATH/scripts/begun.py" "$KIT_TMP/plugin/deed_begun.py"
+  PYTHONPATH=$KIT_TMP/plugin${PYTHONPATH:+:$PYTHONPATH}
+  export PYTHONPATH
+  set -- -p deed_begun "--junitxml=$report" "$@"
   if [ "$pytest" = program ]; then
     :
   elif kit_wants_coverage && has pytest_cov; then
@@ -87,11 +99,13 @@ else
     set -- -m coverage run "--data-file=$KIT_TMP/coverage" "$@"
   fi
 fi
+kit_expect "${report##*/}" "$report"
 if [ "$pytest" = program ]; then
   kit_watch "$KIT_TMP/output" pytest "$@" || code=$?
 else
   kit_watch "$KIT_TMP/output" "$PYTHON" "$@" || code=$?
 fi
+unset PYTHONPATH
 kit_report "${report##*/}" "$report"
 if kit_wants_coverage; then
   if [ -f "$KIT_TMP/coverage" ]; then
@@ -99,6 +113,11 @@ if kit_wants_coverage; then
   fi
   [ -s "$KIT_TMP/coverage.xml" ] || kit_without coverage 'neither pytest-cov nor coverage is installed: pip install coverage'
   kit_coverage "$KIT_TMP/coverage.xml"
+fi
+if [ "$code" -ne 0 ]; then
+  python_missing "$KIT_TMP/output"
+  unknown=$(sed -n 's/.*error: unrecognized arguments: //p; s/.*Missing required plugins: //p' "$KIT_TMP/output" | sed -n 1p)
+  [ -z "$unknown" ] || [ -z "$pytest" ] || kit_missing dependency "a plugin of pytest for $unknown" "install the dependencies of the project: $(installs)"
 fi
 if [ "$code" -ne 0 ] && grep -q 'ModuleNotFoundError: No module named' "$KIT_TMP/output"; then
   echo 'A module is missing: install the dependencies of the project (pip install -r requirements.txt, or pip install -e .).'

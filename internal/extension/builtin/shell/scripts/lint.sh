@@ -47,7 +47,9 @@ if should_run_step syntax; then
   kit_findings syntax text "$KIT_TMP/syntax" 0 --rule syntax --category correctness
 fi
 
-if ! command -v shellcheck >/dev/null 2>&1; then
+if [ -f .shellcheckrc ] && ! command -v shellcheck >/dev/null 2>&1; then
+  kit_unlinted shellcheck 'the project configures it and it is not on PATH: install it, see https://www.shellcheck.net'
+elif ! command -v shellcheck >/dev/null 2>&1; then
   kit_without shellcheck 'it is not on PATH: https://www.shellcheck.net'
 elif should_run_step shellcheck; then
   while IFS= read -r file; do

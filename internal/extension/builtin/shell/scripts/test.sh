@@ -16,9 +16,27 @@ changed() {
 tests() {
   if [ -n "${HOMEBOY_CHANGED_TEST_FILES:-}" ]; then changed "$@"; else kit__all "$@"; fi
 }
-tests '*.bats' >"$KIT_TMP/bats"
-tests '*.test.sh' '*_test.sh' >"$KIT_TMP/scripts"
+# alone: whether shell is the only language here. Next to another, not every *_test.sh is a test that runs by itself.
+alone() {
+  for f in go.mod go.work package.json Cargo.toml composer.json pyproject.toml setup.py setup.cfg requirements.txt tox.ini pytest.ini; do
+    [ ! -f "$f" ] || return 1
+  done
+}
+# vendored: leaves out the tests of bats itself and of its libraries, which projects keep in their tree.
+vendored() {
+  while IFS= read -r file; do
+    case /$file in */node_modules/* | */vendor/* | */bats-core/* | */bats-support/* | */bats-assert/* | */bats-file/* | */bats-mock/*) continue ;; esac
+    case /$file in */bats/*) [ ! -d "${file%%bats/*}bats/libexec" ] || continue ;; esac
+    printf '%s\n' "$file"
+  done
+}
+tests '*.bats' | vendored >"$KIT_TMP/bats"
+if alone; then tests '*.test.sh' '*_test.sh'; else tests '*.test.sh'; fi >"$KIT_TMP/scripts"
 if [ ! -s "$KIT_TMP/bats" ] && [ ! -s "$KIT_TMP/scripts" ]; then
+  if ! alone; then
+    kit_without bats 'there are no shell tests but those of libraries'
+    exit 0
+  fi
   echo 'no test files: neither *.bats nor *.test.sh' | tee "$KIT_TMP/output"
   kit_test_end 'shell tests' 0 "$KIT_TMP/output"
 fi
@@ -26,12 +44,20 @@ code=0
 : >"$KIT_TMP/output"
 
 if [ -s "$KIT_TMP/bats" ] && should_run_step bats; then
-  kit_need bats 'install it from https://bats-core.readthedocs.io'
+  bats=bats
+  for b in node_modules/.bin/bats test/bats/bin/bats test/libs/bats/bin/bats test/bats-core/bin/bats tests/bats/bin/bats; do
+    if [ -x "$b" ]; then
+      bats=$KIT_ROOT/$b
+      break
+    fi
+  done
+  kit_need "$bats" 'install it from https://bats-core.readthedocs.io'
+  kit_expect bats.tap "$KIT_TMP/bats.tap"
   set -f
   IFS='
 '
   # shellcheck disable=SC2046 # one file in a line
-  kit_watch "$KIT_TMP/bats.tap" bats --tap "$@" $(cat "$KIT_TMP/bats") || code=$?
+  kit_watch "$KIT_TMP/bats.tap" "$bats" --tap "$@" $(cat "$KIT_TMP/bats") || code=$?
   unset IFS
   set +f
   cat "$KIT_TMP/bats.tap" >>"$KIT_TMP/output"
@@ -45,11 +71,14 @@ script() {
 if [ -s "$KIT_TMP/scripts" ] && should_run_step scripts; then
   n=0
   : >"$KIT_TMP/scripts.tap"
+  kit_expect scripts.tap "$KIT_TMP/scripts.tap"
   while IFS= read -r file; do
     n=$((n + 1))
     one=0
     printf '# %s\n' "$file"
+    printf 'begin %s\n' "$file" >>"$KIT_TMP/begun.live"
     script "$file" >"$KIT_TMP/one" 2>&1 </dev/null || one=$?
+    printf 'end %s\n' "$file" >>"$KIT_TMP/begun.live"
     cat "$KIT_TMP/one"
     case $one in
       0) line="ok $n - $file" ;;
