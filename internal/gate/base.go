@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 
-	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -170,17 +169,4 @@ func union(a, b []string) []string {
 		all[s] = true
 	}
 	return sorted(all)
-}
-
-// A Broken says why a check cannot be run on the base, so that nothing that an agent does could be judged by it.
-type Broken struct {
-	Check  string
-	Why    string
-	Remedy string
-}
-
-// CannotRun reports whether a check could not be run on its base, as opposed to failing there.
-func CannotRun(c deed.Check, b BaseRun) (Broken, bool) {
-	why, remedy := unrunnable(c, b)
-	return Broken{Check: CheckName(c), Why: why, Remedy: remedy}, why != ""
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/contract/deed"
@@ -11,61 +12,68 @@ import (
 	"github.com/deedrun/deed/internal/helper"
 )
 
-// A missing thing is told by the shell, by an interpreter or by a package manager. What a pattern finds is its name.
-var missing = []struct {
-	pattern *regexp.Regexp
-	why     string
-	remedy  string
-}{
-	{regexp.MustCompile(`(?m)^(?:\S*/)?(?:ba|da|z|k)?sh: (?:line )?\d+: ([^\s/:]+): (?:command )?not found$`), "the program %s is not installed", "install %s, or give another check"},
-	{regexp.MustCompile(`(?m)^(?:\S*/)?(?:ba)?sh: ([^\s/:]+): command not found$`), "the program %s is not installed", "install %s, or give another check"},
-	{regexp.MustCompile(`(?m)^make(?:\[\d+\])?: ([^\s/:]+): No such file or directory$`), "the program %s is not installed", "install %s, or give another check"},
-	{regexp.MustCompile(`(?m)^/usr/bin/env: ['‘]([^\s/'’]+)['’]: No such file or directory$`), "the program %s is not installed", "install %s, or give another check"},
-	{regexp.MustCompile(`(?m)^\S*python[\d.]*: No module named ([\w.]+)$`), "Python has no module %s", "install %s for the Python that the check runs, or give another check"},
-	{regexp.MustCompile(`(?m)^npm (?:error|ERR!) [Mm]issing script: "?([\w:-]+)"?`), "package.json has no script %s", "add the script %s, or give another check"},
-	{regexp.MustCompile(`(?m)^make(?:\[\d+\])?: \*\*\* No rule to make target ['‘]([\w.-]+)['’]\.`), "the Makefile has no target %s", "add the target %s, or give another check"},
-	{regexp.MustCompile(`(?m)^make: \*\*\* (No targets specified and no makefile found)\.`), "make says: %s", "give a check that the project has"},
-	{regexp.MustCompile(`(?m)no required module provides package (\S+);`), "the Go module that has %s is not required", "add it to go.mod (go get %s)"},
-	{regexp.MustCompile(`(?m)(missing go\.sum entry) `), "go says: %s", "run go mod download, and commit go.sum"},
-	{regexp.MustCompile(`(?m)^go: (\S+@\S+): (?:Get|module lookup disabled|dial tcp)`), "the Go module %s cannot be downloaded here", "run go mod download first: a check has no network"},
+// A Broken says why a check cannot be run on the base, so that nothing that an agent does could be judged by it.
+type Broken struct {
+	Check  string
+	Why    string
+	Remedy string
 }
 
-// unrunnable says why a check could not be run on its base, and what to do; "" when it could. That it fails there is no
-// fault: the task may be about that, and a program or module of the project's own may be what is to be written.
-func unrunnable(c deed.Check, b BaseRun) (why, remedy string) {
+// CannotRun reports whether a check could not be run on its base, as opposed to failing there. A failure is no fault: the task may be
+// about that, and a program or a module of the project's own may be what is to be written.
+func CannotRun(c deed.Check, b BaseRun) (Broken, bool) {
+	out := Broken{Check: CheckName(c)}
 	switch {
 	case b.Status == "" || b.Status == runner.StatusPassed:
-		return "", ""
 	case c.Capability != "":
-		return unrunnableCapability(c, b)
+		out.Why, out.Remedy = unrunnableCapability(c, b)
+	default:
+		out.Why, out.Remedy = unrunnableCommand(b)
+	}
+	return out, out.Why != ""
+}
+
+// unrunnableCommand reads what a command printed. Tests that ran print what they like.
+func unrunnableCommand(b BaseRun) (why, remedy string) {
+	switch {
 	case b.Status == runner.StatusError:
 		return cmp.Or(lastLine(b.Tail), "it could not be started"), "give a check that runs here"
+	case b.ran():
+		return "", ""
 	}
-	if why, remedy = missingIn(b.Tail); why != "" {
-		return why, remedy
+	if kind, line := helper.Absent(b.Tail); kind != "" && !own(line) {
+		if kind == runner.MissingTool {
+			return "a program is missing: " + oneLine(line), "install it, or give another check"
+		}
+		return "a dependency is missing: " + oneLine(line), "install the dependencies of the project first: a check has no network"
 	}
-	if len(b.Runners) > 0 && !b.named() && len(b.Faults) == 0 && b.ExitCode != 0 && noTests.MatchString(b.Tail) {
-		return fmt.Sprintf("%s found no test", strings.Join(b.Runners, ", ")), "give a check that runs the project's tests"
+	if line := absentTarget.FindString(b.Tail); line != "" {
+		return oneLine(line), "give a check that the project has"
+	}
+	if len(b.Runners) > 0 && !b.named() && len(b.Faults) == 0 && noTests.MatchString(b.Tail) {
+		return fmt.Sprintf("%s found no test", strings.Join(b.Runners, ", ")), noTestsRemedy
 	}
 	return "", ""
 }
+
+const noTestsRemedy = "give a check that runs the project's tests"
+
+// ran reports whether a test ran on the base, as opposed to one that stands for those that could not be loaded.
+func (b BaseRun) ran() bool {
+	return b.named() && slices.ContainsFunc(b.Report.TestCases, func(t runner.TestCase) bool { return !standsIn(t) })
+}
+
+// absentTarget is how make and npm say that they do not know what they are asked for.
+var absentTarget = regexp.MustCompile(`(?m)^(npm (error|ERR!) [Mm]issing script: .*|make: \*\*\* No (rule to make target|targets specified).*)$`)
 
 // noTests is how runners say that there was nothing to run.
-var noTests = regexp.MustCompile(`(?im)no tests? (?:ran|found|files? found|executed)|collected 0 items|ran 0 tests`)
+var noTests = regexp.MustCompile(`(?im)no tests? (ran|found|files? found|executed)|collected 0 items|ran 0 tests`)
 
-// missingIn finds what is missing in what a check printed.
-func missingIn(text string) (why, remedy string) {
-	for _, m := range missing {
-		if found := m.pattern.FindStringSubmatch(text); found != nil {
-			why, remedy = fmt.Sprintf(m.why, found[1]), m.remedy
-			if strings.Contains(remedy, "%s") {
-				remedy = fmt.Sprintf(remedy, found[1])
-			}
-			return why, remedy
-		}
-	}
-	return "", ""
-}
+// ownFile finds a path in what a shell says of a program that is not there.
+var ownFile = regexp.MustCompile(`: [^ :]*/[^ :]*: (command )?not found$`)
+
+// own reports whether what is missing would be a file of the project: it may be what is to be written.
+func own(line string) bool { return ownFile.MatchString(line) }
 
 // unrunnableCapability reads what the runner of a capability says of itself.
 func unrunnableCapability(c deed.Check, b BaseRun) (why, remedy string) {
@@ -73,16 +81,19 @@ func unrunnableCapability(c deed.Check, b BaseRun) (why, remedy string) {
 		return cmp.Or(lastLine(b.Tail), "it could not be run"), "give a check that runs here"
 	}
 	r := b.Report
-	switch {
-	case r.Status == runner.StatusSkipped && c.Capability == runner.Test:
+	if r.Status == runner.StatusSkipped && c.Capability == runner.Test {
 		return cmp.Or(r.Phase.Summary, "there is nothing to run"), "give a check that the project has"
-	case r.Status != runner.StatusError || r.Failure == nil:
-		return "", ""
-	case r.Failure.Mode == helper.ModeNoTestFiles, r.Failure.Mode == helper.ModeZeroTests:
-		return "no test is found", "give a check that runs the project's tests; for a task that writes the first ones: --allow-broken-base"
 	}
-	if why, remedy = missingIn(r.Failure.Summary + "\n" + b.Tail); why != "" {
-		return why, remedy
+	if r.Status != runner.StatusError || r.Failure == nil {
+		return "", ""
+	}
+	switch r.Failure.Cause {
+	case runner.CauseTool, runner.CauseDependency, runner.CauseNoTests:
+		return r.Failure.Summary, cmp.Or(r.Failure.Remedy, noTestsRemedy)
+	case runner.CauseUnloaded:
+		if len(r.Missing) > 0 {
+			return r.Failure.Summary, cmp.Or(r.Failure.Remedy, r.Missing[0].Remedy, "install the dependencies of the project")
+		}
 	}
 	return "", ""
 }
