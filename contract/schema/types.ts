@@ -986,7 +986,8 @@ export type CodeboxManifest = {
 /** A ManifestCase groups files of the bundle under one case of a test matrix. */
 export type CodeboxManifestCase = {
   id: string;
-  hash?: string;
+  /** a Digest, or text */
+  hash?: unknown;
   digest?: CodeboxDigest;
   artifacts: CodeboxCaseArtifact[];
   redaction?: CodeboxFileRedaction;
