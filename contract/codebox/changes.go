@@ -64,6 +64,7 @@ type TestSuite struct {
 	Failed           int             `json:"failed"`
 	Skipped          int             `json:"skipped"`
 	Unknown          int             `json:"unknown"`
+	ExitCode         *int            `json:"exitCode,omitempty"` // deed: of the check that the suite is; without tests it is all that is known
 	RawLogReferences []FileReference `json:"rawLogReferences,omitempty"`
 }
 

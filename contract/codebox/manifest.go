@@ -110,7 +110,7 @@ type Environment struct {
 // A ManifestCase groups files of the bundle under one case of a test matrix.
 type ManifestCase struct {
 	ID           string            `json:"id"`
-	Hash         string            `json:"hash,omitempty"`
+	Hash         Value             `json:"hash,omitempty"` // a Digest, or text
 	Digest       *Digest           `json:"digest,omitempty"`
 	Artifacts    []CaseArtifact    `json:"artifacts"`
 	Redaction    *FileRedaction    `json:"redaction,omitempty"`

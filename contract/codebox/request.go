@@ -191,7 +191,8 @@ type ArtifactProvenance struct {
 	Source    string `json:"source,omitempty" jsonschema:"maxLength=512"`
 }
 
-// A VerifyStep is a command that must pass in a clean room made of the base and the agent's patch.
+// A VerifyStep is a command that must pass in a clean room made of the base and the agent's patch. The members below advisory are
+// deed's own: what its command line can ask of a check.
 type VerifyStep struct {
 	Name           string            `json:"name,omitempty" jsonschema:"maxLength=512"`
 	Command        string            `json:"command,omitempty" jsonschema:"minLength=1,maxLength=4096"` // a program, or wordpress.run-php
@@ -201,6 +202,13 @@ type VerifyStep struct {
 	Env            map[string]string `json:"env,omitempty"`
 	TimeoutSeconds int64             `json:"timeout_seconds,omitempty" jsonschema:"minimum=1,maximum=604800"`
 	Advisory       bool              `json:"advisory,omitempty"` // a failure is told and does not count
+
+	Capability      string   `json:"capability,omitempty" jsonschema:"enum=lint,enum=test,enum=build,enum=audit"`     // instead of a command: the project's own, compared with the base
+	Inputs          []string `json:"inputs,omitempty"`                                                                // globs of what it judges by; absent: the usual ones
+	OnChangedInputs string   `json:"on_changed_inputs,omitempty" jsonschema:"enum=refuse,enum=rerun_pinned,enum=ask"` // absent: rerun_pinned
+	RequirePass     *bool    `json:"require_pass,omitempty"`                                                          // true: old failures count too; false: they never do
+	Hidden          bool     `json:"hidden,omitempty"`                                                                // the agent is not told of it
+	Files           string   `json:"files,omitempty" jsonschema:"minLength=1,maxLength=4096"`                         // with hidden: an absolute directory that is laid over the tree before the step
 }
 
 // RunPHP is the one runtime command that a verify step can name: its arguments go to PHP in the WordPress component.

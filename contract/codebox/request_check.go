@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/contract/runner"
 )
 
 // Validate returns every fault of the request. It looks at the request alone: whether a source is there, and what a
@@ -118,7 +119,7 @@ func twoSpellings(l *fault.List, at, other string) {
 func (r TaskRequest) checkTask(l *fault.List) {
 	l.Say("$.goal", r.Goal)
 	object(l, "$.target", r.Target, TargetMembers)
-	object(l, "$.policy", r.Policy, PolicyMembers)
+	r.checkPolicy(l)
 	for i, n := range r.AllowedTools {
 		l.Name(fault.Index("$.allowed_tools", i), n)
 	}
@@ -278,6 +279,8 @@ func (s VerifyStep) Validate() error {
 	switch {
 	case s.Command != "" && s.Shell != "":
 		l.Add("$.shell", fault.Conflict, "is set beside command", "use a command or a shell line, not both")
+	case s.Capability != "":
+		s.checkCapability(&l)
 	case s.Command == "" && s.Shell == "":
 		l.Add("$.command", fault.MissingField, "is missing", `name what to run, as in "command": "composer", "args": ["test"]`)
 	case s.Shell != "":
@@ -296,7 +299,33 @@ func (s VerifyStep) Validate() error {
 	}
 	checkValues(&l, "$.env", s.Env, nil)
 	l.Between("$.timeout_seconds", s.TimeoutSeconds, 0, MaxTaskTimeoutSeconds)
+	s.checkJudged(&l)
 	return l.Err()
+}
+
+// checkCapability wants a capability alone: the project says what it runs.
+func (s VerifyStep) checkCapability(l *fault.List) {
+	fault.OneOf(l, "$.capability", s.Capability, runner.Capabilities...)
+	if s.Command != "" || s.Shell != "" || len(s.Args) > 0 {
+		l.Add("$.capability", fault.Conflict, "is set beside a command", "name a capability, or what to run")
+	}
+}
+
+// checkJudged looks at what the step judges by, and at what of it the agent is not told.
+func (s VerifyStep) checkJudged(l *fault.List) {
+	for i, glob := range s.Inputs {
+		l.Name(fault.Index("$.inputs", i), glob)
+	}
+	if s.OnChangedInputs != "" {
+		fault.OneOf(l, "$.on_changed_inputs", s.OnChangedInputs, "refuse", "rerun_pinned", "ask")
+	}
+	if s.Files == "" {
+		return
+	}
+	absolute(l, "$.files", s.Files)
+	if !s.Hidden {
+		l.Add("$.files", fault.Conflict, "is set and the step is not hidden", `write "hidden": true, or put the files into the workspace`)
+	}
 }
 
 func (s VerifyStep) checkCommand(l *fault.List) {
@@ -369,6 +398,50 @@ var (
 )
 
 // object checks the known members of an open object. Others pass, but for one that is nearly a known one.
+// OwnPolicyMembers are the members of a policy that are deed's own, beside those of PolicyMembers.
+var OwnPolicyMembers = []string{"limits", "network", "protect", "scope"}
+
+// checkPolicy holds the members of the policy against those that have an effect here. What a caller asks to be kept to is never left
+// out without a word.
+func (r TaskRequest) checkPolicy(l *fault.List) {
+	const at = "$.policy"
+	all := slices.Concat(slices.Sorted(maps.Keys(PolicyMembers)), OwnPolicyMembers)
+	var members map[string]json.RawMessage
+	if len(r.Policy) > 0 && (!fault.IsObject(r.Policy) || json.Unmarshal(r.Policy, &members) != nil) {
+		l.Object(at, r.Policy)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if words, ok := PolicyMembers[name]; ok {
+			word(l, fault.Field(at, name), members[name], words)
+			continue
+		}
+		near := fault.Nearest(name, all)
+		switch {
+		case slices.Contains(OwnPolicyMembers, name):
+		case near != "":
+			l.Add(fault.Field(at, name), fault.Dangling, fmt.Sprintf("is not known here; did you mean %q?", near), "rename it")
+		case name == "retention":
+			l.Add(fault.Field(at, name), fault.UnknownField, "is not known here: how long evidence is kept is the operator's", "leave it out, and set retention in deed.yaml")
+		default:
+			l.Add(fault.Field(at, name), fault.UnknownField, "is not known here, and nobody would keep to it", "leave it out; a policy has "+strings.Join(all, ", "))
+		}
+	}
+}
+
+// word reads a member that is one of some words, or any when there are none.
+func word(l *fault.List, at string, raw json.RawMessage, words []string) {
+	var s string
+	if json.Unmarshal(raw, &s) != nil || string(raw) == "null" {
+		l.Add(at, fault.BadFormat, "is not a string", "use a string")
+		return
+	}
+	if words != nil {
+		fault.OneOf(l, at, s, words...)
+	}
+	l.Text(at, s)
+}
+
 func object(l *fault.List, at string, raw json.RawMessage, known map[string][]string) {
 	if len(raw) == 0 {
 		return
@@ -387,15 +460,7 @@ func object(l *fault.List, at string, raw json.RawMessage, known map[string][]st
 			}
 			continue
 		}
-		var s string
-		if json.Unmarshal(members[name], &s) != nil || string(members[name]) == "null" {
-			l.Add(fault.Field(at, name), fault.BadFormat, "is not a string", "use a string")
-			continue
-		}
-		if words != nil {
-			fault.OneOf(l, fault.Field(at, name), s, words...)
-		}
-		l.Text(fault.Field(at, name), s)
+		word(l, fault.Field(at, name), members[name], words)
 	}
 }
 

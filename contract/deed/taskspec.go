@@ -43,6 +43,7 @@ type TaskSpec struct {
 	AllowBrokenBase     bool                       `json:"allow_broken_base,omitempty"`                                                           // start the agent although a check cannot be run on the base
 	RequireChanges      *bool                      `json:"require_changes,omitempty"`                                                             // absent: the task type decides
 	RequireArtifacts    bool                       `json:"require_artifacts,omitempty"`                                                           // at least one artifact must be declared
+	RequireTests        bool                       `json:"require_tests,omitempty"`                                                               // a check must be seen to run tests
 	ArtifactSchemas     map[string]json.RawMessage `json:"artifact_schemas,omitempty"`                                                            // by artifact: a JSON Schema (2020-12) that its JSON must pass
 	AcceptEmptyOutput   *bool                      `json:"accept_empty_output,omitempty"`                                                         // absent: the task type decides; true: exit 0 with no output is a result
 	Adapter             json.RawMessage            `json:"adapter,omitempty"`                                                                     // an adapter.config for this task alone; from trusted callers only

@@ -986,7 +986,8 @@ export type CodeboxManifest = {
 /** A ManifestCase groups files of the bundle under one case of a test matrix. */
 export type CodeboxManifestCase = {
   id: string;
-  hash?: string;
+  /** a Digest, or text */
+  hash?: unknown;
   digest?: CodeboxDigest;
   artifacts: CodeboxCaseArtifact[];
   redaction?: CodeboxFileRedaction;
@@ -1867,6 +1868,10 @@ export type CodeboxTaskRequest = {
     applyBack?: "disabled" | "reviewed";
     approvals?: "never" | "on-write" | "on-command";
     sandbox?: "required" | "preferred";
+    limits?: Record<string, unknown>;
+    network?: unknown;
+    protect?: string[];
+    scope?: string[];
   };
   context?: Record<string, unknown>;
   /** absent: wp-codebox-sandbox */
@@ -1961,6 +1966,8 @@ export type CodeboxTestSuite = {
   failed: number;
   skipped: number;
   unknown: number;
+  /** deed: of the check that the suite is; without tests it is all that is known */
+  exitCode?: number;
   rawLogReferences?: CodeboxFileReference[];
 };
 
@@ -2051,7 +2058,7 @@ export type CodeboxVerificationCommand = {
   exitCode: number;
 };
 
-/** A VerifyStep is a command that must pass in a clean room made of the base and the agent's patch. */
+/** A VerifyStep is a command that must pass in a clean room made of the base and the agent's patch. The members below advisory are deed's own: what its command line can ask of a check. */
 export type CodeboxVerifyStep = {
   name?: string;
   /** a program, or wordpress.run-php */
@@ -2065,6 +2072,18 @@ export type CodeboxVerifyStep = {
   timeout_seconds?: number;
   /** a failure is told and does not count */
   advisory?: boolean;
+  /** instead of a command: the project's own, compared with the base */
+  capability?: "lint" | "test" | "build" | "audit";
+  /** globs of what it judges by; absent: the usual ones */
+  inputs?: string[];
+  /** absent: rerun_pinned */
+  on_changed_inputs?: "refuse" | "rerun_pinned" | "ask";
+  /** true: old failures count too; false: they never do */
+  require_pass?: boolean;
+  /** the agent is not told of it */
+  hidden?: boolean;
+  /** with hidden: an absolute directory that is laid over the tree before the step */
+  files?: string;
 };
 
 /** A Viewer tells how a web page shows a file. */
@@ -3248,6 +3267,8 @@ export type DeedTaskSpec = {
   require_changes?: boolean;
   /** at least one artifact must be declared */
   require_artifacts?: boolean;
+  /** a check must be seen to run tests */
+  require_tests?: boolean;
   /** by artifact: a JSON Schema (2020-12) that its JSON must pass */
   artifact_schemas?: Record<string, Record<string, unknown>>;
   /** absent: the task type decides; true: exit 0 with no output is a result */

@@ -136,6 +136,12 @@ func checkPlaces(ctx context.Context, req codebox.TaskRequest, h *home.Home, sto
 		source(at+".source", f.Source)
 		checkType(&l, at+".type", f.Source, f.Type)
 	}
+	seen := slices.Clone(sources) // by the agent
+	for i, v := range req.VerifySteps {
+		at := fault.Index("$.verify_steps", i) + ".files"
+		source(at, v.Files)
+		checkHidden(&l, at, v.Files, seen)
+	}
 	checkNested(&l, req)
 	for i, m := range req.RuntimeStackMounts {
 		checkType(&l, req.Origins.At("runtime_stack_mounts", i)+".type", m.Source, m.Type)
@@ -144,6 +150,23 @@ func checkPlaces(ctx context.Context, req codebox.TaskRequest, h *home.Home, sto
 	hide := checkSecrets(ctx, &l, req, stores)
 	l.Within("$", PlaceArtifacts(req.ArtifactsPath, append(sources, root)...))
 	return hide, l.Err()
+}
+
+// checkHidden wants a directory of hidden files that is apart from everything that the agent is given.
+func checkHidden(l *fault.List, at, dir string, seen []string) {
+	if dir == "" {
+		return
+	}
+	if typeOf(dir) == "file" {
+		l.Add(at, fault.Conflict, fmt.Sprintf("%q is not a directory", dir), "give the directory that has the files")
+	}
+	real := workspace.TruePath(dir)
+	for _, s := range seen {
+		if workspace.Within(real, s) || workspace.Within(s, real) {
+			l.Add(at, fault.Conflict, fmt.Sprintf("%q and %q, which the agent is given, lie in each other", dir, s), "keep hidden files apart from every source")
+			return
+		}
+	}
 }
 
 // checkComponents wants components that can be copied and have a place. They are looked at again when they are.
@@ -249,6 +272,12 @@ func settled(req codebox.TaskRequest) codebox.TaskRequest {
 	}
 	for i := range req.StagedFiles {
 		req.StagedFiles[i].Source = lead(req.StagedFiles[i].Source)
+	}
+	req.VerifySteps = slices.Clone(req.VerifySteps)
+	for i := range req.VerifySteps {
+		if files := &req.VerifySteps[i].Files; *files != "" {
+			*files = lead(*files)
+		}
 	}
 	return req
 }

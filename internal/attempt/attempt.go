@@ -130,7 +130,8 @@ type Result struct {
 	Claim      *driver.Claim
 	Account    boundary.Run  // what the documents of the bundle were made of
 	Exits      []proc.Exit   // of the agent, one for each turn
-	Refusals   int           // that were answered in the same conversation
+	Refusals   int           // that the agent was to be told of
+	Same       int           // of these, those that were answered in the conversation that there was
 	Resumed    bool          // it went on with the conversation of an earlier attempt
 	Cleaned    time.Duration // how long clearing away took, after the settlement
 }

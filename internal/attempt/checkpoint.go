@@ -48,6 +48,9 @@ type checkpoint struct {
 	Digest      string `json:"refused_digest,omitempty"`
 	Reasons     string `json:"refused_reasons,omitempty"`
 	Say         string `json:"say,omitempty"` // the refusal that the agent is told in this turn
+
+	Answer *agentruntime.RecoveryAttempt `json:"answer,omitempty"` // what the agent is yet to be told
+	Same   int                           `json:"same_conversation,omitempty"`
 }
 
 // A resumed is how an attempt goes on with the conversation of an earlier one.
@@ -80,7 +83,7 @@ func workHash(s deed.TaskSpec) (string, error) {
 // checkpoint makes durable where the conversation stands. Without a conversation there is nothing to go on with.
 func (a *run) checkpoint(ctx context.Context) error {
 	a.mu.Lock()
-	ref := a.talk.ref
+	ref, answer, same := a.talk.ref, a.talk.answer, a.talk.same
 	a.mu.Unlock()
 	if ref == "" {
 		return nil
@@ -97,6 +100,7 @@ func (a *run) checkpoint(ctx context.Context) error {
 		Constitution: a.plan.agent.version(), Brief: a.brief.Hash,
 		Ref: ref, Base: a.before.Digest(), Seeded: a.seeded, Turn: a.talk.turn(), Answers: a.watch.turns(),
 		Completions: a.talk.completions, Recoveries: a.talk.recoveries, Digest: a.talk.digest, Reasons: a.talk.reasons, Say: a.talk.say,
+		Answer: answer, Same: same,
 	})
 }
 
@@ -276,7 +280,7 @@ func plain(dir string) error {
 // continueWith restores what the checkpoint says, instead of seeding.
 func (a *run) continueWith(r *resumed) {
 	a.seeded, a.base = r.Seeded, workspace.BaseAt(a.path(baseDir))
-	a.talk = talk{ref: r.Ref, first: r.Turn, completions: r.Completions, recoveries: r.Recoveries, digest: r.Digest, reasons: r.Reasons, say: r.Say}
+	a.talk = talk{ref: r.Ref, first: r.Turn, completions: r.Completions, recoveries: r.Recoveries, digest: r.Digest, reasons: r.Reasons, say: r.Say, answer: r.Answer, same: r.Same}
 	a.watch.turn = r.Answers
 	a.note(history.KindResumed, map[string]any{
 		"from_attempt": r.from, "ref": r.Ref, "turn": r.Turn, "model_turns": r.Answers, "why": r.why, "base_digest": r.Base,

@@ -25,15 +25,17 @@ const defaultRecoveries = 3
 
 // A talk is the conversation with the agent: its turns, and the answers that the gate gave to them.
 type talk struct {
-	id          string         // as the agent names it
-	ref         string         // what resumes it
-	yields      []driver.Yield // one of each turn of this attempt
-	first       int            // the number of the first of them, from 1; more than that when it goes on after a break
-	completions int            // how often the agent said that it was done, breaks included
-	recoveries  int            // how often it was answered
-	digest      string         // of the workspace at the last refusal
-	reasons     string         // of the last refusal
-	say         string         // what the next turn begins with: why the work was refused
+	id          string                        // as the agent names it
+	ref         string                        // what resumes it
+	yields      []driver.Yield                // one of each turn of this attempt
+	first       int                           // the number of the first of them, from 1; more than that when it goes on after a break
+	completions int                           // how often the agent said that it was done, breaks included
+	recoveries  int                           // how often it was answered
+	digest      string                        // of the workspace at the last refusal
+	reasons     string                        // of the last refusal
+	say         string                        // what the next turn begins with: why the work was refused
+	answer      *agentruntime.RecoveryAttempt // what the agent is yet to be told; nil: nothing
+	same        int                           // refusals that were answered in the conversation that there was, breaks included
 }
 
 // turn is the number of the turn that comes next.
@@ -117,6 +119,7 @@ func (a *run) start(ctx context.Context, j driver.Job) (driver.Session, error) {
 	}
 	a.note("begins_anew", map[string]string{"why": err.Error()})
 	a.resumed.anew, a.talk.ref, j.Resume = true, "", ""
+	a.toldWhy().say(false)
 	return a.plan.driver.Start(ctx, j)
 }
 
@@ -137,12 +140,19 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	stopped := a.used.time(a.watch.stop)
 	sink, begun := a.sink(ctx), sync.OnceFunc(func() { a.alongside(turn, in.Turn == a.talk.first) })
 	a.unseen = true
+	why := a.toldWhy()
 	y, err := s.Turn(turn, in, driver.SinkFunc(func(kind string, detail any) {
-		if kind == driver.EventStarted {
+		switch kind {
+		case driver.EventStarted:
 			begun()
+		case driver.EventSession, driver.EventRestart:
+			why.say(kind == driver.EventSession)
 		}
 		sink.Event(kind, detail)
 	}))
+	if !errors.Is(err, driver.ErrLastTurn) {
+		why.end()
+	}
 	a.move(ctx, state.Running, "the turn ended")
 	stopped()
 	a.watch.over()
@@ -236,10 +246,10 @@ func (a *run) recover(ctx context.Context, refused error) error {
 	for i, r := range a.verdict.Reasons {
 		list[i] = r.Message
 	}
-	a.note(history.KindRecovery, agentruntime.RecoveryAttempt{
+	t.answer = &agentruntime.RecoveryAttempt{
 		ID: fmt.Sprintf("%s-r%d", a.claim.Ref.AttemptID, t.recoveries), CompletionAttemptID: a.completionID(), Number: t.recoveries, Limit: limit,
-		Reasons: list, SameConversation: t.ref != "", At: agentruntime.At(a.Clock()),
-	})
+		Reasons: list, At: agentruntime.At(a.Clock()),
+	}
 	t.say = brief.Refusal(*a.verdict, t.recoveries, limit)
 	if err := a.checkpoint(ctx); err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/boundary"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/crashpoint"
@@ -124,7 +123,7 @@ func (a *run) conclude(w *bundle.Writer, s *store.Settlement, e end) error {
 		value      any
 	}
 	docs := []doc{
-		{codebox.PathTestResults, codebox.KindTestResults, testResults(a.verdict)},
+		{codebox.PathTestResults, codebox.KindTestResults, boundary.TestResults(a.verdict)},
 		{codebox.PathAgentResult, codebox.KindAgentResult, boundary.AgentResult(r)},
 		{codebox.PathCompletionOutcome, codebox.KindCompletionOutcome, a.completionOutcome(r)},
 		{codebox.PathAgentTaskResult, codebox.KindAgentTaskResult, boundary.TaskResult(r)},
@@ -274,39 +273,6 @@ func (a *run) addPatch(w *bundle.Writer) error {
 		return w.AddBytes(codebox.PathPatch, codebox.KindPatch, codebox.TypeDiff, nil)
 	}
 	return w.AddFile(codebox.PathPatch, codebox.KindPatch, codebox.TypeDiff, a.patch)
-}
-
-// testResults are those of the checks that ran tests by name. Without one they are unknown: a check's exit code is in the
-// verdict, and it is not a count of tests.
-func testResults(v *deed.Verdict) codebox.TestResults {
-	out := codebox.TestResults{
-		Schema: codebox.SchemaTestResults, Status: codebox.TestsUnknown, Suites: []codebox.TestSuite{},
-		RawLogReferences: []codebox.FileReference{{Path: codebox.PathCommands, Kind: codebox.KindCommands}, {Path: codebox.PathCommandsLog, Kind: codebox.KindLog}},
-	}
-	if v == nil {
-		return out
-	}
-	for _, c := range v.Checks {
-		if c.Comparison == nil || c.Comparison.After == nil {
-			continue
-		}
-		t := c.Comparison.After
-		s := codebox.TestSuite{Name: c.Name, Status: codebox.TestsPassed, Tests: t.Total, Passed: t.Passed, Failed: t.Failed, Skipped: t.Skipped}
-		s.Unknown = max(t.Total-t.Passed-t.Failed-t.Skipped, 0)
-		if t.Failed > 0 || c.Status != deed.CheckPassed {
-			s.Status = codebox.TestsFailed
-		}
-		if c.Log != "" {
-			s.RawLogReferences = []codebox.FileReference{{Path: c.Log, Kind: bundle.KindCheckLog}}
-		}
-		if out.Status != codebox.TestsFailed {
-			out.Status = s.Status
-		}
-		out.Suites = append(out.Suites, s)
-		sum := &out.Summary
-		sum.Total, sum.Passed, sum.Failed, sum.Skipped, sum.Unknown = sum.Total+s.Tests, sum.Passed+s.Passed, sum.Failed+s.Failed, sum.Skipped+s.Skipped, sum.Unknown+s.Unknown
-	}
-	return out
 }
 
 // addAttemptFiles adds what the attempt's record points at.

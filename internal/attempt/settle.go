@@ -115,7 +115,7 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 		return res, fmt.Errorf("redact the settlement: %w", err)
 	}
 	res.Settlement, res.Account = s, a.account
-	res.Refusals, res.Resumed = a.talk.recoveries, a.resumed != nil && !a.resumed.anew
+	res.Refusals, res.Same, res.Resumed = a.talk.recoveries, a.talk.same, a.resumed != nil && !a.resumed.anew
 	for _, y := range a.talk.yields {
 		res.Exits = append(res.Exits, y.Proc)
 	}

@@ -23,6 +23,8 @@ const (
 	CodeSignatureMissing = "signature-missing"
 	// CodeSignatureUntrusted: a signature by a given or trusted key was asked for and it is by another.
 	CodeSignatureUntrusted = "signature-untrusted"
+	// CodeUnreadable: the directory of one of several bundles cannot be opened.
+	CodeUnreadable = "bundle-unreadable"
 )
 
 // Signature states.
@@ -73,7 +75,7 @@ const (
 //
 // Stricter than the contract: the content digest must cover the change list and the patch, or be the newer form over the
 // list of files, which the report marks as not content-addressed; the id must bear the content digest; keys of the manifest must be unique; the hash of an entry has
-// no members but algorithm and value; paths must be in their shortest form; no directory of a listed file may be a
+// no members but algorithm and value; its redaction, if it has one, has a policy; paths must be in their shortest form; no directory of a listed file may be a
 // symlink; a listed review or metadata must be readable and of this bundle, and what metadata points at with an object must be
 // listed too, with the hash that is stated; tool calls have ids of their own and do not end before they
 // start, a digest that one states must be well formed and, with one artifact, be that artifact's, and what it says of an
@@ -162,9 +164,9 @@ func (v *verification) readManifest() bool {
 		v.add(codebox.CodeInvalidManifestShape, name, name, "manifest.json has the wrong shape: %s", fault)
 		return false
 	}
-	var typed codebox.Manifest
-	if json.Unmarshal(data, &typed) == nil {
-		v.out.Manifest = &typed
+	if v.out.Manifest, err = typedManifest(v.manifest); err != nil {
+		v.add(codebox.CodeMalformedManifest, name, name, "manifest.json cannot be read: %v", err)
+		return false
 	}
 	return true
 }
@@ -213,9 +215,19 @@ func (v *verification) parseManifest(doc any) (fault string) {
 		if _, kinded := entry["kind"].(string); !ok || !kinded || !typed {
 			return fmt.Sprintf("files[%d] lacks path, kind or contentType", i)
 		}
+		if !isRedaction(entry["redaction"]) {
+			return fmt.Sprintf("files[%d].redaction is not an object with a policy", i)
+		}
 		v.files = append(v.files, lf)
 	}
 	return casesFault(m["cases"])
+}
+
+// isRedaction reports whether a value says, or is not there to say, whether a file was redacted. What is redacted is not applied,
+// so that nobody may have to guess it.
+func isRedaction(v any) bool {
+	m, ok := v.(map[string]any)
+	return v == nil || ok && hasStrings(m, "policy")
 }
 
 // checkAll runs the checks in the contract's order.

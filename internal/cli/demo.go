@@ -69,7 +69,7 @@ type demoAgent struct {
 	Claim    string        `json:"claim"`
 	Verdict  string        `json:"verdict"` // accepted or rejected
 	Reasons  []deed.Reason `json:"reasons"`
-	Refusals []demoRefusal `json:"refusals,omitempty"` // that were answered in the same conversation
+	Refusals []demoRefusal `json:"refusals,omitempty"`
 	bundle   string
 }
 
@@ -77,6 +77,7 @@ type demoAgent struct {
 type demoRefusal struct {
 	Claim   string   `json:"claim"`
 	Reasons []string `json:"reasons"`
+	Same    bool     `json:"same_conversation"` // in which it was told so
 }
 
 type demoReport struct {
@@ -281,10 +282,14 @@ func refusals(dir string) ([]demoRefusal, error) {
 	if err != nil {
 		return nil, err
 	}
+	task, same := history.Of(history.Options{}, entries), map[string]bool{}
+	for _, r := range task.RecoveryAttempts {
+		same[r.CompletionAttemptID] = r.SameConversation
+	}
 	var out []demoRefusal
-	for _, c := range history.Of(history.Options{}, entries).CompletionAttempts {
+	for _, c := range task.CompletionAttempts {
 		if c.Decision != nil && !c.Decision.Accepted {
-			out = append(out, demoRefusal{c.Claim, c.Decision.Reasons})
+			out = append(out, demoRefusal{c.Claim, c.Decision.Reasons, same[c.ID]})
 		}
 	}
 	return out, nil
@@ -316,7 +321,9 @@ func (a *app) showDemoAgent(ag demoAgent) {
 		for _, reason := range r.Reasons {
 			a.printf("            %s %s\n", a.color.Red("✗"), clean(reason))
 		}
-		a.printf("            … is told so in the same conversation, and goes on\n")
+		if r.Same {
+			a.printf("            … is told so in the same conversation, and goes on\n")
+		}
 		name = fmt.Sprintf("%-6s", "")
 	}
 	a.printf("  %s  %s  says “%s”\n", name, word, clean(ag.Claim))

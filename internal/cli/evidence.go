@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/bundle"
 	"github.com/deedrun/deed/internal/handoff"
 	"github.com/deedrun/deed/internal/home"
@@ -57,14 +58,19 @@ the change and the commands of the bundle; a bundle that no trusted key signed i
 	return c
 }
 
-// verify checks each directory and shows what it found. As JSON one bundle is one record, several are a list.
+// verify checks each directory and shows what it found. As JSON one bundle is one record, several are a list. Of several, one that
+// cannot be read at all is reported like an invalid one, so that the others are checked all the same.
 func (a *app) verify(dirs []string, o bundle.VerifyOptions) error {
 	reps := make([]bundle.Verification, len(dirs))
 	valid := true
 	for i, dir := range dirs {
 		var err error
-		if reps[i], err = handoff.Verify(dir, o); err != nil {
+		reps[i], err = handoff.Verify(dir, o)
+		if err != nil && len(dirs) == 1 {
 			return usage(err)
+		}
+		if err != nil {
+			reps[i].Violations = append(reps[i].Violations, codebox.Violation{Code: bundle.CodeUnreadable, Path: dir, Message: err.Error()})
 		}
 		valid = valid && reps[i].Valid
 		if !a.json {

@@ -315,12 +315,23 @@ func (a *app) runDoc(r attempt.Result) map[string]any {
 		"schema": "deed/run/v1", "task_id": r.Ref.TaskID, "attempt_id": r.Ref.AttemptID,
 		"status": r.Settlement.Status, "class": r.Settlement.Class, "verdict": r.Verdict, "error": r.Settlement.LastError,
 		"changed_files": files, "bundle": r.BundleDir, "bundle_id": r.Settlement.BundleID, "claim": nil,
-		"turns": len(r.Exits), "refusals": r.Refusals, "resumed": r.Resumed,
+		"turns": len(r.Exits), "refusals": r.Refusals, "same_conversation": r.Same, "resumed": r.Resumed,
 	}
 	if r.Claim != nil {
 		doc["claim"] = map[string]any{"status": r.Claim.Status, "summary": r.Claim.Summary, "file_changes": r.Claim.FileChanges}
 	}
 	return doc
+}
+
+// toldWhy says how often an agent's work was refused, and how often it was told why in the conversation that it had.
+func toldWhy(refusals, same int) string {
+	switch same {
+	case refusals:
+		return fmt.Sprintf("%d, each answered in the same conversation", refusals)
+	case 0:
+		return fmt.Sprintf("%d, none answered in the same conversation: the agent could not go on with it", refusals)
+	}
+	return fmt.Sprintf("%d, %d of them answered in the same conversation", refusals, same)
 }
 
 func (a *app) showRun(r attempt.Result) {
@@ -330,7 +341,7 @@ func (a *app) showRun(r attempt.Result) {
 		a.showClaim(string(r.Claim.Status), r.Claim.Summary)
 	}
 	if r.Refusals > 0 {
-		a.field("refusals", fmt.Sprintf("%d, each answered in the same conversation", r.Refusals))
+		a.field("refusals", toldWhy(r.Refusals, r.Same))
 	}
 	switch {
 	case r.Verdict != nil:

@@ -262,6 +262,11 @@ func (o Options) judge(r homeboy.FanoutRecord) candidate {
 	switch {
 	case said.Status == homeboy.RecordMissing || said.Status == homeboy.RecordFailed:
 		c.status = said.Status // whatever a configuration calls a success
+	case o.contradicted(said) != "":
+		c.status = homeboy.RecordFailed
+		if c.record.ErrorMessage == "" {
+			c.record.ErrorMessage = "its outcome says " + o.contradicted(said)
+		}
 	case o.succeeded(said):
 		c.status = homeboy.RecordCompleted
 	default:
@@ -277,6 +282,22 @@ func (o Options) succeeded(r homeboy.FanoutRecord) bool {
 		return true
 	}
 	return r.Status == homeboy.RecordCompleted && slices.Contains(o.SuccessStatuses, text(at(r.Outcome, []string{"status"})))
+}
+
+// contradicted returns the status of a failure that the record's provider told, whatever the record itself says; "" when there is
+// none. A status that deed does not know is a failure where the outcome says that it is one of the contract.
+func (o Options) contradicted(r homeboy.FanoutRecord) string {
+	word := text(at(r.Outcome, []string{"status"}))
+	if text(at(r.Outcome, []string{"schema"})) == homeboy.SchemaOutcome && !homeboy.IsSuccess(homeboy.OutcomeStatus(word)) && !slices.Contains(o.SuccessStatuses, word) {
+		return cmp.Or(word, "no status")
+	}
+	for _, said := range []string{word, text(r.Extra["outcome_status"]), text(r.Extra["provider_status"])} {
+		status := homeboy.OutcomeStatus(strings.ToLower(said))
+		if slices.Contains(homeboy.OutcomeStatuses, status) && !homeboy.IsSuccess(status) && !slices.Contains(o.SuccessStatuses, said) {
+			return said
+		}
+	}
+	return ""
 }
 
 // outcome returns what a record has at the path of outcomes, or nil.

@@ -60,6 +60,48 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
+// A record is no success when the outcome in it is none, whatever word or flag stands beside it.
+func TestAnOutcomeAgainstItsRecord(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		record   string
+		statuses []string
+		want     homeboy.RecordStatus
+	}{
+		{`{"status":"completed","outcome":{"status":"failed"}}`, nil, homeboy.RecordFailed},
+		{`{"status":"completed","outcome":{"status":"provider_error"}}`, nil, homeboy.RecordFailed},
+		{`{"status":"completed","outcome":{"status":"timeout"}}`, nil, homeboy.RecordFailed},
+		{`{"status":"completed","outcome":{"status":"cancelled"}}`, nil, homeboy.RecordFailed},
+		{`{"status":"completed","outcome":{"status":"unable_to_remediate"}}`, nil, homeboy.RecordFailed},
+		{`{"status":"completed","outcome":{"status":" Failed "}}`, nil, homeboy.RecordFailed},
+		{`{"status":"succeeded","outcome":{"status":"failed"}}`, nil, homeboy.RecordFailed},
+		{`{"success":true,"outcome":{"status":"failed"}}`, nil, homeboy.RecordFailed},
+		{`{"status":"completed","outcome_status":"failed"}`, nil, homeboy.RecordFailed},
+		{`{"status":"completed","outcome":{"schema":"homeboy/agent-task-outcome/v1","status":"splendid"}}`, nil, homeboy.RecordFailed},
+		{`{"status":"completed","outcome":{"schema":"homeboy/agent-task-outcome/v1"}}`, nil, homeboy.RecordFailed},
+		{`{"status":"green","outcome":{"status":"failed"}}`, []string{"green"}, homeboy.RecordFailed},
+		{`{"status":"completed","outcome":{"status":"succeeded"}}`, nil, homeboy.RecordCompleted},
+		{`{"status":"completed","outcome":{"status":"no_op"}}`, nil, homeboy.RecordCompleted},
+		{`{"status":"completed","outcome":{"status":"open"}}`, nil, homeboy.RecordCompleted}, // a caller's own document
+		{`{"status":"completed","outcome":"failed"}`, nil, homeboy.RecordCompleted},
+		{`{"status":"completed","outcome":{"status":"failed"}}`, []string{"completed", "failed"}, homeboy.RecordCompleted},
+	} {
+		p := plan(t, `{"items":[{"id":"a"}]}`)
+		text := `{"id":"fanout-a",` + tc.record[1:]
+		res := fanout.Reconcile(p, records(t, text), fanout.Options{SuccessStatuses: tc.statuses})
+		if err := res.Validate(); err != nil {
+			t.Errorf("%s: %v", tc.record, err)
+		}
+		got := res.Records[0]
+		if got.Status != tc.want || (tc.want == homeboy.RecordFailed) != strings.HasPrefix(got.ErrorMessage, "its outcome says ") {
+			t.Errorf("%s: %s %q, want %s", tc.record, got.Status, got.ErrorMessage, tc.want)
+		}
+		if again := fanout.Reconcile(p, res.Records, fanout.Options{SuccessStatuses: tc.statuses}); again.Records[0].Status != tc.want {
+			t.Errorf("%s, read again: %s", tc.record, again.Records[0].Status)
+		}
+	}
+}
+
 func tell(r homeboy.FanoutResult) string {
 	var statuses []string
 	for _, rec := range r.Records {

@@ -28,7 +28,7 @@ import (
 type tree map[string]string
 
 // write makes the tree at dir.
-func (tr tree) write(t *testing.T, dir string) {
+func (tr tree) write(t testing.TB, dir string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -94,13 +94,13 @@ func readTree(t *testing.T, dir string) tree {
 
 // A rig is a home with a key, and a directory in which a test puts things.
 type rig struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 	key *bundle.Key
 	Applier
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t testing.TB) *rig {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("missing tool: git: apt-get install git")

@@ -44,7 +44,7 @@ func (f *File) sides(c codebox.ChangedFile) string {
 	want := codebox.ChangeModified
 	switch {
 	case f.Before.absent() && f.After.absent():
-		return "neither was there nor is to be"
+		return "has neither beforeSha256 nor afterSha256 in the change list, so that nobody can compare it (deed applies what it can compare)"
 	case f.Before.absent():
 		want = codebox.ChangeAdded
 	case f.After.absent():

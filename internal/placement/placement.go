@@ -60,6 +60,7 @@ func Place(req codebox.TaskRequest, o Options) (Placed, error) {
 	p.expected()
 	p.network()
 	p.limits()
+	p.paths()
 	p.refuse()
 	if p.faults.Len() > 0 {
 		p.faults.Within("$", p.unshown.Err())
@@ -81,6 +82,8 @@ type placer struct {
 	box    deed.Sandbox
 	faults fault.List
 	out    Placed
+
+	guarded []string // policy.protect
 
 	unshown fault.List // what cannot be shown without a sandbox, where there is none
 }
@@ -219,7 +222,10 @@ func (p *placer) apart(at, target string) {
 // checks are the verify steps, in a clean room.
 func (p *placer) checks() {
 	for i, v := range p.req.VerifySteps {
-		c := deed.Check{Name: cmp.Or(v.Name, fmt.Sprintf("verify step %d", i+1)), Shell: v.Shell, Dir: v.Dir, Env: v.Env, TimeoutSeconds: v.TimeoutSeconds, Advisory: v.Advisory}
+		c := deed.Check{
+			Name: cmp.Or(v.Name, fmt.Sprintf("verify step %d", i+1)), Shell: v.Shell, Dir: v.Dir, Env: v.Env, TimeoutSeconds: v.TimeoutSeconds, Advisory: v.Advisory,
+			Capability: v.Capability, Inputs: v.Inputs, OnChangedInputs: v.OnChangedInputs, RequirePass: v.RequirePass, Hidden: v.Hidden, Files: v.Files,
+		}
 		if v.Command != "" {
 			c.Command = append([]string{v.Command}, v.Args...)
 		}
@@ -231,22 +237,31 @@ func (p *placer) checks() {
 				p.faults.Add(at+".args", fault.BadFormat, err.Error(), "write the code, or the path that its file has inside the sandbox")
 			}
 		}
+		p.faults.Within(fault.Index("$.verify_steps", i), c.Validate()) // what members cannot do together
 		p.spec.Checks = append(p.spec.Checks, c)
 	}
 }
 
 // inEveryBundle are the expected artifacts that are no files of the agent's: a patch that has to change something, and what deed writes by
 // itself.
-var inEveryBundle = []string{"patch", "diff", "changed_files", "changed-files", "review", "tests", "test-results", "test_results", "transcript", "logs", "result", "agent-result"}
+var inEveryBundle = []string{"patch", "diff", "changed_files", "changed-files", "review", "transcript", "logs", "result", "agent-result"}
+
+// testNames are the expected artifacts that only tests meet. What they gave is in every bundle, also when there were none.
+var testNames = []string{"tests", "test-results", "test_results"}
 
 // expected looks at what is to come out. A name that means nothing here would count as there.
 func (p *placer) expected() {
+	known := slices.Concat(inEveryBundle, testNames)
 	for i, name := range p.req.ExpectedArtifacts {
 		at := fault.Index("$.expected_artifacts", i)
 		switch {
+		case slices.Contains(testNames, name):
+			if p.spec.RequireTests = true; len(p.req.VerifySteps) == 0 {
+				p.faults.Add(at, fault.Dangling, fmt.Sprintf("%q is met by tests that ran, and no verify step runs any", name), `add one to verify_steps, as {"capability": "test"}, or leave it out: what the checks gave is in every bundle`)
+			}
 		case slices.Contains(inEveryBundle, name) || len(files([]string{name})) > 0:
-		case fault.Nearest(name, inEveryBundle) != "":
-			p.faults.Add(at, fault.Dangling, fmt.Sprintf("%q is not known here; did you mean %q?", name, fault.Nearest(name, inEveryBundle)), "rename it; a file of the agent's has an extension or a directory, as out/"+name)
+		case fault.Nearest(name, known) != "":
+			p.faults.Add(at, fault.Dangling, fmt.Sprintf("%q is not known here; did you mean %q?", name, fault.Nearest(name, known)), "rename it; a file of the agent's has an extension or a directory, as out/"+name)
 		default:
 			p.diagnose("expected_artifact", at, fmt.Sprintf("nothing here is called %q, and nobody looks for it", name), "name a file that the agent leaves in $DEED_ARTIFACTS, with an extension or a directory, as out/"+name)
 		}
@@ -281,9 +296,6 @@ func (p *placer) unknown(eff policy.Effective) {
 	}
 }
 
-// ownPolicy are the members of a request's open policy that are deed's own.
-var ownPolicy = []string{"network", "limits"}
-
 // limits are how much the agent, and each check, may use: policy.limits, in the words of a task's own.
 func (p *placer) limits() {
 	var policy struct {
@@ -299,16 +311,30 @@ func (p *placer) limits() {
 	p.box.Limits = &l
 }
 
+// paths are the globs that the agent's change is held to: policy.scope, which may change, and policy.protect, which may not. They
+// are below the root of the change, as in a task's own.
+func (p *placer) paths() {
+	var policy map[string]json.RawMessage
+	_ = json.Unmarshal(p.req.Policy, &policy) // it was checked to be an object
+	list := func(name string) (globs []string) {
+		at := fault.Field("$.policy", name)
+		if raw, ok := policy[name]; ok && (json.Unmarshal(raw, &globs) != nil || string(raw) == "null") {
+			p.faults.Add(at, fault.WrongType, "is not a list of texts", `list globs, as in ["src/**"]`)
+			return nil
+		}
+		for _, f := range fault.Of(deed.TaskSpec{WriteScope: globs}.Validate()) {
+			p.faults.Add(at+strings.TrimPrefix(f.Path, "$.write_scope"), f.Code, f.Message, f.Remedy)
+		}
+		return globs
+	}
+	p.spec.WriteScope, p.guarded = list("scope"), list("protect")
+}
+
 // hosts are those that the agent may reach: policy.network.allow. The member is deed's own, so that all of it is known; a caller's
 // network may also be a word, which says nothing here.
 func (p *placer) hosts() (allow []string) {
 	var policy, network map[string]json.RawMessage
 	_ = json.Unmarshal(p.req.Policy, &policy) // it was checked to be an object
-	for _, name := range slices.Sorted(maps.Keys(policy)) {
-		if near := fault.Nearest(name, ownPolicy); near != "" && !slices.Contains(ownPolicy, name) {
-			p.faults.Add(fault.Field("$.policy", name), fault.Dangling, fmt.Sprintf("is not known here; did you mean %q?", near), "rename it")
-		}
-	}
 	if !fault.IsObject(policy["network"]) || json.Unmarshal(policy["network"], &network) != nil {
 		return nil
 	}
@@ -408,7 +434,7 @@ func (p *placer) protected() []string {
 	if p.box.ReadOnlyWorkspace {
 		return []string{"**"}
 	}
-	var out []string
+	out := slices.Clone(p.guarded)
 	for _, w := range p.spec.Workspaces {
 		switch {
 		case !w.ReadOnly:

@@ -128,6 +128,21 @@ func TestEveryFieldHasItsEffect(t *testing.T) {
 				{Name: "verify step 1", Command: []string{"make", "test"}, TimeoutSeconds: 5}, {Name: "n", Shell: "x", Advisory: true},
 			})
 		}},
+		{"what a check judges by", `"verify_steps": [{"capability": "test", "inputs": ["*_test.go"], "on_changed_inputs": "refuse", "require_pass": true}, {"shell": "x", "hidden": true, "files": "/srv/hidden"}]`, func(p Placed) bool {
+			yes := true
+			return cmp.Equal(p.Intent.Deed.Checks, []deed.Check{
+				{Name: "verify step 1", Capability: "test", Inputs: []string{"*_test.go"}, OnChangedInputs: "refuse", RequirePass: &yes},
+				{Name: "verify step 2", Shell: "x", Hidden: true, Files: "/srv/hidden"},
+			}) && !strings.Contains(string(p.Intent.Payload), "/srv/hidden")
+		}},
+		{"scope and protection", `"policy": {"scope": ["src/**"], "protect": ["src/*_test.go"]}`, func(p Placed) bool {
+			return slices.Equal(p.Intent.Deed.WriteScope, []string{"src/**"}) && slices.Equal(p.Intent.Deed.ProtectedPaths, []string{"src/*_test.go"})
+		}},
+		{"protection beside what is read-only", `"policy": {"protect": ["a/x"]}, "workspaces": [{"target": "/a", "seed": {"type": "empty"}}, {"target": "/b", "mode": "readonly", "seed": {"type": "empty"}}]`, func(p Placed) bool {
+			return slices.Equal(p.Intent.Deed.ProtectedPaths, []string{"a/x", "b/**"})
+		}},
+		{"tests are wanted", `"expected_artifacts": ["tests"], "verify_steps": [{"shell": "make test"}]`, func(p Placed) bool { return p.Intent.Deed.RequireTests }},
+		{"no tests are wanted", `"expected_artifacts": ["patch"], "verify_steps": [{"shell": "make test"}]`, func(p Placed) bool { return !p.Intent.Deed.RequireTests }},
 		{"wp", `"wp": "6.5"`, func(p Placed) bool { return stack(t, p).WordPress == "6.5" }},
 		{"a plugin wants WordPress", `"workspaces": [{"seed": {"type": "plugin_scaffold", "slug": "x"}}]`, func(p Placed) bool {
 			return stack(t, p).WordPress == "latest" && p.Intent.Deed.Workspaces[0].Target == codebox.PluginsRoot+"/x"
@@ -226,12 +241,15 @@ func TestRefusals(t *testing.T) {
 		{"a place for copies", o, `"source_package_root": "/srv"`, "$.source_package_root"},
 		{"a host that is none", o, `"policy": {"network": {"allow": ["https://x/"]}}`, "$.policy.network.allow[0]"},
 		{"a misspelt list of hosts", o, `"policy": {"network": {"alow": ["a.example.com:443"]}}`, "$.policy.network.alow"},
-		{"a misspelt network", o, `"policy": {"networks": {"allow": ["a.example.com:443"]}}`, "$.policy.networks"},
+		{"a scope that is no list", o, `"policy": {"scope": "src/**"}`, "$.policy.scope"},
+		{"a scope that is no glob", o, `"policy": {"scope": ["src/**", "/abs"]}`, "$.policy.scope[1]"},
+		{"nothing to protect", o, `"policy": {"protect": null}`, "$.policy.protect"},
+		{"a glob that is none", o, `"verify_steps": [{"capability": "test", "inputs": ["/abs"]}]`, "$.verify_steps[0].inputs[0]"},
+		{"tests that nobody runs", o, `"expected_artifacts": ["patch", "tests"]`, "$.expected_artifacts[1]"},
 		{"hosts that are no list", o, `"policy": {"network": {"allow": "a.example.com:443"}}`, "$.policy.network.allow"},
 		{"a limit that is none", o, `"policy": {"limits": {"memory": 1}}`, "$.policy.limits.memory"},
 		{"too little memory", o, `"policy": {"limits": {"memory_bytes": 1024}}`, "$.policy.limits.memory_bytes"},
 		{"limits that are no object", o, `"policy": {"limits": 7}`, "$.policy.limits"},
-		{"misspelt limits", o, `"policy": {"limit": {"memory_bytes": 1073741824}}`, "$.policy.limit"},
 		{"a mount on deed's own", o, `"mounts": [{"source": "/srv/x", "target": "/run/deed/exchange", "mode": "readonly"}]`, "$.mounts[0].target"},
 		{"a mount over deed's own", o, `"mounts": [{"source": "/srv/x", "target": "/run", "mode": "readonly"}]`, "$.mounts[0].target"},
 		{"a copy on the agent's home", o, `"mounts": [{"source": "/srv/x", "target": "/home/agent"}]`, "$.mounts[0].target"},

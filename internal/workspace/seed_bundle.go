@@ -193,6 +193,8 @@ func asListed(dst string, list []codebox.ChangedFile, paths []string) ([]Note, e
 		switch {
 		case err != nil:
 			off = append(off, fmt.Sprintf("%s: %v", quotePath(p), err))
+		case f.AfterSHA256 == "" && f.Status != codebox.ChangeDeleted:
+			off = append(off, quotePath(p)+" has no afterSha256 in the change list to compare with")
 		case !sameDigest(text, f.AfterSHA256):
 			off = append(off, quotePath(p)+" is not what the bundle says")
 		case isLink && LeavesTree(p, string(text)):

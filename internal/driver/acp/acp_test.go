@@ -420,6 +420,8 @@ func TestTheConversationGoesOn(t *testing.T) {
 	}{
 		"resume load": {"resume ses-1\nprompt Add tests.\n", false}, "load": {"load ses-1\nprompt Add tests.\n", false},
 		"load forgets": {"load ses-1\nnew ", true}, "plain": {"new ", true},
+		"resume load unresumed": {"resume ses-1\nload ses-1\nprompt Add tests.\n", false}, "resume unresumed": {"resume ses-1\nnew ", true},
+		"resume load unresumed forgets": {"resume ses-1\nload ses-1\nnew ", true},
 	} {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
@@ -443,6 +445,9 @@ func TestTheConversationGoesOn(t *testing.T) {
 					if x.Text != "All done." {
 						t.Errorf("told is %q", x.Text)
 					}
+				}
+				if n := len(told[driver.Restart](b, driver.EventRestart)); n > 1 || (n == 1) != tc.restarted {
+					t.Errorf("%d times it began anew", n)
 				}
 				if infos := told[driver.SessionInfo](b, driver.EventSession); len(infos) != 2 || infos[1].Resumed == tc.restarted {
 					t.Errorf("sessions: %+v", infos)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -225,31 +226,15 @@ func (t *turn) open(ctx context.Context) (string, error) {
 // session goes on with the conversation, or begins one.
 func (t *turn) session(ctx context.Context, init initialized, info *driver.SessionInfo) (prompt string, s opened, err error) {
 	where := map[string]any{"cwd": t.plan.Job.Inside(t.plan.Dir), "mcpServers": []any{}}
-	if id := t.plan.State.ID; id != "" {
-		where["sessionId"] = id
-		method := ""
-		switch can := init.AgentCapabilities; {
-		case can.SessionCapabilities.Resume != nil:
-			method = "session/resume"
-		case can.LoadSession:
-			method = "session/load"
-			t.track.hush() // it tells the whole conversation again
+	why, known := "", t.plan.State.ID != ""
+	if known {
+		s, why, err = t.goOn(ctx, init, where)
+		if err == nil && why == "" {
+			info.Resumed = true
 		}
-		if method != "" {
-			err = t.wire.call(ctx, method, where, &s, t.track.hear)
-			var refused *rpcError
-			if err == nil {
-				info.Resumed = true
-				t.id.Store(id)
-				return t.prompt, s, nil
-			}
-			if !errors.As(err, &refused) || refused.Code == codeAuthRequired {
-				return "", s, err
-			}
-			t.outcome.Notes["resume_error"] = err.Error()
+		if err != nil || why == "" {
+			return t.prompt, s, err
 		}
-		delete(where, "sessionId")
-		t.outcome.Notes["conversation"] = "restarted"
 		t.prompt = t.plan.Job.Brief + "\n\n" + t.prompt
 	}
 	if err := t.wire.call(ctx, "session/new", where, &s, nil); err != nil {
@@ -258,9 +243,43 @@ func (t *turn) session(ctx context.Context, init initialized, info *driver.Sessi
 	if s.SessionID == "" {
 		return "", s, &unreadable{"session/new", errors.New("there is no sessionId")}
 	}
+	if known {
+		t.track.anew()
+		t.outcome.Notes["conversation"] = "restarted"
+		t.tell.Restart(why)
+	}
 	t.plan.State.ID = s.SessionID
 	t.id.Store(s.SessionID)
 	return t.prompt, s, nil
+}
+
+// goOn has the agent go on with its conversation, by whichever way it offers and does not refuse; why says that there is none.
+func (t *turn) goOn(ctx context.Context, init initialized, where map[string]any) (s opened, why string, err error) {
+	id := t.plan.State.ID
+	with := maps.Clone(where)
+	with["sessionId"] = id
+	why = "the agent offers neither session/resume nor session/load"
+	for i, method := range init.ways() {
+		if method == methodLoad {
+			t.track.hush() // it tells the whole conversation again
+		}
+		s = opened{}
+		err := t.wire.call(ctx, method, with, &s, t.track.hear)
+		var refused *rpcError
+		switch {
+		case err == nil:
+			t.id.Store(id)
+			return s, "", nil
+		case !errors.As(err, &refused) || refused.Code == codeAuthRequired:
+			return s, "", err
+		case i == 0:
+			why = method + ": " + err.Error()
+		default:
+			why += "; " + method + ": " + err.Error()
+		}
+		t.outcome.Notes["resume_error"] = why
+	}
+	return opened{}, why, nil
 }
 
 // choose sets the model that the job asks for, and returns the one that the session has.

@@ -13,9 +13,10 @@ const protocolVersion = 1
 type initialized struct {
 	ProtocolVersion   json.Number `json:"protocolVersion"`
 	AgentCapabilities struct {
-		LoadSession         bool `json:"loadSession"`
+		LoadSession         json.RawMessage `json:"loadSession"`
 		SessionCapabilities struct {
-			Resume *struct{} `json:"resume"`
+			Resume json.RawMessage `json:"resume"`
+			Load   json.RawMessage `json:"load"`
 		} `json:"sessionCapabilities"`
 	} `json:"agentCapabilities"`
 	AgentInfo struct {
@@ -27,6 +28,31 @@ type initialized struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
 	} `json:"authMethods"`
+}
+
+// Methods by which a conversation goes on.
+const (
+	methodResume = "session/resume"
+	methodLoad   = "session/load"
+)
+
+// ways are the methods by which the agent offers to go on with a conversation, in the order in which they are tried.
+func (i initialized) ways() []string {
+	var out []string
+	can := i.AgentCapabilities
+	if offered(can.SessionCapabilities.Resume) {
+		out = append(out, methodResume)
+	}
+	if offered(can.LoadSession) || offered(can.SessionCapabilities.Load) {
+		out = append(out, methodLoad)
+	}
+	return out
+}
+
+// offered reads a capability: true, or an object that says more.
+func offered(raw json.RawMessage) bool {
+	text := strings.TrimSpace(string(raw))
+	return text == "true" || strings.HasPrefix(text, "{")
 }
 
 // An opened session is what session/new, session/load and session/resume answer.

@@ -100,6 +100,9 @@ func (a *standIn) LoadSession(ctx context.Context, p acp.LoadSessionRequest) (ac
 
 func (a *standIn) ResumeSession(_ context.Context, p acp.ResumeSessionRequest) (acp.ResumeSessionResponse, error) {
 	note("resume %s", p.SessionId)
+	if a.is("unresumed") {
+		return acp.ResumeSessionResponse{}, acp.NewMethodNotFound("session/resume")
+	}
 	a.open.Store(p.SessionId)
 	return acp.ResumeSessionResponse{}, nil
 }

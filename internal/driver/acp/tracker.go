@@ -63,6 +63,13 @@ func (t *tracker) hush() {
 	t.hushed = true
 }
 
+// anew forgets what another conversation has told of itself.
+func (t *tracker) anew() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state.Cost = 0
+}
+
 func (t *tracker) hear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

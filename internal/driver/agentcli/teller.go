@@ -50,6 +50,12 @@ func (t *Teller) Session(info driver.SessionInfo) {
 	tell(t, driver.EventSession, info)
 }
 
+// Restart tells that the agent does not know its conversation any more and begins another. It is told before that one's Session.
+func (t *Teller) Restart(why string) {
+	why, _ = driver.Cut(why)
+	tell(t, driver.EventRestart, driver.Restart{Why: why})
+}
+
 // Text tells what the agent said.
 func (t *Teller) Text(text string, thinking bool) {
 	if text == "" {

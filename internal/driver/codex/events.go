@@ -125,7 +125,10 @@ func (r *run) started(id string) {
 		return
 	}
 	if r.state.ID != id {
-		r.state.ID, r.state.Used = id, agentcli.Totals{}
+		if r.resumed {
+			r.tell.Restart("codex answers in another thread than " + r.state.ID)
+		}
+		r.state.ID, r.state.Used, r.resumed = id, agentcli.Totals{}, false
 	}
 	r.tell.Session(driver.SessionInfo{ID: id, Requested: r.model, Resumed: r.resumed})
 }

@@ -76,6 +76,9 @@ func (s *stream) session(e event) {
 		return
 	}
 	info := driver.SessionInfo{ID: e.SessionID, Requested: s.model, Resumed: s.state.ID == e.SessionID}
+	if s.state.ID != "" && !info.Resumed {
+		s.tell.Restart("opencode answers in another session than " + s.state.ID)
+	}
 	s.told, s.state.ID = true, e.SessionID
 	s.tell.Session(info)
 }

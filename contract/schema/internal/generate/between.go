@@ -19,6 +19,7 @@ func request(t reflect.Type, d *jsonschema.Schema) {
 	case reflect.TypeFor[codebox.TaskRequest]():
 		describe(d, "target", codebox.TargetMembers)
 		describe(d, "policy", codebox.PolicyMembers)
+		ownPolicy(get(d, "policy"))
 		none := uint64(0)
 		get(d, "runtime_overlay_profiles").MaxItems = &none
 		for _, name := range []string{"code", "code_file"} {
@@ -30,7 +31,7 @@ func request(t reflect.Type, d *jsonschema.Schema) {
 	case reflect.TypeFor[codebox.AgentBundle]():
 		d.OneOf = []*jsonschema.Schema{{Required: []string{"source"}}, {Required: []string{"bundle"}}}
 	case reflect.TypeFor[codebox.VerifyStep]():
-		d.OneOf = []*jsonschema.Schema{{Required: []string{"command"}}, {Required: []string{"shell"}}}
+		d.OneOf = []*jsonschema.Schema{{Required: []string{"command"}}, {Required: []string{"shell"}}, {Required: []string{"capability"}}}
 	case reflect.TypeFor[codebox.PluginSource]():
 		d.AnyOf = []*jsonschema.Schema{{Required: []string{"source"}}, {Required: []string{"path"}}}
 	case reflect.TypeFor[codebox.ComponentContract]():
@@ -89,6 +90,7 @@ func texts(t reflect.Type, d *jsonschema.Schema) {
 	case reflect.TypeFor[codebox.VerifyStep]():
 		match(d, patternSays, "command", "shell")
 		match(d, patternEnvName, "env")
+		match(d, patternAbsolute, "files")
 	case reflect.TypeFor[codebox.PluginSource]():
 		match(d, patternAbsolute, "source", "path")
 	case reflect.TypeFor[codebox.ComponentContract]():
@@ -124,6 +126,22 @@ func describe(d *jsonschema.Schema, name string, members map[string][]string) {
 		words(s, members[m])
 		p.Properties.Set(m, s)
 	}
+}
+
+// ownPolicy adds the members of a policy that are deed's own, and closes it.
+func ownPolicy(p *jsonschema.Schema) {
+	for _, name := range codebox.OwnPolicyMembers {
+		s := &jsonschema.Schema{} // a network may also be a word
+		switch name {
+		case "limits":
+			s.Type = "object"
+		case "protect", "scope":
+			one := uint64(1)
+			s.Type, s.Items = "array", &jsonschema.Schema{Type: "string", MinLength: &one}
+		}
+		p.Properties.Set(name, s)
+	}
+	p.AdditionalProperties = jsonschema.FalseSchema
 }
 
 func get(d *jsonschema.Schema, name string) *jsonschema.Schema {
