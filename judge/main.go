@@ -41,6 +41,7 @@ type options struct {
 	projects, deed, npm, home, known, fast string
 	filter, form, project, kind, out, keep string
 	parallel                               int
+	pick                                   int
 	deadline                               time.Duration
 	list, onlyFast, quiet                  bool
 }
@@ -69,6 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fl.StringVar(&o.keep, "keep", "", "keep agents and bundles of verdicts that are not right in `DIR`")
 	fl.StringVar(&o.out, "out", "", "write the signed result to `FILE`")
 	fl.BoolVar(&o.list, "list", false, "list the trials and run none")
+	fl.IntVar(&o.pick, "pick", 0, "run no more than this many trials, spread over ecosystems, kinds and forms")
 	fl.BoolVar(&o.quiet, "quiet", false, "do not print each outcome as it comes")
 	if err := fl.Parse(args); err != nil {
 		return err
@@ -106,6 +108,9 @@ func (o options) selected() ([]*project, []trial, error) {
 			pattern.MatchString(t.ID()) && (!o.onlyFast || slices.Contains(fast, t.ID())) {
 			out = append(out, t)
 		}
+	}
+	if o.pick > 0 {
+		out = pick(out, o.pick)
 	}
 	if len(out) == 0 {
 		return nil, nil, errors.New("no trial is asked for: see -list, and the flags that choose")
