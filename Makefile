@@ -43,7 +43,7 @@ setup: ## Install what the tests need, as far as this user may
 # Everything: checks and tests all run, whatever fails before them; the last line counts them. The tests run once,
 # under the race detector where there is a C compiler. One package more than there are processors runs at a time, since many
 # tests wait for time limits; those that take longest come first, so that none of them is left alone at the end. Benchmarks are for make bench.
-LONG := ./internal/cli ./internal/store ./internal/attempt
+LONG := ./judge ./internal/cli ./internal/store ./internal/attempt
 .PHONY: test
 test: setup $(TOOLS)/testrun ## Run all checks and tests, and count them
 	@$(if $(RACE),CGO_ENABLED=1) $(TOOLS)/testrun \
@@ -75,6 +75,12 @@ darwin: $(TOOLS)/portable ## Check that deed compiles for macOS
 .PHONY: bench
 bench: ## Print speeds as ratios to a floor measured in the same run
 	DEED_BENCH=1 go test ./bench/... -run Bench -v -count=1 -timeout 60m
+
+.PHONY: judge
+judge: ## Hold deed's verdicts against the corpus (JUDGE='-form shell -keep DIR', ...)
+	@mkdir -p .cache/judge
+	@go build -trimpath -ldflags '-X github.com/deedrun/deed/internal/cli.version=$(VERSION)' -o .cache/judge/deed ./cmd/deed
+	@go run ./judge -out .cache/judge/result.json $(JUDGE)
 
 .PHONY: soak
 soak: ## Fuzz, repeat the crash tests, live years (SOAK_SECONDS, SOAK_CRASHES, SOAK_YEARS)

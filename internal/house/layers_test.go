@@ -40,7 +40,7 @@ var layers = []struct {
 }
 
 // apart lists packages that stand beside the layers: nothing imports them, and they may import anything.
-var apart = []string{"internal/house", "bench"}
+var apart = []string{"internal/house", "bench", "judge"}
 
 // place returns the depth of a package from the top, and its layer.
 func place(pkg string) (depth int, layer string, ok bool) {
