@@ -1,0 +1,5 @@
+"""A table of contents for Markdown."""
+
+from .toc import render
+
+__all__ = ["render"]
