@@ -1,0 +1,8 @@
+'use strict';
+
+module.exports = {
+  ...require('./amount'),
+  ...require('./ledger'),
+  ...require('./report'),
+  ...require('./store'),
+};
