@@ -47,6 +47,8 @@ php                            | php-cli             | WordPress as a runtime co
 npm                            | npm                 | the WordPress archive, agent CLIs, and builds with node
 python3                        | python3             | builds with python
 /usr/lib/python3/dist-packages/pytest | python3-pytest | the built-in extension for Python
+/usr/lib/python3/dist-packages/xdist | python3-pytest-xdist | tests of pytest in several processes
+tox                            | tox                 | tests that another tool starts
 phpunit                        | phpunit             | the one for PHP
 bats                           | bats                | the one for shell scripts
 shellcheck                     | shellcheck          | the same

@@ -86,6 +86,8 @@ func (w *Watch) Env(env map[string]string) map[string]string {
 	out["PYTHONPATH"] = join(":", path.Join(w.inside, "python"), env["PYTHONPATH"])
 	// An empty entry is the directory that PHP was built with.
 	out["PHP_INI_SCAN_DIR"] = env["PHP_INI_SCAN_DIR"] + ":" + path.Join(w.inside, "php", "conf")
+	// tox hands on what it is told to: here those before version 4, which deed_observe_tox.py knows.
+	out["TOX_TESTENV_PASSENV"] = join(" ", env["TOX_TESTENV_PASSENV"], "PYTHONPATH", "NODE_OPTIONS", "PHP_INI_SCAN_DIR")
 	var shims []string
 	for _, tool := range tools {
 		if onPath(env["PATH"], tool) {
@@ -98,9 +100,9 @@ func (w *Watch) Env(env map[string]string) map[string]string {
 	return out
 }
 
-// join leaves out a last part that is empty: an empty entry of PYTHONPATH would be the current directory.
+// join leaves out parts that are empty: an empty entry of PYTHONPATH would be the current directory.
 func join(separator string, parts ...string) string {
-	return strings.TrimSuffix(strings.Join(parts, separator), separator)
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), separator)
 }
 
 // nodeQuote writes a path for NODE_OPTIONS.

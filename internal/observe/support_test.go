@@ -162,3 +162,5 @@ func (p *project) runners(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func sortedLines(lines []string) []string { return slices.Sorted(slices.Values(lines)) }

@@ -1,28 +1,12 @@
 """pytest: a plugin that is registered as soon as there is a configuration. Names are those of pytest's JUnit XML."""
 
-import functools
-
 import deed_observe_report
-
-
-def quiet(hook):
-    """A fault in the plugin costs the report its end, which is seen, and the tests nothing."""
-
-    @functools.wraps(hook)
-    def observed(self, *args, **kwargs):
-        try:
-            hook(self, *args, **kwargs)
-        except Exception:
-            self.report.file = None
-
-    return observed
 
 
 class Plugin:
     def __init__(self, report):
         self.report = report
         self.open = {}  # what is known of a test that has not ended, by its node id
-        self.ended = set()
         self.interrupted = False
 
     def case(self, nodeid):
@@ -35,12 +19,36 @@ class Plugin:
         names[-1] += possible + params
         return {"suite": ".".join(names[:-1]), "name": names[-1]}
 
-    @quiet
-    def pytest_runtest_logstart(self, nodeid, location):
-        self.report.start(**self.case(nodeid))
+    def quietly(self, act, *args):
+        """A fault in the plugin costs the report its end, which is seen, and the tests nothing."""
+        try:
+            act(*args)
+        except Exception:
+            self.report.file = None
 
-    @quiet
+    def pytest_runtest_logstart(self, nodeid, location):
+        self.quietly(lambda: self.report.start(**self.case(nodeid)))
+
     def pytest_runtest_logreport(self, report):
+        self.quietly(self.phase, report)
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.quietly(self.not_loaded, report)
+
+    def pytest_internalerror(self, excrepr):
+        self.quietly(lambda: self.report.test(name="[suite]", status="failed", type="suite", message=str(excrepr)))
+
+    def pytest_keyboard_interrupt(self, excinfo):
+        # pytest itself stops in this way after errors in collection, and for --exitfirst.
+        self.interrupted = type(excinfo.value).__name__ != "Interrupted"
+
+    def end(self):
+        if not self.interrupted:
+            self.quietly(self.report.end)
+
+    def phase(self, report):
+        """Takes the setup, the call or the teardown of a test."""
         known = self.open.setdefault(report.nodeid, {"status": "passed", "seconds": 0.0})
         known["seconds"] += getattr(report, "duration", 0) or 0
         if report.failed:
@@ -66,26 +74,10 @@ class Plugin:
             **self.case(report.nodeid)
         )
 
-    @quiet
-    def pytest_collectreport(self, report):
-        if not report.failed:
-            return
+    def not_loaded(self, report):
         name = self.case(report.nodeid)
         module = ".".join(n for n in (name["suite"], name["name"]) if n)
         self.report.test(suite=module, name="[load]", status="failed", type="load", message=text(report))
-
-    @quiet
-    def pytest_internalerror(self, excrepr):
-        self.report.test(name="[suite]", status="failed", type="suite", message=str(excrepr))
-
-    @quiet
-    def pytest_keyboard_interrupt(self, excinfo):
-        self.interrupted = True
-
-    @quiet
-    def pytest_unconfigure(self):
-        if not self.interrupted:
-            self.report.end()
 
 
 def text(report):
@@ -111,7 +103,9 @@ def let_in(config_module):
         report = deed_observe_report.begin("pytest")
         if report is not None:
             reports.append(report)
-            config.pluginmanager.register(Plugin(report), "deed-observe")
+            plugin = Plugin(report)
+            config.pluginmanager.register(plugin, "deed-observe")
+            config.add_cleanup(plugin.end)
         return config
 
     def observed_prepare(*args, **kwargs):

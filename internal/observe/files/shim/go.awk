@@ -1,6 +1,6 @@
 # Shows the events of `go test -json` as `go test` would have shown its tests: with show=all everything that was printed,
 # with show=short the results of packages, and of tests those that failed. What belongs to one package stands together.
-# With packages=1 go was given packages, and does not say PASS for each.
+# With stream=1 go shows what the tests of a package print also where they pass; with packages=1 it says FAIL once more.
 BEGIN { for (i = 1; i < 128; i++) char[sprintf("%04x", i)] = sprintf("%c", i) }
 
 # text: a member of an event that is a string.
@@ -61,7 +61,6 @@ function output(pkg, test, words,  id) {
   if (words ~ /^ *=== /) return
   if (test == "") {
     if (words ~ /^(ok  |FAIL|\?   |---   |   )?\t/) last[pkg] = last[pkg] words
-    else if (words == "PASS\n" && packages) return
     else printed[pkg] = printed[pkg] words
     return
   }
@@ -75,10 +74,11 @@ function output(pkg, test, words,  id) {
 }
 
 # ending: a test is over. One that failed stands below the test around it.
-function ending(pkg, test, action,  id, parent, at, words, rest, line) {
+function ending(pkg, test, action,  id, parent, at, words) {
   if (show == "all") return
   id = pkg " " test
   words = action == "fail" ? header[id] held[id] : loud[id]
+  sub(/^ +/, "", words)
   delete header[id]
   delete held[id]
   delete loud[id]
@@ -89,7 +89,11 @@ function ending(pkg, test, action,  id, parent, at, words, rest, line) {
     return
   }
   parent = pkg " " substr(test, 1, at - 1)
-  if (action == "fail") held[parent] = held[parent] words
+  if (action == "fail") {
+    sub(/^/, "    ", words)
+    gsub(/\n    /, "\n        ", words)
+    held[parent] = held[parent] words
+  }
   else loud[parent] = loud[parent] words
 }
 
@@ -105,7 +109,7 @@ action == "output" { output(pkg, test, text($0, "Output")); next }
 (action == "pass" || action == "fail" || action == "skip") && test != "" { ending(pkg, test, action); next }
 action == "pass" || action == "fail" || action == "skip" {
   if (action == "fail") failed = 1
-  if (show == "short") said(pkg, (action == "fail" || !packages ? printed[pkg] : "") last[pkg])
+  if (show == "short") said(pkg, (action == "fail" || stream ? printed[pkg] : "") last[pkg])
   delete printed[pkg]
   delete last[pkg]
   ended[pkg] = 1
@@ -117,5 +121,5 @@ END {
     pkg = order[i]
     printf "%s%s%s", waiting[pkg], printed[pkg], last[pkg]
   }
-  if (failed) print "FAIL"
+  if (failed && packages) print "FAIL"
 }

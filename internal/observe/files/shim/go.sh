@@ -5,12 +5,15 @@ TOOL=go
 . "${0%/*}/../common.sh"
 real
 
-# look ARGUMENT...: what go test is asked for.
+# look test ARGUMENT...: what go test is asked for, and false where that is not to run tests. STREAM: it shows what the tests
+# of a package print also where they pass, which it does without packages and with benchmarks.
 look() {
-  SHOW=short PACKAGES="" take=""
+  SHOW=short PACKAGES="" STREAM=1 bench="" take=""
   case " ${GOFLAGS:-} " in *' -v '* | *' -v=true '* | *' -test.v '*) SHOW=all ;; esac
   case " ${GOFLAGS:-} " in *' -json '* | *' -json=true '*) SHOW=json ;; esac
+  shift
   for a in "$@"; do
+    case $a in -bench | --bench | -bench=* | --bench=*) bench=1 ;; esac
     if [ -n "$take" ]; then
       take=""
       continue
@@ -27,9 +30,10 @@ look() {
         -installsuffix | -ldflags | -memprofile | -memprofilerate | -mod | -modfile | -mutexprofile | -mutexprofilefraction | -o | \
         -outputdir | -overlay | -p | -parallel | -pgo | -pkgdir | -run | -shuffle | -skip | -tags | -timeout | -toolexec | -trace | -vet) take=1 ;;
       -*) ;;
-      *) PACKAGES=1 ;;
+      *) PACKAGES=1 STREAM="" ;;
     esac
   done
+  STREAM=$STREAM$bench
 }
 
 chdir=""
@@ -52,7 +56,7 @@ if [ -n "$chdir" ]; then set -- -C "$chdir" test "$@"; else set -- test "$@"; fi
 if [ "$SHOW" = json ]; then
   tee "$REPORT/report.go-json" <"$REPORT/pipe" &
 else
-  tee "$REPORT/report.go-json" <"$REPORT/pipe" | LC_ALL=C awk -v show="$SHOW" -v packages="$PACKAGES" -f "$HERE/../go.awk" &
+  tee "$REPORT/report.go-json" <"$REPORT/pipe" | LC_ALL=C awk -v show="$SHOW" -v packages="$PACKAGES" -v stream="$STREAM" -f "$HERE/../go.awk" &
 fi
 reader=$!
 DEED_OBSERVE_INSIDE=go "$REAL" "$@" >"$REPORT/pipe" <&0 &
