@@ -225,6 +225,7 @@ func TestLayoutsPython(t *testing.T) {
 	for name, l := range map[string]layout{
 		"src":                               {files: src(map[string]string{"pyproject.toml": "[project]\nname = \"thing\"\nversion = \"1\"\n"})},
 		"a directory of setup.cfg":          {files: cfg},
+		"src with a name of the library":    {files: map[string]string{"src/queue.py": "", "src/a.py": "ONE = 1\n", "tests/test_a.py": "import queue\nfrom src.a import ONE\n" + unit("    def test_one(self):\n        queue.Queue()\n")}},
 		"a dependency is not installed":     {files: src(map[string]string{"pyproject.toml": "[project]\nname = \"thing\"\nversion = \"1\"\ndependencies = [\"deed-nosuch>=1\"]\n", "src/thing/__init__.py": "import deed_nosuch\nONE = 1\n"}), code: 3, cause: wire.CauseDependency, failed: []string{"[load]"}, missing: "deed_nosuch"},
 		"a module that is not written yet":  {files: map[string]string{"test_calc.py": "from calc import add\n" + unit("    def test_add(self):\n        add()\n")}, code: 1, cause: wire.CauseUnloaded, failed: []string{"[load]"}},
 		"an exit in a test":                 {files: map[string]string{"test_a.py": unit("    def test_a(self):\n        pass\n\n    def test_b(self):\n        os._exit(0)\n")}, code: 1, failed: []string{"test_b", "[plan]"}},

@@ -25,6 +25,11 @@ passed "" "b"
 failed "" "c"
 passed "" "d # not a comment"
 `},
+		{"cargo: a test that runs for long when the program is ended, and one that ended after all", "running 3 tests\ntest slow has been running for over 60 seconds\ntest hangs has been running for over 60 seconds\ntest slow ... ok\n", `cargo: total 3, passed 1, failed 2, skipped 0
+passed "" "slow"
+failed "" "hangs" type unfinished
+failed "" "[suite]" type unfinished says "3 tests were announced, 2 ran, and the program did not sum them up"
+`},
 		{"tap: a subtest that was announced and that nothing summed up", "TAP version 13\n# Subtest: done\nok 1 - done\n# Subtest: hangs\n", `tap: total 3, passed 1, failed 2, skipped 0
 passed "" "done"
 failed "" "hangs" type unfinished says "it began and did not end"
