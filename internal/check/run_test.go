@@ -164,6 +164,8 @@ func TestScripts(t *testing.T) {
 		{"a filter that leaves out everything", runner.Lint, `. "$HOMEBOY_RUNTIME_RUNNER_STEPS"; if should_run_step phpcs; then echo ran; fi`, check.Options{Filter: check.NewFilter(nil, []string{"phpcs"})}, runner.StatusError, "leaves out phpcs"},
 		{"steps of the manifest of which none is here", runner.Lint, `. "$HOMEBOY_RUNTIME_RUNNER_STEPS"; if should_run_step phpcs; then echo ran; fi`, check.Options{Filter: check.Filter{Only: []string{"mypy"}, Any: true}}, runner.StatusSkipped, "no such step"},
 		{"a linter that is not installed", runner.Lint, `echo "without eslint: it is not installed" >>"$DEED_STEPS_FILE"`, check.Options{}, runner.StatusSkipped, "nothing was run: eslint: it is not installed"},
+		{"a linter that the project asks for", runner.Lint, `echo "tool ruff: pip install ruff" >>"$DEED_STEPS_FILE"`, check.Options{}, runner.StatusError, "missing: ruff (pip install ruff)"},
+		{"a runner that left no report", runner.Test, `echo "unreported pytest" >>"$DEED_STEPS_FILE"; exit 2`, check.Options{}, runner.StatusError, "pytest left no report"},
 		{"a linter that is not installed, and a finding", runner.Lint, `echo "without eslint: it is not installed" >>"$DEED_STEPS_FILE"; echo '[{"message":"m"}]' > "$HOMEBOY_LINT_FINDINGS_FILE"`, check.Options{}, runner.StatusFailed, "1 finding"},
 		{"a tool that is missing", runner.Test, `printf '\n==\nBUILD FAILED: npm is missing\n==\n\nError details:\nnpm is not on PATH: install it\nmore\n'; exit 2`, check.Options{}, runner.StatusError, "(exit 2): npm is missing: npm is not on PATH: install it"},
 		{"a script that knows no steps", runner.Lint, `exit 0`, check.Options{Filter: check.NewFilter([]string{"phpcs"}, nil)}, runner.StatusPassed, "asked about no step"},

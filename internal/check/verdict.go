@@ -185,6 +185,8 @@ func (f facts) test(code int) verdict {
 		return broken(ModeNoReport, "%s left no report of its tests, so something ended it before it was done", strings.Join(f.unreported, ", "))
 	case code != 0 && c != nil:
 		return broken("", "test runner failed after reporting zero test failures (exit %d)", code)
+	case code != 0 && f.class().Mode == helper.ModeSummary:
+		return found("", "the tests failed (exit %d), and nothing counts them: %s", code, f.class().Summary)
 	case code != 0:
 		return broken("", "test phase failed without structured counts (exit %d)", code)
 	case c == nil && f.requireCounts:

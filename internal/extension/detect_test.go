@@ -113,6 +113,35 @@ func TestDetectKeepsWhatTheBaseCallsFor(t *testing.T) {
 	}
 }
 
+// Tests of commands are run beside the language of the component, but not those of bats itself, nor twice.
+func TestDetectBeside(t *testing.T) {
+	t.Parallel()
+	s := find(t, Places{BuiltIn: t.TempDir()})
+	tested := `{"scripts":{"test":"node --test"}}`
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"bats":                  {map[string]string{"package.json": tested, "test/a.bats": ""}, []string{"node", "shell"}},
+		"deep":                  {map[string]string{"go.mod": "", "x_test.go": "", "cmd/x/deep/a.bats": ""}, []string{"go", "shell"}},
+		"a script of deed's":    {map[string]string{"package.json": tested, "total.test.sh": ""}, []string{"node", "shell"}},
+		"scripts of any name":   {map[string]string{"go.mod": "", "x_test.go": "", "hack/e2e_test.sh": ""}, []string{"go"}},
+		"npm runs them":         {map[string]string{"package.json": `{"scripts":{"test":"bats test"}}`, "test/a.bats": ""}, []string{"node"}},
+		"the language has none": {map[string]string{"package.json": "{}", "a.bats": ""}, []string{"shell"}},
+		"a library of bats":     {map[string]string{"package.json": tested, "test/bats-assert/test/a.bats": ""}, []string{"node"}},
+		"bats itself":           {map[string]string{"package.json": tested, "test/bats/libexec/bats-core/bats": "", "test/bats/test/a.bats": ""}, []string{"node"}},
+		"a module of git":       {map[string]string{"package.json": tested, "lib/x/.git": "", "lib/x/a.bats": ""}, []string{"node"}},
+	} {
+		p, err := s.Resolve(component(t, tc.files), runner.Test, Options{})
+		if diff := cmp.Diff(tc.want, ids(p)); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+		if p, err := s.Resolve(component(t, tc.files), runner.Lint, Options{}); err == nil && slices.Contains(ids(p), "shell") && len(ids(p)) > 1 {
+			t.Errorf("%s: lint by %v", name, ids(p))
+		}
+	}
+}
+
 // Every built-in extension has scripts that can be run for what its manifest says, from wherever it is unpacked.
 func TestBuiltInServes(t *testing.T) {
 	t.Parallel()

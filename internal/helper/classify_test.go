@@ -99,6 +99,10 @@ var classified = []struct {
 	{"unittest found none", Evidence{Stderr: "Ran 0 tests in 0.000s\n\nOK"}, Outcome{Mode: ModeZeroTests, Step: "tests (zero tests executed)", Category: infra, Exit: 2}},
 	{"python crashes", Evidence{Exit: 1, Stderr: "Traceback (most recent call last):\n  File \"x\""}, Outcome{Mode: ModeFatal, Step: "tests crash (before the runner took control)", Category: infra, Exit: 2}},
 
+	{"an assertion of a plain script", Evidence{Exit: 1, Stderr: "Traceback (most recent call last):\n  File \"x\"\nAssertionError: 1 != 2"}, Outcome{Mode: ModeSummary, Step: "tests", Category: findings, Exit: 1}},
+	{"an assertion of node", Evidence{Exit: 1, Stderr: "AssertionError [ERR_ASSERTION]: 1 == 2\n    at x"}, Outcome{Mode: ModeSummary, Step: "tests", Category: findings, Exit: 1}},
+	{"a harness of its own", Evidence{Exit: 1, Stdout: "ok\nFAIL: add"}, Outcome{Mode: ModeSummary, Step: "tests", Category: findings, Exit: 1}},
+
 	// cargo.
 	{"cargo fails", Evidence{Exit: 101, Stdout: "test result: FAILED. 0 passed; 1 failed\nerror: test failed, to rerun pass `--lib`"}, Outcome{Mode: ModeSummary, Step: "tests", Category: findings, Exit: 1}},
 	{"cargo does not compile", Evidence{Exit: 101, Stderr: "error[E0425]: cannot find value `x`\nerror: could not compile `y`"}, Outcome{Mode: ModeFatal, Step: "tests crash (before the runner took control)", Category: infra, Exit: 101}},
@@ -212,4 +216,58 @@ func FuzzClassify(f *testing.F) {
 			t.Fatalf("the exit code is not the contract's: %+v", got)
 		}
 	})
+}
+
+// What is not there is known by lines that only a shell, an interpreter or a package manager writes: a linter calls many things an error.
+func TestAbsent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, kind string }{
+		{"sh: 1: eslint: not found", runner.MissingTool},
+		{"/bin/bash: line 3: jest: command not found", runner.MissingTool},
+		{"./run tests.sh: 3: x: not found", ""}, // no name of a script that a shell prints: fine, its exit code is 127
+		{"./lint.sh: line 3: eslint: command not found", runner.MissingTool},
+		{"/usr/bin/python3: No module named flake8", runner.MissingTool},
+		{"Error: spawn eslint ENOENT", runner.MissingTool},
+		{"a b/x.go:3:8: github.com/a/b@v1.0.0: Get \"https://example.com/\": dial tcp: lookup example.com: no such host", runner.MissingDependency},
+		{"go: github.com/a/b@v1.0.0: module lookup disabled by GOPROXY=off", runner.MissingDependency},
+		{"Error: Cannot find module 'left-pad'", runner.MissingDependency},
+		{"Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'left-pad' imported from /x/a.mjs", runner.MissingDependency},
+		{"As a reminder, you're using offline mode (--offline)", runner.MissingDependency},
+		{"error: missing documentation", ""},
+		{"README.md:3: ./gone.md: not found", ""},
+		{"    x_test.go:12: dial tcp 127.0.0.1:80: connection refused", ""},
+		{"Error: Cannot find module './lib/gone'", ""},
+		{"src/a.ts(1,20): error TS2307: Cannot find module 'x'", ""},
+		{"error: failed to get `x` as a dependency of package `y`\n  unable to update /x/gone", ""},
+		{"./a.go:3:23: undefined: y", ""},
+	} {
+		if kind, line := Absent("fine\n"+c.text+"\n", ""); kind != c.kind || (line == "") != (kind == "") {
+			t.Errorf("%q is %q (%q), want %q", c.text, kind, line, c.kind)
+		}
+	}
+}
+
+func TestUndelivered(t *testing.T) {
+	t.Parallel()
+	gone := "# example.com/x\na.go:3:8: module lookup disabled by GOPROXY=off\n"
+	if line, ok := Undelivered(gone); !ok || line != "a.go:3:8: module lookup disabled by GOPROXY=off" {
+		t.Errorf("%q, %v", line, ok)
+	}
+	for _, text := range []string{"", "# example.com/x\n./a.go:3:23: undefined: y\n", gone + "b.go:4:1: expected declaration\n", "a.go:3:8: package nope is not in std\n"} {
+		if line, ok := Undelivered(text); ok {
+			t.Errorf("%q: %q", text, line)
+		}
+	}
+}
+
+func TestCrashed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"Traceback (most recent call last):\n  File": true, "TypeError: x\n\nNode.js v20.1.0\n": true, "panic: x\n\ngoroutine 1 [running]:\n": true,
+		"error: missing documentation": false, "fatal: no tests here": false, "a.py:3: E999 SyntaxError: invalid": false, "": false,
+	} {
+		if got := Crashed("ok\n", text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package testreport
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,8 +19,9 @@ type cargo struct {
 	announced int
 	tests     []runner.TestCase
 	byName    map[string]int
-	waiting   string // the test whose result is still to come: it prints, and its result is on a line of its own
-	noting    *tail  // the output of a failed test that is read
+	waiting   string   // the test whose result is still to come: it prints, and its result is on a line of its own
+	slow      []string // tests of which the program says that they run for long
+	noting    *tail    // the output of a failed test that is read
 	notes     map[string]*tail
 	sums      runner.TestResults
 	errors    tail
@@ -106,6 +108,10 @@ func (g *cargo) begin(n int) error {
 
 // test takes `name ... ok`, or the name alone where what the test prints comes between.
 func (g *cargo) test(line string) {
+	if name, ok := strings.CutSuffix(line, " has been running for over 60 seconds"); ok {
+		g.slow = append(g.slow, name)
+		return
+	}
 	name, outcome, ok := strings.Cut(line, " ... ")
 	if !ok {
 		return
@@ -177,13 +183,16 @@ func (g *cargo) endBlock(summed bool) error {
 			return err
 		}
 	}
-	ran, waiting := len(g.tests), g.waiting
-	suite := g.suite
-	g.open, g.tests, g.noting, g.waiting, g.suite = false, nil, nil, "", ""
+	ran, suite := len(g.tests), g.suite
+	unended := slices.DeleteFunc(append(g.slow, g.waiting), func(name string) bool {
+		_, ended := g.byName[name]
+		return ended || name == ""
+	})
+	g.open, g.tests, g.noting, g.waiting, g.slow, g.suite = false, nil, nil, "", nil, ""
 	if summed {
 		return nil
 	}
-	if waiting != "" {
+	for _, waiting := range slices.Compact(unended) {
 		ran++
 		if err := g.add(runner.TestCase{Suite: suite, Name: waiting, Status: runner.CaseFailed, Type: TypeUnfinished}); err != nil {
 			return err

@@ -25,6 +25,32 @@ passed "" "b"
 failed "" "c"
 passed "" "d # not a comment"
 `},
+		{"cargo: a test that runs for long when the program is ended, and one that ended after all", "running 3 tests\ntest slow has been running for over 60 seconds\ntest hangs has been running for over 60 seconds\ntest slow ... ok\n", `cargo: total 3, passed 1, failed 2, skipped 0
+passed "" "slow"
+failed "" "hangs" type unfinished
+failed "" "[suite]" type unfinished says "3 tests were announced, 2 ran, and the program did not sum them up"
+`},
+		{"tap: a subtest that was announced and that nothing summed up", "TAP version 13\n# Subtest: done\nok 1 - done\n# Subtest: hangs\n", `tap: total 3, passed 1, failed 2, skipped 0
+passed "" "done"
+failed "" "hangs" type unfinished says "it began and did not end"
+failed "" "[plan]" type plan says "there is no plan, and 1 tests: the run may have ended early"
+`},
+		{"go: a program that ended with 0 before its tests, and one that has none", `{"Action":"start","Package":"m"}
+{"Action":"output","Package":"m","Output":"ok  \tm\t0.001s\n"}
+{"Action":"pass","Package":"m"}
+{"Action":"output","Package":"n","Output":"testing: warning: no tests to run\n"}
+{"Action":"output","Package":"n","Output":"PASS\n"}
+{"Action":"pass","Package":"n"}
+{"Action":"output","Package":"o","Output":"?   \to\t[no test files]\n"}
+{"Action":"skip","Package":"o"}
+{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Output":"PASS\n"}
+{"Action":"pass","Package":"p"}
+`, `go-json: total 2, passed 1, failed 1, skipped 0
+failed "m" "[suite]" type unfinished says "the program ended with exit code 0 before all tests were done: something calls os.Exit, TestMain or an init function perhaps"
+passed "p" "TestA"
+`},
 		{"tap 14: subtests with and without the comment, a plan that is not kept inside", `TAP version 14
 1..3
 # Subtest: outer

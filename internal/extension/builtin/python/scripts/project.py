@@ -92,10 +92,14 @@ def roots(directory):
 
 
 def importable(path):
-    """Whether a directory holds packages or modules, and is none itself."""
+    """Whether a directory holds packages or modules, and is none itself. With a module of the standard library's name it is not for the path,
+    where it would come first; an installed project comes after."""
     if not os.path.isdir(path) or os.path.exists(os.path.join(path, "__init__.py")):
         return False
-    for name in os.listdir(path):
+    names = sorted(os.listdir(path))
+    if {name[:-3] if name.endswith(".py") else name for name in names} & set(getattr(sys, "stdlib_module_names", ())):
+        return False
+    for name in names:
         inner = os.path.join(path, name)
         if name.endswith(".py") or os.path.isdir(inner) and name.isidentifier() and glob.glob(os.path.join(glob.escape(inner), "*.py")):
             return True

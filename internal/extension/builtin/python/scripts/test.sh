@@ -38,6 +38,7 @@ elif pytest_only; then
   kit_missing dependency pytest "the tests are written for it: pip install pytest"
   kit_fail 'pytest is missing' 'the tests are written for pytest, and it is not installed: pip install pytest'
 fi
+inherited=${PYTHONPATH:-}
 python_path
 
 # modules: the changed files as unittest names them.
@@ -105,7 +106,7 @@ if [ "$pytest" = program ]; then
 else
   kit_watch "$KIT_TMP/output" "$PYTHON" "$@" || code=$?
 fi
-unset PYTHONPATH
+if [ -n "$inherited" ]; then PYTHONPATH=$inherited; else unset PYTHONPATH; fi
 kit_report "${report##*/}" "$report"
 if kit_wants_coverage; then
   if [ -f "$KIT_TMP/coverage" ]; then

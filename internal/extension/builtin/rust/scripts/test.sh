@@ -29,6 +29,7 @@ if [ -n "${HOMEBOY_CHANGED_TEST_FILES:-}" ]; then
 fi
 
 members=$(cargo_members "$@")
+kit_expect cargo.txt "$KIT_TMP/output"
 code=0
 if kit_wants_coverage && cargo llvm-cov --version >/dev/null 2>&1; then
   kit_watch "$KIT_TMP/output" cargo llvm-cov --no-fail-fast --lcov --output-path "$KIT_TMP/lcov" ${members:+"$members"} "$@" || code=$?
