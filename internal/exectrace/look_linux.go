@@ -45,10 +45,10 @@ func (t *tracer) look(n *notification) (*record, procStat, error) {
 	}
 	e := n.execution()
 	var err error
-	if e.mem, err = openMemory(e.pid); err != nil {
+	if e.mem, err = openMemory(e.proc); err != nil {
 		return nil, procStat{}, err
 	}
-	defer e.mem.f.Close()
+	defer e.mem.close()
 	r, err := e.record()
 	if r == nil || err != nil {
 		return nil, procStat{}, err
@@ -90,7 +90,7 @@ func (e *execution) record() (*record, error) {
 	if err != nil {
 		return nil, ignoreFault(err)
 	}
-	cwd, err := os.Readlink(e.proc + "/cwd")
+	cwd, err := readLink(e.proc + "/cwd")
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (e *execution) absolute(name, cwd string) (string, error) {
 	dir := cwd
 	if e.dirfd != atCWD {
 		var err error
-		if dir, err = os.Readlink(e.proc + "/fd/" + strconv.Itoa(int(e.dirfd))); err != nil {
+		if dir, err = readLink(e.proc + "/fd/" + strconv.Itoa(int(e.dirfd))); err != nil {
 			return "", err
 		}
 	}
@@ -164,7 +164,7 @@ func (e *execution) interpret(r *record, v view, argv []string) error {
 			roots = append(roots, modulePath(env, r.Dir)...)
 		}
 		if s.stdin {
-			stdin, _ = os.Readlink(e.proc + "/fd/0") // none: nothing is read
+			stdin, _ = readLink(e.proc + "/fd/0") // none: nothing is read
 		}
 		if from := v.source(s, roots, stdin); from.Path != "" || from.Name != "" {
 			r.Scripts = append(r.Scripts, from)

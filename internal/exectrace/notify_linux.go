@@ -81,6 +81,8 @@ func observeThread() (listener int, confined bool, err error) {
 	if err != nil {
 		return -1, confined, fmt.Errorf("install the filter: %w", err)
 	}
+	// Who waits for whom is known: the kernel may have the one run where the other did. Kernels before 6.6 cannot.
+	_, _, _ = unix.RawSyscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	return listener, confined, nil
 }
 

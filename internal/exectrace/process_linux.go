@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -21,12 +20,45 @@ const (
 	maxArgBytes = 128 << 10
 )
 
-// memory reads from the memory of a process.
-type memory struct{ f *os.File }
+// The files of /proc are read without package os, which would offer each to its poller first: a run waits for it.
 
-func openMemory(pid int) (memory, error) {
-	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/mem")
-	return memory{f}, err
+// memory is a descriptor of the memory of a process.
+type memory int
+
+func openMemory(proc string) (memory, error) {
+	fd, err := unix.Open(proc+"/mem", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	return memory(fd), err
+}
+
+func (m memory) close() { unix.Close(int(m)) }
+
+// readAt reads what there is at an address, up to where nothing is.
+func (m memory) readAt(p []byte, at uint64) (int, error) {
+	for {
+		n, err := unix.Pread(int(m), p, int64(at))
+		if !errors.Is(err, unix.EINTR) {
+			return max(n, 0), err
+		}
+	}
+}
+
+// readSmall reads a file that the kernel makes up, and that is shorter than a page.
+func readSmall(path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	buf := make([]byte, 4096)
+	n, err := unix.Read(fd, buf)
+	return buf[:max(n, 0)], err
+}
+
+// readLink returns where a link leads to.
+func readLink(path string) (string, error) {
+	var buf [maxPath]byte
+	n, err := unix.Readlink(path, buf[:])
+	return string(buf[:max(n, 0)]), err
 }
 
 // text reads a string that ends with a zero byte, and as much of a longer one as there is room for.
@@ -34,7 +66,7 @@ func (m memory) text(at uint64, room int) (string, error) {
 	var out []byte
 	for size := 256; len(out) < room; size = min(2*size, maxPath) {
 		chunk := make([]byte, min(size, room-len(out)))
-		n, err := m.f.ReadAt(chunk, int64(at)+int64(len(out)))
+		n, err := m.readAt(chunk, at+uint64(len(out)))
 		if end := bytes.IndexByte(chunk[:n], 0); end >= 0 {
 			return string(append(out, chunk[:end]...)), nil
 		}
@@ -54,7 +86,7 @@ func (m memory) list(at uint64) ([]string, error) {
 	)
 	for at != 0 && len(out) < maxArgs {
 		var chunk [512]byte
-		n, err := m.f.ReadAt(chunk[:], int64(at))
+		n, err := m.readAt(chunk[:], at)
 		if n < 8 {
 			return nil, fmt.Errorf("read an array: %w", errors.Join(err, io.ErrUnexpectedEOF))
 		}
@@ -83,7 +115,7 @@ type procStat struct {
 var errStat = errors.New("unexpected format of /proc/<pid>/stat")
 
 func readStat(pid int) (procStat, error) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	data, err := readSmall("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return procStat{}, err
 	}
@@ -107,7 +139,7 @@ func processOf(tid int) (int, error) {
 		unix.Close(fd)
 		return tid, nil
 	}
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/status")
+	data, err := readSmall("/proc/" + strconv.Itoa(tid) + "/status")
 	if err != nil {
 		return 0, err
 	}
