@@ -119,6 +119,7 @@ func Decide(ctx context.Context, in Input) (deed.Verdict, error) {
 	if err := v.room(ctx, in); err != nil {
 		return deed.Verdict{Checks: v.checks}, err
 	}
+	v.tests(in)
 	if in.Stop != nil {
 		reasons, err := in.Stop(ctx)
 		if err != nil {
