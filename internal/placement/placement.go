@@ -256,8 +256,8 @@ func (p *placer) expected() {
 		at := fault.Index("$.expected_artifacts", i)
 		switch {
 		case slices.Contains(testNames, name):
-			if p.spec.RequireTests = true; len(p.req.VerifySteps) == 0 {
-				p.faults.Add(at, fault.Dangling, fmt.Sprintf("%q is met by tests that ran, and no verify step runs any", name), `add one to verify_steps, as {"capability": "test"}, or leave it out: what the checks gave is in every bundle`)
+			if p.spec.RequireTests = len(p.req.VerifySteps) > 0; !p.spec.RequireTests {
+				p.diagnose("expected_artifact", at, fmt.Sprintf("%q is met by tests that ran, and no verify step runs any", name), `add one to verify_steps, as {"capability": "test"}`)
 			}
 		case slices.Contains(inEveryBundle, name) || len(files([]string{name})) > 0:
 		case fault.Nearest(name, known) != "":
