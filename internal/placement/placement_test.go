@@ -245,7 +245,6 @@ func TestRefusals(t *testing.T) {
 		{"a scope that is no glob", o, `"policy": {"scope": ["src/**", "/abs"]}`, "$.policy.scope[1]"},
 		{"nothing to protect", o, `"policy": {"protect": null}`, "$.policy.protect"},
 		{"a glob that is none", o, `"verify_steps": [{"capability": "test", "inputs": ["/abs"]}]`, "$.verify_steps[0].inputs[0]"},
-		{"tests that nobody runs", o, `"expected_artifacts": ["patch", "tests"]`, "$.expected_artifacts[1]"},
 		{"hosts that are no list", o, `"policy": {"network": {"allow": "a.example.com:443"}}`, "$.policy.network.allow"},
 		{"a limit that is none", o, `"policy": {"limits": {"memory": 1}}`, "$.policy.limits.memory"},
 		{"too little memory", o, `"policy": {"limits": {"memory_bytes": 1024}}`, "$.policy.limits.memory_bytes"},
