@@ -24,9 +24,9 @@ wanted() {
 if [ -n "${DEED_OBSERVE_INSIDE:-}" ] || ! wanted "$@" || ! begin "$FORMAT"; then
   unobserved "$@"
 fi
-tee "$REPORT/report.$FORMAT" <"$REPORT/pipe" &
+tee "$REPORT/report.$FORMAT" <"$REPORT/pipe" 9<&- &
 reader=$!
-DEED_OBSERVE_INSIDE=cargo "$REAL" "$@" >"$REPORT/pipe" 2>&1 <&0 &
+DEED_OBSERVE_INSIDE=cargo "$REAL" "$@" >"$REPORT/pipe" 2>&1 <&9 9<&- &
 wait_for $!
 wait "$reader"
 finish
