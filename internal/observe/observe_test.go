@@ -177,28 +177,40 @@ func TestReadHostile(t *testing.T) {
 		prepare func(t *testing.T, reports string)
 		want    observe.Seen
 	}{
-		{"complete", func(t *testing.T, d string) {
-			write(t, d, map[string]string{"r.1/cwd": "/tree", "r.1/report.events": good, "r.1/end": ""})
+		{
+			"complete", func(t *testing.T, d string) {
+				write(t, d, map[string]string{"r.1/cwd": "/tree", "r.1/report.events": good, "r.1/end": ""})
+			},
+			observe.Seen{Runners: []string{"r"}, Cases: []runner.TestCase{{Suite: "x.js > s", Name: "a", Status: "passed", File: "x.js"}, {Name: "a", Status: "failed", Type: "unfinished"}}},
 		},
-			observe.Seen{Runners: []string{"r"}, Cases: []runner.TestCase{{Suite: "x.js > s", Name: "a", Status: "passed", File: "x.js"}, {Name: "a", Status: "failed", Type: "unfinished"}}}},
-		{"cut off", func(t *testing.T, d string) {
-			write(t, d, map[string]string{"r.1/cwd": "/tree/sub", "r.1/report.events": good + `{"event":"te`})
+		{
+			"cut off", func(t *testing.T, d string) {
+				write(t, d, map[string]string{"r.1/cwd": "/tree/sub", "r.1/report.events": good + `{"event":"te`})
+			},
+			observe.Seen{Runners: []string{"r"}, Cases: []runner.TestCase{{Suite: "x.js > s", Name: "a", Status: "passed", File: "x.js"}}, Faults: []string{"r began in sub and did not end its report"}},
 		},
-			observe.Seen{Runners: []string{"r"}, Cases: []runner.TestCase{{Suite: "x.js > s", Name: "a", Status: "passed", File: "x.js"}}, Faults: []string{"r began in sub and did not end its report"}}},
-		{"no report", func(t *testing.T, d string) { write(t, d, map[string]string{"r.1/end": ""}) },
-			observe.Seen{Runners: []string{"r"}, Faults: []string{"r ended in a directory that it did not name and left no report"}}},
-		{"unknown format", func(t *testing.T, d string) {
-			write(t, d, map[string]string{"r.1/end": "", "r.1/cwd": "/tree", "r.1/report.exe": good})
+		{
+			"no report", func(t *testing.T, d string) { write(t, d, map[string]string{"r.1/end": ""}) },
+			observe.Seen{Runners: []string{"r"}, Faults: []string{"r ended in a directory that it did not name and left no report"}},
 		},
-			observe.Seen{Runners: []string{"r"}, Faults: []string{`the report of r in the directory of the check cannot be read: no known format of test results: "exe"`}}},
-		{"no event", func(t *testing.T, d string) {
-			write(t, d, map[string]string{"r.1/end": "", "r.1/cwd": "/tree", "r.1/report.events": `{"event":"test","name":"a","status":"splendid"}`})
+		{
+			"unknown format", func(t *testing.T, d string) {
+				write(t, d, map[string]string{"r.1/end": "", "r.1/cwd": "/tree", "r.1/report.exe": good})
+			},
+			observe.Seen{Runners: []string{"r"}, Faults: []string{`the report of r in the directory of the check cannot be read: no known format of test results: "exe"`}},
 		},
-			observe.Seen{Runners: []string{"r"}, Faults: []string{`the report of r in the directory of the check cannot be read: read events: event "test" with status "splendid" is unknown`}}},
-		{"other files", func(t *testing.T, d string) {
-			write(t, d, map[string]string{"file": "", ".hidden/end": "", "noname/end": ""})
+		{
+			"no event", func(t *testing.T, d string) {
+				write(t, d, map[string]string{"r.1/end": "", "r.1/cwd": "/tree", "r.1/report.events": `{"event":"test","name":"a","status":"splendid"}`})
+			},
+			observe.Seen{Runners: []string{"r"}, Faults: []string{`the report of r in the directory of the check cannot be read: read events: event "test" with status "splendid" is unknown`}},
 		},
-			observe.Seen{Faults: []string{`".hidden" is no report of a test runner`, `"file" is no report of a test runner`, `"noname" is no report of a test runner`}}},
+		{
+			"other files", func(t *testing.T, d string) {
+				write(t, d, map[string]string{"file": "", ".hidden/end": "", "noname/end": ""})
+			},
+			observe.Seen{Faults: []string{`".hidden" is no report of a test runner`, `"file" is no report of a test runner`, `"noname" is no report of a test runner`}},
+		},
 		{"a link for a report", func(t *testing.T, d string) {
 			write(t, d, map[string]string{"r.1/end": "", "r.1/cwd": "/tree"})
 			if err := os.Symlink(secret, filepath.Join(d, "r.1/report.events")); err != nil {

@@ -39,7 +39,7 @@ func TestCargo(t *testing.T) {
 		t.Errorf("ended with %d, and without a shim with %d", r.code, want.code)
 	}
 	for _, line := range []string{"cargo --version", "cargo test --no-run 2>/dev/null", "cargo metadata --format-version 1 --no-deps | head -c 10", "cargo check -q; echo $?"} {
-		want, got := p.plain(t, line), ran{}
+		want := p.plain(t, line)
 		got, seen := p.observed(t, line)
 		if want.stdout != got.stdout || want.code != got.code || len(seen.Runners) > 0 {
 			t.Errorf("%s: %q and %d, without a shim %q and %d; %+v", line, got.stdout, got.code, want.stdout, want.code, seen)
@@ -52,6 +52,22 @@ func TestCargo(t *testing.T) {
 	write(t, p.dir, map[string]string{"tests/more.rs": "not rust\n"})
 	if _, seen := p.observed(t, "cargo test"); !strings.Contains(strings.Join(results(seen.Cases), "\n"), "failed [build]") {
 		t.Errorf("a crate that cannot be built: %q", results(seen.Cases))
+	}
+}
+
+// TestNextest runs a stand-in: what the real one prints is in the tests of testreport.
+func TestNextest(t *testing.T) {
+	t.Parallel()
+	tools := t.TempDir()
+	write(t, tools, map[string]string{"cargo": "#!/bin/sh\necho \"    Starting 2 tests across 1 binary\" >&2\necho '        PASS [   0.012s] (1/2) m good' >&2\necho '        FAIL [   0.012s] (2/2) m bad' >&2\necho '     Summary [   0.013s] 2 tests run: 1 passed, 1 failed' >&2\nexit 100\n"})
+	p := newProject(t, nil)
+	p.env["PATH"] = tools + ":" + p.env["PATH"]
+	r, seen := p.observed(t, "cargo nextest run --no-fail-fast")
+	if diff := cmp.Diff([]string{"failed m::bad", "passed m::good"}, results(seen.Cases)); diff != "" || len(seen.Faults) > 0 || r.code != 100 {
+		t.Errorf("%s %+v %+v", diff, seen, r)
+	}
+	if _, seen := p.observed(t, "cargo nextest list"); len(seen.Runners) > 0 {
+		t.Errorf("a list is taken for a run: %+v", seen)
 	}
 }
 

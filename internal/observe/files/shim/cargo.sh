@@ -10,6 +10,9 @@ real
 wanted() {
   FORMAT=""
   for a in "$@"; do
+    if [ "$FORMAT" = nextest ]; then
+      case $a in list | show-config | self | archive | debug | help) return 1 ;; esac
+    fi
     case $a in
       -h | --help | --no-run | --list | --message-format | --message-format=* | --format | --format=*) return 1 ;;
       test | t) FORMAT=${FORMAT:-cargo} ;;
