@@ -48,11 +48,15 @@ type language struct {
 	write func(beside string, text []byte, token string, fails bool) (name, body string, ok bool)
 }
 
+// The number of a language is part of the keys that are kept: new ones go to the end.
 var languages = []language{
 	{goLike, goWitness},
 	{nodeLike, nodeWitness},
 	{pythonLike, pythonWitness},
 	{phpLike, phpWitness},
+	{rustLike, rustWitness},
+	{batsLike, batsWitness},
+	{shellLike, shellWitness},
 }
 
 // siteKey names a place for a witness: the language and the directory.
@@ -238,6 +242,50 @@ func phpWitness(_ string, text []byte, tok string, fails bool) (string, string, 
 	}
 	class := "Witness" + tok + "Test"
 	return class + ".php", fmt.Sprintf("<?php\n\nfinal class %s extends \\PHPUnit\\Framework\\TestCase\n{\n    public function test%s(): void\n    {\n        %s\n    }\n}\n", class, tok, act), true
+}
+
+// rustLike takes what cargo makes a program of tests of: the files of a crate's tests directory, and none deeper. Below src
+// such a directory holds modules.
+func rustLike(name, dir string) bool {
+	dir = path.Clean(dir)
+	return path.Ext(name) == ".rs" && path.Base(dir) == "tests" && !strings.Contains("/"+dir+"/", "/src/")
+}
+
+func rustWitness(_ string, text []byte, tok string, fails bool) (string, string, bool) {
+	if !bytes.Contains(text, []byte("#[")) {
+		return "", "", false
+	}
+	act := ""
+	if fails {
+		act = ` panic!("deed: this test has to fail"); `
+	}
+	return "zz_" + tok + ".rs", fmt.Sprintf("#[test]\nfn witness_%s() {%s}\n", tok, act), true
+}
+
+func batsLike(name, _ string) bool { return path.Ext(name) == ".bats" }
+
+func batsWitness(_ string, _ []byte, tok string, fails bool) (string, string, bool) {
+	act := "true"
+	if fails {
+		act = "echo 'deed: this test has to fail'; false"
+	}
+	return "zz_" + tok + ".bats", fmt.Sprintf("@test \"witness %s\" {\n  %s\n}\n", tok, act), true
+}
+
+// shellEnds are the endings of scripts that are a test each.
+var shellEnds = []string{".test.sh", "_test.sh"}
+
+func shellLike(name, _ string) bool {
+	return slices.ContainsFunc(shellEnds, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
+func shellWitness(beside string, _ []byte, tok string, fails bool) (string, string, bool) {
+	end := shellEnds[slices.IndexFunc(shellEnds, func(end string) bool { return strings.HasSuffix(beside, end) })]
+	act := "exit 0"
+	if fails {
+		act = "echo 'deed: this test has to fail'\nexit 1"
+	}
+	return "zz_" + tok + end, "#!/bin/sh\n" + act + "\n", true
 }
 
 // tokenIn finds the first token of a witness in a text, and -1 where there is none. It looks at each byte once: a report may

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/observe"
@@ -78,7 +77,6 @@ func output(t *testing.T, argv ...string) string {
 type ran struct {
 	stdout, stderr string
 	code           int
-	took           time.Duration
 }
 
 // plain runs a line of the shell without observation.
@@ -112,9 +110,8 @@ func (p *project) run(t *testing.T, line string, env map[string]string) ran {
 	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("typed\n"), &stdout, &stderr
-	began := time.Now()
 	err := cmd.Run()
-	r := ran{stdout: stdout.String(), stderr: stderr.String(), took: time.Since(began)}
+	r := ran{stdout: stdout.String(), stderr: stderr.String()}
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):

@@ -85,6 +85,12 @@ passed "" "a"
 passed "" "b"
 failed "" "[plan]" type plan says "there is no plan, and 2 tests: the run may have ended early"
 `},
+		{"tap: the time behind a description is no part of the name", "1..4\nok 1 - a # time=12.5ms\nnot ok 2 b # in 15 ms\nok 3 c # in 1sec\nok 4 - d # in the middle of ms\n", `tap: total 4, passed 3, failed 1, skipped 0
+passed "" "a"
+failed "" "b"
+passed "" "c"
+passed "" "d # in the middle of ms"
+`},
 		{"tap: bail out", "1..4\nok 1 - a\nBail out! no database\nok 2 - b\n", `tap: total 2, passed 1, failed 1, skipped 0
 passed "" "a"
 failed "" "[bail out]" type bail-out says "no database"

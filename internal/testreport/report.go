@@ -21,7 +21,10 @@ const (
 	Mocha  = "mocha"   // the JSON of Mocha
 	Cargo  = "cargo"   // what cargo test prints
 	Pytest = "pytest"  // what pytest prints
-	Events = "events"  // JSON lines of deed's own reporters; nothing else looks like it, so it is never guessed
+
+	// Read only where the caller asks for them by name.
+	Nextest = "nextest" // what cargo nextest prints
+	Events  = "events"  // JSON lines of deed's own reporters
 )
 
 // The types of failures that are not those of a test but of what should have run it.
@@ -69,15 +72,16 @@ var (
 
 // readers read each format.
 var readers = map[string]func(io.Reader, *collector) error{
-	JUnit:  readJUnit,
-	GoJSON: readGoJSON,
-	GoText: readGoText,
-	TAP:    readTAP,
-	Jest:   readJest,
-	Mocha:  readMocha,
-	Cargo:  readCargo,
-	Pytest: readPytest,
-	Events: readEvents,
+	JUnit:   readJUnit,
+	GoJSON:  readGoJSON,
+	GoText:  readGoText,
+	TAP:     readTAP,
+	Jest:    readJest,
+	Mocha:   readMocha,
+	Cargo:   readCargo,
+	Pytest:  readPytest,
+	Nextest: readNextest,
+	Events:  readEvents,
 }
 
 // Parse reads a report in the format that its content shows. With an error comes what was read before it, marked as

@@ -216,7 +216,7 @@ func directiveOf(text string) (description, directive, reason string) {
 			if strings.HasPrefix(lower, "skip") || strings.TrimRight(lower, ":") == "todo" {
 				return b.String(), lower[:4], strings.TrimSpace(after)
 			}
-			if isTime(word) && after == "" { // of node-tap: no part of the name
+			if isTime(text[i+1:]) {
 				return b.String(), "", ""
 			}
 		}
@@ -225,12 +225,20 @@ func directiveOf(text string) (description, directive, reason string) {
 	return b.String(), "", ""
 }
 
-// isTime tells `time=12.5ms`.
-func isTime(word string) bool {
-	number, ok := strings.CutPrefix(word, "time=")
-	number, unit := strings.CutSuffix(number, "ms")
-	_, err := strconv.ParseFloat(number, 64)
-	return ok && unit && err == nil
+// isTime tells `time=12.5ms` of node-tap and `in 12 ms` and `in 1sec` of bats, which are no part of a name.
+func isTime(text string) bool {
+	text = strings.TrimSpace(text)
+	number, ok := strings.CutPrefix(text, "time=")
+	if !ok {
+		number, ok = strings.CutPrefix(text, "in ")
+	}
+	for _, unit := range []string{"ms", "sec"} {
+		if n, has := strings.CutSuffix(number, unit); has && ok {
+			_, err := strconv.ParseFloat(strings.TrimSpace(n), 64)
+			return err == nil
+		}
+	}
+	return false
 }
 
 // suite is the path of the subtests around a level.

@@ -15,11 +15,16 @@ if (!inside || (inside === 'node' && ofNodeTest)) {
 }
 
 function watch() {
-  if (!require('node:worker_threads').isMainThread) return;
   watchEmitters(inside ? { node: lazy('./nodetest.cjs') } : { node: lazy('./nodetest.cjs'), mocha: lazy('./mocha.cjs'), tap: lazy('./tap.cjs') });
   if (inside) return;
   watchJest();
   watchMain();
+}
+
+// inThread reports whether this is a worker. It is asked when there is something to observe: loading the module takes longer
+// than all that comes before it.
+function inThread() {
+  return !require('node:worker_threads').isMainThread;
 }
 
 function lazy(file) {
@@ -49,7 +54,7 @@ function watchEmitters(runners) {
   const look = (emitter, type) => {
     try {
       const attach = attachment(emitter, type);
-      if (!attach || seen.has(emitter)) return;
+      if (!attach || seen.has(emitter) || inThread()) return;
       seen.add(emitter);
       attach(emitter);
     } catch {
@@ -93,7 +98,7 @@ function withReporter(jestConfig) {
 // watchMain knows the runners whose program this process runs by the package that the program belongs to.
 function watchMain() {
   const main = process.argv[1];
-  if (!main || !/mocha|vitest|ava/.test(main)) return;
+  if (!main || !/mocha|vitest|ava/.test(main) || inThread()) return;
   const fs = require('node:fs');
   const path = require('node:path');
   let file;

@@ -13,6 +13,6 @@ done
 if [ -n "${DEED_OBSERVE_INSIDE:-}" ] || ! begin bats; then
   unobserved "$@"
 fi
-DEED_OBSERVE_INSIDE=bats "$REAL" --report-formatter tap --output "$REPORT" "$@" <&0 &
+DEED_OBSERVE_INSIDE=bats "$REAL" --report-formatter tap --output "$REPORT" "$@" <&9 9<&- &
 wait_for $!
 finish

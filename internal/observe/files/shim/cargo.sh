@@ -10,6 +10,9 @@ real
 wanted() {
   FORMAT=""
   for a in "$@"; do
+    if [ "$FORMAT" = nextest ]; then
+      case $a in list | show-config | self | archive | debug | help) return 1 ;; esac
+    fi
     case $a in
       -h | --help | --no-run | --list | --message-format | --message-format=* | --format | --format=*) return 1 ;;
       test | t) FORMAT=${FORMAT:-cargo} ;;
@@ -24,9 +27,9 @@ wanted() {
 if [ -n "${DEED_OBSERVE_INSIDE:-}" ] || ! wanted "$@" || ! begin "$FORMAT"; then
   unobserved "$@"
 fi
-tee "$REPORT/report.$FORMAT" <"$REPORT/pipe" &
+tee "$REPORT/report.$FORMAT" <"$REPORT/pipe" 9<&- &
 reader=$!
-DEED_OBSERVE_INSIDE=cargo "$REAL" "$@" >"$REPORT/pipe" 2>&1 <&0 &
+DEED_OBSERVE_INSIDE=cargo "$REAL" "$@" >"$REPORT/pipe" 2>&1 <&9 9<&- &
 wait_for $!
 wait "$reader"
 finish

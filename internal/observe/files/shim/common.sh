@@ -36,7 +36,8 @@ begin() {
   done
   REPORT=$REPORT.$n
   pwd >"$REPORT/cwd"
-  mkfifo "$REPORT/pipe"
+  mkfifo "$REPORT/pipe" || return 1
+  exec 9<&0 # what runs in the background gets no standard input, but by another number
 }
 
 # wait_for PID: waits for a child and passes the signals on that come meanwhile. CODE is how it ended.

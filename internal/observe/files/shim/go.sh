@@ -54,12 +54,12 @@ shift
 [ "$SHOW" = json ] || set -- -json "$@"
 if [ -n "$chdir" ]; then set -- -C "$chdir" test "$@"; else set -- test "$@"; fi
 if [ "$SHOW" = json ]; then
-  tee "$REPORT/report.go-json" <"$REPORT/pipe" &
+  tee "$REPORT/report.go-json" <"$REPORT/pipe" 9<&- &
 else
-  tee "$REPORT/report.go-json" <"$REPORT/pipe" | LC_ALL=C awk -v show="$SHOW" -v packages="$PACKAGES" -v stream="$STREAM" -f "$HERE/../go.awk" &
+  tee "$REPORT/report.go-json" <"$REPORT/pipe" 9<&- | LC_ALL=C awk -v show="$SHOW" -v packages="$PACKAGES" -v stream="$STREAM" -f "$HERE/../go.awk" 9<&- &
 fi
 reader=$!
-DEED_OBSERVE_INSIDE=go "$REAL" "$@" >"$REPORT/pipe" <&0 &
+DEED_OBSERVE_INSIDE=go "$REAL" "$@" >"$REPORT/pipe" <&9 9<&- &
 wait_for $!
 wait "$reader"
 finish
