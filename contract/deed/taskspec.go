@@ -38,6 +38,7 @@ type TaskSpec struct {
 	Workspace           *Workspace                 `json:"workspace,omitempty"`                                                                   // absent: an empty directory
 	WriteScope          []string                   `json:"write_scope,omitempty"`                                                                 // globs; empty: the whole workspace
 	ProtectedPaths      []string                   `json:"protected_paths,omitempty"`                                                             // globs that must not change
+	AllowSecrets        []string                   `json:"allow_secrets,omitempty"`                                                               // globs of files that may hold what looks like a secret
 	Checks              []Check                    `json:"checks,omitempty"`                                                                      // run in a clean room, all must pass
 	RequireChanges      *bool                      `json:"require_changes,omitempty"`                                                             // absent: the task type decides
 	RequireArtifacts    bool                       `json:"require_artifacts,omitempty"`                                                           // at least one artifact must be declared
@@ -225,6 +226,7 @@ func (t TaskSpec) Validate() error {
 	}
 	globs(&l, "$.write_scope", t.WriteScope)
 	globs(&l, "$.protected_paths", t.ProtectedPaths)
+	globs(&l, "$.allow_secrets", t.AllowSecrets)
 	checks(&l, "$.checks", t.Checks)
 	l.OptionalObject("$.adapter", t.Adapter)
 	if t.Isolation != "" {

@@ -3226,6 +3226,8 @@ export type DeedTaskSpec = {
   write_scope?: string[];
   /** globs that must not change */
   protected_paths?: string[];
+  /** globs of files that may hold what looks like a secret */
+  allow_secrets?: string[];
   /** run in a clean room, all must pass */
   checks?: DeedCheck[];
   /** absent: the task type decides */

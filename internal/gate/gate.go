@@ -14,6 +14,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/leak"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -73,6 +74,7 @@ type Input struct {
 	Patch     string              // the patch file; the decision checks that it applies
 	Rooms     string              // an empty directory with a name that the agent could not know; each check gets one below it, and without checks it need not be
 	SecretHit bool                // a secret's value is in the change
+	Leaks     leak.Report         // secrets in the change that nobody named
 	PinFault  string              // not empty: what was pinned at the claim is not what it was
 	ReadOnly  string              // not empty: why nothing of the workspace may have been changed
 
@@ -102,6 +104,7 @@ func Decide(ctx context.Context, in Input) (deed.Verdict, error) {
 	v := &verdict{}
 	v.claim(in)
 	v.scope(in)
+	v.leaks(in.Leaks)
 	v.artifacts(in)
 	v.audit(in)
 	if err := v.room(ctx, in); err != nil {

@@ -60,6 +60,7 @@ func Place(req codebox.TaskRequest, o Options) (Placed, error) {
 	p.expected()
 	p.network()
 	p.limits()
+	p.allowSecrets()
 	p.refuse()
 	if p.faults.Len() > 0 {
 		p.faults.Within("$", p.unshown.Err())
@@ -282,7 +283,7 @@ func (p *placer) unknown(eff policy.Effective) {
 }
 
 // ownPolicy are the members of a request's open policy that are deed's own.
-var ownPolicy = []string{"network", "limits"}
+var ownPolicy = []string{"network", "limits", "allow_secrets"}
 
 // limits are how much the agent, and each check, may use: policy.limits, in the words of a task's own.
 func (p *placer) limits() {
