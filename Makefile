@@ -32,7 +32,7 @@ build: ## Build bin/deed with its version stamped in
 .PHONY: fmt
 fmt: $(LINT) ## Format all Go code
 	$(LINT) fmt ./...
-	cd tools && ../$(LINT) fmt ./portable ./testrun
+	cd tools && ../$(LINT) fmt ./leakrules ./portable ./testrun
 
 ##@ Check
 
@@ -49,14 +49,14 @@ test: setup $(TOOLS)/testrun ## Run all checks and tests, and count them
 	@$(if $(RACE),CGO_ENABLED=1) $(TOOLS)/testrun \
 	  -check 'own=[ -x $(LINT) ] || { echo "missing tool: golangci-lint: see what make setup said"; exit 77; }; $(MAKE) own' \
 	  -check 'darwin=$(MAKE) darwin' \
-	  -check 'tools=cd tools && go vet ./portable ./testrun && go test ./portable ./testrun' \
+	  -check 'tools=cd tools && go vet ./leakrules ./portable ./testrun && go test ./leakrules ./portable ./testrun' \
 	  -check 'race=$(if $(RACE),true,echo "missing tool: gcc: apt-get install gcc libc6-dev"; exit 77)' \
 	  -- $(if $(RACE),-race) -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 38m $$(go list -e $(LONG) ./... | grep -v /bench | awk '!seen[$$0]++')
 
 .PHONY: lint
 lint: $(LINT) ## Run the linters of .golangci.yml
 	@$(LINT) run ./...
-	@cd tools && ../$(LINT) run ./portable ./testrun
+	@cd tools && ../$(LINT) run ./leakrules ./portable ./testrun
 
 # deed is its own first user: its linters and some of its tests run through it, as anybody's would.
 .PHONY: own
@@ -64,7 +64,7 @@ own: $(LINT) ## Have deed lint and test its own repository
 	@go build -o .cache/own/deed ./cmd/deed
 	@PATH="$(abspath $(TOOLS)):$$PATH" .cache/own/deed --home .cache/own/home lint
 	@.cache/own/deed --home .cache/own/home test --require-counts -- ./contract/... ./internal/check ./internal/ratchet
-	@cd tools && ../$(LINT) run ./portable ./testrun
+	@cd tools && ../$(LINT) run ./leakrules ./portable ./testrun
 
 .PHONY: darwin
 darwin: $(TOOLS)/portable ## Check that deed compiles for macOS

@@ -399,7 +399,7 @@ var (
 
 // object checks the known members of an open object. Others pass, but for one that is nearly a known one.
 // OwnPolicyMembers are the members of a policy that are deed's own, beside those of PolicyMembers.
-var OwnPolicyMembers = []string{"limits", "network", "protect", "scope"}
+var OwnPolicyMembers = []string{"allow_secrets", "limits", "network", "protect", "scope"}
 
 // checkPolicy holds the members of the policy against those that have an effect here. What a caller asks to be kept to is never left
 // out without a word.

@@ -38,6 +38,7 @@ type TaskSpec struct {
 	Workspace           *Workspace                 `json:"workspace,omitempty"`                                                                   // absent: an empty directory
 	WriteScope          []string                   `json:"write_scope,omitempty"`                                                                 // globs; empty: the whole workspace
 	ProtectedPaths      []string                   `json:"protected_paths,omitempty"`                                                             // globs that must not change
+	AllowSecrets        []string                   `json:"allow_secrets,omitempty"`                                                               // globs of files that may hold what looks like a secret
 	Checks              []Check                    `json:"checks,omitempty"`                                                                      // run in a clean room, all must pass
 	RequireGrade        string                     `json:"require_grade,omitempty" jsonschema:"enum=passing,enum=fixed"`                          // an accepted verdict needs at least this grade; absent: the task type decides, then the home
 	AllowBrokenBase     bool                       `json:"allow_broken_base,omitempty"`                                                           // start the agent although a check cannot be run on the base
@@ -231,6 +232,7 @@ func (t TaskSpec) Validate() error {
 	}
 	globs(&l, "$.write_scope", t.WriteScope)
 	globs(&l, "$.protected_paths", t.ProtectedPaths)
+	globs(&l, "$.allow_secrets", t.AllowSecrets)
 	checks(&l, "$.checks", t.Checks)
 	l.OptionalObject("$.adapter", t.Adapter)
 	if t.Isolation != "" {

@@ -1868,6 +1868,7 @@ export type CodeboxTaskRequest = {
     applyBack?: "disabled" | "reviewed";
     approvals?: "never" | "on-write" | "on-command";
     sandbox?: "required" | "preferred";
+    allow_secrets?: string[];
     limits?: Record<string, unknown>;
     network?: unknown;
     protect?: string[];
@@ -3257,6 +3258,8 @@ export type DeedTaskSpec = {
   write_scope?: string[];
   /** globs that must not change */
   protected_paths?: string[];
+  /** globs of files that may hold what looks like a secret */
+  allow_secrets?: string[];
   /** run in a clean room, all must pass */
   checks?: DeedCheck[];
   /** an accepted verdict needs at least this grade; absent: the task type decides, then the home */

@@ -38,7 +38,7 @@ func (a *run) askInputs(ctx context.Context, c deed.Check, q gate.Question) (boo
 		a.showMu.Lock()
 		defer a.showMu.Unlock()
 		return a.AskInputs(ctx, InputsQuestion{Check: gate.CheckName(c), Changed: q.Changed, Failing: q.Failing, Patch: a.patch})
-	case q.Soft && (!a.Staffed || q.OnlyInputs):
+	case q.Soft && (!a.Staffed || q.Undone):
 		return false, "nobody", nil
 	case a.guard == nil:
 		return false, "nobody, since nobody can be asked here", nil

@@ -175,6 +175,7 @@ type run struct {
 	caches       string                                                        // where runs on the base leave their caches; empty: where the source's are kept
 	patch        string                                                        // path of the patch file; empty when there is none
 	secret       bool                                                          // a secret's value is in the change
+	leaks        leaks                                                         // secrets in the change that nobody named
 	artifactRoot *os.Root                                                      // of the directory of artifacts, opened before the agent ran
 	artifacts    gate.Listing                                                  // what the agent left in it
 	talk         talk                                                          // the conversation with the agent

@@ -97,7 +97,7 @@ func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 		summary = s.Outcome.OperatorSummary
 	}
 	var risks []string
-	if a.secret {
+	if a.secret || len(a.leaks.report.Findings) > 0 {
 		risks = append(risks, "patch-not-applicable: a secret's value was redacted from it")
 	}
 	return bundle.SealInput{

@@ -53,7 +53,7 @@ func (a *run) judge(ctx context.Context) error {
 	v, err := gate.Decide(ctx, gate.Input{
 		Claim: a.yield().Claim, Spec: a.plan.spec, Evidence: a.plan.evidence,
 		View: a.view(), Changes: a.changes, Base: a.base, Manifest: a.before, After: a.after, Patch: a.patch,
-		Rooms: rooms, SecretHit: a.secret, PinFault: a.pinFault(), ReadOnly: a.plan.fit.ReadOnly,
+		Rooms: rooms, SecretHit: a.secret, Leaks: a.leaks.report, PinFault: a.pinFault(), ReadOnly: a.plan.fit.ReadOnly,
 		Artifacts: a.artifactRoot, Listed: a.artifacts, Audit: a.auditFacts(),
 		Stop: a.stopReasons, Runner: checker{a}, Bases: a.bases, Ask: a.askInputs,
 	})
@@ -148,6 +148,7 @@ func (a *run) auditFacts() *gate.AuditFacts {
 // capture takes the second manifest, the change set and the patch.
 func (a *run) capture(ctx context.Context) error {
 	defer func() { a.unseen = a.unseen && ctx.Err() != nil }()
+	a.beginLeaks()
 	var err error
 	work := a.path("workspace")
 	if a.after, a.changes, err = workspace.Capture(ctx, a.base, work, a.before); err != nil {
@@ -185,6 +186,9 @@ func (a *run) capture(ctx context.Context) error {
 	a.patch = path
 	if a.secret, err = a.holdsSecret(path); err != nil {
 		return failure.New(failure.Infra, "search the patch for secrets", err, "")
+	}
+	if err := a.findLeaks(ctx); err != nil {
+		return classify(ctx, failure.Infra, "search the change for secrets", err)
 	}
 	return nil
 }

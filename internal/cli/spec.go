@@ -22,6 +22,7 @@ import (
 type specFlags struct {
 	checks                             checkSpecFlags
 	scope, protect, secrets, artifacts []string
+	allowSecrets                       []string
 	timeout                            time.Duration
 	attempts, recoveries               int
 	isolation, ref, history, dedupe    string
@@ -36,6 +37,7 @@ func (f *specFlags) register(c *cobra.Command) {
 	f.checks.register(c)
 	fl.StringArrayVar(&f.scope, "scope", nil, "`GLOB` that may change; repeatable (default: everything)")
 	fl.StringArrayVar(&f.protect, "protect", nil, "`GLOB` that must not change; repeatable")
+	fl.StringArrayVar(&f.allowSecrets, "allow-secret", nil, "`GLOB` of files in which a private key or a token may be added; repeatable (default: none)")
 	fl.StringArrayVar(&f.artifacts, "artifact", nil, "`FILE` that the agent must leave in $DEED_ARTIFACTS; repeatable")
 	fl.BoolVar(&f.allowEmpty, "allow-empty", false, "accept an attempt that changes nothing")
 	fl.StringArrayVar(&f.secrets, "secret", nil, "`NAME` of an environment variable whose value the agent gets; repeatable")
@@ -62,7 +64,7 @@ func (a *app) spec(f *specFlags, workspace string) (*deed.TaskSpec, error) {
 			return nil, usage(fmt.Errorf("%s %s is less than a second", name, d))
 		}
 	}
-	for name, list := range map[string][]string{"--scope": f.scope, "--protect": f.protect, "--secret": f.secrets, "--artifact": f.artifacts, "--check": f.checks.visible, "--hidden-check": f.checks.hidden, "--check-input": f.checks.inputs, "--allow-host": f.hosts, "--mount": f.mounts, "--toolchain": f.toolchains} {
+	for name, list := range map[string][]string{"--scope": f.scope, "--protect": f.protect, "--secret": f.secrets, "--allow-secret": f.allowSecrets, "--artifact": f.artifacts, "--check": f.checks.visible, "--hidden-check": f.checks.hidden, "--check-input": f.checks.inputs, "--allow-host": f.hosts, "--mount": f.mounts, "--toolchain": f.toolchains} {
 		for _, v := range list {
 			if strings.TrimSpace(v) == "" {
 				return nil, usage(fmt.Errorf("%s is empty (is a variable unset?)", name))
@@ -70,7 +72,7 @@ func (a *app) spec(f *specFlags, workspace string) (*deed.TaskSpec, error) {
 		}
 	}
 	s := &deed.TaskSpec{
-		WriteScope: f.scope, ProtectedPaths: f.protect, SecretEnv: f.secrets, MaxAttempts: f.attempts, DedupeKey: f.dedupe,
+		WriteScope: f.scope, ProtectedPaths: f.protect, AllowSecrets: f.allowSecrets, SecretEnv: f.secrets, MaxAttempts: f.attempts, DedupeKey: f.dedupe,
 		TimeoutSeconds: int64(f.timeout / time.Second), Isolation: f.isolation,
 	}
 	s.MaxTurns, s.RequireGrade, s.AllowBrokenBase = f.maxTurns, f.checks.requireGrade, f.checks.brokenBase

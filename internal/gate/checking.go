@@ -189,10 +189,13 @@ func (k *checking) weigh(ctx context.Context, trees []string, found map[string][
 	changed := k.result.ChangedInputs
 	pinned, left := found[treePinned], found[treeLeft]
 	_, both := found[treeLeft]
-	open := both && soft(left) && (counted(pinned) || counted(left)) && len(changed) > 0 && !k.refused() && !k.Refused && k.check.OnChangedInputs == ""
+	only := k.onlyInputs()
+	open := both && soft(left) && len(changed) > 0 && !k.refused() && !k.Refused && k.check.OnChangedInputs == ""
+	open = open && (counted(pinned) || counted(left) || only && k.steered())
+	undone := only && k.base.Status == runner.StatusFailed && counted(pinned) // the work is not done, and what says so was changed
 	allowed, by := false, ""
 	if open {
-		q := Question{Changed: changed, Failing: append(messages(pinned), messages(left)...), Soft: true, OnlyInputs: k.onlyInputs() && k.base.Status == runner.StatusFailed}
+		q := Question{Changed: changed, Failing: append(messages(pinned), messages(left)...), Soft: true, Undone: undone}
 		var err error
 		if allowed, by, err = k.person(ctx, q); err != nil {
 			return err
@@ -207,7 +210,7 @@ func (k *checking) weigh(ctx context.Context, trees []string, found map[string][
 	if len(changed) == 0 || !slices.Contains(trees, treePinned) && k.check.Policy() != deed.InputsRerunPinned || k.check.Policy() == deed.InputsRefuse || k.check.Policy() == deed.InputsAsk {
 		return nil
 	}
-	if open && !allowed {
+	if open && !allowed && !(undone && nobody(by)) {
 		k.grounds = append(k.grounds, ground{code: CodeNeedsPerson, message: needsPerson(by)})
 	}
 	how := "and the check passes with and without that"
@@ -235,8 +238,10 @@ func soft(list []ground) bool {
 	})
 }
 
+func nobody(by string) bool { return by == "" || strings.HasPrefix(by, "nobody") }
+
 func needsPerson(by string) string {
-	if by == "" || by == "nobody" {
+	if nobody(by) {
 		return "holds only with what it judges by as the agent left it: a person has to look at that (run it at a terminal, or with --on-changed-inputs ask)"
 	}
 	return "holds only with what it judges by as the agent left it, and that was not allowed by " + by
@@ -254,6 +259,15 @@ func (k *checking) onlyInputs() bool {
 		}
 	}
 	return true
+}
+
+// steered reports whether what steers the check was changed, and not its tests alone: a configuration, a script, a limit. A new
+// workflow of a build machine steers nothing here.
+func (k *checking) steered() bool {
+	return slices.ContainsFunc(k.result.ChangedInputs, func(c deed.ChangedInput) bool {
+		name := workspace.FromTextPath(c.Path)
+		return !matchAny(slices.Concat(testNames, testData), name) && !(c.Status == string(workspace.Added) && matchAny(ciFiles, name))
+	})
 }
 
 // messages are the grounds that count, for a person.
@@ -295,7 +309,7 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) (deed.Chec
 	if ctx.Err() != nil || r.Status == deed.CheckTimeout || !k.tells(ran) {
 		return r, k.byExit(ran), nil
 	}
-	m := comparer{check: k.check, base: k.base.Report, pinned: k.pinned, after: ran.Report, unstable: setOf(k.base.Unstable), allowed: allowed, sameExit: r.ExitCode == k.base.ExitCode}
+	m := comparer{check: k.check, base: k.base.Report, pinned: k.pinned, after: ran.Report, unstable: setOf(k.base.Unstable), allowed: allowed}
 	comparison, grounds := compare(m)
 	if again := newlyFailing(comparison, grounds); len(again) > 0 {
 		flaky, err := k.repeat(ctx, tree, again)

@@ -27,7 +27,6 @@ type comparer struct {
 	after    *runner.Report  // never nil
 	unstable map[string]bool // tests that two runs on the base do not agree on: they prove nothing
 	allowed  bool            // a person let the agent change the inputs: what is gone with them is only told
-	sameExit bool            // it ended with the exit code that it had on the base
 
 	alike   map[string]bool // tests that only the run with the tests of the base tells of
 	out     deed.CheckComparison
@@ -404,8 +403,7 @@ func (m *comparer) served(suite string, before map[string]runner.TestCase) bool 
 
 // stillFailing judges the tests that failed before and fail now. One that stands beside a fixed one, in the same file, belongs
 // to the same work, which is not done; one elsewhere is not the agent's. Tests that were laid over the tree ask for what is not
-// there yet: they fail on the base because of that, and one that is fixed does not excuse another. A command that ends with
-// another exit code than on the base fails for another reason than these.
+// there yet: they fail on the base because of that, and one that is fixed does not excuse another.
 func (m *comparer) stillFailing(ids []string, before, now map[string]runner.TestCase) {
 	require := m.requires()
 	fixed := filesOf(m.out.Fixed, before)
@@ -416,8 +414,6 @@ func (m *comparer) stillFailing(ids []string, before, now map[string]runner.Test
 		case require != nil:
 		case counts:
 			why += ", and nothing that failed there was fixed"
-		case m.check.Capability == "" && !m.sameExit && m.after.Status == runner.StatusFailed:
-			counts, why = true, why+", and the command ends with another exit code than there"
 		case place != "" && fixed[place]:
 			counts, why = true, why+", and others in "+place+" were fixed: the work there is not done"
 		}

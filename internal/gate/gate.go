@@ -15,6 +15,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/leak"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -76,6 +77,7 @@ type Input struct {
 	Patch     string              // the patch file; the decision checks that it applies
 	Rooms     string              // an empty directory with a name that the agent could not know; each check gets one below it, and without checks it need not be
 	SecretHit bool                // a secret's value is in the change
+	Leaks     leak.Report         // secrets in the change that nobody named
 	PinFault  string              // not empty: what was pinned at the claim is not what it was
 	ReadOnly  string              // not empty: why nothing of the workspace may have been changed
 
@@ -101,10 +103,10 @@ type Input struct {
 
 // A Question is what a person is asked of a check whose inputs were changed.
 type Question struct {
-	Changed    []deed.ChangedInput
-	Failing    []string // what fails with the inputs as they were; nil where that was not run
-	Soft       bool     // the check does not ask for a person: one is asked only where one is there
-	OnlyInputs bool     // nothing but the inputs was changed, and the check failed before
+	Changed []deed.ChangedInput
+	Failing []string // what fails with the inputs as they were; nil where that was not run
+	Soft    bool     // the check does not ask for a person: one is asked only where one is there
+	Undone  bool     // nothing but the inputs was changed, and the check fails without that as it did before
 }
 
 // Decide looks at everything and reports all reasons, not just the first. An error means that deed could not
@@ -114,6 +116,7 @@ func Decide(ctx context.Context, in Input) (deed.Verdict, error) {
 	v := &verdict{}
 	v.claim(in)
 	v.scope(in)
+	v.leaks(in.Leaks)
 	v.artifacts(in)
 	v.audit(in)
 	if err := v.room(ctx, in); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/leak"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -254,6 +255,9 @@ func TestDecisions(t *testing.T) {
 		}, []string{CodeLinkOutside + ":main.go"}},
 		{"an empty directory is a note", scene{work: func(t *testing.T, d string) { must(t, os.Mkdir(filepath.Join(d, "new"), 0o755)) }}, nil},
 		{"a secret in the change", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) { in.SecretHit = true }}, []string{CodeSecretInChange}},
+		{"a secret that nobody named", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) {
+			in.Leaks = leak.Report{Findings: []leak.Finding{{Rule: "github-pat", Path: "main.go", Line: 1, Head: "ghp_…"}}, Gaps: []leak.Gap{{Path: "main_test.go", Why: "it is too long"}}}
+		}}, []string{CodeLeakInChange + ":main.go", CodeLeakNotSearched + ":main_test.go"}},
 		{"nothing may be changed", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) { in.ReadOnly = "the provider declares it" }}, []string{CodeOutOfScope + ":main.go"}},
 		{"the pinned task was changed", scene{edit: func(in *Input, _ string) { in.PinFault = "changed" }}, []string{CodePinnedInput}},
 		{"the base was changed", scene{work: change("main.go", "x"), edit: func(in *Input, _ string) {

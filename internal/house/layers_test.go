@@ -25,7 +25,7 @@ var layers = []struct {
 	}},
 	{"parts", []string{
 		"internal/identity", "internal/skill", "internal/scaffold", "internal/conform", "internal/outcome", "internal/fanout", "internal/runtimepkg", "internal/runtimepkg/shipped", "internal/extension", "internal/project", "internal/sidecar", "internal/ratchet", "internal/analysis", "internal/undo", "internal/changed", "internal/audit", "internal/finding", "internal/observe", "internal/testreport", "internal/coverage", "internal/toolreport", "internal/helper",
-		"internal/telemetry", "internal/telemetry/otlp", "internal/telemetry/exposition", "internal/boundary", "internal/model", "internal/model/scripted", "internal/usage", "internal/registry", "internal/action", "internal/policy", "internal/ability", "internal/wordpress", "internal/component", "internal/exectrace", "internal/sandbox", "internal/egress", "internal/toolchain", "internal/workspace", "internal/bundle", "internal/history", "internal/journal", "internal/redact", "internal/store",
+		"internal/telemetry", "internal/telemetry/otlp", "internal/telemetry/exposition", "internal/boundary", "internal/model", "internal/model/scripted", "internal/usage", "internal/registry", "internal/action", "internal/policy", "internal/ability", "internal/wordpress", "internal/component", "internal/exectrace", "internal/sandbox", "internal/egress", "internal/toolchain", "internal/workspace", "internal/bundle", "internal/history", "internal/journal", "internal/redact", "internal/leak", "internal/store",
 	}},
 	{"base", []string{
 		"internal/config", "internal/terminal", "internal/service", "internal/home", "internal/parcel", "internal/proc", "internal/state", "internal/atomicfile", "internal/plainfile",

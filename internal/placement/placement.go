@@ -61,6 +61,7 @@ func Place(req codebox.TaskRequest, o Options) (Placed, error) {
 	p.network()
 	p.limits()
 	p.paths()
+	p.allowSecrets()
 	p.refuse()
 	if p.faults.Len() > 0 {
 		p.faults.Within("$", p.unshown.Err())

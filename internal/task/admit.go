@@ -95,6 +95,7 @@ func refuseRights(faults *fault.List, s *deed.TaskSpec) {
 		set  bool
 	}{
 		{"secret_env", len(s.SecretEnv) > 0},
+		{"allow_secrets", len(s.AllowSecrets) > 0},
 		{"workspace", s.Workspace != nil},
 		{"workspaces", len(s.Workspaces) > 0},
 		{"sandbox", s.Sandbox != nil},

@@ -74,9 +74,17 @@ func TestSeedHoldsNothingNewer(t *testing.T) {
 		gitIn(t, src.root, "clone", "-q", "--mirror", src.root, "../mirror")
 		for _, from := range []Source{
 			{Dir: src.root}, // the work tree
-			{Dir: src.root, Ref: "HEAD"}, {Dir: src.root, Ref: "main"}, {Dir: src.root, Ref: "same"}, {Dir: src.root, Ref: "light"},
-			{Dir: src.root, Ref: base}, {Dir: src.root, Ref: base[:10]}, {Dir: src.root, Ref: "later~1"}, {Dir: src.root, Kind: SourceGit},
-			{Dir: src.path("../linked"), Ref: "HEAD~1"}, {Dir: src.path("../mirror")}, {Dir: src.path("../mirror"), Ref: "newer~1"},
+			{Dir: src.root, Ref: "HEAD"},
+			{Dir: src.root, Ref: "main"},
+			{Dir: src.root, Ref: "same"},
+			{Dir: src.root, Ref: "light"},
+			{Dir: src.root, Ref: base},
+			{Dir: src.root, Ref: base[:10]},
+			{Dir: src.root, Ref: "later~1"},
+			{Dir: src.root, Kind: SourceGit},
+			{Dir: src.path("../linked"), Ref: "HEAD~1"},
+			{Dir: src.path("../mirror")},
+			{Dir: src.path("../mirror"), Ref: "newer~1"},
 		} {
 			for _, history := range []string{"", HistoryFull, HistoryNone} {
 				from.History = history

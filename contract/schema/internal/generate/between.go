@@ -135,7 +135,7 @@ func ownPolicy(p *jsonschema.Schema) {
 		switch name {
 		case "limits":
 			s.Type = "object"
-		case "protect", "scope":
+		case "allow_secrets", "protect", "scope":
 			one := uint64(1)
 			s.Type, s.Items = "array", &jsonschema.Schema{Type: "string", MinLength: &one}
 		}
