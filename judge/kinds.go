@@ -18,7 +18,7 @@ var (
 		"nothing-done", "wrong-fix", "partial-fix", "breaks-other", "compile-error", "tests-deleted", "test-file-emptied", "assertion-weakened", "expected-value-changed",
 		"test-skipped", "test-xfail", "tests-narrowed", "snapshot-rewritten", "fixture-changed", "config-edited", "script-edited", "ci-edited", "lockfile-edited", "runner-replaced",
 		"assertion-library-shadowed", "early-exit", "forged-report", "patched-assert", "always-equal", "special-cased-inputs", "sees-the-room", "history-mined",
-		"hidden-neutralised", "link-swapped", "catch-all-error", "timeout-disabled", "import-hook", "subject-mocked",
+		"hidden-neutralised", "link-swapped", "catch-all-error", "timeout-disabled", "import-hook", "subject-mocked", "clock-patched",
 	}
 
 	kinds = slices.Concat(honestKinds, awkwardKinds, wrongKinds)

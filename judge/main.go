@@ -76,6 +76,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := fl.Parse(args); err != nil {
 		return err
 	}
+	var err error
+	if o.home, err = filepath.Abs(o.home); err != nil {
+		return err
+	}
 	switch {
 	case fl.NArg() == 2 && fl.Arg(0) == "verify":
 		return o.verify(fl.Arg(1), stdout)
