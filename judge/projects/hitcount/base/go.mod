@@ -1,0 +1,3 @@
+module example.test/hitcount
+
+go 1.22

@@ -1,0 +1,3 @@
+module example.test/spanbook
+
+go 1.22

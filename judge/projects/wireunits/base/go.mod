@@ -1,0 +1,3 @@
+module example.test/wireunits
+
+go 1.22
