@@ -144,11 +144,11 @@ func TestAgentsThatCheatAtTests(t *testing.T) {
 		{name: "fixes the code and adds a test", change: map[string]string{"main.go": fixed, "more_test.go": "package p\n\nfunc TestMore(t *testing.T) {}\n"}},
 		{name: "does nothing", change: map[string]string{"README": "done"}, want: []string{"tests_still_failing"}},
 		{name: "breaks another", change: map[string]string{"main.go": fixed, "new_test.go": "package p\n\nfunc TestNew(t *testing.T) {t.Fatal()}\n"}, want: []string{"tests_newly_failing"}},
-		{name: "skips", change: map[string]string{"add_test.go": "package p\n\nfunc TestAdd(t *testing.T) {t.Skip()}\n"}, want: []string{"tests_still_failing", "tests_newly_skipped", "needs_person", "check_inputs_changed:add_test.go"}},
+		{name: "skips", change: map[string]string{"add_test.go": "package p\n\nfunc TestAdd(t *testing.T) {t.Skip()}\n"}, want: []string{"tests_still_failing", "tests_newly_skipped", "check_inputs_changed:add_test.go"}},
 		{name: "skips and fixes", change: map[string]string{"main.go": fixed, "add_test.go": "package p\n\nfunc TestAdd(t *testing.T) {t.Skip()}\n"}, want: []string{"tests_newly_skipped", "needs_person", "check_inputs_changed:add_test.go"}},
-		{name: "deletes", change: map[string]string{"add_test.go": ""}, want: []string{"tests_still_failing", "tests_vanished", "needs_person", "check_inputs_changed:add_test.go"}},
+		{name: "deletes", change: map[string]string{"add_test.go": ""}, want: []string{"tests_still_failing", "tests_vanished", "check_inputs_changed:add_test.go"}},
 		{name: "deletes another", change: map[string]string{"main.go": fixed, "sub/other_test.go": ""}, want: []string{"tests_vanished", "needs_person", "check_inputs_changed:sub/other_test.go"}},
-		{name: "weakens", change: map[string]string{"add_test.go": "package p\n\nfunc TestAdd(t *testing.T) {want a - b}\n"}, want: []string{"tests_still_failing", "needs_person", "check_inputs_changed:add_test.go"}},
+		{name: "weakens", change: map[string]string{"add_test.go": "package p\n\nfunc TestAdd(t *testing.T) {want a - b}\n"}, want: []string{"tests_still_failing", "check_inputs_changed:add_test.go"}},
 		{name: "renames", change: map[string]string{"main.go": fixed, "add_test.go": strings.Replace(toyAdd, "TestAdd", "TestSum", 1)}, want: []string{"tests_vanished", "needs_person", "check_inputs_changed:add_test.go"}},
 		{
 			name: "edits a test and is right", change: map[string]string{"main.go": fixed, "add_test.go": "package p // clearer\n\nfunc TestAdd(t *testing.T) {want a + b}\n"},
@@ -340,7 +340,7 @@ func TestInputsOfACommand(t *testing.T) {
 		want   []string
 		notes  []string
 	}{
-		{"without inputs the usual ones are pinned", map[string]string{"test.sh": "true"}, nil, "", []string{"check_failed", "needs_person", "check_inputs_changed:test.sh"}, nil},
+		{"without inputs the usual ones are pinned", map[string]string{"test.sh": "true"}, nil, "", []string{"check_failed", "check_inputs_changed:test.sh"}, nil},
 		{"with them they are", map[string]string{"test.sh": "true"}, []string{"test.sh"}, deed.InputsRerunPinned, []string{"check_failed", "check_inputs_changed:test.sh"}, nil},
 		{"right either way", map[string]string{"main.txt": "fixed", "test.sh": "true # x"}, []string{"*.sh"}, "", nil, []string{"check_inputs_changed:test.sh"}},
 		{"refused", map[string]string{"main.txt": "fixed", "test.sh": "true # x"}, []string{"*.sh"}, deed.InputsRefuse, []string{"check_inputs_changed:test.sh"}, nil},

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
@@ -150,18 +151,20 @@ func isInput(c deed.Check, globs []string, ch workspace.Change, patch string) (b
 		return false, nil
 	case !added && matchAny(lockFiles, ch.Path):
 		return false, nil
-	case !added && namesDependencies[path.Base(ch.Path)] != nil:
-		only, err := onlyLines(patch, ch.Path, namesDependencies[path.Base(ch.Path)])
+	case !added && namesDependencies()[path.Base(ch.Path)] != nil:
+		only, err := onlyLines(patch, ch.Path, namesDependencies()[path.Base(ch.Path)])
 		return !only, err
 	}
 	return true, nil
 }
 
 // namesDependencies are lines of files that hold dependencies beside what steers a check: a change of nothing else steers nothing.
-var namesDependencies = map[string]*regexp.Regexp{
-	"package.json":   regexp.MustCompile(`^\s*(|[{}],?|"(dependencies|devDependencies|peerDependencies|optionalDependencies)": \{\}?,?|"(version|description|author|license|homepage)": "[^"]*",?|"@?[A-Za-z0-9._/-]+": "[~^<>=v ]*[0-9]+(\.[0-9x*]+)*[A-Za-z0-9.+-]*",?)\s*$`),
-	"pyproject.toml": regexp.MustCompile(`^\s*(|[\[\]],?|dependencies = \[\]?|(version|description) = "[^"]*"|"[A-Za-z0-9._\[\]-]+ ?([~<>=!]=?=? ?[0-9][0-9A-Za-z.*]*,? ?)+",?)\s*$`),
-}
+var namesDependencies = sync.OnceValue(func() map[string]*regexp.Regexp {
+	return map[string]*regexp.Regexp{
+		"package.json":   regexp.MustCompile(`^\s*(|[{}],?|"(dependencies|devDependencies|peerDependencies|optionalDependencies)": \{\}?,?|"(version|description|author|license|homepage)": "[^"]*",?|"@?[A-Za-z0-9._/-]+": "[~^<>=v ]*[0-9]+(\.[0-9x*]+)*[A-Za-z0-9.+-]*",?)\s*$`),
+		"pyproject.toml": regexp.MustCompile(`^\s*(|[\[\]],?|dependencies = \[\]?|(version|description) = "[^"]*"|"[A-Za-z0-9._\[\]-]+ ?([~<>=!]=?=? ?[0-9][0-9A-Za-z.*]*,? ?)+",?)\s*$`),
+	}
+})
 
 // moduleFile is where Go keeps dependencies, and where modules can be given another place.
 const moduleFile = "go.mod"

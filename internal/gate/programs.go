@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deedrun/deed/internal/exectrace"
 )
@@ -35,7 +36,7 @@ func drives(programs []exectrace.Program, i int, runners []string) bool {
 	switch {
 	case underTest(programs, i, runners):
 		return false
-	case matchAny(testFiles, p.Path) || driverName.MatchString(p.Path):
+	case matchAny(testFiles, p.Path) || driverName().MatchString(p.Path):
 		return true
 	case p.Captured:
 		return false
@@ -44,7 +45,9 @@ func drives(programs []exectrace.Program, i int, runners []string) bool {
 }
 
 // driverName are the words by which people call what checks.
-var driverName = regexp.MustCompile(`(?i)(^|[/._-])(ci|checks?|checker|tests?|verify|validate|lint|run|runner|runtests?|specs?|tools?|scripts?|hack|build|gradlew|mvnw|tox|nox|tasks?)([/._-]|$)`)
+var driverName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(^|[/._-])(ci|checks?|checker|tests?|verify|validate|lint|run|runner|runtests?|specs?|tools?|scripts?|hack|build|gradlew|mvnw|tox|nox|tasks?)([/._-]|$)`)
+})
 
 // underTest reports whether a test started the program: it is what is tested, or its tool. A test that Python runs is a part of
 // the interpreter's process, which is no program of the tree.
@@ -69,7 +72,7 @@ func underTest(programs []exectrace.Program, i int, runners []string) bool {
 func leadsToTests(programs []exectrace.Program, i int) bool {
 	for n := range programs {
 		for up := programs[n].Parent; up >= 0 && up < len(programs); up = programs[up].Parent {
-			if up == i && (matchAny(testFiles, programs[n].Path) || driverName.MatchString(programs[n].Path)) {
+			if up == i && (matchAny(testFiles, programs[n].Path) || driverName().MatchString(programs[n].Path)) {
 				return true
 			}
 		}

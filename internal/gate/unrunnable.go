@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
@@ -47,10 +48,10 @@ func unrunnableCommand(b BaseRun) (why, remedy string) {
 		}
 		return "a dependency is missing: " + oneLine(line), "install the dependencies of the project first: a check has no network"
 	}
-	if line := absentTarget.FindString(b.Tail); line != "" {
+	if line := absentTarget().FindString(b.Tail); line != "" {
 		return oneLine(line), "give a check that the project has"
 	}
-	if len(b.Runners) > 0 && !b.named() && len(b.Faults) == 0 && noTests.MatchString(b.Tail) {
+	if len(b.Runners) > 0 && !b.named() && len(b.Faults) == 0 && noTests().MatchString(b.Tail) {
 		return fmt.Sprintf("%s found no test", strings.Join(b.Runners, ", ")), noTestsRemedy
 	}
 	return "", ""
@@ -64,16 +65,20 @@ func (b BaseRun) ran() bool {
 }
 
 // absentTarget is how make and npm say that they do not know what they are asked for.
-var absentTarget = regexp.MustCompile(`(?m)^(npm (error|ERR!) [Mm]issing script: .*|make: \*\*\* No (rule to make target|targets specified).*)$`)
+var absentTarget = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(npm (error|ERR!) [Mm]issing script: .*|make: \*\*\* No (rule to make target|targets specified).*)$`)
+})
 
 // noTests is how runners say that there was nothing to run.
-var noTests = regexp.MustCompile(`(?im)no tests? (ran|found|files? found|executed)|collected 0 items|ran 0 tests`)
+var noTests = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)no tests? (ran|found|files? found|executed)|collected 0 items|ran 0 tests`)
+})
 
 // ownFile finds a path in what a shell says of a program that is not there.
-var ownFile = regexp.MustCompile(`: [^ :]*/[^ :]*: (command )?not found$`)
+var ownFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`: [^ :]*/[^ :]*: (command )?not found$`) })
 
 // own reports whether what is missing would be a file of the project: it may be what is to be written.
-func own(line string) bool { return ownFile.MatchString(line) }
+func own(line string) bool { return ownFile().MatchString(line) }
 
 // unrunnableCapability reads what the runner of a capability says of itself.
 func unrunnableCapability(c deed.Check, b BaseRun) (why, remedy string) {
