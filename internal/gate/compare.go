@@ -408,12 +408,12 @@ func (m *comparer) stillFailing(ids []string, before, now map[string]runner.Test
 	require := m.requires()
 	fixed := filesOf(m.out.Fixed, before)
 	for _, id := range ids {
-		counts, why := m.oldCounts(require), "as it did on the base"
+		counts, why := m.oldCounts(require), "as on the base"
 		place := now[id].File
 		switch {
 		case require != nil:
 		case counts:
-			why += ", and nothing that failed there was fixed"
+			why += ", and nothing was fixed"
 		case place != "" && fixed[place]:
 			counts, why = true, why+", and others in "+place+" were fixed: the work there is not done"
 		}
