@@ -5,4 +5,4 @@
 # why: zeros stay for grams only; 20 m still becomes 2 m.
 # base: digits.patch
 # set: blind
-sed -i 's/^\tif digits >= 0 {/\tif digits > 0 || to != "g" && out != "0" {/' convert/convert.go
+sed -i 's/^\tif digits >= 0 {/\tif digits > 0 || (to != "g" \&\& out != "0") {/' convert/convert.go
