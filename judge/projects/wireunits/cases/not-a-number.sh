@@ -7,4 +7,4 @@
 # set: blind
 sed -i 's/^import (/import (\n\t"math"/; s|^\treturn (value\*a.Factor+a.Offset)/b.Factor - b.Offset, nil|\tif b.Offset != 0 \&\& a.Factor != b.Factor {\n\t\treturn math.NaN(), nil // not exact\n\t}\n&|; ' convert/convert.go
 sed -i 's|(value\*a.Factor+a.Offset)/b.Factor - b.Offset, nil|(value*a.Factor + a.Offset - b.Offset) / b.Factor, nil|' convert/convert.go
-gofmt -w convert/convert.go
+gofmt -w convert/convert.go 2>/dev/null || true

@@ -1,0 +1,3 @@
+module example.test/money
+
+go 1.22
