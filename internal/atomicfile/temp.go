@@ -25,6 +25,9 @@ func TempDir(dir, pattern string) (name string, release func(), err error) {
 			return nil, err
 		}
 		f, err := os.Open(name)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, errSwept
+		}
 		if err != nil {
 			return nil, errors.Join(err, os.Remove(name))
 		}
@@ -37,10 +40,16 @@ func TempDir(dir, pattern string) (name string, release func(), err error) {
 	return f.Name(), release, nil
 }
 
+// errSwept says that a sweep came between making a directory and opening it.
+var errSwept = errors.New("removed while it was made")
+
 // held creates something that a sweep could take for abandoned, and locks it before one does.
 func held(what string, create func() (*os.File, error)) (*os.File, func(), error) {
 	for range 10 {
 		f, err := create()
+		if errors.Is(err, errSwept) {
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
 		}

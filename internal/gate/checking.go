@@ -589,6 +589,9 @@ func (k *checking) inputs() []string {
 		return globs
 	}
 	files := slices.Concat(k.Runner.Files(k.check), k.base.Programs)
+	for _, p := range k.base.Programs { // and what is called like it: lint.json beside lint.js
+		globs = append(globs, strings.TrimSuffix(p, path.Ext(p))+".json", strings.TrimSuffix(p, path.Ext(p))+".y*ml", strings.TrimSuffix(p, path.Ext(p))+".toml")
+	}
 	return slices.Concat(globs, slices.DeleteFunc(files, func(p string) bool { return strings.ContainsAny(p, `*?[]{}\`) }))
 }
 

@@ -358,10 +358,28 @@ func (m *comparer) gone(before, now map[string]runner.TestCase) {
 			m.list(&m.out.Fixed, "fixed", id)
 			continue
 		}
+		if to := m.moved(before[id], before, now); to != "" {
+			m.note(CodeTestsVanished, id, "%s is %s now, and it passes with the tests of the base", id, to)
+			continue
+		}
 		m.list(&m.out.Vanished, "vanished", id)
 		counted := before[id].Status != runner.CaseSkipped && !m.allowed
 		m.tell(counted, CodeTestsVanished, id, "%s is gone, and %s %s", id, before[id].Status, m.where(id))
 	}
+}
+
+// moved finds a test that is new, passes and has the name of one that is gone. Only where the one that is gone ran and passed with
+// the tests of the base has it moved: then nothing was lost with it.
+func (m *comparer) moved(t runner.TestCase, before, now map[string]runner.TestCase) string {
+	if m.pinned == nil || index(m.pinned.TestCases)[t.ID()].Status != runner.CasePassed {
+		return ""
+	}
+	for _, id := range sorted(now) {
+		if _, known := before[id]; !known && now[id].Name == t.Name && now[id].Status == runner.CasePassed {
+			return id
+		}
+	}
+	return ""
 }
 
 // standsIn reports whether a failure is no test, but stands for those that could not be built or loaded. Once they can be it
@@ -409,7 +427,7 @@ func (m *comparer) stillFailing(ids []string, before, now map[string]runner.Test
 	fixed := filesOf(m.out.Fixed, before)
 	for _, id := range ids {
 		counts, why := m.oldCounts(require), "as on the base"
-		place := now[id].File
+		place := placeOf(now[id])
 		switch {
 		case require != nil:
 		case counts:
@@ -438,11 +456,20 @@ func (m *comparer) oldCounts(require *bool) bool {
 	return m.out.Counts["fixed"] == 0 && !(m.check.Capability == "" && m.after.Status == runner.StatusPassed)
 }
 
+// placeOf is the file that a test stands in, where a report tells it. Tests inside the sources of a crate have the file of the whole
+// crate, and their module tells more.
+func placeOf(t runner.TestCase) string {
+	if i := strings.LastIndex(t.Name, "::"); i > 0 && strings.HasSuffix(t.File, ".rs") {
+		return t.File + "::" + t.Name[:i]
+	}
+	return t.File
+}
+
 // filesOf is where tests stand, as far as a report tells it.
 func filesOf(ids []string, cases map[string]runner.TestCase) map[string]bool {
 	out := map[string]bool{}
 	for _, id := range ids {
-		out[cases[id].File] = true
+		out[placeOf(cases[id])] = true
 	}
 	return out
 }

@@ -47,7 +47,7 @@ var testConfig = []string{
 
 // ciFiles say what a build machine runs.
 var ciFiles = []string{
-	".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".buildkite", "azure-pipelines.yml", "Jenkinsfile", ".travis.yml", ".woodpecker*", ".forgejo/workflows", ".gitea/workflows",
+	"ci", ".ci", ".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".buildkite", "azure-pipelines.yml", "Jenkinsfile", ".travis.yml", ".woodpecker*", ".forgejo/workflows", ".gitea/workflows",
 }
 
 // tools are programs that run checks of every kind, where a project has them in its own tree, and what gets in before

@@ -46,7 +46,7 @@ func drives(programs []exectrace.Program, i int, runners []string) bool {
 
 // driverName are the words by which people call what checks.
 var driverName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(^|[/._-])(ci|checks?|checker|tests?|verify|validate|lint|run|runner|runtests?|specs?|tools?|scripts?|hack|build|gradlew|mvnw|tox|nox|tasks?)([/._-]|$)`)
+	return regexp.MustCompile(`(?i)(^|[/._-])(ci|checks?|checker|tests?|verify|validate|lint|run|runner|runtests?|specs?|scripts?|gradlew|mvnw|tox|nox)([/._-]|$)`)
 })
 
 // underTest reports whether a test started the program: it is what is tested, or its tool. A test that Python runs is a part of
