@@ -33,7 +33,7 @@ func TestFastPart(t *testing.T) {
 		t.Errorf("known.yaml lists %s, which is not in the corpus: take it out", id)
 	}
 	s := &session{
-		runner: runner{deed: build(t), deadline: 2 * time.Minute}, work: t.TempDir(), store: filepath.Join("..", ".cache", "observe", "node_modules"),
+		runner: runner{deed: build(t), deadline: 5 * time.Minute}, work: t.TempDir(), store: filepath.Join("..", ".cache", "observe", "node_modules"),
 		parallel: max(runtime.GOMAXPROCS(0), 2), report: func(outcome) {},
 	}
 	if s.store, err = filepath.Abs(s.store); err != nil {
