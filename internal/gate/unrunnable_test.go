@@ -1,0 +1,56 @@
+package gate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/runner"
+)
+
+// A check that cannot be run is told from one that fails.
+func TestCannotRun(t *testing.T) {
+	t.Parallel()
+	shell, test := deed.Check{Shell: "x"}, deed.Check{Capability: runner.Test}
+	failed := func(tail string) BaseRun {
+		return BaseRun{Status: runner.StatusFailed, ExitCode: 1, Tail: tail}
+	}
+	cause := func(c string, missing ...runner.Missing) BaseRun {
+		return BaseRun{Status: runner.StatusError, Report: &runner.Report{Status: runner.StatusError, Missing: missing, Failure: &runner.Failure{Summary: "s", Cause: c, Remedy: "r"}}}
+	}
+	ran := failed("sh: 1: tool: not found")
+	ran.Report = tests("-a")
+	none := failed("no tests ran in 0.01s")
+	none.Runners = []string{"pytest"}
+	for _, c := range []struct {
+		name  string
+		check deed.Check
+		base  BaseRun
+		want  string // begins the reason; empty: it can be run
+	}{
+		{"not run", shell, BaseRun{}, ""},
+		{"passes", shell, BaseRun{Status: runner.StatusPassed, Tail: "sh: 1: x: not found"}, ""},
+		{"fails", shell, failed("want 3, got 2"), ""},
+		{"a program is missing", shell, failed("sh: 1: pytest: not found"), "a program is missing"},
+		{"a program of the project's own is to be written", shell, failed("sh: 1: ./hello.sh: not found"), ""},
+		{"a module is missing", shell, failed("/usr/bin/python3: No module named pytest"), "a program is missing"},
+		{"a package is missing", shell, failed("Error: Cannot find module 'mocha'"), "a dependency is missing"},
+		{"a file of the project's own is to be written", shell, failed("Error: Cannot find module './lib'"), ""},
+		{"a target is missing", shell, failed("make: *** No rule to make target 'tset'.  Stop."), "make: "},
+		{"a script is missing", shell, failed("npm error Missing script: \"tset\""), "npm error"},
+		{"tests that ran print what they like", shell, ran, ""},
+		{"no test is found", shell, none, "pytest found no test"},
+		{"could not be started", shell, BaseRun{Status: runner.StatusError, Tail: "permission denied"}, "permission denied"},
+		{"a tool of a capability", test, cause(runner.CauseTool), "s"},
+		{"no tests of a capability", test, cause(runner.CauseNoTests), "s"},
+		{"nothing loads, and nothing is missing", test, cause(runner.CauseUnloaded), ""},
+		{"nothing loads for want of something", test, cause(runner.CauseUnloaded, runner.Missing{Kind: runner.MissingDependency, Name: "x"}), "s"},
+		{"a runner that fails without a word", test, cause(""), ""},
+		{"nothing to run", test, BaseRun{Status: runner.StatusSkipped, Report: &runner.Report{Status: runner.StatusSkipped}}, "there is nothing to run"},
+	} {
+		b, broken := CannotRun(c.check, c.base)
+		if broken != (c.want != "") || !strings.HasPrefix(b.Why, c.want) || broken && b.Remedy == "" {
+			t.Errorf("%s: %v %+v", c.name, broken, b)
+		}
+	}
+}
