@@ -397,7 +397,6 @@ var (
 	PolicyMembers = map[string][]string{"approvals": {"never", "on-write", "on-command"}, "applyBack": {"disabled", "reviewed"}, "sandbox": {"required", "preferred"}}
 )
 
-// object checks the known members of an open object. Others pass, but for one that is nearly a known one.
 // OwnPolicyMembers are the members of a policy that are deed's own, beside those of PolicyMembers.
 var OwnPolicyMembers = []string{"allow_secrets", "limits", "network", "protect", "scope"}
 
@@ -442,6 +441,7 @@ func word(l *fault.List, at string, raw json.RawMessage, words []string) {
 	l.Text(at, s)
 }
 
+// object checks the known members of an open object. Others pass, but for one that is nearly a known one.
 func object(l *fault.List, at string, raw json.RawMessage, known map[string][]string) {
 	if len(raw) == 0 {
 		return

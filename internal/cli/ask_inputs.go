@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -110,7 +111,7 @@ func (a *app) readLine(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	case g := <-got:
-		if g.err != nil && g.err != io.EOF {
+		if g.err != nil && !errors.Is(g.err, io.EOF) {
 			return "", fmt.Errorf("read the answer: %w", g.err)
 		}
 		return g.text, nil

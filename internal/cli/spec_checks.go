@@ -87,8 +87,11 @@ func (f *checkSpecFlags) idle() error {
 		flag string
 		set  bool
 	}{
-		{"--on-changed-inputs", f.onChangedInputs != ""}, {"--check-input", len(f.inputs) > 0}, {"--require-pass", f.requirePass != ""},
-		{"--check-timeout", f.timeout != 0}, {"--allow-broken-base", f.brokenBase},
+		{"--on-changed-inputs", f.onChangedInputs != ""},
+		{"--check-input", len(f.inputs) > 0},
+		{"--require-pass", f.requirePass != ""},
+		{"--check-timeout", f.timeout != 0},
+		{"--allow-broken-base", f.brokenBase},
 	} {
 		if x.set {
 			return fmt.Errorf("%s has no effect without a check (give one with --check)", x.flag)

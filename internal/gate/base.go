@@ -140,7 +140,7 @@ func (k *checking) runOnBase(ctx context.Context, places []string) (Ran, []witne
 	}
 	ran := k.Runner.Run(ctx, k.check, room, true)
 	if ctx.Err() != nil {
-		k.take(treeBase, ran.Result, nil)
+		k.take(ran.Result, nil)
 		return ran, ws, context.Cause(ctx)
 	}
 	return ran, ws, nil

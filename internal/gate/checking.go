@@ -110,7 +110,7 @@ func (k *checking) run(ctx context.Context) error {
 	found := map[string][]ground{}
 	for _, tree := range trees {
 		r, grounds, err := k.on(ctx, tree, allowed)
-		k.take(tree, r, grounds)
+		k.take(r, grounds)
 		if err != nil || ctx.Err() != nil {
 			return errors.Join(err, context.Cause(ctx))
 		}
@@ -306,7 +306,7 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) (deed.Chec
 		return ran.Result, nil, err
 	}
 	r := ran.Result
-	if ctx.Err() != nil || r.Status == deed.CheckTimeout || !k.tells(ran) {
+	if ended := ctx.Err() != nil; ended || r.Status == deed.CheckTimeout || !k.tells(ran) {
 		return r, k.byExit(ran), nil
 	}
 	m := comparer{check: k.check, base: k.base.Report, pinned: k.pinned, after: ran.Report, unstable: setOf(k.base.Unstable), allowed: allowed}
@@ -448,7 +448,7 @@ func (k *checking) excused() bool {
 }
 
 // take takes over how a run ended. That of the first that did not pass stays.
-func (k *checking) take(tree string, r deed.CheckResult, grounds []ground) {
+func (k *checking) take(r deed.CheckResult, grounds []ground) {
 	to := &k.result
 	to.DurationMS += r.DurationMS
 	if !k.decided {
@@ -555,7 +555,7 @@ func (k *checking) fail(ctx context.Context, tree string, pins []string) (Ran, [
 	}
 	ran := k.Runner.Run(ctx, k.check, room, tree == treeBase)
 	if ctx.Err() != nil {
-		k.take(tree, ran.Result, nil)
+		k.take(ran.Result, nil)
 		return ran, ws, nil, context.Cause(ctx)
 	}
 	k.result.DurationMS += ran.Result.DurationMS

@@ -2,7 +2,7 @@ package gate
 
 import "github.com/deedrun/deed/internal/boundary"
 
-// CodeTestsMissing: the task asks for tests, and no check was seen to run one.
+// CodeTestsMissing says that the task asks for tests, and no check was seen to run one.
 const CodeTestsMissing = "tests_missing"
 
 // tests wants tests that ran, where the task asks for them: an exit code is none.
