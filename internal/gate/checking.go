@@ -111,8 +111,11 @@ func (k *checking) run(ctx context.Context) error {
 	for _, tree := range trees {
 		r, grounds, err := k.on(ctx, tree, allowed)
 		k.take(r, grounds)
-		if err != nil || ctx.Err() != nil {
-			return errors.Join(err, context.Cause(ctx))
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return err
 		}
 		found[tree] = grounds
 	}
@@ -306,7 +309,10 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) (deed.Chec
 		return ran.Result, nil, err
 	}
 	r := ran.Result
-	if ended := ctx.Err() != nil; ended || r.Status == deed.CheckTimeout || !k.tells(ran) {
+	if ctx.Err() != nil {
+		return r, k.byExit(ran), context.Cause(ctx)
+	}
+	if r.Status == deed.CheckTimeout || !k.tells(ran) {
 		return r, k.byExit(ran), nil
 	}
 	m := comparer{check: k.check, base: k.base.Report, pinned: k.pinned, after: ran.Report, unstable: setOf(k.base.Unstable), allowed: allowed}
