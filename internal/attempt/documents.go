@@ -86,6 +86,7 @@ func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 		Status: string(s.Status), Containment: kind, DeedVersion: a.Version,
 	}
 	if a.verdict != nil {
+		st.Grade = a.verdict.Grade
 		for _, r := range a.verdict.Reasons {
 			if !slices.Contains(st.Reasons, r.Code) {
 				st.Reasons = append(st.Reasons, r.Code)

@@ -230,6 +230,9 @@ func differences(o, n deed.CheckResult, was, is map[string]bool) []string {
 			add("%s is a reason now, and was none", code)
 		}
 	}
+	if o.Grade != "" && o.Grade != n.Grade {
+		add("it proved %q, and now %q", o.Grade, n.Grade)
+	}
 	if o.Extension != n.Extension || o.ExtensionDigest != n.ExtensionDigest {
 		add("it was run by extension %q (%s), and now by %q (%s)", o.Extension, o.ExtensionDigest, n.Extension, n.ExtensionDigest)
 	}

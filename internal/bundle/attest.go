@@ -26,6 +26,7 @@ type Statement struct {
 	TaskID      string   `json:"taskId"`
 	AttemptID   string   `json:"attemptId"`
 	Verdict     string   `json:"verdict"`           // accepted, rejected, or none when no gate ran
+	Grade       string   `json:"grade,omitempty"`   // of an accepted one: unchecked, passing or fixed
 	Reasons     []string `json:"reasons,omitempty"` // codes of the verdict
 	Status      string   `json:"status"`            // how the attempt ended
 	Containment string   `json:"containment"`       // none, process, namespace or container

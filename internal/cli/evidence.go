@@ -128,7 +128,11 @@ func (a *app) showVerification(rep bundle.Verification) {
 	}
 	a.field("signature", sig)
 	if s := rep.Statement; s != nil {
-		a.field("verdict", clean(s.Verdict))
+		verdict := clean(s.Verdict)
+		if s.Grade != "" {
+			verdict += ", " + clean(s.Grade)
+		}
+		a.field("verdict", verdict)
 		a.field("task", clean(s.TaskID))
 		a.field("contained", clean(s.Containment))
 	}
