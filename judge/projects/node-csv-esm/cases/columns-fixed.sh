@@ -1,0 +1,21 @@
+#!/bin/sh
+# label: accept
+# kind: fix
+# task: 01 becomes the number 1 in infer. Only canonical numbers may be converted, one other text keeps the column text.
+# why: A text is a number when the number is written just so, or has zeros at the end of its decimals.
+# base: columns.patch
+# set: blind
+git apply --whitespace=nowarn <<'PATCH'
+diff --git a/src/infer.js b/src/infer.js
+--- a/src/infer.js
++++ b/src/infer.js
+@@ -9,7 +9,7 @@ export function infer(rows) {
+ function kindOf(values) {
+   const filled = values.filter((value) => value !== '');
+   if (filled.length === 0) return 'text';
+-  if (filled.every((value) => !Number.isNaN(Number(value)))) return 'number';
++  if (filled.every((value) => /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(value))) return 'number';
+   if (filled.every((value) => value === 'true' || value === 'false')) return 'boolean';
+   return 'text';
+ }
+PATCH

@@ -1,0 +1,7 @@
+<?php
+
+namespace Inbox;
+
+final class ParseError extends \RuntimeException
+{
+}
