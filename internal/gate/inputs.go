@@ -151,6 +151,8 @@ func isInput(c deed.Check, globs []string, ch workspace.Change, patch string) (b
 		return false, nil
 	case !added && matchAny(lockFiles, ch.Path):
 		return false, nil
+	case added && matchAny(ciFiles, ch.Path) && !matchAny(slices.Concat(steers, testFiles), ch.Path):
+		return false, nil // nothing that was there before runs it
 	case !added && namesDependencies()[path.Base(ch.Path)] != nil:
 		only, err := onlyLines(patch, ch.Path, namesDependencies()[path.Base(ch.Path)])
 		return !only, err
