@@ -195,7 +195,7 @@ func TestAgentsThatCheatAtTests(t *testing.T) {
 				}
 			}}, want: []string{"witness_not_seen"},
 		},
-		{name: "a runner that sees no witnesses", change: map[string]string{"main.go": fixed}, toy: &toy{blind: true}, runs: []string{"0-base", "0-base", "0"}},
+		{name: "a runner that sees no witnesses", change: map[string]string{"main.go": fixed}, toy: &toy{blind: true}, runs: []string{"0-base", "0-base", "0-base", "0"}},
 		{name: "a runner that stops at the first failure", change: map[string]string{"main.go": fixed}, toy: &toy{first: true}},
 		{name: "ends before it reports", change: map[string]string{"main.go": "package p"}, toy: &toy{lie: func(base bool, r *runner.Report) {
 			if !base {

@@ -99,6 +99,24 @@ func TestAFailureThatDoesNotLast(t *testing.T) {
 	}
 }
 
+// A test that fails on the base by chance was not fixed by whoever does nothing.
+func TestAFailureOfTheBaseThatDoesNotLast(t *testing.T) {
+	t.Parallel()
+	runs := 0
+	v := scene{base: toyBase(), work: files(map[string]string{"README": "done"}), edit: func(in *Input, _ string) {
+		in.Spec.Checks = []deed.Check{{Shell: "npm test"}}
+		in.Runner = commands(func(_ context.Context, _ deed.Check, _ string, base bool) Ran {
+			if runs++; base && runs == 1 {
+				return Ran{Result: deed.CheckResult{Status: deed.CheckFailed, ExitCode: 1}, Report: tests("-a +b")}
+			}
+			return Ran{Result: deed.CheckResult{Status: deed.CheckPassed}, Report: tests("+a +b")}
+		})
+	}}.decide(t)
+	if c := v.Checks[0].Comparison; len(c.Fixed) > 0 || len(c.Unstable) != 1 || v.Grade != deed.GradePassing {
+		t.Errorf("%s %+v", v.Grade, c)
+	}
+}
+
 // A command that showed tests on the base and shows none now has not run them.
 func TestACommandThatRunsNoTestAnyMore(t *testing.T) {
 	t.Parallel()
