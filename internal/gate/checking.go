@@ -210,7 +210,7 @@ func (k *checking) weigh(ctx context.Context, trees []string, found map[string][
 	}
 	k.add(treePinned, pinned)
 	k.add(treeLeft, left)
-	if len(changed) == 0 || !slices.Contains(trees, treePinned) && k.check.Policy() != deed.InputsRerunPinned || k.check.Policy() == deed.InputsRefuse || k.check.Policy() == deed.InputsAsk {
+	if len(changed) == 0 || k.check.Policy() != deed.InputsRerunPinned {
 		return nil
 	}
 	if open && !allowed && !(undone && nobody(by)) {
