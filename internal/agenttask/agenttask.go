@@ -81,6 +81,7 @@ type run struct {
 	record  *registry.Run
 	phase   string      // under way
 	ended   func(error) // ends it
+	ready   func()      // the workspace is
 	claim   *store.Claim
 	exits   []proc.Exit // what the kernel said of the agent
 	copy    *bundleCopy // for the caller; nil: it wants none
@@ -177,12 +178,20 @@ func (r *run) open(ctx context.Context) (err error) {
 	return err
 }
 
-// execute runs the attempt under the request's own deadline, beating while it runs.
+// execute runs the attempt under the request's own time limit, beating while it runs. The limit counts from when the workspace is
+// ready: what deed needs before that, the checks on the base above all, takes nothing from the agent, and has as much time itself.
 func (r *run) execute(ctx context.Context) (account boundary.Run, err error) {
 	limit := time.Duration(cmp.Or(r.placed.Intent.Deed.TimeoutSeconds, placement.DefaultTimeoutSeconds)) * time.Second
 	late := failure.New(failure.Timeout, "run the task", fmt.Errorf("the run took longer than task_timeout_seconds: %d", int64(limit.Seconds())), "raise it, or make the work smaller")
-	work, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, late)
-	defer stop()
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	timer := time.AfterFunc(limit, func() { stop(late) })
+	defer timer.Stop()
+	r.ready = func() {
+		if timer.Stop() {
+			timer.Reset(limit)
+		}
+	}
 	work, quiet := dispatch.Watch(ctx, work, r.record)
 	defer quiet()
 
@@ -251,6 +260,8 @@ func (r *run) follow() (observe func(attempt.Progress), followed func()) {
 
 func (r *run) move(p attempt.Progress) {
 	switch p.Step {
+	case attempt.StepPrepared:
+		r.ready()
 	case attempt.StepStarted:
 		switch r.phase {
 		case attempt.PhaseAgent: // another process of the same turn
