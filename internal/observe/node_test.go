@@ -33,6 +33,26 @@ var nodeRunners = []struct {
 		files: map[string]string{"a.test.js": mochaTests, "b.test.js": "throw new Error('cannot be loaded');\n"},
 		want:  []string{"failed a.test.js::bad", "failed b.test.js::[load]", "passed a.test.js > outer > inner::good", "passed a.test.js::good", "skipped a.test.js::off"},
 	},
+	{ // a run in which all is well has nothing but its tests
+		name: "jest", line: "jest --verbose",
+		files: map[string]string{"a.test.js": "it('good', () => {});\n"},
+		want:  []string{"passed a.test.js::good"},
+	},
+	{
+		name: "jest", line: "jest --ci",
+		files: map[string]string{"a.test.js": "it('good', () => { expect(1).toMatchSnapshot(); });\n", "__snapshots__/a.test.js.snap": "// Jest Snapshot v1, https://jestjs.io/docs/snapshot-testing\n\nexports[`good 1`] = `1`;\n\nexports[`old 1`] = `2`;\n"},
+		want:  []string{"failed [suite]", "passed a.test.js::good"}, // a snapshot that no test has
+	},
+	{
+		name: "vitest", line: "vitest run --reporter=dot",
+		files: map[string]string{"a.test.js": "import { it } from 'vitest';\nit('good', () => {});\n"},
+		want:  []string{"passed a.test.js::good"},
+	},
+	{
+		name: "mocha", line: "mocha",
+		files: map[string]string{"test/a.js": "it('good', () => {});\n"},
+		want:  []string{"passed test/a.js::good"},
+	},
 	{
 		name: "vitest", line: "vitest run",
 		files: map[string]string{"a.test.js": "import { describe, it } from 'vitest';\n" + mochaTests, "b.test.js": "throw new Error('cannot be loaded');\n"},
@@ -96,8 +116,8 @@ func TestNodeRunners(t *testing.T) {
 			if len(seen.Faults) > 0 {
 				t.Errorf("faults: %q", seen.Faults)
 			}
-			if r.code == 0 {
-				t.Errorf("the check ended with 0 though a test failed")
+			if fails := strings.HasPrefix(c.want[0], "failed"); (r.code != 0) != fails {
+				t.Errorf("the check ended with %d, and a test failed: %v", r.code, fails)
 			}
 		})
 	}

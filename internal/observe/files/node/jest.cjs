@@ -41,7 +41,9 @@ module.exports = class {
 
   onRunComplete(_contexts, results) {
     if (!this.#report) return;
-    if (!results.success && this.#failed === 0 && results.numTotalTests > 0) {
+    // jest sets results.success only after this call.
+    const broken = results.runExecError || results.snapshot?.failure || results.wasInterrupted || results.numRuntimeErrorTestSuites > 0;
+    if (broken && this.#failed === 0 && results.numTotalTests > 0) {
       this.#tell({ name: '[suite]', status: 'failed', type: 'suite', message: 'the run did not succeed, though no test failed' });
     }
     this.#report.end();
