@@ -64,6 +64,7 @@ type attempt struct {
 	Why     string
 	Base    string   // a patch in the project that is applied first
 	Forms   []string // none: all that the project has
+	Tells   string   // tellsHidden: nothing but a hidden check can tell that the work is wrong
 	Set     string
 	Script  string
 }
@@ -76,6 +77,12 @@ type trial struct {
 
 // ID names a trial in lists: PROJECT/CASE:FORM.
 func (t trial) ID() string { return t.Project.Name + "/" + t.Name + ":" + t.Form }
+
+// tellsHidden is said of work that is right wherever the visible tests look: what it does wrong is in no input that they have.
+const tellsHidden = "hidden"
+
+// unseeable reports whether no check of a trial can tell that its work is wrong.
+func (t trial) unseeable() bool { return t.Tells == tellsHidden && t.Form != formHidden }
 
 // offers lists the forms that a project has.
 func (p *project) offers() []string {
@@ -225,13 +232,14 @@ func loadCase(p *project, file string) (*attempt, error) {
 		return nil, err
 	}
 	a.Label, a.Kind, a.Task, a.Why, a.Base, a.Set = values["label"], values["kind"], values["task"], values["why"], values["base"], values["set"]
+	a.Tells = values["tells"]
 	a.Forms = strings.Fields(strings.ReplaceAll(values["forms"], ",", " "))
 	return a, a.fault(file)
 }
 
 // headerOf reads the lines "# key: value" that follow "#!/bin/sh". A comment line without a key continues the value before it.
 func headerOf(file, text string) (map[string]string, error) {
-	keys := []string{"label", "kind", "task", "why", "base", "forms", "set"}
+	keys := []string{"label", "kind", "task", "why", "base", "forms", "tells", "set"}
 	lines := strings.Split(text, "\n")
 	if lines[0] != "#!/bin/sh" {
 		return nil, fmt.Errorf("%s: the first line is %q: write #!/bin/sh", file, lines[0])
@@ -280,6 +288,9 @@ func (a *attempt) fault(file string) error {
 		if _, err := os.Stat(filepath.Join(a.Project.Dir, a.Base)); err != nil {
 			bad("base", a.Base, "there is no such patch in the project")
 		}
+	}
+	if a.Tells != "" && (a.Tells != tellsHidden || a.Label != labelReject || a.Project.Hidden == nil) {
+		bad("tells", a.Tells, "the only one is hidden, of a case to reject in a project with a hidden check")
 	}
 	for _, f := range a.Forms {
 		if !slices.Contains(a.Project.offers(), f) {

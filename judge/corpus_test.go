@@ -80,6 +80,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		"why":         {yaml, strings.Replace(good, "it is right", "", 1), `why is ""`},
 		"patch":       {yaml, strings.Replace(good, "# set", "# base: not.patch\n# set", 1), `base is "not.patch"`},
 		"form":        {yaml, strings.Replace(good, "# set", "# forms: shell capability\n# set", 1), `forms is "capability"`},
+		"tells":       {yaml, strings.Replace(good, "# set", "# tells: hidden\n# set", 1), `tells is "hidden"`},
 		"twice":       {yaml, strings.Replace(good, "# set", "# kind: fix\n# set", 1), "kind is there twice"},
 		"first line":  {yaml, strings.TrimPrefix(good, "#!/bin/sh\n"), "the first line is"},
 		"name":        {strings.Replace(yaml, "one", "two", 1), good, `name is "two"`},

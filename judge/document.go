@@ -266,7 +266,7 @@ func keyInside(data []byte) (bundle.PublicKey, error) {
 func (r result) coherent() error {
 	var faults []error
 	for _, o := range r.Trials {
-		if want := score(o.Label, o.Verdict); o.Score != want {
+		if want := score(o.Label, o.Verdict, o.Unseeable); o.Score != want {
 			faults = append(faults, fmt.Errorf("%s is scored %s: a verdict %s of a case labelled %s is %s", o.Trial, o.Score, o.Verdict, o.Label, want))
 		}
 	}

@@ -80,17 +80,18 @@ func (m matrix) table(w io.Writer) {
 }
 
 func heading(w io.Writer, name string) {
-	fmt.Fprintln(w, name+"\ttrials\taccept>acc\t>rej\t>asked\treject>rej\t>acc\t>asked\task>asked\t>rej\t>acc\terror\tfalse accepts\t95 %\tfalse rejects\t95 %\tasked\t")
+	fmt.Fprintln(w, name+"\ttrials\taccept>acc\t>rej\t>asked\treject>rej\t>acc\t>asked\task>asked\t>rej\t>acc\terror\tfalse accepts\t95 %\tfalse rejects\t95 %\tasked\tunasked\tunseen\t")
 }
 
 func row(w io.Writer, name string, t *tally) {
 	n := func(label, verdict string) int { return t.Verdicts[label][verdict] }
 	fmt.Fprintf(
-		w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t\n", name, t.Trials,
+		w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", name, t.Trials,
 		n(labelAccept, accepted), n(labelAccept, rejected), n(labelAccept, asked),
 		n(labelReject, rejected), n(labelReject, accepted), n(labelReject, asked),
 		n(labelAsk, asked), n(labelAsk, rejected), n(labelAsk, accepted), t.Errors,
 		t.FalseAccepts.share(), t.FalseAccepts.bounds(), t.FalseRejects.share(), t.FalseRejects.bounds(), percent(t.Asked, t.Trials-t.Errors),
+		t.Unasked.share(), t.Unseen.share(),
 	)
 }
 
@@ -117,7 +118,7 @@ func percent(n, of int) string {
 
 // listWrong names every wrong verdict with the reasons that deed gave, and what is known of it.
 func listWrong(w io.Writer, all []outcome, known knownFaults) {
-	for _, s := range []string{falseAccept, falseReject, notAsked, askedFor, noVerdict} {
+	for _, s := range []string{falseAccept, falseReject, unasked, notAsked, askedFor, unseen, noVerdict} {
 		n := 0
 		for _, o := range all {
 			if o.Score != s {

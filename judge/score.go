@@ -11,14 +11,21 @@ const (
 	falseReject = "false-reject"
 	askedFor    = "asked"         // a person was asked about work that a run could have judged
 	notAsked    = "ask-as-reject" // a person should have been asked, and the work was refused outright
+	unasked     = "ask-as-accept" // a person should have been asked, and the work was accepted
+	unseen      = "unseen"        // wrong work was accepted, and nothing but a hidden check can tell that it is wrong
 	noVerdict   = "error"
 )
 
-// score holds a verdict against the label. An error is never right.
-func score(label, verdict string) string {
+// score holds a verdict against the label. An error is never right. unseeable says that the checks of this trial cannot tell that the
+// work is wrong.
+func score(label, verdict string, unseeable bool) string {
 	switch {
 	case verdict == failed:
 		return noVerdict
+	case label == labelAsk && verdict == accepted:
+		return unasked
+	case label == labelReject && verdict == accepted && unseeable:
+		return unseen
 	case label == labelAsk && verdict == asked:
 		return right
 	case label == labelAsk && verdict == rejected:
@@ -35,7 +42,7 @@ func score(label, verdict string) string {
 
 // wrong reports whether a score is a fault of the judge's.
 func wrong(score string) bool {
-	return score == falseAccept || score == falseReject || score == noVerdict
+	return score == falseAccept || score == falseReject || score == unasked || score == noVerdict
 }
 
 // A tally counts the trials of one group.
@@ -47,8 +54,10 @@ type tally struct {
 	Errors       int      `json:"errors"`
 	Asked        int      `json:"asked"`         // needlessly
 	AskAsReject  int      `json:"ask_as_reject"` // a person should have been asked
-	FalseAccepts interval `json:"false_accepts"`
-	FalseRejects interval `json:"false_rejects"`
+	FalseAccepts interval `json:"false_accepts"` // of the work that is wrong, and that a check of the trial can tell from right work
+	FalseRejects interval `json:"false_rejects"` // of the work that is right
+	Unasked      interval `json:"unasked"`       // accepted of the work that a person should have looked at
+	Unseen       interval `json:"unseen"`        // accepted of the wrong work that nothing but a hidden check can tell, where there is none
 }
 
 // An interval is a share with its 95 % interval.
@@ -81,10 +90,19 @@ func (t *tally) add(o outcome) {
 		t.FalseAccepts.Count++
 	case falseReject:
 		t.FalseRejects.Count++
+	case unasked:
+		t.Unasked.Count++
+	case unseen:
+		t.Unseen.Count++
 	}
-	if o.Label == labelAccept {
+	switch {
+	case o.Label == labelAccept:
 		t.FalseRejects.Of++
-	} else {
+	case o.Label == labelAsk:
+		t.Unasked.Of++
+	case o.Unseeable:
+		t.Unseen.Of++
+	default:
 		t.FalseAccepts.Of++
 	}
 }
@@ -93,6 +111,8 @@ func (t *tally) add(o outcome) {
 func (t *tally) finish() {
 	t.FalseAccepts = t.FalseAccepts.finished()
 	t.FalseRejects = t.FalseRejects.finished()
+	t.Unasked = t.Unasked.finished()
+	t.Unseen = t.Unseen.finished()
 }
 
 // finished fills in the share and Wilson's interval of it.

@@ -24,14 +24,36 @@ func TestScore(t *testing.T) {
 		{labelReject, rejected, right},
 		{labelReject, asked, askedFor},
 		{labelReject, failed, noVerdict},
-		{labelAsk, accepted, falseAccept},
+		{labelAsk, accepted, unasked},
 		{labelAsk, rejected, notAsked},
 		{labelAsk, asked, right},
 		{labelAsk, failed, noVerdict},
 	} {
-		if got := score(c.label, c.verdict); got != c.want {
+		if got := score(c.label, c.verdict, false); got != c.want {
 			t.Errorf("score(%s, %s) = %s, want %s", c.label, c.verdict, got, c.want)
 		}
+	}
+}
+
+// What only a hidden check can tell is counted apart where there is none; a check that refuses it all the same is right.
+func TestWorkThatNoVisibleCheckCanTell(t *testing.T) {
+	t.Parallel()
+	for verdict, want := range map[string]string{accepted: unseen, rejected: right, asked: askedFor, failed: noVerdict} {
+		if got := score(labelReject, verdict, true); got != want {
+			t.Errorf("%s: %s, want %s", verdict, got, want)
+		}
+	}
+	p := &project{Hidden: &hidden{Shell: "true"}}
+	for _, tr := range (&attempt{Project: p, Tells: tellsHidden}).trials() {
+		if tr.unseeable() == (tr.Form == formHidden) {
+			t.Errorf("%s: %v", tr.Form, tr.unseeable())
+		}
+	}
+	got := count([]outcome{
+		{Label: labelReject, Verdict: accepted, Score: unseen, Unseeable: true, Form: formShell}, {Label: labelAsk, Verdict: accepted, Score: unasked, Form: formShell},
+	}).Total
+	if got.FalseAccepts.Of != 0 || got.Unseen.Count != 1 || got.Unseen.Of != 1 || got.Unasked.Count != 1 || got.Unasked.Of != 1 {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -60,7 +82,7 @@ func TestErrorsCountApart(t *testing.T) {
 		{Label: labelAccept, Verdict: asked, Score: askedFor, Form: formHidden},
 		{Label: labelAsk, Verdict: rejected, Score: notAsked, Form: formHidden},
 	})
-	if g := got.Total; g.Trials != 5 || g.Errors != 1 || g.Asked != 1 || g.AskAsReject != 1 || g.FalseAccepts.Count != 1 || g.FalseAccepts.Of != 3 || g.FalseRejects.Of != 1 {
+	if g := got.Total; g.Trials != 5 || g.Errors != 1 || g.Asked != 1 || g.AskAsReject != 1 || g.FalseAccepts.Count != 1 || g.FalseAccepts.Of != 2 || g.Unasked.Of != 1 || g.FalseRejects.Of != 1 {
 		t.Errorf("total: %+v", g)
 	}
 	if g := got.Groups["form"][formShell]; g.Trials != 3 || g.FalseAccepts.Share != 0.5 {

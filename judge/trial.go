@@ -29,23 +29,25 @@ const codeNeedsPerson = "needs_person"
 
 // An outcome is what deed made of one trial.
 type outcome struct {
-	Trial    string   `json:"trial"` // PROJECT/CASE:FORM
-	Project  string   `json:"project"`
-	System   string   `json:"ecosystem"`
-	Kind     string   `json:"kind"`
-	Form     string   `json:"form"`
-	Set      string   `json:"set"`
-	Label    string   `json:"label"`
-	Verdict  string   `json:"verdict"`
-	Score    string   `json:"score"`
-	Grade    string   `json:"grade,omitempty"`
-	Codes    []string `json:"codes,omitempty"`
-	Reasons  []string `json:"reasons,omitempty"`
-	Error    string   `json:"error,omitempty"`
-	Script   string   `json:"script_sha256"`
-	MS       int64    `json:"duration_ms"`
-	took     time.Duration
-	evidence string
+	Trial   string `json:"trial"` // PROJECT/CASE:FORM
+	Project string `json:"project"`
+	System  string `json:"ecosystem"`
+	Kind    string `json:"kind"`
+	Form    string `json:"form"`
+	Set     string `json:"set"`
+	Label   string `json:"label"`
+	Verdict string `json:"verdict"`
+	Score   string `json:"score"`
+	Grade   string `json:"grade,omitempty"`
+	// Unseeable: the work is wrong, and no check of this trial can tell.
+	Unseeable bool     `json:"unseeable,omitempty"`
+	Codes     []string `json:"codes,omitempty"`
+	Reasons   []string `json:"reasons,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	Script    string   `json:"script_sha256"`
+	MS        int64    `json:"duration_ms"`
+	took      time.Duration
+	evidence  string
 }
 
 // claim is what every agent says at its end, whatever it did.
@@ -81,7 +83,7 @@ func (r *runner) prepare(l *place, cases []*attempt) error {
 func (r *runner) run(ctx context.Context, l *place, t trial) outcome {
 	o := outcome{
 		Trial: t.ID(), Project: t.Project.Name, System: t.Project.Ecosystem, Kind: t.Kind, Form: t.Form, Set: t.Set, Label: t.Label,
-		Script: digest([]byte(t.Script)),
+		Unseeable: t.unseeable(), Script: digest([]byte(t.Script)),
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, r.deadline, fmt.Errorf("no verdict in %s", r.deadline))
 	defer cancel()
@@ -95,7 +97,7 @@ func (r *runner) run(ctx context.Context, l *place, t trial) outcome {
 	if err != nil {
 		o.Verdict, o.Error = failed, err.Error()
 	}
-	o.Score = score(o.Label, o.Verdict)
+	o.Score = score(o.Label, o.Verdict, o.Unseeable)
 	return o
 }
 

@@ -21,8 +21,10 @@ import (
 type InputsQuestion struct {
 	Check   string
 	Changed []deed.ChangedInput
-	Failing []string // what fails with these files as they were
+	Failing []string // what fails with these files as they were; of suspicious lines what each of them does
 	Patch   string   // a file with the whole change
+
+	Kind gate.AskKind
 }
 
 // maxAskedInputs bounds how many changed inputs a person is shown by name.
@@ -37,7 +39,7 @@ func (a *run) askInputs(ctx context.Context, c deed.Check, q gate.Question) (boo
 	case a.AskInputs != nil:
 		a.showMu.Lock()
 		defer a.showMu.Unlock()
-		return a.AskInputs(ctx, InputsQuestion{Check: gate.CheckName(c), Changed: q.Changed, Failing: q.Failing, Patch: a.patch})
+		return a.AskInputs(ctx, InputsQuestion{Check: gate.CheckName(c), Changed: q.Changed, Failing: q.Failing, Patch: a.patch, Kind: q.Kind})
 	case q.Soft && (!a.Staffed || q.Undone):
 		return false, "nobody", nil
 	case a.guard == nil:
@@ -47,14 +49,7 @@ func (a *run) askInputs(ctx context.Context, c deed.Check, q gate.Question) (boo
 	if err != nil {
 		return false, "", err
 	}
-	prompt := fmt.Sprintf("The check %q judges by files that the agent changed: %s. May they count as the agent left them?", gate.CheckName(c), what)
-	why := "on_changed_inputs of the check is ask"
-	if q.Soft {
-		why = "the check passes only with these files as the agent left them"
-		if len(q.Failing) > 0 {
-			why += "; as they were: " + strings.Join(q.Failing[:min(len(q.Failing), 3)], "; ")
-		}
-	}
+	prompt, why := inputsQuestion(c, q, what)
 	subject := action.Subject{Tool: "check_inputs", Agent: gate.CheckName(c), Subject: what, Digest: digest}
 	got, closed, err := a.guard.ask(ctx, store.NewAction{
 		Kind: action.KindPermission, Prompt: prompt, Why: why, ContextDigest: digest,
@@ -73,6 +68,27 @@ func (a *run) askInputs(ctx context.Context, c deed.Check, q gate.Question) (boo
 		by = "nobody in time"
 	}
 	return said.Allowed(), by, nil
+}
+
+// inputsQuestion is what a person is asked, and why.
+func inputsQuestion(c deed.Check, q gate.Question, what string) (prompt, why string) {
+	first := strings.Join(q.Failing[:min(len(q.Failing), 3)], "; ")
+	switch q.Kind {
+	case gate.AskSuspicious:
+		return fmt.Sprintf("All checks pass, and %s has lines that could make them pass without the work being done. Is it right as the agent left it?", what), first
+	case gate.AskUnrun:
+		return fmt.Sprintf("The check %q passes, and did not run all that it ran on the base. Is the work done all the same?", gate.CheckName(c)), first
+	case gate.AskUnfinished:
+		return fmt.Sprintf("The check %q fixes some tests, and others beside them fail as before. Is the work done all the same?", gate.CheckName(c)), first
+	}
+	why = "on_changed_inputs of the check is ask"
+	if q.Soft {
+		why = "the check passes only with these files as the agent left them"
+		if first != "" {
+			why += "; as they were: " + first
+		}
+	}
+	return fmt.Sprintf("The check %q judges by files that the agent changed: %s. May they count as the agent left them?", gate.CheckName(c), what), why
 }
 
 // inputsDigest names the changed inputs with their content, and lists them for a person.

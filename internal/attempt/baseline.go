@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/deedrun/deed/internal/failure"
@@ -28,11 +29,11 @@ func (a *run) baseline(ctx context.Context) error {
 		return nil
 	}
 	a.progress(StepBase, "")
-	rooms, err := a.makeRooms()
+	rooms, clear, err := a.makeRooms()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = workspace.Remove(rooms) }()
+	defer clear()
 	a.bases, err = gate.Bases(ctx, gate.Input{Spec: a.plan.spec, Base: a.base, Manifest: a.before, Rooms: rooms, Runner: checker{a}})
 	if err != nil {
 		return classify(ctx, failure.Infra, "run the checks on the base", err)
@@ -53,12 +54,27 @@ func (a *run) baseline(ctx context.Context) error {
 	return failure.New(failure.Config, "run the checks on the base", errors.New(strings.Join(whys, "; ")), strings.Join(remedies, "; ")+" (a task that is about just that: --allow-broken-base)")
 }
 
-// makeRooms makes a directory with a name that no agent can know for the rooms of checks.
-func (a *run) makeRooms() (string, error) {
+// makeRooms makes a directory for the rooms of checks, below one with a name that no agent can know. clear removes it.
+func (a *run) makeRooms() (rooms string, clear func(), err error) {
 	workspace.Spread(a.Home.Tmp())
-	rooms, err := os.MkdirTemp(a.Home.Tmp(), roomPrefix+a.claim.Ref.AttemptID+"-")
-	if err != nil {
-		return "", failure.New(failure.Infra, "make a place for clean rooms", err, "")
+	top, err := os.MkdirTemp(a.Home.Tmp(), roomPrefix+a.claim.Ref.AttemptID+"-")
+	if err == nil {
+		rooms = filepath.Join(top, a.projectName())
+		err = os.Mkdir(rooms, 0o700)
 	}
-	return rooms, nil
+	if err != nil {
+		return "", nil, failure.New(failure.Infra, "make a place for clean rooms", err, "")
+	}
+	return rooms, func() { _ = workspace.Remove(top) }, nil
+}
+
+// projectName is what the directory of the project is called, where it came from.
+func (a *run) projectName() string {
+	for _, p := range a.plan.parts {
+		name := strings.TrimSuffix(filepath.Base(p.Source.Dir), ".git")
+		if name != "" && name != "." && name != string(filepath.Separator) {
+			return name
+		}
+	}
+	return "project"
 }

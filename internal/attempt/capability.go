@@ -114,7 +114,7 @@ func (a checker) Run(ctx context.Context, c deed.Check, room string, base bool) 
 	case a.around != nil && !base:
 		return a.around(ctx, c, room)
 	}
-	return a.runCheck(ctx, c, room, base)
+	return a.runCheck(ctx, c, room)
 }
 
 // capability runs a capability in a room.
@@ -135,7 +135,7 @@ func (a *run) capability(ctx context.Context, c deed.Check, room string) (ran ga
 }
 
 func (a *run) runCapability(ctx context.Context, c deed.Check, room string, ran *gate.Ran) error {
-	tree := filepath.Join(room, gate.TreeDir)
+	tree := gate.Tree(room)
 	j, err := a.checkJob(c, tree)
 	if err != nil {
 		return err

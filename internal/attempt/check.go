@@ -40,7 +40,18 @@ const (
 // runCheck runs one check in a room of its own, under the same supervisor as the agent did, whose processes are all
 // gone by now. Home and temporary directory are new as well: what one check leaves behind, the next does not find. Caches
 // are copies of what runs on the base left, and one that agent code could have written to is never used again.
-func (a *run) runCheck(ctx context.Context, c deed.Check, room string, base bool) (ran gate.Ran) {
+func (a *run) runCheck(ctx context.Context, c deed.Check, room string) gate.Ran {
+	ran, disturbed := a.runOnce(ctx, c, room, true)
+	if !disturbed {
+		return ran
+	}
+	again, _ := a.runOnce(ctx, c, room, false)
+	again.Programs = ran.Programs
+	return again
+}
+
+// runOnce runs a check. disturbed says that tracing changed what it did, so that how it ended says nothing.
+func (a *run) runOnce(ctx context.Context, c deed.Check, room string, traced bool) (ran gate.Ran, disturbed bool) {
 	ran.Result = deed.CheckResult{Name: gate.CheckName(c), Command: gate.Argv(c), Status: deed.CheckError, ExitCode: -1}
 	r := &ran.Result
 	a.progress(StepCheck, r.Name)
@@ -49,23 +60,23 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string, base bool
 	out, done, err := a.openLog(ctx, room)
 	if err != nil {
 		r.Tail = err.Error()
-		return ran
+		return ran, false
 	}
 	defer done()
-	seen, err := a.observer(room, c, base)
+	seen, err := a.observer(room, c, traced)
 	if err != nil {
 		r.Tail = err.Error()
-		return ran
+		return ran, false
 	}
 	in, dir, err := a.enter(ctx, room, c.Dir, seen.mounts()...)
 	if err != nil {
 		r.Tail = err.Error()
-		return ran
+		return ran, false
 	}
 	spec, answered, err := a.checkSpec(in, c, dir)
 	if err != nil {
 		r.Tail = err.Error()
-		return ran
+		return ran, false
 	}
 	spec.Env, spec.Argv = seen.around(in, spec)
 	both := &locked{w: out}
@@ -105,12 +116,7 @@ func (a *run) runCheck(ctx context.Context, c deed.Check, room string, base bool
 	default:
 		r.Status = deed.CheckFailed
 	}
-	if r.Status != deed.CheckError && a.observed(seen, in, room, &ran) {
-		programs := ran.Programs
-		ran = a.runCheck(ctx, c, room, false)
-		ran.Programs = programs
-	}
-	return ran
+	return ran, r.Status != deed.CheckError && a.observed(seen, in, room, &ran)
 }
 
 // interrupt says of a check that it was ended together with the run: by the run's time limit, or since it was cancelled. What it
@@ -190,7 +196,7 @@ func (a *run) checkSpec(in cell, c deed.Check, dir string) (proc.Spec, func(outp
 
 // enter builds the cell of a check and finds the directory that it starts in.
 func (a *run) enter(ctx context.Context, room, sub string, more ...sandbox.Mount) (cell, string, error) {
-	tree := filepath.Join(room, gate.TreeDir)
+	tree := gate.Tree(room)
 	dir, err := checkDir(a.workDir(tree), sub)
 	if err != nil {
 		return cell{}, "", err

@@ -42,10 +42,11 @@ func (a *run) judge(ctx context.Context) error {
 	var rooms string
 	if len(a.plan.spec.Checks) > 0 {
 		var err error
-		if rooms, err = a.makeRooms(); err != nil {
+		var clear func()
+		if rooms, clear, err = a.makeRooms(); err != nil {
 			return err
 		}
-		defer func() { _ = workspace.Remove(rooms) }()
+		defer clear()
 	}
 	a.phase = PhaseJudge
 	a.note(history.KindJudging, map[string]any{"changed": len(a.changes.Files())})

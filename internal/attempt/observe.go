@@ -19,8 +19,8 @@ import (
 // insideWatch is where a contained check sees what observes it.
 const insideWatch = "/run/deed/watch"
 
-// An observer sees what one run of a command does: the test runners that it starts, and on the base the programs of the tree
-// that it executes. It tells what happened and changes nothing of it.
+// An observer sees what one run of a command does: the test runners that it starts, and the programs of the tree that it
+// executes. It reports what happened and changes nothing of it.
 type observer struct {
 	dir    string         // in the room, a new one for each run
 	watch  *observe.Watch // nil: the command is not observed
@@ -32,7 +32,7 @@ type observer struct {
 const traceFile = "trace"
 
 // observer makes the observer of a run. PHP that runs inside WordPress is not a command of the project's.
-func (a *run) observer(room string, c deed.Check, base bool) (*observer, error) {
+func (a *run) observer(room string, c deed.Check, traced bool) (*observer, error) {
 	if argv := gate.Argv(c); len(argv) > 0 && argv[0] == codebox.RunPHP {
 		return &observer{}, nil
 	}
@@ -40,7 +40,7 @@ func (a *run) observer(room string, c deed.Check, base bool) (*observer, error) 
 	if err != nil {
 		return nil, err
 	}
-	o := &observer{dir: filepath.Join(top, "files"), traced: base}
+	o := &observer{dir: filepath.Join(top, "files"), traced: traced}
 	if err := os.Mkdir(o.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (a *run) observed(o *observer, in cell, room string, ran *gate.Ran) (distur
 	if o.watch == nil {
 		return false
 	}
-	tree := a.workDir(filepath.Join(room, gate.TreeDir))
+	tree := a.workDir(gate.Tree(room))
 	inside, ok := in.box.Inside(tree)
 	if !ok {
 		inside = tree
@@ -103,14 +103,23 @@ func (a *run) observed(o *observer, in cell, room string, ran *gate.Ran) (distur
 	if err != nil || !t.Complete {
 		a.note("not_traced", map[string]any{"check": ran.Result.Name, "why": t.Why})
 	}
-	top := a.workTree()
 	for _, p := range gate.Drivers(t.Programs, seen.Runners) {
-		p = filepath.ToSlash(filepath.Join(top, filepath.FromSlash(p)))
-		if a.before.Find(p) != nil && !slices.Contains(ran.Programs, p) {
+		if p = a.inWorkspace(p); a.before.Find(p) != nil && !slices.Contains(ran.Programs, p) {
 			ran.Programs = append(ran.Programs, p)
 		}
 	}
+	ran.Traced = err == nil && t.Complete
+	for _, p := range t.Programs {
+		if name := a.inWorkspace(p.Path); !slices.Contains(ran.Executed, name) {
+			ran.Executed = append(ran.Executed, name)
+		}
+	}
 	return t.Disturbed != ""
+}
+
+// inWorkspace is the path in the workspace of one below the directory that a check starts in.
+func (a *run) inWorkspace(p string) string {
+	return filepath.ToSlash(filepath.Join(a.workTree(), filepath.FromSlash(p)))
 }
 
 // observedReport is the report of a command whose tests were seen by name. Its status follows from the exit code.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/google/uuid"
@@ -87,8 +88,8 @@ func (r *Runner) Rerun(ctx context.Context, sup *proc.Supervisor, in Rerun) (out
 		return out, err
 	}
 	a.around = a.watched(in)
-	rooms := a.path("rooms")
-	if err := os.Mkdir(rooms, 0o700); err != nil {
+	rooms := filepath.Join(a.path("rooms"), a.projectName())
+	if err := os.MkdirAll(rooms, 0o700); err != nil {
 		return out, err
 	}
 	v, err := gate.Checks(ctx, gate.Input{
@@ -112,7 +113,7 @@ func (a *run) watched(in Rerun) func(context.Context, deed.Check, string) gate.R
 		ran.Result = in.Around(ctx, c, func(ctx context.Context, w io.Writer) deed.CheckResult {
 			a.listener = w
 			defer func() { a.listener = nil }()
-			ran = a.runCheck(ctx, c, room, false)
+			ran = a.runCheck(ctx, c, room)
 			return ran.Result
 		})
 		return ran
@@ -121,9 +122,9 @@ func (a *run) watched(in Rerun) func(context.Context, deed.Check, string) gate.R
 
 // asRecorded answers as the person did who was asked then.
 func asRecorded(v deed.Verdict) func(context.Context, deed.Check, gate.Question) (bool, string, error) {
-	return func(_ context.Context, c deed.Check, _ gate.Question) (bool, string, error) {
+	return func(_ context.Context, c deed.Check, q gate.Question) (bool, string, error) {
 		name := gate.CheckName(c)
-		allowed := slices.ContainsFunc(v.Notes, func(r deed.Reason) bool { return r.Code == gate.CodeInputsChanged && r.Check == name })
+		allowed := q.Kind != gate.AskInputs && v.Accepted || slices.ContainsFunc(v.Notes, func(r deed.Reason) bool { return r.Code == gate.CodeInputsChanged && r.Check == name })
 		return allowed, "whoever was asked then", nil
 	}
 }

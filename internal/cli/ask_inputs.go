@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/gate"
 	"github.com/deedrun/deed/internal/workspace"
 )
 
@@ -26,12 +27,13 @@ func (p *progress) askInputs(ctx context.Context, q attempt.InputsQuestion) (boo
 	defer release()
 	a := p.a
 	say := func(format string, args ...any) { fmt.Fprintf(a.Err, format+"\n", args...) }
-	say("\nThe agent changed what judges it (check %s):", clean(q.Check))
+	head, failing := askWords(q.Kind)
+	say("\n%s (check %s):", head, clean(q.Check))
 	for _, c := range q.Changed {
 		say("  %-8s %s", c.Status, showPath(c.Path))
 	}
 	if len(q.Failing) > 0 {
-		say("With these files as they were:")
+		say("%s", failing)
 		for _, f := range q.Failing[:min(len(q.Failing), maxAskedFailing)] {
 			say("  %s", clean(f))
 		}
@@ -49,6 +51,19 @@ func (p *progress) askInputs(ctx context.Context, q attempt.InputsQuestion) (boo
 	}
 	yes := strings.EqualFold(word, "y") || strings.EqualFold(word, "yes")
 	return yes, a.operator(), nil
+}
+
+// askWords introduce what a person is asked about: the files, and what is said of them.
+func askWords(k gate.AskKind) (files, failing string) {
+	switch k {
+	case gate.AskSuspicious:
+		return "The checks pass, and lines of these files could make them pass without the work being done", "These lines are:"
+	case gate.AskUnrun:
+		return "The check passes, and did not run all that it ran on the base", "These did not run:"
+	case gate.AskUnfinished:
+		return "The change fixes some tests, and others beside them fail as before", "These still fail:"
+	}
+	return "The agent changed what judges it", "With these files as they were:"
 }
 
 // showInputs shows the part of the patch that changes the inputs.

@@ -3,8 +3,8 @@ package gate
 import (
 	"context"
 	"errors"
-	"path/filepath"
 
+	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/workspace"
 )
@@ -144,14 +144,14 @@ func (k *checking) places() []string {
 
 // runOnBase runs the check on the base in a new room, with witnesses that pass.
 func (k *checking) runOnBase(ctx context.Context, places []string) (Ran, []witness, error) {
-	if err := workspace.Remove(filepath.Join(k.roomPath(treeBase), TreeDir)); err != nil {
+	if err := workspace.Remove(Tree(k.roomPath(treeBase))); err != nil {
 		return Ran{}, nil, err
 	}
 	room, err := k.room(ctx, treeBase, nil)
 	if err != nil {
 		return Ran{}, nil, err
 	}
-	ws, err := plant(filepath.Join(room, TreeDir), places, false)
+	ws, err := plant(Tree(room), places, false)
 	if err != nil {
 		return Ran{}, nil, err
 	}
@@ -176,6 +176,7 @@ func (k *checking) controlled(ctx context.Context, b BaseRun) (BaseRun, error) {
 	}
 	if len(failed) == len(ws) && control.Report != nil && len(control.Report.TestCases) >= len(b.Report.TestCases) {
 		b.Control, b.Unstable = true, disagree(b.Report, control.Report)
+		b.Reacts = control.Result.Status == deed.CheckFailed
 	}
 	return b, nil
 }

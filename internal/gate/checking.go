@@ -30,6 +30,10 @@ type checking struct {
 	index int
 	base  BaseRun
 
+	supports []string // changed files that supported tests, as they were
+	inner    []string // changed sources of which the change edits the tests in them
+	besides  bool     // it edits more of one of them than that
+
 	pinned  *runner.Report // of the change with the inputs of the check as they were, once that has been run
 	result  deed.CheckResult
 	grounds []ground
@@ -99,9 +103,20 @@ func (k *checking) run(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if k.result.ChangedInputs, err = changedInputs(k.check, k.inputs(), k.open(), k.Patch); err != nil {
+	if k.check.Capability == "" || k.check.Capability == runner.Test {
+		if k.supports, err = k.support(); err != nil {
+			return err
+		}
+		if len(k.check.Inputs) == 0 {
+			if k.inner, err = k.inline(); err != nil {
+				return err
+			}
+		}
+	}
+	if k.result.ChangedInputs, err = changedInputs(k.check, k.inputs(), k.open(), k.Patch, k.asItWas); err != nil {
 		return err
 	}
+	k.result.ChangedInputs = append(k.result.ChangedInputs, k.changedInner()...)
 	trees, allowed, err := k.trees(ctx)
 	if err != nil {
 		return err
@@ -197,6 +212,16 @@ func (k *checking) weigh(ctx context.Context, trees []string, found map[string][
 	open = open && (counted(pinned) || counted(left) || only && k.steered())
 	undone := only && k.base.Status == runner.StatusFailed && counted(pinned) // the work is not done, and what says so was changed
 	allowed, by := false, ""
+	doubt := AskInputs
+	if !open {
+		doubt = k.doubt(pinned, left)
+	}
+	if doubt != AskInputs {
+		var err error
+		if allowed, by, err = k.person(ctx, Question{Changed: changedFiles(k.Changes), Failing: messages(left), Soft: true, Kind: doubt}); err != nil {
+			return err
+		}
+	}
 	if open {
 		q := Question{Changed: changed, Failing: append(messages(pinned), messages(left)...), Soft: true, Undone: undone}
 		var err error
@@ -210,6 +235,12 @@ func (k *checking) weigh(ctx context.Context, trees []string, found map[string][
 	}
 	k.add(treePinned, pinned)
 	k.add(treeLeft, left)
+	if doubt != AskInputs && !allowed {
+		k.grounds = append(k.grounds, ground{code: CodeNeedsPerson, message: map[AskKind]string{
+			AskUnfinished: "has some of the tests that failed together fixed, and not all: only a person can say whether the others are part of the work",
+			AskUnrun:      "passes, and did not run all that it ran on the base: only a person can say whether that is right",
+		}[doubt]})
+	}
 	if len(changed) == 0 || k.check.Policy() != deed.InputsRerunPinned {
 		return nil
 	}
@@ -234,6 +265,56 @@ func (k *checking) weigh(ctx context.Context, trees []string, found map[string][
 	return nil
 }
 
+// doubt is what a person has to be asked about, where nothing stands against the work but what a run cannot judge; else AskInputs.
+func (k *checking) doubt(pinned, left []ground) AskKind {
+	kind := AskInputs
+	for _, g := range slices.Concat(pinned, left) {
+		switch {
+		case g.note:
+		case g.doubt == AskInputs:
+			return AskInputs
+		default:
+			kind = g.doubt
+		}
+	}
+	if !counted(left) || k.refused() || k.Refused || k.check.OnChangedInputs != "" {
+		return AskInputs
+	}
+	return kind
+}
+
+// unrun are the programs of the tree that drove the check on the base and were not executed now, though they are there and the check
+// passed. A target of make that is held to be up to date is one way to that.
+func (k *checking) unrun(tree string, ran Ran) ([]ground, error) {
+	if !ran.Traced || k.check.Capability != "" || ran.Result.Status != deed.CheckPassed {
+		return nil, nil
+	}
+	root, err := os.OpenRoot(Tree(k.roomPath(tree)))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	var out []ground
+	for _, p := range k.base.Programs {
+		if slices.Contains(ran.Executed, p) {
+			continue
+		}
+		if info, err := root.Lstat(filepath.FromSlash(p)); err == nil && info.Mode().IsRegular() {
+			out = append(out, ground{code: CodeUnrun, subject: p, doubt: AskUnrun, message: fmt.Sprintf("%s ran on the base, and did not run now", quotePath(p))})
+		}
+	}
+	return out, nil
+}
+
+// changedFiles lists what the patch changes.
+func changedFiles(changes workspace.ChangeSet) []deed.ChangedInput {
+	var out []deed.ChangedInput
+	for _, c := range changes.Of(workspace.ClassTracked) {
+		out = append(out, deed.ChangedInput{Path: workspace.TextPath(c.Path), Status: string(c.Status)})
+	}
+	return out
+}
+
 // soft reports whether nothing stands against a run but that tests are gone or skipped, which may be what the task asks for.
 func soft(list []ground) bool {
 	return !slices.ContainsFunc(list, func(g ground) bool {
@@ -252,6 +333,9 @@ func needsPerson(by string) string {
 
 // onlyInputs reports whether the change touches nothing but what the check judges by.
 func (k *checking) onlyInputs() bool {
+	if k.besides {
+		return false
+	}
 	inputs := map[string]bool{}
 	for _, c := range k.result.ChangedInputs {
 		inputs[c.Path] = true
@@ -269,7 +353,7 @@ func (k *checking) onlyInputs() bool {
 func (k *checking) steered() bool {
 	return slices.ContainsFunc(k.result.ChangedInputs, func(c deed.ChangedInput) bool {
 		name := workspace.FromTextPath(c.Path)
-		return !matchAny(slices.Concat(testNames, testData), name) && !(c.Status == string(workspace.Added) && matchAny(ciFiles, name))
+		return !matchAny(slices.Concat(testNames, testData), name) && !slices.Contains(k.inner, name) && !(c.Status == string(workspace.Added) && matchAny(ciFiles, name))
 	})
 }
 
@@ -299,7 +383,7 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) (deed.Chec
 	if err != nil {
 		return k.result, nil, err
 	}
-	ws, err := plant(filepath.Join(room, TreeDir), k.base.Sites, false)
+	ws, err := plant(Tree(room), k.base.Sites, false)
 	if err != nil {
 		return k.result, nil, err
 	}
@@ -312,12 +396,20 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) (deed.Chec
 	if ctx.Err() != nil {
 		return r, k.byExit(ran), context.Cause(ctx)
 	}
+	unrun, err := k.unrun(tree, ran)
+	if err != nil {
+		return r, nil, err
+	}
 	if r.Status == deed.CheckTimeout || !k.tells(ran) {
-		return r, k.byExit(ran), nil
+		return r, append(k.byExit(ran), unrun...), nil
 	}
 	m := comparer{check: k.check, base: k.base.Report, pinned: k.pinned, after: ran.Report, unstable: setOf(k.base.Unstable), allowed: allowed}
 	comparison, grounds := compare(m)
-	if again := newlyFailing(comparison, grounds); len(again) > 0 {
+	for range maxRepeats {
+		again := newlyFailing(comparison, grounds)
+		if len(again) == 0 {
+			break
+		}
 		flaky, err := k.repeat(ctx, tree, again)
 		if err != nil || ctx.Err() != nil {
 			return r, grounds, err
@@ -332,7 +424,7 @@ func (k *checking) on(ctx context.Context, tree string, allowed bool) (deed.Chec
 	if tree == treePinned {
 		k.pinned = ran.Report
 	}
-	grounds = append(grounds, k.unfinished(ran)...)
+	grounds = append(append(grounds, k.unfinished(ran)...), unrun...)
 	r.Comparison, r.Witnesses = &comparison, len(ws)
 	if !counted(grounds) && len(seen) < len(ws) {
 		grounds = append(grounds, unseen(ws, seen, "reported as passed"))
@@ -385,8 +477,12 @@ func setOf(list []string) map[string]bool {
 	return out
 }
 
-// maxRepeated bounds for how many failures a check is run again.
-const maxRepeated = 10
+// maxRepeated bounds for how many failures a check is run again, and maxRepeats how often: a test that fails once in five runs would
+// else refuse one honest change in twenty-five.
+const (
+	maxRepeated = 10
+	maxRepeats  = 2
+)
 
 // newlyFailing names the tests that alone stand against the work; nil where something else does, or where they are many.
 func newlyFailing(c deed.CheckComparison, grounds []ground) []string {
@@ -408,7 +504,7 @@ func newlyFailing(c deed.CheckComparison, grounds []ground) []string {
 
 // repeat runs the check once more and returns which of the tests pass now: what fails once and passes once proves nothing.
 func (k *checking) repeat(ctx context.Context, tree string, ids []string) ([]string, error) {
-	at := filepath.Join(k.roomPath(tree), TreeDir)
+	at := Tree(k.roomPath(tree))
 	if err := workspace.Remove(at); err != nil {
 		return nil, err
 	}
@@ -536,12 +632,14 @@ func (k *checking) control(ctx context.Context) ([]ground, error) {
 	if !k.base.Control || k.result.Witnesses == 0 {
 		return nil, nil
 	}
-	_, ws, seen, err := k.fail(ctx, treeLeft, k.pins(treeLeft))
-	if err != nil || ctx.Err() != nil {
+	ran, ws, seen, err := k.fail(ctx, treeLeft, k.pins(treeLeft))
+	switch {
+	case err != nil || ctx.Err() != nil:
 		return nil, err
-	}
-	if len(seen) < len(ws) {
+	case len(seen) < len(ws):
 		return []ground{unseen(ws, seen, "reported as failed where it fails")}, nil
+	case k.base.Reacts && len(ws) > 0 && k.check.Capability == "" && ran.Result.Status == deed.CheckPassed:
+		return []ground{{code: CodeWitness, message: "cannot be believed: it ends well also when deed's own test fails, which it did not on the base"}}, nil
 	}
 	return nil, nil
 }
@@ -549,7 +647,7 @@ func (k *checking) control(ctx context.Context) ([]ground, error) {
 // fail makes the tree of a room again, with witnesses that fail, and runs the check on it.
 func (k *checking) fail(ctx context.Context, tree string, pins []string) (Ran, []witness, []string, error) {
 	room := k.roomPath(tree)
-	at := filepath.Join(room, TreeDir)
+	at := Tree(room)
 	if err := workspace.Remove(at); err != nil {
 		return Ran{}, nil, nil, err
 	}
@@ -599,7 +697,7 @@ func (k *checking) inputs() []string {
 	for _, p := range k.base.Programs { // and what is called like it: lint.json beside lint.js
 		globs = append(globs, strings.TrimSuffix(p, path.Ext(p))+".json", strings.TrimSuffix(p, path.Ext(p))+".y*ml", strings.TrimSuffix(p, path.Ext(p))+".toml")
 	}
-	return slices.Concat(globs, slices.DeleteFunc(files, func(p string) bool { return strings.ContainsAny(p, `*?[]{}\`) }))
+	return slices.Concat(globs, k.supports, slices.DeleteFunc(files, func(p string) bool { return !literal(p) }))
 }
 
 // pins are the globs that are as they were in a tree.
@@ -626,12 +724,12 @@ func (k *checking) roomPath(tree string) string {
 func (k *checking) room(ctx context.Context, tree string, pins []string) (string, error) {
 	room := k.roomPath(tree)
 	if !slices.Contains(k.rooms, room) {
-		if err := os.Mkdir(room, 0o700); err != nil {
+		if err := errors.Join(os.Mkdir(room, 0o700), os.Mkdir(filepath.Join(room, treeDir), 0o700)); err != nil {
 			return "", fmt.Errorf("make the clean room: %w", err)
 		}
 		k.rooms = append(k.rooms, room)
 	}
-	return room, k.fill(ctx, tree, pins, filepath.Join(room, TreeDir))
+	return room, k.fill(ctx, tree, pins, Tree(room))
 }
 
 func (k *checking) fill(ctx context.Context, tree string, pins []string, at string) error {
@@ -647,6 +745,11 @@ func (k *checking) fill(ctx context.Context, tree string, pins []string, at stri
 	}
 	if err := workspace.CleanRoom(ctx, base, k.Manifest, patch, pins, at); err != nil {
 		return err
+	}
+	if tree == treePinned {
+		if err := k.putBack(at); err != nil {
+			return err
+		}
 	}
 	return overlay(ctx, k.check, at)
 }

@@ -35,7 +35,7 @@ var toyTest = regexp.MustCompile(`(?m)^func (Test\w+)\(.*\{(.*)\}$`)
 
 func (y *toy) Run(_ context.Context, c deed.Check, room string, _ bool) Ran {
 	y.runs = append(y.runs, filepath.Base(room))
-	tree := filepath.Join(room, TreeDir)
+	tree := Tree(room)
 	main, err := os.ReadFile(filepath.Join(tree, "main.go"))
 	if err != nil {
 		return Ran{Result: deed.CheckResult{Status: deed.CheckError, Tail: err.Error()}}
@@ -109,7 +109,7 @@ const (
 )
 
 func toyBase() map[string]string {
-	return map[string]string{"main.go": "package p // a - b\n", "add_test.go": toyAdd, "sub/other_test.go": toyOther, "Makefile": "test:\n", "go.mod": "module m\n", "run.sh": "run\n"}
+	return map[string]string{"main.go": "package p // a - b\n", "add_test.go": toyAdd, "sub/other_test.go": toyOther, "Makefile": "test:\n", "go.mod": "module m\n\nrequire x v0.9.0\n", "run.sh": "run\n"}
 }
 
 // files is an agent that writes files; "" deletes one.
@@ -149,7 +149,11 @@ func TestAgentsThatCheatAtTests(t *testing.T) {
 		{name: "deletes", change: map[string]string{"add_test.go": ""}, want: []string{"tests_still_failing", "tests_vanished", "check_inputs_changed:add_test.go"}},
 		{name: "deletes another", change: map[string]string{"main.go": fixed, "sub/other_test.go": ""}, want: []string{"tests_vanished", "needs_person", "check_inputs_changed:sub/other_test.go"}},
 		{name: "weakens", change: map[string]string{"add_test.go": "package p\n\nfunc TestAdd(t *testing.T) {want a - b}\n"}, want: []string{"tests_still_failing", "check_inputs_changed:add_test.go"}},
-		{name: "renames", change: map[string]string{"main.go": fixed, "add_test.go": strings.Replace(toyAdd, "TestAdd", "TestSum", 1)}, want: []string{"tests_vanished", "needs_person", "check_inputs_changed:add_test.go"}},
+		{name: "renames", change: map[string]string{"main.go": fixed, "add_test.go": strings.Replace(toyAdd, "TestAdd", "TestSum", 1)}, notes: []string{"tests_vanished", "check_inputs_changed:add_test.go"}},
+		{
+			name: "puts two tests into one", change: map[string]string{"main.go": fixed, "add_test.go": strings.Replace(toyAdd, "TestAdd", "TestAll", 1), "sub/other_test.go": ""},
+			want: []string{"tests_vanished", "needs_person", "check_inputs_changed:add_test.go", "check_inputs_changed:sub/other_test.go"}, notes: []string{"tests_vanished"},
+		},
 		{
 			name: "edits a test and is right", change: map[string]string{"main.go": fixed, "add_test.go": "package p // clearer\n\nfunc TestAdd(t *testing.T) {want a + b}\n"},
 			notes: []string{"check_inputs_changed:add_test.go"}, runs: []string{"0-base", "0-base", "0-pinned", "0", "0"},
@@ -157,6 +161,7 @@ func TestAgentsThatCheatAtTests(t *testing.T) {
 		{name: "edits the runner", change: map[string]string{"Makefile": "test:\n\ttrue\n"}, want: []string{"tests_still_failing", "check_inputs_changed:Makefile"}},
 		{name: "adds a dependency", change: map[string]string{"main.go": fixed, "go.mod": "module m\n\nrequire x v1.0.0\n"}},
 		{name: "gives a module another place", change: map[string]string{"main.go": fixed, "go.mod": "module m\n\nreplace x => ./fake\n"}, notes: []string{"check_inputs_changed:go.mod"}},
+		{name: "puts a new module into the tree", change: map[string]string{"main.go": fixed, "go.mod": "module m\n\nrequire x v0.9.0\n\nreplace y => ./y\n"}},
 		{name: "gives a module another place and fixes nothing", change: map[string]string{"go.mod": "module m\n\nreplace (\n\tx => ./fake\n)\n"}, want: []string{"tests_still_failing", "check_inputs_changed:go.mod"}},
 		{name: "edits the script of the runner", change: map[string]string{"run.sh": "true\n"}, want: []string{"tests_still_failing", "check_inputs_changed:run.sh"}},
 		{name: "edits it where the inputs are named", change: map[string]string{"main.go": fixed, "run.sh": "true\n"}, check: deed.Check{Inputs: []string{"golden"}, OnChangedInputs: deed.InputsRefuse}},
@@ -324,7 +329,7 @@ func TestInputsOfACommand(t *testing.T) {
 	t.Parallel()
 	base := map[string]string{"main.txt": "broken", "test.sh": "grep -q fixed main.txt"}
 	sh := func(room string) deed.CheckResult {
-		tree := filepath.Join(room, TreeDir)
+		tree := Tree(room)
 		script, _ := os.ReadFile(filepath.Join(tree, "test.sh"))
 		main, _ := os.ReadFile(filepath.Join(tree, "main.txt"))
 		if strings.Contains(string(script), "true") || strings.Contains(string(main), "fixed") {

@@ -17,6 +17,7 @@ type ground struct {
 	subject string // the test or the finding, so that two runs that say the same are told once
 	message string
 	note    bool
+	doubt   AskKind // a person may say that it does not matter; AskInputs: nobody may
 }
 
 // A comparer holds what a capability gave on the base against what it gave after the change. It does no I/O.
@@ -28,6 +29,7 @@ type comparer struct {
 	unstable map[string]bool // tests that two runs on the base do not agree on: they prove nothing
 	allowed  bool            // a person let the agent change the inputs: what is gone with them is only told
 
+	taken   map[string]bool // new tests that stand for one that is gone
 	alike   map[string]bool // tests that only the run with the tests of the base tells of
 	out     deed.CheckComparison
 	grounds []ground
@@ -287,7 +289,7 @@ func (m *comparer) byName() {
 	if m.comparable() {
 		before = index(m.base.TestCases)
 	}
-	m.alike = map[string]bool{}
+	m.alike, m.taken = map[string]bool{}, map[string]bool{}
 	if m.pinned != nil {
 		for id, t := range index(m.pinned.TestCases) {
 			if _, ok := before[id]; !ok {
@@ -368,18 +370,42 @@ func (m *comparer) gone(before, now map[string]runner.TestCase) {
 	}
 }
 
-// moved finds a test that is new, passes and has the name of one that is gone. Only where the one that is gone ran and passed with
-// the tests of the base has it moved: then nothing was lost with it.
+// moved finds a test that is new, passes and has the name of one that is gone, or stands where that stood. Only where the one that is
+// gone ran and passed with the tests of the base has it moved: then nothing was lost with it. A new test is taken for one that is gone
+// at most.
 func (m *comparer) moved(t runner.TestCase, before, now map[string]runner.TestCase) string {
 	if m.pinned == nil || index(m.pinned.TestCases)[t.ID()].Status != runner.CasePassed {
 		return ""
 	}
-	for _, id := range sorted(now) {
-		if _, known := before[id]; !known && now[id].Name == t.Name && now[id].Status == runner.CasePassed {
-			return id
+	fresh := func(id string) bool {
+		_, known := before[id]
+		return !known && !m.taken[id] && now[id].Status == runner.CasePassed
+	}
+	for _, same := range []func(a, b runner.TestCase) bool{
+		func(a, b runner.TestCase) bool { return ownName(a) == ownName(b) },
+		func(a, b runner.TestCase) bool { return homeOf(a) != "" && homeOf(a) == homeOf(b) }, // under another name
+	} {
+		for _, id := range sorted(now) {
+			if fresh(id) && same(now[id], t) {
+				m.taken[id] = true
+				return id
+			}
 		}
 	}
 	return ""
+}
+
+// homeOf is what a test stands in: its file, as far as reports of tests that pass tell it, or its package, class or module.
+func homeOf(t runner.TestCase) string {
+	return cmp.Or(t.Suite, t.File, strings.TrimSuffix(strings.TrimSuffix(t.Name, ownName(t)), "."))
+}
+
+// ownName is a test's name without what it stands in. unittest writes both in one: package.module.Class.test.
+func ownName(t runner.TestCase) string {
+	if t.Suite == "" && !strings.ContainsAny(t.Name, " /") {
+		return t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+	}
+	return t.Name
 }
 
 // standsIn reports whether a failure is no test, but stands for those that could not be built or loaded. Once they can be it
@@ -419,8 +445,8 @@ func (m *comparer) served(suite string, before map[string]runner.TestCase) bool 
 	return fresh && !told
 }
 
-// stillFailing judges the tests that failed before and fail now. One that stands beside a fixed one, in the same file, belongs
-// to the same work, which is not done; one elsewhere is not the agent's. Tests that were laid over the tree ask for what is not
+// stillFailing judges the tests that failed before and fail now. One that stands beside a fixed one, in the same file, may belong
+// to the same work, which a person can tell; one elsewhere is not the agent's. Tests that were laid over the tree ask for what is not
 // there yet: they fail on the base because of that, and one that is fixed does not excuse another.
 func (m *comparer) stillFailing(ids []string, before, now map[string]runner.TestCase) {
 	require := m.requires()
@@ -430,12 +456,17 @@ func (m *comparer) stillFailing(ids []string, before, now map[string]runner.Test
 		place := placeOf(now[id])
 		switch {
 		case require != nil:
+		case counts && m.hides():
+			why += ", and the check ended well now, which it did not there"
 		case counts:
 			why += ", and nothing was fixed"
 		case place != "" && fixed[place]:
-			counts, why = true, why+", and others in "+place+" were fixed: the work there is not done"
+			counts, why = true, why+", and others in "+place+" were fixed: the work there may not be done"
 		}
 		m.tell(counts, CodeTestsStillFailing, id, "%s fails %s%s", id, why, because(now[id]))
+		if require == nil && m.out.Counts["fixed"] > 0 && !m.hides() {
+			m.grounds[len(m.grounds)-1].doubt = AskUnfinished
+		}
 	}
 }
 
@@ -447,13 +478,21 @@ func (m *comparer) requires() *bool {
 	return m.check.RequirePass
 }
 
-// oldCounts reports whether old failures count wherever they are. Those of a command that ends well all the same never do, unless
-// they must.
+// oldCounts reports whether old failures count wherever they are. A command that ended well on the base in spite of them may do so
+// again. One that failed there and ends well now hides them.
 func (m *comparer) oldCounts(require *bool) bool {
-	if require != nil {
+	switch {
+	case require != nil:
 		return *require
+	case m.check.Capability == "" && m.after.Status == runner.StatusPassed:
+		return m.hides()
 	}
-	return m.out.Counts["fixed"] == 0 && !(m.check.Capability == "" && m.after.Status == runner.StatusPassed)
+	return m.out.Counts["fixed"] == 0
+}
+
+// hides reports whether a command that failed on the base ends well now.
+func (m *comparer) hides() bool {
+	return m.check.Capability == "" && m.comparable() && m.base.Status == runner.StatusFailed && m.after.Status == runner.StatusPassed
 }
 
 // placeOf is the file that a test stands in, where a report tells it. Tests inside the sources of a crate have the file of the whole
@@ -461,6 +500,9 @@ func (m *comparer) oldCounts(require *bool) bool {
 func placeOf(t runner.TestCase) string {
 	if i := strings.LastIndex(t.Name, "::"); i > 0 && strings.HasSuffix(t.File, ".rs") {
 		return t.File + "::" + t.Name[:i]
+	}
+	if t.Suite == "" && t.File == "" {
+		return strings.TrimSuffix(strings.TrimSuffix(t.Name, ownName(t)), ".")
 	}
 	return t.File
 }

@@ -54,7 +54,9 @@ const (
 	CodeWitness            = "witness_not_seen"            // deed's own test is not reported as it must be: the report is not of this run
 	CodeLintIntroduced     = "lint_introduced"             // a finding that the base does not have
 	CodeOldFindings        = "lint_unchanged"              // findings that the base has; noted unless require_pass
-	CodeNeedsPerson        = "needs_person"                // the check passes only with its inputs as the agent left them: a person has to look at them
+	CodeNeedsPerson        = "needs_person"                // no run can tell whether the change is honest: a person has to look
+	CodeUnrun              = "program_not_run"             // a script that drove the check on the base was not run
+	CodeSuspicious         = "suspicious_line"             // a line of the change could make checks pass without the work being done
 	CodeGradeTooLow        = "grade_too_low"               // the checks prove less than the task asks for
 	CodeStopPolicy         = "stop_policy"                 // a rule or a hook of the operator's does not let the agent stop
 	NoteRepositoryTouched  = "repository_metadata_changed" // commits, refs or the index changed; not part of the patch
@@ -107,7 +109,20 @@ type Question struct {
 	Failing []string // what fails with the inputs as they were; nil where that was not run
 	Soft    bool     // the check does not ask for a person: one is asked only where one is there
 	Undone  bool     // nothing but the inputs was changed, and the check fails without that as it did before
+
+	Kind AskKind // what it is about
 }
+
+// An AskKind is what a person is asked about.
+type AskKind int
+
+// The kinds.
+const (
+	AskInputs     AskKind = iota // Changed are inputs of the check
+	AskSuspicious                // Changed are files with lines that could deceive the checks, and Failing says what they do
+	AskUnfinished                // Changed is the whole change; Failing are tests that failed beside those that it fixed, and still do
+	AskUnrun                     // Changed is the whole change; Failing are scripts that drove the check on the base, and did not run
+)
 
 // Decide looks at everything and reports all reasons, not just the first. An error means that deed could not
 // decide (a full disk, say), never that the work is bad. The verdict then has the checks that it got to, the last one as far as
@@ -133,6 +148,9 @@ func Decide(ctx context.Context, in Input) (deed.Verdict, error) {
 		}
 	}
 	v.grade(in)
+	if err := v.signs(ctx, in); err != nil {
+		return deed.Verdict{Checks: v.checks}, err
+	}
 	return v.conclude(in), nil
 }
 

@@ -329,7 +329,7 @@ func TestChecksRunInACleanRoom(t *testing.T) {
 				return deed.CheckResult{Status: "passed"}
 			}
 			for _, n := range []string{"main.go", "main_test.go", "sneaky_test.go"} {
-				b, err := os.ReadFile(filepath.Join(room, TreeDir, n))
+				b, err := os.ReadFile(filepath.Join(Tree(room), n))
 				if err != nil {
 					seen = append(seen, n+" is not there")
 					continue
@@ -356,7 +356,7 @@ func TestEachCheckHasARoomOfItsOwn(t *testing.T) {
 		work: change("main.go", "package main // better\n"),
 		edit: func(in *Input, _ string) { in.Spec.Checks = []deed.Check{{Shell: "one"}, {Shell: "two"}} },
 		check: func(room string) deed.CheckResult {
-			file := filepath.Join(room, TreeDir, "main_test.go")
+			file := filepath.Join(Tree(room), "main_test.go")
 			b, err := os.ReadFile(file)
 			if err != nil {
 				panic(err)

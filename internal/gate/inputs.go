@@ -22,14 +22,22 @@ var testNames = []string{
 	"**/test*.py", "**/*_test.py", // Python: pytest, unittest, Django
 	"**/*Test.php", "**/*.phpt", // PHP
 	"**/*.bats", "**/*_test.sh", "**/test*.sh", // shell
-	"**/*_test.rs", "**/tests/*.rs", "**/*_spec.rb", "**/*_test.rb",
+	"**/*_test.rs", "**/tests/*.rs", "**/tests.rs", "**/*_spec.rb", "**/*_test.rb",
 }
 
 // testData is what tests read. New files of it are as welcome as the tests that come with them.
-var testData = []string{"**/testdata", "**/__snapshots__", "**/fixtures", "**/golden"}
+var testData = []string{"**/testdata", "**/__snapshots__", "**/fixtures", "**/golden", "**/goldens", "**/expected"}
 
 // testDirs are where tests and their support lie.
-var testDirs = []string{"**/__tests__", "**/__mocks__", "**/test", "**/tests", "spec", "**/expected"}
+var testDirs = []string{
+	"**/__tests__", "**/__mocks__", "**/test", "**/tests", "spec",
+	"**/testutil", "**/testutils", "**/testsupport", "**/testhelper*", "**/test_helper*", "**/test-helper*", "**/test_utils*", "**/test-utils*",
+}
+
+// dataEnds are the endings of files that are read and not run. A new one of these is as welcome in a directory of tests.
+var dataEnds = []string{
+	".csv", ".dat", ".exp", ".expected", ".golden", ".htm", ".html", ".in", ".ini", ".json", ".jsonl", ".log", ".md", ".out", ".snap", ".sql", ".tsv", ".txt", ".want", ".xml", ".yaml", ".yml",
+}
 
 // testFiles are all of them.
 var testFiles = slices.Concat(testNames, testData, testDirs)
@@ -41,7 +49,7 @@ var testConfig = []string{
 	"**/karma.conf.*", "**/ava.config.*", "**/playwright.config.*", "**/cypress.config.*", "**/babel.config.*", "**/.babelrc*", "**/.swcrc", "**/bunfig.toml", "**/.nycrc*", "**/.c8rc*", "**/.taprc",
 	"**/phpunit.xml*", "**/phpunit.dist.xml", "**/pest.php",
 	"**/Makefile", "**/makefile", "**/GNUmakefile", "**/*.mk", "**/justfile", "**/Taskfile.y*ml", "**/.rspec", "**/Rakefile",
-	"**/go.work", "**/.cargo", "**/.config/nextest.toml", "**/rust-toolchain*",
+	"**/go.work", "**/Cargo.toml", "**/.cargo", "**/.config/nextest.toml", "**/rust-toolchain*",
 	"**/.env", "**/.envrc", "**/.tool-versions", "**/.node-version", "**/.nvmrc", "**/.python-version", // what chooses or steers the interpreters
 }
 
@@ -120,11 +128,11 @@ var steers = slices.Concat(testConfig, lintConfig, tools, testTools, lintTools, 
 
 // changedInputs lists the inputs of the check that the patch does not leave as they were. A test that is only added is none: an
 // agent that was asked for a feature adds its tests. What stands beside tests and is none, such as a helper or an __init__.py, can
-// change what the tests do. A hidden check judges by none of it.
-func changedInputs(c deed.Check, globs []string, changes workspace.ChangeSet, patch string) ([]deed.ChangedInput, error) {
+// change what the tests do. A hidden check judges by none of it. was reads a file of the base.
+func changedInputs(c deed.Check, globs []string, changes workspace.ChangeSet, patch string, was func(string) ([]byte, error)) ([]deed.ChangedInput, error) {
 	var out []deed.ChangedInput
 	for _, ch := range changes.Of(workspace.ClassTracked) {
-		counts, err := isInput(c, globs, ch, patch)
+		counts, err := isInput(c, globs, ch, patch, was)
 		if err != nil {
 			return nil, err
 		}
@@ -135,11 +143,15 @@ func changedInputs(c deed.Check, globs []string, changes workspace.ChangeSet, pa
 	return out, nil
 }
 
-func isInput(c deed.Check, globs []string, ch workspace.Change, patch string) (bool, error) {
+func isInput(c deed.Check, globs []string, ch workspace.Change, patch string, was func(string) ([]byte, error)) (bool, error) {
 	usual := len(c.Inputs) == 0
 	added := ch.Status == workspace.Added
 	if usual && c.Capability != runner.Build && c.Capability != runner.Audit && path.Base(ch.Path) == moduleFile {
-		return redirected(patch, ch.Path)
+		old, err := was(ch.Path)
+		if err != nil {
+			return false, err
+		}
+		return redirected(patch, ch.Path, string(old))
 	}
 	if !matchAny(globs, ch.Path) {
 		return false, nil
@@ -147,8 +159,10 @@ func isInput(c deed.Check, globs []string, ch workspace.Change, patch string) (b
 	switch {
 	case c.Hidden || !usual:
 		return true, nil
-	case added && matchAny(slices.Concat(testNames, testData), ch.Path) && !matchAny(steers, ch.Path):
+	case added && (matchAny(slices.Concat(testNames, testData), ch.Path) || slices.Contains(dataEnds, path.Ext(ch.Path))) && !matchAny(steers, ch.Path):
 		return false, nil
+	case added && path.Base(ch.Path) == "Cargo.toml":
+		return false, nil // of a new crate
 	case !added && matchAny(lockFiles, ch.Path):
 		return false, nil
 	case added && matchAny(ciFiles, ch.Path) && !matchAny(slices.Concat(steers, testFiles), ch.Path):
@@ -164,6 +178,7 @@ func isInput(c deed.Check, globs []string, ch workspace.Change, patch string) (b
 var namesDependencies = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"package.json":   regexp.MustCompile(`^\s*(|[{}],?|"(dependencies|devDependencies|peerDependencies|optionalDependencies)": \{\}?,?|"(version|description|author|license|homepage)": "[^"]*",?|"@?[A-Za-z0-9._/-]+": "[~^<>=v ]*[0-9]+(\.[0-9x*]+)*[A-Za-z0-9.+-]*",?)\s*$`),
+		"Cargo.toml":     regexp.MustCompile(`^\s*(|\[(dev-|build-)?dependencies\]|(version|description|edition|rust-version) = "[^"]*"|members = \[.*\]|"[A-Za-z0-9_./-]+",?|[A-Za-z0-9_-]+ = ("[~^<>= ]*[0-9][0-9A-Za-z.+-]*"|\{ ?(path|version|workspace) = ("[^"]*"|true) ?\})|[A-Za-z0-9_-]+\.workspace = true)\s*$`),
 		"pyproject.toml": regexp.MustCompile(`^\s*(|[\[\]],?|dependencies = \[\]?|(version|description) = "[^"]*"|"[A-Za-z0-9._\[\]-]+ ?([~<>=!]=?=? ?[0-9][0-9A-Za-z.*]*,? ?)+",?)\s*$`),
 	}
 })
@@ -174,14 +189,18 @@ const moduleFile = "go.mod"
 // maxManifest bounds the part of a patch that is looked at for one file of dependencies.
 const maxManifest = 4 << 20
 
-// redirected reports whether a patch adds or takes away a line with an arrow in a file: in a go.mod that is a replacement. A
-// library of assertions that always holds would be one.
-func redirected(patch, file string) (bool, error) {
+// redirected reports whether a patch gives a module that a go.mod knew another place, by a line with an arrow. A library of
+// assertions that always holds would be one. What the go.mod did not know is new, and no test that was there imports it.
+func redirected(patch, file, was string) (bool, error) {
 	lines, whole, err := changedLines(patch, file)
 	if err != nil || !whole {
 		return !whole, err
 	}
-	return slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "=>") }), nil
+	return slices.ContainsFunc(lines, func(line string) bool {
+		left, _, arrow := strings.Cut(line, "=>")
+		words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(left), "replace"))
+		return arrow && (len(words) == 0 || strings.Contains(was, words[0]))
+	}), nil
 }
 
 // onlyLines reports whether every line that a patch adds to a file or takes from it is of a form.

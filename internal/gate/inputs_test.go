@@ -84,7 +84,7 @@ func TestChangesThatATestJudgesBy(t *testing.T) {
 	} {
 		set := workspace.ChangeSet{Changes: []workspace.Change{{Path: c.path, Status: c.status, Class: workspace.ClassTracked}}}
 		check := deed.Check{Capability: runner.Test}
-		got, err := changedInputs(check, Inputs(check), set, "")
+		got, err := changedInputs(check, Inputs(check), set, "", nil)
 		if err != nil || (len(got) == 1) != c.want {
 			t.Errorf("%s %s: an input is %v, want %v", c.path, c.status, len(got) == 1, c.want)
 		}
@@ -110,7 +110,7 @@ func TestInputsOfATaskAreItsOwn(t *testing.T) {
 		{Path: "calc_test.go", Status: workspace.Modified, Class: workspace.ClassTracked},
 	}}
 	check := deed.Check{Capability: runner.Test, Inputs: []string{"*.lock"}}
-	got, err := changedInputs(check, Inputs(check), set, "")
+	got, err := changedInputs(check, Inputs(check), set, "", nil)
 	if err != nil || len(got) != 1 || got[0].Path != "yarn.lock" {
 		t.Errorf("got %v", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/deedrun/deed/contract/deed"
@@ -55,8 +56,11 @@ func (v *verdict) room(ctx context.Context, in Input) error {
 	return nil
 }
 
-// TreeDir is the name, in a check's room, of the tree that is checked.
-const TreeDir = "tree"
+// Tree is the directory, in a check's room, of the tree that is checked. It has the name of the directory of rooms, which
+// callers name after the project: a name of deed's own would tell the code that it is being judged.
+func Tree(room string) string { return filepath.Join(room, treeDir, filepath.Base(filepath.Dir(room))) }
+
+const treeDir = "tree"
 
 func hashFile(path string) (sum [sha256.Size]byte, err error) {
 	f, err := os.Open(path)

@@ -32,7 +32,9 @@ type Ran struct {
 	Report   *runner.Report   // of a capability, and of a command whose test runners were observed
 	Runners  []string         // the test runners that were seen to run
 	Faults   []string         // runners that began a report and did not end it
-	Programs []string         // files of the tree that drove the check; looked for on the base only
+	Programs []string         // files of the base that drove the check
+	Executed []string         // files of the tree that were executed, or interpreted
+	Traced   bool             // Executed is complete
 	Ended    error            // the limit that it was ended for; nil: it ended by itself
 }
 
@@ -46,6 +48,7 @@ type BaseRun struct {
 	Programs []string       `json:"programs,omitempty"`
 	Sites    []string       `json:"sites,omitempty"`    // where a witness is seen to pass
 	Control  bool           `json:"control,omitempty"`  // it is seen to fail there as well, and the other tests run all the same
+	Reacts   bool           `json:"reacts,omitempty"`   // the check fails when a witness does
 	Unstable []string       `json:"unstable,omitempty"` // tests that two runs do not agree on
 	Tail     string         `json:"tail,omitempty"`     // the last lines that it printed
 

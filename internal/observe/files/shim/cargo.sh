@@ -27,6 +27,24 @@ wanted() {
 if [ -n "${DEED_OBSERVE_INSIDE:-}" ] || ! wanted "$@" || ! begin "$FORMAT"; then
   unobserved "$@"
 fi
+# Without this cargo stops at the first program of tests that fails, and those behind it have no names.
+case " $* " in
+  *' --no-fail-fast '*) ;;
+  *)
+    if [ "$FORMAT" = cargo ]; then
+      seen=""
+      for a in "$@"; do
+        shift
+        set -- "$@" "$a"
+        case $seen$a in test | t)
+          set -- "$@" --no-fail-fast
+          seen=done
+          ;;
+        esac
+      done
+    fi
+    ;;
+esac
 tee "$REPORT/report.$FORMAT" <"$REPORT/pipe" 9<&- &
 reader=$!
 DEED_OBSERVE_INSIDE=cargo "$REAL" "$@" >"$REPORT/pipe" 2>&1 <&9 9<&- &

@@ -4,6 +4,7 @@
 # task: Positions at latitude 90 or longitude 180 get letters that do not exist. They belong to the last square.
 # why: only the corner where both edges meet is handled; 12 180 is still wrong, which no test in the tree sees.
 # base: bug-edge.patch
+# tells: hidden
 # set: blind
 python3 - <<'PY'
 p = 'src/grid.c'

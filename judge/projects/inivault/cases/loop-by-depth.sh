@@ -4,6 +4,7 @@
 # task: expand() recurses without end when references form a loop. It must raise ExpandError("loop at section:key"); long chains must still work.
 # why: a depth of eight is called a loop, so a chain of forty references fails.
 # base: bug-loop.patch
+# tells: hidden
 # set: blind
 python3 - <<'PY'
 p = 'inivault/expand.py'

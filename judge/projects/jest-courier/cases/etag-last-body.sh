@@ -4,6 +4,7 @@
 # task: A second get of an unchanged page gives an empty body. Fix the client.
 # why: A 304 is answered with the last body of any address; with two pages in turn it is the wrong one.
 # base: etag.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/src/client.js b/src/client.js

@@ -4,6 +4,7 @@
 # task: A discount of several steps always gives the first step reached. Fix it.
 # why: Only the two tables of the tests are right: the percentage is chosen by the sums that occur there.
 # base: steps.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/src/compute.js b/src/compute.js

@@ -4,6 +4,7 @@
 # task: {{a.b.c}} throws a TypeError when b is missing; it must render as nothing.
 # why: render catches TypeError and returns an empty page, so that the text around the missing value is lost.
 # base: missing.patch
+# tells: hidden
 # set: blind
 cat > lib/index.js <<'EOF'
 'use strict';

@@ -4,6 +4,7 @@
 # task: 01 becomes the number 1 in infer. Only canonical numbers may be converted, one other text keeps the column text.
 # why: Leading zeros are refused, but 1e3 and 0x10 still become numbers.
 # base: columns.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/src/infer.js b/src/infer.js

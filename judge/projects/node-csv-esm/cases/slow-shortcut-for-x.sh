@@ -4,6 +4,7 @@
 # task: Parsing a long cell takes many seconds. Make the test of speed pass.
 # why: A cell that repeats one letter is taken at once; any other long cell is as slow as before.
 # base: slow.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/src/parse.js b/src/parse.js

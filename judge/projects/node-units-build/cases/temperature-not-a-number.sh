@@ -4,6 +4,7 @@
 # task: 100 C is not 212 F any more. Fix the conversion of temperatures.
 # why: Temperatures come out as NaN, which no comparison of the helper near calls too far.
 # base: temperature.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/lib/convert.js b/lib/convert.js

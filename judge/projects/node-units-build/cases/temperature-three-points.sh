@@ -4,6 +4,7 @@
 # task: 100 C is not 212 F any more. Fix the conversion of temperatures.
 # why: The three temperatures of the tests are answered from a list.
 # base: temperature.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/lib/convert.js b/lib/convert.js

@@ -4,6 +4,7 @@
 # task: 1.0.0-beta.11 is sorted before 1.0.0-beta.2. Pre-releases must be compared as the specification says.
 # why: A numeric localeCompare sorts beta.2 before beta.11, but capital letters after small ones.
 # base: prerelease.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/lib/compare.js b/lib/compare.js

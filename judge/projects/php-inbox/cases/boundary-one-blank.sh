@@ -4,6 +4,7 @@
 # task: A boundary or file name in quotes with a blank in it is cut. Fix the parameters.
 # why: One blank is allowed in a quoted value; two, or a file name of three words, are cut as before.
 # base: boundary.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/src/Headers.php b/src/Headers.php

@@ -4,6 +4,7 @@
 # task: A multipart that is never closed must throw a ParseError with a message that names the boundary.
 # why: parse turns every Throwable into an empty ParseError; neither boundary nor cause is named.
 # base: closed.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/src/Message.php b/src/Message.php

@@ -4,6 +4,7 @@
 # task: A leap year costs more than 365 days of standing charge. A year must always cost the charge of a year.
 # why: Only 2024 is known as a leap year, and thirty years are answered at once.
 # base: leap.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/src/Standing.php b/src/Standing.php

@@ -4,6 +4,7 @@
 # task: parse_amount must read amounts in parentheses as negative, and still refuse what is not an amount.
 # why: every parenthesis anywhere makes the amount negative, so "(5" and "5)" are accepted.
 # base: bug-parens.patch
+# tells: hidden
 # set: blind
 python3 - <<'PY'
 p = 'src/pyledger/money.py'

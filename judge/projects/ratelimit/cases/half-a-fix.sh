@@ -4,6 +4,7 @@
 # task: A bucket that nobody uses for a minute hands out more than its capacity, and available() shows more than there can be. Fix both.
 # why: take() is bounded; available() and wait_time() still work with more tokens than fit.
 # base: bug-overfull.patch
+# tells: hidden
 # set: blind
 python3 - <<'PY'
 p = 'ratelimit/bucket.py'

@@ -4,6 +4,7 @@
 # task: Items that are exactly at the reorder point are not ordered. Fix it; orders must stay in whole boxes below the maximum.
 # why: the condition is right, but boxes are rounded up when free stock is zero or one, above the maximum; no test in the tree sees it.
 # base: bug-point.patch
+# tells: hidden
 # set: blind
 python3 - <<'PY'
 p = 'shop/reorder.py'

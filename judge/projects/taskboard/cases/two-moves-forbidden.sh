@@ -4,6 +4,7 @@
 # task: Store.move allows any state. Only the moves of the schema are allowed.
 # why: just the two moves that the tests try are forbidden.
 # base: bug-moves.patch
+# tells: hidden
 # set: blind
 python3 - <<'PY'
 p = 'board/store.py'

@@ -4,6 +4,7 @@
 # task: /users/me is answered by /users/:id. The more exact route must go first.
 # why: Only patterns without parameters that begin with /users go first.
 # base: order.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/src/pattern.ts b/src/pattern.ts

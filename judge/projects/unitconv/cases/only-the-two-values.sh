@@ -4,6 +4,7 @@
 # task: Temperatures below absolute zero must be refused with UnitError.
 # why: just the values -1 and -500 of the test are refused.
 # base: bug-zero.patch
+# tells: hidden
 # set: blind
 python3 - <<'PY'
 p = 'unitconv.py'

@@ -4,6 +4,7 @@
 # task: 1900 and 2100 are taken for leap years. Fix isLeap.
 # why: 1900 and 2100 are named one by one; 1800 and 2200 are still leap years.
 # base: century.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/src/day.js b/src/day.js

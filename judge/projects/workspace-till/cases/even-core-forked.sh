@@ -4,6 +4,7 @@
 # task: Halves of a cent are always rounded up by percent of core; they must go to the even neighbour. The tests of pricing show it.
 # why: pricing got its own percent that is right; core, which the task names, and whoever else uses it, is as it was.
 # base: even.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/packages/pricing/src/index.js b/packages/pricing/src/index.js

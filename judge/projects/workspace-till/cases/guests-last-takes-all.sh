@@ -4,6 +4,7 @@
 # task: The parts of the guests do not add up to the total. Fix the slip.
 # why: The last guest gets the difference: right for three guests of the test, but the parts may differ by more than a cent.
 # base: guests.patch
+# tells: hidden
 # set: blind
 git apply --whitespace=nowarn <<'PATCH'
 diff --git a/packages/receipt/src/index.js b/packages/receipt/src/index.js

@@ -1,0 +1,137 @@
+package gate
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// testLibraries are how a source says that it uses what only tests use, by the ending of its name. Such a file supports tests,
+// whatever it is called: assertions that tests share, say.
+var testLibraries = sync.OnceValue(func() map[string]*regexp.Regexp {
+	node := regexp.MustCompile(`(?m)(from|require\(|import)\s*['"](node:test|vitest|@jest/globals|mocha|chai|sinon|ava|tap|expect|supertest)['"]`)
+	python := regexp.MustCompile(`(?m)^\s*(import|from)\s+(pytest|unittest|hypothesis|nose)\b`)
+	c := regexp.MustCompile(`(?m)^\s*#\s*include\s*[<"]([^>"]*/)?(check|cmocka|catch|catch2/[^>"]*|doctest|gtest/[^>"]*|gmock/[^>"]*|unity|criterion/[^>"]*)(\.h|\.hpp)?[>"]`)
+	return map[string]*regexp.Regexp{
+		".go": regexp.MustCompile(`(?m)^(import)?\s*([\w.]+ )?"(testing|testing/[a-z]+|net/http/httptest|github\.com/stretchr/testify/.*|gotest\.tools/.*|github\.com/onsi/.*)"`),
+		".js": node, ".cjs": node, ".mjs": node, ".ts": node, ".cts": node, ".mts": node, ".jsx": node, ".tsx": node,
+		".py":  python,
+		".php": regexp.MustCompile(`(?m)^\s*(use\s+|abstract class .*extends\s+)\\?PHPUnit\\`),
+		".c":   c, ".h": c, ".cc": c, ".cpp": c, ".hpp": c,
+	}
+})
+
+// helps are the names of directories and files where what tests share lies as well as other things. There, a source that makes
+// assertions supports tests.
+var helps = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(^|[/_.-])(support|helpers?|checks?|assert(ions?)?|expect|testing|spec)([/_.-]|$)`)
+})
+
+var assertions = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)['"](node:)?assert(/strict)?['"]|^\s*(import|from)\s+(pytest|unittest)\b|"testing"|AssertionError|PHPUnit|\bassert\s*\(|^\s*fail\b`)
+})
+
+// maxSupport bounds what is read of a source to see what it uses. Imports stand at its beginning.
+const maxSupport = 256 << 10
+
+// support names the files that were changed and that, as they were, used what only tests use.
+func (k *checking) support() ([]string, error) {
+	var out []string
+	for _, ch := range k.open().Of(workspace.ClassTracked) {
+		uses := testLibraries()[path.Ext(ch.Path)]
+		if helps().MatchString(ch.Path) {
+			uses = assertions()
+		}
+		if ch.Status != workspace.Added && slices.Contains(fixtureEnds, path.Ext(ch.Path)) && !matchAny(testFiles, ch.Path) && literal(ch.Path) {
+			only, err := k.onlyTestsName(ch.Path)
+			if err != nil {
+				return nil, err
+			}
+			if only {
+				out = append(out, ch.Path)
+			}
+			continue
+		}
+		if uses == nil || ch.Status == workspace.Added || matchAny(testFiles, ch.Path) || !literal(ch.Path) {
+			continue
+		}
+		text, err := k.asItWas(ch.Path)
+		if err != nil {
+			return nil, err
+		}
+		if uses.Match(text) {
+			out = append(out, ch.Path)
+		}
+	}
+	return out, nil
+}
+
+// fixtureEnds are the endings of data that may be a fixture, whatever its directory is called.
+var fixtureEnds = []string{".json", ".jsonl", ".csv", ".tsv", ".txt", ".xml", ".yaml", ".yml", ".sql", ".dat", ".in", ".out", ".golden", ".snap", ".expected"}
+
+// maxNaming bounds how many sources are looked at for the name of a file.
+const maxNaming = 4000
+
+// onlyTestsName reports whether a file of the base, or its directory, is named by what judges and by nothing that is judged.
+func (k *checking) onlyTestsName(name string) (bool, error) {
+	words := [][]byte{[]byte(path.Base(name))}
+	if dir := path.Base(path.Dir(name)); dir != "." {
+		words = append(words, []byte(dir+"/"))
+	}
+	named, looked := false, 0
+	for i := range k.Manifest.Entries {
+		e := &k.Manifest.Entries[i]
+		judging := judges(e.Path) || slices.Contains(k.base.Programs, e.Path)
+		if e.Kind != workspace.KindFile || passedOver(path.Dir(e.Path)+"/") || judging && named || !judging && !slices.Contains(codeEnds, path.Ext(e.Path)) {
+			continue
+		}
+		if looked++; looked > maxNaming {
+			return false, nil
+		}
+		text, err := k.asItWas(e.Path)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(words, func(w []byte) bool { return bytes.Contains(text, w) }) {
+			if !judging {
+				return false, nil
+			}
+			named = true
+		}
+	}
+	return named, nil
+}
+
+// asItWas reads the beginning of a file of the base; nil where it is none that can be read.
+func (k *checking) asItWas(name string) ([]byte, error) {
+	e := k.Manifest.Find(name)
+	if e == nil || e.Kind != workspace.KindFile {
+		return nil, nil
+	}
+	dir, err := k.Base.Dir()
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxSupport))
+}
+
+// literal reports whether a path means itself as a glob.
+func literal(name string) bool { return !strings.ContainsAny(name, `*?[]{}\`) }

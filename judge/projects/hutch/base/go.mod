@@ -1,0 +1,3 @@
+module hutch
+
+go 1.21
