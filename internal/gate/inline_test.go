@@ -146,32 +146,6 @@ func TestSupportOfTests(t *testing.T) {
 	}
 }
 
-// Data that only what judges names is a fixture, whatever its directory is called.
-func TestFixturesThatOnlyTestsName(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name string
-		base map[string]string
-		want bool
-	}{
-		{"tests name its directory", map[string]string{"tests/a_test.py": "open('shared/' + name)\n", "calc.py": "x = 1\n"}, true},
-		{"a script of the check names it", map[string]string{"Makefile": "test:\n\tsh compare.sh shared/rules.json\n", "calc.py": "x = 1\n"}, true},
-		{"the program names it, too", map[string]string{"tests/a_test.py": "open('shared/rules.json')\n", "calc.py": "load('rules.json')\n"}, false},
-		{"nobody names it", map[string]string{"tests/a_test.py": "x = 1\n", "calc.py": "x = 1\n"}, false},
-	} {
-		c.base["shared/rules.json"] = "{}\n"
-		got := scene{base: c.base, work: change("shared/rules.json", "{\"a\": 1}\n"), edit: func(in *Input, _ string) {
-			in.Spec.Checks = []deed.Check{{Shell: "x"}}
-			in.Runner = commands(func(context.Context, deed.Check, string, bool) Ran {
-				return Ran{Result: deed.CheckResult{Status: deed.CheckPassed}}
-			})
-		}}.decide(t).Checks[0].ChangedInputs
-		if (len(got) == 1) != c.want {
-			t.Errorf("%s: an input is %v, want %v", c.name, len(got) == 1, c.want)
-		}
-	}
-}
-
 // A person is asked where scripts that drove the check on the base are there and do not run any more, and where some of the tests
 // that failed together are fixed.
 func TestWhatOnlyAPersonCanTell(t *testing.T) {

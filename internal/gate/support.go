@@ -1,13 +1,11 @@
 package gate
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -50,16 +48,6 @@ func (k *checking) support() ([]string, error) {
 		if helps().MatchString(ch.Path) {
 			uses = assertions()
 		}
-		if ch.Status != workspace.Added && slices.Contains(fixtureEnds, path.Ext(ch.Path)) && !matchAny(testFiles, ch.Path) && literal(ch.Path) {
-			only, err := k.onlyTestsName(ch.Path)
-			if err != nil {
-				return nil, err
-			}
-			if only {
-				out = append(out, ch.Path)
-			}
-			continue
-		}
 		if uses == nil || ch.Status == workspace.Added || matchAny(testFiles, ch.Path) || !literal(ch.Path) {
 			continue
 		}
@@ -72,42 +60,6 @@ func (k *checking) support() ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// fixtureEnds are the endings of data that may be a fixture, whatever its directory is called.
-var fixtureEnds = []string{".json", ".jsonl", ".csv", ".tsv", ".txt", ".xml", ".yaml", ".yml", ".sql", ".dat", ".in", ".out", ".golden", ".snap", ".expected"}
-
-// maxNaming bounds how many sources are looked at for the name of a file.
-const maxNaming = 4000
-
-// onlyTestsName reports whether a file of the base, or its directory, is named by what judges and by nothing that is judged.
-func (k *checking) onlyTestsName(name string) (bool, error) {
-	words := [][]byte{[]byte(path.Base(name))}
-	if dir := path.Base(path.Dir(name)); dir != "." {
-		words = append(words, []byte(dir+"/"))
-	}
-	named, looked := false, 0
-	for i := range k.Manifest.Entries {
-		e := &k.Manifest.Entries[i]
-		judging := judges(e.Path) || slices.Contains(k.base.Programs, e.Path)
-		if e.Kind != workspace.KindFile || passedOver(path.Dir(e.Path)+"/") || judging && named || !judging && !slices.Contains(codeEnds, path.Ext(e.Path)) {
-			continue
-		}
-		if looked++; looked > maxNaming {
-			return false, nil
-		}
-		text, err := k.asItWas(e.Path)
-		if err != nil {
-			return false, err
-		}
-		if slices.ContainsFunc(words, func(w []byte) bool { return bytes.Contains(text, w) }) {
-			if !judging {
-				return false, nil
-			}
-			named = true
-		}
-	}
-	return named, nil
 }
 
 // asItWas reads the beginning of a file of the base; nil where it is none that can be read.

@@ -78,7 +78,7 @@ queue_reap() {
   local file lease at
   lease=$(setting lease 600)
   at=$(now)
-  for file in "$SPOOLQ_DIR"/work/*; do
+  for file in "$SPOOLQ_DIR/work"/*; do
     [ -e "$file" ] || continue
     if [ $(($(job_get "$file" since) + lease)) -le "$at" ]; then
       mv "$file" "$SPOOLQ_DIR/new/${file##*/}"

@@ -1,0 +1,1 @@
+export default { cacheDir: '.cache/hidden', test: { include: ['hidden_check/*.check.ts'], environment: 'node' } };
