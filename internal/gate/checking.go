@@ -348,12 +348,15 @@ func (k *checking) onlyInputs() bool {
 	return true
 }
 
-// steered reports whether what steers the check was changed, and not its tests alone: a configuration, a script, a limit. A new
-// workflow of a build machine steers nothing here.
+// steered reports whether what steers the check was changed, and not its tests and what they share alone: a configuration, a script, a
+// limit. A new workflow of a build machine steers nothing here.
 func (k *checking) steered() bool {
 	return slices.ContainsFunc(k.result.ChangedInputs, func(c deed.ChangedInput) bool {
 		name := workspace.FromTextPath(c.Path)
-		return !matchAny(slices.Concat(testNames, testData), name) && !slices.Contains(k.inner, name) && !(c.Status == string(workspace.Added) && matchAny(ciFiles, name))
+		if matchAny(testFiles, name) && !matchAny(steers, name) && !slices.Contains(k.base.Programs, name) {
+			return false
+		}
+		return !slices.Contains(k.inner, name) && !(c.Status == string(workspace.Added) && matchAny(ciFiles, name))
 	})
 }
 
