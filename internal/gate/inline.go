@@ -136,14 +136,14 @@ func testBlocks(text []byte) []block {
 func behindBrace(text []byte, at int) int {
 	depth := 1
 	for at < len(text) {
-		switch c := text[at]; {
-		case c == '{':
+		switch text[at] {
+		case '{':
 			depth++
-		case c == '}':
+		case '}':
 			if depth--; depth == 0 {
 				return at + 1
 			}
-		case c == '/' || c == '"' || c == '\'' || c == 'r':
+		case '/', '"', '\'', 'r':
 			if n := literalAt(text[at:], at > 0 && wordByte(text[at-1])); n > 0 {
 				at += n
 				continue
