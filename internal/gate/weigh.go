@@ -1,0 +1,239 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/workspace"
+)
+
+// trees says which trees the check runs on, by its policy on changed inputs. What a person allowed is told, and what is gone
+// with it does not count. A hidden check is run with all test support as it was, whatever the policy: it asks what the code does.
+func (k *checking) trees(ctx context.Context) (trees []string, allowed bool, err error) {
+	changed := k.result.ChangedInputs
+	switch {
+	case len(changed) == 0:
+		return []string{treeLeft}, false, nil
+	case k.check.Hidden:
+		return []string{treePinned}, false, nil
+	}
+	switch k.check.Policy() {
+	case deed.InputsRefuse:
+		for _, c := range changed {
+			k.against(CodeInputsChanged, c.Path, "%s was %s, and the check judges by it", quotePath(c.Path), c.Status)
+		}
+		return []string{treePinned}, false, nil
+	case deed.InputsAsk:
+		allowed, by, err := k.person(ctx, Question{Changed: changed})
+		if err != nil {
+			return nil, false, err
+		}
+		for _, c := range changed {
+			k.grounds = append(k.grounds, ground{
+				code: CodeInputsChanged, subject: c.Path, note: allowed,
+				message: fmt.Sprintf("%s was %s, and the check judges by it: %s by %s", quotePath(c.Path), c.Status, map[bool]string{true: "allowed", false: "not allowed"}[allowed], by),
+			})
+		}
+		if allowed {
+			return []string{treeLeft}, true, nil
+		}
+		return []string{treePinned}, false, nil
+	}
+	if k.check.Capability == runner.Test && k.base.untested() {
+		return []string{treeLeft}, false, nil // the base has no test that an edit could have weakened
+	}
+	return []string{treePinned, treeLeft}, false, nil
+}
+
+// person asks whether the inputs may have been changed.
+func (k *checking) person(ctx context.Context, q Question) (allowed bool, by string, err error) {
+	if k.Ask == nil {
+		return false, "nobody", nil
+	}
+	return k.Ask(ctx, k.check, q)
+}
+
+// weigh decides what the runs on the trees say together. Where the check passes as the agent left it and fails with its inputs
+// as they were, no run can tell whether the change of the inputs is honest: a person can.
+func (k *checking) weigh(ctx context.Context, trees []string, found map[string][]ground) error {
+	changed := k.result.ChangedInputs
+	pinned, left := found[treePinned], found[treeLeft]
+	_, both := found[treeLeft]
+	only := k.onlyInputs()
+	open := both && soft(left) && len(changed) > 0 && !k.refused() && !k.Refused && k.check.OnChangedInputs == ""
+	open = open && (counted(pinned) || counted(left) || only && k.steered())
+	undone := only && k.base.Status == runner.StatusFailed && counted(pinned) // the work is not done, and what says so was changed
+	allowed, by := false, ""
+	doubt := AskInputs
+	if !open {
+		doubt = k.doubt(pinned, left)
+	}
+	if doubt != AskInputs {
+		var err error
+		if allowed, by, err = k.person(ctx, Question{Changed: changedFiles(k.Changes), Failing: messages(left), Soft: true, Kind: doubt}); err != nil {
+			return err
+		}
+	}
+	if open {
+		q := Question{Changed: changed, Failing: append(messages(pinned), messages(left)...), Soft: true, Undone: undone}
+		var err error
+		if allowed, by, err = k.person(ctx, q); err != nil {
+			return err
+		}
+	}
+	if allowed {
+		pinned, left = notes(pinned), notes(left)
+		k.decided, k.result.Status = false, deed.CheckPassed
+	}
+	k.add(treePinned, pinned)
+	k.add(treeLeft, left)
+	if doubt != AskInputs && !allowed {
+		k.grounds = append(k.grounds, ground{code: CodeNeedsPerson, message: map[AskKind]string{
+			AskUnfinished: "has some of the tests that failed together fixed, and not all: only a person can say whether the others are part of the work",
+			AskUnrun:      "passes, and did not run all that it ran on the base: only a person can say whether that is right",
+		}[doubt]})
+	}
+	if len(changed) == 0 || k.check.Policy() != deed.InputsRerunPinned {
+		return nil
+	}
+	if open && !allowed && !(undone && nobody(by)) {
+		k.grounds = append(k.grounds, ground{code: CodeNeedsPerson, message: needsPerson(by)})
+	}
+	how := "and the check passes with and without that"
+	switch {
+	case allowed:
+		how = "and the check judges by it: allowed by " + by
+	case k.refused():
+		how = "and the check judges by it"
+	case k.check.Hidden:
+		how = "and the check was run with it as it was"
+	case !slices.Contains(trees, treePinned):
+		how = "and the base has nothing that it could have weakened"
+	}
+	refused := k.refused()
+	for _, c := range changed {
+		k.grounds = append(k.grounds, ground{code: CodeInputsChanged, subject: c.Path, note: !refused, message: fmt.Sprintf("%s was %s, %s", quotePath(c.Path), c.Status, how)})
+	}
+	return nil
+}
+
+// doubt is what a person has to be asked about, where nothing stands against the work but what a run cannot judge; else AskInputs.
+func (k *checking) doubt(pinned, left []ground) AskKind {
+	kind := AskInputs
+	for _, g := range slices.Concat(pinned, left) {
+		switch {
+		case g.note:
+		case g.doubt == AskInputs:
+			return AskInputs
+		default:
+			kind = g.doubt
+		}
+	}
+	if !counted(left) || k.refused() || k.Refused || k.check.OnChangedInputs != "" {
+		return AskInputs
+	}
+	return kind
+}
+
+// unrun are the programs of the tree that drove the check on the base and were not executed now, though they are there and the check
+// passed. A target of make that is held to be up to date is one way to that.
+func (k *checking) unrun(tree string, ran Ran) ([]ground, error) {
+	if !ran.Traced || k.check.Capability != "" || ran.Result.Status != deed.CheckPassed {
+		return nil, nil
+	}
+	root, err := os.OpenRoot(Tree(k.roomPath(tree)))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	var out []ground
+	for _, p := range k.base.Programs {
+		if slices.Contains(ran.Executed, p) {
+			continue
+		}
+		if info, err := root.Lstat(filepath.FromSlash(p)); err == nil && info.Mode().IsRegular() {
+			out = append(out, ground{code: CodeUnrun, subject: p, doubt: AskUnrun, message: fmt.Sprintf("%s ran on the base, and did not run now", quotePath(p))})
+		}
+	}
+	return out, nil
+}
+
+// changedFiles lists what the patch changes.
+func changedFiles(changes workspace.ChangeSet) []deed.ChangedInput {
+	var out []deed.ChangedInput
+	for _, c := range changes.Of(workspace.ClassTracked) {
+		out = append(out, deed.ChangedInput{Path: workspace.TextPath(c.Path), Status: string(c.Status)})
+	}
+	return out
+}
+
+// soft reports whether nothing stands against a run but that tests are gone or skipped, which may be what the task asks for.
+func soft(list []ground) bool {
+	return !slices.ContainsFunc(list, func(g ground) bool {
+		return !g.note && g.code != CodeTestsVanished && g.code != CodeTestsNewlySkipped && g.code != CodeTestsShrank
+	})
+}
+
+func nobody(by string) bool { return by == "" || strings.HasPrefix(by, "nobody") }
+
+func needsPerson(by string) string {
+	if nobody(by) {
+		return "holds only with what it judges by as the agent left it: a person has to look at that (run it at a terminal, or with --on-changed-inputs ask)"
+	}
+	return "holds only with what it judges by as the agent left it, and that was not allowed by " + by
+}
+
+// onlyInputs reports whether the change touches nothing but what the check judges by.
+func (k *checking) onlyInputs() bool {
+	if k.besides {
+		return false
+	}
+	inputs := map[string]bool{}
+	for _, c := range k.result.ChangedInputs {
+		inputs[c.Path] = true
+	}
+	for _, c := range k.Changes.Of(workspace.ClassTracked) {
+		if !inputs[workspace.TextPath(c.Path)] && !matchAny(testFiles, c.Path) {
+			return false
+		}
+	}
+	return true
+}
+
+// steered reports whether what steers the check was changed, and not its tests and what they share alone: a configuration, a script, a
+// limit. A new workflow of a build machine steers nothing here.
+func (k *checking) steered() bool {
+	return slices.ContainsFunc(k.result.ChangedInputs, func(c deed.ChangedInput) bool {
+		name := workspace.FromTextPath(c.Path)
+		if matchAny(testFiles, name) && !matchAny(steers, name) && !slices.Contains(k.base.Programs, name) {
+			return false
+		}
+		return !slices.Contains(k.inner, name) && !(c.Status == string(workspace.Added) && matchAny(ciFiles, name))
+	})
+}
+
+// messages are the grounds that count, for a person.
+func messages(list []ground) []string {
+	var out []string
+	for _, g := range list {
+		if !g.note {
+			out = append(out, g.message)
+		}
+	}
+	return out
+}
+
+// notes turns grounds into what is only told.
+func notes(list []ground) []ground {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].note = true
+	}
+	return out
+}
