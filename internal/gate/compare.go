@@ -17,7 +17,7 @@ type ground struct {
 	subject string // the test or the finding, so that two runs that say the same are told once
 	message string
 	note    bool
-	doubt   AskKind // a person may say that it does not matter; AskInputs: nobody may
+	doubt   AskKind // what a person may say of it that it does not matter; noDoubt: nothing
 }
 
 // A comparer holds what a capability gave on the base against what it gave after the change. It does no I/O.

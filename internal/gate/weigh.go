@@ -59,31 +59,15 @@ func (k *checking) person(ctx context.Context, q Question) (allowed bool, by str
 	return k.Ask(ctx, k.check, q)
 }
 
-// weigh decides what the runs on the trees say together. Where the check passes as the agent left it and fails with its inputs
-// as they were, no run can tell whether the change of the inputs is honest: a person can.
+// weigh decides what the runs on the trees say together, and asks a person where they cannot say it.
 func (k *checking) weigh(ctx context.Context, trees []string, found map[string][]ground) error {
-	changed := k.result.ChangedInputs
 	pinned, left := found[treePinned], found[treeLeft]
 	_, both := found[treeLeft]
-	only := k.onlyInputs()
-	open := both && soft(left) && len(changed) > 0 && !k.refused() && !k.Refused && k.check.OnChangedInputs == ""
-	open = open && (counted(pinned) || counted(left) || only && k.steered())
-	undone := only && k.base.Status == runner.StatusFailed && counted(pinned) // the work is not done, and what says so was changed
+	q := k.question(both, pinned, left)
 	allowed, by := false, ""
-	doubt := AskInputs
-	if !open {
-		doubt = k.doubt(pinned, left)
-	}
-	if doubt != AskInputs {
+	if q != nil {
 		var err error
-		if allowed, by, err = k.person(ctx, Question{Changed: changedFiles(k.Changes), Failing: messages(left), Soft: true, Kind: doubt}); err != nil {
-			return err
-		}
-	}
-	if open {
-		q := Question{Changed: changed, Failing: append(messages(pinned), messages(left)...), Soft: true, Undone: undone}
-		var err error
-		if allowed, by, err = k.person(ctx, q); err != nil {
+		if allowed, by, err = k.person(ctx, *q); err != nil {
 			return err
 		}
 	}
@@ -93,50 +77,65 @@ func (k *checking) weigh(ctx context.Context, trees []string, found map[string][
 	}
 	k.add(treePinned, pinned)
 	k.add(treeLeft, left)
-	if doubt != AskInputs && !allowed {
-		k.grounds = append(k.grounds, ground{code: CodeNeedsPerson, message: map[AskKind]string{
-			AskUnfinished: "has some of the tests that failed together fixed, and not all: only a person can say whether the others are part of the work",
-			AskUnrun:      "passes, and did not run all that it ran on the base: only a person can say whether that is right",
-		}[doubt]})
+	if q != nil && !allowed && !(q.Undone && nobody(by)) {
+		k.grounds = append(k.grounds, ground{code: CodeNeedsPerson, message: needsPerson(q.Kind, by)})
 	}
-	if len(changed) == 0 || k.check.Policy() != deed.InputsRerunPinned {
+	if k.check.Policy() == deed.InputsRerunPinned {
+		k.tellInputs(trees, allowed, by)
+	}
+	return nil
+}
+
+// question is what a person is asked; nil: the runs tell enough. Where the check passes as the agent left it and fails with its inputs
+// as they were, no run can tell whether the change of the inputs is honest.
+func (k *checking) question(both bool, pinned, left []ground) *Question {
+	if k.refused() || k.Refused || k.check.OnChangedInputs != "" {
 		return nil
 	}
-	if open && !allowed && !(undone && nobody(by)) {
-		k.grounds = append(k.grounds, ground{code: CodeNeedsPerson, message: needsPerson(by)})
+	changed, only := k.result.ChangedInputs, k.onlyInputs()
+	if both && soft(left) && len(changed) > 0 && (counted(pinned) || counted(left) || only && k.steered()) {
+		undone := only && k.base.Status == runner.StatusFailed && counted(pinned) // the work is not done, and what says so was changed
+		return &Question{Changed: changed, Failing: append(messages(pinned), messages(left)...), Soft: true, Undone: undone}
 	}
+	if kind := doubt(pinned, left); counted(left) && kind != noDoubt {
+		return &Question{Changed: changedFiles(k.Changes), Failing: messages(left), Soft: true, Kind: kind}
+	}
+	return nil
+}
+
+// tellInputs says of each changed input what became of it.
+func (k *checking) tellInputs(trees []string, allowed bool, by string) {
+	refused := k.refused()
 	how := "and the check passes with and without that"
 	switch {
 	case allowed:
 		how = "and the check judges by it: allowed by " + by
-	case k.refused():
+	case refused:
 		how = "and the check judges by it"
 	case k.check.Hidden:
 		how = "and the check was run with it as it was"
 	case !slices.Contains(trees, treePinned):
 		how = "and the base has nothing that it could have weakened"
 	}
-	refused := k.refused()
-	for _, c := range changed {
+	for _, c := range k.result.ChangedInputs {
 		k.grounds = append(k.grounds, ground{code: CodeInputsChanged, subject: c.Path, note: !refused, message: fmt.Sprintf("%s was %s, %s", quotePath(c.Path), c.Status, how)})
 	}
-	return nil
 }
 
-// doubt is what a person has to be asked about, where nothing stands against the work but what a run cannot judge; else AskInputs.
-func (k *checking) doubt(pinned, left []ground) AskKind {
-	kind := AskInputs
+// noDoubt is the kind of a ground that stands as it is. Inputs are asked about for what two runs say together, and not for a ground.
+const noDoubt = AskInputs
+
+// doubt is what a person has to be asked about, where nothing stands against the work but what a run cannot judge.
+func doubt(pinned, left []ground) AskKind {
+	kind := noDoubt
 	for _, g := range slices.Concat(pinned, left) {
 		switch {
 		case g.note:
-		case g.doubt == AskInputs:
-			return AskInputs
+		case g.doubt == noDoubt:
+			return noDoubt
 		default:
 			kind = g.doubt
 		}
-	}
-	if !counted(left) || k.refused() || k.Refused || k.check.OnChangedInputs != "" {
-		return AskInputs
 	}
 	return kind
 }
@@ -182,11 +181,17 @@ func soft(list []ground) bool {
 
 func nobody(by string) bool { return by == "" || strings.HasPrefix(by, "nobody") }
 
-func needsPerson(by string) string {
+// needsPerson says why a person has to look, or that one did.
+func needsPerson(kind AskKind, by string) string {
+	why := map[AskKind]string{
+		AskInputs:     "holds only with what it judges by as the agent left it",
+		AskUnfinished: "has some of the tests that failed together fixed, and not all",
+		AskUnrun:      "passes, and did not run all that it ran on the base",
+	}[kind]
 	if nobody(by) {
-		return "holds only with what it judges by as the agent left it: a person has to look at that (run it at a terminal, or with --on-changed-inputs ask)"
+		return why + ": a person has to look at that (run it at a terminal, or with --on-changed-inputs ask)"
 	}
-	return "holds only with what it judges by as the agent left it, and that was not allowed by " + by
+	return why + ", and that was not allowed by " + by
 }
 
 // onlyInputs reports whether the change touches nothing but what the check judges by.
