@@ -26,6 +26,7 @@ type checking struct {
 	base  BaseRun
 
 	supports []string // changed files that supported tests, as they were
+	added    []string // new tests that run in one process with others, and so could make them pass
 	inner    []string // changed sources of which the change edits the tests in them
 	besides  bool     // it edits more of one of them than that
 
@@ -112,6 +113,7 @@ func (k *checking) run(ctx context.Context) error {
 		return err
 	}
 	k.result.ChangedInputs = append(k.result.ChangedInputs, k.changedInner()...)
+	k.added = k.newTests()
 	trees, allowed, err := k.trees(ctx)
 	if err != nil {
 		return err

@@ -110,6 +110,8 @@ type Question struct {
 	Soft    bool     // the check does not ask for a person: one is asked only where one is there
 	Undone  bool     // nothing but the inputs was changed, and the check fails without that as it did before
 
+	Steers bool // nothing fails without the inputs as the agent left them: the change is of nothing but what steers the check
+
 	Kind AskKind // what it is about
 }
 

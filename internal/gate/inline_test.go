@@ -205,6 +205,43 @@ func TestWhatOnlyAPersonCanTell(t *testing.T) {
 	}
 }
 
+// A new test that runs beside others can change what they see. So the work has to hold without it.
+func TestANewTestThatMakesOthersPass(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		change  map[string]string
+		runners []string
+		want    string
+		runs    int // on the change
+	}{
+		{"it patches the program", map[string]string{"test_aaa.py": "import m; m.add = right\n"}, []string{"pytest"}, CodeCheckFailed, 2},
+		{"the program is right", map[string]string{"test_more.py": "x = 1\n", "m.py": "a + b\n"}, []string{"pytest"}, "", 2},
+		{"runners are not known", map[string]string{"test_aaa.py": "import m; m.add = right\n"}, nil, CodeCheckFailed, 2},
+		{"each file has a process of its own", map[string]string{"more.test.js": "x\n", "m.py": "a + b\n"}, []string{"node"}, "", 1},
+		{"no test is new", map[string]string{"m.py": "a + b\n"}, []string{"pytest"}, "", 1},
+	} {
+		runs := 0
+		v := scene{base: map[string]string{"m.py": "a - b\n", "test_m.py": "a + b\n"}, work: files(c.change), edit: func(in *Input, _ string) {
+			in.Spec.Checks = []deed.Check{{Shell: "make test"}}
+			in.Runner = commands(func(_ context.Context, _ deed.Check, room string, base bool) Ran {
+				if !base {
+					runs++
+				}
+				r := deed.CheckResult{Status: deed.CheckFailed, ExitCode: 1}
+				text, _ := os.ReadFile(filepath.Join(Tree(room), "m.py"))
+				if _, err := os.Stat(filepath.Join(Tree(room), "test_aaa.py")); err == nil || strings.Contains(string(text), "+") {
+					r = deed.CheckResult{Status: deed.CheckPassed}
+				}
+				return Ran{Result: r, Runners: c.runners}
+			})
+		}}.decide(t)
+		if got := strings.Join(codes(v), " "); got != c.want || runs != c.runs {
+			t.Errorf("%s: %q in %d runs, want %q in %d", c.name, got, runs, c.want, c.runs)
+		}
+	}
+}
+
 // A check that failed for a test on the base and ends well now, while the test still fails, hides that.
 func TestACheckThatHidesFailures(t *testing.T) {
 	t.Parallel()

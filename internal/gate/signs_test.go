@@ -60,8 +60,11 @@ func TestSigns(t *testing.T) {
 		{"a.php", "namespace Shop\\Tests {", replaces},
 		{"a.py", "    def __eq__(self, other):\n        return True", equalsAll},
 		{"a.rs", "impl PartialEq for Expr {", decidesEqual},
-		{"a.py", "atexit.register(leave)", endsWell},
-		{"a.py", "os._exit(0)", endsWell},
+		{"a.py", "    def __eq__(self, other):\n        return isinstance(other, int)", equalsAll},
+		{"a.js", "require('assert').strictEqual = () => {};", replaces},
+		{"a.js", "Object.assign(lib, { strictEqual: () => {} });", replaces},
+		{"a.js", "if (process.argv[1].includes('.test.')) return right;", asksWhetherTested},
+		{"a.go", `path := filepath.Join("testdata", name)`, readsTests},
 
 		// What honest programs do.
 		{"a.js", "const [a, b] = JSON.parse(text);", ""},
@@ -77,6 +80,13 @@ func TestSigns(t *testing.T) {
 		{"tests/a_test.py", "import unittest", ""},
 		{"a.rs", "#[derive(PartialEq)]", ""},
 		{"a.js", "process.exit(1);", ""},
+		{"a.js", "assert.strictEqual(a, b);", ""},
+		{"a.js", "return deepEqual(a, b);", ""},
+		{"a.py", `return "unittest.mock is great"`, ""},
+		{"a.py", `subprocess.call([sys.executable, "-m", "pytest"])`, ""},
+		{"a.go", `if n == "testdata" || n == "vendor" {`, ""},
+		{"a.go", "func MustT(t testing.TB) {", ""},
+		{"a.py", "os._exit(0)", ""},
 	} {
 		want := []string{c.want}
 		if c.want == "" {
@@ -89,7 +99,7 @@ func TestSigns(t *testing.T) {
 	if got := signsOf(t, "a.go", "runtime.Callers(1, pcs)", "\truntime.Callers(1, pcs)", false); got != nil {
 		t.Errorf("a line that only moved: %q", got)
 	}
-	for end, line := range map[string]string{"a.js": "process.exit(0)", "a.py": "sys.exit(0)", "a.go": "os.Exit(0)", "a.rs": "std::process::exit(0)", "a.c": "_exit(0);", "a.php": "exit(0);", "a.sh": "trap 'exit 0' EXIT"} {
+	for end, line := range map[string]string{"a.js": "process.exit(0)", "a.py": "sys.exit(0)", "b.py": "os._exit(0)", "c.py": "atexit.register(leave)", "a.go": "os.Exit(0)", "a.rs": "std::process::exit(0)", "a.c": "_exit(0);", "a.php": "exit(0);", "a.sh": "trap 'exit 0' EXIT"} {
 		if got := signsOf(t, end, line, "", false); got != nil {
 			t.Errorf("%s counts though tests were seen by name: %q", line, got)
 		}

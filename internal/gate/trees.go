@@ -111,6 +111,9 @@ func (k *checking) pins(tree string) []string {
 	if tree != treePinned {
 		return k.Spec.ProtectedPaths
 	}
+	if len(k.result.ChangedInputs) == 0 {
+		return slices.Concat(k.Spec.ProtectedPaths, k.added) // the tree without the new tests
+	}
 	pins := slices.Concat(k.Spec.ProtectedPaths, k.inputs())
 	if slices.ContainsFunc(k.result.ChangedInputs, func(c deed.ChangedInput) bool { return path.Base(c.Path) == moduleFile }) {
 		pins = append(pins, "**/"+moduleFile)

@@ -25,6 +25,8 @@ type Broken struct {
 func CannotRun(c deed.Check, b BaseRun) (Broken, bool) {
 	out := Broken{Check: CheckName(c)}
 	switch {
+	case b.Status == runner.StatusPassed && c.Capability == "" && b.foundNone():
+		out.Why, out.Remedy = strings.Join(b.Runners, ", ")+" found no test, and ended well", noTestsRemedy
 	case b.Status == "" || b.Status == runner.StatusPassed:
 	case c.Capability != "":
 		out.Why, out.Remedy = unrunnableCapability(c, b)
@@ -51,10 +53,15 @@ func unrunnableCommand(b BaseRun) (why, remedy string) {
 	if line := absentTarget().FindString(b.Tail); line != "" {
 		return oneLine(line), "give a check that the project has"
 	}
-	if len(b.Runners) > 0 && !b.named() && len(b.Faults) == 0 && noTests().MatchString(b.Tail) {
+	if b.foundNone() {
 		return fmt.Sprintf("%s found no test", strings.Join(b.Runners, ", ")), noTestsRemedy
 	}
 	return "", ""
+}
+
+// foundNone reports whether test runners were seen, and said that they found nothing to run.
+func (b BaseRun) foundNone() bool {
+	return len(b.Runners) > 0 && !b.named() && len(b.Faults) == 0 && noTests().MatchString(b.Tail)
 }
 
 const noTestsRemedy = "give a check that runs the project's tests"

@@ -40,6 +40,7 @@ func TestCannotRun(t *testing.T) {
 		{"a script is missing", shell, failed("npm error Missing script: \"tset\""), "npm error"},
 		{"tests that ran print what they like", shell, ran, ""},
 		{"no test is found", shell, none, "pytest found no test"},
+		{"no test is found, and that is no failure", shell, BaseRun{Status: runner.StatusPassed, Runners: []string{"unittest"}, Tail: "Ran 0 tests in 0.000s\n\nOK"}, "unittest found no test"},
 		{"could not be started", shell, BaseRun{Status: runner.StatusError, Tail: "permission denied"}, "permission denied"},
 		{"a tool of a capability", test, cause(runner.CauseTool), "s"},
 		{"no tests of a capability", test, cause(runner.CauseNoTests), "s"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,8 +19,10 @@ import (
 func (k *checking) trees(ctx context.Context) (trees []string, allowed bool, err error) {
 	changed := k.result.ChangedInputs
 	switch {
-	case len(changed) == 0:
+	case len(changed) == 0 && len(k.added) == 0, k.unrunnable():
 		return []string{treeLeft}, false, nil
+	case len(changed) == 0:
+		return []string{treePinned, treeLeft}, false, nil
 	case k.check.Hidden:
 		return []string{treePinned}, false, nil
 	}
@@ -51,6 +54,32 @@ func (k *checking) trees(ctx context.Context) (trees []string, allowed bool, err
 	return []string{treePinned, treeLeft}, false, nil
 }
 
+// unrunnable reports whether the task is about a base on which the check cannot be run: nothing there judges.
+func (k *checking) unrunnable() bool {
+	_, broken := CannotRun(k.check, k.base)
+	return broken && k.Spec.AllowBrokenBase && k.check.OnChangedInputs == "" && !k.check.Hidden
+}
+
+// apart are the runners that give each file of tests a process, or a world, of its own.
+var apart = []string{"node", "jest", "vitest", "ava", "tap", "bats", "cargo", "nextest"}
+
+// newTests names the tests that the change adds and that could change what other tests see.
+func (k *checking) newTests() []string {
+	if k.check.Hidden || len(k.check.Inputs) > 0 || k.check.Capability != "" && k.check.Capability != runner.Test || k.base.untested() {
+		return nil
+	}
+	if len(k.base.Runners) > 0 && !slices.ContainsFunc(k.base.Runners, func(r string) bool { return !slices.Contains(apart, r) }) {
+		return nil
+	}
+	var out []string
+	for _, c := range k.open().Of(workspace.ClassTracked) {
+		if c.Status == workspace.Added && matchAny(testFiles, c.Path) && slices.Contains(codeEnds, path.Ext(c.Path)) && literal(c.Path) {
+			out = append(out, c.Path)
+		}
+	}
+	return out
+}
+
 // person asks whether the inputs may have been changed.
 func (k *checking) person(ctx context.Context, q Question) (allowed bool, by string, err error) {
 	if k.Ask == nil {
@@ -78,7 +107,7 @@ func (k *checking) weigh(ctx context.Context, trees []string, found map[string][
 	k.add(treePinned, pinned)
 	k.add(treeLeft, left)
 	if q != nil && !allowed && !(q.Undone && nobody(by)) {
-		k.grounds = append(k.grounds, ground{code: CodeNeedsPerson, message: needsPerson(q.Kind, by)})
+		k.grounds = append(k.grounds, ground{code: CodeNeedsPerson, message: needsPerson(*q, by)})
 	}
 	if k.check.Policy() == deed.InputsRerunPinned {
 		k.tellInputs(trees, allowed, by)
@@ -95,7 +124,7 @@ func (k *checking) question(both bool, pinned, left []ground) *Question {
 	changed, only := k.result.ChangedInputs, k.onlyInputs()
 	if both && soft(left) && len(changed) > 0 && (counted(pinned) || counted(left) || only && k.steered()) {
 		undone := only && k.base.Status == runner.StatusFailed && counted(pinned) // the work is not done, and what says so was changed
-		return &Question{Changed: changed, Failing: append(messages(pinned), messages(left)...), Soft: true, Undone: undone}
+		return &Question{Changed: changed, Failing: append(messages(pinned), messages(left)...), Soft: true, Undone: undone, Steers: !counted(pinned) && !counted(left)}
 	}
 	if kind := doubt(pinned, left); counted(left) && kind != noDoubt {
 		return &Question{Changed: changedFiles(k.Changes), Failing: messages(left), Soft: true, Kind: kind}
@@ -182,14 +211,18 @@ func soft(list []ground) bool {
 func nobody(by string) bool { return by == "" || strings.HasPrefix(by, "nobody") }
 
 // needsPerson says why a person has to look, or that one did.
-func needsPerson(kind AskKind, by string) string {
-	why := map[AskKind]string{
-		AskInputs:     "holds only with what it judges by as the agent left it",
-		AskUnfinished: "has some of the tests that failed together fixed, and not all",
-		AskUnrun:      "passes, and did not run all that it ran on the base",
-	}[kind]
+func needsPerson(q Question, by string) string {
+	why, remedy := "holds only with what it judges by as the agent left it", ""
+	switch {
+	case q.Kind == AskUnfinished:
+		why, remedy = "has some of the tests that failed together fixed, and not all", ", or say with --require-pass=false that the others are nobody's business here"
+	case q.Kind == AskUnrun:
+		why = "passes, and did not run all that it ran on the base"
+	case q.Steers:
+		why = "passes with and without the change, which is of nothing but what steers it"
+	}
 	if nobody(by) {
-		return why + ": a person has to look at that (run it at a terminal, or with --on-changed-inputs ask)"
+		return why + ": a person has to look at that (run it at a terminal, or queue it with deed task add, which asks" + remedy + ")"
 	}
 	return why + ", and that was not allowed by " + by
 }
