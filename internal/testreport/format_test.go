@@ -76,6 +76,13 @@ failed "" "[plan]" type plan says "2 tests were planned and 1 ran"
 failed "" "second" at lib/a.js:10 says "it broke"
 passed "" "third"
 `},
+		{"tap: several documents, the last of which is cut short", "TAP version 13\nok 1 - a\n1..1\n> member test\nTAP version 13\nok 1 - a\nok 2 - b\n1..2\nTAP version 13\nok 1 - c\n", `tap: total 5, passed 4, failed 1, skipped 0
+passed "" "a"
+passed "" "a#2"
+passed "" "b"
+passed "" "c"
+failed "" "[plan]" type plan says "there is no plan, and 1 tests: the run may have ended early"
+`},
 		{"tap: fewer than planned", "1..3\nok 1\n", `tap: total 2, passed 1, failed 1, skipped 0
 passed "" "test 1"
 failed "" "[plan]" type plan says "3 tests were planned and 1 ran"

@@ -52,6 +52,11 @@ func readTAP(r io.Reader, c *collector) error {
 			break
 		}
 	}
+	return t.end()
+}
+
+// end ends a document.
+func (t *tap) end() error {
 	if err := t.flush(); err != nil {
 		return err
 	}
@@ -64,6 +69,18 @@ func readTAP(r io.Reader, c *collector) error {
 		}
 	}
 	return t.checkPlan(0)
+}
+
+// version begins a document. The output of a script that starts several runners has several.
+func (t *tap) version() error {
+	if l := t.levels[0]; l.planned < 0 && l.points == 0 && len(t.levels) == 1 {
+		return nil
+	}
+	if err := t.end(); err != nil {
+		return err
+	}
+	t.levels = []tapLevel{{planned: -1}}
+	return nil
 }
 
 func (t *tap) line(line string) error {
@@ -81,6 +98,8 @@ func (t *tap) line(line string) error {
 		return nil // what a test printed
 	}
 	switch {
+	case level == 0 && strings.HasPrefix(text, "TAP version "):
+		return t.version()
 	case strings.HasPrefix(text, "ok") || strings.HasPrefix(text, "not ok"):
 		return t.test(level, text)
 	case strings.HasPrefix(text, "1.."):

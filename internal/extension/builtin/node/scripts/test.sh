@@ -30,7 +30,12 @@ node_options() {
     format=$KIT_TMP/reporter.mjs
     cp -- "$HOMEBOY_EXTENSION_PATH/scripts/reporter.mjs" "$format"
   fi
-  options="--test-reporter=spec --test-reporter-destination=stdout --test-reporter=$format --test-reporter-destination=$report"
+  options="--test-reporter=$format --test-reporter-destination=$report"
+  case $script in
+    *--test-reporter[=\ ]*--test-reporter-destination* | *--test-reporter-destination*--test-reporter[=\ ]*) options="--test-reporter=spec --test-reporter-destination=stdout $options" ;;
+    *--test-reporter[=\ ]*) options="$options --test-reporter-destination=stdout" ;; # the script's own reporter, which has no destination
+    *) options="--test-reporter=spec --test-reporter-destination=stdout $options" ;;
+  esac
   if kit_wants_coverage && since 20 11; then
     options="$options --test-reporter=lcov --test-reporter-destination=$KIT_TMP/lcov"
     coverage=$KIT_TMP/lcov
