@@ -48,6 +48,9 @@ with --secret, or is in the adapter's env_file; what its program has stored in y
   deed run --agent fixer --scope 'internal/**' --protect '**/*_test.go' --check "make test" "fix the parser"`,
 		Args: some("GOAL"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if f.checks.requirePass != "" && len(args) > 0 && (args[0] == "true" || args[0] == "false") {
+				return usage(fmt.Errorf("--require-pass takes its value with an equals sign: --require-pass=%s", args[0]))
+			}
 			in, err := a.runIntent(f, strings.Join(args, " "))
 			if err != nil {
 				return err

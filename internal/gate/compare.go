@@ -365,9 +365,22 @@ func (m *comparer) gone(before, now map[string]runner.TestCase) {
 			continue
 		}
 		m.list(&m.out.Vanished, "vanished", id)
+		if unbuilt(before[id], now) {
+			continue // what could not be built or loaded is told, and stands against the work
+		}
 		counted := before[id].Status != runner.CaseSkipped && !m.allowed
 		m.tell(counted, CodeTestsVanished, id, "%s is gone, and %s %s", id, before[id].Status, m.where(id))
 	}
+}
+
+// unbuilt reports whether a test is gone since what it stands in could not be built or loaded.
+func unbuilt(t runner.TestCase, now map[string]runner.TestCase) bool {
+	for _, s := range now {
+		if standsIn(s) && (s.Suite == "" || s.Suite == t.Suite || s.Suite == t.File || strings.HasPrefix(t.Suite, s.Suite+" ") || strings.HasPrefix(t.Suite, s.Suite+".") || strings.HasPrefix(t.ID(), s.Suite+".")) {
+			return true
+		}
+	}
+	return false
 }
 
 // moved finds a test that is new, passes and has the name of one that is gone, or stands where that stood. Only where the one that is
@@ -540,10 +553,12 @@ func index(cases []runner.TestCase) map[string]runner.TestCase {
 	return out
 }
 
-// because is what a test says of itself.
+// because is what a test says of itself. The compiler of Go begins with the package, which is named already.
 func because(t runner.TestCase) string {
-	if s := oneLine(t.Message); s != "" {
-		return ": " + s
+	for line := range strings.Lines(t.Message) {
+		if s := oneLine(line); s != "" && !strings.HasPrefix(s, "# ") {
+			return ": " + s
+		}
 	}
 	return ""
 }

@@ -230,6 +230,8 @@ func TestAbsent(t *testing.T) {
 		{"Error: spawn eslint ENOENT", runner.MissingTool},
 		{"a b/x.go:3:8: github.com/a/b@v1.0.0: Get \"https://example.com/\": dial tcp: lookup example.com: no such host", runner.MissingDependency},
 		{"go: github.com/a/b@v1.0.0: module lookup disabled by GOPROXY=off", runner.MissingDependency},
+		{"a.go:3:8: github.com/a/b@v1.0.0: reading https://example.com/b.zip: 403 Forbidden", runner.MissingDependency},
+		{"a.go:3:8: missing go.sum entry for module providing package github.com/a/b; to add:", runner.MissingDependency},
 		{"Error: Cannot find module 'left-pad'", runner.MissingDependency},
 		{"Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'left-pad' imported from /x/a.mjs", runner.MissingDependency},
 		{"As a reminder, you're using offline mode (--offline)", runner.MissingDependency},
