@@ -45,13 +45,15 @@ func (a *run) baseline(ctx context.Context) error {
 	for i, c := range checks {
 		if b, broken := gate.CannotRun(c, a.bases[i]); broken && !c.Advisory {
 			whys = append(whys, fmt.Sprintf("the check %q cannot be run on the base: %s", b.Check, b.Why))
-			remedies = append(remedies, b.Remedy)
+			if !strings.Contains(b.Why, b.Remedy) { // a summary has its own
+				remedies = append(remedies, b.Remedy)
+			}
 		}
 	}
 	if len(whys) == 0 {
 		return nil
 	}
-	return failure.New(failure.Config, "run the checks on the base", errors.New(strings.Join(whys, "; ")), strings.Join(remedies, "; ")+" (a task that is about just that: --allow-broken-base)")
+	return failure.New(failure.Config, "run the checks on the base", errors.New(strings.Join(whys, "; ")), strings.Join(append(remedies, "where the task is about just that, give --allow-broken-base"), "; "))
 }
 
 // makeRooms makes a directory for the rooms of checks, below one with a name that no agent can know. clear removes it.
