@@ -378,7 +378,11 @@ func (k *checking) add(tree string, list []ground) {
 			continue
 		}
 		have[said{g.code, g.subject, g.note}] = true
-		if tree == treePinned {
+		switch {
+		case tree != treePinned:
+		case len(k.result.ChangedInputs) == 0:
+			g.message += " (without the tests that the change adds)"
+		default:
 			g.message += " (with the files that the check judges by as they were)"
 		}
 		k.grounds = append(k.grounds, g)
