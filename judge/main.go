@@ -44,7 +44,7 @@ type options struct {
 	parallel                               int
 	pick                                   int
 	deadline                               time.Duration
-	list, onlyFast, quiet                  bool
+	list, onlyFast, once, quiet            bool
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -72,6 +72,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fl.StringVar(&o.out, "out", "", "write the signed result to `FILE`")
 	fl.BoolVar(&o.list, "list", false, "list the trials and run none")
 	fl.IntVar(&o.pick, "pick", 0, "run no more than this many trials, spread over ecosystems, kinds and forms")
+	fl.BoolVar(&o.once, "once", false, "run each case under one of its forms, chosen by its name")
 	fl.BoolVar(&o.quiet, "quiet", false, "do not print each outcome as it comes")
 	if err := fl.Parse(args); err != nil {
 		return err
@@ -113,6 +114,9 @@ func (o options) selected() ([]*project, []trial, error) {
 			pattern.MatchString(t.ID()) && (!o.onlyFast || slices.Contains(fast, t.ID())) {
 			out = append(out, t)
 		}
+	}
+	if o.once {
+		out = once(out)
 	}
 	if o.pick > 0 {
 		out = pick(out, o.pick)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"slices"
 	"strings"
 )
@@ -35,4 +36,17 @@ func pick(all []trial, n int) []trial {
 	}
 	slices.SortFunc(out, func(a, b trial) int { return strings.Compare(a.ID(), b.ID()) })
 	return out
+}
+
+// once keeps one trial of each case. Which one depends on nothing but the name of the case.
+func once(all []trial) []trial {
+	of := map[*attempt][]trial{}
+	for _, t := range all {
+		of[t.attempt] = append(of[t.attempt], t)
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(t trial) bool {
+		mine := of[t.attempt]
+		sum := sha256.Sum256([]byte(t.Project.Name + "/" + t.Name))
+		return mine[int(sum[0])%len(mine)].Form != t.Form
+	})
 }
