@@ -69,7 +69,7 @@ runner() {
 # cut_short: node tells a file whose program ended before it told of its tests as one test that passed. Such a file has tests.
 cut_short() {
   sed -n 's/.*<testcase name="\(\/[^"]*\)"[^>]*\/>.*/\1/p' "$report" | while IFS= read -r file; do
-    if [ -f "$file" ] && grep -q 'node:test' "$file" && grep -Eq '^(await )?(test|it|describe|suite)[.(]' "$file"; then
+    if [ -f "$file" ] && grep -q 'node:test' "$file" && grep -Eq '(^|[;[:space:]])(await )?(t|test|it|describe|suite)[.(]' "$file"; then
       printf 'begin %s\n' "${file#"$KIT_ROOT"/}" >>"$KIT_TMP/begun"
     fi
   done
