@@ -63,7 +63,7 @@ lint: $(LINT) ## Run the linters of .golangci.yml
 own: $(LINT) ## Have deed lint and test its own repository
 	@go build -o .cache/own/deed ./cmd/deed
 	@PATH="$(abspath $(TOOLS)):$$PATH" .cache/own/deed --home .cache/own/home lint
-	@.cache/own/deed --home .cache/own/home test --require-counts -- ./contract/... ./internal/check ./internal/ratchet
+	@.cache/own/deed --home .cache/own/home test --extension go --require-counts -- ./contract/... ./internal/checks/check ./internal/checks/baseline
 	@cd tools && ../$(LINT) run ./leakrules ./portable ./testrun
 
 .PHONY: darwin

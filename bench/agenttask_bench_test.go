@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // TestBenchAgentTask measures /bin/true in a workspace of 100 files through the whole of `deed agent-task-run`: the real

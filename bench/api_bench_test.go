@@ -20,17 +20,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/internal/access"
-	"github.com/deedrun/deed/internal/answer"
-	"github.com/deedrun/deed/internal/api"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/config"
-	"github.com/deedrun/deed/internal/feed"
-	"github.com/deedrun/deed/internal/handoff"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/config"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/engine/answer"
+	"github.com/deedrun/deed/internal/engine/feed"
+	"github.com/deedrun/deed/internal/engine/view"
+	"github.com/deedrun/deed/internal/evidence/apply"
+	"github.com/deedrun/deed/internal/isolate/redact"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/view"
+	"github.com/deedrun/deed/internal/web/access"
+	"github.com/deedrun/deed/internal/web/api"
 )
 
 // apiMux mounts the API without the checks of the server.
@@ -57,7 +57,7 @@ func apiPlace(t *testing.T, tasks int) (http.Handler, *store.Store) {
 	m := apiMux{http.NewServeMux()}
 	api.Mount(m, api.Options{
 		Home: h, Store: st, Config: cfg, Feed: fd, Clock: clock.System, Log: log, View: v,
-		Desk: &answer.Desk{Applier: &handoff.Applier{Home: h, Clock: clock.System, Redact: redact.New(nil)}},
+		Desk: &answer.Desk{Applier: &apply.Applier{Home: h, Clock: clock.System, Redact: redact.New(nil)}},
 	})
 	return m, st
 }

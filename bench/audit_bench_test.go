@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/deedrun/deed/internal/audit"
+	"github.com/deedrun/deed/internal/checks/audit"
 )
 
 const auditFiles = 5000

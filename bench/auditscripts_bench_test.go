@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/internal/audit"
-	"github.com/deedrun/deed/internal/extension"
+	"github.com/deedrun/deed/internal/checks/audit"
+	"github.com/deedrun/deed/internal/checks/extension"
 )
 
 const scriptFiles = 500

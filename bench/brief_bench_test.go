@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/brief"
+	"github.com/deedrun/deed/internal/attempt/brief"
 )
 
 // Reading 1,000 files of context and compiling a brief of them, against reading and hashing them.

@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/proc"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 const workers = 2

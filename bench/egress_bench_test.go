@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/deedrun/deed/internal/egress"
+	"github.com/deedrun/deed/internal/isolate/egress"
 )
 
 const egressBytes = 512 << 20

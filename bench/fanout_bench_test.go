@@ -14,8 +14,8 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/fanoutrun"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/compat/homeboy/fanoutrun"
 	"github.com/deedrun/deed/internal/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/fanout"
+	"github.com/deedrun/deed/internal/compat/homeboy/fanout"
 )
 
 // A plan of many items, from the text of the items to a plan that could be written, and the reconciliation of as many

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/finding"
-	"github.com/deedrun/deed/internal/ratchet"
+	"github.com/deedrun/deed/internal/checks/baseline"
+	"github.com/deedrun/deed/internal/checks/finding"
 )
 
 // The size of a large old code base in which nobody has cleared up: so many findings in so many files.
@@ -46,8 +46,8 @@ func TestBenchFindings(t *testing.T) {
 		t.Skip("set DEED_BENCH=1 to measure")
 	}
 	dir := t.TempDir()
-	text, baseline := findingsFixture(t, dir)
-	benchFindingsOf(t, "findings", dir, text, baseline)
+	text, saved := findingsFixture(t, dir)
+	benchFindingsOf(t, "findings", dir, text, saved)
 
 	// As the first runners of the contract write them: an id, a message and a category.
 	var all []runner.LintFinding
@@ -57,10 +57,10 @@ func TestBenchFindings(t *testing.T) {
 	}
 	lean, err := json.Marshal(all)
 	must(t, err)
-	benchFindingsOf(t, "findings.lean", dir, lean, baseline)
+	benchFindingsOf(t, "findings.lean", dir, lean, saved)
 }
 
-func benchFindingsOf(t *testing.T, name, dir string, text []byte, baseline json.RawMessage) {
+func benchFindingsOf(t *testing.T, name, dir string, text []byte, saved json.RawMessage) {
 	var floor, all, read, identify, compare, print []float64
 	for range 9 {
 		floor = append(floor, seconds(func() {
@@ -81,9 +81,9 @@ func benchFindingsOf(t *testing.T, name, dir string, text []byte, baseline json.
 			finding.Identify(fs, dir, finding.Sources(root))
 		})
 		c := seconds(func() {
-			known, err := ratchet.Parse(baseline)
+			known, err := baseline.Parse(saved)
 			must(t, err)
-			compared := ratchet.Findings(known, fs)
+			compared := baseline.Findings(known, fs)
 			if len(compared.Introduced) != 10 || len(compared.Resolved) != 10 {
 				t.Fatalf("%d new, %d gone", len(compared.Introduced), len(compared.Resolved))
 			}
@@ -100,7 +100,7 @@ func benchFindingsOf(t *testing.T, name, dir string, text []byte, baseline json.
 
 // findingsFixture writes source files, and returns the findings in them as a linter writes them, and the baseline of the
 // time before a line was put in at the beginning of each file.
-func findingsFixture(t *testing.T, dir string) (text []byte, baseline json.RawMessage) {
+func findingsFixture(t *testing.T, dir string) (text []byte, saved json.RawMessage) {
 	t.Helper()
 	const each = benchFindings / benchFiles
 	var now, before []runner.LintFinding
@@ -139,9 +139,9 @@ func findingsFixture(t *testing.T, dir string) (text []byte, baseline json.RawMe
 	for i := range 10 { // gone, with ten new ones in their place
 		before[i*997].File, before[i*997].Fingerprint, before[i*997].ID = "gone.php", fmt.Sprint("gone", i), fmt.Sprint("gone.php::R::", i)
 	}
-	b, err := ratchet.Lint("site", time.Now(), before)
+	b, err := baseline.Lint("site", time.Now(), before)
 	must(t, err)
-	baseline, err = json.Marshal(b)
+	saved, err = json.Marshal(b)
 	must(t, err)
-	return text, baseline
+	return text, saved
 }

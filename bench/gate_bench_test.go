@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/base/clock"
 )
 
 // TestBenchGate measures what the gate costs around a check that people type: `deed run --check LINE` in a warm home, less a run of

@@ -13,11 +13,11 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/loop"
-	"github.com/deedrun/deed/internal/model"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/sandbox"
-	"github.com/deedrun/deed/internal/tool"
+	"github.com/deedrun/deed/internal/agent/loop"
+	"github.com/deedrun/deed/internal/agent/model"
+	"github.com/deedrun/deed/internal/agent/tool"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 // A busyModel writes a file with every answer, until it has answered often enough.

@@ -6,9 +6,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/sandbox"
-	"github.com/deedrun/deed/internal/tool"
+	"github.com/deedrun/deed/internal/agent/tool"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 // TestMain lets the test binary be a supervisor and a host of tools.

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/internal/driver/drivertest"
-	"github.com/deedrun/deed/internal/model/scripted"
+	"github.com/deedrun/deed/internal/agent/driver/drivertest"
+	"github.com/deedrun/deed/internal/agent/model/scripted"
 )
 
 // overheadTurns is how often the model answers in a run: a cheap tool call each time, and the end.

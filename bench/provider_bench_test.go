@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 // TestBenchProvider measures a provider command that is a shell script and does nothing, from the request to the outcome: choose it,

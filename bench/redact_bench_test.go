@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
 // Redaction of a stream for 50 secrets in all their encodings, against SHA-256 of the same stream. The goal of 0.15 is for

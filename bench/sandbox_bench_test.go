@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 // TestBenchSandbox measures a run of /bin/true behind all walls against bubblewrap alone with the namespaces and the

@@ -12,12 +12,12 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/settings"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/config"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/driver/script"
-	"github.com/deedrun/deed/internal/sensor"
-	"github.com/deedrun/deed/internal/task"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/agent/driver/script"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/config"
+	"github.com/deedrun/deed/internal/engine/sensor"
+	"github.com/deedrun/deed/internal/engine/task"
 )
 
 // TestBenchSensor measures the intake of events that make a task each against the enqueue of the same tasks, in turns: one

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // What a run of an agent pays for its workspace of 100 files: base, workspace and first manifest. The floor is one

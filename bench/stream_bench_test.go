@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/driver/agentcli"
-	"github.com/deedrun/deed/internal/driver/claudecode"
-	"github.com/deedrun/deed/internal/driver/codex"
-	"github.com/deedrun/deed/internal/driver/process"
-	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/agent/driver/agentcli"
+	"github.com/deedrun/deed/internal/agent/driver/claudecode"
+	"github.com/deedrun/deed/internal/agent/driver/codex"
+	"github.com/deedrun/deed/internal/agent/driver/process"
+	"github.com/deedrun/deed/internal/base/failure"
 )
 
 // streamSize is how much of an agent's stream is read in each round, and how many rounds there are. DEED_BENCH_STREAM_MB asks
@@ -74,7 +74,7 @@ func growth(fn func(look func())) (live, peak int64) {
 
 // recorded joins the recorded streams of a driver.
 func recorded(t *testing.T, name string) []byte {
-	files, err := filepath.Glob(filepath.Join("../internal/driver", name, "testdata/*.jsonl"))
+	files, err := filepath.Glob(filepath.Join("../internal/agent/driver", name, "testdata/*.jsonl"))
 	must(t, err)
 	var all []byte
 	for _, f := range files {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/internal/testreport"
+	"github.com/deedrun/deed/internal/checks/testreport"
 )
 
 // Reports of 100,000 tests, read within bounds into tests with unique names and counts, against the decoder of the standard

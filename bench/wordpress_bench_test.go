@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/internal/component"
-	"github.com/deedrun/deed/internal/component/componenttest"
-	"github.com/deedrun/deed/internal/wordpress"
-	"github.com/deedrun/deed/internal/wordpress/wordpresstest"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/attempt/component"
+	"github.com/deedrun/deed/internal/attempt/component/componenttest"
+	"github.com/deedrun/deed/internal/attempt/wordpress"
+	"github.com/deedrun/deed/internal/attempt/wordpress/wordpresstest"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // The start of WordPress in namespaces of its own, by wall clock and by processor time, against a bare `php -v`.

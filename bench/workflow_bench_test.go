@@ -6,14 +6,14 @@ import (
 	"os"
 	"testing"
 
-	"github.com/deedrun/deed/internal/config"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/driver/script"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/agent/driver/script"
+	"github.com/deedrun/deed/internal/base/config"
+	"github.com/deedrun/deed/internal/engine/task"
+	"github.com/deedrun/deed/internal/engine/workflow"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/task"
-	"github.com/deedrun/deed/internal/workflow"
 
-	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/base/clock"
 )
 
 // TestBenchWorkflowCycle measures what a cycle does about workflows when 1,000 of them wait, beside 100,000 tasks,

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 const (

@@ -17,11 +17,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/canonjson"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/canonjson"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/base/proc"
 )
 
 // environment is what an ordinary user has.

@@ -19,10 +19,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 func main() {

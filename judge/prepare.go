@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/base/proc"
 )
 
 // identity makes the commits of every run the same.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
 func TestScore(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // A session runs many trials, several at once.

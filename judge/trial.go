@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/proc"
 )
 
 // What deed made of a trial.

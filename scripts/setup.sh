@@ -89,7 +89,7 @@ fi
 again go mod download || say "some modules could not be downloaded"
 again make -s .cache/tools/golangci-lint || say "golangci-lint could not be downloaded and built: no lint"
 
-# An installed WordPress with SQLite, for the tests of internal/wordpress. The package is large and only two of its
+# An installed WordPress with SQLite, for the tests of internal/attempt/wordpress. The package is large and only two of its
 # files are wanted, so it is not installed: it is packed into a temporary directory, and they are taken out.
 wordpress_files='
 264f163157658da2a4df8f9979f527fc806fd963039b4a14062ab99e8f44ecd9  wordpress/wp-6.5.zip

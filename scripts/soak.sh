@@ -25,7 +25,7 @@ DEED_CHAOS=${SOAK_CHAOS:-10} go test -run Crash -count "$crashes" -timeout 4h ./
 
 for year in $(seq "${SOAK_YEARS:-3}"); do
   echo "soak: year $year"
-  DEED_YEAR_DAYS=365 go test -run '^TestYear$' -count 1 -v -timeout 2h ./internal/dispatch || faults=$((faults + 1))
+  DEED_YEAR_DAYS=365 go test -run '^TestYear$' -count 1 -v -timeout 2h ./internal/engine/dispatch || faults=$((faults + 1))
 done
 
 echo "soak: $faults faults"

@@ -24,7 +24,7 @@ func TestGoldenRecordsRoundTrip(t *testing.T) {
 	} {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
-			want, err := os.ReadFile(filepath.Join("../../internal/bundle/testdata/golden", path))
+			want, err := os.ReadFile(filepath.Join("../../internal/evidence/bundle/testdata/golden", path))
 			if err != nil {
 				t.Fatal(err)
 			}

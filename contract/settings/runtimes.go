@@ -48,7 +48,7 @@ func (r Runtimes) Validate() error {
 	return l.Err()
 }
 
-// Validate returns every fault of the record. Whether hosts are rules of the proxy is for internal/egress.
+// Validate returns every fault of the record. Whether hosts are rules of the proxy is for internal/isolate/egress.
 func (b RuntimeBackend) Validate() error {
 	var l fault.List
 	if b.EnvFile != "" {

@@ -1,5 +1,5 @@
 // Package settings holds the record of deed's configuration file, deed.yaml. It owns the names and the limits of
-// single values; finding, reading and joining files belongs to internal/config.
+// single values; finding, reading and joining files belongs to internal/base/config.
 package settings
 
 import (

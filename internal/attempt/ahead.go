@@ -7,12 +7,12 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/brief"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/canonjson"
-	"github.com/deedrun/deed/internal/journal"
+	"github.com/deedrun/deed/internal/attempt/brief"
+	"github.com/deedrun/deed/internal/base/canonjson"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/evidence/journal"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/workspace"
 )
 
 // Warm makes the encoders of what is written before an agent, for a process that makes one attempt and is in a hurry: beside whatever it

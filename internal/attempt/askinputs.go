@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/action"
-	"github.com/deedrun/deed/internal/canonjson"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/gate"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/agent/action"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/attempt/gate"
+	"github.com/deedrun/deed/internal/base/canonjson"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 // An InputsQuestion is what a person at the terminal is asked when the agent changed what judges it.

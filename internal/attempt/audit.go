@@ -8,10 +8,10 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/audit"
-	"github.com/deedrun/deed/internal/check"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/attempt/gate"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/checks/audit"
+	"github.com/deedrun/deed/internal/checks/check"
 )
 
 // runAudit runs deed's own audit on a tree. It runs no code of the tree, and none of extensions: their fingerprint scripts

@@ -13,12 +13,12 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/canonjson"
-	"github.com/deedrun/deed/internal/gate"
-	"github.com/deedrun/deed/internal/helper"
-	"github.com/deedrun/deed/internal/toolchain"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/attempt/gate"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/canonjson"
+	"github.com/deedrun/deed/internal/checks/helper"
+	"github.com/deedrun/deed/internal/evidence/workspace"
+	"github.com/deedrun/deed/internal/isolate/toolchain"
 )
 
 // What a check gives on a base is kept in the home by everything that it depends on. An agent that can write there cannot

@@ -12,11 +12,11 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/gate"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/attempt/gate"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // What is kept of a base is found again for the same base, check and machine, and by nobody who does not have the key.

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/gate"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/attempt/gate"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // baseline runs the checks on the base before the agent is started. One that cannot be run there can judge nothing: the task ends

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // An agent makes files by the million; what deed writes and holds about them has an end.

@@ -15,12 +15,12 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/brief"
-	"github.com/deedrun/deed/internal/canonjson"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/plainfile"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/attempt/brief"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/canonjson"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/base/plainfile"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // BriefFile is the brief's document in an attempt's directory. It is there before the agent starts. A SIGKILL leaves it; a power cut

@@ -12,10 +12,10 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/brief"
-	"github.com/deedrun/deed/internal/config"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/attempt/brief"
+	"github.com/deedrun/deed/internal/base/config"
+	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/store"
 )
 

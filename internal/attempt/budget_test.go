@@ -11,12 +11,12 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/settings"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/history"
-	"github.com/deedrun/deed/internal/journal"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/agent/usage"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/evidence/history"
+	"github.com/deedrun/deed/internal/evidence/journal"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/usage"
 )
 
 // spender works on until it is ended, or waits for that; when it is asked again it does what it was asked for.

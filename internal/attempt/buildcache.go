@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/canonjson"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/canonjson"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // A room of a check starts with the caches that runs on bases of the same source have left: a compiler would otherwise

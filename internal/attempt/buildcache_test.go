@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // A branch may hold the work of an agent that nobody has looked at: what its tests left is not for the runs of another.

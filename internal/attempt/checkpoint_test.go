@@ -9,10 +9,10 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/evidence/workspace"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/workspace"
 )
 
 // Each difference between a conversation and the task as it is now is named.

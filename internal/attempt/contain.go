@@ -11,13 +11,13 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
-	"github.com/deedrun/deed/internal/component"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/sandbox"
-	"github.com/deedrun/deed/internal/toolchain"
-	"github.com/deedrun/deed/internal/wordpress"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/attempt/component"
+	"github.com/deedrun/deed/internal/attempt/wordpress"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/evidence/workspace"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
+	"github.com/deedrun/deed/internal/isolate/toolchain"
 )
 
 // Where a contained process sees its directories. Nothing of the machine's own paths is told to it.

@@ -12,9 +12,9 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/bundle/bundletest"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 	"github.com/deedrun/deed/internal/store"
 )
 

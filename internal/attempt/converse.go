@@ -10,14 +10,14 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/brief"
-	"github.com/deedrun/deed/internal/crashpoint"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/excerpt"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/history"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/attempt/brief"
+	"github.com/deedrun/deed/internal/base/crashpoint"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/base/truncate"
+	"github.com/deedrun/deed/internal/evidence/history"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 // defaultRecoveries is how often an agent is told why its work was refused, unless the task says otherwise.
@@ -282,7 +282,7 @@ func (a *run) decided(v deed.Verdict) {
 		ID: a.completionID(), Number: a.talk.completions, Turn: a.watch.turns(), Decision: &d, Workspace: a.after.Digest(), At: agentruntime.At(a.Clock()),
 	}
 	if claim := a.yield().Claim; claim != nil {
-		c.Claim = excerpt.Head(claim.Summary, maxClaim)
+		c.Claim = truncate.Head(claim.Summary, maxClaim)
 	}
 	a.note(history.KindCompletion, c)
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/journal"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/evidence/journal"
 	"github.com/deedrun/deed/internal/store"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/boundary"
-	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/compat/codebox/boundary"
+	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/store"
 )
 

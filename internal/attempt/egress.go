@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/egress"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/isolate/egress"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 const egressSocket = "egress.sock"

@@ -20,11 +20,11 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/boundary"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/egress"
-	"github.com/deedrun/deed/internal/journal"
-	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/compat/codebox/boundary"
+	"github.com/deedrun/deed/internal/evidence/journal"
+	"github.com/deedrun/deed/internal/isolate/egress"
 )
 
 // noted returns the details of the events of one kind.

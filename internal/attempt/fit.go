@@ -6,11 +6,11 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/redact"
-	"github.com/deedrun/deed/internal/sandbox"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/evidence/workspace"
+	"github.com/deedrun/deed/internal/isolate/redact"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 // fit asks the driver what this task needs, before the walls are built. What it finds of secrets is hidden from now on like

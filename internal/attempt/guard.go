@@ -13,16 +13,16 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/settings"
-	"github.com/deedrun/deed/internal/action"
-	"github.com/deedrun/deed/internal/canonjson"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/excerpt"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/policy"
-	"github.com/deedrun/deed/internal/redact"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/agent/action"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/agent/policy"
+	"github.com/deedrun/deed/internal/base/canonjson"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/base/truncate"
+	"github.com/deedrun/deed/internal/isolate/redact"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 // What a person is given when the configuration says nothing.
@@ -199,7 +199,7 @@ func answered(d agentruntime.PolicyDecision, a store.Action) agentruntime.Policy
 
 // ask opens an action, or finds the one that was opened for the same context, and waits for its answer.
 func (g *toolGuard) ask(ctx context.Context, n store.NewAction, subject *action.Subject, to state.Attempt) (store.Action, bool, error) {
-	n.Prompt, n.Why = excerpt.Head(g.Redactor.String(n.Prompt), maxError), excerpt.Head(g.Redactor.String(n.Why), maxError)
+	n.Prompt, n.Why = truncate.Head(g.Redactor.String(n.Prompt), maxError), truncate.Head(g.Redactor.String(n.Why), maxError)
 	if subject != nil {
 		if err := g.Redactor.Value(subject); err != nil {
 			return store.Action{}, false, fmt.Errorf("redact a call: %w", err)

@@ -15,12 +15,12 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/settings"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/policy"
-	"github.com/deedrun/deed/internal/redact"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/agent/policy"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/isolate/redact"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 type guardBench struct {

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/canonjson"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/gate"
-	"github.com/deedrun/deed/internal/history"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/attempt/gate"
+	"github.com/deedrun/deed/internal/base/canonjson"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/evidence/history"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // judge computes what changed and, when the agent claims completion, asks the gate. A failed agent's changes are

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/deedrun/deed/internal/leak"
-	"github.com/deedrun/deed/internal/redact"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/evidence/leak"
+	"github.com/deedrun/deed/internal/evidence/workspace"
+	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
 // leaks is what is known of secrets in the change that nobody named. They are hidden as those are that somebody named, from

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/gate"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/attempt/gate"
+	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
 // leaky is a token that no rule of a forge knows from the text of this file.

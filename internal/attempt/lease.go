@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/store"
 )
 

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/agent/usage"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/usage"
 )
 
 // saveEvery is how often the account of an attempt that runs is written down, at most. What a crash loses of it is what

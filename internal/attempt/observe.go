@@ -9,11 +9,11 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/exectrace"
-	"github.com/deedrun/deed/internal/gate"
-	"github.com/deedrun/deed/internal/observe"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/attempt/gate"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/checks/observe"
+	"github.com/deedrun/deed/internal/isolate/exectrace"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 // insideWatch is where a contained check sees what observes it.

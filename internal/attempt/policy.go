@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 // policy says what held the agent, as the sandbox itself accounts for it. A wall that was not there is said to be

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/history"
+	"github.com/deedrun/deed/internal/evidence/history"
 )
 
 // A toldWhy notes how the agent got the reasons of a refusal: in the conversation that it had, or in another. That is seen when the

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/history"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/evidence/history"
 )
 
 // The journal says how the agent was told why its work was refused: as its driver saw it, and not before.

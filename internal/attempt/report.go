@@ -12,11 +12,11 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
-	"github.com/deedrun/deed/internal/boundary"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/sandbox"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/compat/codebox/boundary"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/evidence/workspace"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 // The phases of an attempt, by the names that run evidence knows.

@@ -14,14 +14,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/gate"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/redact"
-	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/attempt/gate"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/evidence/workspace"
+	"github.com/deedrun/deed/internal/isolate/redact"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/workspace"
 )
 
 // A Rerun is what a bundle says of its checks, and where its base can be had from.

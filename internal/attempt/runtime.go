@@ -12,9 +12,9 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/schema"
-	"github.com/deedrun/deed/internal/component"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/wordpress"
+	"github.com/deedrun/deed/internal/attempt/component"
+	"github.com/deedrun/deed/internal/attempt/wordpress"
+	"github.com/deedrun/deed/internal/base/failure"
 )
 
 // runtimeParts is what a task has in its sandbox besides the workspace.

@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/history"
-	"github.com/deedrun/deed/internal/journal"
-	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/agent/usage"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/evidence/history"
+	"github.com/deedrun/deed/internal/evidence/journal"
+	"github.com/deedrun/deed/internal/isolate/redact"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/usage"
 )
 
 // Salvage settles an attempt whose runner is gone. A whole bundle that it left is adopted; else the attempt is

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/deedrun/deed/internal/brief"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/identity"
+	"github.com/deedrun/deed/internal/agent/identity"
+	"github.com/deedrun/deed/internal/attempt/brief"
+	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/store"
 )
 

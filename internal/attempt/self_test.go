@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/identity"
+	"github.com/deedrun/deed/internal/agent/identity"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
 // revise lets a revision of the agent's soul hold.

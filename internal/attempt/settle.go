@@ -12,16 +12,16 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/crashpoint"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/excerpt"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/gate"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/attempt/gate"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/crashpoint"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/base/truncate"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 // An end is how the attempt ended: the class that decides what follows, and why.
@@ -211,7 +211,7 @@ func (a *run) settlement(e end) store.Settlement {
 		s.Verdict = mustJSON(a.verdict)
 	}
 	if e.err != nil {
-		s.LastError = excerpt.Head(a.redactor.String(e.err.Error()), maxError)
+		s.LastError = truncate.Head(a.redactor.String(e.err.Error()), maxError)
 	}
 	switch {
 	case e.class == failure.None:

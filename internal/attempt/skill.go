@@ -9,12 +9,12 @@ import (
 	"path"
 	"strings"
 
-	"github.com/deedrun/deed/internal/brief"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/parcel"
-	"github.com/deedrun/deed/internal/sandbox"
-	"github.com/deedrun/deed/internal/skill"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/agent/skill"
+	"github.com/deedrun/deed/internal/attempt/brief"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/base/filetree"
+	"github.com/deedrun/deed/internal/evidence/workspace"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 // Where a contained agent sees its skills and their commands.
@@ -42,7 +42,7 @@ func (a *run) placeSkills() error {
 	if err != nil {
 		return failure.New(failure.Config, "place the commands of the skills", err, "")
 	}
-	trees := map[string]parcel.Tree{a.path("commands"): launchers}
+	trees := map[string]filetree.Tree{a.path("commands"): launchers}
 	for _, s := range a.skills {
 		trees[a.path("skills", s.ID())] = s.Tree
 	}
@@ -54,7 +54,7 @@ func (a *run) placeSkills() error {
 }
 
 // layOut writes trees into directories of their own, for reading.
-func (a *run) layOut(trees map[string]parcel.Tree) error {
+func (a *run) layOut(trees map[string]filetree.Tree) error {
 	for _, dir := range []string{a.path("skills"), a.path("commands")} {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 			if err := workspace.Remove(dir); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/driver"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
 // Bounds of what a conversation leaves in the bundle besides its recorded streams.

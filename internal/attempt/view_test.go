@@ -10,7 +10,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 	"github.com/deedrun/deed/internal/store"
 )
 

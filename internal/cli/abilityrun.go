@@ -11,7 +11,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/schema"
-	"github.com/deedrun/deed/internal/abilityrun"
+	"github.com/deedrun/deed/internal/compat/codebox/abilityrun"
 )
 
 func (a *app) abilityRunCmd() *cobra.Command {

@@ -17,9 +17,9 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/schema"
-	"github.com/deedrun/deed/internal/bundle/bundletest"
-	"github.com/deedrun/deed/internal/component/componenttest"
-	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/attempt/component/componenttest"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
 )
 
 const capability = "a-capability-token-that-nobody-guesses"

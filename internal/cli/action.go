@@ -13,11 +13,11 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/action"
-	"github.com/deedrun/deed/internal/answer"
-	"github.com/deedrun/deed/internal/handoff"
+	"github.com/deedrun/deed/internal/agent/action"
+	"github.com/deedrun/deed/internal/engine/answer"
+	"github.com/deedrun/deed/internal/engine/view"
+	"github.com/deedrun/deed/internal/evidence/apply"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/view"
 )
 
 func (a *app) actionCmd() *cobra.Command {
@@ -164,7 +164,7 @@ func (a *app) shownAction(ctx context.Context, id string) (store.Action, *codebo
 		return store.Action{}, nil, err
 	}
 	p, err := ap.Staged(id)
-	if errors.Is(err, handoff.ErrNotStaged) {
+	if errors.Is(err, apply.ErrNotStaged) {
 		x, err := a.oneAction(ctx, id)
 		return x, nil, err
 	}
@@ -323,19 +323,19 @@ func (a *app) resolve(ctx context.Context, id, word string, d action.Decision) (
 	}
 	if err := answer.Once(ap, id, d.Always); errors.Is(err, answer.ErrWord) {
 		return true, usage(err)
-	} else if err != nil && !errors.Is(err, handoff.ErrNotStaged) {
+	} else if err != nil && !errors.Is(err, apply.ErrNotStaged) {
 		return true, err
 	}
 	keys, err := a.trusted()
 	if err != nil {
 		return true, err
 	}
-	out, err := ap.Resolve(ctx, id, handoff.Resolution{Approve: approve, By: a.operator(), Note: d.Note, Keys: keys})
-	var refusal *handoff.Refusal
+	out, err := ap.Resolve(ctx, id, apply.Resolution{Approve: approve, By: a.operator(), Note: d.Note, Keys: keys})
+	var refusal *apply.Refusal
 	switch {
-	case errors.Is(err, handoff.ErrNotStaged):
+	case errors.Is(err, apply.ErrNotStaged):
 		return false, nil
-	case errors.Is(err, handoff.ErrResolved):
+	case errors.Is(err, apply.ErrResolved):
 		return true, usage(err)
 	case err != nil && !errors.As(err, &refusal):
 		return true, err

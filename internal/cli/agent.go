@@ -11,7 +11,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/schema"
-	"github.com/deedrun/deed/internal/identity"
+	"github.com/deedrun/deed/internal/agent/identity"
 	"github.com/deedrun/deed/internal/store"
 )
 

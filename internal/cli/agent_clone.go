@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/fault"
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/clone"
-	"github.com/deedrun/deed/internal/parcel"
-	"github.com/deedrun/deed/internal/server"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/filetree"
+	"github.com/deedrun/deed/internal/engine/clone"
+	"github.com/deedrun/deed/internal/web/server"
 )
 
 func (a *app) agentExportCmd() *cobra.Command {
@@ -112,7 +112,7 @@ func (a *app) agentImport(ctx context.Context, source string, f importFlags) err
 		err = x.Rename(f.as)
 	}
 	if err != nil {
-		if fault.Of(err) != nil || errors.Is(err, clone.ErrDamaged) || errors.Is(err, parcel.ErrRefused) || errors.Is(err, fs.ErrNotExist) {
+		if fault.Of(err) != nil || errors.Is(err, clone.ErrDamaged) || errors.Is(err, filetree.ErrRefused) || errors.Is(err, fs.ErrNotExist) {
 			return usage(fmt.Errorf("%s: %w", showPath(source), err))
 		}
 		return err

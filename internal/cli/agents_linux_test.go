@@ -12,11 +12,11 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/driver/drivertest"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/history"
-	"github.com/deedrun/deed/internal/journal"
-	"github.com/deedrun/deed/internal/model/scripted"
+	"github.com/deedrun/deed/internal/agent/driver/drivertest"
+	"github.com/deedrun/deed/internal/agent/model/scripted"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/evidence/history"
+	"github.com/deedrun/deed/internal/evidence/journal"
 )
 
 // realAgents are the agent programs that the tests install, each with its adapter. @PROGRAM@ is its file, @BASE@ the address of

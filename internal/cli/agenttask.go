@@ -17,19 +17,19 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/settings"
-	"github.com/deedrun/deed/internal/agenttask"
-	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/agent/runtimepkg"
 	"github.com/deedrun/deed/internal/attempt"
-	"github.com/deedrun/deed/internal/boundary"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/redact"
-	"github.com/deedrun/deed/internal/registry"
-	"github.com/deedrun/deed/internal/runtimepkg"
-	"github.com/deedrun/deed/internal/sandbox"
-	"github.com/deedrun/deed/internal/terminal"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/base/terminal"
+	"github.com/deedrun/deed/internal/compat/codebox/agenttask"
+	"github.com/deedrun/deed/internal/compat/codebox/boundary"
+	"github.com/deedrun/deed/internal/evidence/runrecord"
+	"github.com/deedrun/deed/internal/evidence/workspace"
+	"github.com/deedrun/deed/internal/isolate/redact"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 type agentTaskFlags struct {
@@ -368,7 +368,7 @@ func (a *app) readInput(ctx context.Context, file string) ([]byte, error) {
 }
 
 // progressStreams opens what listens to the run. The returned function ends it.
-func (a *app) progressStreams(f agentTaskFlags) ([]*registry.Stream, func(), error) {
+func (a *app) progressStreams(f agentTaskFlags) ([]*runrecord.Stream, func(), error) {
 	if f.progress == "" && f.progressFile == "" {
 		return nil, func() {}, nil
 	}
@@ -381,6 +381,6 @@ func (a *app) progressStreams(f agentTaskFlags) ([]*registry.Stream, func(), err
 		}
 		w, closeFile = file, file.Close
 	}
-	s := registry.NewStream(w, clock.System)
-	return []*registry.Stream{s}, func() { _, _ = s.Close(), closeFile() }, nil
+	s := runrecord.NewStream(w, clock.System)
+	return []*runrecord.Stream{s}, func() { _, _ = s.Close(), closeFile() }, nil
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/bundle/bundletest"
+	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
 	"github.com/deedrun/deed/internal/store"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/crashpoint"
-	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/base/crashpoint"
+	"github.com/deedrun/deed/internal/base/proc"
 	"github.com/deedrun/deed/internal/store"
 )
 

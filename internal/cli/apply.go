@@ -9,15 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/handoff"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/evidence/apply"
+	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
 func (a *app) applyCmd() *cobra.Command {
 	var (
-		r     handoff.Request
+		r     apply.Request
 		stage bool
 		undo  string
 	)
@@ -74,7 +74,7 @@ applies.`,
 }
 
 // applier opens the home, or only names it for what writes nothing.
-func (a *app) applier(write bool) (*handoff.Applier, error) {
+func (a *app) applier(write bool) (*apply.Applier, error) {
 	h := home.At("")
 	root, err := home.Resolve(a.homeFlag, a.getenv)
 	switch {
@@ -85,10 +85,10 @@ func (a *app) applier(write bool) (*handoff.Applier, error) {
 	case err == nil:
 		h = home.At(root)
 	}
-	return &handoff.Applier{Home: h, Clock: clock.System, Redact: redact.New(redact.Secrets(a.environ))}, nil
+	return &apply.Applier{Home: h, Clock: clock.System, Redact: redact.New(redact.Secrets(a.environ))}, nil
 }
 
-func (a *app) apply(ctx context.Context, r handoff.Request) error {
+func (a *app) apply(ctx context.Context, r apply.Request) error {
 	ap, err := a.applier(!r.DryRun)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (a *app) undo(ctx context.Context, id string) error {
 
 // showApply prints a result. A refusal is a result too: as JSON it is the one document, and its exit code is 1.
 func (a *app) showApply(res codebox.ApplyResult, err error) error {
-	var refusal *handoff.Refusal
+	var refusal *apply.Refusal
 	if err != nil && !errors.As(err, &refusal) {
 		return err
 	}
@@ -158,7 +158,7 @@ func (a *app) showApply(res codebox.ApplyResult, err error) error {
 	return nil
 }
 
-func (a *app) stage(ctx context.Context, r handoff.Request) error {
+func (a *app) stage(ctx context.Context, r apply.Request) error {
 	ap, err := a.applier(true)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (a *app) stage(ctx context.Context, r handoff.Request) error {
 	}
 	r.By = a.operator()
 	p, err := ap.Stage(ctx, r)
-	var refusal *handoff.Refusal
+	var refusal *apply.Refusal
 	switch {
 	case errors.As(err, &refusal):
 		return &exitError{code: ExitNotDone, err: errors.New(cleanLines(refusal.Error()))}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/crashpoint"
-	"github.com/deedrun/deed/internal/reclaim"
+	"github.com/deedrun/deed/internal/base/crashpoint"
+	"github.com/deedrun/deed/internal/engine/gc"
 )
 
 const applyAgent = `
@@ -120,12 +120,12 @@ func TestCleanupNamesAnApplyThatWasCutShort(t *testing.T) {
 				t.Fatal(err)
 			}
 			var rep struct {
-				Findings []reclaim.Finding `json:"findings"`
+				Findings []gc.Finding `json:"findings"`
 			}
 			if err := json.Unmarshal([]byte(s.ok("cleanup", "--json")), &rep); err != nil {
 				t.Fatal(err)
 			}
-			if len(rep.Findings) != 1 || rep.Findings[0].Kind != reclaim.KindApply || rep.Findings[0].Path != target || rep.Findings[0].Result != reclaim.ResultLeft {
+			if len(rep.Findings) != 1 || rep.Findings[0].Kind != gc.KindApply || rep.Findings[0].Path != target || rep.Findings[0].Result != gc.ResultLeft {
 				t.Fatalf("findings %+v", rep.Findings)
 			}
 			id := rep.Findings[0].Owner

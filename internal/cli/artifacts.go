@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/handoff"
-	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/evidence/apply"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
 func (a *app) artifactsCmd() *cobra.Command {
@@ -79,7 +79,7 @@ its path in the workspace or by its full path.`,
 			if err != nil {
 				return err
 			}
-			p, err := handoff.Preflight(dir, approved, a.operator(), bundle.VerifyOptions{TrustedKeys: keys})
+			p, err := apply.Preflight(dir, approved, a.operator(), bundle.VerifyOptions{TrustedKeys: keys})
 			if err != nil {
 				return err
 			}
@@ -130,8 +130,8 @@ checks for himself all the same.`,
 			if err != nil {
 				return err
 			}
-			e, err := handoff.Envelope(dir, bundle.VerifyOptions{TrustedKeys: keys})
-			var refusal *handoff.Refusal
+			e, err := apply.Envelope(dir, bundle.VerifyOptions{TrustedKeys: keys})
+			var refusal *apply.Refusal
 			if errors.As(err, &refusal) {
 				return &exitError{code: ExitNotDone, err: errors.New("the bundle cannot be handed over: " + cleanLines(refusal.Reasons[0].Message))}
 			}

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/internal/attempt"
-	"github.com/deedrun/deed/internal/gate"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/attempt/gate"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // Bounds of what a person is shown of a change before the question.

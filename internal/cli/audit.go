@@ -15,14 +15,14 @@ import (
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/audit"
-	"github.com/deedrun/deed/internal/changed"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/extension"
-	"github.com/deedrun/deed/internal/finding"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/project"
-	"github.com/deedrun/deed/internal/ratchet"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/checks/audit"
+	"github.com/deedrun/deed/internal/checks/baseline"
+	"github.com/deedrun/deed/internal/checks/changed"
+	"github.com/deedrun/deed/internal/checks/extension"
+	"github.com/deedrun/deed/internal/checks/finding"
+	"github.com/deedrun/deed/internal/checks/project"
 )
 
 // auditFlags are what a user says to deed audit.
@@ -246,40 +246,40 @@ func extensionsOf(h *home.Home, c project.Component) (*extension.Set, []string, 
 
 // auditBaseline holds a report against the baseline, or saves it as the new one.
 func (a *app) auditBaseline(f *auditFlags, c project.Component, r *runner.AuditReport) error {
-	items := make([]ratchet.Item, len(r.Findings))
+	items := make([]baseline.Item, len(r.Findings))
 	for i, x := range r.Findings {
-		items[i] = ratchet.Item{ID: x.Fingerprint, Fingerprint: x.Identity, Description: x.Description, Label: "audit:" + x.Kind}
+		items[i] = baseline.Item{ID: x.Fingerprint, Fingerprint: x.Identity, Description: x.Description, Label: "audit:" + x.Kind}
 	}
-	var known ratchet.Baseline
+	var known baseline.Baseline
 	raw, there := c.Baseline(runner.Audit)
 	if there && !f.ignoreBaseline {
 		var err error
-		if known, err = ratchet.Parse(raw); err != nil && !f.baseline {
+		if known, err = baseline.Parse(raw); err != nil && !f.baseline {
 			return usage(err)
 		}
 	}
 	seen := func(id string) bool { return inSight(f, r, id) }
 	if there && !f.ignoreBaseline && !f.baseline {
-		cmp, old := ratchet.Compare(known, items)
+		cmp, old := baseline.Compare(known, items)
 		for i := range r.Findings {
 			r.Findings[i].Known = old[i]
 		}
 		cmp.Resolved = slices.DeleteFunc(cmp.Resolved, func(id string) bool { return !seen(id) })
 		r.Baseline, r.Command = &cmp, "audit.compared"
 		audit.Judge(r)
-		if !f.ratchet || !ratchet.Better(cmp) {
+		if !f.ratchet || !baseline.Better(cmp) {
 			return nil
 		}
 	} else if !f.baseline {
 		return nil
 	}
-	meta := ratchet.AuditMetadata{OutliersCount: r.Summary.OutliersFound, AlignmentScore: r.Summary.AlignmentScore, KnownOutliers: outliers(*r)}
-	b, err := ratchet.New(c.ID, clock.System(), items, meta)
+	meta := baseline.AuditMetadata{OutliersCount: r.Summary.OutliersFound, AlignmentScore: r.Summary.AlignmentScore, KnownOutliers: outliers(*r)}
+	b, err := baseline.New(c.ID, clock.System(), items, meta)
 	if err != nil {
 		return err
 	}
 	if there && (f.since != "" || !f.baseline) {
-		b = ratchet.Merge(known, b, seen)
+		b = baseline.Merge(known, b, seen)
 	}
 	if err := project.SaveBaseline(c.Path, runner.Audit, b); err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/bundle/bundletest"
-	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
 	"github.com/deedrun/deed/internal/store"
 )
 

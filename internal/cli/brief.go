@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/internal/attempt"
-	"github.com/deedrun/deed/internal/brief"
-	"github.com/deedrun/deed/internal/bundle"
+	"github.com/deedrun/deed/internal/attempt/brief"
+	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/store"
 )
 

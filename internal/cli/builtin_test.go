@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	wire "github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/helper"
-	"github.com/deedrun/deed/internal/helper/helpertest"
+	"github.com/deedrun/deed/internal/checks/helper"
+	"github.com/deedrun/deed/internal/checks/helper/helpertest"
 )
 
 // A component is a small project, and a run directory, for the script of a built-in extension. It is run with the

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/check"
-	"github.com/deedrun/deed/internal/extension"
-	"github.com/deedrun/deed/internal/finding"
-	"github.com/deedrun/deed/internal/helper"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/project"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/checks/check"
+	"github.com/deedrun/deed/internal/checks/extension"
+	"github.com/deedrun/deed/internal/checks/finding"
+	"github.com/deedrun/deed/internal/checks/helper"
+	"github.com/deedrun/deed/internal/checks/project"
 )
 
 // checkFlags are what a user says to deed lint, test and build.

@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/changed"
-	"github.com/deedrun/deed/internal/check"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/extension"
-	"github.com/deedrun/deed/internal/finding"
-	"github.com/deedrun/deed/internal/fix"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/checks/changed"
+	"github.com/deedrun/deed/internal/checks/check"
+	"github.com/deedrun/deed/internal/checks/extension"
+	"github.com/deedrun/deed/internal/checks/finding"
+	"github.com/deedrun/deed/internal/checks/fix"
 )
 
 // verifyPhases are the phases of `deed check`, in the order in which they are worth running: what is quick and what others

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/analysis"
-	"github.com/deedrun/deed/internal/check"
-	"github.com/deedrun/deed/internal/extension"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/checks/analysis"
+	"github.com/deedrun/deed/internal/checks/check"
+	"github.com/deedrun/deed/internal/checks/extension"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // analysisFlags ask what can be read from tests beyond their results.

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/check"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/project"
-	"github.com/deedrun/deed/internal/ratchet"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/checks/baseline"
+	"github.com/deedrun/deed/internal/checks/check"
+	"github.com/deedrun/deed/internal/checks/project"
 )
 
 // baselineFlags say what a run has to do with the saved baseline; without any it is compared with it.
@@ -52,7 +52,7 @@ func (a *app) heldAgainst(b baselineFlags, j check.Job, rep *runner.Report) erro
 		if err != nil {
 			return err
 		}
-		ratchet.Accept(rep, saved)
+		baseline.Accept(rep, saved)
 		return nil
 	}
 	raw, ok := j.Component.Baseline(key)
@@ -64,14 +64,14 @@ func (a *app) heldAgainst(b baselineFlags, j check.Job, rep *runner.Report) erro
 		}
 		return nil
 	}
-	known, err := ratchet.Parse(raw)
+	known, err := baseline.Parse(raw)
 	if err != nil {
 		return usage(fmt.Errorf("%s: baselines.%s: %w", showPath(project.BaselineFile(j.Component.Path)), key, err))
 	}
 	if err := compare(known, rep); err != nil {
 		return usage(err)
 	}
-	if !b.ratchet || !ratchet.Better(*rep.Baseline) {
+	if !b.ratchet || !baseline.Better(*rep.Baseline) {
 		return nil
 	}
 	if _, err := saveBaseline(j.Component, key, rep); err != nil {
@@ -81,24 +81,24 @@ func (a *app) heldAgainst(b baselineFlags, j check.Job, rep *runner.Report) erro
 	return nil
 }
 
-func compare(known ratchet.Baseline, rep *runner.Report) error {
+func compare(known baseline.Baseline, rep *runner.Report) error {
 	if rep.Capability == runner.Lint {
-		ratchet.SettleLint(rep, ratchet.Findings(known, rep.LintFindings))
+		baseline.SettleLint(rep, baseline.Findings(known, rep.LintFindings))
 		return nil
 	}
 	base, err := known.Counts()
 	if err != nil {
 		return err
 	}
-	ratchet.SettleTests(rep, ratchet.Tests(base, *rep.TestCounts))
+	baseline.SettleTests(rep, baseline.Tests(base, *rep.TestCounts))
 	return nil
 }
 
-func saveBaseline(c project.Component, key string, rep *runner.Report) (b ratchet.Baseline, err error) {
+func saveBaseline(c project.Component, key string, rep *runner.Report) (b baseline.Baseline, err error) {
 	if rep.Capability == runner.Lint {
-		b, err = ratchet.Lint(c.ID, clock.System(), rep.LintFindings)
+		b, err = baseline.Lint(c.ID, clock.System(), rep.LintFindings)
 	} else {
-		b, err = ratchet.TestCounts(c.ID, clock.System(), *rep.TestCounts)
+		b, err = baseline.TestCounts(c.ID, clock.System(), *rep.TestCounts)
 	}
 	if err != nil {
 		return b, err
@@ -110,7 +110,7 @@ func saveBaseline(c project.Component, key string, rep *runner.Report) (b ratche
 // that broke for findings that are resolved would empty the baseline.
 func untold(rep *runner.Report) string {
 	switch {
-	case ratchet.Hard(rep):
+	case baseline.Hard(rep):
 		return "the run could not tell what there is"
 	case rep.Capability == runner.Lint && rep.Status == runner.StatusFailed && len(rep.LintFindings) == 0:
 		return "the runner failed and named no finding"
@@ -139,9 +139,9 @@ func (a *app) notCompared(b baselineFlags, j check.Job, key string, rep *runner.
 }
 
 // scopeOf is what a job is narrowed to.
-func scopeOf(j check.Job) ratchet.Scope {
+func scopeOf(j check.Job) baseline.Scope {
 	o := j.Options
-	s := ratchet.Scope{
+	s := baseline.Scope{
 		Tools: o.Filter.Only, Skipped: o.Filter.Skip, Category: o.Category, ErrorsOnly: o.ErrorsOnly, Sniffs: o.Sniffs, ExcludeSniffs: o.NoSniffs,
 		Extensions: j.Choice.Use, Args: o.Args,
 	}

@@ -13,12 +13,12 @@ import (
 
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/contract/settings"
-	"github.com/deedrun/deed/internal/analysis"
-	"github.com/deedrun/deed/internal/changed"
-	"github.com/deedrun/deed/internal/check"
-	"github.com/deedrun/deed/internal/extension"
-	"github.com/deedrun/deed/internal/project"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/checks/analysis"
+	"github.com/deedrun/deed/internal/checks/changed"
+	"github.com/deedrun/deed/internal/checks/check"
+	"github.com/deedrun/deed/internal/checks/extension"
+	"github.com/deedrun/deed/internal/checks/project"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // changedFlags narrow a run to what changed.

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/check"
-	"github.com/deedrun/deed/internal/extension"
-	"github.com/deedrun/deed/internal/fix"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/undo"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/checks/check"
+	"github.com/deedrun/deed/internal/checks/extension"
+	"github.com/deedrun/deed/internal/checks/fix"
+	"github.com/deedrun/deed/internal/checks/undo"
 )
 
 // defaultVerifyTime bounds a verification command that names no limit.

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/finding"
-	"github.com/deedrun/deed/internal/terminal"
-	"github.com/deedrun/deed/internal/testreport"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/base/terminal"
+	"github.com/deedrun/deed/internal/checks/finding"
+	"github.com/deedrun/deed/internal/checks/testreport"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // The forms that a report is written in.

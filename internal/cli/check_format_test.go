@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/deedrun/deed/internal/terminal"
+	"github.com/deedrun/deed/internal/base/terminal"
 )
 
 // What drives a terminal does not come through, wherever the document is cut into pieces.

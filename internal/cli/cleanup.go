@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/reclaim"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/engine/gc"
 )
 
 func (a *app) cleanupCmd() *cobra.Command {
@@ -45,31 +45,31 @@ It takes the dispatch lock of the home. With --dry-run it takes none and changes
 	return c
 }
 
-func (a *app) cleanup(ctx context.Context, dry bool) (rep reclaim.Report, err error) {
+func (a *app) cleanup(ctx context.Context, dry bool) (rep gc.Report, err error) {
 	if dry {
 		self, err := proc.SelfIdentity()
 		if err != nil {
 			return rep, fmt.Errorf("identify this process: %w", err)
 		}
-		r := &reclaim.Reclaimer{Home: a.h, Store: a.st, Self: self, Clock: clock.System, Log: a.logger(a.level()), Retention: a.cfg.Retention, Temp: os.TempDir()}
-		return r.Sweep(ctx, reclaim.Options{DryRun: true, Deep: true, Whole: true})
+		r := &gc.Reclaimer{Home: a.h, Store: a.st, Self: self, Clock: clock.System, Log: a.logger(a.level()), Retention: a.cfg.Retention, Temp: os.TempDir()}
+		return r.Sweep(ctx, gc.Options{DryRun: true, Deep: true, Whole: true})
 	}
 	eng, release, err := a.locked(ctx, 1)
 	if err != nil {
 		return rep, err
 	}
-	rep, err = eng.Reclaim(ctx, reclaim.Options{Deep: true, Whole: true})
+	rep, err = eng.Reclaim(ctx, gc.Options{Deep: true, Whole: true})
 	if rerr := release(); err == nil {
 		err = rerr
 	}
 	return rep, err
 }
 
-func (a *app) showCleanup(rep reclaim.Report, dry bool) error {
+func (a *app) showCleanup(rep gc.Report, dry bool) error {
 	if a.json {
 		return a.emit(struct {
 			DryRun bool `json:"dry_run"`
-			reclaim.Report
+			gc.Report
 		}{dry, rep})
 	}
 	rows := make([][]string, len(rep.Findings))

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/conform"
-	"github.com/deedrun/deed/internal/runtimepkg"
-	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/agent/runtimepkg"
+	"github.com/deedrun/deed/internal/compat/homeboy/conform"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 func (a *app) conformCmd() *cobra.Command {

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/deedrun/deed/internal/home"
-	deedserver "github.com/deedrun/deed/internal/server"
+	"github.com/deedrun/deed/internal/base/home"
+	deedserver "github.com/deedrun/deed/internal/web/server"
 )
 
 // TestDamagedListsSaySo spoils rows as a foreign hand would. Every list shows the rest, and names what it cannot read to a program as well.

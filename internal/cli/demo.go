@@ -18,13 +18,13 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/config"
-	"github.com/deedrun/deed/internal/history"
-	"github.com/deedrun/deed/internal/journal"
-	"github.com/deedrun/deed/internal/model/scripted"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/agent/model/scripted"
+	"github.com/deedrun/deed/internal/base/config"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/evidence/history"
+	"github.com/deedrun/deed/internal/evidence/journal"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 //go:embed demo/*.sh demo/model.yaml

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/internal/model/scripted"
-	"github.com/deedrun/deed/internal/terminal"
+	"github.com/deedrun/deed/internal/agent/model/scripted"
+	"github.com/deedrun/deed/internal/base/terminal"
 )
 
 // devCmd holds what is for trying deed without a model. It is not in the short help: nobody needs it to use deed.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/internal/wordpress/wordpresstest"
+	"github.com/deedrun/deed/internal/attempt/wordpress/wordpresstest"
 )
 
 // repository is the root of the module.

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/sandbox"
-	"github.com/deedrun/deed/internal/toolchain"
-	"github.com/deedrun/deed/internal/wordpress"
+	"github.com/deedrun/deed/internal/attempt/wordpress"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
+	"github.com/deedrun/deed/internal/isolate/toolchain"
 )
 
 // examineSandboxes says of each kind of containment whether it can be had here.

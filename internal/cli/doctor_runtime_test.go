@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/internal/wordpress/wordpresstest"
+	"github.com/deedrun/deed/internal/attempt/wordpress/wordpresstest"
 )
 
 // findings runs the doctor and returns what it says by name: the status with detail and remedy, a line for each.

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/history"
-	"github.com/deedrun/deed/internal/journal"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/terminal"
+	"github.com/deedrun/deed/internal/engine/view"
+	"github.com/deedrun/deed/internal/evidence/history"
+	"github.com/deedrun/deed/internal/evidence/journal"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/terminal"
-	"github.com/deedrun/deed/internal/view"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 func (a *app) taskEventsCmd() *cobra.Command {

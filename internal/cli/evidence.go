@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/handoff"
-	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/evidence/apply"
+	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
 func (a *app) verifyCmd() *cobra.Command {
@@ -65,7 +65,7 @@ func (a *app) verify(dirs []string, o bundle.VerifyOptions) error {
 	valid := true
 	for i, dir := range dirs {
 		var err error
-		reps[i], err = handoff.Verify(dir, o)
+		reps[i], err = apply.Verify(dir, o)
 		if err != nil && len(dirs) == 1 {
 			return usage(err)
 		}

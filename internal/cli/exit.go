@@ -5,9 +5,9 @@ import (
 	"errors"
 
 	"github.com/deedrun/deed/contract/fault"
-	"github.com/deedrun/deed/internal/config"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/home"
+	"github.com/deedrun/deed/internal/base/config"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/base/home"
 	"github.com/deedrun/deed/internal/store"
 )
 

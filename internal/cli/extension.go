@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/extension"
-	"github.com/deedrun/deed/internal/project"
+	"github.com/deedrun/deed/internal/checks/extension"
+	"github.com/deedrun/deed/internal/checks/project"
 )
 
 // extensionList is what `deed extension list --json` prints.

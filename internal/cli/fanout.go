@@ -13,8 +13,8 @@ import (
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/fanout"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/compat/homeboy/fanout"
 )
 
 func (a *app) fanoutCmd() *cobra.Command {

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/canonjson"
-	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/base/canonjson"
+	"github.com/deedrun/deed/internal/base/crashpoint"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/store/pgtest"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/fanout"
+	"github.com/deedrun/deed/internal/compat/homeboy/fanout"
 )
 
 // readPlan reads a plan and refuses one whose tasks cannot be told apart.

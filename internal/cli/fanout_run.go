@@ -16,14 +16,14 @@ import (
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/crashpoint"
-	"github.com/deedrun/deed/internal/dispatch"
-	"github.com/deedrun/deed/internal/fanout"
-	"github.com/deedrun/deed/internal/fanoutrun"
-	"github.com/deedrun/deed/internal/providertask"
-	"github.com/deedrun/deed/internal/reclaim"
-	"github.com/deedrun/deed/internal/runtimepkg"
+	"github.com/deedrun/deed/internal/agent/runtimepkg"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/crashpoint"
+	"github.com/deedrun/deed/internal/compat/homeboy/fanout"
+	"github.com/deedrun/deed/internal/compat/homeboy/fanoutrun"
+	"github.com/deedrun/deed/internal/compat/homeboy/providertask"
+	"github.com/deedrun/deed/internal/engine/dispatch"
+	"github.com/deedrun/deed/internal/engine/gc"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -328,7 +328,7 @@ func (x fanoutSlots) Execute(ctx context.Context, c *store.Claim) error {
 func (x fanoutSlots) Beat(ctx context.Context) error { return x.eng.Register(ctx) }
 
 func (x fanoutSlots) Sweep(ctx context.Context) error {
-	_, err := x.eng.Reclaim(ctx, reclaim.Options{Wary: true})
+	_, err := x.eng.Reclaim(ctx, gc.Options{Wary: true})
 	return err
 }
 
@@ -346,7 +346,7 @@ func (a *app) fanoutHere(ctx context.Context, progress string, begin func(s *fan
 	bg := context.WithoutCancel(ctx)
 	defer func() { _ = eng.Close(bg) }()
 	// What a killed run left is settled first: a bundle that was whole is adopted, and the rest is lost and tried again.
-	rep, err := eng.Reclaim(bg, reclaim.Options{Wary: true})
+	rep, err := eng.Reclaim(bg, gc.Options{Wary: true})
 	if err != nil {
 		eng.Log.Warn("sweep", "error", err)
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/fanoutrun"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/reclaim"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/compat/homeboy/fanoutrun"
+	"github.com/deedrun/deed/internal/engine/gc"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -461,7 +461,7 @@ func (a *app) fanoutCancel(ctx context.Context, id, reason string) error {
 		return err
 	}
 	if !lives { // what its dead process ran is lost, and nobody else may ever say so
-		if _, err := eng.Reclaim(ctx, reclaim.Options{Wary: true}); err != nil {
+		if _, err := eng.Reclaim(ctx, gc.Options{Wary: true}); err != nil {
 			eng.Log.Warn("sweep", "error", err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/base/crashpoint"
 )
 
 const mendScript = `#!/bin/sh

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	wire "github.com/deedrun/deed/contract/runner"
-	"github.com/deedrun/deed/internal/helper"
+	"github.com/deedrun/deed/internal/checks/helper"
 )
 
 // helperCmd is for the shell helpers of extension scripts, which find this binary in DEED_BIN: what they would need a

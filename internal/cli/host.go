@@ -14,20 +14,20 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/deedrun/deed/internal/access"
-	"github.com/deedrun/deed/internal/dispatch"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/feed"
-	"github.com/deedrun/deed/internal/notify"
-	"github.com/deedrun/deed/internal/server"
-	"github.com/deedrun/deed/internal/service"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/base/systemd"
+	"github.com/deedrun/deed/internal/engine/dispatch"
+	"github.com/deedrun/deed/internal/engine/feed"
+	"github.com/deedrun/deed/internal/engine/notify"
+	"github.com/deedrun/deed/internal/web/access"
+	"github.com/deedrun/deed/internal/web/server"
 )
 
 // A host is a running deed serve: what stays when the settings are read anew, and the app that has those in force. One goroutine, listen,
 // takes orders: to reload, to drain and to stop.
 type host struct {
 	eng     *dispatch.Engine
-	manager *service.Notifier
+	manager *systemd.Notifier
 	runner  string // its id, which stays
 	since   time.Time
 
@@ -47,7 +47,7 @@ type host struct {
 	idle   sync.WaitGroup
 }
 
-func newHost(a *app, eng *dispatch.Engine, manager *service.Notifier) *host {
+func newHost(a *app, eng *dispatch.Engine, manager *systemd.Notifier) *host {
 	h := &host{
 		eng: eng, manager: manager, runner: eng.Runner.RunnerID, since: a.alone(),
 		asks: make(chan order), change: make(chan dispatch.Parts), drain: make(chan struct{}), ended: make(chan struct{}),

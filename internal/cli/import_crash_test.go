@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/base/crashpoint"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/store/pgtest"
 )

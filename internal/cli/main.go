@@ -18,8 +18,8 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/fault"
-	"github.com/deedrun/deed/internal/config"
-	"github.com/deedrun/deed/internal/terminal"
+	"github.com/deedrun/deed/internal/base/config"
+	"github.com/deedrun/deed/internal/base/terminal"
 )
 
 // Stdio is what a command reads and writes.

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/access"
-	"github.com/deedrun/deed/internal/feed"
-	"github.com/deedrun/deed/internal/mcpserver"
+	"github.com/deedrun/deed/internal/engine/feed"
+	"github.com/deedrun/deed/internal/engine/task"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/task"
+	"github.com/deedrun/deed/internal/web/access"
+	"github.com/deedrun/deed/internal/web/mcpserver"
 )
 
 func (a *app) mcpCmd() *cobra.Command {

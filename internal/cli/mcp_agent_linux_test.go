@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/internal/driver/drivertest"
-	"github.com/deedrun/deed/internal/model/scripted"
+	"github.com/deedrun/deed/internal/agent/driver/drivertest"
+	"github.com/deedrun/deed/internal/agent/model/scripted"
 )
 
 // The real Claude Code is given `deed mcp` as docs/MCP.md says, calls its tools, and gets what the home has. With the role that is the

@@ -20,10 +20,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/access"
-	"github.com/deedrun/deed/internal/home"
-	deedserver "github.com/deedrun/deed/internal/server"
+	"github.com/deedrun/deed/internal/base/home"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/web/access"
+	deedserver "github.com/deedrun/deed/internal/web/server"
 )
 
 // A bearer sends a token with each request.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/report"
-	used "github.com/deedrun/deed/internal/usage"
-	"github.com/deedrun/deed/internal/view"
+	used "github.com/deedrun/deed/internal/agent/usage"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/engine/report"
+	"github.com/deedrun/deed/internal/engine/view"
 )
 
 func (a *app) reportCmd() *cobra.Command {

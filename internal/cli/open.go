@@ -15,11 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/internal/access"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/problem"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/server"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/web/access"
+	"github.com/deedrun/deed/internal/web/httperror"
+	"github.com/deedrun/deed/internal/web/server"
 )
 
 // askServer is how long the server of this home may take to answer.
@@ -117,7 +117,7 @@ func callServer(ctx context.Context, h *home.Home, path string, in, out any) err
 		return fmt.Errorf("ask the server: %w", err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		var p problem.Problem
+		var p httperror.Problem
 		if json.Unmarshal(data, &p) == nil && p.Detail != "" {
 			err := fmt.Errorf("the server refuses: %s", cleanLines(p.Detail))
 			if resp.StatusCode == http.StatusUnprocessableEntity {

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/base/crashpoint"
 	"github.com/deedrun/deed/internal/store"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 
-	"github.com/deedrun/deed/internal/terminal"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/base/terminal"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // palette colours text, or does not.

@@ -4,17 +4,17 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/deedrun/deed/internal/access"
-	"github.com/deedrun/deed/internal/api"
 	"github.com/deedrun/deed/internal/attempt"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/dispatch"
-	"github.com/deedrun/deed/internal/feed"
-	"github.com/deedrun/deed/internal/journal"
-	"github.com/deedrun/deed/internal/mcpserver"
-	"github.com/deedrun/deed/internal/notify"
-	"github.com/deedrun/deed/internal/page"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/engine/dispatch"
+	"github.com/deedrun/deed/internal/engine/feed"
+	"github.com/deedrun/deed/internal/engine/notify"
+	"github.com/deedrun/deed/internal/evidence/journal"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/web/access"
+	"github.com/deedrun/deed/internal/web/api"
+	"github.com/deedrun/deed/internal/web/mcpserver"
+	"github.com/deedrun/deed/internal/web/page"
 )
 
 // watch lets the stream of events hear what the attempts of a runner do.

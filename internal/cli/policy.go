@@ -11,12 +11,12 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/config"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/driver/packaged"
-	"github.com/deedrun/deed/internal/policy"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/agent/policy"
+	"github.com/deedrun/deed/internal/base/config"
+	"github.com/deedrun/deed/internal/compat/homeboy/packaged"
+	"github.com/deedrun/deed/internal/engine/task"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/task"
 )
 
 // policyDoc is what `deed policy explain --json` prints.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/internal/attempt"
-	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/base/clock"
 )
 
 // progress is one line on a terminal that says what is being done and for how long. In a pipe it is silent.

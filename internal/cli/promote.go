@@ -14,15 +14,15 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/attempt"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/plainfile"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/promotion"
-	"github.com/deedrun/deed/internal/redact"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/base/plainfile"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/engine/promote"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/evidence/workspace"
+	"github.com/deedrun/deed/internal/isolate/redact"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/workspace"
 )
 
 // maxOutcome bounds an outcome that is read from a file.
@@ -30,7 +30,7 @@ const maxOutcome = 64 << 20
 
 func (a *app) promoteCmd() *cobra.Command {
 	var (
-		r              promotion.Request
+		r              promote.Request
 		gates, private []string
 		isolation      string
 	)
@@ -51,10 +51,10 @@ runs. The same result promoted to the same branch again changes nothing. The com
 				return usage(errors.New("--branch is missing: name the branch that gets the commit"))
 			}
 			for _, g := range gates {
-				r.Gates = append(r.Gates, promotion.Gate{Command: g})
+				r.Gates = append(r.Gates, promote.Gate{Command: g})
 			}
 			for _, g := range private {
-				r.Gates = append(r.Gates, promotion.Gate{Command: g, Private: true})
+				r.Gates = append(r.Gates, promote.Gate{Command: g, Private: true})
 			}
 			return a.promote(c.Context(), args[0], r, isolation)
 		},
@@ -66,12 +66,12 @@ runs. The same result promoted to the same branch again changes nothing. The com
 	f.StringVar(&r.Patch, "patch", "", "`SHA256` of the patch that is meant, where there are several")
 	f.StringArrayVar(&gates, "gate", nil, "`CMD` that must pass on the change; may be given several times")
 	f.StringArrayVar(&private, "private-gate", nil, "`CMD` that must pass, of whose output nothing is told; may be given several times")
-	f.DurationVar(&r.Timeout, "gate-timeout", promotion.DefaultGateTimeout, "how long each gate may take")
+	f.DurationVar(&r.Timeout, "gate-timeout", promote.DefaultGateTimeout, "how long each gate may take")
 	f.DurationVar(&r.Idle, "gate-idle", 0, "how long a gate may print nothing (default: as long as it likes)")
 	f.BoolVar(&r.Unchecked, "skip-checks", false, "do not run the checks of the bundle again")
 	f.StringVar(&isolation, "isolation", "", "`KIND` of containment of checks and gates (default: the bundle's)")
 	f.StringVar(&r.Verifier, "verifier", "", "`CMD` that decides last, with the report on its standard input")
-	f.DurationVar(&r.Patience, "verifier-timeout", promotion.DefaultVerifierTimeout, "how long the verifier may take")
+	f.DurationVar(&r.Patience, "verifier-timeout", promote.DefaultVerifierTimeout, "how long the verifier may take")
 	f.StringArrayVar(&r.Allow, "allow-branch", nil, "protected branch that may be written; may be given several times")
 	f.BoolVar(&r.Dirty, "allow-dirty", false, "promote although the repository has uncommitted work, which stays as it is")
 	f.StringVar(&r.Push, "push", "", "`REMOTE`, a path or an address, that the branch is sent to")
@@ -80,7 +80,7 @@ runs. The same result promoted to the same branch again changes nothing. The com
 	return c
 }
 
-func (a *app) promote(ctx context.Context, what string, r promotion.Request, isolation string) (err error) {
+func (a *app) promote(ctx context.Context, what string, r promote.Request, isolation string) (err error) {
 	if r.To, err = filepath.Abs(r.To); err == nil {
 		_, err = os.Stat(r.To)
 	}
@@ -94,7 +94,7 @@ func (a *app) promote(ctx context.Context, what string, r promotion.Request, iso
 		return err
 	}
 	r.By = a.operator()
-	p := &promotion.Promoter{Clock: clock.System, Redact: redact.New(redact.Secrets(a.environ)), Environ: a.environ, Home: home.At("")}
+	p := &promote.Promoter{Clock: clock.System, Redact: redact.New(redact.Secrets(a.environ)), Environ: a.environ, Home: home.At("")}
 	if p.Dir, err = os.Getwd(); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (a *app) promote(ctx context.Context, what string, r promotion.Request, iso
 }
 
 // promoter gives a promoter what runs things.
-func (a *app) promoter(ctx context.Context, p *promotion.Promoter, isolation string) error {
+func (a *app) promoter(ctx context.Context, p *promote.Promoter, isolation string) error {
 	if err := a.open(ctx); err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (a *app) candidates(ctx context.Context, what string) ([]string, []homeboy.
 		if err != nil {
 			return nil, nil, usage(err)
 		}
-		dir, claims, err := promotion.FromFile(text)
+		dir, claims, err := promote.FromFile(text)
 		if err != nil {
 			return nil, nil, usage(fmt.Errorf("%s: %w", what, err))
 		}
@@ -196,7 +196,7 @@ func (a *app) fanoutCandidate(ctx context.Context, what string) ([]string, []hom
 	if err := a.fanoutReader().Write(ctx, f.ID, &text); err != nil {
 		return nil, nil, err
 	}
-	dir, claims, err := promotion.FromFile(text.Bytes())
+	dir, claims, err := promote.FromFile(text.Bytes())
 	if err != nil {
 		return nil, nil, &exitError{code: ExitNotDone, err: fmt.Errorf("fanout %s: %w", f.ID, err)}
 	}
@@ -205,7 +205,7 @@ func (a *app) fanoutCandidate(ctx context.Context, what string) ([]string, []hom
 
 // showPromotion prints a report, or why there is none. As JSON a refusal is the one document too, and its exit code is 1.
 func (a *app) showPromotion(rep homeboy.PromotionReport, err error) error {
-	var refusal *promotion.Refusal
+	var refusal *promote.Refusal
 	switch {
 	case errors.As(err, &refusal):
 		return a.showNotPromoted(rep, refusal)
@@ -227,7 +227,7 @@ func (a *app) showPromotion(rep homeboy.PromotionReport, err error) error {
 	return err
 }
 
-func (a *app) showNotPromoted(rep homeboy.PromotionReport, r *promotion.Refusal) error {
+func (a *app) showNotPromoted(rep homeboy.PromotionReport, r *promote.Refusal) error {
 	if !a.json {
 		return &exitError{code: ExitNotDone, err: errors.New(cleanLines(r.Error()))}
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/base/crashpoint"
 )
 
 // TestPromotionCommandsRun runs what docs/PROMOTION.md shows.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/action"
-	"github.com/deedrun/deed/internal/identity"
+	"github.com/deedrun/deed/internal/agent/action"
+	"github.com/deedrun/deed/internal/agent/identity"
 	"github.com/deedrun/deed/internal/store"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/internal/selfprovider"
+	"github.com/deedrun/deed/internal/compat/homeboy/selfprovider"
 	"github.com/deedrun/deed/provider"
 )
 

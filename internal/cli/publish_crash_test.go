@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/base/crashpoint"
 )
 
 // The hook of the crash test does as BOUNDARY.md asks of one: a branch that has a pull request gets no other.

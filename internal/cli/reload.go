@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/problem"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/web/httperror"
 )
 
 // schemaReload is the id of what `deed reload --json` writes.
@@ -65,11 +65,11 @@ type answered struct {
 // answerReload is the route of `deed reload`.
 func (h *host) answerReload(w http.ResponseWriter, r *http.Request) {
 	answer := make(chan answered, 1)
-	ends := problem.New(http.StatusConflict, "draining", errEnds.Error())
+	ends := httperror.New(http.StatusConflict, "draining", errEnds.Error())
 	select {
 	case h.asks <- answer:
 	case <-h.ended:
-		problem.Write(w, r, ends)
+		httperror.Write(w, r, ends)
 		return
 	case <-r.Context().Done():
 		return
@@ -77,17 +77,17 @@ func (h *host) answerReload(w http.ResponseWriter, r *http.Request) {
 	select {
 	case t := <-answer:
 		if errors.Is(t.err, errEnds) {
-			problem.Write(w, r, ends)
+			httperror.Write(w, r, ends)
 			return
 		}
 		if t.err != nil {
-			problem.Write(w, r, problem.New(http.StatusUnprocessableEntity, "settings_refused", fmt.Sprintf("%v; the old settings stay in force", t.err)))
+			httperror.Write(w, r, httperror.New(http.StatusUnprocessableEntity, "settings_refused", fmt.Sprintf("%v; the old settings stay in force", t.err)))
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(t.reloaded)
 	case <-h.ended:
-		problem.Write(w, r, ends)
+		httperror.Write(w, r, ends)
 	case <-r.Context().Done():
 	}
 }

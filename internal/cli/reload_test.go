@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/home"
-	deedserver "github.com/deedrun/deed/internal/server"
+	"github.com/deedrun/deed/internal/base/home"
+	deedserver "github.com/deedrun/deed/internal/web/server"
 )
 
 // post adds a task through the running server, whose settings admit it. It returns the id, or the status and what was answered.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/internal/crashpoint"
-	"github.com/deedrun/deed/internal/home"
-	deedserver "github.com/deedrun/deed/internal/server"
+	"github.com/deedrun/deed/internal/base/crashpoint"
+	"github.com/deedrun/deed/internal/base/home"
 	"github.com/deedrun/deed/internal/store"
+	deedserver "github.com/deedrun/deed/internal/web/server"
 )
 
 // TestCrashInAWrite kills the real binary inside writes over HTTP: when the key is marked, when the thing is done, when the answer is

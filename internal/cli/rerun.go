@@ -15,13 +15,13 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/atomicfile"
 	"github.com/deedrun/deed/internal/attempt"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/canonjson"
-	"github.com/deedrun/deed/internal/plainfile"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/canonjson"
+	"github.com/deedrun/deed/internal/base/plainfile"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 	"github.com/deedrun/deed/internal/store"
 )
 

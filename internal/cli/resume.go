@@ -9,9 +9,9 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/attempt"
-	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/engine/task"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/task"
 )
 
 func (a *app) taskResumeCmd() *cobra.Command {

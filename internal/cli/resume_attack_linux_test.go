@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/crashpoint"
-	"github.com/deedrun/deed/internal/failure"
+	"github.com/deedrun/deed/internal/base/crashpoint"
+	"github.com/deedrun/deed/internal/base/failure"
 )
 
 // attacked is a task on a project with a file that must not change.

@@ -14,15 +14,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/attempt"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/config"
-	"github.com/deedrun/deed/internal/dispatch"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/config"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/engine/dispatch"
+	"github.com/deedrun/deed/internal/engine/task"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/task"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 type runFlags struct {

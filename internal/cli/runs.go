@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/registry"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/engine/view"
+	"github.com/deedrun/deed/internal/evidence/runrecord"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/view"
 )
 
 func (a *app) runsCmd() *cobra.Command {
@@ -231,7 +231,7 @@ func (a *app) showRunRecord(r store.Run, gone map[string]bool) {
 	for _, ref := range rec.ArtifactRefs {
 		a.field("artifact", ref.Kind+" "+clean(ref.Directory+ref.Path))
 	}
-	a.field("record", registry.FilePath(r))
+	a.field("record", runrecord.FilePath(r))
 }
 
 func (a *app) metric(name string, m codebox.RunMetric) {
@@ -337,7 +337,7 @@ func (a *app) artifact(ref codebox.RunArtifactRef) artifactDoc {
 	d := artifactDoc{RunArtifactRef: ref}
 	if _, err := os.Lstat(path); err == nil {
 		d.Exists = true
-		d.Bytes, _ = registry.Size(path) // 0 when it cannot be read
+		d.Bytes, _ = runrecord.Size(path) // 0 when it cannot be read
 	}
 	return d
 }

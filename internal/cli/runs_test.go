@@ -13,11 +13,11 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/schema"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/crashpoint"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/reclaim"
-	"github.com/deedrun/deed/internal/registry"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/crashpoint"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/engine/gc"
+	"github.com/deedrun/deed/internal/evidence/runrecord"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -59,8 +59,8 @@ func makeRun(root, id string, status codebox.RunStatus, artifacts string) error 
 		return err
 	}
 	defer func() { _ = st.Close() }()
-	reg := &registry.Registry{Store: st, Clock: clock.System, RunnerID: "library", Home: h}
-	r, err := reg.Create(ctx, registry.New{RunID: id, Dir: filepath.Join(root, "runs"), Metadata: map[string]any{"api_key": "hunter2"}})
+	reg := &runrecord.Registry{Store: st, Clock: clock.System, RunnerID: "library", Home: h}
+	r, err := reg.Create(ctx, runrecord.New{RunID: id, Dir: filepath.Join(root, "runs"), Metadata: map[string]any{"api_key": "hunter2"}})
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func makeRun(root, id string, status codebox.RunStatus, artifacts string) error 
 	if err := r.To(ctx, codebox.RunRunning); err != nil || status == codebox.RunRunning {
 		return err
 	}
-	o := registry.Outcome{Status: status}
+	o := runrecord.Outcome{Status: status}
 	if artifacts != "" {
 		o.Bundle = artifacts
 		o.Refs = []codebox.RunArtifactRef{{Kind: "artifact-bundle", Directory: artifacts}, {Kind: "log", Path: "/nowhere/log"}}
@@ -147,12 +147,12 @@ func TestCleanupAfterSIGKILL(t *testing.T) {
 			s.noProcess()
 			dry := s.report("cleanup", "--dry-run", "--json")
 			for _, f := range dry.Findings {
-				if f.Result != reclaim.ResultPlanned {
+				if f.Result != gc.ResultPlanned {
 					t.Errorf("dry run: %+v", f)
 				}
 			}
 			for _, f := range s.report("cleanup", "--json").Findings {
-				if f.Result != reclaim.ResultDone || f.Reason == "" {
+				if f.Result != gc.ResultDone || f.Reason == "" {
 					t.Errorf("cleanup: %+v", f)
 				}
 			}
@@ -178,9 +178,9 @@ func TestCleanupAfterSIGKILL(t *testing.T) {
 }
 
 // report runs a command that prints a report of reclaim.
-func (s *site) report(args ...string) reclaim.Report {
+func (s *site) report(args ...string) gc.Report {
 	s.t.Helper()
-	var rep reclaim.Report
+	var rep gc.Report
 	if err := json.Unmarshal([]byte(s.ok(args...)), &rep); err != nil {
 		s.t.Fatal(fmt.Errorf("deed %v: %w", args, err))
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/base/terminal"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/terminal"
 )
 
 func (a *app) runsWatchCmd() *cobra.Command {

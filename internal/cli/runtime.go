@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/extension"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/runtimepkg"
-	"github.com/deedrun/deed/internal/runtimepkg/shipped"
+	"github.com/deedrun/deed/internal/agent/runtimepkg"
+	"github.com/deedrun/deed/internal/agent/runtimepkg/shipped"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/checks/extension"
 )
 
 // runtimeFlags say where packages are looked for.

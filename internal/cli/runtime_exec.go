@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/providertask"
-	"github.com/deedrun/deed/internal/runtimepkg"
+	"github.com/deedrun/deed/internal/agent/runtimepkg"
+	"github.com/deedrun/deed/internal/compat/homeboy/providertask"
 )
 
 func (a *app) runtimeExecCmd(rt *runtimeFlags) *cobra.Command {

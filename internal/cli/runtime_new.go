@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/internal/scaffold"
+	"github.com/deedrun/deed/internal/compat/homeboy/scaffold"
 )
 
 // runtimeNew is what `deed runtime new --json` prints.

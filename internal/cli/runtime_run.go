@@ -15,12 +15,12 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/egress"
-	"github.com/deedrun/deed/internal/extension"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/providertask"
-	"github.com/deedrun/deed/internal/runtimepkg"
+	"github.com/deedrun/deed/internal/agent/runtimepkg"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/checks/extension"
+	"github.com/deedrun/deed/internal/compat/homeboy/providertask"
+	"github.com/deedrun/deed/internal/isolate/egress"
 )
 
 // providerFlags are what `runtime run` and `runtime exec` share.

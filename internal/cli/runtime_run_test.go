@@ -19,9 +19,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/canonjson"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/providertask"
+	"github.com/deedrun/deed/internal/base/canonjson"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/compat/homeboy/providertask"
 )
 
 // labScript is a provider that does what its instructions say.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/driver/process"
-	"github.com/deedrun/deed/internal/providertask"
-	"github.com/deedrun/deed/internal/runtimepkg"
+	"github.com/deedrun/deed/internal/agent/driver/process"
+	"github.com/deedrun/deed/internal/agent/runtimepkg"
+	"github.com/deedrun/deed/internal/compat/homeboy/providertask"
 )
 
 // askFlags are what a request says of the provider that it wants, for people who have no request at hand.

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/deedrun/deed/internal/crashpoint"
-	"github.com/deedrun/deed/internal/runtimepkg"
+	"github.com/deedrun/deed/internal/agent/runtimepkg"
+	"github.com/deedrun/deed/internal/base/crashpoint"
 )
 
 // writePackage writes a version of a runtime package.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/sandbox"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 // A wild is a repository of packages in the shapes that others publish, and a checkout to work on. See testdata/wild.

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/schedule"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/engine/schedule"
 	"github.com/deedrun/deed/internal/store"
 )
 

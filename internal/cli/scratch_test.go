@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/reclaim"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/engine/gc"
 )
 
 // The directory of a command is spared while deed lives, and is removed when deed was killed.
@@ -55,7 +55,7 @@ func TestCleanupOfAKilledWorkspaceCommand(t *testing.T) {
 		t.Fatalf("left: %v", left)
 	}
 	rep := s.report("cleanup", "--json")
-	if len(rep.Findings) != 1 || rep.Findings[0].Path != left[0] || rep.Findings[0].Result != reclaim.ResultDone {
+	if len(rep.Findings) != 1 || rep.Findings[0].Path != left[0] || rep.Findings[0].Result != gc.ResultDone {
 		t.Errorf("%+v", rep.Findings)
 	}
 	if left := made(); len(left) != 0 {

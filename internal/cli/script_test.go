@@ -8,8 +8,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/bundle/bundletest"
-	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
 )
 
 // TestMain lets the test binary be deed: testscript runs it as the command, and deed runs it as its supervisor.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/settings"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/sensor"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/engine/sensor"
 	"github.com/deedrun/deed/internal/store"
 )
 

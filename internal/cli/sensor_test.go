@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/base/crashpoint"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/store/pgtest"
 )

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/internal/dispatch"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/service"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/base/systemd"
+	"github.com/deedrun/deed/internal/engine/dispatch"
 )
 
 func (a *app) dispatchCmd() *cobra.Command {
@@ -196,9 +196,9 @@ func (a *app) serve(ctx context.Context, slots int, window windowFlags) error {
 }
 
 // manager finds the service manager that started this process, and hides it from what this process starts.
-func (a *app) manager() (*service.Notifier, error) {
-	n, err := service.Listener(a.getenv)
-	for _, name := range service.Variables {
+func (a *app) manager() (*systemd.Notifier, error) {
+	n, err := systemd.Listener(a.getenv)
+	for _, name := range systemd.Variables {
 		_ = os.Unsetenv(name) // of a name that is fixed
 		a.environ = slices.DeleteFunc(slices.Clone(a.environ), func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 	}

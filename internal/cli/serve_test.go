@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/home"
-	deedserver "github.com/deedrun/deed/internal/server"
+	"github.com/deedrun/deed/internal/base/home"
 	"github.com/deedrun/deed/internal/store"
+	deedserver "github.com/deedrun/deed/internal/web/server"
 )
 
 func writeFile(t *testing.T, path, text string) {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/plainfile"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/service"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/base/plainfile"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/base/systemd"
 )
 
 func (a *app) serviceCmd() *cobra.Command {
@@ -58,26 +58,26 @@ commands that do are printed.`,
 }
 
 // unit composes the unit of this home.
-func (a *app) unit(user bool, as, secrets string, slots int) (service.Unit, error) {
+func (a *app) unit(user bool, as, secrets string, slots int) (systemd.Unit, error) {
 	root, err := home.Resolve(a.homeFlag, a.getenv)
 	if err != nil {
-		return service.Unit{}, usage(err)
+		return systemd.Unit{}, usage(err)
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return service.Unit{}, fmt.Errorf("find this binary: %w", err)
+		return systemd.Unit{}, fmt.Errorf("find this binary: %w", err)
 	}
 	if secrets == "" {
 		secrets = "/etc/deed/secrets.env"
 		if user {
 			dir, err := a.settingsDir()
 			if err != nil {
-				return service.Unit{}, err
+				return systemd.Unit{}, err
 			}
 			secrets = filepath.Join(dir, "deed", "secrets.env")
 		}
 	}
-	u := service.Unit{Exe: exe, Home: root, User: user, As: as, Path: a.getenv("PATH"), Secrets: secrets, Concurrency: slots}
+	u := systemd.Unit{Exe: exe, Home: root, User: user, As: as, Path: a.getenv("PATH"), Secrets: secrets, Concurrency: slots}
 	if err := u.Validate(); err != nil {
 		return u, usage(err)
 	}
@@ -98,10 +98,10 @@ func (a *app) settingsDir() (string, error) {
 // unitPath is where the unit is written.
 func (a *app) unitPath(user bool) (string, error) {
 	if !user {
-		return filepath.Join("/etc/systemd/system", service.Name), nil
+		return filepath.Join("/etc/systemd/system", systemd.Name), nil
 	}
 	dir, err := a.settingsDir()
-	return filepath.Join(dir, "systemd", "user", service.Name), err
+	return filepath.Join(dir, "systemd", "user", systemd.Name), err
 }
 
 // maxUnit bounds a unit that is read.
@@ -113,13 +113,13 @@ func foreignUnit(path string) error {
 	if err != nil {
 		return err
 	}
-	if !service.Ours(string(data)) {
+	if !systemd.Ours(string(data)) {
 		return usage(fmt.Errorf("%s was not written by deed (move it away first)", showPath(path)))
 	}
 	return nil
 }
 
-func (a *app) installUnit(u service.Unit, dry bool) error {
+func (a *app) installUnit(u systemd.Unit, dry bool) error {
 	if dry {
 		a.printf("%s", u)
 		return nil
@@ -172,7 +172,7 @@ func (a *app) serviceStatus(ctx context.Context, user bool) error {
 	if _, err := os.Stat(path); err == nil {
 		out[0][1] = path
 	}
-	argv := append(strings.Fields(systemctl(user)), "show", service.Name, "--property=ActiveState,SubState,StatusText,MainPID,NRestarts")
+	argv := append(strings.Fields(systemctl(user)), "show", systemd.Name, "--property=ActiveState,SubState,StatusText,MainPID,NRestarts")
 	res, err := proc.Tool(ctx, proc.ToolSpec{Argv: argv, Env: a.environ, MaxOutput: 1 << 16})
 	if err != nil {
 		out = append(out, [2]string{"manager", "systemd cannot be asked: " + err.Error()})

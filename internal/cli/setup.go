@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/bundle"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/config"
-	"github.com/deedrun/deed/internal/driver"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/proc"
+	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/config"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/store"
 )
 

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/homeboy"
-	"github.com/deedrun/deed/internal/driver/drivertest"
-	"github.com/deedrun/deed/internal/model/scripted"
-	"github.com/deedrun/deed/internal/promotion"
-	"github.com/deedrun/deed/internal/wordpress/wordpresstest"
+	"github.com/deedrun/deed/internal/agent/driver/drivertest"
+	"github.com/deedrun/deed/internal/agent/model/scripted"
+	"github.com/deedrun/deed/internal/attempt/wordpress/wordpresstest"
+	"github.com/deedrun/deed/internal/engine/promote"
 )
 
 // shippedAgents are the packages that deed ships for agents' own programs: the program, the variable that names it, the
@@ -85,7 +85,7 @@ func TestShippedPackagesDoTheWork(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if dir, claims, err := promotion.FromFile(kept); err != nil || dir == "" || len(claims) != 1 {
+			if dir, claims, err := promote.FromFile(kept); err != nil || dir == "" || len(claims) != 1 {
 				t.Errorf("what can be promoted: %q, %v, %v", dir, claims, err)
 			}
 			s.tidy()

@@ -16,8 +16,8 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/engine/view"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/view"
 )
 
 func (a *app) taskShowCmd() *cobra.Command {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/fault"
-	"github.com/deedrun/deed/internal/parcel"
-	"github.com/deedrun/deed/internal/skill"
+	"github.com/deedrun/deed/internal/agent/skill"
+	"github.com/deedrun/deed/internal/base/filetree"
 )
 
 // skills finds skills: those of the project here, then the home's. The home is named.
@@ -46,7 +46,7 @@ type skillDoc struct {
 	Compatibility string                      `json:"compatibility,omitempty"`
 	Metadata      map[string]string           `json:"metadata,omitempty"`
 	AllowedTools  []string                    `json:"allowed_tools,omitempty"`
-	Files         []parcel.Entry              `json:"files,omitempty"`
+	Files         []filetree.Entry            `json:"files,omitempty"`
 }
 
 func newSkillDoc(f skill.Found) skillDoc {
@@ -165,7 +165,7 @@ func (a *app) skillAdded(got skill.Added) error {
 // skillFault marks what the author of a skill can mend.
 func skillFault(err error) error {
 	var e *skill.Error
-	if errors.As(err, &e) || errors.Is(err, parcel.ErrRefused) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, skill.ErrUnknown) {
+	if errors.As(err, &e) || errors.Is(err, filetree.ErrRefused) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, skill.ErrUnknown) {
 		return usage(err)
 	}
 	return err

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/base/crashpoint"
 	"github.com/deedrun/deed/internal/store"
 )
 

@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/schema"
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/proc"
-	"github.com/deedrun/deed/internal/sandbox"
-	"github.com/deedrun/deed/internal/skill"
-	"github.com/deedrun/deed/internal/toolchain"
+	"github.com/deedrun/deed/internal/agent/skill"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
+	"github.com/deedrun/deed/internal/isolate/toolchain"
 )
 
 // What a command of a skill may print, and where it is seen inside.

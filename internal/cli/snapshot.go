@@ -10,10 +10,10 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/schema"
-	"github.com/deedrun/deed/internal/atomicfile"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/report"
-	used "github.com/deedrun/deed/internal/usage"
+	used "github.com/deedrun/deed/internal/agent/usage"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/engine/report"
 )
 
 func (a *app) snapshotCmd() *cobra.Command {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/egress"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/task"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/engine/task"
+	"github.com/deedrun/deed/internal/isolate/egress"
 )
 
 // specFlags are the flags that say what a task may do and what counts as done. `run` and `task add` share them.

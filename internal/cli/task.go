@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/internal/engine/task"
+	"github.com/deedrun/deed/internal/engine/view"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/task"
-	"github.com/deedrun/deed/internal/view"
 )
 
 func (a *app) taskCmd() *cobra.Command {

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/deedrun/deed/internal/attempt"
-	"github.com/deedrun/deed/internal/telemetry"
+	"github.com/deedrun/deed/internal/engine/telemetry"
 )
 
 // observed sets up what is told of the runner's work, by the standard variables of OpenTelemetry, and returns the log to use.

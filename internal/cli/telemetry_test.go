@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/internal/telemetry/collectortest"
+	"github.com/deedrun/deed/internal/engine/telemetry/collectortest"
 )
 
 // A run tells a collector of its task, attempt, turn, gate and checks, hands the trace on to the agent, and tells no secret.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/history"
-	"github.com/deedrun/deed/internal/journal"
-	"github.com/deedrun/deed/internal/terminal"
+	"github.com/deedrun/deed/internal/base/terminal"
+	"github.com/deedrun/deed/internal/evidence/history"
+	"github.com/deedrun/deed/internal/evidence/journal"
 )
 
 // A timeline prints the entries of a journal for people, turn by turn. What an agent wrote is shortened and cannot drive the

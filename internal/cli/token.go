@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/access"
-	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/web/access"
 )
 
 func (a *app) tokenCmd() *cobra.Command {

@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/action"
-	"github.com/deedrun/deed/internal/answer"
-	"github.com/deedrun/deed/internal/feed"
-	"github.com/deedrun/deed/internal/terminal"
-	"github.com/deedrun/deed/internal/top"
-	"github.com/deedrun/deed/internal/view"
+	"github.com/deedrun/deed/internal/agent/action"
+	"github.com/deedrun/deed/internal/base/terminal"
+	"github.com/deedrun/deed/internal/cli/top"
+	"github.com/deedrun/deed/internal/engine/answer"
+	"github.com/deedrun/deed/internal/engine/feed"
+	"github.com/deedrun/deed/internal/engine/view"
 )
 
 func (a *app) topCmd() *cobra.Command {

@@ -13,10 +13,10 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/answer"
-	"github.com/deedrun/deed/internal/clock"
+	used "github.com/deedrun/deed/internal/agent/usage"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/engine/answer"
 	"github.com/deedrun/deed/internal/store"
-	used "github.com/deedrun/deed/internal/usage"
 )
 
 // schemaUsage is the id of what `deed usage --json` writes.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/internal/model/scripted"
+	"github.com/deedrun/deed/internal/agent/model/scripted"
 )
 
 // A model behind a real endpoint: refused, answered in the same conversation until its budget is used up, and raised.

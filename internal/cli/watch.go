@@ -11,13 +11,13 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/failure"
-	"github.com/deedrun/deed/internal/journal"
-	"github.com/deedrun/deed/internal/report"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/base/terminal"
+	"github.com/deedrun/deed/internal/engine/report"
+	"github.com/deedrun/deed/internal/engine/view"
+	"github.com/deedrun/deed/internal/evidence/journal"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/terminal"
-	"github.com/deedrun/deed/internal/view"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 func (a *app) watchCmd() *cobra.Command {

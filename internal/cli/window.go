@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/internal/dispatch"
-	"github.com/deedrun/deed/internal/server"
+	"github.com/deedrun/deed/internal/engine/dispatch"
+	"github.com/deedrun/deed/internal/web/server"
 )
 
 // defaultListen is where deed serve answers unless it is told otherwise.

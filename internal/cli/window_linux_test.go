@@ -16,10 +16,10 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/page/pagetest"
-	deedserver "github.com/deedrun/deed/internal/server"
+	"github.com/deedrun/deed/internal/base/home"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/web/page/pagetest"
+	deedserver "github.com/deedrun/deed/internal/web/server"
 )
 
 // A visitor is a real browser at the page of the real binary.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/schema"
-	"github.com/deedrun/deed/internal/component/componenttest"
-	"github.com/deedrun/deed/internal/wordpress/wordpresstest"
-	"github.com/deedrun/deed/internal/workspace"
+	"github.com/deedrun/deed/internal/attempt/component/componenttest"
+	"github.com/deedrun/deed/internal/attempt/wordpress/wordpresstest"
+	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // substrate is what the callers of these tests bring.

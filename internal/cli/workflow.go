@@ -14,12 +14,12 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/fault"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/config"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/plainfile"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/config"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/base/plainfile"
+	"github.com/deedrun/deed/internal/engine/workflow"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/workflow"
 )
 
 func (a *app) workflowCmd() *cobra.Command {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/schema"
-	"github.com/deedrun/deed/internal/clock"
-	"github.com/deedrun/deed/internal/home"
-	"github.com/deedrun/deed/internal/redact"
-	"github.com/deedrun/deed/internal/runnerworkspace"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/compat/codebox/runnerworkspace"
+	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
 func (a *app) workspaceCmd() *cobra.Command {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 // What is here is for a process that makes one attempt and ends. Nothing depends on it but the time that the process takes.

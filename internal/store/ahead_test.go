@@ -16,7 +16,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 // A rehearsal leaves no row, no event and no lock behind, and the settlement after it has nothing left to compile.

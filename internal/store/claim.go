@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 // ClaimOptions say who claims, for how long, and what.

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"strings"
 
-	"github.com/deedrun/deed/internal/crashpoint"
+	"github.com/deedrun/deed/internal/base/crashpoint"
 )
 
 // A conn runs statements. Their texts are the same on both engines; see toPostgres and toSQLite for the few words that are not.

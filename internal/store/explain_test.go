@@ -15,8 +15,8 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store/pgtest"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 // Every statement that the store runs walks an index: none reads a table from end to end and none sorts. The

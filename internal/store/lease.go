@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 // A Lease is what a renewal tells the holder.

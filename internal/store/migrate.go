@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 
-	"github.com/deedrun/deed/internal/atomicfile"
+	"github.com/deedrun/deed/internal/base/atomicfile"
 )
 
 // schemaKnown is the newest migration that this binary carries. Migrations only go forward, and a released one is

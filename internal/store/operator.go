@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 // A CancelResult says what a cancel did.

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/store/state"
 	"github.com/deedrun/deed/internal/store/storetest"
 )
 

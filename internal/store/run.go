@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 // What a caller may decide on about runs, with errors.Is.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/state"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 // A Settlement is everything that an attempt leaves behind.

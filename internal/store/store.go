@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/deedrun/deed/internal/clock"
+	"github.com/deedrun/deed/internal/base/clock"
 )
 
 // The dialects.

@@ -1,6 +1,6 @@
-// Command leakrules writes the rules of internal/leak from a release of gitleaks:
+// Command leakrules writes the rules of internal/evidence/leak from a release of gitleaks:
 //
-//	go run -C tools ./leakrules v8.30.1 > internal/leak/rules.json
+//	go run -C tools ./leakrules v8.30.1 > internal/evidence/leak/rules.json
 //
 // Only rules that know a secret by its own form are taken: a prefix of its issuer, or the armour of a private key. The
 // others, which guess from the words around a value, would refuse honest work.
@@ -55,7 +55,7 @@ var narrowed = map[string]struct {
 	"vault-service-token":      {`\b(hvs\.[\w-]{90,120})`, []string{"hvs."}},                                   // not a member of s
 }
 
-// A rule is what internal/leak reads.
+// A rule is what internal/evidence/leak reads.
 type rule struct {
 	ID       string   `json:"id"`
 	Regex    string   `json:"regex"`

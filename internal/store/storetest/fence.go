@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/state"
 	"github.com/deedrun/deed/internal/store"
+	"github.com/deedrun/deed/internal/store/state"
 )
 
 // fenced fails unless every write of the ref is refused.

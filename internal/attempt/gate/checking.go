@@ -1,0 +1,390 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/evidence/workspace"
+)
+
+// The trees that a check is run on.
+const (
+	treeBase   = "base"
+	treePinned = "pinned" // the change with the inputs of the check as they were
+	treeLeft   = ""       // the change as the agent left it
+)
+
+// A checking is one check on its way to a result.
+type checking struct {
+	Input
+	check deed.Check
+	index int
+	base  BaseRun
+
+	supports []string // changed files that supported tests, as they were
+	added    []string // new tests that run in one process with others, and so could make them pass
+	inner    []string // changed sources of which the change edits the tests in them
+	besides  bool     // it edits more of one of them than that
+
+	pinned  *runner.Report // of the change with the inputs of the check as they were, once that has been run
+	result  deed.CheckResult
+	grounds []ground
+	decided bool // a run did not pass: what it left is the result's
+	rooms   []string
+}
+
+func unrun(c deed.Check) deed.CheckResult {
+	return deed.CheckResult{Name: CheckName(c), Command: Argv(c), Status: deed.CheckError, ExitCode: -1, Capability: c.Capability, Hidden: c.Hidden, Advisory: c.Advisory}
+}
+
+// clear removes the rooms of the check.
+func (k *checking) clear() (err error) {
+	for _, r := range k.rooms {
+		err = errors.Join(err, workspace.Remove(r))
+	}
+	k.rooms = nil
+	return err
+}
+
+// check runs one check on every tree that it needs and adds what follows.
+func (v *verdict) check(ctx context.Context, in Input, i int, c deed.Check) (err error) {
+	k := &checking{Input: in, check: c, index: i, result: unrun(c)}
+	k.Refused = len(v.reasons) > 0
+	defer func() { err = errors.Join(err, k.clear()) }()
+	err = k.run(ctx)
+	switch {
+	case ctx.Err() != nil:
+		if err != nil && k.result.Status == deed.CheckPassed {
+			k.result.Status = deed.CheckError // on some trees, and not on all
+		}
+		v.checks = append(v.checks, k.result)
+		return context.Cause(ctx)
+	case errors.Is(err, errFiles):
+		k.result.Status = deed.CheckError
+		k.against(CodePinnedInput, "", "could not be run: %v", err)
+	case err != nil:
+		return err
+	case k.refused() && k.result.Status == deed.CheckPassed:
+		k.result.Status = deed.CheckFailed
+	}
+	k.grade()
+	v.checks = append(v.checks, k.result)
+	for _, g := range k.grounds {
+		r := deed.Reason{Code: g.code, Check: k.result.Name, Message: fmt.Sprintf("check %q %s", k.result.Name, g.message)}
+		if g.subject != "" {
+			r.Message = fmt.Sprintf("check %q: %s", k.result.Name, g.message)
+		}
+		if g.code == CodeInputsChanged {
+			r.Path = g.subject
+		}
+		if g.note || c.Advisory {
+			v.notes = append(v.notes, r)
+		} else {
+			v.reasons = append(v.reasons, r)
+		}
+	}
+	return nil
+}
+
+func (k *checking) run(ctx context.Context) error {
+	if k.Runner == nil {
+		k.against(CodeCheckError, "", "could not be run: nothing here runs checks")
+		return nil
+	}
+	if err := k.runBase(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	var err error
+	if k.check.Capability == "" || k.check.Capability == runner.Test {
+		if k.supports, err = k.support(); err != nil {
+			return err
+		}
+		if len(k.check.Inputs) == 0 {
+			if k.inner, err = k.inline(); err != nil {
+				return err
+			}
+		}
+	}
+	if k.result.ChangedInputs, err = changedInputs(k.check, k.inputs(), k.open(), k.Patch, k.asItWas); err != nil {
+		return err
+	}
+	k.result.ChangedInputs = append(k.result.ChangedInputs, k.changedInner()...)
+	k.added = k.newTests()
+	trees, allowed, err := k.trees(ctx)
+	if err != nil {
+		return err
+	}
+	k.result.Status = deed.CheckPassed
+	found := map[string][]ground{}
+	for _, tree := range trees {
+		r, grounds, err := k.on(ctx, tree, allowed)
+		k.take(r, grounds)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		found[tree] = grounds
+	}
+	left, ran := found[treeLeft]
+	if ran && !counted(left) {
+		if left, err = k.control(ctx); err != nil {
+			return err
+		}
+		found[treeLeft] = append(found[treeLeft], left...)
+	}
+	return k.weigh(ctx, trees, found)
+}
+
+// open are the changes that have an effect on some tree: what is protected is as it was on all.
+func (k *checking) open() workspace.ChangeSet {
+	return workspace.ChangeSet{Changes: slices.DeleteFunc(slices.Clone(k.Changes.Changes), func(c workspace.Change) bool { return matchAny(k.Spec.ProtectedPaths, c.Path) })}
+}
+
+func (k *checking) refused() bool { return counted(k.grounds) }
+
+func (k *checking) against(code, subject, format string, a ...any) {
+	k.grounds = append(k.grounds, ground{code: code, subject: subject, message: fmt.Sprintf(format, a...)})
+}
+
+// on runs the check on one tree of base and patch and holds it against the base.
+func (k *checking) on(ctx context.Context, tree string, allowed bool) (deed.CheckResult, []ground, error) {
+	room, err := k.room(ctx, tree, k.pins(tree))
+	if err != nil {
+		return k.result, nil, err
+	}
+	ws, err := plant(Tree(room), k.base.Sites, false)
+	if err != nil {
+		return k.result, nil, err
+	}
+	ran := k.Runner.Run(ctx, k.check, room, false)
+	seen := testify(ran.Report, ws, runner.CasePassed)
+	if err := k.keep(tree, ran); err != nil {
+		return ran.Result, nil, err
+	}
+	r := ran.Result
+	if ctx.Err() != nil {
+		return r, k.byExit(ran), context.Cause(ctx)
+	}
+	unrun, err := k.unrun(tree, ran)
+	if err != nil {
+		return r, nil, err
+	}
+	if r.Status == deed.CheckTimeout || !k.tells(ran) {
+		return r, append(k.byExit(ran), unrun...), nil
+	}
+	m := comparer{check: k.check, base: k.base.Report, pinned: k.pinned, after: ran.Report, unstable: setOf(k.base.Unstable), allowed: allowed}
+	comparison, grounds := compare(m)
+	for range maxRepeats {
+		again := newlyFailing(comparison, grounds)
+		if len(again) == 0 {
+			break
+		}
+		flaky, err := k.repeat(ctx, tree, again)
+		if err != nil || ctx.Err() != nil {
+			return r, grounds, err
+		}
+		for _, id := range flaky {
+			m.unstable[id] = true
+		}
+		if len(flaky) > 0 {
+			comparison, grounds = compare(m)
+		}
+	}
+	if tree == treePinned {
+		k.pinned = ran.Report
+	}
+	grounds = append(append(grounds, k.unfinished(ran)...), unrun...)
+	r.Comparison, r.Witnesses = &comparison, len(ws)
+	if !counted(grounds) && len(seen) < len(ws) {
+		grounds = append(grounds, unseen(ws, seen, "reported as passed"))
+	}
+	r.Status = deed.CheckPassed // the comparison decides: old failures may not count
+	if counted(grounds) {
+		r.Status = deed.CheckFailed
+		if ran.Report.Status == runner.StatusError || ran.Report.Status == runner.StatusSkipped {
+			r.Status = deed.CheckError
+		}
+	}
+	return r, grounds, nil
+}
+
+// tells reports whether a run has a report to be held against the base. A command has one when tests were seen by name.
+func (k *checking) tells(ran Ran) bool {
+	return ran.Report != nil && (k.check.Capability != "" || len(ran.Report.TestCases) > 0)
+}
+
+// byExit judges a run that has no report by how it ended. A command that showed tests on the base and shows none now has not run
+// them, whatever it ended with.
+func (k *checking) byExit(ran Ran) []ground {
+	list := ended(ran)
+	switch {
+	case len(list) == 0 && k.check.Capability == "" && k.base.named():
+		list = append(list, ground{code: CodeReportMissing, message: fmt.Sprintf("ended with exit code 0 and no test was seen to run, and on the base it ran %d", len(k.base.Report.TestCases))})
+	case ran.Result.Status == deed.CheckFailed && ran.Ended == nil && k.base.Status == runner.StatusFailed && k.check.RequirePass != nil && !*k.check.RequirePass:
+		list = notes(list) // as on the base, and that is nobody's business here
+	}
+	return append(list, k.unfinished(ran)...)
+}
+
+// unfinished are the runners that began a report and did not end it, where they did on the base: code ended the process.
+func (k *checking) unfinished(ran Ran) []ground {
+	if k.check.Capability != "" || len(k.base.Faults) > 0 || ran.Result.Status == deed.CheckFailed {
+		return nil
+	}
+	var out []ground
+	for _, f := range ran.Faults {
+		out = append(out, ground{code: CodeReportMissing, message: "did not run to its end: " + oneLine(f)})
+	}
+	return out
+}
+
+func setOf(list []string) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range list {
+		out[s] = true
+	}
+	return out
+}
+
+// maxRepeated bounds for how many failures a check is run again, and maxRepeats how often: a test that fails once in five runs would
+// else refuse one honest change in twenty-five.
+const (
+	maxRepeated = 10
+	maxRepeats  = 2
+)
+
+// newlyFailing names the tests that alone stand against the work; nil where something else does, or where they are many.
+func newlyFailing(c deed.CheckComparison, grounds []ground) []string {
+	var out []string
+	for _, g := range grounds {
+		switch {
+		case g.note:
+		case g.code != CodeTestsNewlyFailing || !slices.Contains(c.NewlyFailing, g.subject):
+			return nil
+		default:
+			out = append(out, g.subject)
+		}
+	}
+	if len(out) > maxRepeated {
+		return nil
+	}
+	return out
+}
+
+// repeat runs the check once more and returns which of the tests pass now: what fails once and passes once proves nothing.
+func (k *checking) repeat(ctx context.Context, tree string, ids []string) ([]string, error) {
+	at := Tree(k.roomPath(tree))
+	if err := workspace.Remove(at); err != nil {
+		return nil, err
+	}
+	if err := k.fill(ctx, tree, k.pins(tree), at); err != nil {
+		return nil, err
+	}
+	ran := k.Runner.Run(ctx, k.check, k.roomPath(tree), false)
+	k.result.DurationMS += ran.Result.DurationMS
+	if ran.Report == nil {
+		return nil, nil
+	}
+	now := index(ran.Report.TestCases)
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return now[id].Status != runner.CasePassed }), nil
+}
+
+// grade says what a check that passed proves.
+func (k *checking) grade() {
+	r := &k.result
+	r.Observed = deed.ObservedExitCode
+	switch {
+	case r.Comparison != nil && (k.check.Capability == runner.Lint || k.check.Capability == runner.Audit):
+		r.Observed = deed.ObservedFindings
+	case r.Comparison != nil && r.Comparison.After != nil:
+		r.Observed = deed.ObservedTests
+	}
+	if r.Status != deed.CheckPassed {
+		return
+	}
+	r.Grade = deed.GradePassing
+	if c := r.Comparison; c != nil && c.Counts["fixed"] > 0 {
+		r.Grade = deed.GradeFixed
+		return
+	}
+	passes := r.Comparison == nil || r.Comparison.Counts["still_failing"]+r.Comparison.Counts["unchanged"] == 0
+	told := k.base.named() && tally(k.base.Report.TestCases).Failed > 0 // by name, and none of them is fixed
+	if k.base.Status == runner.StatusFailed && passes && !told && !k.excused() {
+		r.Grade = deed.GradeFixed
+	}
+}
+
+// excused reports whether the check failed and that did not count.
+func (k *checking) excused() bool {
+	return slices.ContainsFunc(k.grounds, func(g ground) bool { return g.note && (g.code == CodeCheckFailed || g.code == CodeTestsUnstable) })
+}
+
+// take takes over how a run ended. That of the first that did not pass stays.
+func (k *checking) take(r deed.CheckResult, grounds []ground) {
+	to := &k.result
+	to.DurationMS += r.DurationMS
+	if !k.decided {
+		to.Status, to.ExitCode, to.Log, to.Tail = r.Status, r.ExitCode, r.Log, r.Tail
+		to.Comparison, to.Witnesses = r.Comparison, r.Witnesses
+		to.Extension, to.ExtensionDigest = r.Extension, r.ExtensionDigest
+		if len(r.Command) > 0 {
+			to.Command = r.Command
+		}
+	}
+	k.decided = k.decided || counted(grounds)
+}
+
+// counted reports whether there is a ground against the work.
+func counted(list []ground) bool {
+	return slices.ContainsFunc(list, func(g ground) bool { return !g.note })
+}
+
+// ended judges a run that has no report by how it ended.
+func ended(ran Ran) []ground {
+	r := ran.Result
+	switch r.Status {
+	case deed.CheckPassed:
+		return nil
+	case deed.CheckTimeout:
+		return []ground{{code: CodeCheckTimeout, message: "ran into its time limit"}}
+	case deed.CheckFailed:
+		g := ground{code: CodeCheckFailed, message: fmt.Sprintf("ended with exit code %d in the clean room", r.ExitCode)}
+		if ran.Ended != nil {
+			g.message += fmt.Sprintf(": it was ended: %v", ran.Ended)
+		}
+		return []ground{g}
+	}
+	return []ground{{code: CodeCheckError, message: "could not be run: " + r.Tail}}
+}
+
+// add adds the grounds of one tree. What was found with the inputs as they were is not said again of the tree as it was left.
+func (k *checking) add(tree string, list []ground) {
+	type said struct {
+		code, subject string
+		note          bool
+	}
+	have := map[said]bool{} // there may be a ground for each of a million tests
+	for _, g := range k.grounds {
+		have[said{g.code, g.subject, g.note}] = true
+	}
+	for _, g := range list {
+		if have[said{g.code, g.subject, false}] || g.note && have[said{g.code, g.subject, true}] {
+			continue
+		}
+		have[said{g.code, g.subject, g.note}] = true
+		switch {
+		case tree != treePinned:
+		case len(k.result.ChangedInputs) == 0:
+			g.message += " (without the tests that the change adds)"
+		default:
+			g.message += " (with the files that the check judges by as they were)"
+		}
+		k.grounds = append(k.grounds, g)
+	}
+}

@@ -1,0 +1,208 @@
+package gate
+
+import (
+	"bytes"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/internal/evidence/workspace"
+)
+
+// Rust has its unit tests in the sources that they test: `#[cfg(test)] mod tests { … }`. Such a part of a file is what a check judges
+// by, and the rest of the file is not. Where a change edits the part, the tree with the inputs as they were has the agent's file
+// with the part of the base.
+
+// inline names the sources whose inner tests the patch edits.
+func (k *checking) inline() ([]string, error) {
+	sources := slices.DeleteFunc(k.open().Of(workspace.ClassTracked), func(c workspace.Change) bool {
+		return path.Ext(c.Path) != ".rs" || c.Status != workspace.Modified || matchAny(testFiles, c.Path)
+	})
+	if len(sources) == 0 {
+		return nil, nil
+	}
+	files, err := patchFiles(k.Patch)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, f := range files {
+		if !slices.ContainsFunc(sources, func(c workspace.Change) bool { return c.Path == f.path }) {
+			continue
+		}
+		was, err := k.asItWas(f.path)
+		if err != nil {
+			return nil, err
+		}
+		inside, outside := f.edits(was, testBlocks(was))
+		if inside {
+			out = append(out, f.path)
+			k.besides = k.besides || outside
+		}
+	}
+	return out, nil
+}
+
+// lineAt is the number of the line that an offset is in.
+func lineAt(text []byte, at int) int { return bytes.Count(text[:at], []byte("\n")) + 1 }
+
+// edits reports whether a patch changes lines of the blocks of a file, and lines outside of them. A line that is added before a block or
+// behind it is outside.
+func (f patchFile) edits(was []byte, blocks []block) (inside, outside bool) {
+	in := func(line, after int) bool {
+		return slices.ContainsFunc(blocks, func(b block) bool { return lineAt(was, b.start)+after <= line && line <= lineAt(was, b.end) })
+	}
+	for _, l := range f.removed {
+		inside, outside = inside || in(l.old, 0), outside || !in(l.old, 0)
+	}
+	for _, l := range f.added {
+		inside, outside = inside || in(l.old, 1), outside || !in(l.old, 1)
+	}
+	return inside, outside
+}
+
+// putBack gives the sources in a tree their inner tests as they were.
+func (k *checking) putBack(tree string) error {
+	if len(k.inner) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(tree)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	for _, name := range k.inner {
+		was, err := k.asItWas(name)
+		if err != nil {
+			return err
+		}
+		is, err := readSome(root, name)
+		if err != nil {
+			return err
+		}
+		if err := root.WriteFile(filepath.FromSlash(name), withBlocks(is, was), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changedInner are the sources whose inner tests were edited, as inputs.
+func (k *checking) changedInner() []deed.ChangedInput {
+	var out []deed.ChangedInput
+	for _, name := range k.inner {
+		if p := workspace.TextPath(name); !slices.ContainsFunc(k.result.ChangedInputs, func(c deed.ChangedInput) bool { return c.Path == p }) {
+			out = append(out, deed.ChangedInput{Path: p, Status: string(workspace.Modified)})
+		}
+	}
+	return out
+}
+
+// A block is a module of tests in a source.
+type block struct {
+	name       string
+	start, end int // of the attribute, and behind the closing brace
+}
+
+// testModule is the beginning of one.
+var testModule = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[ \t]*#\[cfg\((?:test|all\(test[^\n]*)\)\]\s*(?:(?:#\[[^\n]*\]|//[^\n]*)\s*)*(?:pub(?:\([a-z]+\))? )?mod\s+(\w+)\s*\{`)
+})
+
+// testBlocks finds the modules of tests of a source.
+func testBlocks(text []byte) []block {
+	var out []block
+	for at := 0; ; {
+		m := testModule().FindSubmatchIndex(text[at:])
+		if m == nil {
+			return out
+		}
+		end := behindBrace(text, at+m[1])
+		if end < 0 {
+			return out
+		}
+		out = append(out, block{name: string(text[at+m[2] : at+m[3]]), start: at + m[0], end: end})
+		at = end
+	}
+}
+
+// behindBrace is the offset behind the brace that closes the one before an offset; -1 where there is none. Braces in comments,
+// strings and characters count for nothing.
+func behindBrace(text []byte, at int) int {
+	depth := 1
+	for at < len(text) {
+		switch text[at] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return at + 1
+			}
+		case '/', '"', '\'', 'r':
+			if n := literalAt(text[at:], at > 0 && wordByte(text[at-1])); n > 0 {
+				at += n
+				continue
+			}
+		}
+		at++
+	}
+	return -1
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// The literals and comments of Rust at the beginning of a text.
+var rustLiteral = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\A(?s:"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|'(?:\\[^\n']+|\\'|[^'\\\n])')`)
+})
+
+var rawString = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\Ar(#*)"`) })
+
+// literalAt is the length of a comment, a string or a character at the beginning of a text; 0 where there is none. A lifetime is none.
+func literalAt(text []byte, inWord bool) int {
+	if text[0] == 'r' {
+		m := rawString().FindSubmatch(text)
+		if m == nil || inWord {
+			return 0
+		}
+		end := bytes.Index(text[len(m[0]):], append([]byte{'"'}, m[1]...))
+		if end < 0 {
+			return 0
+		}
+		return len(m[0]) + end + 1 + len(m[1])
+	}
+	return len(rustLiteral().Find(text))
+}
+
+// withBlocks is a source with the tests of another version of it in the place of its own.
+func withBlocks(is, was []byte) []byte {
+	old := map[string]string{}
+	var names []string
+	for _, b := range testBlocks(was) {
+		old[b.name] += string(was[b.start:b.end]) + "\n"
+		names = append(names, b.name)
+	}
+	var out strings.Builder
+	at := 0
+	for _, b := range testBlocks(is) {
+		out.Write(is[at:b.start])
+		out.WriteString(old[b.name])
+		delete(old, b.name)
+		at = b.end
+	}
+	out.Write(is[at:])
+	for _, n := range slices.Compact(names) { // those that the change took out
+		if text := old[n]; text != "" {
+			out.WriteString("\n" + text)
+			delete(old, n)
+		}
+	}
+	return []byte(out.String())
+}

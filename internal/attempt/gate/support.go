@@ -1,0 +1,89 @@
+package gate
+
+import (
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/deedrun/deed/internal/evidence/workspace"
+)
+
+// testLibraries are how a source says that it uses what only tests use, by the ending of its name. Such a file supports tests,
+// whatever it is called: assertions that tests share, say.
+var testLibraries = sync.OnceValue(func() map[string]*regexp.Regexp {
+	node := regexp.MustCompile(`(?m)(from|require\(|import)\s*['"](node:test|vitest|@jest/globals|mocha|chai|sinon|ava|tap|expect|supertest)['"]`)
+	python := regexp.MustCompile(`(?m)^\s*(import|from)\s+(pytest|unittest|hypothesis|nose)\b`)
+	c := regexp.MustCompile(`(?m)^\s*#\s*include\s*[<"]([^>"]*/)?(check|cmocka|catch|catch2/[^>"]*|doctest|gtest/[^>"]*|gmock/[^>"]*|unity|criterion/[^>"]*)(\.h|\.hpp)?[>"]`)
+	return map[string]*regexp.Regexp{
+		".go": regexp.MustCompile(`(?m)^(import)?\s*([\w.]+ )?"(testing|testing/[a-z]+|net/http/httptest|github\.com/stretchr/testify/.*|gotest\.tools/.*|github\.com/onsi/.*)"`),
+		".js": node, ".cjs": node, ".mjs": node, ".ts": node, ".cts": node, ".mts": node, ".jsx": node, ".tsx": node,
+		".py":  python,
+		".php": regexp.MustCompile(`(?m)^\s*(use\s+|abstract class .*extends\s+)\\?PHPUnit\\`),
+		".c":   c, ".h": c, ".cc": c, ".cpp": c, ".hpp": c,
+	}
+})
+
+// helps are the names of directories and files where what tests share lies as well as other things. There, a source that makes
+// assertions supports tests.
+var helps = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(^|[/_.-])(support|helpers?|checks?|assert(ions?)?|expect|testing|spec)([/_.-]|$)`)
+})
+
+var assertions = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)['"](node:)?assert(/strict)?['"]|^\s*(import|from)\s+(pytest|unittest)\b|"testing"|AssertionError|PHPUnit|\bassert\s*\(|^\s*fail\b`)
+})
+
+// maxSupport bounds what is read of a source to see what it uses. Imports stand at its beginning.
+const maxSupport = 256 << 10
+
+// support names the files that were changed and that, as they were, used what only tests use.
+func (k *checking) support() ([]string, error) {
+	var out []string
+	for _, ch := range k.open().Of(workspace.ClassTracked) {
+		uses := testLibraries()[path.Ext(ch.Path)]
+		if helps().MatchString(ch.Path) {
+			uses = assertions()
+		}
+		if uses == nil || ch.Status == workspace.Added || matchAny(testFiles, ch.Path) || !literal(ch.Path) {
+			continue
+		}
+		text, err := k.asItWas(ch.Path)
+		if err != nil {
+			return nil, err
+		}
+		if uses.Match(text) {
+			out = append(out, ch.Path)
+		}
+	}
+	return out, nil
+}
+
+// asItWas reads the beginning of a file of the base; nil where it is none that can be read.
+func (k *checking) asItWas(name string) ([]byte, error) {
+	e := k.Manifest.Find(name)
+	if e == nil || e.Kind != workspace.KindFile {
+		return nil, nil
+	}
+	dir, err := k.Base.Dir()
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxSupport))
+}
+
+// literal reports whether a path means itself as a glob.
+func literal(name string) bool { return !strings.ContainsAny(name, `*?[]{}\`) }

@@ -1,0 +1,175 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/deedrun/deed/internal/base/clock"
+)
+
+// An enclosure is a run of a Spec that is Enclosed, as deed holds it.
+type enclosure struct {
+	*run
+	supervisedRun
+	guard   *guard
+	watched bool // the guard knows of it
+	orders  chan delivery
+	what    string // could not be done, when the main process could not be started
+}
+
+// runEnclosed runs a command whose walls hold all that it starts: when its main process is gone, and the first process of
+// its namespace, which becomes deed's child then, no process of the run is left.
+func (s *Supervisor) runEnclosed(ctx context.Context, path string, spec Spec) (Exit, error) {
+	r, err := newRun(nil, 0, path, spec, s.slack)
+	if err != nil {
+		return Exit{}, err
+	}
+	g, err := s.guarded()
+	if err != nil {
+		r.discard()
+		return Exit{Code: -1}, err
+	}
+	e := &enclosure{run: r, guard: g, orders: make(chan delivery)}
+	started := make(chan error, 1)
+	go e.hold(started)
+	err = <-started
+	r.closeFiles()
+	if err != nil {
+		r.discard()
+		if e.watched {
+			g.relieve()
+		}
+		return Exit{Code: -1}, r.refused(e.what, err)
+	}
+	if spec.OnStart != nil {
+		spec.OnStart(e.main)
+	}
+	exit, err := r.follow(func() (Exit, error) { return e.wait(ctx, s.quit) })
+	if errors.Is(err, ErrSurvivors) {
+		s.unguarded(g)
+		g.strike()
+	} else {
+		g.relieve()
+	}
+	return exit, err
+}
+
+// guarded returns a guard, and starts one if there is none.
+func (s *Supervisor) guarded() (*guard, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if s.guard != nil && s.guard.alive() {
+		return s.guard, nil
+	}
+	var err error
+	s.guard, err = startGuard()
+	return s.guard, err
+}
+
+// unguarded gives a guard up: the next run starts another.
+func (s *Supervisor) unguarded(g *guard) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.guard == g {
+		s.guard = nil
+	}
+}
+
+// hold starts the main process and reaps what there is of the run in this process. The kernel ends the main process when
+// the thread that started it ends, so that the thread is this goroutine's alone, and ends with it.
+func (e *enclosure) hold(started chan<- error) {
+	runtime.LockOSThread()
+	err := e.begin()
+	started <- err
+	if err == nil {
+		e.reaper.loop()
+		kin.forget(e.main)
+	}
+}
+
+// begin gives the main process what it would have of a supervisor: no descriptor but its own, a mask of this thread
+// alone, and no core dumps.
+func (e *enclosure) begin() (err error) {
+	e.what = "keep descriptors"
+	if err := keepDescriptors(); err != nil {
+		return err
+	}
+	e.what = "set the file mode mask"
+	if err := unix.Unshare(unix.CLONE_FS); err != nil {
+		return err
+	}
+	unix.Umask(0o022)
+	req := e.request().Run
+	req.Limits = &e.spec.Limits
+	from := clock.Start()
+	var pid int
+	pid, e.what, err = kin.startMain(req, e.files, func(pid int) error {
+		e.watched = true
+		return e.guard.watch(pid)
+	})
+	if err != nil {
+		return err
+	}
+	e.supervisedRun = supervisedRun{
+		s: &supervise{inbox: e.orders}, main: pid, wrapper: true, enclosed: true, start: from, grace: e.run.grace,
+		reaper: newReaper(pid, from), tree: &tree{root: pid}, timer: time.NewTimer(time.Hour),
+	}
+	e.reaper.group = pid
+	return nil
+}
+
+// wait brings the run to its end. It watches in the goroutine of the caller, which has to hear of the end as soon as it
+// comes; whatever else may end the run is waited for beside it.
+func (e *enclosure) wait(ctx context.Context, quit <-chan struct{}) (Exit, error) {
+	over := make(chan struct{})
+	go e.interrupt(ctx, quit, over)
+	e.watch(e.spec.Timeout)
+	close(over)
+	select {
+	case <-quit:
+		return Exit{Code: -1}, fmt.Errorf("run %s: %w", e.path, ErrClosed)
+	default:
+	}
+	exit := e.report.exit(ctx)
+	switch {
+	case len(e.report.Survivors) > 0:
+		return exit, fmt.Errorf("run %s: %w: %v", e.path, ErrSurvivors, e.report.Survivors)
+	case !e.mainEnded:
+		exit.Code = -1 // somebody else in this process took its end, and with it what it ended with
+		return exit, fmt.Errorf("run %s: %w: nobody saw how it ended", e.path, ErrSupervisorLost)
+	}
+	return exit, nil
+}
+
+// interrupt tells the run when it has to end before its time, until it is over.
+func (e *enclosure) interrupt(ctx context.Context, quit, over <-chan struct{}) {
+	canceled, broken := ctx.Done(), e.broken
+	for {
+		grace := time.Duration(-1)
+		select {
+		case <-over:
+			return
+		case <-canceled:
+			canceled = nil
+			if !errors.Is(context.Cause(ctx), ErrAtOnce) {
+				grace = e.run.grace
+			}
+		case <-broken:
+			broken = nil // finish has it; the run is worth nothing without its record
+		case <-quit:
+			quit = nil
+		}
+		select {
+		case e.orders <- delivery{m: message{Op: opEnd, GraceMS: grace.Milliseconds()}}:
+		case <-over:
+		}
+	}
+}

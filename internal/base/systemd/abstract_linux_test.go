@@ -1,0 +1,3 @@
+package systemd
+
+const abstract = true // names of sockets that are in no file system

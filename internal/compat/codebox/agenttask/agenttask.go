@@ -1,0 +1,345 @@
+// Package agenttask owns one run for an orchestrator: a request goes in, an envelope comes out, and in between the run is
+// an ordinary task with one attempt, claimed under lease and fence beside any dispatcher. It composes placement, admission,
+// the engine and the run registry; it decides nothing about the work.
+package agenttask
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/deedrun/deed/contract/agentruntime"
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/base/clock"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/compat/codebox/boundary"
+	"github.com/deedrun/deed/internal/compat/codebox/placement"
+	"github.com/deedrun/deed/internal/engine/dispatch"
+	"github.com/deedrun/deed/internal/engine/task"
+	"github.com/deedrun/deed/internal/evidence/runrecord"
+	"github.com/deedrun/deed/internal/isolate/redact"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// A Service runs requests in this process.
+type Service struct {
+	Home      *home.Home
+	Store     *store.Store
+	Admission *task.Admission
+	Engine    *dispatch.Engine // not registered yet; its runner's Observe and Alone are taken over
+	Clock     clock.Clock
+	Streams   []*runrecord.Stream // who hears of the run's progress
+}
+
+// Run answers one request as boundary.Read returned it. There is always an envelope; exit is what the command ends with.
+// When ctx ends, the run is cancelled, settled with its evidence, and told as such.
+func (s *Service) Run(ctx context.Context, req codebox.TaskRequest) (env codebox.AgentTaskRun, exit int) {
+	r := &run{Service: s, req: req, started: s.Clock()}
+	account, err := r.do(ctx)
+	if err != nil {
+		if r.claim == nil && ctx.Err() != nil {
+			err = failure.New(failure.Interrupted, "begin the run", context.Cause(ctx), "")
+		}
+		account = r.failed(err)
+	}
+	account.Request = req
+	account.Hide = append(account.Hide, boundary.Place{Dir: s.Home.Attempts(), Name: "<attempt>"}, boundary.Place{Dir: s.Home.Tmp(), Name: "<room>"})
+	account.Diagnostics = append(r.placed.Diagnostics, account.Diagnostics...)
+	if r.record != nil {
+		account.RunID = r.record.ID()
+	}
+	account.Metadata = r.metadata()
+	account.Started, account.Finished = r.started, s.Clock() // with all that the record of the run tells
+	env, err = boundary.Envelope(account)
+	if err != nil {
+		// What the run brought contradicts itself; the caller still gets a whole answer.
+		account = r.failed(failure.New(failure.Infra, "build the envelope", err, "this is a fault in deed: please report it"))
+		account.Request = req
+		if env, err = boundary.Envelope(account); err != nil {
+			env, _ = boundary.Unbegun(nil, failure.New(failure.Infra, "build the envelope", err, ""), nil)
+		}
+	}
+	return env, account.Decision.Exit
+}
+
+// A run is one request under way.
+type run struct {
+	*Service
+	req     codebox.TaskRequest
+	started time.Time
+	placed  placement.Placed
+	hide    *redact.Redactor // the values of the request's secrets, until an attempt has its own
+	record  *runrecord.Run
+	phase   string      // under way
+	ended   func(error) // ends it
+	ready   func()      // the workspace is
+	claim   *store.Claim
+	exits   []proc.Exit // what the kernel said of the agent
+	copy    *bundleCopy // for the caller; nil: it wants none
+	cleaned *time.Duration
+}
+
+// failed is the account of a run that never had an attempt. Faults of the request that were found before anything was
+// made refuse it, as the reader does.
+func (r *run) failed(err error) boundary.Run {
+	class := failure.ClassOf(err)
+	faults := fault.Of(err)
+	if len(faults) > 0 && class == failure.Infra {
+		class = failure.Config
+	}
+	facts, code, message, told := boundary.FactsOf(boundary.End{Class: class, Stopped: errors.Is(err, attempt.Stopped)}), string(class), err.Error(), boundary.DiagnosticsOf(err)
+	switch {
+	case len(faults) > 0 && class == failure.Isolation: // nothing is wrong with the request: this machine lacks what it asks for
+		told = nil
+		for _, f := range faults {
+			told = append(told, codebox.Diagnostic{Class: "deed." + string(class), Message: f.Message, Path: f.Path, Remedy: f.Remedy})
+		}
+	case len(faults) > 0 && r.claim == nil:
+		facts, code, message = boundary.Facts{Refused: true}, boundary.ClassInvalidRequest, boundary.RefusalMessage(faults)
+	}
+	return boundary.Run{
+		Decision: boundary.Decide(facts), Message: message, Code: code,
+		Started: r.started, Finished: r.Clock(), Command: r.req.Agent, Diagnostics: told, Redactor: r.hide,
+	}
+}
+
+// do takes the request to the account of its one attempt.
+func (r *run) do(ctx context.Context) (boundary.Run, error) {
+	var none boundary.Run
+	_, unavailable := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace})
+	var err error
+	r.placed, r.hide, err = look(ctx, r.req, Machine{Home: r.Home, Config: r.Admission.Config, Secrets: r.Engine.Runner.SecretStores()}, unavailable == nil)
+	if err != nil {
+		return none, err
+	}
+	row, err := r.Admission.Prepare(r.placed.Intent, task.Caller{Trusted: true})
+	if err != nil {
+		return none, err
+	}
+	if r.placed.Intent.Deed.Isolation == string(sandbox.Namespace) && failure.ClassOf(unavailable) == failure.Isolation {
+		return none, sandbox.Otherwise(unavailable, `or say "policy": {"sandbox": "preferred"} in the request where the agent may run as you`)
+	}
+	if err := MakeParent(r.req.ArtifactsPath); err != nil {
+		return none, err
+	}
+	bg := context.WithoutCancel(ctx)
+	defer func() { _ = r.Engine.Close(bg) }()
+	if err := r.Engine.Ready(ctx, row); err != nil {
+		return none, err
+	}
+	// Nobody knows of the run yet, and the attempt waits for the disk before its agent starts.
+	if r.claim, err = r.Engine.Take(store.Soon(bg), row); err != nil {
+		return none, err
+	}
+	if err := r.open(store.Soon(bg)); err != nil {
+		return none, errors.Join(failure.New(failure.Infra, "record the run", err, ""), r.Engine.Runner.Abort(bg, r.claim, err))
+	}
+	account, err := r.execute(ctx)
+	if err != nil {
+		account = r.failed(err)
+	}
+	gone := r.Engine.Retire()
+	defer func() { _ = gone() }()
+	if err := r.publish(bg, &account); err != nil {
+		// A caller that looks at artifacts_path would take whatever is there for this run's. A run that failed anyway
+		// failed for its own reason.
+		if account.Decision.Success() {
+			account.Decision = boundary.Decide(boundary.Facts{Infra: true})
+			// The verdict stands, and so does the task: both were settled before. What failed is to hand the work over.
+			account.Message = fmt.Sprintf("the work was accepted (task %s is completed), and its bundle could not be put at %s: %v", r.claim.Ref.TaskID, r.req.ArtifactsPath, err)
+			account.Code, account.Phase = string(failure.Infra), attempt.PhaseCollect
+		}
+		account.Diagnostics = append(account.Diagnostics, codebox.Diagnostic{Class: "deed.artifacts_path", Message: err.Error(), Path: "$.artifacts_path", Remedy: "the bundle is in deed's home: " + account.BundleDir})
+	}
+	r.close(bg, account)
+	return account, nil
+}
+
+// open records the run.
+func (r *run) open(ctx context.Context) (err error) {
+	reg := &runrecord.Registry{Store: r.Store, Clock: r.Clock, RunnerID: r.Engine.Runner.RunnerID, Home: r.Home}
+	n := runrecord.New{
+		TaskID: r.claim.Ref.TaskID, AttemptID: r.claim.Ref.AttemptID, SessionID: r.req.SandboxSessionID, Streams: r.Streams,
+		Metadata: map[string]any{"goal": r.req.Goal, "agent": r.req.Agent, "mode": r.req.Mode},
+	}
+	if r.req.ArtifactsPath != "" {
+		n.Dir, n.Bundle = filepath.Dir(r.req.ArtifactsPath), r.req.ArtifactsPath
+	}
+	r.record, err = reg.Create(ctx, n)
+	return err
+}
+
+// execute runs the attempt under the request's own time limit, beating while it runs. The limit counts from when the workspace is
+// ready: what deed needs before that, the checks on the base above all, takes nothing from the agent, and has as much time itself.
+func (r *run) execute(ctx context.Context) (account boundary.Run, err error) {
+	limit := time.Duration(cmp.Or(r.placed.Intent.Deed.TimeoutSeconds, placement.DefaultTimeoutSeconds)) * time.Second
+	late := failure.New(failure.Timeout, "run the task", fmt.Errorf("the run took longer than task_timeout_seconds: %d", int64(limit.Seconds())), "raise it, or make the work smaller")
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	timer := time.AfterFunc(limit, func() { stop(late) })
+	defer timer.Stop()
+	r.ready = func() {
+		if timer.Stop() {
+			timer.Reset(limit)
+		}
+	}
+	work, quiet := dispatch.Watch(ctx, work, r.record)
+	defer quiet()
+
+	r.begin(attempt.PhaseStartup)
+	observe, followed := r.follow()
+	r.Engine.Runner.Observe, r.Engine.Runner.Alone = observe, true
+	if to := r.req.ArtifactsPath; to != "" {
+		r.copy = &bundleCopy{to: to}
+		r.Engine.Runner.Copy = r.copy
+	}
+	res, err := r.Engine.Execute(work, r.claim)
+	followed()
+	if err != nil {
+		r.ended(err)
+		return account, err
+	}
+	account = res.Account
+	r.ended(r.fault(account))
+	account.BundleDir, account.BundleID = res.BundleDir, res.Settlement.BundleID
+	if res.Settlement.Status == agentruntime.TaskBlocked || res.Settlement.Status == agentruntime.TaskRetryableFailure {
+		// The caller owns what comes next; nothing of this task may run behind its back.
+		if _, err := r.Store.Cancel(context.WithoutCancel(ctx), res.Ref.TaskID, "agent-task-run makes one attempt", placement.Source); err != nil {
+			return account, err
+		}
+	}
+	r.exits, r.cleaned = res.Exits, &res.Cleaned
+	return account, nil
+}
+
+// fault is why the phase under way failed, or nil: a run can also fail by what came of a phase that has ended.
+func (r *run) fault(account boundary.Run) error {
+	if account.Decision.Success() || account.Phase != r.phase {
+		return nil
+	}
+	return errors.New(account.Message)
+}
+
+func (r *run) begin(phase string) { r.phase, r.ended = phase, r.record.Phase(phase) }
+
+// follow moves the run's record along with the attempt, which is not kept waiting by it: each step is on record before the next one is
+// taken up. The second function returns when the last one is, and further ones are passed over.
+func (r *run) follow() (observe func(attempt.Progress), followed func()) {
+	steps, over, done := make(chan attempt.Progress), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case p := <-steps:
+				r.move(p)
+			case <-over:
+				return
+			}
+		}
+	}()
+	observe = func(p attempt.Progress) {
+		select {
+		case steps <- p:
+		case <-over:
+		}
+	}
+	return observe, func() {
+		close(over)
+		<-done
+	}
+}
+
+func (r *run) move(p attempt.Progress) {
+	switch p.Step {
+	case attempt.StepPrepared:
+		r.ready()
+	case attempt.StepStarted:
+		switch r.phase {
+		case attempt.PhaseAgent: // another process of the same turn
+		case attempt.PhaseJudge: // it was refused, and goes on
+			r.next("", attempt.PhaseAgent, nil)
+		default:
+			r.next(codebox.RunRunning, attempt.PhaseAgent, nil)
+			r.record.Started()
+		}
+	case attempt.StepJudging:
+		r.next("", attempt.PhaseJudge, nil)
+	case attempt.StepVerdict:
+		var refused error
+		if p.Text != attempt.Accepted {
+			refused = errors.New("the gate refused the work")
+		}
+		r.next(codebox.RunCollecting, attempt.PhaseCollect, refused)
+	}
+	r.record.Progress(p.Step, p.Text)
+}
+
+// next ends the phase under way, which failed if there is an error, and begins another, in another state unless that is empty.
+func (r *run) next(status codebox.RunStatus, phase string, err error) {
+	r.ended(err)
+	if status != "" {
+		if err := r.record.To(context.Background(), status); err != nil {
+			r.Engine.Log.Warn("run record", "error", err)
+		}
+	}
+	r.begin(phase)
+}
+
+// publish puts the bundle where the caller wants it. The one in the home stays: the store points at it. That of a request that was refused
+// stays there alone: the corrected one wants the same place.
+func (r *run) publish(ctx context.Context, account *boundary.Run) error {
+	if r.copy == nil {
+		return nil
+	}
+	if account.BundleDir == "" || account.Decision.Refused() {
+		r.copy.Drop()
+		return nil
+	}
+	if err := r.copy.publish(ctx, account.BundleDir); err != nil {
+		return err
+	}
+	account.BundleDir = r.req.ArtifactsPath
+	return nil
+}
+
+// close ends the run's record.
+func (r *run) close(ctx context.Context, account boundary.Run) {
+	o := runrecord.Outcome{Status: account.Decision.Run, Code: account.Code, Bundle: account.BundleDir, BundleID: account.BundleID, Exits: r.exits, Cleaned: r.cleaned}
+	if account.BundleDir != "" {
+		o.Refs = []codebox.RunArtifactRef{{Kind: codebox.KindArtifactBundle, Directory: account.BundleDir, ID: account.BundleID}}
+	}
+	if !account.Decision.Success() {
+		o.Error = &codebox.RunError{Name: "AgentTaskRunError", Message: account.Message, Code: account.Code}
+	}
+	if account.Decision.Classification == boundary.ClassGate {
+		o.Class = codebox.RunFailureProbe
+	}
+	if err := r.record.Finish(ctx, o); err != nil {
+		r.Engine.Log.Warn("run record", "error", err)
+	}
+}
+
+// metadata is what a caller may want to know beside the contract's own fields.
+func (r *run) metadata() json.RawMessage {
+	m := map[string]any{"tools": r.placed.Tools.Decisions(), "tool_policy_source": r.placed.Tools.Source}
+	if r.claim != nil {
+		m["task_id"], m["attempt_id"] = r.claim.Ref.TaskID, r.claim.Ref.AttemptID
+	}
+	if r.record != nil {
+		m[codebox.MetaResourceEvidence] = r.record.Record().Metadata[codebox.MetaResourceEvidence]
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil
+	}
+	return text
+}

@@ -1,0 +1,173 @@
+package boundary
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/isolate/redact"
+)
+
+func (r Run) failureEvidence(diagnostics []codebox.Diagnostic) *codebox.FailureEvidence {
+	s := r.failedStep()
+	e := &codebox.FailureEvidence{
+		Schema: codebox.SchemaFailureEvidence, Phase: r.phase(), Command: s.Command, ExitCode: s.ExitCode, Message: r.message(), Task: r.Request.Goal,
+		Sandbox: codebox.SandboxState{
+			SandboxSessionID: r.sessionID(), Orchestrator: r.Request.Orchestrator, ArtifactsDirectory: r.BundleDir, ArtifactBundleID: r.BundleID,
+		},
+		Stdout: r.snippet(s.Stdout), Stderr: r.snippet(s.Stderr), Diagnostics: diagnostics,
+		Error: codebox.SerializedError{Name: r.Decision.Classification, Message: r.message(), Code: r.Code}, WP: r.Request.WP,
+	}
+	if r.RuntimeID != "" {
+		e.Runtime = &codebox.RuntimeState{ID: r.RuntimeID, Status: r.RuntimeStatus}
+	}
+	return e
+}
+
+// snippet keeps the end of a stream. It is redacted before it is cut, so that no half of a secret is left at its start.
+func (r Run) snippet(t Tail) *codebox.Snippet {
+	if t.Text == "" && t.Bytes == 0 {
+		return nil
+	}
+	text := r.clean(r.Redactor.String(strings.ToValidUTF8(t.Text, "\uFFFD")))
+	s := &codebox.Snippet{Bytes: cmp.Or(t.Bytes, int64(len(t.Text))), Truncated: t.Cut, Value: text}
+	if n := utf8.RuneCountInString(text); n > codebox.MaxSnippet {
+		runes := []rune(text)
+		s.Value, s.Truncated = string(runes[n-codebox.MaxSnippet:]), true
+	}
+	return s
+}
+
+// clean takes credentials and hidden places out of a text that deed did not write itself.
+func (r Run) clean(s string) string {
+	for _, p := range r.Hide {
+		if p.Dir != "" && p.Dir != "/" {
+			s = strings.ReplaceAll(s, p.Dir, p.Name)
+		}
+	}
+	return codebox.MaskCredentials(s)
+}
+
+// hide cleans every text of the run that can hold somebody else's words. The longest place goes first, since one can lie
+// inside another.
+func (r *Run) hide() {
+	r.Hide = slices.Clone(r.Hide)
+	slices.SortStableFunc(r.Hide, func(a, b Place) int { return len(b.Dir) - len(a.Dir) })
+	r.Message, r.Command = brief(r.clean(r.Message)), brief(r.clean(r.Command))
+	if r.Judging != nil {
+		s := *r.Judging
+		s.Command = brief(r.clean(s.Command))
+		r.Judging = &s
+	}
+	r.Diagnostics = slices.Clone(r.Diagnostics)
+	for i := range r.Diagnostics {
+		d := &r.Diagnostics[i]
+		d.Message, d.Remedy = r.clean(d.Message), r.clean(d.Remedy)
+	}
+	if r.Verdict != nil {
+		v := *r.Verdict
+		v.Reasons, v.Notes, v.Checks = slices.Clone(v.Reasons), slices.Clone(v.Notes), slices.Clone(v.Checks)
+		for _, list := range [][]deed.Reason{v.Reasons, v.Notes} {
+			for i := range list {
+				list[i].Message = r.clean(list[i].Message)
+			}
+		}
+		for i := range v.Checks {
+			v.Checks[i].Command = []string{r.clean(strings.Join(v.Checks[i].Command, " "))}
+		}
+		r.Verdict = &v
+	}
+}
+
+// brief cuts a text that people read: a stack says nothing to them, and a message is not a log.
+func brief(s string) string {
+	s, _, _ = strings.Cut(s, "\ngoroutine ")
+	if r := []rune(s); len(r) > codebox.MaxSnippet {
+		return string(r[:codebox.MaxSnippet]) + "…"
+	}
+	return s
+}
+
+// maxEcho bounds what of a refused request is given back.
+const maxEcho = 1 << 20
+
+// Refusal answers a request that was refused: a whole envelope, with every fault as a diagnostic. Of the request, which may be
+// anything, it gives back what is sound, so that a caller finds its own record again.
+func Refusal(request json.RawMessage, err error, redactor *redact.Redactor) codebox.AgentTaskRun {
+	r := Run{Decision: Decide(Facts{Refused: true}), Code: ClassInvalidRequest, Redactor: redactor, Message: "the request was refused"}
+	faults := fault.Of(mask(err))
+	if len(faults) == 0 && err != nil {
+		r.Message = err.Error()
+		r.Diagnostics = append(r.Diagnostics, codebox.Diagnostic{Class: codebox.ClassInvalidRequest, Message: err.Error()})
+	}
+	r.Diagnostics = append(r.Diagnostics, DiagnosticsOf(faults)...)
+	if len(faults) > 0 {
+		r.Message = RefusalMessage(faults)
+	}
+	return r.unbegun(request)
+}
+
+// RefusalMessage is the first of the faults that refuse a request, and how many more there are.
+func RefusalMessage(faults fault.Faults) string {
+	s := "the request was refused: " + faults[0].String()
+	if n := len(faults) - 1; n > 0 {
+		s += fmt.Sprintf("; and %d more", n)
+	}
+	return s
+}
+
+// Unbegun answers a request whose run did not begin for a reason that is not its own: err says whose fault it is, and a
+// context that ended that deed was told to stop. It returns the exit code as well.
+func Unbegun(request json.RawMessage, err error, redactor *redact.Redactor) (codebox.AgentTaskRun, int) {
+	class := failure.ClassOf(err)
+	facts := FactsOf(End{Class: class})
+	if errors.Is(err, context.Canceled) {
+		class, facts = failure.Interrupted, Facts{Cancelled: BySignal}
+	}
+	r := Run{Decision: Decide(facts), Code: string(class), Message: err.Error(), Diagnostics: DiagnosticsOf(err), Redactor: redactor}
+	if facts.Cancelled != NotCancelled {
+		r.Message = r.Decision.About
+	}
+	return r.unbegun(request), r.Decision.Exit
+}
+
+func (r Run) unbegun(request json.RawMessage) codebox.AgentTaskRun {
+	r.Command, r.Request = defaultPhase, echo(request)
+	env, err := Envelope(r)
+	if err != nil {
+		r.Request = codebox.TaskRequest{} // deed's own words can always be written
+		env, _ = Envelope(r)
+	}
+	return env
+}
+
+// DiagnosticsOf tells every fault of an error with its path, and what to do about the failure that it is.
+func DiagnosticsOf(err error) []codebox.Diagnostic {
+	var out []codebox.Diagnostic
+	for _, f := range fault.Of(err) {
+		out = append(out, codebox.Diagnostic{Class: codebox.ClassInvalidRequest + "." + f.Code, Message: f.Message, Path: f.Path, Remedy: f.Remedy})
+	}
+	var f *failure.Error
+	if errors.As(err, &f) && f.Remedy != "" {
+		out = append(out, codebox.Diagnostic{Class: "deed." + string(f.Class), Message: f.Error(), Remedy: f.Remedy})
+	}
+	return out
+}
+
+// echo reads what of a request can be given back: what is well formed of it, without credentials.
+func echo(request json.RawMessage) codebox.TaskRequest {
+	if len(request) > maxEcho || !json.Valid(request) {
+		return codebox.TaskRequest{}
+	}
+	s, _ := Sound([]byte(codebox.MaskCredentials(string(request))))
+	return s.Request
+}

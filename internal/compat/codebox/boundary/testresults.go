@@ -1,0 +1,73 @@
+package boundary
+
+import (
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+)
+
+// TestResults is what the checks of a verdict gave: one suite for each check, with the tests of those that were seen by name or
+// number, and with the exit code of the others. The status is of tests: failed when a suite failed, and unknown while no test is
+// known to have run, since an exit code alone counts none.
+func TestResults(v *deed.Verdict) codebox.TestResults {
+	out := codebox.TestResults{
+		Schema: codebox.SchemaTestResults, Status: codebox.TestsUnknown, Suites: []codebox.TestSuite{},
+		RawLogReferences: []codebox.FileReference{{Path: codebox.PathCommands, Kind: codebox.KindCommands}, {Path: codebox.PathCommandsLog, Kind: codebox.KindLog}},
+	}
+	if v == nil {
+		return out
+	}
+	failed, sum := false, &out.Summary
+	for _, c := range v.Checks {
+		s := suite(c)
+		failed = failed || s.Status == codebox.TestsFailed
+		sum.Total, sum.Passed, sum.Failed, sum.Skipped, sum.Unknown = sum.Total+s.Tests, sum.Passed+s.Passed, sum.Failed+s.Failed, sum.Skipped+s.Skipped, sum.Unknown+s.Unknown
+		out.Suites = append(out.Suites, s)
+	}
+	switch {
+	case failed:
+		out.Status = codebox.TestsFailed
+	case sum.Unknown > 0 || sum.Total == 0:
+	case sum.Passed == 0:
+		out.Status = codebox.TestsSkipped
+	default:
+		out.Status = codebox.TestsPassed
+	}
+	return out
+}
+
+// suite is what one check gave.
+func suite(c deed.CheckResult) codebox.TestSuite {
+	s := codebox.TestSuite{Name: c.Name, Status: codebox.TestsPassed, ExitCode: &c.ExitCode}
+	if c.Log != "" {
+		s.RawLogReferences = []codebox.FileReference{{Path: c.Log, Kind: bundle.KindCheckLog}}
+	}
+	if t := testsOf(c); t != nil {
+		s.Tests, s.Passed, s.Failed, s.Skipped = t.Total, t.Passed, t.Failed, t.Skipped
+		s.Unknown = max(t.Total-t.Passed-t.Failed-t.Skipped, 0)
+	}
+	switch {
+	case c.Status != deed.CheckPassed || s.Failed > 0:
+		s.Status = codebox.TestsFailed
+	case s.Tests > 0 && s.Skipped == s.Tests:
+		s.Status = codebox.TestsSkipped
+	case s.Unknown > 0:
+		s.Status = codebox.TestsUnknown
+	}
+	return s
+}
+
+// testsOf are the tests that a check was seen to run after the change; nil: it was not seen to run any.
+func testsOf(c deed.CheckResult) *runner.TestResults {
+	if c.Comparison == nil {
+		return nil
+	}
+	return c.Comparison.After
+}
+
+// TestsRan counts the tests that the checks of a verdict were seen to run to their end.
+func TestsRan(v *deed.Verdict) int {
+	sum := TestResults(v).Summary
+	return sum.Passed + sum.Failed
+}

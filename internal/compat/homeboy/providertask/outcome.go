@@ -1,0 +1,316 @@
+package providertask
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/homeboy"
+	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/base/home"
+	"github.com/deedrun/deed/internal/base/plainfile"
+	"github.com/deedrun/deed/internal/compat/homeboy/outcome"
+	"github.com/deedrun/deed/internal/compat/homeboy/packaged"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/isolate/sandbox"
+	"github.com/deedrun/deed/internal/store"
+)
+
+// ErrUnsettled says that an attempt still runs, or that nobody has swept it yet.
+var ErrUnsettled = errors.New("the attempt is not settled")
+
+// What the driver leaves in the bundle of an attempt.
+const (
+	recordDir    = "files/attempt"
+	pathOutcome  = bundle.PathResult
+	pathRequest  = recordDir + "/" + packaged.RequestFile
+	artifactsDir = recordDir + "/" + packaged.ArtifactsDir
+	maxRecord    = 64 << 20
+)
+
+// OutcomeOf rebuilds the outcome of a settled attempt of such a task from its bundle and the store alone: whoever asks, and
+// whenever, gets the same answer.
+func OutcomeOf(ctx context.Context, st *store.Store, h *home.Home, attemptID string) (homeboy.Outcome, error) {
+	o, _, err := rebuild(ctx, st, h, attemptID)
+	return o, err
+}
+
+// rebuild also tells whether the provider left an answer.
+func rebuild(ctx context.Context, st *store.Store, h *home.Home, attemptID string) (none homeboy.Outcome, said bool, err error) {
+	att, err := st.Attempt(ctx, attemptID)
+	if err != nil {
+		return none, false, fmt.Errorf("read attempt %s: %w", attemptID, err)
+	}
+	if att.Live {
+		return none, false, fmt.Errorf("attempt %s: %w", attemptID, ErrUnsettled)
+	}
+	t, err := st.Task(ctx, att.Record.TaskID)
+	if err != nil {
+		return none, false, fmt.Errorf("read task %s: %w", att.Record.TaskID, err)
+	}
+	req, _, err := homeboy.ReadRequest(t.Record.Payload)
+	if err != nil {
+		return none, false, fmt.Errorf("task %s: %w", att.Record.TaskID, err)
+	}
+	r := &rebuilt{task: t, attempt: att, req: req}
+	if att.BundleDir != "" {
+		r.dir = filepath.Join(h.Root(), filepath.FromSlash(att.BundleDir))
+		if err := r.open(); err != nil {
+			return none, false, fmt.Errorf("attempt %s: %w", attemptID, err)
+		}
+	}
+	return r.outcome()
+}
+
+// rebuilt is what is known of a settled attempt.
+type rebuilt struct {
+	task    store.Task
+	attempt store.Attempt
+	req     homeboy.Request
+	dir     string // of the bundle; empty: there is none
+	listed  codebox.Manifest
+}
+
+func (r *rebuilt) open() error {
+	data, err := plainfile.Read(filepath.Join(r.dir, codebox.PathManifest), maxRecord)
+	if err != nil {
+		return fmt.Errorf("read the bundle: %w", err)
+	}
+	if err := json.Unmarshal(data, &r.listed); err != nil {
+		return fmt.Errorf("read the bundle: %w", err)
+	}
+	return nil
+}
+
+// read reads a file of the bundle as its manifest lists it; ok is false when there is none.
+func (r *rebuilt) read(name string, into any) (ok bool, err error) {
+	if r.dir == "" || bundle.ListedFile(&r.listed, name) == nil {
+		return false, nil
+	}
+	var text bytes.Buffer
+	if err := bundle.CopyContent(r.dir, &r.listed, name, maxRecord, &text); err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(text.Bytes(), into); err != nil {
+		return false, fmt.Errorf("read %s: %w", name, err)
+	}
+	return true, nil
+}
+
+func (r *rebuilt) outcome() (o homeboy.Outcome, said bool, err error) {
+	if said, err = r.read(pathOutcome, &o); err != nil {
+		return o, false, err
+	}
+	if !said {
+		o = r.unheard()
+	}
+	r.placeArtifacts(&o)
+	v, err := r.verdict(said, homeboy.IsSuccess(o.Status))
+	if err != nil {
+		return o, said, err
+	}
+	o = outcome.Overlay(o, v)
+	o.Diagnostics = append(o.Diagnostics, remarks(r.req, r.isolation())...)
+	r.refer(&o)
+	var md map[string]homeboy.Value
+	if len(o.Metadata) > 0 && json.Unmarshal(o.Metadata, &md) != nil {
+		return o, said, errors.New("the outcome's metadata is no object") // Overlay makes it one
+	}
+	o.Metadata = with(o.Metadata, map[string]any{metadataDeed: with(md[metadataDeed], map[string]any{
+		"task_id": r.attempt.Record.TaskID, "bundle_id": r.attempt.BundleID, "isolation": r.isolation(), "class": r.attempt.Class,
+	})})
+	return o, said, nil
+}
+
+// placeArtifacts says where the kept bytes are: the driver names them from the directory of its record, which the bundle has.
+func (r *rebuilt) placeArtifacts(o *homeboy.Outcome) {
+	for i, a := range o.Artifacts {
+		if a.Path == "" || path.IsAbs(a.Path) || r.dir == "" {
+			continue
+		}
+		if name := path.Join(artifactsDir, a.Path); bundle.ListedFile(&r.listed, name) != nil {
+			o.Artifacts[i].Path = filepath.Join(r.dir, filepath.FromSlash(name))
+		}
+	}
+}
+
+// unheard is the outcome of an attempt whose provider left no answer, because it never ran or because deed ended before.
+func (r *rebuilt) unheard() homeboy.Outcome {
+	why := strings.TrimSpace(r.lastError())
+	if why == "" {
+		why = "the provider left no outcome: " + r.attempt.Class
+	}
+	var d struct {
+		Refusal *struct{ Code, Class, Message, Remedy string } `json:"refusal"`
+	}
+	if json.Unmarshal(r.attempt.Record.Diagnostics, &d) == nil && d.Refusal != nil {
+		return (&Refusal{Code: d.Refusal.Code, Class: homeboy.FailureClass(d.Refusal.Class), Message: d.Refusal.Message, Remedy: d.Refusal.Remedy}).Outcome(r.req.TaskID)
+	}
+	e := endOf(failure.Class(r.attempt.Class))
+	o := outcome.Refused("agent_task."+r.attempt.Class, why, "", e.class, r.req.TaskID)
+	if e.status != "" {
+		o.Status = e.status
+	}
+	if o.Status == homeboy.Cancelled {
+		o.FailureClassification = ""
+	}
+	return o
+}
+
+func (r *rebuilt) lastError() string {
+	var d struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(r.attempt.Record.Diagnostics, &d) == nil && d.Error != "" {
+		return d.Error
+	}
+	if e := r.task.Record.LastError; e != nil {
+		return *e
+	}
+	return ""
+}
+
+// An ended is what the end of an attempt says by itself, whatever the provider said. Empty: nothing, the provider's word and
+// the gate's verdict count.
+type ended struct {
+	status homeboy.OutcomeStatus
+	class  homeboy.FailureClass
+	deeds  bool // deed or its operator ended it: it goes before what the provider said
+	exit   int
+}
+
+// Exit codes of a run; see the table in package cli.
+const (
+	ExitDone        = 0
+	ExitFailed      = 1
+	ExitRefused     = 2
+	ExitInfra       = 3
+	ExitInterrupted = 130
+)
+
+func endOf(c failure.Class) ended {
+	switch c {
+	case failure.None:
+		return ended{}
+	case failure.Canceled:
+		return ended{homeboy.Cancelled, "", true, ExitFailed}
+	case failure.Interrupted:
+		return ended{homeboy.Cancelled, "", true, ExitInterrupted}
+	case failure.Timeout:
+		return ended{homeboy.Timeout, homeboy.ClassTimeout, false, ExitFailed}
+	case failure.Config:
+		return ended{homeboy.ProviderError, homeboy.ClassInvalidInput, false, ExitRefused}
+	case failure.Isolation:
+		return ended{homeboy.ProviderError, homeboy.ClassProvider, true, ExitInfra}
+	case failure.Lost, failure.Infra:
+		return ended{homeboy.ProviderError, homeboy.ClassTransient, true, ExitInfra}
+	case failure.Panic:
+		return ended{homeboy.ProviderError, homeboy.ClassUnknown, true, ExitInfra}
+	case failure.Budget:
+		return ended{homeboy.Failed, homeboy.ClassPolicyDenied, true, ExitFailed}
+	case failure.Blocked:
+		return ended{homeboy.UnableToRemediate, homeboy.ClassExecutionFailed, false, ExitFailed}
+	case failure.RateLimited:
+		return ended{homeboy.ProviderError, homeboy.ClassRateLimited, false, ExitFailed}
+	case failure.Rejected, failure.AgentFailed, failure.AskedFail, failure.AskedRetry, failure.Limit:
+		return ended{homeboy.Failed, homeboy.ClassExecutionFailed, false, ExitFailed}
+	}
+	return ended{homeboy.ProviderError, homeboy.ClassProvider, false, ExitFailed}
+}
+
+// verdict gathers what deed found: how the attempt ended, what the gate said, and the change.
+func (r *rebuilt) verdict(said, success bool) (outcome.Verdict, error) {
+	v := outcome.Verdict{Request: r.req, Attempt: r.attempt.Record.AttemptID, Bundle: r.dir, Unheard: !said}
+	if e := endOf(failure.Class(r.attempt.Class)); e.deeds && said {
+		v.Ended, v.Class = e.status, e.class
+		v.Reasons = []outcome.Reason{{Code: r.attempt.Class, Message: r.lastError()}}
+	}
+	if why := r.lastError(); why != "" && said && success && len(v.Reasons) == 0 && len(r.attempt.Verdict) == 0 {
+		v.Reasons = []outcome.Reason{{Code: r.attempt.Class, Message: why}} // what the provider left could not even be judged
+	}
+	if len(r.attempt.Verdict) > 0 {
+		var d deed.Verdict
+		if err := json.Unmarshal(r.attempt.Verdict, &d); err != nil {
+			return v, fmt.Errorf("read the verdict: %w", err)
+		}
+		v.Judged, v.Accepted = true, d.Accepted && len(d.Reasons) == 0
+		for _, x := range d.Reasons {
+			v.Reasons = append(v.Reasons, outcome.Reason{Code: x.Code, Message: x.Message})
+		}
+	}
+	return v, r.change(&v)
+}
+
+// change finds the patch that deed captured.
+func (r *rebuilt) change(v *outcome.Verdict) error {
+	var files codebox.ChangedFiles
+	if _, err := r.read(codebox.PathChangedFiles, &files); err != nil {
+		return err
+	}
+	v.Changed = len(files.Files)
+	var md codebox.Metadata
+	if _, err := r.read(codebox.PathMetadata, &md); err != nil {
+		return err
+	}
+	v.Base, _ = md.Provenance.Workspace["commit"].(string)
+	if v.Base == "" {
+		v.Base, _ = md.Provenance.Workspace["base_digest"].(string)
+	}
+	f := bundle.ListedFile(&r.listed, codebox.PathPatch)
+	if f == nil || f.SHA256 == nil || v.Changed == 0 {
+		return nil
+	}
+	file := filepath.Join(r.dir, filepath.FromSlash(codebox.PathPatch))
+	opened, err := plainfile.Open(file)
+	if err != nil {
+		return fmt.Errorf("read the patch: %w", err)
+	}
+	defer func() { _ = opened.Close() }() // only read
+	info, err := opened.Stat()
+	if err != nil {
+		return fmt.Errorf("read the patch: %w", err)
+	}
+	if info.Size() == 0 {
+		return nil
+	}
+	v.Patch = &outcome.Patch{Path: file, SHA256: f.SHA256.Value, Size: info.Size()}
+	if f.Redaction != nil && f.Redaction.Policy == codebox.RedactionApplied {
+		v.Patch.ReviewOnly = "a secret's value was redacted from it"
+	}
+	return nil
+}
+
+// refer points at the evidence.
+func (r *rebuilt) refer(o *homeboy.Outcome) {
+	if r.dir == "" {
+		return
+	}
+	add := func(kind, name, label string) {
+		if name != "" && bundle.ListedFile(&r.listed, name) == nil {
+			return
+		}
+		ref := homeboy.EvidenceRef{Kind: kind, URI: "file://" + filepath.Join(r.dir, filepath.FromSlash(name)), Label: label}
+		if !slices.ContainsFunc(o.EvidenceRefs, func(e homeboy.EvidenceRef) bool { return e.Kind == ref.Kind && e.URI == ref.URI }) {
+			o.EvidenceRefs = append(o.EvidenceRefs, ref)
+		}
+	}
+	add("deed-bundle", "", "the signed evidence of the attempt")
+	add("deed-journal", codebox.PathEvents, "what happened, event by event")
+	add("agent-task-request", pathRequest, "the request as the provider got it")
+	add("provider-stderr", bundle.PathStderr, "what the provider wrote to standard error")
+}
+
+func (r *rebuilt) isolation() string {
+	if s := r.task.Intent.Deed; s != nil && s.Isolation != "" {
+		return s.Isolation
+	}
+	return string(sandbox.Process)
+}

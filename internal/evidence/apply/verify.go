@@ -1,0 +1,116 @@
+package apply
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/base/plainfile"
+	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/evidence/workspace"
+)
+
+// CodeChangeListMismatch is the violation of a bundle whose change list names other files than its patch, or one of them less often: whoever reviews the one
+// approves something else than the other does.
+const CodeChangeListMismatch = "change-list-mismatch"
+
+// What is said of a file that only one of them has.
+const (
+	notInPatch = "is in the change list and not in the patch"
+	notInList  = "is in the patch and not in the change list"
+)
+
+// repeated is said of a file that several parts of a patch change: which of them was reviewed, nobody can tell.
+const repeated = "is in the patch more than once"
+
+// Bounds of a comparison for somebody who only verifies. A larger change is compared when it is applied.
+const (
+	maxCompared  = 32 << 20
+	maxFiles     = 100_000
+	maxDisagreed = 100
+)
+
+// Verify checks a bundle as bundle.Verify does, and a valid one for one thing more, which takes a reader of patches: that its change
+// list and its patch are about the same files. It does not judge what it cannot read: a patch that git alone could make sense of, one
+// that a secret was taken out of, and the empty one of a run that ended before its patch was made. Apply refuses those.
+func Verify(dir string, o bundle.VerifyOptions) (bundle.Verification, error) {
+	v, err := bundle.Verify(dir, o)
+	if err != nil || !v.Valid {
+		return v, err
+	}
+	v.Violations = append(v.Violations, disagreement(dir, v.Manifest)...)
+	v.Valid = len(v.Violations) == 0
+	return v, nil
+}
+
+// disagreement names the files that only one of change list and patch has.
+func disagreement(dir string, m *codebox.Manifest) []codebox.Violation {
+	for _, p := range []string{codebox.PathChangedFiles, codebox.PathPatch} {
+		e := bundle.ListedFile(m, p)
+		if e == nil || e.Redaction != nil && e.Redaction.Policy != codebox.RedactionNone {
+			return nil
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	patch := readCompared(root, codebox.PathPatch)
+	parts, err := workspace.SplitPatch(bytes.NewReader(patch))
+	if err != nil || len(parts) == 0 || len(parts) > maxFiles {
+		return nil
+	}
+	list := readCompared(root, codebox.PathChangedFiles)
+	var doc codebox.ChangedFiles
+	if bytes.Count(list, []byte("{")) > maxFiles || json.Unmarshal(list, &doc) != nil {
+		return nil
+	}
+	var out []codebox.Violation
+	say := func(file, what string) {
+		if len(out) < maxDisagreed {
+			out = append(out, codebox.Violation{Code: CodeChangeListMismatch, Path: codebox.PathChangedFiles, File: file, Message: fmt.Sprintf("%s %s", Shown(file), what)})
+		}
+	}
+	names, _, of := pair(carried(doc.Files), parts)
+	listed, taken := map[string]bool{}, map[int]bool{}
+	for i, name := range names {
+		if at := of[i]; at >= 0 {
+			taken[at] = true
+		} else if !listed[name] { // what is there twice contradicts itself, and not the patch
+			say(name, notInPatch)
+		}
+		listed[name] = true
+	}
+	told := map[string]bool{}
+	for i, p := range parts {
+		name := workspace.TextPath(p.Path)
+		switch {
+		case taken[i] || told[name]:
+			continue
+		case listed[name]:
+			say(name, repeated)
+		default:
+			say(name, notInList)
+		}
+		told[name] = true
+	}
+	return out
+}
+
+// readCompared reads a file of a verified bundle, or nothing of one that is too large to compare.
+func readCompared(root *os.Root, p string) []byte {
+	f, err := plainfile.OpenIn(root, p)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxCompared+1))
+	if err != nil || len(text) > maxCompared {
+		return nil
+	}
+	return text
+}

@@ -1,0 +1,278 @@
+package bundle
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/base/atomicfile"
+	"github.com/deedrun/deed/internal/base/canonjson"
+)
+
+// at marks the steps between which a crash test kills the process. Only tests set it, before they write anything.
+var at = func(step string) {}
+
+// A SealInput is what the caller knows of the attempt beside the files it added. Strings in it are redacted.
+type SealInput struct {
+	CreatedAt time.Time
+	Runtime   codebox.Runtime // backend, status and createdAt have defaults
+	Task      map[string]any  // provenance of the task, without host paths
+	Agent     map[string]any  // provenance of the agent
+	Workspace map[string]any  // provenance of the workspace
+	Mounts    []codebox.Mount
+	Policy    codebox.Policy // a block without a status is not_configured
+	Context   map[string]any
+	Spec      any
+	Summary   string
+	Progress  []codebox.ReviewProgress
+	Actions   []codebox.ReviewAction // what a reviewer may do; nil: approve and discard for a change, else discard
+	RiskFlags []string
+	Statement Statement // what is attested
+
+	// Written may be nil. It is told the directory of the bundle when all files are in it and the disk is still waited for; what
+	// it returns is called before the directory gets its final name.
+	Written func(dir string) (read func()) `json:"-"`
+}
+
+// Sealed names a finished bundle.
+type Sealed struct {
+	ID             string // artifact-bundle-sha256-…: made of the change, so two empty changes share it
+	Digest         string // the content digest in it
+	Dir            string
+	ManifestDigest string // the manifest's self hash: unlike the id it covers every file
+	KeyID          string // empty when unsigned
+}
+
+// Seal writes the derived files, the attestation and the manifest, makes all of it durable and publishes the directory under
+// its final name. An error leaves no bundle; the Writer is finished either way.
+func (w *Writer) Seal(ctx context.Context, in SealInput) (Sealed, error) {
+	w.mu.Lock()
+	if w.finished {
+		w.mu.Unlock()
+		return Sealed{}, fmt.Errorf("seal bundle: %w", ErrSealed)
+	}
+	open := w.open
+	w.mu.Unlock()
+	if open > 0 {
+		return Sealed{}, errors.Join(fmt.Errorf("seal bundle: %w: %d files are still being written", ErrIncomplete, open), w.Abort())
+	}
+	s, err := w.seal(ctx, in)
+	if err != nil {
+		return Sealed{}, errors.Join(fmt.Errorf("seal bundle: %w", err), w.Abort())
+	}
+	return s, nil
+}
+
+func (w *Writer) seal(ctx context.Context, in SealInput) (Sealed, error) {
+	var missing []string
+	for _, p := range Required() {
+		if _, _, ok := w.File(p); !ok {
+			missing = append(missing, p)
+		}
+	}
+	if len(missing) > 0 {
+		return Sealed{}, fmt.Errorf("%w: missing %s", ErrIncomplete, strings.Join(missing, ", "))
+	}
+	id, digest, err := w.ContentID()
+	if err != nil {
+		return Sealed{}, err
+	}
+	at("added")
+	// What was added goes to the disk while the rest is made.
+	added := w.paths()
+	slices.Sort(added)
+	wait := sync.OnceValue(atomicfile.BeginSync(ctx, added).Wait)
+	defer func() { _ = wait() }() // nothing may be at work in a directory that is given up
+	d, err := w.derive(id, digest, in)
+	if err != nil {
+		return Sealed{}, err
+	}
+	for _, f := range []struct {
+		path, kind string
+		v          any
+	}{
+		{codebox.PathReview, codebox.KindReview, d.review},
+		{codebox.PathMetadata, codebox.KindMetadata, d.metadata},
+	} {
+		if err := w.putJSON(f.path, f.kind, f.v); err != nil {
+			return Sealed{}, err
+		}
+	}
+	ref, err := w.reference(d.metadata)
+	if err != nil {
+		return Sealed{}, err
+	}
+	if err := w.putJSON(codebox.PathRuntimeReference, codebox.KindRuntimeReference, ref); err != nil {
+		return Sealed{}, err
+	}
+	at("derived")
+	self, keyID, err := w.writeManifest(d)
+	if err != nil {
+		return Sealed{}, err
+	}
+	at("manifest")
+	if err := w.publish(ctx, in.Written, added, wait); err != nil {
+		return Sealed{}, err
+	}
+	return Sealed{ID: id, Digest: digest, Dir: w.final, ManifestDigest: self, KeyID: keyID}, nil
+}
+
+// putJSON writes a derived file. Its strings were redacted before.
+func (w *Writer) putJSON(path, kind string, v any) error {
+	data, err := encode(v, "  ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return w.putDerived(path, kind, data)
+}
+
+func (w *Writer) putDerived(path, kind string, data []byte) error {
+	if fault := jsonFault(data); fault != "" {
+		return fmt.Errorf("%s: %w: %s", path, ErrTooLarge, fault)
+	}
+	w.mu.Lock()
+	err := w.mkdirLocked(filepath.ToSlash(filepath.Dir(path)))
+	w.files[path] = &entry{ManifestFile: codebox.ManifestFile{Path: path, Kind: kind, ContentType: codebox.TypeJSON}}
+	w.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := w.root.WriteFile(path, data, 0o644); err != nil {
+		return atomicfile.Explain("write "+path, err)
+	}
+	w.record(path, hashBytes(data), int64(len(data)), nil, w.o.Redactor.MarksIn(data))
+	return nil
+}
+
+// writeManifest signs and writes the last two files. Their entries hold zeros in what is hashed for them.
+func (w *Writer) writeManifest(d derivedDocs) (self, keyID string, err error) {
+	m := codebox.Manifest{ID: d.metadata.ID, ContentDigest: d.metadata.ContentDigest, CreatedAt: d.metadata.CreatedAt, Runtime: d.metadata.Runtime}
+	zero := sha(zeroHash)
+	m.Files = append(m.Files, codebox.ManifestFile{Path: codebox.PathManifest, Kind: codebox.KindManifest, ContentType: codebox.TypeJSON, SHA256: &zero})
+	if w.o.Key != nil {
+		m.Files = append(m.Files, codebox.ManifestFile{Path: PathAttestation, Kind: KindAttestation, ContentType: codebox.TypeJSON, SHA256: &zero})
+	}
+	m.Files = append(m.Files, w.listed()...)
+
+	if w.o.Key != nil {
+		attested, err := canonjson.HashIn(domainAttested, m)
+		if err != nil {
+			return "", "", err
+		}
+		patch, _, _ := w.File(codebox.PathPatch)
+		envelope, err := sign(w.o.Key, d.statement, m.ID, attested, patch.SHA256.Value, m.CreatedAt)
+		if err != nil {
+			return "", "", err
+		}
+		if err := w.putDerived(PathAttestation, KindAttestation, envelope); err != nil {
+			return "", "", err
+		}
+		sum := sha(hashBytes(envelope))
+		m.Files[1].SHA256 = &sum
+		keyID = w.o.Key.Public().ID
+		at("signed")
+	}
+	if self, err = canonjson.HashIn(codebox.DomainManifestSelf, m); err != nil {
+		return "", "", err
+	}
+	own := sha(self)
+	m.Files[0].SHA256 = &own
+	return self, keyID, w.putJSON(codebox.PathManifest, codebox.KindManifest, m)
+}
+
+// listed returns the entries of all files written so far, the best known first, the rest by path.
+func (w *Writer) listed() []codebox.ManifestFile {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := make([]codebox.ManifestFile, 0, len(w.files))
+	for _, e := range w.files {
+		out = append(out, e.ManifestFile)
+	}
+	slices.SortFunc(out, func(a, b codebox.ManifestFile) int {
+		return cmp.Or(cmp.Compare(strings.Count(a.Path, "/"), strings.Count(b.Path, "/")), cmp.Compare(a.Path, b.Path))
+	})
+	return out
+}
+
+// paths are those of the files that were written so far.
+func (w *Writer) paths() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []string
+	for p := range w.files {
+		out = append(out, filepath.Join(w.dir, filepath.FromSlash(p)))
+	}
+	return out
+}
+
+// publish is the only step that makes the bundle visible. A crash before the rename leaves a hidden directory, which
+// RemoveStale takes away; a crash after it leaves a whole bundle, because everything in it was durable before: what was added when wait
+// returns, the rest and the directories here.
+func (w *Writer) publish(ctx context.Context, written func(string) func(), added []string, wait func() error) error {
+	rest := slices.DeleteFunc(w.paths(), func(p string) bool {
+		_, found := slices.BinarySearch(added, p)
+		return found
+	})
+	w.mu.Lock()
+	for p := range w.made {
+		rest = append(rest, filepath.Join(w.dir, filepath.FromSlash(p)))
+	}
+	w.mu.Unlock()
+	read := func() {}
+	if written != nil {
+		read = written(w.dir)
+	}
+	err := errors.Join(atomicfile.SyncPaths(ctx, rest), wait())
+	read()
+	if err != nil {
+		return err
+	}
+	at("synced")
+	if err := atomicfile.RenameDir(w.dir, w.final); err != nil {
+		if !errors.Is(err, atomicfile.ErrExists) {
+			// The rename may have happened and the parent's fsync failed: then the name is not durable and must not be used.
+			if _, serr := os.Lstat(w.dir); errors.Is(serr, os.ErrNotExist) {
+				err = errors.Join(err, os.RemoveAll(w.final))
+			}
+		}
+		return err
+	}
+	at("published")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.finished = true
+	// The bundle stands; closing handles on it cannot change that.
+	_ = w.root.Close()
+	_ = atomicfile.Unlock(w.lock)
+	return nil
+}
+
+// jsonFault says why a verifier would refuse to read a JSON file whole, or returns "".
+func jsonFault(data []byte) string {
+	if len(data) > maxJSONBytes {
+		return fmt.Sprintf("it has %d bytes, and at most %d are read", len(data), maxJSONBytes)
+	}
+	if n := jsonValues(data); n > maxJSONValues {
+		return fmt.Sprintf("it has about %d values, and at most %d are read", n, maxJSONValues)
+	}
+	return ""
+}
+
+// jsonValues bounds from above how many values a JSON text holds, without parsing it.
+func jsonValues(data []byte) int {
+	n := 1
+	for _, c := range data {
+		if c == ',' || c == '[' || c == '{' {
+			n++
+		}
+	}
+	return n
+}

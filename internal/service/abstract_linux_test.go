@@ -1,3 +1,0 @@
-package service
-
-const abstract = true // names of sockets that are in no file system

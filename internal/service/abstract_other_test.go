@@ -1,5 +1,0 @@
-//go:build !linux
-
-package service
-
-const abstract = false
