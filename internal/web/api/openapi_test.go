@@ -308,7 +308,7 @@ func nameOf(t reflect.Type) string {
 	}
 	dir := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
 	switch dir {
-	case "api", "agentruntime", "problem":
+	case "api", "agentruntime", "httperror":
 		return name
 	}
 	return strings.ToUpper(dir[:1]) + dir[1:] + name
