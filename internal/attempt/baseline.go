@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/deedrun/deed/internal/attempt/gate"
@@ -45,7 +46,7 @@ func (a *run) baseline(ctx context.Context) error {
 	for i, c := range checks {
 		if b, broken := gate.CannotRun(c, a.bases[i]); broken && !c.Advisory {
 			whys = append(whys, fmt.Sprintf("the check %q cannot be run on the base: %s", b.Check, b.Why))
-			if !strings.Contains(b.Why, b.Remedy) { // a summary has its own
+			if !strings.Contains(b.Why, b.Remedy) && !slices.Contains(remedies, b.Remedy) { // a summary has its own
 				remedies = append(remedies, b.Remedy)
 			}
 		}
