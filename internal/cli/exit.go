@@ -11,22 +11,17 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// The exit codes: the whole table.
+// The exit codes, by the names that commands use.
 const (
-	ExitDone        = 0   // the work is done, the bundle is valid, the question is answered
-	ExitNotDone     = 1   // the work is not done, or there are findings
-	ExitUsage       = 2   // the command line or its input is wrong; nothing was changed
-	ExitInfra       = 3   // disk, database or another part of the machine failed
-	ExitLocked      = 4   // another process dispatches in this home
-	ExitInterrupted = 130 // a signal ended the command
+	ExitDone        = failure.ExitDone
+	ExitNotDone     = failure.ExitNotDone
+	ExitUsage       = failure.ExitUsage
+	ExitInfra       = failure.ExitInfra
+	ExitLocked      = failure.ExitLocked
+	ExitInterrupted = failure.ExitInterrupted
 )
 
-// ExitCodes names every code, for the docs and for --json.
-var ExitCodes = map[int]string{
-	ExitDone: "done", ExitNotDone: "not_done", ExitUsage: "usage", ExitInfra: "infrastructure", ExitLocked: "locked", ExitInterrupted: "interrupted",
-}
-
-func exitName(code int) string { return ExitCodes[code] }
+func exitName(code int) string { return failure.ExitNames[code] }
 
 // errSilent ends a command whose output has already said everything.
 var errSilent = errors.New("said already")

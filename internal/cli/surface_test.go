@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/base/failure"
 )
 
 var updateSurface = flag.Bool("update-surface", false, "write the golden lists of what users see")
@@ -81,8 +82,8 @@ func writeFlag(b *strings.Builder, f *pflag.Flag) {
 
 func exitCodeSurface() string {
 	var b strings.Builder
-	for _, code := range slices.Sorted(maps.Keys(ExitCodes)) {
-		fmt.Fprintf(&b, "%d %s\n", code, ExitCodes[code])
+	for _, code := range slices.Sorted(maps.Keys(failure.ExitNames)) {
+		fmt.Fprintf(&b, "%d %s\n", code, failure.ExitNames[code])
 	}
 	return b.String()
 }

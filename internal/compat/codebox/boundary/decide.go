@@ -2,6 +2,7 @@ package boundary
 
 import (
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/internal/base/failure"
 )
 
 // A Canceller is who ended a run before its end.
@@ -82,15 +83,6 @@ const (
 	ClassGate           = "gate"
 )
 
-// Exit codes of `agent-task-run`; they are those of every command.
-const (
-	exitDone        = 0
-	exitNotDone     = 1
-	exitUsage       = 2
-	exitInfra       = 3
-	exitInterrupted = 130
-)
-
 // A Decision is how a run ended. Every field of an envelope that says so is derived from it.
 type Decision struct {
 	Row            string            // the row of the table
@@ -110,7 +102,7 @@ type Decision struct {
 func (d Decision) Success() bool { return codebox.Success(d.Status) }
 
 // Refused reports whether the request was at fault, and not what came of it.
-func (d Decision) Refused() bool { return d.Exit == exitUsage }
+func (d Decision) Refused() bool { return d.Exit == failure.ExitUsage }
 
 // Envelope returns the status of the envelope.
 func (d Decision) Envelope() string {
@@ -151,53 +143,53 @@ const (
 // then the agent's own end, then the gate. It is printed into the docs.
 var Table = []Row{
 	row("refused", "the request was refused", func(f Facts) bool { return f.Refused },
-		codebox.StatusFailed, ClassInvalidRequest, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentUnknown, exitUsage, "the request was refused; nothing was done"),
+		codebox.StatusFailed, ClassInvalidRequest, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentUnknown, failure.ExitUsage, "the request was refused; nothing was done"),
 	row("cancelled", "cancelled by an operator or the caller", func(f Facts) bool { return f.Cancelled == ByOperator || f.Cancelled == ByParent },
-		codebox.StatusFailed, ClassCancelled, codebox.RunCancelled, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentFailed, exitNotDone, "the run was cancelled"),
+		codebox.StatusFailed, ClassCancelled, codebox.RunCancelled, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentFailed, failure.ExitNotDone, "the run was cancelled"),
 	row("interrupted", "cancelled by a signal to deed", func(f Facts) bool { return f.Cancelled != NotCancelled },
-		codebox.StatusFailed, ClassCancelled, codebox.RunCancelled, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitInterrupted, "deed was told to stop; the run was cancelled"),
+		codebox.StatusFailed, ClassCancelled, codebox.RunCancelled, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitInterrupted, "deed was told to stop; the run was cancelled"),
 	row("timeout", "the time limit passed", func(f Facts) bool { return f.Deadline },
-		codebox.StatusTimeout, ClassTimeout, codebox.RunTimedOut, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitNotDone, "the time limit passed"),
+		codebox.StatusTimeout, ClassTimeout, codebox.RunTimedOut, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitNotDone, "the time limit passed"),
 	row("provider_error", "the service or model behind the agent failed", func(f Facts) bool { return f.Provider },
-		codebox.StatusProviderError, ClassProvider, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitNotDone, "the service or model behind the agent failed"),
+		codebox.StatusProviderError, ClassProvider, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitNotDone, "the service or model behind the agent failed"),
 	row("isolation", "the containment asked for is not there", func(f Facts) bool { return f.Isolation },
-		codebox.StatusFailed, ClassIsolation, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitInfra, "the containment asked for is not available here"),
+		codebox.StatusFailed, ClassIsolation, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, failure.ExitInfra, "the containment asked for is not available here"),
 	row("infrastructure", "a part of deed or of the machine failed", func(f Facts) bool { return f.Infra },
-		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitInfra, "a part of deed or of the machine failed"),
+		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitInfra, "a part of deed or of the machine failed"),
 	row("unusable", "something that the request names cannot be used", func(f Facts) bool { return f.Unusable },
-		codebox.StatusFailed, ClassConfig, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitUsage, "something that the request names cannot be used"),
+		codebox.StatusFailed, ClassConfig, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, failure.ExitUsage, "something that the request names cannot be used"),
 	row("budget", "the budget is used up", func(f Facts) bool { return f.Budget }, // also when nothing was left to start with
-		codebox.StatusFailed, ClassBudget, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitNotDone, "the budget is used up"),
+		codebox.StatusFailed, ClassBudget, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, failure.ExitNotDone, "the budget is used up"),
 	row("not_started", "the agent could not be started", func(f Facts) bool { return !f.Started },
-		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitNotDone, "the agent could not be started"),
+		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, failure.ExitNotDone, "the agent could not be started"),
 	row("max_turns", "the agent used up its turns", func(f Facts) bool { return f.MaxTurns },
-		codebox.StatusTimeout, ClassMaxTurns, codebox.RunTimedOut, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitNotDone, "the agent used up its turns"),
+		codebox.StatusTimeout, ClassMaxTurns, codebox.RunTimedOut, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitNotDone, "the agent used up its turns"),
 	row("no_progress", "the agent went in circles", func(f Facts) bool { return f.Circles },
-		codebox.StatusFailed, ClassIncomplete, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentFailed, exitNotDone, "the agent went in circles and was ended"),
+		codebox.StatusFailed, ClassIncomplete, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentFailed, failure.ExitNotDone, "the agent went in circles and was ended"),
 	row("blocked", "the agent waits for a person", func(f Facts) bool { return f.Declared == DeclaredBlocked },
-		codebox.StatusUnable, ClassBlocked, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, exitNotDone, "the agent waits for a person"),
+		codebox.StatusUnable, ClassBlocked, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, failure.ExitNotDone, "the agent waits for a person"),
 	row("unable", "the agent says that it cannot do the work", func(f Facts) bool { return f.Declared == DeclaredUnable },
-		codebox.StatusUnable, ClassUnable, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentFailed, exitNotDone, "the agent says that it cannot do the work"),
+		codebox.StatusUnable, ClassUnable, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentFailed, failure.ExitNotDone, "the agent says that it cannot do the work"),
 	row("asked_retry", "the agent asks for another try", func(f Facts) bool { return f.Declared != DeclaredNothing },
-		codebox.StatusFailed, ClassIncomplete, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitNotDone, "the agent asks for another try"),
+		codebox.StatusFailed, ClassIncomplete, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitNotDone, "the agent asks for another try"),
 	row("agent_failed", "the agent ended with a code other than 0, or by a signal", func(f Facts) bool { return f.ExitCode != 0 || f.Signal != "" },
-		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitNotDone, "the agent failed"),
+		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitNotDone, "the agent failed"),
 	row("unreadable", "the agent left no result that can be read", func(f Facts) bool { return f.Unreadable },
-		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, exitNotDone, "the agent left no result that can be read"),
+		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitNotDone, "the agent left no result that can be read"),
 	row("rejected", "the gate refused the work", func(f Facts) bool { return f.Gate == GateRejected },
-		codebox.StatusFailed, ClassGate, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentCompleted, exitNotDone, "the gate did not find the work done"),
+		codebox.StatusFailed, ClassGate, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentCompleted, failure.ExitNotDone, "the gate did not find the work done"),
 	row("no_verdict", "there is no verdict", func(f Facts) bool { return f.Gate != GateAccepted },
-		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentCompleted, exitInfra, "nobody judged the work"),
+		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentCompleted, failure.ExitInfra, "nobody judged the work"),
 	row("incoherent", "verdict, change list and patch contradict each other", func(f Facts) bool {
 		return (f.Files == 0) != (f.PatchBytes == 0) || f.NoOp && f.Files != 0
 	},
-		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentCompleted, exitInfra, "verdict, change list and patch contradict each other"),
+		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentCompleted, failure.ExitInfra, "verdict, change list and patch contradict each other"),
 	row("no_op", "the gate accepted an empty change set", func(f Facts) bool { return f.Files == 0 },
-		codebox.StatusNoOp, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextReview, medium, codebox.AgentCompleted, exitDone, "accepted; nothing was changed"),
+		codebox.StatusNoOp, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextReview, medium, codebox.AgentCompleted, failure.ExitDone, "accepted; nothing was changed"),
 	row("kept_back", "the gate accepted a change that is not to be applied", func(f Facts) bool { return f.KeptBack },
-		codebox.StatusSucceeded, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextReview, high, codebox.AgentCompleted, exitDone, "accepted; it is evidence only (policy.applyBack: disabled)"),
+		codebox.StatusSucceeded, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextReview, high, codebox.AgentCompleted, failure.ExitDone, "accepted; it is evidence only (policy.applyBack: disabled)"),
 	row("succeeded", "the gate accepted a change", func(Facts) bool { return true },
-		codebox.StatusSucceeded, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextPromote, high, codebox.AgentCompleted, exitDone, "accepted"),
+		codebox.StatusSucceeded, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextPromote, high, codebox.AgentCompleted, failure.ExitDone, "accepted"),
 }
 
 func row(name, when string, holds func(Facts) bool, status, class string, run codebox.RunStatus, outcome, next, confidence, agent string, exit int, about string) Row {

@@ -187,43 +187,34 @@ type ended struct {
 	exit   int
 }
 
-// Exit codes of a run; see the table in package cli.
-const (
-	ExitDone        = 0
-	ExitFailed      = 1
-	ExitRefused     = 2
-	ExitInfra       = 3
-	ExitInterrupted = 130
-)
-
 func endOf(c failure.Class) ended {
 	switch c {
 	case failure.None:
 		return ended{}
 	case failure.Canceled:
-		return ended{homeboy.Cancelled, "", true, ExitFailed}
+		return ended{homeboy.Cancelled, "", true, failure.ExitNotDone}
 	case failure.Interrupted:
-		return ended{homeboy.Cancelled, "", true, ExitInterrupted}
+		return ended{homeboy.Cancelled, "", true, failure.ExitInterrupted}
 	case failure.Timeout:
-		return ended{homeboy.Timeout, homeboy.ClassTimeout, false, ExitFailed}
+		return ended{homeboy.Timeout, homeboy.ClassTimeout, false, failure.ExitNotDone}
 	case failure.Config:
-		return ended{homeboy.ProviderError, homeboy.ClassInvalidInput, false, ExitRefused}
+		return ended{homeboy.ProviderError, homeboy.ClassInvalidInput, false, failure.ExitUsage}
 	case failure.Isolation:
-		return ended{homeboy.ProviderError, homeboy.ClassProvider, true, ExitInfra}
+		return ended{homeboy.ProviderError, homeboy.ClassProvider, true, failure.ExitInfra}
 	case failure.Lost, failure.Infra:
-		return ended{homeboy.ProviderError, homeboy.ClassTransient, true, ExitInfra}
+		return ended{homeboy.ProviderError, homeboy.ClassTransient, true, failure.ExitInfra}
 	case failure.Panic:
-		return ended{homeboy.ProviderError, homeboy.ClassUnknown, true, ExitInfra}
+		return ended{homeboy.ProviderError, homeboy.ClassUnknown, true, failure.ExitInfra}
 	case failure.Budget:
-		return ended{homeboy.Failed, homeboy.ClassPolicyDenied, true, ExitFailed}
+		return ended{homeboy.Failed, homeboy.ClassPolicyDenied, true, failure.ExitNotDone}
 	case failure.Blocked:
-		return ended{homeboy.UnableToRemediate, homeboy.ClassExecutionFailed, false, ExitFailed}
+		return ended{homeboy.UnableToRemediate, homeboy.ClassExecutionFailed, false, failure.ExitNotDone}
 	case failure.RateLimited:
-		return ended{homeboy.ProviderError, homeboy.ClassRateLimited, false, ExitFailed}
+		return ended{homeboy.ProviderError, homeboy.ClassRateLimited, false, failure.ExitNotDone}
 	case failure.Rejected, failure.AgentFailed, failure.AskedFail, failure.AskedRetry, failure.Limit:
-		return ended{homeboy.Failed, homeboy.ClassExecutionFailed, false, ExitFailed}
+		return ended{homeboy.Failed, homeboy.ClassExecutionFailed, false, failure.ExitNotDone}
 	}
-	return ended{homeboy.ProviderError, homeboy.ClassProvider, false, ExitFailed}
+	return ended{homeboy.ProviderError, homeboy.ClassProvider, false, failure.ExitNotDone}
 }
 
 // verdict gathers what deed found: how the attempt ended, what the gate said, and the change.

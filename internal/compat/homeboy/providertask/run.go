@@ -34,15 +34,15 @@ func Unbegun(ctx context.Context, taskID string, err error) (homeboy.Outcome, in
 	if ctx.Err() != nil {
 		o := (&Refusal{Code: "agent_task.cancelled", Class: homeboy.ClassUnknown, Status: homeboy.Cancelled, Message: "deed was told to stop before the provider ran"}).Outcome(taskID)
 		o.FailureClassification = ""
-		return o, ExitInterrupted
+		return o, failure.ExitInterrupted
 	}
 	if r, ok := refusalOf(err); ok {
 		if r.Infra {
-			return r.Outcome(taskID), ExitInfra
+			return r.Outcome(taskID), failure.ExitInfra
 		}
-		return r.Outcome(taskID), ExitRefused
+		return r.Outcome(taskID), failure.ExitUsage
 	}
-	return (&Refusal{Code: "agent_task." + string(failure.ClassOf(err)), Class: homeboy.ClassTransient, Message: err.Error()}).Outcome(taskID), ExitInfra
+	return (&Refusal{Code: "agent_task." + string(failure.ClassOf(err)), Class: homeboy.ClassTransient, Message: err.Error()}).Outcome(taskID), failure.ExitInfra
 }
 
 // A run is one request under way.
@@ -58,14 +58,14 @@ type run struct {
 func (r *run) exit(ctx context.Context, o homeboy.Outcome) int {
 	switch {
 	case homeboy.IsSuccess(o.Status):
-		return ExitDone
+		return failure.ExitDone
 	case o.Status == homeboy.Cancelled && ctx.Err() != nil:
-		return ExitInterrupted
+		return failure.ExitInterrupted
 	}
-	if e := endOf(r.class); e.exit != ExitDone && (e.deeds || r.unheard) {
+	if e := endOf(r.class); e.exit != failure.ExitDone && (e.deeds || r.unheard) {
 		return e.exit
 	}
-	return ExitFailed
+	return failure.ExitNotDone
 }
 
 // do takes the request to the outcome of its one attempt.
