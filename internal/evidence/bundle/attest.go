@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/secure-systems-lab/go-securesystemslib/dsse"
+
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/internal/base/canonjson"
 )
@@ -76,8 +78,7 @@ func sign(k *Key, s Statement, bundleID, attested, patchSHA, createdAt string) (
 	if err != nil {
 		return nil, fmt.Errorf("attest: %w", err)
 	}
-	sig := signWith(k.seed, k.Public().key, signed(payloadType, payload))
-	return encode(seal(payloadType, payload, sig, k.Public().ID), "  ")
+	return encode(k.seal(payloadType, payload), "  ")
 }
 
 // An attestation is a parsed envelope whose signature was checked with the key that it names itself.
@@ -94,7 +95,7 @@ type attestation struct {
 // relied on.
 func openAttestation(data []byte, keys []PublicKey) (attestation, error) {
 	var a attestation
-	var e envelope
+	var e dsse.Envelope
 	if err := json.Unmarshal(data, &e); err != nil {
 		return a, fmt.Errorf("not a DSSE envelope: %w", err)
 	}
@@ -130,7 +131,7 @@ func openAttestation(data []byte, keys []PublicKey) (attestation, error) {
 		return a, fmt.Errorf("predicate names no usable key: %w", err)
 	}
 	for _, k := range append(append([]PublicKey(nil), keys...), inside) {
-		if e.Signatures[0].fits(k, payloadType, payload) {
+		if k.verifies(e.Signatures[0], payloadType, payload) {
 			a.key = k
 			break
 		}
@@ -153,12 +154,12 @@ func openAttestation(data []byte, keys []PublicKey) (attestation, error) {
 }
 
 // asWritten compares an attestation file with the one encoding of what was verified in it.
-func asWritten(data []byte, e envelope, payload []byte, k PublicKey) error {
+func asWritten(data []byte, e dsse.Envelope, payload []byte, k PublicKey) error {
 	sig, err := base64.StdEncoding.DecodeString(e.Signatures[0].Sig)
 	if err != nil {
 		return fmt.Errorf("signature: %w", err)
 	}
-	want, err := encode(seal(payloadType, payload, sig, k.ID), "  ")
+	want, err := encode(enclose(payloadType, payload, sig, k.ID), "  ")
 	if err != nil {
 		return err
 	}

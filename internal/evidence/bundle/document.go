@@ -5,19 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 )
 
 // SignDocument returns a document in the envelope of the attestations, signed with the key. payloadType says what the document is, and
 // is signed with it.
 func (k *Key) SignDocument(payloadType string, document []byte) ([]byte, error) {
-	sig := signWith(k.seed, k.Public().key, signed(payloadType, document))
-	return encode(seal(payloadType, document, sig, k.Public().ID), "  ")
+	return encode(k.seal(payloadType, document), "  ")
 }
 
 // OpenDocument returns the document that SignDocument put into an envelope, and which of the keys signed it. An error means that
 // nothing in it can be relied on.
 func OpenDocument(payloadType string, data []byte, keys []PublicKey) ([]byte, PublicKey, error) {
-	var e envelope
+	var e dsse.Envelope
 	if err := json.Unmarshal(data, &e); err != nil {
 		return nil, PublicKey{}, fmt.Errorf("not a DSSE envelope: %w", err)
 	}
@@ -32,7 +33,7 @@ func OpenDocument(payloadType string, data []byte, keys []PublicKey) ([]byte, Pu
 		return nil, PublicKey{}, fmt.Errorf("payload: %w", err)
 	}
 	for _, k := range keys {
-		if e.Signatures[0].fits(k, payloadType, document) {
+		if k.verifies(e.Signatures[0], payloadType, document) {
 			return document, k, nil
 		}
 	}

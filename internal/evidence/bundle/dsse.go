@@ -3,44 +3,27 @@ package bundle
 import (
 	"crypto/ed25519"
 	"encoding/base64"
-	"strconv"
+
+	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 )
 
-// An envelope is a Dead Simple Signing Envelope. The tests hold it against the library of the format's authors, in both
-// directions; that one brings an SSH implementation with it for a kind of key that deed does not have.
-type envelope struct {
-	PayloadType string      `json:"payloadType"`
-	Payload     string      `json:"payload"` // base64
-	Signatures  []signature `json:"signatures"`
+// seal signs a payload and puts both into an envelope (DSSE).
+func (k *Key) seal(payloadType string, payload []byte) dsse.Envelope {
+	sig := ed25519.Sign(k.private, dsse.PAE(payloadType, payload))
+	return enclose(payloadType, payload, sig, k.Public().ID)
 }
 
-// A signature is one of an envelope.
-type signature struct {
-	KeyID string `json:"keyid"`
-	Sig   string `json:"sig"` // base64
-}
-
-// seal puts a payload and a signature of it into an envelope.
-func seal(payloadType string, payload, sig []byte, keyID string) envelope {
-	return envelope{
+// enclose puts a payload and its one signature into an envelope.
+func enclose(payloadType string, payload, sig []byte, keyID string) dsse.Envelope {
+	return dsse.Envelope{
 		PayloadType: payloadType, Payload: base64.StdEncoding.EncodeToString(payload),
-		Signatures: []signature{{KeyID: keyID, Sig: base64.StdEncoding.EncodeToString(sig)}},
+		Signatures: []dsse.Signature{{KeyID: keyID, Sig: base64.StdEncoding.EncodeToString(sig)}},
 	}
 }
 
-// signed is what a signature covers: the payload and its type, with their lengths, so that neither can be taken for a part of
-// the other.
-func signed(payloadType string, payload []byte) []byte {
-	b := make([]byte, 0, len(payloadType)+len(payload)+32)
-	b = append(b, "DSSEv1 "...)
-	b = append(strconv.AppendInt(b, int64(len(payloadType)), 10), ' ')
-	b = append(append(b, payloadType...), ' ')
-	b = append(strconv.AppendInt(b, int64(len(payload)), 10), ' ')
-	return append(b, payload...)
-}
-
-// fits reports whether a signature of the payload is one of the key, by the name that it gives and by what it is.
-func (s signature) fits(k PublicKey, payloadType string, payload []byte) bool {
+// verifies reports whether s names the key and is its signature of the payload. The library's verifier takes more than this: keys
+// without a name, and other spellings of base64. deed writes one form and accepts that one.
+func (k PublicKey) verifies(s dsse.Signature, payloadType string, payload []byte) bool {
 	sig, err := base64.StdEncoding.DecodeString(s.Sig)
-	return err == nil && s.KeyID == k.ID && ed25519.Verify(k.key, signed(payloadType, payload), sig)
+	return err == nil && s.KeyID == k.ID && ed25519.Verify(k.key, dsse.PAE(payloadType, payload), sig)
 }

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"github.com/deedrun/deed/internal/base/atomicfile"
 )
@@ -33,17 +32,16 @@ type PublicKey struct {
 
 // A Key signs bundles. It never prints its private part.
 type Key struct {
-	seed   []byte
-	public func() PublicKey
+	private ed25519.PrivateKey
+	public  PublicKey
 }
 
-// newKey is the key of a seed. Its public part is not made before somebody signs or wants to know it.
-func newKey(seed []byte) *Key {
-	return &Key{seed: seed, public: sync.OnceValue(func() PublicKey { return newPublicKey(publicOf(seed)) })}
+func newKey(private ed25519.PrivateKey) *Key {
+	return &Key{private: private, public: newPublicKey(private.Public().(ed25519.PublicKey))}
 }
 
 // Public is the part that verifies what the key signed.
-func (k Key) Public() PublicKey { return k.public() }
+func (k Key) Public() PublicKey { return k.public }
 
 // String names the key.
 func (k Key) String() string { return "ed25519 key " + k.Public().ID }
@@ -54,7 +52,7 @@ func (k Key) GoString() string { return k.String() }
 // MAC authenticates what this installation keeps for itself: whoever does not have its key can neither write nor change it
 // unnoticed. purpose keeps the uses apart.
 func (k *Key) MAC(purpose string, data []byte) []byte {
-	own := hmac.New(sha256.New, k.seed)
+	own := hmac.New(sha256.New, k.private.Seed())
 	own.Write([]byte("deed/mac/v1\x00" + purpose))
 	m := hmac.New(sha256.New, own.Sum(nil))
 	m.Write(data)
@@ -88,7 +86,7 @@ func LoadOrCreateKey(dir string) (*Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create signing key: %w", err)
 	}
-	k = newKey(private.Seed())
+	k = newKey(private)
 	if err := atomicfile.WriteFile(filepath.Join(dir, publicKeyFile), k.Public().PEM(), 0o644); err != nil {
 		return nil, fmt.Errorf("create signing key: %w", err)
 	}
@@ -111,9 +109,6 @@ func loadKey(path string) (*Key, error) {
 	if block == nil || block.Type != "PRIVATE KEY" {
 		return nil, fmt.Errorf("signing key %s is not a PEM file with a PRIVATE KEY block", path)
 	}
-	if seed, ok := bytes.CutPrefix(block.Bytes, pkcs8Ed25519); ok && len(seed) == ed25519.SeedSize {
-		return newKey(seed), nil
-	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("read signing key %s: %w", path, err)
@@ -122,12 +117,8 @@ func loadKey(path string) (*Key, error) {
 	if !ok {
 		return nil, fmt.Errorf("signing key %s is a %T, not an ed25519 key", path, parsed)
 	}
-	return newKey(private.Seed()), nil
+	return newKey(private), nil
 }
-
-// pkcs8Ed25519 is what comes before the seed in a PKCS #8 block of RFC 8410 without attributes, as every tool writes it. Read
-// by the library, a key is a pair at once.
-var pkcs8Ed25519 = []byte("\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20")
 
 func newPublicKey(key ed25519.PublicKey) PublicKey {
 	sum := sha256.Sum256(spki(key))
