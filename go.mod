@@ -3,7 +3,6 @@ module github.com/deedrun/deed
 go 1.26.0
 
 require (
-	filippo.io/edwards25519 v1.2.0
 	github.com/anthropics/anthropic-sdk-go v1.84.0
 	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/charmbracelet/x/ansi v0.11.8
