@@ -16,9 +16,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/contrib/bridges/otelslog"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	promexport "go.opentelemetry.io/otel/exporters/prometheus"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -26,8 +33,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/deedrun/deed/internal/base/clock"
-	"github.com/deedrun/deed/internal/engine/telemetry/exposition"
-	"github.com/deedrun/deed/internal/engine/telemetry/otlp"
 )
 
 // scope names the instrumentation.
@@ -83,15 +88,20 @@ func Start(ctx context.Context, o Options) (_ *Telemetry, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// What the exporters say of a variable that they cannot use repeats its value, and headers are secrets. So they are not heard
+	// while they read the variables, and the check below names what is wrong.
+	otel.SetLogger(logr.Discard())
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
+	for _, start := range []func(context.Context, Settings, *resource.Resource) error{t.startTraces, t.startMetrics, t.startLogs} {
+		if err := start(ctx, o.Settings, about); err != nil {
+			return nil, err
+		}
+	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(t.fault))
-	agent := "deed/" + o.Version
-	if err := t.startTraces(o.Settings, about, agent); err != nil {
-		return nil, err
+	for _, err := range checkVariables(os.Getenv, o.Settings) {
+		t.fault(err)
 	}
-	if err := t.startMetrics(o.Settings, about, agent); err != nil {
-		return nil, err
-	}
-	return t, t.startLogs(o.Settings, about, agent)
+	return t, nil
 }
 
 // about describes this process. What OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say wins.
@@ -111,11 +121,11 @@ func about(ctx context.Context, o Options) (*resource.Resource, error) {
 	return resource.Merge(own, told)
 }
 
-func (t *Telemetry) startTraces(s Settings, about *resource.Resource, agent string) error {
+func (t *Telemetry) startTraces(ctx context.Context, s Settings, about *resource.Resource) error {
 	if s.Traces != OTLP {
 		return nil
 	}
-	e, err := otlp.NewTraces(agent)
+	e, err := otlptracehttp.New(ctx)
 	if err != nil {
 		return fmt.Errorf("export traces: %w", err)
 	}
@@ -124,19 +134,23 @@ func (t *Telemetry) startTraces(s Settings, about *resource.Resource, agent stri
 	return nil
 }
 
-func (t *Telemetry) startMetrics(s Settings, about *resource.Resource, agent string) error {
+func (t *Telemetry) startMetrics(ctx context.Context, s Settings, about *resource.Resource) error {
 	readers := []metric.Option{metric.WithResource(about)}
 	if s.Metrics == OTLP {
-		e, err := otlp.NewMetrics(agent)
+		e, err := otlpmetrichttp.New(ctx)
 		if err != nil {
 			return fmt.Errorf("export metrics: %w", err)
 		}
 		readers = append(readers, metric.WithReader(metric.NewPeriodicReader(e)))
 	}
 	if s.Scraped {
-		r := metric.NewManualReader()
-		readers = append(readers, metric.WithReader(r))
-		t.scrape = exposition.New(r)
+		registry := prometheus.NewRegistry()
+		e, err := promexport.New(promexport.WithRegisterer(registry))
+		if err != nil {
+			return fmt.Errorf("serve measures: %w", err)
+		}
+		readers = append(readers, metric.WithReader(e))
+		t.scrape = promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
 	}
 	if len(readers) == 1 {
 		return nil
@@ -147,11 +161,11 @@ func (t *Telemetry) startMetrics(s Settings, about *resource.Resource, agent str
 	return err
 }
 
-func (t *Telemetry) startLogs(s Settings, about *resource.Resource, agent string) error {
+func (t *Telemetry) startLogs(ctx context.Context, s Settings, about *resource.Resource) error {
 	if s.Logs != OTLP {
 		return nil
 	}
-	e, err := otlp.NewLogs(agent)
+	e, err := otlploghttp.New(ctx)
 	if err != nil {
 		return fmt.Errorf("export logs: %w", err)
 	}

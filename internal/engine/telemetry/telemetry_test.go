@@ -199,7 +199,10 @@ func TestMeasuresCanBeScraped(t *testing.T) {
 	w := httptest.NewRecorder()
 	p.tel.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	text := w.Body.String()
-	for _, want := range []string{`deed_queue{`, `deed_queue_state="ready"`, `deed_attempts_settled_total{`, `deed_gate_reason="check_failed"`, `gen_ai_tool_name="other"`} {
+	if kind := w.Header().Get("Content-Type"); w.Code != http.StatusOK || !strings.HasPrefix(kind, "text/plain; version=0.0.4") {
+		t.Errorf("status %d, content type %q", w.Code, kind)
+	}
+	for _, want := range []string{`target_info{`, `service_name="deed"`, `deed_tool_duration_seconds_bucket{`, `# TYPE deed_tool_duration_seconds histogram`, `deed_cost_USD_total{`, `deed_queue{`, `deed_queue_state="ready"`, `deed_attempts_settled_total{`, `deed_gate_reason="check_failed"`, `gen_ai_tool_name="other"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
@@ -250,6 +253,7 @@ func TestAVariableThatCannotBeUsed(t *testing.T) {
 	c := collectortest.New(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
 	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "key=topsecret%")
 	var log bytes.Buffer
 	tel, err := Start(t.Context(), Options{Settings: Settings{Traces: OTLP, Metrics: OTLP, Logs: OTLP}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
@@ -262,6 +266,9 @@ func TestAVariableThatCannotBeUsed(t *testing.T) {
 	}
 	if want := "OTEL_EXPORTER_OTLP_TIMEOUT=soon: want a number of milliseconds"; strings.Count(log.String(), want) != 1 || len(c.Spans("task")) != 1 {
 		t.Errorf("the log has %q, the collector %v", log.String(), names(c))
+	}
+	if want := `OTEL_EXPORTER_OTLP_HEADERS: the value of \"key\" is not percent-encoded`; !strings.Contains(log.String(), want) || strings.Contains(log.String(), "topsecret") {
+		t.Errorf("of a header that cannot be used the log has %q", log.String())
 	}
 }
 
