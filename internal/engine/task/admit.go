@@ -206,6 +206,7 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 	}
 	at := a.availableAt(&faults, in, by)
 	spec.RequireGrade = deed.StrongestGrade(spec.RequireGrade, a.Config.RequireGrade)
+	refuseUnreachableGrade(&faults, spec)
 	spec.Isolation = stronger(firstOf(spec.Isolation, a.Config.Isolation, DefaultIsolation(adapter.Kind())), by.Isolation)
 	in.Deed = &spec
 	in.Schedule, in.AvailableAt = nil, "" // folded into the row's own available_at
@@ -225,6 +226,13 @@ func (a *Admission) Prepare(in agentruntime.TaskIntent, by Caller) (store.NewTas
 		row.MaxAttempts = a.Config.MaxAttempts
 	}
 	return row, nil
+}
+
+// refuseUnreachableGrade refuses a task that no work could fulfil: its agent would be paid for nothing.
+func refuseUnreachableGrade(faults *fault.List, spec deed.TaskSpec) {
+	if spec.RequireGrade != "" && !slices.ContainsFunc(spec.Checks, func(c deed.Check) bool { return !c.Advisory }) {
+		faults.Add("$.deed.require_grade", fault.NotAllowed, fmt.Sprintf("the grade %s is required, and the task has no check that could prove it", spec.RequireGrade), "give a check (--check)")
+	}
 }
 
 // policy adds the rules of the project's file, which the process that runs the task may not see, and checks that the lists

@@ -214,6 +214,10 @@ func TestRefusals(t *testing.T) {
 		{"a stranger's command", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{Checks: []deed.Check{{Shell: "true"}}} }), Caller{}, "$.deed.checks", "operators only"},
 		{"a stranger's containment", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{Isolation: "none"} }), Caller{}, "$.deed.isolation", "operators only"},
 		{"a stranger's own idea of a result", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{AcceptEmptyOutput: &yes} }), Caller{}, "$.deed.accept_empty_output", "operators only"},
+		{"a grade that no check can prove", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{RequireGrade: deed.GradeFixed} }), Caller{Trusted: true}, "$.deed.require_grade", "give a check"},
+		{"a grade that only advice would prove", intent(func(in *agentruntime.TaskIntent) {
+			in.Deed = &deed.TaskSpec{RequireGrade: deed.GradePassing, Checks: []deed.Check{{Shell: "true", Advisory: true}}}
+		}), Caller{Trusted: true}, "$.deed.require_grade", "give a check"},
 		{"a stranger's secrets", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{AllowSecrets: []string{"**"}} }), Caller{}, "$.deed.allow_secrets", "operators only"},
 		{"a stranger's work that changes nothing", intent(func(in *agentruntime.TaskIntent) { in.Deed = &deed.TaskSpec{RequireChanges: &no} }), Caller{}, "$.deed.require_changes", "operators only"},
 		{"a chain without end", intent(nil), Caller{Depth: 17}, "$.deed.depth", "follow-up"},
