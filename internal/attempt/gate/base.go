@@ -57,10 +57,13 @@ func (k *checking) findBase(ctx context.Context) error {
 	if b, err = k.again(ctx, b); err != nil || ctx.Err() != nil {
 		return err
 	}
+	if b.Wants, err = k.wants(b); err != nil {
+		return err
+	}
 	if !k.check.Hidden && k.check.Files == "" { // what a hidden check compiled is hidden too
 		k.Runner.Adopt(k.roomPath(treeBase))
 	}
-	if b.lasting() {
+	if lasting(k.check, b) {
 		k.Runner.KeepBase(ctx, k.check, b)
 	}
 	k.base = b

@@ -51,6 +51,7 @@ type BaseRun struct {
 	Reacts   bool           `json:"reacts,omitempty"`   // the check fails when a witness does
 	Unstable []string       `json:"unstable,omitempty"` // tests that two runs do not agree on
 	Tail     string         `json:"tail,omitempty"`     // the last lines that it printed
+	Wants    []string       `json:"wants,omitempty"`    // modules that the project declares and that are not installed, where no test could be loaded
 
 	Remembered bool `json:"-"` // from an earlier attempt
 }
@@ -69,9 +70,6 @@ func baseOf(ran Ran, sites []string) BaseRun {
 	}
 	return b
 }
-
-// lasting reports whether a run of the base is worth remembering: one that could not tell is tried again.
-func (b BaseRun) lasting() bool { return b.Status != runner.StatusError }
 
 // comparable reports whether a run tells something that a later one can be held against.
 func (b BaseRun) comparable() bool {

@@ -43,6 +43,8 @@ func unrunnableCommand(b BaseRun) (why, remedy string) {
 		return cmp.Or(lastLine(b.Tail), "it could not be started"), "give a check that runs here"
 	case b.ran():
 		return "", ""
+	case len(b.Wants) > 0:
+		return "no test could be loaded: not installed: " + strings.Join(b.Wants, ", "), "install the dependencies of the project first: a check has no network"
 	}
 	if kind, line := helper.Absent(b.Tail); kind != "" && !own(line) {
 		if kind == runner.MissingTool {
@@ -69,6 +71,20 @@ const noTestsRemedy = "give a check that runs the project's tests"
 // ran reports whether a test ran on the base, as opposed to one that stands for those that could not be loaded.
 func (b BaseRun) ran() bool {
 	return b.named() && slices.ContainsFunc(b.Report.TestCases, func(t runner.TestCase) bool { return !standsIn(t) })
+}
+
+// lasting reports whether a run of the base is worth remembering. What fails because the machine lacks something passes once that
+// is installed, and no change may be credited with it: so a failure is remembered only where the tests ran, or findings were found.
+func lasting(c deed.Check, b BaseRun) bool {
+	switch {
+	case b.Status == runner.StatusPassed:
+		return true
+	case b.Status != runner.StatusFailed:
+		return false
+	case b.named():
+		return !slices.ContainsFunc(b.Report.TestCases, standsIn)
+	}
+	return c.Capability == runner.Lint || c.Capability == runner.Audit
 }
 
 // absentTarget is how make and npm say that they do not know what they are asked for.

@@ -55,3 +55,29 @@ func TestCannotRun(t *testing.T) {
 		}
 	}
 }
+
+// What fails for want of a program or a module is not remembered, since it passes when that is there; nor is a bare exit code.
+func TestLasting(t *testing.T) {
+	t.Parallel()
+	shell, failed := deed.Check{Shell: "x"}, BaseRun{Status: runner.StatusFailed}
+	named, load := failed, failed
+	named.Report, load.Report = tests("-a"), &runner.Report{TestCases: []runner.TestCase{{Suite: "a", Name: "[load]", Status: runner.CaseFailed}}}
+	for _, c := range []struct {
+		name  string
+		check deed.Check
+		base  BaseRun
+		want  bool
+	}{
+		{"passed", shell, BaseRun{Status: runner.StatusPassed}, true},
+		{"could not tell", shell, BaseRun{Status: runner.StatusError}, false},
+		{"a test failed", shell, named, true},
+		{"a file of tests could not be loaded", shell, load, false},
+		{"an exit code", shell, failed, false},
+		{"a build", deed.Check{Capability: runner.Build}, failed, false},
+		{"findings", deed.Check{Capability: runner.Lint}, failed, true},
+	} {
+		if got := lasting(c.check, c.base); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
