@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fl.StringVar(&o.keep, "keep", "", "keep agents and bundles of verdicts that are not right in `DIR`")
 	fl.StringVar(&o.out, "out", "", "write the signed result to `FILE`")
 	fl.BoolVar(&o.list, "list", false, "list the trials and run none")
-	fl.IntVar(&o.pick, "pick", 0, "run no more than this many trials, spread over ecosystems, kinds and forms")
+	fl.IntVar(&o.pick, "pick", 0, "run no more than this many trials, spread over ecosystems, kinds and forms, and in an order that keeps them spread when the run is interrupted")
 	fl.BoolVar(&o.once, "once", false, "run each case under one of its forms, chosen by its name")
 	fl.BoolVar(&o.quiet, "quiet", false, "do not print each outcome as it comes")
 	if err := fl.Parse(args); err != nil {
@@ -173,6 +173,10 @@ func (o options) judge(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		fmt.Fprintf(stdout, "interrupted: %d of %d trials were judged\n\n", len(all), len(trials))
+		ctx = context.WithoutCancel(ctx)
+	}
 	for name, what := range skipped {
 		fmt.Fprintf(stderr, "skipped project %s: missing tool: %s\n", name, what)
 	}
@@ -219,6 +223,7 @@ func (o options) perform(ctx context.Context, trials []trial, stderr io.Writer) 
 		}
 	}
 	all, err = s.run(ctx, trials)
+	slices.SortFunc(all, func(a, b outcome) int { return strings.Compare(a.Trial, b.Trial) })
 	return all, skipped, err
 }
 

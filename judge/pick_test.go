@@ -17,6 +17,9 @@ func TestChoices(t *testing.T) {
 	if a, b := ids(pick(all, 50), id), ids(pick(all, 50), id); len(a) != 50 || !slices.Equal(a, b) {
 		t.Errorf("%d, %v and %v", len(a), a, b)
 	}
+	if a, b := ids(pick(all, 20), id), ids(pick(all, 50), id); !slices.Equal(a, b[:20]) {
+		t.Errorf("a choice of 50 begins with %v, want the choice of 20: %v", b[:20], a)
+	}
 	seen, forms := map[*attempt]int{}, map[string]int{}
 	for _, x := range once(all) {
 		seen[x.attempt]++

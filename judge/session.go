@@ -51,10 +51,10 @@ type batch struct {
 	faults []error
 }
 
-// run makes all trials and returns their outcomes in the order of the trials. What a project left is removed when its last trial is
-// over.
+// run makes all trials and returns their outcomes: of those that were over when ctx ended, where it did. What a project left is removed
+// when its last trial is over.
 func (s *session) run(ctx context.Context, trials []trial) ([]outcome, error) {
-	b := &batch{session: s, trials: trials, places: map[*project]*place{}, left: map[*project]int{}, out: make([]outcome, len(trials))}
+	b := &batch{session: s, trials: trials, places: map[*project]*place{}, left: map[*project]int{}}
 	for _, t := range trials {
 		b.left[t.Project]++
 		if b.places[t.Project] != nil {
@@ -79,11 +79,14 @@ func (s *session) run(ctx context.Context, trials []trial) ([]outcome, error) {
 		})
 	}
 	for n := range trials {
+		if ctx.Err() != nil {
+			break
+		}
 		next <- n
 	}
 	close(next)
 	workers.Wait()
-	return b.out, errors.Join(append(b.faults, ctx.Err())...)
+	return b.out, errors.Join(b.faults...)
 }
 
 // one makes a trial.
@@ -91,10 +94,13 @@ func (b *batch) one(ctx context.Context, n int) {
 	t := b.trials[n]
 	l := b.places[t.Project]
 	o := b.session.runner.run(ctx, l, t)
+	if ctx.Err() != nil {
+		return // it may have been cut short
+	}
 	err := b.session.keepWrong(t, o)
 
 	b.mu.Lock()
-	b.out[n] = o
+	b.out = append(b.out, o)
 	b.left[t.Project]--
 	last := b.left[t.Project] == 0
 	b.session.report(o)
@@ -113,7 +119,7 @@ func (s *session) keepWrong(t trial, o outcome) error {
 		return nil
 	}
 	to := filepath.Join(s.keep, strings.NewReplacer("/", "-", ":", "-").Replace(t.ID()))
-	if err := os.MkdirAll(to, 0o755); err != nil {
+	if err := errors.Join(os.RemoveAll(to), os.MkdirAll(to, 0o755)); err != nil { // what an earlier run kept
 		return fmt.Errorf("keep the evidence of %s: %w", t.ID(), err)
 	}
 	if err := os.WriteFile(filepath.Join(to, "agent.sh"), []byte(agentScript(t.attempt)), 0o755); err != nil { //nolint:gosec // to be run again by hand
