@@ -12,11 +12,14 @@ type Payload struct {
 	compiled *draft.Schema
 }
 
+// ownSteps bounds what one schema that an operator wrote may take: some ten seconds.
+const ownSteps = 10_000_000
+
 // CompilePayload compiles a JSON Schema of the draft 2020-12. A schema must stand alone: a reference to a file or to
 // the network is refused, never fetched. Its faults are reported as fault.Faults, with paths in the schema: all that
 // break the draft's rules at once, else the first reference that leads nowhere. Formats are asserted.
 func CompilePayload(schema []byte) (*Payload, error) {
-	return CompilePayloadWithin(nil, schema)
+	return CompilePayloadWithin(NewBudget(ownSteps), schema)
 }
 
 // A Budget bounds the work that payload schemas and payloads of strangers can ask for, all together. It is used by one
@@ -31,7 +34,7 @@ var ErrBudget = draft.ErrBudget
 
 // CompilePayloadWithin is CompilePayload for a schema of a stranger. The error wraps ErrBudget when the budget does not do.
 func CompilePayloadWithin(b *Budget, schema []byte) (*Payload, error) {
-	s, err := compile(schema, b)
+	s, err := draft.CompileWithin(schema, b)
 	if err != nil {
 		return nil, fmt.Errorf("compile payload schema: %w", err)
 	}
@@ -39,20 +42,11 @@ func CompilePayloadWithin(b *Budget, schema []byte) (*Payload, error) {
 }
 
 // Check returns every fault of a payload as fault.Faults, with paths from the payload's own root.
-func (p *Payload) Check(payload []byte) error { return p.CheckWithin(nil, payload) }
+func (p *Payload) Check(payload []byte) error {
+	return p.CheckWithin(NewBudget(ownSteps), payload)
+}
 
 // CheckWithin is Check for a schema or a payload of a stranger. The error is ErrBudget when the budget does not do.
 func (p *Payload) CheckWithin(b *Budget, payload []byte) error {
-	if err := wellFormed(payload); err != nil {
-		return err
-	}
-	return p.compiled.Validate(payload, b)
-}
-
-// compile compiles one document that stands alone.
-func compile(doc []byte, b *draft.Budget) (*draft.Schema, error) {
-	if err := wellFormed(doc); err != nil {
-		return nil, err
-	}
-	return draft.Compile(doc, b)
+	return p.compiled.ValidateWithin(payload, b)
 }

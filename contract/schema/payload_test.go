@@ -1,7 +1,10 @@
 package schema
 
 import (
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -125,8 +128,8 @@ func TestPayloadSchemaMayNameItself(t *testing.T) {
 func TestPayloadFaultsInWords(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ schema, payload, want string }{
-		{`{"type": "object"}`, `[]`, `wrong_type $: is an array (use an object)`},
-		{`{"type": ["string", "null"]}`, `1`, `wrong_type $: is a number (use null or a string)`},
+		{`{"type": "object"}`, `[]`, `wrong_type $: is a list (use an object)`},
+		{`{"type": ["string", "null"]}`, `1`, `wrong_type $: is a number (use a string or null)`},
 		{`{"enum": ["a", 1, null]}`, `"b"`, `not_allowed $: "b" is not allowed (use one of "a", 1, null)`},
 		{`{"const": {"a": 1}}`, `2`, `not_allowed $: 2 is not allowed (use {"a":1})`},
 		{`{"format": "ipv4"}`, `"1.2.3"`, `bad_format $: "1.2.3" is not of the format ipv4: `},
@@ -150,11 +153,11 @@ func TestPayloadFaultsInWords(t *testing.T) {
 		{`{"dependentRequired": {"a": ["b"]}}`, `{"a": 1}`, `missing_field $.b: is missing, and "a" is there (add it)`},
 		{
 			`{"additionalProperties": false, "properties": {"colour": true}}`, `{"color": 1, "x": 2}`,
-			"unknown_field $.color: is not allowed by the schema (did you mean \"colour\"?)\nunknown_field $.x: is not allowed by the schema (remove it)",
+			"unknown_field $.color: is not a member of this record; did you mean \"colour\"? (rename or remove it)\nunknown_field $.x: is not a member of this record (remove it; known are colour)",
 		},
 		{
 			`{"properties": {"a": {"$ref": "#/$defs/x~1y"}}, "$defs": {"x/y": {"additionalProperties": false, "properties": {"name": true}}}}`, `{"a": {"nam": 1}}`,
-			`unknown_field $.a.nam: is not allowed by the schema (did you mean "name"?)`,
+			`unknown_field $.a.nam: is not a member of this record; did you mean "name"? (rename or remove it)`,
 		},
 		{`{"unevaluatedProperties": false, "properties": {"a": true}}`, `{"b": 1}`, `unknown_field $.b: is not allowed by the schema (remove it)`},
 		{`{"propertyNames": {"maxLength": 1}}`, `{"ab": 1}`, `out_of_range $.ab: has a name that the schema refuses: has 2 characters (use at most 1)`},
@@ -162,7 +165,7 @@ func TestPayloadFaultsInWords(t *testing.T) {
 		{`{"oneOf": [true, true]}`, `1`, `conflict $: fits more than one alternative where it must fit one`},
 		{`{"anyOf": [{"type": "string"}, {"type": "object", "required": ["a"]}]}`, `{}`, `missing_field $.a: is missing (add it)`},
 		{`{"if": {"type": "string"}, "else": {"maximum": 1}}`, `2`, `out_of_range $: 2 is out of range (use at most 1)`},
-		{`{"$ref": "#"}`, `1`, `conflict $: cannot be checked: the schema refers to itself without end (mend the schema)`},
+		{`{"$ref": "#"}`, `1`, `conflict $: cannot be checked: the schema refers to itself without end (correct the schema)`},
 		{`false`, `1`, `unknown_field $: is not allowed by the schema (remove it)`},
 		{`{"items": {"type": "string"}}`, `[0,1,2,3,4,5,6,7,8,9,10,"x"]`, strings.Join(func() (lines []string) {
 			for i := range 11 {
@@ -185,7 +188,7 @@ func TestPayloadFaultsInWords(t *testing.T) {
 			t.Errorf("%s: %v", tc.schema, err)
 			continue
 		}
-		for range 10 { // the same words in the same order every time
+		for range 3 { // the same words in the same order every time
 			if got := strings.TrimSuffix(listing(p.Check([]byte(tc.payload))), "\n"); got != tc.want && !(strings.HasSuffix(tc.want, ": ") && strings.HasPrefix(got, tc.want)) {
 				t.Errorf("%s\n%s\n%s\nwant\n%s", tc.schema, tc.payload, got, tc.want)
 			}
@@ -228,15 +231,57 @@ func FuzzPayload(f *testing.F) {
 		f.Add([]byte(s), []byte(`[1e999, 1e1001, -0.0e77777777777777777777]`))
 	}
 	f.Fuzz(func(t *testing.T, doc, payload []byte) {
-		p, err := CompilePayload(doc)
-		if err != nil {
-			if len(fault.Of(err)) == 0 {
-				t.Errorf("refused without faults: %v\n%s", err, doc)
-			}
-			return
+		b := NewBudget(100_000)
+		p, err := CompilePayloadWithin(b, doc)
+		if err == nil {
+			err = p.CheckWithin(b, payload)
 		}
-		if err := p.Check(payload); err != nil && len(fault.Of(err)) == 0 {
+		if err != nil && len(fault.Of(err)) == 0 && !errors.Is(err, ErrBudget) {
 			t.Errorf("refused without faults: %v\n%s\n%s", err, doc, payload)
 		}
 	})
+}
+
+// What asks for 2^40 evaluations ends.
+func TestPayloadIsBounded(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(`{"$ref": "#/$defs/l0", "$defs": {`)
+	for i := range 40 {
+		fmt.Fprintf(&b, `"l%d": {"allOf": [{"$ref": "#/$defs/l%d"}, {"$ref": "#/$defs/l%d"}]}, `, i, i+1, i+1)
+	}
+	b.WriteString(`"l40": {"type": "string"}}}`)
+	p, err := CompilePayload([]byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	budget := NewBudget(10_000)
+	if err := p.CheckWithin(budget, []byte(`"x"`)); !errors.Is(err, ErrBudget) {
+		t.Errorf("%v", err)
+	}
+	if err := p.CheckWithin(budget, []byte(`1`)); !errors.Is(err, ErrBudget) {
+		t.Errorf("a budget that is used up goes on: %v", err)
+	}
+}
+
+// Many goroutines may use one schema.
+func TestPayloadConcurrently(t *testing.T) {
+	t.Parallel()
+	p, err := CompilePayload([]byte(orderSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 50 {
+				good := p.Check([]byte(`{"id": 1, "lines": [{"sku": "A"}]}`))
+				bad := p.Check([]byte(`{"id": "x"}`))
+				if good != nil || len(fault.Of(bad)) != 1 {
+					t.Errorf("%d: %v, %v", i, good, bad)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

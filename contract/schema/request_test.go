@@ -47,7 +47,7 @@ func TestSchemaOfARequestRefusesTexts(t *testing.T) {
 		`"max_turns": 1000e9`: false,
 	} {
 		doc := []byte(`{"schema": "` + codebox.SchemaTaskInput + `", "goal": "x", ` + member + `}`)
-		if err := s.Validate(doc, nil); (err == nil) != valid {
+		if err := fits(s, doc); (err == nil) != valid {
 			t.Errorf("the schema says of %s: %v", member, err)
 		}
 		if _, err := Decode[codebox.Request](codebox.SchemaRequest, doc); (err == nil) != valid {
@@ -72,7 +72,7 @@ func TestSchemaOfAnAbilityRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Validate(doc, nil); (err == nil) != valid {
+		if err := fits(s, doc); (err == nil) != valid {
 			t.Errorf("the schema says of %s: %v", member, err)
 		}
 		if _, err := Decode[codebox.AbilityRunRequest](codebox.SchemaAbilityRunRequest, doc); (err == nil) != valid {

@@ -56,7 +56,11 @@ func Validate(id string, data []byte) error {
 	if slices.ContainsFunc(found, func(f fault.Fault) bool { return f.Code == fault.InvalidJSON || f.Code == fault.TrailingData }) {
 		return found
 	}
-	return merge(found, s.Validate(data, nil)).Err()
+	doc, err := draft.Parse(data)
+	if err != nil {
+		return found
+	}
+	return merge(found, s.Validate(doc)).Err()
 }
 
 var compiledSchemas sync.Map // id to a func() (*draft.Schema, error) that works once
@@ -71,7 +75,7 @@ func compiled(id string) (*draft.Schema, error) {
 		return nil, unknownID(id)
 	}
 	once, _ := compiledSchemas.LoadOrStore(id, sync.OnceValues(func() (*draft.Schema, error) {
-		s, err := compile(doc, nil)
+		s, err := draft.Compile(doc)
 		if err != nil {
 			return nil, fmt.Errorf("compile schema %s: %w", id, err)
 		}

@@ -3,54 +3,13 @@ package draft
 import (
 	"encoding/json"
 	"math/big"
-	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/deedrun/deed/contract/fault"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
-
-// pointer returns the parts of the JSON pointer in the fragment of a URL.
-func pointer(address string) []string {
-	_, fragment, _ := strings.Cut(address, "#")
-	if decoded, err := url.PathUnescape(fragment); err == nil {
-		fragment = decoded
-	}
-	if !strings.HasPrefix(fragment, "/") {
-		return nil
-	}
-	parts := strings.Split(fragment[1:], "/")
-	for i, p := range parts {
-		parts[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(p)
-	}
-	return parts
-}
-
-// descend follows the parts of a location as far as it goes, and returns the value there and its JSON path. The
-// document tells a list's index from a name of digits.
-func descend(doc any, location []string) (any, string) {
-	p := fault.Root
-	for _, part := range location {
-		switch d := doc.(type) {
-		case []any:
-			i, err := strconv.Atoi(part)
-			if err != nil || i < 0 || i >= len(d) {
-				return doc, p
-			}
-			p, doc = fault.Index(p, i), d[i]
-		case map[string]any:
-			v, ok := d[part]
-			if !ok {
-				return doc, p
-			}
-			p, doc = fault.Field(p, part), v
-		default:
-			return doc, p
-		}
-	}
-	return doc, p
-}
 
 // shown writes a value short, for a message.
 func shown(v any) string {
@@ -93,22 +52,102 @@ func alternatives(values []any) string {
 	return "one of " + strings.Join(words, ", ")
 }
 
-func article(typ string) string {
-	switch typ {
-	case "null":
-		return "null"
-	case "array", "integer", "object":
-		return "an " + typ
+// texts returns the values of a closed set when all are texts.
+func texts(values []any) ([]string, bool) {
+	out := make([]string, 0, len(values))
+	for _, v := range values {
+		s, ok := v.(string)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, s)
 	}
-	return "a " + typ
+	return out, true
 }
 
-func articles(types []string) string {
-	words := make([]string, len(types))
-	for i, t := range types {
-		words[i] = article(t)
+// says names the JSON types of a schema, for people.
+func says(types []string) string {
+	words := map[string]string{
+		"null": "null", "boolean": "true or false", "number": "a number", "integer": "a whole number",
+		"string": "a string", "array": "a list", "object": "an object",
 	}
-	return strings.Join(words, " or ")
+	var out []string
+	for _, t := range types {
+		if t != "null" {
+			out = append(out, words[t])
+		}
+	}
+	if slices.Contains(types, "null") {
+		out = append(out, "null")
+	}
+	return strings.Join(out, " or ")
+}
+
+// is names the JSON type of a value, for people.
+func is(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case string:
+		return "a string"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	}
+	return "a number"
+}
+
+// need says what a missing member should hold, or "".
+func need(s *jsonschema.Schema) string {
+	s, null := behind(s)
+	switch {
+	case s == nil:
+		return ""
+	case s.Const != nil:
+		return shown(*s.Const)
+	case s.Enum != nil:
+		if words, ok := texts(s.Enum.Values); ok {
+			return "one of " + strings.Join(words, ", ")
+		}
+		return alternatives(s.Enum.Values)
+	}
+	var types []string
+	switch {
+	case s.Types != nil:
+		types = s.Types.ToStrings()
+	case s.Properties != nil || s.OneOf != nil:
+		types = []string{"object"}
+	default:
+		return ""
+	}
+	if null {
+		types = append(types, "null")
+	}
+	return says(types)
+}
+
+// behind follows references, and takes off what only allows null.
+func behind(s *jsonschema.Schema) (_ *jsonschema.Schema, null bool) {
+	for range 20 { // references may go round in circles
+		switch {
+		case s == nil:
+			return nil, null
+		case s.Ref != nil:
+			s = s.Ref
+		case len(s.AnyOf) == 2 && isNull(s.AnyOf[1]):
+			s, null = s.AnyOf[0], true
+		default:
+			return s, null
+		}
+	}
+	return s, null
+}
+
+func isNull(s *jsonschema.Schema) bool {
+	return s.Types != nil && slices.Equal(s.Types.ToStrings(), []string{"null"})
 }
 
 func decimal(r *big.Rat) string {
@@ -118,3 +157,8 @@ func decimal(r *big.Rat) string {
 	f, _ := r.Float64()
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
+
+var escaper = strings.NewReplacer("~", "~0", "/", "~1", "%", "%25")
+
+// escaped makes a name a part of a JSON pointer in the fragment of a URL.
+func escaped(name string) string { return escaper.Replace(name) }
