@@ -40,18 +40,26 @@ fmt: $(LINT) ## Format all Go code
 setup: ## Install what the tests need, as far as this user may
 	@scripts/setup.sh
 
-# Everything: checks and tests all run, whatever fails before them; the last line counts them. The tests run once,
-# under the race detector where there is a C compiler. One package more than there are processors runs at a time, since many
+# Everything: checks and tests all run, whatever fails before them; the last line counts them. The checks run one after the other,
+# concurrently with the tests. The tests run once, under the race detector where there is a C compiler. One package more than there are processors runs at a time, since many
 # tests wait for time limits; those that take longest come first, so that none of them is left alone at the end. Benchmarks are for make bench.
 LONG := ./judge ./internal/cli ./internal/store ./internal/attempt
 .PHONY: test
 test: setup $(TOOLS)/testrun ## Run all checks and tests, and count them
-	@$(if $(RACE),CGO_ENABLED=1) $(TOOLS)/testrun \
+	@go build -o .cache/test/clustertest ./internal/store/pgtest/clustertest
+	@$(if $(RACE),CGO_ENABLED=1) .cache/test/clustertest $(TOOLS)/testrun \
 	  -check 'own=[ -x $(LINT) ] || { echo "missing tool: golangci-lint: see what make setup said"; exit 77; }; $(MAKE) own' \
 	  -check 'darwin=$(MAKE) darwin' \
 	  -check 'tools=cd tools && go vet ./leakrules ./portable ./testrun && go test ./leakrules ./portable ./testrun' \
 	  -check 'race=$(if $(RACE),true,echo "missing tool: gcc: apt-get install gcc libc6-dev"; exit 77)' \
 	  -- $(if $(RACE),-race) -p $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) -timeout 38m $$(go list -e $(LONG) ./... | grep -v /bench | awk '!seen[$$0]++')
+
+# What a small change calls for. Nothing is installed. Tests that need more than Go and git (sandboxes, PostgreSQL, a browser, agents, the
+# built binary) skip themselves under -short; the last line counts them as skipped, and make test runs them.
+.PHONY: quick
+quick: $(TOOLS)/testrun ## Check a small change: vet, lint of what changed, tests that need nothing
+	@$(TOOLS)/testrun -check 'vet=go vet ./...' -check 'lint=scripts/lint_changed.sh' \
+	  -- -short -timeout 10m $$(go list ./... | grep -v /bench)
 
 .PHONY: lint
 lint: $(LINT) ## Run the linters of .golangci.yml

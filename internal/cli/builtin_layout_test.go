@@ -12,15 +12,13 @@ import (
 	"time"
 
 	wire "github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/cli/binarytest"
 )
 
 // deed runs a check of the component as a person types it, and returns its exit code and its report.
 func (c *component) deed(env []string, args ...string) (int, wire.Report) {
 	c.t.Helper()
-	bin, err := built()
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	bin := binarytest.Deed(c.t)
 	ctx, cancel := context.WithTimeout(c.t.Context(), 4*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, append([]string{"--home", filepath.Join(c.t.TempDir(), "home")}, append(args, "--json")...)...)
@@ -283,10 +281,7 @@ func TestLayoutsPytest(t *testing.T) {
 
 func TestLayoutsRust(t *testing.T) {
 	t.Parallel()
-	need(t, "cargo", "apt-get install cargo rustc")
-	if err := exec.Command("cargo", "--version").Run(); err != nil { // rustup's stand-in, without a toolchain
-		t.Skip("missing tool: cargo: rustup default stable")
-	}
+	needCargo(t)
 	crate := func(name, more string) string {
 		return "[package]\nname = \"" + name + "\"\nversion = \"0.1.0\"\nedition = \"2021\"\n" + more
 	}

@@ -21,6 +21,7 @@ import (
 	wire "github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/checks/helper"
 	"github.com/deedrun/deed/internal/checks/helper/helpertest"
+	"github.com/deedrun/deed/internal/cli/binarytest"
 )
 
 // A component is a small project, and a run directory, for the script of a built-in extension. It is run with the
@@ -67,10 +68,7 @@ type scriptRun struct {
 // script runs a capability of a built-in extension. env is added; args are given on.
 func (c *component) script(id, capability string, env []string, args ...string) scriptRun {
 	c.t.Helper()
-	bin, err := built()
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	bin := binarytest.Deed(c.t)
 	helpers, err := helper.Materialise(filepath.Join(c.t.TempDir(), "helpers"))
 	if err != nil {
 		c.t.Fatal(err)
@@ -182,6 +180,17 @@ func need(t *testing.T, tool, remedy string) {
 	t.Helper()
 	if _, err := exec.LookPath(tool); err != nil {
 		t.Skipf("missing tool: %s: %s", tool, remedy)
+	}
+}
+
+// needCargo runs cargo: the name alone may be rustup's stand-in without a toolchain.
+func needCargo(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("short: needs cargo")
+	}
+	if err := exec.Command("cargo", "--version").Run(); err != nil {
+		t.Skipf("missing tool: cargo: apt-get install cargo rustc, or rustup default stable (%v)", err)
 	}
 }
 
@@ -356,7 +365,10 @@ test('later', {skip: true}, () => {})
 	c.write(map[string]string{"pnpm-lock.yaml": ""})
 	c.script("node", "lint", nil).want(t, 2, `run pnpm install --frozen-lockfile`)
 	c.write(map[string]string{"package.json": `{"scripts":{"test":"x"}}`})
+	saved := c.path
+	c.only("node")
 	c.script("node", "test", nil).want(t, 2, `pnpm is not on PATH`)
+	c.path = saved
 	c.write(map[string]string{"package.json": `{`})
 	c.script("node", "build", nil).want(t, 2, `package.json is broken`)
 }
@@ -499,10 +511,7 @@ func pythonPath(t *testing.T, pytest bool) string {
 
 func TestBuiltInRust(t *testing.T) {
 	t.Parallel()
-	need(t, "cargo", "apt-get install cargo rustc")
-	if err := exec.Command("cargo", "--version").Run(); err != nil { // rustup's stand-in, without a toolchain
-		t.Skip("missing tool: cargo: rustup default stable")
-	}
+	needCargo(t)
 	c := newComponent(t, map[string]string{
 		"Cargo.toml": "[package]\nname = \"rsx\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
 		"src/lib.rs": `pub fn one() -> i32 {
@@ -629,10 +638,7 @@ func TestBuiltInShell(t *testing.T) {
 // The helper that has the host's binary writes what it writes without it.
 func TestSidecarWriterByTheBinary(t *testing.T) {
 	t.Parallel()
-	bin, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := binarytest.Deed(t)
 	helpers, err := helper.Materialise(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/internal/attempt/wordpress/wordpresstest"
+	"github.com/deedrun/deed/internal/cli/binarytest"
 )
 
 // repository is the root of the module.
@@ -32,10 +33,7 @@ func runBlocks(t *testing.T, file string, least int, env ...string) string {
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	deed, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	deed := binarytest.Deed(t)
 	if err := os.Symlink(deed, filepath.Join(bin, "deed")); err != nil {
 		t.Fatal(err)
 	}

@@ -2,20 +2,27 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/base/proc"
 )
 
 // killedRun is a run whose deed is killed while its agent works. The returned watcher has followed it since before that.
 func killedRun(t *testing.T, s *site) (id string, watcher *asking) {
 	t.Helper()
 	q := s.ask(nil, nil)
-	s.running("MARK", s.mark)
+	s.until("the agent at work", func() bool { return asleep(t, s.mark) })
 	var list struct {
 		Runs []codebox.RunRegistryEntry `json:"runs"`
 	}
@@ -27,11 +34,46 @@ func killedRun(t *testing.T, s *site) (id string, watcher *asking) {
 	}
 	id = list.Runs[0].RunID
 	watcher = &asking{s: s, cmd: s.command(nil, "runs", "watch", id, "--json")}
-	watcher.start()
+	printed := make(chan struct{})
+	watcher.cmd.Stdout, watcher.cmd.Stderr = io.MultiWriter(&watcher.out, &firstWrite{c: printed}), &watcher.err
+	if err := watcher.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = watcher.cmd.Process.Kill() })
+	select {
+	case <-printed:
+	case <-time.After(time.Minute):
+		t.Fatal("the watcher prints nothing")
+	}
 	send(t, q, syscall.SIGKILL)
 	_ = q.cmd.Wait()
 	s.noProcess()
 	return id, watcher
+}
+
+// asleep reports whether sleepyAgent got to its sleep. A process that has its environment may still be on its way there: a sandbox that
+// is being set up.
+func asleep(t *testing.T, mark string) bool {
+	t.Helper()
+	pids, err := proc.FindByEnv("MARK", mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(pids, func(pid int) bool {
+		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		return err == nil && strings.TrimSpace(string(name)) == "sleep"
+	})
+}
+
+// A firstWrite closes its channel at the first write.
+type firstWrite struct {
+	c    chan struct{}
+	once sync.Once
+}
+
+func (s *firstWrite) Write(p []byte) (int, error) {
+	s.once.Do(func() { close(s.c) })
+	return len(p), nil
 }
 
 // Nothing comes any more of a run whose process was killed: whoever waits for it is told so, a program too.

@@ -29,6 +29,7 @@ var rules = []rule{
 	{"backends", "a host of runtime packages knows no backend by name, so that anybody's package is served as deed's own are", checkBackends},
 	{"length", "a file holds one thing", checkLength},
 	{"dependencies", "every direct dependency has a reason in docs/DEPENDENCIES.md", checkDependencies},
+	{"short", "what -short leaves out is said, and is never taken for a pass", checkShort},
 	{"workshop", "the repository stands alone: nothing points to the machine it was written on", checkWorkshop},
 	{"readme", "README.md is short", checkReadme},
 	{"links", "relative links in documents lead somewhere", checkLinks},

@@ -274,6 +274,9 @@ type ack struct {
 // syncsOf traces the helper and returns what it told.
 func syncsOf(t *testing.T, mode string) (acks []ack, trace string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: needs strace")
+	}
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("missing tool: strace: apt-get install strace")

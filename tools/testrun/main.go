@@ -4,10 +4,12 @@
 //
 // It wraps go test -json: output is shown for what failed only, and every skip is shown with its reason. A
 // -check is a command that counts as one test; one that exits with status 77 was skipped, and the last line it
-// printed is the reason. All checks and tests run, whatever fails before them.
+// printed is the reason. All checks and tests run, whatever fails before them: the checks one after the other, concurrently
+// with the tests.
 //
 // A skip whose reason begins with "missing tool:" is allowed on a developer's machine. With CI=true it is a
-// failure, because there everything that the tests need has to be installed.
+// failure, because there everything that the tests need has to be installed. So is one that begins with "short:", which
+// is how a test says that go test -short leaves it out.
 package main
 
 import (
@@ -54,19 +56,24 @@ func run(args []string, strict bool, stdout, stderr io.Writer) int {
 	}
 
 	rep := newReport(stdout, strict)
-	for _, c := range checks {
-		rep.check(c)
-	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, c := range checks {
+			rep.check(c)
+		}
+	}()
 	if flags.NArg() > 0 {
 		if err := goTest(rep, flags.Args(), stderr); err != nil {
 			rep.fault(err)
 		}
 	}
+	<-done
 	return rep.finish()
 }
 
 // goTest runs go test -json with args and feeds its events to rep. An exit status other than zero is no error
-// by itself: rep knows why. It is one when rep saw nothing fail.
+// by itself: rep knows why. It is one when no test failed.
 func goTest(rep *report, args []string, stderr io.Writer) error {
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = stderr
@@ -78,7 +85,7 @@ func goTest(rep *report, args []string, stderr io.Writer) error {
 		return fmt.Errorf("start go test: %w", err)
 	}
 	readErr := rep.read(out)
-	if err := cmd.Wait(); err != nil && rep.failed() == 0 {
+	if err := cmd.Wait(); err != nil && !rep.testFailed() {
 		return fmt.Errorf("go test: %w, yet no test failed", err)
 	}
 	return readErr
@@ -92,6 +99,8 @@ func (r *report) check(c check) {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var exit *exec.ExitError
 	switch {
 	case err == nil:

@@ -37,6 +37,7 @@ func testRun(t *testing.T, strict bool, args ...string) (status int, output, las
 
 func TestSummary(t *testing.T) {
 	const pass = "package m\n\nimport \"testing\"\n\nfunc TestPass(t *testing.T) { t.Run(\"sub\", func(t *testing.T) {}) }\n"
+	const leftOut = "package m\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) { if testing.Short() { t.Skip(\"short: needs a sandbox\") } }\n"
 	for _, tt := range []struct {
 		name   string
 		files  map[string]string
@@ -81,6 +82,30 @@ func TestSummary(t *testing.T) {
 			status: 1,
 			last:   "0 passed, 1 failed, 0 skipped",
 			want:   []string{"example.test/m TestX: missing tool: x: apt-get install x", "for another reason"},
+		},
+		{
+			name:  "a test that -short leaves out is no pass",
+			files: map[string]string{"a_test.go": leftOut},
+			args:  []string{"--", "-short", "./..."},
+			last:  "0 passed, 0 failed, 1 skipped",
+			want:  []string{"  1 × short: needs a sandbox\n"},
+			never: []string{"example.test/m TestX\n"},
+		},
+		{
+			name:   "a test that -short leaves out is a failure in CI",
+			files:  map[string]string{"a_test.go": leftOut},
+			strict: true,
+			args:   []string{"--", "-short", "./..."},
+			status: 1,
+			last:   "0 passed, 1 failed, 0 skipped",
+			want:   []string{"example.test/m TestX: short: needs a sandbox"},
+		},
+		{
+			// Neither ends without the other.
+			name:  "checks run concurrently with the tests",
+			files: map[string]string{"a_test.go": "package m\n\nimport (\n\t\"os\"\n\t\"syscall\"\n\t\"testing\"\n)\n\nfunc TestX(t *testing.T) {\n\tif err := syscall.Mkfifo(\"pipe\", 0o600); err != nil {\n\t\tt.Fatal(err)\n\t}\n\tf, err := os.OpenFile(\"pipe\", os.O_WRONLY, 0)\n\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n\tf.Close()\n}\n"},
+			args:  []string{"-check", "waits=for i in $(seq 600); do [ -p pipe ] && exec timeout 60 cat pipe; sleep 0.1; done; exit 1", "./..."},
+			last:  "2 passed, 0 failed, 0 skipped",
 		},
 		{
 			name:   "another skip is a skip in CI too",

@@ -9,10 +9,14 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 )
 
-// missingTool begins the reason of a skip that an installation would cure.
-const missingTool = "missing tool:"
+// How the reason of a skip begins that an installation would cure, and of one that go test -short asked for.
+const (
+	missingTool = "missing tool:"
+	short       = "short:"
+)
 
 // An event is one line of go test -json; see go doc test2json and go help buildjson.
 type event struct {
@@ -43,8 +47,9 @@ func (t result) name() string {
 // A report follows a run and counts. Subtests count like tests.
 type report struct {
 	out    io.Writer
-	strict bool // a missing tool is a failure
+	strict bool // a missing tool is a failure, and so is a test that -short leaves out
 
+	mu                   sync.Mutex // held by whoever records or prints: checks end while tests run
 	passes, fails, skips []result
 
 	running map[result]*strings.Builder // tests and packages that have not ended, with their output
@@ -66,7 +71,7 @@ func (r *report) fail(t result) { r.fails = append(r.fails, t) }
 
 // skip reports whether the skip is a failure here.
 func (r *report) skip(t result) (failed bool) {
-	if r.strict && strings.HasPrefix(t.Reason, missingTool) {
+	if r.strict && (strings.HasPrefix(t.Reason, missingTool) || strings.HasPrefix(t.Reason, short)) {
 		r.fail(t)
 		return true
 	}
@@ -74,10 +79,17 @@ func (r *report) skip(t result) (failed bool) {
 	return false
 }
 
-func (r *report) failed() int { return len(r.fails) }
+// testFailed reports whether a test or a package failed. Checks are no part of go test.
+func (r *report) testFailed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.fails, func(t result) bool { return t.Package != "" })
+}
 
 // fault records that the run itself went wrong.
 func (r *report) fault(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.fail(result{Test: "testrun"})
 	fmt.Fprintf(r.out, "FAIL  %v\n", err)
 }
@@ -89,12 +101,7 @@ func (r *report) read(in io.Reader) error {
 	for {
 		line, err := lines.ReadString('\n')
 		if line != "" {
-			var e event
-			if json.Unmarshal([]byte(line), &e) == nil && e.Action != "" {
-				r.handle(e)
-			} else {
-				fmt.Fprint(r.out, line)
-			}
+			r.line(line)
 		}
 		if err == io.EOF {
 			return nil
@@ -102,6 +109,17 @@ func (r *report) read(in io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("read the events of go test: %w", err)
 		}
+	}
+}
+
+func (r *report) line(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var e event
+	if json.Unmarshal([]byte(text), &e) == nil && e.Action != "" {
+		r.handle(e)
+	} else {
+		fmt.Fprint(r.out, text)
 	}
 }
 
@@ -200,7 +218,7 @@ func (r *report) finish() int {
 		fmt.Fprintln(r.out, "\nfailed:")
 		for _, t := range r.fails {
 			if t.Reason != "" {
-				fmt.Fprintf(r.out, "  %s: %s (with CI=true nothing may be missing)\n", t.name(), t.Reason)
+				fmt.Fprintf(r.out, "  %s: %s (with CI=true nothing may be missing or left out)\n", t.name(), t.Reason)
 			} else {
 				fmt.Fprintf(r.out, "  %s\n", t.name())
 			}
@@ -259,6 +277,9 @@ func printGrouped(out io.Writer, title string, results []result) {
 			reason = "no reason given"
 		}
 		fmt.Fprintf(out, "  %d × %s\n", len(names), reason)
+		if strings.HasPrefix(reason, short) {
+			continue // hundreds of names, which nobody asked for
+		}
 		for _, name := range names {
 			fmt.Fprintf(out, "      %s\n", name)
 		}

@@ -34,6 +34,8 @@ func open(t *testing.T, kind sandbox.Kind) *fixture {
 	spec := sandbox.Spec{Kind: kind, Mounts: []sandbox.Mount{{Source: f.dir, Target: "/workspace", Writable: true}}}
 	if kind == sandbox.None || kind == sandbox.Process {
 		spec.Mounts = nil
+	} else if testing.Short() {
+		t.Skip("short: needs a sandbox")
 	}
 	box, err := sandbox.New(t.Context(), spec)
 	if failure.ClassOf(err) == failure.Isolation {

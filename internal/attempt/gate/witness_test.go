@@ -50,6 +50,9 @@ func TestWitnessesRun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() {
+				t.Skip("short: needs a test runner")
+			}
 			if err := exec.CommandContext(t.Context(), c.argv[0], "--version").Run(); err != nil && c.argv[0] != "sh" {
 				t.Skipf("missing tool: %s: %s", c.argv[0], c.how)
 			}

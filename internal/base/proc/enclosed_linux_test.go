@@ -22,6 +22,9 @@ import (
 
 func setupEnclosed(t *testing.T) *bundle {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: needs a sandbox")
+	}
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		t.Skip("missing tool: bwrap: apt-get install bubblewrap")
 	}

@@ -62,6 +62,9 @@ func script(t *testing.T, id string, direct bool) []string {
 		t.Fatalf("the manifest of %s declares no fingerprint script with lines", id)
 	}
 	tool := m.Fingerprint.Interpreter[0]
+	if testing.Short() {
+		t.Skip("short: needs an interpreter")
+	}
 	if _, err := exec.LookPath(tool); err != nil {
 		t.Skipf("missing tool: %s: apt-get install %s", tool, map[string]string{"php": "php-cli", "python3": "python3"}[tool])
 	}

@@ -68,6 +68,9 @@ type shell struct {
 // shells are all that are here, each as it is and with the options that careful scripts set.
 func shells(t *testing.T) (list []shell) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: needs other shells")
+	}
 	for _, s := range []shell{{"dash", nil}, {"bash", nil}, {"busybox", []string{"ash"}}} {
 		if _, err := exec.LookPath(s.name); err != nil {
 			if s.name != "busybox" {

@@ -135,6 +135,9 @@ func results(cases []runner.TestCase) []string {
 // needs skips a test where a program is missing.
 func needs(t *testing.T, how string, argv ...string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: needs a test runner")
+	}
 	if err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).Run(); err != nil {
 		t.Skipf("missing tool: %s: %s", strings.Join(argv, " "), how)
 	}

@@ -61,6 +61,9 @@ func TestToolsHere(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if testing.Short() {
+				t.Skip("short: needs a test runner")
+			}
 			if _, err := exec.LookPath(c.argv[0]); err != nil {
 				t.Skipf("missing tool: %s: %s", c.argv[0], c.get)
 			}

@@ -166,6 +166,9 @@ func TestRemoveStaleSparesALiveWriter(t *testing.T) {
 // synced one by one where it refuses rings.
 func TestSyncComesBeforeRename(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("short: needs strace")
+	}
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("missing tool: strace: apt-get install strace")

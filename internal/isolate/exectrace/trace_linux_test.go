@@ -92,6 +92,9 @@ func finish(t testing.TB, cmd *exec.Cmd, file string) run {
 
 func need(t testing.TB, tool, how string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: needs a toolchain")
+	}
 	if _, err := exec.LookPath(tool); err != nil {
 		t.Skipf("missing tool: %s: %s", tool, how)
 	}

@@ -23,6 +23,9 @@ func engineFault(t testing.TB) error {
 
 func needEngine(t testing.TB) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: needs podman")
+	}
 	if err := engineFault(t); err != nil {
 		t.Skipf("missing tool: podman: apt-get install podman runc, and run as root: %v", err)
 	}

@@ -56,6 +56,9 @@ type fixture struct {
 
 func setup(t testing.TB) *fixture {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: needs a sandbox")
+	}
 	if _, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Namespace}); err != nil {
 		t.Skipf("missing tool: bwrap: apt-get install bubblewrap (%v)", err)
 	}

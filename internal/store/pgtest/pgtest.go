@@ -1,7 +1,10 @@
-// Package pgtest starts a real PostgreSQL cluster for tests: one for each test binary, a fresh database for each
-// test. It owns the cluster's life and nothing else; only tests import it.
+// Package pgtest starts a real PostgreSQL cluster for tests, and gives each test a fresh database. It owns the cluster's life and nothing
+// else; only tests and the command pgtest/clustertest import it.
 //
-// The cluster listens on a unix socket only, keeps fsync on, and ends with the test binary, however that ends: a small
+// make test starts one cluster for all test binaries, by pgtest/clustertest, and names its directory in DEED_TEST_POSTGRES. A test binary that
+// finds none there starts its own.
+//
+// The cluster listens on a unix socket only, keeps fsync on, and ends with the process that started it, however that ends: a small
 // shell holds the read end of a pipe, and when the pipe closes it stops the server and removes its directory.
 //
 // It vacuums only when a test asks: the server's own analyze holds a snapshot, behind which a test's vacuum marks less.
@@ -34,6 +37,9 @@ const startLimit = 2 * time.Minute
 // the server write everything out first. Without PostgreSQL the test is skipped, or fails when CI=true.
 func DSN(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: needs PostgreSQL")
+	}
 	c, err := shared()
 	if err != nil {
 		if os.Getenv("CI") == "true" {
@@ -41,7 +47,7 @@ func DSN(t testing.TB) string {
 		}
 		t.Skipf("missing tool: postgresql: %v", err)
 	}
-	name := fmt.Sprintf("t%d", c.next.Add(1))
+	name := fmt.Sprintf("t%d_%d", os.Getpid(), c.next.Add(1))
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	if _, err := c.admin.ExecContext(ctx, `CREATE DATABASE `+name); err != nil {
@@ -62,7 +68,24 @@ func (c *cluster) dsn(database string) string {
 	return "postgres:///" + database + "?" + q.Encode()
 }
 
-var shared = sync.OnceValues(start)
+// Directory is the variable that names the directory of a cluster that is there for all tests.
+const Directory = "DEED_TEST_POSTGRES"
+
+var shared = sync.OnceValues(func() (*cluster, error) {
+	if dir := os.Getenv(Directory); dir != "" {
+		return connect(&cluster{sockets: dir})
+	}
+	return start()
+})
+
+// Share starts a cluster that lives as long as this process, and returns its directory, for Directory.
+func Share() (string, error) {
+	c, err := start()
+	if err != nil {
+		return "", err
+	}
+	return c.sockets, nil
+}
 
 func start() (*cluster, error) {
 	bin, err := binaries()
@@ -95,6 +118,11 @@ func start() (*cluster, error) {
 	if c.lifeline, err = serve(bin, dir, attr); err != nil {
 		return nil, err
 	}
+	return connect(c)
+}
+
+// connect waits until the server answers.
+func connect(c *cluster) (_ *cluster, err error) {
 	if c.admin, err = sql.Open("pgx", c.dsn("postgres")); err != nil {
 		return nil, err
 	}
@@ -108,7 +136,7 @@ func start() (*cluster, error) {
 		select {
 		case <-again.C:
 		case <-deadline:
-			log, _ := os.ReadFile(filepath.Join(dir, "log"))
+			log, _ := os.ReadFile(filepath.Join(c.sockets, "log"))
 			return nil, fmt.Errorf("the server does not answer: %w\n%s", err, log)
 		}
 	}
@@ -116,7 +144,7 @@ func start() (*cluster, error) {
 
 // serve starts the server under the shell that ends it, and returns the end of the pipe that keeps it alive.
 func serve(bin, dir string, attr *syscall.SysProcAttr) (*os.File, error) {
-	const script = `"$0" -D "$1/data" -k "$1" -c listen_addresses= -c max_connections=200 -c shared_buffers=64MB \
+	const script = `"$0" -D "$1/data" -k "$1" -c listen_addresses= -c max_connections=400 -c shared_buffers=64MB \
 		-c max_wal_size=2GB -c fsync=on -c autovacuum=off </dev/null >"$1/log" 2>&1 & pid=$!
 		cat >/dev/null; kill -QUIT $pid; wait $pid; rm -rf "$1"`
 	r, w, err := os.Pipe()

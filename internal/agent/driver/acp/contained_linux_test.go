@@ -15,6 +15,9 @@ import (
 // contain puts a bench's agent into a sandbox as an attempt would.
 func contain(t *testing.T, b *bench, writable bool) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: needs a sandbox")
+	}
 	d := b.Job.Dirs
 	spec := sandbox.Spec{Kind: sandbox.Namespace, Mounts: []sandbox.Mount{
 		{Source: d.Workspace, Target: "/workspace", Writable: writable},

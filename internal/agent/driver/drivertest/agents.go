@@ -25,6 +25,9 @@ var agents = map[string]map[string]string{
 // needs one that is not installed is skipped.
 func Agent(t testing.TB, name string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: runs a real agent")
+	}
 	missing := func() { t.Skipf("missing tool: %s: make test installs it", name) }
 	rel := agents[name][runtime.GOARCH]
 	if rel == "" || runtime.GOOS != "linux" {

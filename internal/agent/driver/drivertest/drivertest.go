@@ -135,6 +135,9 @@ func (b *Bench) script(text string) {
 // contain puts the job behind walls, as an attempt does, with what the spec has besides.
 func (b *Bench) contain(spec sandbox.Spec) {
 	b.T.Helper()
+	if testing.Short() {
+		b.T.Skip("short: needs a sandbox")
+	}
 	d := b.Job.Dirs
 	spec.Kind = sandbox.Namespace
 	spec.Mounts = append(spec.Mounts,

@@ -124,6 +124,9 @@ func newBench(t *testing.T, scenario string, kind sandbox.Kind) *bench {
 	}
 	spec := sandbox.Spec{Kind: kind}
 	if kind == sandbox.Namespace {
+		if testing.Short() {
+			t.Skip("short: needs a sandbox")
+		}
 		spec.Mounts = []sandbox.Mount{
 			{Source: d.Workspace, Target: "/workspace", Writable: true},
 			{Source: d.Home, Target: "/home/agent", Writable: true},

@@ -29,6 +29,9 @@ func Serve() {
 // Needs skips a test where there are no namespaces.
 func Needs(t testing.TB) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: needs a sandbox")
+	}
 	for _, a := range sandbox.Probe(t.Context()) {
 		if a.Kind == sandbox.Namespace && !a.Available {
 			t.Skipf("missing tool: bwrap: apt-get install bubblewrap (%s)", a.Reason)

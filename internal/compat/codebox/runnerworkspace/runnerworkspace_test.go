@@ -41,6 +41,9 @@ func runner() *Runner {
 // namespaced skips where there is no bubblewrap.
 func namespaced(t *testing.T) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: needs a sandbox")
+	}
 	_, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Namespace})
 	var f *failure.Error
 	if errors.As(err, &f) && f.Class == failure.Isolation {

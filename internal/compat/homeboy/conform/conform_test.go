@@ -326,6 +326,9 @@ func TestBaseRequest(t *testing.T) {
 // A stranger's command runs behind walls where there are any: it sees nothing of the caller's, and the report says so.
 func TestBehindWalls(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("short: needs a sandbox")
+	}
 	if _, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Namespace}); err != nil {
 		t.Skipf("missing tool: bwrap: %v", err)
 	}

@@ -151,6 +151,9 @@ func (s *scene) contain() {
 			mounts = append(mounts, sandbox.Mount{Source: filepath.Join(d.Workspace, dir), Target: filepath.Join("/workspace", dir), Writable: true})
 		}
 	}
+	if testing.Short() {
+		s.t.Skip("short: needs a sandbox")
+	}
 	box, err := sandbox.New(s.t.Context(), sandbox.Spec{Kind: sandbox.Namespace, Mounts: mounts})
 	if failure.ClassOf(err) == failure.Isolation {
 		s.t.Skipf("missing tool: bwrap: apt-get install bubblewrap: %v", err)

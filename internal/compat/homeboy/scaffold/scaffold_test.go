@@ -36,6 +36,9 @@ func TestPackages(t *testing.T) {
 	for _, lang := range Languages() {
 		t.Run(lang, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() {
+				t.Skip("short: needs a toolchain")
+			}
 			if _, err := exec.LookPath(tools[lang].tool); err != nil {
 				t.Skipf("missing tool: %s: %s", tools[lang].tool, tools[lang].get)
 			}

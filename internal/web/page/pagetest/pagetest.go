@@ -40,6 +40,9 @@ var two = make(chan struct{}, 2)
 // Browse opens a window on a server. Chromium's own sandbox needs rights that a test as root has not; what it shows is the test's own.
 func Browse(r testing.TB, url string) *Window {
 	r.Helper()
+	if testing.Short() {
+		r.Skip("short: needs a browser")
+	}
 	exe, err := exec.LookPath("chromium")
 	if err != nil {
 		r.Skip("missing tool: chromium: apt-get install chromium")
