@@ -75,10 +75,7 @@ func TestBenchOverhead(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("DEED_BENCH_ROUNDS")); err == nil && n > 0 {
 		pairs = n
 	}
-	bin := os.Getenv("DEED_BENCH_BINARY")
-	if bin == "" {
-		bin = build(t)
-	}
+	bin := build(t)
 	base := overheadModel(t)
 	for _, name := range slices.Sorted(maps.Keys(overheadAgents)) {
 		agent := overheadAgents[name]

@@ -62,18 +62,15 @@ type Runner struct {
 	Secrets  []runtimepkg.SecretStore // where secrets are looked up by name; nil: runtimepkg.OwnStores
 	Drivers  driver.Set
 	Key      *bundle.Key    // signs the bundles
-	Copy     BundleCopy     // of the one attempt that the runner is for; nil: nobody copies its bundle
 	Observe  func(Progress) // may be nil; called by one goroutine at a time
 	// Noted gets every entry of every attempt as the journal has it, redacted, in their order. It may be nil, is called by
 	// one goroutine at a time for each attempt, and must not wait: the attempt does while it runs.
 	Noted func(store.Ref, journal.Entry)
 	// Trace is the W3C trace context for the processes of an attempt; it may be nil, and gives nothing where none is followed.
 	Trace func(taskID, attemptID string) string
-	// Alone says that the caller owns what follows. An agent's wish for more work is refused, whatever the profile says, and the caller
-	// writes of the run after its settlement, and waits for the disk then.
-	Alone bool
-	// Meanwhile is called when an agent has begun to work, for what should not keep it from that. It may be nil, and must not wait.
-	Meanwhile func()
+	// OneShot says that the caller makes one attempt and owns what follows: an agent's wish for more work is refused, whatever the
+	// profile says, and no conversation is kept for a next attempt.
+	OneShot bool
 
 	// AskInputs asks the person at the terminal whether the agent may have changed what judges it. nil: nobody sits there.
 	AskInputs func(context.Context, InputsQuestion) (allowed bool, by string, err error)
@@ -81,13 +78,6 @@ type Runner struct {
 	Staffed bool
 
 	resolver egress.Resolver // of the names that agents may reach; nil: the system's
-}
-
-// A BundleCopy copies a bundle while it is made durable. Its calls come one after the other.
-type BundleCopy interface {
-	Begin(ctx context.Context, dir string) // all files of the bundle are in dir, and none of them changes any more
-	Read()                                 // waits until dir is not needed: it gets another name now
-	Drop()                                 // the bundle was given up
 }
 
 // A Progress is one step that a watcher may show.
@@ -152,8 +142,7 @@ type run struct {
 	stateMu sync.Mutex    // guards state
 	state   state.Attempt // as the store has it, from running on
 
-	trees  sync.WaitGroup // those that release removes
-	beside sync.WaitGroup // what is made ready while the agent works
+	trees sync.WaitGroup // those that release removes
 
 	started      time.Time
 	plan         plan
@@ -286,7 +275,6 @@ func (a *run) progress(step, text string) {
 // cleanup closes what the attempt holds, and removes its directory unless the next attempt goes on from it.
 func (a *run) cleanup() {
 	a.trees.Wait()
-	a.beside.Wait()
 	_ = a.closeEgress()
 	if a.journal != nil {
 		_ = a.journal.Close()

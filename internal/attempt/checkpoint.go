@@ -290,5 +290,5 @@ func (a *run) continueWith(r *resumed) {
 // keeps reports whether the attempt's directory waits for the next attempt, by how this one ended.
 func (a *run) keeps(class failure.Class, status agentruntime.TaskStatus) bool {
 	_, ok := goesOn[class]
-	return ok && !state.TaskTerminal(status) && !a.Alone && a.checkpointed
+	return ok && !state.TaskTerminal(status) && !a.OneShot && a.checkpointed
 }

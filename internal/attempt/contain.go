@@ -55,17 +55,6 @@ type place struct {
 // contained reports whether processes see a file system of their own.
 func (p plan) contained() bool { return p.kind == sandbox.Namespace || p.kind == sandbox.Container }
 
-// sealed reports whether nothing that the agent does can be seen outside of its walls before its attempt is settled: it has no way
-// out, nobody calls a model for it, and all that it may write is the attempt's own.
-func (p plan) sealed() bool {
-	switch p.adapter.Kind() {
-	case agentruntime.KindScript, agentruntime.KindPackaged:
-	default:
-		return false
-	}
-	return p.contained() && len(p.hosts) == 0 && (p.spec.Sandbox == nil || len(p.spec.Sandbox.Network) == 0)
-}
-
 // CheckTarget refuses a target of a caller that would cover, or be covered by, what deed has in every sandbox.
 func CheckTarget(target string) error {
 	if workspace.Within(target, insideDeedDir) || workspace.Within(insideDeedDir, target) {

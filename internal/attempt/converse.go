@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/deed"
@@ -47,11 +46,7 @@ func (t *talk) turn() int { return t.first + len(t.yields) }
 //	  ▲                                                 │
 //	  └────────────── the reasons ◄── recovery left ◄───┴─► refused ──► the end
 func (a *run) converse(ctx context.Context) (err error) {
-	begun := ctx
-	if a.plan.sealed() {
-		begun = store.Soon(ctx) // a machine that stops takes all that the agent did along
-	}
-	if err := a.Store.Begin(begun, a.claim.Ref, store.Begin{
+	if err := a.Store.Begin(ctx, a.claim.Ref, store.Begin{
 		AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(), Model: a.plan.model,
 		BriefHash: a.brief.Hash, SpecHash: a.plan.specHash, Agent: a.whose(),
 		Detail: mustJSON(map[string]any{
@@ -138,14 +133,11 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 		return err
 	}
 	stopped := a.used.time(a.watch.stop)
-	sink, begun := a.sink(ctx), sync.OnceFunc(func() { a.alongside(turn, in.Turn == a.talk.first) })
+	sink := a.sink(ctx)
 	a.unseen = true
 	why := a.toldWhy()
 	y, err := s.Turn(turn, in, driver.SinkFunc(func(kind string, detail any) {
-		switch kind {
-		case driver.EventStarted:
-			begun()
-		case driver.EventSession, driver.EventRestart:
+		if kind == driver.EventSession || kind == driver.EventRestart {
 			why.say(kind == driver.EventSession)
 		}
 		sink.Event(kind, detail)
@@ -192,25 +184,6 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	}
 	a.progress(StepEnded, string(y.ExitStatus))
 	return nil
-}
-
-// alongside makes ready what comes after the agent, while it works and not before: the start of a process needs the processors.
-func (a *run) alongside(ctx context.Context, first bool) {
-	a.beside.Go(func() {
-		if a.Key != nil {
-			_ = a.Key.Public()
-		}
-		ahead()
-	})
-	if a.Alone && first {
-		a.beside.Go(func() {
-			a.Store.Rehearse(ctx, a.claim.Ref)
-			a.Store.Shorten(ctx)
-			if a.Meanwhile != nil {
-				a.Meanwhile()
-			}
-		})
-	}
 }
 
 // yield is how the last turn ended; nil before the first.

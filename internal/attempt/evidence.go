@@ -47,19 +47,7 @@ func (a *run) publish(ctx context.Context, s *store.Settlement, e end) (bundle.S
 		return bundle.Sealed{}, errors.Join(err, w.Abort())
 	}
 	crashpoint.Hit(crashpoint.SettlementWritten)
-	in := a.sealInput(s, e)
-	if a.Copy == nil {
-		return w.Seal(ctx, in)
-	}
-	in.Written = func(dir string) func() {
-		a.Copy.Begin(ctx, dir)
-		return a.Copy.Read
-	}
-	sealed, err := w.Seal(ctx, in)
-	if err != nil {
-		a.Copy.Drop()
-	}
-	return sealed, err
+	return w.Seal(ctx, a.sealInput(s, e))
 }
 
 // collect begins the bundle with what the agent left: the change, its output, its artifacts. It happens before any

@@ -228,7 +228,7 @@ func (a *run) resolve(ctx context.Context) (plan, error) {
 	if p.profile, err = a.Config.Profile(t.Record.RequestedProfileID); err != nil {
 		return p, failure.New(failure.Config, "resolve the profile", err, "")
 	}
-	if a.Alone {
+	if a.OneShot {
 		p.profile.ResultPolicy = agentruntime.ResultPolicy{}
 	}
 	if p.agent, err = a.self(ctx, identity.Holds); err != nil {

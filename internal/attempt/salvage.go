@@ -99,7 +99,7 @@ const maxSpared = 10
 // spared reports whether a lost attempt is given back: a conversation goes on, its own or the one that it was about to take
 // up.
 func (a *run) spared(ctx context.Context) (bool, error) {
-	if a.Alone {
+	if a.OneShot {
 		return false, nil
 	}
 	list, err := a.Store.Attempts(ctx, a.claim.Ref.TaskID)

@@ -119,12 +119,7 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	for _, y := range a.talk.yields {
 		res.Exits = append(res.Exits, y.Proc)
 	}
-	settled := ctx
-	if a.Alone && res.BundleDir != "" && len(s.Outbox) == 0 {
-		// The bundle is on the disk and says the same, and nothing leaves yet: the caller's own record, which waits, takes it along.
-		settled = store.Soon(ctx)
-	}
-	if err := a.Store.Settle(settled, a.claim.Ref, s); err != nil {
+	if err := a.Store.Settle(ctx, a.claim.Ref, s); err != nil {
 		if errors.Is(err, store.ErrFenced) {
 			a.handOver(ctx)
 		}

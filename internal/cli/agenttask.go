@@ -18,7 +18,6 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/settings"
 	"github.com/deedrun/deed/internal/agent/runtimepkg"
-	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/failure"
@@ -29,7 +28,6 @@ import (
 	"github.com/deedrun/deed/internal/evidence/runrecord"
 	"github.com/deedrun/deed/internal/evidence/workspace"
 	"github.com/deedrun/deed/internal/isolate/redact"
-	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 type agentTaskFlags struct {
@@ -79,7 +77,6 @@ const maxRequest = 16 << 20
 // agentTaskRun answers a request. From here on standard output carries one envelope and nothing else. The file is written
 // first: it is there also when nobody reads standard output any more.
 func (a *app) agentTaskRun(ctx context.Context, f agentTaskFlags) error {
-	a.hurry()
 	env, code := a.answer(ctx, &f)
 	return a.oneDocument(env, f.result, code, func() { a.showEnvelope(env) })
 }
@@ -323,36 +320,14 @@ func (a *app) agentTasks(ctx context.Context, f agentTaskFlags) (*agenttask.Serv
 	if err := a.openHome(); err != nil {
 		return nil, done, err
 	}
-	// The rest happens beside the opening of the store, which takes longer. It is the rest that has a goroutine of its own: one
-	// that has just been made may begin half a millisecond late.
-	var who station
-	ready := make(chan error, 1)
-	go func() {
-		var err error
-		if who, err = a.runner(); err == nil {
-			_, _ = sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace}) // the run asks again, and is told what was found
-		}
-		ready <- err
-	}()
-	err = a.openStore(ctx, a.cfg)
-	if rerr := <-ready; err == nil {
-		err = rerr
-	}
-	if err != nil {
+	if err := a.openStore(ctx, a.cfg); err != nil {
 		return nil, done, err
 	}
-	eng, err := a.engineOf(who, 1, nil)
+	eng, err := a.engine(1, nil)
 	if err != nil {
 		return nil, done, err
 	}
 	return &agenttask.Service{Home: a.h, Store: a.st, Admission: a.admission(), Engine: eng, Clock: clock.System, Streams: streams}, done, nil
-}
-
-// hurry is for a command that runs one thing and ends: the store gets by with one connection, and is left and not closed.
-func (a *app) hurry() {
-	a.hurries = true
-	go attempt.Warm()
-	a.roomy() // most of them never collect garbage at all
 }
 
 // readInput reads a request.

@@ -67,7 +67,6 @@ type app struct {
 	fanouts *fanoutrun.Service   // of a dispatcher; nil: this command is none
 	tele    *telemetry.Telemetry // nil: nobody is told
 	serves  bool                 // this is deed serve: its measures can be scraped
-	hurries bool                 // it runs one thing and ends; see hurry
 
 	// askInputs asks the person at the terminal about changed inputs; nil: nobody sits there.
 	askInputs func(context.Context, attempt.InputsQuestion) (bool, string, error)
@@ -90,11 +89,7 @@ func (a *app) close() error {
 	if a.st == nil {
 		return nil
 	}
-	if a.Ends && a.hurries {
-		err = a.st.Leave()
-	} else {
-		err = a.st.Close()
-	}
+	err = a.st.Close()
 	if a.seen != nil {
 		err = errors.Join(a.seen.Close(), err)
 	}
@@ -212,7 +207,7 @@ func (a *app) openStore(ctx context.Context, cfg *config.Config) error {
 			return err
 		}
 	}
-	st, err := store.Open(ctx, dsn, store.Options{Clock: clock.System, AgeingStep: cfg.AgeingStep, Writes: a.hurries})
+	st, err := store.Open(ctx, dsn, store.Options{Clock: clock.System, AgeingStep: cfg.AgeingStep})
 	if dsn == a.h.DB() && (errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrReadOnly)) {
 		return fmt.Errorf("%w: %s (its directory must be writable, also for reading)", err, dsn)
 	}
@@ -224,9 +219,6 @@ func (a *app) openStore(ctx context.Context, cfg *config.Config) error {
 	}
 	if st.Dialect() == store.SQLite {
 		st.OnCommit(a.h.Changed) // until it is closed: who watches the home in another process hears of it
-	}
-	if a.hurries {
-		go st.CompileAhead(ctx)
 	}
 	a.st = st
 	return nil
@@ -313,7 +305,6 @@ func (a *app) engine(slots int, observe func(attempt.Progress)) (*dispatch.Engin
 }
 
 func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (*dispatch.Engine, error) {
-	a.roomy()
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, fmt.Errorf("make a runner id: %w", err)

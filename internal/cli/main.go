@@ -27,15 +27,13 @@ type Stdio struct {
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
-
-	Ends bool // the process ends with Main: what the kernel does then need not be done before
 }
 
 // Main runs one command line and returns its exit code. It reads nothing of the process but what it is given, so
 // that a test can run it as a user would.
 func Main(args, environ []string, stdio Stdio) int {
 	out := &sink{w: stdio.Out}
-	a := &app{Stdio: Stdio{In: stdio.In, Out: out, Err: stdio.Err, Ends: stdio.Ends}, environ: environ}
+	a := &app{Stdio: Stdio{In: stdio.In, Out: out, Err: stdio.Err}, environ: environ}
 	a.color = colorFor(stdio.Out, a.getenv)
 	a.errColor = colorFor(stdio.Err, a.getenv)
 	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -81,7 +79,7 @@ func together(err error) error {
 	return usage(fmt.Errorf("--%s cannot be given together (leave all but one out)", strings.Join(strings.Fields(names), " and --")))
 }
 
-// root makes the commands that a command line can come to.
+// root makes the tree of commands.
 func (a *app) root(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "deed",
@@ -126,10 +124,9 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 		&cobra.Group{ID: "evidence", Title: "Evidence:"},
 		&cobra.Group{ID: "setup", Title: "Set-up:"},
 	)
-	for _, src := range a.commandsFor(args) {
-		c := src.make()
-		c.GroupID = src.group
-		root.AddCommand(c)
+	for _, c := range a.commands() {
+		c.GroupID = c.group
+		root.AddCommand(c.Command)
 	}
 	root.SetHelpCommand(helpCmd(root))
 	root.SetHelpCommandGroupID("setup")

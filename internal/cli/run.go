@@ -131,7 +131,6 @@ func scriptAdapter(file string) (json.RawMessage, error) {
 
 // run takes one intent to its end and shows it.
 func (a *app) run(ctx context.Context, in agentruntime.TaskIntent) error {
-	a.hurry()
 	if err := a.open(ctx); err != nil {
 		return err
 	}

@@ -212,7 +212,6 @@ type readFunc func(context.Context, *providertask.Service) (runtimepkg.Request, 
 
 // provide answers a request. From here on standard output carries one outcome and nothing else.
 func (a *app) provide(ctx context.Context, rt runtimeFlags, f *providerFlags, read readFunc) error {
-	a.hurry()
 	o, code := a.outcome(ctx, rt, f, read)
 	return a.oneDocument(o, f.result, code, func() { a.showOutcome(o) })
 }

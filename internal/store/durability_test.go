@@ -25,7 +25,7 @@ import (
 // helper is the other process of the tests below. It prints a line after each acknowledged effect and never returns.
 func helper(mode string) {
 	ctx := context.Background()
-	s, err := store.Open(ctx, os.Getenv("DEED_STORE_DSN"), store.Options{Writes: strings.HasPrefix(mode, "leave")})
+	s, err := store.Open(ctx, os.Getenv("DEED_STORE_DSN"), store.Options{})
 	if mode == "open" {
 		fmt.Println(err)
 		os.Exit(0)
@@ -37,18 +37,9 @@ func helper(mode string) {
 		}
 	}
 	check(err)
-	limit, first, end := -1, ctx, s.Close
-	switch mode {
-	case "three":
+	limit := -1
+	if mode == "three" {
 		limit, mode = 3, "enqueue"
-	case "three-soon":
-		limit, first, mode = 3, store.Soon(ctx), "begin"
-	case "soon":
-		ctx, mode = store.Soon(ctx), "enqueue"
-	case "leave":
-		limit, mode, end = 3, "enqueue", s.Leave
-	case "leave-much":
-		limit, mode, end = 300, "enqueue", s.Leave
 	}
 	for n := 0; n != limit; n++ {
 		task := store.NewTask{
@@ -61,20 +52,16 @@ func helper(mode string) {
 			fmt.Printf("%s %s\n", out[0].TaskID, out[1].TaskID)
 			continue
 		}
-		c, err := s.EnqueueClaimed(first, task, store.ClaimOptions{RunnerID: "helper", Lease: time.Hour})
+		c, err := s.EnqueueClaimed(ctx, task, store.ClaimOptions{RunnerID: "helper", Lease: time.Hour})
 		check(err)
 		check(s.Begin(ctx, c.Ref, store.Begin{}))
-		if mode == "begin" {
-			fmt.Println(c.Ref.TaskID)
-			continue
-		}
 		check(s.Settle(ctx, c.Ref, store.Settlement{
 			State: "completed", Status: agentruntime.TaskCompleted,
 			Outcome: &agentruntime.TaskOutcome{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK},
 		}))
 		fmt.Println(c.Ref.TaskID)
 	}
-	check(end())
+	check(s.Close())
 	os.Exit(0)
 }
 
@@ -129,16 +116,14 @@ func bothEngines(t *testing.T, run func(*testing.T, storetest.Target)) {
 	}
 }
 
-// An id that was returned survives kill -9, also one that the disk was not waited for.
+// An id that was returned survives kill -9.
 func TestKilledEnqueuerLosesNothing(t *testing.T) {
 	bothEngines(t, func(t *testing.T, target storetest.Target) {
 		dsn := target.DSN(t)
 		var ids []string
 		for _, lines := range []int{1, 7, 60} {
-			for _, mode := range []string{"enqueue", "soon"} {
-				for _, l := range killAfter(t, mode, dsn, lines) {
-					ids = append(ids, strings.Fields(l)...)
-				}
+			for _, l := range killAfter(t, "enqueue", dsn, lines) {
+				ids = append(ids, strings.Fields(l)...)
 			}
 		}
 		s := open(t, dsn)
@@ -159,52 +144,6 @@ func TestKilledEnqueuerLosesNothing(t *testing.T) {
 		}
 		if total%2 != 0 || int(total) < len(ids) || int64(len(ev)) != total {
 			t.Fatalf("%d tasks and %d events for %d acknowledged", total, len(ev), len(ids))
-		}
-	})
-}
-
-// A process that leaves its store leaves a short log behind, and puts a long one into the database. Nothing is lost either way.
-func TestLeftStore(t *testing.T) {
-	bothEngines(t, func(t *testing.T, target storetest.Target) {
-		dsn := target.DSN(t)
-		var ids []string
-		for _, mode := range []string{"leave", "leave", "leave-much", "leave"} {
-			out, err := helperCommand(t, mode, dsn).Output()
-			if err != nil {
-				t.Fatalf("%s: %v\n%s", mode, err, out)
-			}
-			ids = append(ids, strings.Fields(string(out))...)
-			if _, err := os.Stat(dsn + "-wal"); filepath.IsAbs(dsn) && (err == nil) != (mode == "leave") {
-				t.Errorf("%s: the log: %v", mode, err)
-			}
-		}
-		s := open(t, dsn)
-		for _, id := range ids {
-			if _, err := s.Task(t.Context(), id); err != nil {
-				t.Fatalf("an acknowledged task is gone: %v", err)
-			}
-		}
-		if faults, err := s.Audit(t.Context()); err != nil || len(faults) > 0 {
-			t.Fatalf("audit: %v %v", faults, err)
-		}
-	})
-}
-
-// A store that was left or closed takes no more writes, also one that was opened for them.
-func TestNoWriteAfterTheEnd(t *testing.T) {
-	bothEngines(t, func(t *testing.T, target storetest.Target) {
-		for name, end := range map[string]func(*store.Store) error{"Leave": (*store.Store).Leave, "Close": (*store.Store).Close} {
-			s, err := store.Open(t.Context(), target.DSN(t), store.Options{Writes: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := end(s); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			_, err = s.Enqueue(t.Context(), store.NewTask{Intent: agentruntime.TaskIntent{TaskType: "t", Source: "s", Payload: json.RawMessage(`{}`)}, MaxAttempts: 1})
-			if err == nil {
-				t.Errorf("%s: a write after the end", name)
-			}
 		}
 	})
 }
@@ -245,23 +184,18 @@ func TestKilledRunnerLeavesAWholeStore(t *testing.T) {
 }
 
 // The log is on the disk before an id is told: each line of the helper comes after an fsync of the log, which comes
-// after the last write to it. A write that need not wait is on the disk with the next one that does, and costs no fsync.
+// after the last write to it.
 func TestSQLiteSyncsBeforeItAcknowledges(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"three", "three-soon"} {
-		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			acks, trace := syncsOf(t, mode)
-			if len(acks) != 3 {
-				t.Fatalf("%d ids seen in the trace", len(acks))
-			}
-			for i, a := range acks {
-				// The first finds a new log, whose head is synced besides.
-				if a.dirty || a.syncs == 0 || i > 0 && a.syncs != 1 {
-					t.Errorf("id %d was told after %d syncs (log not synced: %v):\n%s", i, a.syncs, a.dirty, trace)
-				}
-			}
-		})
+	acks, trace := syncsOf(t, "three")
+	if len(acks) != 3 {
+		t.Fatalf("%d ids seen in the trace", len(acks))
+	}
+	for i, a := range acks {
+		// The first finds a new log, whose head is synced besides.
+		if a.dirty || a.syncs == 0 || i > 0 && a.syncs != 1 {
+			t.Errorf("id %d was told after %d syncs (log not synced: %v):\n%s", i, a.syncs, a.dirty, trace)
+		}
 	}
 }
 

@@ -51,12 +51,6 @@ type engine interface {
 	// settle returns when the fate of every event that has a number by now is decided.
 	settle(ctx context.Context) error
 	close() error
-	// leave is close for a process that ends.
-	leave() error
-	// compileAhead has what a process will ask compiled before it does, where that is of any use.
-	compileAhead(ctx context.Context)
-	// shorten makes it cheaper for the next process to open the store, where that is of any use.
-	shorten(ctx context.Context)
 	// migrateDB returns the handle and the lock that migrations need.
 	migrateDB(ctx context.Context) (*sql.DB, error)
 }

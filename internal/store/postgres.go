@@ -68,11 +68,6 @@ func (d *postgresDB) once(ctx context.Context, fn func(context.Context, tx) erro
 		return err
 	}
 	defer func() { _ = t.Rollback() }() // after an error or a panic; after a commit it does nothing
-	if isSoon(ctx) {
-		if _, err := t.ExecContext(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
-			return err
-		}
-	}
 	if err := fn(ctx, pgTx{pgConn{t}}); err != nil {
 		return err
 	}
@@ -103,11 +98,6 @@ func (d *postgresDB) close() error {
 	d.wg.Wait()
 	return d.db.Close()
 }
-
-func (d *postgresDB) leave() error { return d.close() }
-
-func (d *postgresDB) compileAhead(context.Context) {}
-func (d *postgresDB) shorten(context.Context)      {}
 
 func (d *postgresDB) migrateDB(context.Context) (*sql.DB, error) {
 	return stdlib.OpenDB(*d.cfg), nil

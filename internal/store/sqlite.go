@@ -27,7 +27,6 @@ const (
 // sqliteDB is the embedded engine: one connection writes, a small pool reads. Readers never wait for the writer.
 type sqliteDB struct {
 	path    string
-	shares  bool // reads go through the writing connection when nobody uses it; see sqliteShared
 	reader  *sql.DB
 	readers stmtCache
 
@@ -37,11 +36,10 @@ type sqliteDB struct {
 	writer *sql.DB
 	conn   *sql.Conn
 	logs   bool // conn has made sure that the database has a log
-	soon   bool // conn commits without waiting for the disk
 	stmts  map[string]*sql.Stmt
 }
 
-func openSQLite(path string, shares bool) (engine, error) {
+func openSQLite(path string) (engine, error) {
 	if path == "" || strings.ContainsRune(path, 0) {
 		return nil, invalid("open store: path %q is empty or has a NUL; give the path of a file", path)
 	}
@@ -64,7 +62,7 @@ func openSQLite(path string, shares bool) (engine, error) {
 	case err != nil:
 		return nil, fmt.Errorf("open store: %w", classify(err))
 	}
-	d := &sqliteDB{path: abs, shares: shares, turn: make(chan struct{}, 1), stmts: map[string]*sql.Stmt{}}
+	d := &sqliteDB{path: abs, turn: make(chan struct{}, 1), stmts: map[string]*sql.Stmt{}}
 	d.turn <- struct{}{}
 	if d.reader, err = sql.Open("sqlite", d.dsn(sqliteReader)); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -81,12 +79,7 @@ func (d *sqliteDB) dsn(params string) string {
 
 func (d *sqliteDB) dialect() string { return SQLite }
 
-func (d *sqliteDB) read() conn {
-	if d.shares {
-		return (*sqliteShared)(d)
-	}
-	return &d.readers
-}
+func (d *sqliteDB) read() conn { return &d.readers }
 
 // openWriter opens the writing connection when it is needed first: most commands only read.
 func (d *sqliteDB) openWriter(ctx context.Context) error {
@@ -105,7 +98,7 @@ func (d *sqliteDB) openWriter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.conn, d.logs, d.soon = c, false, false
+	d.conn, d.logs = c, false
 	return nil
 }
 
@@ -118,23 +111,6 @@ func (d *sqliteDB) keepLog(ctx context.Context) error {
 	_, err := (*sqliteTx)(d).exec(context.WithoutCancel(ctx), "PRAGMA journal_mode = WAL")
 	d.logs = err == nil
 	return err
-}
-
-// wait makes the commits that follow wait for the disk, or not. Without it a commit is in the log, in its order, and the
-// next fsync of the log takes it along.
-func (d *sqliteDB) wait(ctx context.Context, soon bool) error {
-	if d.soon == soon {
-		return nil
-	}
-	level := "FULL"
-	if soon {
-		level = "NORMAL"
-	}
-	if _, err := (*sqliteTx)(d).exec(context.WithoutCancel(ctx), "PRAGMA synchronous = "+level); err != nil {
-		return err
-	}
-	d.soon = soon
-	return nil
 }
 
 func (d *sqliteDB) lock(ctx context.Context) error {
@@ -167,9 +143,6 @@ func (d *sqliteDB) write(ctx context.Context, fn func(context.Context, tx) error
 		return err
 	}
 	if err := d.keepLog(ctx); err != nil {
-		return err
-	}
-	if err := d.wait(ctx, isSoon(ctx)); err != nil {
 		return err
 	}
 	t := (*sqliteTx)(d)
@@ -246,60 +219,6 @@ func (d *sqliteDB) close() error {
 	}
 	d.conn, d.writer = nil, nil
 	return err
-}
-
-// maxLeftLog is how long a log may be that is left to the next process, in bytes. That process reads it whole, once: 2 MB take it
-// a millisecond or two.
-const maxLeftLog = 2 << 20
-
-// compileAhead compiles what a process asks that makes one attempt of a task of its own, in that order. Nothing is looked up or changed.
-// Who wants the connection meanwhile gets it between two statements.
-func (d *sqliteDB) compileAhead(ctx context.Context) {
-	for _, q := range []string{
-		"BEGIN IMMEDIATE", insertRunner, sqliteInsert[1], sqliteEnqueued, claimID, insertAttempt, insertEvent, "COMMIT", // EnqueueClaimed
-		insertRun,
-		holdTask, holdAttempt, beginAttempt, beginTask, // Begin
-		holdRun, updateRun,
-	} {
-		if d.lock(ctx) != nil {
-			return
-		}
-		var err error
-		if d.stmts == nil || d.conn == nil {
-			err = errStoreClosed
-		} else {
-			_, err = (*sqliteTx)(d).stmt(ctx, q)
-		}
-		d.unlock()
-		if err != nil {
-			return // as whoever asks it is told
-		}
-	}
-}
-
-// shorten moves what the log holds into the database, so that the next transaction begins it anew. It leaves what another process still
-// reads there, and waits for nobody.
-func (d *sqliteDB) shorten(ctx context.Context) {
-	if d.lock(ctx) != nil {
-		return
-	}
-	defer d.unlock()
-	if d.conn != nil {
-		_, _ = d.conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA wal_checkpoint(PASSIVE)")
-	}
-}
-
-// leave closes nothing as long as the log is short. SQLite would move the log into the database and wait twice for the disk; the
-// next process would make a new log and wait twice more. What was committed is in the log, and who opens the store reads it
-// there, as after a process that was killed.
-func (d *sqliteDB) leave() error {
-	if fi, err := os.Stat(d.path + "-wal"); err != nil || fi.Size() > maxLeftLog {
-		return d.close()
-	}
-	_ = d.lock(context.Background())
-	d.stmts = nil
-	d.unlock()
-	return nil
 }
 
 func (d *sqliteDB) migrateDB(context.Context) (*sql.DB, error) {

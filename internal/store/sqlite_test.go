@@ -141,26 +141,24 @@ func TestSQLiteRefusesWhatItCannotUse(t *testing.T) {
 		{"a bad server", "postgres://%zz", ErrInvalid},
 		{"no server", "postgres:///x?host=" + dir, ErrUnavailable},
 	} {
-		for _, writes := range []bool{false, true} {
-			before, _ := os.ReadFile(c.path)
-			s, err := Open(t.Context(), c.path, Options{Writes: writes})
-			if err == nil {
-				_ = s.Close()
-				t.Errorf("%s: opened", c.name)
-				continue
-			}
-			if c.want != nil && !errors.Is(err, c.want) {
-				t.Errorf("%s: %v, want %v", c.name, err, c.want)
-			}
-			if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
-				t.Errorf("%s: the file was changed", c.name)
-			}
-			if !strings.HasPrefix(err.Error(), "open store: ") {
-				t.Errorf("%s: %v", c.name, err)
-			}
-			if errors.Is(c.want, ErrCorrupt) && !strings.HasSuffix(err.Error(), ": "+c.path+" (restore a backup of it, or move the home that it belongs to aside: deed makes a new one)") {
-				t.Errorf("%s: no path, or no remedy: %v", c.name, err)
-			}
+		before, _ := os.ReadFile(c.path)
+		s, err := Open(t.Context(), c.path, Options{})
+		if err == nil {
+			_ = s.Close()
+			t.Errorf("%s: opened", c.name)
+			continue
+		}
+		if c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+		if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
+			t.Errorf("%s: the file was changed", c.name)
+		}
+		if !strings.HasPrefix(err.Error(), "open store: ") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if errors.Is(c.want, ErrCorrupt) && !strings.HasSuffix(err.Error(), ": "+c.path+" (restore a backup of it, or move the home that it belongs to aside: deed makes a new one)") {
+			t.Errorf("%s: no path, or no remedy: %v", c.name, err)
 		}
 	}
 }
@@ -184,12 +182,10 @@ func TestSQLiteNewerIsUntouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, writes := range []bool{false, true} {
-		_, err = Open(t.Context(), path, Options{AgeingStep: 1e9, Writes: writes})
-		var newer *SchemaNewerError
-		if !errors.As(err, &newer) || newer.Have != 1000 || newer.Known != schemaKnown {
-			t.Fatalf("open: %v", err)
-		}
+	_, err = Open(t.Context(), path, Options{AgeingStep: 1e9})
+	var newer *SchemaNewerError
+	if !errors.As(err, &newer) || newer.Have != 1000 || newer.Known != schemaKnown {
+		t.Fatalf("open: %v", err)
 	}
 	after, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(before, after) {

@@ -4,8 +4,7 @@
 //
 // Each exported method that writes is one transaction, and its commit is its last act: when the method has returned
 // nil, the effect is on the disk. When it has returned an error, nothing of it is, with one exception that no
-// database can avoid: a connection that breaks during the commit leaves it open whether the commit happened. A caller
-// that needs less says so: see Soon.
+// database can avoid: a connection that breaks during the commit leaves it open whether the commit happened.
 package store
 
 import (
@@ -37,10 +36,6 @@ type Options struct {
 	// The step is folded into each task's rank at enqueue; opening a store with another step ranks the waiting
 	// tasks anew.
 	AgeingStep time.Duration
-
-	// Writes says that the process opens the store to write, and is about to end. On SQLite it then reads through the connection
-	// that writes, as long as nobody writes at the same time.
-	Writes bool
 }
 
 // A Store is safe for concurrent use by many goroutines, and several processes may open the same one.
@@ -70,7 +65,7 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
 		s.eng, err = openPostgres(dsn)
 	} else {
-		s.eng, err = openSQLite(strings.TrimPrefix(dsn, "sqlite:"), o.Writes)
+		s.eng, err = openSQLite(strings.TrimPrefix(dsn, "sqlite:"))
 	}
 	if err != nil {
 		return nil, err
@@ -115,14 +110,6 @@ func (s *Store) prepare(ctx context.Context) error {
 func (s *Store) Close() error {
 	var err error
 	s.close.Do(func() { err = s.eng.close() })
-	return err
-}
-
-// Leave is Close for a process that ends as soon as it has returned: what the kernel does then is not done here. Transactions that
-// are under way are waited for. Afterwards the store must not be used.
-func (s *Store) Leave() error {
-	var err error
-	s.close.Do(func() { err = s.eng.leave() })
 	return err
 }
 

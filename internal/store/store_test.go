@@ -26,11 +26,6 @@ func TestSQLite(t *testing.T) {
 	storetest.Run(t, storetest.Target{DSN: sqliteDSN})
 }
 
-func TestSQLiteForOneThatWrites(t *testing.T) {
-	t.Parallel()
-	storetest.Run(t, storetest.Target{DSN: sqliteDSN, Writes: true})
-}
-
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, storetest.Target{DSN: pgtest.DSN})

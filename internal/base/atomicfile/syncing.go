@@ -8,71 +8,28 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// syncBatch is how many files are open at once. Their data is on its way to the disk before the first fsync waits.
+// syncBatch is how many files are open at once. The kernel begins to write their data before the first fsync waits.
 const syncBatch = 128
 
-// syncWorkers is how many fsyncs are in flight at once where the kernel does not take them all in one call. They wait for the disk, not
-// for a processor: a journalling file system answers many of them with one commit.
+// syncWorkers is how many fsyncs are in flight at once. They wait for the disk, not for a processor: a journalling file system answers
+// many of them with one commit.
 const syncWorkers = 8
-
-// A Syncing is files and directories that are on their way to the disk. Whoever began it has to Wait.
-type Syncing struct {
-	done chan struct{} // nil: wait does the waiting
-	wait func() error
-}
-
-// BeginSync begins to make the named files and directories durable. They must not change until Wait returns.
-func BeginSync(ctx context.Context, paths []string) *Syncing {
-	if len(paths) <= syncBatch {
-		return beginBatch(ctx, paths)
-	}
-	return beside(func() error { return SyncPaths(ctx, paths) })
-}
-
-// Wait returns when everything is durable, or says why it is not.
-func (s *Syncing) Wait() error {
-	if s.done != nil {
-		<-s.done
-	}
-	return s.wait()
-}
 
 // SyncPaths makes the named files and directories durable, many at a time.
 func SyncPaths(ctx context.Context, paths []string) error {
 	for batch := range slices.Chunk(paths, syncBatch) {
-		if err := beginBatch(ctx, batch).Wait(); err != nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		files, err := openAll(batch)
+		if err != nil {
+			return err
+		}
+		if err := syncAll(ctx, files); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// beside is a Syncing that a goroutine does.
-func beside(sync func() error) *Syncing {
-	s := &Syncing{done: make(chan struct{})}
-	var err error
-	s.wait = func() error { return err }
-	go func() {
-		defer close(s.done)
-		err = sync()
-	}()
-	return s
-}
-
-func failed(err error) *Syncing { return &Syncing{wait: func() error { return err }} }
-
-func beginBatch(ctx context.Context, paths []string) *Syncing {
-	if err := ctx.Err(); err != nil {
-		return failed(err)
-	}
-	files, err := openAll(paths)
-	if err != nil {
-		return failed(err)
-	}
-	if r, ok := beginRing(files); ok {
-		return &Syncing{wait: func() error { defer closeAll(files); return r.wait() }}
-	}
-	return beside(func() error { defer closeAll(files); return syncAll(ctx, files) })
 }
 
 // openAll opens files to be synced, and has the kernel begin to write them.
@@ -96,8 +53,9 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// syncAll waits for the files with a few goroutines.
+// syncAll waits for the files with a few goroutines, and closes them.
 func syncAll(ctx context.Context, files []*os.File) error {
+	defer closeAll(files)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(syncWorkers)
 	for _, f := range files {
@@ -105,10 +63,8 @@ func syncAll(ctx context.Context, files []*os.File) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return syncFile(f)
+			return Explain("sync "+f.Name(), f.Sync())
 		})
 	}
 	return g.Wait()
 }
-
-func syncFile(f *os.File) error { return Explain("sync "+f.Name(), f.Sync()) }

@@ -52,9 +52,6 @@ type Engine struct {
 	Exe   string // the binary that becomes a supervisor
 	Slots int
 
-	sweep  func()         // begins what Ready promised, once; nil: nothing was
-	sweeps sync.WaitGroup // that it began
-
 	mu     sync.Mutex
 	sender sender               // at work while Serve is
 	live   map[string]store.Ref // guarded by mu; attempts that run in this process
@@ -153,33 +150,15 @@ func (e *Engine) Record() store.Runner {
 
 // Close ends the supervisors and takes this runner out of the store.
 func (e *Engine) Close(ctx context.Context) error {
-	if e.sweep != nil {
-		e.sweep() // no agent came to work
-	}
-	e.sweeps.Wait()
-	gone := e.Retire()
-	err := e.Store.DropRunner(store.Soon(ctx), e.Runner.RunnerID) // one that stays on record is seen to be gone
-	return errors.Join(err, gone())
-}
-
-// Retire begins to end the idle supervisors, for a caller that has nothing more to run and something else to do
-// meanwhile. The returned function waits for their end.
-func (e *Engine) Retire() (gone func() error) {
 	e.mu.Lock()
 	supers := e.supers
 	e.supers = nil
 	e.mu.Unlock()
-	ended := make(chan error, len(supers))
+	errs := []error{e.Store.DropRunner(ctx, e.Runner.RunnerID)} // one that stays on record is seen to be gone
 	for _, s := range supers {
-		go func() { ended <- s.Close() }()
+		errs = append(errs, s.Close())
 	}
-	return func() error {
-		var errs []error
-		for range supers {
-			errs = append(errs, <-ended)
-		}
-		return errors.Join(errs...)
-	}
+	return errors.Join(errs...)
 }
 
 // parts are those in force now.
@@ -247,26 +226,6 @@ func (e *Engine) supervisor(in agentruntime.TaskIntent) (s *proc.Supervisor, err
 		return nil, err
 	}
 	return s, nil
-}
-
-// Ready makes a process that lives for one task ready for it: its supervisor begins to start, and what a killed one left will be
-// cleared away while the agent works. The task does not wait for that; Close does.
-func (e *Engine) Ready(ctx context.Context, row store.NewTask) error {
-	sweeper := *e.Runner // as it is now: what is set on it for the task is not for the attempts that are settled meanwhile
-	e.sweep = sync.OnceFunc(func() {
-		e.sweeps.Go(func() {
-			if err := e.sweepBriefly(ctx, &sweeper); err != nil && ctx.Err() == nil { // one that was told to end leaves it to the next
-				e.Log.Warn("sweep", "error", err)
-			}
-		})
-	})
-	e.Runner.Meanwhile = e.sweep
-	s, err := e.supervisor(row.Intent)
-	if err != nil {
-		return failure.New(failure.Infra, "start the supervisor", err, "")
-	}
-	e.putBack(s)
-	return nil
 }
 
 // Take queues a task and claims it for this process in one transaction. The process need not be on record.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/engine/gc"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -33,11 +32,11 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 	return rep.Settled, err
 }
 
-// sweepBriefly is Sweep for a process that lives for one task. It is deep after a crash, and when no such process swept
+// SweepBriefly is Sweep for a process that lives for one task. It is deep after a crash, and when no such process swept
 // deeply for a while; what that costs grows with the machine and with the home, and most runs follow one that ended well.
-func (e *Engine) sweepBriefly(ctx context.Context, r *attempt.Runner) error {
+func (e *Engine) SweepBriefly(ctx context.Context) error {
 	deep := e.Home.Due(sweptMark, e.Clock(), deepEvery)
-	_, err := e.reclaim(ctx, r, gc.Options{Deep: deep, Wary: true})
+	_, err := e.Reclaim(ctx, gc.Options{Deep: deep, Wary: true})
 	if deep && err == nil {
 		err = e.Home.Done(sweptMark, e.Clock())
 	}
@@ -49,13 +48,9 @@ const sweptMark = "swept"
 
 // Reclaim is one sweep with its findings. The caller holds the dispatch lock.
 func (e *Engine) Reclaim(ctx context.Context, o gc.Options) (gc.Report, error) {
-	return e.reclaim(ctx, e.Runner, o)
-}
-
-func (e *Engine) reclaim(ctx context.Context, by *attempt.Runner, o gc.Options) (gc.Report, error) {
 	r := &gc.Reclaimer{
-		Home: e.Home, Store: e.Store, Runner: by, RunnerID: by.RunnerID, Self: e.Self, Clock: e.Clock, Log: e.Log,
-		Retention: by.Config.Retention, Temp: os.TempDir(),
+		Home: e.Home, Store: e.Store, Runner: e.Runner, RunnerID: e.Runner.RunnerID, Self: e.Self, Clock: e.Clock, Log: e.Log,
+		Retention: e.Runner.Config.Retention, Temp: os.TempDir(),
 	}
 	rep, err := r.Sweep(ctx, o)
 	if rep.Settled > 0 {

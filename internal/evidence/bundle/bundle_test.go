@@ -533,37 +533,3 @@ func BenchmarkSeal(b *testing.B) {
 		}
 	}
 }
-
-// Whoever copies a bundle while the disk is waited for finds every file of it, and has read them before they get another name. With
-// secrets the input passes the redactor, which must not stumble over the hook.
-func TestSealTellsWhenAllIsWritten(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "bundle")
-	w, err := bundle.Create(dir, bundle.Options{Redactor: redact.New(map[string]string{"TOKEN": "a-long-and-secret-value"})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := fill(w, patch); err != nil {
-		t.Fatal(err)
-	}
-	in := input()
-	var written string
-	in.Written = func(tmp string) func() {
-		written = tmp
-		return func() {
-			if _, err := os.Stat(filepath.Join(tmp, "manifest.json")); err != nil {
-				t.Errorf("before it is read: %v", err)
-			}
-			if _, err := os.Lstat(dir); err == nil {
-				t.Error("the bundle has its name before it was read")
-			}
-		}
-	}
-	if _, err := w.Seal(t.Context(), in); err != nil {
-		t.Fatal(err)
-	}
-	if written == "" || written == dir {
-		t.Errorf("told of %q", written)
-	}
-	bundletest.Check(t, dir)
-}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
@@ -36,10 +35,6 @@ type SealInput struct {
 	Actions   []codebox.ReviewAction // what a reviewer may do; nil: approve and discard for a change, else discard
 	RiskFlags []string
 	Statement Statement // what is attested
-
-	// Written may be nil. It is told the directory of the bundle when all files are in it and the disk is still waited for; what
-	// it returns is called before the directory gets its final name.
-	Written func(dir string) (read func()) `json:"-"`
 }
 
 // Sealed names a finished bundle.
@@ -86,11 +81,6 @@ func (w *Writer) seal(ctx context.Context, in SealInput) (Sealed, error) {
 		return Sealed{}, err
 	}
 	at("added")
-	// What was added goes to the disk while the rest is made.
-	added := w.paths()
-	slices.Sort(added)
-	wait := sync.OnceValue(atomicfile.BeginSync(ctx, added).Wait)
-	defer func() { _ = wait() }() // nothing may be at work in a directory that is given up
 	d, err := w.derive(id, digest, in)
 	if err != nil {
 		return Sealed{}, err
@@ -119,7 +109,7 @@ func (w *Writer) seal(ctx context.Context, in SealInput) (Sealed, error) {
 		return Sealed{}, err
 	}
 	at("manifest")
-	if err := w.publish(ctx, in.Written, added, wait); err != nil {
+	if err := w.publish(ctx); err != nil {
 		return Sealed{}, err
 	}
 	return Sealed{ID: id, Digest: digest, Dir: w.final, ManifestDigest: self, KeyID: keyID}, nil
@@ -202,7 +192,7 @@ func (w *Writer) listed() []codebox.ManifestFile {
 	return out
 }
 
-// paths are those of the files that were written so far.
+// paths are those of the files and directories that were written so far.
 func (w *Writer) paths() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -210,29 +200,16 @@ func (w *Writer) paths() []string {
 	for p := range w.files {
 		out = append(out, filepath.Join(w.dir, filepath.FromSlash(p)))
 	}
+	for p := range w.made {
+		out = append(out, filepath.Join(w.dir, filepath.FromSlash(p)))
+	}
 	return out
 }
 
 // publish is the only step that makes the bundle visible. A crash before the rename leaves a hidden directory, which
-// RemoveStale takes away; a crash after it leaves a whole bundle, because everything in it was durable before: what was added when wait
-// returns, the rest and the directories here.
-func (w *Writer) publish(ctx context.Context, written func(string) func(), added []string, wait func() error) error {
-	rest := slices.DeleteFunc(w.paths(), func(p string) bool {
-		_, found := slices.BinarySearch(added, p)
-		return found
-	})
-	w.mu.Lock()
-	for p := range w.made {
-		rest = append(rest, filepath.Join(w.dir, filepath.FromSlash(p)))
-	}
-	w.mu.Unlock()
-	read := func() {}
-	if written != nil {
-		read = written(w.dir)
-	}
-	err := errors.Join(atomicfile.SyncPaths(ctx, rest), wait())
-	read()
-	if err != nil {
+// RemoveStale takes away; a crash after it leaves a whole bundle, because everything in it was durable before.
+func (w *Writer) publish(ctx context.Context) error {
+	if err := atomicfile.SyncPaths(ctx, w.paths()); err != nil {
 		return err
 	}
 	at("synced")

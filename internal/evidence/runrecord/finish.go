@@ -138,7 +138,7 @@ func (r *Registry) end(ctx context.Context, id string, e *ending) (store.Run, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, finishTime)
 	defer cancel()
-	return row, r.Store.CloseRun(store.Soon(ctx), id) // one that stays live is looked at, and closed, by the next sweep
+	return row, r.Store.CloseRun(ctx, id) // one that stays live is looked at, and closed, by the next sweep
 }
 
 // cleaned completes the last change of the record with how the clean-up went.

@@ -145,9 +145,6 @@ func (r *Run) update(ctx context.Context, u store.RunUpdate) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	u.Progress = r.news()
-	if u.To != "" && !u.To.Terminal() {
-		ctx = store.Soon(ctx) // when the machine stops, the run has ended, whatever was its last step on record
-	}
 	row, err := r.reg.Store.UpdateRun(ctx, r.row.Record.RunID, u)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func (r *Run) Beat(ctx context.Context) (store.RunBeat, error) {
 	if r.ending {
 		return store.RunBeat{Status: r.row.Record.Status}, nil
 	}
-	b, err := r.reg.Store.BeatRun(store.Soon(ctx), r.row.Record.RunID, r.news())
+	b, err := r.reg.Store.BeatRun(ctx, r.row.Record.RunID, r.news())
 	if err != nil || b.Status.Terminal() {
 		return b, err
 	}

@@ -41,7 +41,7 @@ func openConcurrent(t *testing.T, target Target) {
 	var wg sync.WaitGroup
 	for range 6 {
 		wg.Go(func() {
-			s, err := store.Open(b.ctx, b.dsn, store.Options{Writes: b.write})
+			s, err := store.Open(b.ctx, b.dsn, store.Options{})
 			if err != nil {
 				t.Error(err)
 				return
@@ -66,7 +66,7 @@ func schemaNewer(t *testing.T, target Target) {
 	id := b.add(task("x"))[0]
 	_, err := b.raw().ExecContext(b.ctx, `INSERT INTO schema_migrations (version_id, is_applied) VALUES (99, TRUE)`)
 	b.ok(err)
-	_, err = store.Open(b.ctx, b.dsn, store.Options{Writes: b.write})
+	_, err = store.Open(b.ctx, b.dsn, store.Options{})
 	b.is(err, store.ErrSchemaNewer)
 	var newer *store.SchemaNewerError
 	if !errors.As(err, &newer) || newer.Have != 99 {

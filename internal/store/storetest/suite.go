@@ -19,8 +19,7 @@ import (
 
 // A Target is an engine, and a way to open its databases.
 type Target struct {
-	DSN    func(t testing.TB) string // the name of a fresh, empty database for each call
-	Writes bool                      // see store.Options
+	DSN func(t testing.TB) string // the name of a fresh, empty database for each call
 }
 
 // Run runs the suite.
@@ -192,7 +191,6 @@ type bench struct {
 	*testing.T
 	ctx   context.Context
 	dsn   string
-	write bool
 	clock *Clock
 	s     *store.Store
 }
@@ -205,12 +203,11 @@ func setup(t *testing.T, target Target) *bench {
 }
 
 func newBench(t *testing.T, target Target) *bench {
-	return &bench{T: t, ctx: t.Context(), dsn: target.DSN(t), write: target.Writes, clock: NewClock()}
+	return &bench{T: t, ctx: t.Context(), dsn: target.DSN(t), clock: NewClock()}
 }
 
 func (b *bench) open(o store.Options) *store.Store {
 	b.Helper()
-	o.Writes = b.write
 	if o.Clock == nil {
 		o.Clock = b.clock.Now
 	}

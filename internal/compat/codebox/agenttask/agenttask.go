@@ -35,7 +35,7 @@ type Service struct {
 	Home      *home.Home
 	Store     *store.Store
 	Admission *task.Admission
-	Engine    *dispatch.Engine // not registered yet; its runner's Observe and Alone are taken over
+	Engine    *dispatch.Engine // not registered yet; its runner's Observe and OneShot are taken over
 	Clock     clock.Clock
 	Streams   []*runrecord.Stream // who hears of the run's progress
 }
@@ -84,7 +84,6 @@ type run struct {
 	ready   func()      // the workspace is
 	claim   *store.Claim
 	exits   []proc.Exit // what the kernel said of the agent
-	copy    *bundleCopy // for the caller; nil: it wants none
 	cleaned *time.Duration
 }
 
@@ -133,22 +132,22 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	}
 	bg := context.WithoutCancel(ctx)
 	defer func() { _ = r.Engine.Close(bg) }()
-	if err := r.Engine.Ready(ctx, row); err != nil {
+	if err := r.Engine.SweepBriefly(ctx); err != nil && ctx.Err() == nil {
+		r.Engine.Log.Warn("sweep", "error", err)
+	}
+	if ctx.Err() != nil {
+		return none, context.Cause(ctx)
+	}
+	if r.claim, err = r.Engine.Take(bg, row); err != nil {
 		return none, err
 	}
-	// Nobody knows of the run yet, and the attempt waits for the disk before its agent starts.
-	if r.claim, err = r.Engine.Take(store.Soon(bg), row); err != nil {
-		return none, err
-	}
-	if err := r.open(store.Soon(bg)); err != nil {
+	if err := r.open(bg); err != nil {
 		return none, errors.Join(failure.New(failure.Infra, "record the run", err, ""), r.Engine.Runner.Abort(bg, r.claim, err))
 	}
 	account, err := r.execute(ctx)
 	if err != nil {
 		account = r.failed(err)
 	}
-	gone := r.Engine.Retire()
-	defer func() { _ = gone() }()
 	if err := r.publish(bg, &account); err != nil {
 		// A caller that looks at artifacts_path would take whatever is there for this run's. A run that failed anyway
 		// failed for its own reason.
@@ -197,11 +196,7 @@ func (r *run) execute(ctx context.Context) (account boundary.Run, err error) {
 
 	r.begin(attempt.PhaseStartup)
 	observe, followed := r.follow()
-	r.Engine.Runner.Observe, r.Engine.Runner.Alone = observe, true
-	if to := r.req.ArtifactsPath; to != "" {
-		r.copy = &bundleCopy{to: to}
-		r.Engine.Runner.Copy = r.copy
-	}
+	r.Engine.Runner.Observe, r.Engine.Runner.OneShot = observe, true
 	res, err := r.Engine.Execute(work, r.claim)
 	followed()
 	if err != nil {
@@ -297,15 +292,11 @@ func (r *run) next(status codebox.RunStatus, phase string, err error) {
 // publish puts the bundle where the caller wants it. The one in the home stays: the store points at it. That of a request that was refused
 // stays there alone: the corrected one wants the same place.
 func (r *run) publish(ctx context.Context, account *boundary.Run) error {
-	if r.copy == nil {
+	if r.req.ArtifactsPath == "" || account.BundleDir == "" || account.Decision.Refused() {
 		return nil
 	}
-	if account.BundleDir == "" || account.Decision.Refused() {
-		r.copy.Drop()
-		return nil
-	}
-	if err := r.copy.publish(ctx, account.BundleDir); err != nil {
-		return err
+	if err := copyBundle(ctx, account.BundleDir, r.req.ArtifactsPath); err != nil {
+		return fmt.Errorf("copy the bundle: %w", err)
 	}
 	account.BundleDir = r.req.ArtifactsPath
 	return nil

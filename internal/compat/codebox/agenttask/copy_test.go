@@ -37,82 +37,45 @@ func holds(t *testing.T, to, want string) {
 	}
 }
 
-// The copy has no name before it is published, and needs its source no longer than Read waits.
-func TestBundleCopy(t *testing.T) {
+// The copy may take the place of an empty directory, and leaves nothing else next to it.
+func TestCopyBundle(t *testing.T) {
 	t.Parallel()
-	from, to := tree(t, "one"), filepath.Join(t.TempDir(), "out")
-	c := &bundleCopy{to: to}
-	c.Begin(t.Context(), from)
-	c.Read()
-	if err := os.RemoveAll(from); err != nil {
-		t.Fatal(err)
+	for name, empty := range map[string]bool{"nothing there": false, "an empty directory": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, to := tree(t, "one"), filepath.Join(t.TempDir(), "out")
+			if empty {
+				if err := os.Mkdir(to, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := copyBundle(t.Context(), from, to); err != nil {
+				t.Fatal(err)
+			}
+			holds(t, to, "one")
+			holds(t, from, "one")
+		})
 	}
-	if _, err := os.Lstat(to); err == nil {
-		t.Error("the copy has its name already")
-	}
-	if err := c.publish(t.Context(), "/nonexistent"); err != nil {
-		t.Fatal(err)
-	}
-	holds(t, to, "one")
 }
 
-// Of a bundle that was given up nothing is left, and the one that is written instead is copied.
-func TestBundleCopyOfAnother(t *testing.T) {
+// A copy of what is not there fails and leaves nothing.
+func TestCopyBundleOfNothing(t *testing.T) {
 	t.Parallel()
 	to := filepath.Join(t.TempDir(), "out")
-	c := &bundleCopy{to: to}
-	c.Read() // before anything was begun
-	c.Begin(t.Context(), tree(t, "given up"))
-	c.Drop()
-	c.Drop()
-	holds(t, to, "")
-	c.Begin(t.Context(), tree(t, "replaced"))
-	c.Begin(t.Context(), tree(t, "two"))
-	if err := c.publish(t.Context(), "/nonexistent"); err != nil {
-		t.Fatal(err)
-	}
-	holds(t, to, "two")
-}
-
-// A bundle that another runner published is copied from the home.
-func TestBundleCopyOfAnAdoptedOne(t *testing.T) {
-	t.Parallel()
-	from, to := tree(t, "adopted"), filepath.Join(t.TempDir(), "out")
-	if err := os.Mkdir(to, 0o755); err != nil { // an empty directory may be there
-		t.Fatal(err)
-	}
-	c := &bundleCopy{to: to}
-	c.Begin(t.Context(), tree(t, "own"))
-	c.Drop()
-	if err := c.publish(t.Context(), from); err != nil {
-		t.Fatal(err)
-	}
-	holds(t, to, "adopted")
-}
-
-func TestBundleCopyWhoseFilesVanish(t *testing.T) {
-	t.Parallel()
-	to := filepath.Join(t.TempDir(), "out")
-	c := &bundleCopy{to: to}
-	c.Begin(t.Context(), filepath.Join(t.TempDir(), "nothing"))
-	c.Read()
-	if err := c.publish(t.Context(), "/nonexistent"); err == nil {
+	if err := copyBundle(t.Context(), filepath.Join(t.TempDir(), "nothing"), to); err == nil {
 		t.Error("a copy of nothing was published")
 	}
 	holds(t, to, "")
 }
 
-// Whoever took the place while the agent ran keeps it.
-func TestBundleCopyToATakenPlace(t *testing.T) {
+// A place that was taken while the agent ran is not overwritten.
+func TestCopyBundleToATakenPlace(t *testing.T) {
 	t.Parallel()
 	to := filepath.Join(t.TempDir(), "out")
-	c := &bundleCopy{to: to}
-	c.Begin(t.Context(), tree(t, "one"))
-	c.Read()
 	if err := os.Rename(tree(t, "another's"), to); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.publish(t.Context(), "/nonexistent"); err == nil {
+	if err := copyBundle(t.Context(), tree(t, "one"), to); err == nil {
 		t.Error("a place that is taken was used")
 	}
 	holds(t, to, "another's")

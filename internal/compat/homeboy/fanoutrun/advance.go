@@ -363,12 +363,7 @@ func (s *step) record(ctx context.Context, it store.FanoutItem, tries []Try, o h
 	if err != nil {
 		return fmt.Errorf("record of task %s: %w", it.Name, err)
 	}
-	write := ctx
-	if s.Runner.ID != "" && s.Fanout.Pending+s.Fanout.Released > 1 {
-		// Whoever goes on after a machine stopped finds the task settled, and records the same. The last one waits.
-		write = store.Soon(ctx)
-	}
-	f, err := s.Store.FinishItem(write, it, raw, ok)
+	f, err := s.Store.FinishItem(ctx, it, raw, ok)
 	if errors.Is(err, store.ErrItemMoved) {
 		return s.reread(ctx)
 	}
@@ -456,7 +451,6 @@ func (s *step) queue(ctx context.Context, it store.FanoutItem, row store.NewTask
 	r := store.Release{Item: it, Task: row, Window: s.set.Policy.window(), Owner: s.Runner.ID}
 	if s.Runner.ID != "" {
 		r.Claim = &store.ClaimOptions{RunnerID: s.Runner.ID, Lease: s.Lease}
-		ctx = store.Soon(ctx) // the attempt waits for the disk before its agent can do anything that lasts
 	}
 	c, err := s.Store.ReleaseItem(ctx, r)
 	switch {

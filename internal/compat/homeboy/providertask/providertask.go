@@ -23,7 +23,7 @@ type Service struct {
 	Home      *home.Home
 	Store     *store.Store
 	Admission *task.Admission
-	Engine    *dispatch.Engine // for Run not registered yet; its runner's Observe and Alone are taken over
+	Engine    *dispatch.Engine // for Run not registered yet; its runner's Observe and OneShot are taken over
 	Clock     clock.Clock
 	Options   Options
 	Streams   []*runrecord.Stream // who hears of the progress of a Run

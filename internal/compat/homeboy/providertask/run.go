@@ -76,18 +76,17 @@ func (r *run) do(ctx context.Context, req runtimepkg.Request) (none homeboy.Outc
 	}
 	bg := context.WithoutCancel(ctx)
 	defer func() { _ = r.Engine.Close(bg) }()
-	if err := r.Engine.Ready(ctx, row); err != nil {
-		return none, err
+	if err := r.Engine.SweepBriefly(ctx); err != nil {
+		r.Engine.Log.Warn("sweep", "error", err)
 	}
 	if ctx.Err() != nil {
 		return none, context.Cause(ctx)
 	}
-	soon := store.Soon(bg) // nobody knows of the run yet, and the attempt waits for the disk before its agent starts
-	if r.claim, err = r.Engine.Take(soon, row); err != nil {
+	if r.claim, err = r.Engine.Take(bg, row); err != nil {
 		return none, err
 	}
 	reg := &runrecord.Registry{Store: r.Store, Clock: r.Clock, RunnerID: r.Engine.Runner.RunnerID, Home: r.Home}
-	r.record, err = reg.Create(soon, runrecord.New{
+	r.record, err = reg.Create(bg, runrecord.New{
 		TaskID: r.claim.Ref.TaskID, AttemptID: r.claim.Ref.AttemptID, SessionID: req.TaskID, Streams: r.Streams,
 		Metadata: map[string]any{"goal": req.Instructions, "agent": row.AdapterID},
 	})
@@ -115,7 +114,7 @@ func (r *run) execute(ctx context.Context) (attempt.Result, error) {
 	bg := context.WithoutCancel(ctx)
 	work, quiet := dispatch.Watch(ctx, bg, r.record)
 	defer quiet()
-	r.Engine.Runner.Observe, r.Engine.Runner.Alone = r.observe, true
+	r.Engine.Runner.Observe, r.Engine.Runner.OneShot = r.observe, true
 	res, err := r.Engine.Execute(work, r.claim)
 	if err != nil {
 		return res, err
