@@ -10,6 +10,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/base/failure"
+	"github.com/deedrun/deed/internal/engine/dispatch"
 	"github.com/deedrun/deed/internal/engine/task"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -35,45 +36,43 @@ killed deed left is cleared away first. Going on after an interruption uses up n
 
 // resumeTask makes a task that waits due now and runs it to its end.
 func (a *app) resumeTask(ctx context.Context, id string, step func(attempt.Progress)) (attempt.Result, error) {
-	var none attempt.Result
-	eng, err := a.engine(1, step)
+	eng, err := a.engine(1, nil)
 	if err != nil {
-		return none, err
+		return attempt.Result{}, err
 	}
-	if _, err := eng.Sweep(ctx); err != nil {
-		eng.Log.Warn("sweep", "error", err)
-	}
+	return a.untilSettled(ctx, eng, step, func(ctx context.Context, opt store.ClaimOptions) (*store.Claim, error) {
+		return a.claimToResume(ctx, eng, id, opt)
+	})
+}
+
+// claimToResume claims a task that was interrupted. What a killed process left of it has been settled by now.
+func (a *app) claimToResume(ctx context.Context, eng *dispatch.Engine, id string, opt store.ClaimOptions) (*store.Claim, error) {
 	t, err := a.st.Task(ctx, id)
 	if err != nil {
-		return none, err
+		return nil, err
 	}
 	if err := task.Resumable(ctx, a.st, t); errors.Is(err, task.ErrNotResumable) {
-		return none, usage(errors.New(cleanLines(err.Error())))
+		return nil, usage(errors.New(cleanLines(err.Error())))
 	} else if err != nil {
-		return none, err
+		return nil, err
 	}
 	// What is missing here would fail the task for good, and its conversation with it.
 	if err := eng.Runner.Preflight(ctx, store.NewTask{
 		Intent: t.Intent, ProfileID: t.Record.RequestedProfileID, AdapterID: deref(t.Record.RequestedAdapterID), Model: deref(t.Record.RequestedModel),
 	}); failure.ClassOf(err) == failure.Isolation {
-		return none, err
+		return nil, err
 	} else if err != nil {
-		return none, usage(err)
+		return nil, usage(err)
 	}
-	if err := eng.Register(ctx); err != nil {
-		return none, err
+	opt.TaskID = t.ID()
+	if t.Record.Status == agentruntime.TaskRetryableFailure {
+		if err := a.st.Retry(ctx, t.ID(), "resumed", a.operator()); err != nil {
+			return nil, err
+		}
 	}
-	return a.toItsEnd(ctx, eng, func(ctx context.Context, opt store.ClaimOptions) (*store.Claim, error) {
-		opt.TaskID = t.ID()
-		if t.Record.Status == agentruntime.TaskRetryableFailure {
-			if err := a.st.Retry(ctx, t.ID(), "resumed", a.operator()); err != nil {
-				return nil, err
-			}
-		}
-		c, err := a.st.Claim(ctx, opt)
-		if errors.Is(err, store.ErrNoTask) {
-			return nil, fmt.Errorf("task %s was taken by another runner (follow it: deed task events %[1]s --follow)", t.ID())
-		}
-		return c, err
-	})
+	c, err := a.st.Claim(ctx, opt)
+	if errors.Is(err, store.ErrNoTask) {
+		return nil, fmt.Errorf("task %s was taken by another runner (follow it: deed task events %[1]s --follow)", t.ID())
+	}
+	return c, err
 }

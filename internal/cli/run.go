@@ -16,13 +16,12 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/attempt"
-	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/config"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/engine/dispatch"
+	"github.com/deedrun/deed/internal/engine/oneshot"
 	"github.com/deedrun/deed/internal/engine/task"
 	"github.com/deedrun/deed/internal/store"
-	"github.com/deedrun/deed/internal/store/state"
 )
 
 type runFlags struct {
@@ -171,7 +170,7 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 	}
 	a.hintGuest(row)
 	a.hintDeclared(row)
-	eng, err := a.engine(1, observe)
+	eng, err := a.engine(1, nil)
 	if err != nil {
 		return none, err
 	}
@@ -180,16 +179,19 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 	} else if err != nil {
 		return none, usage(err)
 	}
-	// What a killed `deed run` left would wait for a dispatcher otherwise; what cannot be cleared away is the doctor's.
-	if _, err := eng.Sweep(ctx); err != nil {
-		eng.Log.Warn("sweep", "error", err)
-	}
-	if err := eng.Register(ctx); err != nil {
-		return none, err
-	}
-	return a.toItsEnd(ctx, eng, func(ctx context.Context, opt store.ClaimOptions) (*store.Claim, error) {
-		return a.st.EnqueueClaimed(ctx, row, opt)
+	return a.untilSettled(ctx, eng, observe, oneshot.New(eng, row))
+}
+
+// untilSettled runs attempts of one task until it is settled for good, or blocked.
+func (a *app) untilSettled(ctx context.Context, eng *dispatch.Engine, show func(attempt.Progress), claim oneshot.Claim) (attempt.Result, error) {
+	r, err := oneshot.Begin(ctx, eng, oneshot.Job{
+		Claim: claim, Show: show, UntilSettled: true, Source: a.operator(), Reason: "interrupted at the terminal",
 	})
+	if err != nil {
+		return attempt.Result{}, err
+	}
+	defer r.Close(ctx)
+	return r.Execute(ctx)
 }
 
 // hintGuest says that the agent is one that the project brought: its command runs, with the secrets that the task names.
@@ -213,98 +215,6 @@ func (a *app) hintGuest(row store.NewTask) {
 		what += ", and reaches " + strings.Join(hosts, ", ")
 	}
 	a.hint("agent %s is the project's own: %s runs %s", clean(cfg.ID()), showPath(a.cfg.Files[len(a.cfg.Files)-1]), clean(what))
-}
-
-// toItsEnd runs attempts of one task until it is settled for good, or blocked.
-func (a *app) toItsEnd(ctx context.Context, eng *dispatch.Engine, first func(context.Context, store.ClaimOptions) (*store.Claim, error)) (attempt.Result, error) {
-	bg := context.WithoutCancel(ctx)
-	defer func() { _ = eng.Close(bg) }()
-	// Ctrl-C is the operator's cancel: the attempt ends, is settled as cancelled, and keeps its evidence.
-	run, cancel := context.WithCancelCause(bg)
-	defer cancel(nil)
-	stop := context.AfterFunc(ctx, func() { cancel(driver.ErrCanceled) })
-	defer stop()
-
-	opt := store.ClaimOptions{RunnerID: eng.Runner.RunnerID, Lease: eng.Runner.Lease}
-	claim, err := first(bg, opt)
-	if err != nil {
-		return attempt.Result{}, err
-	}
-	for {
-		res, err := eng.Execute(run, claim)
-		if err != nil {
-			return res, err
-		}
-		if res.Settlement.Status != agentruntime.TaskRetryableFailure || run.Err() != nil {
-			return res, nil
-		}
-		t, err := a.st.Task(bg, res.Ref.TaskID)
-		if err != nil {
-			return res, err
-		}
-		if claim, t, err = a.again(run, t, opt); err != nil {
-			return res, err
-		}
-		if claim == nil {
-			return a.settledElsewhere(bg, t)
-		}
-	}
-}
-
-// again waits until a task is due once more and claims it. Beside a dispatcher that was faster it waits for what that
-// one makes of it; the claim is nil when the task ended there.
-func (a *app) again(ctx context.Context, t store.Task, opt store.ClaimOptions) (*store.Claim, store.Task, error) {
-	opt.TaskID = t.ID()
-	for {
-		at, err := t.Record.AvailableAt.Time()
-		if err != nil {
-			return nil, t, err
-		}
-		wait := max(at.Sub(clock.System()), 0)
-		if t.Record.Status == agentruntime.TaskRunning {
-			wait = 200 * time.Millisecond
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			_, err := a.st.Cancel(context.WithoutCancel(ctx), t.ID(), "interrupted at the terminal", a.operator())
-			return nil, t, errors.Join(context.Canceled, err)
-		case <-timer.C:
-		}
-		claim, err := a.st.Claim(ctx, opt)
-		if err == nil {
-			return claim, t, nil
-		}
-		if !errors.Is(err, store.ErrNoTask) && !errors.Is(err, store.ErrTerminal) && !errors.Is(err, store.ErrRunning) {
-			return nil, t, err
-		}
-		if t, err = a.st.Task(ctx, t.ID()); err != nil {
-			return nil, t, err
-		}
-		if state.TaskTerminal(t.Record.Status) || t.Record.Status == agentruntime.TaskBlocked {
-			return nil, t, nil
-		}
-	}
-}
-
-// settledElsewhere is the result of a task that another runner brought to its end.
-func (a *app) settledElsewhere(ctx context.Context, t store.Task) (attempt.Result, error) {
-	res := attempt.Result{Ref: store.Ref{TaskID: t.ID(), AttemptID: t.AttemptID, Fence: t.Fence}}
-	at, err := a.st.Attempt(ctx, t.AttemptID)
-	if err != nil {
-		return res, err
-	}
-	res.Settlement = store.Settlement{Attempt: at.Record, Class: at.Class, Status: t.Record.Status, Outcome: t.Record.Outcome, LastError: deref(t.Record.LastError), BundleID: at.BundleID}
-	if len(at.Verdict) > 0 {
-		if err := json.Unmarshal(at.Verdict, &res.Verdict); err != nil {
-			return res, fmt.Errorf("verdict of attempt %s: %w", t.AttemptID, err)
-		}
-	}
-	if at.BundleDir != "" {
-		res.BundleDir = filepath.Join(a.h.Root(), at.BundleDir)
-	}
-	return res, nil
 }
 
 // runDoc is the result as --json prints it.

@@ -15,8 +15,7 @@ import (
 type ClaimOptions struct {
 	RunnerID string
 	Lease    time.Duration
-	TaskID   string  // "": the next one
-	Runner   *Runner // who RunnerID is, recorded together with the claim by EnqueueClaimed; nil: it is on record
+	TaskID   string // "": the next one
 }
 
 func (o ClaimOptions) check() error {

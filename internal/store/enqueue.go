@@ -77,9 +77,6 @@ func (s *Store) EnqueueClaimed(ctx context.Context, task NewTask, o ClaimOptions
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("enqueue and claim: %w", err)
 	}
-	if o.Runner != nil && o.Runner.ID != o.RunnerID {
-		return nil, fmt.Errorf("enqueue and claim: %w", invalid("runner %q is not the claim's runner %q", o.Runner.ID, o.RunnerID))
-	}
 	var c *Claim
 	err = s.write(ctx, func(ctx context.Context, t tx) error {
 		if keyed {
@@ -89,11 +86,6 @@ func (s *Store) EnqueueClaimed(ctx context.Context, task NewTask, o ClaimOptions
 			}
 			if len(fresh) == 0 {
 				return &DuplicateError{Key: task.DedupeKey, TaskID: out[0].TaskID}
-			}
-		}
-		if o.Runner != nil {
-			if err := s.putRunner(ctx, t, *o.Runner); err != nil {
-				return err
 			}
 		}
 		if err := t.insertTasks(ctx, rows); err != nil {

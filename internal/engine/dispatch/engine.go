@@ -14,7 +14,6 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/base/clock"
-	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/base/home"
 	"github.com/deedrun/deed/internal/base/proc"
 	"github.com/deedrun/deed/internal/engine/outbox"
@@ -226,16 +225,6 @@ func (e *Engine) supervisor(in agentruntime.TaskIntent) (s *proc.Supervisor, err
 		return nil, err
 	}
 	return s, nil
-}
-
-// Take queues a task and claims it for this process in one transaction. The process need not be on record.
-func (e *Engine) Take(ctx context.Context, row store.NewTask) (*store.Claim, error) {
-	runner := e.Record()
-	c, err := e.Store.EnqueueClaimed(ctx, row, store.ClaimOptions{RunnerID: runner.ID, Lease: e.Runner.Lease, Runner: &runner})
-	if err != nil {
-		return nil, failure.New(failure.Infra, "queue the task", err, "")
-	}
-	return c, nil
 }
 
 func (e *Engine) putBack(s *proc.Supervisor) {

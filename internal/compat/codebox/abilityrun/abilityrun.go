@@ -25,6 +25,7 @@ import (
 	"github.com/deedrun/deed/internal/compat/codebox/agenttask"
 	"github.com/deedrun/deed/internal/compat/codebox/boundary"
 	"github.com/deedrun/deed/internal/engine/dispatch"
+	"github.com/deedrun/deed/internal/engine/oneshot"
 	"github.com/deedrun/deed/internal/evidence/runrecord"
 	"github.com/deedrun/deed/internal/evidence/workspace"
 	"github.com/deedrun/deed/internal/isolate/redact"
@@ -70,12 +71,10 @@ func (s *Service) Run(ctx context.Context, req codebox.AbilityRunRequest) (res c
 		r.execute(ctx)
 	}
 	r.decision = boundary.Decide(r.facts(ctx.Err() != nil))
-	if r.record != nil {
+	if r.job != nil {
 		r.publish(bg)
 		r.close(bg)
-	}
-	if err := s.Engine.Close(bg); err != nil {
-		s.Engine.Log.Warn("close", "error", err)
+		r.job.Close(bg)
 	}
 	if err := r.redactor.Value(&r.res); err != nil {
 		r.res = blank(req.Ability)
@@ -92,7 +91,7 @@ type run struct {
 	res      codebox.AbilityRunResult
 	started  time.Time
 	redactor *redact.Redactor // nil: there is no token
-	record   *runrecord.Run   // nil: it was not recorded
+	job      *oneshot.Run     // nil: it was not begun
 	dir      string           // this run's own, in the home
 	output   component.Output
 	decision boundary.Decision
@@ -120,13 +119,6 @@ func (r *run) open(ctx context.Context) error {
 	if err := agenttask.MakeParent(r.req.ArtifactsPath); err != nil {
 		return err
 	}
-	// What a killed run left is cleared away by the next one.
-	if _, err := e.Sweep(ctx); err != nil {
-		e.Log.Warn("sweep", "error", err)
-	}
-	if err := e.Register(ctx); err != nil {
-		return fmt.Errorf("register the runner: %w", err)
-	}
 	n := runrecord.New{
 		SessionID: r.req.SandboxSessionID, Redactor: r.redactor,
 		Metadata: map[string]any{"ability": r.req.Ability, "principal": r.req.Principal, "context": r.req.Context},
@@ -134,12 +126,13 @@ func (r *run) open(ctx context.Context) error {
 	if r.req.ArtifactsPath != "" {
 		n.Dir, n.Bundle = filepath.Dir(r.req.ArtifactsPath), r.req.ArtifactsPath
 	}
-	reg := &runrecord.Registry{Store: e.Store, Clock: e.Clock, RunnerID: e.Runner.RunnerID, Home: e.Home}
-	record, err := reg.Create(ctx, n)
+	limit := time.Duration(r.req.TimeoutSeconds()) * time.Second
+	late := failure.New(failure.Timeout, "run the ability", fmt.Errorf("the run took longer than task_timeout_seconds: %d", r.req.TimeoutSeconds()), "raise it, or make the work smaller")
+	job, err := oneshot.Begin(ctx, e, oneshot.Job{Record: &n, Limit: limit, Late: late})
 	if err != nil {
-		return fmt.Errorf("record the run: %w", err)
+		return err
 	}
-	r.record, r.res.RunID = record, record.ID()
+	r.job, r.res.RunID = job, job.Record.ID()
 	return nil
 }
 
@@ -161,26 +154,23 @@ func (r *run) sources() []string {
 
 // execute makes the runtime and runs the ability under the request's own deadline, beating while it runs.
 func (r *run) execute(ctx context.Context) {
-	limit := time.Duration(r.req.TimeoutSeconds()) * time.Second
-	late := failure.New(failure.Timeout, "run the ability", fmt.Errorf("the run took longer than task_timeout_seconds: %d", r.req.TimeoutSeconds()), "raise it, or make the work smaller")
-	work, stop := context.WithTimeoutCause(ctx, limit, late)
-	defer stop()
-	work, quiet := r.record.Watch(work)
+	work, quiet := r.job.Work(ctx)
 	defer quiet()
 
-	phase := r.record.Phase("runtime_startup")
-	rt, done, err := r.runtime(work, limit)
+	record := r.job.Record
+	phase := record.Phase("runtime_startup")
+	rt, done, err := r.runtime(work, time.Duration(r.req.TimeoutSeconds())*time.Second)
 	phase(err)
 	defer done()
 	if err != nil {
 		r.failed(work, err)
 		return
 	}
-	if err := r.record.To(context.WithoutCancel(work), codebox.RunRunning); err != nil {
+	if err := record.To(context.WithoutCancel(work), codebox.RunRunning); err != nil {
 		r.Engine.Log.Warn("run record", "error", err)
 	}
-	r.record.Started()
-	phase = r.record.Phase("run_workloads")
+	record.Started()
+	phase = record.Phase("run_workloads")
 	policy := codebox.DefaultDeny()
 	if p := r.req.SandboxToolPolicy; p != nil && !p.Empty() {
 		policy = *p
@@ -280,9 +270,7 @@ func (r *run) close(ctx context.Context) {
 	if err := r.res.Error; err != nil {
 		o.Error = &codebox.RunError{Name: "AbilityRunError", Message: err.Message, Code: err.Code}
 	}
-	if err := r.record.Finish(ctx, o); err != nil {
-		r.Engine.Log.Warn("run record", "error", err)
-	}
+	r.job.Finish(ctx, o)
 }
 
 // environ lists what the ability is told beside its input.

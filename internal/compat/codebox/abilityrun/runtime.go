@@ -25,7 +25,7 @@ const PrincipalEnv = "DEED_PRINCIPAL"
 func (r *run) runtime(ctx context.Context, limit time.Duration) (rt ability.Runtime, done func(), err error) {
 	done = func() {}
 	runner := r.Engine.Runner
-	r.dir = filepath.Join(r.Engine.Home.Attempts(), r.record.ID())
+	r.dir = filepath.Join(r.Engine.Home.Attempts(), r.job.Record.ID())
 	if err := os.Mkdir(r.dir, 0o700); err != nil {
 		return rt, done, fmt.Errorf("make the run's directory: %w", err)
 	}

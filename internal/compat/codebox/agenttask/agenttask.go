@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/attempt"
@@ -23,6 +22,7 @@ import (
 	"github.com/deedrun/deed/internal/compat/codebox/boundary"
 	"github.com/deedrun/deed/internal/compat/codebox/placement"
 	"github.com/deedrun/deed/internal/engine/dispatch"
+	"github.com/deedrun/deed/internal/engine/oneshot"
 	"github.com/deedrun/deed/internal/engine/task"
 	"github.com/deedrun/deed/internal/evidence/runrecord"
 	"github.com/deedrun/deed/internal/isolate/redact"
@@ -46,7 +46,7 @@ func (s *Service) Run(ctx context.Context, req codebox.TaskRequest) (env codebox
 	r := &run{Service: s, req: req, started: s.Clock()}
 	account, err := r.do(ctx)
 	if err != nil {
-		if r.claim == nil && ctx.Err() != nil {
+		if r.job == nil && ctx.Err() != nil {
 			err = failure.New(failure.Interrupted, "begin the run", context.Cause(ctx), "")
 		}
 		account = r.failed(err)
@@ -54,8 +54,8 @@ func (s *Service) Run(ctx context.Context, req codebox.TaskRequest) (env codebox
 	account.Request = req
 	account.Hide = append(account.Hide, boundary.Place{Dir: s.Home.Attempts(), Name: "<attempt>"}, boundary.Place{Dir: s.Home.Tmp(), Name: "<room>"})
 	account.Diagnostics = append(r.placed.Diagnostics, account.Diagnostics...)
-	if r.record != nil {
-		account.RunID = r.record.ID()
+	if r.job != nil {
+		account.RunID = r.job.Record.ID()
 	}
 	account.Metadata = r.metadata()
 	account.Started, account.Finished = r.started, s.Clock() // with all that the record of the run tells
@@ -78,12 +78,8 @@ type run struct {
 	started time.Time
 	placed  placement.Placed
 	hide    *redact.Redactor // the values of the request's secrets, until an attempt has its own
-	record  *runrecord.Run
-	phase   string      // under way
-	ended   func(error) // ends it
-	ready   func()      // the workspace is
-	claim   *store.Claim
-	exits   []proc.Exit // what the kernel said of the agent
+	job     *oneshot.Run     // nil: it was refused, or could not begin
+	exits   []proc.Exit      // what the kernel said of the agent
 	cleaned *time.Duration
 }
 
@@ -102,7 +98,7 @@ func (r *run) failed(err error) boundary.Run {
 		for _, f := range faults {
 			told = append(told, codebox.Diagnostic{Class: "deed." + string(class), Message: f.Message, Path: f.Path, Remedy: f.Remedy})
 		}
-	case len(faults) > 0 && r.claim == nil:
+	case len(faults) > 0 && r.job == nil:
 		facts, code, message = boundary.Facts{Refused: true}, boundary.ClassInvalidRequest, boundary.RefusalMessage(faults)
 	}
 	return boundary.Run{
@@ -131,19 +127,10 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 		return none, err
 	}
 	bg := context.WithoutCancel(ctx)
-	defer func() { _ = r.Engine.Close(bg) }()
-	if err := r.Engine.SweepBriefly(ctx); err != nil && ctx.Err() == nil {
-		r.Engine.Log.Warn("sweep", "error", err)
-	}
-	if ctx.Err() != nil {
-		return none, context.Cause(ctx)
-	}
-	if r.claim, err = r.Engine.Take(bg, row); err != nil {
+	if r.job, err = oneshot.Begin(ctx, r.Engine, r.jobOf(row)); err != nil {
 		return none, err
 	}
-	if err := r.open(bg); err != nil {
-		return none, errors.Join(failure.New(failure.Infra, "record the run", err, ""), r.Engine.Runner.Abort(bg, r.claim, err))
-	}
+	defer r.job.Close(bg)
 	account, err := r.execute(ctx)
 	if err != nil {
 		account = r.failed(err)
@@ -154,7 +141,7 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 		if account.Decision.Success() {
 			account.Decision = boundary.Decide(boundary.Facts{Infra: true})
 			// The verdict stands, and so does the task: both were settled before. What failed is to hand the work over.
-			account.Message = fmt.Sprintf("the work was accepted (task %s is completed), and its bundle could not be put at %s: %v", r.claim.Ref.TaskID, r.req.ArtifactsPath, err)
+			account.Message = fmt.Sprintf("the work was accepted (task %s is completed), and its bundle could not be put at %s: %v", r.job.Claim.Ref.TaskID, r.req.ArtifactsPath, err)
 			account.Code, account.Phase = string(failure.Infra), attempt.PhaseCollect
 		}
 		account.Diagnostics = append(account.Diagnostics, codebox.Diagnostic{Class: "deed.artifacts_path", Message: err.Error(), Path: "$.artifacts_path", Remedy: "the bundle is in deed's home: " + account.BundleDir})
@@ -163,130 +150,44 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	return account, nil
 }
 
-// open records the run.
-func (r *run) open(ctx context.Context) (err error) {
-	reg := &runrecord.Registry{Store: r.Store, Clock: r.Clock, RunnerID: r.Engine.Runner.RunnerID, Home: r.Home}
+// jobOf is the run of a task. Its limit counts from when the workspace is ready: what deed needs before that, the checks on the base above
+// all, takes nothing from the agent, and has as much time itself.
+func (r *run) jobOf(row store.NewTask) oneshot.Job {
 	n := runrecord.New{
-		TaskID: r.claim.Ref.TaskID, AttemptID: r.claim.Ref.AttemptID, SessionID: r.req.SandboxSessionID, Streams: r.Streams,
+		SessionID: r.req.SandboxSessionID, Streams: r.Streams,
 		Metadata: map[string]any{"goal": r.req.Goal, "agent": r.req.Agent, "mode": r.req.Mode},
 	}
 	if r.req.ArtifactsPath != "" {
 		n.Dir, n.Bundle = filepath.Dir(r.req.ArtifactsPath), r.req.ArtifactsPath
 	}
-	r.record, err = reg.Create(ctx, n)
-	return err
+	limit := time.Duration(cmp.Or(r.placed.Intent.Deed.TimeoutSeconds, placement.DefaultTimeoutSeconds)) * time.Second
+	return oneshot.Job{
+		Claim: oneshot.New(r.Engine, row), Record: &n, Phases: true, Limit: limit,
+		Late:   failure.New(failure.Timeout, "run the task", fmt.Errorf("the run took longer than task_timeout_seconds: %d", int64(limit.Seconds())), "raise it, or make the work smaller"),
+		Source: placement.Source, Reason: "agent-task-run makes one attempt",
+	}
 }
 
-// execute runs the attempt under the request's own time limit, beating while it runs. The limit counts from when the workspace is
-// ready: what deed needs before that, the checks on the base above all, takes nothing from the agent, and has as much time itself.
+// execute runs the attempt.
 func (r *run) execute(ctx context.Context) (account boundary.Run, err error) {
-	limit := time.Duration(cmp.Or(r.placed.Intent.Deed.TimeoutSeconds, placement.DefaultTimeoutSeconds)) * time.Second
-	late := failure.New(failure.Timeout, "run the task", fmt.Errorf("the run took longer than task_timeout_seconds: %d", int64(limit.Seconds())), "raise it, or make the work smaller")
-	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stop(nil)
-	timer := time.AfterFunc(limit, func() { stop(late) })
-	defer timer.Stop()
-	r.ready = func() {
-		if timer.Stop() {
-			timer.Reset(limit)
-		}
-	}
-	work, quiet := dispatch.Watch(ctx, work, r.record)
-	defer quiet()
-
-	r.begin(attempt.PhaseStartup)
-	observe, followed := r.follow()
-	r.Engine.Runner.Observe, r.Engine.Runner.OneShot = observe, true
-	res, err := r.Engine.Execute(work, r.claim)
-	followed()
+	res, err := r.job.Execute(ctx)
 	if err != nil {
-		r.ended(err)
+		r.job.EndPhase(err)
 		return account, err
 	}
 	account = res.Account
-	r.ended(r.fault(account))
+	r.job.EndPhase(r.fault(account))
 	account.BundleDir, account.BundleID = res.BundleDir, res.Settlement.BundleID
-	if res.Settlement.Status == agentruntime.TaskBlocked || res.Settlement.Status == agentruntime.TaskRetryableFailure {
-		// The caller owns what comes next; nothing of this task may run behind its back.
-		if _, err := r.Store.Cancel(context.WithoutCancel(ctx), res.Ref.TaskID, "agent-task-run makes one attempt", placement.Source); err != nil {
-			return account, err
-		}
-	}
 	r.exits, r.cleaned = res.Exits, &res.Cleaned
 	return account, nil
 }
 
 // fault is why the phase under way failed, or nil: a run can also fail by what came of a phase that has ended.
 func (r *run) fault(account boundary.Run) error {
-	if account.Decision.Success() || account.Phase != r.phase {
+	if account.Decision.Success() || account.Phase != r.job.Phase() {
 		return nil
 	}
 	return errors.New(account.Message)
-}
-
-func (r *run) begin(phase string) { r.phase, r.ended = phase, r.record.Phase(phase) }
-
-// follow moves the run's record along with the attempt, which is not kept waiting by it: each step is on record before the next one is
-// taken up. The second function returns when the last one is, and further ones are passed over.
-func (r *run) follow() (observe func(attempt.Progress), followed func()) {
-	steps, over, done := make(chan attempt.Progress), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case p := <-steps:
-				r.move(p)
-			case <-over:
-				return
-			}
-		}
-	}()
-	observe = func(p attempt.Progress) {
-		select {
-		case steps <- p:
-		case <-over:
-		}
-	}
-	return observe, func() {
-		close(over)
-		<-done
-	}
-}
-
-func (r *run) move(p attempt.Progress) {
-	switch p.Step {
-	case attempt.StepPrepared:
-		r.ready()
-	case attempt.StepStarted:
-		switch r.phase {
-		case attempt.PhaseAgent: // another process of the same turn
-		case attempt.PhaseJudge: // it was refused, and goes on
-			r.next("", attempt.PhaseAgent, nil)
-		default:
-			r.next(codebox.RunRunning, attempt.PhaseAgent, nil)
-			r.record.Started()
-		}
-	case attempt.StepJudging:
-		r.next("", attempt.PhaseJudge, nil)
-	case attempt.StepVerdict:
-		var refused error
-		if p.Text != attempt.Accepted {
-			refused = errors.New("the gate refused the work")
-		}
-		r.next(codebox.RunCollecting, attempt.PhaseCollect, refused)
-	}
-	r.record.Progress(p.Step, p.Text)
-}
-
-// next ends the phase under way, which failed if there is an error, and begins another, in another state unless that is empty.
-func (r *run) next(status codebox.RunStatus, phase string, err error) {
-	r.ended(err)
-	if status != "" {
-		if err := r.record.To(context.Background(), status); err != nil {
-			r.Engine.Log.Warn("run record", "error", err)
-		}
-	}
-	r.begin(phase)
 }
 
 // publish puts the bundle where the caller wants it. The one in the home stays: the store points at it. That of a request that was refused
@@ -314,19 +215,15 @@ func (r *run) close(ctx context.Context, account boundary.Run) {
 	if account.Decision.Classification == boundary.ClassGate {
 		o.Class = codebox.RunFailureProbe
 	}
-	if err := r.record.Finish(ctx, o); err != nil {
-		r.Engine.Log.Warn("run record", "error", err)
-	}
+	r.job.Finish(ctx, o)
 }
 
 // metadata is what a caller may want to know beside the contract's own fields.
 func (r *run) metadata() json.RawMessage {
 	m := map[string]any{"tools": r.placed.Tools.Decisions(), "tool_policy_source": r.placed.Tools.Source}
-	if r.claim != nil {
-		m["task_id"], m["attempt_id"] = r.claim.Ref.TaskID, r.claim.Ref.AttemptID
-	}
-	if r.record != nil {
-		m[codebox.MetaResourceEvidence] = r.record.Record().Metadata[codebox.MetaResourceEvidence]
+	if r.job != nil {
+		m["task_id"], m["attempt_id"] = r.job.Claim.Ref.TaskID, r.job.Claim.Ref.AttemptID
+		m[codebox.MetaResourceEvidence] = r.job.Record.Record().Metadata[codebox.MetaResourceEvidence]
 	}
 	text, err := json.Marshal(m)
 	if err != nil {

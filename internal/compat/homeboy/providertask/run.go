@@ -2,17 +2,13 @@ package providertask
 
 import (
 	"context"
-	"errors"
 
-	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/agent/runtimepkg"
-	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/base/failure"
-	"github.com/deedrun/deed/internal/engine/dispatch"
+	"github.com/deedrun/deed/internal/engine/oneshot"
 	"github.com/deedrun/deed/internal/evidence/runrecord"
-	"github.com/deedrun/deed/internal/store"
 )
 
 // Run answers one request. There is always an outcome; exit is what a command ends with. When ctx ends, the run is
@@ -48,8 +44,7 @@ func Unbegun(ctx context.Context, taskID string, err error) (homeboy.Outcome, in
 // A run is one request under way.
 type run struct {
 	*Service
-	claim  *store.Claim
-	record *runrecord.Run
+	job *oneshot.Run
 
 	class   failure.Class
 	unheard bool // the provider left no answer
@@ -75,31 +70,24 @@ func (r *run) do(ctx context.Context, req runtimepkg.Request) (none homeboy.Outc
 		return none, err
 	}
 	bg := context.WithoutCancel(ctx)
-	defer func() { _ = r.Engine.Close(bg) }()
-	if err := r.Engine.SweepBriefly(ctx); err != nil {
-		r.Engine.Log.Warn("sweep", "error", err)
-	}
-	if ctx.Err() != nil {
-		return none, context.Cause(ctx)
-	}
-	if r.claim, err = r.Engine.Take(bg, row); err != nil {
-		return none, err
-	}
-	reg := &runrecord.Registry{Store: r.Store, Clock: r.Clock, RunnerID: r.Engine.Runner.RunnerID, Home: r.Home}
-	r.record, err = reg.Create(bg, runrecord.New{
-		TaskID: r.claim.Ref.TaskID, AttemptID: r.claim.Ref.AttemptID, SessionID: req.TaskID, Streams: r.Streams,
-		Metadata: map[string]any{"goal": req.Instructions, "agent": row.AdapterID},
+	r.job, err = oneshot.Begin(ctx, r.Engine, oneshot.Job{
+		Claim: oneshot.New(r.Engine, row),
+		Record: &runrecord.New{
+			SessionID: req.TaskID, Streams: r.Streams, Metadata: map[string]any{"goal": req.Instructions, "agent": row.AdapterID},
+		},
+		Source: Source, Reason: "deed runtime run makes one attempt",
 	})
 	if err != nil {
-		return none, errors.Join(failure.New(failure.Infra, "record the run", err, ""), r.Engine.Runner.Abort(bg, r.claim, err))
+		return none, err
 	}
-	res, err := r.execute(ctx)
+	defer r.job.Close(bg)
+	res, err := r.job.Execute(ctx)
 	if err != nil {
 		r.close(bg, codebox.RunFailed, err.Error(), "")
 		return none, err
 	}
 	r.class = failure.Class(res.Settlement.Class)
-	o, said, err := rebuild(bg, r.Store, r.Home, r.claim.Ref.AttemptID)
+	o, said, err := rebuild(bg, r.Store, r.Home, r.job.Claim.Ref.AttemptID)
 	r.unheard = !said
 	if err != nil {
 		r.close(bg, codebox.RunFailed, err.Error(), res.BundleDir)
@@ -107,36 +95,6 @@ func (r *run) do(ctx context.Context, req runtimepkg.Request) (none homeboy.Outc
 	}
 	r.close(bg, runStatus(o), o.Summary, res.BundleDir)
 	return o, nil
-}
-
-// execute runs the attempt, and cancels it when ctx ends or somebody asks for it.
-func (r *run) execute(ctx context.Context) (attempt.Result, error) {
-	bg := context.WithoutCancel(ctx)
-	work, quiet := dispatch.Watch(ctx, bg, r.record)
-	defer quiet()
-	r.Engine.Runner.Observe, r.Engine.Runner.OneShot = r.observe, true
-	res, err := r.Engine.Execute(work, r.claim)
-	if err != nil {
-		return res, err
-	}
-	if st := res.Settlement.Status; st == agentruntime.TaskBlocked || st == agentruntime.TaskRetryableFailure {
-		// The caller owns what comes next; nothing of this task may run behind its back.
-		if _, err := r.Store.Cancel(bg, res.Ref.TaskID, "deed runtime run makes one attempt", Source); err != nil {
-			return res, err
-		}
-	}
-	return res, nil
-}
-
-// observe moves the run's record along with the attempt.
-func (r *run) observe(p attempt.Progress) {
-	to := map[string]codebox.RunStatus{attempt.StepStarted: codebox.RunRunning, attempt.StepVerdict: codebox.RunCollecting}[p.Step]
-	if to != "" && r.record.Record().Status != to {
-		if err := r.record.To(context.Background(), to); err != nil {
-			r.Engine.Log.Warn("run record", "error", err)
-		}
-	}
-	r.record.Progress(p.Step, p.Text)
 }
 
 func runStatus(o homeboy.Outcome) codebox.RunStatus {
@@ -160,7 +118,5 @@ func (r *run) close(ctx context.Context, status codebox.RunStatus, why, bundleDi
 	if status != codebox.RunSucceeded {
 		o.Error = &codebox.RunError{Name: "RuntimeRunError", Message: why, Code: string(r.class)}
 	}
-	if err := r.record.Finish(ctx, o); err != nil {
-		r.Engine.Log.Warn("run record", "error", err)
-	}
+	r.job.Finish(ctx, o)
 }
