@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,17 +13,13 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
-	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/agent/driver/script"
 	"github.com/deedrun/deed/internal/attempt"
-	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/config"
 	"github.com/deedrun/deed/internal/base/failure"
-	"github.com/deedrun/deed/internal/base/home"
 	"github.com/deedrun/deed/internal/base/proc"
 	"github.com/deedrun/deed/internal/engine/dispatch"
-	"github.com/deedrun/deed/internal/engine/outbox"
-	"github.com/deedrun/deed/internal/evidence/bundle"
+	"github.com/deedrun/deed/internal/engine/dispatch/dispatchtest"
 	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
 	"github.com/deedrun/deed/internal/evidence/runrecord"
 	"github.com/deedrun/deed/internal/store"
@@ -37,44 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// engineOf returns an engine on a home of its own, whose failed attempts are tried again at once.
-func engineOf(t *testing.T) *dispatch.Engine {
-	t.Helper()
-	h, err := home.Open(filepath.Join(t.TempDir(), "home"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := store.Open(t.Context(), h.DB(), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = st.Close() })
-	st.OnCommit(h.Changed)
-	key, err := bundle.LoadOrCreateKey(h.Keys())
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := proc.SelfIdentity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := config.Default()
-	cfg.Retry.Base, cfg.Retry.Max, cfg.Retry.Jitter = time.Millisecond, time.Millisecond, 0
-	return &dispatch.Engine{
-		Home: h, Store: st, Clock: clock.System, Self: self, Exe: exe, Slots: 1, Log: slog.New(slog.DiscardHandler),
-		Parts: dispatch.Parts{
-			Runner: &attempt.Runner{
-				Home: h, Store: st, Config: cfg, Clock: clock.System, RunnerID: "me", Lease: time.Minute, Environ: os.Environ(),
-				Drivers: driver.NewSet(script.New()), Key: key,
-			},
-			Outbox: &outbox.Deliverer{Store: st, Config: cfg, Clock: clock.System},
-		},
-	}
-}
+func engineOf(t *testing.T) *dispatch.Engine { return dispatchtest.Engine(t, script.New()) }
 
 // row is a task for a shell script.
 func row(t *testing.T, text string) store.NewTask {
