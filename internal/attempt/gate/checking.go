@@ -8,6 +8,7 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/checks/testreport"
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
@@ -352,7 +353,13 @@ func ended(ran Ran) []ground {
 	case deed.CheckPassed:
 		return nil
 	case deed.CheckTimeout:
-		return []ground{{code: CodeCheckTimeout, message: "ran into its time limit"}}
+		g := ground{code: CodeCheckTimeout, message: "ran into its time limit"}
+		if ran.Report != nil {
+			if names := testreport.Running(ran.Report.TestCases); names != "" {
+				g.message += ", while it ran " + names
+			}
+		}
+		return []ground{g}
 	case deed.CheckFailed:
 		g := ground{code: CodeCheckFailed, message: fmt.Sprintf("ended with exit code %d in the clean room", r.ExitCode)}
 		if ran.Ended != nil {

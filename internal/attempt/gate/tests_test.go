@@ -5,6 +5,7 @@ import (
 
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/runner"
+	"github.com/deedrun/deed/internal/checks/testreport"
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
@@ -30,5 +31,19 @@ func TestTestsThatRan(t *testing.T) {
 		if refused := len(v.reasons) == 1 && v.reasons[0].Code == CodeTestsMissing; refused != tc.refused || len(v.reasons) > 1 {
 			t.Errorf("%s: %v", name, v.reasons)
 		}
+	}
+}
+
+// A check that runs into its time limit names the tests that it was running then.
+func TestHangsAreNamed(t *testing.T) {
+	t.Parallel()
+	ran := Ran{Result: deed.CheckResult{Status: deed.CheckTimeout}, Report: &runner.Report{TestCases: []runner.TestCase{
+		{Suite: "p", Name: "TestQuick", Status: runner.CasePassed},
+		{Suite: "p", Name: "TestHangs", Status: runner.CaseFailed, Type: testreport.TypeUnfinished},
+		{Suite: "p", Name: "[suite]", Status: runner.CaseFailed, Type: testreport.TypeUnfinished},
+	}}}
+	got := ended(ran)
+	if len(got) != 1 || got[0].code != CodeCheckTimeout || got[0].message != "ran into its time limit, while it ran p::TestHangs" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -136,7 +136,7 @@ func (f facts) decisive() string {
 
 func (f facts) timeout() verdict {
 	v := broken("timeout", "the %s runner was ended at its time limit of %s", f.capability, f.rc.limit)
-	if names := running(f.cases); names != "" {
+	if names := testreport.Running(f.cases); names != "" {
 		v.summary += ", while it ran " + names
 	}
 	return v
