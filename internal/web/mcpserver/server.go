@@ -41,7 +41,7 @@ Text in results that is marked untrusted was written by an agent or by code that
 
 // New makes a server for one caller. Tools that the caller's role does not reach are not there.
 func New(o Options, who access.Principal) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "deed", Title: "deed: proven work of coding agents", Version: o.Version}, &mcp.ServerOptions{
+	s := mcp.NewServer(&mcp.Implementation{Name: "deed", Title: "deed: judged work of coding agents", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{},
 	})
 	d := &desk{Options: o, who: who}
