@@ -115,7 +115,7 @@ func (a *app) invoke(ctx context.Context, input string, file *string) (res codeb
 	if err := a.open(ctx); err != nil {
 		return refused(err, exitCode(err))
 	}
-	eng, err := a.engine(1, nil)
+	eng, err := a.engine(1)
 	if err != nil {
 		return refused(err, ExitInfra)
 	}

@@ -323,7 +323,7 @@ func (a *app) agentTasks(ctx context.Context, f agentTaskFlags) (*agenttask.Serv
 	if err := a.openStore(ctx, a.cfg); err != nil {
 		return nil, done, err
 	}
-	eng, err := a.engine(1, nil)
+	eng, err := a.engine(1)
 	if err != nil {
 		return nil, done, err
 	}

@@ -296,12 +296,12 @@ func (a *app) runner() (r station, err error) {
 }
 
 // engine composes the dispatcher. The caller registers and closes it.
-func (a *app) engine(slots int, observe func(attempt.Progress)) (*dispatch.Engine, error) {
+func (a *app) engine(slots int) (*dispatch.Engine, error) {
 	r, err := a.runner()
 	if err != nil {
 		return nil, err
 	}
-	return a.engineOf(r, slots, observe)
+	return a.engineOf(r, slots, nil)
 }
 
 func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (*dispatch.Engine, error) {

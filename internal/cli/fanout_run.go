@@ -338,7 +338,7 @@ func (a *app) fanoutHere(ctx context.Context, progress string, begin func(s *fan
 	if progress != "" {
 		a.quiet = true // standard error is for a program then: lines of JSON, and no talk between them
 	}
-	eng, err := a.engine(homeboy.MaxConcurrency, nil)
+	eng, err := a.engine(homeboy.MaxConcurrency)
 	if err != nil {
 		return err
 	}

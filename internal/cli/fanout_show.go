@@ -446,7 +446,7 @@ terminal_without_cancellation for a fanout that was over. Exit code 1 means that
 }
 
 func (a *app) fanoutCancel(ctx context.Context, id, reason string) error {
-	eng, err := a.engine(1, nil)
+	eng, err := a.engine(1)
 	if err != nil {
 		return err
 	}

@@ -209,7 +209,7 @@ func (h *host) renewed(old *app) (*app, dispatch.Parts, error) {
 	if was, is := old.database(old.cfg), next.database(next.cfg); was != is {
 		return nil, dispatch.Parts{}, fmt.Errorf("$.database: another database needs a restart, what runs belongs to the old one (stop deed serve and start it anew, or take %s back)", nameOfDatabase(cmp.Or(next.cfg.Database, is)))
 	}
-	e, err := next.engine(h.eng.Slots, nil)
+	e, err := next.engine(h.eng.Slots)
 	if err != nil {
 		return nil, dispatch.Parts{}, err
 	}

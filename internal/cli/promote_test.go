@@ -17,7 +17,7 @@ import (
 func TestPromotionCommandsRun(t *testing.T) {
 	t.Parallel()
 	out := runBlocks(t, "docs/PROMOTION.md", 2)
-	for _, want := range []string{"dry_run deed/mend", "✓ grep -q fixed state.txt: succeeded", "✓ private-gate-2: succeeded", "Deed-Verdict: accepted", "nothing was changed"} {
+	for _, want := range []string{"dry_run deed/fix", "✓ grep -q fixed state.txt: succeeded", "✓ private-gate-2: succeeded", "Deed-Verdict: accepted", "nothing was changed"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("output lacks %q:\n%s", want, out)
 		}

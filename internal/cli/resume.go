@@ -36,7 +36,7 @@ killed deed left is cleared away first. Going on after an interruption uses up n
 
 // resumeTask makes a task that waits due now and runs it to its end.
 func (a *app) resumeTask(ctx context.Context, id string, step func(attempt.Progress)) (attempt.Result, error) {
-	eng, err := a.engine(1, nil)
+	eng, err := a.engine(1)
 	if err != nil {
 		return attempt.Result{}, err
 	}

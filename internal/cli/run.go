@@ -170,7 +170,7 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 	}
 	a.hintGuest(row)
 	a.hintDeclared(row)
-	eng, err := a.engine(1, nil)
+	eng, err := a.engine(1)
 	if err != nil {
 		return none, err
 	}

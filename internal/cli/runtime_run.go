@@ -264,7 +264,7 @@ func (a *app) providerTasks(ctx context.Context, opt providertask.Options) (*pro
 		return nil, err
 	}
 	a.runtimeDirs = opt.RuntimeDirs
-	eng, err := a.engine(1, nil)
+	eng, err := a.engine(1)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (a *app) locked(ctx context.Context, slots int) (*dispatch.Engine, func() e
 	if err := a.open(ctx); err != nil {
 		return nil, nil, err
 	}
-	eng, err := a.engine(slots, nil)
+	eng, err := a.engine(slots)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -59,7 +59,7 @@ const (
 )
 
 // execute takes a job from Begin to Close and returns the result and the record as the store has it.
-func execute(t *testing.T, ctx context.Context, e *dispatch.Engine, job Job) (attempt.Result, store.Task, store.Run) {
+func execute(ctx context.Context, t *testing.T, e *dispatch.Engine, job Job) (attempt.Result, store.Task, store.Run) {
 	t.Helper()
 	r, err := Begin(ctx, e, job)
 	if err != nil {
@@ -100,7 +100,7 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	e := engineOf(t)
 	var steps []string
-	res, task, run := execute(t, t.Context(), e, Job{
+	res, task, run := execute(t.Context(), t, e, Job{
 		Claim: New(e, row(t, done)), Record: &runrecord.New{}, Phases: true, Limit: time.Hour, Late: errors.New("late"),
 		Show: func(p attempt.Progress) { steps = append(steps, p.Step) },
 	})
@@ -119,7 +119,7 @@ func TestRun(t *testing.T) {
 func TestOneAttempt(t *testing.T) {
 	t.Parallel()
 	e := engineOf(t)
-	res, task, _ := execute(t, t.Context(), e, Job{Claim: New(e, row(t, "exit 7")), Source: "caller", Reason: "one attempt"})
+	res, task, _ := execute(t.Context(), t, e, Job{Claim: New(e, row(t, "exit 7")), Source: "caller", Reason: "one attempt"})
 	if res.Settlement.Status != agentruntime.TaskRetryableFailure {
 		t.Errorf("settled as %s", res.Settlement.Status)
 	}
@@ -133,7 +133,7 @@ func TestUntilSettled(t *testing.T) {
 	t.Parallel()
 	e := engineOf(t)
 	mark := filepath.Join(t.TempDir(), "mark")
-	res, task, _ := execute(t, t.Context(), e, Job{Claim: New(e, row(t, "test -e "+mark+" || { touch "+mark+"; exit 7; }; "+done)), UntilSettled: true})
+	res, task, _ := execute(t.Context(), t, e, Job{Claim: New(e, row(t, "test -e "+mark+" || { touch "+mark+"; exit 7; }; "+done)), UntilSettled: true})
 	if res.Settlement.Status != agentruntime.TaskCompleted || task.Record.AttemptCount != 2 {
 		t.Errorf("settled as %s after %d attempts", res.Settlement.Status, task.Record.AttemptCount)
 	}
@@ -174,7 +174,7 @@ func TestEnds(t *testing.T) {
 					c.started(e, stop)
 				}
 			}
-			res, task, _ := execute(t, ctx, e, job)
+			res, task, _ := execute(ctx, t, e, job)
 			if res.Settlement.Class != string(c.class) || !strings.Contains(res.Settlement.LastError, c.cause) {
 				t.Errorf("settled as %s: %s", res.Settlement.Class, res.Settlement.LastError)
 			}
@@ -245,7 +245,8 @@ func TestElsewhere(t *testing.T) {
 		claim, task, err := r.again(ctx, c.Ref.TaskID)
 		got <- answer{claim, task, err}
 	}()
-	settlement := store.Settlement{State: "failed_terminal", Class: "unable", Status: agentruntime.TaskPermanentFailure, LastError: "no",
+	settlement := store.Settlement{
+		State: "failed_terminal", Class: "unable", Status: agentruntime.TaskPermanentFailure, LastError: "no",
 		Outcome: &agentruntime.TaskOutcome{Status: agentruntime.TaskPermanentFailure, MachineStatus: agentruntime.MachineFailed, OperatorSummary: "no"},
 	}
 	if err := e.Store.Settle(ctx, c.Ref, settlement); err != nil {
