@@ -73,7 +73,7 @@ func (c *component) script(id, capability string, env []string, args ...string) 
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	ext, err := filepath.Abs(filepath.Join("..", "extension", "builtin", id))
+	ext, err := filepath.Abs(filepath.Join("..", "checks", "extension", "builtin", id))
 	if err != nil {
 		c.t.Fatal(err)
 	}
