@@ -1,6 +1,10 @@
 package codebox
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/deedrun/deed/contract/evidence"
+)
 
 // Schema ids of what a run answers with.
 const (
@@ -51,27 +55,27 @@ const PersistenceExternal = "external-orchestrator"
 
 // An AgentTaskRun is the envelope of one run: the one JSON document that a caller gets.
 type AgentTaskRun struct {
-	Success             bool                 `json:"success"`
-	Schema              string               `json:"schema"`
-	Status              string               `json:"status" jsonschema:"enum=completed,enum=no_op,enum=failed,enum=timeout,enum=provider_error,enum=unable_to_remediate"`
-	Session             SandboxSession       `json:"session"`
-	TaskInput           *TaskInput           `json:"task_input,omitempty"` // absent when the request could not be read
-	WP                  string               `json:"wp,omitempty"`
-	Artifacts           string               `json:"artifacts,omitempty"` // the bundle's directory
-	AgentResult         AgentResult          `json:"agent_result"`
-	CompletionOutcome   CompletionOutcome    `json:"completion_outcome"`
-	AgentTaskResult     AgentTaskResult      `json:"agent_task_result"`
-	AgentTaskRunResult  AgentTaskRunResult   `json:"agent_task_run_result"`
-	TerminalResult      TerminalResult       `json:"terminal_result"`
-	ComponentContracts  []json.RawMessage    `json:"component_contracts,omitempty"`
-	StructuredArtifacts []StructuredArtifact `json:"structured_artifacts,omitempty"`
-	Outputs             json.RawMessage      `json:"outputs,omitempty"`
-	RunMetadata         RunMetadata          `json:"run_metadata"`
-	EvidenceRefs        []EvidenceRef        `json:"evidence_refs"`
-	Diagnostics         []Diagnostic         `json:"diagnostics"`
-	FailureEvidence     *FailureEvidence     `json:"failure_evidence,omitempty"`
-	Run                 RunRecord            `json:"run"`
-	Metadata            json.RawMessage      `json:"metadata,omitempty"`
+	Success             bool                       `json:"success"`
+	Schema              string                     `json:"schema"`
+	Status              string                     `json:"status" jsonschema:"enum=completed,enum=no_op,enum=failed,enum=timeout,enum=provider_error,enum=unable_to_remediate"`
+	Session             SandboxSession             `json:"session"`
+	TaskInput           *TaskInput                 `json:"task_input,omitempty"` // absent when the request could not be read
+	WP                  string                     `json:"wp,omitempty"`
+	Artifacts           string                     `json:"artifacts,omitempty"` // the bundle's directory
+	AgentResult         evidence.AgentResult       `json:"agent_result"`
+	CompletionOutcome   evidence.CompletionOutcome `json:"completion_outcome"`
+	AgentTaskResult     AgentTaskResult            `json:"agent_task_result"`
+	AgentTaskRunResult  AgentTaskRunResult         `json:"agent_task_run_result"`
+	TerminalResult      TerminalResult             `json:"terminal_result"`
+	ComponentContracts  []json.RawMessage          `json:"component_contracts,omitempty"`
+	StructuredArtifacts []StructuredArtifact       `json:"structured_artifacts,omitempty"`
+	Outputs             json.RawMessage            `json:"outputs,omitempty"`
+	RunMetadata         RunMetadata                `json:"run_metadata"`
+	EvidenceRefs        []EvidenceRef              `json:"evidence_refs"`
+	Diagnostics         []Diagnostic               `json:"diagnostics"`
+	FailureEvidence     *FailureEvidence           `json:"failure_evidence,omitempty"`
+	Run                 RunRecord                  `json:"run"`
+	Metadata            json.RawMessage            `json:"metadata,omitempty"`
 }
 
 // A SandboxSession ties a run to the caller's own record of it.
@@ -83,7 +87,7 @@ type SandboxSession struct {
 	AgentSessionID string            `json:"agent_session_id,omitempty"`
 	Artifacts      *SessionArtifacts `json:"artifacts,omitempty"`
 	Orchestrator   json.RawMessage   `json:"orchestrator,omitempty"`
-	CallbackData   Value             `json:"callback_data,omitempty"`
+	CallbackData   evidence.Value    `json:"callback_data,omitempty"`
 }
 
 // SessionArtifacts says where a session's evidence is. What is unknown is empty.
@@ -135,13 +139,13 @@ type TurnLimit struct {
 
 // RunMetadata names the run. What is unknown is empty.
 type RunMetadata struct {
-	RunID               string          `json:"run_id"`
-	RunStatus           RunStatus       `json:"run_status"`
-	RuntimeID           string          `json:"runtime_id"`
-	RuntimeStatus       string          `json:"runtime_status"`
-	SandboxSessionID    string          `json:"sandbox_session_id"`
-	Orchestrator        json.RawMessage `json:"orchestrator,omitempty"`
-	ParentRequestSchema string          `json:"parent_request_schema,omitempty"`
+	RunID               string             `json:"run_id"`
+	RunStatus           evidence.RunStatus `json:"run_status"`
+	RuntimeID           string             `json:"runtime_id"`
+	RuntimeStatus       string             `json:"runtime_status"`
+	SandboxSessionID    string             `json:"sandbox_session_id"`
+	Orchestrator        json.RawMessage    `json:"orchestrator,omitempty"`
+	ParentRequestSchema string             `json:"parent_request_schema,omitempty"`
 }
 
 // Kinds of evidence references and of artifact references.
@@ -189,13 +193,13 @@ const (
 
 // A RunRecord is the run itself: its times and what it left.
 type RunRecord struct {
-	RunID        string        `json:"runId,omitempty"`
-	Status       RunStatus     `json:"status,omitempty"`
-	StartedAt    string        `json:"startedAt,omitempty"`
-	FinishedAt   string        `json:"finishedAt,omitempty"`
-	DurationMS   int64         `json:"durationMs,omitempty"`
-	Isolation    string        `json:"isolation,omitempty"`
-	ArtifactRefs []ArtifactRef `json:"artifactRefs,omitempty"`
+	RunID        string             `json:"runId,omitempty"`
+	Status       evidence.RunStatus `json:"status,omitempty"`
+	StartedAt    string             `json:"startedAt,omitempty"`
+	FinishedAt   string             `json:"finishedAt,omitempty"`
+	DurationMS   int64              `json:"durationMs,omitempty"`
+	Isolation    string             `json:"isolation,omitempty"`
+	ArtifactRefs []ArtifactRef      `json:"artifactRefs,omitempty"`
 }
 
 // An ArtifactRef names a piece of evidence. A path is absolute, or relative to the bundle that the first reference of

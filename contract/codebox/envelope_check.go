@@ -3,6 +3,7 @@ package codebox
 import (
 	"fmt"
 
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 )
 
@@ -16,7 +17,7 @@ func (r AgentTaskRun) Validate() error {
 	}
 	agree(&l, "$.status", r.Status, want)
 	success := Success(r.AgentTaskRunResult.Status)
-	cancelled := r.RunMetadata.RunStatus == RunCancelled
+	cancelled := r.RunMetadata.RunStatus == evidence.RunCancelled
 	for _, m := range []struct {
 		at  string
 		got bool
@@ -27,8 +28,8 @@ func (r AgentTaskRun) Validate() error {
 		{"$.terminal_result.success", r.TerminalResult.Success},
 		{"$.session.status", r.Session.Status == SessionCompleted},
 		{"$.agent_task_result.status", r.AgentTaskResult.Status == SessionCompleted},
-		{"$.completion_outcome.status", r.CompletionOutcome.Status == OutcomeSucceeded},
-		{"$.run_metadata.run_status", r.RunMetadata.RunStatus == RunSucceeded},
+		{"$.completion_outcome.status", r.CompletionOutcome.Status == evidence.OutcomeSucceeded},
+		{"$.run_metadata.run_status", r.RunMetadata.RunStatus == evidence.RunSucceeded},
 	} {
 		if m.got != success {
 			l.Add(m.at, fault.Conflict, "contradicts agent_task_run_result.status "+quote(r.AgentTaskRunResult.Status), "write what the run's one outcome says")
@@ -40,7 +41,7 @@ func (r AgentTaskRun) Validate() error {
 	if success == (r.FailureEvidence != nil) {
 		l.Add("$.failure_evidence", fault.Conflict, "is there for exactly the runs that do not succeed", "")
 	}
-	if success && r.AgentResult.Status != AgentCompleted {
+	if success && r.AgentResult.Status != evidence.AgentCompleted {
 		l.Add("$.agent_result.status", fault.Conflict, fmt.Sprintf("is %q and the run succeeded", r.AgentResult.Status), "write completed")
 	}
 	if want := r.AgentTaskRunResult.Status == StatusSucceeded; r.AgentResult.Actionable != want {

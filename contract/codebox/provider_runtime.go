@@ -3,6 +3,7 @@ package codebox
 import (
 	"encoding/json"
 
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 )
 
@@ -59,7 +60,7 @@ func ProviderRuntime() ProviderRuntimeContract {
 		},
 		ResultSchemas: ProviderRuntimeSchemas{
 			WorkspaceCapture: SchemaCaptureResult, WorkspaceCommand: SchemaCommandResult, WorkspacePublication: SchemaPublicationResult,
-			ToolCallTranscript: SchemaToolCallTranscript, EvidenceArtifactEnvelope: SchemaEvidenceEnvelope,
+			ToolCallTranscript: evidence.SchemaToolCallTranscript, EvidenceArtifactEnvelope: evidence.SchemaEvidenceEnvelope,
 		},
 	}
 }
@@ -152,18 +153,18 @@ func (r AbilityRunRequest) Validate() error {
 
 // An AbilityRunResult is what the ability returned, held against the schema that the caller expected.
 type AbilityRunResult struct {
-	Schema       string            `json:"schema"`
-	Success      bool              `json:"success"`
-	Status       string            `json:"status" jsonschema:"enum=completed,enum=failed,enum=unavailable"`
-	Ability      string            `json:"ability"`
-	Result       Value             `json:"result,omitempty"`
-	ResultValid  bool              `json:"result_valid"` // against the expected schema; true without one
-	ExitCode     *int              `json:"exit_code"`
-	RunID        string            `json:"run_id,omitempty"`    // its record in deed's registry
-	Artifacts    string            `json:"artifacts,omitempty"` // the directory of the evidence bundle
-	Artifact     *EvidenceEnvelope `json:"artifact,omitempty"`
-	EvidenceRefs []FileReference   `json:"evidence_refs"` // below artifacts
-	Diagnostics  []WorkspaceError  `json:"diagnostics"`
+	Schema       string                     `json:"schema"`
+	Success      bool                       `json:"success"`
+	Status       string                     `json:"status" jsonschema:"enum=completed,enum=failed,enum=unavailable"`
+	Ability      string                     `json:"ability"`
+	Result       evidence.Value             `json:"result,omitempty"`
+	ResultValid  bool                       `json:"result_valid"` // against the expected schema; true without one
+	ExitCode     *int                       `json:"exit_code"`
+	RunID        string                     `json:"run_id,omitempty"`    // its record in deed's registry
+	Artifacts    string                     `json:"artifacts,omitempty"` // the directory of the evidence bundle
+	Artifact     *evidence.EvidenceEnvelope `json:"artifact,omitempty"`
+	EvidenceRefs []evidence.FileReference   `json:"evidence_refs"` // below artifacts
+	Diagnostics  []WorkspaceError           `json:"diagnostics"`
 
 	ComponentContracts []ComponentContractResult `json:"component_contracts,omitempty"` // what became of the components
 

@@ -3,6 +3,8 @@ package codebox
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // Schema ids of a request. A file that asks for a run carries SchemaTaskInput, or SchemaRequest when it wraps a task
@@ -93,21 +95,21 @@ type TaskRequest struct {
 
 	ParentRequest json.RawMessage `json:"parent_request,omitempty"` // correlation only, as the two below
 	Orchestrator  json.RawMessage `json:"orchestrator,omitempty"`
-	CallbackData  Value           `json:"callback_data,omitempty"`
+	CallbackData  evidence.Value  `json:"callback_data,omitempty"`
 
-	Code     Value `json:"code,omitempty"`      // refused, unless null or blank
-	CodeFile Value `json:"code_file,omitempty"` // refused, unless null or blank
+	Code     evidence.Value `json:"code,omitempty"`      // refused, unless null or blank
+	CodeFile evidence.Value `json:"code_file,omitempty"` // refused, unless null or blank
 
 	Origins Origins `json:"-"` // of what was merged when the request was read
 }
 
 // A WrappedRequest is a request around a task input.
 type WrappedRequest struct {
-	Schema        string      `json:"schema"`
-	TaskInput     TaskRequest `json:"task_input"`
-	TaskID        string      `json:"task_id,omitempty" jsonschema:"minLength=1,maxLength=512"` // the sandbox_session_id of a task input without one
-	ArtifactsPath string      `json:"artifacts_path,omitempty" jsonschema:"minLength=1,maxLength=4096"`
-	CallbackData  Value       `json:"callback_data,omitempty"`
+	Schema        string         `json:"schema"`
+	TaskInput     TaskRequest    `json:"task_input"`
+	TaskID        string         `json:"task_id,omitempty" jsonschema:"minLength=1,maxLength=512"` // the sandbox_session_id of a task input without one
+	ArtifactsPath string         `json:"artifacts_path,omitempty" jsonschema:"minLength=1,maxLength=4096"`
+	CallbackData  evidence.Value `json:"callback_data,omitempty"`
 }
 
 // A Request is either form of a request; `schema` tells them apart.
@@ -176,11 +178,11 @@ type StructuredArtifact struct {
 	Schema              string              `json:"schema,omitempty"`
 	Name                string              `json:"name" jsonschema:"minLength=1,maxLength=512"`
 	Type                string              `json:"type" jsonschema:"minLength=1,maxLength=512"`
-	PayloadSchema       Value               `json:"payload_schema,omitempty"` // an id or a JSON Schema
-	PayloadSchemaAlias  Value               `json:"payloadSchema,omitempty"`  // the same, as the two below
-	ArtifactSchema      Value               `json:"artifact_schema,omitempty"`
-	ArtifactSchemaAlias Value               `json:"artifactSchema,omitempty"`
-	Payload             Value               `json:"payload,omitempty"`
+	PayloadSchema       evidence.Value      `json:"payload_schema,omitempty"` // an id or a JSON Schema
+	PayloadSchemaAlias  evidence.Value      `json:"payloadSchema,omitempty"`  // the same, as the two below
+	ArtifactSchema      evidence.Value      `json:"artifact_schema,omitempty"`
+	ArtifactSchemaAlias evidence.Value      `json:"artifactSchema,omitempty"`
+	Payload             evidence.Value      `json:"payload,omitempty"`
 	Metadata            json.RawMessage     `json:"metadata,omitempty"`
 	Provenance          *ArtifactProvenance `json:"provenance,omitempty"`
 }
@@ -234,9 +236,9 @@ type AgentBundle struct {
 
 // An ImportPrincipal says on whose behalf a bundle is imported. Its ids are positive numbers, or such numbers as text.
 type ImportPrincipal struct {
-	AgentID      Value           `json:"agent_id,omitempty"`
-	OwnerID      Value           `json:"owner_id,omitempty"`
-	TokenID      Value           `json:"token_id,omitempty"`
+	AgentID      evidence.Value  `json:"agent_id,omitempty"`
+	OwnerID      evidence.Value  `json:"owner_id,omitempty"`
+	TokenID      evidence.Value  `json:"token_id,omitempty"`
 	Capabilities []string        `json:"capabilities,omitempty"`
 	Scope        json.RawMessage `json:"scope,omitempty"`
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/runner"
 )
@@ -85,7 +86,7 @@ func (t TaskInput) Validate() error {
 func (r TaskRequest) checkRawCode(l *fault.List) {
 	for _, m := range []struct {
 		at string
-		v  Value
+		v  evidence.Value
 	}{{"$.code", r.Code}, {"$.code_file", r.CodeFile}} {
 		if s, ok := m.v.Text(); m.v.Null() || ok && strings.Trim(s, " \t\n\f\r") == "" {
 			continue
@@ -249,7 +250,7 @@ func (a StructuredArtifact) Validate() error {
 	first := ""
 	for _, m := range []struct {
 		name string
-		v    Value
+		v    evidence.Value
 	}{{"payload_schema", a.PayloadSchema}, {"payloadSchema", a.PayloadSchemaAlias}, {"artifact_schema", a.ArtifactSchema}, {"artifactSchema", a.ArtifactSchemaAlias}} {
 		switch {
 		case m.v.Null():
@@ -366,7 +367,7 @@ func (b AgentBundle) Validate() error {
 	if p := b.ImportPrincipal; p != nil {
 		for _, m := range []struct {
 			at string
-			v  Value
+			v  evidence.Value
 		}{{"agent_id", p.AgentID}, {"owner_id", p.OwnerID}, {"token_id", p.TokenID}} {
 			if _, ok := m.v.Positive(); !m.v.Null() && !ok {
 				l.Add("$.import_principal."+m.at, fault.BadFormat, "is not a positive whole number", "write it in digits")
@@ -376,19 +377,6 @@ func (b AgentBundle) Validate() error {
 		l.OptionalObject("$.import_principal.scope", p.Scope)
 	}
 	return l.Err()
-}
-
-// Positive returns the value as a positive number, which may be written as text. 1.0 is one as a number, as it is for every reader of JSON Schema.
-func (v Value) Positive() (int64, bool) {
-	s, ok := v.Text()
-	if !ok {
-		s = string(bytes.TrimSpace(v))
-		if whole, fraction, dot := strings.Cut(s, "."); dot && strings.Trim(fraction, "0") == "" {
-			s = whole
-		}
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil && n > 0 && s[0] != '+'
 }
 
 // The members of a request's open objects that have a meaning: each with its words, or nil for any text.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 )
 
@@ -67,7 +68,7 @@ func TestRawCodeIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`null`: "", `""`: "", `" \n"`: "", `"<?php phpinfo();"`: "not_allowed $.code", `{}`: "not_allowed $.code", `0`: "not_allowed $.code", `[]`: "not_allowed $.code",
 	} {
-		err := ask(func(r *codebox.TaskRequest) { r.Code = codebox.Value(text) }).Validate()
+		err := ask(func(r *codebox.TaskRequest) { r.Code = evidence.Value(text) }).Validate()
 		if got := faults(err); got != want {
 			t.Errorf("%s: %q", text, got)
 		}
@@ -179,7 +180,7 @@ func TestEffectiveTarget(t *testing.T) {
 
 func tool(id string, change func(*codebox.ToolRule)) codebox.ToolRule {
 	t := codebox.ToolRule{
-		ID: id, RuntimeToolID: codebox.ToolName(id), ExecutionLocation: codebox.LocationSandbox, TransportVisibility: codebox.VisibleSandbox, Allowed: true,
+		ID: id, RuntimeToolID: evidence.ToolName(id), ExecutionLocation: codebox.LocationSandbox, TransportVisibility: codebox.VisibleSandbox, Allowed: true,
 		Runtime: codebox.ToolRuntime{Environment: codebox.ScopeRuntimeLocal, CapabilityScope: codebox.ScopeRuntimeLocal},
 	}
 	if change != nil {
@@ -237,7 +238,7 @@ func TestToolPolicy(t *testing.T) {
 		t.Errorf("names that collide: %q", got)
 	}
 	for id, want := range map[string]string{"workspace.read": "workspace_read", "..a--b ": "a_b", "é": "", "__x__": "x", "a_.b": "a__b"} {
-		if got := codebox.ToolName(id); got != want {
+		if got := evidence.ToolName(id); got != want {
 			t.Errorf("ToolName(%q) = %q, want %q", id, got, want)
 		}
 	}

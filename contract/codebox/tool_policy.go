@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 )
 
@@ -145,32 +145,13 @@ func (t ToolRule) check(l *fault.List, at string) {
 func (t ToolRule) called() []string {
 	var out []string
 	for _, n := range append([]string{t.ID, t.RuntimeToolID}, t.Aliases...) {
-		for _, n := range []string{n, ToolName(n)} {
+		for _, n := range []string{n, evidence.ToolName(n)} {
 			if n != "" && !slices.Contains(out, n) {
 				out = append(out, n)
 			}
 		}
 	}
 	return out
-}
-
-// ToolName returns the form of a tool's id that any protocol can hold: runs of other characters than letters, digits
-// and _ become one _, none at the ends.
-func ToolName(id string) string {
-	var b strings.Builder
-	gap := false
-	for _, c := range id {
-		if c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
-			if gap && b.Len() > 0 {
-				b.WriteByte('_')
-			}
-			gap = false
-			b.WriteRune(c)
-			continue
-		}
-		gap = true
-	}
-	return strings.Trim(b.String(), "_")
 }
 
 // Find returns the tool that a name stands for: its id, its runtime_tool_id, an alias, or one of these as ToolName

@@ -1,4 +1,4 @@
-package codebox
+package evidence
 
 import "github.com/deedrun/deed/contract/fault"
 

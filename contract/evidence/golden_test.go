@@ -1,4 +1,4 @@
-package codebox_test
+package evidence_test
 
 import (
 	"bytes"
@@ -9,18 +9,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // Records of a bundle that was made elsewhere pass through the types unchanged: every field has its name, none is added.
 func TestGoldenRecordsRoundTrip(t *testing.T) {
 	t.Parallel()
 	for path, v := range map[string]any{
-		codebox.PathManifest:           new(codebox.Manifest),
-		codebox.PathChangedFiles:       new(codebox.ChangedFiles),
-		codebox.PathTestResults:        new(codebox.TestResults),
-		codebox.PathReview:             new(codebox.Review),
-		codebox.PathToolCallTranscript: new(codebox.ToolCallTranscript),
+		evidence.PathManifest:           new(evidence.Manifest),
+		evidence.PathChangedFiles:       new(evidence.ChangedFiles),
+		evidence.PathTestResults:        new(evidence.TestResults),
+		evidence.PathReview:             new(evidence.Review),
+		evidence.PathToolCallTranscript: new(evidence.ToolCallTranscript),
 	} {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()

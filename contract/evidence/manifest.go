@@ -1,4 +1,4 @@
-package codebox
+package evidence
 
 // AlgorithmSHA256 is the only digest algorithm of this vocabulary.
 const AlgorithmSHA256 = "sha256"

@@ -1,4 +1,4 @@
-package codebox
+package evidence
 
 // A Metadata is metadata.json: what ran, for which task, under which policy, and where in the bundle things are.
 type Metadata struct {

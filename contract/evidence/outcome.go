@@ -1,4 +1,4 @@
-package codebox
+package evidence
 
 // Statuses of an agent result.
 const (

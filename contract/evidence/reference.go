@@ -1,4 +1,4 @@
-package codebox
+package evidence
 
 // A RuntimeReferenceManifest is files/runtime-reference-manifest.json: a hashed index of the files that a runtime left,
 // tied to the bundle's id. Its digest covers everything but id, digest and createdAt.

@@ -1,4 +1,4 @@
-package codebox
+package evidence
 
 // A Review is files/review.json: the summary for a reviewer, derived from the canonical files.
 type Review struct {

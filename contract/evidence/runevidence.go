@@ -1,4 +1,4 @@
-package codebox
+package evidence
 
 import (
 	"fmt"

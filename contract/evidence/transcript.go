@@ -1,4 +1,4 @@
-package codebox
+package evidence
 
 import (
 	"fmt"
@@ -143,4 +143,23 @@ func digestRule(l *fault.List, at string, d *Digest) {
 	if len(d.Value) != 64 || strings.Trim(d.Value, "0123456789abcdef") != "" {
 		l.Add(at+".value", fault.BadFormat, fmt.Sprintf("%q is not a SHA-256", cut(d.Value)), "write 64 lower-case hexadecimal digits")
 	}
+}
+
+// ToolName returns the form of a tool's id that any protocol can hold: runs of other characters than letters, digits
+// and _ become one _, none at the ends.
+func ToolName(id string) string {
+	var b strings.Builder
+	gap := false
+	for _, c := range id {
+		if c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			if gap && b.Len() > 0 {
+				b.WriteByte('_')
+			}
+			gap = false
+			b.WriteRune(c)
+			continue
+		}
+		gap = true
+	}
+	return strings.Trim(b.String(), "_")
 }

@@ -1,8 +1,10 @@
-package codebox
+package evidence
 
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
+	"strings"
 )
 
 // A Value is any JSON value, kept as it was written: numbers keep their digits and members their order.
@@ -33,4 +35,17 @@ func (v Value) Text() (string, bool) {
 	var s string
 	err := json.Unmarshal(v, &s)
 	return s, err == nil
+}
+
+// Positive returns the value as a positive number, which may be written as text. 1.0 is one as a number, as it is for every reader of JSON Schema.
+func (v Value) Positive() (int64, bool) {
+	s, ok := v.Text()
+	if !ok {
+		s = string(bytes.TrimSpace(v))
+		if whole, fraction, dot := strings.Cut(s, "."); dot && strings.Trim(fraction, "0") == "" {
+			s = whole
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && n > 0 && s[0] != '+'
 }

@@ -1,4 +1,4 @@
-package codebox
+package evidence
 
 // Violation codes of a bundle verification.
 const (

@@ -15,7 +15,7 @@ package homeboy
 import (
 	"fmt"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 )
 
@@ -47,7 +47,7 @@ const (
 )
 
 // A Value is any JSON value, kept as it was written.
-type Value = codebox.Value
+type Value = evidence.Value
 
 // Extra holds the members of an object that its record does not know, as they were written.
 type Extra map[string]Value

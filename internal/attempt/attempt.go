@@ -25,8 +25,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/agent/runtimepkg"
 	"github.com/deedrun/deed/internal/agent/skill"
@@ -115,8 +115,8 @@ type Result struct {
 	Ref        store.Ref
 	Settlement store.Settlement
 	Verdict    *deed.Verdict
-	Files      []codebox.ChangedFile // what the patch changes
-	BundleDir  string                // absolute; empty when no bundle could be written
+	Files      []evidence.ChangedFile // what the patch changes
+	BundleDir  string                 // absolute; empty when no bundle could be written
 	Claim      *driver.Claim
 	Account    boundary.Run  // what the documents of the bundle were made of
 	Exits      []proc.Exit   // of the agent, one for each turn

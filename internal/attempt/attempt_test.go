@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/agent/driver/script"
 	"github.com/deedrun/deed/internal/base/clock"
@@ -219,10 +219,10 @@ func TestTheBundleCountsWhatWasRedactedAsItCame(t *testing.T) {
 		t.Fatalf("settled as %s %s: %v", res.Settlement.Status, res.Settlement.LastError, err)
 	}
 	bundletest.Check(t, res.BundleDir)
-	var m codebox.Manifest
-	var md codebox.Metadata
-	var review codebox.Review
-	for name, v := range map[string]any{codebox.PathManifest: &m, codebox.PathMetadata: &md, codebox.PathReview: &review} {
+	var m evidence.Manifest
+	var md evidence.Metadata
+	var review evidence.Review
+	for name, v := range map[string]any{evidence.PathManifest: &m, evidence.PathMetadata: &md, evidence.PathReview: &review} {
 		text, err := os.ReadFile(filepath.Join(res.BundleDir, name))
 		if err == nil {
 			err = json.Unmarshal(text, v)
@@ -251,10 +251,10 @@ func TestTheBundleCountsWhatWasRedactedAsItCame(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || want[bundle.PathStderr] != 2 || want[bundle.PathStdout] != 1 {
 		t.Errorf("what was redacted (-in the files +in the summary):\n%s", diff)
 	}
-	if md.Redaction.Status != codebox.RedactionRedacted || md.Redaction.Total != total || !cmp.Equal(md.Redaction.ByKind, map[string]int{"FAKE_TOKEN": total}) {
+	if md.Redaction.Status != evidence.RedactionRedacted || md.Redaction.Total != total || !cmp.Equal(md.Redaction.ByKind, map[string]int{"FAKE_TOKEN": total}) {
 		t.Errorf("of %d labels the metadata says %+v", total, md.Redaction)
 	}
-	if !cmp.Equal(review.Redaction, &md.Redaction) || !slices.Contains(review.RiskFlags, codebox.RiskSecretsRedacted) {
+	if !cmp.Equal(review.Redaction, &md.Redaction) || !slices.Contains(review.RiskFlags, evidence.RiskSecretsRedacted) {
 		t.Errorf("the review says %+v and %v", review.Redaction, review.RiskFlags)
 	}
 }

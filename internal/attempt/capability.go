@@ -15,8 +15,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/attempt/gate"
@@ -331,7 +331,7 @@ func (a *run) keepLog(out *driver.Recorder) (path, tail string, err error) {
 	if a.evidence == nil {
 		return "", tail, nil // a check that is only repeated
 	}
-	return path, tail, a.evidence.AddReader(path, bundle.KindCheckLog, codebox.TypeText, out.File())
+	return path, tail, a.evidence.AddReader(path, bundle.KindCheckLog, evidence.TypeText, out.File())
 }
 
 // Files are what the component's own commands name in the tree of the base, as far as the words of their lines tell it.

@@ -17,6 +17,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/attempt/component"
 	"github.com/deedrun/deed/internal/attempt/gate"
@@ -93,7 +94,7 @@ func (a *run) runOnce(ctx context.Context, c deed.Check, room string, traced boo
 	}
 	if cerr == nil && a.evidence != nil { // the file that was recorded, whatever its path names by now
 		r.Log = fmt.Sprintf("files/checks/%d.log", n)
-		cerr = a.evidence.AddReader(r.Log, bundle.KindCheckLog, codebox.TypeText, out.File())
+		cerr = a.evidence.AddReader(r.Log, bundle.KindCheckLog, evidence.TypeText, out.File())
 	}
 	a.commands = append(a.commands, command{
 		Role: "check", Name: r.Name, Argv: r.Command, Cwd: filepath.Join("room", c.Dir), Env: names(spec.Env), ExitCode: exit.Code, Signal: exit.Signal,

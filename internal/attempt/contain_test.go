@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
 	"github.com/deedrun/deed/internal/isolate/sandbox"
@@ -76,12 +76,12 @@ test -e "$DEED_RESULT_FILE/../../run" && echo "the record is seen"
 	if !strings.Contains(out, "\n/srv/app\na\n") {
 		t.Errorf("the agent said:\n%s", out)
 	}
-	var md codebox.Metadata
-	if err := json.Unmarshal([]byte(read(t, res, codebox.PathMetadata)), &md); err != nil {
+	var md evidence.Metadata
+	if err := json.Unmarshal([]byte(read(t, res, evidence.PathMetadata)), &md); err != nil {
 		t.Fatal(err)
 	}
 	e := md.Policy.Enforcement
-	if md.Policy.Network != "deny" || e.Network.Status != codebox.PolicyEnforced || e.Filesystem.Status != codebox.PolicyEnforced || e.Isolation.Status != codebox.PolicyEnforced {
+	if md.Policy.Network != "deny" || e.Network.Status != evidence.PolicyEnforced || e.Filesystem.Status != evidence.PolicyEnforced || e.Isolation.Status != evidence.PolicyEnforced {
 		t.Errorf("%+v", md.Policy)
 	}
 	if md.Runtime.Environment.Kind != "namespace" || len(md.Mounts) != 1 || md.Mounts[0].Target != "/srv/app" {
@@ -130,7 +130,7 @@ func TestSeveralWorkspaces(t *testing.T) {
 	if want := []string{"0 /data/two same.txt /data/two/same.txt", "1 /workspace/one same.txt /workspace/one/same.txt"}; !slices.Equal(paths, want) {
 		t.Errorf("%q", paths)
 	}
-	if p := read(t, res, codebox.PathPatch); !strings.Contains(p, "a/data/two/same.txt") || !strings.Contains(p, "a/workspace/one/same.txt") {
+	if p := read(t, res, evidence.PathPatch); !strings.Contains(p, "a/data/two/same.txt") || !strings.Contains(p, "a/workspace/one/same.txt") {
 		t.Errorf("the patch is\n%s", p)
 	}
 }
@@ -230,7 +230,7 @@ func TestDocumentsAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for file, want := range map[string]string{codebox.PathCompletionOutcome: c.outcome, codebox.PathAgentResult: c.agent, codebox.PathAgentTaskResult: c.task} {
+			for file, want := range map[string]string{evidence.PathCompletionOutcome: c.outcome, evidence.PathAgentResult: c.agent, evidence.PathAgentTaskResult: c.task} {
 				var doc struct{ Status string }
 				if err := json.Unmarshal([]byte(read(t, res, file)), &doc); err != nil || doc.Status != want {
 					t.Errorf("%s says %q and not %q (%v)", file, doc.Status, want, err)
@@ -266,11 +266,11 @@ func TestAnAttemptInAContainer(t *testing.T) {
 		t.Fatalf("%s: %s\n%s", res.Settlement.Class, res.Settlement.LastError, read(t, res, "files/attempt/stderr.log"))
 	}
 	bundletest.Check(t, res.BundleDir)
-	var md codebox.Metadata
-	if err := json.Unmarshal([]byte(read(t, res, codebox.PathMetadata)), &md); err != nil {
+	var md evidence.Metadata
+	if err := json.Unmarshal([]byte(read(t, res, evidence.PathMetadata)), &md); err != nil {
 		t.Fatal(err)
 	}
-	if e := md.Policy.Enforcement; md.Runtime.Environment.Kind != "container" || e.Network.Status != codebox.PolicyEnforced || e.Filesystem.Status != codebox.PolicyEnforced {
+	if e := md.Policy.Enforcement; md.Runtime.Environment.Kind != "container" || e.Network.Status != evidence.PolicyEnforced || e.Filesystem.Status != evidence.PolicyEnforced {
 		t.Errorf("%+v", md.Policy)
 	}
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/evidence/bundle"
@@ -382,11 +382,11 @@ func TestToolCallsAreEvidence(t *testing.T) {
 	if n, _ := kinds(t, res.BundleDir); n["agent_state"] != 2 || n["agent_state_unwritten"] != 0 { // streaming, and back
 		t.Errorf("events: %v", n)
 	}
-	data, err := os.ReadFile(filepath.Join(res.BundleDir, codebox.PathToolCallTranscript))
+	data, err := os.ReadFile(filepath.Join(res.BundleDir, evidence.PathToolCallTranscript))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got codebox.ToolCallTranscript
+	var got evidence.ToolCallTranscript
 	if err := json.Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
 	}
@@ -450,7 +450,7 @@ func TestARefusalDoesNotOutliveItsTurn(t *testing.T) {
 	if res.Settlement.Class != string(failure.Provider) || res.Verdict != nil || res.Settlement.Verdict != nil {
 		t.Errorf("%s, verdict %+v", res.Settlement.Class, res.Verdict)
 	}
-	data, err := os.ReadFile(filepath.Join(res.BundleDir, codebox.PathChangedFiles))
+	data, err := os.ReadFile(filepath.Join(res.BundleDir, evidence.PathChangedFiles))
 	if err != nil || !strings.Contains(string(data), `"second"`) || !strings.Contains(string(data), `"first"`) {
 		t.Errorf("the change in the bundle is not the one at the end: %v\n%s", err, data)
 	}

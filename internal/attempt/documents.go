@@ -10,26 +10,27 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/compat/codebox/boundary"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/store"
 )
 
 type changeDocs struct {
-	files codebox.ChangeSummary
-	patch codebox.PatchSummary
+	files evidence.ChangeSummary
+	patch evidence.PatchSummary
 }
 
-func (a *run) changeSummary(w *bundle.Writer, files codebox.ChangedFiles) changeDocs {
+func (a *run) changeSummary(w *bundle.Writer, files evidence.ChangedFiles) changeDocs {
 	d := changeDocs{
-		files: codebox.ChangeSummary{Count: len(files.Files), Paths: []string{}, Statuses: map[string]int{}, Artifact: codebox.PathChangedFiles},
-		patch: codebox.PatchSummary{Artifact: codebox.PathPatch},
+		files: evidence.ChangeSummary{Count: len(files.Files), Paths: []string{}, Statuses: map[string]int{}, Artifact: evidence.PathChangedFiles},
+		patch: evidence.PatchSummary{Artifact: evidence.PathPatch},
 	}
 	for _, f := range files.Files {
 		d.files.Paths = append(d.files.Paths, f.Path)
 		d.files.Statuses[f.Status]++
 	}
-	if f, size, ok := w.File(codebox.PathPatch); ok {
+	if f, size, ok := w.File(evidence.PathPatch); ok {
 		d.patch.Bytes = size
 		if f.SHA256 != nil {
 			d.patch.SHA256 = f.SHA256.Value
@@ -39,7 +40,7 @@ func (a *run) changeSummary(w *bundle.Writer, files codebox.ChangedFiles) change
 }
 
 // completionOutcome adds to the account of the run which task it was.
-func (a *run) completionOutcome(r boundary.Run) codebox.CompletionOutcome {
+func (a *run) completionOutcome(r boundary.Run) evidence.CompletionOutcome {
 	o := boundary.CompletionOutcome(r)
 	o.Provenance.Task = map[string]any{"task_id": a.claim.Ref.TaskID, "attempt_id": a.claim.Ref.AttemptID}
 	return o
@@ -48,10 +49,10 @@ func (a *run) completionOutcome(r boundary.Run) codebox.CompletionOutcome {
 // transcriptCap bounds the text of one stream in the transcript; the whole is in its own file.
 const transcriptCap = 12000
 
-func (a *run) transcript() codebox.AgentTranscript {
-	t := codebox.AgentTranscript{Schema: codebox.SchemaAgentTranscript, Executions: []codebox.Execution{}}
+func (a *run) transcript() evidence.AgentTranscript {
+	t := evidence.AgentTranscript{Schema: evidence.SchemaAgentTranscript, Executions: []evidence.Execution{}}
 	for _, y := range a.talk.yields {
-		x := codebox.Execution{Command: a.plan.adapter.ID(), ExitCode: y.Proc.Code, Stdout: head(y.StdoutPath), Stderr: head(y.StderrPath)}
+		x := evidence.Execution{Command: a.plan.adapter.ID(), ExitCode: y.Proc.Code, Stdout: head(y.StdoutPath), Stderr: head(y.StderrPath)}
 		if y.Claim != nil && json.Valid(y.Claim.Raw) {
 			x.Parsed = y.Claim.Raw
 		}
@@ -103,9 +104,9 @@ func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 	}
 	return bundle.SealInput{
 		CreatedAt: a.Clock(),
-		Runtime: codebox.Runtime{
-			ID: "runtime-" + a.claim.Ref.AttemptID, Backend: bundle.Backend, CreatedAt: string(agentruntime.At(a.started)), Status: codebox.RuntimeDestroyed,
-			Environment: codebox.Environment{Kind: kind, Name: a.Config.Name, Version: a.Version, OS: runtime.GOOS, Arch: runtime.GOARCH},
+		Runtime: evidence.Runtime{
+			ID: "runtime-" + a.claim.Ref.AttemptID, Backend: bundle.Backend, CreatedAt: string(agentruntime.At(a.started)), Status: evidence.RuntimeDestroyed,
+			Environment: evidence.Environment{Kind: kind, Name: a.Config.Name, Version: a.Version, OS: runtime.GOOS, Arch: runtime.GOARCH},
 		},
 		Task: map[string]any{
 			"task_id": a.claim.Ref.TaskID, "attempt_id": a.claim.Ref.AttemptID, "task_type": a.claim.Task.Record.TaskType,
@@ -129,11 +130,11 @@ func (a *run) sealInput(s *store.Settlement, e end) bundle.SealInput {
 }
 
 // offers is what a reviewer may do. A change that deed would not apply is not offered to be.
-func (a *run) offers() []codebox.ReviewAction {
+func (a *run) offers() []evidence.ReviewAction {
 	if a.verdict != nil && a.verdict.Accepted && a.plan.spec.ApplyBack != deed.ApplyBackDisabled {
 		return nil // as the change has it
 	}
-	return []codebox.ReviewAction{{Kind: "discard", Label: "Discard the change"}}
+	return []evidence.ReviewAction{{Kind: "discard", Label: "Discard the change"}}
 }
 
 // context is what else a reader of the metadata may want to know.
@@ -192,10 +193,10 @@ func unplaced(w deed.Workspace) deed.Workspace {
 }
 
 // mountRecords lists what the agent saw besides the system, by where it saw it.
-func (a *run) mountRecords() []codebox.Mount {
-	out := []codebox.Mount{}
+func (a *run) mountRecords() []evidence.Mount {
+	out := []evidence.Mount{}
 	add := func(target, mode string) {
-		out = append(out, codebox.Mount{Index: len(out), Target: target, Mode: mode})
+		out = append(out, evidence.Mount{Index: len(out), Target: target, Mode: mode})
 	}
 	all := a.plan.spec.Sandbox != nil && a.plan.spec.Sandbox.ReadOnlyWorkspace
 	for _, p := range a.seeded.Parts {

@@ -20,6 +20,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/base/proc"
 	"github.com/deedrun/deed/internal/compat/codebox/boundary"
@@ -31,7 +32,7 @@ import (
 func noted[T any](t *testing.T, res Result, kind string) []T {
 	t.Helper()
 	var out []T
-	for line := range strings.Lines(read(t, res, codebox.PathEvents)) {
+	for line := range strings.Lines(read(t, res, evidence.PathEvents)) {
 		var e journal.Entry
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/base/crashpoint"
 	"github.com/deedrun/deed/internal/compat/codebox/boundary"
@@ -59,7 +59,7 @@ func (a *run) collect() error {
 	if err != nil {
 		return err
 	}
-	err = w.AddJSON(codebox.PathChangedFiles, codebox.KindChangedFiles, a.changedFiles())
+	err = w.AddJSON(evidence.PathChangedFiles, evidence.KindChangedFiles, a.changedFiles())
 	for _, add := range []func(*bundle.Writer) error{a.addPatch, a.addAttemptFiles, a.addKept, a.addArtifacts} {
 		if err == nil {
 			err = add(w)
@@ -111,11 +111,11 @@ func (a *run) conclude(w *bundle.Writer, s *store.Settlement, e end) error {
 		value      any
 	}
 	docs := []doc{
-		{codebox.PathTestResults, codebox.KindTestResults, boundary.TestResults(a.verdict)},
-		{codebox.PathAgentResult, codebox.KindAgentResult, boundary.AgentResult(r)},
-		{codebox.PathCompletionOutcome, codebox.KindCompletionOutcome, a.completionOutcome(r)},
-		{codebox.PathAgentTaskResult, codebox.KindAgentTaskResult, boundary.TaskResult(r)},
-		{codebox.PathTranscript, codebox.KindAgentTranscript, a.transcript()},
+		{evidence.PathTestResults, evidence.KindTestResults, boundary.TestResults(a.verdict)},
+		{evidence.PathAgentResult, evidence.KindAgentResult, boundary.AgentResult(r)},
+		{evidence.PathCompletionOutcome, evidence.KindCompletionOutcome, a.completionOutcome(r)},
+		{evidence.PathAgentTaskResult, evidence.KindAgentTaskResult, boundary.TaskResult(r)},
+		{evidence.PathTranscript, evidence.KindAgentTranscript, a.transcript()},
 		{pathSettlement, kindSettlement, settlementDoc{Schema: schemaSettlement, Settlement: s}},
 	}
 	if a.verdict != nil {
@@ -133,11 +133,11 @@ func (a *run) conclude(w *bundle.Writer, s *store.Settlement, e end) error {
 		path, kind, contentType string
 		data                    []byte
 	}{
-		{codebox.PathEvents, codebox.KindEvents, codebox.TypeNDJSON, lines(entries)},
-		{codebox.PathCommands, codebox.KindCommands, codebox.TypeNDJSON, lines(a.commandList())},
-		{codebox.PathObservations, codebox.KindObservations, codebox.TypeNDJSON, lines(a.observations())},
-		{codebox.PathRuntimeLog, codebox.KindLog, codebox.TypeText, runtimeLog(entries)},
-		{codebox.PathCommandsLog, codebox.KindLog, codebox.TypeText, commandLog(a.commandList())},
+		{evidence.PathEvents, evidence.KindEvents, evidence.TypeNDJSON, lines(entries)},
+		{evidence.PathCommands, evidence.KindCommands, evidence.TypeNDJSON, lines(a.commandList())},
+		{evidence.PathObservations, evidence.KindObservations, evidence.TypeNDJSON, lines(a.observations())},
+		{evidence.PathRuntimeLog, evidence.KindLog, evidence.TypeText, runtimeLog(entries)},
+		{evidence.PathCommandsLog, evidence.KindLog, evidence.TypeText, commandLog(a.commandList())},
 	} {
 		if err := w.AddBytes(f.path, f.kind, f.contentType, f.data); err != nil {
 			return err
@@ -243,14 +243,14 @@ func (a *run) observations() []observation {
 }
 
 // changedFiles is the change list of the contract. What the patch does not carry is listed with its class.
-func (a *run) changedFiles() codebox.ChangedFiles {
-	out := codebox.ChangedFiles{Schema: codebox.SchemaChangedFiles, Files: []codebox.ChangedFile{}}
+func (a *run) changedFiles() evidence.ChangedFiles {
+	out := evidence.ChangedFiles{Schema: evidence.SchemaChangedFiles, Files: []evidence.ChangedFile{}}
 	for _, f := range a.changes.Files() {
 		at, _ := a.seeded.Layout.Locate(f.Path)
-		out.Files = append(out.Files, codebox.ChangedFile{
+		out.Files = append(out.Files, evidence.ChangedFile{
 			Path: at.Path, RelativePath: at.RelativePath, Status: f.Status,
 			BeforeSHA256: f.BeforeSHA256, BeforeMode: f.BeforeMode, AfterSHA256: f.AfterSHA256, AfterMode: f.AfterMode,
-			MountIndex: at.MountIndex, MountTarget: at.MountTarget, PatchPath: codebox.PathPatch,
+			MountIndex: at.MountIndex, MountTarget: at.MountTarget, PatchPath: evidence.PathPatch,
 		})
 	}
 	return out
@@ -258,26 +258,26 @@ func (a *run) changedFiles() codebox.ChangedFiles {
 
 func (a *run) addPatch(w *bundle.Writer) error {
 	if a.patch == "" {
-		return w.AddBytes(codebox.PathPatch, codebox.KindPatch, codebox.TypeDiff, nil)
+		return w.AddBytes(evidence.PathPatch, evidence.KindPatch, evidence.TypeDiff, nil)
 	}
-	return w.AddFile(codebox.PathPatch, codebox.KindPatch, codebox.TypeDiff, a.patch)
+	return w.AddFile(evidence.PathPatch, evidence.KindPatch, evidence.TypeDiff, a.patch)
 }
 
 // addAttemptFiles adds what the attempt's record points at.
 func (a *run) addAttemptFiles(w *bundle.Writer) error {
 	if a.brief.Text != "" {
-		if err := w.AddBytes(bundle.PathPrompt, bundle.KindPrompt, codebox.TypeText, []byte(a.brief.Text)); err != nil {
+		if err := w.AddBytes(bundle.PathPrompt, bundle.KindPrompt, evidence.TypeText, []byte(a.brief.Text)); err != nil {
 			return err
 		}
-		if err := w.AddBytes(PathBrief, kindBrief, codebox.TypeJSON, a.brief.Document); err != nil {
+		if err := w.AddBytes(PathBrief, kindBrief, evidence.TypeJSON, a.brief.Document); err != nil {
 			return err
 		}
 	}
 	for i, y := range a.talk.yields {
 		for _, f := range []struct{ src, dst, kind, typ string }{
-			{y.StdoutPath, bundle.PathStdout, bundle.KindStdout, codebox.TypeText},
-			{y.StderrPath, bundle.PathStderr, bundle.KindStderr, codebox.TypeText},
-			{y.LastMessagePath, bundle.PathLastMessage, bundle.KindLastMessage, codebox.TypeText},
+			{y.StdoutPath, bundle.PathStdout, bundle.KindStdout, evidence.TypeText},
+			{y.StderrPath, bundle.PathStderr, bundle.KindStderr, evidence.TypeText},
+			{y.LastMessagePath, bundle.PathLastMessage, bundle.KindLastMessage, evidence.TypeText},
 		} {
 			if f.src == "" {
 				continue
@@ -303,9 +303,9 @@ func (a *run) addRecords(w *bundle.Writer, files []string) error {
 		if err != nil || !filepath.IsLocal(rel) {
 			return fmt.Errorf("%s is not in the record of the run", file)
 		}
-		typ := codebox.TypeBytes
+		typ := evidence.TypeBytes
 		if path.Ext(rel) == ".json" {
-			typ = codebox.TypeJSON
+			typ = evidence.TypeJSON
 		}
 		if err := w.AddFile(path.Join(recordDir, filepath.ToSlash(rel)), kindRecord, typ, file); err != nil {
 			return err
@@ -335,7 +335,7 @@ func (a *run) addResult(w *bundle.Writer, src, dst string) error {
 			return w.AddJSON(dst, bundle.KindResult, v)
 		}
 	}
-	return w.AddFile(dst, bundle.KindResult, codebox.TypeJSON, src)
+	return w.AddFile(dst, bundle.KindResult, evidence.TypeJSON, src)
 }
 
 func (a *run) addArtifacts(w *bundle.Writer) error {
@@ -347,7 +347,7 @@ func (a *run) addArtifacts(w *bundle.Writer) error {
 		if err != nil {
 			return err
 		}
-		err = w.AddReader(path.Join(artifactDir, p), kindArtifact, codebox.TypeBytes, f)
+		err = w.AddReader(path.Join(artifactDir, p), kindArtifact, evidence.TypeBytes, f)
 		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}

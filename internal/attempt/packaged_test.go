@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/attempt/gate"
@@ -152,7 +152,7 @@ echo "token $FAKE_TOKEN" >&2; echo '{}' >.homeboy/fake/report.json; answer succe
 			if listing(t, source) != before {
 				t.Error("the caller's checkout was changed")
 			}
-			patch := read(t, res, codebox.PathPatch)
+			patch := read(t, res, evidence.PathPatch)
 			for _, want := range []string{"+two", "b.txt", "c.bin"} {
 				if !strings.Contains(patch, want) {
 					t.Errorf("no %q in the patch:\n%s", want, patch)
@@ -249,7 +249,7 @@ func TestATimeoutLeavesTheWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Settlement.Class != string(failure.Timeout) || !strings.Contains(read(t, res, codebox.PathPatch), "+half") || read(t, res, "files/artifacts/workspace/.homeboy/fake/report.json") != "{}\n" {
+	if res.Settlement.Class != string(failure.Timeout) || !strings.Contains(read(t, res, evidence.PathPatch), "+half") || read(t, res, "files/artifacts/workspace/.homeboy/fake/report.json") != "{}\n" {
 		t.Errorf("%s: %s", res.Settlement.Class, res.Settlement.LastError)
 	}
 }

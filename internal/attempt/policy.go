@@ -4,27 +4,27 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
 // policy says what held the agent, as the sandbox itself accounts for it. A wall that was not there is said to be
 // missing; nothing here is a constant.
-func (a *run) policy() codebox.Policy {
-	p := codebox.Policy{
+func (a *run) policy() evidence.Policy {
+	p := evidence.Policy{
 		Network: "host", Filesystem: "host", Commands: []string{}, Secrets: "by-name", Approvals: "never",
-		Enforcement: codebox.PolicyEnforcement{
-			Network:    codebox.PolicyBlock{Status: codebox.PolicyNotConfigured, Detail: "containment " + string(a.plan.kind) + " does not limit the network"},
-			Filesystem: codebox.PolicyBlock{Status: codebox.PolicyDeclared, Detail: "the write scope is judged by the gate; containment " + string(a.plan.kind) + " does not prevent writes elsewhere"},
-			Commands:   codebox.PolicyBlock{Status: codebox.PolicyNotConfigured},
-			Secrets:    codebox.PolicyBlock{Status: codebox.PolicyNotConfigured},
-			Approvals:  codebox.PolicyBlock{Status: codebox.PolicyNotConfigured},
-			Isolation:  codebox.PolicyBlock{Status: codebox.PolicyEnforced, Detail: "own process tree, clean environment, own home; ended whole"},
-			Limits:     codebox.PolicyBlock{Status: codebox.PolicyEnforced, Detail: "wall time and output"},
+		Enforcement: evidence.PolicyEnforcement{
+			Network:    evidence.PolicyBlock{Status: evidence.PolicyNotConfigured, Detail: "containment " + string(a.plan.kind) + " does not limit the network"},
+			Filesystem: evidence.PolicyBlock{Status: evidence.PolicyDeclared, Detail: "the write scope is judged by the gate; containment " + string(a.plan.kind) + " does not prevent writes elsewhere"},
+			Commands:   evidence.PolicyBlock{Status: evidence.PolicyNotConfigured},
+			Secrets:    evidence.PolicyBlock{Status: evidence.PolicyNotConfigured},
+			Approvals:  evidence.PolicyBlock{Status: evidence.PolicyNotConfigured},
+			Isolation:  evidence.PolicyBlock{Status: evidence.PolicyEnforced, Detail: "own process tree, clean environment, own home; ended whole"},
+			Limits:     evidence.PolicyBlock{Status: evidence.PolicyEnforced, Detail: "wall time and output"},
 		},
 	}
 	if len(a.plan.spec.SecretEnv) > 0 {
-		p.Enforcement.Secrets = codebox.PolicyBlock{Status: codebox.PolicyEnforced, Detail: "given by name; values are redacted from every file of this bundle"}
+		p.Enforcement.Secrets = evidence.PolicyBlock{Status: evidence.PolicyEnforced, Detail: "given by name; values are redacted from every file of this bundle"}
 	}
 	if a.agent.box == nil {
 		return p
@@ -49,9 +49,9 @@ func (a *run) policy() codebox.Policy {
 }
 
 // block joins walls into one mark: the weakest of them, with what each is held by.
-func block(walls []sandbox.Wall, names ...string) codebox.PolicyBlock {
-	rank := map[string]int{codebox.PolicyEnforced: 2, codebox.PolicyMonitored: 1, codebox.PolicyNotConfigured: 0}
-	b := codebox.PolicyBlock{Status: codebox.PolicyEnforced}
+func block(walls []sandbox.Wall, names ...string) evidence.PolicyBlock {
+	rank := map[string]int{evidence.PolicyEnforced: 2, evidence.PolicyMonitored: 1, evidence.PolicyNotConfigured: 0}
+	b := evidence.PolicyBlock{Status: evidence.PolicyEnforced}
 	var details []string
 	for _, w := range walls {
 		if !slices.Contains(names, w.Name) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/compat/codebox/boundary"
@@ -21,10 +22,10 @@ import (
 
 // The phases of an attempt, by the names that run evidence knows.
 const (
-	PhaseStartup = codebox.PhaseNameStartup
-	PhaseAgent   = codebox.PhaseNameWorkloads
-	PhaseJudge   = codebox.PhaseNameProbes
-	PhaseCollect = codebox.PhaseNameCollect
+	PhaseStartup = evidence.PhaseNameStartup
+	PhaseAgent   = evidence.PhaseNameWorkloads
+	PhaseJudge   = evidence.PhaseNameProbes
+	PhaseCollect = evidence.PhaseNameCollect
 )
 
 // report is the account of the attempt for those outside. Every document that says how it ended, in the bundle and in the
@@ -32,7 +33,7 @@ const (
 func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 	change := a.changeSummary(w, a.changedFiles())
 	r := boundary.Run{
-		Isolation: string(a.plan.kind), RuntimeID: "runtime-" + a.claim.Ref.AttemptID, RuntimeStatus: codebox.RuntimeDestroyed,
+		Isolation: string(a.plan.kind), RuntimeID: "runtime-" + a.claim.Ref.AttemptID, RuntimeStatus: evidence.RuntimeDestroyed,
 		Started: a.started, Finished: a.Clock(), BundleDir: ".", Changes: change.files, Patch: change.patch,
 		Phase: a.phase, Command: a.plan.adapter.ID(), Code: string(e.class), Verdict: a.verdict, Components: a.componentRecords(), Redactor: a.redactor,
 	}

@@ -10,8 +10,8 @@ import (
 	"path"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
@@ -29,10 +29,10 @@ func (a *run) addToolCalls(w *bundle.Writer) error {
 	calls, more := a.agentCalls()
 	if a.verdict != nil {
 		for i, c := range a.verdict.Checks {
-			status := map[string]string{deed.CheckPassed: codebox.CallSucceeded, deed.CheckTimeout: codebox.CallTimedOut}[c.Status]
+			status := map[string]string{deed.CheckPassed: evidence.CallSucceeded, deed.CheckTimeout: evidence.CallTimedOut}[c.Status]
 			calls = append(calls, bundle.ToolCallEvidence{
-				Call: codebox.ToolCall{
-					CallID: fmt.Sprintf("check-%d", i), ToolName: "deed.check", ToolType: "command", Phase: codebox.PhaseVerification, Status: cmp.Or(status, codebox.CallFailed),
+				Call: evidence.ToolCall{
+					CallID: fmt.Sprintf("check-%d", i), ToolName: "deed.check", ToolType: "command", Phase: evidence.PhaseVerification, Status: cmp.Or(status, evidence.CallFailed),
 					Metadata: map[string]any{"name": c.Name, "exit_code": c.ExitCode, "duration_ms": c.DurationMS, "log": c.Log, "advisory": c.Advisory},
 				},
 				Input: mustJSON(map[string]any{"argv": c.Command}), Output: []byte(c.Tail),
@@ -68,8 +68,8 @@ func (a *run) agentCalls() (calls []bundle.ToolCallEvidence, more int) {
 			id := fmt.Sprintf("agent-%d", len(calls)+1)
 			index[c.CallID] = len(calls)
 			calls = append(calls, bundle.ToolCallEvidence{
-				Call: codebox.ToolCall{
-					CallID: id, ToolName: c.Tool, ToolType: "agent", Phase: codebox.PhaseExecution, Status: codebox.CallStarted, StartedAt: string(e.At),
+				Call: evidence.ToolCall{
+					CallID: id, ToolName: c.Tool, ToolType: "agent", Phase: evidence.PhaseExecution, Status: evidence.CallStarted, StartedAt: string(e.At),
 					Metadata: map[string]any{"agent_call_id": c.CallID, "turn": c.Turn},
 				},
 				Input: c.Input,
@@ -84,9 +84,9 @@ func (a *run) agentCalls() (calls []bundle.ToolCallEvidence, more int) {
 				continue
 			}
 			c := &calls[i]
-			c.Call.FinishedAt, c.Call.Status = string(e.At), codebox.CallFailed
+			c.Call.FinishedAt, c.Call.Status = string(e.At), evidence.CallFailed
 			if r.Status == agentruntime.ToolSuccess {
-				c.Call.Status = codebox.CallSucceeded
+				c.Call.Status = evidence.CallSucceeded
 			}
 			if r.ErrorType != "" {
 				c.Call.Metadata["error_type"] = r.ErrorType
@@ -141,7 +141,7 @@ func (a *run) addKept(w *bundle.Writer) error {
 			if err != nil {
 				return err
 			}
-			err = w.AddReader(path.Join(attemptDir, p), kindKept, codebox.TypeText, f)
+			err = w.AddReader(path.Join(attemptDir, p), kindKept, evidence.TypeText, f)
 			return errors.Join(err, f.Close())
 		})
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/attempt/component/componenttest"
 	"github.com/deedrun/deed/internal/base/proc"
@@ -229,7 +230,7 @@ func TestAbilityRunLeavesEvidence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var record codebox.RunRegistryEntry
+		var record evidence.RunRegistryEntry
 		if err := json.Unmarshal([]byte(s.ok("runs", "show", res.RunID, "--json")), &record); err != nil {
 			t.Fatal(err)
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/action"
 	"github.com/deedrun/deed/internal/engine/answer"
 	"github.com/deedrun/deed/internal/engine/view"
@@ -158,7 +158,7 @@ func (a *app) oneAction(ctx context.Context, id string) (store.Action, error) {
 }
 
 // shownAction is the action with an id. A staged apply, which is in the home and not in the store, comes with its document.
-func (a *app) shownAction(ctx context.Context, id string) (store.Action, *codebox.PendingApplyPreview, error) {
+func (a *app) shownAction(ctx context.Context, id string) (store.Action, *evidence.PendingApplyPreview, error) {
 	ap, err := a.applier(false)
 	if err != nil {
 		return store.Action{}, nil, err
@@ -217,7 +217,7 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 }
 
 // showStaged says what the approval of a staged apply changes.
-func (a *app) showStaged(x store.Action, p codebox.PendingApplyPreview) {
+func (a *app) showStaged(x store.Action, p evidence.PendingApplyPreview) {
 	in := p.ApplyInput
 	x.Subject = nil
 	a.showAction(x)
@@ -235,7 +235,7 @@ func (a *app) showStaged(x store.Action, p codebox.PendingApplyPreview) {
 	for _, f := range p.Files {
 		a.rows([][2]string{{"file", f.Status + " " + f.Path}})
 	}
-	if p.Status == codebox.PendingOpen {
+	if p.Status == evidence.PendingOpen {
 		a.hint("\nto apply it:  deed action answer %s approve\nto leave it:  deed action answer %s reject", p.ActionID, p.ActionID)
 	}
 }
@@ -316,7 +316,7 @@ func (a *app) resolve(ctx context.Context, id, word string, d action.Decision) (
 		approve = true
 	case "reject":
 	default:
-		if staged, _ := ap.Pending(false); slices.ContainsFunc(staged, func(p codebox.PendingApplyPreview) bool { return strings.HasPrefix(p.ActionID, id) }) {
+		if staged, _ := ap.Pending(false); slices.ContainsFunc(staged, func(p evidence.PendingApplyPreview) bool { return strings.HasPrefix(p.ActionID, id) }) {
 			return true, usage(fmt.Errorf("%s is a staged apply, and %q is no answer to it (say approve or reject)", id, clean(word)))
 		}
 		return false, nil

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver/drivertest"
 	"github.com/deedrun/deed/internal/agent/model/scripted"
 	"github.com/deedrun/deed/internal/base/failure"
@@ -111,7 +111,7 @@ func (s *site) agent(args ...string) (ranDoc, outcome) {
 // journaled is what the journal in a bundle says of the attempt.
 func journaled(t *testing.T, bundle string) agentruntime.RuntimeTask {
 	t.Helper()
-	entries, err := journal.Read(filepath.Join(bundle, codebox.PathEvents))
+	entries, err := journal.Read(filepath.Join(bundle, evidence.PathEvents))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -35,7 +35,7 @@ func TestAgentTaskRunOnAFullDisk(t *testing.T) {
 	}
 	env := envelope(t, out.String())
 	run := s.record(env)
-	if c.ProcessState.ExitCode() != ExitInfra || env.Success || run.Status != codebox.RunFailed {
+	if c.ProcessState.ExitCode() != ExitInfra || env.Success || run.Status != evidence.RunFailed {
 		t.Fatalf("exit %d: %s", c.ProcessState.ExitCode(), out.String())
 	}
 	list, err := s.open().Tasks(t.Context(), store.TaskFilter{})

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // What an agent calls its files drives no terminal, from standard output or from the file, and is the same value all the same.
@@ -40,7 +40,7 @@ func TestAgentTaskRunTellsWhatIsNoArtifact(t *testing.T) {
 	if o.code != ExitDone || len(env.Diagnostics) != 1 || env.Diagnostics[0].Class != "deed.artifacts.dropped" || env.Diagnostics[0].Message != left {
 		t.Errorf("exit %d: %+v", o.code, env.Diagnostics)
 	}
-	for name, want := range map[string]string{codebox.PathEvents: `"artifacts_dropped"`, "files/verdict.json": `"artifact_dropped"`} {
+	for name, want := range map[string]string{evidence.PathEvents: `"artifacts_dropped"`, "files/verdict.json": `"artifact_dropped"`} {
 		if text, err := os.ReadFile(filepath.Join(out, name)); err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s: no %s, %v\n%s", name, want, err, text)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/crashpoint"
 	"github.com/deedrun/deed/internal/base/proc"
 	"github.com/deedrun/deed/internal/store"
@@ -114,17 +115,17 @@ func (s *site) clean() {
 }
 
 // runStatus returns the states of the recorded runs.
-func (s *site) runStatus() []codebox.RunStatus {
+func (s *site) runStatus() []evidence.RunStatus {
 	s.t.Helper()
 	var doc struct {
 		Runs []struct {
-			Status codebox.RunStatus `json:"status"`
+			Status evidence.RunStatus `json:"status"`
 		} `json:"runs"`
 	}
 	if err := json.Unmarshal([]byte(s.ok("runs", "list", "--json")), &doc); err != nil {
 		s.t.Fatal(err)
 	}
-	var out []codebox.RunStatus
+	var out []evidence.RunStatus
 	for _, r := range doc.Runs {
 		out = append(out, r.Status)
 	}
@@ -147,7 +148,7 @@ func TestArtifactsPathIsTaken(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(q.bundle, "theirs"), "x")
 	env := q.wait(ExitInfra)
-	if env.Success || env.Artifacts == q.bundle || env.RunMetadata.RunStatus != codebox.RunFailed ||
+	if env.Success || env.Artifacts == q.bundle || env.RunMetadata.RunStatus != evidence.RunFailed ||
 		!slices.ContainsFunc(env.Diagnostics, func(d codebox.Diagnostic) bool { return d.Class == "deed.artifacts_path" }) {
 		t.Errorf("%+v", env)
 	}
@@ -198,7 +199,7 @@ func TestAgentTaskSignals(t *testing.T) {
 				env := q.wait(ExitInterrupted)
 				cancelled(t, env)
 				s.clean()
-				if got := s.runStatus(); !slices.Equal(got, []codebox.RunStatus{codebox.RunCancelled}) {
+				if got := s.runStatus(); !slices.Equal(got, []evidence.RunStatus{evidence.RunCancelled}) {
 					t.Errorf("the run is recorded as %v", got)
 				}
 				onlyTask(t, s, agentruntime.TaskOperatorCanceled)
@@ -220,7 +221,7 @@ func send(t *testing.T, q *asking, sig syscall.Signal) {
 
 func cancelled(t *testing.T, env codebox.AgentTaskRun) {
 	t.Helper()
-	if env.Success || env.Session.Status != codebox.SessionCancelled || env.RunMetadata.RunStatus != codebox.RunCancelled ||
+	if env.Success || env.Session.Status != codebox.SessionCancelled || env.RunMetadata.RunStatus != evidence.RunCancelled ||
 		env.AgentTaskRunResult.FailureClassification != "cancelled" {
 		t.Errorf("session %s, run %s, classification %s: want cancelled", env.Session.Status, env.RunMetadata.RunStatus, env.AgentTaskRunResult.FailureClassification)
 	}
@@ -262,7 +263,7 @@ func TestAgentTaskCancelledFromOutside(t *testing.T) {
 	}
 	s.clean()
 	onlyTask(t, s, agentruntime.TaskOperatorCanceled)
-	if got := s.runStatus(); !slices.Equal(got, []codebox.RunStatus{codebox.RunCancelled}) {
+	if got := s.runStatus(); !slices.Equal(got, []evidence.RunStatus{evidence.RunCancelled}) {
 		t.Errorf("the run is recorded as %v", got)
 	}
 }
@@ -313,7 +314,7 @@ func TestAgentTaskKilled(t *testing.T) {
 				t.Errorf("deed runs list:\n%s%s", o.stdout, o.stderr)
 			}
 			for _, st := range s.runStatus() {
-				if !slices.Contains([]codebox.RunStatus{codebox.RunSucceeded, codebox.RunFailed, codebox.RunCancelled, codebox.RunTimedOut}, st) {
+				if !slices.Contains([]evidence.RunStatus{evidence.RunSucceeded, evidence.RunFailed, evidence.RunCancelled, evidence.RunTimedOut}, st) {
 					t.Errorf("the run is recorded as %s", st)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 )
 
@@ -67,15 +68,15 @@ func TestAgentTaskRunTellsOneStory(t *testing.T) {
 		more   map[string]any
 		exit   int
 		status string
-		run    codebox.RunStatus
+		run    evidence.RunStatus
 		failed string // the phase
 	}{
-		"accepted":  {"echo fixed >a.txt", map[string]any{"verify_steps": []any{map[string]any{"shell": "grep -q fixed a.txt"}}}, ExitDone, codebox.StatusSucceeded, codebox.RunSucceeded, ""},
-		"unchanged": {"exit 0", nil, ExitDone, codebox.StatusNoOp, codebox.RunSucceeded, ""},
-		"rejected":  {"exit 0", map[string]any{"expected_artifacts": []any{"patch"}}, ExitNotDone, codebox.StatusFailed, codebox.RunFailed, codebox.PhaseNameProbes},
-		"crashed":   {"echo boom >&2; exit 7", nil, ExitNotDone, codebox.StatusFailed, codebox.RunFailed, codebox.PhaseNameWorkloads},
-		"late":      {"exec sleep 60", map[string]any{"task_timeout_seconds": 5}, ExitNotDone, codebox.StatusTimeout, codebox.RunTimedOut, codebox.PhaseNameWorkloads},
-		"blocked":   {`echo '{"status": "blocked", "machine_status": "blocked", "operator_summary": "which one?"}'`, nil, ExitNotDone, codebox.StatusUnable, codebox.RunFailed, codebox.PhaseNameWorkloads},
+		"accepted":  {"echo fixed >a.txt", map[string]any{"verify_steps": []any{map[string]any{"shell": "grep -q fixed a.txt"}}}, ExitDone, codebox.StatusSucceeded, evidence.RunSucceeded, ""},
+		"unchanged": {"exit 0", nil, ExitDone, codebox.StatusNoOp, evidence.RunSucceeded, ""},
+		"rejected":  {"exit 0", map[string]any{"expected_artifacts": []any{"patch"}}, ExitNotDone, codebox.StatusFailed, evidence.RunFailed, evidence.PhaseNameProbes},
+		"crashed":   {"echo boom >&2; exit 7", nil, ExitNotDone, codebox.StatusFailed, evidence.RunFailed, evidence.PhaseNameWorkloads},
+		"late":      {"exec sleep 60", map[string]any{"task_timeout_seconds": 5}, ExitNotDone, codebox.StatusTimeout, evidence.RunTimedOut, evidence.PhaseNameWorkloads},
+		"blocked":   {`echo '{"status": "blocked", "machine_status": "blocked", "operator_summary": "which one?"}'`, nil, ExitNotDone, codebox.StatusUnable, evidence.RunFailed, evidence.PhaseNameWorkloads},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +94,7 @@ func TestAgentTaskRunTellsOneStory(t *testing.T) {
 			s.sameAccount(env, out)
 			phases := ""
 			for _, p := range s.record(env).phases {
-				if p.Status == codebox.PhaseFailed {
+				if p.Status == evidence.PhaseFailed {
 					phases += p.Name
 				}
 			}
@@ -107,8 +108,8 @@ func TestAgentTaskRunTellsOneStory(t *testing.T) {
 
 // A runRecord is what a caller reads of a run afterwards.
 type runRecord struct {
-	codebox.RunRegistryEntry
-	phases []codebox.RunPhaseEvidence
+	evidence.RunRegistryEntry
+	phases []evidence.RunPhaseEvidence
 }
 
 func (s *site) record(env codebox.AgentTaskRun) runRecord {
@@ -117,8 +118,8 @@ func (s *site) record(env codebox.AgentTaskRun) runRecord {
 	if err := json.Unmarshal([]byte(s.ok("runs", "show", env.RunMetadata.RunID, "--json")), &r.RunRegistryEntry); err != nil {
 		s.t.Fatal(err)
 	}
-	text, err := json.Marshal(r.Metadata[codebox.MetaResourceEvidence])
-	var ev codebox.RunResourceEvidence
+	text, err := json.Marshal(r.Metadata[evidence.MetaResourceEvidence])
+	var ev evidence.RunResourceEvidence
 	if err == nil {
 		err = json.Unmarshal(text, &ev)
 	}
@@ -136,8 +137,8 @@ func (s *site) sameAccount(env codebox.AgentTaskRun, dir string) {
 		s.t.Errorf("the bundle is %q, not %q", env.Artifacts, dir)
 	}
 	s.ok("artifacts", "verify", dir)
-	var outcome codebox.CompletionOutcome
-	text, err := os.ReadFile(filepath.Join(dir, codebox.PathCompletionOutcome))
+	var outcome evidence.CompletionOutcome
+	text, err := os.ReadFile(filepath.Join(dir, evidence.PathCompletionOutcome))
 	if err == nil {
 		err = json.Unmarshal(text, &outcome)
 	}
@@ -181,7 +182,7 @@ func TestAgentTaskRunIsToldToStop(t *testing.T) {
 		t.Errorf("exit %d (%v), want %d", c.ProcessState.ExitCode(), err, ExitInterrupted)
 	}
 	env := envelope(t, stdout.String())
-	if env.Session.Status != codebox.SessionCancelled || env.CompletionOutcome.NextAction != codebox.NextRetry || strings.Contains(stdout.String(), "operator") {
+	if env.Session.Status != codebox.SessionCancelled || env.CompletionOutcome.NextAction != evidence.NextRetry || strings.Contains(stdout.String(), "operator") {
 		t.Errorf("session %s, next %s:\n%s", env.Session.Status, env.CompletionOutcome.NextAction, stdout.String())
 	}
 	s.sameAccount(env, out)
@@ -353,7 +354,7 @@ func TestAgentTaskRunKeepsWhatWasDone(t *testing.T) {
 			if env.AgentTaskRunResult.Status != c.status || env.AgentResult.ChangedFiles.Count != 1 {
 				t.Fatalf("%s", out.String())
 			}
-			if got, err := os.ReadFile(filepath.Join(env.Artifacts, codebox.PathPatch)); err != nil || !strings.Contains(string(got), "+changed") {
+			if got, err := os.ReadFile(filepath.Join(env.Artifacts, evidence.PathPatch)); err != nil || !strings.Contains(string(got), "+changed") {
 				t.Errorf("the patch is %q, %v", got, err)
 			}
 			if found, _ := filepath.Glob(filepath.Join(env.Artifacts, "files", "artifacts", "*report.md")); len(found) != 1 {
@@ -372,7 +373,7 @@ func TestRunsOfASession(t *testing.T) {
 		s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{"sandbox_session_id": "job-7"}))
 	}
 	s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", nil))
-	var list struct{ Runs []codebox.RunRegistryEntry }
+	var list struct{ Runs []evidence.RunRegistryEntry }
 	if err := json.Unmarshal([]byte(s.ok("runs", "list", "--session", "job-7", "--json")), &list); err != nil || len(list.Runs) != 2 {
 		t.Fatalf("%d runs, %v", len(list.Runs), err)
 	}
@@ -451,8 +452,8 @@ func TestAgentTaskRunRecordsWhatIsReadOnly(t *testing.T) {
 		map[string]any{"target": "/workspace/one", "seed": seed}, map[string]any{"target": "/workspace/two", "mode": "readonly", "seed": seed},
 	}})
 	s.ok("agent-task-run", "--input-file="+file)
-	text, err := os.ReadFile(filepath.Join(out, codebox.PathMetadata))
-	var doc codebox.Metadata
+	text, err := os.ReadFile(filepath.Join(out, evidence.PathMetadata))
+	var doc evidence.Metadata
 	if err == nil {
 		err = json.Unmarshal(text, &doc)
 	}

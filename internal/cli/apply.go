@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/home"
 	"github.com/deedrun/deed/internal/evidence/apply"
@@ -111,7 +111,7 @@ func (a *app) undo(ctx context.Context, id string) error {
 }
 
 // showApply prints a result. A refusal is a result too: as JSON it is the one document, and its exit code is 1.
-func (a *app) showApply(res codebox.ApplyResult, err error) error {
+func (a *app) showApply(res evidence.ApplyResult, err error) error {
 	var refusal *apply.Refusal
 	if err != nil && !errors.As(err, &refusal) {
 		return err
@@ -127,10 +127,10 @@ func (a *app) showApply(res codebox.ApplyResult, err error) error {
 	}
 	for _, id := range res.Recovered {
 		switch {
-		case id == res.ApplyID && res.Status != codebox.ApplyUndone: // it is what the rest tells of
-		case res.RecoveredAs[id] == codebox.ApplyApplied:
+		case id == res.ApplyID && res.Status != evidence.ApplyUndone: // it is what the rest tells of
+		case res.RecoveredAs[id] == evidence.ApplyApplied:
 			a.hint("apply %s had been cut short when it was whole; it was finished first", id)
-		case res.RecoveredAs[id] == codebox.ApplyUndone:
+		case res.RecoveredAs[id] == evidence.ApplyUndone:
 			a.hint("the undo of apply %s had been cut short; it was finished first", id)
 		default:
 			a.hint("apply %s had been cut short; it was taken back first", id)
@@ -143,14 +143,14 @@ func (a *app) showApply(res codebox.ApplyResult, err error) error {
 		a.printf("%-8s %s\n", res.Status, showPath(f))
 	}
 	switch res.Status {
-	case codebox.ApplyDryRun:
+	case evidence.ApplyDryRun:
 		a.hint("it would apply; nothing was changed")
-	case codebox.ApplyNoOp:
+	case evidence.ApplyNoOp:
 		a.hint("the bundle changes nothing")
-	case codebox.ApplyRolledBack:
+	case evidence.ApplyRolledBack:
 		a.hint("apply %s had been cut short, and was taken back; every file is as it was", res.ApplyID)
-	case codebox.ApplyApplied:
-		if res.RecoveredAs[res.ApplyID] == codebox.ApplyApplied {
+	case evidence.ApplyApplied:
+		if res.RecoveredAs[res.ApplyID] == evidence.ApplyApplied {
 			a.hint("it was applied already: apply %s had been cut short when it was whole, and is finished", res.ApplyID)
 		}
 		a.hint("take it back with: deed apply --undo %s", res.ApplyID)

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/crashpoint"
 	"github.com/deedrun/deed/internal/engine/gc"
 )
@@ -76,19 +76,19 @@ func TestCrashOfApply(t *testing.T) {
 				t.Fatalf("the crash point was never reached: exit %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
 			o = s.deed(nil, "apply", bundle, "--to", target, "--json")
-			var res codebox.ApplyResult
+			var res evidence.ApplyResult
 			if err := json.Unmarshal([]byte(o.stdout), &res); err != nil {
 				t.Fatalf("%v\n%s%s", err, o.stdout, o.stderr)
 			}
 			if len(res.Recovered) != 1 {
 				t.Errorf("recovered %v", res.Recovered)
 			}
-			if o.code != 0 || res.Status != codebox.ApplyApplied {
+			if o.code != 0 || res.Status != evidence.ApplyApplied {
 				t.Errorf("exit %d, %s\n%s", o.code, res.Status, o.stderr)
 			}
-			as, again := codebox.ApplyRolledBack, false
+			as, again := evidence.ApplyRolledBack, false
 			if p == crashpoint.ApplyMarked { // it was whole, and is what was asked for
-				as, again = codebox.ApplyApplied, true
+				as, again = evidence.ApplyApplied, true
 			}
 			if id := res.Recovered[0]; res.RecoveredAs[id] != as || (id == res.ApplyID) != again {
 				t.Errorf("apply %s; recovered %v", res.ApplyID, res.RecoveredAs)
@@ -160,7 +160,7 @@ func TestCrashOfUndo(t *testing.T) {
 		t.Run(string(p), func(t *testing.T) {
 			t.Parallel()
 			s, bundle, target := applySite(t)
-			var res codebox.ApplyResult
+			var res evidence.ApplyResult
 			if err := json.Unmarshal([]byte(s.ok("apply", bundle, "--to", target, "--json")), &res); err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/evidence/apply"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/isolate/redact"
@@ -91,7 +91,7 @@ its path in the workspace or by its full path.`,
 	return c
 }
 
-func (a *app) showPreflight(p codebox.ApplyPreflight) error {
+func (a *app) showPreflight(p evidence.ApplyPreflight) error {
 	switch {
 	case a.json:
 		if err := a.emit(p); err != nil {

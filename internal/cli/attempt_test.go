@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/base/home"
 	"github.com/deedrun/deed/internal/evidence/journal"
@@ -97,7 +97,7 @@ func (s *stage) settle(status agentruntime.TaskStatus, end string) {
 	s.ok(os.MkdirAll(filepath.Join(s.h.Root(), rel), 0o755))
 	data, err := os.ReadFile(filepath.Join(s.dir(), "journal.jsonl"))
 	s.ok(err)
-	s.ok(os.WriteFile(filepath.Join(s.h.Root(), rel, codebox.PathEvents), data, 0o644))
+	s.ok(os.WriteFile(filepath.Join(s.h.Root(), rel, evidence.PathEvents), data, 0o644))
 	in := store.Settlement{State: end, Class: "x", Status: status, BundleDir: rel}
 	if status == agentruntime.TaskCompleted {
 		in.Outcome = &agentruntime.TaskOutcome{Status: status, MachineStatus: agentruntime.MachineOK}

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/model/scripted"
 	"github.com/deedrun/deed/internal/base/config"
 	"github.com/deedrun/deed/internal/base/proc"
@@ -278,7 +278,7 @@ func (a *app) demoRun(ctx context.Context, name, project string, with agentrunti
 
 // refusals reads from a bundle what the agent said in vain, and what it was told.
 func refusals(dir string) ([]demoRefusal, error) {
-	entries, err := journal.Read(filepath.Join(dir, codebox.PathEvents))
+	entries, err := journal.Read(filepath.Join(dir, evidence.PathEvents))
 	if err != nil {
 		return nil, err
 	}
@@ -373,7 +373,7 @@ func (a *app) demoTamper(rep *demoReport, copyDir string) error {
 	if _, err := workspace.Clone(context.Background(), rep.Bundle, copyDir); err != nil {
 		return err
 	}
-	patch := filepath.Join(copyDir, filepath.FromSlash(codebox.PathPatch))
+	patch := filepath.Join(copyDir, filepath.FromSlash(evidence.PathPatch))
 	text, err := os.ReadFile(patch)
 	if err != nil {
 		return err

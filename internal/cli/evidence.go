@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/home"
 	"github.com/deedrun/deed/internal/evidence/apply"
 	"github.com/deedrun/deed/internal/evidence/bundle"
@@ -70,7 +70,7 @@ func (a *app) verify(dirs []string, o bundle.VerifyOptions) error {
 			return usage(err)
 		}
 		if err != nil {
-			reps[i].Violations = append(reps[i].Violations, codebox.Violation{Code: bundle.CodeUnreadable, Path: dir, Message: err.Error()})
+			reps[i].Violations = append(reps[i].Violations, evidence.Violation{Code: bundle.CodeUnreadable, Path: dir, Message: err.Error()})
 		}
 		valid = valid && reps[i].Valid
 		if !a.json {

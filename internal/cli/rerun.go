@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/base/canonjson"
@@ -137,7 +137,7 @@ type metadata struct {
 func (a *app) rerunInput(ctx context.Context, dir string, rep bundle.Verification, f rerunFlags) (attempt.Rerun, func(), error) {
 	var in attempt.Rerun
 	var m metadata
-	for path, to := range map[string]any{codebox.PathMetadata: &m, bundle.PathVerdict: &in.Verdict} {
+	for path, to := range map[string]any{evidence.PathMetadata: &m, bundle.PathVerdict: &in.Verdict} {
 		data, err := takeVerified(dir, rep, path)
 		if err != nil {
 			return in, nil, usage(fmt.Errorf("nothing can be run again: %w", err))
@@ -160,7 +160,7 @@ func (a *app) rerunInput(ctx context.Context, dir string, rep bundle.Verificatio
 		}
 		in.Kind = sandbox.Namespace
 	}
-	patch, err := takeVerified(dir, rep, codebox.PathPatch)
+	patch, err := takeVerified(dir, rep, evidence.PathPatch)
 	if err != nil {
 		return in, nil, usage(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/base/crashpoint"
 	"github.com/deedrun/deed/internal/base/failure"
@@ -127,7 +127,7 @@ func (s *site) journals(st *store.Store, id string) []map[string]int {
 	}
 	var out []map[string]int
 	for _, at := range list {
-		entries, err := journal.Read(filepath.Join(s.home, at.BundleDir, codebox.PathEvents))
+		entries, err := journal.Read(filepath.Join(s.home, at.BundleDir, evidence.PathEvents))
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -548,7 +548,7 @@ func (s *site) sessions(st *store.Store, id string) []driver.SessionInfo {
 	}
 	var out []driver.SessionInfo
 	for _, at := range list {
-		entries, err := journal.Read(filepath.Join(s.home, at.BundleDir, codebox.PathEvents))
+		entries, err := journal.Read(filepath.Join(s.home, at.BundleDir, evidence.PathEvents))
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/engine/view"
 	"github.com/deedrun/deed/internal/evidence/runrecord"
@@ -40,9 +40,9 @@ func (a *app) runsListCmd() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			filter := store.RunFilter{Limit: limit, Before: before, SessionID: session}
 			for _, s := range statuses {
-				st := codebox.RunStatus(s)
-				if !slices.Contains(codebox.RunStatuses, st) {
-					return usage(fmt.Errorf("--status %q is unknown; there are: %s", s, join(codebox.RunStatuses)))
+				st := evidence.RunStatus(s)
+				if !slices.Contains(evidence.RunStatuses, st) {
+					return usage(fmt.Errorf("--status %q is unknown; there are: %s", s, join(evidence.RunStatuses)))
 				}
 				filter.Status = append(filter.Status, st)
 			}
@@ -71,7 +71,7 @@ func (a *app) runsListCmd() *cobra.Command {
 				return err
 			}
 			if a.json {
-				recs := make([]codebox.RunRegistryEntry, len(runs))
+				recs := make([]evidence.RunRegistryEntry, len(runs))
 				for i, r := range runs {
 					recs[i] = view.RunRecord(r, gone)
 				}
@@ -115,13 +115,13 @@ func (a *app) runState(r store.Run, gone map[string]bool) string {
 	return s
 }
 
-func (a *app) runStatus(s codebox.RunStatus) string {
+func (a *app) runStatus(s evidence.RunStatus) string {
 	switch s {
-	case codebox.RunSucceeded:
+	case evidence.RunSucceeded:
 		return a.color.Green(string(s))
-	case codebox.RunFailed, codebox.RunTimedOut:
+	case evidence.RunFailed, evidence.RunTimedOut:
 		return a.color.Red(string(s))
-	case codebox.RunCancelled:
+	case evidence.RunCancelled:
 		return a.color.Yellow(string(s))
 	}
 	return string(s)
@@ -144,8 +144,8 @@ func runTook(r store.Run, gone map[string]bool) string {
 }
 
 // runEvidence reads what the run took, where its record says so.
-func runEvidence(r store.Run) (ev codebox.RunResourceEvidence, ok bool) {
-	text, err := json.Marshal(r.Record.Metadata[codebox.MetaResourceEvidence])
+func runEvidence(r store.Run) (ev evidence.RunResourceEvidence, ok bool) {
+	text, err := json.Marshal(r.Record.Metadata[evidence.MetaResourceEvidence])
 	return ev, err == nil && json.Unmarshal(text, &ev) == nil && ev.Schema != ""
 }
 
@@ -234,7 +234,7 @@ func (a *app) showRunRecord(r store.Run, gone map[string]bool) {
 	a.field("record", runrecord.FilePath(r))
 }
 
-func (a *app) metric(name string, m codebox.RunMetric) {
+func (a *app) metric(name string, m evidence.RunMetric) {
 	if m.Available && m.Value != nil {
 		a.field(name, strconv.FormatFloat(*m.Value, 'f', -1, 64)+" "+m.Unit)
 	}
@@ -286,7 +286,7 @@ func (a *app) runsCancelCmd() *cobra.Command {
 
 // artifactDoc is one thing that a run left, and whether it is still there.
 type artifactDoc struct {
-	codebox.RunArtifactRef
+	evidence.RunArtifactRef
 	Exists bool  `json:"exists"`
 	Bytes  int64 `json:"bytes"`
 }
@@ -329,7 +329,7 @@ func (a *app) runsArtifactsCmd() *cobra.Command {
 }
 
 // artifact looks whether a reference still leads somewhere. A relative one is below the home.
-func (a *app) artifact(ref codebox.RunArtifactRef) artifactDoc {
+func (a *app) artifact(ref evidence.RunArtifactRef) artifactDoc {
 	path := filepath.Join(ref.Directory, ref.Path)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(a.h.Root(), path)

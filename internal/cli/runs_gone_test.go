@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/base/proc"
 )
@@ -24,12 +24,12 @@ func killedRun(t *testing.T, s *site) (id string, watcher *asking) {
 	q := s.ask(nil, nil)
 	s.until("the agent at work", func() bool { return asleep(t, s.mark) })
 	var list struct {
-		Runs []codebox.RunRegistryEntry `json:"runs"`
+		Runs []evidence.RunRegistryEntry `json:"runs"`
 	}
 	if err := json.Unmarshal([]byte(s.ok("runs", "list", "--json")), &list); err != nil || len(list.Runs) != 1 {
 		t.Fatalf("%d runs, %v", len(list.Runs), err)
 	}
-	if m := list.Runs[0].Metadata; m[codebox.MetaProcess] != nil {
+	if m := list.Runs[0].Metadata; m[evidence.MetaProcess] != nil {
 		t.Errorf("its process is there: %v", m)
 	}
 	id = list.Runs[0].RunID
@@ -95,16 +95,16 @@ func TestRunsGone(t *testing.T) {
 		t.Errorf("watch: exit %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 
-	record := func(text string) codebox.RunRegistryEntry {
+	record := func(text string) evidence.RunRegistryEntry {
 		t.Helper()
-		rec, err := schema.Decode[codebox.RunRegistryEntry](codebox.SchemaRunRegistryEntry, []byte(text))
+		rec, err := schema.Decode[evidence.RunRegistryEntry](evidence.SchemaRunRegistryEntry, []byte(text))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		return rec
 	}
 	rec := record(s.ok("runs", "show", id, "--json"))
-	if rec.Status != codebox.RunRunning || rec.Metadata[codebox.MetaProcess] != "gone" {
+	if rec.Status != evidence.RunRunning || rec.Metadata[evidence.MetaProcess] != "gone" {
 		t.Errorf("show --json: %s, %v", rec.Status, rec.Metadata)
 	}
 	if o := s.ok("runs", "list", "--json"); !strings.Contains(o, `"deed_process": "gone"`) {
@@ -119,7 +119,7 @@ func TestRunsGone(t *testing.T) {
 
 	s.ok("cleanup")
 	text := s.ok("runs", "show", id, "--json")
-	if rec := record(text); rec.Status != codebox.RunCancelled || rec.Error == nil || !strings.HasPrefix(rec.Error.Message, "it was asked to cancel, and the process that ran it died") || rec.Metadata[codebox.MetaProcess] != nil {
+	if rec := record(text); rec.Status != evidence.RunCancelled || rec.Error == nil || !strings.HasPrefix(rec.Error.Message, "it was asked to cancel, and the process that ran it died") || rec.Metadata[evidence.MetaProcess] != nil {
 		t.Errorf("after the clean-up: %s, %v, %+v", rec.Status, rec.Metadata, rec.Error)
 	}
 	if o := s.ok("cleanup", "--dry-run"); strings.Contains(o, "planned") {

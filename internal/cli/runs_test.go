@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/crashpoint"
@@ -39,8 +39,8 @@ func TestRunTook(t *testing.T) {
 	}
 	// What was killed is ended later, by others: it took as long as its record says.
 	took := 1250.0
-	r.Record.Metadata = map[string]any{codebox.MetaResourceEvidence: codebox.RunResourceEvidence{
-		Schema: codebox.SchemaRunResourceEvidence, Timing: codebox.RunTiming{Duration: codebox.RunMetric{Available: true, Value: &took, Unit: "ms"}},
+	r.Record.Metadata = map[string]any{evidence.MetaResourceEvidence: evidence.RunResourceEvidence{
+		Schema: evidence.SchemaRunResourceEvidence, Timing: evidence.RunTiming{Duration: evidence.RunMetric{Available: true, Value: &took, Unit: "ms"}},
 	}}
 	if took := runTook(r, nil); took != "1.25s" {
 		t.Errorf("cleared away: %s", took)
@@ -48,7 +48,7 @@ func TestRunTook(t *testing.T) {
 }
 
 // makeRun records a run as its owner does, and takes it to a state.
-func makeRun(root, id string, status codebox.RunStatus, artifacts string) error {
+func makeRun(root, id string, status evidence.RunStatus, artifacts string) error {
 	ctx := context.Background()
 	h, err := home.Open(root)
 	if err != nil {
@@ -66,16 +66,16 @@ func makeRun(root, id string, status codebox.RunStatus, artifacts string) error 
 	}
 	r.Started()
 	r.Progress("turn", "the \x1b[31magent\x1b[0m works")
-	if err := r.To(ctx, codebox.RunRunning); err != nil || status == codebox.RunRunning {
+	if err := r.To(ctx, evidence.RunRunning); err != nil || status == evidence.RunRunning {
 		return err
 	}
 	o := runrecord.Outcome{Status: status}
 	if artifacts != "" {
 		o.Bundle = artifacts
-		o.Refs = []codebox.RunArtifactRef{{Kind: "artifact-bundle", Directory: artifacts}, {Kind: "log", Path: "/nowhere/log"}}
+		o.Refs = []evidence.RunArtifactRef{{Kind: "artifact-bundle", Directory: artifacts}, {Kind: "log", Path: "/nowhere/log"}}
 	}
-	if status != codebox.RunSucceeded {
-		o.Error = &codebox.RunError{Name: "Error", Message: "it broke"}
+	if status != evidence.RunSucceeded {
+		o.Error = &evidence.RunError{Name: "Error", Message: "it broke"}
 	}
 	return r.Finish(ctx, o)
 }
@@ -84,7 +84,7 @@ func makeRun(root, id string, status codebox.RunStatus, artifacts string) error 
 func TestRunsWatchFollows(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"quiet": "exit 0"})
-	if err := makeRun(s.home, "watched", codebox.RunRunning, ""); err != nil {
+	if err := makeRun(s.home, "watched", evidence.RunRunning, ""); err != nil {
 		t.Fatal(err)
 	}
 	st := s.open()
@@ -112,13 +112,13 @@ func TestRunsWatchFollows(t *testing.T) {
 	var p deed.Progress
 	for p = next(); p.Status != "running"; p = next() { // what was said before is told first
 	}
-	if _, err := st.UpdateRun(t.Context(), "watched", store.RunUpdate{To: codebox.RunCollecting}); err != nil {
+	if _, err := st.UpdateRun(t.Context(), "watched", store.RunUpdate{To: evidence.RunCollecting}); err != nil {
 		t.Fatal(err)
 	}
 	if p = next(); p.Status != "collecting_artifacts" || p.Terminal {
 		t.Errorf("line %+v", p)
 	}
-	if _, err := st.UpdateRun(t.Context(), "watched", store.RunUpdate{To: codebox.RunFailed, Error: &codebox.RunError{Name: "E", Message: "it broke"}}); err != nil {
+	if _, err := st.UpdateRun(t.Context(), "watched", store.RunUpdate{To: evidence.RunFailed, Error: &evidence.RunError{Name: "E", Message: "it broke"}}); err != nil {
 		t.Fatal(err)
 	}
 	if p = next(); p.Status != "failed" || !p.Terminal || !strings.Contains(p.Text, "it broke") {

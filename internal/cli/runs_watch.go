@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/terminal"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -43,7 +43,7 @@ limit passed, or when the process that ran it is gone: nothing more comes from t
 			if errors.Is(err, context.DeadlineExceeded) {
 				return &exitError{code: ExitNotDone, err: fmt.Errorf("run %s is still %s after %s", r.ID(), w.status, limit)}
 			}
-			if err == nil && w.status != codebox.RunSucceeded {
+			if err == nil && w.status != evidence.RunSucceeded {
 				return errNotDone
 			}
 			return err
@@ -56,7 +56,7 @@ limit passed, or when the process that ran it is gone: nothing more comes from t
 // A watcher follows one run from another process: it sees the newest line of progress at each look.
 type watcher struct {
 	*app
-	status codebox.RunStatus
+	status evidence.RunStatus
 	seen   int64 // seq of the newest line that was printed
 	beat   string
 	said   time.Time // when something was printed last
@@ -101,7 +101,7 @@ func (w *watcher) follow(ctx context.Context, r store.Run) error {
 func (w *watcher) look(r store.Run) error {
 	var p deed.Progress
 	if len(r.Progress) > 0 && json.Unmarshal(r.Progress, &p) == nil && p.Seq > w.seen {
-		w.status = codebox.RunStatus(p.Status)
+		w.status = evidence.RunStatus(p.Status)
 		if err := w.print(p, r); err != nil {
 			return err
 		}

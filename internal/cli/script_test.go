@@ -7,7 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/proc"
 	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
 )
@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 				if neg || len(args) < 2 || len(args) > 3 {
 					ts.Fatalf("usage: makerun id status [artifacts]")
 				}
-				ts.Check(makeRun(ts.Getenv("DEED_HOME"), args[0], codebox.RunStatus(args[1]), append(args, "")[2]))
+				ts.Check(makeRun(ts.Getenv("DEED_HOME"), args[0], evidence.RunStatus(args[1]), append(args, "")[2]))
 			},
 			"ask":    askCommand,
 			"refuse": refuseCommand,

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/engine/view"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -135,7 +135,7 @@ func (a *app) showFailedRun(ctx context.Context, at view.Attempt) error {
 		return nil
 	}
 	runs, err := a.st.Runs(ctx, store.RunFilter{AttemptID: at.AttemptID, Limit: 1})
-	if err != nil || len(runs) == 0 || runs[0].Live || runs[0].Record.Status == codebox.RunSucceeded {
+	if err != nil || len(runs) == 0 || runs[0].Live || runs[0].Record.Status == evidence.RunSucceeded {
 		return err
 	}
 	text := runs[0].ID() + " " + string(runs[0].Record.Status)

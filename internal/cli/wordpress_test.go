@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/attempt/component/componenttest"
 	"github.com/deedrun/deed/internal/attempt/wordpress/wordpresstest"
@@ -229,7 +230,7 @@ func TestAgentTaskRunWithWordPress(t *testing.T) {
 func (s *wpSite) metadataOf(bundle string) {
 	s.t.Helper()
 	var m struct {
-		Mounts  []codebox.Mount `json:"mounts"`
+		Mounts  []evidence.Mount `json:"mounts"`
 		Context struct {
 			Runtime struct {
 				WordPress  struct{ WordPress, PHP string } `json:"wordpress"`
@@ -242,7 +243,7 @@ func (s *wpSite) metadataOf(bundle string) {
 			} `json:"runtime"`
 		} `json:"context"`
 	}
-	s.readJSON(filepath.Join(bundle, codebox.PathMetadata), &m)
+	s.readJSON(filepath.Join(bundle, evidence.PathMetadata), &m)
 	r := m.Context.Runtime
 	if r.WordPress.WordPress != wordpresstest.Version || r.WordPress.PHP == "" || len(r.Components) != 4 || len(r.AgentBundles) != 1 || r.AgentBundles[0].Digest == "" {
 		s.t.Errorf("metadata has %+v", r)
@@ -251,7 +252,7 @@ func (s *wpSite) metadataOf(bundle string) {
 		s.t.Errorf("metadata of MU plugins: %+v", r.MUPlugins)
 	}
 	for _, target := range []string{"/runtime/stack", "/wordpress/wp-content/mu-plugins/contained-runtime/agents-api", "/wordpress/wp-content/plugins/helper"} {
-		if !slices.ContainsFunc(m.Mounts, func(m codebox.Mount) bool { return m.Target == target && m.Mode == "readonly" }) {
+		if !slices.ContainsFunc(m.Mounts, func(m evidence.Mount) bool { return m.Target == target && m.Mode == "readonly" }) {
 			s.t.Errorf("metadata lacks the mount %s: %v", target, m.Mounts)
 		}
 	}
@@ -384,7 +385,7 @@ func TestWordPressRequestsThatCannotBeServed(t *testing.T) {
 			if c.early {
 				return
 			}
-			events, err := os.ReadFile(filepath.Join(env.Artifacts, codebox.PathEvents))
+			events, err := os.ReadFile(filepath.Join(env.Artifacts, evidence.PathEvents))
 			if err != nil || name == "a broken MU plugin" && !strings.Contains(string(events), "syntax error") {
 				t.Errorf("the bundle does not tell what PHP said: %v", err)
 			}

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // A DamagedError names a row of which a part cannot be read: another program wrote it, or a hand did.
@@ -43,7 +43,7 @@ func (t *Task) tell(why string) {
 func (r *Run) tell(why string) {
 	r.Damage = why
 	if r.Record.Error == nil {
-		r.Record.Error = &codebox.RunError{Name: "DamagedRecordError", Message: why}
+		r.Record.Error = &evidence.RunError{Name: "DamagedRecordError", Message: why}
 	}
 }
 

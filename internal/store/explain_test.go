@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/store/pgtest"
 	"github.com/deedrun/deed/internal/store/state"
 )
@@ -412,7 +412,7 @@ func runs(t *testing.T, s *Store, ref Ref) {
 			t.Fatal(err)
 		}
 	}
-	r, err := s.InsertRun(ctx, NewRun{Status: codebox.RunBooting, RunnerID: "r", TaskID: ref.TaskID, AttemptID: ref.AttemptID})
+	r, err := s.InsertRun(ctx, NewRun{Status: evidence.RunBooting, RunnerID: "r", TaskID: ref.TaskID, AttemptID: ref.AttemptID})
 	ok(err)
 	_, err = s.BeatRun(ctx, r.ID(), nil)
 	ok(err)
@@ -423,8 +423,8 @@ func runs(t *testing.T, s *Store, ref Ref) {
 		{Before: r.ID()},
 		{TaskID: ref.TaskID},
 		{AttemptID: ref.AttemptID},
-		{Status: codebox.RunStatuses[:2]},
-		{Status: codebox.RunStatuses[:2], TaskID: ref.TaskID},
+		{Status: evidence.RunStatuses[:2]},
+		{Status: evidence.RunStatuses[:2], TaskID: ref.TaskID},
 	} {
 		_, err = s.Runs(ctx, f)
 		ok(err)
@@ -433,7 +433,7 @@ func runs(t *testing.T, s *Store, ref Ref) {
 	ok(err)
 	_, err = s.LiveRuns(ctx)
 	ok(err)
-	_, err = s.UpdateRun(ctx, r.ID(), RunUpdate{To: codebox.RunFailed, Close: true})
+	_, err = s.UpdateRun(ctx, r.ID(), RunUpdate{To: evidence.RunFailed, Close: true})
 	ok(err)
 	ok(s.CloseRun(ctx, r.ID()))
 	_, err = s.EndedRuns(ctx, Run{}, 10)

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/store/pgtest"
 )
@@ -106,7 +106,7 @@ func checkFixture(t *testing.T, fixture string, runs int) {
 	if err != nil || len(live) != runs {
 		t.Fatalf("%d live runs: %v", len(live), err)
 	}
-	if _, err := s.InsertRun(t.Context(), NewRun{Status: codebox.RunBooting, RunnerID: "r"}); err != nil {
+	if _, err := s.InsertRun(t.Context(), NewRun{Status: evidence.RunBooting, RunnerID: "r"}); err != nil {
 		t.Fatal(err)
 	}
 	open, err := s.Actions(t.Context(), ActionFilter{State: ActionOpen})
@@ -160,7 +160,7 @@ func writeFixture(t *testing.T, fixture string) {
 	_, err := s.Enqueue(ctx, n)
 	ok(err)
 	ok(s.PutRunner(ctx, Runner{ID: "gone", Host: "h", PID: 1}))
-	_, err = s.InsertRun(ctx, NewRun{RunID: "run-of-the-past", Status: codebox.RunQueued, RunnerID: "gone"})
+	_, err = s.InsertRun(ctx, NewRun{RunID: "run-of-the-past", Status: evidence.RunQueued, RunnerID: "gone"})
 	ok(err)
 	ok(s.Pause(ctx, "kept", "me"))
 	ok(s.Close())

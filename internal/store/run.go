@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/store/state"
 )
 
@@ -25,7 +25,7 @@ var (
 
 // A Run is a run's record with what only deed needs.
 type Run struct {
-	Record        codebox.RunRegistryEntry
+	Record        evidence.RunRegistryEntry
 	TaskID        string // "": it belongs to no task
 	AttemptID     string
 	SessionID     string
@@ -54,8 +54,8 @@ func NewRunID() string { return "run_" + strings.ReplaceAll(NewID(), "-", "") }
 
 // A NewRun is a run that begins.
 type NewRun struct {
-	RunID     string            // "": a fresh one
-	Status    codebox.RunStatus // queued or booting
+	RunID     string             // "": a fresh one
+	Status    evidence.RunStatus // queued or booting
 	TaskID    string
 	AttemptID string
 	SessionID string
@@ -63,8 +63,8 @@ type NewRun struct {
 	Dir       string
 	BundleDir string // where its bundle will be, so that a sweep knows whose a half-written one is; see Run.BundleDir
 	Metadata  map[string]any
-	Retention *codebox.RunRetention
-	Replay    *codebox.RunReplay
+	Retention *evidence.RunRetention
+	Replay    *evidence.RunReplay
 }
 
 // InsertRun records a run that begins. It returns ErrRunExists when the id is taken.
@@ -80,7 +80,7 @@ func (s *Store) InsertRun(ctx context.Context, n NewRun) (Run, error) {
 }
 
 func (s *Store) insertRun(ctx context.Context, n NewRun) (Run, error) {
-	if !codebox.ValidRunID(n.RunID) {
+	if !evidence.ValidRunID(n.RunID) {
 		return Run{}, invalid("run id %q must be 1 to 128 letters, digits, _ and -", n.RunID)
 	}
 	if n.RunnerID == "" {
@@ -93,14 +93,14 @@ func (s *Store) insertRun(ctx context.Context, n NewRun) (Run, error) {
 	r := Run{
 		TaskID: clean(n.TaskID), AttemptID: clean(n.AttemptID), SessionID: clean(n.SessionID), RunnerID: clean(n.RunnerID), Dir: n.Dir, BundleDir: clean(n.BundleDir), Live: true,
 		CreatedAt: now, HeartbeatAt: now,
-		Record: codebox.RunRegistryEntry{
-			Schema: codebox.SchemaRunRegistryEntry, RunID: n.RunID, Status: n.Status, ArtifactRefs: []codebox.RunArtifactRef{},
-			Lifecycle: codebox.NewRunLifecycle(n.Status, nil, codebox.RunCleanup{}), Replay: n.Replay,
+		Record: evidence.RunRegistryEntry{
+			Schema: evidence.SchemaRunRegistryEntry, RunID: n.RunID, Status: n.Status, ArtifactRefs: []evidence.RunArtifactRef{},
+			Lifecycle: evidence.NewRunLifecycle(n.Status, nil, evidence.RunCleanup{}), Replay: n.Replay,
 			CreatedAt: string(stamp(micros(now))), UpdatedAt: string(stamp(micros(now))), HeartbeatAt: string(stamp(micros(now))),
 		},
 	}
 	ids := map[string]any{}
-	for name, v := range map[string]string{codebox.MetaTaskID: r.TaskID, codebox.MetaAttemptID: r.AttemptID, codebox.MetaSessionID: r.SessionID} {
+	for name, v := range map[string]string{evidence.MetaTaskID: r.TaskID, evidence.MetaAttemptID: r.AttemptID, evidence.MetaSessionID: r.SessionID} {
 		if v != "" {
 			ids[name] = v
 		}
@@ -135,19 +135,19 @@ func (s *Store) insertRun(ctx context.Context, n NewRun) (Run, error) {
 // A RunUpdate is a change of a run's record. What is zero stays as it is; metadata is merged, everything else replaced.
 // Of a run that has ended only the second part can change.
 type RunUpdate struct {
-	To       codebox.RunStatus // "": as it is
+	To       evidence.RunStatus // "": as it is
 	Metadata map[string]any
 	Runtime  json.RawMessage
 	Preview  json.RawMessage
 	Result   json.RawMessage
-	Replay   *codebox.RunReplay
-	Error    *codebox.RunError
+	Replay   *evidence.RunReplay
+	Error    *evidence.RunError
 
 	Cleanup       string // running counts an attempt; succeeded and failed end it
-	CleanupError  *codebox.RunError
-	Refs          []codebox.RunArtifactRef
-	Retention     *codebox.RunRetention
-	Evidence      *codebox.RunResourceEvidence
+	CleanupError  *evidence.RunError
+	Refs          []evidence.RunArtifactRef
+	Retention     *evidence.RunRetention
+	Evidence      *evidence.RunResourceEvidence
 	BundleDir     string
 	ArtifactBytes *int64
 	Progress      json.RawMessage
@@ -271,7 +271,7 @@ func (r *Run) apply(u RunUpdate, now time.Time) error {
 		r.Progress = u.Progress
 	}
 	if u.Evidence != nil {
-		if err := r.merge(map[string]any{codebox.MetaResourceEvidence: u.Evidence}); err != nil {
+		if err := r.merge(map[string]any{evidence.MetaResourceEvidence: u.Evidence}); err != nil {
 			return err
 		}
 	}
@@ -289,26 +289,26 @@ func (r *Run) clean(u RunUpdate, now time.Time) {
 	at, failed := string(stamp(micros(now))), cleanError(u.CleanupError)
 	c := r.Record.Lifecycle.Cleanup
 	switch u.Cleanup {
-	case codebox.CleanupRunning:
-		c = codebox.RunCleanup{Status: u.Cleanup, Attempts: c.Attempts + 1, StartedAt: at, UpdatedAt: at, Error: failed}
-	case codebox.CleanupSucceeded, codebox.CleanupFailed:
+	case evidence.CleanupRunning:
+		c = evidence.RunCleanup{Status: u.Cleanup, Attempts: c.Attempts + 1, StartedAt: at, UpdatedAt: at, Error: failed}
+	case evidence.CleanupSucceeded, evidence.CleanupFailed:
 		c.Status, c.UpdatedAt, c.CompletedAt, c.Error = u.Cleanup, at, at, failed
 		if c.Attempts == 0 { // there was little to do, and its beginning was not worth a write
 			c.Attempts, c.StartedAt = 1, at
 		}
 	}
-	r.Record.Lifecycle = codebox.NewRunLifecycle(r.Record.Status, r.Record.Lifecycle.Cancellation, c)
+	r.Record.Lifecycle = evidence.NewRunLifecycle(r.Record.Status, r.Record.Lifecycle.Cancellation, c)
 }
 
-func cleanError(e *codebox.RunError) *codebox.RunError {
+func cleanError(e *evidence.RunError) *evidence.RunError {
 	if e == nil {
 		return nil
 	}
-	return &codebox.RunError{Name: clean(e.Name), Message: clean(e.Message), Code: clean(e.Code)}
+	return &evidence.RunError{Name: clean(e.Name), Message: clean(e.Message), Code: clean(e.Code)}
 }
 
 // retain replaces how long the run is kept.
-func (r *Run) retain(k *codebox.RunRetention) error {
+func (r *Run) retain(k *evidence.RunRetention) error {
 	if k == nil {
 		return nil
 	}
@@ -397,7 +397,7 @@ func (r *Run) encode() (string, error) {
 // A RunBeat is what a heartbeat tells the owner of a run.
 type RunBeat struct {
 	At              string // the heartbeat, as the record has it
-	Status          codebox.RunStatus
+	Status          evidence.RunStatus
 	CancelRequested bool
 	CancelAt        string
 	CancelReason    string
@@ -433,8 +433,8 @@ func (s *Store) BeatRun(ctx context.Context, id string, progress json.RawMessage
 
 // CancelRun asks the owner of a run to end it. A second request keeps the first one's reason, and a run that has ended
 // is left as it is; neither is an error.
-func (s *Store) CancelRun(ctx context.Context, id, reason string) (codebox.RunCancellationRequest, error) {
-	var out codebox.RunCancellationRequest
+func (s *Store) CancelRun(ctx context.Context, id, reason string) (evidence.RunCancellationRequest, error) {
+	var out evidence.RunCancellationRequest
 	full, err := s.resolveRun(ctx, id)
 	if err != nil {
 		return out, fmt.Errorf("cancel run %w", err)
@@ -445,8 +445,8 @@ func (s *Store) CancelRun(ctx context.Context, id, reason string) (codebox.RunCa
 			return missing("run", full, err)
 		}
 		l := &r.Record.Lifecycle
-		out = codebox.RunCancellationRequest{
-			Schema: codebox.SchemaRunCancellationRequest, RunID: full, Status: r.Record.Status, Terminal: r.Record.Status.Terminal(),
+		out = evidence.RunCancellationRequest{
+			Schema: evidence.SchemaRunCancellationRequest, RunID: full, Status: r.Record.Status, Terminal: r.Record.Status.Terminal(),
 			CancellationRequested: !r.Record.Status.Terminal(), AlreadyRequested: l.CancelRequested,
 		}
 		if !out.Terminal && !out.AlreadyRequested {
@@ -454,14 +454,14 @@ func (s *Store) CancelRun(ctx context.Context, id, reason string) (codebox.RunCa
 			if _, err := t.exec(ctx, `UPDATE runs SET cancel_at = $1, cancel_reason = $2, updated_at = $1 WHERE id = $3`, now, nullable(clean(reason)), full); err != nil {
 				return err
 			}
-			*l = codebox.NewRunLifecycle(r.Record.Status, &codebox.RunCancellation{RequestedAt: string(stamp(now)), Reason: clean(reason)}, l.Cleanup)
+			*l = evidence.NewRunLifecycle(r.Record.Status, &evidence.RunCancellation{RequestedAt: string(stamp(now)), Reason: clean(reason)}, l.Cleanup)
 			r.Record.UpdatedAt = string(stamp(now))
 		}
 		out.Record = r.Record
 		return nil
 	})
 	if err != nil {
-		return codebox.RunCancellationRequest{}, fmt.Errorf("cancel run %s: %w", full, err)
+		return evidence.RunCancellationRequest{}, fmt.Errorf("cancel run %s: %w", full, err)
 	}
 	return out, nil
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // runColumns is what scanRun reads, in its order.
@@ -24,7 +24,7 @@ func scanRun(row scanner) (Run, error) {
 		r                                        Run
 		id, record                               string
 		task, attempt, session, reason, progress *string
-		status                                   codebox.RunStatus
+		status                                   evidence.RunStatus
 		live, retained                           int
 		created, updated, beat                   int64
 		ended, canceled, until, eligible         *int64
@@ -47,11 +47,11 @@ func scanRun(row scanner) (Run, error) {
 	rec := &r.Record
 	rec.RunID, rec.Status = id, status
 	rec.CreatedAt, rec.UpdatedAt, rec.HeartbeatAt = string(stamp(created)), string(stamp(updated)), string(stamp(beat))
-	var c *codebox.RunCancellation
+	var c *evidence.RunCancellation
 	if canceled != nil {
-		c = &codebox.RunCancellation{RequestedAt: string(stamp(*canceled)), Reason: str(reason)}
+		c = &evidence.RunCancellation{RequestedAt: string(stamp(*canceled)), Reason: str(reason)}
 	}
-	rec.Lifecycle = codebox.NewRunLifecycle(status, c, rec.Lifecycle.Cleanup)
+	rec.Lifecycle = evidence.NewRunLifecycle(status, c, rec.Lifecycle.Cleanup)
 	return r, err
 }
 
@@ -93,7 +93,7 @@ func (s *Store) resolveRun(ctx context.Context, id string) (string, error) {
 }
 
 func (s *Store) runByID(ctx context.Context, id string) (string, error) {
-	if !codebox.ValidRunID(id) {
+	if !evidence.ValidRunID(id) {
 		return "", fmt.Errorf("%q: %w", id, ErrNotFound)
 	}
 	rows, err := s.eng.read().query(ctx, `SELECT id FROM runs WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 2`, id, id+"~")
@@ -136,7 +136,7 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 
 // A RunFilter selects runs. The zero value selects the newest ones.
 type RunFilter struct {
-	Status    []codebox.RunStatus // empty: every state
+	Status    []evidence.RunStatus // empty: every state
 	TaskID    string
 	AttemptID string // of one attempt; what else is asked for is not looked at then
 	SessionID string // as the caller named it; TaskID is not looked at then

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // The tools that deed knows.
@@ -19,7 +20,7 @@ const (
 )
 
 // known lists the tools that deed can put a wall around, with the other names that agents have for them, as
-// codebox.ToolName writes them, in lower case.
+// evidence.ToolName writes them, in lower case.
 var known = []struct {
 	id      string
 	aliases []string
@@ -47,9 +48,9 @@ func KnownTools() []string {
 
 // canonical returns the known tool that a name stands for, or "".
 func canonical(name string) string {
-	name = strings.ToLower(codebox.ToolName(name))
+	name = strings.ToLower(evidence.ToolName(name))
 	for _, k := range known {
-		if name == codebox.ToolName(k.id) || slices.Contains(k.aliases, name) {
+		if name == evidence.ToolName(k.id) || slices.Contains(k.aliases, name) {
 			return k.id
 		}
 	}

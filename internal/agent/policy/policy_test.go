@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/agent/policy"
 )
@@ -29,7 +30,7 @@ func rule(text string) codebox.ToolRule {
 			r.TransportVisibility = codebox.VisibleHidden
 		default:
 			text, aliases, _ := strings.Cut(text, "=")
-			r.ID, r.RuntimeToolID = text, codebox.ToolName(text)
+			r.ID, r.RuntimeToolID = text, evidence.ToolName(text)
 			if aliases != "" {
 				r.Aliases = strings.Split(aliases, ",")
 			}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // RequestOf reads the wire record of a runtime. Dir, Home and Roots are the caller's to set. Every entry knows where its
@@ -66,7 +67,7 @@ func principal(p *codebox.ImportPrincipal) *Principal {
 }
 
 // number reads an id that is a number, or a number as text; the record was checked before.
-func number(v codebox.Value) int64 {
+func number(v evidence.Value) int64 {
 	text := string(v)
 	if s, err := strconv.Unquote(text); err == nil {
 		text = s

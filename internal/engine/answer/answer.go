@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/action"
 	"github.com/deedrun/deed/internal/agent/identity"
 	"github.com/deedrun/deed/internal/agent/usage"
@@ -52,9 +52,9 @@ type Word struct {
 
 // An Effect is what a word did.
 type Effect struct {
-	Action   store.Action           // as it stands now; of a staged apply it is empty
-	Applied  *codebox.ArtifactApply // of a staged apply, also when it was refused
-	Proposal *store.Proposal        // of a revision of a constitution
+	Action   store.Action            // as it stands now; of a staged apply it is empty
+	Applied  *evidence.ArtifactApply // of a staged apply, also when it was refused
+	Proposal *store.Proposal         // of a revision of a constitution
 }
 
 // Give answers an action, by its id or the beginning of one. It returns store.ErrNotFound, ErrWord, store.ErrMayNot, store.ErrClosed,

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/action"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/config"
@@ -102,10 +102,10 @@ func TestAlwaysIsNoAnswerToAStagedApply(t *testing.T) {
 	t.Parallel()
 	desk, _ := setup(t)
 	const id = "01a1eccd-a18b-7dfd-86be-4a37cebcb70b"
-	p := codebox.PendingApplyPreview{
-		Schema: codebox.SchemaPendingApplyPreview, ActionID: id, Status: codebox.PendingOpen, CreatedAt: "2026-11-18T00:00:00Z", ArtifactID: "artifact-bundle-x",
-		Summary: "apply", Files: []codebox.PendingApplyFile{}, ApplyInput: codebox.PendingApplyInput{
-			ArtifactID: "artifact-bundle-x", ArtifactsPath: "/bundle", ApprovedFiles: []string{}, ApplyTarget: codebox.ApplyTarget{Directory: "/target"},
+	p := evidence.PendingApplyPreview{
+		Schema: evidence.SchemaPendingApplyPreview, ActionID: id, Status: evidence.PendingOpen, CreatedAt: "2026-11-18T00:00:00Z", ArtifactID: "artifact-bundle-x",
+		Summary: "apply", Files: []evidence.PendingApplyFile{}, ApplyInput: evidence.PendingApplyInput{
+			ArtifactID: "artifact-bundle-x", ArtifactsPath: "/bundle", ApprovedFiles: []string{}, ApplyTarget: evidence.ApplyTarget{Directory: "/target"},
 		},
 	}
 	text, err := json.Marshal(p)
@@ -120,13 +120,13 @@ func TestAlwaysIsNoAnswerToAStagedApply(t *testing.T) {
 	if !errors.Is(err, answer.ErrWord) || !strings.Contains(err.Error(), "leave --always out") {
 		t.Errorf("always: %v", err)
 	}
-	if p, err = desk.Applier.Staged(id); err != nil || p.Status != codebox.PendingOpen {
+	if p, err = desk.Applier.Staged(id); err != nil || p.Status != evidence.PendingOpen {
 		t.Errorf("the apply is %s, %v", p.Status, err)
 	}
 	if _, err = desk.Give(t.Context(), id, "ada", answer.Word{Decision: &action.Decision{Decision: deed.RuleDeny, Note: "not now"}}); err != nil {
 		t.Fatal(err)
 	}
-	if p, err = desk.Applier.Staged(id); err != nil || p.Status != codebox.PendingRejected || p.Note != "not now" {
+	if p, err = desk.Applier.Staged(id); err != nil || p.Status != evidence.PendingRejected || p.Note != "not now" {
 		t.Errorf("the apply is %s with the note %q, %v", p.Status, p.Note, err)
 	}
 }

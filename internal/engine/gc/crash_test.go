@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/crashpoint"
 	"github.com/deedrun/deed/internal/base/home"
@@ -48,10 +48,10 @@ func child(dir string) int {
 		if err != nil {
 			return err
 		}
-		if err := r.To(ctx, codebox.RunRunning); err != nil {
+		if err := r.To(ctx, evidence.RunRunning); err != nil {
 			return err
 		}
-		return r.Finish(ctx, runrecord.Outcome{Status: codebox.RunSucceeded, Cleanup: func(context.Context) error { return nil }})
+		return r.Finish(ctx, runrecord.Outcome{Status: evidence.RunSucceeded, Cleanup: func(context.Context) error { return nil }})
 	}()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -89,11 +89,11 @@ func TestACrashBetweenRowAndFile(t *testing.T) {
 			if err != nil || after.Live {
 				t.Fatalf("the run is still live: %+v, %v", after, err)
 			}
-			want := codebox.RunSucceeded // it had ended in the store
+			want := evidence.RunSucceeded // it had ended in the store
 			if p == crashpoint.RunRecorded {
-				want = codebox.RunFailed
+				want = evidence.RunFailed
 			}
-			if c := after.Record.Lifecycle.Cleanup; after.Record.Status != want || c.Status != codebox.CleanupSucceeded {
+			if c := after.Record.Lifecycle.Cleanup; after.Record.Status != want || c.Status != evidence.CleanupSucceeded {
 				t.Errorf("the run is %s, clean-up %+v; want %s", after.Record.Status, c, want)
 			}
 			now, err := os.ReadFile(file)

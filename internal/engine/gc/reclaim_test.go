@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver"
 	"github.com/deedrun/deed/internal/agent/driver/script"
 	"github.com/deedrun/deed/internal/attempt"
@@ -190,7 +190,7 @@ func TestEverythingOfADeadRunnerGoes(t *testing.T) {
 			}
 			write(t, filepath.Join(b.Home.Bundles(), "."+old.AttemptID+".123.tmp", "f"), "half")
 			write(t, filepath.Join(b.Home.Keys(), ".key.1.tmp"), "half")
-			if _, err := b.Store.InsertRun(t.Context(), store.NewRun{RunID: "lost-run", Status: codebox.RunBooting, RunnerID: "gone", AttemptID: lost.AttemptID}); err != nil {
+			if _, err := b.Store.InsertRun(t.Context(), store.NewRun{RunID: "lost-run", Status: evidence.RunBooting, RunnerID: "gone", AttemptID: lost.AttemptID}); err != nil {
 				t.Fatal(err)
 			}
 			before := snapshot(t, b.Home.Root())
@@ -224,7 +224,7 @@ func TestEverythingOfADeadRunnerGoes(t *testing.T) {
 				t.Errorf("the lost attempt is %+v, %v", at, err)
 			}
 			r, err := b.Store.Run(t.Context(), "lost-run")
-			if err != nil || r.Live || r.Record.Status != codebox.RunFailed || r.Record.Error.Code != "lost" || r.Record.Lifecycle.Cleanup.Status != codebox.CleanupSucceeded {
+			if err != nil || r.Live || r.Record.Status != evidence.RunFailed || r.Record.Error.Code != "lost" || r.Record.Lifecycle.Cleanup.Status != evidence.CleanupSucceeded {
 				t.Errorf("the lost run is %+v, %v", r.Record, err)
 			}
 			if runners, err := b.Store.Runners(t.Context()); err != nil || len(runners) != 0 {
@@ -508,7 +508,7 @@ func TestSweepTogether(t *testing.T) {
 			}
 			write(t, filepath.Join(b.Home.Bundles(), "."+old.AttemptID+".123.tmp", "files", "f"), "half")
 			write(t, filepath.Join(b.Home.Keys(), fmt.Sprintf(".key.%d.tmp", i)), "half")
-			run := store.NewRun{RunID: "run" + gone, Status: codebox.RunBooting, RunnerID: gone, AttemptID: ref.AttemptID, Dir: filepath.Join(b.Home.Root(), "runs")}
+			run := store.NewRun{RunID: "run" + gone, Status: evidence.RunBooting, RunnerID: gone, AttemptID: ref.AttemptID, Dir: filepath.Join(b.Home.Root(), "runs")}
 			if _, err := b.Store.InsertRun(t.Context(), run); err != nil {
 				t.Fatal(err)
 			}
@@ -559,7 +559,7 @@ func TestWhichRunsAreDead(t *testing.T) {
 	} {
 		now := b.now
 		b.now = now.Add(-silence)
-		if _, err := b.Store.InsertRun(t.Context(), store.NewRun{RunID: "of-" + runner, Status: codebox.RunQueued, RunnerID: runner}); err != nil {
+		if _, err := b.Store.InsertRun(t.Context(), store.NewRun{RunID: "of-" + runner, Status: evidence.RunQueued, RunnerID: runner}); err != nil {
 			t.Fatal(err)
 		}
 		b.now = now
@@ -599,7 +599,7 @@ func TestARunOfAProcessThatEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.dead(t, "ended")
-	if _, err := b.Store.InsertRun(t.Context(), store.NewRun{RunID: "left", Status: codebox.RunQueued, RunnerID: "ended"}); err != nil {
+	if _, err := b.Store.InsertRun(t.Context(), store.NewRun{RunID: "left", Status: evidence.RunQueued, RunnerID: "ended"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Store.DropRunner(t.Context(), "ended"); err != nil { // as it does at its end
@@ -619,7 +619,7 @@ func TestARunEndsAsItsAttemptDid(t *testing.T) {
 	b := setup(t)
 	b.dead(t, "dead")
 	dir := filepath.Join(t.TempDir(), "runs [1]")
-	run := func(id, attemptID string, status codebox.RunStatus) {
+	run := func(id, attemptID string, status evidence.RunStatus) {
 		t.Helper()
 		reg := &runrecord.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "dead", Home: b.Home}
 		r, err := reg.Create(t.Context(), runrecord.New{RunID: id, AttemptID: attemptID, Dir: dir})
@@ -633,11 +633,11 @@ func TestARunEndsAsItsAttemptDid(t *testing.T) {
 		}
 	}
 	done := b.settled(t, 100, true)
-	run("completed", done.AttemptID, codebox.RunCollecting)
+	run("completed", done.AttemptID, evidence.RunCollecting)
 	run("too-early", b.settled(t, 1, true).AttemptID, "")
-	run("failed", b.settled(t, 1, false).AttemptID, codebox.RunRunning)
-	run("alive", b.claim(t, "me").AttemptID, codebox.RunRunning)
-	run("asked", "", codebox.RunRunning)
+	run("failed", b.settled(t, 1, false).AttemptID, evidence.RunRunning)
+	run("alive", b.claim(t, "me").AttemptID, evidence.RunRunning)
+	run("asked", "", evidence.RunRunning)
 	if _, err := b.Store.CancelRun(t.Context(), "asked", "enough"); err != nil {
 		t.Fatal(err)
 	}
@@ -649,15 +649,15 @@ func TestARunEndsAsItsAttemptDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.sweep(t, Options{})
-	for id, want := range map[string]codebox.RunStatus{
-		"completed": codebox.RunSucceeded, "too-early": codebox.RunFailed, "failed": codebox.RunFailed, "alive": codebox.RunRunning, "asked": codebox.RunCancelled,
+	for id, want := range map[string]evidence.RunStatus{
+		"completed": evidence.RunSucceeded, "too-early": evidence.RunFailed, "failed": evidence.RunFailed, "alive": evidence.RunRunning, "asked": evidence.RunCancelled,
 	} {
 		r, err := b.Store.Run(t.Context(), id)
 		if err != nil || r.Record.Status != want || r.Live != (id == "alive") {
 			t.Errorf("run %s is %s, live %v, %v; want %s", id, r.Record.Status, r.Live, err, want)
 		}
 		text, err := os.ReadFile(runrecord.FilePath(r))
-		var rec codebox.RunRegistryEntry
+		var rec evidence.RunRegistryEntry
 		if err != nil || json.Unmarshal(text, &rec) != nil || rec.Status != want {
 			t.Errorf("the file of %s says %s, %v", id, rec.Status, err)
 		}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/config"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/evidence/runrecord"
@@ -166,7 +166,7 @@ func (s *sweep) coming(have map[string]bool) []item {
 
 func (s *sweep) ofRun(ctx context.Context, r *store.Run) (item, error) {
 	now := s.Clock()
-	it := item{run: r, attempt: r.AttemptID, ended: r.EndedAt, bytes: r.ArtifactBytes, failed: r.Record.Status != codebox.RunSucceeded}
+	it := item{run: r, attempt: r.AttemptID, ended: r.EndedAt, bytes: r.ArtifactBytes, failed: r.Record.Status != evidence.RunSucceeded}
 	callers := filepath.IsAbs(r.BundleDir)
 	if dir := filepath.Join(s.Home.Root(), r.BundleDir); r.BundleDir != "" && !callers && filepath.Dir(dir) == s.Home.Bundles() {
 		it.bundle = dir

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/config"
 	"github.com/deedrun/deed/internal/evidence/runrecord"
 	"github.com/deedrun/deed/internal/store"
@@ -80,13 +80,13 @@ func TestRetentionIsEnforced(t *testing.T) {
 	b := setup(t)
 	reg := &runrecord.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
 	files := filepath.Join(b.Home.Root(), "runs")
-	run := func(id string, ref store.Ref, k *codebox.RunRetention) {
+	run := func(id string, ref store.Ref, k *evidence.RunRetention) {
 		t.Helper()
 		r, err := reg.Create(t.Context(), runrecord.New{RunID: id, TaskID: ref.TaskID, AttemptID: ref.AttemptID, Dir: files, Retention: k})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Finish(t.Context(), runrecord.Outcome{Status: codebox.RunFailed, Bundle: b.Home.Bundle(ref.AttemptID)}); err != nil {
+		if err := r.Finish(t.Context(), runrecord.Outcome{Status: evidence.RunFailed, Bundle: b.Home.Bundle(ref.AttemptID)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +97,7 @@ func TestRetentionIsEnforced(t *testing.T) {
 	run("plain", withRun, nil)
 	step()
 	kept := b.settled(t, 100, true)
-	run("kept", kept, &codebox.RunRetention{Retained: true, Reason: "audit"})
+	run("kept", kept, &evidence.RunRetention{Retained: true, Reason: "audit"})
 	step()
 	outside := filepath.Join(t.TempDir(), "artifacts")
 	write(t, filepath.Join(outside, "f"), "x")
@@ -105,7 +105,7 @@ func TestRetentionIsEnforced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Finish(t.Context(), runrecord.Outcome{Status: codebox.RunFailed, Bundle: outside}); err != nil {
+	if err := r.Finish(t.Context(), runrecord.Outcome{Status: evidence.RunFailed, Bundle: outside}); err != nil {
 		t.Fatal(err)
 	}
 	step()
@@ -180,9 +180,9 @@ func TestRefusedRunsPushNoBundleOut(t *testing.T) {
 	reg := &runrecord.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
 	work := b.settled(t, 100, true)
 	for _, id := range []string{"work", "refused1", "refused2", "refused3"} {
-		n, o := runrecord.New{RunID: id}, runrecord.Outcome{Status: codebox.RunFailed}
+		n, o := runrecord.New{RunID: id}, runrecord.Outcome{Status: evidence.RunFailed}
 		if id == "work" {
-			n.TaskID, n.AttemptID, o = work.TaskID, work.AttemptID, runrecord.Outcome{Status: codebox.RunFailed, Bundle: b.Home.Bundle(work.AttemptID)}
+			n.TaskID, n.AttemptID, o = work.TaskID, work.AttemptID, runrecord.Outcome{Status: evidence.RunFailed, Bundle: b.Home.Bundle(work.AttemptID)}
 		}
 		b.now = b.now.Add(time.Hour)
 		r, err := reg.Create(t.Context(), n)
@@ -226,7 +226,7 @@ func TestACopyInTheHomeBelongsToItsRun(t *testing.T) {
 		}
 		r, err := reg.Create(t.Context(), n)
 		if err == nil {
-			err = r.Finish(t.Context(), runrecord.Outcome{Status: codebox.RunFailed, Bundle: bundle})
+			err = r.Finish(t.Context(), runrecord.Outcome{Status: evidence.RunFailed, Bundle: bundle})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -275,7 +275,7 @@ func TestADryRunCountsWhatEnds(t *testing.T) {
 	withRun := b.claim(t, "gone")
 	b.claim(t, "gone")
 	for id, attempt := range map[string]string{"lost": withRun.AttemptID, "bare": ""} {
-		if _, err := b.Store.InsertRun(t.Context(), store.NewRun{RunID: id, Status: codebox.RunBooting, RunnerID: "gone", AttemptID: attempt}); err != nil {
+		if _, err := b.Store.InsertRun(t.Context(), store.NewRun{RunID: id, Status: evidence.RunBooting, RunnerID: "gone", AttemptID: attempt}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -299,14 +299,14 @@ func TestARunsOwnRetention(t *testing.T) {
 	b := setup(t)
 	reg := &runrecord.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
 	at := b.now.Add(time.Hour).Format(time.RFC3339)
-	for id, k := range map[string]*codebox.RunRetention{
+	for id, k := range map[string]*evidence.RunRetention{
 		"goes": {CleanupEligibleAt: at}, "stays": {CleanupEligibleAt: at, RetainUntil: b.now.Add(2 * time.Hour).Format(time.RFC3339)}, "silent": nil,
 	} {
 		r, err := reg.Create(t.Context(), runrecord.New{RunID: id, Retention: k})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Finish(t.Context(), runrecord.Outcome{Status: codebox.RunFailed}); err != nil {
+		if err := r.Finish(t.Context(), runrecord.Outcome{Status: evidence.RunFailed}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -329,7 +329,7 @@ func TestRetentionOfARecordOutside(t *testing.T) {
 	for _, id := range []string{"same", "changed", "linked", "removed"} {
 		r, err := reg.Create(t.Context(), runrecord.New{RunID: id, Dir: dir})
 		if err == nil {
-			err = r.Finish(t.Context(), runrecord.Outcome{Status: codebox.RunFailed, Bundle: filepath.Join(dir, "bundle-"+id)})
+			err = r.Finish(t.Context(), runrecord.Outcome{Status: evidence.RunFailed, Bundle: filepath.Join(dir, "bundle-"+id)})
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/evidence/bundle"
@@ -92,12 +92,12 @@ func (s *sweep) known(r store.Run) string {
 // attempt is still to be settled.
 func (s *sweep) fate(ctx context.Context, r store.Run) (runrecord.Outcome, bool, error) {
 	o := runrecord.Outcome{
-		Status: codebox.RunFailed, Class: codebox.RunFailureUnknown, Code: string(failure.Lost),
+		Status: evidence.RunFailed, Class: evidence.RunFailureUnknown, Code: string(failure.Lost),
 		Cleanup: func(context.Context) error { return unfinished(r) },
 	}
 	why := "the process that ran it died: " + r.RunnerID
 	if r.Record.Lifecycle.CancelRequested {
-		o.Status, o.Class, o.Code = codebox.RunCancelled, codebox.RunFailureCancelled, ""
+		o.Status, o.Class, o.Code = evidence.RunCancelled, evidence.RunFailureCancelled, ""
 	}
 	if r.AttemptID != "" {
 		at, err := s.Store.Attempt(ctx, r.AttemptID)
@@ -112,11 +112,11 @@ func (s *sweep) fate(ctx context.Context, r store.Run) (runrecord.Outcome, bool,
 			s.asAttempt(&o, r, at)
 		}
 	}
-	if o.Status == codebox.RunCancelled && r.Record.Lifecycle.CancelRequested {
+	if o.Status == evidence.RunCancelled && r.Record.Lifecycle.CancelRequested {
 		why = "it was asked to cancel, and " + why
 	}
-	if o.Status != codebox.RunSucceeded {
-		o.Error = &codebox.RunError{Name: "RunLost", Message: why, Code: string(failure.Lost)}
+	if o.Status != evidence.RunSucceeded {
+		o.Error = &evidence.RunError{Name: "RunLost", Message: why, Code: string(failure.Lost)}
 	}
 	return o, true, nil
 }
@@ -125,21 +125,21 @@ func (s *sweep) fate(ctx context.Context, r store.Run) (runrecord.Outcome, bool,
 func (s *sweep) asAttempt(o *runrecord.Outcome, r store.Run, at store.Attempt) {
 	switch failure.Class(at.Class) {
 	case failure.None:
-		if state.RunNext(r.Record.Status, codebox.RunSucceeded) == nil {
-			o.Status, o.Class, o.Code = codebox.RunSucceeded, codebox.RunFailureNone, ""
+		if state.RunNext(r.Record.Status, evidence.RunSucceeded) == nil {
+			o.Status, o.Class, o.Code = evidence.RunSucceeded, evidence.RunFailureNone, ""
 		}
 	case failure.Timeout:
-		o.Status, o.Class, o.Code = codebox.RunTimedOut, codebox.RunFailureTimeout, at.Class
+		o.Status, o.Class, o.Code = evidence.RunTimedOut, evidence.RunFailureTimeout, at.Class
 	case failure.Canceled:
-		o.Status, o.Class, o.Code = codebox.RunCancelled, codebox.RunFailureCancelled, at.Class
+		o.Status, o.Class, o.Code = evidence.RunCancelled, evidence.RunFailureCancelled, at.Class
 	case failure.Lost:
 	default:
-		o.Class, o.Code = codebox.RunFailureExecution, at.Class
+		o.Class, o.Code = evidence.RunFailureExecution, at.Class
 	}
 	if at.BundleDir != "" {
 		dir := filepath.Join(s.Home.Root(), at.BundleDir)
 		o.Bundle, o.BundleID = dir, at.BundleID
-		o.Refs = []codebox.RunArtifactRef{{Kind: codebox.KindArtifactBundle, Directory: dir, ID: at.BundleID}}
+		o.Refs = []evidence.RunArtifactRef{{Kind: evidence.KindArtifactBundle, Directory: dir, ID: at.BundleID}}
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver/script"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/base/config"
@@ -70,9 +70,9 @@ func execute(ctx context.Context, t *testing.T, e *dispatch.Engine, job Job) (at
 		t.Fatal(err)
 	}
 	r.EndPhase(nil)
-	status := codebox.RunSucceeded
+	status := evidence.RunSucceeded
 	if res.Settlement.Status != agentruntime.TaskCompleted {
-		status = codebox.RunFailed
+		status = evidence.RunFailed
 	}
 	r.Finish(ctx, runrecord.Outcome{Status: status})
 	r.Close(ctx)
@@ -107,7 +107,7 @@ func TestRun(t *testing.T) {
 	if res.Settlement.Status != agentruntime.TaskCompleted || task.Record.Status != agentruntime.TaskCompleted {
 		t.Errorf("settled as %s (%s), the task is %s", res.Settlement.Status, res.Settlement.LastError, task.Record.Status)
 	}
-	if run.Record.Status != codebox.RunSucceeded || run.TaskID != res.Ref.TaskID || run.AttemptID != res.Ref.AttemptID {
+	if run.Record.Status != evidence.RunSucceeded || run.TaskID != res.Ref.TaskID || run.AttemptID != res.Ref.AttemptID {
 		t.Errorf("the record is %s, of task %s and attempt %s", run.Record.Status, run.TaskID, run.AttemptID)
 	}
 	if text := strings.Join(steps, " "); !strings.Contains(text, "prepared started ended judging verdict settled") {
@@ -301,8 +301,8 @@ func TestWorkWithoutATask(t *testing.T) {
 	if cause := context.Cause(work); !errors.Is(cause, late) {
 		t.Errorf("ended for %v", cause)
 	}
-	r.Finish(t.Context(), runrecord.Outcome{Status: codebox.RunTimedOut})
-	if run, err := e.Store.Run(t.Context(), r.Record.ID()); err != nil || run.Record.Status != codebox.RunTimedOut {
+	r.Finish(t.Context(), runrecord.Outcome{Status: evidence.RunTimedOut})
+	if run, err := e.Store.Run(t.Context(), r.Record.ID()); err != nil || run.Record.Status != evidence.RunTimedOut {
 		t.Errorf("the record is %s, %v", run.Record.Status, err)
 	}
 }

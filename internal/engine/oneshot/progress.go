@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/attempt"
 )
 
@@ -33,7 +33,7 @@ func (r *Run) move(p attempt.Progress) {
 		case attempt.PhaseJudge: // it was refused, and goes on
 			r.next("", attempt.PhaseAgent, nil)
 		default:
-			r.next(codebox.RunRunning, attempt.PhaseAgent, nil)
+			r.next(evidence.RunRunning, attempt.PhaseAgent, nil)
 			if r.job.Phases {
 				r.Record.Started()
 			}
@@ -45,12 +45,12 @@ func (r *Run) move(p attempt.Progress) {
 		if p.Text != attempt.Accepted {
 			refused = errors.New("the gate refused the work")
 		}
-		r.next(codebox.RunCollecting, attempt.PhaseCollect, refused)
+		r.next(evidence.RunCollecting, attempt.PhaseCollect, refused)
 	}
 }
 
 // next ends the phase under way, which failed if there is an error, and begins another, in another state unless that is empty.
-func (r *Run) next(status codebox.RunStatus, phase string, err error) {
+func (r *Run) next(status evidence.RunStatus, phase string, err error) {
 	r.EndPhase(err)
 	if status != "" && r.Record.Record().Status != status {
 		if err := r.Record.To(context.Background(), status); err != nil {

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/evidence/apply"
 	"github.com/deedrun/deed/internal/evidence/bundle"
@@ -28,7 +28,7 @@ const maxDocument = 64 << 20
 // of several, those that nobody may promote are no candidates.
 func (j *job) choose() error {
 	var found []candidate
-	var refused []codebox.ApplyReason
+	var refused []evidence.ApplyReason
 	defer func() {
 		for _, c := range found {
 			if c.offer != j.offer {
@@ -150,7 +150,7 @@ func (c *candidate) documents() error {
 	}
 	var verdict deed.Verdict
 	m := c.offer.Verification.Manifest
-	for path, to := range map[string]any{codebox.PathMetadata: &meta, bundle.PathVerdict: &verdict} {
+	for path, to := range map[string]any{evidence.PathMetadata: &meta, bundle.PathVerdict: &verdict} {
 		if bundle.ListedFile(m, path) == nil {
 			continue
 		}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/homeboy"
 )
 
@@ -76,7 +76,7 @@ func TestGates(t *testing.T) {
 	if diff := cmp.Diff([]string{"gate-1 half way"}, heard); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{codebox.ApplyRefused}, r.audited()); diff != "" {
+	if diff := cmp.Diff([]string{evidence.ApplyRefused}, r.audited()); diff != "" {
 		t.Error(diff)
 	}
 	r.tidy()
@@ -167,7 +167,7 @@ func TestVerifier(t *testing.T) {
 			for i := range many {
 				name := fmt.Sprintf("many/files/with/long/names/number-%05d.txt", i)
 				c.patch = fmt.Appendf(c.patch, "diff --git a/%[1]s b/%[1]s\nnew file mode 100644\n--- /dev/null\n+++ b/%[1]s\n@@ -0,0 +1 @@\n+x\n", name)
-				c.files = append(c.files, codebox.ChangedFile{Path: "/workspace/" + name, RelativePath: name, Status: "added", AfterSHA256: hashOf("x\n"), AfterMode: "100644", MountTarget: "/workspace", PatchPath: codebox.PathPatch})
+				c.files = append(c.files, evidence.ChangedFile{Path: "/workspace/" + name, RelativePath: name, Status: "added", AfterSHA256: hashOf("x\n"), AfterMode: "100644", MountTarget: "/workspace", PatchPath: evidence.PathPatch})
 			}
 			req := r.request(r.bundle(c))
 			req.Verifier, req.Patience = tc.command, time.Minute
@@ -204,7 +204,7 @@ func TestFromFile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	dir := r.bundle(r.simple())
-	patch, err := os.ReadFile(filepath.Join(dir, codebox.PathPatch))
+	patch, err := os.ReadFile(filepath.Join(dir, evidence.PathPatch))
 	if err != nil {
 		t.Fatal(err)
 	}

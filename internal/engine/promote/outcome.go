@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/evidence/apply"
 	"github.com/deedrun/deed/internal/evidence/bundle"
@@ -93,7 +93,7 @@ func (j *job) claimed(c candidate) error {
 		return nil
 	}
 	kept := ""
-	if e := bundle.ListedFile(c.offer.Verification.Manifest, codebox.PathPatch); e != nil && e.SHA256 != nil {
+	if e := bundle.ListedFile(c.offer.Verification.Manifest, evidence.PathPatch); e != nil && e.SHA256 != nil {
 		kept = e.SHA256.Value
 	}
 	if slices.ContainsFunc(j.Claims, func(a homeboy.Artifact) bool {
@@ -103,7 +103,7 @@ func (j *job) claimed(c candidate) error {
 	}
 	r := &apply.Refusal{}
 	for _, a := range j.Claims {
-		r.Reasons = append(r.Reasons, codebox.ApplyReason{Code: ReasonReviewOnly, Path: a.Path, Message: "is a patch that the provider claims and deed did not capture: it can be reviewed and not promoted"})
+		r.Reasons = append(r.Reasons, evidence.ApplyReason{Code: ReasonReviewOnly, Path: a.Path, Message: "is a patch that the provider claims and deed did not capture: it can be reviewed and not promoted"})
 	}
 	return r
 }

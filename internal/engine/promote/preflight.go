@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/evidence/apply"
 	"github.com/deedrun/deed/internal/evidence/workspace"
@@ -20,7 +20,7 @@ var protected = []string{"main", "master", "trunk", "develop", "production", "HE
 
 // A checklist gathers the checks before the apply. All are made, so that a refusal names every reason at once.
 type checklist struct {
-	reasons []codebox.ApplyReason
+	reasons []evidence.ApplyReason
 	failed  map[string]string // check to what failed first
 	skipped map[string]string
 }
@@ -165,7 +165,7 @@ func (j *job) rehearse(ctx context.Context, c *checklist) error {
 		return err
 	}
 	for _, reason := range r.Reasons {
-		c.fail(checkOf(reason.Code), &apply.Refusal{Reasons: []codebox.ApplyReason{reason}})
+		c.fail(checkOf(reason.Code), &apply.Refusal{Reasons: []evidence.ApplyReason{reason}})
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/attempt"
@@ -111,7 +111,7 @@ type Refusal struct {
 func (r *Refusal) Unwrap() error { return r.Refusal }
 
 func refuse(code, path, format string, args ...any) *apply.Refusal {
-	return &apply.Refusal{Reasons: []codebox.ApplyReason{{Code: code, Path: path, Message: fmt.Sprintf(format, args...)}}}
+	return &apply.Refusal{Reasons: []evidence.ApplyReason{{Code: code, Path: path, Message: fmt.Sprintf(format, args...)}}}
 }
 
 // Validate returns every fault of the request.

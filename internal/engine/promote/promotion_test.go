@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/evidence/apply"
 )
@@ -65,7 +65,7 @@ func TestPromote(t *testing.T) {
 	if diff := cmp.Diff(before, everything(t, r.repo)); diff != "" {
 		t.Errorf("the repository changed:\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{codebox.ApplyApplied, codebox.ApplyNoOp}, r.audited()); diff != "" {
+	if diff := cmp.Diff([]string{evidence.ApplyApplied, evidence.ApplyNoOp}, r.audited()); diff != "" {
 		t.Error(diff)
 	}
 	r.tidy()
@@ -79,7 +79,7 @@ func TestRefusals(t *testing.T) {
 	const sumX = "73cb3858a687a8494ca3323053016282f3dad39d42cf62ca4e79dda2aac7d9ac" // of "x\n"
 	adds := func(c *change, name string) {
 		c.patch = fmt.Appendf(nil, quiet, name)
-		c.files = []codebox.ChangedFile{{Path: "/workspace/" + name, RelativePath: name, Status: "added", AfterSHA256: sumX, AfterMode: "100644", MountTarget: "/workspace", PatchPath: codebox.PathPatch}}
+		c.files = []evidence.ChangedFile{{Path: "/workspace/" + name, RelativePath: name, Status: "added", AfterSHA256: sumX, AfterMode: "100644", MountTarget: "/workspace", PatchPath: evidence.PathPatch}}
 	}
 	for _, tc := range []struct {
 		name   string
@@ -95,7 +95,7 @@ func TestRefusals(t *testing.T) {
 		{name: "path of git", change: func(c *change) { adds(c, ".git/hooks/post-commit") }, want: []string{apply.ReasonPath}, failed: homeboy.PreflightConfinement},
 		{name: "hash mismatch", req: func(_ *rig, r *Request) { r.Patch = strings.Repeat("ab", 32) }, want: []string{ReasonHash}},
 		{name: "hash of the bundle", bundle: func(dir string) {
-			_ = os.WriteFile(filepath.Join(dir, codebox.PathPatch), []byte("diff --git a/x b/x\n"), 0o600)
+			_ = os.WriteFile(filepath.Join(dir, evidence.PathPatch), []byte("diff --git a/x b/x\n"), 0o600)
 		}, want: []string{apply.ReasonBundleInvalid}},
 		{name: "ambiguous candidates", req: func(r *rig, q *Request) {
 			q.Bundles = append(q.Bundles, r.bundle(r.change(tree{"a.txt": "three\n"})))
@@ -172,7 +172,7 @@ func TestRefusals(t *testing.T) {
 			if diff := cmp.Diff(before, everything(t, r.repo)); diff != "" {
 				t.Errorf("the repository changed:\n%s", diff)
 			}
-			if diff := cmp.Diff([]string{codebox.ApplyRefused}, r.audited()); diff != "" {
+			if diff := cmp.Diff([]string{evidence.ApplyRefused}, r.audited()); diff != "" {
 				t.Error(diff)
 			}
 			r.tidy()

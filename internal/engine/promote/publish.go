@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/evidence/apply"
 	"github.com/deedrun/deed/internal/evidence/workspace"
@@ -56,9 +56,9 @@ func (j *job) commit(ctx context.Context) error {
 
 // audit leaves a line, whatever came of it.
 func (j *job) audit(failed error) error {
-	line := codebox.ApplyAudit{
-		Operation: codebox.AuditApply, Status: codebox.ApplyApplied, ArtifactID: j.report.Candidate.Bundle, Approver: j.By, PatchSHA256: j.report.Candidate.SHA256,
-		Target: codebox.ApplyTarget{Directory: j.repo + "#" + j.Branch}, ApprovedFiles: j.report.Candidate.Files, Bundle: j.Bundles[0],
+	line := evidence.ApplyAudit{
+		Operation: evidence.AuditApply, Status: evidence.ApplyApplied, ArtifactID: j.report.Candidate.Bundle, Approver: j.By, PatchSHA256: j.report.Candidate.SHA256,
+		Target: evidence.ApplyTarget{Directory: j.repo + "#" + j.Branch}, ApprovedFiles: j.report.Candidate.Files, Bundle: j.Bundles[0],
 	}
 	if j.offer != nil {
 		line.Bundle = j.offer.Dir
@@ -69,15 +69,15 @@ func (j *job) audit(failed error) error {
 	var refusal *Refusal
 	switch {
 	case errors.As(failed, &refusal):
-		line.Status = codebox.ApplyRefused
+		line.Status = evidence.ApplyRefused
 	case failed != nil:
-		line.Status = codebox.ApplyFailed
+		line.Status = evidence.ApplyFailed
 	case !j.report.Status.Passed():
-		line.Status, failed = codebox.ApplyRefused, refuse(string(j.report.Status), "", "%s", j.blame())
+		line.Status, failed = evidence.ApplyRefused, refuse(string(j.report.Status), "", "%s", j.blame())
 	case j.report.Commit == "" || j.report.Reused:
-		line.Status = codebox.ApplyNoOp
+		line.Status = evidence.ApplyNoOp
 	}
-	if line.Status != codebox.ApplyApplied {
+	if line.Status != evidence.ApplyApplied {
 		line.ApprovedFiles = nil
 	}
 	a := apply.Applier{Home: j.Home, Clock: j.Clock, Redact: j.Redact}

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/attempt"
@@ -119,7 +119,7 @@ func (r *rig) commitAll(files tree) string {
 
 // A change is what a bundle is made of; tests bend it.
 type change struct {
-	files   []codebox.ChangedFile
+	files   []evidence.ChangedFile
 	patch   []byte
 	verdict string
 	noOp    bool
@@ -159,9 +159,9 @@ func (r *rig) change(files tree) *change {
 	}
 	c := &change{patch: patch.Bytes(), verdict: "accepted", key: r.key, commit: r.commit, attempt: "attempt-1"}
 	for _, f := range cs.Files() {
-		c.files = append(c.files, codebox.ChangedFile{
+		c.files = append(c.files, evidence.ChangedFile{
 			Path: "/workspace/" + f.RelativePath, RelativePath: f.RelativePath, Status: f.Status, MountTarget: "/workspace",
-			BeforeSHA256: f.BeforeSHA256, BeforeMode: f.BeforeMode, AfterSHA256: f.AfterSHA256, AfterMode: f.AfterMode, PatchPath: codebox.PathPatch,
+			BeforeSHA256: f.BeforeSHA256, BeforeMode: f.BeforeMode, AfterSHA256: f.AfterSHA256, AfterMode: f.AfterMode, PatchPath: evidence.PathPatch,
 		})
 	}
 	return c
@@ -177,16 +177,16 @@ func (r *rig) bundle(c *change) string {
 	}
 	files := c.files
 	if files == nil {
-		files = []codebox.ChangedFile{}
+		files = []evidence.ChangedFile{}
 	}
-	list, err := json.Marshal(codebox.ChangedFiles{Schema: codebox.SchemaChangedFiles, Files: files})
+	list, err := json.Marshal(evidence.ChangedFiles{Schema: evidence.SchemaChangedFiles, Files: files})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	contents := map[string]string{
-		codebox.PathChangedFiles: string(list), codebox.PathPatch: string(c.patch),
+		evidence.PathChangedFiles: string(list), evidence.PathPatch: string(c.patch),
 	}
-	kinds := map[string]string{codebox.PathChangedFiles: codebox.KindChangedFiles, codebox.PathPatch: codebox.KindPatch}
+	kinds := map[string]string{evidence.PathChangedFiles: evidence.KindChangedFiles, evidence.PathPatch: evidence.KindPatch}
 	for _, p := range append(bundle.Required(), bundle.PathVerdict) {
 		data, ok := contents[p]
 		if !ok {
@@ -199,13 +199,13 @@ func (r *rig) bundle(c *change) string {
 		if kind == "" {
 			kind = "log"
 		}
-		if err := w.AddBytes(p, kind, codebox.TypeText, []byte(data)); err != nil {
+		if err := w.AddBytes(p, kind, evidence.TypeText, []byte(data)); err != nil {
 			r.t.Fatal(err)
 		}
 	}
 	_, err = w.Seal(r.t.Context(), bundle.SealInput{
 		Workspace: map[string]any{"commit": c.commit},
-		CreatedAt: r.Clock(), Runtime: codebox.Runtime{ID: "a", Environment: codebox.Environment{Kind: "process"}},
+		CreatedAt: r.Clock(), Runtime: evidence.Runtime{ID: "a", Environment: evidence.Environment{Kind: "process"}},
 		Statement: bundle.Statement{TaskID: "task-1", AttemptID: c.attempt, Verdict: c.verdict, Status: "completed", Containment: "process"},
 	})
 	if err != nil {
@@ -297,7 +297,7 @@ func (r *rig) audited() (out []string) {
 		r.t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		a, err := schema.Decode[codebox.ApplyAudit](codebox.SchemaApplyAudit, []byte(line))
+		a, err := schema.Decode[evidence.ApplyAudit](evidence.SchemaApplyAudit, []byte(line))
 		if err != nil {
 			r.t.Fatalf("audit line %s: %v", line, err)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -59,28 +59,28 @@ func stamp(t time.Time) string {
 
 // A StagedApply is what a staged apply is about: what is changed where when it is approved.
 type StagedApply struct {
-	ArtifactID string                     `json:"artifact_id"`
-	Bundle     string                     `json:"bundle"`
-	Directory  string                     `json:"directory"`
-	Workspace  string                     `json:"workspace,omitempty"`
-	Files      []codebox.PendingApplyFile `json:"files"`
-	Force      bool                       `json:"force,omitempty"`
-	StagedBy   string                     `json:"staged_by,omitempty"`
-	Note       string                     `json:"note,omitempty"` // what whoever decided said about it
+	ArtifactID string                      `json:"artifact_id"`
+	Bundle     string                      `json:"bundle"`
+	Directory  string                      `json:"directory"`
+	Workspace  string                      `json:"workspace,omitempty"`
+	Files      []evidence.PendingApplyFile `json:"files"`
+	Force      bool                        `json:"force,omitempty"`
+	StagedBy   string                      `json:"staged_by,omitempty"`
+	Note       string                      `json:"note,omitempty"` // what whoever decided said about it
 }
 
 // StagedAction is a staged apply as an action.
-func StagedAction(p codebox.PendingApplyPreview) store.Action {
+func StagedAction(p evidence.PendingApplyPreview) store.Action {
 	x := store.Action{ID: p.ActionID, Kind: KindApply, Prompt: p.Summary, State: store.ActionOpen, AnsweredBy: p.ResolvedBy, OpenedAt: instant(p.CreatedAt), ClosedAt: instant(p.ResolvedAt)}
 	in := p.ApplyInput
 	about, err := json.Marshal(StagedApply{
 		ArtifactID: p.ArtifactID, Bundle: in.ArtifactsPath, Directory: in.ApplyTarget.Directory, Workspace: in.ApplyTarget.Workspace,
-		Files: append([]codebox.PendingApplyFile{}, p.Files...), Force: in.Force, StagedBy: in.Approver, Note: p.Note,
+		Files: append([]evidence.PendingApplyFile{}, p.Files...), Force: in.Force, StagedBy: in.Approver, Note: p.Note,
 	})
 	if err == nil {
 		x.Subject = about
 	}
-	if p.Status != codebox.PendingOpen {
+	if p.Status != evidence.PendingOpen {
 		x.State, x.Answer = store.ActionAnswered, json.RawMessage(strconv.Quote(p.Status))
 	}
 	return x

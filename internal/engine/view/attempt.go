@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/plainfile"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -110,8 +110,8 @@ func (r *Reader) changes(at store.Attempt) *Changes {
 		return nil // reclaimed by retention, or on another machine
 	}
 	defer func() { _ = root.Close() }()
-	data, err := plainfile.ReadIn(root, codebox.PathChangedFiles, maxChangedFile)
-	var doc codebox.ChangedFiles
+	data, err := plainfile.ReadIn(root, evidence.PathChangedFiles, maxChangedFile)
+	var doc evidence.ChangedFiles
 	if err != nil || json.Unmarshal(data, &doc) != nil {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (r *Reader) changes(at store.Attempt) *Changes {
 	for _, f := range doc.Files[:min(len(doc.Files), maxChanged)] {
 		out.Files = append(out.Files, Changed{Path: f.RelativePath, Status: f.Status, Class: f.Class, InPatch: f.PatchPath != ""})
 	}
-	if fi, err := root.Lstat(codebox.PathPatch); err == nil && fi.Mode().IsRegular() {
+	if fi, err := root.Lstat(evidence.PathPatch); err == nil && fi.Mode().IsRegular() {
 		out.PatchSize = fi.Size()
 	}
 	return out

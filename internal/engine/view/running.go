@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/usage"
 	"github.com/deedrun/deed/internal/base/proc"
 	"github.com/deedrun/deed/internal/base/truncate"
@@ -182,7 +182,7 @@ func (r *Reader) GoneRuns(ctx context.Context, runs ...store.Run) (map[string]bo
 }
 
 // RunRecord is the record of a run with what is known of its process beside it. The record itself stays as its owner left it.
-func RunRecord(x store.Run, gone map[string]bool) codebox.RunRegistryEntry {
+func RunRecord(x store.Run, gone map[string]bool) evidence.RunRegistryEntry {
 	rec := x.Record
 	if !gone[x.ID()] {
 		return rec
@@ -191,7 +191,7 @@ func RunRecord(x store.Run, gone map[string]bool) codebox.RunRegistryEntry {
 	if rec.Metadata == nil {
 		rec.Metadata = map[string]any{}
 	}
-	rec.Metadata[codebox.MetaProcess] = PhaseGone
+	rec.Metadata[evidence.MetaProcess] = PhaseGone
 	return rec
 }
 
@@ -388,7 +388,7 @@ func read[T any](e journal.Entry, use func(T)) {
 func (r *Reader) OpenJournal(at store.Attempt) (*journal.Tail, error) {
 	paths := []string{filepath.Join(r.src.Home.Attempt(at.Record.AttemptID), "journal.jsonl")}
 	if at.BundleDir != "" {
-		paths = append(paths, filepath.Join(r.src.Home.Root(), at.BundleDir, codebox.PathEvents))
+		paths = append(paths, filepath.Join(r.src.Home.Root(), at.BundleDir, evidence.PathEvents))
 	}
 	if !at.Live {
 		slices.Reverse(paths)

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/config"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/base/home"
@@ -269,8 +269,8 @@ func TestATaskHasItsAttemptsWithClaimAndFacts(t *testing.T) {
 	ref := d.begin(id)
 	dir := d.h.Bundle(ref.AttemptID)
 	d.ok(os.MkdirAll(filepath.Join(dir, "files"), 0o700))
-	d.ok(os.WriteFile(filepath.Join(dir, codebox.PathChangedFiles), raw(codebox.ChangedFiles{Files: []codebox.ChangedFile{{RelativePath: "a.go", Status: "modified", PatchPath: "x"}, {RelativePath: "b.tmp", Status: "added", Class: "ignored"}}}), 0o600))
-	d.ok(os.WriteFile(filepath.Join(dir, codebox.PathPatch), []byte("diff\n"), 0o600))
+	d.ok(os.WriteFile(filepath.Join(dir, evidence.PathChangedFiles), raw(evidence.ChangedFiles{Files: []evidence.ChangedFile{{RelativePath: "a.go", Status: "modified", PatchPath: "x"}, {RelativePath: "b.tmp", Status: "added", Class: "ignored"}}}), 0o600))
+	d.ok(os.WriteFile(filepath.Join(dir, evidence.PathPatch), []byte("diff\n"), 0o600))
 	s := accepted("a.go")
 	rel, err := d.h.Rel(dir)
 	d.ok(err)

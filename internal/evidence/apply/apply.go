@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/base/crashpoint"
 	"github.com/deedrun/deed/internal/evidence/bundle"
@@ -39,10 +39,10 @@ type Request struct {
 // Apply verifies a bundle and gives a directory its change, all of it or nothing. It first takes back what a crash left
 // half done; of this very change, when the crash left it whole, it says that it is applied. The result says what came of it, also when the error is not nil: a *Refusal means that nothing was changed
 // because something is not as it must be. Every call but a dry run leaves a line in the audit log.
-func (a *Applier) Apply(ctx context.Context, r Request) (codebox.ApplyResult, error) {
-	res := codebox.ApplyResult{
-		Schema: codebox.SchemaApplyResult, Adapter: Adapter, Status: codebox.ApplyApplied, AppliedFiles: []string{},
-		Target: codebox.ApplyTarget{Directory: r.To, Workspace: r.Workspace}, Approver: r.By,
+func (a *Applier) Apply(ctx context.Context, r Request) (evidence.ApplyResult, error) {
+	res := evidence.ApplyResult{
+		Schema: evidence.SchemaApplyResult, Adapter: Adapter, Status: evidence.ApplyApplied, AppliedFiles: []string{},
+		Target: evidence.ApplyTarget{Directory: r.To, Workspace: r.Workspace}, Approver: r.By,
 	}
 	if r.id == "" {
 		r.id = uuid.Must(uuid.NewV7()).String()
@@ -65,22 +65,22 @@ func (a *Applier) Apply(ctx context.Context, r Request) (codebox.ApplyResult, er
 	if r.DryRun {
 		return res, err
 	}
-	line := codebox.ApplyAudit{Operation: codebox.AuditApply, Bundle: absolute(r.Bundle), ApprovedFiles: names(files), Note: r.note}
+	line := evidence.ApplyAudit{Operation: evidence.AuditApply, Bundle: absolute(r.Bundle), ApprovedFiles: names(files), Note: r.note}
 	return res, errors.Join(err, a.close(&res, line))
 }
 
-func (a *Applier) fail(res *codebox.ApplyResult, err error) {
-	res.Status, res.AppliedFiles, res.ApplyID = codebox.ApplyFailed, []string{}, ""
+func (a *Applier) fail(res *evidence.ApplyResult, err error) {
+	res.Status, res.AppliedFiles, res.ApplyID = evidence.ApplyFailed, []string{}, ""
 	var r *Refusal
 	if errors.As(err, &r) {
-		res.Status = codebox.ApplyRefused
+		res.Status = evidence.ApplyRefused
 	}
 	res.Error = a.failure(err)
 }
 
 // close writes the audit line of a result, and only then moves the journal of what was applied to the finished ones: a
 // crash in between is told by the next apply.
-func (a *Applier) close(res *codebox.ApplyResult, line codebox.ApplyAudit) error {
+func (a *Applier) close(res *evidence.ApplyResult, line evidence.ApplyAudit) error {
 	line.AuditReference = uuid.Must(uuid.NewV7()).String()
 	line.Status, line.ApplyID, line.ArtifactID, line.Target = res.Status, res.ApplyID, res.ArtifactID, res.Target
 	line.Approver, line.PatchSHA256, line.Error = res.Approver, res.PatchSHA256, res.Error
@@ -88,7 +88,7 @@ func (a *Applier) close(res *codebox.ApplyResult, line codebox.ApplyAudit) error
 		return err
 	}
 	res.AuditReference = line.AuditReference
-	if res.Status != codebox.ApplyApplied {
+	if res.Status != evidence.ApplyApplied {
 		return nil
 	}
 	j, err := readJournal(filepath.Join(a.openDir(), res.ApplyID))
@@ -101,7 +101,7 @@ func (a *Applier) close(res *codebox.ApplyResult, line codebox.ApplyAudit) error
 	return j.move(a.doneDir())
 }
 
-func (a *Applier) apply(ctx context.Context, r Request, recovery Recovery, res *codebox.ApplyResult) ([]File, error) {
+func (a *Applier) apply(ctx context.Context, r Request, recovery Recovery, res *evidence.ApplyResult) ([]File, error) {
 	o, err := Read(r.Bundle, bundle.VerifyOptions{TrustedKeys: r.Keys})
 	if m := o.Verification.Manifest; m != nil {
 		res.ArtifactID = m.ID
@@ -127,7 +127,7 @@ func (a *Applier) apply(ctx context.Context, r Request, recovery Recovery, res *
 		return nil, err
 	}
 	if len(files) == 0 {
-		res.Status = codebox.ApplyNoOp
+		res.Status = evidence.ApplyNoOp
 		return nil, nil
 	}
 	if done := recovery.finished(res.ArtifactID, res.Target, files, t); done != nil {
@@ -139,7 +139,7 @@ func (a *Applier) apply(ctx context.Context, r Request, recovery Recovery, res *
 		return nil, err
 	}
 	if r.DryRun {
-		res.Status = codebox.ApplyDryRun
+		res.Status = evidence.ApplyDryRun
 		res.PatchSHA256, err = rehearse(ctx, o, t, p)
 		return files, err
 	}
@@ -196,8 +196,8 @@ func (o *Offer) accepted(unsigned, rejected string) error {
 }
 
 // manifestHash is the hash that the manifest states of itself; the verification compared it.
-func manifestHash(m *codebox.Manifest) string {
-	if e := bundle.ListedFile(m, codebox.PathManifest); e != nil && e.SHA256 != nil {
+func manifestHash(m *evidence.Manifest) string {
+	if e := bundle.ListedFile(m, evidence.PathManifest); e != nil && e.SHA256 != nil {
 		return e.SHA256.Value
 	}
 	return ""
@@ -242,14 +242,14 @@ func (j *journal) run(ctx context.Context, o *Offer, t *site, p *plan) error {
 
 // same looks a last time whether somebody changed a file while the change was staged.
 func (t *site) same(p *plan) error {
-	var reasons []codebox.ApplyReason
+	var reasons []evidence.ApplyReason
 	for _, st := range p.steps {
 		now, err := t.look(st.Path)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", Shown(st.Name), err)
 		}
 		if !now.is(st.Before) {
-			reasons = append(reasons, codebox.ApplyReason{Code: ReasonDrift, Path: st.Name, Message: "changed while the change was prepared"})
+			reasons = append(reasons, evidence.ApplyReason{Code: ReasonDrift, Path: st.Name, Message: "changed while the change was prepared"})
 		}
 	}
 	return refused(reasons)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
@@ -46,7 +46,7 @@ func TestApplyAndUndo(t *testing.T) {
 	req := r.request(dir, to)
 	req.DryRun = true
 	res, err := r.Apply(t.Context(), req)
-	if err != nil || res.Status != codebox.ApplyDryRun {
+	if err != nil || res.Status != evidence.ApplyDryRun {
 		t.Fatalf("dry run: %+v, %v", res, err)
 	}
 	valid(t, res)
@@ -201,8 +201,8 @@ func TestRefusals(t *testing.T) {
 	}
 	const quiet = "diff --git a/%[1]s b/%[1]s\nnew file mode 100644\n--- /dev/null\n+++ b/%[1]s\n@@ -0,0 +1 @@\n+x\n"
 	const sumX = "73cb3858a687a8494ca3323053016282f3dad39d42cf62ca4e79dda2aac7d9ac" // of "x\n"
-	added := func(name string) codebox.ChangedFile {
-		return codebox.ChangedFile{Path: "/workspace/" + name, RelativePath: name, Status: "added", AfterSHA256: sumX, AfterMode: "100644", MountTarget: "/workspace", PatchPath: codebox.PathPatch}
+	added := func(name string) evidence.ChangedFile {
+		return evidence.ChangedFile{Path: "/workspace/" + name, RelativePath: name, Status: "added", AfterSHA256: sumX, AfterMode: "100644", MountTarget: "/workspace", PatchPath: evidence.PathPatch}
 	}
 	for _, tc := range []struct {
 		name   string
@@ -213,10 +213,10 @@ func TestRefusals(t *testing.T) {
 		want   []string // nil: only the code of the first counts
 		code   string
 	}{
-		{name: "tampered patch", tamper: func(b string) { swap(b, codebox.PathPatch, "+two", "+evil") }, code: ReasonBundleInvalid},
-		{name: "tampered change list", tamper: func(b string) { swap(b, codebox.PathChangedFiles, "a.txt", "b.txt") }, code: ReasonBundleInvalid},
+		{name: "tampered patch", tamper: func(b string) { swap(b, evidence.PathPatch, "+two", "+evil") }, code: ReasonBundleInvalid},
+		{name: "tampered change list", tamper: func(b string) { swap(b, evidence.PathChangedFiles, "a.txt", "b.txt") }, code: ReasonBundleInvalid},
 		{name: "no bundle", tamper: func(b string) { _ = os.RemoveAll(b) }, code: ReasonBundleInvalid},
-		{name: "hard link in the bundle", tamper: func(b string) { _ = os.Link(filepath.Join(b, codebox.PathPatch), b+".link") }, code: ReasonBundleInvalid},
+		{name: "hard link in the bundle", tamper: func(b string) { _ = os.Link(filepath.Join(b, evidence.PathPatch), b+".link") }, code: ReasonBundleInvalid},
 		{
 			name: "base drift", target: func(to string) { swap(to, "a.txt", "one", "ours"); _ = os.Remove(filepath.Join(to, "sub/b.txt")) },
 			want: []string{"base_drift a.txt", "base_drift sub/b.txt"},
@@ -268,35 +268,35 @@ func TestRefusals(t *testing.T) {
 		{name: "no digest", change: func(_ *rig, c *change) { c.files[0].AfterSHA256 = "" }, code: ReasonChangeList},
 		{name: "path escape", change: func(_ *rig, c *change) {
 			c.patch = fmt.Appendf(nil, quiet, "../out")
-			c.files = []codebox.ChangedFile{added("../out")}
+			c.files = []evidence.ChangedFile{added("../out")}
 		}, want: []string{"path_refused ../out"}},
 		{name: "absolute path", change: func(_ *rig, c *change) {
 			c.patch = fmt.Appendf(nil, quiet, "/out")
-			c.files = []codebox.ChangedFile{added("/out")}
+			c.files = []evidence.ChangedFile{added("/out")}
 		}, want: []string{"path_refused /out"}},
 		{name: "git hook", change: func(_ *rig, c *change) {
 			c.patch = fmt.Appendf(nil, quiet, ".git/hooks/x")
-			c.files = []codebox.ChangedFile{added(".git/hooks/x")}
+			c.files = []evidence.ChangedFile{added(".git/hooks/x")}
 		}, want: []string{"path_refused .git/hooks/x"}},
 		{name: "git in other letters", change: func(_ *rig, c *change) {
 			c.patch = fmt.Appendf(nil, quiet, "s/.GIT/config")
-			c.files = []codebox.ChangedFile{added("s/.GIT/config")}
+			c.files = []evidence.ChangedFile{added("s/.GIT/config")}
 		}, want: []string{"path_refused s/.GIT/config"}},
 		{name: "submodule", change: func(_ *rig, c *change) {
 			c.patch = []byte("diff --git a/m b/m\nnew file mode 160000\nindex 0000000..1111111\n--- /dev/null\n+++ b/m\n@@ -0,0 +1 @@\n+Subproject commit x\n")
-			c.files = []codebox.ChangedFile{added("m")}
+			c.files = []evidence.ChangedFile{added("m")}
 		}, want: []string{ReasonPatch}},
 		{name: "odd mode", change: func(_ *rig, c *change) {
 			c.patch = []byte(strings.ReplaceAll(fmt.Sprintf(quiet, "m"), "100644", "104755"))
-			c.files = []codebox.ChangedFile{added("m")}
+			c.files = []evidence.ChangedFile{added("m")}
 		}, want: []string{ReasonPatch}},
 		{name: "rename", change: func(_ *rig, c *change) {
 			c.patch = []byte("diff --git a/a.txt b/m\nsimilarity index 100%\nrename from a.txt\nrename to m\n")
-			c.files = []codebox.ChangedFile{added("m")}
+			c.files = []evidence.ChangedFile{added("m")}
 		}, want: []string{ReasonPatch}},
 		{name: "copy onto itself", change: func(_ *rig, c *change) {
 			c.patch = []byte("diff --git a/m b/m\nsimilarity index 100%\ncopy from a.txt\ncopy to m\n")
-			c.files = []codebox.ChangedFile{added("m")}
+			c.files = []evidence.ChangedFile{added("m")}
 		}, want: []string{ReasonPatch}},
 		{name: "text before the patch", change: func(_ *rig, c *change) { c.patch = append([]byte("--- a/a.txt\n+++ b/a.txt\n"), c.patch...) }, want: []string{ReasonPatch}},
 		{name: "link out of the directory", change: func(r *rig, c *change) {
@@ -333,7 +333,7 @@ func TestRefusals(t *testing.T) {
 				if tc.want != nil && !slices.Equal(got, tc.want) || tc.want == nil && !strings.HasPrefix(got[0], tc.code) {
 					t.Errorf("dry run %v: reasons are %q, want %q %s", dry, got, tc.want, tc.code)
 				}
-				if res.Status != codebox.ApplyRefused || res.Error == nil || len(res.AppliedFiles) > 0 {
+				if res.Status != evidence.ApplyRefused || res.Error == nil || len(res.AppliedFiles) > 0 {
 					t.Errorf("dry run %v: the result is %+v", dry, res)
 				}
 				valid(t, res)
@@ -342,7 +342,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("the directory changed:\n%s", diff)
 			}
 			r.tidy(to)
-			if l := r.lines(); len(l) != 1 || l[0].Status != codebox.ApplyRefused || l[0].Error == nil {
+			if l := r.lines(); len(l) != 1 || l[0].Status != evidence.ApplyRefused || l[0].Error == nil {
 				t.Errorf("audit is %+v", l)
 			}
 		})
@@ -389,7 +389,7 @@ func TestNoOp(t *testing.T) {
 	r := newRig(t)
 	tree{}.write(t, r.path("target"))
 	res, err := r.Apply(t.Context(), r.request(r.bundle(r.change(tree{"a": "x"}, tree{"a": "x"})), r.path("target")))
-	if err != nil || res.Status != codebox.ApplyNoOp {
+	if err != nil || res.Status != evidence.ApplyNoOp {
 		t.Errorf("%+v, %v", res, err)
 	}
 	valid(t, res)
@@ -485,7 +485,7 @@ func TestGoldenBundle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := check(codebox.SchemaApplyPreflight, text); err != nil {
+	if err := check(evidence.SchemaApplyPreflight, text); err != nil {
 		t.Error(err)
 	}
 }

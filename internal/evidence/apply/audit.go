@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 )
 
@@ -23,7 +23,7 @@ import (
 const maxAuditFiles = 1000
 
 // Audit appends a line for a change that went another way than through Apply, and returns its reference.
-func (a *Applier) Audit(line codebox.ApplyAudit, failed error) (string, error) {
+func (a *Applier) Audit(line evidence.ApplyAudit, failed error) (string, error) {
 	line.AuditReference = uuid.Must(uuid.NewV7()).String()
 	if failed != nil {
 		line.Error = a.failure(failed)
@@ -32,8 +32,8 @@ func (a *Applier) Audit(line codebox.ApplyAudit, failed error) (string, error) {
 }
 
 // audit appends one line, redacted, and makes it durable.
-func (a *Applier) audit(line codebox.ApplyAudit) error {
-	line.Schema, line.At = codebox.SchemaApplyAudit, a.Clock().Format(time.RFC3339Nano)
+func (a *Applier) audit(line evidence.ApplyAudit) error {
+	line.Schema, line.At = evidence.SchemaApplyAudit, a.Clock().Format(time.RFC3339Nano)
 	line.FileCount = len(line.ApprovedFiles)
 	line.ApprovedFiles = append([]string{}, line.ApprovedFiles[:min(len(line.ApprovedFiles), maxAuditFiles)]...)
 	text, err := json.Marshal(line)
@@ -68,7 +68,7 @@ func torn(f *os.File) bool {
 }
 
 // takenBack returns the lines of the applies with the beginning of an id that a crash cut short and that were taken back, one of each.
-func (a *Applier) takenBack(id string) ([]codebox.ApplyAudit, error) {
+func (a *Applier) takenBack(id string) ([]evidence.ApplyAudit, error) {
 	if id == "" {
 		return nil, nil
 	}
@@ -80,13 +80,13 @@ func (a *Applier) takenBack(id string) ([]codebox.ApplyAudit, error) {
 		return nil, err
 	}
 	defer f.Close()
-	var out []codebox.ApplyAudit
+	var out []evidence.ApplyAudit
 	for r := bufio.NewReader(f); ; {
 		text, err := r.ReadBytes('\n')
-		var line codebox.ApplyAudit
+		var line evidence.ApplyAudit
 		if bytes.Contains(text, []byte(id)) && json.Unmarshal(text, &line) == nil && // a torn line is none
-			line.Operation == codebox.AuditRecover && line.Status == codebox.ApplyRolledBack && strings.HasPrefix(line.ApplyID, id) &&
-			!slices.ContainsFunc(out, func(o codebox.ApplyAudit) bool { return o.ApplyID == line.ApplyID }) {
+			line.Operation == evidence.AuditRecover && line.Status == evidence.ApplyRolledBack && strings.HasPrefix(line.ApplyID, id) &&
+			!slices.ContainsFunc(out, func(o evidence.ApplyAudit) bool { return o.ApplyID == line.ApplyID }) {
 			out = append(out, line)
 		}
 		if errors.Is(err, io.EOF) {

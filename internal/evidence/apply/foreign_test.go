@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
 )
@@ -35,7 +35,7 @@ func TestBundleOfAnotherMaker(t *testing.T) {
 		t.Errorf("the preflight: %v: %+v", err, p)
 	}
 	res, err := r.Apply(t.Context(), r.request(codeboxCases, t.TempDir()))
-	if err == nil || !strings.Contains(err.Error(), want) || res.Status != codebox.ApplyRefused {
+	if err == nil || !strings.Contains(err.Error(), want) || res.Status != evidence.ApplyRefused {
 		t.Errorf("apply: %v: %+v", err, res)
 	}
 }
@@ -52,7 +52,7 @@ func TestBundleOfAnotherMakerIsApplied(t *testing.T) {
 	}
 	req := r.request(dir, to)
 	req.Force = true // nobody signed it
-	if res, err := r.Apply(t.Context(), req); err != nil || res.Status != codebox.ApplyApplied {
+	if res, err := r.Apply(t.Context(), req); err != nil || res.Status != evidence.ApplyApplied {
 		t.Fatalf("apply: %v: %+v", err, res)
 	}
 	same(t, to, tree{"file.txt": "cooked\n"})
@@ -63,7 +63,7 @@ func hashed(t testing.TB) string {
 	t.Helper()
 	dir := copied(t, codeboxCases, filepath.Join(t.TempDir(), "b"))
 	sum := digest([]byte("cooked\n"))
-	replace(t, filepath.Join(dir, codebox.PathChangedFiles), `"status"`, `"afterSha256": "`+sum+`", "status"`)
+	replace(t, filepath.Join(dir, evidence.PathChangedFiles), `"status"`, `"afterSha256": "`+sum+`", "status"`)
 	return dir
 }
 
@@ -71,8 +71,8 @@ func hashed(t testing.TB) string {
 func ours(t testing.TB) string {
 	t.Helper()
 	dir := hashed(t)
-	replace(t, filepath.Join(dir, codebox.PathManifest), `"wordpress-playground"`, `"`+bundle.Backend+`"`)
-	replace(t, filepath.Join(dir, codebox.PathManifest), `"files": [`, `"files": [{"path": "`+bundle.PathVerdict+`", "kind": "verdict", "contentType": "application/json", "sha256": {"algorithm": "sha256", "value": ""}},`)
+	replace(t, filepath.Join(dir, evidence.PathManifest), `"wordpress-playground"`, `"`+bundle.Backend+`"`)
+	replace(t, filepath.Join(dir, evidence.PathManifest), `"files": [`, `"files": [{"path": "`+bundle.PathVerdict+`", "kind": "verdict", "contentType": "application/json", "sha256": {"algorithm": "sha256", "value": ""}},`)
 	if err := os.WriteFile(filepath.Join(dir, bundle.PathVerdict), []byte(`{"schema":"`+deed.SchemaVerdict+`","accepted":true,"reasons":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -100,13 +100,13 @@ func TestReadersOfForeignBundles(t *testing.T) {
 	r := newRig(t)
 	for _, from := range []string{codeboxCases, "../bundle/testdata/golden", ours(t)} {
 		dir, ready := copied(t, from, filepath.Join(t.TempDir(), "b")), 0
-		manifest, err := os.ReadFile(filepath.Join(dir, codebox.PathManifest))
+		manifest, err := os.ReadFile(filepath.Join(dir, evidence.PathManifest))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range bundletest.Values(manifest) {
 			for _, other := range []any{nil, 7, map[string]any{}} {
-				if err := os.WriteFile(filepath.Join(dir, codebox.PathManifest), bundletest.Mutate(manifest, i, other), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, evidence.PathManifest), bundletest.Mutate(manifest, i, other), 0o600); err != nil {
 					t.Fatal(err)
 				}
 				bundletest.Reseal(t, dir)
@@ -143,7 +143,7 @@ func readAll(t *testing.T, r *rig, dir string) bool {
 	}
 	req := r.request(dir, r.path("target"))
 	req.Force, req.DryRun = true, true
-	if res, err := r.Apply(t.Context(), req); (err == nil) != (res.Status == codebox.ApplyDryRun) {
+	if res, err := r.Apply(t.Context(), req); (err == nil) != (res.Status == evidence.ApplyDryRun) {
 		t.Errorf("apply says %v and %q", err, res.Status)
 	}
 	return v.Valid

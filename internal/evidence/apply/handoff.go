@@ -19,7 +19,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/home"
 	"github.com/deedrun/deed/internal/isolate/redact"
@@ -55,7 +55,7 @@ const (
 
 // A Refusal lists every reason for which nothing was changed.
 type Refusal struct {
-	Reasons []codebox.ApplyReason
+	Reasons []evidence.ApplyReason
 }
 
 func (r *Refusal) Error() string {
@@ -67,7 +67,7 @@ func (r *Refusal) Error() string {
 }
 
 // told is a reason as a sentence: its message is what is said of its path.
-func told(r codebox.ApplyReason) string {
+func told(r evidence.ApplyReason) string {
 	if r.Path == "" {
 		return r.Message
 	}
@@ -78,11 +78,11 @@ func told(r codebox.ApplyReason) string {
 func (r *Refusal) Code() string { return r.Reasons[0].Code }
 
 func refuse(code, path, format string, args ...any) *Refusal {
-	return &Refusal{[]codebox.ApplyReason{{Code: code, Path: path, Message: fmt.Sprintf(format, args...)}}}
+	return &Refusal{[]evidence.ApplyReason{{Code: code, Path: path, Message: fmt.Sprintf(format, args...)}}}
 }
 
 // refused returns the reasons as an error, or nil when there are none.
-func refused(reasons []codebox.ApplyReason) error {
+func refused(reasons []evidence.ApplyReason) error {
 	if len(reasons) == 0 {
 		return nil
 	}
@@ -107,8 +107,8 @@ type Applier struct {
 }
 
 // failure turns an error into the result's own form, redacted.
-func (a *Applier) failure(err error) *codebox.ApplyError {
-	out := &codebox.ApplyError{Code: "failed", Message: a.Redact.String(err.Error())}
+func (a *Applier) failure(err error) *evidence.ApplyError {
+	out := &evidence.ApplyError{Code: "failed", Message: a.Redact.String(err.Error())}
 	var r *Refusal
 	if errors.As(err, &r) {
 		out.Code = r.Code()

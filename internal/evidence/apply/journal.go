@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
@@ -36,7 +36,7 @@ type record struct {
 	At         string                 `json:"at"`
 	ArtifactID string                 `json:"artifact_id"`
 	Bundle     string                 `json:"bundle"`
-	Target     codebox.ApplyTarget    `json:"target"`
+	Target     evidence.ApplyTarget   `json:"target"`
 	Approver   string                 `json:"approver"`
 	Files      []recordFile           `json:"files"`
 	Made       []string               `json:"made,omitempty"` // directories, encoded like paths, parents first
@@ -207,7 +207,7 @@ func (j *journal) restore(t *site) error {
 	if err != nil {
 		return err
 	}
-	var reasons []codebox.ApplyReason
+	var reasons []evidence.ApplyReason
 	for i, f := range j.Files {
 		if paths[i], err = workspace.DecodePath(f.Path); err != nil {
 			return err
@@ -223,7 +223,7 @@ func (j *journal) restore(t *site) error {
 		case now.is(f.After):
 			todo[i] = true
 		default:
-			reasons = append(reasons, codebox.ApplyReason{Code: ReasonChangedSince, Path: f.Name, Message: "is neither what it was nor what the apply made of it"})
+			reasons = append(reasons, evidence.ApplyReason{Code: ReasonChangedSince, Path: f.Name, Message: "is neither what it was nor what the apply made of it"})
 		}
 	}
 	if err := refused(reasons); err != nil {

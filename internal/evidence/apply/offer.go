@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/evidence/workspace"
@@ -74,10 +74,10 @@ func Read(dir string, v bundle.VerifyOptions) (*Offer, error) {
 }
 
 func invalid(v bundle.Verification) error {
-	var reasons []codebox.ApplyReason
+	var reasons []evidence.ApplyReason
 	for _, vi := range v.Violations {
 		// A file that several places of a bundle vouch for is wrong at each of them. To whoever applies it is one fault.
-		r := codebox.ApplyReason{Code: ReasonBundleInvalid, Path: vi.File, Message: vi.Code + ": " + vi.Message}
+		r := evidence.ApplyReason{Code: ReasonBundleInvalid, Path: vi.File, Message: vi.Code + ": " + vi.Message}
 		if slices.Contains(reasons, r) {
 			continue
 		}
@@ -90,12 +90,12 @@ func invalid(v bundle.Verification) error {
 
 func (o *Offer) read() error {
 	m := o.Verification.Manifest
-	for _, p := range []string{codebox.PathChangedFiles, codebox.PathPatch} {
+	for _, p := range []string{evidence.PathChangedFiles, evidence.PathPatch} {
 		e := bundle.ListedFile(m, p)
 		switch {
 		case e == nil:
 			return refuse(ReasonChangeList, p, "is not in the bundle")
-		case e.Redaction != nil && e.Redaction.Policy != codebox.RedactionNone:
+		case e.Redaction != nil && e.Redaction.Policy != evidence.RedactionNone:
 			return refuse(ReasonRedacted, p, "is redacted: what is stored is not the change that the agent made")
 		}
 	}
@@ -103,12 +103,12 @@ func (o *Offer) read() error {
 		return err
 	}
 	var list bytes.Buffer
-	if err := o.copy(codebox.PathChangedFiles, maxChangeList, &list); err != nil {
+	if err := o.copy(evidence.PathChangedFiles, maxChangeList, &list); err != nil {
 		return err
 	}
-	var doc codebox.ChangedFiles
+	var doc evidence.ChangedFiles
 	if err := json.Unmarshal(list.Bytes(), &doc); err != nil {
-		return refuse(ReasonChangeList, codebox.PathChangedFiles, "cannot be read: %v", err)
+		return refuse(ReasonChangeList, evidence.PathChangedFiles, "cannot be read: %v", err)
 	}
 	if err := o.spool(); err != nil {
 		return err
@@ -125,11 +125,11 @@ func (o *Offer) read() error {
 
 // mayApply refuses a change that whoever asked for the run wanted as evidence only.
 func (o *Offer) mayApply() error {
-	if bundle.ListedFile(o.Verification.Manifest, codebox.PathMetadata) == nil {
+	if bundle.ListedFile(o.Verification.Manifest, evidence.PathMetadata) == nil {
 		return nil // not deed's
 	}
 	var text bytes.Buffer
-	if err := o.copy(codebox.PathMetadata, maxChangeList, &text); err != nil {
+	if err := o.copy(evidence.PathMetadata, maxChangeList, &text); err != nil {
 		return err
 	}
 	var doc struct {
@@ -164,7 +164,7 @@ func (o *Offer) spool() error {
 		return fmt.Errorf("copy the patch: %w", err)
 	}
 	o.patch = f
-	if err := o.copy(codebox.PathPatch, maxPatch, f); err != nil {
+	if err := o.copy(evidence.PathPatch, maxPatch, f); err != nil {
 		return err
 	}
 	_, err = f.Seek(0, io.SeekStart)
@@ -173,11 +173,11 @@ func (o *Offer) spool() error {
 
 // match pairs the change list with the parts of the patch. In a bundle of several workspaces the patch has each file below
 // its workspace's target; in one of a single workspace it has the relative path alone. Which of them it is, the patch says.
-func (o *Offer) match(list []codebox.ChangedFile, parts []workspace.PatchPart) error {
+func (o *Offer) match(list []evidence.ChangedFile, parts []workspace.PatchPart) error {
 	list = carried(list)
-	var reasons []codebox.ApplyReason
+	var reasons []evidence.ApplyReason
 	say := func(code, name, message string) {
-		reasons = append(reasons, codebox.ApplyReason{Code: code, Path: name, Message: message})
+		reasons = append(reasons, evidence.ApplyReason{Code: code, Path: name, Message: message})
 	}
 	times := map[string]int{}
 	for _, p := range parts {
@@ -220,12 +220,12 @@ func (o *Offer) match(list []codebox.ChangedFile, parts []workspace.PatchPart) e
 }
 
 // carried are the files of a change list that the patch has to have.
-func carried(list []codebox.ChangedFile) []codebox.ChangedFile {
-	return slices.DeleteFunc(list, func(c codebox.ChangedFile) bool { return c.Class != "" })
+func carried(list []evidence.ChangedFile) []evidence.ChangedFile {
+	return slices.DeleteFunc(list, func(c evidence.ChangedFile) bool { return c.Class != "" })
 }
 
 // pair returns what the patch calls the files of a change list, the beginning of each that is its workspace's, and the parts that they are.
-func pair(list []codebox.ChangedFile, parts []workspace.PatchPart) (names, prefixes []string, of []int) {
+func pair(list []evidence.ChangedFile, parts []workspace.PatchPart) (names, prefixes []string, of []int) {
 	names, prefixes = make([]string, len(list)), make([]string, len(list))
 	for i, c := range list {
 		names[i] = below(c.MountTarget, c.RelativePath)
@@ -303,9 +303,9 @@ func (f File) documented(name string) bool { return name == f.Name || name == f.
 // approved returns the files that an approval names. With exact the names are those that a document of deed's has.
 func approved(files []File, approve []string, exact bool) ([]File, error) {
 	chosen := map[string]bool{}
-	var reasons []codebox.ApplyReason
+	var reasons []evidence.ApplyReason
 	say := func(name, format string, args ...any) {
-		reasons = append(reasons, codebox.ApplyReason{Code: ReasonUnapproved, Path: workspace.EarlierTextPath(name), Message: fmt.Sprintf(format, args...)})
+		reasons = append(reasons, evidence.ApplyReason{Code: ReasonUnapproved, Path: workspace.EarlierTextPath(name), Message: fmt.Sprintf(format, args...)})
 	}
 	for _, name := range approve {
 		meant := called(files, name)

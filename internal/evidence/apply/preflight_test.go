@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
@@ -34,7 +34,7 @@ func TestPreflight(t *testing.T) {
 	latin := r.bundle(r.change(tree{}, tree{"l": "caf\xe9\n"}))
 	empty := r.bundle(r.change(tree{}, tree{}))
 	tampered := r.bundle(r.change(before, after))
-	if err := os.WriteFile(filepath.Join(tampered, codebox.PathPatch), []byte("x"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(tampered, evidence.PathPatch), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
@@ -69,7 +69,7 @@ func TestPreflight(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := check(codebox.SchemaApplyPreflight, text); err != nil {
+			if err := check(evidence.SchemaApplyPreflight, text); err != nil {
 				t.Errorf("not valid: %v\n%s", err, text)
 			}
 			if p.Ready != (tc.want == nil) {
@@ -86,12 +86,12 @@ func TestPreflight(t *testing.T) {
 				return
 			}
 			patch := []byte(p.Payload.Patch)
-			if p.Payload.PatchEncoding == codebox.PatchBase64 {
+			if p.Payload.PatchEncoding == evidence.PatchBase64 {
 				if patch, err = base64.StdEncoding.DecodeString(p.Payload.Patch); err != nil {
 					t.Fatal(err)
 				}
 			}
-			stored, _ := os.ReadFile(filepath.Join(tc.dir, codebox.PathPatch))
+			stored, _ := os.ReadFile(filepath.Join(tc.dir, evidence.PathPatch))
 			if string(patch) != string(stored) || p.Payload.PatchSHA256 != digest(stored) {
 				t.Errorf("the payload has another patch than the bundle")
 			}
@@ -155,7 +155,7 @@ func TestPreflightAsksForAVerdict(t *testing.T) {
 				}
 				text, err := json.Marshal(p)
 				if err == nil {
-					err = check(codebox.SchemaApplyPreflight, text)
+					err = check(evidence.SchemaApplyPreflight, text)
 				}
 				if err != nil {
 					t.Errorf("not valid: %v\n%s", err, text)
@@ -186,8 +186,8 @@ func TestPreflightNamesTheFile(t *testing.T) {
 	r := newRig(t)
 	c := r.change(tree{}, tree{"a": "x\n"})
 	c.verdict = "rejected"
-	c.files = append(c.files, codebox.ChangedFile{
-		Path: "/workspace/line\nbreak", RelativePath: "line\nbreak", MountTarget: "/workspace", Status: codebox.ChangeAdded, AfterSHA256: strings.Repeat("0", 64), AfterMode: "100644",
+	c.files = append(c.files, evidence.ChangedFile{
+		Path: "/workspace/line\nbreak", RelativePath: "line\nbreak", MountTarget: "/workspace", Status: evidence.ChangeAdded, AfterSHA256: strings.Repeat("0", 64), AfterMode: "100644",
 	})
 	p, err := Preflight(r.bundle(c), []string{"a"}, "ada", bundle.VerifyOptions{})
 	if err != nil {
@@ -216,7 +216,7 @@ func TestEnvelope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := check(codebox.SchemaEvidenceEnvelope, text); err != nil {
+	if err := check(evidence.SchemaEvidenceEnvelope, text); err != nil {
 		t.Error(err)
 	}
 	if !e.Verification.Valid || e.Verification.Signature != bundle.SignatureValid || e.Statement == nil || e.Statement.Verdict != "accepted" {
@@ -225,7 +225,7 @@ func TestEnvelope(t *testing.T) {
 	if strings.Contains(string(text), dir) {
 		t.Errorf("the envelope names a directory of this machine: %s", text)
 	}
-	if err := os.Remove(filepath.Join(dir, codebox.PathPatch)); err != nil {
+	if err := os.Remove(filepath.Join(dir, evidence.PathPatch)); err != nil {
 		t.Fatal(err)
 	}
 	if e, err = Envelope(dir, o); err != nil || e.Verification.Valid {
@@ -244,7 +244,7 @@ func TestStage(t *testing.T) {
 	tree{"a": "1\n"}.write(t, to)
 	req := r.request(dir, to)
 	keys := req.Keys
-	stage := func() codebox.PendingApplyPreview {
+	stage := func() evidence.PendingApplyPreview {
 		t.Helper()
 		p, err := r.Stage(t.Context(), req)
 		if err != nil {
@@ -270,7 +270,7 @@ func TestStage(t *testing.T) {
 		t.Fatalf("approve: %+v, %v", out, err)
 	}
 	text, _ := json.Marshal(out)
-	if err := check(codebox.SchemaArtifactApply, text); err != nil {
+	if err := check(evidence.SchemaArtifactApply, text); err != nil {
 		t.Error(err)
 	}
 	same(t, to, tree{"a": "2\n", "b": "new\n"})
@@ -294,7 +294,7 @@ func TestStage(t *testing.T) {
 	if got := reasons(t, err); !slices.Equal(got, []string{ReasonBundleChanged}) {
 		t.Errorf("another bundle: %v", got)
 	}
-	if out, err = r.Resolve(t.Context(), p.ActionID, Resolution{Approve: false, By: "bob", Keys: keys}); err != nil || out.Success || out.Result.Status != codebox.ApplyRejected {
+	if out, err = r.Resolve(t.Context(), p.ActionID, Resolution{Approve: false, By: "bob", Keys: keys}); err != nil || out.Success || out.Result.Status != evidence.ApplyRejected {
 		t.Errorf("reject: %+v, %v", out, err)
 	}
 	if list, err = r.Pending(false); err != nil || len(list) != 0 {

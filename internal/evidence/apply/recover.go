@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // A Recovery says what became of the applies that a crash cut short.
@@ -22,7 +22,7 @@ type Recovery struct {
 // A Recovered is an apply that was cut short and is not any more.
 type Recovered struct {
 	ID     string
-	Status string // codebox.ApplyRolledBack; ApplyApplied and ApplyUndone: it, or its undo, was whole or was finished
+	Status string // evidence.ApplyRolledBack; ApplyApplied and ApplyUndone: it, or its undo, was whole or was finished
 
 	*record
 	reference string // of its line in the audit log
@@ -36,7 +36,7 @@ type Stuck struct {
 }
 
 // tell writes into a result what was done first.
-func (r Recovery) tell(res *codebox.ApplyResult) {
+func (r Recovery) tell(res *evidence.ApplyResult) {
 	for _, d := range r.Done {
 		res.Recovered = append(res.Recovered, d.ID)
 		if res.RecoveredAs == nil {
@@ -68,7 +68,7 @@ func (r Recovery) stuck(id string) error {
 // takenBack is the one apply with the beginning of an id that was taken back, or nil.
 func (r Recovery) takenBack(id string) *Recovered {
 	list := slices.DeleteFunc(slices.Clone(r.Done), func(d Recovered) bool {
-		return id == "" || !strings.HasPrefix(d.ID, id) || d.Status != codebox.ApplyRolledBack
+		return id == "" || !strings.HasPrefix(d.ID, id) || d.Status != evidence.ApplyRolledBack
 	})
 	if len(list) != 1 {
 		return nil
@@ -78,9 +78,9 @@ func (r Recovery) takenBack(id string) *Recovered {
 
 // finished is the apply of the same change to the same directory that was whole when it was cut short, or nil: asking for it again is asking
 // what became of it. The files must still be as it left them.
-func (r Recovery) finished(artifact string, to codebox.ApplyTarget, files []File, t *site) *Recovered {
+func (r Recovery) finished(artifact string, to evidence.ApplyTarget, files []File, t *site) *Recovered {
 	for i, d := range r.Done {
-		same := d.Status == codebox.ApplyApplied && d.ArtifactID == artifact && d.Target == to && len(d.Files) == len(files)
+		same := d.Status == evidence.ApplyApplied && d.ArtifactID == artifact && d.Target == to && len(d.Files) == len(files)
 		for k := 0; same && k < len(files); k++ {
 			same = slices.ContainsFunc(d.Files, func(f recordFile) bool {
 				return f.Name == files[k].Name && f.Before == files[k].Before && f.After == files[k].After
@@ -167,8 +167,8 @@ func (a *Applier) recoverOne(dir string) (*Recovered, error) {
 	if !t.id.is(j.identity) {
 		return nil, &stuckError{j, errors.New("it is another directory now")}
 	}
-	res := codebox.ApplyResult{Status: codebox.ApplyRolledBack, Target: j.Target, ApplyID: j.ID, ArtifactID: j.ArtifactID, Approver: j.Approver}
-	line := codebox.ApplyAudit{Operation: codebox.AuditRecover, Bundle: j.Bundle, ApprovedFiles: j.names()}
+	res := evidence.ApplyResult{Status: evidence.ApplyRolledBack, Target: j.Target, ApplyID: j.ID, ArtifactID: j.ArtifactID, Approver: j.Approver}
+	line := evidence.ApplyAudit{Operation: evidence.AuditRecover, Bundle: j.Bundle, ApprovedFiles: j.names()}
 	did := func(err error) (*Recovered, error) {
 		if err != nil {
 			return nil, err
@@ -177,13 +177,13 @@ func (a *Applier) recoverOne(dir string) (*Recovered, error) {
 	}
 	switch j.State {
 	case stateApplied: // whole; only its line and its place are missing
-		res.Status = codebox.ApplyApplied
+		res.Status = evidence.ApplyApplied
 		if err := t.root.RemoveAll(j.stageDir()); err != nil {
 			return nil, fmt.Errorf("remove the stage: %w", err)
 		}
 		return did(a.close(&res, line))
 	case stateUndone:
-		res.Status = codebox.ApplyUndone
+		res.Status = evidence.ApplyUndone
 		if err := a.close(&res, line); err != nil {
 			return nil, err
 		}
@@ -193,7 +193,7 @@ func (a *Applier) recoverOne(dir string) (*Recovered, error) {
 		return nil, &stuckError{j, err}
 	}
 	if j.State == stateUndoing {
-		res.Status = codebox.ApplyUndone
+		res.Status = evidence.ApplyUndone
 	}
 	if err := a.close(&res, line); err != nil {
 		return nil, err

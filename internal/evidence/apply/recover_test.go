@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
@@ -31,7 +31,7 @@ func interrupted(t *testing.T, r *rig, dir, to string, n int) *journal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := r.begin(t.Context(), record{ID: "00000000", Target: codebox.ApplyTarget{Directory: s.dir}, identity: s.id}, s, p)
+	j, err := r.begin(t.Context(), record{ID: "00000000", Target: evidence.ApplyTarget{Directory: s.dir}, identity: s.id}, s, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestAWholeApplyIsFinished(t *testing.T) {
 			}
 			res, err := r.Apply(t.Context(), req)
 			valid(t, res)
-			if diff := cmp.Diff(map[string]string{"00000000": codebox.ApplyApplied}, res.RecoveredAs); diff != "" {
+			if diff := cmp.Diff(map[string]string{"00000000": evidence.ApplyApplied}, res.RecoveredAs); diff != "" {
 				t.Errorf("recovered (-want +got):\n%s", diff)
 			}
 			if tc.want != nil {
@@ -226,7 +226,7 @@ func TestAWholeApplyIsFinished(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || res.Status != codebox.ApplyApplied || res.ApplyID != "00000000" || !slices.Equal(res.AppliedFiles, []string{"a", "b"}) {
+			if err != nil || res.Status != evidence.ApplyApplied || res.ApplyID != "00000000" || !slices.Equal(res.AppliedFiles, []string{"a", "b"}) {
 				t.Fatalf("result %+v, %v", res, err)
 			}
 			same(t, to, after)
@@ -263,7 +263,7 @@ func TestUndoWhatWasCutShort(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || res.Status != codebox.ApplyRolledBack || res.ApplyID != "00000000" || res.AuditReference == "" || !slices.Equal(res.AppliedFiles, []string{"a", "b"}) {
+		if err != nil || res.Status != evidence.ApplyRolledBack || res.ApplyID != "00000000" || res.AuditReference == "" || !slices.Equal(res.AppliedFiles, []string{"a", "b"}) {
 			t.Errorf("result %+v, %v", res, err)
 		}
 		same(t, to, before)
@@ -277,7 +277,7 @@ func TestUndoWhatWasCutShort(t *testing.T) {
 		if got := reasons(t, err); !slices.Equal(got, []string{ReasonUndo}) || !strings.Contains(err.Error(), "00000000 was cut short and taken back already") {
 			t.Errorf("a second undo: %v", err)
 		}
-		if res.Status != codebox.ApplyRefused || res.ApplyID != "00000000" || res.Target.Directory != to {
+		if res.Status != evidence.ApplyRefused || res.ApplyID != "00000000" || res.Target.Directory != to {
 			t.Errorf("the result of a second undo is %+v", res)
 		}
 		if _, err = r.Undo(t.Context(), "1", "ada"); err == nil || !strings.Contains(err.Error(), "no apply 1 is known") {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
@@ -43,7 +43,7 @@ func TestApplyOfAnotherType(t *testing.T) {
 			}
 			req := r.request(dir, to)
 			req.DryRun = true
-			if res, err := r.Apply(t.Context(), req); err != nil || res.Status != codebox.ApplyDryRun {
+			if res, err := r.Apply(t.Context(), req); err != nil || res.Status != evidence.ApplyDryRun {
 				t.Fatalf("dry run: %+v, %v", res, err)
 			}
 			same(t, to, before)
@@ -84,7 +84,7 @@ func TestRecoverOfAnotherType(t *testing.T) {
 			dir, to := r.bundle(r.change(way[0], way[1])), r.path("target")
 			way[0].write(t, to)
 			interrupted(t, r, dir, to, n)
-			if res, err := r.Undo(t.Context(), "0000", "ada"); err != nil || res.Status != codebox.ApplyRolledBack {
+			if res, err := r.Undo(t.Context(), "0000", "ada"); err != nil || res.Status != evidence.ApplyRolledBack {
 				t.Fatalf("after %d steps: %+v, %v", n, res, err)
 			}
 			same(t, to, way[0])
@@ -174,7 +174,7 @@ func TestRefusalsOfAnotherType(t *testing.T) {
 			gone, there := c.files[0], c.files[0]
 			gone.Status, gone.AfterMode, gone.AfterSHA256 = "deleted", "", ""
 			there.Status, there.BeforeMode, there.BeforeSHA256 = "added", "", ""
-			c.files = []codebox.ChangedFile{gone, there}
+			c.files = []evidence.ChangedFile{gone, there}
 		}, want: []string{"result_mismatch f", "change_list_invalid f"}, says: "f is in the change list twice"},
 		{
 			name: "to another target than listed", change: func(_ *rig, c *change) { c.patch = bytes.ReplaceAll(c.patch, []byte("\n+g\n"), []byte("\n+h\n")) },

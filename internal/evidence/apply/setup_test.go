@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/base/home"
 	"github.com/deedrun/deed/internal/evidence/bundle"
@@ -124,7 +124,7 @@ func (r *rig) path(name string) string { return filepath.Join(r.dir, name) }
 
 // A change is what a bundle is made of; tests bend it.
 type change struct {
-	files   []codebox.ChangedFile
+	files   []evidence.ChangedFile
 	patch   []byte
 	secrets map[string]string
 	verdict string
@@ -154,9 +154,9 @@ func (r *rig) change(before, after tree) *change {
 	}
 	c := &change{patch: patch.Bytes(), verdict: "accepted", key: r.key}
 	for _, f := range cs.Files() {
-		c.files = append(c.files, codebox.ChangedFile{
+		c.files = append(c.files, evidence.ChangedFile{
 			Path: path.Join("/workspace", f.RelativePath), RelativePath: f.RelativePath, Status: f.Status, MountTarget: "/workspace",
-			BeforeSHA256: f.BeforeSHA256, BeforeMode: f.BeforeMode, AfterSHA256: f.AfterSHA256, AfterMode: f.AfterMode, PatchPath: codebox.PathPatch,
+			BeforeSHA256: f.BeforeSHA256, BeforeMode: f.BeforeMode, AfterSHA256: f.AfterSHA256, AfterMode: f.AfterMode, PatchPath: evidence.PathPatch,
 		})
 	}
 	return c
@@ -172,31 +172,31 @@ func (r *rig) bundle(c *change) string {
 	}
 	files := c.files
 	if files == nil {
-		files = []codebox.ChangedFile{}
+		files = []evidence.ChangedFile{}
 	}
-	list, err := json.Marshal(codebox.ChangedFiles{Schema: codebox.SchemaChangedFiles, Files: files})
+	list, err := json.Marshal(evidence.ChangedFiles{Schema: evidence.SchemaChangedFiles, Files: files})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	for _, p := range bundle.Required() {
 		data, kind := []byte("{}"), "log"
 		switch p {
-		case codebox.PathChangedFiles:
-			data, kind = list, codebox.KindChangedFiles
-		case codebox.PathPatch:
-			data, kind = c.patch, codebox.KindPatch
+		case evidence.PathChangedFiles:
+			data, kind = list, evidence.KindChangedFiles
+		case evidence.PathPatch:
+			data, kind = c.patch, evidence.KindPatch
 		}
-		if err := w.AddBytes(p, kind, codebox.TypeText, data); err != nil {
+		if err := w.AddBytes(p, kind, evidence.TypeText, data); err != nil {
 			r.t.Fatal(err)
 		}
 	}
 	for p, text := range c.more {
-		if err := w.AddBytes(p, "extra", codebox.TypeJSON, []byte(text)); err != nil {
+		if err := w.AddBytes(p, "extra", evidence.TypeJSON, []byte(text)); err != nil {
 			r.t.Fatal(err)
 		}
 	}
 	_, err = w.Seal(r.t.Context(), bundle.SealInput{
-		CreatedAt: r.Clock(), Runtime: codebox.Runtime{ID: "a", Backend: c.backend, Environment: codebox.Environment{Kind: "process"}},
+		CreatedAt: r.Clock(), Runtime: evidence.Runtime{ID: "a", Backend: c.backend, Environment: evidence.Environment{Kind: "process"}},
 		Statement: bundle.Statement{TaskID: "t", AttemptID: "a", Verdict: c.verdict, Reasons: c.reasons, Status: "completed", Containment: "process"},
 	})
 	if err != nil {
@@ -223,15 +223,15 @@ func (r *rig) tidy(target string) {
 }
 
 // lines reads the audit log; each line must be a valid record.
-func (r *rig) lines() []codebox.ApplyAudit {
+func (r *rig) lines() []evidence.ApplyAudit {
 	r.t.Helper()
 	text, err := os.ReadFile(r.Home.ApplyAudit())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.t.Fatal(err)
 	}
-	var out []codebox.ApplyAudit
+	var out []evidence.ApplyAudit
 	for line := range strings.Lines(string(text)) {
-		a, err := schema.Decode[codebox.ApplyAudit](codebox.SchemaApplyAudit, []byte(line))
+		a, err := schema.Decode[evidence.ApplyAudit](evidence.SchemaApplyAudit, []byte(line))
 		if err != nil {
 			r.t.Fatalf("audit line %s: %v", line, err)
 		}
@@ -261,11 +261,11 @@ func same(t *testing.T, dir string, want tree) {
 	}
 }
 
-func valid(t *testing.T, res codebox.ApplyResult) {
+func valid(t *testing.T, res evidence.ApplyResult) {
 	t.Helper()
 	text, err := json.Marshal(res)
 	if err == nil {
-		err = schema.Validate(codebox.SchemaApplyResult, text)
+		err = schema.Validate(evidence.SchemaApplyResult, text)
 	}
 	if err != nil {
 		t.Errorf("the result is not valid: %v\n%s", err, text)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // A Side is one side of a change: the git mode and the digest. The zero Side means that nothing is there.
@@ -20,7 +20,7 @@ const linkMode = "120000"
 var modes = []string{"100644", "100755", linkMode}
 
 // sides takes over what was and what is to be, and says what is wrong with it.
-func (f *File) sides(c codebox.ChangedFile) string {
+func (f *File) sides(c evidence.ChangedFile) string {
 	side := func(sum, mode, unsaid string) Side {
 		if sum != "" && mode == "" {
 			mode = unsaid
@@ -41,14 +41,14 @@ func (f *File) sides(c codebox.ChangedFile) string {
 			return "has no digest to compare with"
 		}
 	}
-	want := codebox.ChangeModified
+	want := evidence.ChangeModified
 	switch {
 	case f.Before.absent() && f.After.absent():
 		return "has neither beforeSha256 nor afterSha256 in the change list, so that nobody can compare it (deed applies what it can compare)"
 	case f.Before.absent():
-		want = codebox.ChangeAdded
+		want = evidence.ChangeAdded
 	case f.After.absent():
-		want = codebox.ChangeDeleted
+		want = evidence.ChangeDeleted
 	}
 	if c.Status != want {
 		return fmt.Sprintf("is called %q and is %s by its digests", c.Status, want)

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
@@ -175,9 +175,9 @@ type plan struct {
 // plan compares every file with what the agent found and reports all that is not as it must be.
 func (t *site) plan(files []File) (*plan, error) {
 	p := &plan{dirs: map[string]fs.FileMode{}}
-	var reasons []codebox.ApplyReason
+	var reasons []evidence.ApplyReason
 	add := func(path, code, format string, args ...any) {
-		reasons = append(reasons, codebox.ApplyReason{Code: code, Path: path, Message: fmt.Sprintf(format, args...)})
+		reasons = append(reasons, evidence.ApplyReason{Code: code, Path: path, Message: fmt.Sprintf(format, args...)})
 	}
 	gone := map[string]bool{} // what the change takes away
 	for _, f := range files {

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
@@ -117,9 +117,9 @@ func (s *stage) compare(ctx context.Context, p *plan) error {
 		return err
 	}
 	want := map[string]step{}
-	var reasons []codebox.ApplyReason
+	var reasons []evidence.ApplyReason
 	say := func(path, format string, args ...any) {
-		reasons = append(reasons, codebox.ApplyReason{Code: ReasonSurprise, Path: path, Message: fmt.Sprintf(format, args...)})
+		reasons = append(reasons, evidence.ApplyReason{Code: ReasonSurprise, Path: path, Message: fmt.Sprintf(format, args...)})
 	}
 	for _, st := range p.steps {
 		if !st.After.absent() {
@@ -141,7 +141,7 @@ func (s *stage) compare(ctx context.Context, p *plan) error {
 		case e.GitMode() != st.After.Mode:
 			say(st.Name, "would have the mode %s after the patch, and the change list says %s", e.GitMode(), st.After.Mode)
 		case e.Kind == workspace.KindSymlink && leaves(st.Path, e.Target):
-			reasons = append(reasons, codebox.ApplyReason{Code: ReasonPath, Path: st.Name, Message: fmt.Sprintf("would be a link out of the directory, to %q", e.Target)})
+			reasons = append(reasons, evidence.ApplyReason{Code: ReasonPath, Path: st.Name, Message: fmt.Sprintf("would be a link out of the directory, to %q", e.Target)})
 		}
 	}
 	for _, g := range m.Git {

@@ -9,23 +9,23 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/crashpoint"
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
 // Undo takes an apply back: every file is what it was before, with its content, permissions and owner. When any of them is
 // not as the apply left it, all of those are named and nothing is changed. id may be a unique beginning.
-func (a *Applier) Undo(ctx context.Context, id, by string) (codebox.ApplyResult, error) {
-	res := codebox.ApplyResult{
-		Schema: codebox.SchemaApplyResult, Adapter: Adapter, Status: codebox.ApplyUndone, AppliedFiles: []string{}, Approver: by,
+func (a *Applier) Undo(ctx context.Context, id, by string) (evidence.ApplyResult, error) {
+	res := evidence.ApplyResult{
+		Schema: evidence.SchemaApplyResult, Adapter: Adapter, Status: evidence.ApplyUndone, AppliedFiles: []string{}, Approver: by,
 	}
 	var j *journal
 	recovery, err := a.Recover(ctx)
 	recovery.tell(&res)
 	if err == nil {
 		if back := recovery.takenBack(id); back != nil { // which is what was asked for, and its line is written
-			res.Status, res.AppliedFiles, res.Target, res.ApplyID, res.ArtifactID = codebox.ApplyRolledBack, back.names(), back.Target, back.ID, back.ArtifactID
+			res.Status, res.AppliedFiles, res.Target, res.ApplyID, res.ArtifactID = evidence.ApplyRolledBack, back.names(), back.Target, back.ID, back.ArtifactID
 			res.AuditReference = back.reference
 			return res, nil
 		}
@@ -34,7 +34,7 @@ func (a *Applier) Undo(ctx context.Context, id, by string) (codebox.ApplyResult,
 	if err == nil {
 		j, err = a.undo(id)
 	}
-	line := codebox.ApplyAudit{Operation: codebox.AuditUndo}
+	line := evidence.ApplyAudit{Operation: evidence.AuditUndo}
 	if j != nil {
 		res.Target, res.ApplyID, res.ArtifactID = j.Target, j.ID, j.ArtifactID
 		line.Bundle, line.ApprovedFiles = j.Bundle, j.names()
@@ -106,7 +106,7 @@ func (j *journal) unchanged(t *site) error {
 	if err != nil {
 		return err
 	}
-	var reasons []codebox.ApplyReason
+	var reasons []evidence.ApplyReason
 	for _, f := range j.Files {
 		p, err := workspace.DecodePath(f.Path)
 		if err != nil {
@@ -119,7 +119,7 @@ func (j *journal) unchanged(t *site) error {
 		if now.behind != "" && !links[now.behind] {
 			reasons = append(reasons, linked(f, now))
 		} else if !now.is(f.After) {
-			reasons = append(reasons, codebox.ApplyReason{Code: ReasonChangedSince, Path: f.Name, Message: "is not as the apply left it"})
+			reasons = append(reasons, evidence.ApplyReason{Code: ReasonChangedSince, Path: f.Name, Message: "is not as the apply left it"})
 		}
 	}
 	return refused(reasons)
@@ -142,8 +142,8 @@ func (j *journal) links() (map[string]bool, error) {
 }
 
 // linked says that somebody put a link in the place of a directory: what is behind it is not the file that was changed.
-func linked(f recordFile, now state) codebox.ApplyReason {
-	return codebox.ApplyReason{Code: ReasonLinkedParent, Path: f.Name, Message: "lies behind the link " + Shown(now.behind)}
+func linked(f recordFile, now state) evidence.ApplyReason {
+	return evidence.ApplyReason{Code: ReasonLinkedParent, Path: f.Name, Message: "lies behind the link " + Shown(now.behind)}
 }
 
 // find returns the finished apply with an id, or with a unique beginning of it. One that was taken back comes with a *Refusal.

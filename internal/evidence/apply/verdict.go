@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
@@ -91,7 +91,7 @@ func (r ruling) refusal(remedy string) string {
 
 // unaccepted is the violation of a preflight for which Apply would refuse the verdict. A bundle of a maker that has no
 // gate is not asked for one.
-func (o *Offer) unaccepted() ([]codebox.Violation, error) {
+func (o *Offer) unaccepted() ([]evidence.Violation, error) {
 	r, ok := o.ruling()
 	if !ok {
 		var err error
@@ -102,12 +102,12 @@ func (o *Offer) unaccepted() ([]codebox.Violation, error) {
 	if !ok || r.word == verdictAccepted {
 		return nil, nil
 	}
-	v := codebox.Violation{
+	v := evidence.Violation{
 		Code: CodeNotAccepted, Path: bundle.PathVerdict, Message: r.refusal("`deed apply --force` applies it all the same"),
 		Details: map[string]any{"verdict": r.word, "reasons": append([]string{}, r.reasons...)},
 	}
 	if bundle.ListedFile(o.Verification.Manifest, bundle.PathVerdict) != nil {
 		v.File = bundle.PathVerdict
 	}
-	return []codebox.Violation{v}, nil
+	return []evidence.Violation{v}, nil
 }

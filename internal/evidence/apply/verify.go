@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/plainfile"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/evidence/workspace"
@@ -47,10 +47,10 @@ func Verify(dir string, o bundle.VerifyOptions) (bundle.Verification, error) {
 }
 
 // disagreement names the files that only one of change list and patch has.
-func disagreement(dir string, m *codebox.Manifest) []codebox.Violation {
-	for _, p := range []string{codebox.PathChangedFiles, codebox.PathPatch} {
+func disagreement(dir string, m *evidence.Manifest) []evidence.Violation {
+	for _, p := range []string{evidence.PathChangedFiles, evidence.PathPatch} {
 		e := bundle.ListedFile(m, p)
-		if e == nil || e.Redaction != nil && e.Redaction.Policy != codebox.RedactionNone {
+		if e == nil || e.Redaction != nil && e.Redaction.Policy != evidence.RedactionNone {
 			return nil
 		}
 	}
@@ -59,20 +59,20 @@ func disagreement(dir string, m *codebox.Manifest) []codebox.Violation {
 		return nil
 	}
 	defer root.Close()
-	patch := readCompared(root, codebox.PathPatch)
+	patch := readCompared(root, evidence.PathPatch)
 	parts, err := workspace.SplitPatch(bytes.NewReader(patch))
 	if err != nil || len(parts) == 0 || len(parts) > maxFiles {
 		return nil
 	}
-	list := readCompared(root, codebox.PathChangedFiles)
-	var doc codebox.ChangedFiles
+	list := readCompared(root, evidence.PathChangedFiles)
+	var doc evidence.ChangedFiles
 	if bytes.Count(list, []byte("{")) > maxFiles || json.Unmarshal(list, &doc) != nil {
 		return nil
 	}
-	var out []codebox.Violation
+	var out []evidence.Violation
 	say := func(file, what string) {
 		if len(out) < maxDisagreed {
-			out = append(out, codebox.Violation{Code: CodeChangeListMismatch, Path: codebox.PathChangedFiles, File: file, Message: fmt.Sprintf("%s %s", Shown(file), what)})
+			out = append(out, evidence.Violation{Code: CodeChangeListMismatch, Path: evidence.PathChangedFiles, File: file, Message: fmt.Sprintf("%s %s", Shown(file), what)})
 		}
 	}
 	names, _, of := pair(carried(doc.Files), parts)

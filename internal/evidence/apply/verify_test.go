@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
@@ -13,8 +13,8 @@ import (
 func TestVerifyComparesListAndPatch(t *testing.T) {
 	t.Parallel()
 	const extra = "diff --git a/extra b/extra\nnew file mode 100644\n--- /dev/null\n+++ b/extra\n@@ -0,0 +1 @@\n+x\n"
-	ghost := codebox.ChangedFile{
-		Path: "/workspace/ghost", RelativePath: "ghost", MountTarget: "/workspace", Status: codebox.ChangeAdded, AfterSHA256: strings.Repeat("0", 64), AfterMode: "100644",
+	ghost := evidence.ChangedFile{
+		Path: "/workspace/ghost", RelativePath: "ghost", MountTarget: "/workspace", Status: evidence.ChangeAdded, AfterSHA256: strings.Repeat("0", 64), AfterMode: "100644",
 	}
 	for _, tc := range []struct {
 		name   string

@@ -10,7 +10,7 @@ import (
 
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/canonjson"
 )
 
@@ -71,8 +71,8 @@ func sign(k *Key, s Statement, bundleID, attested, patchSHA, createdAt string) (
 	payload, err := canonjson.Marshal(statement{
 		Type: statementType, PredicateType: PredicateType, Predicate: p,
 		Subject: []subject{
-			{codebox.PathManifest, map[string]string{algorithmAttested: attested}},
-			{codebox.PathPatch, map[string]string{codebox.AlgorithmSHA256: patchSHA}},
+			{evidence.PathManifest, map[string]string{algorithmAttested: attested}},
+			{evidence.PathPatch, map[string]string{evidence.AlgorithmSHA256: patchSHA}},
 		},
 	})
 	if err != nil {
@@ -144,10 +144,10 @@ func openAttestation(data []byte, keys []PublicKey) (attestation, error) {
 	}
 	for _, s := range st.subjects {
 		switch s.name {
-		case codebox.PathManifest:
+		case evidence.PathManifest:
 			a.manifestSum = s.digest[algorithmAttested]
-		case codebox.PathPatch:
-			a.patchSum = s.digest[codebox.AlgorithmSHA256]
+		case evidence.PathPatch:
+			a.patchSum = s.digest[evidence.AlgorithmSHA256]
 		}
 	}
 	return a, nil

@@ -12,7 +12,7 @@ package bundle
 import (
 	"errors"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // Paths and kinds of deed's own files in a bundle, beside those of the wp-codebox contract.
@@ -66,14 +66,14 @@ var (
 // Required lists the files that a caller must add before Seal: a bundle without one of them cannot be made.
 func Required() []string {
 	return []string{
-		codebox.PathEvents, codebox.PathCommands, codebox.PathObservations, codebox.PathRuntimeLog, codebox.PathCommandsLog,
-		codebox.PathChangedFiles, codebox.PathPatch, codebox.PathTestResults, codebox.PathCompletionOutcome,
-		codebox.PathAgentResult, codebox.PathTranscript,
+		evidence.PathEvents, evidence.PathCommands, evidence.PathObservations, evidence.PathRuntimeLog, evidence.PathCommandsLog,
+		evidence.PathChangedFiles, evidence.PathPatch, evidence.PathTestResults, evidence.PathCompletionOutcome,
+		evidence.PathAgentResult, evidence.PathTranscript,
 	}
 }
 
 // derived are the files that Seal writes; callers cannot add them.
 var derived = map[string]bool{
-	codebox.PathManifest: true, codebox.PathMetadata: true, codebox.PathReview: true, codebox.PathRuntimeReference: true,
+	evidence.PathManifest: true, evidence.PathMetadata: true, evidence.PathReview: true, evidence.PathRuntimeReference: true,
 	PathAttestation: true,
 }

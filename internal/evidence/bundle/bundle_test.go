@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
@@ -37,39 +37,39 @@ func key(t testing.TB) *bundle.Key {
 	return k
 }
 
-func changes() codebox.ChangedFiles {
-	return codebox.ChangedFiles{Schema: codebox.SchemaChangedFiles, Files: []codebox.ChangedFile{{
-		Path: "/workspace/hello.txt", RelativePath: "hello.txt", Status: codebox.ChangeAdded,
+func changes() evidence.ChangedFiles {
+	return evidence.ChangedFiles{Schema: evidence.SchemaChangedFiles, Files: []evidence.ChangedFile{{
+		Path: "/workspace/hello.txt", RelativePath: "hello.txt", Status: evidence.ChangeAdded,
 		AfterSHA256: "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03", AfterMode: "100644",
-		MountTarget: "/workspace", PatchPath: codebox.PathPatch,
+		MountTarget: "/workspace", PatchPath: evidence.PathPatch,
 	}}}
 }
 
 // fill adds what every bundle must hold, and the attempt's files.
 func fill(w *bundle.Writer, diff string) error {
-	results := codebox.TestResults{Schema: codebox.SchemaTestResults, Status: codebox.TestsUnknown, Suites: []codebox.TestSuite{}, RawLogReferences: []codebox.FileReference{}}
+	results := evidence.TestResults{Schema: evidence.SchemaTestResults, Status: evidence.TestsUnknown, Suites: []evidence.TestSuite{}, RawLogReferences: []evidence.FileReference{}}
 	errs := []error{
-		w.AddJSON(codebox.PathChangedFiles, codebox.KindChangedFiles, changes()),
-		w.AddBytes(codebox.PathPatch, codebox.KindPatch, codebox.TypeDiff, []byte(diff)),
+		w.AddJSON(evidence.PathChangedFiles, evidence.KindChangedFiles, changes()),
+		w.AddBytes(evidence.PathPatch, evidence.KindPatch, evidence.TypeDiff, []byte(diff)),
 	}
 	id, _, err := w.ContentID()
 	errs = append(errs, err,
-		w.AddBytes(codebox.PathEvents, codebox.KindEvents, codebox.TypeNDJSON, []byte("{\"n\":1}\n{\"n\":2}\n")),
-		w.AddBytes(codebox.PathCommands, codebox.KindCommands, codebox.TypeNDJSON, nil),
-		w.AddBytes(codebox.PathObservations, codebox.KindObservations, codebox.TypeNDJSON, nil),
-		w.AddBytes(codebox.PathRuntimeLog, codebox.KindLog, codebox.TypeText, []byte("started\n")),
-		w.AddBytes(codebox.PathCommandsLog, codebox.KindLog, codebox.TypeText, nil),
-		w.AddJSON(codebox.PathTestResults, codebox.KindTestResults, results),
-		w.AddJSON(codebox.PathCompletionOutcome, codebox.KindCompletionOutcome, codebox.CompletionOutcome{
-			Schema: codebox.SchemaCompletionOutcome, Status: codebox.OutcomeSucceeded, Provenance: codebox.OutcomeProvenance{ArtifactBundleID: id, ArtifactDirectory: "."},
+		w.AddBytes(evidence.PathEvents, evidence.KindEvents, evidence.TypeNDJSON, []byte("{\"n\":1}\n{\"n\":2}\n")),
+		w.AddBytes(evidence.PathCommands, evidence.KindCommands, evidence.TypeNDJSON, nil),
+		w.AddBytes(evidence.PathObservations, evidence.KindObservations, evidence.TypeNDJSON, nil),
+		w.AddBytes(evidence.PathRuntimeLog, evidence.KindLog, evidence.TypeText, []byte("started\n")),
+		w.AddBytes(evidence.PathCommandsLog, evidence.KindLog, evidence.TypeText, nil),
+		w.AddJSON(evidence.PathTestResults, evidence.KindTestResults, results),
+		w.AddJSON(evidence.PathCompletionOutcome, evidence.KindCompletionOutcome, evidence.CompletionOutcome{
+			Schema: evidence.SchemaCompletionOutcome, Status: evidence.OutcomeSucceeded, Provenance: evidence.OutcomeProvenance{ArtifactBundleID: id, ArtifactDirectory: "."},
 		}),
-		w.AddJSON(codebox.PathAgentResult, codebox.KindAgentResult, codebox.AgentResult{Schema: codebox.SchemaAgentResult, Status: codebox.AgentCompleted}),
-		w.AddJSON(codebox.PathTranscript, codebox.KindAgentTranscript, codebox.AgentTranscript{Schema: codebox.SchemaAgentTranscript, Executions: []codebox.Execution{}}),
-		w.AddBytes(bundle.PathPrompt, bundle.KindPrompt, codebox.TypeText, []byte("do it\n")),
-		w.AddBytes(bundle.PathStdout, bundle.KindStdout, codebox.TypeText, []byte("done\n")),
-		w.AddBytes(bundle.PathStderr, bundle.KindStderr, codebox.TypeText, nil),
-		w.AddBytes(bundle.PathResult, bundle.KindResult, codebox.TypeJSON, []byte("{}\n")),
-		w.AddBytes(bundle.PathLastMessage, bundle.KindLastMessage, codebox.TypeText, []byte("done\n")),
+		w.AddJSON(evidence.PathAgentResult, evidence.KindAgentResult, evidence.AgentResult{Schema: evidence.SchemaAgentResult, Status: evidence.AgentCompleted}),
+		w.AddJSON(evidence.PathTranscript, evidence.KindAgentTranscript, evidence.AgentTranscript{Schema: evidence.SchemaAgentTranscript, Executions: []evidence.Execution{}}),
+		w.AddBytes(bundle.PathPrompt, bundle.KindPrompt, evidence.TypeText, []byte("do it\n")),
+		w.AddBytes(bundle.PathStdout, bundle.KindStdout, evidence.TypeText, []byte("done\n")),
+		w.AddBytes(bundle.PathStderr, bundle.KindStderr, evidence.TypeText, nil),
+		w.AddBytes(bundle.PathResult, bundle.KindResult, evidence.TypeJSON, []byte("{}\n")),
+		w.AddBytes(bundle.PathLastMessage, bundle.KindLastMessage, evidence.TypeText, []byte("done\n")),
 		w.AddJSON(bundle.PathVerdict, bundle.KindVerdict, map[string]any{"accepted": true}),
 	)
 	return errors.Join(errs...)
@@ -78,10 +78,10 @@ func fill(w *bundle.Writer, diff string) error {
 func input() bundle.SealInput {
 	return bundle.SealInput{
 		CreatedAt: instant,
-		Runtime:   codebox.Runtime{ID: "attempt-1", Environment: codebox.Environment{Kind: "process"}},
+		Runtime:   evidence.Runtime{ID: "attempt-1", Environment: evidence.Environment{Kind: "process"}},
 		Task:      map[string]any{"id": "task-1", "goal": "say hello é <&>"},
 		Agent:     map[string]any{"adapter": "script"},
-		Policy:    codebox.Policy{Enforcement: codebox.PolicyEnforcement{Limits: codebox.PolicyBlock{Status: codebox.PolicyEnforced}}},
+		Policy:    evidence.Policy{Enforcement: evidence.PolicyEnforcement{Limits: evidence.PolicyBlock{Status: evidence.PolicyEnforced}}},
 		Summary:   "One file was added.",
 		Statement: bundle.Statement{TaskID: "task-1", AttemptID: "attempt-1", Verdict: "accepted", Status: "completed"},
 	}
@@ -133,7 +133,7 @@ func TestSealedBundleVerifies(t *testing.T) {
 	if v.Statement.AttemptID != "attempt-1" || v.Statement.Verdict != "accepted" || !strings.Contains(v.Statement.Note, "could have read the signing key") {
 		t.Errorf("statement is %+v", v.Statement)
 	}
-	if v.Manifest.ID != s.ID || v.Manifest.Runtime.Backend != "deed" || v.Manifest.Runtime.Status != codebox.RuntimeDestroyed {
+	if v.Manifest.ID != s.ID || v.Manifest.Runtime.Backend != "deed" || v.Manifest.Runtime.Status != evidence.RuntimeDestroyed {
 		t.Errorf("manifest is %+v", v.Manifest)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Dir), ".*")); len(left) > 0 {
@@ -200,11 +200,11 @@ func TestSealNeedsEveryRequiredFile(t *testing.T) {
 			}
 			for _, p := range bundle.Required() {
 				data := []byte("{}")
-				if p == codebox.PathChangedFiles {
+				if p == evidence.PathChangedFiles {
 					data, _ = json.Marshal(changes())
 				}
 				if p != leave {
-					if err := w.AddBytes(p, "kind", codebox.TypeText, data); err != nil {
+					if err := w.AddBytes(p, "kind", evidence.TypeText, data); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -233,14 +233,14 @@ func TestWriterRefusesBadPaths(t *testing.T) {
 		strings.Repeat("x", 300), strings.Repeat("a/", 600) + "b", "manifest.json", "attestation.json", "metadata.json", "files/review.json",
 		"files/hunter2.txt",
 	} {
-		if err := w.AddBytes(p, "log", codebox.TypeText, nil); !errors.Is(err, bundle.ErrPath) {
+		if err := w.AddBytes(p, "log", evidence.TypeText, nil); !errors.Is(err, bundle.ErrPath) {
 			t.Errorf("%q: got %v", p, err)
 		}
 	}
-	if err := w.AddBytes("a", "log", codebox.TypeText, nil); err != nil {
+	if err := w.AddBytes("a", "log", evidence.TypeText, nil); err != nil {
 		t.Error(err)
 	}
-	if err := w.AddBytes("a", "log", codebox.TypeText, nil); !errors.Is(err, bundle.ErrDuplicate) {
+	if err := w.AddBytes("a", "log", evidence.TypeText, nil); !errors.Is(err, bundle.ErrDuplicate) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -265,7 +265,7 @@ func TestWriterRefusesAnExistingTarget(t *testing.T) {
 	if _, err := bundle.Create(final, bundle.Options{}); !errors.Is(err, atomicfile.ErrExists) {
 		t.Errorf("got %v", err)
 	}
-	if err := w.AddBytes("x", "log", codebox.TypeText, nil); !errors.Is(err, bundle.ErrSealed) {
+	if err := w.AddBytes("x", "log", evidence.TypeText, nil); !errors.Is(err, bundle.ErrSealed) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -285,7 +285,7 @@ func TestAddFileTakesRegularFilesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, src := range []string{"link", "pipe", "missing", "."} {
-		if err := w.AddFile("files/"+strings.Trim(src, ".")+"x", "log", codebox.TypeText, filepath.Join(dir, src)); err == nil {
+		if err := w.AddFile("files/"+strings.Trim(src, ".")+"x", "log", evidence.TypeText, filepath.Join(dir, src)); err == nil {
 			t.Errorf("%s was taken", src)
 		}
 	}
@@ -293,7 +293,7 @@ func TestAddFileTakesRegularFilesOnly(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "big"), big, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.AddFile("files/big", "log", codebox.TypeText, filepath.Join(dir, "big")); err != nil {
+	if err := w.AddFile("files/big", "log", evidence.TypeText, filepath.Join(dir, "big")); err != nil {
 		t.Error(err)
 	}
 	if _, size, ok := w.File("files/big"); !ok || size != int64(len(big)) {
@@ -315,7 +315,7 @@ func TestSecretsReachNoFile(t *testing.T) {
 	if !w.PatchRedacted() {
 		t.Error("the patch is not said to be redacted")
 	}
-	s, err := w.Stream("logs/extra.jsonl", codebox.KindLog, codebox.TypeNDJSON)
+	s, err := w.Stream("logs/extra.jsonl", evidence.KindLog, evidence.TypeNDJSON)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -366,14 +366,14 @@ func TestSecretsReachNoFile(t *testing.T) {
 	if !json.Valid([]byte(first)) {
 		t.Errorf("the line is no JSON any more: %s", first)
 	}
-	var md codebox.Metadata
-	if err := json.Unmarshal([]byte(read(t, out.Dir, codebox.PathMetadata)), &md); err != nil {
+	var md evidence.Metadata
+	if err := json.Unmarshal([]byte(read(t, out.Dir, evidence.PathMetadata)), &md); err != nil {
 		t.Fatal(err)
 	}
-	if md.Redaction.Status != codebox.RedactionRedacted || md.Redaction.ByKind["TOKEN"] == 0 || md.Redaction.ByKind["PIN"] == 0 {
+	if md.Redaction.Status != evidence.RedactionRedacted || md.Redaction.ByKind["TOKEN"] == 0 || md.Redaction.ByKind["PIN"] == 0 {
 		t.Errorf("summary is %+v", md.Redaction)
 	}
-	if !strings.Contains(read(t, out.Dir, codebox.PathReview), codebox.RiskSecretsRedacted) {
+	if !strings.Contains(read(t, out.Dir, evidence.PathReview), evidence.RiskSecretsRedacted) {
 		t.Error("the review does not flag it")
 	}
 }
@@ -390,11 +390,11 @@ func read(t testing.TB, dir, p string) string {
 func TestSealStatesPolicyHonestly(t *testing.T) {
 	t.Parallel()
 	s := sealed(t, bundle.Options{})
-	var md codebox.Metadata
-	if err := json.Unmarshal([]byte(read(t, s.Dir, codebox.PathMetadata)), &md); err != nil {
+	var md evidence.Metadata
+	if err := json.Unmarshal([]byte(read(t, s.Dir, evidence.PathMetadata)), &md); err != nil {
 		t.Fatal(err)
 	}
-	if e := md.Policy.Enforcement; e.Network.Status != codebox.PolicyNotConfigured || e.Limits.Status != codebox.PolicyEnforced {
+	if e := md.Policy.Enforcement; e.Network.Status != evidence.PolicyNotConfigured || e.Limits.Status != evidence.PolicyEnforced {
 		t.Errorf("enforcement is %+v", e)
 	}
 	w, err := bundle.Create(filepath.Join(t.TempDir(), "b"), bundle.Options{})
@@ -419,7 +419,7 @@ func TestMaxFiles(t *testing.T) {
 	}
 	defer w.Abort()
 	for i := range bundle.MaxFiles + 1 {
-		err = w.AddBytes("files/x/"+strings.Repeat("a", i%200+1)+string(rune('a'+i/200)), "x", codebox.TypeText, nil)
+		err = w.AddBytes("files/x/"+strings.Repeat("a", i%200+1)+string(rune('a'+i/200)), "x", evidence.TypeText, nil)
 		if err != nil {
 			break
 		}
@@ -444,10 +444,10 @@ func TestHugeChangeList(t *testing.T) {
 	}
 	for _, p := range bundle.Required() {
 		switch p {
-		case codebox.PathChangedFiles:
-			err = w.AddJSON(p, codebox.KindChangedFiles, c)
+		case evidence.PathChangedFiles:
+			err = w.AddJSON(p, evidence.KindChangedFiles, c)
 		default:
-			err = w.AddBytes(p, "x", codebox.TypeText, nil)
+			err = w.AddBytes(p, "x", evidence.TypeText, nil)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -461,8 +461,8 @@ func TestHugeChangeList(t *testing.T) {
 	if v := verify(t, s.Dir, bundle.VerifyOptions{}); !v.Valid {
 		t.Errorf("violations: %+v", v.Violations)
 	}
-	var r codebox.Review
-	if err := json.Unmarshal([]byte(read(t, s.Dir, codebox.PathReview)), &r); err != nil {
+	var r evidence.Review
+	if err := json.Unmarshal([]byte(read(t, s.Dir, evidence.PathReview)), &r); err != nil {
 		t.Fatal(err)
 	}
 	if r.Stats.Total != 20_001 || len(r.ChangedFiles) != 5000 || !slices.Contains(r.RiskFlags, "changed-files-truncated") {
@@ -488,10 +488,10 @@ func TestLongPathsInAChangeList(t *testing.T) {
 				c.Files = append(c.Files, f)
 			}
 			for _, p := range bundle.Required() {
-				if p == codebox.PathChangedFiles {
-					err = w.AddJSON(p, codebox.KindChangedFiles, c)
+				if p == evidence.PathChangedFiles {
+					err = w.AddJSON(p, evidence.KindChangedFiles, c)
 				} else {
-					err = w.AddBytes(p, "x", codebox.TypeText, nil)
+					err = w.AddBytes(p, "x", evidence.TypeText, nil)
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -504,8 +504,8 @@ func TestLongPathsInAChangeList(t *testing.T) {
 			if v := verify(t, s.Dir, bundle.VerifyOptions{}); !v.Valid {
 				t.Errorf("violations: %+v", v.Violations)
 			}
-			var r codebox.Review
-			if err := json.Unmarshal([]byte(read(t, s.Dir, codebox.PathReview)), &r); err != nil {
+			var r evidence.Review
+			if err := json.Unmarshal([]byte(read(t, s.Dir, evidence.PathReview)), &r); err != nil {
 				t.Fatal(err)
 			}
 			if n := len(r.ChangedFiles); r.Stats.Total != 4001 || n < 50 || n > 2000 || !slices.Contains(r.RiskFlags, "changed-files-truncated") {

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/plainfile"
 )
 
@@ -119,20 +119,20 @@ func (b *budgetReader) Read(p []byte) (int, error) {
 }
 
 // reviewChanges sums up the change list as it stands in the bundle, redacted.
-func (w *Writer) reviewChanges(r *codebox.Review) error {
-	const name = codebox.PathChangedFiles
+func (w *Writer) reviewChanges(r *evidence.Review) error {
+	const name = evidence.PathChangedFiles
 	size, values, full := 0, 0, false
 	schema, err := eachChange(w.root, name, func(m map[string]any) error {
 		of := func(key string) string { s, _ := m[key].(string); return s }
-		f := codebox.ReviewFile{Path: of("path"), Status: of("status"), MountTarget: of("mountTarget"), RelativePath: of("relativePath")}
+		f := evidence.ReviewFile{Path: of("path"), Status: of("status"), MountTarget: of("mountTarget"), RelativePath: of("relativePath")}
 		f.Label = f.Status + " " + f.RelativePath
 		r.Stats.Total++
 		switch f.Status {
-		case codebox.ChangeAdded:
+		case evidence.ChangeAdded:
 			r.Stats.Added++
-		case codebox.ChangeModified:
+		case evidence.ChangeModified:
 			r.Stats.Modified++
-		case codebox.ChangeDeleted:
+		case evidence.ChangeDeleted:
 			r.Stats.Deleted++
 		default:
 			return fmt.Errorf("%q has status %q, not added, modified or deleted", f.RelativePath, f.Status)
@@ -150,8 +150,8 @@ func (w *Writer) reviewChanges(r *codebox.Review) error {
 		}
 		return nil
 	})
-	if err == nil && schema != codebox.SchemaChangedFiles {
-		err = fmt.Errorf("schema is %q, not %q", schema, codebox.SchemaChangedFiles)
+	if err == nil && schema != evidence.SchemaChangedFiles {
+		err = fmt.Errorf("schema is %q, not %q", schema, evidence.SchemaChangedFiles)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

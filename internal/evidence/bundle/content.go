@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/plainfile"
 )
 
@@ -16,7 +16,7 @@ import (
 var ErrChanged = errors.New("not the file that the manifest lists")
 
 // ListedFile returns the manifest's entry of a path, or nil.
-func ListedFile(m *codebox.Manifest, path string) *codebox.ManifestFile {
+func ListedFile(m *evidence.Manifest, path string) *evidence.ManifestFile {
 	for i := range m.Files {
 		if m.Files[i].Path == path {
 			return &m.Files[i]
@@ -28,7 +28,7 @@ func ListedFile(m *codebox.Manifest, path string) *codebox.ManifestFile {
 // CopyContent writes a listed file of the bundle in dir to w and makes sure that it is the one that the manifest lists:
 // between a verification and a use somebody can have replaced it. w may have received wrong bytes when an error is
 // returned. More than most bytes is ErrTooLarge.
-func CopyContent(dir string, m *codebox.Manifest, path string, most int64, w io.Writer) error {
+func CopyContent(dir string, m *evidence.Manifest, path string, most int64, w io.Writer) error {
 	e := ListedFile(m, path)
 	if e == nil || e.SHA256 == nil {
 		return fmt.Errorf("read %s: %w", path, ErrChanged)

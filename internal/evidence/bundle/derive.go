@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/plainfile"
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
@@ -19,8 +19,8 @@ import (
 const isoMillis = "2006-01-02T15:04:05.000Z"
 
 type derivedDocs struct {
-	review    codebox.Review
-	metadata  codebox.Metadata
+	review    evidence.Review
+	metadata  evidence.Metadata
 	statement Statement
 }
 
@@ -36,30 +36,30 @@ func (w *Writer) derive(id, digest string, in SealInput) (derivedDocs, error) {
 		return derivedDocs{}, err
 	}
 	created := in.CreatedAt.UTC().Format(isoMillis)
-	provenance := codebox.Provenance{Task: in.Task, Workspace: in.Workspace, Runtime: &in.Runtime, Agent: in.Agent, Mounts: in.Mounts}
-	content := codebox.ContentDigest{Algorithm: codebox.AlgorithmSHA256, Inputs: contentInputs, Value: digest}
-	patch, _, _ := w.File(codebox.PathPatch)
+	provenance := evidence.Provenance{Task: in.Task, Workspace: in.Workspace, Runtime: &in.Runtime, Agent: in.Agent, Mounts: in.Mounts}
+	content := evidence.ContentDigest{Algorithm: evidence.AlgorithmSHA256, Inputs: contentInputs, Value: digest}
+	patch, _, _ := w.File(evidence.PathPatch)
 
-	review := codebox.Review{
-		Schema: codebox.SchemaReview, ArtifactID: id, CreatedAt: created, Provenance: &provenance, Summary: in.Summary,
-		ChangedFiles: []codebox.ReviewFile{}, Progress: orEmpty(in.Progress), Actions: in.Actions, RiskFlags: orEmpty(in.RiskFlags),
-		Evidence: codebox.ReviewEvidence{
-			Patch: codebox.PathPatch, PatchSHA256: patch.SHA256.Value, ArtifactContentDigest: digest,
-			ChangedFiles: codebox.PathChangedFiles, TestResults: codebox.PathTestResults,
-			RuntimeReferenceManifest: codebox.PathRuntimeReference,
+	review := evidence.Review{
+		Schema: evidence.SchemaReview, ArtifactID: id, CreatedAt: created, Provenance: &provenance, Summary: in.Summary,
+		ChangedFiles: []evidence.ReviewFile{}, Progress: orEmpty(in.Progress), Actions: in.Actions, RiskFlags: orEmpty(in.RiskFlags),
+		Evidence: evidence.ReviewEvidence{
+			Patch: evidence.PathPatch, PatchSHA256: patch.SHA256.Value, ArtifactContentDigest: digest,
+			ChangedFiles: evidence.PathChangedFiles, TestResults: evidence.PathTestResults,
+			RuntimeReferenceManifest: evidence.PathRuntimeReference,
 		},
 	}
 	if err := w.reviewChanges(&review); err != nil {
 		return derivedDocs{}, err
 	}
 	if review.Actions == nil {
-		review.Actions = []codebox.ReviewAction{{Kind: "discard", Label: "Discard the change"}}
+		review.Actions = []evidence.ReviewAction{{Kind: "discard", Label: "Discard the change"}}
 		if review.Stats.Total > 0 {
-			review.Actions = append([]codebox.ReviewAction{{Kind: "approve", Label: "Apply the change"}}, review.Actions...)
+			review.Actions = append([]evidence.ReviewAction{{Kind: "approve", Label: "Apply the change"}}, review.Actions...)
 		}
 	}
 
-	metadata := codebox.Metadata{
+	metadata := evidence.Metadata{
 		ID: id, ContentDigest: content, CreatedAt: created, Runtime: in.Runtime, Provenance: provenance, Mounts: orEmpty(in.Mounts),
 		Policy: in.Policy, Context: in.Context, Spec: in.Spec, Artifacts: w.artifactMap(),
 	}
@@ -68,15 +68,15 @@ func (w *Writer) derive(id, digest string, in SealInput) (derivedDocs, error) {
 		return derivedDocs{}, err
 	}
 	review.Redaction, metadata.Redaction = &redaction, redaction
-	if redaction.Total > 0 && !slices.Contains(review.RiskFlags, codebox.RiskSecretsRedacted) {
-		review.RiskFlags = append(review.RiskFlags, codebox.RiskSecretsRedacted)
+	if redaction.Total > 0 && !slices.Contains(review.RiskFlags, evidence.RiskSecretsRedacted) {
+		review.RiskFlags = append(review.RiskFlags, evidence.RiskSecretsRedacted)
 	}
 	return derivedDocs{review: review, metadata: metadata, statement: in.Statement}, nil
 }
 
 // redactions sums up what was replaced in all files, those that say so among them: counted before it is said, since a name
 // in a summary is no label.
-func (w *Writer) redactions(review codebox.Review, metadata codebox.Metadata, replaced redact.Counts) (codebox.RedactionSummary, error) {
+func (w *Writer) redactions(review evidence.Review, metadata evidence.Metadata, replaced redact.Counts) (evidence.RedactionSummary, error) {
 	sum := w.Redactions()
 	if !w.o.Redactor.Active() {
 		return sum, nil
@@ -86,8 +86,8 @@ func (w *Writer) redactions(review codebox.Review, metadata codebox.Metadata, re
 		v        any
 		replaced redact.Counts
 	}{
-		{codebox.PathReview, review, nil},
-		{codebox.PathMetadata, metadata, replaced},
+		{evidence.PathReview, review, nil},
+		{evidence.PathMetadata, metadata, replaced},
 	} {
 		text, err := encode(d.v, "")
 		if err != nil {
@@ -95,19 +95,19 @@ func (w *Writer) redactions(review codebox.Review, metadata codebox.Metadata, re
 		}
 		addRedacted(&sum, d.path, w.o.Redactor.Settle(d.replaced, w.o.Redactor.MarksIn(text)))
 	}
-	slices.SortFunc(sum.Artifacts, func(a, b codebox.RedactedArtifact) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(sum.Artifacts, func(a, b evidence.RedactedArtifact) int { return cmp.Compare(a.Path, b.Path) })
 	return sum, nil
 }
 
 // addRedacted adds one file to a summary, unless nothing was replaced in it.
-func addRedacted(sum *codebox.RedactionSummary, path string, counts redact.Counts) {
+func addRedacted(sum *evidence.RedactionSummary, path string, counts redact.Counts) {
 	n := counts.Total()
 	if n == 0 {
 		return
 	}
-	sum.Status = codebox.RedactionRedacted
+	sum.Status = evidence.RedactionRedacted
 	sum.Total += n
-	sum.Artifacts = append(sum.Artifacts, codebox.RedactedArtifact{Path: path, Count: n, Kinds: counts.Names()})
+	sum.Artifacts = append(sum.Artifacts, evidence.RedactedArtifact{Path: path, Count: n, Kinds: counts.Names()})
 	for name, c := range counts {
 		sum.ByKind[name] += c
 	}
@@ -198,7 +198,7 @@ func complete(in *SealInput) error {
 		return fmt.Errorf("runtime id is not set: give the attempt id")
 	}
 	rt.Backend = cmp.Or(rt.Backend, Backend)
-	rt.Status = cmp.Or(rt.Status, codebox.RuntimeDestroyed)
+	rt.Status = cmp.Or(rt.Status, evidence.RuntimeDestroyed)
 	rt.CreatedAt = cmp.Or(rt.CreatedAt, in.CreatedAt.UTC().Format(isoMillis))
 	rt.Environment.Kind = cmp.Or(rt.Environment.Kind, "process")
 	rt.Environment.OS = cmp.Or(rt.Environment.OS, runtime.GOOS)
@@ -209,19 +209,19 @@ func complete(in *SealInput) error {
 	p := &in.Policy
 	p.Commands = orEmpty(p.Commands)
 	e := &p.Enforcement
-	for name, b := range map[string]*codebox.PolicyBlock{
+	for name, b := range map[string]*evidence.PolicyBlock{
 		"network": &e.Network, "filesystem": &e.Filesystem, "commands": &e.Commands, "secrets": &e.Secrets,
 		"approvals": &e.Approvals, "isolation": &e.Isolation, "limits": &e.Limits,
 	} {
-		b.Status = cmp.Or(b.Status, codebox.PolicyNotConfigured)
+		b.Status = cmp.Or(b.Status, evidence.PolicyNotConfigured)
 		switch b.Status {
-		case codebox.PolicyEnforced, codebox.PolicyMonitored, codebox.PolicyDeclared, codebox.PolicyNotConfigured:
+		case evidence.PolicyEnforced, evidence.PolicyMonitored, evidence.PolicyDeclared, evidence.PolicyNotConfigured:
 		default:
 			return fmt.Errorf("policy %s has status %q, not enforced, monitored, declared or not_configured", name, b.Status)
 		}
 	}
 	for _, s := range []*string{&p.Network, &p.Filesystem, &p.Secrets, &p.Approvals} {
-		*s = cmp.Or(*s, codebox.PolicyNotConfigured)
+		*s = cmp.Or(*s, evidence.PolicyNotConfigured)
 	}
 	return nil
 }
@@ -229,15 +229,15 @@ func complete(in *SealInput) error {
 // artifactMap names the files a reader looks for.
 func (w *Writer) artifactMap() map[string]string {
 	names := map[string]string{
-		"events": codebox.PathEvents, "commands": codebox.PathCommands, "observations": codebox.PathObservations,
-		"runtimeLog": codebox.PathRuntimeLog, "commandsLog": codebox.PathCommandsLog, "changedFiles": codebox.PathChangedFiles,
-		"patch": codebox.PathPatch, "testResults": codebox.PathTestResults, "completionOutcome": codebox.PathCompletionOutcome,
-		"agentResult": codebox.PathAgentResult, "agentTaskResult": codebox.PathAgentTaskResult, "transcript": codebox.PathTranscript,
-		"toolCallTranscript": codebox.PathToolCallTranscript, "verdict": PathVerdict, "prompt": PathPrompt, "stdout": PathStdout,
+		"events": evidence.PathEvents, "commands": evidence.PathCommands, "observations": evidence.PathObservations,
+		"runtimeLog": evidence.PathRuntimeLog, "commandsLog": evidence.PathCommandsLog, "changedFiles": evidence.PathChangedFiles,
+		"patch": evidence.PathPatch, "testResults": evidence.PathTestResults, "completionOutcome": evidence.PathCompletionOutcome,
+		"agentResult": evidence.PathAgentResult, "agentTaskResult": evidence.PathAgentTaskResult, "transcript": evidence.PathTranscript,
+		"toolCallTranscript": evidence.PathToolCallTranscript, "verdict": PathVerdict, "prompt": PathPrompt, "stdout": PathStdout,
 		"stderr": PathStderr, "result": PathResult, "lastMessage": PathLastMessage,
 	}
 	out := map[string]string{
-		"manifest": codebox.PathManifest, "review": codebox.PathReview, "runtimeReferenceManifest": codebox.PathRuntimeReference,
+		"manifest": evidence.PathManifest, "review": evidence.PathReview, "runtimeReferenceManifest": evidence.PathRuntimeReference,
 	}
 	if w.o.Key != nil {
 		out["attestation"] = PathAttestation
@@ -251,30 +251,30 @@ func (w *Writer) artifactMap() map[string]string {
 }
 
 // reference makes the runtime reference manifest over every file that does not depend on it.
-func (w *Writer) reference(md codebox.Metadata) (codebox.RuntimeReferenceManifest, error) {
-	ref := codebox.RuntimeReferenceManifest{
-		Schema: codebox.SchemaRuntimeReferenceManifest, Version: codebox.ReferenceVersion, CreatedAt: md.CreatedAt, Runtime: md.Runtime,
-		ArtifactBundle: codebox.ArtifactBundleRef{Kind: codebox.KindArtifactBundle, ID: md.ID, Digest: sha(md.ContentDigest.Value)},
-		Files:          []codebox.ReferenceFile{}, Snapshots: []codebox.ReferenceSnapshot{},
+func (w *Writer) reference(md evidence.Metadata) (evidence.RuntimeReferenceManifest, error) {
+	ref := evidence.RuntimeReferenceManifest{
+		Schema: evidence.SchemaRuntimeReferenceManifest, Version: evidence.ReferenceVersion, CreatedAt: md.CreatedAt, Runtime: md.Runtime,
+		ArtifactBundle: evidence.ArtifactBundleRef{Kind: evidence.KindArtifactBundle, ID: md.ID, Digest: sha(md.ContentDigest.Value)},
+		Files:          []evidence.ReferenceFile{}, Snapshots: []evidence.ReferenceSnapshot{},
 	}
 	for _, f := range w.listed() {
-		r := codebox.ReferenceFile{Path: f.Path, Kind: f.Kind, ContentType: f.ContentType, SHA256: *f.SHA256}
+		r := evidence.ReferenceFile{Path: f.Path, Kind: f.Kind, ContentType: f.ContentType, SHA256: *f.SHA256}
 		ref.Files = append(ref.Files, r)
-		if f.Path == codebox.PathEvents {
+		if f.Path == evidence.PathEvents {
 			ref.Events = &r
 		}
 	}
-	slices.SortFunc(ref.Files, func(a, b codebox.ReferenceFile) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(ref.Files, func(a, b evidence.ReferenceFile) int { return cmp.Compare(a.Path, b.Path) })
 	t, err := tree(ref)
 	if err != nil {
 		return ref, err
 	}
-	value, err := referenceDigest(codebox.DomainRuntimeReference, t)
+	value, err := referenceDigest(evidence.DomainRuntimeReference, t)
 	if err != nil {
 		return ref, err
 	}
 	ref.Digest = sha(value)
-	ref.ID = codebox.RuntimeReferenceIDStart + value
+	ref.ID = evidence.RuntimeReferenceIDStart + value
 	return ref, nil
 }
 

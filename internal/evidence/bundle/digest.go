@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/canonjson"
 	"github.com/deedrun/deed/internal/base/plainfile"
 )
@@ -29,8 +29,8 @@ var (
 	hexDigest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-f0-9]{64}$`) })
 )
 
-func sha(value string) codebox.Digest {
-	return codebox.Digest{Algorithm: codebox.AlgorithmSHA256, Value: value}
+func sha(value string) evidence.Digest {
+	return evidence.Digest{Algorithm: evidence.AlgorithmSHA256, Value: value}
 }
 
 func hashBytes(b []byte) string {
@@ -39,13 +39,13 @@ func hashBytes(b []byte) string {
 }
 
 // contentInputs are the files whose bytes make the bundle id, in order.
-var contentInputs = []string{codebox.PathChangedFiles, codebox.PathPatch}
+var contentInputs = []string{evidence.PathChangedFiles, evidence.PathPatch}
 
 // contentDigest hashes the inputs with their paths. The paths are joined by line feeds without lengths: that is the
 // contract, and its weakness is why every file has a hash of its own besides.
 func contentDigest(inputs []string, copyTo func(path string, w io.Writer) error) (string, error) {
 	h := sha256.New()
-	h.Write([]byte(codebox.DomainContent + "\n"))
+	h.Write([]byte(evidence.DomainContent + "\n"))
 	for i, p := range inputs {
 		if i > 0 {
 			h.Write([]byte("\n"))
@@ -76,7 +76,7 @@ func fileListDigest(manifest map[string]any) (string, error) {
 		}
 		reduced = append(reduced, out)
 	}
-	return canonjson.HashIn(codebox.DomainManifestFileList, reduced)
+	return canonjson.HashIn(evidence.DomainManifestFileList, reduced)
 }
 
 // hashManifest hashes a manifest with the hashes of the entries named by zeroed replaced by zeros: an entry that is itself
@@ -105,11 +105,11 @@ func hashManifest(domain string, manifest map[string]any, zeroed ...string) (str
 }
 
 func selfHash(manifest map[string]any) (string, error) {
-	return hashManifest(codebox.DomainManifestSelf, manifest, codebox.PathManifest)
+	return hashManifest(evidence.DomainManifestSelf, manifest, evidence.PathManifest)
 }
 
 func attestedHash(manifest map[string]any) (string, error) {
-	return hashManifest(domainAttested, manifest, codebox.PathManifest, PathAttestation)
+	return hashManifest(domainAttested, manifest, evidence.PathManifest, PathAttestation)
 }
 
 // referenceDigest hashes a reference file without the fields that depend on the hash or say only when it was written.

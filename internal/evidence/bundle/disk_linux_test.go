@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
@@ -52,7 +52,7 @@ func writeOnBadDisk(kind, dir string) string {
 		return "read-only"
 	}
 	if err == nil {
-		err = errors.Join(w.AddBytes("logs/big.log", codebox.KindLog, codebox.TypeText, make([]byte, 1<<20)), fill(w, patch))
+		err = errors.Join(w.AddBytes("logs/big.log", evidence.KindLog, evidence.TypeText, make([]byte, 1<<20)), fill(w, patch))
 	}
 	if !errors.Is(err, atomicfile.ErrFull) {
 		return fmt.Sprint("not full: ", err)

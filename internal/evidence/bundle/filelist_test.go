@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/canonjson"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
@@ -29,10 +29,10 @@ func TestFileListDigest(t *testing.T) {
 		t.Fatalf("with a digest over the list: valid %v, addressed %v, %v, %v", rep.Valid, rep.ContentAddressed, rep.Violations, err)
 	}
 	// The bytes are held by the hash of their own entry.
-	if err := os.WriteFile(filepath.Join(dir, codebox.PathPatch), []byte("evil"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, evidence.PathPatch), []byte("evil"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if rep, err = bundle.Verify(dir, bundle.VerifyOptions{}); err != nil || rep.Valid || rep.Violations[0].Code != codebox.CodeFileHashMismatch {
+	if rep, err = bundle.Verify(dir, bundle.VerifyOptions{}); err != nil || rep.Valid || rep.Violations[0].Code != evidence.CodeFileHashMismatch {
 		t.Errorf("with another patch: %+v, %v", rep.Violations, err)
 	}
 }
@@ -73,13 +73,13 @@ func toFileList(t *testing.T, dir string) {
 		}
 		reduced = append(reduced, e)
 	}
-	digest, err := canonjson.HashIn(codebox.DomainManifestFileList, reduced)
+	digest, err := canonjson.HashIn(evidence.DomainManifestFileList, reduced)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m["id"] = codebox.BundleIDPrefix + digest
+	m["id"] = evidence.BundleIDPrefix + digest
 	m["contentDigest"] = map[string]any{"algorithm": "sha256", "inputs": []any{"manifest.files"}, "value": digest}
-	review, md := read(codebox.PathReview), read(codebox.PathMetadata)
+	review, md := read(evidence.PathReview), read(evidence.PathMetadata)
 	review["artifactId"], md["id"] = m["id"], m["id"]
 	review["evidence"].(map[string]any)["artifactContentDigest"] = digest
 	set := func(name, value string) {
@@ -89,10 +89,10 @@ func toFileList(t *testing.T, dir string) {
 			}
 		}
 	}
-	set(codebox.PathReview, put(codebox.PathReview, review))
-	set(codebox.PathMetadata, put(codebox.PathMetadata, md))
+	set(evidence.PathReview, put(evidence.PathReview, review))
+	set(evidence.PathMetadata, put(evidence.PathMetadata, md))
 	set("manifest.json", "0000000000000000000000000000000000000000000000000000000000000000")
-	self, err := canonjson.HashIn(codebox.DomainManifestSelf, m)
+	self, err := canonjson.HashIn(evidence.DomainManifestSelf, m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
 )
@@ -20,7 +20,7 @@ func TestCaseWithAHashObject(t *testing.T) {
 	if !v.Valid || !v.ContentAddressed || v.Manifest == nil {
 		t.Fatalf("valid %v, manifest %v: %+v", v.Valid, v.Manifest, v.Violations)
 	}
-	var hash codebox.Digest
+	var hash evidence.Digest
 	if err := json.Unmarshal(v.Manifest.Cases[0].Hash, &hash); err != nil || !strings.HasPrefix(hash.Value, "ba225b98") {
 		t.Errorf("the hash of the case is %s: %v", v.Manifest.Cases[0].Hash, err)
 	}
@@ -43,7 +43,7 @@ func TestEveryFormOfAManifest(t *testing.T) {
 					write(t, at, "manifest.json", string(bundletest.Mutate([]byte(manifest), i, other)))
 					bundletest.Reseal(t, at)
 					v := verify(t, at, bundle.VerifyOptions{})
-					if v.Valid && (v.Manifest == nil || bundle.ListedFile(v.Manifest, codebox.PathPatch) == nil) {
+					if v.Valid && (v.Manifest == nil || bundle.ListedFile(v.Manifest, evidence.PathPatch) == nil) {
 						t.Fatalf("value %d as %v: valid, and the manifest is %+v", i, other, v.Manifest)
 					}
 					if v.Valid {
@@ -78,8 +78,8 @@ func TestRedactionOfAnotherForm(t *testing.T) {
 	t.Parallel()
 	for _, r := range []any{"applied", true, []any{}, map[string]any{"sensitive": true}, map[string]any{"policy": 1}} {
 		dir := copyOf(t, "testdata/codebox-cases")
-		edit(t, dir, func(m map[string]any) { entryOf(m, codebox.PathPatch)["redaction"] = r })
-		if got := fmt.Sprint(codes(verify(t, dir, bundle.VerifyOptions{}))); got != "["+codebox.CodeInvalidManifestShape+"]" {
+		edit(t, dir, func(m map[string]any) { entryOf(m, evidence.PathPatch)["redaction"] = r })
+		if got := fmt.Sprint(codes(verify(t, dir, bundle.VerifyOptions{}))); got != "["+evidence.CodeInvalidManifestShape+"]" {
 			t.Errorf("%v: %s", r, got)
 		}
 	}

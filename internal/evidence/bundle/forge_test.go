@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/canonjson"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
@@ -67,7 +67,7 @@ func rehash(t testing.TB, m map[string]any) {
 		if e := f.(map[string]any); e["path"] == "manifest.json" {
 			sum := e["sha256"].(map[string]any)
 			sum["value"] = strings.Repeat("0", 64)
-			h, err := canonjson.HashIn(codebox.DomainManifestSelf, m)
+			h, err := canonjson.HashIn(evidence.DomainManifestSelf, m)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
@@ -47,7 +47,7 @@ func TestHostileJSONIsBounded(t *testing.T) { // not parallel: it measures what 
 	deep := strings.Repeat("[", 5_000_000)
 	wide := "[" + strings.Repeat("[],", 3_000_000) + "[]]"
 	for name, text := range map[string]string{"deep": deep, "wide": wide, "long": `"` + strings.Repeat("x", 40<<20) + `"`} {
-		for _, p := range []string{"manifest.json", codebox.PathReview, codebox.PathToolCallTranscript, bundle.PathAttestation} {
+		for _, p := range []string{"manifest.json", evidence.PathReview, evidence.PathToolCallTranscript, bundle.PathAttestation} {
 			dir := copyOf(t, "testdata/golden")
 			if p == "manifest.json" {
 				write(t, dir, p, text)
@@ -74,7 +74,7 @@ func TestDeepDirectoriesAreBounded(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, strings.Repeat("d/", 200)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if v := verify(t, dir, bundle.VerifyOptions{}); !slices.Contains(codes(v), codebox.CodeUnsafeFile) {
+	if v := verify(t, dir, bundle.VerifyOptions{}); !slices.Contains(codes(v), evidence.CodeUnsafeFile) {
 		t.Errorf("codes are %v", codes(v))
 	}
 }
@@ -103,10 +103,10 @@ func TestLargeFilesUseLittleMemory(t *testing.T) { // not parallel: it measures 
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if err := w.AddReader("logs/big.log", codebox.KindLog, codebox.TypeText, io.LimitReader(lines{}, size)); err != nil {
+	if err := w.AddReader("logs/big.log", evidence.KindLog, evidence.TypeText, io.LimitReader(lines{}, size)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.AddReader("logs/big.jsonl", codebox.KindLog, codebox.TypeNDJSON, io.LimitReader(lines{}, size)); err != nil {
+	if err := w.AddReader("logs/big.jsonl", evidence.KindLog, evidence.TypeNDJSON, io.LimitReader(lines{}, size)); err != nil {
 		t.Fatal(err)
 	}
 	s, err := w.Seal(context.Background(), input())
@@ -134,7 +134,7 @@ func (lines) Read(p []byte) (int, error) {
 
 func TestRecordsInABundle(t *testing.T) {
 	t.Parallel()
-	const transcript = codebox.PathToolCallTranscript
+	const transcript = evidence.PathToolCallTranscript
 	const index = "files/runtime-evidence/typed-artifacts/index.json"
 	sum := func(s string) string { return `{"algorithm":"sha256","value":"` + s + `"}` }
 	inputFile := "files/runtime-evidence/tool-calls/call-1-input.json"
@@ -148,34 +148,34 @@ func TestRecordsInABundle(t *testing.T) {
 	cases := []struct{ name, path, kind, text, want string }{
 		{"transcript", transcript, "", call(`,"redaction":{"policy":"none"}`), ""},
 		{"transcript with input", transcript, "", call(`,"redaction":{"policy":"none"},"input_digest":` + sum(inputSum) + `,"input_artifacts":[{"path":"` + inputFile + `","sha256":` + sum(inputSum) + `}]`), ""},
-		{"transcript is no JSON", transcript, "", "{", codebox.CodeMalformedReference},
-		{"transcript without calls", transcript, "", `{"schema":"wp-codebox/tool-call-transcript/v1"}`, codebox.CodeMalformedReference},
-		{"call without redaction", transcript, "", call(""), codebox.CodeMalformedReference},
-		{"call without fields", transcript, "", strings.Replace(call(`,"redaction":{"policy":"none"}`), `"phase":"p",`, "", 1), codebox.CodeMalformedReference},
-		{"input not listed", transcript, "", call(`,"redaction":{"policy":"none"},"input_artifacts":[{"path":"files/none"}]`), codebox.CodeMalformedReference},
-		{"input outside", transcript, "", call(`,"redaction":{"policy":"none"},"input_artifacts":[{"path":"../x"}]`), codebox.CodeInvalidPath},
-		{"input without path", transcript, "", call(`,"redaction":{"policy":"none"},"input_artifacts":[{}]`), codebox.CodeMalformedReference},
-		{"inputs not a list", transcript, "", call(`,"redaction":{"policy":"none"},"input_artifacts":{}`), codebox.CodeMalformedReference},
-		{"output with a wrong digest", transcript, "", call(`,"redaction":{"policy":"none"},"output_artifacts":[{"path":"` + inputFile + `","sha256":` + sum(strings.Repeat("a", 64)) + `}]`), codebox.CodeFileHashMismatch},
-		{"call with a wrong digest", transcript, "", call(`,"redaction":{"policy":"none"},"output_digest":` + sum(strings.Repeat("a", 64)) + `,"output_artifacts":[{"path":"` + inputFile + `"}]`), codebox.CodeFileHashMismatch},
-		{"malformed digest", transcript, "", call(`,"redaction":{"policy":"none"},"output_digest":"abc"`), codebox.CodeMissingFileHash},
+		{"transcript is no JSON", transcript, "", "{", evidence.CodeMalformedReference},
+		{"transcript without calls", transcript, "", `{"schema":"wp-codebox/tool-call-transcript/v1"}`, evidence.CodeMalformedReference},
+		{"call without redaction", transcript, "", call(""), evidence.CodeMalformedReference},
+		{"call without fields", transcript, "", strings.Replace(call(`,"redaction":{"policy":"none"}`), `"phase":"p",`, "", 1), evidence.CodeMalformedReference},
+		{"input not listed", transcript, "", call(`,"redaction":{"policy":"none"},"input_artifacts":[{"path":"files/none"}]`), evidence.CodeMalformedReference},
+		{"input outside", transcript, "", call(`,"redaction":{"policy":"none"},"input_artifacts":[{"path":"../x"}]`), evidence.CodeInvalidPath},
+		{"input without path", transcript, "", call(`,"redaction":{"policy":"none"},"input_artifacts":[{}]`), evidence.CodeMalformedReference},
+		{"inputs not a list", transcript, "", call(`,"redaction":{"policy":"none"},"input_artifacts":{}`), evidence.CodeMalformedReference},
+		{"output with a wrong digest", transcript, "", call(`,"redaction":{"policy":"none"},"output_artifacts":[{"path":"` + inputFile + `","sha256":` + sum(strings.Repeat("a", 64)) + `}]`), evidence.CodeFileHashMismatch},
+		{"call with a wrong digest", transcript, "", call(`,"redaction":{"policy":"none"},"output_digest":` + sum(strings.Repeat("a", 64)) + `,"output_artifacts":[{"path":"` + inputFile + `"}]`), evidence.CodeFileHashMismatch},
+		{"malformed digest", transcript, "", call(`,"redaction":{"policy":"none"},"output_digest":"abc"`), evidence.CodeMissingFileHash},
 
-		{"typed artifact", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `","sha256":"` + inputSum + `"},"payload":{"a":1},"payload_schema":{"type":"object","required":["a"]}}`), ""},
-		{"typed artifact of another schema", index, codebox.KindTypedArtifacts, `{"schema":"x","artifacts":[]}`, codebox.CodeMalformedReference},
-		{"typed artifact without path", index, codebox.KindTypedArtifacts, typed(`{}`), codebox.CodeMalformedReference},
-		{"typed artifact with a wrong hash", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `","sha256":"x"}}`), codebox.CodeFileHashMismatch},
-		{"payload against its schema", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":{},"payload_schema":{"required":["a"]}}`), codebox.CodePayloadSchemaViolation},
-		{"schema that is none", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":{},"payload_schema":{"type":7}}`), codebox.CodePayloadSchemaViolation},
-		{"schema that reads a file", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":{},"payload_schema":{"$ref":"file:///etc/passwd"}}`), codebox.CodePayloadSchemaViolation},
-		{"schema under its other name", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":{},"payloadSchema":{"required":["a"]}}`), codebox.CodePayloadSchemaViolation},
-		{"payload that is null", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":null,"payload_schema":{"type":"object"}}`), codebox.CodePayloadSchemaViolation},
-		{"payload with an exact number", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":9007199254740993,"payload_schema":{"const":9007199254740992}}`), codebox.CodePayloadSchemaViolation},
-		{"payload with a number beyond all bounds", index, codebox.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":1e-9999999,"payload_schema":{"minimum":1}}`), codebox.CodePayloadSchemaViolation},
-		{"list under a name of other letters", index, codebox.KindTypedArtifacts, strings.TrimSuffix(typed(`{"artifact":{"path":"`+inputFile+`"},"payload":{},"payload_schema":{"required":["a"]}}`), "}") + `,"ARTIFACTS":[]}`, codebox.CodePayloadSchemaViolation},
+		{"typed artifact", index, evidence.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `","sha256":"` + inputSum + `"},"payload":{"a":1},"payload_schema":{"type":"object","required":["a"]}}`), ""},
+		{"typed artifact of another schema", index, evidence.KindTypedArtifacts, `{"schema":"x","artifacts":[]}`, evidence.CodeMalformedReference},
+		{"typed artifact without path", index, evidence.KindTypedArtifacts, typed(`{}`), evidence.CodeMalformedReference},
+		{"typed artifact with a wrong hash", index, evidence.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `","sha256":"x"}}`), evidence.CodeFileHashMismatch},
+		{"payload against its schema", index, evidence.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":{},"payload_schema":{"required":["a"]}}`), evidence.CodePayloadSchemaViolation},
+		{"schema that is none", index, evidence.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":{},"payload_schema":{"type":7}}`), evidence.CodePayloadSchemaViolation},
+		{"schema that reads a file", index, evidence.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":{},"payload_schema":{"$ref":"file:///etc/passwd"}}`), evidence.CodePayloadSchemaViolation},
+		{"schema under its other name", index, evidence.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":{},"payloadSchema":{"required":["a"]}}`), evidence.CodePayloadSchemaViolation},
+		{"payload that is null", index, evidence.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":null,"payload_schema":{"type":"object"}}`), evidence.CodePayloadSchemaViolation},
+		{"payload with an exact number", index, evidence.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":9007199254740993,"payload_schema":{"const":9007199254740992}}`), evidence.CodePayloadSchemaViolation},
+		{"payload with a number beyond all bounds", index, evidence.KindTypedArtifacts, typed(`{"artifact":{"path":"` + inputFile + `"},"payload":1e-9999999,"payload_schema":{"minimum":1}}`), evidence.CodePayloadSchemaViolation},
+		{"list under a name of other letters", index, evidence.KindTypedArtifacts, strings.TrimSuffix(typed(`{"artifact":{"path":"`+inputFile+`"},"payload":{},"payload_schema":{"required":["a"]}}`), "}") + `,"ARTIFACTS":[]}`, evidence.CodePayloadSchemaViolation},
 
-		{"episode trace", "files/t.json", codebox.KindRuntimeEpisode, `{"schema":"wp-codebox/runtime-episode-trace/v1"}`, ""},
-		{"episode trace of another schema", "files/t.json", codebox.KindRuntimeEpisode, `{}`, codebox.CodeMalformedReference},
-		{"replay index of another shape", "files/r.json", codebox.KindRuntimeReplayIndex, `{"schema":"wp-codebox/runtime-replay-reference-index/v1"}`, codebox.CodeMalformedReference},
+		{"episode trace", "files/t.json", evidence.KindRuntimeEpisode, `{"schema":"wp-codebox/runtime-episode-trace/v1"}`, ""},
+		{"episode trace of another schema", "files/t.json", evidence.KindRuntimeEpisode, `{}`, evidence.CodeMalformedReference},
+		{"replay index of another shape", "files/r.json", evidence.KindRuntimeReplayIndex, `{"schema":"wp-codebox/runtime-replay-reference-index/v1"}`, evidence.CodeMalformedReference},
 	}
 	for _, c := range cases {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
@@ -237,8 +237,8 @@ func FuzzVerifyManifest(f *testing.F) {
 
 // FuzzVerifyRecord puts hostile text into a listed file of every kind that the verifier reads.
 func FuzzVerifyRecord(f *testing.F) {
-	kinds := []string{codebox.KindToolCallTranscript, codebox.KindRuntimeReference, codebox.KindRuntimeReplayIndex, codebox.KindTypedArtifacts, codebox.KindRuntimeEpisode, bundle.KindAttestation}
-	paths := []string{"files/x.json", codebox.PathReview, codebox.PathMetadata, codebox.PathChangedFiles, bundle.PathAttestation}
+	kinds := []string{evidence.KindToolCallTranscript, evidence.KindRuntimeReference, evidence.KindRuntimeReplayIndex, evidence.KindTypedArtifacts, evidence.KindRuntimeEpisode, bundle.KindAttestation}
+	paths := []string{"files/x.json", evidence.PathReview, evidence.PathMetadata, evidence.PathChangedFiles, bundle.PathAttestation}
 	f.Add(uint8(0), uint8(0), `{"schema":"wp-codebox/tool-call-transcript/v1","tool_calls":[{}]}`)
 	f.Add(uint8(3), uint8(0), `{"schema":"wp-codebox/typed-artifacts-index/v1","artifacts":[{"artifact":{"path":"a"},"payload":1,"payload_schema":{"type":"string"}}]}`)
 	f.Add(uint8(1), uint8(0), `{"schema":"wp-codebox/runtime-reference-manifest/v1","version":1,"files":[{}],"snapshots":[{}]}`)

@@ -5,19 +5,19 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // typedManifest makes the manifest that later readers use of the tree that was verified. Every bundle that is verified has one:
 // a member that has another form than deed knows is left out, and names are matched exactly, so that nobody reads another
 // member than the one that was checked.
-func typedManifest(tree map[string]any) (*codebox.Manifest, error) {
-	known, _ := fit(tree, reflect.TypeFor[codebox.Manifest]())
+func typedManifest(tree map[string]any) (*evidence.Manifest, error) {
+	known, _ := fit(tree, reflect.TypeFor[evidence.Manifest]())
 	text, err := json.Marshal(known)
 	if err != nil {
 		return nil, err
 	}
-	m := &codebox.Manifest{}
+	m := &evidence.Manifest{}
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func typedManifest(tree map[string]any) (*codebox.Manifest, error) {
 // fit returns what a type can hold of a decoded value; ok is false when that is nothing. Entries of a list keep their places
 // only when all of them fit, as those of a verified manifest's lists of files and cases do.
 func fit(v any, t reflect.Type) (out any, ok bool) {
-	if t == reflect.TypeFor[codebox.Value]() {
+	if t == reflect.TypeFor[evidence.Value]() {
 		return v, true
 	}
 	switch t.Kind() {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
@@ -109,7 +109,7 @@ func TestPayloadSchemasAreBounded(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			text := `{"schema":"wp-codebox/typed-artifacts-index/v1","artifacts":[` + c.artifacts + `]}`
-			dir := hostile(t, map[string]string{index: text}, map[string]string{index: codebox.KindTypedArtifacts})
+			dir := hostile(t, map[string]string{index: text}, map[string]string{index: evidence.KindTypedArtifacts})
 			start := time.Now()
 			v := verify(t, dir, bundle.VerifyOptions{})
 			// About a second at most, and minutes to for ever without the bound; the rest is room for a busy machine under -race.
@@ -124,8 +124,8 @@ func TestPayloadSchemasAreBounded(t *testing.T) {
 				}
 				return
 			}
-			if !slices.ContainsFunc(v.Violations, func(x codebox.Violation) bool {
-				return x.Code == codebox.CodePayloadSchemaViolation && strings.Contains(x.Message, c.says)
+			if !slices.ContainsFunc(v.Violations, func(x evidence.Violation) bool {
+				return x.Code == evidence.CodePayloadSchemaViolation && strings.Contains(x.Message, c.says)
 			}) {
 				t.Errorf("none says %q: %+v", c.says, v.Violations)
 			}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
 	"github.com/deedrun/deed/internal/isolate/redact"
@@ -26,18 +26,18 @@ func TestRedactionsCountWhatWasReplacedBefore(t *testing.T) {
 		patch   string
 		add     func(w *bundle.Writer) error
 		bend    func(in *bundle.SealInput)
-		want    []codebox.RedactedArtifact
+		want    []evidence.RedactedArtifact
 	}{
 		{name: "nothing", secrets: map[string]string{"TOKEN": token}},
 		{name: "no secrets", add: func(w *bundle.Writer) error {
-			return w.AddBytes("files/extra.log", codebox.KindLog, codebox.TypeText, []byte(label))
+			return w.AddBytes("files/extra.log", evidence.KindLog, evidence.TypeText, []byte(label))
 		}},
 		{
 			name: "output that was redacted as it came", secrets: map[string]string{"TOKEN": token, "OTHER": "open sesame"},
 			add: func(w *bundle.Writer) error {
-				return w.AddReader("files/extra.log", codebox.KindLog, codebox.TypeText, strings.NewReader(label+"\n"+strings.Repeat("x", 70<<10)+label+" [REDACTED:OTHER]"))
+				return w.AddReader("files/extra.log", evidence.KindLog, evidence.TypeText, strings.NewReader(label+"\n"+strings.Repeat("x", 70<<10)+label+" [REDACTED:OTHER]"))
 			},
-			want: []codebox.RedactedArtifact{{Path: "files/extra.log", Count: 3, Kinds: []string{"OTHER", "TOKEN"}}},
+			want: []evidence.RedactedArtifact{{Path: "files/extra.log", Count: 3, Kinds: []string{"OTHER", "TOKEN"}}},
 		},
 		{
 			name: "before and now, in lines and in one piece", secrets: map[string]string{"TOKEN": token},
@@ -45,9 +45,9 @@ func TestRedactionsCountWhatWasReplacedBefore(t *testing.T) {
 				if err := w.AddJSON("files/extra.json", "extra", map[string]string{"a": label, "b": token}); err != nil {
 					return err
 				}
-				return w.AddBytes("logs/more.jsonl", codebox.KindLog, codebox.TypeNDJSON, []byte(`{"a":"`+label+`"}`+"\n"+`{"b":"`+token+`"}`+"\n"))
+				return w.AddBytes("logs/more.jsonl", evidence.KindLog, evidence.TypeNDJSON, []byte(`{"a":"`+label+`"}`+"\n"+`{"b":"`+token+`"}`+"\n"))
 			},
-			want: []codebox.RedactedArtifact{
+			want: []evidence.RedactedArtifact{
 				{Path: "files/extra.json", Count: 2, Kinds: []string{"TOKEN"}},
 				{Path: "logs/more.jsonl", Count: 2, Kinds: []string{"TOKEN"}},
 			},
@@ -55,14 +55,14 @@ func TestRedactionsCountWhatWasReplacedBefore(t *testing.T) {
 		{
 			name: "calls of tools", secrets: map[string]string{"TOKEN": token},
 			add: func(w *bundle.Writer) error {
-				call := codebox.ToolCall{CallID: "1", ToolName: "shell", ToolType: "builtin", Phase: "execution", Status: "succeeded"}
+				call := evidence.ToolCall{CallID: "1", ToolName: "shell", ToolType: "builtin", Phase: "execution", Status: "succeeded"}
 				tr, err := w.AddToolCalls([]bundle.ToolCallEvidence{{Call: call, Output: []byte(label)}}, nil)
-				if err == nil && (tr.Redaction.Policy != codebox.RedactionApplied || tr.ToolCalls[0].Redaction.Policy != codebox.RedactionApplied) {
+				if err == nil && (tr.Redaction.Policy != evidence.RedactionApplied || tr.ToolCalls[0].Redaction.Policy != evidence.RedactionApplied) {
 					t.Errorf("the transcript says %+v, the call %+v", tr.Redaction, tr.ToolCalls[0].Redaction)
 				}
 				return err
 			},
-			want: []codebox.RedactedArtifact{{Path: "files/runtime-evidence/tool-calls/0001-output.txt", Count: 1, Kinds: []string{"TOKEN"}}},
+			want: []evidence.RedactedArtifact{{Path: "files/runtime-evidence/tool-calls/0001-output.txt", Count: 1, Kinds: []string{"TOKEN"}}},
 		},
 		{
 			name: "what the review and the metadata repeat", secrets: map[string]string{"TOKEN": token},
@@ -70,16 +70,16 @@ func TestRedactionsCountWhatWasReplacedBefore(t *testing.T) {
 				in.Summary, in.Task["goal"] = "said "+label+" and "+token, token
 			},
 			// The review has the provenance of the task, too.
-			want: []codebox.RedactedArtifact{
-				{Path: codebox.PathReview, Count: 3, Kinds: []string{"TOKEN"}},
-				{Path: codebox.PathMetadata, Count: 1, Kinds: []string{"TOKEN"}},
+			want: []evidence.RedactedArtifact{
+				{Path: evidence.PathReview, Count: 3, Kinds: []string{"TOKEN"}},
+				{Path: evidence.PathMetadata, Count: 1, Kinds: []string{"TOKEN"}},
 			},
 		},
 		// A change that speaks of labels is as the agent made it, and applies.
 		{name: "a change with a label", secrets: map[string]string{"TOKEN": token}, patch: "+" + label + "\n"},
 		{
 			name: "a change with a secret", secrets: map[string]string{"TOKEN": token}, patch: "+" + label + token + "\n",
-			want: []codebox.RedactedArtifact{{Path: codebox.PathPatch, Count: 1, Kinds: []string{"TOKEN"}}},
+			want: []evidence.RedactedArtifact{{Path: evidence.PathPatch, Count: 1, Kinds: []string{"TOKEN"}}},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -114,20 +114,20 @@ func TestRedactionsCountWhatWasReplacedBefore(t *testing.T) {
 }
 
 // agreeOnRedactions compares the review, the metadata and the manifest of a bundle with what was replaced in its files.
-func agreeOnRedactions(t *testing.T, dir string, files []codebox.RedactedArtifact) {
+func agreeOnRedactions(t *testing.T, dir string, files []evidence.RedactedArtifact) {
 	t.Helper()
-	want := codebox.RedactionSummary{Schema: codebox.SchemaRedaction, Status: codebox.RedactionClean, Artifacts: files}
+	want := evidence.RedactionSummary{Schema: evidence.SchemaRedaction, Status: evidence.RedactionClean, Artifacts: files}
 	if want.Artifacts == nil {
-		want.Artifacts = []codebox.RedactedArtifact{}
+		want.Artifacts = []evidence.RedactedArtifact{}
 	}
 	for _, f := range files {
-		want.Status = codebox.RedactionRedacted
+		want.Status = evidence.RedactionRedacted
 		want.Total += f.Count
 	}
-	var review codebox.Review
-	var md codebox.Metadata
-	var m codebox.Manifest
-	for name, v := range map[string]any{codebox.PathReview: &review, codebox.PathMetadata: &md, codebox.PathManifest: &m} {
+	var review evidence.Review
+	var md evidence.Metadata
+	var m evidence.Manifest
+	for name, v := range map[string]any{evidence.PathReview: &review, evidence.PathMetadata: &md, evidence.PathManifest: &m} {
 		if err := json.Unmarshal([]byte(read(t, dir, name)), v); err != nil {
 			t.Fatal(err)
 		}
@@ -146,12 +146,12 @@ func agreeOnRedactions(t *testing.T, dir string, files []codebox.RedactedArtifac
 	if diff := cmp.Diff(md.Redaction, *review.Redaction); diff != "" {
 		t.Errorf("the review is not the metadata (-metadata +review):\n%s", diff)
 	}
-	if slices.Contains(review.RiskFlags, codebox.RiskSecretsRedacted) != (len(files) > 0) {
+	if slices.Contains(review.RiskFlags, evidence.RiskSecretsRedacted) != (len(files) > 0) {
 		t.Errorf("the risk flags are %v", review.RiskFlags)
 	}
 	var marked, listed []string
 	for _, f := range m.Files {
-		if f.Redaction != nil && f.Redaction.Policy == codebox.RedactionApplied {
+		if f.Redaction != nil && f.Redaction.Policy == evidence.RedactionApplied {
 			marked = append(marked, f.Path)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/base/canonjson"
 )
@@ -22,17 +22,17 @@ var at = func(step string) {}
 // A SealInput is what the caller knows of the attempt beside the files it added. Strings in it are redacted.
 type SealInput struct {
 	CreatedAt time.Time
-	Runtime   codebox.Runtime // backend, status and createdAt have defaults
-	Task      map[string]any  // provenance of the task, without host paths
-	Agent     map[string]any  // provenance of the agent
-	Workspace map[string]any  // provenance of the workspace
-	Mounts    []codebox.Mount
-	Policy    codebox.Policy // a block without a status is not_configured
+	Runtime   evidence.Runtime // backend, status and createdAt have defaults
+	Task      map[string]any   // provenance of the task, without host paths
+	Agent     map[string]any   // provenance of the agent
+	Workspace map[string]any   // provenance of the workspace
+	Mounts    []evidence.Mount
+	Policy    evidence.Policy // a block without a status is not_configured
 	Context   map[string]any
 	Spec      any
 	Summary   string
-	Progress  []codebox.ReviewProgress
-	Actions   []codebox.ReviewAction // what a reviewer may do; nil: approve and discard for a change, else discard
+	Progress  []evidence.ReviewProgress
+	Actions   []evidence.ReviewAction // what a reviewer may do; nil: approve and discard for a change, else discard
 	RiskFlags []string
 	Statement Statement // what is attested
 }
@@ -89,8 +89,8 @@ func (w *Writer) seal(ctx context.Context, in SealInput) (Sealed, error) {
 		path, kind string
 		v          any
 	}{
-		{codebox.PathReview, codebox.KindReview, d.review},
-		{codebox.PathMetadata, codebox.KindMetadata, d.metadata},
+		{evidence.PathReview, evidence.KindReview, d.review},
+		{evidence.PathMetadata, evidence.KindMetadata, d.metadata},
 	} {
 		if err := w.putJSON(f.path, f.kind, f.v); err != nil {
 			return Sealed{}, err
@@ -100,7 +100,7 @@ func (w *Writer) seal(ctx context.Context, in SealInput) (Sealed, error) {
 	if err != nil {
 		return Sealed{}, err
 	}
-	if err := w.putJSON(codebox.PathRuntimeReference, codebox.KindRuntimeReference, ref); err != nil {
+	if err := w.putJSON(evidence.PathRuntimeReference, evidence.KindRuntimeReference, ref); err != nil {
 		return Sealed{}, err
 	}
 	at("derived")
@@ -130,7 +130,7 @@ func (w *Writer) putDerived(path, kind string, data []byte) error {
 	}
 	w.mu.Lock()
 	err := w.mkdirLocked(filepath.ToSlash(filepath.Dir(path)))
-	w.files[path] = &entry{ManifestFile: codebox.ManifestFile{Path: path, Kind: kind, ContentType: codebox.TypeJSON}}
+	w.files[path] = &entry{ManifestFile: evidence.ManifestFile{Path: path, Kind: kind, ContentType: evidence.TypeJSON}}
 	w.mu.Unlock()
 	if err != nil {
 		return err
@@ -144,11 +144,11 @@ func (w *Writer) putDerived(path, kind string, data []byte) error {
 
 // writeManifest signs and writes the last two files. Their entries hold zeros in what is hashed for them.
 func (w *Writer) writeManifest(d derivedDocs) (self, keyID string, err error) {
-	m := codebox.Manifest{ID: d.metadata.ID, ContentDigest: d.metadata.ContentDigest, CreatedAt: d.metadata.CreatedAt, Runtime: d.metadata.Runtime}
+	m := evidence.Manifest{ID: d.metadata.ID, ContentDigest: d.metadata.ContentDigest, CreatedAt: d.metadata.CreatedAt, Runtime: d.metadata.Runtime}
 	zero := sha(zeroHash)
-	m.Files = append(m.Files, codebox.ManifestFile{Path: codebox.PathManifest, Kind: codebox.KindManifest, ContentType: codebox.TypeJSON, SHA256: &zero})
+	m.Files = append(m.Files, evidence.ManifestFile{Path: evidence.PathManifest, Kind: evidence.KindManifest, ContentType: evidence.TypeJSON, SHA256: &zero})
 	if w.o.Key != nil {
-		m.Files = append(m.Files, codebox.ManifestFile{Path: PathAttestation, Kind: KindAttestation, ContentType: codebox.TypeJSON, SHA256: &zero})
+		m.Files = append(m.Files, evidence.ManifestFile{Path: PathAttestation, Kind: KindAttestation, ContentType: evidence.TypeJSON, SHA256: &zero})
 	}
 	m.Files = append(m.Files, w.listed()...)
 
@@ -157,7 +157,7 @@ func (w *Writer) writeManifest(d derivedDocs) (self, keyID string, err error) {
 		if err != nil {
 			return "", "", err
 		}
-		patch, _, _ := w.File(codebox.PathPatch)
+		patch, _, _ := w.File(evidence.PathPatch)
 		envelope, err := sign(w.o.Key, d.statement, m.ID, attested, patch.SHA256.Value, m.CreatedAt)
 		if err != nil {
 			return "", "", err
@@ -170,23 +170,23 @@ func (w *Writer) writeManifest(d derivedDocs) (self, keyID string, err error) {
 		keyID = w.o.Key.Public().ID
 		at("signed")
 	}
-	if self, err = canonjson.HashIn(codebox.DomainManifestSelf, m); err != nil {
+	if self, err = canonjson.HashIn(evidence.DomainManifestSelf, m); err != nil {
 		return "", "", err
 	}
 	own := sha(self)
 	m.Files[0].SHA256 = &own
-	return self, keyID, w.putJSON(codebox.PathManifest, codebox.KindManifest, m)
+	return self, keyID, w.putJSON(evidence.PathManifest, evidence.KindManifest, m)
 }
 
 // listed returns the entries of all files written so far, the best known first, the rest by path.
-func (w *Writer) listed() []codebox.ManifestFile {
+func (w *Writer) listed() []evidence.ManifestFile {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := make([]codebox.ManifestFile, 0, len(w.files))
+	out := make([]evidence.ManifestFile, 0, len(w.files))
 	for _, e := range w.files {
 		out = append(out, e.ManifestFile)
 	}
-	slices.SortFunc(out, func(a, b codebox.ManifestFile) int {
+	slices.SortFunc(out, func(a, b evidence.ManifestFile) int {
 		return cmp.Or(cmp.Compare(strings.Count(a.Path, "/"), strings.Count(b.Path, "/")), cmp.Compare(a.Path, b.Path))
 	})
 	return out

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
 )
@@ -31,7 +31,7 @@ func TestFlippedByteIsCaughtInEveryFile(t *testing.T) {
 		if v.Valid {
 			t.Errorf("%s: a flipped byte was not seen", p)
 		}
-		if p != "manifest.json" && !slices.Contains(codes(v), codebox.CodeFileHashMismatch) {
+		if p != "manifest.json" && !slices.Contains(codes(v), evidence.CodeFileHashMismatch) {
 			t.Errorf("%s: codes are %v", p, codes(v))
 		}
 		if len(bundletest.Problems(dir)) == 0 {
@@ -48,9 +48,9 @@ func TestRemovedFileIsCaught(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, p)); err != nil {
 			t.Fatal(err)
 		}
-		want := codebox.CodeMissingFile
+		want := evidence.CodeMissingFile
 		if p == "manifest.json" {
-			want = codebox.CodeMissingManifest
+			want = evidence.CodeMissingManifest
 		}
 		if v := verify(t, dir, bundle.VerifyOptions{}); !slices.Contains(codes(v), want) {
 			t.Errorf("%s: codes are %v", p, codes(v))
@@ -103,15 +103,15 @@ func TestTampering(t *testing.T) {
 		second bool // the contract's own checks see it too
 		do     func(t *testing.T, dir string)
 	}{
-		{"file added", codebox.CodeOrphanedFile, true, func(t *testing.T, dir string) { write(t, dir, "files/extra", "x") }},
-		{"symlink added", codebox.CodeOrphanedFile, true, func(t *testing.T, dir string) { link(t, "/etc/passwd", join(dir, "x")) }},
-		{"pipe added", codebox.CodeOrphanedFile, true, func(t *testing.T, dir string) {
+		{"file added", evidence.CodeOrphanedFile, true, func(t *testing.T, dir string) { write(t, dir, "files/extra", "x") }},
+		{"symlink added", evidence.CodeOrphanedFile, true, func(t *testing.T, dir string) { link(t, "/etc/passwd", join(dir, "x")) }},
+		{"pipe added", evidence.CodeOrphanedFile, true, func(t *testing.T, dir string) {
 			if err := mkfifo(join(dir, "pipe")); err != nil {
 				t.Fatal(err)
 			}
 		}},
-		{"pipe in place of a file", codebox.CodeMissingFile, false, func(t *testing.T, dir string) {
-			p := join(dir, codebox.PathPatch)
+		{"pipe in place of a file", evidence.CodeMissingFile, false, func(t *testing.T, dir string) {
+			p := join(dir, evidence.PathPatch)
 			if err := os.Remove(p); err != nil {
 				t.Fatal(err)
 			}
@@ -119,59 +119,59 @@ func TestTampering(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		{"symlink in place of a file", codebox.CodeMissingFile, true, func(t *testing.T, dir string) {
+		{"symlink in place of a file", evidence.CodeMissingFile, true, func(t *testing.T, dir string) {
 			outside := join(t.TempDir(), "patch")
-			rename(t, join(dir, codebox.PathPatch), outside)
-			link(t, outside, join(dir, codebox.PathPatch))
+			rename(t, join(dir, evidence.PathPatch), outside)
+			link(t, outside, join(dir, evidence.PathPatch))
 		}},
-		{"symlink in place of a directory", codebox.CodeUnsafeFile, true, func(t *testing.T, dir string) {
+		{"symlink in place of a directory", evidence.CodeUnsafeFile, true, func(t *testing.T, dir string) {
 			outside := join(t.TempDir(), "logs")
 			rename(t, join(dir, "logs"), outside)
 			link(t, outside, join(dir, "logs"))
 		}},
-		{"symlinked directory inside", codebox.CodeUnsafeFile, false, func(t *testing.T, dir string) {
+		{"symlinked directory inside", evidence.CodeUnsafeFile, false, func(t *testing.T, dir string) {
 			rename(t, join(dir, "logs"), join(dir, "logs2"))
 			link(t, "logs2", join(dir, "logs"))
 		}},
-		{"second name for a file", codebox.CodeHardlink, true, func(t *testing.T, dir string) {
-			if err := os.Link(join(dir, codebox.PathPatch), join(t.TempDir(), "p")); err != nil {
+		{"second name for a file", evidence.CodeHardlink, true, func(t *testing.T, dir string) {
+			if err := os.Link(join(dir, evidence.PathPatch), join(t.TempDir(), "p")); err != nil {
 				t.Fatal(err)
 			}
 		}},
-		{"id edited", codebox.CodeBundleIDMismatch, true, manifest(func(m map[string]any) {
-			m["id"] = codebox.BundleIDPrefix + strings.Repeat("a", 64)
+		{"id edited", evidence.CodeBundleIDMismatch, true, manifest(func(m map[string]any) {
+			m["id"] = evidence.BundleIDPrefix + strings.Repeat("a", 64)
 		})},
-		{"id without the digest", codebox.CodeBundleIDMismatch, true, manifest(func(m map[string]any) { m["id"] = "run-1" })},
-		{"path with dots", codebox.CodeInvalidPath, true, addEntry(map[string]any{"path": "../../etc/passwd", "kind": "x", "contentType": "y"})},
-		{"absolute path", codebox.CodeInvalidPath, true, addEntry(map[string]any{"path": "/etc/passwd", "kind": "x", "contentType": "y"})},
-		{"drive letter", codebox.CodeInvalidPath, true, addEntry(map[string]any{"path": "c:x", "kind": "x", "contentType": "y"})},
-		{"path with NUL", codebox.CodeInvalidPath, true, addEntry(map[string]any{"path": "a\x00b", "kind": "x", "contentType": "y"})},
-		{"path with a detour", codebox.CodeInvalidPath, true, addEntry(map[string]any{"path": "./files/patch.diff", "kind": "x", "contentType": "y"})},
-		{"listed twice", codebox.CodeInvalidManifestShape, true, manifest(func(m map[string]any) {
-			m["files"] = append(m["files"].([]any), entryOf(m, codebox.PathPatch))
+		{"id without the digest", evidence.CodeBundleIDMismatch, true, manifest(func(m map[string]any) { m["id"] = "run-1" })},
+		{"path with dots", evidence.CodeInvalidPath, true, addEntry(map[string]any{"path": "../../etc/passwd", "kind": "x", "contentType": "y"})},
+		{"absolute path", evidence.CodeInvalidPath, true, addEntry(map[string]any{"path": "/etc/passwd", "kind": "x", "contentType": "y"})},
+		{"drive letter", evidence.CodeInvalidPath, true, addEntry(map[string]any{"path": "c:x", "kind": "x", "contentType": "y"})},
+		{"path with NUL", evidence.CodeInvalidPath, true, addEntry(map[string]any{"path": "a\x00b", "kind": "x", "contentType": "y"})},
+		{"path with a detour", evidence.CodeInvalidPath, true, addEntry(map[string]any{"path": "./files/patch.diff", "kind": "x", "contentType": "y"})},
+		{"listed twice", evidence.CodeInvalidManifestShape, true, manifest(func(m map[string]any) {
+			m["files"] = append(m["files"].([]any), entryOf(m, evidence.PathPatch))
 		})},
-		{"manifest not listed", codebox.CodeInvalidManifestShape, true, manifest(func(m map[string]any) {
+		{"manifest not listed", evidence.CodeInvalidManifestShape, true, manifest(func(m map[string]any) {
 			m["files"] = slices.DeleteFunc(m["files"].([]any), func(f any) bool { return f.(map[string]any)["path"] == "manifest.json" })
 		})},
-		{"entry without hash", codebox.CodeMissingFileHash, true, manifest(func(m map[string]any) { delete(entryOf(m, codebox.PathPatch), "sha256") })},
-		{"upper-case hash", codebox.CodeMissingFileHash, true, manifest(func(m map[string]any) {
-			d := entryOf(m, codebox.PathPatch)["sha256"].(map[string]any)
+		{"entry without hash", evidence.CodeMissingFileHash, true, manifest(func(m map[string]any) { delete(entryOf(m, evidence.PathPatch), "sha256") })},
+		{"upper-case hash", evidence.CodeMissingFileHash, true, manifest(func(m map[string]any) {
+			d := entryOf(m, evidence.PathPatch)["sha256"].(map[string]any)
 			d["value"] = strings.ToUpper(d["value"].(string))
 		})},
-		{"wrong self hash", codebox.CodeFileHashMismatch, true, func(t *testing.T, dir string) {
+		{"wrong self hash", evidence.CodeFileHashMismatch, true, func(t *testing.T, dir string) {
 			text := read(t, dir, "manifest.json")
 			write(t, dir, "manifest.json", strings.Replace(text, `"createdAt": "2026`, `"createdAt": "2027`, 1))
 		}},
-		{"field added to the manifest", codebox.CodeFileHashMismatch, true, func(t *testing.T, dir string) {
+		{"field added to the manifest", evidence.CodeFileHashMismatch, true, func(t *testing.T, dir string) {
 			text := read(t, dir, "manifest.json")
 			write(t, dir, "manifest.json", strings.Replace(text, `{`, `{"extra": 1,`, 1))
 		}},
-		{"key twice in the manifest", codebox.CodeMalformedManifest, false, func(t *testing.T, dir string) {
+		{"key twice in the manifest", evidence.CodeMalformedManifest, false, func(t *testing.T, dir string) {
 			text := read(t, dir, "manifest.json")
 			write(t, dir, "manifest.json", strings.Replace(text, `{`, `{"id": "x",`, 1))
 		}},
-		{"manifest is no JSON", codebox.CodeMalformedManifest, true, func(t *testing.T, dir string) { write(t, dir, "manifest.json", "{") }},
-		{"manifest is a pipe", codebox.CodeMalformedManifest, false, func(t *testing.T, dir string) {
+		{"manifest is no JSON", evidence.CodeMalformedManifest, true, func(t *testing.T, dir string) { write(t, dir, "manifest.json", "{") }},
+		{"manifest is a pipe", evidence.CodeMalformedManifest, false, func(t *testing.T, dir string) {
 			if err := os.Remove(join(dir, "manifest.json")); err != nil {
 				t.Fatal(err)
 			}
@@ -179,61 +179,61 @@ func TestTampering(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		{"manifest of another kind", codebox.CodeInvalidManifestShape, true, func(t *testing.T, dir string) { write(t, dir, "manifest.json", `{"schema":"pointer"}`) }},
-		{"digest without the patch", codebox.CodeDigestMismatch, true, manifest(func(m map[string]any) {
-			m["contentDigest"].(map[string]any)["inputs"] = []any{codebox.PathChangedFiles}
+		{"manifest of another kind", evidence.CodeInvalidManifestShape, true, func(t *testing.T, dir string) { write(t, dir, "manifest.json", `{"schema":"pointer"}`) }},
+		{"digest without the patch", evidence.CodeDigestMismatch, true, manifest(func(m map[string]any) {
+			m["contentDigest"].(map[string]any)["inputs"] = []any{evidence.PathChangedFiles}
 		})},
-		{"digest over nothing", codebox.CodeDigestMismatch, true, manifest(func(m map[string]any) { m["contentDigest"].(map[string]any)["inputs"] = []any{} })},
-		{"digest over the file list", codebox.CodeDigestMismatch, false, manifest(func(m map[string]any) {
+		{"digest over nothing", evidence.CodeDigestMismatch, true, manifest(func(m map[string]any) { m["contentDigest"].(map[string]any)["inputs"] = []any{} })},
+		{"digest over the file list", evidence.CodeDigestMismatch, false, manifest(func(m map[string]any) {
 			m["contentDigest"].(map[string]any)["inputs"] = []any{"manifest.files"}
 		})},
-		{"digest input outside", codebox.CodeInvalidPath, false, manifest(func(m map[string]any) {
+		{"digest input outside", evidence.CodeInvalidPath, false, manifest(func(m map[string]any) {
 			m["contentDigest"].(map[string]any)["inputs"] = []any{"../x"}
 		})},
-		{"digest input not listed", codebox.CodeMalformedReference, true, manifest(func(m map[string]any) {
+		{"digest input not listed", evidence.CodeMalformedReference, true, manifest(func(m map[string]any) {
 			m["contentDigest"].(map[string]any)["inputs"] = []any{"files/nothing"}
 		})},
-		{"digest not hexadecimal", codebox.CodeInvalidManifestShape, false, manifest(func(m map[string]any) {
+		{"digest not hexadecimal", evidence.CodeInvalidManifestShape, false, manifest(func(m map[string]any) {
 			m["contentDigest"].(map[string]any)["value"] = "zz"
 		})},
-		{"patch replaced with its hash", codebox.CodeDigestMismatch, true, func(t *testing.T, dir string) { rewrite(t, dir, codebox.PathPatch, "+evil\n") }},
-		{"patch of the review", codebox.CodeReviewEvidenceMismatch, true, func(t *testing.T, dir string) { rewrite(t, dir, codebox.PathPatch, "+evil\n") }},
-		{"review without evidence", codebox.CodeMalformedReference, true, func(t *testing.T, dir string) { rewrite(t, dir, codebox.PathReview, "{}") }},
-		{"review of a file that did not change", codebox.CodeReviewEvidenceMismatch, true, func(t *testing.T, dir string) {
-			rewrite(t, dir, codebox.PathReview, strings.ReplaceAll(read(t, dir, codebox.PathReview), "/workspace/hello.txt", "/workspace/other.txt"))
+		{"patch replaced with its hash", evidence.CodeDigestMismatch, true, func(t *testing.T, dir string) { rewrite(t, dir, evidence.PathPatch, "+evil\n") }},
+		{"patch of the review", evidence.CodeReviewEvidenceMismatch, true, func(t *testing.T, dir string) { rewrite(t, dir, evidence.PathPatch, "+evil\n") }},
+		{"review without evidence", evidence.CodeMalformedReference, true, func(t *testing.T, dir string) { rewrite(t, dir, evidence.PathReview, "{}") }},
+		{"review of a file that did not change", evidence.CodeReviewEvidenceMismatch, true, func(t *testing.T, dir string) {
+			rewrite(t, dir, evidence.PathReview, strings.ReplaceAll(read(t, dir, evidence.PathReview), "/workspace/hello.txt", "/workspace/other.txt"))
 		}},
-		{"metadata points nowhere", codebox.CodeMalformedReference, true, func(t *testing.T, dir string) {
-			rewrite(t, dir, codebox.PathMetadata, `{"artifacts":{"x":"files/none"}}`)
+		{"metadata points nowhere", evidence.CodeMalformedReference, true, func(t *testing.T, dir string) {
+			rewrite(t, dir, evidence.PathMetadata, `{"artifacts":{"x":"files/none"}}`)
 		}},
-		{"metadata points outside", codebox.CodeInvalidPath, true, func(t *testing.T, dir string) { rewrite(t, dir, codebox.PathMetadata, `{"artifacts":{"x":["../x"]}}`) }},
-		{"reference manifest of another shape", codebox.CodeMalformedReference, true, func(t *testing.T, dir string) { rewrite(t, dir, codebox.PathRuntimeReference, "[]") }},
-		{"reference manifest edited", codebox.CodeDigestMismatch, true, func(t *testing.T, dir string) {
-			rewrite(t, dir, codebox.PathRuntimeReference, strings.ReplaceAll(read(t, dir, codebox.PathRuntimeReference), "attempt-1", "attempt-2"))
+		{"metadata points outside", evidence.CodeInvalidPath, true, func(t *testing.T, dir string) { rewrite(t, dir, evidence.PathMetadata, `{"artifacts":{"x":["../x"]}}`) }},
+		{"reference manifest of another shape", evidence.CodeMalformedReference, true, func(t *testing.T, dir string) { rewrite(t, dir, evidence.PathRuntimeReference, "[]") }},
+		{"reference manifest edited", evidence.CodeDigestMismatch, true, func(t *testing.T, dir string) {
+			rewrite(t, dir, evidence.PathRuntimeReference, strings.ReplaceAll(read(t, dir, evidence.PathRuntimeReference), "attempt-1", "attempt-2"))
 		}},
-		{"reference manifest of another bundle", codebox.CodeReviewEvidenceMismatch, true, func(t *testing.T, dir string) {
-			rewrite(t, dir, codebox.PathRuntimeReference, read(t, foreign, codebox.PathRuntimeReference))
+		{"reference manifest of another bundle", evidence.CodeReviewEvidenceMismatch, true, func(t *testing.T, dir string) {
+			rewrite(t, dir, evidence.PathRuntimeReference, read(t, foreign, evidence.PathRuntimeReference))
 		}},
-		{"viewer on this machine", codebox.CodeUnsafeFile, false, manifest(func(m map[string]any) {
-			entryOf(m, codebox.PathPatch)["viewer"] = map[string]any{"base": "http://127.0.0.1:8080/"}
+		{"viewer on this machine", evidence.CodeUnsafeFile, false, manifest(func(m map[string]any) {
+			entryOf(m, evidence.PathPatch)["viewer"] = map[string]any{"base": "http://127.0.0.1:8080/"}
 		})},
-		{"viewer without host", codebox.CodeMalformedReference, false, manifest(func(m map[string]any) {
-			entryOf(m, codebox.PathPatch)["viewer"] = map[string]any{"base": "view.html"}
+		{"viewer without host", evidence.CodeMalformedReference, false, manifest(func(m map[string]any) {
+			entryOf(m, evidence.PathPatch)["viewer"] = map[string]any{"base": "view.html"}
 		})},
-		{"case on this machine", codebox.CodeUnsafeFile, false, manifest(func(m map[string]any) {
-			m["cases"] = []any{map[string]any{"id": "a", "artifacts": []any{map[string]any{"path": codebox.PathPatch, "kind": "patch", "publicUrl": "https://box.local/x"}}}}
+		{"case on this machine", evidence.CodeUnsafeFile, false, manifest(func(m map[string]any) {
+			m["cases"] = []any{map[string]any{"id": "a", "artifacts": []any{map[string]any{"path": evidence.PathPatch, "kind": "patch", "publicUrl": "https://box.local/x"}}}}
 		})},
-		{"case twice", codebox.CodeInvalidManifestShape, false, manifest(func(m map[string]any) {
+		{"case twice", evidence.CodeInvalidManifestShape, false, manifest(func(m map[string]any) {
 			c := map[string]any{"id": "a", "artifacts": []any{}}
 			m["cases"] = []any{c, c}
 		})},
-		{"case of a file that is not listed", codebox.CodeMalformedReference, false, manifest(func(m map[string]any) {
+		{"case of a file that is not listed", evidence.CodeMalformedReference, false, manifest(func(m map[string]any) {
 			m["cases"] = []any{map[string]any{"id": "a", "artifacts": []any{map[string]any{"path": "x", "kind": "y"}}}}
 		})},
 		{"attestation of another bundle", bundle.CodeAttestationMismatch, false, func(t *testing.T, dir string) {
 			rewrite(t, dir, bundle.PathAttestation, read(t, foreign, bundle.PathAttestation))
 		}},
 		{"manifest edited with care", bundle.CodeAttestationMismatch, false, manifest(func(m map[string]any) { m["createdAt"] = "2027-01-01T00:00:00.000Z" })},
-		{"log edited with care", bundle.CodeAttestationMismatch, false, func(t *testing.T, dir string) { rewrite(t, dir, codebox.PathCommandsLog, "all fine\n") }},
+		{"log edited with care", bundle.CodeAttestationMismatch, false, func(t *testing.T, dir string) { rewrite(t, dir, evidence.PathCommandsLog, "all fine\n") }},
 		{"attestation is no envelope", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) { rewrite(t, dir, bundle.PathAttestation, "[]") }},
 		{"signature cut off", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) {
 			editEnvelope(t, dir, func(e map[string]any) { e["signatures"] = []any{} })
@@ -276,11 +276,11 @@ func TestTampering(t *testing.T) {
 		{"envelope with a tail", bundle.CodeAttestationInvalid, false, func(t *testing.T, dir string) {
 			rewrite(t, dir, bundle.PathAttestation, read(t, dir, bundle.PathAttestation)+"\n")
 		}},
-		{"member beside the manifest's own hash", codebox.CodeInvalidManifestShape, false, besideHash(codebox.PathManifest)},
-		{"member beside the attestation's hash", codebox.CodeInvalidManifestShape, false, besideHash(bundle.PathAttestation)},
-		{"member beside the manifest's own hash, signed", bundle.CodeAttestationMismatch, false, besideHash(codebox.PathManifest)},
+		{"member beside the manifest's own hash", evidence.CodeInvalidManifestShape, false, besideHash(evidence.PathManifest)},
+		{"member beside the attestation's hash", evidence.CodeInvalidManifestShape, false, besideHash(bundle.PathAttestation)},
+		{"member beside the manifest's own hash, signed", bundle.CodeAttestationMismatch, false, besideHash(evidence.PathManifest)},
 		{"member beside the attestation's hash, signed", bundle.CodeAttestationMismatch, false, besideHash(bundle.PathAttestation)},
-		{"member beside the patch's hash", codebox.CodeInvalidManifestShape, false, besideHash(codebox.PathPatch)},
+		{"member beside the patch's hash", evidence.CodeInvalidManifestShape, false, besideHash(evidence.PathPatch)},
 		{"attestation removed with care", bundle.CodeSignatureMissing, false, func(t *testing.T, dir string) {
 			if err := os.Remove(join(dir, bundle.PathAttestation)); err != nil {
 				t.Fatal(err)
@@ -351,7 +351,7 @@ func foreignBundle(t testing.TB, k *bundle.Key) string {
 func TestMissingDirectory(t *testing.T) {
 	t.Parallel()
 	v := verify(t, filepath.Join(t.TempDir(), "none"), bundle.VerifyOptions{})
-	if !slices.Equal(codes(v), []string{codebox.CodeMissingManifest}) || v.Valid {
+	if !slices.Equal(codes(v), []string{evidence.CodeMissingManifest}) || v.Valid {
 		t.Errorf("codes are %v", codes(v))
 	}
 }

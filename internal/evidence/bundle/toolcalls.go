@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
@@ -27,7 +27,7 @@ const (
 // A ToolCallEvidence is one call and what went in and out of it. Digests, references and the redaction of Call are made
 // by the writer.
 type ToolCallEvidence struct {
-	Call   codebox.ToolCall
+	Call   evidence.ToolCall
 	Input  []byte // nil: nothing was recorded
 	Output []byte // nil: nothing was recorded
 }
@@ -36,15 +36,15 @@ type ToolCallEvidence struct {
 // what is stored: one of the original could be used to guess a secret in it. What was cut or left out is said in the
 // metadata of the call. A fault in the calls, such as two with one id, is returned as fault.Faults before anything is
 // written.
-func (w *Writer) AddToolCalls(calls []ToolCallEvidence, metadata map[string]any) (codebox.ToolCallTranscript, error) {
-	var none codebox.ToolCallTranscript
+func (w *Writer) AddToolCalls(calls []ToolCallEvidence, metadata map[string]any) (evidence.ToolCallTranscript, error) {
+	var none evidence.ToolCallTranscript
 	if len(calls) > MaxToolCalls {
 		return none, fmt.Errorf("add tool calls: %w: %d calls, and a transcript has at most %d", ErrTooLarge, len(calls), MaxToolCalls)
 	}
 	c := toolCollector{r: w.o.Redactor}
-	t := codebox.ToolCallTranscript{
-		Schema: codebox.SchemaToolCallTranscript, ToolCalls: make([]codebox.ToolCall, len(calls)), Metadata: metadata,
-		Redaction: codebox.FileRedaction{Policy: codebox.RedactionNone},
+	t := evidence.ToolCallTranscript{
+		Schema: evidence.SchemaToolCallTranscript, ToolCalls: make([]evidence.ToolCall, len(calls)), Metadata: metadata,
+		Redaction: evidence.FileRedaction{Policy: evidence.RedactionNone},
 	}
 	for i, e := range calls {
 		call, err := c.call(i, e)
@@ -72,28 +72,28 @@ func (w *Writer) AddToolCalls(calls []ToolCallEvidence, metadata map[string]any)
 			return none, err
 		}
 	}
-	return t, w.AddBytes(codebox.PathToolCallTranscript, codebox.KindToolCallTranscript, codebox.TypeJSON, data)
+	return t, w.AddBytes(evidence.PathToolCallTranscript, evidence.KindToolCallTranscript, evidence.TypeJSON, data)
 }
 
 // encodeTranscript refuses what no verifier would read.
-func encodeTranscript(t codebox.ToolCallTranscript) ([]byte, error) {
+func encodeTranscript(t evidence.ToolCallTranscript) ([]byte, error) {
 	data, err := encode(t, "  ")
 	if err != nil {
 		return nil, err
 	}
 	if bad := jsonFault(data); bad != "" {
-		return nil, fmt.Errorf("%s: %w: %s", codebox.PathToolCallTranscript, ErrTooLarge, bad)
+		return nil, fmt.Errorf("%s: %w: %s", evidence.PathToolCallTranscript, ErrTooLarge, bad)
 	}
 	return data, nil
 }
 
-func appliedRedaction() codebox.FileRedaction {
-	return codebox.FileRedaction{Policy: codebox.RedactionApplied, Reason: "secret values were replaced", Sensitive: true}
+func appliedRedaction() evidence.FileRedaction {
+	return evidence.FileRedaction{Policy: evidence.RedactionApplied, Reason: "secret values were replaced", Sensitive: true}
 }
 
 // A toolFile is one input or output, redacted and ready to be written.
 type toolFile struct {
-	ref    codebox.ToolArtifact
+	ref    evidence.ToolArtifact
 	data   []byte
 	counts redact.Counts
 	cut    bool
@@ -108,7 +108,7 @@ type toolCollector struct {
 }
 
 // call returns the record of one call. It changes nothing that the caller holds.
-func (c *toolCollector) call(i int, e ToolCallEvidence) (codebox.ToolCall, error) {
+func (c *toolCollector) call(i int, e ToolCallEvidence) (evidence.ToolCall, error) {
 	call := e.Call
 	call.InputArtifacts, call.OutputArtifacts, call.InputDigest, call.OutputDigest = nil, nil, nil, nil
 	call.Metadata = maps.Clone(call.Metadata)
@@ -119,11 +119,11 @@ func (c *toolCollector) call(i int, e ToolCallEvidence) (codebox.ToolCall, error
 	for _, side := range []struct {
 		name, kind string
 		data       []byte
-		artifacts  *[]codebox.ToolArtifact
-		digest     **codebox.Digest
+		artifacts  *[]evidence.ToolArtifact
+		digest     **evidence.Digest
 	}{
-		{"input", codebox.KindToolCallInput, e.Input, &call.InputArtifacts, &call.InputDigest},
-		{"output", codebox.KindToolCallOutput, e.Output, &call.OutputArtifacts, &call.OutputDigest},
+		{"input", evidence.KindToolCallInput, e.Input, &call.InputArtifacts, &call.InputDigest},
+		{"output", evidence.KindToolCallOutput, e.Output, &call.OutputArtifacts, &call.OutputDigest},
 	} {
 		if side.data == nil {
 			continue
@@ -145,10 +145,10 @@ func (c *toolCollector) call(i int, e ToolCallEvidence) (codebox.ToolCall, error
 			note("omitted", true)
 			continue
 		}
-		*side.artifacts = []codebox.ToolArtifact{f.ref}
+		*side.artifacts = []evidence.ToolArtifact{f.ref}
 	}
 	if call.Redaction.Policy == "" {
-		call.Redaction.Policy = codebox.RedactionNone
+		call.Redaction.Policy = evidence.RedactionNone
 	}
 	if replaced {
 		c.replaced = true
@@ -164,15 +164,15 @@ func (c *toolCollector) file(name, kind string, data []byte) toolFile {
 	f.data, f.counts = redactContent(c.r, contentType, data)
 	if len(f.data) > MaxToolArtifact {
 		f.data, f.cut = f.data[:MaxToolArtifact], true
-		if contentType == codebox.TypeJSON {
-			contentType, ext = codebox.TypeText, ".txt"
+		if contentType == evidence.TypeJSON {
+			contentType, ext = evidence.TypeText, ".txt"
 		}
-		if contentType == codebox.TypeText {
+		if contentType == evidence.TypeText {
 			f.data = []byte(strings.ToValidUTF8(string(f.data), ""))
 		}
 	}
 	sum := sha(hashBytes(f.data))
-	f.ref = codebox.ToolArtifact{Path: path.Join(path.Dir(codebox.PathToolCallTranscript), name+ext), Kind: kind, ContentType: contentType, SHA256: &sum}
+	f.ref = evidence.ToolArtifact{Path: path.Join(path.Dir(evidence.PathToolCallTranscript), name+ext), Kind: kind, ContentType: contentType, SHA256: &sum}
 	return f
 }
 
@@ -198,7 +198,7 @@ func redactRecord[T any](r *redact.Redactor, v *T) (replaced bool, err error) {
 }
 
 func redactContent(r *redact.Redactor, contentType string, data []byte) ([]byte, redact.Counts) {
-	if contentType == codebox.TypeJSON {
+	if contentType == evidence.TypeJSON {
 		return redactJSON(r, data, "  ")
 	}
 	return r.Redact(data)
@@ -207,9 +207,9 @@ func redactContent(r *redact.Redactor, contentType string, data []byte) ([]byte,
 func toolContent(data []byte) (contentType, ext string) {
 	switch {
 	case json.Valid(data):
-		return codebox.TypeJSON, ".json"
+		return evidence.TypeJSON, ".json"
 	case utf8.Valid(data):
-		return codebox.TypeText, ".txt"
+		return evidence.TypeText, ".txt"
 	}
-	return codebox.TypeBytes, ".bin"
+	return evidence.TypeBytes, ".bin"
 }

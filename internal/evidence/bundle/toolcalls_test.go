@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/evidence/bundle/bundletest"
@@ -23,10 +23,10 @@ import (
 
 const toolDir = "files/runtime-evidence/tool-calls/"
 
-func evidence(id, in, out string) bundle.ToolCallEvidence {
+func toolCall(id, in, out string) bundle.ToolCallEvidence {
 	return bundle.ToolCallEvidence{
-		Call: codebox.ToolCall{
-			CallID: id, ToolName: "sh", ToolType: "command", Phase: codebox.PhaseExecution, Status: codebox.CallSucceeded,
+		Call: evidence.ToolCall{
+			CallID: id, ToolName: "sh", ToolType: "command", Phase: evidence.PhaseExecution, Status: evidence.CallSucceeded,
 			StartedAt: "2026-01-31T08:00:00Z", FinishedAt: "2026-01-31T08:00:01Z",
 		},
 		Input: []byte(in), Output: []byte(out),
@@ -34,7 +34,7 @@ func evidence(id, in, out string) bundle.ToolCallEvidence {
 }
 
 // withCalls seals a bundle with tool calls.
-func withCalls(t testing.TB, r *redact.Redactor, calls ...bundle.ToolCallEvidence) (dir string, tr codebox.ToolCallTranscript) {
+func withCalls(t testing.TB, r *redact.Redactor, calls ...bundle.ToolCallEvidence) (dir string, tr evidence.ToolCallTranscript) {
 	t.Helper()
 	w, err := bundle.Create(filepath.Join(t.TempDir(), "b"), bundle.Options{Redactor: r, Key: key(t)})
 	if err != nil {
@@ -57,10 +57,10 @@ func withCalls(t testing.TB, r *redact.Redactor, calls ...bundle.ToolCallEvidenc
 	return s.Dir, tr
 }
 
-func transcriptOf(t testing.TB, dir string) codebox.ToolCallTranscript {
+func transcriptOf(t testing.TB, dir string) evidence.ToolCallTranscript {
 	t.Helper()
-	var tr codebox.ToolCallTranscript
-	if err := json.Unmarshal([]byte(read(t, dir, codebox.PathToolCallTranscript)), &tr); err != nil {
+	var tr evidence.ToolCallTranscript
+	if err := json.Unmarshal([]byte(read(t, dir, evidence.PathToolCallTranscript)), &tr); err != nil {
 		t.Fatal(err)
 	}
 	return tr
@@ -68,22 +68,22 @@ func transcriptOf(t testing.TB, dir string) codebox.ToolCallTranscript {
 
 func TestToolCalls(t *testing.T) {
 	t.Parallel()
-	calls := []bundle.ToolCallEvidence{evidence("a", `{"command":"ls"}`, "file\n"), evidence("b", "x", ""), evidence("c", "", "\xff\xfe")}
+	calls := []bundle.ToolCallEvidence{toolCall("a", `{"command":"ls"}`, "file\n"), toolCall("b", "x", ""), toolCall("c", "", "\xff\xfe")}
 	calls[1].Output = nil // nothing was recorded; the third recorded an empty input
 	dir, tr := withCalls(t, nil, calls...)
 	if diff := cmp.Diff(tr, transcriptOf(t, dir)); diff != "" {
 		t.Errorf("returned and written differ:\n%s", diff)
 	}
-	if diff := cmp.Diff([]codebox.ToolArtifact{{
-		Path: toolDir + "0001-input.json", Kind: codebox.KindToolCallInput, ContentType: codebox.TypeJSON,
-		SHA256: &codebox.Digest{Algorithm: "sha256", Value: hashText(`{"command":"ls"}`)},
+	if diff := cmp.Diff([]evidence.ToolArtifact{{
+		Path: toolDir + "0001-input.json", Kind: evidence.KindToolCallInput, ContentType: evidence.TypeJSON,
+		SHA256: &evidence.Digest{Algorithm: "sha256", Value: hashText(`{"command":"ls"}`)},
 	}}, tr.ToolCalls[0].InputArtifacts); diff != "" {
 		t.Error(diff)
 	}
-	if c := tr.ToolCalls[1]; c.OutputArtifacts != nil || c.OutputDigest != nil || c.Redaction.Policy != codebox.RedactionNone {
+	if c := tr.ToolCalls[1]; c.OutputArtifacts != nil || c.OutputDigest != nil || c.Redaction.Policy != evidence.RedactionNone {
 		t.Errorf("a call without output: %+v", c)
 	}
-	if c := tr.ToolCalls[2]; c.InputDigest.Value != hashText("") || c.OutputArtifacts[0].ContentType != codebox.TypeBytes {
+	if c := tr.ToolCalls[2]; c.InputDigest.Value != hashText("") || c.OutputArtifacts[0].ContentType != evidence.TypeBytes {
 		t.Errorf("an empty input and bytes: %+v", c)
 	}
 }
@@ -94,21 +94,21 @@ func TestToolCallsAreRedactedAndBounded(t *testing.T) {
 	r := redact.New(map[string]string{"PASSWORD": secret})
 	// The secret lies over the place of the cut.
 	long := strings.Repeat("x", bundle.MaxToolArtifact-5) + secret + strings.Repeat("y", 1000)
-	named := evidence("c", "in", "out")
+	named := toolCall("c", "in", "out")
 	named.Call.Metadata = map[string]any{"note": secret}
-	dir, tr := withCalls(t, r, evidence("a", `{"password":"`+secret+`"}`, "clean"), evidence("b", "clean", long), named, evidence("d", "clean", "clean"))
+	dir, tr := withCalls(t, r, toolCall("a", `{"password":"`+secret+`"}`, "clean"), toolCall("b", "clean", long), named, toolCall("d", "clean", "clean"))
 	for _, p := range listing(t, dir) {
 		b := read(t, dir, p)
 		if strings.Contains(b, secret) || strings.Contains(b, secret[:5]) {
 			t.Errorf("%s holds the secret", p)
 		}
 	}
-	for i, want := range []string{codebox.RedactionApplied, codebox.RedactionApplied, codebox.RedactionApplied, codebox.RedactionNone} {
+	for i, want := range []string{evidence.RedactionApplied, evidence.RedactionApplied, evidence.RedactionApplied, evidence.RedactionNone} {
 		if got := tr.ToolCalls[i].Redaction.Policy; got != want {
 			t.Errorf("call %d: policy is %s", i, got)
 		}
 	}
-	if tr.Redaction.Policy != codebox.RedactionApplied || tr.ToolCalls[1].Metadata["output_truncated"] != true || tr.ToolCalls[1].Metadata["output_bytes"] != len(long) {
+	if tr.Redaction.Policy != evidence.RedactionApplied || tr.ToolCalls[1].Metadata["output_truncated"] != true || tr.ToolCalls[1].Metadata["output_bytes"] != len(long) {
 		t.Errorf("transcript is %+v", tr)
 	}
 	if n := len(read(t, dir, tr.ToolCalls[1].OutputArtifacts[0].Path)); n > bundle.MaxToolArtifact {
@@ -120,7 +120,7 @@ func TestManyToolCalls(t *testing.T) {
 	t.Parallel()
 	var calls []bundle.ToolCallEvidence
 	for i := range 1500 {
-		calls = append(calls, evidence(fmt.Sprint(i), "in", "out"))
+		calls = append(calls, toolCall(fmt.Sprint(i), "in", "out"))
 	}
 	_, tr := withCalls(t, nil, calls...)
 	if c := tr.ToolCalls[1499]; c.InputArtifacts != nil || c.InputDigest.Value != hashText("in") || c.Metadata["input_omitted"] != true {
@@ -135,11 +135,11 @@ func TestBadToolCallsWriteNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Abort()
-	late := evidence("c", "", "")
+	late := toolCall("c", "", "")
 	late.Call.FinishedAt = "2026-01-31T07:00:00Z"
-	blank := evidence("", "", "")
+	blank := toolCall("", "", "")
 	blank.Call.StartedAt = "yesterday"
-	_, err = w.AddToolCalls([]bundle.ToolCallEvidence{evidence("a", "x", ""), evidence("a", "", ""), late, blank}, nil)
+	_, err = w.AddToolCalls([]bundle.ToolCallEvidence{toolCall("a", "x", ""), toolCall("a", "", ""), late, blank}, nil)
 	var got []string
 	for _, f := range fault.Of(err) {
 		got = append(got, f.Code+" "+f.Path)
@@ -160,7 +160,7 @@ func TestBadToolCallsWriteNothing(t *testing.T) {
 func rewriteCalls(t testing.TB, dir string, change func(calls []any)) {
 	t.Helper()
 	var doc map[string]any
-	if err := json.Unmarshal([]byte(read(t, dir, codebox.PathToolCallTranscript)), &doc); err != nil {
+	if err := json.Unmarshal([]byte(read(t, dir, evidence.PathToolCallTranscript)), &doc); err != nil {
 		t.Fatal(err)
 	}
 	change(doc["tool_calls"].([]any))
@@ -168,16 +168,16 @@ func rewriteCalls(t testing.TB, dir string, change func(calls []any)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir, codebox.PathToolCallTranscript, string(b))
+	write(t, dir, evidence.PathToolCallTranscript, string(b))
 	edit(t, dir, func(m map[string]any) {
-		entryOf(m, codebox.PathToolCallTranscript)["sha256"] = map[string]any{"algorithm": "sha256", "value": hashText(string(b))}
+		entryOf(m, evidence.PathToolCallTranscript)["sha256"] = map[string]any{"algorithm": "sha256", "value": hashText(string(b))}
 	})
 }
 
 // TestToolCallConformance has the cases of the contract, and those that its own verifier lets through.
 func TestToolCallConformance(t *testing.T) {
 	t.Parallel()
-	dir, _ := withCalls(t, nil, evidence("a", "in", "out"), evidence("b", "in b", "out b"))
+	dir, _ := withCalls(t, nil, toolCall("a", "in", "out"), toolCall("b", "in b", "out b"))
 	wrong := map[string]any{"algorithm": "sha256", "value": strings.Repeat("a", 64)}
 	call := func(change func(c map[string]any)) func([]any) {
 		return func(calls []any) { change(calls[1].(map[string]any)) }
@@ -190,20 +190,20 @@ func TestToolCallConformance(t *testing.T) {
 		change         func(calls []any)
 	}{
 		{"valid", "", "", func([]any) {}},
-		{"input artifact unlisted", codebox.CodeMalformedReference, "[1].input_artifacts[0].path", ref("input", func(r map[string]any) { r["path"] = toolDir + "none.txt" })},
-		{"output digest wrong", codebox.CodeFileHashMismatch, "[1].output_artifacts[0].sha256", ref("output", func(r map[string]any) { r["sha256"] = wrong })},
-		{"record without redaction", codebox.CodeMalformedReference, "[1].redaction", call(func(c map[string]any) { delete(c, "redaction") })},
-		{"duplicate id", codebox.CodeMalformedReference, "[1].call_id", call(func(c map[string]any) { c["call_id"] = "a" })},
-		{"ends before it starts", codebox.CodeMalformedReference, "[1].finished_at", call(func(c map[string]any) { c["finished_at"] = "2026-01-31T07:59:59Z" })},
-		{"no instant", codebox.CodeMalformedReference, "[1].started_at", call(func(c map[string]any) { c["started_at"] = "noon" })},
-		{"instant of another type", codebox.CodeMalformedReference, "[1].started_at", call(func(c map[string]any) { c["started_at"] = 12 })},
-		{"input digest of another file", codebox.CodeFileHashMismatch, "[1].input_digest", call(func(c map[string]any) { c["input_digest"] = wrong })},
-		{"output digest of another file", codebox.CodeFileHashMismatch, "[1].output_digest", call(func(c map[string]any) { c["output_digest"] = wrong })},
-		{"malformed digest", codebox.CodeMissingFileHash, "[1].output_digest", call(func(c map[string]any) { c["output_digest"] = map[string]any{"algorithm": "md5", "value": "x"} })},
-		{"malformed hash", codebox.CodeMissingFileHash, "[1].output_artifacts[0].sha256", ref("output", func(r map[string]any) { r["sha256"] = map[string]any{"algorithm": "sha256", "value": "ABC"} })},
-		{"another kind", codebox.CodeMalformedReference, "[1].output_artifacts[0].kind", ref("output", func(r map[string]any) { r["kind"] = "patch" })},
-		{"another content type", codebox.CodeMalformedReference, "[1].output_artifacts[0].contentType", ref("output", func(r map[string]any) { r["contentType"] = "text/html" })},
-		{"the other side", codebox.CodeMalformedReference, "[1].output_artifacts[0]", call(func(c map[string]any) { c["output_artifacts"] = c["input_artifacts"] })},
+		{"input artifact unlisted", evidence.CodeMalformedReference, "[1].input_artifacts[0].path", ref("input", func(r map[string]any) { r["path"] = toolDir + "none.txt" })},
+		{"output digest wrong", evidence.CodeFileHashMismatch, "[1].output_artifacts[0].sha256", ref("output", func(r map[string]any) { r["sha256"] = wrong })},
+		{"record without redaction", evidence.CodeMalformedReference, "[1].redaction", call(func(c map[string]any) { delete(c, "redaction") })},
+		{"duplicate id", evidence.CodeMalformedReference, "[1].call_id", call(func(c map[string]any) { c["call_id"] = "a" })},
+		{"ends before it starts", evidence.CodeMalformedReference, "[1].finished_at", call(func(c map[string]any) { c["finished_at"] = "2026-01-31T07:59:59Z" })},
+		{"no instant", evidence.CodeMalformedReference, "[1].started_at", call(func(c map[string]any) { c["started_at"] = "noon" })},
+		{"instant of another type", evidence.CodeMalformedReference, "[1].started_at", call(func(c map[string]any) { c["started_at"] = 12 })},
+		{"input digest of another file", evidence.CodeFileHashMismatch, "[1].input_digest", call(func(c map[string]any) { c["input_digest"] = wrong })},
+		{"output digest of another file", evidence.CodeFileHashMismatch, "[1].output_digest", call(func(c map[string]any) { c["output_digest"] = wrong })},
+		{"malformed digest", evidence.CodeMissingFileHash, "[1].output_digest", call(func(c map[string]any) { c["output_digest"] = map[string]any{"algorithm": "md5", "value": "x"} })},
+		{"malformed hash", evidence.CodeMissingFileHash, "[1].output_artifacts[0].sha256", ref("output", func(r map[string]any) { r["sha256"] = map[string]any{"algorithm": "sha256", "value": "ABC"} })},
+		{"another kind", evidence.CodeMalformedReference, "[1].output_artifacts[0].kind", ref("output", func(r map[string]any) { r["kind"] = "patch" })},
+		{"another content type", evidence.CodeMalformedReference, "[1].output_artifacts[0].contentType", ref("output", func(r map[string]any) { r["contentType"] = "text/html" })},
+		{"the other side", evidence.CodeMalformedReference, "[1].output_artifacts[0]", call(func(c map[string]any) { c["output_artifacts"] = c["input_artifacts"] })},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
@@ -216,15 +216,15 @@ func TestToolCallConformance(t *testing.T) {
 			})
 			rewriteCalls(t, dir, c.change)
 			v := verify(t, dir, bundle.VerifyOptions{})
-			found := slices.ContainsFunc(v.Violations, func(x codebox.Violation) bool {
-				return x.Code == c.code && x.Path == codebox.PathToolCallTranscript+":tool_calls"+c.at
+			found := slices.ContainsFunc(v.Violations, func(x evidence.Violation) bool {
+				return x.Code == c.code && x.Path == evidence.PathToolCallTranscript+":tool_calls"+c.at
 			})
 			// The reference manifest holds the transcript's hash too; that is the price of a forged one.
 			if c.code != "" && !found {
 				t.Errorf("want %s at %s, got %+v", c.code, c.at, v.Violations)
 			}
 			for _, x := range v.Violations {
-				if c.code == "" && strings.HasPrefix(x.Path, codebox.PathToolCallTranscript) {
+				if c.code == "" && strings.HasPrefix(x.Path, evidence.PathToolCallTranscript) {
 					t.Errorf("a valid transcript: %+v", x)
 				}
 			}
@@ -243,7 +243,7 @@ func recording(t testing.TB, files map[string]string, calls ...string) bundle.To
 		write(t, dir, p, text)
 	}
 	return bundle.ToolCallRecording{
-		Transcript: []byte(`{"schema":"` + codebox.SchemaToolCallTranscript + `","redaction":{"policy":"none"},"tool_calls":[` + strings.Join(calls, ",") + `]}`),
+		Transcript: []byte(`{"schema":"` + evidence.SchemaToolCallTranscript + `","redaction":{"policy":"none"},"tool_calls":[` + strings.Join(calls, ",") + `]}`),
 		Source:     dir,
 	}
 }
@@ -282,7 +282,7 @@ func TestRecordToolCalls(t *testing.T) {
 		}
 	}
 	out := tr.ToolCalls[1]
-	if out.Redaction.Policy != codebox.RedactionApplied || tr.ToolCalls[0].Redaction.Policy != codebox.RedactionNone || out.OutputArtifacts[0].Kind != codebox.KindToolCallOutput {
+	if out.Redaction.Policy != evidence.RedactionApplied || tr.ToolCalls[0].Redaction.Policy != evidence.RedactionNone || out.OutputArtifacts[0].Kind != evidence.KindToolCallOutput {
 		t.Errorf("transcript is %+v", tr)
 	}
 	if _, _, err := bundle.RecordToolCalls(dir, in); !errors.Is(err, bundle.ErrDuplicate) {

@@ -8,7 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/base/atomicfile"
@@ -32,8 +32,8 @@ type ToolCallRecording struct {
 // as it was written and the entries that a manifest will need. The transcript comes last and appears whole, so that a
 // crash leaves files that nothing refers to, never a reference to nothing. Every fault is returned at once as
 // fault.Faults, and then nothing is written; a sealed dir is ErrSealed, a second transcript ErrDuplicate.
-func RecordToolCalls(dir string, in ToolCallRecording) (codebox.ToolCallTranscript, []codebox.ManifestFile, error) {
-	var none codebox.ToolCallTranscript
+func RecordToolCalls(dir string, in ToolCallRecording) (evidence.ToolCallTranscript, []evidence.ManifestFile, error) {
+	var none evidence.ToolCallTranscript
 	wrap := func(err error) error { return fmt.Errorf("record tool calls: %w", err) }
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -48,12 +48,12 @@ func RecordToolCalls(dir string, in ToolCallRecording) (codebox.ToolCallTranscri
 	for _, c := range []struct {
 		path  string
 		taken error
-	}{{codebox.PathManifest, ErrSealed}, {codebox.PathToolCallTranscript, ErrDuplicate}} {
+	}{{evidence.PathManifest, ErrSealed}, {evidence.PathToolCallTranscript, ErrDuplicate}} {
 		if _, err := root.Lstat(c.path); !errors.Is(err, os.ErrNotExist) {
 			return none, nil, wrap(errors.Join(fmt.Errorf("%s is there: %w", c.path, c.taken), err))
 		}
 	}
-	t, err := schema.Decode[codebox.ToolCallTranscript](codebox.SchemaToolCallTranscript, in.Transcript)
+	t, err := schema.Decode[evidence.ToolCallTranscript](evidence.SchemaToolCallTranscript, in.Transcript)
 	if err != nil {
 		return none, nil, wrap(err)
 	}
@@ -72,7 +72,7 @@ func RecordToolCalls(dir string, in ToolCallRecording) (codebox.ToolCallTranscri
 }
 
 // gather reads, checks and redacts the artifacts, and makes the transcript say what will be stored.
-func gather(t *codebox.ToolCallTranscript, in ToolCallRecording) ([]toolFile, error) {
+func gather(t *evidence.ToolCallTranscript, in ToolCallRecording) ([]toolFile, error) {
 	g := &gatherer{r: in.Redactor, byPath: map[string]*toolFile{}}
 	if in.Source != "" {
 		source, err := os.OpenRoot(in.Source)
@@ -90,8 +90,8 @@ func gather(t *codebox.ToolCallTranscript, in ToolCallRecording) ([]toolFile, er
 	for i := range t.ToolCalls {
 		c := &t.ToolCalls[i]
 		at := fault.Index("$.tool_calls", i)
-		replaced := g.side(c.InputArtifacts, c.InputDigest, at, "input", codebox.KindToolCallInput)
-		replaced = g.side(c.OutputArtifacts, c.OutputDigest, at, "output", codebox.KindToolCallOutput) || replaced
+		replaced := g.side(c.InputArtifacts, c.InputDigest, at, "input", evidence.KindToolCallInput)
+		replaced = g.side(c.OutputArtifacts, c.OutputDigest, at, "output", evidence.KindToolCallOutput) || replaced
 		more, err := redactRecord(in.Redactor, c)
 		if err != nil {
 			return nil, err
@@ -124,7 +124,7 @@ type gatherer struct {
 }
 
 // side handles the artifacts of one side of a call and its digest, and reports whether something was replaced in them.
-func (g *gatherer) side(refs []codebox.ToolArtifact, digest *codebox.Digest, at, side, kind string) (replaced bool) {
+func (g *gatherer) side(refs []evidence.ToolArtifact, digest *evidence.Digest, at, side, kind string) (replaced bool) {
 	for i := range refs {
 		here := fault.Index(at+"."+side+"_artifacts", i)
 		f, original := g.artifact(refs[i], kind, here)
@@ -145,14 +145,14 @@ func (g *gatherer) side(refs []codebox.ToolArtifact, digest *codebox.Digest, at,
 }
 
 // agree compares a stated digest with that of the file that the caller brought.
-func (g *gatherer) agree(at string, stated *codebox.Digest, original string) {
+func (g *gatherer) agree(at string, stated *evidence.Digest, original string) {
 	if stated != nil && stated.Value != original {
 		g.faults.Add(at, fault.Conflict, fmt.Sprintf("is %s, and the file has %s", stated.Value, original), "state the digest of the file, or leave it out")
 	}
 }
 
 // artifact reads one file of the source, once, and returns it redacted, with the digest of what was read.
-func (g *gatherer) artifact(ref codebox.ToolArtifact, kind, at string) (f *toolFile, original string) {
+func (g *gatherer) artifact(ref evidence.ToolArtifact, kind, at string) (f *toolFile, original string) {
 	if !g.mayHold(ref.Path, at) {
 		return nil, ""
 	}
@@ -184,11 +184,11 @@ func (g *gatherer) artifact(ref codebox.ToolArtifact, kind, at string) (f *toolF
 
 // mayHold demands a place among the tool calls, in the one spelling of a bundle path.
 func (g *gatherer) mayHold(p, at string) bool {
-	dir := path.Dir(codebox.PathToolCallTranscript) + "/"
+	dir := path.Dir(evidence.PathToolCallTranscript) + "/"
 	switch bad := strictPathFault(p); {
 	case bad != "":
 		g.faults.Add(at+".path", fault.BadFormat, fmt.Sprintf("%q: %s", shorten(p), bad), "use a path such as "+dir+"0001-input.json")
-	case !strings.HasPrefix(p, dir) || p == codebox.PathToolCallTranscript || g.r.Contains([]byte(p)):
+	case !strings.HasPrefix(p, dir) || p == evidence.PathToolCallTranscript || g.r.Contains([]byte(p)):
 		g.faults.Add(at+".path", fault.NotAllowed, fmt.Sprintf("%q is no place for an artifact", shorten(g.r.String(p))), "use a path such as "+dir+"0001-input.json")
 	case g.source == nil:
 		g.faults.Add(at+".path", fault.Dangling, fmt.Sprintf("%q is referred to and no artifacts were brought", shorten(p)), "name the directory that holds them")
@@ -222,7 +222,7 @@ func (g *gatherer) files() []toolFile {
 // writeRecording makes everything durable, the transcript last. What a recording that was killed left behind is written
 // over: nothing refers to it. On an error it takes back what it wrote.
 func writeRecording(root *os.Root, files []toolFile, transcript []byte) (err error) {
-	const final = codebox.PathToolCallTranscript
+	const final = evidence.PathToolCallTranscript
 	var written []string
 	defer func() {
 		if err == nil {
@@ -232,7 +232,7 @@ func writeRecording(root *os.Root, files []toolFile, transcript []byte) (err err
 			err = errors.Join(err, root.Remove(p))
 		}
 	}()
-	for _, f := range append(files, toolFile{ref: codebox.ToolArtifact{Path: final}, data: transcript}) {
+	for _, f := range append(files, toolFile{ref: evidence.ToolArtifact{Path: final}, data: transcript}) {
 		p := f.ref.Path
 		if err := writeWhole(root, p, f.data); err != nil {
 			return atomicfile.Explain("write "+p, err)
@@ -269,13 +269,13 @@ func writeWhole(root *os.Root, p string, data []byte) error {
 }
 
 // entries are what a manifest says of the files.
-func entries(files []toolFile, transcript []byte, r codebox.FileRedaction) []codebox.ManifestFile {
+func entries(files []toolFile, transcript []byte, r evidence.FileRedaction) []evidence.ManifestFile {
 	sum := sha(hashBytes(transcript))
-	out := []codebox.ManifestFile{{
-		Path: codebox.PathToolCallTranscript, Kind: codebox.KindToolCallTranscript, ContentType: codebox.TypeJSON, SHA256: &sum, Redaction: &r,
+	out := []evidence.ManifestFile{{
+		Path: evidence.PathToolCallTranscript, Kind: evidence.KindToolCallTranscript, ContentType: evidence.TypeJSON, SHA256: &sum, Redaction: &r,
 	}}
 	for _, f := range files {
-		e := codebox.ManifestFile{Path: f.ref.Path, Kind: f.ref.Kind, ContentType: f.ref.ContentType, SHA256: f.ref.SHA256}
+		e := evidence.ManifestFile{Path: f.ref.Path, Kind: f.ref.Kind, ContentType: f.ref.ContentType, SHA256: f.ref.SHA256}
 		if f.counts.Total() > 0 {
 			applied := appliedRedaction()
 			e.Redaction = &applied

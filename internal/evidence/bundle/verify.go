@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/base/canonjson"
 )
@@ -55,7 +55,7 @@ type Signature struct {
 // A Verification is the outcome of checking a bundle: the contract's record and the state of the signature. The statement is
 // there only when its signature is good.
 type Verification struct {
-	codebox.BundleVerification
+	evidence.BundleVerification
 	// ContentAddressed says that the id is made of the bytes of the change list and the patch. A bundle whose id is made
 	// of the manifest's list of files alone can be valid, file by file, but its id does not name a change.
 	ContentAddressed bool       `json:"contentAddressed"`
@@ -83,13 +83,13 @@ const (
 // payload schema must be affordable; an attestation file must be exactly what deed writes.
 func Verify(dir string, o VerifyOptions) (Verification, error) {
 	v := &verification{o: o, schemas: schema.NewBudget(schemaBudget)}
-	v.out.Schema = codebox.SchemaVerification
+	v.out.Schema = evidence.SchemaVerification
 	v.out.BundleDirectory = dir
-	v.out.Violations = []codebox.Violation{}
+	v.out.Violations = []evidence.Violation{}
 	v.out.Signature.Status = SignatureUnsigned
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		v.add(codebox.CodeMissingManifest, codebox.PathManifest, codebox.PathManifest, "%s does not exist", dir)
+		v.add(evidence.CodeMissingManifest, evidence.PathManifest, evidence.PathManifest, "%s does not exist", dir)
 		return v.out, nil
 	}
 	if err != nil {
@@ -134,18 +134,18 @@ func (v *verification) add(code, path, file, format string, args ...any) {
 		if len(message) > maxMessage {
 			message = strings.ToValidUTF8(message[:maxMessage], "") + "…" // an error can quote the text that it is about
 		}
-		v.out.Violations = append(v.out.Violations, codebox.Violation{Code: code, Path: path, File: file, Message: message})
+		v.out.Violations = append(v.out.Violations, evidence.Violation{Code: code, Path: path, File: file, Message: message})
 	case n == maxViolations:
-		v.out.Violations = append(v.out.Violations, codebox.Violation{Code: code, Path: path, Message: "there are more violations than are listed"})
+		v.out.Violations = append(v.out.Violations, evidence.Violation{Code: code, Path: path, Message: "there are more violations than are listed"})
 	}
 }
 
 // readManifest does steps 1 and 2: without a readable manifest of the right shape nothing else can be checked.
 func (v *verification) readManifest() bool {
-	const name = codebox.PathManifest
+	const name = evidence.PathManifest
 	data, err := readJSON(v.root, name)
 	if errors.Is(err, os.ErrNotExist) {
-		v.add(codebox.CodeMissingManifest, name, name, "manifest.json does not exist")
+		v.add(evidence.CodeMissingManifest, name, name, "manifest.json does not exist")
 		return false
 	}
 	if err == nil {
@@ -157,15 +157,15 @@ func (v *verification) readManifest() bool {
 		err = json.Unmarshal(data, &doc)
 	}
 	if err != nil {
-		v.add(codebox.CodeMalformedManifest, name, name, "manifest.json cannot be read: %v", err)
+		v.add(evidence.CodeMalformedManifest, name, name, "manifest.json cannot be read: %v", err)
 		return false
 	}
 	if fault := v.parseManifest(doc); fault != "" {
-		v.add(codebox.CodeInvalidManifestShape, name, name, "manifest.json has the wrong shape: %s", fault)
+		v.add(evidence.CodeInvalidManifestShape, name, name, "manifest.json has the wrong shape: %s", fault)
 		return false
 	}
 	if v.out.Manifest, err = typedManifest(v.manifest); err != nil {
-		v.add(codebox.CodeMalformedManifest, name, name, "manifest.json cannot be read: %v", err)
+		v.add(evidence.CodeMalformedManifest, name, name, "manifest.json cannot be read: %v", err)
 		return false
 	}
 	return true
@@ -190,7 +190,7 @@ func (v *verification) parseManifest(doc any) (fault string) {
 	if !ok {
 		return "contentDigest is not an object"
 	}
-	if cd["algorithm"] != codebox.AlgorithmSHA256 {
+	if cd["algorithm"] != evidence.AlgorithmSHA256 {
 		return "contentDigest.algorithm is not sha256"
 	}
 	if v.inputs, ok = stringList(cd["inputs"]); !ok {
@@ -233,8 +233,8 @@ func isRedaction(v any) bool {
 // checkAll runs the checks in the contract's order.
 func (v *verification) checkAll() {
 	v.checkFiles()
-	if _, ok := v.byPath[codebox.PathManifest]; !ok {
-		v.add(codebox.CodeInvalidManifestShape, "manifest.files", codebox.PathManifest, "manifest.json does not list itself")
+	if _, ok := v.byPath[evidence.PathManifest]; !ok {
+		v.add(evidence.CodeInvalidManifestShape, "manifest.files", evidence.PathManifest, "manifest.json does not list itself")
 	}
 	v.checkOrphans()
 	v.checkHashes()
@@ -245,15 +245,15 @@ func (v *verification) checkAll() {
 	for i := range v.files {
 		f := &v.files[i]
 		switch f.kind {
-		case codebox.KindRuntimeEpisode:
+		case evidence.KindRuntimeEpisode:
 			v.checkEpisodeTrace(f)
-		case codebox.KindRuntimeReference:
+		case evidence.KindRuntimeReference:
 			v.checkReferenceManifest(f)
-		case codebox.KindRuntimeReplayIndex:
+		case evidence.KindRuntimeReplayIndex:
 			v.checkReplayIndex(f)
-		case codebox.KindTypedArtifacts:
+		case evidence.KindTypedArtifacts:
 			v.checkTypedArtifacts(f)
-		case codebox.KindToolCallTranscript:
+		case evidence.KindToolCallTranscript:
 			v.checkToolCalls(f)
 		}
 	}
@@ -271,21 +271,21 @@ func (v *verification) checkContentDigest() {
 		}
 		where := fmt.Sprintf("%s[%d]", at, i)
 		if fault := pathFault(p); fault != "" {
-			v.add(codebox.CodeInvalidPath, where, p, "%s: %q", fault, p)
+			v.add(evidence.CodeInvalidPath, where, p, "%s: %q", fault, p)
 			return
 		}
 		if _, ok := v.byPath[p]; !ok {
-			v.add(codebox.CodeMalformedReference, where, p, "digest input is not listed: %q", p)
+			v.add(evidence.CodeMalformedReference, where, p, "digest input is not listed: %q", p)
 			return
 		}
 	}
 	if !hexDigest().MatchString(v.digest) {
-		v.add(codebox.CodeInvalidManifestShape, "manifest.contentDigest.value", "", "the content digest is not 64 lower-case hexadecimal digits")
+		v.add(evidence.CodeInvalidManifestShape, "manifest.contentDigest.value", "", "the content digest is not 64 lower-case hexadecimal digits")
 		return
 	}
 	for _, p := range contentInputs {
 		if !fileList && !contains(v.inputs, p) {
-			v.add(codebox.CodeDigestMismatch, at, p, "the bundle id does not depend on %s", p)
+			v.add(evidence.CodeDigestMismatch, at, p, "the bundle id does not depend on %s", p)
 		}
 	}
 	var want string
@@ -302,17 +302,17 @@ func (v *verification) checkContentDigest() {
 		})
 	}
 	if err != nil {
-		v.add(codebox.CodeDigestMismatch, at, "", "the content digest cannot be computed: %v", err)
+		v.add(evidence.CodeDigestMismatch, at, "", "the content digest cannot be computed: %v", err)
 	} else if want != v.digest {
-		v.add(codebox.CodeDigestMismatch, "manifest.contentDigest.value", "", "the inputs have the digest %s, not %s", want, v.digest)
+		v.add(evidence.CodeDigestMismatch, "manifest.contentDigest.value", "", "the inputs have the digest %s, not %s", want, v.digest)
 	}
 	v.out.ContentAddressed = !fileList
 }
 
 // checkID is step 8.
 func (v *verification) checkID() {
-	if v.id != codebox.BundleIDPrefix+v.digest {
-		v.add(codebox.CodeBundleIDMismatch, "manifest.id", "", "the id must be %s%s, not %q", codebox.BundleIDPrefix, v.digest, v.id)
+	if v.id != evidence.BundleIDPrefix+v.digest {
+		v.add(evidence.CodeBundleIDMismatch, "manifest.id", "", "the id must be %s%s, not %q", evidence.BundleIDPrefix, v.digest, v.id)
 	}
 }
 

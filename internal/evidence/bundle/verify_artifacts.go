@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 )
 
@@ -17,12 +17,12 @@ func (v *verification) checkTypedArtifacts(f *listedFile) {
 		doc, err = object(data)
 	}
 	if err != nil {
-		v.add(codebox.CodeMalformedReference, f.path, f.path, "the index of typed artifacts cannot be read: %v", err)
+		v.add(evidence.CodeMalformedReference, f.path, f.path, "the index of typed artifacts cannot be read: %v", err)
 		return
 	}
 	list, ok := doc["artifacts"].([]any)
-	if doc["schema"] != codebox.SchemaTypedArtifactsIndex || !ok {
-		v.add(codebox.CodeMalformedReference, f.path, f.path, "not a %s", codebox.SchemaTypedArtifactsIndex)
+	if doc["schema"] != evidence.SchemaTypedArtifactsIndex || !ok {
+		v.add(evidence.CodeMalformedReference, f.path, f.path, "not a %s", evidence.SchemaTypedArtifactsIndex)
 		return
 	}
 	texts := artifactTexts(data)
@@ -32,15 +32,15 @@ func (v *verification) checkTypedArtifacts(f *listedFile) {
 		ref, _ := entry["artifact"].(map[string]any)
 		p, ok := ref["path"].(string)
 		if !ok {
-			v.add(codebox.CodeMalformedReference, where, f.path, "an entry without artifact.path")
+			v.add(evidence.CodeMalformedReference, where, f.path, "an entry without artifact.path")
 			continue
 		}
 		target := v.reference(p, where+".artifact.path")
 		if want, ok := ref["sha256"].(string); ok && target != nil {
 			if actual, err := v.bytesHash(target); err != nil {
-				v.add(codebox.CodeMissingFile, where+".artifact.sha256", p, "cannot be hashed: %v", err)
+				v.add(evidence.CodeMissingFile, where+".artifact.sha256", p, "cannot be hashed: %v", err)
 			} else if actual != want {
-				v.add(codebox.CodeFileHashMismatch, where+".artifact.sha256", p, "%s has the hash %s, not %q", p, actual, shorten(want))
+				v.add(evidence.CodeFileHashMismatch, where+".artifact.sha256", p, "%s has the hash %s, not %q", p, actual, shorten(want))
 			}
 		}
 		v.checkPayload(texts[i], where, f.path)
@@ -78,7 +78,7 @@ func (v *verification) checkPayload(entry map[string]json.RawMessage, where, fil
 		if errors.Is(err, schema.ErrBudget) {
 			err = fmt.Errorf("checking it takes more than %d steps, counted over all payload schemas of the bundle", schemaBudget)
 		}
-		v.add(codebox.CodePayloadSchemaViolation, where+".payload_schema", file, "not a usable JSON Schema: %s", shorten(err.Error()))
+		v.add(evidence.CodePayloadSchemaViolation, where+".payload_schema", file, "not a usable JSON Schema: %s", shorten(err.Error()))
 	}
 	p, err := schema.CompilePayloadWithin(v.schemas, doc)
 	if err != nil {
@@ -89,7 +89,7 @@ func (v *verification) checkPayload(entry map[string]json.RawMessage, where, fil
 	case errors.Is(err, schema.ErrBudget):
 		unusable(err)
 	case err != nil:
-		v.add(codebox.CodePayloadSchemaViolation, where+".payload", file, "the payload does not fit its schema: %s", shorten(err.Error()))
+		v.add(evidence.CodePayloadSchemaViolation, where+".payload", file, "the payload does not fit its schema: %s", shorten(err.Error()))
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/plainfile"
 )
 
@@ -42,7 +42,7 @@ func (v *verification) checkAttestation() {
 	if want, err := attestedHash(v.manifest); err != nil || a.manifestSum != want {
 		invalid(CodeAttestationMismatch, PathAttestation+":subject", "the manifest is not the one that was signed")
 	}
-	patch, err := v.bytesHash(v.listed(codebox.PathPatch))
+	patch, err := v.bytesHash(v.listed(evidence.PathPatch))
 	if err != nil || patch != a.patchSum {
 		invalid(CodeAttestationMismatch, PathAttestation+":subject", "the patch is not the one that was signed")
 	}

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/plainfile"
 )
 
@@ -29,27 +29,27 @@ func (v *verification) checkFiles() {
 		f := &v.files[i]
 		where := fmt.Sprintf("manifest.files[%d].path", i)
 		if fault := strictPathFault(f.path); fault != "" {
-			v.add(codebox.CodeInvalidPath, where, f.path, "%s: %q", fault, shorten(f.path))
+			v.add(evidence.CodeInvalidPath, where, f.path, "%s: %q", fault, shorten(f.path))
 			continue
 		}
 		if _, twice := v.byPath[f.path]; twice {
-			v.add(codebox.CodeInvalidManifestShape, where, f.path, "listed twice: %q", f.path)
+			v.add(evidence.CodeInvalidManifestShape, where, f.path, "listed twice: %q", f.path)
 			continue
 		}
 		v.byPath[f.path] = i
 		v.checkViewer(f, fmt.Sprintf("manifest.files[%d].viewer", i))
 		if dir := v.linkedParent(f.path, links); dir != "" {
-			v.add(codebox.CodeUnsafeFile, where, f.path, "the directory %q is a symlink", dir)
+			v.add(evidence.CodeUnsafeFile, where, f.path, "the directory %q is a symlink", dir)
 			continue
 		}
 		info, err := v.root.Lstat(f.path)
 		if err != nil || !info.Mode().IsRegular() {
-			v.add(codebox.CodeMissingFile, where, f.path, "not a regular file in the bundle: %q", f.path)
+			v.add(evidence.CodeMissingFile, where, f.path, "not a regular file in the bundle: %q", f.path)
 			continue
 		}
 		f.usable = true
 		if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Nlink != 1 {
-			v.add(codebox.CodeHardlink, where, f.path, "the file has more than one name: %q", f.path)
+			v.add(evidence.CodeHardlink, where, f.path, "the file has more than one name: %q", f.path)
 		}
 	}
 }
@@ -87,18 +87,18 @@ func (v *verification) checkViewer(f *listedFile, where string) {
 func (v *verification) checkURL(text, where, file string) {
 	u, err := url.Parse(text)
 	if err != nil || !u.IsAbs() || u.Host == "" {
-		v.add(codebox.CodeMalformedReference, where, file, "not an absolute URL: %q", shorten(text))
+		v.add(evidence.CodeMalformedReference, where, file, "not an absolute URL: %q", shorten(text))
 		return
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		v.add(codebox.CodeUnsafeFile, where, file, "not an http or https URL: %q", shorten(text))
+		v.add(evidence.CodeUnsafeFile, where, file, "not an http or https URL: %q", shorten(text))
 		return
 	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	ip, err := netip.ParseAddr(host)
 	local := err == nil && (ip.IsLoopback() || ip.IsUnspecified() || ip.Unmap().IsLoopback())
 	if local || host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasSuffix(host, ".local") {
-		v.add(codebox.CodeUnsafeFile, where, file, "a URL of the local machine: %q", shorten(text))
+		v.add(evidence.CodeUnsafeFile, where, file, "a URL of the local machine: %q", shorten(text))
 	}
 }
 
@@ -106,7 +106,7 @@ func (v *verification) checkURL(text, where, file string) {
 func (v *verification) checkOrphans() {
 	err := fs.WalkDir(v.root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
-			v.add(codebox.CodeUnsafeFile, p, p, "cannot be looked at: %v", err)
+			v.add(evidence.CodeUnsafeFile, p, p, "cannot be looked at: %v", err)
 			if d != nil && d.IsDir() {
 				return fs.SkipDir
 			}
@@ -117,18 +117,18 @@ func (v *verification) checkOrphans() {
 		}
 		if d.IsDir() {
 			if strings.Count(p, "/") >= maxDepth {
-				v.add(codebox.CodeUnsafeFile, path.Dir(p), "", "directories nest deeper than %d", maxDepth)
+				v.add(evidence.CodeUnsafeFile, path.Dir(p), "", "directories nest deeper than %d", maxDepth)
 				return fs.SkipDir
 			}
 			return nil
 		}
 		if _, ok := v.byPath[p]; !ok {
-			v.add(codebox.CodeOrphanedFile, p, p, "in the bundle but not listed: %q", shorten(p))
+			v.add(evidence.CodeOrphanedFile, p, p, "in the bundle but not listed: %q", shorten(p))
 		}
 		return nil
 	})
 	if err != nil {
-		v.add(codebox.CodeUnsafeFile, ".", "", "the bundle cannot be listed: %v", err)
+		v.add(evidence.CodeUnsafeFile, ".", "", "the bundle cannot be listed: %v", err)
 	}
 }
 
@@ -138,7 +138,7 @@ func (v *verification) checkHashes() {
 	g.SetLimit(2)
 	for i := range v.files {
 		f := &v.files[i]
-		if !f.usable || f.path == codebox.PathManifest {
+		if !f.usable || f.path == evidence.PathManifest {
 			continue
 		}
 		g.Go(func() error {
@@ -155,22 +155,22 @@ func (v *verification) checkHashes() {
 		where := fmt.Sprintf("manifest.files[%d].sha256", i)
 		want, ok := digestValue(f.raw["sha256"])
 		if !ok {
-			v.add(codebox.CodeMissingFileHash, where, f.path, "no well-formed SHA-256 for %q", shorten(f.path))
+			v.add(evidence.CodeMissingFileHash, where, f.path, "no well-formed SHA-256 for %q", shorten(f.path))
 			continue
 		}
 		if digest, _ := f.raw["sha256"].(map[string]any); len(digest) != 2 {
-			v.add(codebox.CodeInvalidManifestShape, where, f.path, "the SHA-256 of %q has members beside algorithm and value", shorten(f.path))
+			v.add(evidence.CodeInvalidManifestShape, where, f.path, "the SHA-256 of %q has members beside algorithm and value", shorten(f.path))
 		}
-		if f.path == codebox.PathManifest && v.byPath[f.path] == i {
+		if f.path == evidence.PathManifest && v.byPath[f.path] == i {
 			f.actual, f.readErr = selfHash(v.manifest)
 		}
 		switch {
 		case f.readErr != nil:
-			v.add(codebox.CodeFileHashMismatch, where, f.path, "cannot be hashed: %v", f.readErr)
+			v.add(evidence.CodeFileHashMismatch, where, f.path, "cannot be hashed: %v", f.readErr)
 		case f.actual == "":
-			v.add(codebox.CodeFileHashMismatch, where, f.path, "cannot be hashed: %q", shorten(f.path))
+			v.add(evidence.CodeFileHashMismatch, where, f.path, "cannot be hashed: %q", shorten(f.path))
 		case f.actual != want:
-			v.add(codebox.CodeFileHashMismatch, where, f.path, "%s has the hash %s, not %s", f.path, f.actual, want)
+			v.add(evidence.CodeFileHashMismatch, where, f.path, "%s has the hash %s, not %s", f.path, f.actual, want)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (v *verification) checkHashes() {
 // digestValue returns the value of a well-formed digest object.
 func digestValue(v any) (string, bool) {
 	d, ok := v.(map[string]any)
-	if !ok || d["algorithm"] != codebox.AlgorithmSHA256 {
+	if !ok || d["algorithm"] != evidence.AlgorithmSHA256 {
 		return "", false
 	}
 	s, ok := d["value"].(string)
@@ -188,12 +188,12 @@ func digestValue(v any) (string, bool) {
 // reference checks that p is a listed bundle path and returns its entry.
 func (v *verification) reference(p, where string) *listedFile {
 	if fault := pathFault(p); fault != "" {
-		v.add(codebox.CodeInvalidPath, where, p, "%s: %q", fault, shorten(p))
+		v.add(evidence.CodeInvalidPath, where, p, "%s: %q", fault, shorten(p))
 		return nil
 	}
 	i, ok := v.byPath[p]
 	if !ok {
-		v.add(codebox.CodeMalformedReference, where, p, "not listed in the manifest: %q", shorten(p))
+		v.add(evidence.CodeMalformedReference, where, p, "not listed in the manifest: %q", shorten(p))
 		return nil
 	}
 	return &v.files[i]
@@ -201,7 +201,7 @@ func (v *verification) reference(p, where string) *listedFile {
 
 // bytesHash returns the hash of a listed file's bytes. Of the manifest that is not the hash in its entry.
 func (v *verification) bytesHash(f *listedFile) (string, error) {
-	if f.path != codebox.PathManifest {
+	if f.path != evidence.PathManifest {
 		if f.actual == "" && f.readErr == nil {
 			return "", plainfile.ErrNotRegular
 		}

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 func decode(data []byte) (any, error) {
@@ -17,22 +17,22 @@ func decode(data []byte) (any, error) {
 
 // checkMetadata is step 9: metadata.json is of this bundle, and what it points at is in it.
 func (v *verification) checkMetadata() {
-	const name = codebox.PathMetadata
+	const name = evidence.PathMetadata
 	f := v.listed(name)
 	if !f.usable {
 		return
 	}
 	md, err := v.readTree(f)
 	if err != nil || md == nil {
-		v.add(codebox.CodeMalformedReference, f.path, f.path, "not a readable JSON object: %v", err)
+		v.add(evidence.CodeMalformedReference, f.path, f.path, "not a readable JSON object: %v", err)
 		return
 	}
 	if id, stated := md["id"]; stated && id != v.id {
-		v.add(codebox.CodeBundleIDMismatch, "metadata.id", name, "the metadata is of the bundle %s, not of %q", quoted(id), shorten(v.id))
+		v.add(evidence.CodeBundleIDMismatch, "metadata.id", name, "the metadata is of the bundle %s, not of %q", quoted(id), shorten(v.id))
 	}
 	// Where the id is made of the list of files, its maker gives a bundle a new one with each file, and leaves this as it was.
 	if content, ok := md["contentDigest"].(map[string]any); ok && v.out.ContentAddressed && content["value"] != v.digest {
-		v.add(codebox.CodeDigestMismatch, "metadata.contentDigest.value", name, "the metadata is of the content digest %s, not of %s", quoted(content["value"]), v.digest)
+		v.add(evidence.CodeDigestMismatch, "metadata.contentDigest.value", name, "the metadata is of the content digest %s, not of %s", quoted(content["value"]), v.digest)
 	}
 	artifacts, _ := md["artifacts"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(artifacts)) {
@@ -78,7 +78,7 @@ func (v *verification) checkMetadataRef(value any, where string, depth int) {
 			f := v.reference(p, where+".path")
 			if sum, stated := value["sha256"]; stated && f != nil && !rewritten(f.kind) {
 				if s, ok := sum.(string); ok {
-					sum = map[string]any{"algorithm": codebox.AlgorithmSHA256, "value": s}
+					sum = map[string]any{"algorithm": evidence.AlgorithmSHA256, "value": s}
 				}
 				v.checkStatedHash(f, sum, where+".sha256")
 			}
@@ -89,7 +89,7 @@ func (v *verification) checkMetadataRef(value any, where string, depth int) {
 // rewritten reports whether makers of bundles write a file of a kind again after the metadata was made.
 func rewritten(kind string) bool {
 	switch kind {
-	case codebox.KindManifest, codebox.KindMetadata, codebox.KindReview, codebox.KindRuntimeReference, codebox.KindRuntimeReplayIndex:
+	case evidence.KindManifest, evidence.KindMetadata, evidence.KindReview, evidence.KindRuntimeReference, evidence.KindRuntimeReplayIndex:
 		return true
 	}
 	return false
@@ -105,57 +105,57 @@ func quoted(v any) string {
 
 // checkReview is step 10: the review was derived from this bundle's files.
 func (v *verification) checkReview() {
-	const name = codebox.PathReview
+	const name = evidence.PathReview
 	f := v.listed(name)
 	if !f.usable {
 		return
 	}
 	review, err := v.readTree(f)
 	if err != nil {
-		v.add(codebox.CodeMalformedReference, name, name, "not readable JSON: %v", err)
+		v.add(evidence.CodeMalformedReference, name, name, "not readable JSON: %v", err)
 		return
 	}
-	evidence, ok := review["evidence"].(map[string]any)
+	stated, ok := review["evidence"].(map[string]any)
 	if !ok {
-		v.add(codebox.CodeMalformedReference, name, name, "the review has no evidence object")
+		v.add(evidence.CodeMalformedReference, name, name, "the review has no evidence object")
 		return
 	}
-	if id, stated := review["artifactId"]; stated && id != v.id {
-		v.add(codebox.CodeReviewEvidenceMismatch, name+":artifactId", name, "the review is of the bundle %s, not of %q", quoted(id), shorten(v.id))
+	if id, ok := review["artifactId"]; ok && id != v.id {
+		v.add(evidence.CodeReviewEvidenceMismatch, name+":artifactId", name, "the review is of the bundle %s, not of %q", quoted(id), shorten(v.id))
 	}
-	if s, ok := evidence["artifactContentDigest"].(string); ok && s != v.digest {
-		v.add(codebox.CodeReviewEvidenceMismatch, name+":evidence.artifactContentDigest", name, "the review is of the content digest %q", shorten(s))
+	if s, ok := stated["artifactContentDigest"].(string); ok && s != v.digest {
+		v.add(evidence.CodeReviewEvidenceMismatch, name+":evidence.artifactContentDigest", name, "the review is of the content digest %q", shorten(s))
 	}
-	if p, ok := evidence["patch"].(string); ok {
+	if p, ok := stated["patch"].(string); ok {
 		patch := v.reference(p, name+":evidence.patch")
-		if want, ok := evidence["patchSha256"].(string); ok {
+		if want, ok := stated["patchSha256"].(string); ok {
 			actual := ""
 			if patch != nil {
 				actual, err = v.bytesHash(patch)
 			}
 			if patch == nil || err != nil || actual != want {
-				v.add(codebox.CodeReviewEvidenceMismatch, name+":evidence.patchSha256", name, "the review is of a patch with the hash %q", shorten(want))
+				v.add(evidence.CodeReviewEvidenceMismatch, name+":evidence.patchSha256", name, "the review is of a patch with the hash %q", shorten(want))
 			}
 		}
 	}
-	if p, ok := evidence["changedFiles"].(string); ok {
+	if p, ok := stated["changedFiles"].(string); ok {
 		if f := v.reference(p, name+":evidence.changedFiles"); f != nil {
 			v.checkReviewedFiles(review, f)
 		} else {
-			v.add(codebox.CodeReviewEvidenceMismatch, name+":evidence.changedFiles", name, "the change list of the review cannot be read")
+			v.add(evidence.CodeReviewEvidenceMismatch, name+":evidence.changedFiles", name, "the change list of the review cannot be read")
 		}
 	}
 	for _, key := range []string{"runtimeEpisodeTrace", "runtimeReferenceManifest", "runtimeReplayReferenceIndex"} {
-		if p, ok := evidence[key].(string); ok {
+		if p, ok := stated[key].(string); ok {
 			v.reference(p, name+":evidence."+key)
 		}
 	}
 }
 
 func (v *verification) checkReviewedFiles(review map[string]any, f *listedFile) {
-	const name = codebox.PathReview
+	const name = evidence.PathReview
 	if !f.usable {
-		v.add(codebox.CodeReviewEvidenceMismatch, name+":evidence.changedFiles", f.path, "the change list of the review cannot be read")
+		v.add(evidence.CodeReviewEvidenceMismatch, name+":evidence.changedFiles", f.path, "the change list of the review cannot be read")
 		return
 	}
 	key := func(m map[string]any) string { return fmt.Sprintf("%v:%v", m["path"], m["status"]) }
@@ -171,11 +171,11 @@ func (v *verification) checkReviewedFiles(review map[string]any, f *listedFile) 
 		return nil
 	})
 	if err != nil {
-		v.add(codebox.CodeReviewEvidenceMismatch, name+":evidence.changedFiles", f.path, "the change list of the review cannot be read: %s", shorten(err.Error()))
+		v.add(evidence.CodeReviewEvidenceMismatch, name+":evidence.changedFiles", f.path, "the change list of the review cannot be read: %s", shorten(err.Error()))
 		return
 	}
 	for _, k := range slices.Sorted(maps.Keys(missing)) {
-		v.add(codebox.CodeReviewEvidenceMismatch, name+":changedFiles", name, "reviewed but not in %s: %q", f.path, shorten(k))
+		v.add(evidence.CodeReviewEvidenceMismatch, name+":changedFiles", name, "reviewed but not in %s: %q", f.path, shorten(k))
 	}
 }
 
@@ -188,12 +188,12 @@ func (v *verification) checkCases() {
 		where := fmt.Sprintf("manifest.cases[%d]", i)
 		id, _ := m["id"].(string)
 		if seen[id] {
-			v.add(codebox.CodeInvalidManifestShape, where+".id", "", "two cases have the id %q", shorten(id))
+			v.add(evidence.CodeInvalidManifestShape, where+".id", "", "two cases have the id %q", shorten(id))
 		}
 		seen[id] = true
 		if ver, ok := m["verification"].(map[string]any); ok {
 			if at, ok := ver["verifiedAt"].(string); ok && !isInstant(at) {
-				v.add(codebox.CodeInvalidManifestShape, where+".verification.verifiedAt", "", "not an instant: %q", shorten(at))
+				v.add(evidence.CodeInvalidManifestShape, where+".verification.verifiedAt", "", "not an instant: %q", shorten(at))
 			}
 		}
 		artifacts, _ := m["artifacts"].([]any)
@@ -216,13 +216,13 @@ func (v *verification) checkCases() {
 func (v *verification) checkStatedHash(f *listedFile, digest any, where string) {
 	want, ok := digestValue(digest)
 	if !ok {
-		v.add(codebox.CodeMissingFileHash, where, f.path, "no well-formed SHA-256 for %q", f.path)
+		v.add(evidence.CodeMissingFileHash, where, f.path, "no well-formed SHA-256 for %q", f.path)
 		return
 	}
 	if actual, err := v.bytesHash(f); err != nil {
-		v.add(codebox.CodeFileHashMismatch, where, f.path, "cannot be hashed: %v", err)
+		v.add(evidence.CodeFileHashMismatch, where, f.path, "cannot be hashed: %v", err)
 	} else if actual != want {
-		v.add(codebox.CodeFileHashMismatch, where, f.path, "%s has the hash %s, not %s", f.path, actual, want)
+		v.add(evidence.CodeFileHashMismatch, where, f.path, "%s has the hash %s, not %s", f.path, actual, want)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // schemaEpisodeTrace is the schema id of a runtime episode trace, which deed checks but does not write.
@@ -25,9 +25,9 @@ func isInstant(s string) bool {
 func (v *verification) checkEpisodeTrace(f *listedFile) {
 	doc, err := v.readTree(f)
 	if err != nil {
-		v.add(codebox.CodeMalformedReference, f.path, f.path, "the episode trace cannot be read: %v", err)
+		v.add(evidence.CodeMalformedReference, f.path, f.path, "the episode trace cannot be read: %v", err)
 	} else if doc["schema"] != schemaEpisodeTrace {
-		v.add(codebox.CodeMalformedReference, f.path, f.path, "the episode trace is not a %s", schemaEpisodeTrace)
+		v.add(evidence.CodeMalformedReference, f.path, f.path, "the episode trace is not a %s", schemaEpisodeTrace)
 	}
 }
 
@@ -35,17 +35,17 @@ func (v *verification) checkEpisodeTrace(f *listedFile) {
 func (v *verification) checkReferenceManifest(f *listedFile) {
 	doc, err := v.readTree(f)
 	if err != nil {
-		v.add(codebox.CodeMalformedReference, f.path, f.path, "the reference manifest cannot be read: %v", err)
+		v.add(evidence.CodeMalformedReference, f.path, f.path, "the reference manifest cannot be read: %v", err)
 		return
 	}
 	files, okFiles := doc["files"].([]any)
 	snapshots, okSnapshots := doc["snapshots"].([]any)
-	if !referenceHead(doc, codebox.SchemaRuntimeReferenceManifest) || !okFiles || !all(files, isFileRef) ||
+	if !referenceHead(doc, evidence.SchemaRuntimeReferenceManifest) || !okFiles || !all(files, isFileRef) ||
 		!optional(doc, "trace", isFileRef) || !optional(doc, "events", isFileRef) || !okSnapshots || !all(snapshots, isSnapshot) {
-		v.add(codebox.CodeMalformedReference, f.path, f.path, "not a %s", codebox.SchemaRuntimeReferenceManifest)
+		v.add(evidence.CodeMalformedReference, f.path, f.path, "not a %s", evidence.SchemaRuntimeReferenceManifest)
 		return
 	}
-	v.checkReferenceIdentity(f, doc, codebox.DomainRuntimeReference, codebox.RuntimeReferenceIDStart)
+	v.checkReferenceIdentity(f, doc, evidence.DomainRuntimeReference, evidence.RuntimeReferenceIDStart)
 	for i, r := range files {
 		v.checkFileRef(r, fmt.Sprintf("%s:files[%d]", f.path, i))
 	}
@@ -64,19 +64,19 @@ var replayPayload = []string{"schema", "version", "runtime", "artifactBundle", "
 func (v *verification) checkReplayIndex(f *listedFile) {
 	doc, err := v.readTree(f)
 	if err != nil {
-		v.add(codebox.CodeMalformedReference, f.path, f.path, "the replay index cannot be read: %v", err)
+		v.add(evidence.CodeMalformedReference, f.path, f.path, "the replay index cannot be read: %v", err)
 		return
 	}
 	references, okRefs := doc["references"].(map[string]any)
 	_, okActions := doc["actions"].([]any)
 	observations, okObs := doc["observations"].([]any)
 	snapshots, okSnapshots := doc["snapshots"].([]any)
-	if !referenceHead(doc, codebox.SchemaRuntimeReplayIndex) || !okRefs || !all(slices.Collect(maps.Values(references)), isFileRef) ||
+	if !referenceHead(doc, evidence.SchemaRuntimeReplayIndex) || !okRefs || !all(slices.Collect(maps.Values(references)), isFileRef) ||
 		!okActions || !okObs || !all(observations, isObservation) || !okSnapshots || !all(snapshots, isSnapshot) || !isReplay(doc["replay"]) {
-		v.add(codebox.CodeMalformedReference, f.path, f.path, "not a %s", codebox.SchemaRuntimeReplayIndex)
+		v.add(evidence.CodeMalformedReference, f.path, f.path, "not a %s", evidence.SchemaRuntimeReplayIndex)
 		return
 	}
-	v.checkReferenceIdentity(f, doc, codebox.DomainRuntimeReplay, codebox.RuntimeReplayIDStart, replayPayload...)
+	v.checkReferenceIdentity(f, doc, evidence.DomainRuntimeReplay, evidence.RuntimeReplayIDStart, replayPayload...)
 	for _, key := range slices.Sorted(maps.Keys(references)) {
 		v.checkFileRef(references[key], f.path+":references."+shorten(key))
 	}
@@ -91,14 +91,14 @@ func (v *verification) checkReplayIndex(f *listedFile) {
 func (v *verification) checkReferenceIdentity(f *listedFile, doc map[string]any, domain, idStart string, keep ...string) {
 	stated, _ := digestValue(doc["digest"])
 	if want, err := referenceDigest(domain, doc, keep...); err != nil || want != stated {
-		v.add(codebox.CodeDigestMismatch, f.path+":digest", f.path, "its content has the digest %s, not %s", want, stated)
+		v.add(evidence.CodeDigestMismatch, f.path+":digest", f.path, "its content has the digest %s, not %s", want, stated)
 	}
 	if doc["id"] != idStart+stated {
-		v.add(codebox.CodeBundleIDMismatch, f.path+":id", f.path, "its id does not bear its digest")
+		v.add(evidence.CodeBundleIDMismatch, f.path+":id", f.path, "its id does not bear its digest")
 	}
 	ref, _ := doc["artifactBundle"].(map[string]any)
 	if sum, _ := digestValue(ref["digest"]); ref["id"] != v.id || sum != v.digest {
-		v.add(codebox.CodeReviewEvidenceMismatch, f.path+":artifactBundle", f.path, "it belongs to another bundle")
+		v.add(evidence.CodeReviewEvidenceMismatch, f.path+":artifactBundle", f.path, "it belongs to another bundle")
 	}
 }
 
@@ -141,8 +141,8 @@ func referenceHead(doc map[string]any, schema string) bool {
 	ref, _ := doc["artifactBundle"].(map[string]any)
 	_, okRefID := ref["id"].(string)
 	_, okRefDigest := digestValue(ref["digest"])
-	return doc["schema"] == schema && doc["version"] == float64(codebox.ReferenceVersion) && okID && okAt && okDigest && okRuntime &&
-		ref["kind"] == codebox.KindArtifactBundle && okRefID && okRefDigest
+	return doc["schema"] == schema && doc["version"] == float64(evidence.ReferenceVersion) && okID && okAt && okDigest && okRuntime &&
+		ref["kind"] == evidence.KindArtifactBundle && okRefID && okRefDigest
 }
 
 func isFileRef(v any) bool {

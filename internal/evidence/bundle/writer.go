@@ -16,7 +16,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/base/plainfile"
 	"github.com/deedrun/deed/internal/isolate/redact"
@@ -47,7 +47,7 @@ type Writer struct {
 
 // An entry is one file of a bundle in the making.
 type entry struct {
-	codebox.ManifestFile
+	evidence.ManifestFile
 	size     int64
 	redacted redact.Counts
 }
@@ -77,9 +77,9 @@ func Create(dir string, o Options) (*Writer, error) {
 // AddBytes adds a file with the given content.
 func (w *Writer) AddBytes(path, kind, contentType string, data []byte) error {
 	var counts redact.Counts
-	if contentType == codebox.TypeJSON {
+	if contentType == evidence.TypeJSON {
 		data, counts = redactJSON(w.o.Redactor, data, "  ")
-	} else if contentType == codebox.TypeNDJSON && w.o.Redactor.Active() {
+	} else if contentType == evidence.TypeNDJSON && w.o.Redactor.Active() {
 		return w.AddReader(path, kind, contentType, bytes.NewReader(data))
 	} else {
 		data, counts = w.o.Redactor.Redact(data)
@@ -93,7 +93,7 @@ func (w *Writer) AddJSON(path, kind string, v any) error {
 	if err != nil {
 		return fmt.Errorf("add %s: %w", path, err)
 	}
-	return w.AddBytes(path, kind, codebox.TypeJSON, data)
+	return w.AddBytes(path, kind, evidence.TypeJSON, data)
 }
 
 // AddFile copies the regular file src into the bundle. A symlink is refused: what an agent can replace is read through a
@@ -150,7 +150,7 @@ func (w *Writer) Stream(p, kind, contentType string) (io.WriteCloser, error) {
 		into = append(into, s.marks)
 	}
 	s.red = w.o.Redactor.Writer(io.MultiWriter(into...))
-	if contentType == codebox.TypeNDJSON && w.o.Redactor.Active() {
+	if contentType == evidence.TypeNDJSON && w.o.Redactor.Active() {
 		s.lines = &lineWriter{r: w.o.Redactor, w: s.red}
 	}
 	return s, nil
@@ -235,7 +235,7 @@ func (w *Writer) claim(p, kind, contentType string) error {
 	if err := w.mkdirLocked(path.Dir(p)); err != nil {
 		return err
 	}
-	w.files[p] = &entry{ManifestFile: codebox.ManifestFile{Path: p, Kind: kind, ContentType: contentType}}
+	w.files[p] = &entry{ManifestFile: evidence.ManifestFile{Path: p, Kind: kind, ContentType: contentType}}
 	w.open++
 	return nil
 }
@@ -291,12 +291,12 @@ func (w *Writer) drop(p string, err error) error {
 }
 
 // File returns what the manifest will say of a file that was added, and its size.
-func (w *Writer) File(p string) (f codebox.ManifestFile, size int64, ok bool) {
+func (w *Writer) File(p string) (f evidence.ManifestFile, size int64, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e := w.files[p]
 	if e == nil || e.SHA256 == nil {
-		return codebox.ManifestFile{}, 0, false
+		return evidence.ManifestFile{}, 0, false
 	}
 	return e.ManifestFile, e.size, true
 }
@@ -313,19 +313,19 @@ func (w *Writer) ContentID() (id, digest string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("bundle id: %w", err)
 	}
-	return codebox.BundleIDPrefix + digest, digest, nil
+	return evidence.BundleIDPrefix + digest, digest, nil
 }
 
 // Redactions sums up what was replaced in the files added so far, here or before they came here. A patch in it does not apply
 // any more.
-func (w *Writer) Redactions() codebox.RedactionSummary {
+func (w *Writer) Redactions() evidence.RedactionSummary {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := codebox.RedactionSummary{Schema: codebox.SchemaRedaction, Status: codebox.RedactionClean, ByKind: map[string]int{}, Artifacts: []codebox.RedactedArtifact{}}
+	s := evidence.RedactionSummary{Schema: evidence.SchemaRedaction, Status: evidence.RedactionClean, ByKind: map[string]int{}, Artifacts: []evidence.RedactedArtifact{}}
 	for p, e := range w.files {
 		addRedacted(&s, p, e.redacted)
 	}
-	slices.SortFunc(s.Artifacts, func(a, b codebox.RedactedArtifact) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(s.Artifacts, func(a, b evidence.RedactedArtifact) int { return cmp.Compare(a.Path, b.Path) })
 	return s
 }
 
@@ -333,7 +333,7 @@ func (w *Writer) Redactions() codebox.RedactionSummary {
 func (w *Writer) PatchRedacted() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e := w.files[codebox.PathPatch]
+	e := w.files[evidence.PathPatch]
 	return e != nil && e.redacted.Total() > 0
 }
 

@@ -10,55 +10,55 @@ import (
 	"strings"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/store"
 )
 
 // evidence gathers what the run really took.
-func (r *Run) evidence(o Outcome) codebox.RunResourceEvidence {
+func (r *Run) evidence(o Outcome) evidence.RunResourceEvidence {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ev := codebox.RunResourceEvidence{
-		Schema: codebox.SchemaRunResourceEvidence, Status: o.Status,
-		Timing: codebox.RunTiming{
-			Startup:  codebox.Unmeasured("the agent's process never started"),
-			Duration: codebox.Measured(codebox.UnitMilliseconds, millis(clock.Since(r.start))),
-			Cleanup:  codebox.Unmeasured("no clean-up was measured"),
+	ev := evidence.RunResourceEvidence{
+		Schema: evidence.SchemaRunResourceEvidence, Status: o.Status,
+		Timing: evidence.RunTiming{
+			Startup:  evidence.Unmeasured("the agent's process never started"),
+			Duration: evidence.Measured(evidence.UnitMilliseconds, millis(clock.Since(r.start))),
+			Cleanup:  evidence.Unmeasured("no clean-up was measured"),
 		},
 		Resources: resources(o),
 		Artifacts: artifacts(o),
-		Phases:    append([]codebox.RunPhaseEvidence{}, r.phases...),
-		Reliability: codebox.RunReliability{
+		Phases:    append([]evidence.RunPhaseEvidence{}, r.phases...),
+		Reliability: evidence.RunReliability{
 			FailureClassification: r.classify(o),
-			RetryCount:            codebox.Unmeasured("the caller does not count retries"),
+			RetryCount:            evidence.Unmeasured("the caller does not count retries"),
 		},
 	}
 	if r.startup != nil {
-		ev.Timing.Startup = codebox.Measured(codebox.UnitMilliseconds, millis(*r.startup))
+		ev.Timing.Startup = evidence.Measured(evidence.UnitMilliseconds, millis(*r.startup))
 	}
 	if o.Cleaned != nil {
-		ev.Timing.Cleanup = codebox.Measured(codebox.UnitMilliseconds, millis(*o.Cleaned))
+		ev.Timing.Cleanup = evidence.Measured(evidence.UnitMilliseconds, millis(*o.Cleaned))
 	}
 	if o.Retries != nil {
-		ev.Reliability.RetryCount = codebox.Measured(codebox.UnitCount, float64(*o.Retries))
+		ev.Reliability.RetryCount = evidence.Measured(evidence.UnitCount, float64(*o.Retries))
 	}
 	return ev
 }
 
 // buried is the evidence of a run whose owner died: what nobody counted says so.
-func buried(row store.Run, o Outcome) codebox.RunResourceEvidence {
+func buried(row store.Run, o Outcome) evidence.RunResourceEvidence {
 	const died = "the process that counted it died"
-	ev := codebox.RunResourceEvidence{
-		Schema: codebox.SchemaRunResourceEvidence, Status: o.Status, Phases: []codebox.RunPhaseEvidence{}, Artifacts: artifacts(o),
-		Timing: codebox.RunTiming{
-			Startup:  codebox.Unmeasured(died),
-			Duration: codebox.Measured(codebox.UnitMilliseconds, max(millis(row.HeartbeatAt.Sub(row.CreatedAt)), 0)), // as far as it was seen alive
-			Cleanup:  codebox.Unmeasured("no clean-up was measured"),
+	ev := evidence.RunResourceEvidence{
+		Schema: evidence.SchemaRunResourceEvidence, Status: o.Status, Phases: []evidence.RunPhaseEvidence{}, Artifacts: artifacts(o),
+		Timing: evidence.RunTiming{
+			Startup:  evidence.Unmeasured(died),
+			Duration: evidence.Measured(evidence.UnitMilliseconds, max(millis(row.HeartbeatAt.Sub(row.CreatedAt)), 0)), // as far as it was seen alive
+			Cleanup:  evidence.Unmeasured("no clean-up was measured"),
 		},
-		Reliability: codebox.RunReliability{
-			RetryCount:            codebox.Unmeasured(died),
-			FailureClassification: codebox.RunFailureClass{Available: true, Value: o.Class, Code: o.Code},
+		Reliability: evidence.RunReliability{
+			RetryCount:            evidence.Unmeasured(died),
+			FailureClassification: evidence.RunFailureClass{Available: true, Value: o.Class, Code: o.Code},
 		},
 	}
 	if o.Error != nil {
@@ -68,19 +68,19 @@ func buried(row store.Run, o Outcome) codebox.RunResourceEvidence {
 		ev.Reliability.FailureClassification.Value = byStatus(o.Status, "")
 	}
 	res := &ev.Resources
-	for _, m := range []*codebox.RunMetric{&res.RuntimeMemory, &res.RuntimeProcessCount, &res.RuntimeUserTime, &res.RuntimeSystemTime, &res.LeftoverProcesses} {
-		*m = codebox.Unmeasured(died)
+	for _, m := range []*evidence.RunMetric{&res.RuntimeMemory, &res.RuntimeProcessCount, &res.RuntimeUserTime, &res.RuntimeSystemTime, &res.LeftoverProcesses} {
+		*m = evidence.Unmeasured(died)
 	}
 	return ev
 }
 
 // resources adds up what the kernel counted.
-func resources(o Outcome) codebox.RunResources {
+func resources(o Outcome) evidence.RunResources {
 	const none = "no process of the run was measured"
-	out := codebox.RunResources{
-		HostProcess: hostProcess(), RuntimeMemory: codebox.Unmeasured(none), RuntimeUserTime: codebox.Unmeasured(none),
-		RuntimeSystemTime: codebox.Unmeasured(none), LeftoverProcesses: codebox.Unmeasured(none),
-		RuntimeProcessCount: codebox.Unmeasured("the kernel does not count the processes of a run"),
+	out := evidence.RunResources{
+		HostProcess: hostProcess(), RuntimeMemory: evidence.Unmeasured(none), RuntimeUserTime: evidence.Unmeasured(none),
+		RuntimeSystemTime: evidence.Unmeasured(none), LeftoverProcesses: evidence.Unmeasured(none),
+		RuntimeProcessCount: evidence.Unmeasured("the kernel does not count the processes of a run"),
 	}
 	if len(o.Exits) == 0 {
 		return out
@@ -95,24 +95,24 @@ func resources(o Outcome) codebox.RunResources {
 		left += e.Killed
 	}
 	if rss > 0 {
-		out.RuntimeMemory = codebox.Measured(codebox.UnitBytes, float64(rss))
+		out.RuntimeMemory = evidence.Measured(evidence.UnitBytes, float64(rss))
 	} else {
-		out.RuntimeMemory = codebox.Unmeasured("no process was larger than deed itself, whose peak the kernel counts along")
+		out.RuntimeMemory = evidence.Unmeasured("no process was larger than deed itself, whose peak the kernel counts along")
 	}
-	out.RuntimeUserTime = codebox.Measured(codebox.UnitMilliseconds, millis(user))
-	out.RuntimeSystemTime = codebox.Measured(codebox.UnitMilliseconds, millis(system))
-	out.LeftoverProcesses = codebox.Measured(codebox.UnitCount, float64(left))
+	out.RuntimeUserTime = evidence.Measured(evidence.UnitMilliseconds, millis(user))
+	out.RuntimeSystemTime = evidence.Measured(evidence.UnitMilliseconds, millis(system))
+	out.LeftoverProcesses = evidence.Measured(evidence.UnitCount, float64(left))
 	return out
 }
 
 // hostProcess reads what deed itself uses, or nil where the system does not say.
-func hostProcess() *codebox.RunHostProcess {
+func hostProcess() *evidence.RunHostProcess {
 	const source = "/proc/self/status"
 	text, err := os.ReadFile(source)
 	if err != nil {
 		return nil
 	}
-	h := &codebox.RunHostProcess{PID: os.Getpid(), Source: source}
+	h := &evidence.RunHostProcess{PID: os.Getpid(), Source: source}
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(line, ":")
 		dst := map[string]*int64{"VmRSS": &h.RSSBytes, "VmHWM": &h.MaxRSSBytes}[name]
@@ -131,15 +131,15 @@ func hostProcess() *codebox.RunHostProcess {
 	return h
 }
 
-func artifacts(o Outcome) codebox.RunArtifactSize {
+func artifacts(o Outcome) evidence.RunArtifactSize {
 	if o.Bundle == "" {
-		return codebox.RunArtifactSize{Reason: "the run left no artifacts"}
+		return evidence.RunArtifactSize{Reason: "the run left no artifacts"}
 	}
 	n, err := Size(o.Bundle)
 	if err != nil {
-		return codebox.RunArtifactSize{Directory: o.Bundle, BundleID: o.BundleID, Reason: err.Error()}
+		return evidence.RunArtifactSize{Directory: o.Bundle, BundleID: o.BundleID, Reason: err.Error()}
 	}
-	return codebox.RunArtifactSize{Available: true, Directory: o.Bundle, Bytes: &n, BundleID: o.BundleID}
+	return evidence.RunArtifactSize{Available: true, Directory: o.Bundle, Bytes: &n, BundleID: o.BundleID}
 }
 
 // maxEntries bounds how much of a tree is counted: a hostile one must not be able to keep deed busy.
@@ -180,8 +180,8 @@ func Size(path string) (int64, error) {
 }
 
 // classify says what kind of failure it was. The caller holds mu.
-func (r *Run) classify(o Outcome) codebox.RunFailureClass {
-	c := codebox.RunFailureClass{Available: true, Value: o.Class, Code: o.Code, Phase: r.failed}
+func (r *Run) classify(o Outcome) evidence.RunFailureClass {
+	c := evidence.RunFailureClass{Available: true, Value: o.Class, Code: o.Code, Phase: r.failed}
 	if o.Error != nil {
 		c.Message = o.Error.Message
 		if c.Code == "" {
@@ -190,35 +190,35 @@ func (r *Run) classify(o Outcome) codebox.RunFailureClass {
 	}
 	if c.Value == "" {
 		c.Value = byStatus(o.Status, r.failed)
-		if c.Value == codebox.RunFailureExecution && r.startup == nil {
-			c.Value = codebox.RunFailureStartup
+		if c.Value == evidence.RunFailureExecution && r.startup == nil {
+			c.Value = evidence.RunFailureStartup
 		}
 	}
-	if c.Value == codebox.RunFailureNone {
-		return codebox.RunFailureClass{Available: true, Value: c.Value}
+	if c.Value == evidence.RunFailureNone {
+		return evidence.RunFailureClass{Available: true, Value: c.Value}
 	}
 	return c
 }
 
 // byPhase is the class of a failure in a phase that other tools know.
 var byPhase = map[string]string{
-	codebox.PhaseNameServices: codebox.RunFailureStartup, codebox.PhaseNameStartup: codebox.RunFailureStartup,
-	codebox.PhaseNameMount: codebox.RunFailurePluginMount, codebox.PhaseNameActivate: codebox.RunFailurePluginActivation,
-	codebox.PhaseNameWorkloads: codebox.RunFailureWorkload, codebox.PhaseNameProbes: codebox.RunFailureProbe,
-	codebox.PhaseNameCollect: codebox.RunFailureArtifactCollection,
+	evidence.PhaseNameServices: evidence.RunFailureStartup, evidence.PhaseNameStartup: evidence.RunFailureStartup,
+	evidence.PhaseNameMount: evidence.RunFailurePluginMount, evidence.PhaseNameActivate: evidence.RunFailurePluginActivation,
+	evidence.PhaseNameWorkloads: evidence.RunFailureWorkload, evidence.PhaseNameProbes: evidence.RunFailureProbe,
+	evidence.PhaseNameCollect: evidence.RunFailureArtifactCollection,
 }
 
-func byStatus(s codebox.RunStatus, phase string) string {
+func byStatus(s evidence.RunStatus, phase string) string {
 	switch s {
-	case codebox.RunSucceeded:
-		return codebox.RunFailureNone
-	case codebox.RunTimedOut:
-		return codebox.RunFailureTimeout
-	case codebox.RunCancelled:
-		return codebox.RunFailureCancelled
+	case evidence.RunSucceeded:
+		return evidence.RunFailureNone
+	case evidence.RunTimedOut:
+		return evidence.RunFailureTimeout
+	case evidence.RunCancelled:
+		return evidence.RunFailureCancelled
 	}
 	if c, ok := byPhase[phase]; ok {
 		return c
 	}
-	return codebox.RunFailureExecution
+	return evidence.RunFailureExecution
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/crashpoint"
@@ -21,17 +21,17 @@ const finishTime = 30 * time.Second
 
 // An Outcome is how a run ended.
 type Outcome struct {
-	Status    codebox.RunStatus // one that ends a run
-	Error     *codebox.RunError
+	Status    evidence.RunStatus // one that ends a run
+	Error     *evidence.RunError
 	Class     string // a value of the failure classification; "": by the status and the phase that failed
 	Code      string // a finer word for the class, such as deed's own failure class
 	Result    json.RawMessage
-	Refs      []codebox.RunArtifactRef
+	Refs      []evidence.RunArtifactRef
 	Bundle    string // the directory of the artifacts, absolute; "": there is none
 	BundleID  string
 	Exits     []proc.Exit // of every process that the run waited for
 	Retries   *int        // how often it was tried before; nil: nobody counted
-	Retention *codebox.RunRetention
+	Retention *evidence.RunRetention
 	Cleaned   *time.Duration              // how long the owner itself took to clear away; for one without Cleanup
 	Cleanup   func(context.Context) error // removes what the run does not need any more; nil: nothing is left
 }
@@ -91,7 +91,7 @@ func (r *Registry) Bury(ctx context.Context, row store.Run, o Outcome) (store.Ru
 // An ending is what end writes.
 type ending struct {
 	update   store.RunUpdate
-	evidence codebox.RunResourceEvidence // its schema is empty when there is none
+	evidence evidence.RunResourceEvidence // its schema is empty when there is none
 	cleanup  func(context.Context) error
 	run      *Run // nil: of a dead owner
 	file     bool // the run has one, which must agree before the run is closed
@@ -113,7 +113,7 @@ func (r *Registry) end(ctx context.Context, id string, e *ending) (store.Run, er
 	var cleanErr error
 	last := e.update // with nothing to clean up, the end is one step
 	if e.cleanup != nil {
-		e.update.Cleanup = codebox.CleanupRunning
+		e.update.Cleanup = evidence.CleanupRunning
 		var err error
 		if row, err = write(e.update); err != nil {
 			return store.Run{}, err
@@ -122,7 +122,7 @@ func (r *Registry) end(ctx context.Context, id string, e *ending) (store.Run, er
 		_ = writeFile(row, atomicfile.Replace) // the clean-up comes first in any case; the write below is the one that counts
 		begun := clock.Start()
 		cleanErr = e.cleanup(ctx)
-		e.evidence.Timing.Cleanup = codebox.Measured(codebox.UnitMilliseconds, millis(clock.Since(begun)))
+		e.evidence.Timing.Cleanup = evidence.Measured(evidence.UnitMilliseconds, millis(clock.Since(begun)))
 		last = store.RunUpdate{}
 	}
 	row, err := write(e.cleaned(last, cleanErr))
@@ -143,15 +143,15 @@ func (r *Registry) end(ctx context.Context, id string, e *ending) (store.Run, er
 
 // cleaned completes the last change of the record with how the clean-up went.
 func (e *ending) cleaned(u store.RunUpdate, err error) store.RunUpdate {
-	u.Cleanup, u.Close = codebox.CleanupSucceeded, !e.file && err == nil
+	u.Cleanup, u.Close = evidence.CleanupSucceeded, !e.file && err == nil
 	if err != nil {
-		u.Cleanup, u.CleanupError = codebox.CleanupFailed, runError("CleanupError", err.Error(), "")
+		u.Cleanup, u.CleanupError = evidence.CleanupFailed, runError("CleanupError", err.Error(), "")
 	}
 	if e.evidence.Schema == "" {
 		return u
 	}
-	if c := &e.evidence.Reliability.FailureClassification; err != nil && c.Value == codebox.RunFailureNone {
-		*c = codebox.RunFailureClass{Available: true, Value: codebox.RunFailureCleanup, Message: err.Error()}
+	if c := &e.evidence.Reliability.FailureClassification; err != nil && c.Value == evidence.RunFailureNone {
+		*c = evidence.RunFailureClass{Available: true, Value: evidence.RunFailureCleanup, Message: err.Error()}
 	}
 	u.Evidence = &e.evidence
 	return u

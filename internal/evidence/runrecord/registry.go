@@ -27,8 +27,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/crashpoint"
@@ -49,16 +49,16 @@ type Registry struct {
 
 // A New is a run that begins.
 type New struct {
-	RunID     string            // "": a fresh one
-	Status    codebox.RunStatus // "": booting
+	RunID     string             // "": a fresh one
+	Status    evidence.RunStatus // "": booting
 	TaskID    string
 	AttemptID string
 	SessionID string
 	Dir       string // where its file goes, outside of the bundle; "": there is no file
 	Bundle    string // where its bundle will be; named before it is begun, so that a sweep finds one that was not finished
 	Metadata  map[string]any
-	Retention *codebox.RunRetention
-	Replay    *codebox.RunReplay
+	Retention *evidence.RunRetention
+	Replay    *evidence.RunReplay
 	Redactor  *redact.Redactor // nil: there are no secrets
 	Streams   []*Stream        // who hears of its progress
 }
@@ -70,16 +70,16 @@ type Run struct {
 	streams  []*Stream
 	start    time.Time // monotonic
 
-	mu      sync.Mutex                 // held while row and file change, so that they change in one order
-	row     store.Run                  // guarded by mu; what the store said last
-	ending  bool                       // guarded by mu; Finish has begun, and only it writes
-	startup *time.Duration             // guarded by mu; from creation until the agent's process ran
-	phases  []codebox.RunPhaseEvidence // guarded by mu
-	open    []string                   // guarded by mu; phases that have not ended, innermost last
-	failed  string                     // guarded by mu; the first phase that failed
-	seq     int64                      // guarded by mu; lines of progress so far
-	line    json.RawMessage            // guarded by mu; the newest line
-	told    bool                       // guarded by mu; the newest line is in the store
+	mu      sync.Mutex                  // held while row and file change, so that they change in one order
+	row     store.Run                   // guarded by mu; what the store said last
+	ending  bool                        // guarded by mu; Finish has begun, and only it writes
+	startup *time.Duration              // guarded by mu; from creation until the agent's process ran
+	phases  []evidence.RunPhaseEvidence // guarded by mu
+	open    []string                    // guarded by mu; phases that have not ended, innermost last
+	failed  string                      // guarded by mu; the first phase that failed
+	seq     int64                       // guarded by mu; lines of progress so far
+	line    json.RawMessage             // guarded by mu; the newest line
+	told    bool                        // guarded by mu; the newest line is in the store
 }
 
 // Create records a run that begins, in the store and, when a directory is given, in a file.
@@ -88,7 +88,7 @@ func (r *Registry) Create(ctx context.Context, n New) (*Run, error) {
 		return nil, fmt.Errorf("create run: directory %q is not an absolute path", n.Dir)
 	}
 	if n.Status == "" {
-		n.Status = codebox.RunBooting
+		n.Status = evidence.RunBooting
 	}
 	in := store.NewRun{
 		RunID: n.RunID, Status: n.Status, TaskID: n.TaskID, AttemptID: n.AttemptID, SessionID: n.SessionID,
@@ -107,7 +107,7 @@ func (r *Registry) Create(ctx context.Context, n New) (*Run, error) {
 	if err := writeFile(row, atomicfile.Replace); err != nil {
 		// Nobody will look after a run whose creation failed.
 		_, uerr := r.Store.UpdateRun(context.WithoutCancel(ctx), row.ID(), store.RunUpdate{
-			To: codebox.RunFailed, Error: runError("RunFileError", err.Error(), ""), Close: true,
+			To: evidence.RunFailed, Error: runError("RunFileError", err.Error(), ""), Close: true,
 		})
 		return nil, errors.Join(err, uerr)
 	}
@@ -118,14 +118,14 @@ func (r *Registry) Create(ctx context.Context, n New) (*Run, error) {
 func (r *Run) ID() string { return r.Record().RunID }
 
 // Record returns the record as it stands.
-func (r *Run) Record() codebox.RunRegistryEntry {
+func (r *Run) Record() evidence.RunRegistryEntry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.row.Record
 }
 
 // To takes the run to another state. Changes may carry more for the record; their To is not looked at.
-func (r *Run) To(ctx context.Context, status codebox.RunStatus, changes ...store.RunUpdate) error {
+func (r *Run) To(ctx context.Context, status evidence.RunStatus, changes ...store.RunUpdate) error {
 	u := store.RunUpdate{}
 	if len(changes) > 0 {
 		u = changes[0]
@@ -179,13 +179,13 @@ func (r *Run) Phase(name string) func(err error) {
 	r.mu.Unlock()
 	r.Progress("phase_started", name)
 	return func(err error) {
-		p := codebox.RunPhaseEvidence{
-			Schema: codebox.SchemaRecipePhaseEvidence, Name: name, Status: codebox.PhaseCompleted,
+		p := evidence.RunPhaseEvidence{
+			Schema: evidence.SchemaRecipePhaseEvidence, Name: name, Status: evidence.PhaseCompleted,
 			StartedAt: string(agentruntime.At(at)), EndedAt: string(agentruntime.At(r.reg.Clock())), DurationMS: millis(clock.Since(begun)),
 		}
 		text := name
 		if err != nil {
-			p.Status = codebox.PhaseFailed
+			p.Status = evidence.PhaseFailed
 			p.Error = runError("PhaseError", r.redactor.String(err.Error()), "")
 			text += ": " + p.Error.Message
 		}
@@ -281,6 +281,6 @@ func AsWritten(row store.Run) bool {
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-func runError(name, message, code string) *codebox.RunError {
-	return &codebox.RunError{Name: name, Message: message, Code: code}
+func runError(name, message, code string) *evidence.RunError {
+	return &evidence.RunError{Name: name, Message: message, Code: code}
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/home"
@@ -59,7 +59,7 @@ func (b *testBundle) create(t *testing.T, n New) *Run {
 }
 
 // agree asserts that the file says what the store says, and returns it.
-func (b *testBundle) agree(t *testing.T, id string) codebox.RunRegistryEntry {
+func (b *testBundle) agree(t *testing.T, id string) evidence.RunRegistryEntry {
 	t.Helper()
 	row, err := b.Store.Run(t.Context(), id)
 	if err != nil {
@@ -70,7 +70,7 @@ func (b *testBundle) agree(t *testing.T, id string) codebox.RunRegistryEntry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec, err := schema.Decode[codebox.RunRegistryEntry](codebox.SchemaRunRegistryEntry, text)
+	rec, err := schema.Decode[evidence.RunRegistryEntry](evidence.SchemaRunRegistryEntry, text)
 	if err != nil {
 		t.Fatalf("the file is not a valid record:\n%v", err)
 	}
@@ -107,17 +107,17 @@ func TestARunFromBeginningToEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	boot := r.Phase(codebox.PhaseNameStartup)
+	boot := r.Phase(evidence.PhaseNameStartup)
 	r.Started()
 	boot(nil)
-	step(r.To(ctx, codebox.RunRunning))
-	work := r.Phase(codebox.PhaseNameWorkloads)
+	step(r.To(ctx, evidence.RunRunning))
+	work := r.Phase(evidence.PhaseNameWorkloads)
 	r.Progress("turn", "the key is "+secret)
 	_, err := r.Beat(ctx)
 	step(err)
 	b.agree(t, r.ID())
 	work(nil)
-	step(r.To(ctx, codebox.RunCollecting))
+	step(r.To(ctx, evidence.RunCollecting))
 
 	bundle := b.Home.Bundle("a")
 	step(os.MkdirAll(filepath.Join(bundle, "files"), 0o755))
@@ -127,7 +127,7 @@ func TestARunFromBeginningToEnd(t *testing.T) {
 	step(os.WriteFile(leftover, nil, 0o600))
 	tries := 1
 	step(r.Finish(ctx, Outcome{
-		Status: codebox.RunSucceeded, Bundle: bundle, BundleID: "b", Retries: &tries, Refs: []codebox.RunArtifactRef{{Kind: "artifact-bundle", Directory: bundle}},
+		Status: evidence.RunSucceeded, Bundle: bundle, BundleID: "b", Retries: &tries, Refs: []evidence.RunArtifactRef{{Kind: "artifact-bundle", Directory: bundle}},
 		Exits:   []proc.Exit{{MaxRSS: 5 << 20, UserTime: 30 * time.Millisecond}, {MaxRSS: 3 << 20, UserTime: 12 * time.Millisecond, SystemTime: time.Millisecond, Killed: 2}},
 		Cleanup: func(context.Context) error { return os.Remove(leftover) },
 	}))
@@ -136,11 +136,11 @@ func TestARunFromBeginningToEnd(t *testing.T) {
 	rec := b.agree(t, r.ID())
 	row, err := b.Store.Run(ctx, r.ID())
 	step(err)
-	if row.Live || row.BundleDir != "bundles/a" || row.ArtifactBytes != 1000 || rec.Status != codebox.RunSucceeded || rec.Lifecycle.Cleanup.Status != codebox.CleanupSucceeded || rec.Lifecycle.Cleanup.Attempts != 1 {
+	if row.Live || row.BundleDir != "bundles/a" || row.ArtifactBytes != 1000 || rec.Status != evidence.RunSucceeded || rec.Lifecycle.Cleanup.Status != evidence.CleanupSucceeded || rec.Lifecycle.Cleanup.Attempts != 1 {
 		t.Errorf("row %+v, lifecycle %+v", row, rec.Lifecycle)
 	}
 	ev := evidenceOf(t, rec)
-	value := func(m codebox.RunMetric) float64 {
+	value := func(m evidence.RunMetric) float64 {
 		if !m.Available {
 			return -1
 		}
@@ -149,7 +149,7 @@ func TestARunFromBeginningToEnd(t *testing.T) {
 	if value(ev.Resources.RuntimeMemory) != 5<<20 || value(ev.Resources.RuntimeUserTime) != 42 || value(ev.Resources.RuntimeSystemTime) != 1 ||
 		value(ev.Resources.LeftoverProcesses) != 2 || ev.Resources.RuntimeProcessCount.Available || *ev.Artifacts.Bytes != 1000 || value(ev.Reliability.RetryCount) != 1 ||
 		!ev.Timing.Startup.Available || !ev.Timing.Cleanup.Available || value(ev.Timing.Startup) > value(ev.Timing.Duration) || len(ev.Phases) != 2 ||
-		ev.Reliability.FailureClassification.Value != codebox.RunFailureNone || ev.Resources.HostProcess.RSSBytes <= 0 {
+		ev.Reliability.FailureClassification.Value != evidence.RunFailureNone || ev.Resources.HostProcess.RSSBytes <= 0 {
 		t.Errorf("evidence %+v", ev)
 	}
 
@@ -168,13 +168,13 @@ func TestARunFromBeginningToEnd(t *testing.T) {
 	}
 }
 
-func evidenceOf(t *testing.T, rec codebox.RunRegistryEntry) codebox.RunResourceEvidence {
+func evidenceOf(t *testing.T, rec evidence.RunRegistryEntry) evidence.RunResourceEvidence {
 	t.Helper()
-	text, err := json.Marshal(rec.Metadata[codebox.MetaResourceEvidence])
+	text, err := json.Marshal(rec.Metadata[evidence.MetaResourceEvidence])
 	if err != nil {
 		t.Fatal(err)
 	}
-	ev, err := schema.Decode[codebox.RunResourceEvidence](codebox.SchemaRunResourceEvidence, text)
+	ev, err := schema.Decode[evidence.RunResourceEvidence](evidence.SchemaRunResourceEvidence, text)
 	if err != nil {
 		t.Fatalf("evidence is not valid:\n%v", err)
 	}
@@ -201,20 +201,20 @@ func readLines(t *testing.T, data []byte) []deed.Progress {
 func TestFailureClassification(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		status  codebox.RunStatus
+		status  evidence.RunStatus
 		phase   string
 		started bool
 		class   string
 		want    string
 	}{
-		"never started": {codebox.RunFailed, "", false, "", codebox.RunFailureStartup},
-		"in a phase":    {codebox.RunFailed, codebox.PhaseNameMount, false, "", codebox.RunFailurePluginMount},
-		"while running": {codebox.RunFailed, "", true, "", codebox.RunFailureExecution},
-		"own phase":     {codebox.RunFailed, "something else", true, "", codebox.RunFailureExecution},
-		"collecting":    {codebox.RunFailed, codebox.PhaseNameCollect, true, "", codebox.RunFailureArtifactCollection},
-		"timeout":       {codebox.RunTimedOut, codebox.PhaseNameWorkloads, true, "", codebox.RunFailureTimeout},
-		"cancelled":     {codebox.RunCancelled, "", true, "", codebox.RunFailureCancelled},
-		"said":          {codebox.RunFailed, "", true, codebox.RunFailureProbe, codebox.RunFailureProbe},
+		"never started": {evidence.RunFailed, "", false, "", evidence.RunFailureStartup},
+		"in a phase":    {evidence.RunFailed, evidence.PhaseNameMount, false, "", evidence.RunFailurePluginMount},
+		"while running": {evidence.RunFailed, "", true, "", evidence.RunFailureExecution},
+		"own phase":     {evidence.RunFailed, "something else", true, "", evidence.RunFailureExecution},
+		"collecting":    {evidence.RunFailed, evidence.PhaseNameCollect, true, "", evidence.RunFailureArtifactCollection},
+		"timeout":       {evidence.RunTimedOut, evidence.PhaseNameWorkloads, true, "", evidence.RunFailureTimeout},
+		"cancelled":     {evidence.RunCancelled, "", true, "", evidence.RunFailureCancelled},
+		"said":          {evidence.RunFailed, "", true, evidence.RunFailureProbe, evidence.RunFailureProbe},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -226,7 +226,7 @@ func TestFailureClassification(t *testing.T) {
 			if c.phase != "" {
 				r.Phase(c.phase)(errors.New("broken"))
 			}
-			if err := r.Finish(t.Context(), Outcome{Status: c.status, Class: c.class, Error: &codebox.RunError{Name: "E", Message: "m", Code: "x"}}); err != nil {
+			if err := r.Finish(t.Context(), Outcome{Status: c.status, Class: c.class, Error: &evidence.RunError{Name: "E", Message: "m", Code: "x"}}); err != nil {
 				t.Fatal(err)
 			}
 			got := evidenceOf(t, b.agree(t, r.ID())).Reliability.FailureClassification
@@ -241,7 +241,7 @@ func TestWatchBeatsAndHearsACancel(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.create(t, New{})
-	if err := r.To(t.Context(), codebox.RunRunning); err != nil {
+	if err := r.To(t.Context(), evidence.RunRunning); err != nil {
 		t.Fatal(err)
 	}
 	before := r.Record().HeartbeatAt
@@ -249,7 +249,7 @@ func TestWatchBeatsAndHearsACancel(t *testing.T) {
 	defer stop()
 	await(t, "a heartbeat in the file", func() bool {
 		text, err := os.ReadFile(filepath.Join(b.dir, r.ID()+".json"))
-		var rec codebox.RunRegistryEntry
+		var rec evidence.RunRegistryEntry
 		return err == nil && json.Unmarshal(text, &rec) == nil && rec.HeartbeatAt > before
 	})
 	if _, err := b.Store.CancelRun(t.Context(), r.ID(), "not needed"); err != nil {
@@ -264,7 +264,7 @@ func TestWatchBeatsAndHearsACancel(t *testing.T) {
 		t.Errorf("cause %v", err)
 	}
 	stop()
-	if err := r.Finish(ctx, Outcome{Status: codebox.RunCancelled}); err != nil { // the context has ended, the record is written
+	if err := r.Finish(ctx, Outcome{Status: evidence.RunCancelled}); err != nil { // the context has ended, the record is written
 		t.Fatal(err)
 	}
 	if rec := b.agree(t, r.ID()); rec.Lifecycle.Cancellation.Reason != "not needed" || !rec.Lifecycle.Cancelled {
@@ -282,17 +282,17 @@ func TestARunThatWasTakenOverStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Bury(t.Context(), row, Outcome{Status: codebox.RunFailed, Class: codebox.RunFailureUnknown, Code: "lost", Error: &codebox.RunError{Name: "RunLost", Message: "gone", Code: "lost"}}); err != nil {
+	if _, err := b.Bury(t.Context(), row, Outcome{Status: evidence.RunFailed, Class: evidence.RunFailureUnknown, Code: "lost", Error: &evidence.RunError{Name: "RunLost", Message: "gone", Code: "lost"}}); err != nil {
 		t.Fatal(err)
 	}
 	<-ctx.Done()
 	if err := context.Cause(ctx); !errors.Is(err, ErrTakenOver) {
 		t.Errorf("cause %v", err)
 	}
-	if err := r.Finish(t.Context(), Outcome{Status: codebox.RunSucceeded}); !errors.Is(err, store.ErrRunEnded) {
+	if err := r.Finish(t.Context(), Outcome{Status: evidence.RunSucceeded}); !errors.Is(err, store.ErrRunEnded) {
 		t.Errorf("Finish = %v, want ErrRunEnded", err)
 	}
-	if rec := b.agree(t, r.ID()); rec.Status != codebox.RunFailed {
+	if rec := b.agree(t, r.ID()); rec.Status != evidence.RunFailed {
 		t.Errorf("the run is %s", rec.Status)
 	}
 }
@@ -302,16 +302,16 @@ func TestACleanupThatFails(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.create(t, New{Redactor: redact.New(map[string]string{"KEY": secret})})
-	if err := r.To(t.Context(), codebox.RunRunning); err != nil {
+	if err := r.To(t.Context(), evidence.RunRunning); err != nil {
 		t.Fatal(err)
 	}
 	busy := errors.New("busy: " + secret)
-	if err := r.Finish(t.Context(), Outcome{Status: codebox.RunSucceeded, Cleanup: func(context.Context) error { return busy }}); !errors.Is(err, busy) {
+	if err := r.Finish(t.Context(), Outcome{Status: evidence.RunSucceeded, Cleanup: func(context.Context) error { return busy }}); !errors.Is(err, busy) {
 		t.Fatalf("Finish = %v", err)
 	}
 	rec := b.agree(t, r.ID())
 	c := rec.Lifecycle.Cleanup
-	if c.Status != codebox.CleanupFailed || c.Error == nil || strings.Contains(c.Error.Message, secret) || evidenceOf(t, rec).Reliability.FailureClassification.Value != codebox.RunFailureCleanup {
+	if c.Status != evidence.CleanupFailed || c.Error == nil || strings.Contains(c.Error.Message, secret) || evidenceOf(t, rec).Reliability.FailureClassification.Value != evidence.RunFailureCleanup {
 		t.Errorf("clean-up %+v", c)
 	}
 	live, err := b.Store.LiveRuns(t.Context())
@@ -322,7 +322,7 @@ func TestACleanupThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec = b.agree(t, r.ID())
-	if c := rec.Lifecycle.Cleanup; rec.Status != codebox.RunSucceeded || c.Status != codebox.CleanupSucceeded || c.Attempts != 2 || c.Error != nil {
+	if c := rec.Lifecycle.Cleanup; rec.Status != evidence.RunSucceeded || c.Status != evidence.CleanupSucceeded || c.Attempts != 2 || c.Error != nil {
 		t.Errorf("%s, clean-up %+v", rec.Status, c)
 	}
 }
@@ -340,7 +340,7 @@ func TestCreateRefuses(t *testing.T) {
 	if _, err := b.Create(t.Context(), New{RunID: "nofile", Dir: file}); err == nil {
 		t.Error("a file in place of the directory: no error")
 	}
-	if row, err := b.Store.Run(t.Context(), "nofile"); err != nil || row.Live || row.Record.Status != codebox.RunFailed {
+	if row, err := b.Store.Run(t.Context(), "nofile"); err != nil || row.Live || row.Record.Status != evidence.RunFailed {
 		t.Errorf("the run without a file is %+v, %v", row, err)
 	}
 	if _, err := b.Create(t.Context(), New{RunID: "../x"}); !errors.Is(err, store.ErrInvalid) {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -36,7 +36,7 @@ func (r *Run) Beat(ctx context.Context) (store.RunBeat, error) {
 	rec := &r.row.Record
 	rec.HeartbeatAt = b.At
 	if b.CancelRequested && !rec.Lifecycle.CancelRequested {
-		rec.Lifecycle = codebox.NewRunLifecycle(rec.Status, &codebox.RunCancellation{RequestedAt: b.CancelAt, Reason: b.CancelReason}, rec.Lifecycle.Cleanup)
+		rec.Lifecycle = evidence.NewRunLifecycle(rec.Status, &evidence.RunCancellation{RequestedAt: b.CancelAt, Reason: b.CancelReason}, rec.Lifecycle.Cleanup)
 	}
 	return b, writeFile(r.row, atomicfile.Replace)
 }

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/atomicfile"
 	"github.com/deedrun/deed/internal/base/plainfile"
 	"github.com/deedrun/deed/internal/evidence/bundle"
@@ -93,7 +93,7 @@ func violations(rep bundle.Verification) error {
 
 // takeVerified copies the patch out of the bundle and reads the change list, and makes sure that both still have the
 // digests that were verified: a bundle is someone else's directory.
-func takeVerified(dir string, rep bundle.Verification, patch string) ([]codebox.ChangedFile, error) {
+func takeVerified(dir string, rep bundle.Verification, patch string) ([]evidence.ChangedFile, error) {
 	want := map[string]string{}
 	for _, f := range rep.Manifest.Files {
 		if f.SHA256 != nil {
@@ -109,12 +109,12 @@ func takeVerified(dir string, rep bundle.Verification, patch string) ([]codebox.
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(take(root, codebox.PathPatch, want, maxPatch, out), out.Close())
+	err = errors.Join(take(root, evidence.PathPatch, want, maxPatch, out), out.Close())
 	var text bytes.Buffer
 	if err == nil {
-		err = take(root, codebox.PathChangedFiles, want, maxChangeList, &text)
+		err = take(root, evidence.PathChangedFiles, want, maxChangeList, &text)
 	}
-	var doc codebox.ChangedFiles
+	var doc evidence.ChangedFiles
 	if err == nil {
 		err = json.Unmarshal(text.Bytes(), &doc)
 	}
@@ -141,7 +141,7 @@ func take(root *os.Root, name string, want map[string]string, limit int64, to io
 }
 
 // listedPaths returns the paths that the entries of a change list are about, as the patch has them.
-func listedPaths(patch string, list []codebox.ChangedFile) ([]string, error) {
+func listedPaths(patch string, list []evidence.ChangedFile) ([]string, error) {
 	f, err := os.Open(patch)
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func listedPaths(patch string, list []codebox.ChangedFile) ([]string, error) {
 // asListed compares the patched tree with the change list: a patch in which a secret was replaced, or that was made
 // for another base, applies and gives something else. Digests of bundles that deed did not make are over the text with
 // its line ends normalised.
-func asListed(dst string, list []codebox.ChangedFile, paths []string) ([]Note, error) {
+func asListed(dst string, list []evidence.ChangedFile, paths []string) ([]Note, error) {
 	root, err := os.OpenRoot(dst)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func asListed(dst string, list []codebox.ChangedFile, paths []string) ([]Note, e
 		switch {
 		case err != nil:
 			off = append(off, fmt.Sprintf("%s: %v", quotePath(p), err))
-		case f.AfterSHA256 == "" && f.Status != codebox.ChangeDeleted:
+		case f.AfterSHA256 == "" && f.Status != evidence.ChangeDeleted:
 			off = append(off, quotePath(p)+" has no afterSha256 in the change list to compare with")
 		case !sameDigest(text, f.AfterSHA256):
 			off = append(off, quotePath(p)+" is not what the bundle says")

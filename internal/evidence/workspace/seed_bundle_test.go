@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
 // sealBundle makes a real bundle of a change.
-func sealBundle(t *testing.T, files []codebox.ChangedFile, patch string, hide map[string]string) string {
+func sealBundle(t *testing.T, files []evidence.ChangedFile, patch string, hide map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(tempDir(t), "bundle")
 	w, err := bundle.Create(dir, bundle.Options{Redactor: redact.New(hide)})
@@ -30,21 +30,21 @@ func sealBundle(t *testing.T, files []codebox.ChangedFile, patch string, hide ma
 			t.Fatal(err)
 		}
 	}
-	do(w.AddJSON(codebox.PathChangedFiles, codebox.KindChangedFiles, codebox.ChangedFiles{Schema: codebox.SchemaChangedFiles, Files: files}),
-		w.AddBytes(codebox.PathPatch, codebox.KindPatch, codebox.TypeDiff, []byte(patch)))
+	do(w.AddJSON(evidence.PathChangedFiles, evidence.KindChangedFiles, evidence.ChangedFiles{Schema: evidence.SchemaChangedFiles, Files: files}),
+		w.AddBytes(evidence.PathPatch, evidence.KindPatch, evidence.TypeDiff, []byte(patch)))
 	id, _, err := w.ContentID()
 	do(err,
-		w.AddBytes(codebox.PathEvents, codebox.KindEvents, codebox.TypeNDJSON, nil),
-		w.AddBytes(codebox.PathCommands, codebox.KindCommands, codebox.TypeNDJSON, nil),
-		w.AddBytes(codebox.PathObservations, codebox.KindObservations, codebox.TypeNDJSON, nil),
-		w.AddBytes(codebox.PathRuntimeLog, codebox.KindLog, codebox.TypeText, nil),
-		w.AddBytes(codebox.PathCommandsLog, codebox.KindLog, codebox.TypeText, nil),
-		w.AddJSON(codebox.PathTestResults, codebox.KindTestResults, codebox.TestResults{Schema: codebox.SchemaTestResults, Status: codebox.TestsUnknown, Suites: []codebox.TestSuite{}, RawLogReferences: []codebox.FileReference{}}),
-		w.AddJSON(codebox.PathCompletionOutcome, codebox.KindCompletionOutcome, codebox.CompletionOutcome{Schema: codebox.SchemaCompletionOutcome, Status: codebox.OutcomeSucceeded, Provenance: codebox.OutcomeProvenance{ArtifactBundleID: id, ArtifactDirectory: "."}}),
-		w.AddJSON(codebox.PathAgentResult, codebox.KindAgentResult, codebox.AgentResult{Schema: codebox.SchemaAgentResult, Status: codebox.AgentCompleted}),
-		w.AddJSON(codebox.PathTranscript, codebox.KindAgentTranscript, codebox.AgentTranscript{Schema: codebox.SchemaAgentTranscript, Executions: []codebox.Execution{}}),
+		w.AddBytes(evidence.PathEvents, evidence.KindEvents, evidence.TypeNDJSON, nil),
+		w.AddBytes(evidence.PathCommands, evidence.KindCommands, evidence.TypeNDJSON, nil),
+		w.AddBytes(evidence.PathObservations, evidence.KindObservations, evidence.TypeNDJSON, nil),
+		w.AddBytes(evidence.PathRuntimeLog, evidence.KindLog, evidence.TypeText, nil),
+		w.AddBytes(evidence.PathCommandsLog, evidence.KindLog, evidence.TypeText, nil),
+		w.AddJSON(evidence.PathTestResults, evidence.KindTestResults, evidence.TestResults{Schema: evidence.SchemaTestResults, Status: evidence.TestsUnknown, Suites: []evidence.TestSuite{}, RawLogReferences: []evidence.FileReference{}}),
+		w.AddJSON(evidence.PathCompletionOutcome, evidence.KindCompletionOutcome, evidence.CompletionOutcome{Schema: evidence.SchemaCompletionOutcome, Status: evidence.OutcomeSucceeded, Provenance: evidence.OutcomeProvenance{ArtifactBundleID: id, ArtifactDirectory: "."}}),
+		w.AddJSON(evidence.PathAgentResult, evidence.KindAgentResult, evidence.AgentResult{Schema: evidence.SchemaAgentResult, Status: evidence.AgentCompleted}),
+		w.AddJSON(evidence.PathTranscript, evidence.KindAgentTranscript, evidence.AgentTranscript{Schema: evidence.SchemaAgentTranscript, Executions: []evidence.Execution{}}),
 	)
-	_, err = w.Seal(t.Context(), bundle.SealInput{CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runtime: codebox.Runtime{ID: "r"}, Summary: "x"})
+	_, err = w.Seal(t.Context(), bundle.SealInput{CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runtime: evidence.Runtime{ID: "r"}, Summary: "x"})
 	do(err)
 	return dir
 }
@@ -56,15 +56,15 @@ func TestSeedBundle(t *testing.T) {
 	src := repo(t)
 	const patch = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-2\n+three\n" +
 		"diff --git a/link b/link\nnew file mode 120000\n--- /dev/null\n+++ b/link\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n"
-	change := func(after string) []codebox.ChangedFile {
-		return []codebox.ChangedFile{
-			{Path: "/w/a.txt", RelativePath: "a.txt", Status: "modified", BeforeSHA256: digestOf("2\n"), BeforeMode: "100644", AfterSHA256: digestOf(after), AfterMode: "100644", MountTarget: "/w", PatchPath: codebox.PathPatch},
-			{Path: "/w/link", RelativePath: "link", Status: "added", AfterSHA256: digestOf("/etc/passwd"), AfterMode: "120000", MountTarget: "/w", PatchPath: codebox.PathPatch},
+	change := func(after string) []evidence.ChangedFile {
+		return []evidence.ChangedFile{
+			{Path: "/w/a.txt", RelativePath: "a.txt", Status: "modified", BeforeSHA256: digestOf("2\n"), BeforeMode: "100644", AfterSHA256: digestOf(after), AfterMode: "100644", MountTarget: "/w", PatchPath: evidence.PathPatch},
+			{Path: "/w/link", RelativePath: "link", Status: "added", AfterSHA256: digestOf("/etc/passwd"), AfterMode: "120000", MountTarget: "/w", PatchPath: evidence.PathPatch},
 		}
 	}
 	good := sealBundle(t, change("three\n"), patch, nil)
 	s, d := seed(t, Source{Kind: SourceBundle, Dir: src.root, Ref: "main", Bundle: good})
-	if s.Kind != SourceBundle || s.Commit == "" || !strings.HasPrefix(s.Bundle, codebox.BundleIDPrefix) || d.read("a.txt") != "three\n" {
+	if s.Kind != SourceBundle || s.Commit == "" || !strings.HasPrefix(s.Bundle, evidence.BundleIDPrefix) || d.read("a.txt") != "three\n" {
 		t.Errorf("%+v", s)
 	}
 	if len(s.Notes) != 1 || s.Notes[0].Code != NoteLinkOutside {
@@ -75,9 +75,9 @@ func TestSeedBundle(t *testing.T) {
 	}
 
 	tampered := sealBundle(t, change("three\n"), patch, nil)
-	text, err := os.ReadFile(filepath.Join(tampered, codebox.PathPatch))
+	text, err := os.ReadFile(filepath.Join(tampered, evidence.PathPatch))
 	if err == nil {
-		err = os.WriteFile(filepath.Join(tampered, codebox.PathPatch), []byte(strings.Replace(string(text), "+three", "+evil!", 1)), 0o644)
+		err = os.WriteFile(filepath.Join(tampered, evidence.PathPatch), []byte(strings.Replace(string(text), "+three", "+evil!", 1)), 0o644)
 	}
 	if err != nil {
 		t.Fatal(err)

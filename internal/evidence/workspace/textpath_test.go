@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 func TestTextPath(t *testing.T) {
@@ -86,11 +86,11 @@ func TestSeedBundleOfOddNames(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
 			src := repo(t)
-			var list []codebox.ChangedFile
+			var list []evidence.ChangedFile
 			for i, text := range []string{"text\n", "byte\n"} {
-				list = append(list, codebox.ChangedFile{
+				list = append(list, evidence.ChangedFile{
 					Path: "/w/" + names[i], RelativePath: names[i], Status: "added", AfterSHA256: digestOf(text), AfterMode: "100644",
-					MountTarget: "/w", PatchPath: codebox.PathPatch,
+					MountTarget: "/w", PatchPath: evidence.PathPatch,
 				})
 			}
 			_, d := seedAll(t, Part{Source: Source{Kind: SourceBundle, Dir: src.root, Bundle: sealBundle(t, list, patch, nil)}, Target: "/w"})

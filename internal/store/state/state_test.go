@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/store/state"
 )
 
@@ -191,7 +191,7 @@ func TestRunTable(t *testing.T) {
 			t.Errorf("%s: a run that has ended moves", k)
 		}
 	}
-	all := append([]codebox.RunStatus{state.RunNew, "unknown"}, codebox.RunStatuses...)
+	all := append([]evidence.RunStatus{state.RunNew, "unknown"}, evidence.RunStatuses...)
 	for _, from := range all {
 		for _, to := range all {
 			if ok := legal[string(from)+">"+string(to)]; ok != (state.RunNext(from, to) == nil) {
@@ -200,22 +200,22 @@ func TestRunTable(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		from, to codebox.RunStatus
+		from, to evidence.RunStatus
 		legal    bool
 	}{
-		{codebox.RunQueued, codebox.RunSucceeded, false},
-		{codebox.RunRunning, codebox.RunQueued, false},
-		{codebox.RunSucceeded, codebox.RunFailed, false},
-		{codebox.RunSucceeded, codebox.RunSucceeded, true},
-		{state.RunNew, codebox.RunRunning, false},
+		{evidence.RunQueued, evidence.RunSucceeded, false},
+		{evidence.RunRunning, evidence.RunQueued, false},
+		{evidence.RunSucceeded, evidence.RunFailed, false},
+		{evidence.RunSucceeded, evidence.RunSucceeded, true},
+		{state.RunNew, evidence.RunRunning, false},
 	} {
 		if err := state.RunNext(c.from, c.to); (err == nil) != c.legal {
 			t.Errorf("%q to %q: %v", c.from, c.to, err)
 		}
 	}
 	// A sweep must be able to end a run in whatever state its runner died.
-	for _, s := range codebox.RunStatuses {
-		if !s.Terminal() && state.RunNext(s, codebox.RunFailed) != nil {
+	for _, s := range evidence.RunStatuses {
+		if !s.Terminal() && state.RunNext(s, evidence.RunFailed) != nil {
 			t.Errorf("%s cannot be swept", s)
 		}
 	}

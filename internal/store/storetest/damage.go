@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/store"
 )
 
@@ -20,7 +20,7 @@ func damagedRows(t *testing.T, target Target) {
 	b.settled(store.OutboxItem{Kind: "external_message", Body: json.RawMessage(`{}`)})
 	whole := b.add(task("whole"))[0]
 	for _, id := range []string{"run_whole", "run_bad"} {
-		b.run(id, codebox.RunSucceeded)
+		b.run(id, evidence.RunSucceeded)
 	}
 	for _, name := range []string{"bad", "whole"} {
 		_, err := b.s.AddAgent(b.ctx, agentOf(name, ""), "me")

@@ -9,20 +9,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/store/state"
 )
 
 // run records a run and takes it to a state.
-func (b *bench) run(id string, to codebox.RunStatus) store.Run {
+func (b *bench) run(id string, to evidence.RunStatus) store.Run {
 	b.Helper()
-	r, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: id, Status: codebox.RunQueued, RunnerID: "r1"})
+	r, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: id, Status: evidence.RunQueued, RunnerID: "r1"})
 	b.ok(err)
-	steps := map[codebox.RunStatus][]codebox.RunStatus{
-		codebox.RunBooting: {codebox.RunBooting}, codebox.RunRunning: {codebox.RunRunning},
-		codebox.RunCollecting: {codebox.RunCollecting}, codebox.RunSucceeded: {codebox.RunRunning, codebox.RunSucceeded},
-		codebox.RunFailed: {codebox.RunFailed}, codebox.RunTimedOut: {codebox.RunTimedOut}, codebox.RunCancelled: {codebox.RunCancelled},
+	steps := map[evidence.RunStatus][]evidence.RunStatus{
+		evidence.RunBooting: {evidence.RunBooting}, evidence.RunRunning: {evidence.RunRunning},
+		evidence.RunCollecting: {evidence.RunCollecting}, evidence.RunSucceeded: {evidence.RunRunning, evidence.RunSucceeded},
+		evidence.RunFailed: {evidence.RunFailed}, evidence.RunTimedOut: {evidence.RunTimedOut}, evidence.RunCancelled: {evidence.RunCancelled},
 	}
 	for _, st := range steps[to] {
 		r, err = b.s.UpdateRun(b.ctx, r.ID(), store.RunUpdate{To: st})
@@ -32,10 +32,10 @@ func (b *bench) run(id string, to codebox.RunStatus) store.Run {
 }
 
 // ended is run for one that is over and closed.
-func (b *bench) ended(id string, to codebox.RunStatus) store.Run {
+func (b *bench) ended(id string, to evidence.RunStatus) store.Run {
 	b.Helper()
 	b.run(id, to)
-	r, err := b.s.UpdateRun(b.ctx, id, store.RunUpdate{Cleanup: codebox.CleanupSucceeded, Close: true})
+	r, err := b.s.UpdateRun(b.ctx, id, store.RunUpdate{Cleanup: evidence.CleanupSucceeded, Close: true})
 	b.ok(err)
 	return r
 }
@@ -52,9 +52,9 @@ func runsRecorded(t *testing.T, target Target) {
 	b := setup(t, target)
 	const until = "2027-01-01T00:00:00.000000Z"
 	made, err := b.s.InsertRun(b.ctx, store.NewRun{
-		Status: codebox.RunBooting, TaskID: "task", AttemptID: "attempt", SessionID: "session", RunnerID: "r1", Dir: "/srv/runs",
-		Metadata: map[string]any{"n": json.Number("1.10")}, Retention: &codebox.RunRetention{RetainUntil: until, Retained: true, Reason: "audit"},
-		Replay: &codebox.RunReplay{Command: []string{"deed"}, RecipePath: "r"},
+		Status: evidence.RunBooting, TaskID: "task", AttemptID: "attempt", SessionID: "session", RunnerID: "r1", Dir: "/srv/runs",
+		Metadata: map[string]any{"n": json.Number("1.10")}, Retention: &evidence.RunRetention{RetainUntil: until, Retained: true, Reason: "audit"},
+		Replay: &evidence.RunReplay{Command: []string{"deed"}, RecipePath: "r"},
 	})
 	b.ok(err)
 	if !strings.HasPrefix(made.ID(), "run_") || len(made.ID()) != 36 {
@@ -64,10 +64,10 @@ func runsRecorded(t *testing.T, target Target) {
 	size := int64(123)
 	ms := 1.5
 	want, err := b.s.UpdateRun(b.ctx, made.ID(), store.RunUpdate{
-		To: codebox.RunRunning, Metadata: map[string]any{"more": true}, Runtime: json.RawMessage(`{"id":"x"}`), Preview: json.RawMessage(`{}`),
-		Result: json.RawMessage(`{"ok":1}`), Refs: []codebox.RunArtifactRef{{Kind: "artifact-bundle", Directory: "/d"}},
-		Error: &codebox.RunError{Name: "E", Message: "m\x00"}, BundleDir: "bundles/x", ArtifactBytes: &size, Progress: json.RawMessage(`{"seq":1}`),
-		Evidence: &codebox.RunResourceEvidence{Schema: codebox.SchemaRunResourceEvidence, Timing: codebox.RunTiming{Startup: codebox.RunMetric{Available: true, Unit: "ms", Value: &ms}}},
+		To: evidence.RunRunning, Metadata: map[string]any{"more": true}, Runtime: json.RawMessage(`{"id":"x"}`), Preview: json.RawMessage(`{}`),
+		Result: json.RawMessage(`{"ok":1}`), Refs: []evidence.RunArtifactRef{{Kind: "artifact-bundle", Directory: "/d"}},
+		Error: &evidence.RunError{Name: "E", Message: "m\x00"}, BundleDir: "bundles/x", ArtifactBytes: &size, Progress: json.RawMessage(`{"seq":1}`),
+		Evidence: &evidence.RunResourceEvidence{Schema: evidence.SchemaRunResourceEvidence, Timing: evidence.RunTiming{Startup: evidence.RunMetric{Available: true, Unit: "ms", Value: &ms}}},
 	})
 	b.ok(err)
 	got := b.getRun(made.ID()[:20])
@@ -86,8 +86,8 @@ func runsRecorded(t *testing.T, target Target) {
 
 func runTransitions(t *testing.T, target Target) {
 	b := setup(t, target)
-	for _, from := range codebox.RunStatuses {
-		for _, to := range codebox.RunStatuses {
+	for _, from := range evidence.RunStatuses {
+		for _, to := range evidence.RunStatuses {
 			id := fmt.Sprintf("run-%s-%s", from, to)
 			b.run(id, from)
 			r, err := b.s.UpdateRun(b.ctx, id, store.RunUpdate{To: to})
@@ -109,9 +109,9 @@ func runTransitions(t *testing.T, target Target) {
 			}
 		}
 	}
-	for _, st := range codebox.RunStatuses {
+	for _, st := range evidence.RunStatuses {
 		_, err := b.s.InsertRun(b.ctx, store.NewRun{Status: st, RunnerID: "r1"})
-		if ok := st == codebox.RunQueued || st == codebox.RunBooting; ok != (err == nil) {
+		if ok := st == evidence.RunQueued || st == evidence.RunBooting; ok != (err == nil) {
 			t.Fatalf("new run that is %s: %v", st, err)
 		}
 	}
@@ -119,10 +119,10 @@ func runTransitions(t *testing.T, target Target) {
 
 func runsEnded(t *testing.T, target Target) {
 	b := setup(t, target)
-	b.run("r", codebox.RunSucceeded)
+	b.run("r", evidence.RunSucceeded)
 	for name, u := range map[string]store.RunUpdate{
 		"metadata": {Metadata: map[string]any{"a": 1}}, "result": {Result: json.RawMessage(`{}`)},
-		"error": {Error: &codebox.RunError{Name: "E"}}, "runtime": {Runtime: json.RawMessage(`{}`)}, "replay": {Replay: &codebox.RunReplay{}},
+		"error": {Error: &evidence.RunError{Name: "E"}}, "runtime": {Runtime: json.RawMessage(`{}`)}, "replay": {Replay: &evidence.RunReplay{}},
 	} {
 		if _, err := b.s.UpdateRun(b.ctx, "r", u); !errors.Is(err, store.ErrRunEnded) {
 			t.Errorf("%s: %v", name, err)
@@ -130,15 +130,15 @@ func runsEnded(t *testing.T, target Target) {
 	}
 	beat := b.getRun("r").HeartbeatAt
 	b.clock.Advance(time.Second)
-	for i, status := range []string{codebox.CleanupRunning, codebox.CleanupFailed, codebox.CleanupRunning, codebox.CleanupSucceeded} {
-		u := store.RunUpdate{To: codebox.RunSucceeded, Cleanup: status, Refs: []codebox.RunArtifactRef{{Kind: "k"}}}
-		if status == codebox.CleanupFailed {
-			u.CleanupError = &codebox.RunError{Name: "E", Message: "busy"}
+	for i, status := range []string{evidence.CleanupRunning, evidence.CleanupFailed, evidence.CleanupRunning, evidence.CleanupSucceeded} {
+		u := store.RunUpdate{To: evidence.RunSucceeded, Cleanup: status, Refs: []evidence.RunArtifactRef{{Kind: "k"}}}
+		if status == evidence.CleanupFailed {
+			u.CleanupError = &evidence.RunError{Name: "E", Message: "busy"}
 		}
 		_, err := b.s.UpdateRun(b.ctx, "r", u)
 		b.ok(err)
 		c := b.getRun("r").Record.Lifecycle.Cleanup
-		if c.Status != status || c.Attempts != i/2+1 || (c.Error != nil) != (status == codebox.CleanupFailed) || (c.CompletedAt != "") != (status != codebox.CleanupRunning) {
+		if c.Status != status || c.Attempts != i/2+1 || (c.Error != nil) != (status == evidence.CleanupFailed) || (c.CompletedAt != "") != (status != evidence.CleanupRunning) {
 			t.Fatalf("%d: %+v", i, c)
 		}
 	}
@@ -147,7 +147,7 @@ func runsEnded(t *testing.T, target Target) {
 		t.Fatalf("run: %+v", r)
 	}
 	b.is(b.s.DeleteRun(b.ctx, "r"), store.ErrRunLive)
-	b.run("alive", codebox.RunRunning)
+	b.run("alive", evidence.RunRunning)
 	_, err := b.s.UpdateRun(b.ctx, "alive", store.RunUpdate{Close: true})
 	b.is(err, store.ErrRunLive)
 	b.is(b.s.CloseRun(b.ctx, "alive"), store.ErrRunLive)
@@ -164,11 +164,11 @@ func runsEnded(t *testing.T, target Target) {
 
 func runBeats(t *testing.T, target Target) {
 	b := setup(t, target)
-	first := b.run("r", codebox.RunRunning)
+	first := b.run("r", evidence.RunRunning)
 	b.clock.Advance(time.Second)
 	got, err := b.s.BeatRun(b.ctx, "r", json.RawMessage(`{"seq": 7}`))
 	b.ok(err)
-	if got.Status != codebox.RunRunning || got.CancelRequested || got.At != b.getRun("r").Record.HeartbeatAt {
+	if got.Status != evidence.RunRunning || got.CancelRequested || got.At != b.getRun("r").Record.HeartbeatAt {
 		t.Fatalf("beat: %+v", got)
 	}
 	r := b.getRun("r")
@@ -180,13 +180,13 @@ func runBeats(t *testing.T, target Target) {
 	if r := b.getRun("r"); string(r.Progress) != `{"seq": 7}` {
 		t.Fatalf("a beat without news took the line away: %s", r.Progress)
 	}
-	_, err = b.s.UpdateRun(b.ctx, "r", store.RunUpdate{To: codebox.RunFailed})
+	_, err = b.s.UpdateRun(b.ctx, "r", store.RunUpdate{To: evidence.RunFailed})
 	b.ok(err)
 	ended := b.getRun("r").HeartbeatAt
 	b.clock.Advance(time.Second)
 	got, err = b.s.BeatRun(b.ctx, "r", nil)
 	b.ok(err)
-	if got.Status != codebox.RunFailed || !b.getRun("r").HeartbeatAt.Equal(ended) {
+	if got.Status != evidence.RunFailed || !b.getRun("r").HeartbeatAt.Equal(ended) {
 		t.Fatalf("a run that has ended beats: %+v", got)
 	}
 	_, err = b.s.BeatRun(b.ctx, "none", nil)
@@ -197,7 +197,7 @@ func runBeats(t *testing.T, target Target) {
 
 func runCancel(t *testing.T, target Target) {
 	b := setup(t, target)
-	b.run("r", codebox.RunRunning)
+	b.run("r", evidence.RunRunning)
 	got, err := b.s.CancelRun(b.ctx, "r", "first")
 	b.ok(err)
 	b.ok(got.Validate())
@@ -217,12 +217,12 @@ func runCancel(t *testing.T, target Target) {
 		t.Fatalf("beat: %+v", beat)
 	}
 	// A request that comes while the record is updated is not lost.
-	r, err := b.s.UpdateRun(b.ctx, "r", store.RunUpdate{To: codebox.RunCancelled})
+	r, err := b.s.UpdateRun(b.ctx, "r", store.RunUpdate{To: evidence.RunCancelled})
 	b.ok(err)
 	if !r.Record.Lifecycle.CancelRequested || r.Record.Lifecycle.Cancellation.Reason != "first" {
 		t.Fatalf("the request is gone: %+v", r.Record.Lifecycle)
 	}
-	for _, st := range codebox.RunStatuses {
+	for _, st := range evidence.RunStatuses {
 		if !st.Terminal() {
 			continue
 		}
@@ -239,7 +239,7 @@ func runCancel(t *testing.T, target Target) {
 	b.is(err, store.ErrNotFound)
 
 	// Of many requests at once one is the first.
-	b.run("many", codebox.RunRunning)
+	b.run("many", evidence.RunRunning)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	firsts := 0
@@ -265,13 +265,13 @@ func runCancel(t *testing.T, target Target) {
 func runMetadata(t *testing.T, target Target) {
 	b := setup(t, target)
 	const secret = "hunter2hunter2"
-	r, err := b.s.InsertRun(b.ctx, store.NewRun{Status: codebox.RunQueued, RunnerID: "r1", Metadata: map[string]any{
+	r, err := b.s.InsertRun(b.ctx, store.NewRun{Status: evidence.RunQueued, RunnerID: "r1", Metadata: map[string]any{
 		"API_KEY": secret, "deep": map[string]any{"list": []any{map[string]any{"authToken": secret, "name": "kept"}}},
 	}})
 	b.ok(err)
 	r, err = b.s.UpdateRun(b.ctx, r.ID(), store.RunUpdate{Metadata: map[string]any{"db-password": secret, "credentials": map[string]any{"a": secret}, "ClientSecret": secret, "api-key": secret}})
 	b.ok(err)
-	for _, rec := range []codebox.RunRegistryEntry{r.Record, b.getRun(r.ID()).Record} {
+	for _, rec := range []evidence.RunRegistryEntry{r.Record, b.getRun(r.ID()).Record} {
 		text, err := json.Marshal(rec)
 		b.ok(err)
 		if strings.Contains(string(text), secret) || strings.Count(string(text), "[redacted]") != 6 || !strings.Contains(string(text), "kept") {
@@ -284,13 +284,13 @@ func runList(t *testing.T, target Target) {
 	b := setup(t, target)
 	var want []string
 	for i := range 7 {
-		st := codebox.RunRunning
+		st := evidence.RunRunning
 		if i%2 == 1 {
-			st = codebox.RunFailed
+			st = evidence.RunFailed
 		}
 		want = append([]string{b.run(fmt.Sprintf("run-list-%d", i), st).ID()}, want...)
 	}
-	_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: "of-task", Status: codebox.RunBooting, RunnerID: "r1", TaskID: "t", AttemptID: "a"})
+	_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: "of-task", Status: evidence.RunBooting, RunnerID: "r1", TaskID: "t", AttemptID: "a"})
 	b.ok(err)
 	ids := func(f store.RunFilter) []string {
 		t.Helper()
@@ -313,19 +313,19 @@ func runList(t *testing.T, target Target) {
 		before = page[len(page)-1]
 	}
 	b.same(paged, append([]string{"of-task"}, want...))
-	b.same(ids(store.RunFilter{Status: []codebox.RunStatus{codebox.RunFailed}}), []string{want[1], want[3], want[5]})
-	b.same(ids(store.RunFilter{Status: []codebox.RunStatus{codebox.RunFailed, codebox.RunRunning, codebox.RunFailed}, Limit: 2}), want[:2])
+	b.same(ids(store.RunFilter{Status: []evidence.RunStatus{evidence.RunFailed}}), []string{want[1], want[3], want[5]})
+	b.same(ids(store.RunFilter{Status: []evidence.RunStatus{evidence.RunFailed, evidence.RunRunning, evidence.RunFailed}, Limit: 2}), want[:2])
 	b.same(ids(store.RunFilter{TaskID: "t"}), []string{"of-task"})
 	b.same(ids(store.RunFilter{AttemptID: "a"}), []string{"of-task"})
-	b.same(ids(store.RunFilter{TaskID: "t", Status: []codebox.RunStatus{codebox.RunRunning}}), []string{})
+	b.same(ids(store.RunFilter{TaskID: "t", Status: []evidence.RunStatus{evidence.RunRunning}}), []string{})
 	// A caller that lost the answer asks by the session that it named; the last of its runs is meant.
 	for _, id := range []string{"of-session-1", "of-session-2"} {
-		_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: id, Status: codebox.RunBooting, RunnerID: "r1", SessionID: "job 7"})
+		_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: id, Status: evidence.RunBooting, RunnerID: "r1", SessionID: "job 7"})
 		b.ok(err)
 	}
 	b.same(ids(store.RunFilter{SessionID: "job 7"}), []string{"of-session-2", "of-session-1"})
-	b.same(ids(store.RunFilter{SessionID: "job 7", Status: []codebox.RunStatus{codebox.RunBooting}, Limit: 1}), []string{"of-session-2"})
-	b.same(ids(store.RunFilter{SessionID: "job 7", Status: []codebox.RunStatus{codebox.RunRunning}}), []string{})
+	b.same(ids(store.RunFilter{SessionID: "job 7", Status: []evidence.RunStatus{evidence.RunBooting}, Limit: 1}), []string{"of-session-2"})
+	b.same(ids(store.RunFilter{SessionID: "job 7", Status: []evidence.RunStatus{evidence.RunRunning}}), []string{})
 	last, err := b.s.Run(b.ctx, "job 7")
 	b.ok(err)
 	b.same(last.ID(), "of-session-2")
@@ -349,12 +349,12 @@ func runList(t *testing.T, target Target) {
 func runsLive(t *testing.T, target Target) {
 	b := setup(t, target)
 	for id, runner := range map[string]string{"of-dead": "dead", "of-live": "alive", "of-silent": "silent"} {
-		_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: id, Status: codebox.RunBooting, RunnerID: runner})
+		_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: id, Status: evidence.RunBooting, RunnerID: runner})
 		b.ok(err)
 	}
-	b.ended("over", codebox.RunFailed)
+	b.ended("over", evidence.RunFailed)
 	// One that ended stays until its owner closed it.
-	b.run("unclean", codebox.RunSucceeded)
+	b.run("unclean", evidence.RunSucceeded)
 	live, err := b.s.LiveRuns(b.ctx)
 	b.ok(err)
 	if len(live) != 4 {
@@ -369,9 +369,9 @@ func runRetention(t *testing.T, target Target) {
 		if i != 3 { // two end in the same instant
 			b.clock.Advance(time.Hour)
 		}
-		want = append([]string{b.ended(fmt.Sprintf("end-%d", i), codebox.RunSucceeded).ID()}, want...)
+		want = append([]string{b.ended(fmt.Sprintf("end-%d", i), evidence.RunSucceeded).ID()}, want...)
 	}
-	b.run("running", codebox.RunRunning)
+	b.run("running", evidence.RunRunning)
 	var got []string
 	var last store.Run
 	for {
@@ -387,7 +387,7 @@ func runRetention(t *testing.T, target Target) {
 	}
 	b.same(got, want)
 	at := "2030-01-01T00:00:00Z"
-	_, err := b.s.UpdateRun(b.ctx, "end-0", store.RunUpdate{Retention: &codebox.RunRetention{CleanupEligibleAt: at}})
+	_, err := b.s.UpdateRun(b.ctx, "end-0", store.RunUpdate{Retention: &evidence.RunRetention{CleanupEligibleAt: at}})
 	b.ok(err)
 	if r := b.getRun("end-0"); r.EligibleAt.Year() != 2030 || r.Retained || r.Live {
 		t.Fatalf("run: %+v", r)
@@ -399,29 +399,29 @@ func runRetention(t *testing.T, target Target) {
 			t.Fatalf("%d runs may go at %s", len(list), at)
 		}
 	}
-	_, err = b.s.UpdateRun(b.ctx, "end-0", store.RunUpdate{Retention: &codebox.RunRetention{RetainUntil: "soon"}})
+	_, err = b.s.UpdateRun(b.ctx, "end-0", store.RunUpdate{Retention: &evidence.RunRetention{RetainUntil: "soon"}})
 	b.is(err, store.ErrInvalid)
 }
 
 func runsBad(t *testing.T, target Target) {
 	b := setup(t, target)
 	for _, id := range []string{".", "..", "a/b", "a b", "a.json", strings.Repeat("x", 129), "ä"} {
-		_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: id, Status: codebox.RunQueued, RunnerID: "r1"})
+		_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: id, Status: evidence.RunQueued, RunnerID: "r1"})
 		b.is(err, store.ErrInvalid)
 	}
-	_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: "x", Status: codebox.RunQueued})
+	_, err := b.s.InsertRun(b.ctx, store.NewRun{RunID: "x", Status: evidence.RunQueued})
 	b.is(err, store.ErrInvalid)
-	_, err = b.s.InsertRun(b.ctx, store.NewRun{RunID: "x", Status: codebox.RunQueued, RunnerID: "r1", Metadata: map[string]any{"f": func() {}}})
+	_, err = b.s.InsertRun(b.ctx, store.NewRun{RunID: "x", Status: evidence.RunQueued, RunnerID: "r1", Metadata: map[string]any{"f": func() {}}})
 	b.is(err, store.ErrInvalid)
-	b.run("x", codebox.RunRunning)
-	_, err = b.s.InsertRun(b.ctx, store.NewRun{RunID: "x", Status: codebox.RunQueued, RunnerID: "r1"})
+	b.run("x", evidence.RunRunning)
+	_, err = b.s.InsertRun(b.ctx, store.NewRun{RunID: "x", Status: evidence.RunQueued, RunnerID: "r1"})
 	b.is(err, store.ErrRunExists)
-	_, err = b.s.UpdateRun(b.ctx, "x", store.RunUpdate{To: codebox.RunFailed, Result: json.RawMessage(`{`)})
+	_, err = b.s.UpdateRun(b.ctx, "x", store.RunUpdate{To: evidence.RunFailed, Result: json.RawMessage(`{`)})
 	b.is(err, store.ErrInvalid)
-	if r := b.getRun("x"); r.Record.Status != codebox.RunRunning {
+	if r := b.getRun("x"); r.Record.Status != evidence.RunRunning {
 		t.Fatalf("a refused update happened: %+v", r)
 	}
-	_, err = b.s.UpdateRun(b.ctx, "nowhere", store.RunUpdate{To: codebox.RunFailed})
+	_, err = b.s.UpdateRun(b.ctx, "nowhere", store.RunUpdate{To: evidence.RunFailed})
 	b.is(err, store.ErrNotFound)
 	// A hostile text is stored as something harmless.
 	r, err := b.s.UpdateRun(b.ctx, "x", store.RunUpdate{Metadata: map[string]any{"text": "\xff\x00\u2028</script>"}})

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/agent/action"
 	"github.com/deedrun/deed/internal/engine/answer"
@@ -35,7 +35,7 @@ type Approval struct {
 
 // Answer is the answer to a question: any JSON, most often a text.
 type Answer struct {
-	Answer codebox.Value `json:"answer"`
+	Answer evidence.Value `json:"answer"`
 }
 
 // Answered is what an answer did.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/plainfile"
 	"github.com/deedrun/deed/internal/evidence/apply"
@@ -99,7 +99,7 @@ type opened struct {
 	root     *os.Root
 	dir      string
 	attempt  store.Attempt
-	manifest codebox.Manifest
+	manifest evidence.Manifest
 }
 
 func (b *opened) close() { _ = b.root.Close() }
@@ -119,7 +119,7 @@ func (a *API) openBundle(ctx context.Context, id string) (*opened, error) {
 		return nil, notFound("the bundle of attempt " + at.Record.AttemptID + " is not there any more")
 	}
 	b := &opened{root: root, dir: dir, attempt: at}
-	data, err := plainfile.ReadIn(root, codebox.PathManifest, maxManifest)
+	data, err := plainfile.ReadIn(root, evidence.PathManifest, maxManifest)
 	if err == nil {
 		err = json.Unmarshal(data, &b.manifest)
 	}
@@ -152,7 +152,7 @@ func (a *API) getBundle(ctx context.Context, in one) (Bundle, error) {
 
 // open opens a file of the bundle that its manifest lists, or the manifest itself.
 func (b *opened) open(name string) (*os.File, fs.FileInfo, error) {
-	if name != codebox.PathManifest && bundle.ListedFile(&b.manifest, name) == nil {
+	if name != evidence.PathManifest && bundle.ListedFile(&b.manifest, name) == nil {
 		return nil, nil, notFound("the bundle lists no file " + strconv.Quote(clip(name)))
 	}
 	f, err := plainfile.OpenIn(b.root, name)
@@ -262,9 +262,9 @@ func (a *API) serveTar(ctx context.Context, w http.ResponseWriter, _ *http.Reque
 	contain(h, "application/x-tar", top+".tar", false)
 	h.Set("Content-Type", "application/x-tar")
 	tw := tar.NewWriter(w)
-	names := []string{codebox.PathManifest}
+	names := []string{evidence.PathManifest}
 	for _, f := range b.manifest.Files {
-		if f.Path != codebox.PathManifest {
+		if f.Path != evidence.PathManifest {
 			names = append(names, f.Path)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/agent/runtimepkg"
 	"github.com/deedrun/deed/internal/agent/usage"
@@ -146,19 +146,19 @@ func (a *API) fleet() {
 	get(a, "/usage", about{id: "getUsage", tag: "usage", summary: "Show tokens, money, turns and time, by day and model or by another thing", need: access.Read}, a.getUsage)
 	get(a, "/tasks/{id}/usage", about{id: "getTaskUsage", tag: "usage", summary: "Show what a task used, by attempt", need: access.Read}, a.getTaskUsage)
 	get(a, "/runs", about{id: "listRuns", tag: "runs", summary: "List runs, newest first", need: access.Read}, a.listRuns)
-	get(a, "/runs/{id}", about{id: "getRun", tag: "runs", summary: "Show a run", need: access.Read}, func(ctx context.Context, in one) (codebox.RunRegistryEntry, error) {
+	get(a, "/runs/{id}", about{id: "getRun", tag: "runs", summary: "Show a run", need: access.Read}, func(ctx context.Context, in one) (evidence.RunRegistryEntry, error) {
 		r, err := a.Store.Run(ctx, in.ID)
 		if err != nil {
-			return codebox.RunRegistryEntry{}, err
+			return evidence.RunRegistryEntry{}, err
 		}
 		gone, err := a.View.GoneRuns(ctx, r)
 		return view.RunRecord(r, gone), err
 	})
 	post(a, "/runs/{id}/cancel", about{id: "cancelRun", tag: "runs", summary: "Ask the owner of a run to end it", need: access.Operate, of: "getRun", optional: true, conflicts: true},
-		func(ctx context.Context, in one, b Reason) (codebox.RunCancellationRequest, error) {
+		func(ctx context.Context, in one, b Reason) (evidence.RunCancellationRequest, error) {
 			r, err := a.Store.Run(ctx, in.ID)
 			if err != nil {
-				return codebox.RunCancellationRequest{}, err
+				return evidence.RunCancellationRequest{}, err
 			}
 			out, err := a.Store.CancelRun(ctx, r.ID(), b.Reason)
 			a.changed()
@@ -238,26 +238,26 @@ func (a *API) listOutbox(ctx context.Context, in outboxQuery) (Page[view.OutboxI
 	return pageOf("deed/outbox/v1", "outbox", digest, in.Limit, found, func(o store.OutboxItem) string { return o.ID }, view.OutboxOf), nil
 }
 
-func (a *API) listRuns(ctx context.Context, in runQuery) (Page[codebox.RunRegistryEntry], error) {
+func (a *API) listRuns(ctx context.Context, in runQuery) (Page[evidence.RunRegistryEntry], error) {
 	id, err := a.taskID(ctx, in.Task)
 	if err != nil {
-		return Page[codebox.RunRegistryEntry]{}, err
+		return Page[evidence.RunRegistryEntry]{}, err
 	}
 	digest := filterDigest(in.Status, id)
 	before, err := readCursor(in.Cursor, "runs", digest)
 	if err != nil {
-		return Page[codebox.RunRegistryEntry]{}, err
+		return Page[evidence.RunRegistryEntry]{}, err
 	}
 	f := store.RunFilter{TaskID: id, Limit: in.Limit + 1, Before: before}
 	for _, s := range in.Status {
-		f.Status = append(f.Status, codebox.RunStatus(s))
+		f.Status = append(f.Status, evidence.RunStatus(s))
 	}
 	found, err := a.Store.Runs(ctx, f)
 	if err != nil {
-		return Page[codebox.RunRegistryEntry]{}, gone(before, err)
+		return Page[evidence.RunRegistryEntry]{}, gone(before, err)
 	}
 	lost, err := a.View.GoneRuns(ctx, found...)
-	return pageOf("deed/runs/v1", "runs", digest, in.Limit, found, store.Run.ID, func(r store.Run) codebox.RunRegistryEntry { return view.RunRecord(r, lost) }), err
+	return pageOf("deed/runs/v1", "runs", digest, in.Limit, found, store.Run.ID, func(r store.Run) evidence.RunRegistryEntry { return view.RunRecord(r, lost) }), err
 }
 
 func (a *API) getUsage(ctx context.Context, in usageQuery) (Usage, error) {

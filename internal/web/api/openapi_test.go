@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/web/httperror"
 )
@@ -199,7 +199,7 @@ func (g *generator) of(t reflect.Type, strict bool) object {
 	switch t {
 	case reflect.TypeFor[agentruntime.Timestamp](), reflect.TypeFor[time.Time]():
 		return object{"type": "string", "format": "date-time"}
-	case reflect.TypeFor[codebox.Value]():
+	case reflect.TypeFor[evidence.Value]():
 		return object{}
 	case reflect.TypeFor[json.RawMessage]():
 		if strict {
@@ -310,6 +310,8 @@ func nameOf(t reflect.Type) string {
 	switch dir {
 	case "api", "agentruntime", "httperror":
 		return name
+	case "evidence": // the published schemas call these records so
+		dir = "codebox"
 	}
 	return strings.ToUpper(dir[:1]) + dir[1:] + name
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/engine/outbox"
 	"github.com/deedrun/deed/internal/engine/view"
 	"github.com/deedrun/deed/internal/evidence/bundle"
@@ -31,14 +31,14 @@ func (p *place) settled(files map[string]string, more ...string) (taskID, attemp
 	p.ok(p.st.Begin(p.Context(), c.Ref, store.Begin{AdapterID: "true", AdapterKind: "script"}))
 	rel := filepath.Join("bundles", c.Ref.AttemptID)
 	dir := filepath.Join(p.api.Home.Root(), rel)
-	m := codebox.Manifest{Files: []codebox.ManifestFile{}}
+	m := evidence.Manifest{Files: []evidence.ManifestFile{}}
 	for name, text := range files {
 		p.ok(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
 		media := "text/plain"
 		if strings.HasSuffix(name, ".html") {
 			media = "text/html"
 		}
-		m.Files = append(m.Files, codebox.ManifestFile{Path: name, Kind: "artifact", ContentType: media})
+		m.Files = append(m.Files, evidence.ManifestFile{Path: name, Kind: "artifact", ContentType: media})
 		if target, ok := strings.CutPrefix(text, "->"); ok {
 			p.ok(os.Symlink(target, filepath.Join(dir, name)))
 			continue
@@ -46,11 +46,11 @@ func (p *place) settled(files map[string]string, more ...string) (taskID, attemp
 		p.ok(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for _, name := range more {
-		m.Files = append(m.Files, codebox.ManifestFile{Path: name, Kind: "artifact", ContentType: "text/plain"})
+		m.Files = append(m.Files, evidence.ManifestFile{Path: name, Kind: "artifact", ContentType: "text/plain"})
 	}
 	text, err := json.Marshal(m)
 	p.ok(err)
-	p.ok(os.WriteFile(filepath.Join(dir, codebox.PathManifest), text, 0o600))
+	p.ok(os.WriteFile(filepath.Join(dir, evidence.PathManifest), text, 0o600))
 	p.ok(p.st.Settle(p.Context(), c.Ref, store.Settlement{
 		State: "completed", Class: "none", Status: agentruntime.TaskCompleted, BundleDir: rel, BundleID: "b", Attempt: agentruntime.TaskAttempt{StdoutPath: bundle.PathStdout},
 		Outcome:   &agentruntime.TaskOutcome{Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, OperatorSummary: "done"},
@@ -124,7 +124,7 @@ func TestWholeBundleAsTar(t *testing.T) {
 	}()
 	at, err := p.st.Attempt(t.Context(), id)
 	p.ok(err)
-	file := filepath.Join(p.api.Home.Root(), at.BundleDir, codebox.PathManifest)
+	file := filepath.Join(p.api.Home.Root(), at.BundleDir, evidence.PathManifest)
 	p.ok(os.WriteFile(file, []byte(`{"files":[{"path":"a.txt","kind":"x","contentType":"text/plain"},{"path":"manifest.json"}]}`), 0o600))
 	w := p.send("GET", "/attempts/"+id+"/bundle.tar", "")
 	tr := tar.NewReader(w.Body)

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/truncate"
 	"github.com/deedrun/deed/internal/engine/feed"
 	"github.com/deedrun/deed/internal/engine/report"
@@ -373,7 +373,7 @@ func (d *desk) evidence(ctx context.Context, _ *mcp.CallToolRequest, in Evidence
 	path := in.Path
 	switch {
 	case in.What == "diff":
-		path = codebox.PathPatch
+		path = evidence.PathPatch
 	case in.What != "file":
 		return nil, out, fmt.Errorf("what is %q; it is one of diff, verdict, journal, stdout, stderr, file", in.What)
 	case path == "":

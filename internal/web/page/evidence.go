@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/truncate"
 	"github.com/deedrun/deed/internal/engine/view"
 	"github.com/deedrun/deed/internal/evidence/apply"
@@ -92,7 +92,7 @@ func (s *Site) diff(r *http.Request) (screen, error) {
 	if err != nil {
 		return screen{}, err
 	}
-	patch, err := s.readEvidence(f.At, codebox.PathPatch, "", maxPatch)
+	patch, err := s.readEvidence(f.At, evidence.PathPatch, "", maxPatch)
 	if err != nil {
 		return screen{}, err
 	}
@@ -256,11 +256,11 @@ func (s *Site) fileURL(parts ...string) string {
 
 // listed reads what the manifest of a bundle lists, without a word on whether it is true.
 func (s *Site) listed(b *bundleBody) error {
-	text, err := s.readEvidence(b.At, codebox.PathManifest, "", maxManifest)
+	text, err := s.readEvidence(b.At, evidence.PathManifest, "", maxManifest)
 	if err != nil || text == nil {
 		return err
 	}
-	var m codebox.Manifest
+	var m evidence.Manifest
 	_ = json.Unmarshal(text, &m) // the verification says what is wrong with it
 	b.Tar = s.fileURL("attempts", b.At.AttemptID, "bundle.tar")
 	for _, f := range m.Files[:min(len(m.Files), maxListed)] {

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/action"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/evidence/bundle"
@@ -39,14 +39,14 @@ func (r *room) corrupt() (taskID, actionID string) {
 	name := "a/" + strings.ReplaceAll(evil, "\x00", "")
 	patch := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@ " + evil + "\n-" + evil + "\n+" + evil + "\n+plain\n" +
 		"diff --git \"a/" + strings.ReplaceAll(evil, `"`, `\"`) + "\" \"b/" + strings.ReplaceAll(evil, `"`, `\"`) + "\"\nnew file mode 100644\n--- /dev/null\n+++ b/" + evil + "\n@@ -0,0 +1 @@\n+" + evil + "\n"
-	r.evidence(ref.AttemptID, patch, codebox.ChangedFile{RelativePath: name, Status: "modified", Class: evil})
+	r.evidence(ref.AttemptID, patch, evidence.ChangedFile{RelativePath: name, Status: "modified", Class: evil})
 	dir := filepath.Join("bundles", ref.AttemptID)
 	r.put(filepath.Join(dir, bundle.PathPrompt), evil)
-	r.put(filepath.Join(dir, codebox.PathManifest), string(raw(codebox.Manifest{Files: []codebox.ManifestFile{{Path: evil, Kind: evil}, {Path: "//evil.example/" + evil}, {Path: "../../" + evil}}})))
+	r.put(filepath.Join(dir, evidence.PathManifest), string(raw(evidence.Manifest{Files: []evidence.ManifestFile{{Path: evil, Kind: evil}, {Path: "//evil.example/" + evil}, {Path: "../../" + evil}}})))
 	r.put(filepath.Join(dir, "files/attempt/brief.json"), string(raw(map[string]string{"x": evil})))
 	r.put(filepath.Join(dir, bundle.PathStdout), evil)
 	r.put(filepath.Join(dir, bundle.PathStderr), evil)
-	j, err := journal.Open(filepath.Join(r.h.Root(), dir, codebox.PathEvents), journal.Options{})
+	j, err := journal.Open(filepath.Join(r.h.Root(), dir, evidence.PathEvents), journal.Options{})
 	r.ok(err)
 	for _, e := range []noted{
 		{history.KindText, map[string]string{"text": evil}},

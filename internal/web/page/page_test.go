@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/store"
 	"github.com/deedrun/deed/internal/web/access"
 )
@@ -248,7 +248,7 @@ func TestFilesCanBeHad(t *testing.T) {
 	base := "/api/v1/attempts/" + at.AttemptID + "/bundle"
 	for path, want := range map[string][]string{
 		"/tasks/" + f.proven:             {`href="/api/v1/tasks/` + f.proven + `/artifacts/` + arts[0].ArtifactID + `"`, "report.md"},
-		"/tasks/" + f.proven + "/bundle": {`href="` + base + `.tar" download`, `href="` + base + `/files/` + codebox.PathPatch + `"`, `href="` + base + `/files/files/artifacts/a%20report%3F%23%252e.html"`},
+		"/tasks/" + f.proven + "/bundle": {`href="` + base + `.tar" download`, `href="` + base + `/files/` + evidence.PathPatch + `"`, `href="` + base + `/files/files/artifacts/a%20report%3F%23%252e.html"`},
 	} {
 		_, doc := r.get(path)
 		for _, w := range want {

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/agent/action"
 	"github.com/deedrun/deed/internal/base/clock"
@@ -221,18 +221,18 @@ func (r *room) put(path, text string) {
 }
 
 // evidence writes what the page reads of a bundle.
-func (r *room) evidence(attemptID, patch string, changed ...codebox.ChangedFile) {
+func (r *room) evidence(attemptID, patch string, changed ...evidence.ChangedFile) {
 	r.Helper()
 	dir := filepath.Join("bundles", attemptID)
-	r.put(filepath.Join(dir, codebox.PathPatch), patch)
-	r.put(filepath.Join(dir, codebox.PathManifest), string(raw(codebox.Manifest{Files: []codebox.ManifestFile{
-		{Path: codebox.PathPatch, Kind: "patch", ContentType: "text/x-diff"}, {Path: "files/artifacts/a report?#%2e.html", Kind: "artifact", ContentType: "text/html"},
+	r.put(filepath.Join(dir, evidence.PathPatch), patch)
+	r.put(filepath.Join(dir, evidence.PathManifest), string(raw(evidence.Manifest{Files: []evidence.ManifestFile{
+		{Path: evidence.PathPatch, Kind: "patch", ContentType: "text/x-diff"}, {Path: "files/artifacts/a report?#%2e.html", Kind: "artifact", ContentType: "text/html"},
 	}})))
-	r.put(filepath.Join(dir, codebox.PathChangedFiles), string(raw(codebox.ChangedFiles{Files: changed})))
+	r.put(filepath.Join(dir, evidence.PathChangedFiles), string(raw(evidence.ChangedFiles{Files: changed})))
 	r.put(filepath.Join(dir, bundle.PathPrompt), "# Make the failing test pass\n\n## Rules\n\n- Change files only under: stats.go\n")
 	r.put(filepath.Join(dir, "files/attempt/brief.json"), `{"agent":"deed"}`)
 	r.put(filepath.Join(dir, bundle.PathStdout), "reading stats.go\n\x1b[32mok\x1b[0m  example.com/stats\t0.004s\n")
-	j, err := journal.Open(filepath.Join(r.h.Root(), dir, codebox.PathEvents), journal.Options{})
+	j, err := journal.Open(filepath.Join(r.h.Root(), dir, evidence.PathEvents), journal.Options{})
 	r.ok(err)
 	for _, e := range story() {
 		r.ok(j.Append(e.kind, e.detail))
@@ -289,8 +289,8 @@ index 1111111..2222222 100644
  }
 `
 
-func modified(path string) codebox.ChangedFile {
-	return codebox.ChangedFile{Path: "/workspace/" + path, RelativePath: path, Status: "modified", PatchPath: path}
+func modified(path string) evidence.ChangedFile {
+	return evidence.ChangedFile{Path: "/workspace/" + path, RelativePath: path, Status: "modified", PatchPath: path}
 }
 
 func raw(v any) json.RawMessage {

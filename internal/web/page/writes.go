@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/action"
 	"github.com/deedrun/deed/internal/engine/answer"
 	"github.com/deedrun/deed/internal/evidence/apply"
@@ -96,7 +96,7 @@ func (s *Site) apply(r *http.Request) (string, error) {
 		return "", err
 	}
 	word := "rehearse"
-	if res.Status == codebox.ApplyApplied || res.Status == codebox.ApplyNoOp {
+	if res.Status == evidence.ApplyApplied || res.Status == evidence.ApplyNoOp {
 		word = "apply"
 	}
 	return did("/tasks/"+t.ID(), word), nil

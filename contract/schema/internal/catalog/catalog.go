@@ -12,6 +12,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/contract/runner"
@@ -79,26 +80,26 @@ var Records = []Record{
 	{runner.SchemaAudit, reflect.TypeFor[runner.AuditReport]()},
 	{settings.Schema, reflect.TypeFor[settings.Config]()},
 
-	{codebox.SchemaManifest, reflect.TypeFor[codebox.Manifest]()},
-	{codebox.SchemaMetadata, reflect.TypeFor[codebox.Metadata]()},
-	{codebox.SchemaChangedFiles, reflect.TypeFor[codebox.ChangedFiles]()},
-	{codebox.SchemaTestResults, reflect.TypeFor[codebox.TestResults]()},
-	{codebox.SchemaReview, reflect.TypeFor[codebox.Review]()},
-	{codebox.SchemaCompletionOutcome, reflect.TypeFor[codebox.CompletionOutcome]()},
-	{codebox.SchemaAgentResult, reflect.TypeFor[codebox.AgentResult]()},
-	{codebox.SchemaAgentTranscript, reflect.TypeFor[codebox.AgentTranscript]()},
-	{codebox.SchemaToolCallTranscript, reflect.TypeFor[codebox.ToolCallTranscript]()},
-	{codebox.SchemaRuntimeReferenceManifest, reflect.TypeFor[codebox.RuntimeReferenceManifest]()},
-	{codebox.SchemaRedaction, reflect.TypeFor[codebox.RedactionSummary]()},
+	{evidence.SchemaManifest, reflect.TypeFor[evidence.Manifest]()},
+	{evidence.SchemaMetadata, reflect.TypeFor[evidence.Metadata]()},
+	{evidence.SchemaChangedFiles, reflect.TypeFor[evidence.ChangedFiles]()},
+	{evidence.SchemaTestResults, reflect.TypeFor[evidence.TestResults]()},
+	{evidence.SchemaReview, reflect.TypeFor[evidence.Review]()},
+	{evidence.SchemaCompletionOutcome, reflect.TypeFor[evidence.CompletionOutcome]()},
+	{evidence.SchemaAgentResult, reflect.TypeFor[evidence.AgentResult]()},
+	{evidence.SchemaAgentTranscript, reflect.TypeFor[evidence.AgentTranscript]()},
+	{evidence.SchemaToolCallTranscript, reflect.TypeFor[evidence.ToolCallTranscript]()},
+	{evidence.SchemaRuntimeReferenceManifest, reflect.TypeFor[evidence.RuntimeReferenceManifest]()},
+	{evidence.SchemaRedaction, reflect.TypeFor[evidence.RedactionSummary]()},
 	{codebox.SchemaRuntimeStack, reflect.TypeFor[codebox.RuntimeStack]()},
-	{codebox.SchemaVerification, reflect.TypeFor[codebox.BundleVerification]()},
+	{evidence.SchemaVerification, reflect.TypeFor[evidence.BundleVerification]()},
 
-	{codebox.SchemaApplyPreflight, reflect.TypeFor[codebox.ApplyPreflight]()},
-	{codebox.SchemaApplyResult, reflect.TypeFor[codebox.ApplyResult]()},
-	{codebox.SchemaApplyAudit, reflect.TypeFor[codebox.ApplyAudit]()},
-	{codebox.SchemaArtifactApply, reflect.TypeFor[codebox.ArtifactApply]()},
-	{codebox.SchemaPendingApplyPreview, reflect.TypeFor[codebox.PendingApplyPreview]()},
-	{codebox.SchemaEvidenceEnvelope, reflect.TypeFor[codebox.EvidenceEnvelope]()},
+	{evidence.SchemaApplyPreflight, reflect.TypeFor[evidence.ApplyPreflight]()},
+	{evidence.SchemaApplyResult, reflect.TypeFor[evidence.ApplyResult]()},
+	{evidence.SchemaApplyAudit, reflect.TypeFor[evidence.ApplyAudit]()},
+	{evidence.SchemaArtifactApply, reflect.TypeFor[evidence.ArtifactApply]()},
+	{evidence.SchemaPendingApplyPreview, reflect.TypeFor[evidence.PendingApplyPreview]()},
+	{evidence.SchemaEvidenceEnvelope, reflect.TypeFor[evidence.EvidenceEnvelope]()},
 	{codebox.SchemaCaptureRequest, reflect.TypeFor[codebox.CaptureRequest]()},
 	{codebox.SchemaCaptureResult, reflect.TypeFor[codebox.CaptureResult]()},
 	{codebox.SchemaCommandRequest, reflect.TypeFor[codebox.CommandRequest]()},
@@ -110,11 +111,11 @@ var Records = []Record{
 	{codebox.SchemaAbilityRunResult, reflect.TypeFor[codebox.AbilityRunResult]()},
 	{codebox.SchemaComponentContractResult, reflect.TypeFor[codebox.ComponentContractResult]()},
 
-	{codebox.SchemaRunRegistryEntry, reflect.TypeFor[codebox.RunRegistryEntry]()},
-	{codebox.SchemaRunLifecycle, reflect.TypeFor[codebox.RunLifecycle]()},
-	{codebox.SchemaRunResourceEvidence, reflect.TypeFor[codebox.RunResourceEvidence]()},
-	{codebox.SchemaRecipePhaseEvidence, reflect.TypeFor[codebox.RunPhaseEvidence]()},
-	{codebox.SchemaRunCancellationRequest, reflect.TypeFor[codebox.RunCancellationRequest]()},
+	{evidence.SchemaRunRegistryEntry, reflect.TypeFor[evidence.RunRegistryEntry]()},
+	{evidence.SchemaRunLifecycle, reflect.TypeFor[evidence.RunLifecycle]()},
+	{evidence.SchemaRunResourceEvidence, reflect.TypeFor[evidence.RunResourceEvidence]()},
+	{evidence.SchemaRecipePhaseEvidence, reflect.TypeFor[evidence.RunPhaseEvidence]()},
+	{evidence.SchemaRunCancellationRequest, reflect.TypeFor[evidence.RunCancellationRequest]()},
 
 	{codebox.SchemaRequest, reflect.TypeFor[codebox.Request]()},
 	{codebox.SchemaTaskInput, reflect.TypeFor[codebox.TaskInput]()},
@@ -222,7 +223,7 @@ var requests = []reflect.Type{
 // Open reports whether unknown members of a struct are tolerated. The records of an evidence bundle and of an envelope
 // are written by programs; what a caller authors of that vocabulary is not open, with all that it consists of.
 func Open(t reflect.Type) bool {
-	if strings.HasSuffix(t.PkgPath(), "/contract/codebox") {
+	if p := t.PkgPath(); strings.HasSuffix(p, "/contract/codebox") || strings.HasSuffix(p, "/contract/evidence") {
 		return !authored()[t]
 	}
 	if Extra(t) >= 0 {
@@ -335,7 +336,7 @@ var words = map[reflect.Type][]string{
 	reflect.TypeFor[agentruntime.AgentState]():         texts(agentruntime.AgentStates),
 	reflect.TypeFor[agentruntime.ToolStatus]():         texts(agentruntime.ToolStatuses),
 	reflect.TypeFor[agentruntime.PolicyEffect]():       texts(agentruntime.PolicyEffects),
-	reflect.TypeFor[codebox.RunStatus]():               texts(codebox.RunStatuses),
+	reflect.TypeFor[evidence.RunStatus]():              texts(evidence.RunStatuses),
 	reflect.TypeFor[homeboy.OutcomeStatus]():           texts(homeboy.OutcomeStatuses),
 	reflect.TypeFor[homeboy.FailureClass]():            texts(homeboy.FailureClasses),
 	reflect.TypeFor[homeboy.AggregateStatus]():         texts(homeboy.AggregateStatuses),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/contract/schema/internal/catalog"
 )
@@ -65,7 +66,7 @@ func encode(s *jsonschema.Schema) ([]byte, error) {
 // readComments returns the doc comments of the contract packages, by type and field.
 func readComments(root string) (map[string]string, error) {
 	all := map[string]string{}
-	for _, pkg := range []string{"agentruntime", "deed", "codebox", "homeboy", "settings"} {
+	for _, pkg := range []string{"agentruntime", "deed", "codebox", "evidence", "homeboy", "settings"} {
 		dir := filepath.Join(root, "contract", pkg)
 		var r jsonschema.Reflector
 		if err := r.AddGoComments("", dir, jsonschema.WithFullComment()); err != nil {
@@ -109,7 +110,7 @@ func Name(t reflect.Type) string {
 		return "Deed" + t.Name()
 	case strings.HasSuffix(t.PkgPath(), "/contract/settings"):
 		return "DeedConfig" + strings.TrimPrefix(t.Name(), "Config")
-	case strings.HasSuffix(t.PkgPath(), "/contract/codebox"):
+	case strings.HasSuffix(t.PkgPath(), "/contract/codebox"), strings.HasSuffix(t.PkgPath(), "/contract/evidence"):
 		return "Codebox" + t.Name()
 	case strings.HasSuffix(t.PkgPath(), "/contract/homeboy"):
 		return "Homeboy" + t.Name()
@@ -186,7 +187,7 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 			{Type: "string", Enum: named},
 			{Type: "string", Pattern: "^[a-z][a-z0-9]*(_[a-z0-9]+)*$"},
 		}}
-	case reflect.TypeFor[codebox.Value]():
+	case reflect.TypeFor[evidence.Value]():
 		return &jsonschema.Schema{} // any JSON
 	case reflect.TypeFor[homeboy.Texts]():
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}}}}

@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/attempt/component"
@@ -305,7 +306,7 @@ func (c *call) refused(f *refusal) codebox.AbilityRunResult {
 func (c *call) base() codebox.AbilityRunResult {
 	return codebox.AbilityRunResult{
 		Schema: codebox.SchemaAbilityRunResult, Ability: c.req.Ability,
-		EvidenceRefs: []codebox.FileReference{}, Diagnostics: []codebox.WorkspaceError{},
+		EvidenceRefs: []evidence.FileReference{}, Diagnostics: []codebox.WorkspaceError{},
 	}
 }
 
@@ -329,7 +330,7 @@ func (c *call) result(value json.RawMessage, out component.Output, failed *refus
 		c.fail(&r, &refusal{kind: FailureResultUnreadable, status: codebox.WorkspaceFailed, message: err.Error()})
 		return r
 	}
-	r.Result = codebox.Value(clean)
+	r.Result = evidence.Value(clean)
 	if wrong := c.checkResult(clean); len(wrong) > 0 {
 		c.fail(&r, &refusal{kind: FailureResultInvalid, status: codebox.WorkspaceFailed, message: "the result of " + c.req.Ability + " is not what was agreed", diagnostics: wrong})
 		return r

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/attempt/component"
 	"github.com/deedrun/deed/internal/base/failure"
@@ -53,7 +54,7 @@ func Refusal(request []byte, kind string, err error) codebox.AbilityRunResult {
 func blank(name string) codebox.AbilityRunResult {
 	return codebox.AbilityRunResult{
 		Schema: codebox.SchemaAbilityRunResult, Ability: name, Status: codebox.WorkspaceFailed,
-		EvidenceRefs: []codebox.FileReference{}, Diagnostics: []codebox.WorkspaceError{},
+		EvidenceRefs: []evidence.FileReference{}, Diagnostics: []codebox.WorkspaceError{},
 	}
 }
 
@@ -166,7 +167,7 @@ func (r *run) execute(ctx context.Context) {
 		r.failed(work, err)
 		return
 	}
-	if err := record.To(context.WithoutCancel(work), codebox.RunRunning); err != nil {
+	if err := record.To(context.WithoutCancel(work), evidence.RunRunning); err != nil {
 		r.Engine.Log.Warn("run record", "error", err)
 	}
 	record.Started()
@@ -265,10 +266,10 @@ func (r *run) close(ctx context.Context) {
 	}
 	if r.res.Artifact != nil {
 		o.BundleID = r.res.Artifact.Artifact.ID
-		o.Refs = []codebox.RunArtifactRef{{Kind: codebox.KindArtifactBundle, Directory: r.res.Artifacts, ID: o.BundleID}}
+		o.Refs = []evidence.RunArtifactRef{{Kind: evidence.KindArtifactBundle, Directory: r.res.Artifacts, ID: o.BundleID}}
 	}
 	if err := r.res.Error; err != nil {
-		o.Error = &codebox.RunError{Name: "AbilityRunError", Message: err.Message, Code: err.Code}
+		o.Error = &evidence.RunError{Name: "AbilityRunError", Message: err.Message, Code: err.Code}
 	}
 	r.job.Finish(ctx, o)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver/script"
 	"github.com/deedrun/deed/internal/attempt/component/componenttest"
 	"github.com/deedrun/deed/internal/compat/codebox/ability"
@@ -46,12 +47,12 @@ func TestRun(t *testing.T) {
 		request codebox.AbilityRunRequest
 		failure string
 		exit    int
-		status  codebox.RunStatus
+		status  evidence.RunStatus
 	}{
-		"works":           {codebox.AbilityRunRequest{Ability: "demo/count", Input: json.RawMessage(`{"text":"abc"}`)}, "", 0, codebox.RunSucceeded},
-		"fails":           {codebox.AbilityRunRequest{Ability: "demo/fails"}, ability.FailureAbility, 1, codebox.RunFailed},
-		"is not there":    {codebox.AbilityRunRequest{Ability: "demo/none"}, ability.FailureNotFound, 2, codebox.RunFailed},
-		"takes too long":  {codebox.AbilityRunRequest{Ability: "demo/waits", TaskTimeoutSeconds: &second}, codebox.FailureTimeout, 1, codebox.RunTimedOut},
+		"works":           {codebox.AbilityRunRequest{Ability: "demo/count", Input: json.RawMessage(`{"text":"abc"}`)}, "", 0, evidence.RunSucceeded},
+		"fails":           {codebox.AbilityRunRequest{Ability: "demo/fails"}, ability.FailureAbility, 1, evidence.RunFailed},
+		"is not there":    {codebox.AbilityRunRequest{Ability: "demo/none"}, ability.FailureNotFound, 2, evidence.RunFailed},
+		"takes too long":  {codebox.AbilityRunRequest{Ability: "demo/waits", TaskTimeoutSeconds: &second}, codebox.FailureTimeout, 1, evidence.RunTimedOut},
 		"names a version": {codebox.AbilityRunRequest{Ability: "demo/count", WP: "6.5"}, codebox.FailureInvalidRequest, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +99,7 @@ func TestStopped(t *testing.T) {
 	defer stop()
 	e.Store.OnCommit(func() { // the record runs: so does the ability, or it is about to
 		list, err := e.Store.Runs(t.Context(), store.RunFilter{})
-		if err == nil && len(list) == 1 && list[0].Record.Status == codebox.RunRunning {
+		if err == nil && len(list) == 1 && list[0].Record.Status == evidence.RunRunning {
 			stop()
 		}
 	})
@@ -122,7 +123,7 @@ func TestCancelledByItsRecord(t *testing.T) {
 	asked := make(chan error, 1)
 	e.Store.OnCommit(func() {
 		list, err := e.Store.Runs(context.Background(), store.RunFilter{})
-		if err != nil || len(list) != 1 || list[0].Record.Status != codebox.RunRunning {
+		if err != nil || len(list) != 1 || list[0].Record.Status != evidence.RunRunning {
 			return
 		}
 		select {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/compat/codebox/agenttask"
 	"github.com/deedrun/deed/internal/compat/codebox/boundary"
 	"github.com/deedrun/deed/internal/evidence/apply"
@@ -64,7 +65,7 @@ func (r *run) seal(ctx context.Context) error {
 		return err
 	}
 	r.res.Artifacts, r.res.Artifact = to, &envelope
-	r.res.EvidenceRefs = []codebox.FileReference{
+	r.res.EvidenceRefs = []evidence.FileReference{
 		{Path: pathRequest, Kind: kindRequest}, {Path: pathResult, Kind: kindResult}, {Path: pathStdout, Kind: kindStdout}, {Path: pathStderr, Kind: kindStderr},
 	}
 	return nil
@@ -89,16 +90,16 @@ func (r *run) add(w *bundle.Writer) error {
 		path, kind, contentType string
 		data                    []byte
 	}{
-		{codebox.PathPatch, codebox.KindPatch, codebox.TypeDiff, nil},
-		{pathStdout, kindStdout, codebox.TypeText, r.output.Stdout},
-		{pathStderr, kindStderr, codebox.TypeText, r.output.Stderr},
-		{codebox.PathEvents, codebox.KindEvents, codebox.TypeNDJSON, line(map[string]any{"kind": "components", "detail": res.ComponentContracts})},
-		{codebox.PathCommands, codebox.KindCommands, codebox.TypeNDJSON, line(map[string]any{
+		{evidence.PathPatch, evidence.KindPatch, evidence.TypeDiff, nil},
+		{pathStdout, kindStdout, evidence.TypeText, r.output.Stdout},
+		{pathStderr, kindStderr, evidence.TypeText, r.output.Stderr},
+		{evidence.PathEvents, evidence.KindEvents, evidence.TypeNDJSON, line(map[string]any{"kind": "components", "detail": res.ComponentContracts})},
+		{evidence.PathCommands, evidence.KindCommands, evidence.TypeNDJSON, line(map[string]any{
 			"role": "ability", "name": r.req.Ability, "exit_code": r.output.ExitCode, "timed_out": r.output.TimedOut, "stdout": pathStdout, "stderr": pathStderr,
 		})},
-		{codebox.PathObservations, codebox.KindObservations, codebox.TypeNDJSON, nil},
-		{codebox.PathRuntimeLog, codebox.KindLog, codebox.TypeText, nil},
-		{codebox.PathCommandsLog, codebox.KindLog, codebox.TypeText, nil},
+		{evidence.PathObservations, evidence.KindObservations, evidence.TypeNDJSON, nil},
+		{evidence.PathRuntimeLog, evidence.KindLog, evidence.TypeText, nil},
+		{evidence.PathCommandsLog, evidence.KindLog, evidence.TypeText, nil},
 	} {
 		if err := w.AddBytes(f.path, f.kind, f.contentType, f.data); err != nil {
 			return err
@@ -109,13 +110,13 @@ func (r *run) add(w *bundle.Writer) error {
 		path, kind string
 		value      any
 	}{
-		{codebox.PathChangedFiles, codebox.KindChangedFiles, codebox.ChangedFiles{Schema: codebox.SchemaChangedFiles, Files: []codebox.ChangedFile{}}},
-		{codebox.PathTestResults, codebox.KindTestResults, codebox.TestResults{
-			Schema: codebox.SchemaTestResults, Status: codebox.TestsUnknown, Suites: []codebox.TestSuite{}, RawLogReferences: []codebox.FileReference{},
+		{evidence.PathChangedFiles, evidence.KindChangedFiles, evidence.ChangedFiles{Schema: evidence.SchemaChangedFiles, Files: []evidence.ChangedFile{}}},
+		{evidence.PathTestResults, evidence.KindTestResults, evidence.TestResults{
+			Schema: evidence.SchemaTestResults, Status: evidence.TestsUnknown, Suites: []evidence.TestSuite{}, RawLogReferences: []evidence.FileReference{},
 		}},
-		{codebox.PathAgentResult, codebox.KindAgentResult, boundary.AgentResult(account)},
-		{codebox.PathCompletionOutcome, codebox.KindCompletionOutcome, boundary.CompletionOutcome(account)},
-		{codebox.PathTranscript, codebox.KindAgentTranscript, codebox.AgentTranscript{Schema: codebox.SchemaAgentTranscript, Executions: []codebox.Execution{}}},
+		{evidence.PathAgentResult, evidence.KindAgentResult, boundary.AgentResult(account)},
+		{evidence.PathCompletionOutcome, evidence.KindCompletionOutcome, boundary.CompletionOutcome(account)},
+		{evidence.PathTranscript, evidence.KindAgentTranscript, evidence.AgentTranscript{Schema: evidence.SchemaAgentTranscript, Executions: []evidence.Execution{}}},
 		{pathRequest, kindRequest, req},
 		{pathResult, kindResult, res},
 	} {
@@ -129,7 +130,7 @@ func (r *run) add(w *bundle.Writer) error {
 // account is the run as the documents of every bundle tell it.
 func (r *run) account() boundary.Run {
 	a := boundary.Run{
-		Decision: r.decision, RunID: r.res.RunID, RuntimeID: "runtime-" + r.res.RunID, RuntimeStatus: codebox.RuntimeDestroyed, Isolation: string(sandbox.Namespace),
+		Decision: r.decision, RunID: r.res.RunID, RuntimeID: "runtime-" + r.res.RunID, RuntimeStatus: evidence.RuntimeDestroyed, Isolation: string(sandbox.Namespace),
 		Started: r.started, Finished: r.Engine.Clock(), BundleDir: ".", Command: r.req.Ability, ExitCode: r.output.ExitCode, Code: r.res.FailureType,
 		Message: "the ability " + r.req.Ability + " gave its result", Redactor: r.redactor,
 	}
@@ -144,9 +145,9 @@ func (r *run) sealInput() bundle.SealInput {
 	_, res := r.told()
 	return bundle.SealInput{
 		CreatedAt: r.Engine.Clock(),
-		Runtime: codebox.Runtime{
-			ID: "runtime-" + r.res.RunID, Backend: bundle.Backend, CreatedAt: string(agentruntime.At(r.started)), Status: codebox.RuntimeDestroyed,
-			Environment: codebox.Environment{Kind: string(sandbox.Namespace), Name: runner.Config.Name, Version: runner.Version, OS: runtime.GOOS, Arch: runtime.GOARCH},
+		Runtime: evidence.Runtime{
+			ID: "runtime-" + r.res.RunID, Backend: bundle.Backend, CreatedAt: string(agentruntime.At(r.started)), Status: evidence.RuntimeDestroyed,
+			Environment: evidence.Environment{Kind: string(sandbox.Namespace), Name: runner.Config.Name, Version: runner.Version, OS: runtime.GOOS, Arch: runtime.GOARCH},
 		},
 		Task:      map[string]any{"run_id": r.res.RunID, "ability": r.req.Ability, "sandbox_session_id": r.req.SandboxSessionID},
 		Context:   map[string]any{"components": res.ComponentContracts, "failure_type": r.res.FailureType},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/attempt"
 	"github.com/deedrun/deed/internal/base/clock"
@@ -207,13 +208,13 @@ func (r *run) publish(ctx context.Context, account *boundary.Run) error {
 func (r *run) close(ctx context.Context, account boundary.Run) {
 	o := runrecord.Outcome{Status: account.Decision.Run, Code: account.Code, Bundle: account.BundleDir, BundleID: account.BundleID, Exits: r.exits, Cleaned: r.cleaned}
 	if account.BundleDir != "" {
-		o.Refs = []codebox.RunArtifactRef{{Kind: codebox.KindArtifactBundle, Directory: account.BundleDir, ID: account.BundleID}}
+		o.Refs = []evidence.RunArtifactRef{{Kind: evidence.KindArtifactBundle, Directory: account.BundleDir, ID: account.BundleID}}
 	}
 	if !account.Decision.Success() {
-		o.Error = &codebox.RunError{Name: "AgentTaskRunError", Message: account.Message, Code: account.Code}
+		o.Error = &evidence.RunError{Name: "AgentTaskRunError", Message: account.Message, Code: account.Code}
 	}
 	if account.Decision.Classification == boundary.ClassGate {
-		o.Class = codebox.RunFailureProbe
+		o.Class = evidence.RunFailureProbe
 	}
 	r.job.Finish(ctx, o)
 }
@@ -223,7 +224,7 @@ func (r *run) metadata() json.RawMessage {
 	m := map[string]any{"tools": r.placed.Tools.Decisions(), "tool_policy_source": r.placed.Tools.Source}
 	if r.job != nil {
 		m["task_id"], m["attempt_id"] = r.job.Claim.Ref.TaskID, r.job.Claim.Ref.AttemptID
-		m[codebox.MetaResourceEvidence] = r.job.Record.Record().Metadata[codebox.MetaResourceEvidence]
+		m[evidence.MetaResourceEvidence] = r.job.Record.Record().Metadata[evidence.MetaResourceEvidence]
 	}
 	text, err := json.Marshal(m)
 	if err != nil {

@@ -2,6 +2,7 @@ package boundary
 
 import (
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/failure"
 )
 
@@ -85,12 +86,12 @@ const (
 
 // A Decision is how a run ended. Every field of an envelope that says so is derived from it.
 type Decision struct {
-	Row            string            // the row of the table
-	Status         string            // terminal status of the run
-	Classification string            // of a failure; empty for a success
-	Terminal       string            // status of the terminal result
-	Run            codebox.RunStatus // state that the run ends in
-	Outcome        string            // status of the completion outcome
+	Row            string             // the row of the table
+	Status         string             // terminal status of the run
+	Classification string             // of a failure; empty for a success
+	Terminal       string             // status of the terminal result
+	Run            evidence.RunStatus // state that the run ends in
+	Outcome        string             // status of the completion outcome
 	NextAction     string
 	Confidence     string
 	Agent          string // status of the agent result: completed only when the agent's own executions ended well
@@ -117,7 +118,7 @@ func (d Decision) Session() string {
 	switch {
 	case d.Success():
 		return codebox.SessionCompleted
-	case d.Run == codebox.RunCancelled:
+	case d.Run == evidence.RunCancelled:
 		return codebox.SessionCancelled
 	}
 	return codebox.SessionFailed
@@ -134,65 +135,65 @@ type Row struct {
 }
 
 const (
-	low    = codebox.ConfidenceLow
-	medium = codebox.ConfidenceMedium
-	high   = codebox.ConfidenceHigh
+	low    = evidence.ConfidenceLow
+	medium = evidence.ConfidenceMedium
+	high   = evidence.ConfidenceHigh
 )
 
 // Table is every way in which a run can end, by precedence: cancelled, timeout, provider, isolation and infrastructure,
 // then the agent's own end, then the gate. It is printed into the docs.
 var Table = []Row{
 	row("refused", "the request was refused", func(f Facts) bool { return f.Refused },
-		codebox.StatusFailed, ClassInvalidRequest, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentUnknown, failure.ExitUsage, "the request was refused; nothing was done"),
+		codebox.StatusFailed, ClassInvalidRequest, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentUnknown, failure.ExitUsage, "the request was refused; nothing was done"),
 	row("cancelled", "cancelled by an operator or the caller", func(f Facts) bool { return f.Cancelled == ByOperator || f.Cancelled == ByParent },
-		codebox.StatusFailed, ClassCancelled, codebox.RunCancelled, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentFailed, failure.ExitNotDone, "the run was cancelled"),
+		codebox.StatusFailed, ClassCancelled, evidence.RunCancelled, evidence.OutcomeFailed, evidence.NextReview, low, evidence.AgentFailed, failure.ExitNotDone, "the run was cancelled"),
 	row("interrupted", "cancelled by a signal to deed", func(f Facts) bool { return f.Cancelled != NotCancelled },
-		codebox.StatusFailed, ClassCancelled, codebox.RunCancelled, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitInterrupted, "deed was told to stop; the run was cancelled"),
+		codebox.StatusFailed, ClassCancelled, evidence.RunCancelled, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitInterrupted, "deed was told to stop; the run was cancelled"),
 	row("timeout", "the time limit passed", func(f Facts) bool { return f.Deadline },
-		codebox.StatusTimeout, ClassTimeout, codebox.RunTimedOut, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitNotDone, "the time limit passed"),
+		codebox.StatusTimeout, ClassTimeout, evidence.RunTimedOut, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the time limit passed"),
 	row("provider_error", "the service or model behind the agent failed", func(f Facts) bool { return f.Provider },
-		codebox.StatusProviderError, ClassProvider, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitNotDone, "the service or model behind the agent failed"),
+		codebox.StatusProviderError, ClassProvider, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the service or model behind the agent failed"),
 	row("isolation", "the containment asked for is not there", func(f Facts) bool { return f.Isolation },
-		codebox.StatusFailed, ClassIsolation, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, failure.ExitInfra, "the containment asked for is not available here"),
+		codebox.StatusFailed, ClassIsolation, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitInfra, "the containment asked for is not available here"),
 	row("infrastructure", "a part of deed or of the machine failed", func(f Facts) bool { return f.Infra },
-		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitInfra, "a part of deed or of the machine failed"),
+		codebox.StatusFailed, ClassInfrastructure, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitInfra, "a part of deed or of the machine failed"),
 	row("unusable", "something that the request names cannot be used", func(f Facts) bool { return f.Unusable },
-		codebox.StatusFailed, ClassConfig, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, failure.ExitUsage, "something that the request names cannot be used"),
+		codebox.StatusFailed, ClassConfig, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitUsage, "something that the request names cannot be used"),
 	row("budget", "the budget is used up", func(f Facts) bool { return f.Budget }, // also when nothing was left to start with
-		codebox.StatusFailed, ClassBudget, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, failure.ExitNotDone, "the budget is used up"),
+		codebox.StatusFailed, ClassBudget, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitNotDone, "the budget is used up"),
 	row("not_started", "the agent could not be started", func(f Facts) bool { return !f.Started },
-		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, failure.ExitNotDone, "the agent could not be started"),
+		codebox.StatusFailed, ClassRuntime, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitNotDone, "the agent could not be started"),
 	row("max_turns", "the agent used up its turns", func(f Facts) bool { return f.MaxTurns },
-		codebox.StatusTimeout, ClassMaxTurns, codebox.RunTimedOut, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitNotDone, "the agent used up its turns"),
+		codebox.StatusTimeout, ClassMaxTurns, evidence.RunTimedOut, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the agent used up its turns"),
 	row("no_progress", "the agent went in circles", func(f Facts) bool { return f.Circles },
-		codebox.StatusFailed, ClassIncomplete, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentFailed, failure.ExitNotDone, "the agent went in circles and was ended"),
+		codebox.StatusFailed, ClassIncomplete, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextReview, low, evidence.AgentFailed, failure.ExitNotDone, "the agent went in circles and was ended"),
 	row("blocked", "the agent waits for a person", func(f Facts) bool { return f.Declared == DeclaredBlocked },
-		codebox.StatusUnable, ClassBlocked, codebox.RunFailed, codebox.OutcomeBlocked, codebox.NextFixBlocker, low, codebox.AgentFailed, failure.ExitNotDone, "the agent waits for a person"),
+		codebox.StatusUnable, ClassBlocked, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitNotDone, "the agent waits for a person"),
 	row("unable", "the agent says that it cannot do the work", func(f Facts) bool { return f.Declared == DeclaredUnable },
-		codebox.StatusUnable, ClassUnable, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentFailed, failure.ExitNotDone, "the agent says that it cannot do the work"),
+		codebox.StatusUnable, ClassUnable, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextReview, low, evidence.AgentFailed, failure.ExitNotDone, "the agent says that it cannot do the work"),
 	row("asked_retry", "the agent asks for another try", func(f Facts) bool { return f.Declared != DeclaredNothing },
-		codebox.StatusFailed, ClassIncomplete, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitNotDone, "the agent asks for another try"),
+		codebox.StatusFailed, ClassIncomplete, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the agent asks for another try"),
 	row("agent_failed", "the agent ended with a code other than 0, or by a signal", func(f Facts) bool { return f.ExitCode != 0 || f.Signal != "" },
-		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitNotDone, "the agent failed"),
+		codebox.StatusFailed, ClassRuntime, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the agent failed"),
 	row("unreadable", "the agent left no result that can be read", func(f Facts) bool { return f.Unreadable },
-		codebox.StatusFailed, ClassRuntime, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentFailed, failure.ExitNotDone, "the agent left no result that can be read"),
+		codebox.StatusFailed, ClassRuntime, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the agent left no result that can be read"),
 	row("rejected", "the gate refused the work", func(f Facts) bool { return f.Gate == GateRejected },
-		codebox.StatusFailed, ClassGate, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentCompleted, failure.ExitNotDone, "the gate did not find the work done"),
+		codebox.StatusFailed, ClassGate, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentCompleted, failure.ExitNotDone, "the gate did not find the work done"),
 	row("no_verdict", "there is no verdict", func(f Facts) bool { return f.Gate != GateAccepted },
-		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextRetry, low, codebox.AgentCompleted, failure.ExitInfra, "nobody judged the work"),
+		codebox.StatusFailed, ClassInfrastructure, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentCompleted, failure.ExitInfra, "nobody judged the work"),
 	row("incoherent", "verdict, change list and patch contradict each other", func(f Facts) bool {
 		return (f.Files == 0) != (f.PatchBytes == 0) || f.NoOp && f.Files != 0
 	},
-		codebox.StatusFailed, ClassInfrastructure, codebox.RunFailed, codebox.OutcomeFailed, codebox.NextReview, low, codebox.AgentCompleted, failure.ExitInfra, "verdict, change list and patch contradict each other"),
+		codebox.StatusFailed, ClassInfrastructure, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextReview, low, evidence.AgentCompleted, failure.ExitInfra, "verdict, change list and patch contradict each other"),
 	row("no_op", "the gate accepted an empty change set", func(f Facts) bool { return f.Files == 0 },
-		codebox.StatusNoOp, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextReview, medium, codebox.AgentCompleted, failure.ExitDone, "accepted; nothing was changed"),
+		codebox.StatusNoOp, "", evidence.RunSucceeded, evidence.OutcomeSucceeded, evidence.NextReview, medium, evidence.AgentCompleted, failure.ExitDone, "accepted; nothing was changed"),
 	row("kept_back", "the gate accepted a change that is not to be applied", func(f Facts) bool { return f.KeptBack },
-		codebox.StatusSucceeded, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextReview, high, codebox.AgentCompleted, failure.ExitDone, "accepted; it is evidence only (policy.applyBack: disabled)"),
+		codebox.StatusSucceeded, "", evidence.RunSucceeded, evidence.OutcomeSucceeded, evidence.NextReview, high, evidence.AgentCompleted, failure.ExitDone, "accepted; it is evidence only (policy.applyBack: disabled)"),
 	row("succeeded", "the gate accepted a change", func(Facts) bool { return true },
-		codebox.StatusSucceeded, "", codebox.RunSucceeded, codebox.OutcomeSucceeded, codebox.NextPromote, high, codebox.AgentCompleted, failure.ExitDone, "accepted"),
+		codebox.StatusSucceeded, "", evidence.RunSucceeded, evidence.OutcomeSucceeded, evidence.NextPromote, high, evidence.AgentCompleted, failure.ExitDone, "accepted"),
 }
 
-func row(name, when string, holds func(Facts) bool, status, class string, run codebox.RunStatus, outcome, next, confidence, agent string, exit int, about string) Row {
+func row(name, when string, holds func(Facts) bool, status, class string, run evidence.RunStatus, outcome, next, confidence, agent string, exit int, about string) Row {
 	d := Decision{
 		Row: name, Status: status, Classification: class, Terminal: status, Run: run, Outcome: outcome, NextAction: next, Confidence: confidence,
 		Agent: agent, Exit: exit, About: about,
@@ -208,14 +209,14 @@ func Decide(f Facts) Decision {
 	for _, r := range Table {
 		if r.holds(f) {
 			d := r.Decision
-			if d.Run == codebox.RunCancelled {
+			if d.Run == evidence.RunCancelled {
 				d.About += " (by: " + string(f.Cancelled) + ")"
 			}
 			switch {
 			case !f.Started:
-				d.Agent = codebox.AgentUnknown // no execution, so nothing is known of one
+				d.Agent = evidence.AgentUnknown // no execution, so nothing is known of one
 			case f.Done && f.ExitCode == 0 && f.Signal == "" && f.Declared == DeclaredNothing && !f.Unreadable:
-				d.Agent = codebox.AgentCompleted // also when the run was ended while its work was judged
+				d.Agent = evidence.AgentCompleted // also when the run was ended while its work was judged
 			}
 			return d
 		}

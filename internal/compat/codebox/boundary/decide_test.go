@@ -10,6 +10,7 @@ import (
 	"github.com/deedrun/deed/contract/bridge"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/failure"
 )
 
@@ -91,20 +92,20 @@ func TestDecideOnTheAgent(t *testing.T) {
 		facts Facts
 		want  string
 	}{
-		{"the limit passed while checks ran", ran(func(f *Facts) { f.Done, f.Deadline = true, true }), codebox.AgentCompleted},
-		{"it was cancelled while checks ran", ran(func(f *Facts) { f.Done, f.Cancelled = true, ByOperator }), codebox.AgentCompleted},
-		{"a disk failed afterwards", ran(func(f *Facts) { f.Done, f.Infra = true, true }), codebox.AgentCompleted},
-		{"the limit passed while it worked", ran(func(f *Facts) { f.Deadline = true }), codebox.AgentFailed},
-		{"its code", ran(func(f *Facts) { f.Done, f.Deadline, f.ExitCode = true, true, 1 }), codebox.AgentFailed},
-		{"its signal", ran(func(f *Facts) { f.Done, f.Deadline, f.Signal = true, true, "SIGKILL" }), codebox.AgentFailed},
-		{"its own word", ran(func(f *Facts) { f.Done, f.Declared = true, DeclaredUnable }), codebox.AgentFailed},
-		{"it never started", Facts{Done: true, Infra: true}, codebox.AgentUnknown},
+		{"the limit passed while checks ran", ran(func(f *Facts) { f.Done, f.Deadline = true, true }), evidence.AgentCompleted},
+		{"it was cancelled while checks ran", ran(func(f *Facts) { f.Done, f.Cancelled = true, ByOperator }), evidence.AgentCompleted},
+		{"a disk failed afterwards", ran(func(f *Facts) { f.Done, f.Infra = true, true }), evidence.AgentCompleted},
+		{"the limit passed while it worked", ran(func(f *Facts) { f.Deadline = true }), evidence.AgentFailed},
+		{"its code", ran(func(f *Facts) { f.Done, f.Deadline, f.ExitCode = true, true, 1 }), evidence.AgentFailed},
+		{"its signal", ran(func(f *Facts) { f.Done, f.Deadline, f.Signal = true, true, "SIGKILL" }), evidence.AgentFailed},
+		{"its own word", ran(func(f *Facts) { f.Done, f.Declared = true, DeclaredUnable }), evidence.AgentFailed},
+		{"it never started", Facts{Done: true, Infra: true}, evidence.AgentUnknown},
 	} {
 		if d := Decide(c.facts); d.Agent != c.want {
 			t.Errorf("%s: %s", c.name, d.Agent)
 		}
 	}
-	if d := Decide(ran(func(f *Facts) { f.KeptBack = true })); d.NextAction != codebox.NextReview || !d.Success() {
+	if d := Decide(ran(func(f *Facts) { f.KeptBack = true })); d.NextAction != evidence.NextReview || !d.Success() {
 		t.Errorf("a change that is not to be applied: %+v", d)
 	}
 }
@@ -148,11 +149,11 @@ func TestDecisionsAreCoherent(t *testing.T) {
 			t.Fatalf("succeeded and nothing changed: %+v", f)
 		case d.Status == codebox.StatusNoOp && (f.Files != 0 || f.PatchBytes != 0):
 			t.Fatalf("a no-op with a change: %+v", f)
-		case !f.Refused && (f.Cancelled != NotCancelled) != (d.Run == codebox.RunCancelled && d.Classification == ClassCancelled && d.Session() == codebox.SessionCancelled):
+		case !f.Refused && (f.Cancelled != NotCancelled) != (d.Run == evidence.RunCancelled && d.Classification == ClassCancelled && d.Session() == codebox.SessionCancelled):
 			t.Fatalf("a cancellation is not told: %+v\n%+v", f, d)
 		case !f.Refused && f.Cancelled == NotCancelled && f.Deadline != (d.Row == "timeout"):
 			t.Fatalf("a timeout is not told: %+v\n%+v", f, d)
-		case (d.Agent == codebox.AgentUnknown) != !f.Started && !f.Refused:
+		case (d.Agent == evidence.AgentUnknown) != !f.Started && !f.Refused:
 			t.Fatalf("the agent's result: %+v\n%+v", f, d)
 		}
 		seen[d] = true
@@ -163,14 +164,14 @@ func TestDecisionsAreCoherent(t *testing.T) {
 		for what, holds := range map[string]bool{
 			"status":         err == nil,
 			"exit":           (d.Exit == 0) == ok,
-			"run":            (d.Run == codebox.RunSucceeded) == ok && d.Run.Terminal(),
-			"timed out":      (d.Run == codebox.RunTimedOut) == (d.Status == codebox.StatusTimeout),
-			"outcome":        (d.Outcome == codebox.OutcomeSucceeded) == ok,
+			"run":            (d.Run == evidence.RunSucceeded) == ok && d.Run.Terminal(),
+			"timed out":      (d.Run == evidence.RunTimedOut) == (d.Status == codebox.StatusTimeout),
+			"outcome":        (d.Outcome == evidence.OutcomeSucceeded) == ok,
 			"session":        (d.Session() == codebox.SessionCompleted) == ok,
 			"classification": (d.Classification == "") == ok,
-			"next action":    (d.NextAction == codebox.NextPromote) == d.Actionable() && (d.NextAction == codebox.NextFixBlocker) == (d.Outcome == codebox.OutcomeBlocked),
-			"confidence":     (d.Confidence == codebox.ConfidenceLow) != ok,
-			"agent":          !ok || d.Agent == codebox.AgentCompleted,
+			"next action":    (d.NextAction == evidence.NextPromote) == d.Actionable() && (d.NextAction == evidence.NextFixBlocker) == (d.Outcome == evidence.OutcomeBlocked),
+			"confidence":     (d.Confidence == evidence.ConfidenceLow) != ok,
+			"agent":          !ok || d.Agent == evidence.AgentCompleted,
 			"terminal":       d.Terminal == d.Status || d.Terminal == codebox.TerminalMaxTurns && d.Classification == ClassMaxTurns,
 			"words":          d.About != "" && d.Row != "",
 		} {

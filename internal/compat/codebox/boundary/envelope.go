@@ -9,6 +9,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
@@ -38,7 +39,7 @@ type Run struct {
 
 	RunID          string
 	RuntimeID      string // empty: no runtime was made
-	RuntimeStatus  string // as it was left; see codebox.RuntimeDestroyed
+	RuntimeStatus  string // as it was left; see evidence.RuntimeDestroyed
 	AgentSessionID string // the agent's conversation, where it has one
 	Isolation      string // the containment that held
 	Started        time.Time
@@ -46,8 +47,8 @@ type Run struct {
 
 	BundleDir string // absolute; empty: there is no bundle
 	BundleID  string
-	Changes   codebox.ChangeSummary
-	Patch     codebox.PatchSummary
+	Changes   evidence.ChangeSummary
+	Patch     evidence.PatchSummary
 	Refs      []codebox.ArtifactRef // beside those that every bundle has; paths are relative to it
 
 	Executions int           // of the agent
@@ -185,13 +186,13 @@ func (r Run) sessionID() string {
 	return o.text("agent_task_id")
 }
 
-func (r Run) changes() (codebox.ChangeSummary, codebox.PatchSummary) {
+func (r Run) changes() (evidence.ChangeSummary, evidence.PatchSummary) {
 	c, p := r.Changes, r.Patch
 	c.Paths = list(c.Paths)
 	if c.Statuses == nil {
 		c.Statuses = map[string]int{}
 	}
-	c.Artifact, p.Artifact = r.file(codebox.PathChangedFiles), r.file(codebox.PathPatch)
+	c.Artifact, p.Artifact = r.file(evidence.PathChangedFiles), r.file(evidence.PathPatch)
 	return c, p
 }
 
@@ -203,27 +204,27 @@ func (r Run) file(name string) string {
 	return name
 }
 
-func (r Run) artifacts() codebox.ResultArtifacts {
-	return codebox.ResultArtifacts{Directory: r.file("."), Review: r.file(codebox.PathReview), Manifest: r.file(codebox.PathManifest)}
+func (r Run) artifacts() evidence.ResultArtifacts {
+	return evidence.ResultArtifacts{Directory: r.file("."), Review: r.file(evidence.PathReview), Manifest: r.file(evidence.PathManifest)}
 }
 
 // AgentResult says how the agent's executions ended and what they left.
-func AgentResult(r Run) codebox.AgentResult {
+func AgentResult(r Run) evidence.AgentResult {
 	d := r.Decision
 	c, p := r.changes()
-	a := codebox.AgentResult{
-		Schema: codebox.SchemaAgentResult, Status: d.Agent, Actionable: d.Actionable(), Summary: r.message(), ChangedFiles: c, Patch: p,
-		Transcript: codebox.TranscriptSummary{Artifact: r.file(codebox.PathTranscript), ExecutionCount: r.Executions}, Artifacts: r.artifacts(), Failures: []codebox.ExecutionFailure{},
+	a := evidence.AgentResult{
+		Schema: evidence.SchemaAgentResult, Status: d.Agent, Actionable: d.Actionable(), Summary: r.message(), ChangedFiles: c, Patch: p,
+		Transcript: evidence.TranscriptSummary{Artifact: r.file(evidence.PathTranscript), ExecutionCount: r.Executions}, Artifacts: r.artifacts(), Failures: []evidence.ExecutionFailure{},
 	}
-	if d.Agent == codebox.AgentFailed {
-		a.Failures = append(a.Failures, codebox.ExecutionFailure{ExecutionIndex: max(0, r.Executions-1), Command: r.Command, ExitCode: r.ExitCode, Message: r.message()})
+	if d.Agent == evidence.AgentFailed {
+		a.Failures = append(a.Failures, evidence.ExecutionFailure{ExecutionIndex: max(0, r.Executions-1), Command: r.Command, ExitCode: r.ExitCode, Message: r.message()})
 	}
 	switch {
 	case c.Count > 0 || p.Bytes > 0:
-	case d.Agent == codebox.AgentCompleted:
-		a.NoOpReason = codebox.NoOpNoFileChanges
+	case d.Agent == evidence.AgentCompleted:
+		a.NoOpReason = evidence.NoOpNoFileChanges
 	default:
-		a.NoOpReason = codebox.NoOpExecutionFailed
+		a.NoOpReason = evidence.NoOpExecutionFailed
 	}
 	return a
 }
@@ -240,27 +241,27 @@ func (r Run) failedStep() Step {
 }
 
 // CompletionOutcome says how the run ended and what follows from it.
-func CompletionOutcome(r Run) codebox.CompletionOutcome {
+func CompletionOutcome(r Run) evidence.CompletionOutcome {
 	d := r.Decision
 	c, p := r.changes()
-	o := codebox.CompletionOutcome{
-		Schema: codebox.SchemaCompletionOutcome, Status: d.Outcome, Summary: r.message(), ChangedFiles: c, Patch: p, Artifacts: r.artifacts(),
-		Verification: codebox.OutcomeVerification{Transcript: r.file(codebox.PathTranscript), Commands: []codebox.VerificationCommand{}, ArtifactBundle: r.BundleID},
-		Blockers:     []codebox.Blocker{}, RiskNotes: []string{}, Confidence: d.Confidence, NextAction: d.NextAction,
-		Provenance: codebox.OutcomeProvenance{ArtifactBundleID: r.BundleID, ArtifactDirectory: r.file(".")},
+	o := evidence.CompletionOutcome{
+		Schema: evidence.SchemaCompletionOutcome, Status: d.Outcome, Summary: r.message(), ChangedFiles: c, Patch: p, Artifacts: r.artifacts(),
+		Verification: evidence.OutcomeVerification{Transcript: r.file(evidence.PathTranscript), Commands: []evidence.VerificationCommand{}, ArtifactBundle: r.BundleID},
+		Blockers:     []evidence.Blocker{}, RiskNotes: []string{}, Confidence: d.Confidence, NextAction: d.NextAction,
+		Provenance: evidence.OutcomeProvenance{ArtifactBundleID: r.BundleID, ArtifactDirectory: r.file(".")},
 	}
 	if v := r.Verdict; v != nil {
 		for _, c := range v.Checks {
-			o.Verification.Commands = append(o.Verification.Commands, codebox.VerificationCommand{Command: strings.Join(c.Command, " "), ExitCode: c.ExitCode})
+			o.Verification.Commands = append(o.Verification.Commands, evidence.VerificationCommand{Command: strings.Join(c.Command, " "), ExitCode: c.ExitCode})
 		}
 		for _, n := range v.Notes {
 			o.RiskNotes = append(o.RiskNotes, n.Code+": "+n.Message)
 		}
 	}
 	if !d.Success() {
-		o.Blockers = append(o.Blockers, codebox.Blocker{Kind: cmp.Or(r.Code, d.Classification), Message: r.message(), Retryable: d.NextAction == codebox.NextRetry})
+		o.Blockers = append(o.Blockers, evidence.Blocker{Kind: cmp.Or(r.Code, d.Classification), Message: r.message(), Retryable: d.NextAction == evidence.NextRetry})
 	} else if d.Status == codebox.StatusNoOp {
-		o.RiskNotes = append(o.RiskNotes, codebox.NoOpNoFileChanges)
+		o.RiskNotes = append(o.RiskNotes, evidence.NoOpNoFileChanges)
 	}
 	return o
 }
@@ -328,11 +329,11 @@ func (r Run) record() codebox.RunRecord {
 	_, p := r.changes()
 	rec.ArtifactRefs = append([]codebox.ArtifactRef{
 		{Kind: codebox.RefArtifactBundle, ID: r.BundleID, Path: r.BundleDir},
-		{Kind: codebox.RefChangedFiles, Path: codebox.PathChangedFiles},
-		{Kind: codebox.RefPatch, Path: codebox.PathPatch, SHA256: p.SHA256, SizeBytes: &p.Bytes},
-		{Kind: codebox.RefTranscript, Path: codebox.PathTranscript},
-		{Kind: codebox.RefRuntimeLog, Path: codebox.PathRuntimeLog},
-		{Kind: codebox.RefCommandLog, Path: codebox.PathCommandsLog},
+		{Kind: codebox.RefChangedFiles, Path: evidence.PathChangedFiles},
+		{Kind: codebox.RefPatch, Path: evidence.PathPatch, SHA256: p.SHA256, SizeBytes: &p.Bytes},
+		{Kind: codebox.RefTranscript, Path: evidence.PathTranscript},
+		{Kind: codebox.RefRuntimeLog, Path: evidence.PathRuntimeLog},
+		{Kind: codebox.RefCommandLog, Path: evidence.PathCommandsLog},
 	}, r.Refs...)
 	return rec
 }
@@ -343,9 +344,9 @@ func (r Run) evidenceRefs(env codebox.AgentTaskRun) []codebox.EvidenceRef {
 		refs = append(
 			refs,
 			codebox.EvidenceRef{Kind: codebox.RefArtifacts, URI: dir, Label: "Evidence bundle"},
-			codebox.EvidenceRef{Kind: codebox.RefManifest, URI: dir + "/" + codebox.PathManifest, Label: "Manifest"},
-			codebox.EvidenceRef{Kind: codebox.RefReview, URI: dir + "/" + codebox.PathReview, Label: "Review"},
-			codebox.EvidenceRef{Kind: codebox.RefPatch, URI: dir + "/" + codebox.PathPatch, Label: "Patch"},
+			codebox.EvidenceRef{Kind: codebox.RefManifest, URI: dir + "/" + evidence.PathManifest, Label: "Manifest"},
+			codebox.EvidenceRef{Kind: codebox.RefReview, URI: dir + "/" + evidence.PathReview, Label: "Review"},
+			codebox.EvidenceRef{Kind: codebox.RefPatch, URI: dir + "/" + evidence.PathPatch, Label: "Patch"},
 		)
 	}
 	refs = append(refs, codebox.EvidenceRef{Kind: codebox.RefTerminalResult, Label: "Terminal result", Metadata: mustJSON(env.TerminalResult)})

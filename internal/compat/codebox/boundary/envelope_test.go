@@ -15,6 +15,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/isolate/redact"
@@ -39,17 +40,17 @@ func seed(t testing.TB) codebox.TaskRequest {
 func full(t testing.TB, d Decision) Run {
 	started := time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC)
 	r := Run{
-		Request: seed(t), Decision: d, RunID: "run_1", RuntimeID: "runtime-1", RuntimeStatus: codebox.RuntimeDestroyed, AgentSessionID: "s", Isolation: "namespace",
+		Request: seed(t), Decision: d, RunID: "run_1", RuntimeID: "runtime-1", RuntimeStatus: evidence.RuntimeDestroyed, AgentSessionID: "s", Isolation: "namespace",
 		Started: started, Finished: started.Add(1500 * time.Millisecond), BundleDir: "/srv/artifacts/agent-task-123", BundleID: "artifact-bundle-sha256-aa",
-		Refs: []codebox.ArtifactRef{{Kind: "codebox-agent-task-result", Path: codebox.PathAgentTaskResult}}, Executions: 1, Command: "agent --run",
+		Refs: []codebox.ArtifactRef{{Kind: "codebox-agent-task-result", Path: evidence.PathAgentTaskResult}}, Executions: 1, Command: "agent --run",
 		Verdict: &deed.Verdict{Checks: []deed.CheckResult{{Command: []string{"go", "test"}, Status: "passed"}}, Notes: []deed.Reason{{Code: "n", Message: "note"}}},
 		Outputs: json.RawMessage(`{"n":12345678901234567890}`), Claim: json.RawMessage(`{"status":"done"}`),
-		StructuredArtifacts: []codebox.StructuredArtifact{{Name: "a", Type: "t", Payload: codebox.Value(`[1.0]`)}},
+		StructuredArtifacts: []codebox.StructuredArtifact{{Name: "a", Type: "t", Payload: evidence.Value(`[1.0]`)}},
 		Components:          []json.RawMessage{json.RawMessage(`{"slug":"a"}`)}, Metadata: json.RawMessage(`{}`),
 	}
 	if d.Actionable() || d.Row == "rejected" {
-		r.Changes = codebox.ChangeSummary{Count: 1, Paths: []string{"/w/a"}, Statuses: map[string]int{"modified": 1}}
-		r.Patch = codebox.PatchSummary{Bytes: 10, SHA256: "aa"}
+		r.Changes = evidence.ChangeSummary{Count: 1, Paths: []string{"/w/a"}, Statuses: map[string]int{"modified": 1}}
+		r.Patch = evidence.PatchSummary{Bytes: 10, SHA256: "aa"}
 	}
 	if !d.Success() {
 		r.Message, r.Code = "it went wrong", "some_class"
@@ -76,8 +77,8 @@ func TestEnvelopesTellTheDecision(t *testing.T) {
 				}
 				text := mustJSON(env)
 				for id, part := range map[string]any{
-					codebox.SchemaAgentTaskRun: env, codebox.SchemaSandboxSession: env.Session, codebox.SchemaTaskInput: env.TaskInput, codebox.SchemaAgentResult: env.AgentResult,
-					codebox.SchemaCompletionOutcome: env.CompletionOutcome, codebox.SchemaAgentTaskResult: env.AgentTaskResult, codebox.SchemaAgentTaskRunResult: env.AgentTaskRunResult,
+					codebox.SchemaAgentTaskRun: env, codebox.SchemaSandboxSession: env.Session, codebox.SchemaTaskInput: env.TaskInput, evidence.SchemaAgentResult: env.AgentResult,
+					evidence.SchemaCompletionOutcome: env.CompletionOutcome, codebox.SchemaAgentTaskResult: env.AgentTaskResult, codebox.SchemaAgentTaskRunResult: env.AgentTaskRunResult,
 					codebox.SchemaTerminalResult: env.TerminalResult,
 				} {
 					if err := schema.Validate(id, mustJSON(part)); err != nil {
@@ -104,7 +105,7 @@ func TestEnvelopesTellTheDecision(t *testing.T) {
 					if len(g.Logs) != 2 {
 						t.Errorf("%d logs", len(g.Logs))
 					}
-				} else if bytes.Contains(text, []byte(codebox.PathPatch)) {
+				} else if bytes.Contains(text, []byte(evidence.PathPatch)) {
 					t.Error("refers to a bundle that is not there")
 				}
 				if f := env.FailureEvidence; f != nil {
@@ -166,7 +167,7 @@ func TestEnvelopeHoldsNoSecret(t *testing.T) {
 	r.Diagnostics = []codebox.Diagnostic{{Class: "c", Message: leak, Data: mustJSON(map[string]string{secret: secret})}}
 	r.Outputs = mustJSON(map[string]string{"o": secret})
 	r.Claim = json.RawMessage(`{"said":"correct\u002dhorse-battery"}`)
-	r.StructuredArtifacts = []codebox.StructuredArtifact{{Name: "a", Type: "t", Payload: codebox.Value(`"` + secret + `"`)}}
+	r.StructuredArtifacts = []codebox.StructuredArtifact{{Name: "a", Type: "t", Payload: evidence.Value(`"` + secret + `"`)}}
 	env, err := Envelope(r)
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +299,7 @@ func TestEnvelopeRefusesBrokenParts(t *testing.T) {
 		t.Error("a broken record is written")
 	}
 	r = full(t, Decide(ran(nil)))
-	r.Changes, r.Patch = codebox.ChangeSummary{}, codebox.PatchSummary{} // it claims a success, and nothing changed
+	r.Changes, r.Patch = evidence.ChangeSummary{}, evidence.PatchSummary{} // it claims a success, and nothing changed
 	if _, err := Envelope(r); err == nil {
 		t.Error("a success without a change is written")
 	}
@@ -341,7 +342,7 @@ func TestRefusal(t *testing.T) {
 			t.Errorf("%s: %s", c.name, got)
 		}
 		if env.Success || env.Status != "failed" || env.Session.ID != c.id || (env.TaskInput != nil) != c.goal || env.FailureEvidence.Phase != "agent-task-run" ||
-			env.AgentTaskRunResult.FailureClassification != ClassInvalidRequest || env.AgentResult.Status != codebox.AgentUnknown {
+			env.AgentTaskRunResult.FailureClassification != ClassInvalidRequest || env.AgentResult.Status != evidence.AgentUnknown {
 			t.Errorf("%s: %s", c.name, text)
 		}
 		if bytes.Contains(text, []byte(token)) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // Normalise reads an envelope as an orchestrator does, deed's or another's, and returns its one terminal status with
@@ -80,7 +81,7 @@ func (v *view) readTerminal() {
 		}
 	}
 	t := v.terminal
-	if v.outcome.text("status") == codebox.OutcomeSucceeded && (t == nil || t.Status == codebox.TerminalIncomplete || t.Status == codebox.TerminalUnknown) {
+	if v.outcome.text("status") == evidence.OutcomeSucceeded && (t == nil || t.Status == codebox.TerminalIncomplete || t.Status == codebox.TerminalUnknown) {
 		v.terminal = &codebox.TerminalResult{
 			Schema: codebox.SchemaTerminalResult, Terminal: true, Status: codebox.StatusSucceeded, Success: true, Source: "completion_outcome", EvidenceRefs: []codebox.EvidenceRef{},
 		}
@@ -151,11 +152,11 @@ func (v *view) decide() (status, class string) {
 	said, cancelled := v.said()
 	status = v.held(said)
 	switch run := v.runStatus(); {
-	case run == codebox.RunTimedOut && (codebox.Success(status) || status == codebox.StatusFailed):
+	case run == evidence.RunTimedOut && (codebox.Success(status) || status == codebox.StatusFailed):
 		return codebox.StatusTimeout, cmp.Or(v.toldClass(), ClassTimeout)
-	case cancelled, run == codebox.RunCancelled && (codebox.Success(status) || status == codebox.StatusFailed):
+	case cancelled, run == evidence.RunCancelled && (codebox.Success(status) || status == codebox.StatusFailed):
 		return codebox.StatusFailed, ClassCancelled
-	case run == codebox.RunFailed && codebox.Success(status):
+	case run == evidence.RunFailed && codebox.Success(status):
 		status = codebox.StatusFailed
 	}
 	if class = v.toldClass(); class != "" {
@@ -188,8 +189,8 @@ func (v *view) toldClass() string {
 	return ""
 }
 
-func (v *view) runStatus() codebox.RunStatus {
-	return codebox.RunStatus(cmp.Or(v.in("run_metadata").text("run_status"), v.in("run").text("status")))
+func (v *view) runStatus() evidence.RunStatus {
+	return evidence.RunStatus(cmp.Or(v.in("run_metadata").text("run_status"), v.in("run").text("status")))
 }
 
 // said returns the status that the envelope claims, and whether it says that it was cancelled.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 )
@@ -203,9 +204,9 @@ func merge[T any](o codebox.Origins, list string, parts ...part[T]) []T {
 func normaliseBundle(b *codebox.AgentBundle) {
 	b.OnConflict = cmp.Or(b.OnConflict, codebox.ConflictUpgrade)
 	if p := b.ImportPrincipal; p != nil {
-		for _, id := range []*codebox.Value{&p.AgentID, &p.OwnerID, &p.TokenID} {
+		for _, id := range []*evidence.Value{&p.AgentID, &p.OwnerID, &p.TokenID} {
 			if n, ok := id.Positive(); ok {
-				*id = codebox.Value(strconv.FormatInt(n, 10))
+				*id = evidence.Value(strconv.FormatInt(n, 10))
 			}
 		}
 	}
@@ -213,7 +214,7 @@ func normaliseBundle(b *codebox.AgentBundle) {
 
 func normaliseArtifact(a *codebox.StructuredArtifact) {
 	a.Schema = codebox.SchemaStructuredArtifact
-	for _, alias := range []*codebox.Value{&a.PayloadSchemaAlias, &a.ArtifactSchema, &a.ArtifactSchemaAlias} {
+	for _, alias := range []*evidence.Value{&a.PayloadSchemaAlias, &a.ArtifactSchema, &a.ArtifactSchemaAlias} {
 		if a.PayloadSchema.Null() {
 			a.PayloadSchema = *alias
 		}

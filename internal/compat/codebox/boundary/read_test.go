@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 )
@@ -112,12 +113,12 @@ func TestReadNormalises(t *testing.T) {
 	want := codebox.TaskRequest{
 		Schema: codebox.SchemaTaskInput, Version: 1, Goal: "fix it", AllowedTools: []string{"a", "b"}, SandboxToolPolicy: &deny,
 		StructuredArtifacts: []codebox.StructuredArtifact{{
-			Schema: codebox.SchemaStructuredArtifact, Name: "n", Type: "t", PayloadSchema: codebox.Value(`"x/v1"`), Metadata: json.RawMessage(`{}`),
+			Schema: codebox.SchemaStructuredArtifact, Name: "n", Type: "t", PayloadSchema: evidence.Value(`"x/v1"`), Metadata: json.RawMessage(`{}`),
 			Provenance: &codebox.ArtifactProvenance{Direction: "input"},
 		}},
 		AgentBundles: []codebox.AgentBundle{
 			{Source: "/b1", OnConflict: "upgrade"},
-			{Bundle: json.RawMessage(`{}`), OnConflict: "upgrade", ImportPrincipal: &codebox.ImportPrincipal{AgentID: codebox.Value(`12`)}},
+			{Bundle: json.RawMessage(`{}`), OnConflict: "upgrade", ImportPrincipal: &codebox.ImportPrincipal{AgentID: evidence.Value(`12`)}},
 		},
 		StagedFiles: []codebox.StagedFile{{Source: "/f", Target: "/workspace/f"}}, Agent: codebox.DefaultAgent, Mode: codebox.DefaultMode,
 		RuntimeEnv: map[string]string{"A": "request", "B": "request", "C": "profile", "WP_AGENT_RUNTIME": "1"},
@@ -136,7 +137,7 @@ func TestReadNormalises(t *testing.T) {
 		},
 		Workspaces:       []codebox.RequestWorkspace{{Target: "/workspace/repo", Mode: "readwrite", SourceMode: "repo-backed", Seed: codebox.WorkspaceSeed{Type: "directory", Source: "/srv/repo"}}},
 		Mounts:           []codebox.RequestMount{{Source: "/d", Target: "/d", Mode: "readwrite"}},
-		SandboxSessionID: "t-1", ArtifactsPath: "/out", CallbackData: codebox.Value(`{"n": 1.0}`),
+		SandboxSessionID: "t-1", ArtifactsPath: "/out", CallbackData: evidence.Value(`{"n": 1.0}`),
 	}
 	if diff := cmp.Diff(string(mustJSON(want)), string(mustJSON(r))); diff != "" {
 		t.Error(diff)

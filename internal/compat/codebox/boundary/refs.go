@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // refs collects every reference of an envelope, once each, the most direct source first.
@@ -113,7 +114,7 @@ func group(refs []codebox.ArtifactRef) codebox.GroupedRefs {
 		return out
 	}
 	return codebox.GroupedRefs{
-		ArtifactBundles: of(codebox.KindArtifactBundle, codebox.RefArtifactBundle),
+		ArtifactBundles: of(evidence.KindArtifactBundle, codebox.RefArtifactBundle),
 		ChangedFiles:    of(codebox.RefChangedFiles),
 		Patches:         of(codebox.RefPatch),
 		Transcripts:     of(codebox.RefTranscript),

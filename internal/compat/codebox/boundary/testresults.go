@@ -1,8 +1,8 @@
 package boundary
 
 import (
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/runner"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
@@ -10,10 +10,10 @@ import (
 // TestResults is what the checks of a verdict gave: one suite for each check, with the tests of those that were seen by name or
 // number, and with the exit code of the others. The status is of tests: failed when a suite failed, and unknown while no test is
 // known to have run, since an exit code alone counts none.
-func TestResults(v *deed.Verdict) codebox.TestResults {
-	out := codebox.TestResults{
-		Schema: codebox.SchemaTestResults, Status: codebox.TestsUnknown, Suites: []codebox.TestSuite{},
-		RawLogReferences: []codebox.FileReference{{Path: codebox.PathCommands, Kind: codebox.KindCommands}, {Path: codebox.PathCommandsLog, Kind: codebox.KindLog}},
+func TestResults(v *deed.Verdict) evidence.TestResults {
+	out := evidence.TestResults{
+		Schema: evidence.SchemaTestResults, Status: evidence.TestsUnknown, Suites: []evidence.TestSuite{},
+		RawLogReferences: []evidence.FileReference{{Path: evidence.PathCommands, Kind: evidence.KindCommands}, {Path: evidence.PathCommandsLog, Kind: evidence.KindLog}},
 	}
 	if v == nil {
 		return out
@@ -21,27 +21,27 @@ func TestResults(v *deed.Verdict) codebox.TestResults {
 	failed, sum := false, &out.Summary
 	for _, c := range v.Checks {
 		s := suite(c)
-		failed = failed || s.Status == codebox.TestsFailed
+		failed = failed || s.Status == evidence.TestsFailed
 		sum.Total, sum.Passed, sum.Failed, sum.Skipped, sum.Unknown = sum.Total+s.Tests, sum.Passed+s.Passed, sum.Failed+s.Failed, sum.Skipped+s.Skipped, sum.Unknown+s.Unknown
 		out.Suites = append(out.Suites, s)
 	}
 	switch {
 	case failed:
-		out.Status = codebox.TestsFailed
+		out.Status = evidence.TestsFailed
 	case sum.Unknown > 0 || sum.Total == 0:
 	case sum.Passed == 0:
-		out.Status = codebox.TestsSkipped
+		out.Status = evidence.TestsSkipped
 	default:
-		out.Status = codebox.TestsPassed
+		out.Status = evidence.TestsPassed
 	}
 	return out
 }
 
 // suite is what one check gave.
-func suite(c deed.CheckResult) codebox.TestSuite {
-	s := codebox.TestSuite{Name: c.Name, Status: codebox.TestsPassed, ExitCode: &c.ExitCode}
+func suite(c deed.CheckResult) evidence.TestSuite {
+	s := evidence.TestSuite{Name: c.Name, Status: evidence.TestsPassed, ExitCode: &c.ExitCode}
 	if c.Log != "" {
-		s.RawLogReferences = []codebox.FileReference{{Path: c.Log, Kind: bundle.KindCheckLog}}
+		s.RawLogReferences = []evidence.FileReference{{Path: c.Log, Kind: bundle.KindCheckLog}}
 	}
 	if t := testsOf(c); t != nil {
 		s.Tests, s.Passed, s.Failed, s.Skipped = t.Total, t.Passed, t.Failed, t.Skipped
@@ -49,11 +49,11 @@ func suite(c deed.CheckResult) codebox.TestSuite {
 	}
 	switch {
 	case c.Status != deed.CheckPassed || s.Failed > 0:
-		s.Status = codebox.TestsFailed
+		s.Status = evidence.TestsFailed
 	case s.Tests > 0 && s.Skipped == s.Tests:
-		s.Status = codebox.TestsSkipped
+		s.Status = evidence.TestsSkipped
 	case s.Unknown > 0:
-		s.Status = codebox.TestsUnknown
+		s.Status = evidence.TestsUnknown
 	}
 	return s
 }

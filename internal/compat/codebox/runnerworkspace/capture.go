@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
@@ -72,9 +73,9 @@ func (r *Runner) capture(ctx context.Context, req codebox.CaptureRequest, res *c
 	}
 	res.Changed = res.Changed || len(diff) > 0
 	text := r.Redact.Bytes(diff)
-	res.Diff = &codebox.CaptureDiff{Name: status.Name, Diff: string(text), Encoding: codebox.PatchUTF8, Backend: Backend}
+	res.Diff = &codebox.CaptureDiff{Name: status.Name, Diff: string(text), Encoding: evidence.PatchUTF8, Backend: Backend}
 	if !utf8.Valid(text) {
-		res.Diff.Diff, res.Diff.Encoding = base64.StdEncoding.EncodeToString(text), codebox.PatchBase64
+		res.Diff.Diff, res.Diff.Encoding = base64.StdEncoding.EncodeToString(text), evidence.PatchBase64
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/failure"
@@ -370,7 +371,7 @@ func TestCaptureBetweenCommits(t *testing.T) {
 	first := git(t, dir, "rev-parse", "HEAD~1")
 	res := runner().Capture(t.Context(), codebox.CaptureRequest{WorkspacePath: dir, From: first, To: "main"})
 	check(t, codebox.SchemaCaptureResult, res)
-	if !res.Success || !res.Changed || res.Diff.Encoding != codebox.PatchBase64 {
+	if !res.Success || !res.Changed || res.Diff.Encoding != evidence.PatchBase64 {
 		t.Errorf("the result is %+v, %+v", res, res.Error)
 	}
 	no := false

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/base/home"
@@ -76,11 +76,11 @@ type rebuilt struct {
 	attempt store.Attempt
 	req     homeboy.Request
 	dir     string // of the bundle; empty: there is none
-	listed  codebox.Manifest
+	listed  evidence.Manifest
 }
 
 func (r *rebuilt) open() error {
-	data, err := plainfile.Read(filepath.Join(r.dir, codebox.PathManifest), maxRecord)
+	data, err := plainfile.Read(filepath.Join(r.dir, evidence.PathManifest), maxRecord)
 	if err != nil {
 		return fmt.Errorf("read the bundle: %w", err)
 	}
@@ -242,24 +242,24 @@ func (r *rebuilt) verdict(said, success bool) (outcome.Verdict, error) {
 
 // change finds the patch that deed captured.
 func (r *rebuilt) change(v *outcome.Verdict) error {
-	var files codebox.ChangedFiles
-	if _, err := r.read(codebox.PathChangedFiles, &files); err != nil {
+	var files evidence.ChangedFiles
+	if _, err := r.read(evidence.PathChangedFiles, &files); err != nil {
 		return err
 	}
 	v.Changed = len(files.Files)
-	var md codebox.Metadata
-	if _, err := r.read(codebox.PathMetadata, &md); err != nil {
+	var md evidence.Metadata
+	if _, err := r.read(evidence.PathMetadata, &md); err != nil {
 		return err
 	}
 	v.Base, _ = md.Provenance.Workspace["commit"].(string)
 	if v.Base == "" {
 		v.Base, _ = md.Provenance.Workspace["base_digest"].(string)
 	}
-	f := bundle.ListedFile(&r.listed, codebox.PathPatch)
+	f := bundle.ListedFile(&r.listed, evidence.PathPatch)
 	if f == nil || f.SHA256 == nil || v.Changed == 0 {
 		return nil
 	}
-	file := filepath.Join(r.dir, filepath.FromSlash(codebox.PathPatch))
+	file := filepath.Join(r.dir, filepath.FromSlash(evidence.PathPatch))
 	opened, err := plainfile.Open(file)
 	if err != nil {
 		return fmt.Errorf("read the patch: %w", err)
@@ -273,7 +273,7 @@ func (r *rebuilt) change(v *outcome.Verdict) error {
 		return nil
 	}
 	v.Patch = &outcome.Patch{Path: file, SHA256: f.SHA256.Value, Size: info.Size()}
-	if f.Redaction != nil && f.Redaction.Policy == codebox.RedactionApplied {
+	if f.Redaction != nil && f.Redaction.Policy == evidence.RedactionApplied {
 		v.Patch.ReviewOnly = "a secret's value was redacted from it"
 	}
 	return nil
@@ -294,7 +294,7 @@ func (r *rebuilt) refer(o *homeboy.Outcome) {
 		}
 	}
 	add("deed-bundle", "", "the signed evidence of the attempt")
-	add("deed-journal", codebox.PathEvents, "what happened, event by event")
+	add("deed-journal", evidence.PathEvents, "what happened, event by event")
 	add("agent-task-request", pathRequest, "the request as the provider got it")
 	add("provider-stderr", bundle.PathStderr, "what the provider wrote to standard error")
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/agent/driver/script"
 	"github.com/deedrun/deed/internal/agent/runtimepkg"
@@ -88,13 +88,13 @@ func TestRun(t *testing.T) {
 		checks []deed.Check
 		status []homeboy.OutcomeStatus
 		exit   int
-		run    codebox.RunStatus
+		run    evidence.RunStatus
 	}{
-		"nothing to do":    {says: answer("no_op"), status: []homeboy.OutcomeStatus{homeboy.NoOp}, exit: 0, run: codebox.RunSucceeded},
-		"it failed":        {says: answer("failed"), status: []homeboy.OutcomeStatus{homeboy.Failed}, exit: 1, run: codebox.RunFailed},
-		"it lied":          {says: answer("succeeded"), checks: []deed.Check{failing}, status: []homeboy.OutcomeStatus{homeboy.Failed}, exit: 1, run: codebox.RunFailed},
-		"it broke":         {says: "exit 7", status: []homeboy.OutcomeStatus{homeboy.Failed, homeboy.ProviderError}, exit: 1, run: codebox.RunFailed},
-		"it said nonsense": {says: "echo nonsense", status: []homeboy.OutcomeStatus{homeboy.Failed, homeboy.ProviderError}, exit: 1, run: codebox.RunFailed},
+		"nothing to do":    {says: answer("no_op"), status: []homeboy.OutcomeStatus{homeboy.NoOp}, exit: 0, run: evidence.RunSucceeded},
+		"it failed":        {says: answer("failed"), status: []homeboy.OutcomeStatus{homeboy.Failed}, exit: 1, run: evidence.RunFailed},
+		"it lied":          {says: answer("succeeded"), checks: []deed.Check{failing}, status: []homeboy.OutcomeStatus{homeboy.Failed}, exit: 1, run: evidence.RunFailed},
+		"it broke":         {says: "exit 7", status: []homeboy.OutcomeStatus{homeboy.Failed, homeboy.ProviderError}, exit: 1, run: evidence.RunFailed},
+		"it said nonsense": {says: "echo nonsense", status: []homeboy.OutcomeStatus{homeboy.Failed, homeboy.ProviderError}, exit: 1, run: evidence.RunFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

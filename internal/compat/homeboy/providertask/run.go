@@ -3,7 +3,7 @@ package providertask
 import (
 	"context"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/agent/runtimepkg"
 	"github.com/deedrun/deed/internal/base/failure"
@@ -83,40 +83,40 @@ func (r *run) do(ctx context.Context, req runtimepkg.Request) (none homeboy.Outc
 	defer r.job.Close(bg)
 	res, err := r.job.Execute(ctx)
 	if err != nil {
-		r.close(bg, codebox.RunFailed, err.Error(), "")
+		r.close(bg, evidence.RunFailed, err.Error(), "")
 		return none, err
 	}
 	r.class = failure.Class(res.Settlement.Class)
 	o, said, err := rebuild(bg, r.Store, r.Home, r.job.Claim.Ref.AttemptID)
 	r.unheard = !said
 	if err != nil {
-		r.close(bg, codebox.RunFailed, err.Error(), res.BundleDir)
+		r.close(bg, evidence.RunFailed, err.Error(), res.BundleDir)
 		return none, failure.New(failure.Infra, "read what the attempt left", err, "")
 	}
 	r.close(bg, runStatus(o), o.Summary, res.BundleDir)
 	return o, nil
 }
 
-func runStatus(o homeboy.Outcome) codebox.RunStatus {
+func runStatus(o homeboy.Outcome) evidence.RunStatus {
 	switch {
 	case homeboy.IsSuccess(o.Status):
-		return codebox.RunSucceeded
+		return evidence.RunSucceeded
 	case o.Status == homeboy.Cancelled:
-		return codebox.RunCancelled
+		return evidence.RunCancelled
 	case o.Status == homeboy.Timeout:
-		return codebox.RunTimedOut
+		return evidence.RunTimedOut
 	}
-	return codebox.RunFailed
+	return evidence.RunFailed
 }
 
 // close ends the run's record.
-func (r *run) close(ctx context.Context, status codebox.RunStatus, why, bundleDir string) {
+func (r *run) close(ctx context.Context, status evidence.RunStatus, why, bundleDir string) {
 	o := runrecord.Outcome{Status: status, Bundle: bundleDir}
 	if bundleDir != "" {
-		o.Refs = []codebox.RunArtifactRef{{Kind: codebox.KindArtifactBundle, Directory: bundleDir}}
+		o.Refs = []evidence.RunArtifactRef{{Kind: evidence.KindArtifactBundle, Directory: bundleDir}}
 	}
-	if status != codebox.RunSucceeded {
-		o.Error = &codebox.RunError{Name: "RuntimeRunError", Message: why, Code: string(r.class)}
+	if status != evidence.RunSucceeded {
+		o.Error = &evidence.RunError{Name: "RuntimeRunError", Message: why, Code: string(r.class)}
 	}
 	r.job.Finish(ctx, o)
 }
