@@ -11,7 +11,7 @@ import (
 // Every variable that a script gets by itself is in the docs.
 func TestTheEnvironmentIsDocumented(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../../docs/SCRIPTS.md")
+	text, err := os.ReadFile("../../../../docs/SCRIPTS.md")
 	if err != nil {
 		t.Fatal(err)
 	}
