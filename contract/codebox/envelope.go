@@ -10,44 +10,9 @@ import (
 const (
 	SchemaAgentTaskRun       = "wp-codebox/agent-task-run/v1"
 	SchemaSandboxSession     = "wp-codebox/sandbox-session/v1"
-	SchemaAgentTaskResult    = "wp-codebox/agent-task-result/v1"
 	SchemaAgentTaskRunResult = "wp-codebox/agent-task-run-result/v1"
-	SchemaTerminalResult     = "wp-codebox/agent-terminal-result/v1"
 	SchemaFailureEvidence    = "wp-codebox/agent-task-run-failure-evidence/v1"
 	SchemaCLIFailure         = "wp-codebox/cli-failure/v1"
-)
-
-// Terminal statuses of a run. Only succeeded and no_op are successes.
-const (
-	StatusSucceeded     = "succeeded"
-	StatusNoOp          = "no_op"
-	StatusFailed        = "failed"
-	StatusTimeout       = "timeout"
-	StatusProviderError = "provider_error"
-	StatusUnable        = "unable_to_remediate"
-)
-
-// TerminalStatuses lists every terminal status.
-var TerminalStatuses = []string{StatusSucceeded, StatusNoOp, StatusFailed, StatusTimeout, StatusProviderError, StatusUnable}
-
-// Success reports whether a terminal status is one.
-func Success(status string) bool { return status == StatusSucceeded || status == StatusNoOp }
-
-// Statuses of a session and of an agent's task result. A session can be cancelled, too.
-const (
-	SessionCompleted = "completed"
-	SessionFailed    = "failed"
-	SessionCancelled = "cancelled"
-)
-
-// StatusCompleted is the status of the envelope of a run that succeeded; every other envelope has its terminal status.
-const StatusCompleted = "completed"
-
-// TerminalMaxTurns is the status of a terminal result that ran out of turns; the run's own is timeout.
-const (
-	TerminalMaxTurns   = "max_turns"
-	TerminalIncomplete = "incomplete"
-	TerminalUnknown    = "unknown"
 )
 
 // PersistenceExternal says that the caller keeps what it wants to keep of a session.
@@ -55,27 +20,27 @@ const PersistenceExternal = "external-orchestrator"
 
 // An AgentTaskRun is the envelope of one run: the one JSON document that a caller gets.
 type AgentTaskRun struct {
-	Success             bool                       `json:"success"`
-	Schema              string                     `json:"schema"`
-	Status              string                     `json:"status" jsonschema:"enum=completed,enum=no_op,enum=failed,enum=timeout,enum=provider_error,enum=unable_to_remediate"`
-	Session             SandboxSession             `json:"session"`
-	TaskInput           *TaskInput                 `json:"task_input,omitempty"` // absent when the request could not be read
-	WP                  string                     `json:"wp,omitempty"`
-	Artifacts           string                     `json:"artifacts,omitempty"` // the bundle's directory
-	AgentResult         evidence.AgentResult       `json:"agent_result"`
-	CompletionOutcome   evidence.CompletionOutcome `json:"completion_outcome"`
-	AgentTaskResult     AgentTaskResult            `json:"agent_task_result"`
-	AgentTaskRunResult  AgentTaskRunResult         `json:"agent_task_run_result"`
-	TerminalResult      TerminalResult             `json:"terminal_result"`
-	ComponentContracts  []json.RawMessage          `json:"component_contracts,omitempty"`
-	StructuredArtifacts []StructuredArtifact       `json:"structured_artifacts,omitempty"`
-	Outputs             json.RawMessage            `json:"outputs,omitempty"`
-	RunMetadata         RunMetadata                `json:"run_metadata"`
-	EvidenceRefs        []EvidenceRef              `json:"evidence_refs"`
-	Diagnostics         []Diagnostic               `json:"diagnostics"`
-	FailureEvidence     *FailureEvidence           `json:"failure_evidence,omitempty"`
-	Run                 RunRecord                  `json:"run"`
-	Metadata            json.RawMessage            `json:"metadata,omitempty"`
+	Success             bool                          `json:"success"`
+	Schema              string                        `json:"schema"`
+	Status              string                        `json:"status" jsonschema:"enum=completed,enum=no_op,enum=failed,enum=timeout,enum=provider_error,enum=unable_to_remediate"`
+	Session             SandboxSession                `json:"session"`
+	TaskInput           *TaskInput                    `json:"task_input,omitempty"` // absent when the request could not be read
+	WP                  string                        `json:"wp,omitempty"`
+	Artifacts           string                        `json:"artifacts,omitempty"` // the bundle's directory
+	AgentResult         evidence.AgentResult          `json:"agent_result"`
+	CompletionOutcome   evidence.CompletionOutcome    `json:"completion_outcome"`
+	AgentTaskResult     evidence.AgentTaskResult      `json:"agent_task_result"`
+	AgentTaskRunResult  AgentTaskRunResult            `json:"agent_task_run_result"`
+	TerminalResult      evidence.TerminalResult       `json:"terminal_result"`
+	ComponentContracts  []json.RawMessage             `json:"component_contracts,omitempty"`
+	StructuredArtifacts []evidence.StructuredArtifact `json:"structured_artifacts,omitempty"`
+	Outputs             json.RawMessage               `json:"outputs,omitempty"`
+	RunMetadata         RunMetadata                   `json:"run_metadata"`
+	EvidenceRefs        []evidence.EvidenceRef        `json:"evidence_refs"`
+	Diagnostics         []evidence.Diagnostic         `json:"diagnostics"`
+	FailureEvidence     *FailureEvidence              `json:"failure_evidence,omitempty"`
+	Run                 RunRecord                     `json:"run"`
+	Metadata            json.RawMessage               `json:"metadata,omitempty"`
 }
 
 // A SandboxSession ties a run to the caller's own record of it.
@@ -95,46 +60,6 @@ type SessionArtifacts struct {
 	Directory  string `json:"directory"`
 	BundleID   string `json:"bundle_id"`
 	PreviewURL string `json:"preview_url"`
-}
-
-// An AgentTaskResult is files/agent-task-result.json: what the task gave, as far as it is data.
-type AgentTaskResult struct {
-	Schema              string               `json:"schema"`
-	Success             bool                 `json:"success"`
-	Status              string               `json:"status" jsonschema:"enum=completed,enum=failed"`
-	Outputs             json.RawMessage      `json:"outputs"`
-	StructuredArtifacts []StructuredArtifact `json:"structured_artifacts"`
-	TerminalResult      *TerminalResult      `json:"terminal_result,omitempty"`
-	Diagnostics         json.RawMessage      `json:"diagnostics"` // runtime, error and adapter, where there is something to say
-	Raw                 json.RawMessage      `json:"raw"`         // the agent's own words; claims
-}
-
-// A TerminalResult says how the agent's work ended. Its status decides over every other sign.
-type TerminalResult struct {
-	Schema                string        `json:"schema"`
-	Terminal              bool          `json:"terminal"`
-	Status                string        `json:"status" jsonschema:"minLength=1"` // a terminal status, or max_turns, incomplete, unknown
-	Success               bool          `json:"success"`
-	Source                string        `json:"source,omitempty"`
-	FailureClassification string        `json:"failure_classification,omitempty"`
-	PendingTools          *PendingTools `json:"pending_tools,omitempty"`
-	MaxTurns              *TurnLimit    `json:"max_turns,omitempty"`
-	EvidenceRefs          []EvidenceRef `json:"evidence_refs"`
-	Diagnostics           []Diagnostic  `json:"diagnostics,omitempty"`
-}
-
-// PendingTools says that the agent ended with calls that nobody answered.
-type PendingTools struct {
-	Detected bool     `json:"detected"`
-	Count    int      `json:"count,omitempty"`
-	Names    []string `json:"names,omitempty"`
-}
-
-// A TurnLimit says whether the agent used up its turns.
-type TurnLimit struct {
-	Reached bool `json:"reached"`
-	Current int  `json:"current,omitempty"`
-	Max     int  `json:"max,omitempty"`
 }
 
 // RunMetadata names the run. What is unknown is empty.
@@ -165,32 +90,6 @@ const (
 	RefTaskFailureEvidence = "codebox-agent-task-failure-evidence"
 )
 
-// An EvidenceRef points at evidence: an absolute path or a URL.
-type EvidenceRef struct {
-	Kind     string          `json:"kind" jsonschema:"minLength=1"`
-	URI      string          `json:"uri,omitempty"`
-	Label    string          `json:"label,omitempty"`
-	Metadata json.RawMessage `json:"metadata,omitempty"`
-}
-
-// A Diagnostic is one thing that a reader should know: a class that programs read and a sentence that people read.
-type Diagnostic struct {
-	Class   string          `json:"class" jsonschema:"minLength=1"`
-	Message string          `json:"message"`
-	Path    string          `json:"path,omitempty"` // in the request
-	Remedy  string          `json:"remedy,omitempty"`
-	Data    json.RawMessage `json:"data,omitempty"`
-}
-
-// Classes of diagnostics.
-const (
-	ClassRunFailed      = "wp-codebox.agent_task_run_failed"
-	ClassInvalidRequest = "wp-codebox.invalid_request" // followed by a dot and the fault's code
-	ClassGateReason     = "deed.gate"                  // followed by a dot and the reason's code
-	ClassEgress         = "deed.egress"                // a connection was refused; followed by a dot and the rule
-	ClassLimit          = "deed.limit"                 // a limit ended the run; followed by a dot and its name
-)
-
 // A RunRecord is the run itself: its times and what it left.
 type RunRecord struct {
 	RunID        string             `json:"runId,omitempty"`
@@ -216,20 +115,20 @@ type ArtifactRef struct {
 
 // A FailureEvidence is what a caller keeps of a run that did not succeed. It holds no stack and no secret.
 type FailureEvidence struct {
-	Schema        string          `json:"schema"`
-	Phase         string          `json:"phase" jsonschema:"minLength=1"`
-	Command       string          `json:"command"`
-	ExitCode      int             `json:"exit_code"` // of the failed command; never 0
-	Message       string          `json:"message"`
-	Task          string          `json:"task,omitempty"`
-	Runtime       *RuntimeState   `json:"runtime,omitempty"`
-	Sandbox       SandboxState    `json:"sandbox"`
-	Stdout        *Snippet        `json:"stdout,omitempty"`
-	Stderr        *Snippet        `json:"stderr,omitempty"`
-	Diagnostics   []Diagnostic    `json:"diagnostics,omitempty"`
-	PhaseEvidence json.RawMessage `json:"phase_evidence,omitempty"`
-	Error         SerializedError `json:"error"`
-	WP            string          `json:"wp,omitempty"`
+	Schema        string                `json:"schema"`
+	Phase         string                `json:"phase" jsonschema:"minLength=1"`
+	Command       string                `json:"command"`
+	ExitCode      int                   `json:"exit_code"` // of the failed command; never 0
+	Message       string                `json:"message"`
+	Task          string                `json:"task,omitempty"`
+	Runtime       *RuntimeState         `json:"runtime,omitempty"`
+	Sandbox       SandboxState          `json:"sandbox"`
+	Stdout        *Snippet              `json:"stdout,omitempty"`
+	Stderr        *Snippet              `json:"stderr,omitempty"`
+	Diagnostics   []evidence.Diagnostic `json:"diagnostics,omitempty"`
+	PhaseEvidence json.RawMessage       `json:"phase_evidence,omitempty"`
+	Error         SerializedError       `json:"error"`
+	WP            string                `json:"wp,omitempty"`
 }
 
 // A RuntimeState names a runtime and how it was left.

@@ -10,10 +10,9 @@ import (
 // Schema ids of a request. A file that asks for a run carries SchemaTaskInput, or SchemaRequest when it wraps a task
 // input; the JSON Schema of either form is published as SchemaRequest. A headless request is not accepted.
 const (
-	SchemaTaskInput          = "wp-codebox/task-input/v1"
-	SchemaRequest            = "wp-codebox/agent-task-run-request/v1"
-	SchemaHeadlessRequest    = "wp-codebox/headless-agent-task-request/v1"
-	SchemaStructuredArtifact = "wp-codebox/structured-artifact/v1"
+	SchemaTaskInput       = "wp-codebox/task-input/v1"
+	SchemaRequest         = "wp-codebox/agent-task-run-request/v1"
+	SchemaHeadlessRequest = "wp-codebox/headless-agent-task-request/v1"
 )
 
 // TaskInputVersion is the version of a task input; one that names none has this.
@@ -39,22 +38,22 @@ const CodeRawForbidden = "wp_codebox_raw_code_forbidden"
 // A TaskRequest asks for one run of an agent: the task input, and where and with what the agent works. Every source is
 // an absolute path on the caller's machine; every target is an absolute path that the agent sees.
 type TaskRequest struct {
-	Schema              string               `json:"schema"`
-	Version             int                  `json:"version,omitempty" jsonschema:"minimum=1,maximum=1"` // absent: 1
-	Goal                string               `json:"goal" jsonschema:"minLength=1"`
-	Target              json.RawMessage      `json:"target,omitempty"` // kind (repo, site, plugin, theme, other), ref, path, url
-	AllowedTools        []string             `json:"allowed_tools,omitempty"`
-	ExpectedArtifacts   []string             `json:"expected_artifacts,omitempty"`
-	StructuredArtifacts []StructuredArtifact `json:"structured_artifacts,omitempty"` // input of the task
-	StagedFiles         []StagedFile         `json:"staged_files,omitempty"`
-	StagedFilesAlias    []StagedFile         `json:"stagedFiles,omitempty"` // the same
-	AgentBundles        []AgentBundle        `json:"agent_bundles,omitempty"`
-	AgentBundle         *AgentBundle         `json:"agent_bundle,omitempty"` // one more, first in order
-	ToolBridge          json.RawMessage      `json:"tool_bridge,omitempty"`
-	ParentToolBridge    json.RawMessage      `json:"parent_tool_bridge,omitempty"`
-	SandboxToolPolicy   *SandboxToolPolicy   `json:"sandbox_tool_policy,omitempty"` // absent or {}: every tool is denied
-	Policy              json.RawMessage      `json:"policy,omitempty"`              // approvals, applyBack, sandbox, and what the caller adds
-	Context             json.RawMessage      `json:"context,omitempty"`
+	Schema              string                        `json:"schema"`
+	Version             int                           `json:"version,omitempty" jsonschema:"minimum=1,maximum=1"` // absent: 1
+	Goal                string                        `json:"goal" jsonschema:"minLength=1"`
+	Target              json.RawMessage               `json:"target,omitempty"` // kind (repo, site, plugin, theme, other), ref, path, url
+	AllowedTools        []string                      `json:"allowed_tools,omitempty"`
+	ExpectedArtifacts   []string                      `json:"expected_artifacts,omitempty"`
+	StructuredArtifacts []evidence.StructuredArtifact `json:"structured_artifacts,omitempty"` // input of the task
+	StagedFiles         []StagedFile                  `json:"staged_files,omitempty"`
+	StagedFilesAlias    []StagedFile                  `json:"stagedFiles,omitempty"` // the same
+	AgentBundles        []AgentBundle                 `json:"agent_bundles,omitempty"`
+	AgentBundle         *AgentBundle                  `json:"agent_bundle,omitempty"` // one more, first in order
+	ToolBridge          json.RawMessage               `json:"tool_bridge,omitempty"`
+	ParentToolBridge    json.RawMessage               `json:"parent_tool_bridge,omitempty"`
+	SandboxToolPolicy   *SandboxToolPolicy            `json:"sandbox_tool_policy,omitempty"` // absent or {}: every tool is denied
+	Policy              json.RawMessage               `json:"policy,omitempty"`              // approvals, applyBack, sandbox, and what the caller adds
+	Context             json.RawMessage               `json:"context,omitempty"`
 
 	Agent    string `json:"agent,omitempty" jsonschema:"minLength=1,maxLength=512"` // absent: wp-codebox-sandbox
 	Mode     string `json:"mode,omitempty" jsonschema:"minLength=1,maxLength=512"`  // absent: sandbox
@@ -151,46 +150,20 @@ func (r *Request) UnmarshalJSON(text []byte) error {
 
 // A TaskInput is the normalised input of a task, as an envelope gives it back: every member is there.
 type TaskInput struct {
-	Schema              string               `json:"schema"`
-	Version             int                  `json:"version" jsonschema:"minimum=1,maximum=1"`
-	Goal                string               `json:"goal" jsonschema:"minLength=1"`
-	Target              json.RawMessage      `json:"target"`
-	AllowedTools        []string             `json:"allowed_tools"`
-	ExpectedArtifacts   []string             `json:"expected_artifacts"`
-	StructuredArtifacts []StructuredArtifact `json:"structured_artifacts"`
-	StagedFiles         []StagedFile         `json:"staged_files,omitempty"`
-	AgentBundles        []AgentBundle        `json:"agent_bundles,omitempty"`
-	ToolBridge          json.RawMessage      `json:"tool_bridge"`
-	ParentToolBridge    json.RawMessage      `json:"parent_tool_bridge"`
-	SandboxToolPolicy   SandboxToolPolicy    `json:"sandbox_tool_policy"`
-	Policy              json.RawMessage      `json:"policy"`
-	Context             json.RawMessage      `json:"context"`
-}
-
-// Directions of a structured artifact.
-const (
-	DirectionInput  = "input"
-	DirectionOutput = "output"
-)
-
-// A StructuredArtifact is a named piece of data that goes into a task or comes out of it.
-type StructuredArtifact struct {
-	Schema              string              `json:"schema,omitempty"`
-	Name                string              `json:"name" jsonschema:"minLength=1,maxLength=512"`
-	Type                string              `json:"type" jsonschema:"minLength=1,maxLength=512"`
-	PayloadSchema       evidence.Value      `json:"payload_schema,omitempty"` // an id or a JSON Schema
-	PayloadSchemaAlias  evidence.Value      `json:"payloadSchema,omitempty"`  // the same, as the two below
-	ArtifactSchema      evidence.Value      `json:"artifact_schema,omitempty"`
-	ArtifactSchemaAlias evidence.Value      `json:"artifactSchema,omitempty"`
-	Payload             evidence.Value      `json:"payload,omitempty"`
-	Metadata            json.RawMessage     `json:"metadata,omitempty"`
-	Provenance          *ArtifactProvenance `json:"provenance,omitempty"`
-}
-
-// An ArtifactProvenance says where a structured artifact comes from.
-type ArtifactProvenance struct {
-	Direction string `json:"direction,omitempty" jsonschema:"enum=input,enum=output"`
-	Source    string `json:"source,omitempty" jsonschema:"maxLength=512"`
+	Schema              string                        `json:"schema"`
+	Version             int                           `json:"version" jsonschema:"minimum=1,maximum=1"`
+	Goal                string                        `json:"goal" jsonschema:"minLength=1"`
+	Target              json.RawMessage               `json:"target"`
+	AllowedTools        []string                      `json:"allowed_tools"`
+	ExpectedArtifacts   []string                      `json:"expected_artifacts"`
+	StructuredArtifacts []evidence.StructuredArtifact `json:"structured_artifacts"`
+	StagedFiles         []StagedFile                  `json:"staged_files,omitempty"`
+	AgentBundles        []AgentBundle                 `json:"agent_bundles,omitempty"`
+	ToolBridge          json.RawMessage               `json:"tool_bridge"`
+	ParentToolBridge    json.RawMessage               `json:"parent_tool_bridge"`
+	SandboxToolPolicy   SandboxToolPolicy             `json:"sandbox_tool_policy"`
+	Policy              json.RawMessage               `json:"policy"`
+	Context             json.RawMessage               `json:"context"`
 }
 
 // A VerifyStep is a command that must pass in a clean room made of the base and the agent's patch. The members below advisory are

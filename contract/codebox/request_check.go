@@ -134,10 +134,10 @@ func (r TaskRequest) checkTask(l *fault.List) {
 	for i, a := range r.StructuredArtifacts {
 		at := fault.Index("$.structured_artifacts", i)
 		l.Within(at, a.Validate())
-		if a.Provenance != nil && a.Provenance.Direction == DirectionOutput {
+		if a.Provenance != nil && a.Provenance.Direction == evidence.DirectionOutput {
 			l.Add(at+".provenance.direction", fault.Conflict, "is output in a request", "what goes into a task has the direction input")
 		}
-		if slices.ContainsFunc(r.StructuredArtifacts[:i], func(o StructuredArtifact) bool { return o.Name == a.Name }) {
+		if slices.ContainsFunc(r.StructuredArtifacts[:i], func(o evidence.StructuredArtifact) bool { return o.Name == a.Name }) {
 			l.Add(at+".name", fault.Duplicate, quote(a.Name)+" is there twice", "give every artifact its own name")
 		}
 	}
@@ -237,40 +237,6 @@ func checkValues(l *fault.List, at string, env map[string]string, secret map[str
 // reserved names carry what deed tells an agent.
 func reserved(name string) bool {
 	return strings.HasPrefix(name, "DEED_") || strings.HasPrefix(name, "AGENT_RUNTIME_")
-}
-
-// Validate returns every fault of the artifact.
-func (a StructuredArtifact) Validate() error {
-	var l fault.List
-	if a.Schema != "" {
-		wrongSchema(&l, a.Schema, SchemaStructuredArtifact)
-	}
-	l.Name("$.name", a.Name)
-	l.Name("$.type", a.Type)
-	first := ""
-	for _, m := range []struct {
-		name string
-		v    evidence.Value
-	}{{"payload_schema", a.PayloadSchema}, {"payloadSchema", a.PayloadSchemaAlias}, {"artifact_schema", a.ArtifactSchema}, {"artifactSchema", a.ArtifactSchemaAlias}} {
-		switch {
-		case m.v.Null():
-			continue
-		case first != "":
-			twoSpellings(&l, "$."+m.name, first)
-			continue
-		}
-		first = m.name
-		if s, ok := m.v.Text(); ok {
-			l.Name("$."+m.name, s)
-		} else if !fault.IsObject(m.v) {
-			l.Add("$."+m.name, fault.BadFormat, "is neither an id nor a JSON Schema", "write a string or an object")
-		}
-	}
-	l.OptionalObject("$.metadata", a.Metadata)
-	if p := a.Provenance; p != nil {
-		l.OptionalName("$.provenance.source", p.Source)
-	}
-	return l.Err()
 }
 
 // Validate returns every fault of the step.

@@ -1,21 +1,23 @@
 package codebox
 
+import "github.com/deedrun/deed/contract/evidence"
+
 import "encoding/json"
 
 // An AgentTaskRunResult is a run as an orchestrator reads it: one terminal status, and every piece of evidence in its
 // group.
 type AgentTaskRunResult struct {
-	Schema                string          `json:"schema"`
-	Status                string          `json:"status" jsonschema:"enum=succeeded,enum=no_op,enum=failed,enum=timeout,enum=provider_error,enum=unable_to_remediate"`
-	Success               bool            `json:"success"`
-	Summary               string          `json:"summary"`
-	Artifacts             []ArtifactRef   `json:"artifacts"`
-	Refs                  GroupedRefs     `json:"refs"`
-	Diagnostics           []Diagnostic    `json:"diagnostics"`
-	Metadata              ResultMetadata  `json:"metadata"`
-	TerminalResult        *TerminalResult `json:"terminal_result,omitempty"`
-	NoOp                  NoOp            `json:"no_op"`
-	FailureClassification string          `json:"failure_classification,omitempty"`
+	Schema                string                   `json:"schema"`
+	Status                string                   `json:"status" jsonschema:"enum=succeeded,enum=no_op,enum=failed,enum=timeout,enum=provider_error,enum=unable_to_remediate"`
+	Success               bool                     `json:"success"`
+	Summary               string                   `json:"summary"`
+	Artifacts             []ArtifactRef            `json:"artifacts"`
+	Refs                  GroupedRefs              `json:"refs"`
+	Diagnostics           []evidence.Diagnostic    `json:"diagnostics"`
+	Metadata              ResultMetadata           `json:"metadata"`
+	TerminalResult        *evidence.TerminalResult `json:"terminal_result,omitempty"`
+	NoOp                  NoOp                     `json:"no_op"`
+	FailureClassification string                   `json:"failure_classification,omitempty"`
 }
 
 // GroupedRefs holds the references of each kind.

@@ -1,5 +1,7 @@
 package codebox
 
+import "github.com/deedrun/deed/contract/evidence"
+
 import (
 	"fmt"
 	"path"
@@ -235,16 +237,16 @@ type WorkspaceError struct {
 
 // A CaptureResult is the state of a workspace. Status is a CaptureStatus, or the word failed or unavailable.
 type CaptureResult struct {
-	Schema      string          `json:"schema"`
-	Success     bool            `json:"success"`
-	Backend     string          `json:"backend"`
-	Changed     bool            `json:"changed"` // a file differs from what is checked out, or the diff has something: with to they are two questions
-	Workspace   RunnerWorkspace `json:"workspace"`
-	Status      any             `json:"status"`
-	Diff        *CaptureDiff    `json:"diff,omitempty"`
-	FailureType string          `json:"failure_type,omitempty"`
-	Error       *WorkspaceError `json:"error,omitempty"`
-	Diagnostics []Diagnostic    `json:"diagnostics,omitempty"` // deed: what was not looked into
+	Schema      string                `json:"schema"`
+	Success     bool                  `json:"success"`
+	Backend     string                `json:"backend"`
+	Changed     bool                  `json:"changed"` // a file differs from what is checked out, or the diff has something: with to they are two questions
+	Workspace   RunnerWorkspace       `json:"workspace"`
+	Status      any                   `json:"status"`
+	Diff        *CaptureDiff          `json:"diff,omitempty"`
+	FailureType string                `json:"failure_type,omitempty"`
+	Error       *WorkspaceError       `json:"error,omitempty"`
+	Diagnostics []evidence.Diagnostic `json:"diagnostics,omitempty"` // deed: what was not looked into
 }
 
 // Validate demands that success, status and error agree.
@@ -496,7 +498,7 @@ type PublicationResult struct {
 	Opened      bool                    `json:"opened"` // it was opened now; without a pull request both are false
 	Evidence    map[string]any          `json:"evidence,omitempty"`
 	Artifacts   map[string]any          `json:"artifacts,omitempty"`
-	Diagnostics []Diagnostic            `json:"diagnostics,omitempty"` // deed: what differs and is not published
+	Diagnostics []evidence.Diagnostic   `json:"diagnostics,omitempty"` // deed: what differs and is not published
 }
 
 // Validate demands that success, status, error and pull request agree.

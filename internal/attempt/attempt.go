@@ -31,6 +31,7 @@ import (
 	"github.com/deedrun/deed/internal/agent/runtimepkg"
 	"github.com/deedrun/deed/internal/agent/skill"
 	"github.com/deedrun/deed/internal/attempt/brief"
+	"github.com/deedrun/deed/internal/attempt/ending"
 	"github.com/deedrun/deed/internal/attempt/gate"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/config"
@@ -38,7 +39,6 @@ import (
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/base/home"
 	"github.com/deedrun/deed/internal/base/proc"
-	"github.com/deedrun/deed/internal/compat/codebox/boundary"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/evidence/history"
 	"github.com/deedrun/deed/internal/evidence/journal"
@@ -118,12 +118,12 @@ type Result struct {
 	Files      []evidence.ChangedFile // what the patch changes
 	BundleDir  string                 // absolute; empty when no bundle could be written
 	Claim      *driver.Claim
-	Account    boundary.Run  // what the documents of the bundle were made of
-	Exits      []proc.Exit   // of the agent, one for each turn
-	Refusals   int           // that the agent was to be told of
-	Same       int           // of these, those that were answered in the conversation that there was
-	Resumed    bool          // it went on with the conversation of an earlier attempt
-	Cleaned    time.Duration // how long clearing away took, after the settlement
+	Account    ending.Account // what the documents of the bundle were made of
+	Exits      []proc.Exit    // of the agent, one for each turn
+	Refusals   int            // that the agent was to be told of
+	Same       int            // of these, those that were answered in the conversation that there was
+	Resumed    bool           // it went on with the conversation of an earlier attempt
+	Cleaned    time.Duration  // how long clearing away took, after the settlement
 }
 
 // run is the state of one attempt while it happens.
@@ -180,9 +180,9 @@ type run struct {
 	checks       []deed.CheckResult // of a decision that was not reached, up to the one that it was at
 	limits       []checkLimit       // for which checks were ended
 	commands     []command
-	unseen       bool         // the agent may have changed something since the workspace was looked at
-	phase        string       // where the attempt is
-	account      boundary.Run // how it ended, as the bundle tells it
+	unseen       bool           // the agent may have changed something since the workspace was looked at
+	phase        string         // where the attempt is
+	account      ending.Account // how it ended, as the bundle tells it
 }
 
 // Run takes a claim to its settlement. It always settles, unless the claim was lost to another runner (the error

@@ -11,7 +11,7 @@ import (
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/evidence"
-	"github.com/deedrun/deed/internal/compat/codebox/boundary"
+	"github.com/deedrun/deed/internal/attempt/ending"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/store"
 )
@@ -40,8 +40,8 @@ func (a *run) changeSummary(w *bundle.Writer, files evidence.ChangedFiles) chang
 }
 
 // completionOutcome adds to the account of the run which task it was.
-func (a *run) completionOutcome(r boundary.Run) evidence.CompletionOutcome {
-	o := boundary.CompletionOutcome(r)
+func (a *run) completionOutcome(r ending.Account) evidence.CompletionOutcome {
+	o := r.CompletionOutcome()
 	o.Provenance.Task = map[string]any{"task_id": a.claim.Ref.TaskID, "attempt_id": a.claim.Ref.AttemptID}
 	return o
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/isolate/egress"
 	"github.com/deedrun/deed/internal/isolate/sandbox"
@@ -137,13 +137,13 @@ func (a *run) closeEgress() error {
 }
 
 // diagnostics tells what the agent was refused.
-func (l *egressLog) diagnostics() []codebox.Diagnostic {
+func (l *egressLog) diagnostics() []evidence.Diagnostic {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var out []codebox.Diagnostic
+	var out []evidence.Diagnostic
 	for _, d := range l.denials {
-		out = append(out, codebox.Diagnostic{
-			Class: codebox.ClassEgress + "." + d.Rule, Message: d.Reason, Remedy: d.Remedy,
+		out = append(out, evidence.Diagnostic{
+			Class: evidence.ClassEgress + "." + d.Rule, Message: d.Reason, Remedy: d.Remedy,
 			Data: mustJSON(map[string]any{"host": d.Host, "port": d.Port, "method": d.Method, "address": d.Address}),
 		})
 	}

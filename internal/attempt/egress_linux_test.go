@@ -18,7 +18,6 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver"
@@ -163,7 +162,7 @@ curl -sS -m 5 --noproxy '*' http://192.0.2.1/ || echo "no route"
 	if len(rules) != 3 || rules[allowed] < 5 {
 		t.Errorf("logged are %v", rules)
 	}
-	env, err := boundary.Envelope(res.Account)
+	env, err := boundary.Envelope(boundary.Run{Account: res.Account})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,11 +274,11 @@ func TestALimitIsTold(t *testing.T) {
 	if res.Settlement.Class != "limit_exceeded" || !strings.Contains(res.Settlement.LastError, "limit on processes") || !strings.Contains(res.Settlement.LastError, "at most 20") {
 		t.Errorf("%s: %s", res.Settlement.Class, res.Settlement.LastError)
 	}
-	env, err := boundary.Envelope(res.Account)
+	env, err := boundary.Envelope(boundary.Run{Account: res.Account})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.IndexFunc(env.Diagnostics, func(d codebox.Diagnostic) bool { return d.Class == "deed.limit.processes" }); i < 0 {
+	if i := slices.IndexFunc(env.Diagnostics, func(d evidence.Diagnostic) bool { return d.Class == "deed.limit.processes" }); i < 0 {
 		t.Errorf("diagnostics are %+v", env.Diagnostics)
 	} else {
 		var data struct{ Used, Max int64 }

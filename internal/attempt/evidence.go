@@ -15,8 +15,8 @@ import (
 
 	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/agent/driver"
+	"github.com/deedrun/deed/internal/attempt/ending"
 	"github.com/deedrun/deed/internal/base/crashpoint"
-	"github.com/deedrun/deed/internal/compat/codebox/boundary"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/evidence/history"
 	"github.com/deedrun/deed/internal/evidence/journal"
@@ -111,10 +111,10 @@ func (a *run) conclude(w *bundle.Writer, s *store.Settlement, e end) error {
 		value      any
 	}
 	docs := []doc{
-		{evidence.PathTestResults, evidence.KindTestResults, boundary.TestResults(a.verdict)},
-		{evidence.PathAgentResult, evidence.KindAgentResult, boundary.AgentResult(r)},
+		{evidence.PathTestResults, evidence.KindTestResults, ending.TestResults(a.verdict)},
+		{evidence.PathAgentResult, evidence.KindAgentResult, r.AgentResult()},
 		{evidence.PathCompletionOutcome, evidence.KindCompletionOutcome, a.completionOutcome(r)},
-		{evidence.PathAgentTaskResult, evidence.KindAgentTaskResult, boundary.TaskResult(r)},
+		{evidence.PathAgentTaskResult, evidence.KindAgentTaskResult, r.TaskResult()},
 		{evidence.PathTranscript, evidence.KindAgentTranscript, a.transcript()},
 		{pathSettlement, kindSettlement, settlementDoc{Schema: schemaSettlement, Settlement: s}},
 	}

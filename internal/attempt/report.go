@@ -9,12 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/attempt/ending"
 	"github.com/deedrun/deed/internal/base/failure"
-	"github.com/deedrun/deed/internal/compat/codebox/boundary"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/evidence/workspace"
 	"github.com/deedrun/deed/internal/isolate/sandbox"
@@ -30,9 +29,9 @@ const (
 
 // report is the account of the attempt for those outside. Every document that says how it ended, in the bundle and in the
 // answer to a caller, is derived from it, so that no two of them can contradict each other.
-func (a *run) report(w *bundle.Writer, e end) boundary.Run {
+func (a *run) report(w *bundle.Writer, e end) ending.Account {
 	change := a.changeSummary(w, a.changedFiles())
-	r := boundary.Run{
+	r := ending.Account{
 		Isolation: string(a.plan.kind), RuntimeID: "runtime-" + a.claim.Ref.AttemptID, RuntimeStatus: evidence.RuntimeDestroyed,
 		Started: a.started, Finished: a.Clock(), BundleDir: ".", Changes: change.files, Patch: change.patch,
 		Phase: a.phase, Command: a.plan.adapter.ID(), Code: string(e.class), Verdict: a.verdict, Components: a.componentRecords(), Redactor: a.redactor,
@@ -40,7 +39,7 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 	if a.verdict == nil && len(a.checks) > 0 {
 		r.Verdict = &deed.Verdict{Checks: a.checks} // what ran is told; nobody judged, which is what the decision goes by
 	}
-	ended := boundary.End{
+	ended := ending.End{
 		Class: e.class, Stopped: errors.Is(e.err, Stopped), Verdict: a.verdict, Files: change.files.Count, PatchBytes: change.patch.Bytes,
 		KeptBack: a.plan.spec.ApplyBack == deed.ApplyBackDisabled,
 	}
@@ -53,12 +52,12 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 			r.Phase = PhaseAgent // whatever was looked at afterwards
 		}
 		if e.class != failure.Spawn {
-			ended.Exit = &boundary.Exit{Code: y.Proc.Code, Signal: y.Proc.Signal}
+			ended.Exit = &ending.Exit{Code: y.Proc.Code, Signal: y.Proc.Signal}
 		}
 		if c := y.Claim; c != nil {
-			r.Outputs, r.Claim = c.Outputs, c.Raw
+			r.Outputs, r.Statement = c.Outputs, c.Raw
 			for _, s := range c.StructuredArtifacts {
-				var artifact codebox.StructuredArtifact
+				var artifact evidence.StructuredArtifact
 				if json.Unmarshal(s, &artifact) == nil { // the driver has left out what is none
 					r.StructuredArtifacts = append(r.StructuredArtifacts, artifact)
 				}
@@ -66,15 +65,15 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 		}
 	}
 	if most := a.plan.spec.MaxTurns; most > 0 {
-		r.MaxTurns = &codebox.TurnLimit{Reached: e.class == failure.Turns, Current: min(a.watch.turns(), most), Max: most}
+		r.MaxTurns = &evidence.TurnLimit{Reached: e.class == failure.Turns, Current: min(a.watch.turns(), most), Max: most}
 	}
-	r.Decision = boundary.Decide(boundary.FactsOf(ended))
-	if d := r.Decision; !d.Success() && ended.Done && r.Phase == PhaseJudge {
+	r.Ending = ending.Decide(ending.FactsOf(ended))
+	if d := r.Ending; !d.Success() && ended.Done && r.Phase == PhaseJudge {
 		r.Judging = a.failedStep(w)
 	}
-	r.Diagnostics = slices.Concat(boundary.DiagnosticsOf(e.err), a.denials(e), a.runtimeDiagnostics(), a.seedDiagnostics())
+	r.Diagnostics = slices.Concat(ending.DiagnosticsOf(e.err), a.denials(e), a.runtimeDiagnostics(), a.seedDiagnostics())
 	for _, what := range dropped {
-		r.Diagnostics = append(r.Diagnostics, codebox.Diagnostic{Class: "deed.result.dropped", Message: "left out of the agent's result: " + a.redactor.String(what)})
+		r.Diagnostics = append(r.Diagnostics, evidence.Diagnostic{Class: "deed.result.dropped", Message: "left out of the agent's result: " + a.redactor.String(what)})
 	}
 	r.Diagnostics = append(r.Diagnostics, a.droppedArtifacts()...)
 	switch {
@@ -88,8 +87,8 @@ func (a *run) report(w *bundle.Writer, e end) boundary.Run {
 
 // failedStep is what speaks against work that the agent has done: the first check that does, else the gate. Of a decision that was not
 // reached it is the check that ran.
-func (a *run) failedStep(w *bundle.Writer) *boundary.Step {
-	s := &boundary.Step{Command: "deed gate"}
+func (a *run) failedStep(w *bundle.Writer) *ending.Step {
+	s := &ending.Step{Command: "deed gate"}
 	var list []deed.CheckResult
 	if a.verdict != nil {
 		list = slices.DeleteFunc(slices.Clone(a.verdict.Checks), func(c deed.CheckResult) bool { return c.Advisory })
@@ -100,7 +99,7 @@ func (a *run) failedStep(w *bundle.Writer) *boundary.Step {
 		if c.Status == deed.CheckPassed {
 			continue
 		}
-		s.Command, s.ExitCode, s.Stdout = strings.Join(c.Command, " "), c.ExitCode, boundary.Tail{Text: c.Tail} // its two streams are one
+		s.Command, s.ExitCode, s.Stdout = strings.Join(c.Command, " "), c.ExitCode, ending.Tail{Text: c.Tail} // its two streams are one
 		if _, size, ok := w.File(c.Log); ok {
 			s.Stdout.Bytes, s.Stdout.Cut = size, size > int64(min(len(c.Tail), tailSize))+1 // the last newline is not in the tail, and a word of deed's may be
 		}
@@ -110,19 +109,19 @@ func (a *run) failedStep(w *bundle.Writer) *boundary.Step {
 }
 
 // droppedArtifacts says what of the directory of artifacts is not in the bundle. What has a name that cannot be kept is a reason of the gate.
-func (a *run) droppedArtifacts() []codebox.Diagnostic {
+func (a *run) droppedArtifacts() []evidence.Diagnostic {
 	left := a.artifacts.LeftOut()
 	if left == "" {
 		return nil
 	}
-	return []codebox.Diagnostic{{
+	return []evidence.Diagnostic{{
 		Class: "deed.artifacts.dropped", Message: a.redactor.String(left), Remedy: "have the agent leave files, and a copy in the place of a link",
 	}}
 }
 
 // denials are what the sandbox did not let the agent and the checks do, as far as it told deed: the limits that ended them, and the
 // connections that they were refused. A call that the kernel refuses is the agent's alone to see.
-func (a *run) denials(e end) []codebox.Diagnostic {
+func (a *run) denials(e end) []evidence.Diagnostic {
 	out := a.egress.diagnostics()
 	var limit *sandbox.LimitError
 	if errors.As(e.err, &limit) {
@@ -135,11 +134,11 @@ func (a *run) denials(e end) []codebox.Diagnostic {
 	return out
 }
 
-func limitDiagnostic(l *sandbox.LimitError, message string, more map[string]any) codebox.Diagnostic {
+func limitDiagnostic(l *sandbox.LimitError, message string, more map[string]any) evidence.Diagnostic {
 	data := map[string]any{"limit": l.Limit, "used": l.Used, "max": l.Max}
 	maps.Copy(data, more)
-	return codebox.Diagnostic{
-		Class: codebox.ClassLimit + "." + l.Limit, Message: message, Remedy: "raise it (policy.limits of a request, deed.sandbox.limits of a task), or make the work smaller",
+	return evidence.Diagnostic{
+		Class: evidence.ClassLimit + "." + l.Limit, Message: message, Remedy: "raise it (policy.limits of a request, deed.sandbox.limits of a task), or make the work smaller",
 		Data: mustJSON(data),
 	}
 }
@@ -155,8 +154,8 @@ var toldOfSeeds = map[string]string{
 const maxNamedInSeed = 10
 
 // seedDiagnostics tells what of the sources did not come along, once for each part and kind.
-func (a *run) seedDiagnostics() []codebox.Diagnostic {
-	var out []codebox.Diagnostic
+func (a *run) seedDiagnostics() []evidence.Diagnostic {
+	var out []evidence.Diagnostic
 	for _, p := range a.seeded.Parts {
 		for _, code := range slices.Sorted(maps.Keys(toldOfSeeds)) {
 			var paths []string
@@ -173,7 +172,7 @@ func (a *run) seedDiagnostics() []codebox.Diagnostic {
 			if more := len(paths) - maxNamedInSeed; more > 0 {
 				named += fmt.Sprintf(" and %d more", more)
 			}
-			d := codebox.Diagnostic{Class: "deed.seed." + code, Message: fmt.Sprintf("%s in %s: %s", named, p.Target, detail), Remedy: toldOfSeeds[code], Data: mustJSON(map[string]any{"paths": paths})}
+			d := evidence.Diagnostic{Class: "deed.seed." + code, Message: fmt.Sprintf("%s in %s: %s", named, p.Target, detail), Remedy: toldOfSeeds[code], Data: mustJSON(map[string]any{"paths": paths})}
 			if p.Index < len(a.plan.spec.Workspaces) {
 				d.Path = fault.Index("$.workspaces", p.Index) + ".seed"
 			}
@@ -186,17 +185,17 @@ func (a *run) seedDiagnostics() []codebox.Diagnostic {
 // tailBytes reaches further back than any snippet does, so that no secret is cut in half by the snippet's start.
 const tailBytes = 64 << 10
 
-func tail(file string) boundary.Tail {
+func tail(file string) ending.Tail {
 	f, err := os.Open(file)
 	if err != nil {
-		return boundary.Tail{}
+		return ending.Tail{}
 	}
 	defer func() { _ = f.Close() }()
 	st, err := f.Stat()
 	if err != nil {
-		return boundary.Tail{}
+		return ending.Tail{}
 	}
 	buf := make([]byte, min(st.Size(), tailBytes))
 	n, _ := f.ReadAt(buf, st.Size()-int64(len(buf)))
-	return boundary.Tail{Text: strings.ToValidUTF8(string(buf[:n]), "\uFFFD"), Bytes: st.Size(), Cut: int64(n) < st.Size()}
+	return ending.Tail{Text: strings.ToValidUTF8(string(buf[:n]), "\uFFFD"), Bytes: st.Size(), Cut: int64(n) < st.Size()}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/attempt/component"
 	"github.com/deedrun/deed/internal/attempt/wordpress"
@@ -180,16 +181,16 @@ func (a *run) runtimeRecord() runtimeRecord {
 }
 
 // runtimeDiagnostics tells the caller what it should know about components that are there all the same.
-func (a *run) runtimeDiagnostics() []codebox.Diagnostic {
-	var out []codebox.Diagnostic
+func (a *run) runtimeDiagnostics() []evidence.Diagnostic {
+	var out []evidence.Diagnostic
 	for _, d := range a.runtime.resolved.Diagnostics {
-		out = append(out, codebox.Diagnostic{Class: "deed.component." + d.Code, Message: d.Message, Path: d.Path})
+		out = append(out, evidence.Diagnostic{Class: "deed.component." + d.Code, Message: d.Message, Path: d.Path})
 	}
 	for _, c := range a.runtime.resolved.Components {
 		for _, f := range c.Failures {
 			class := map[string]string{codebox.ComponentPhaseLoad: "load_failed", codebox.ComponentPhaseActivate: "activation_failed"}[f.Phase]
 			if class != "" {
-				out = append(out, codebox.Diagnostic{Class: "deed.component." + class, Message: c.Slug + ": " + f.Message, Remedy: f.Remedy})
+				out = append(out, evidence.Diagnostic{Class: "deed.component." + class, Message: c.Slug + ": " + f.Message, Remedy: f.Remedy})
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/settings"
 	"github.com/deedrun/deed/internal/agent/runtimepkg"
 	"github.com/deedrun/deed/internal/base/atomicfile"
@@ -138,7 +139,7 @@ func (a *app) showEnvelope(env codebox.AgentTaskRun) {
 		fmt.Fprintf(a.Err, "  and %d more: --json shows them, and so does --result-file\n", n)
 	}
 	switch {
-	case env.AgentTaskRunResult.Status == codebox.StatusSucceeded && applicable(env.TaskInput):
+	case env.AgentTaskRunResult.Status == evidence.StatusSucceeded && applicable(env.TaskInput):
 		a.hint("apply it:  deed apply %s --to DIR", quote(env.Artifacts))
 	case env.RunMetadata.RunID != "" && !env.Success:
 		a.hint("look closer:  deed runs show %s", env.RunMetadata.RunID)
@@ -157,7 +158,7 @@ func applicable(in *codebox.TaskInput) bool {
 }
 
 // diagnoses tells each finding once: a failure can stand under several classes, and as the sum of its reasons.
-func diagnoses(ds []codebox.Diagnostic) []string {
+func diagnoses(ds []evidence.Diagnostic) []string {
 	var lines []string
 	for _, d := range ds {
 		if line := diagnosis(d); !slices.Contains(lines, line) {
@@ -171,7 +172,7 @@ func diagnoses(ds []codebox.Diagnostic) []string {
 }
 
 // diagnosis tells one finding with its place, if it has one, and what to do about it.
-func diagnosis(d codebox.Diagnostic) string {
+func diagnosis(d evidence.Diagnostic) string {
 	text := clean(d.Message)
 	if d.Path != "" && !strings.HasPrefix(d.Message, d.Path) { // a message about a file begins with its name
 		text = clean(d.Path) + ": " + text
@@ -250,13 +251,13 @@ func (a *app) answer(ctx context.Context, f *agentTaskFlags) (env codebox.AgentT
 	var data []byte
 	defer func() {
 		if p := recover(); p != nil {
-			env, code = boundary.Unbegun(data, failure.New(failure.Panic, "answer the request", fmt.Errorf("panic: %v", p), "this is a fault in deed: please report it"), a.hide(ctx, data))
+			env, code = boundary.NotStarted(data, failure.New(failure.Panic, "answer the request", fmt.Errorf("panic: %v", p), "this is a fault in deed: please report it"), a.hide(ctx, data))
 		}
 	}()
 	refused := func(err error) (codebox.AgentTaskRun, int) {
 		return boundary.Refusal(data, err, a.hide(ctx, data)), ExitUsage
 	}
-	unbegun := func(err error) (codebox.AgentTaskRun, int) { return boundary.Unbegun(data, err, a.hide(ctx, data)) }
+	unbegun := func(err error) (codebox.AgentTaskRun, int) { return boundary.NotStarted(data, err, a.hide(ctx, data)) }
 	if err := distinct(fileFlag{"--input-file", f.input}, fileFlag{"--result-file", f.result}, fileFlag{"--progress-file", f.progressFile}); err != nil {
 		f.result = "" // nothing is written
 		return refused(err)

@@ -149,7 +149,7 @@ func TestArtifactsPathIsTaken(t *testing.T) {
 	writeFile(t, filepath.Join(q.bundle, "theirs"), "x")
 	env := q.wait(ExitInfra)
 	if env.Success || env.Artifacts == q.bundle || env.RunMetadata.RunStatus != evidence.RunFailed ||
-		!slices.ContainsFunc(env.Diagnostics, func(d codebox.Diagnostic) bool { return d.Class == "deed.artifacts_path" }) {
+		!slices.ContainsFunc(env.Diagnostics, func(d evidence.Diagnostic) bool { return d.Class == "deed.artifacts_path" }) {
 		t.Errorf("%+v", env)
 	}
 	if text, err := os.ReadFile(filepath.Join(q.bundle, "theirs")); err != nil || string(text) != "x" {
@@ -221,7 +221,7 @@ func send(t *testing.T, q *asking, sig syscall.Signal) {
 
 func cancelled(t *testing.T, env codebox.AgentTaskRun) {
 	t.Helper()
-	if env.Success || env.Session.Status != codebox.SessionCancelled || env.RunMetadata.RunStatus != evidence.RunCancelled ||
+	if env.Success || env.Session.Status != evidence.SessionCancelled || env.RunMetadata.RunStatus != evidence.RunCancelled ||
 		env.AgentTaskRunResult.FailureClassification != "cancelled" {
 		t.Errorf("session %s, run %s, classification %s: want cancelled", env.Session.Status, env.RunMetadata.RunStatus, env.AgentTaskRunResult.FailureClassification)
 	}

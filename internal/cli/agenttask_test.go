@@ -71,12 +71,12 @@ func TestAgentTaskRunTellsOneStory(t *testing.T) {
 		run    evidence.RunStatus
 		failed string // the phase
 	}{
-		"accepted":  {"echo fixed >a.txt", map[string]any{"verify_steps": []any{map[string]any{"shell": "grep -q fixed a.txt"}}}, ExitDone, codebox.StatusSucceeded, evidence.RunSucceeded, ""},
-		"unchanged": {"exit 0", nil, ExitDone, codebox.StatusNoOp, evidence.RunSucceeded, ""},
-		"rejected":  {"exit 0", map[string]any{"expected_artifacts": []any{"patch"}}, ExitNotDone, codebox.StatusFailed, evidence.RunFailed, evidence.PhaseNameProbes},
-		"crashed":   {"echo boom >&2; exit 7", nil, ExitNotDone, codebox.StatusFailed, evidence.RunFailed, evidence.PhaseNameWorkloads},
-		"late":      {"exec sleep 60", map[string]any{"task_timeout_seconds": 5}, ExitNotDone, codebox.StatusTimeout, evidence.RunTimedOut, evidence.PhaseNameWorkloads},
-		"blocked":   {`echo '{"status": "blocked", "machine_status": "blocked", "operator_summary": "which one?"}'`, nil, ExitNotDone, codebox.StatusUnable, evidence.RunFailed, evidence.PhaseNameWorkloads},
+		"accepted":  {"echo fixed >a.txt", map[string]any{"verify_steps": []any{map[string]any{"shell": "grep -q fixed a.txt"}}}, ExitDone, evidence.StatusSucceeded, evidence.RunSucceeded, ""},
+		"unchanged": {"exit 0", nil, ExitDone, evidence.StatusNoOp, evidence.RunSucceeded, ""},
+		"rejected":  {"exit 0", map[string]any{"expected_artifacts": []any{"patch"}}, ExitNotDone, evidence.StatusFailed, evidence.RunFailed, evidence.PhaseNameProbes},
+		"crashed":   {"echo boom >&2; exit 7", nil, ExitNotDone, evidence.StatusFailed, evidence.RunFailed, evidence.PhaseNameWorkloads},
+		"late":      {"exec sleep 60", map[string]any{"task_timeout_seconds": 5}, ExitNotDone, evidence.StatusTimeout, evidence.RunTimedOut, evidence.PhaseNameWorkloads},
+		"blocked":   {`echo '{"status": "blocked", "machine_status": "blocked", "operator_summary": "which one?"}'`, nil, ExitNotDone, evidence.StatusUnable, evidence.RunFailed, evidence.PhaseNameWorkloads},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -182,7 +182,7 @@ func TestAgentTaskRunIsToldToStop(t *testing.T) {
 		t.Errorf("exit %d (%v), want %d", c.ProcessState.ExitCode(), err, ExitInterrupted)
 	}
 	env := envelope(t, stdout.String())
-	if env.Session.Status != codebox.SessionCancelled || env.CompletionOutcome.NextAction != evidence.NextRetry || strings.Contains(stdout.String(), "operator") {
+	if env.Session.Status != evidence.SessionCancelled || env.CompletionOutcome.NextAction != evidence.NextRetry || strings.Contains(stdout.String(), "operator") {
 		t.Errorf("session %s, next %s:\n%s", env.Session.Status, env.CompletionOutcome.NextAction, stdout.String())
 	}
 	s.sameAccount(env, out)
@@ -282,7 +282,7 @@ func TestAgentTaskRunCannotMountThere(t *testing.T) {
 	o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{"mounts": []any{
 		map[string]any{"source": dir, "target": "/workspace/src/a.txt", "mode": "readonly"},
 	}}))
-	at := func(d codebox.Diagnostic) bool {
+	at := func(d evidence.Diagnostic) bool {
 		return d.Path == "$.mounts[0].target" && strings.Contains(d.Message, "is a directory")
 	}
 	if env := envelope(t, o.stdout); o.code != ExitUsage || !slices.ContainsFunc(env.Diagnostics, at) {
@@ -319,9 +319,9 @@ func TestAgentTaskRunKeepsWhatWasDone(t *testing.T) {
 		signal  bool
 		status  string
 	}{
-		"time limit":   {"timeout_ms: 600000", map[string]any{"task_timeout_seconds": 2}, false, codebox.StatusTimeout},
-		"of its own":   {"timeout_ms: 2000", nil, false, codebox.StatusTimeout},
-		"interruption": {"timeout_ms: 600000", nil, true, codebox.StatusFailed},
+		"time limit":   {"timeout_ms: 600000", map[string]any{"task_timeout_seconds": 2}, false, evidence.StatusTimeout},
+		"of its own":   {"timeout_ms: 2000", nil, false, evidence.StatusTimeout},
+		"interruption": {"timeout_ms: 600000", nil, true, evidence.StatusFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -421,7 +421,7 @@ func TestAgentTaskRunKeepsItsResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if env := envelope(t, string(text)); env.AgentTaskRunResult.Status != codebox.StatusNoOp {
+	if env := envelope(t, string(text)); env.AgentTaskRunResult.Status != evidence.StatusNoOp {
 		t.Errorf("the result is %s", env.AgentTaskRunResult.Status)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // withoutBubblewrap is an environment of a machine that has what agents need, and no sandbox.
@@ -26,7 +27,7 @@ func withoutBubblewrap(t *testing.T) []string {
 	return []string{"PATH=" + bin}
 }
 
-func diagnosed(env codebox.AgentTaskRun, class, path string) *codebox.Diagnostic {
+func diagnosed(env codebox.AgentTaskRun, class, path string) *evidence.Diagnostic {
 	for i, d := range env.Diagnostics {
 		if d.Class == class && d.Path == path {
 			return &env.Diagnostics[i]

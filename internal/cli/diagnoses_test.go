@@ -5,12 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 func TestDiagnosesTellEachFindingOnce(t *testing.T) {
 	t.Parallel()
-	got := diagnoses([]codebox.Diagnostic{
+	got := diagnoses([]evidence.Diagnostic{
 		{Class: "wp-codebox.agent_task_run_failed", Message: "judge the attempt: check a failed; check b failed"},
 		{Class: "deed.check_failed", Message: "check a failed"},
 		{Class: "deed.check_failed", Message: "check b failed"},

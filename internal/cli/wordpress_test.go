@@ -189,7 +189,7 @@ func TestAgentTaskRunWithWordPress(t *testing.T) {
 			map[string]any{"name": "by the shell", "shell": `test "$(wp-php -r 'echo helper();')" = "hello from the substrate"`},
 		},
 	}))
-	if o.code != 0 || env.AgentTaskRunResult.Status != codebox.StatusSucceeded {
+	if o.code != 0 || env.AgentTaskRunResult.Status != evidence.StatusSucceeded {
 		t.Fatalf("exit %d, %s\n%s", o.code, env.AgentTaskRunResult.Status, told(env, o))
 	}
 	seen, err := os.ReadFile(filepath.Join(artifacts, "files", "artifacts", "seen.txt"))
@@ -300,14 +300,14 @@ func TestChecksInPHP(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			env, o := s.run(s.request("fixer", map[string]any{"verify_steps": []any{runPHP("step", c.code)}}))
-			status, exit := codebox.StatusSucceeded, 0
+			status, exit := evidence.StatusSucceeded, 0
 			if !c.passes {
-				status, exit = codebox.StatusFailed, 1
+				status, exit = evidence.StatusFailed, 1
 			}
 			if env.AgentTaskRunResult.Status != status || o.code != exit {
 				t.Errorf("%s, exit %d; want %s, %d\n%s", env.AgentTaskRunResult.Status, o.code, status, exit, told(env, o))
 			}
-			if !c.passes && !slices.ContainsFunc(env.Diagnostics, func(d codebox.Diagnostic) bool { return d.Class == codebox.ClassGateReason+".check_failed" }) {
+			if !c.passes && !slices.ContainsFunc(env.Diagnostics, func(d evidence.Diagnostic) bool { return d.Class == evidence.ClassGateReason+".check_failed" }) {
 				t.Errorf("the gate's reason is not told: %s", told(env, o))
 			}
 		})

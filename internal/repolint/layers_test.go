@@ -31,22 +31,16 @@ var parts = []string{
 // apart lists packages that stand beside the parts: nothing imports them, and they may import anything.
 var apart = []string{"internal/repolint", "bench", "judge"}
 
-// debts are imports that point up and are still to be removed, by the importing package and what it imports. None may be added.
-var debts = map[string]string{
-	"internal/attempt":      "internal/compat/codebox/boundary",
-	"internal/attempt/gate": "internal/compat/codebox/boundary",
-}
-
 // place returns the index of the part that a package belongs to.
 func place(pkg string) (int, bool) {
 	i := slices.IndexFunc(parts, func(part string) bool { return pkg == part || strings.HasPrefix(pkg, part+"/") })
 	return i, i >= 0
 }
 
-// TestPartsAreCurrent keeps parts and debts that are gone out of the tables.
+// TestPartsAreCurrent keeps parts that are gone out of the table.
 func TestPartsAreCurrent(t *testing.T) {
 	t.Parallel()
-	there, imports := map[string]bool{}, map[string]bool{}
+	there := map[string]bool{}
 	for _, f := range repository(t) {
 		if !f.inModule() {
 			continue
@@ -54,18 +48,10 @@ func TestPartsAreCurrent(t *testing.T) {
 		if i, ok := place(f.dir()); ok {
 			there[parts[i]] = true
 		}
-		for target := range f.imports() {
-			imports[f.dir()+" "+strings.TrimPrefix(target, module+"/")] = true
-		}
 	}
 	for _, part := range parts {
 		if !there[part] {
 			t.Errorf("part %s is not there", part)
-		}
-	}
-	for from, to := range debts {
-		if !imports[from+" "+to] {
-			t.Errorf("%s does not import %s any more: take it out of debts", from, to)
 		}
 	}
 }
@@ -89,7 +75,7 @@ func checkLayers(files []*file) []finding {
 			continue
 		}
 		for target, spec := range f.imports() {
-			if bad := importFault(f.dir(), part, target); bad != "" {
+			if bad := importFault(part, target); bad != "" {
 				found = append(found, f.at(ast.Node(spec), "%s", bad))
 			}
 		}
@@ -98,7 +84,7 @@ func checkLayers(files []*file) []finding {
 }
 
 // importFault says what is wrong with a production import, or nothing.
-func importFault(from string, part int, target string) string {
+func importFault(part int, target string) string {
 	if target == "testing" {
 		return "production code imports testing"
 	}
@@ -116,7 +102,7 @@ func importFault(from string, part int, target string) string {
 	switch {
 	case !ok:
 		return "imports " + pkg + ", which belongs to no part"
-	case below >= part || debts[from] == pkg:
+	case below >= part:
 		return ""
 	default:
 		return parts[part] + " imports " + pkg + " of " + parts[below] + " above it"

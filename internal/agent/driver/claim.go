@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/deedrun/deed/contract/agentruntime"
-	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/failure"
 )
 
@@ -399,7 +399,7 @@ func (p *claimParser) outputs() {
 		}
 	}
 	for i, raw := range p.items("structured_artifacts") {
-		var artifact codebox.StructuredArtifact
+		var artifact evidence.StructuredArtifact
 		var wrong *json.UnmarshalTypeError
 		err := json.Unmarshal(raw, &artifact)
 		switch {

@@ -1,7 +1,6 @@
-package boundary
+package ending
 
 import (
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/failure"
 )
@@ -84,9 +83,9 @@ const (
 	ClassGate           = "gate"
 )
 
-// A Decision is how a run ended. Every field of an envelope that says so is derived from it.
-type Decision struct {
-	Row            string             // the row of the table
+// An Ending is how an attempt ended. Every field that says so, in any vocabulary, is derived from it.
+type Ending struct {
+	Name           string             // of the row of the table
 	Status         string             // terminal status of the run
 	Classification string             // of a failure; empty for a success
 	Terminal       string             // status of the terminal result
@@ -100,38 +99,19 @@ type Decision struct {
 }
 
 // Success reports whether the run did what was asked.
-func (d Decision) Success() bool { return codebox.Success(d.Status) }
+func (e Ending) Success() bool { return evidence.Success(e.Status) }
 
 // Refused reports whether the request was at fault, and not what came of it.
-func (d Decision) Refused() bool { return d.Exit == failure.ExitUsage }
-
-// Envelope returns the status of the envelope.
-func (d Decision) Envelope() string {
-	if d.Status == codebox.StatusSucceeded {
-		return codebox.StatusCompleted
-	}
-	return d.Status
-}
-
-// Session returns the status of the session.
-func (d Decision) Session() string {
-	switch {
-	case d.Success():
-		return codebox.SessionCompleted
-	case d.Run == evidence.RunCancelled:
-		return codebox.SessionCancelled
-	}
-	return codebox.SessionFailed
-}
+func (e Ending) Refused() bool { return e.Exit == failure.ExitUsage }
 
 // Actionable reports whether there is a change that was accepted. What may be done with it says NextAction.
-func (d Decision) Actionable() bool { return d.Status == codebox.StatusSucceeded }
+func (e Ending) Actionable() bool { return e.Status == evidence.StatusSucceeded }
 
 // A Row is one line of the table: the first whose condition holds decides.
 type Row struct {
-	When     string // the condition in words
-	Decision Decision
-	holds    func(Facts) bool
+	When   string // the condition in words
+	Ending Ending
+	holds  func(Facts) bool
 }
 
 const (
@@ -144,71 +124,71 @@ const (
 // then the agent's own end, then the gate. It is printed into the docs.
 var Table = []Row{
 	row("refused", "the request was refused", func(f Facts) bool { return f.Refused },
-		codebox.StatusFailed, ClassInvalidRequest, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentUnknown, failure.ExitUsage, "the request was refused; nothing was done"),
+		evidence.StatusFailed, ClassInvalidRequest, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentUnknown, failure.ExitUsage, "the request was refused; nothing was done"),
 	row("cancelled", "cancelled by an operator or the caller", func(f Facts) bool { return f.Cancelled == ByOperator || f.Cancelled == ByParent },
-		codebox.StatusFailed, ClassCancelled, evidence.RunCancelled, evidence.OutcomeFailed, evidence.NextReview, low, evidence.AgentFailed, failure.ExitNotDone, "the run was cancelled"),
+		evidence.StatusFailed, ClassCancelled, evidence.RunCancelled, evidence.OutcomeFailed, evidence.NextReview, low, evidence.AgentFailed, failure.ExitNotDone, "the run was cancelled"),
 	row("interrupted", "cancelled by a signal to deed", func(f Facts) bool { return f.Cancelled != NotCancelled },
-		codebox.StatusFailed, ClassCancelled, evidence.RunCancelled, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitInterrupted, "deed was told to stop; the run was cancelled"),
+		evidence.StatusFailed, ClassCancelled, evidence.RunCancelled, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitInterrupted, "deed was told to stop; the run was cancelled"),
 	row("timeout", "the time limit passed", func(f Facts) bool { return f.Deadline },
-		codebox.StatusTimeout, ClassTimeout, evidence.RunTimedOut, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the time limit passed"),
+		evidence.StatusTimeout, ClassTimeout, evidence.RunTimedOut, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the time limit passed"),
 	row("provider_error", "the service or model behind the agent failed", func(f Facts) bool { return f.Provider },
-		codebox.StatusProviderError, ClassProvider, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the service or model behind the agent failed"),
+		evidence.StatusProviderError, ClassProvider, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the service or model behind the agent failed"),
 	row("isolation", "the containment asked for is not there", func(f Facts) bool { return f.Isolation },
-		codebox.StatusFailed, ClassIsolation, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitInfra, "the containment asked for is not available here"),
+		evidence.StatusFailed, ClassIsolation, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitInfra, "the containment asked for is not available here"),
 	row("infrastructure", "a part of deed or of the machine failed", func(f Facts) bool { return f.Infra },
-		codebox.StatusFailed, ClassInfrastructure, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitInfra, "a part of deed or of the machine failed"),
+		evidence.StatusFailed, ClassInfrastructure, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitInfra, "a part of deed or of the machine failed"),
 	row("unusable", "something that the request names cannot be used", func(f Facts) bool { return f.Unusable },
-		codebox.StatusFailed, ClassConfig, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitUsage, "something that the request names cannot be used"),
+		evidence.StatusFailed, ClassConfig, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitUsage, "something that the request names cannot be used"),
 	row("budget", "the budget is used up", func(f Facts) bool { return f.Budget }, // also when nothing was left to start with
-		codebox.StatusFailed, ClassBudget, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitNotDone, "the budget is used up"),
+		evidence.StatusFailed, ClassBudget, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitNotDone, "the budget is used up"),
 	row("not_started", "the agent could not be started", func(f Facts) bool { return !f.Started },
-		codebox.StatusFailed, ClassRuntime, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitNotDone, "the agent could not be started"),
+		evidence.StatusFailed, ClassRuntime, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitNotDone, "the agent could not be started"),
 	row("max_turns", "the agent used up its turns", func(f Facts) bool { return f.MaxTurns },
-		codebox.StatusTimeout, ClassMaxTurns, evidence.RunTimedOut, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the agent used up its turns"),
+		evidence.StatusTimeout, ClassMaxTurns, evidence.RunTimedOut, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the agent used up its turns"),
 	row("no_progress", "the agent went in circles", func(f Facts) bool { return f.Circles },
-		codebox.StatusFailed, ClassIncomplete, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextReview, low, evidence.AgentFailed, failure.ExitNotDone, "the agent went in circles and was ended"),
+		evidence.StatusFailed, ClassIncomplete, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextReview, low, evidence.AgentFailed, failure.ExitNotDone, "the agent went in circles and was ended"),
 	row("blocked", "the agent waits for a person", func(f Facts) bool { return f.Declared == DeclaredBlocked },
-		codebox.StatusUnable, ClassBlocked, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitNotDone, "the agent waits for a person"),
+		evidence.StatusUnable, ClassBlocked, evidence.RunFailed, evidence.OutcomeBlocked, evidence.NextFixBlocker, low, evidence.AgentFailed, failure.ExitNotDone, "the agent waits for a person"),
 	row("unable", "the agent says that it cannot do the work", func(f Facts) bool { return f.Declared == DeclaredUnable },
-		codebox.StatusUnable, ClassUnable, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextReview, low, evidence.AgentFailed, failure.ExitNotDone, "the agent says that it cannot do the work"),
+		evidence.StatusUnable, ClassUnable, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextReview, low, evidence.AgentFailed, failure.ExitNotDone, "the agent says that it cannot do the work"),
 	row("asked_retry", "the agent asks for another try", func(f Facts) bool { return f.Declared != DeclaredNothing },
-		codebox.StatusFailed, ClassIncomplete, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the agent asks for another try"),
+		evidence.StatusFailed, ClassIncomplete, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the agent asks for another try"),
 	row("agent_failed", "the agent ended with a code other than 0, or by a signal", func(f Facts) bool { return f.ExitCode != 0 || f.Signal != "" },
-		codebox.StatusFailed, ClassRuntime, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the agent failed"),
+		evidence.StatusFailed, ClassRuntime, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the agent failed"),
 	row("unreadable", "the agent left no result that can be read", func(f Facts) bool { return f.Unreadable },
-		codebox.StatusFailed, ClassRuntime, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the agent left no result that can be read"),
+		evidence.StatusFailed, ClassRuntime, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentFailed, failure.ExitNotDone, "the agent left no result that can be read"),
 	row("rejected", "the gate refused the work", func(f Facts) bool { return f.Gate == GateRejected },
-		codebox.StatusFailed, ClassGate, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentCompleted, failure.ExitNotDone, "the gate did not find the work done"),
+		evidence.StatusFailed, ClassGate, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentCompleted, failure.ExitNotDone, "the gate did not find the work done"),
 	row("no_verdict", "there is no verdict", func(f Facts) bool { return f.Gate != GateAccepted },
-		codebox.StatusFailed, ClassInfrastructure, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentCompleted, failure.ExitInfra, "nobody judged the work"),
+		evidence.StatusFailed, ClassInfrastructure, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextRetry, low, evidence.AgentCompleted, failure.ExitInfra, "nobody judged the work"),
 	row("incoherent", "verdict, change list and patch contradict each other", func(f Facts) bool {
 		return (f.Files == 0) != (f.PatchBytes == 0) || f.NoOp && f.Files != 0
 	},
-		codebox.StatusFailed, ClassInfrastructure, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextReview, low, evidence.AgentCompleted, failure.ExitInfra, "verdict, change list and patch contradict each other"),
+		evidence.StatusFailed, ClassInfrastructure, evidence.RunFailed, evidence.OutcomeFailed, evidence.NextReview, low, evidence.AgentCompleted, failure.ExitInfra, "verdict, change list and patch contradict each other"),
 	row("no_op", "the gate accepted an empty change set", func(f Facts) bool { return f.Files == 0 },
-		codebox.StatusNoOp, "", evidence.RunSucceeded, evidence.OutcomeSucceeded, evidence.NextReview, medium, evidence.AgentCompleted, failure.ExitDone, "accepted; nothing was changed"),
+		evidence.StatusNoOp, "", evidence.RunSucceeded, evidence.OutcomeSucceeded, evidence.NextReview, medium, evidence.AgentCompleted, failure.ExitDone, "accepted; nothing was changed"),
 	row("kept_back", "the gate accepted a change that is not to be applied", func(f Facts) bool { return f.KeptBack },
-		codebox.StatusSucceeded, "", evidence.RunSucceeded, evidence.OutcomeSucceeded, evidence.NextReview, high, evidence.AgentCompleted, failure.ExitDone, "accepted; it is evidence only (policy.applyBack: disabled)"),
+		evidence.StatusSucceeded, "", evidence.RunSucceeded, evidence.OutcomeSucceeded, evidence.NextReview, high, evidence.AgentCompleted, failure.ExitDone, "accepted; it is evidence only (policy.applyBack: disabled)"),
 	row("succeeded", "the gate accepted a change", func(Facts) bool { return true },
-		codebox.StatusSucceeded, "", evidence.RunSucceeded, evidence.OutcomeSucceeded, evidence.NextPromote, high, evidence.AgentCompleted, failure.ExitDone, "accepted"),
+		evidence.StatusSucceeded, "", evidence.RunSucceeded, evidence.OutcomeSucceeded, evidence.NextPromote, high, evidence.AgentCompleted, failure.ExitDone, "accepted"),
 }
 
 func row(name, when string, holds func(Facts) bool, status, class string, run evidence.RunStatus, outcome, next, confidence, agent string, exit int, about string) Row {
-	d := Decision{
-		Row: name, Status: status, Classification: class, Terminal: status, Run: run, Outcome: outcome, NextAction: next, Confidence: confidence,
+	d := Ending{
+		Name: name, Status: status, Classification: class, Terminal: status, Run: run, Outcome: outcome, NextAction: next, Confidence: confidence,
 		Agent: agent, Exit: exit, About: about,
 	}
 	if class == ClassMaxTurns {
-		d.Terminal = codebox.TerminalMaxTurns
+		d.Terminal = evidence.TerminalMaxTurns
 	}
-	return Row{When: when, Decision: d, holds: holds}
+	return Row{When: when, Ending: d, holds: holds}
 }
 
 // Decide returns how a run ended: the first row of Table whose condition holds.
-func Decide(f Facts) Decision {
+func Decide(f Facts) Ending {
 	for _, r := range Table {
 		if r.holds(f) {
-			d := r.Decision
+			d := r.Ending
 			if d.Run == evidence.RunCancelled {
 				d.About += " (by: " + string(f.Cancelled) + ")"
 			}
@@ -221,5 +201,5 @@ func Decide(f Facts) Decision {
 			return d
 		}
 	}
-	panic("boundary: the last row of the table holds always")
+	panic("ending: the last row of the table holds always")
 }

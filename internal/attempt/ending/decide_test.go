@@ -1,4 +1,4 @@
-package boundary
+package ending
 
 import (
 	"flag"
@@ -8,13 +8,12 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/bridge"
-	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/internal/base/failure"
 )
 
-var update = flag.Bool("update", false, "write the table into docs/ARCHITECTURE.md and the expected faults anew")
+var update = flag.Bool("update", false, "write the table into docs/ARCHITECTURE.md")
 
 // ran is a run in which everything went well.
 func ran(change func(*Facts)) Facts {
@@ -73,13 +72,13 @@ func TestDecide(t *testing.T) {
 	for _, c := range cases {
 		d := Decide(c.facts)
 		reached[c.row] = true
-		if d.Row != c.row || d.Status != c.status || d.Classification != c.class || d.Exit != c.exit {
+		if d.Name != c.row || d.Status != c.status || d.Classification != c.class || d.Exit != c.exit {
 			t.Errorf("%+v\n%+v, want %s: %s %s %d", c.facts, d, c.row, c.status, c.class, c.exit)
 		}
 	}
 	for _, r := range Table {
-		if !reached[r.Decision.Row] {
-			t.Errorf("row %s has no case", r.Decision.Row)
+		if !reached[r.Ending.Name] {
+			t.Errorf("row %s has no case", r.Ending.Name)
 		}
 	}
 }
@@ -137,7 +136,7 @@ func every(f func(Facts)) {
 // No combination of facts gives fields that contradict each other, or a success that the facts do not bear out.
 func TestDecisionsAreCoherent(t *testing.T) {
 	t.Parallel()
-	seen := map[Decision]bool{}
+	seen := map[Ending]bool{}
 	every(func(f Facts) {
 		d := Decide(f)
 		bad := f.Refused || f.Cancelled != NotCancelled || f.Deadline || f.Provider || f.Isolation || f.Infra || f.Unusable || f.Budget || !f.Started || f.MaxTurns || f.Circles ||
@@ -145,13 +144,13 @@ func TestDecisionsAreCoherent(t *testing.T) {
 		switch {
 		case d.Success() && bad:
 			t.Fatalf("a success against the facts: %+v\n%+v", f, d)
-		case d.Status == codebox.StatusSucceeded && (f.Files == 0 || f.PatchBytes == 0):
+		case d.Status == evidence.StatusSucceeded && (f.Files == 0 || f.PatchBytes == 0):
 			t.Fatalf("succeeded and nothing changed: %+v", f)
-		case d.Status == codebox.StatusNoOp && (f.Files != 0 || f.PatchBytes != 0):
+		case d.Status == evidence.StatusNoOp && (f.Files != 0 || f.PatchBytes != 0):
 			t.Fatalf("a no-op with a change: %+v", f)
-		case !f.Refused && (f.Cancelled != NotCancelled) != (d.Run == evidence.RunCancelled && d.Classification == ClassCancelled && d.Session() == codebox.SessionCancelled):
+		case !f.Refused && (f.Cancelled != NotCancelled) != (d.Run == evidence.RunCancelled && d.Classification == ClassCancelled):
 			t.Fatalf("a cancellation is not told: %+v\n%+v", f, d)
-		case !f.Refused && f.Cancelled == NotCancelled && f.Deadline != (d.Row == "timeout"):
+		case !f.Refused && f.Cancelled == NotCancelled && f.Deadline != (d.Name == "timeout"):
 			t.Fatalf("a timeout is not told: %+v\n%+v", f, d)
 		case (d.Agent == evidence.AgentUnknown) != !f.Started && !f.Refused:
 			t.Fatalf("the agent's result: %+v\n%+v", f, d)
@@ -165,15 +164,14 @@ func TestDecisionsAreCoherent(t *testing.T) {
 			"status":         err == nil,
 			"exit":           (d.Exit == 0) == ok,
 			"run":            (d.Run == evidence.RunSucceeded) == ok && d.Run.Terminal(),
-			"timed out":      (d.Run == evidence.RunTimedOut) == (d.Status == codebox.StatusTimeout),
+			"timed out":      (d.Run == evidence.RunTimedOut) == (d.Status == evidence.StatusTimeout),
 			"outcome":        (d.Outcome == evidence.OutcomeSucceeded) == ok,
-			"session":        (d.Session() == codebox.SessionCompleted) == ok,
 			"classification": (d.Classification == "") == ok,
 			"next action":    (d.NextAction == evidence.NextPromote) == d.Actionable() && (d.NextAction == evidence.NextFixBlocker) == (d.Outcome == evidence.OutcomeBlocked),
 			"confidence":     (d.Confidence == evidence.ConfidenceLow) != ok,
 			"agent":          !ok || d.Agent == evidence.AgentCompleted,
-			"terminal":       d.Terminal == d.Status || d.Terminal == codebox.TerminalMaxTurns && d.Classification == ClassMaxTurns,
-			"words":          d.About != "" && d.Row != "",
+			"terminal":       d.Terminal == d.Status || d.Terminal == evidence.TerminalMaxTurns && d.Classification == ClassMaxTurns,
+			"words":          d.About != "" && d.Name != "",
 		} {
 			if !holds {
 				t.Errorf("%s of %+v", what, d)
@@ -201,8 +199,8 @@ func TestFactsOf(t *testing.T) {
 		}
 	}
 	for class, row := range want {
-		if got := Decide(FactsOf(End{Class: class, Exit: &Exit{}, Verdict: yes, Files: 1, PatchBytes: 1})); got.Row != row {
-			t.Errorf("%s: %s, want %s", class, got.Row, row)
+		if got := Decide(FactsOf(End{Class: class, Exit: &Exit{}, Verdict: yes, Files: 1, PatchBytes: 1})); got.Name != row {
+			t.Errorf("%s: %s, want %s", class, got.Name, row)
 		}
 	}
 	for _, c := range []struct {
@@ -219,8 +217,8 @@ func TestFactsOf(t *testing.T) {
 		{End{Class: failure.None, Exit: &Exit{}, Verdict: &deed.Verdict{Accepted: true, NoOp: true}}, "no_op"},
 		{End{Class: failure.AgentFailed, Exit: &Exit{Code: 1}, MaxTurns: true}, "max_turns"},
 	} {
-		if got := Decide(FactsOf(c.end)); got.Row != c.row {
-			t.Errorf("%+v: %s, want %s", c.end, got.Row, c.row)
+		if got := Decide(FactsOf(c.end)); got.Name != c.row {
+			t.Errorf("%+v: %s, want %s", c.end, got.Name, c.row)
 		}
 	}
 }
@@ -231,14 +229,14 @@ func TestTableIsInTheDocs(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| when | status | classification | run | outcome | next | exit |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range Table {
-		d := r.Decision
+		d := r.Ending
 		class := "`" + d.Classification + "`"
 		if d.Classification == "" {
 			class = ""
 		}
 		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s | %d |\n", r.When, d.Status, class, d.Run, d.Outcome, d.NextAction, d.Exit)
 	}
-	const file, head, begin, end = "../../../../docs/ARCHITECTURE.md", "## How a run ends\n", "| when |", "\n## "
+	const file, head, begin, end = "../../../docs/ARCHITECTURE.md", "## How a run ends\n", "| when |", "\n## "
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -257,6 +255,6 @@ func TestTableIsInTheDocs(t *testing.T) {
 		return
 	}
 	if string(text) != want {
-		t.Errorf("the table in %s is not the code's; run: go test ./internal/compat/codebox/boundary -update", file)
+		t.Errorf("the table in %s is not the code's; run: go test ./internal/attempt/ending -update", file)
 	}
 }

@@ -1,4 +1,4 @@
-package boundary
+package ending
 
 import (
 	"github.com/deedrun/deed/contract/deed"

@@ -1,4 +1,4 @@
-package boundary
+package ending
 
 import (
 	"encoding/json"

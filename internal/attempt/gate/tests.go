@@ -1,13 +1,13 @@
 package gate
 
-import "github.com/deedrun/deed/internal/compat/codebox/boundary"
+import "github.com/deedrun/deed/internal/attempt/ending"
 
 // CodeTestsMissing says that the task asks for tests, and no check was seen to run one.
 const CodeTestsMissing = "tests_missing"
 
 // tests wants tests that ran, where the task asks for them: an exit code is none.
 func (v *verdict) tests(in Input) {
-	if d := v.conclude(in); in.Spec.RequireTests && boundary.TestsRan(&d) == 0 {
+	if d := v.conclude(in); in.Spec.RequireTests && ending.TestsRan(&d) == 0 {
 		v.reject(CodeTestsMissing, "", "the task asks for tests, and no check was seen to run one (add a check that runs them, as test)")
 	}
 }

@@ -119,13 +119,13 @@ var Records = []Record{
 
 	{codebox.SchemaRequest, reflect.TypeFor[codebox.Request]()},
 	{codebox.SchemaTaskInput, reflect.TypeFor[codebox.TaskInput]()},
-	{codebox.SchemaStructuredArtifact, reflect.TypeFor[codebox.StructuredArtifact]()},
+	{evidence.SchemaStructuredArtifact, reflect.TypeFor[evidence.StructuredArtifact]()},
 	{codebox.SchemaSandboxToolPolicy, reflect.TypeFor[codebox.SandboxToolPolicy]()},
 	{codebox.SchemaAgentTaskRun, reflect.TypeFor[codebox.AgentTaskRun]()},
 	{codebox.SchemaSandboxSession, reflect.TypeFor[codebox.SandboxSession]()},
-	{codebox.SchemaAgentTaskResult, reflect.TypeFor[codebox.AgentTaskResult]()},
+	{evidence.SchemaAgentTaskResult, reflect.TypeFor[evidence.AgentTaskResult]()},
 	{codebox.SchemaAgentTaskRunResult, reflect.TypeFor[codebox.AgentTaskRunResult]()},
-	{codebox.SchemaTerminalResult, reflect.TypeFor[codebox.TerminalResult]()},
+	{evidence.SchemaTerminalResult, reflect.TypeFor[evidence.TerminalResult]()},
 	{codebox.SchemaFailureEvidence, reflect.TypeFor[codebox.FailureEvidence]()},
 	{codebox.SchemaCLIFailure, reflect.TypeFor[codebox.CLIFailure]()},
 

@@ -20,11 +20,11 @@ import (
 	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/attempt/component"
+	"github.com/deedrun/deed/internal/attempt/ending"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/base/proc"
 	"github.com/deedrun/deed/internal/compat/codebox/ability"
 	"github.com/deedrun/deed/internal/compat/codebox/agenttask"
-	"github.com/deedrun/deed/internal/compat/codebox/boundary"
 	"github.com/deedrun/deed/internal/engine/dispatch"
 	"github.com/deedrun/deed/internal/engine/oneshot"
 	"github.com/deedrun/deed/internal/evidence/runrecord"
@@ -71,7 +71,7 @@ func (s *Service) Run(ctx context.Context, req codebox.AbilityRunRequest) (res c
 	} else {
 		r.execute(ctx)
 	}
-	r.decision = boundary.Decide(r.facts(ctx.Err() != nil))
+	r.ending = ending.Decide(r.facts(ctx.Err() != nil))
 	if r.job != nil {
 		r.publish(bg)
 		r.close(bg)
@@ -80,9 +80,9 @@ func (s *Service) Run(ctx context.Context, req codebox.AbilityRunRequest) (res c
 	if err := r.redactor.Value(&r.res); err != nil {
 		r.res = blank(req.Ability)
 		r.fail(codebox.FailureBackendError, errors.New("the result cannot be redacted"))
-		r.decision = boundary.Decide(r.facts(false))
+		r.ending = ending.Decide(r.facts(false))
 	}
-	return r.res, r.decision.Exit
+	return r.res, r.ending.Exit
 }
 
 // A run is one request under way.
@@ -95,7 +95,7 @@ type run struct {
 	job      *oneshot.Run     // nil: it was not begun
 	dir      string           // this run's own, in the home
 	output   component.Output
-	decision boundary.Decision
+	ending   ending.Ending
 }
 
 // open checks what can be checked before anything is made, and records the run.
@@ -232,31 +232,31 @@ func (r *run) fail(kind string, err error) {
 }
 
 // facts is the run for the one table that says what an end is called and what the command ends with.
-func (r *run) facts(signalled bool) boundary.Facts {
+func (r *run) facts(signalled bool) ending.Facts {
 	switch kind := r.res.FailureType; kind {
 	case "":
-		return boundary.Facts{Started: true, Gate: boundary.GateAccepted, NoOp: true}
+		return ending.Facts{Started: true, Gate: ending.GateAccepted, NoOp: true}
 	case codebox.FailureTimeout:
-		return boundary.Facts{Deadline: true}
+		return ending.Facts{Deadline: true}
 	case FailureCancelled:
 		if signalled {
-			return boundary.Facts{Cancelled: boundary.BySignal}
+			return ending.Facts{Cancelled: ending.BySignal}
 		}
-		return boundary.Facts{Cancelled: boundary.ByOperator}
+		return ending.Facts{Cancelled: ending.ByOperator}
 	case codebox.FailureInvalidRequest, ability.FailureNotFound, ability.FailureWordPress:
-		return boundary.Facts{Unusable: true}
+		return ending.Facts{Unusable: true}
 	case codebox.FailureIsolationUnavailable:
-		return boundary.Facts{Isolation: true}
+		return ending.Facts{Isolation: true}
 	case codebox.FailureBackendError:
-		return boundary.Facts{Infra: true}
+		return ending.Facts{Infra: true}
 	}
-	return boundary.Facts{Started: true, ExitCode: max(1, r.output.ExitCode)}
+	return ending.Facts{Started: true, ExitCode: max(1, r.output.ExitCode)}
 }
 
 // close ends the run's record and removes the runtime.
 func (r *run) close(ctx context.Context) {
 	o := runrecord.Outcome{
-		Status: r.decision.Run, Code: r.res.FailureType, Bundle: r.res.Artifacts,
+		Status: r.ending.Run, Code: r.res.FailureType, Bundle: r.res.Artifacts,
 		Cleanup: func(context.Context) error {
 			if r.dir == "" {
 				return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/evidence"
+	"github.com/deedrun/deed/internal/attempt/ending"
 	"github.com/deedrun/deed/internal/compat/codebox/agenttask"
-	"github.com/deedrun/deed/internal/compat/codebox/boundary"
 	"github.com/deedrun/deed/internal/evidence/apply"
 	"github.com/deedrun/deed/internal/evidence/bundle"
 	"github.com/deedrun/deed/internal/isolate/sandbox"
@@ -114,8 +114,8 @@ func (r *run) add(w *bundle.Writer) error {
 		{evidence.PathTestResults, evidence.KindTestResults, evidence.TestResults{
 			Schema: evidence.SchemaTestResults, Status: evidence.TestsUnknown, Suites: []evidence.TestSuite{}, RawLogReferences: []evidence.FileReference{},
 		}},
-		{evidence.PathAgentResult, evidence.KindAgentResult, boundary.AgentResult(account)},
-		{evidence.PathCompletionOutcome, evidence.KindCompletionOutcome, boundary.CompletionOutcome(account)},
+		{evidence.PathAgentResult, evidence.KindAgentResult, account.AgentResult()},
+		{evidence.PathCompletionOutcome, evidence.KindCompletionOutcome, account.CompletionOutcome()},
 		{evidence.PathTranscript, evidence.KindAgentTranscript, evidence.AgentTranscript{Schema: evidence.SchemaAgentTranscript, Executions: []evidence.Execution{}}},
 		{pathRequest, kindRequest, req},
 		{pathResult, kindResult, res},
@@ -128,9 +128,9 @@ func (r *run) add(w *bundle.Writer) error {
 }
 
 // account is the run as the documents of every bundle tell it.
-func (r *run) account() boundary.Run {
-	a := boundary.Run{
-		Decision: r.decision, RunID: r.res.RunID, RuntimeID: "runtime-" + r.res.RunID, RuntimeStatus: evidence.RuntimeDestroyed, Isolation: string(sandbox.Namespace),
+func (r *run) account() ending.Account {
+	a := ending.Account{
+		Ending: r.ending, RuntimeID: "runtime-" + r.res.RunID, RuntimeStatus: evidence.RuntimeDestroyed, Isolation: string(sandbox.Namespace),
 		Started: r.started, Finished: r.Engine.Clock(), BundleDir: ".", Command: r.req.Ability, ExitCode: r.output.ExitCode, Code: r.res.FailureType,
 		Message: "the ability " + r.req.Ability + " gave its result", Redactor: r.redactor,
 	}

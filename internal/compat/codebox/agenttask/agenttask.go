@@ -16,6 +16,7 @@ import (
 	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/attempt"
+	"github.com/deedrun/deed/internal/attempt/ending"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/base/home"
@@ -52,24 +53,24 @@ func (s *Service) Run(ctx context.Context, req codebox.TaskRequest) (env codebox
 		}
 		account = r.failed(err)
 	}
-	account.Request = req
-	account.Hide = append(account.Hide, boundary.Place{Dir: s.Home.Attempts(), Name: "<attempt>"}, boundary.Place{Dir: s.Home.Tmp(), Name: "<room>"})
 	account.Diagnostics = append(r.placed.Diagnostics, account.Diagnostics...)
-	if r.job != nil {
-		account.RunID = r.job.Record.ID()
-	}
-	account.Metadata = r.metadata()
 	account.Started, account.Finished = r.started, s.Clock() // with all that the record of the run tells
-	env, err = boundary.Envelope(account)
+	answer := boundary.Run{
+		Account: account, Request: req, Metadata: r.metadata(),
+		Hide: []boundary.Place{{Dir: s.Home.Attempts(), Name: "<attempt>"}, {Dir: s.Home.Tmp(), Name: "<room>"}},
+	}
+	if r.job != nil {
+		answer.RunID = r.job.Record.ID()
+	}
+	env, err = boundary.Envelope(answer)
 	if err != nil {
 		// What the run brought contradicts itself; the caller still gets a whole answer.
 		account = r.failed(failure.New(failure.Infra, "build the envelope", err, "this is a fault in deed: please report it"))
-		account.Request = req
-		if env, err = boundary.Envelope(account); err != nil {
-			env, _ = boundary.Unbegun(nil, failure.New(failure.Infra, "build the envelope", err, ""), nil)
+		if env, err = boundary.Envelope(boundary.Run{Account: account, Request: req}); err != nil {
+			env, _ = boundary.NotStarted(nil, failure.New(failure.Infra, "build the envelope", err, ""), nil)
 		}
 	}
-	return env, account.Decision.Exit
+	return env, account.Ending.Exit
 }
 
 // A run is one request under way.
@@ -86,31 +87,31 @@ type run struct {
 
 // failed is the account of a run that never had an attempt. Faults of the request that were found before anything was
 // made refuse it, as the reader does.
-func (r *run) failed(err error) boundary.Run {
+func (r *run) failed(err error) ending.Account {
 	class := failure.ClassOf(err)
 	faults := fault.Of(err)
 	if len(faults) > 0 && class == failure.Infra {
 		class = failure.Config
 	}
-	facts, code, message, told := boundary.FactsOf(boundary.End{Class: class, Stopped: errors.Is(err, attempt.Stopped)}), string(class), err.Error(), boundary.DiagnosticsOf(err)
+	facts, code, message, told := ending.FactsOf(ending.End{Class: class, Stopped: errors.Is(err, attempt.Stopped)}), string(class), err.Error(), ending.DiagnosticsOf(err)
 	switch {
 	case len(faults) > 0 && class == failure.Isolation: // nothing is wrong with the request: this machine lacks what it asks for
 		told = nil
 		for _, f := range faults {
-			told = append(told, codebox.Diagnostic{Class: "deed." + string(class), Message: f.Message, Path: f.Path, Remedy: f.Remedy})
+			told = append(told, evidence.Diagnostic{Class: "deed." + string(class), Message: f.Message, Path: f.Path, Remedy: f.Remedy})
 		}
 	case len(faults) > 0 && r.job == nil:
-		facts, code, message = boundary.Facts{Refused: true}, boundary.ClassInvalidRequest, boundary.RefusalMessage(faults)
+		facts, code, message = ending.Facts{Refused: true}, ending.ClassInvalidRequest, boundary.RefusalMessage(faults)
 	}
-	return boundary.Run{
-		Decision: boundary.Decide(facts), Message: message, Code: code,
+	return ending.Account{
+		Ending: ending.Decide(facts), Message: message, Code: code,
 		Started: r.started, Finished: r.Clock(), Command: r.req.Agent, Diagnostics: told, Redactor: r.hide,
 	}
 }
 
 // do takes the request to the account of its one attempt.
-func (r *run) do(ctx context.Context) (boundary.Run, error) {
-	var none boundary.Run
+func (r *run) do(ctx context.Context) (ending.Account, error) {
+	var none ending.Account
 	_, unavailable := sandbox.New(ctx, sandbox.Spec{Kind: sandbox.Namespace})
 	var err error
 	r.placed, r.hide, err = look(ctx, r.req, Machine{Home: r.Home, Config: r.Admission.Config, Secrets: r.Engine.Runner.SecretStores()}, unavailable == nil)
@@ -139,13 +140,13 @@ func (r *run) do(ctx context.Context) (boundary.Run, error) {
 	if err := r.publish(bg, &account); err != nil {
 		// A caller that looks at artifacts_path would take whatever is there for this run's. A run that failed anyway
 		// failed for its own reason.
-		if account.Decision.Success() {
-			account.Decision = boundary.Decide(boundary.Facts{Infra: true})
+		if account.Ending.Success() {
+			account.Ending = ending.Decide(ending.Facts{Infra: true})
 			// The verdict stands, and so does the task: both were settled before. What failed is to hand the work over.
 			account.Message = fmt.Sprintf("the work was accepted (task %s is completed), and its bundle could not be put at %s: %v", r.job.Claim.Ref.TaskID, r.req.ArtifactsPath, err)
 			account.Code, account.Phase = string(failure.Infra), attempt.PhaseCollect
 		}
-		account.Diagnostics = append(account.Diagnostics, codebox.Diagnostic{Class: "deed.artifacts_path", Message: err.Error(), Path: "$.artifacts_path", Remedy: "the bundle is in deed's home: " + account.BundleDir})
+		account.Diagnostics = append(account.Diagnostics, evidence.Diagnostic{Class: "deed.artifacts_path", Message: err.Error(), Path: "$.artifacts_path", Remedy: "the bundle is in deed's home: " + account.BundleDir})
 	}
 	r.close(bg, account)
 	return account, nil
@@ -170,7 +171,7 @@ func (r *run) jobOf(row store.NewTask) oneshot.Job {
 }
 
 // execute runs the attempt.
-func (r *run) execute(ctx context.Context) (account boundary.Run, err error) {
+func (r *run) execute(ctx context.Context) (account ending.Account, err error) {
 	res, err := r.job.Execute(ctx)
 	if err != nil {
 		r.job.EndPhase(err)
@@ -184,8 +185,8 @@ func (r *run) execute(ctx context.Context) (account boundary.Run, err error) {
 }
 
 // fault is why the phase under way failed, or nil: a run can also fail by what came of a phase that has ended.
-func (r *run) fault(account boundary.Run) error {
-	if account.Decision.Success() || account.Phase != r.job.Phase() {
+func (r *run) fault(account ending.Account) error {
+	if account.Ending.Success() || account.Phase != r.job.Phase() {
 		return nil
 	}
 	return errors.New(account.Message)
@@ -193,8 +194,8 @@ func (r *run) fault(account boundary.Run) error {
 
 // publish puts the bundle where the caller wants it. The one in the home stays: the store points at it. That of a request that was refused
 // stays there alone: the corrected one wants the same place.
-func (r *run) publish(ctx context.Context, account *boundary.Run) error {
-	if r.req.ArtifactsPath == "" || account.BundleDir == "" || account.Decision.Refused() {
+func (r *run) publish(ctx context.Context, account *ending.Account) error {
+	if r.req.ArtifactsPath == "" || account.BundleDir == "" || account.Ending.Refused() {
 		return nil
 	}
 	if err := copyBundle(ctx, account.BundleDir, r.req.ArtifactsPath); err != nil {
@@ -205,15 +206,15 @@ func (r *run) publish(ctx context.Context, account *boundary.Run) error {
 }
 
 // close ends the run's record.
-func (r *run) close(ctx context.Context, account boundary.Run) {
-	o := runrecord.Outcome{Status: account.Decision.Run, Code: account.Code, Bundle: account.BundleDir, BundleID: account.BundleID, Exits: r.exits, Cleaned: r.cleaned}
+func (r *run) close(ctx context.Context, account ending.Account) {
+	o := runrecord.Outcome{Status: account.Ending.Run, Code: account.Code, Bundle: account.BundleDir, BundleID: account.BundleID, Exits: r.exits, Cleaned: r.cleaned}
 	if account.BundleDir != "" {
 		o.Refs = []evidence.RunArtifactRef{{Kind: evidence.KindArtifactBundle, Directory: account.BundleDir, ID: account.BundleID}}
 	}
-	if !account.Decision.Success() {
+	if !account.Ending.Success() {
 		o.Error = &evidence.RunError{Name: "AgentTaskRunError", Message: account.Message, Code: account.Code}
 	}
-	if account.Decision.Classification == boundary.ClassGate {
+	if account.Ending.Classification == ending.ClassGate {
 		o.Class = evidence.RunFailureProbe
 	}
 	r.job.Finish(ctx, o)

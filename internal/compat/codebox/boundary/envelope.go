@@ -4,74 +4,27 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/deedrun/deed/contract/codebox"
-	"github.com/deedrun/deed/contract/deed"
 	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
-	"github.com/deedrun/deed/internal/isolate/redact"
+	"github.com/deedrun/deed/internal/attempt/ending"
 )
-
-// A Tail is the end of a stream: its last characters, and how many bytes there were in all. The text should reach
-// further back than a snippet does, so that a secret that is cut in half by the tail's own start is not in the snippet.
-type Tail struct {
-	Text  string
-	Bytes int64 // of the whole stream
-	Cut   bool  // the text is not all of it
-}
-
-// A Step is a command of a run, and how it ended.
-type Step struct {
-	Command        string
-	ExitCode       int
-	Stdout, Stderr Tail
-}
 
 // A Place is a directory of this machine that no reader of an envelope needs to know, and what is written instead.
 type Place struct{ Dir, Name string }
 
-// A Run is what an envelope is built from.
+// A Run is what an envelope is built from: the account of an attempt, and the request that it answers.
 type Run struct {
-	Request  codebox.TaskRequest // as Read returned it; only its goal may be missing, when it could not be read
-	Decision Decision
+	ending.Account
 
+	Request        codebox.TaskRequest // as Read returned it; only its goal may be missing, when it could not be read
 	RunID          string
-	RuntimeID      string // empty: no runtime was made
-	RuntimeStatus  string // as it was left; see evidence.RuntimeDestroyed
-	AgentSessionID string // the agent's conversation, where it has one
-	Isolation      string // the containment that held
-	Started        time.Time
-	Finished       time.Time
-
-	BundleDir string // absolute; empty: there is no bundle
-	BundleID  string
-	Changes   evidence.ChangeSummary
-	Patch     evidence.PatchSummary
-	Refs      []codebox.ArtifactRef // beside those that every bundle has; paths are relative to it
-
-	Executions int           // of the agent
-	Phase      string        // in which the run failed; empty: agent-task-run
-	Command    string        // the agent's, as a reader may see it
-	ExitCode   int           // of the agent
-	Message    string        // what happened; empty: what the decision says
-	Code       string        // the failure's class in deed's own words
-	Verdict    *deed.Verdict // its reasons become diagnostics
-	MaxTurns   *codebox.TurnLimit
-	Stdout     Tail // of the agent
-	Stderr     Tail
-	Judging    *Step // what the run failed by after the agent had done its part: a check, or the gate itself
-
-	Outputs             json.RawMessage // an object
-	StructuredArtifacts []codebox.StructuredArtifact
-	Claim               json.RawMessage   // the agent's own word, an object
-	Components          []json.RawMessage // component-contract-result records
-	Diagnostics         []codebox.Diagnostic
-	Metadata            json.RawMessage // an object
-
-	Redactor *redact.Redactor // stands before the whole envelope; nil: there are no secrets
-	Hide     []Place
+	AgentSessionID string                // the agent's conversation, where it has one
+	Refs           []codebox.ArtifactRef // beside those that every bundle has; paths are relative to it
+	Metadata       json.RawMessage       // an object
+	Hide           []Place
 }
 
 // defaultPhase is the phase of a run that failed before or after its agent.
@@ -81,11 +34,11 @@ const defaultPhase = "agent-task-run"
 // place. An error means that what the run brought cannot be written, and that there is no envelope.
 func Envelope(r Run) (codebox.AgentTaskRun, error) {
 	r.hide()
-	d := r.Decision
+	d := r.Ending
 	env := codebox.AgentTaskRun{
-		Success: d.Success(), Schema: codebox.SchemaAgentTaskRun, Status: d.Envelope(), Session: r.session(), WP: r.Request.WP, Artifacts: r.BundleDir,
-		AgentResult: AgentResult(r), CompletionOutcome: CompletionOutcome(r), AgentTaskResult: TaskResult(r), TerminalResult: r.terminal(),
-		ComponentContracts: r.Components, StructuredArtifacts: outputs(r.StructuredArtifacts), RunMetadata: r.runMetadata(),
+		Success: d.Success(), Schema: codebox.SchemaAgentTaskRun, Status: envelopeStatus(d), Session: r.session(), WP: r.Request.WP, Artifacts: r.BundleDir,
+		AgentResult: r.AgentResult(), CompletionOutcome: r.CompletionOutcome(), AgentTaskResult: r.TaskResult(), TerminalResult: r.terminal(),
+		ComponentContracts: r.Components, StructuredArtifacts: ending.Outputs(r.StructuredArtifacts), RunMetadata: r.runMetadata(),
 		Diagnostics: r.diagnostics(), Run: r.record(),
 	}
 	if r.Request.Goal != "" {
@@ -141,7 +94,7 @@ func restoreWords(env *codebox.AgentTaskRun, plain codebox.AgentTaskRun) {
 			rule.ExecutionLocation, rule.TransportVisibility, rule.Runtime = t.ExecutionLocation, t.TransportVisibility, t.Runtime
 		}
 	}
-	for _, list := range []struct{ to, from []codebox.StructuredArtifact }{
+	for _, list := range []struct{ to, from []evidence.StructuredArtifact }{
 		{env.StructuredArtifacts, plain.StructuredArtifacts},
 		{env.AgentTaskResult.StructuredArtifacts, plain.AgentTaskResult.StructuredArtifacts},
 	} {
@@ -160,18 +113,34 @@ func restoreWords(env *codebox.AgentTaskRun, plain codebox.AgentTaskRun) {
 	}
 }
 
-// message says what happened.
-func (r Run) message() string { return cmp.Or(r.Message, r.Decision.About) }
-
 func (r Run) session() codebox.SandboxSession {
 	s := codebox.SandboxSession{
-		Schema: codebox.SchemaSandboxSession, ID: r.sessionID(), Status: r.Decision.Session(), Persistence: codebox.PersistenceExternal,
+		Schema: codebox.SchemaSandboxSession, ID: r.sessionID(), Status: sessionStatus(r.Ending), Persistence: codebox.PersistenceExternal,
 		AgentSessionID: cmp.Or(r.AgentSessionID, r.Request.SessionID), Orchestrator: r.Request.Orchestrator, CallbackData: r.Request.CallbackData,
 	}
 	if r.BundleDir != "" {
 		s.Artifacts = &codebox.SessionArtifacts{Directory: r.BundleDir, BundleID: r.BundleID}
 	}
 	return s
+}
+
+// envelopeStatus returns the status of the envelope.
+func envelopeStatus(e ending.Ending) string {
+	if e.Status == evidence.StatusSucceeded {
+		return evidence.StatusCompleted
+	}
+	return e.Status
+}
+
+// sessionStatus returns the status of the session.
+func sessionStatus(e ending.Ending) string {
+	switch {
+	case e.Success():
+		return evidence.SessionCompleted
+	case e.Run == evidence.RunCancelled:
+		return evidence.SessionCancelled
+	}
+	return evidence.SessionFailed
 }
 
 // sessionID is the caller's own id of the run.
@@ -186,129 +155,17 @@ func (r Run) sessionID() string {
 	return o.text("agent_task_id")
 }
 
-func (r Run) changes() (evidence.ChangeSummary, evidence.PatchSummary) {
-	c, p := r.Changes, r.Patch
-	c.Paths = list(c.Paths)
-	if c.Statuses == nil {
-		c.Statuses = map[string]int{}
-	}
-	c.Artifact, p.Artifact = r.file(evidence.PathChangedFiles), r.file(evidence.PathPatch)
-	return c, p
-}
-
-// file names a file of the bundle, if there is one.
-func (r Run) file(name string) string {
-	if r.BundleDir == "" {
-		return ""
-	}
-	return name
-}
-
-func (r Run) artifacts() evidence.ResultArtifacts {
-	return evidence.ResultArtifacts{Directory: r.file("."), Review: r.file(evidence.PathReview), Manifest: r.file(evidence.PathManifest)}
-}
-
-// AgentResult says how the agent's executions ended and what they left.
-func AgentResult(r Run) evidence.AgentResult {
-	d := r.Decision
-	c, p := r.changes()
-	a := evidence.AgentResult{
-		Schema: evidence.SchemaAgentResult, Status: d.Agent, Actionable: d.Actionable(), Summary: r.message(), ChangedFiles: c, Patch: p,
-		Transcript: evidence.TranscriptSummary{Artifact: r.file(evidence.PathTranscript), ExecutionCount: r.Executions}, Artifacts: r.artifacts(), Failures: []evidence.ExecutionFailure{},
-	}
-	if d.Agent == evidence.AgentFailed {
-		a.Failures = append(a.Failures, evidence.ExecutionFailure{ExecutionIndex: max(0, r.Executions-1), Command: r.Command, ExitCode: r.ExitCode, Message: r.message()})
-	}
-	switch {
-	case c.Count > 0 || p.Bytes > 0:
-	case d.Agent == evidence.AgentCompleted:
-		a.NoOpReason = evidence.NoOpNoFileChanges
-	default:
-		a.NoOpReason = evidence.NoOpExecutionFailed
-	}
-	return a
-}
-
-// failedStep is what a run failed by: the agent, unless it had done its part. A run can fail though its command ended with 0; evidence of
-// a failure never says 0.
-func (r Run) failedStep() Step {
-	s := Step{Command: r.Command, ExitCode: r.ExitCode, Stdout: r.Stdout, Stderr: r.Stderr}
-	if r.Judging != nil {
-		s = *r.Judging
-	}
-	s.ExitCode = cmp.Or(s.ExitCode, r.Decision.Exit)
-	return s
-}
-
-// CompletionOutcome says how the run ended and what follows from it.
-func CompletionOutcome(r Run) evidence.CompletionOutcome {
-	d := r.Decision
-	c, p := r.changes()
-	o := evidence.CompletionOutcome{
-		Schema: evidence.SchemaCompletionOutcome, Status: d.Outcome, Summary: r.message(), ChangedFiles: c, Patch: p, Artifacts: r.artifacts(),
-		Verification: evidence.OutcomeVerification{Transcript: r.file(evidence.PathTranscript), Commands: []evidence.VerificationCommand{}, ArtifactBundle: r.BundleID},
-		Blockers:     []evidence.Blocker{}, RiskNotes: []string{}, Confidence: d.Confidence, NextAction: d.NextAction,
-		Provenance: evidence.OutcomeProvenance{ArtifactBundleID: r.BundleID, ArtifactDirectory: r.file(".")},
-	}
-	if v := r.Verdict; v != nil {
-		for _, c := range v.Checks {
-			o.Verification.Commands = append(o.Verification.Commands, evidence.VerificationCommand{Command: strings.Join(c.Command, " "), ExitCode: c.ExitCode})
-		}
-		for _, n := range v.Notes {
-			o.RiskNotes = append(o.RiskNotes, n.Code+": "+n.Message)
-		}
-	}
-	if !d.Success() {
-		o.Blockers = append(o.Blockers, evidence.Blocker{Kind: cmp.Or(r.Code, d.Classification), Message: r.message(), Retryable: d.NextAction == evidence.NextRetry})
-	} else if d.Status == codebox.StatusNoOp {
-		o.RiskNotes = append(o.RiskNotes, evidence.NoOpNoFileChanges)
-	}
-	return o
-}
-
-// TaskResult is what the task gave, as data.
-func TaskResult(r Run) codebox.AgentTaskResult {
-	t := codebox.AgentTaskResult{
-		Schema: codebox.SchemaAgentTaskResult, Success: r.Decision.Success(), Status: codebox.SessionCompleted, Outputs: object(r.Outputs),
-		StructuredArtifacts: list(outputs(r.StructuredArtifacts)), Diagnostics: json.RawMessage(`{}`), Raw: json.RawMessage(`{}`),
-	}
-	if !t.Success {
-		t.Status = codebox.SessionFailed
-		t.Diagnostics = mustJSON(map[string]any{"error": map[string]string{"code": r.Decision.Classification, "message": r.message()}})
-	}
-	if fault.IsObject(r.Claim) {
-		t.Raw = mustJSON(map[string]json.RawMessage{"result": r.Claim})
-	}
-	return t
-}
-
-// outputs marks artifacts as what came out of a task.
-func outputs(in []codebox.StructuredArtifact) []codebox.StructuredArtifact {
-	var out []codebox.StructuredArtifact
-	for _, a := range in {
-		a.Schema = codebox.SchemaStructuredArtifact
-		p := codebox.ArtifactProvenance{}
-		if a.Provenance != nil {
-			p = *a.Provenance
-		}
-		p.Direction = codebox.DirectionOutput
-		a.Provenance = &p
-		out = append(out, a)
-	}
-	return out
-}
-
-func (r Run) terminal() codebox.TerminalResult {
-	d := r.Decision
-	return codebox.TerminalResult{
-		Schema: codebox.SchemaTerminalResult, Terminal: true, Status: d.Terminal, Success: d.Success(), Source: "canonical",
-		FailureClassification: d.Classification, MaxTurns: r.MaxTurns, EvidenceRefs: []codebox.EvidenceRef{},
+func (r Run) terminal() evidence.TerminalResult {
+	d := r.Ending
+	return evidence.TerminalResult{
+		Schema: evidence.SchemaTerminalResult, Terminal: true, Status: d.Terminal, Success: d.Success(), Source: "canonical",
+		FailureClassification: d.Classification, MaxTurns: r.MaxTurns, EvidenceRefs: []evidence.EvidenceRef{},
 	}
 }
 
 func (r Run) runMetadata() codebox.RunMetadata {
 	m := codebox.RunMetadata{
-		RunID: r.RunID, RunStatus: r.Decision.Run, RuntimeID: r.RuntimeID, RuntimeStatus: r.RuntimeStatus,
+		RunID: r.RunID, RunStatus: r.Ending.Run, RuntimeID: r.RuntimeID, RuntimeStatus: r.RuntimeStatus,
 		SandboxSessionID: r.sessionID(), Orchestrator: r.Request.Orchestrator,
 	}
 	if p, err := parse(object(r.Request.ParentRequest)); err == nil {
@@ -318,7 +175,7 @@ func (r Run) runMetadata() codebox.RunMetadata {
 }
 
 func (r Run) record() codebox.RunRecord {
-	rec := codebox.RunRecord{RunID: r.RunID, Status: r.Decision.Run, Isolation: r.Isolation}
+	rec := codebox.RunRecord{RunID: r.RunID, Status: r.Ending.Run, Isolation: r.Isolation}
 	if !r.Started.IsZero() && !r.Finished.IsZero() {
 		rec.StartedAt, rec.FinishedAt = instant(r.Started), instant(r.Finished)
 		rec.DurationMS = max(0, r.Finished.Sub(r.Started).Milliseconds())
@@ -326,7 +183,7 @@ func (r Run) record() codebox.RunRecord {
 	if r.BundleDir == "" {
 		return rec
 	}
-	_, p := r.changes()
+	_, p := r.Change()
 	rec.ArtifactRefs = append([]codebox.ArtifactRef{
 		{Kind: codebox.RefArtifactBundle, ID: r.BundleID, Path: r.BundleDir},
 		{Kind: codebox.RefChangedFiles, Path: evidence.PathChangedFiles},
@@ -338,20 +195,20 @@ func (r Run) record() codebox.RunRecord {
 	return rec
 }
 
-func (r Run) evidenceRefs(env codebox.AgentTaskRun) []codebox.EvidenceRef {
-	refs := []codebox.EvidenceRef{}
+func (r Run) evidenceRefs(env codebox.AgentTaskRun) []evidence.EvidenceRef {
+	refs := []evidence.EvidenceRef{}
 	if dir := r.BundleDir; dir != "" {
 		refs = append(
 			refs,
-			codebox.EvidenceRef{Kind: codebox.RefArtifacts, URI: dir, Label: "Evidence bundle"},
-			codebox.EvidenceRef{Kind: codebox.RefManifest, URI: dir + "/" + evidence.PathManifest, Label: "Manifest"},
-			codebox.EvidenceRef{Kind: codebox.RefReview, URI: dir + "/" + evidence.PathReview, Label: "Review"},
-			codebox.EvidenceRef{Kind: codebox.RefPatch, URI: dir + "/" + evidence.PathPatch, Label: "Patch"},
+			evidence.EvidenceRef{Kind: codebox.RefArtifacts, URI: dir, Label: "Evidence bundle"},
+			evidence.EvidenceRef{Kind: codebox.RefManifest, URI: dir + "/" + evidence.PathManifest, Label: "Manifest"},
+			evidence.EvidenceRef{Kind: codebox.RefReview, URI: dir + "/" + evidence.PathReview, Label: "Review"},
+			evidence.EvidenceRef{Kind: codebox.RefPatch, URI: dir + "/" + evidence.PathPatch, Label: "Patch"},
 		)
 	}
-	refs = append(refs, codebox.EvidenceRef{Kind: codebox.RefTerminalResult, Label: "Terminal result", Metadata: mustJSON(env.TerminalResult)})
+	refs = append(refs, evidence.EvidenceRef{Kind: codebox.RefTerminalResult, Label: "Terminal result", Metadata: mustJSON(env.TerminalResult)})
 	if f := env.FailureEvidence; f != nil {
-		refs = append(refs, codebox.EvidenceRef{
+		refs = append(refs, evidence.EvidenceRef{
 			Kind: codebox.RefTaskFailureEvidence, Label: "Failure evidence",
 			Metadata: mustJSON(map[string]any{"phase": f.Phase, "exit_code": f.ExitCode, "message": f.Message}),
 		})
@@ -360,18 +217,18 @@ func (r Run) evidenceRefs(env codebox.AgentTaskRun) []codebox.EvidenceRef {
 }
 
 // diagnostics lists what a reader should know: why the run is no success first.
-func (r Run) diagnostics() []codebox.Diagnostic {
-	out := []codebox.Diagnostic{}
-	if d := r.Decision; !d.Success() && d.Classification != ClassInvalidRequest {
-		s := r.failedStep()
-		out = append(out, codebox.Diagnostic{
-			Class: codebox.ClassRunFailed, Message: r.message(),
+func (r Run) diagnostics() []evidence.Diagnostic {
+	out := []evidence.Diagnostic{}
+	if d := r.Ending; !d.Success() && d.Classification != ending.ClassInvalidRequest {
+		s := r.FailedStep()
+		out = append(out, evidence.Diagnostic{
+			Class: evidence.ClassRunFailed, Message: r.Summary(),
 			Data: mustJSON(map[string]any{"exit_code": s.ExitCode, "phase": r.phase(), "command": s.Command, "failure_classification": d.Classification}),
 		})
 	}
 	if v := r.Verdict; v != nil {
 		for _, reason := range v.Reasons {
-			out = append(out, codebox.Diagnostic{Class: codebox.ClassGateReason + "." + reason.Code, Message: reason.Message, Path: reason.Path})
+			out = append(out, evidence.Diagnostic{Class: evidence.ClassGateReason + "." + reason.Code, Message: reason.Message, Path: reason.Path})
 		}
 	}
 	return append(out, r.Diagnostics...)

@@ -18,6 +18,7 @@ import (
 	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/attempt/ending"
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
@@ -36,38 +37,51 @@ func seed(t testing.TB) codebox.TaskRequest {
 	return r
 }
 
-// full is a run that brings something for every part of the envelope.
-func full(t testing.TB, d Decision) Run {
-	started := time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC)
-	r := Run{
-		Request: seed(t), Decision: d, RunID: "run_1", RuntimeID: "runtime-1", RuntimeStatus: evidence.RuntimeDestroyed, AgentSessionID: "s", Isolation: "namespace",
-		Started: started, Finished: started.Add(1500 * time.Millisecond), BundleDir: "/srv/artifacts/agent-task-123", BundleID: "artifact-bundle-sha256-aa",
-		Refs: []codebox.ArtifactRef{{Kind: "codebox-agent-task-result", Path: evidence.PathAgentTaskResult}}, Executions: 1, Command: "agent --run",
-		Verdict: &deed.Verdict{Checks: []deed.CheckResult{{Command: []string{"go", "test"}, Status: "passed"}}, Notes: []deed.Reason{{Code: "n", Message: "note"}}},
-		Outputs: json.RawMessage(`{"n":12345678901234567890}`), Claim: json.RawMessage(`{"status":"done"}`),
-		StructuredArtifacts: []codebox.StructuredArtifact{{Name: "a", Type: "t", Payload: evidence.Value(`[1.0]`)}},
-		Components:          []json.RawMessage{json.RawMessage(`{"slug":"a"}`)}, Metadata: json.RawMessage(`{}`),
+// ran is a run in which everything went well.
+func ran(change func(*ending.Facts)) ending.Facts {
+	f := ending.Facts{Started: true, Gate: ending.GateAccepted, Files: 1, PatchBytes: 10}
+	if change != nil {
+		change(&f)
 	}
-	if d.Actionable() || d.Row == "rejected" {
+	return f
+}
+
+// full is a run that brings something for every part of the envelope.
+func full(t testing.TB, e ending.Ending) Run {
+	started := time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC)
+	a := ending.Account{
+		Ending: e, RuntimeID: "runtime-1", RuntimeStatus: evidence.RuntimeDestroyed, Isolation: "namespace",
+		Started: started, Finished: started.Add(1500 * time.Millisecond), BundleDir: "/srv/artifacts/agent-task-123", BundleID: "artifact-bundle-sha256-aa",
+		Executions: 1, Command: "agent --run",
+		Verdict: &deed.Verdict{Checks: []deed.CheckResult{{Command: []string{"go", "test"}, Status: "passed"}}, Notes: []deed.Reason{{Code: "n", Message: "note"}}},
+		Outputs: json.RawMessage(`{"n":12345678901234567890}`), Statement: json.RawMessage(`{"status":"done"}`),
+		StructuredArtifacts: []evidence.StructuredArtifact{{Name: "a", Type: "t", Payload: evidence.Value(`[1.0]`)}},
+		Components:          []json.RawMessage{json.RawMessage(`{"slug":"a"}`)},
+	}
+	r := Run{
+		Account: a, Request: seed(t), RunID: "run_1", AgentSessionID: "s", Metadata: json.RawMessage(`{}`),
+		Refs: []codebox.ArtifactRef{{Kind: "codebox-agent-task-result", Path: evidence.PathAgentTaskResult}},
+	}
+	if e.Actionable() || e.Name == "rejected" {
 		r.Changes = evidence.ChangeSummary{Count: 1, Paths: []string{"/w/a"}, Statuses: map[string]int{"modified": 1}}
 		r.Patch = evidence.PatchSummary{Bytes: 10, SHA256: "aa"}
 	}
-	if !d.Success() {
+	if !e.Success() {
 		r.Message, r.Code = "it went wrong", "some_class"
-		r.Stdout, r.Stderr = Tail{Text: "out", Bytes: 3}, Tail{Text: "err", Bytes: 9000, Cut: true}
+		r.Stdout, r.Stderr = ending.Tail{Text: "out", Bytes: 3}, ending.Tail{Text: "err", Bytes: 9000, Cut: true}
 	}
 	return r
 }
 
 // Whatever the table says, the envelope passes its own schema and rules, and an orchestrator that normalises it gets
 // the decision back.
-func TestEnvelopesTellTheDecision(t *testing.T) {
+func TestEnvelopesTellTheEnding(t *testing.T) {
 	t.Parallel()
-	for _, row := range Table {
+	for _, row := range ending.Table {
 		for _, bundle := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s/%v", row.Decision.Row, bundle), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%v", row.Ending.Name, bundle), func(t *testing.T) {
 				t.Parallel()
-				r := full(t, row.Decision)
+				r := full(t, row.Ending)
 				if !bundle {
 					r.BundleDir, r.BundleID, r.Refs = "", "", nil
 				}
@@ -78,18 +92,18 @@ func TestEnvelopesTellTheDecision(t *testing.T) {
 				text := mustJSON(env)
 				for id, part := range map[string]any{
 					codebox.SchemaAgentTaskRun: env, codebox.SchemaSandboxSession: env.Session, codebox.SchemaTaskInput: env.TaskInput, evidence.SchemaAgentResult: env.AgentResult,
-					evidence.SchemaCompletionOutcome: env.CompletionOutcome, codebox.SchemaAgentTaskResult: env.AgentTaskResult, codebox.SchemaAgentTaskRunResult: env.AgentTaskRunResult,
-					codebox.SchemaTerminalResult: env.TerminalResult,
+					evidence.SchemaCompletionOutcome: env.CompletionOutcome, evidence.SchemaAgentTaskResult: env.AgentTaskResult, codebox.SchemaAgentTaskRunResult: env.AgentTaskRunResult,
+					evidence.SchemaTerminalResult: env.TerminalResult,
 				} {
 					if err := schema.Validate(id, mustJSON(part)); err != nil {
 						t.Errorf("%s:\n%v", id, err)
 					}
 				}
-				again, err := Normalise(text, row.Decision.Exit)
+				again, err := Normalise(text, row.Ending.Exit)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if again.Status != row.Decision.Status || again.FailureClassification != row.Decision.Classification || again.Success != row.Decision.Success() {
+				if again.Status != row.Ending.Status || again.FailureClassification != row.Ending.Classification || again.Success != row.Ending.Success() {
 					t.Errorf("normalised to %s %q", again.Status, again.FailureClassification)
 				}
 				if diff := cmp.Diff(string(mustJSON(env.AgentTaskRunResult)), string(mustJSON(again))); diff != "" {
@@ -112,7 +126,7 @@ func TestEnvelopesTellTheDecision(t *testing.T) {
 					if err := schema.Validate(codebox.SchemaFailureEvidence, mustJSON(f)); err != nil {
 						t.Error(err)
 					}
-					if len(env.Diagnostics) == 0 && row.Decision.Row != "refused" {
+					if len(env.Diagnostics) == 0 && row.Ending.Name != "refused" {
 						t.Error("a failure without a diagnostic")
 					}
 				}
@@ -121,10 +135,21 @@ func TestEnvelopesTellTheDecision(t *testing.T) {
 	}
 }
 
+// A session is completed for the successes and cancelled for the runs that were.
+func TestSessionStatus(t *testing.T) {
+	t.Parallel()
+	for _, row := range ending.Table {
+		e, got := row.Ending, sessionStatus(row.Ending)
+		if (got == evidence.SessionCompleted) != e.Success() || (got == evidence.SessionCancelled) != (e.Run == evidence.RunCancelled) {
+			t.Errorf("%s: %s", e.Name, got)
+		}
+	}
+}
+
 // The members of the seed's example come in its order.
 func TestKeyOrder(t *testing.T) {
 	t.Parallel()
-	env, err := Envelope(full(t, Decide(ran(nil))))
+	env, err := Envelope(full(t, ending.Decide(ran(nil))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,17 +182,17 @@ func TestKeyOrder(t *testing.T) {
 func TestEnvelopeHoldsNoSecret(t *testing.T) {
 	t.Parallel()
 	const token = "ghp_0123456789abcdefABCDEF"
-	r := full(t, Decide(ran(func(f *Facts) { f.ExitCode = 1 })))
+	r := full(t, ending.Decide(ran(func(f *ending.Facts) { f.ExitCode = 1 })))
 	leak := secret + " " + "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5" + " /root/.deed/attempts/1/x.go " + token
 	r.Redactor = redact.New(map[string]string{"KEY": secret})
 	r.Hide = []Place{{"/root/.deed", "<home>"}, {"/root/.deed/attempts/1", "<attempt>"}}
 	r.Message, r.Command = leak, leak
-	r.Stdout, r.Stderr = Tail{Text: leak}, Tail{Text: secret + strings.Repeat("é", codebox.MaxSnippet-5), Bytes: 99999, Cut: true}
+	r.Stdout, r.Stderr = ending.Tail{Text: leak}, ending.Tail{Text: secret + strings.Repeat("é", codebox.MaxSnippet-5), Bytes: 99999, Cut: true}
 	r.Verdict = &deed.Verdict{Reasons: []deed.Reason{{Code: "x", Message: leak}}}
-	r.Diagnostics = []codebox.Diagnostic{{Class: "c", Message: leak, Data: mustJSON(map[string]string{secret: secret})}}
+	r.Diagnostics = []evidence.Diagnostic{{Class: "c", Message: leak, Data: mustJSON(map[string]string{secret: secret})}}
 	r.Outputs = mustJSON(map[string]string{"o": secret})
-	r.Claim = json.RawMessage(`{"said":"correct\u002dhorse-battery"}`)
-	r.StructuredArtifacts = []codebox.StructuredArtifact{{Name: "a", Type: "t", Payload: evidence.Value(`"` + secret + `"`)}}
+	r.Statement = json.RawMessage(`{"said":"correct\u002dhorse-battery"}`)
+	r.StructuredArtifacts = []evidence.StructuredArtifact{{Name: "a", Type: "t", Payload: evidence.Value(`"` + secret + `"`)}}
 	env, err := Envelope(r)
 	if err != nil {
 		t.Fatal(err)
@@ -194,8 +219,8 @@ func TestEnvelopeHoldsNoSecret(t *testing.T) {
 func TestSecretThatIsAWord(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"failed", "timeout", "completed", "succeeded", "codebox", "wp-codebox/agent-task-run/v1", "canonical", "output", "sandbox", "runtime_local"} {
-		for _, facts := range []Facts{ran(nil), ran(func(f *Facts) { f.Deadline = true }), {Refused: true}} {
-			r := full(t, Decide(facts))
+		for _, facts := range []ending.Facts{ran(nil), ran(func(f *ending.Facts) { f.Deadline = true }), {Refused: true}} {
+			r := full(t, ending.Decide(facts))
 			r.Redactor, r.Message = redact.New(map[string]string{"KEY": word}), "it is "+word
 			r.Request.SandboxToolPolicy = &codebox.SandboxToolPolicy{
 				Schema: codebox.SchemaSandboxToolPolicy, Version: 1, Metadata: mustJSON(map[string]string{"m": "SEEN " + word}),
@@ -224,21 +249,21 @@ func TestSecretThatIsAWord(t *testing.T) {
 // Evidence of a failure names what failed: the agent with its own code, or the check that refused the work of an agent that did well.
 func TestFailedStep(t *testing.T) {
 	t.Parallel()
-	said := Tail{Text: "done\n", Bytes: 5}
+	said := ending.Tail{Text: "done\n", Bytes: 5}
 	for _, c := range []struct {
 		name             string
-		facts            Facts
-		run              Run
+		facts            ending.Facts
+		run              ending.Account
 		command, stdout  string
 		code, agentsCode int
 	}{
-		{"the agent", ran(func(f *Facts) { f.ExitCode = 7 }), Run{ExitCode: 7, Stdout: said}, "fixer", "done\n", 7, 7},
-		{"the agent, by its word", ran(func(f *Facts) { f.Declared = DeclaredUnable }), Run{Stdout: said}, "fixer", "done\n", 1, 0},
-		{"a check", ran(func(f *Facts) { f.Gate, f.Done = GateRejected, true }), Run{Stdout: said, Judging: &Step{Command: "make test", ExitCode: 9, Stdout: Tail{Text: "1 failed", Bytes: 900, Cut: true}}}, "make test", "1 failed", 9, -1},
-		{"the gate", ran(func(f *Facts) { f.Gate, f.Done = GateRejected, true }), Run{Stdout: said, Judging: &Step{Command: "deed gate"}}, "deed gate", "", 1, -1},
+		{"the agent", ran(func(f *ending.Facts) { f.ExitCode = 7 }), ending.Account{ExitCode: 7, Stdout: said}, "fixer", "done\n", 7, 7},
+		{"the agent, by its word", ran(func(f *ending.Facts) { f.Declared = ending.DeclaredUnable }), ending.Account{Stdout: said}, "fixer", "done\n", 1, 0},
+		{"a check", ran(func(f *ending.Facts) { f.Gate, f.Done = ending.GateRejected, true }), ending.Account{Stdout: said, Judging: &ending.Step{Command: "make test", ExitCode: 9, Stdout: ending.Tail{Text: "1 failed", Bytes: 900, Cut: true}}}, "make test", "1 failed", 9, -1},
+		{"the gate", ran(func(f *ending.Facts) { f.Gate, f.Done = ending.GateRejected, true }), ending.Account{Stdout: said, Judging: &ending.Step{Command: "deed gate"}}, "deed gate", "", 1, -1},
 	} {
-		r := full(t, Decide(c.facts))
-		r.Command, r.ExitCode, r.Stdout, r.Stderr, r.Judging = "fixer", c.run.ExitCode, c.run.Stdout, Tail{}, c.run.Judging
+		r := full(t, ending.Decide(c.facts))
+		r.Command, r.ExitCode, r.Stdout, r.Stderr, r.Judging = "fixer", c.run.ExitCode, c.run.Stdout, ending.Tail{}, c.run.Judging
 		env, err := Envelope(r)
 		if err != nil {
 			t.Fatal(err)
@@ -255,7 +280,7 @@ func TestFailedStep(t *testing.T) {
 		}
 	}
 	// Bytes are those that were printed, however they are shown.
-	if s := (Run{}).snippet(Tail{Text: "\xff\xfe\xfd", Bytes: 3}); s.Bytes != 3 || s.Truncated {
+	if s := (Run{}).snippet(ending.Tail{Text: "\xff\xfe\xfd", Bytes: 3}); s.Bytes != 3 || s.Truncated {
 		t.Errorf("%+v", s)
 	}
 }
@@ -263,7 +288,7 @@ func TestFailedStep(t *testing.T) {
 // A fault in deed itself brings its stack along; the reader of an envelope gets the sentence.
 func TestNoStack(t *testing.T) {
 	t.Parallel()
-	r := full(t, Decide(Facts{Infra: true}))
+	r := full(t, ending.Decide(ending.Facts{Infra: true}))
 	r.Message = "run attempt: panic: boom\ngoroutine 1 [running]:\nmain.main()\n\t/opt/src/main.go:1 +0x1d"
 	env, err := Envelope(r)
 	if err != nil {
@@ -277,9 +302,9 @@ func TestNoStack(t *testing.T) {
 func TestFailureNeverSaysZero(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ agent, want int }{{0, 1}, {7, 7}} {
-		r := full(t, Decide(ran(func(f *Facts) { f.MaxTurns = true })))
+		r := full(t, ending.Decide(ran(func(f *ending.Facts) { f.MaxTurns = true })))
 		r.ExitCode = c.agent
-		r.MaxTurns = &codebox.TurnLimit{Reached: true, Current: 8, Max: 8}
+		r.MaxTurns = &evidence.TurnLimit{Reached: true, Current: 8, Max: 8}
 		env, err := Envelope(r)
 		if err != nil {
 			t.Fatal(err)
@@ -293,18 +318,18 @@ func TestFailureNeverSaysZero(t *testing.T) {
 // What cannot be written is an error, not half an envelope.
 func TestEnvelopeRefusesBrokenParts(t *testing.T) {
 	t.Parallel()
-	r := full(t, Decide(ran(nil)))
+	r := full(t, ending.Decide(ran(nil)))
 	r.Components = []json.RawMessage{json.RawMessage(`{`)}
 	if _, err := Envelope(r); err == nil {
 		t.Error("a broken record is written")
 	}
-	r = full(t, Decide(ran(nil)))
+	r = full(t, ending.Decide(ran(nil)))
 	r.Changes, r.Patch = evidence.ChangeSummary{}, evidence.PatchSummary{} // it claims a success, and nothing changed
 	if _, err := Envelope(r); err == nil {
 		t.Error("a success without a change is written")
 	}
-	r = full(t, Decide(ran(nil)))
-	r.Outputs, r.Claim = json.RawMessage(`[1]`), json.RawMessage(`nonsense`)
+	r = full(t, ending.Decide(ran(nil)))
+	r.Outputs, r.Statement = json.RawMessage(`[1]`), json.RawMessage(`nonsense`)
 	if env, err := Envelope(r); err != nil || env.Outputs != nil || string(env.AgentTaskResult.Raw) != "{}" {
 		t.Errorf("%v", err)
 	}
@@ -336,13 +361,13 @@ func TestRefusal(t *testing.T) {
 		}
 		var classes []string
 		for _, d := range env.Diagnostics {
-			classes = append(classes, strings.TrimPrefix(d.Class, codebox.ClassInvalidRequest+"."))
+			classes = append(classes, strings.TrimPrefix(d.Class, evidence.ClassInvalidRequest+"."))
 		}
 		if got := strings.Join(classes, " "); got != c.classes {
 			t.Errorf("%s: %s", c.name, got)
 		}
 		if env.Success || env.Status != "failed" || env.Session.ID != c.id || (env.TaskInput != nil) != c.goal || env.FailureEvidence.Phase != "agent-task-run" ||
-			env.AgentTaskRunResult.FailureClassification != ClassInvalidRequest || env.AgentResult.Status != evidence.AgentUnknown {
+			env.AgentTaskRunResult.FailureClassification != ending.ClassInvalidRequest || env.AgentResult.Status != evidence.AgentUnknown {
 			t.Errorf("%s: %s", c.name, text)
 		}
 		if bytes.Contains(text, []byte(token)) {

@@ -12,20 +12,22 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
+	"github.com/deedrun/deed/internal/attempt/ending"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
-func (r Run) failureEvidence(diagnostics []codebox.Diagnostic) *codebox.FailureEvidence {
-	s := r.failedStep()
+func (r Run) failureEvidence(diagnostics []evidence.Diagnostic) *codebox.FailureEvidence {
+	s := r.FailedStep()
 	e := &codebox.FailureEvidence{
-		Schema: codebox.SchemaFailureEvidence, Phase: r.phase(), Command: s.Command, ExitCode: s.ExitCode, Message: r.message(), Task: r.Request.Goal,
+		Schema: codebox.SchemaFailureEvidence, Phase: r.phase(), Command: s.Command, ExitCode: s.ExitCode, Message: r.Summary(), Task: r.Request.Goal,
 		Sandbox: codebox.SandboxState{
 			SandboxSessionID: r.sessionID(), Orchestrator: r.Request.Orchestrator, ArtifactsDirectory: r.BundleDir, ArtifactBundleID: r.BundleID,
 		},
 		Stdout: r.snippet(s.Stdout), Stderr: r.snippet(s.Stderr), Diagnostics: diagnostics,
-		Error: codebox.SerializedError{Name: r.Decision.Classification, Message: r.message(), Code: r.Code}, WP: r.Request.WP,
+		Error: codebox.SerializedError{Name: r.Ending.Classification, Message: r.Summary(), Code: r.Code}, WP: r.Request.WP,
 	}
 	if r.RuntimeID != "" {
 		e.Runtime = &codebox.RuntimeState{ID: r.RuntimeID, Status: r.RuntimeStatus}
@@ -34,7 +36,7 @@ func (r Run) failureEvidence(diagnostics []codebox.Diagnostic) *codebox.FailureE
 }
 
 // snippet keeps the end of a stream. It is redacted before it is cut, so that no half of a secret is left at its start.
-func (r Run) snippet(t Tail) *codebox.Snippet {
+func (r Run) snippet(t ending.Tail) *codebox.Snippet {
 	if t.Text == "" && t.Bytes == 0 {
 		return nil
 	}
@@ -103,17 +105,17 @@ const maxEcho = 1 << 20
 // Refusal answers a request that was refused: a whole envelope, with every fault as a diagnostic. Of the request, which may be
 // anything, it gives back what is sound, so that a caller finds its own record again.
 func Refusal(request json.RawMessage, err error, redactor *redact.Redactor) codebox.AgentTaskRun {
-	r := Run{Decision: Decide(Facts{Refused: true}), Code: ClassInvalidRequest, Redactor: redactor, Message: "the request was refused"}
+	r := Run{Account: ending.Account{Ending: ending.Decide(ending.Facts{Refused: true}), Code: ending.ClassInvalidRequest, Redactor: redactor, Message: "the request was refused"}}
 	faults := fault.Of(mask(err))
 	if len(faults) == 0 && err != nil {
 		r.Message = err.Error()
-		r.Diagnostics = append(r.Diagnostics, codebox.Diagnostic{Class: codebox.ClassInvalidRequest, Message: err.Error()})
+		r.Diagnostics = append(r.Diagnostics, evidence.Diagnostic{Class: evidence.ClassInvalidRequest, Message: err.Error()})
 	}
-	r.Diagnostics = append(r.Diagnostics, DiagnosticsOf(faults)...)
+	r.Diagnostics = append(r.Diagnostics, ending.DiagnosticsOf(faults)...)
 	if len(faults) > 0 {
 		r.Message = RefusalMessage(faults)
 	}
-	return r.unbegun(request)
+	return r.notStarted(request)
 }
 
 // RefusalMessage is the first of the faults that refuse a request, and how many more there are.
@@ -125,22 +127,22 @@ func RefusalMessage(faults fault.Faults) string {
 	return s
 }
 
-// Unbegun answers a request whose run did not begin for a reason that is not its own: err says whose fault it is, and a
+// NotStarted answers a request whose run did not begin for a reason that is not its own: err says whose fault it is, and a
 // context that ended that deed was told to stop. It returns the exit code as well.
-func Unbegun(request json.RawMessage, err error, redactor *redact.Redactor) (codebox.AgentTaskRun, int) {
+func NotStarted(request json.RawMessage, err error, redactor *redact.Redactor) (codebox.AgentTaskRun, int) {
 	class := failure.ClassOf(err)
-	facts := FactsOf(End{Class: class})
+	facts := ending.FactsOf(ending.End{Class: class})
 	if errors.Is(err, context.Canceled) {
-		class, facts = failure.Interrupted, Facts{Cancelled: BySignal}
+		class, facts = failure.Interrupted, ending.Facts{Cancelled: ending.BySignal}
 	}
-	r := Run{Decision: Decide(facts), Code: string(class), Message: err.Error(), Diagnostics: DiagnosticsOf(err), Redactor: redactor}
-	if facts.Cancelled != NotCancelled {
-		r.Message = r.Decision.About
+	r := Run{Account: ending.Account{Ending: ending.Decide(facts), Code: string(class), Message: err.Error(), Diagnostics: ending.DiagnosticsOf(err), Redactor: redactor}}
+	if facts.Cancelled != ending.NotCancelled {
+		r.Message = r.Ending.About
 	}
-	return r.unbegun(request), r.Decision.Exit
+	return r.notStarted(request), r.Ending.Exit
 }
 
-func (r Run) unbegun(request json.RawMessage) codebox.AgentTaskRun {
+func (r Run) notStarted(request json.RawMessage) codebox.AgentTaskRun {
 	r.Command, r.Request = defaultPhase, echo(request)
 	env, err := Envelope(r)
 	if err != nil {
@@ -148,19 +150,6 @@ func (r Run) unbegun(request json.RawMessage) codebox.AgentTaskRun {
 		env, _ = Envelope(r)
 	}
 	return env
-}
-
-// DiagnosticsOf tells every fault of an error with its path, and what to do about the failure that it is.
-func DiagnosticsOf(err error) []codebox.Diagnostic {
-	var out []codebox.Diagnostic
-	for _, f := range fault.Of(err) {
-		out = append(out, codebox.Diagnostic{Class: codebox.ClassInvalidRequest + "." + f.Code, Message: f.Message, Path: f.Path, Remedy: f.Remedy})
-	}
-	var f *failure.Error
-	if errors.As(err, &f) && f.Remedy != "" {
-		out = append(out, codebox.Diagnostic{Class: "deed." + string(f.Class), Message: f.Error(), Remedy: f.Remedy})
-	}
-	return out
 }
 
 // echo reads what of a request can be given back: what is well formed of it, without credentials.

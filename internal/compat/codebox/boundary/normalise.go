@@ -9,6 +9,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/evidence"
+	"github.com/deedrun/deed/internal/attempt/ending"
 )
 
 // Normalise reads an envelope as an orchestrator does, deed's or another's, and returns its one terminal status with
@@ -29,9 +30,9 @@ func Normalise(raw json.RawMessage, exitStatus int) (codebox.AgentTaskRunResult,
 	status, class := v.decide()
 
 	out := codebox.AgentTaskRunResult{
-		Schema: codebox.SchemaAgentTaskRunResult, Status: status, Success: codebox.Success(status), Summary: v.summary(status),
+		Schema: codebox.SchemaAgentTaskRunResult, Status: status, Success: evidence.Success(status), Summary: v.summary(status),
 		Diagnostics: diagnostics(r), TerminalResult: v.terminal, Metadata: v.metadata(),
-		NoOp: codebox.NoOp{Detected: status == codebox.StatusNoOp, Reason: v.reason, ChangedFilesCount: v.files, PatchBytes: v.bytes},
+		NoOp: codebox.NoOp{Detected: status == evidence.StatusNoOp, Reason: v.reason, ChangedFilesCount: v.files, PatchBytes: v.bytes},
 	}
 	if !out.Success {
 		out.FailureClassification = class
@@ -47,7 +48,7 @@ type view struct {
 	agent    tree
 	outcome  tree
 	exit     int
-	terminal *codebox.TerminalResult
+	terminal *evidence.TerminalResult
 	files    *int64 // nil: unknown
 	bytes    *int64
 	reason   string
@@ -81,70 +82,70 @@ func (v *view) readTerminal() {
 		}
 	}
 	t := v.terminal
-	if v.outcome.text("status") == evidence.OutcomeSucceeded && (t == nil || t.Status == codebox.TerminalIncomplete || t.Status == codebox.TerminalUnknown) {
-		v.terminal = &codebox.TerminalResult{
-			Schema: codebox.SchemaTerminalResult, Terminal: true, Status: codebox.StatusSucceeded, Success: true, Source: "completion_outcome", EvidenceRefs: []codebox.EvidenceRef{},
+	if v.outcome.text("status") == evidence.OutcomeSucceeded && (t == nil || t.Status == evidence.TerminalIncomplete || t.Status == evidence.TerminalUnknown) {
+		v.terminal = &evidence.TerminalResult{
+			Schema: evidence.SchemaTerminalResult, Terminal: true, Status: evidence.StatusSucceeded, Success: true, Source: "completion_outcome", EvidenceRefs: []evidence.EvidenceRef{},
 		}
 	}
 }
 
 // canonical reads a terminal result, or returns nil for what is none.
-func canonical(t tree) *codebox.TerminalResult {
+func canonical(t tree) *evidence.TerminalResult {
 	_, terminal := t["terminal"].(bool)
 	_, status := t["status"].(string)
 	_, success := t["success"].(bool)
-	if t == nil || t.text("schema") != codebox.SchemaTerminalResult && !(terminal && status && success) {
+	if t == nil || t.text("schema") != evidence.SchemaTerminalResult && !(terminal && status && success) {
 		return nil
 	}
-	out := &codebox.TerminalResult{
-		Schema: codebox.SchemaTerminalResult, Terminal: !t.is("terminal", false), Status: strings.ToLower(strings.TrimSpace(t.text("status"))),
-		Success: t.is("success", true), Source: "canonical", FailureClassification: t.text("failure_classification"), EvidenceRefs: []codebox.EvidenceRef{},
+	out := &evidence.TerminalResult{
+		Schema: evidence.SchemaTerminalResult, Terminal: !t.is("terminal", false), Status: strings.ToLower(strings.TrimSpace(t.text("status"))),
+		Success: t.is("success", true), Source: "canonical", FailureClassification: t.text("failure_classification"), EvidenceRefs: []evidence.EvidenceRef{},
 	}
 	out.MaxTurns = turnLimit(t)
 	if p := t.in("pending_tools"); p != nil {
 		count, _ := p.number("count")
-		out.PendingTools = &codebox.PendingTools{Detected: p.is("detected", true) || count > 0, Count: int(count)}
+		out.PendingTools = &evidence.PendingTools{Detected: p.is("detected", true) || count > 0, Count: int(count)}
 	}
 	if out.Status == "" {
 		out.Status = impliedStatus(t, out)
 	}
-	if out.Success && !codebox.Success(out.Status) && !slices.Contains([]string{codebox.StatusCompleted, "passed"}, out.Status) {
+	if out.Success && !evidence.Success(out.Status) && !slices.Contains([]string{evidence.StatusCompleted, "passed"}, out.Status) {
 		out.Success = false
 	}
 	return out
 }
 
-func turnLimit(t tree) *codebox.TurnLimit {
+func turnLimit(t tree) *evidence.TurnLimit {
 	m := t.in("max_turns")
 	if m == nil {
 		if t.is("max_turns_reached", true) || t.is("max_turns", true) {
-			return &codebox.TurnLimit{Reached: true}
+			return &evidence.TurnLimit{Reached: true}
 		}
 		return nil
 	}
 	current, _ := m.number("current")
 	limit, _ := m.number("max")
-	return &codebox.TurnLimit{Reached: m.is("reached", true) || limit > 0 && current >= limit, Current: int(current), Max: int(limit)}
+	return &evidence.TurnLimit{Reached: m.is("reached", true) || limit > 0 && current >= limit, Current: int(current), Max: int(limit)}
 }
 
 // impliedStatus is the status of a terminal result that names none.
-func impliedStatus(t tree, r *codebox.TerminalResult) string {
+func impliedStatus(t tree, r *evidence.TerminalResult) string {
 	_, told := t["success"].(bool)
 	switch {
 	case r.MaxTurns != nil && r.MaxTurns.Reached:
-		return codebox.TerminalMaxTurns
+		return evidence.TerminalMaxTurns
 	case r.PendingTools != nil && r.PendingTools.Detected:
-		return codebox.TerminalIncomplete
+		return evidence.TerminalIncomplete
 	case t.is("timeout", true):
-		return codebox.StatusTimeout
+		return evidence.StatusTimeout
 	case says(t["provider_error"]):
-		return codebox.StatusProviderError
+		return evidence.StatusProviderError
 	case r.Success:
-		return codebox.StatusSucceeded
+		return evidence.StatusSucceeded
 	case told:
-		return codebox.StatusFailed
+		return evidence.StatusFailed
 	}
-	return codebox.TerminalUnknown
+	return evidence.TerminalUnknown
 }
 
 // decide returns the terminal status and the classification of a failure.
@@ -152,28 +153,28 @@ func (v *view) decide() (status, class string) {
 	said, cancelled := v.said()
 	status = v.held(said)
 	switch run := v.runStatus(); {
-	case run == evidence.RunTimedOut && (codebox.Success(status) || status == codebox.StatusFailed):
-		return codebox.StatusTimeout, cmp.Or(v.toldClass(), ClassTimeout)
-	case cancelled, run == evidence.RunCancelled && (codebox.Success(status) || status == codebox.StatusFailed):
-		return codebox.StatusFailed, ClassCancelled
-	case run == evidence.RunFailed && codebox.Success(status):
-		status = codebox.StatusFailed
+	case run == evidence.RunTimedOut && (evidence.Success(status) || status == evidence.StatusFailed):
+		return evidence.StatusTimeout, cmp.Or(v.toldClass(), ending.ClassTimeout)
+	case cancelled, run == evidence.RunCancelled && (evidence.Success(status) || status == evidence.StatusFailed):
+		return evidence.StatusFailed, ending.ClassCancelled
+	case run == evidence.RunFailed && evidence.Success(status):
+		status = evidence.StatusFailed
 	}
 	if class = v.toldClass(); class != "" {
 		return status, class
 	}
 	switch status {
-	case codebox.StatusProviderError:
-		class = ClassProvider
-	case codebox.StatusTimeout:
-		class = ClassTimeout
-		if v.terminal != nil && v.terminal.Status == codebox.TerminalMaxTurns {
-			class = ClassMaxTurns
+	case evidence.StatusProviderError:
+		class = ending.ClassProvider
+	case evidence.StatusTimeout:
+		class = ending.ClassTimeout
+		if v.terminal != nil && v.terminal.Status == evidence.TerminalMaxTurns {
+			class = ending.ClassMaxTurns
 		}
-	case codebox.StatusFailed:
-		class = ClassRuntime
-		if said == codebox.StatusFailed && v.terminal != nil && v.terminal.Status == codebox.TerminalIncomplete {
-			class = ClassIncomplete
+	case evidence.StatusFailed:
+		class = ending.ClassRuntime
+		if said == evidence.StatusFailed && v.terminal != nil && v.terminal.Status == evidence.TerminalIncomplete {
+			class = ending.ClassIncomplete
 		}
 	}
 	return status, class
@@ -195,44 +196,44 @@ func (v *view) runStatus() evidence.RunStatus {
 
 // said returns the status that the envelope claims, and whether it says that it was cancelled.
 func (v *view) said() (status string, cancelled bool) {
-	noOp := v.text("outcome") == codebox.StatusNoOp || v.is("no_op", true) || v.in("no_op").is("detected", true)
+	noOp := v.text("outcome") == evidence.StatusNoOp || v.is("no_op", true) || v.in("no_op").is("detected", true)
 	if t := v.terminal; t != nil {
 		switch t.Status {
-		case codebox.TerminalMaxTurns:
-			return codebox.StatusTimeout, false
-		case codebox.TerminalIncomplete:
+		case evidence.TerminalMaxTurns:
+			return evidence.StatusTimeout, false
+		case evidence.TerminalIncomplete:
 			if noOp {
-				return codebox.StatusNoOp, false
+				return evidence.StatusNoOp, false
 			}
-			return codebox.StatusFailed, false
+			return evidence.StatusFailed, false
 		}
 		if s := word(t.Status, t.Success); s != "" {
 			return s, isCancelled(t.Status)
 		}
 		if t.Success {
-			return codebox.StatusSucceeded, false
+			return evidence.StatusSucceeded, false
 		}
-		return codebox.StatusFailed, false
+		return evidence.StatusFailed, false
 	}
 	if noOp {
-		return codebox.StatusNoOp, false
+		return evidence.StatusNoOp, false
 	}
 	if s := v.text("status"); isCancelled(s) {
-		return codebox.StatusFailed, true
+		return evidence.StatusFailed, true
 	} else if w := word(s, !v.is("success", false)); w != "" {
 		return w, false
 	}
 	switch {
 	case v.is("unable_to_remediate", true):
-		return codebox.StatusUnable, false
+		return evidence.StatusUnable, false
 	case v.is("timeout", true):
-		return codebox.StatusTimeout, false
+		return evidence.StatusTimeout, false
 	case says(v.tree["provider_error"]):
-		return codebox.StatusProviderError, false
+		return evidence.StatusProviderError, false
 	case v.is("success", true):
-		return codebox.StatusSucceeded, false
+		return evidence.StatusSucceeded, false
 	}
-	return codebox.StatusFailed, false
+	return evidence.StatusFailed, false
 }
 
 func isCancelled(word string) bool { return word == "cancelled" || word == "canceled" }
@@ -240,36 +241,36 @@ func isCancelled(word string) bool { return word == "cancelled" || word == "canc
 // word maps a status word, or returns "" for one that says nothing.
 func word(s string, success bool) string {
 	switch s {
-	case codebox.StatusSucceeded, codebox.StatusNoOp, codebox.StatusFailed, codebox.StatusTimeout, codebox.StatusProviderError, codebox.StatusUnable:
+	case evidence.StatusSucceeded, evidence.StatusNoOp, evidence.StatusFailed, evidence.StatusTimeout, evidence.StatusProviderError, evidence.StatusUnable:
 		return s
-	case codebox.StatusCompleted, "passed":
+	case evidence.StatusCompleted, "passed":
 		if success {
-			return codebox.StatusSucceeded
+			return evidence.StatusSucceeded
 		}
-		return codebox.StatusFailed
+		return evidence.StatusFailed
 	case "timed_out":
-		return codebox.StatusTimeout
+		return evidence.StatusTimeout
 	case "blocked":
-		return codebox.StatusUnable
+		return evidence.StatusUnable
 	case "cancelled", "canceled":
-		return codebox.StatusFailed
+		return evidence.StatusFailed
 	}
 	return ""
 }
 
 // held holds a success against what is known. What is no success stays as it is.
 func (v *view) held(status string) string {
-	if !codebox.Success(status) {
+	if !evidence.Success(status) {
 		return status
 	}
-	contradicted := v.exit != 0 || v.is("success", false) || v.terminal != nil && !v.terminal.Success && codebox.Success(v.terminal.Status)
+	contradicted := v.exit != 0 || v.is("success", false) || v.terminal != nil && !v.terminal.Success && evidence.Success(v.terminal.Status)
 	switch {
 	case contradicted:
-		return codebox.StatusFailed
+		return evidence.StatusFailed
 	case v.unchanged():
-		return codebox.StatusNoOp
-	case status == codebox.StatusNoOp && v.changed():
-		return codebox.StatusFailed
+		return evidence.StatusNoOp
+	case status == evidence.StatusNoOp && v.changed():
+		return evidence.StatusFailed
 	}
 	return status
 }
@@ -279,9 +280,9 @@ func (v *view) summary(status string) string {
 		return s
 	}
 	switch status {
-	case codebox.StatusSucceeded:
+	case evidence.StatusSucceeded:
 		return "The agent's task succeeded."
-	case codebox.StatusNoOp:
+	case evidence.StatusNoOp:
 		return "The agent's task was accepted and changed nothing."
 	}
 	return "The agent's task did not succeed."
@@ -300,13 +301,13 @@ func (v *view) metadata() codebox.ResultMetadata {
 // maxDiagnostics bounds what is kept of somebody else's list.
 const maxDiagnostics = 100
 
-func diagnostics(t tree) []codebox.Diagnostic {
-	out := []codebox.Diagnostic{}
+func diagnostics(t tree) []evidence.Diagnostic {
+	out := []evidence.Diagnostic{}
 	for _, e := range t.list("diagnostics") {
 		o, ok := e.(map[string]any)
 		d := tree(o)
 		if class := d.text("class", "code"); ok && class != "" && len(out) < maxDiagnostics {
-			out = append(out, codebox.Diagnostic{Class: class, Message: d.text("message"), Path: d.text("path"), Remedy: d.text("remedy"), Data: d.raw("data")})
+			out = append(out, evidence.Diagnostic{Class: class, Message: d.text("message"), Path: d.text("path"), Remedy: d.text("remedy"), Data: d.raw("data")})
 		}
 	}
 	return out

@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/schema"
+	"github.com/deedrun/deed/internal/attempt/ending"
 )
 
 // different lists the vectors of the original that deed answers otherwise, with its answer and why.
@@ -67,7 +69,7 @@ func TestVectors(t *testing.T) {
 			t.Errorf("%s: %v", v.Name, err)
 			continue
 		}
-		if got.Status != status || got.FailureClassification != class || got.Success != codebox.Success(status) || got.NoOp.Detected != (status == "no_op") {
+		if got.Status != status || got.FailureClassification != class || got.Success != evidence.Success(status) || got.NoOp.Detected != (status == "no_op") {
 			t.Errorf("%s: %s %q, want %s %q", v.Name, got.Status, got.FailureClassification, status, class)
 		}
 		if err := got.Validate(); err != nil {
@@ -210,7 +212,7 @@ func FuzzNormalise(f *testing.F) {
 		f.Add([]byte(v.Raw), 0)
 		f.Add([]byte(v.Raw), 1)
 	}
-	env, err := Envelope(full(f, Decide(ran(nil))))
+	env, err := Envelope(full(f, ending.Decide(ran(nil))))
 	if err != nil {
 		f.Fatal(err)
 	}

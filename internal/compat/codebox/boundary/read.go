@@ -212,8 +212,8 @@ func normaliseBundle(b *codebox.AgentBundle) {
 	}
 }
 
-func normaliseArtifact(a *codebox.StructuredArtifact) {
-	a.Schema = codebox.SchemaStructuredArtifact
+func normaliseArtifact(a *evidence.StructuredArtifact) {
+	a.Schema = evidence.SchemaStructuredArtifact
 	for _, alias := range []*evidence.Value{&a.PayloadSchemaAlias, &a.ArtifactSchema, &a.ArtifactSchemaAlias} {
 		if a.PayloadSchema.Null() {
 			a.PayloadSchema = *alias
@@ -223,11 +223,11 @@ func normaliseArtifact(a *codebox.StructuredArtifact) {
 	if len(a.Metadata) == 0 {
 		a.Metadata = json.RawMessage(`{}`)
 	}
-	p := codebox.ArtifactProvenance{}
+	p := evidence.ArtifactProvenance{}
 	if a.Provenance != nil {
 		p = *a.Provenance
 	}
-	p.Direction = codebox.DirectionInput
+	p.Direction = evidence.DirectionInput
 	a.Provenance = &p
 }
 

@@ -3,6 +3,7 @@ package boundary
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -18,6 +19,8 @@ import (
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 )
+
+var update = flag.Bool("update", false, "write the expected faults")
 
 func TestReadSeed(t *testing.T) {
 	t.Parallel()
@@ -112,9 +115,9 @@ func TestReadNormalises(t *testing.T) {
 	deny := codebox.DefaultDeny()
 	want := codebox.TaskRequest{
 		Schema: codebox.SchemaTaskInput, Version: 1, Goal: "fix it", AllowedTools: []string{"a", "b"}, SandboxToolPolicy: &deny,
-		StructuredArtifacts: []codebox.StructuredArtifact{{
-			Schema: codebox.SchemaStructuredArtifact, Name: "n", Type: "t", PayloadSchema: evidence.Value(`"x/v1"`), Metadata: json.RawMessage(`{}`),
-			Provenance: &codebox.ArtifactProvenance{Direction: "input"},
+		StructuredArtifacts: []evidence.StructuredArtifact{{
+			Schema: evidence.SchemaStructuredArtifact, Name: "n", Type: "t", PayloadSchema: evidence.Value(`"x/v1"`), Metadata: json.RawMessage(`{}`),
+			Provenance: &evidence.ArtifactProvenance{Direction: "input"},
 		}},
 		AgentBundles: []codebox.AgentBundle{
 			{Source: "/b1", OnConflict: "upgrade"},

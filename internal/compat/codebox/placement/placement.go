@@ -15,6 +15,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/contract/schema"
 	"github.com/deedrun/deed/internal/agent/policy"
@@ -43,7 +44,7 @@ type Options struct {
 type Placed struct {
 	Intent      agentruntime.TaskIntent
 	Tools       policy.Effective
-	Diagnostics []codebox.Diagnostic
+	Diagnostics []evidence.Diagnostic
 }
 
 // Place translates a request as boundary.Read returned it. An error carries every fault; it is of class failure.Isolation when the request is
@@ -90,7 +91,7 @@ type placer struct {
 }
 
 func (p *placer) diagnose(class, at, message, remedy string) {
-	p.out.Diagnostics = append(p.out.Diagnostics, codebox.Diagnostic{Class: "deed." + class, Message: message, Path: at, Remedy: remedy})
+	p.out.Diagnostics = append(p.out.Diagnostics, evidence.Diagnostic{Class: "deed." + class, Message: message, Path: at, Remedy: remedy})
 }
 
 // adapter finds who runs the task. The contract's default agent is whatever adapter the operator made the default.

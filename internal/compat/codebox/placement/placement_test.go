@@ -12,6 +12,7 @@ import (
 
 	"github.com/deedrun/deed/contract/codebox"
 	"github.com/deedrun/deed/contract/deed"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/base/config"
 	"github.com/deedrun/deed/internal/base/failure"
@@ -277,11 +278,11 @@ func TestIsolationIsNeverDegradedInSilence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := slices.ContainsFunc(p.Diagnostics, func(d codebox.Diagnostic) bool { return d.Class == "deed.isolation_degraded" })
+		told := slices.ContainsFunc(p.Diagnostics, func(d evidence.Diagnostic) bool { return d.Class == "deed.isolation_degraded" })
 		if p.Intent.Deed.Isolation != want || told != (want == "process") {
 			t.Errorf("%s: %s, told: %v", request, p.Intent.Deed.Isolation, told)
 		}
-		if slices.ContainsFunc(p.Diagnostics, func(d codebox.Diagnostic) bool { return d.Class == "deed.target_not_honoured" }) {
+		if slices.ContainsFunc(p.Diagnostics, func(d evidence.Diagnostic) bool { return d.Class == "deed.target_not_honoured" }) {
 			t.Errorf("%s: targets are told of that nobody asked for", request)
 		}
 		if want == "process" && strings.Contains(string(p.Intent.Deed.Sandbox.Tools), `"workspace.write","allowed":true,"rule":"nothing-said","held":"enforced"`) {
@@ -315,7 +316,7 @@ func TestWhatOnlyASandboxShows(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s:\n%s", request, d)
 		}
-		if p, err := place(t, options(t, defaults), preferred+request); err != nil || slices.ContainsFunc(p.Diagnostics, func(d codebox.Diagnostic) bool { return d.Class == "deed.target_not_honoured" }) {
+		if p, err := place(t, options(t, defaults), preferred+request); err != nil || slices.ContainsFunc(p.Diagnostics, func(d evidence.Diagnostic) bool { return d.Class == "deed.target_not_honoured" }) {
 			t.Errorf("with a sandbox: %v, %+v", err, p.Diagnostics)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/fault"
 	"github.com/deedrun/deed/internal/base/clock"
 	"github.com/deedrun/deed/internal/base/home"
@@ -49,14 +50,14 @@ func (r *Runner) failed(op, kind string, err error) (string, *codebox.WorkspaceE
 }
 
 // tell makes a diagnostic about a path of the workspace.
-func (r *Runner) tell(code, path, what string, more map[string]string) codebox.Diagnostic {
+func (r *Runner) tell(code, path, what string, more map[string]string) evidence.Diagnostic {
 	data := map[string]string{"path": r.Redact.String(path)}
 	maps.Copy(data, more)
 	text, err := json.Marshal(data)
 	if err != nil {
 		text = nil // of strings: it never is
 	}
-	return codebox.Diagnostic{Class: "deed.workspace." + code, Message: r.Redact.String(path + ": " + what), Data: text}
+	return evidence.Diagnostic{Class: "deed.workspace." + code, Message: r.Redact.String(path + ": " + what), Data: text}
 }
 
 // kindOf tells whose failure an error of the workspace is.

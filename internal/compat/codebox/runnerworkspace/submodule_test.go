@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/deedrun/deed/contract/codebox"
+	"github.com/deedrun/deed/contract/evidence"
 )
 
 // withSubmodule is a repository with a submodule of two commits at lib.
@@ -20,7 +21,7 @@ func withSubmodule(t *testing.T) (dir, first, second string) {
 	return dir, first, git(t, sub, "rev-parse", "HEAD")
 }
 
-func messages(list []codebox.Diagnostic) string {
+func messages(list []evidence.Diagnostic) string {
 	var b strings.Builder
 	for _, d := range list {
 		b.WriteString(d.Class + " " + d.Message + "\n")
