@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deedrun/deed/contract/bridge"
 	"github.com/deedrun/deed/contract/fault"
 )
 
@@ -21,17 +20,17 @@ const (
 )
 
 // A RecordStatus is the host's view of one task of a fanout; what the provider said stays in the outcome.
-type RecordStatus = bridge.Fanout
+type RecordStatus string
 
 // The statuses of a record.
 const (
-	RecordCompleted = bridge.FanoutCompleted
-	RecordFailed    = bridge.FanoutFailed
-	RecordMissing   = bridge.FanoutMissing
+	RecordCompleted RecordStatus = "completed"
+	RecordFailed    RecordStatus = "failed"
+	RecordMissing   RecordStatus = "missing_record" // a planned task for which no record came back
 )
 
 // RecordStatuses lists every status of a record.
-var RecordStatuses = bridge.Fanouts
+var RecordStatuses = []RecordStatus{RecordCompleted, RecordFailed, RecordMissing}
 
 // A FanoutStatus is the status of a fanout as a whole.
 type FanoutStatus string

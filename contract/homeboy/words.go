@@ -1,25 +1,55 @@
 package homeboy
 
-import "github.com/deedrun/deed/contract/bridge"
+import "github.com/deedrun/deed/contract/agentruntime"
 
 // An OutcomeStatus is how a provider says that a task ended.
-type OutcomeStatus = bridge.Provider
+type OutcomeStatus string
 
 // The statuses of an outcome.
 const (
-	Succeeded            = bridge.ProviderSucceeded
-	NoOp                 = bridge.ProviderNoOp
-	UnableToRemediate    = bridge.ProviderUnableToRemediate
-	ProviderError        = bridge.ProviderError
-	Timeout              = bridge.ProviderTimeout
-	Failed               = bridge.ProviderFailed
-	FollowUpIssue        = bridge.ProviderFollowUpIssue
-	Cancelled            = bridge.ProviderCancelled
-	CandidateRecoverable = bridge.ProviderCandidateRecoverable
+	Succeeded         OutcomeStatus = "succeeded"
+	NoOp              OutcomeStatus = "no_op"
+	UnableToRemediate OutcomeStatus = "unable_to_remediate"
+	ProviderError     OutcomeStatus = "provider_error"
+	Timeout           OutcomeStatus = "timeout"
+	Failed            OutcomeStatus = "failed"
+	FollowUpIssue     OutcomeStatus = "follow_up_issue"
+	Cancelled         OutcomeStatus = "cancelled"
+	// CandidateRecoverable is the newest: there is work, and it does not meet all that was asked.
+	CandidateRecoverable OutcomeStatus = "candidate_recoverable"
 )
 
 // OutcomeStatuses lists every status of an outcome.
-var OutcomeStatuses = bridge.Providers
+var OutcomeStatuses = []OutcomeStatus{
+	Succeeded, NoOp, UnableToRemediate, ProviderError, Timeout, CandidateRecoverable, Failed, FollowUpIssue, Cancelled,
+}
+
+// A Meaning is what a status of an outcome is in the other vocabularies.
+type Meaning struct {
+	Task    agentruntime.TaskStatus // of a task of deed's
+	Cause   string                  // tells apart what one task status covers; empty: its plain case
+	Sandbox string                  // terminal status of a sandbox run
+	Record  RecordStatus            // of a fanout
+}
+
+// meanings has every status. The way back is lossy: two statuses read alike in a sandbox, seven in a fanout.
+var meanings = map[OutcomeStatus]Meaning{
+	Succeeded:            {agentruntime.TaskCompleted, "", "succeeded", RecordCompleted},
+	NoOp:                 {agentruntime.TaskCompleted, "no_op", "no_op", RecordCompleted},
+	UnableToRemediate:    {agentruntime.TaskPermanentFailure, "unable", "unable_to_remediate", RecordFailed},
+	ProviderError:        {agentruntime.TaskRetryableFailure, "provider_error", "provider_error", RecordFailed},
+	Timeout:              {agentruntime.TaskRetryableFailure, "timeout", "timeout", RecordFailed},
+	Failed:               {agentruntime.TaskPermanentFailure, "", "failed", RecordFailed},
+	FollowUpIssue:        {agentruntime.TaskBlocked, "", "failed", RecordFailed},
+	CandidateRecoverable: {agentruntime.TaskBlocked, "candidate", "failed", RecordFailed},
+	Cancelled:            {agentruntime.TaskOperatorCanceled, "", "failed", RecordFailed},
+}
+
+// Meaning returns what the status is elsewhere; false: it is not a status of an outcome.
+func (s OutcomeStatus) Meaning() (Meaning, bool) {
+	m, ok := meanings[s]
+	return m, ok
+}
 
 // A FailureClass says of what kind a failure is.
 type FailureClass string

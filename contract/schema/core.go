@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/deedrun/deed/contract/bridge"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/contract/schema/internal/catalog"
 )
@@ -119,26 +118,18 @@ func handshake() map[string]any {
 	}}
 }
 
-// orchestration holds the bridges: what each status of a provider is to a fanout, to a sandbox and to deed.
+// orchestration says what each status of a provider is to a fanout, to a sandbox and to deed.
 func orchestration() (map[string]any, error) {
 	toFanout := map[string]any{}
 	toDeed := map[string]any{}
-	for _, p := range bridge.Providers {
-		o, err := bridge.FromProvider(p)
-		if err != nil {
-			return nil, err
+	for _, s := range homeboy.OutcomeStatuses {
+		m, ok := s.Meaning()
+		if !ok {
+			return nil, fmt.Errorf("outcome status %q has no meaning", s)
 		}
-		fanout, err := o.Fanout()
-		if err != nil {
-			return nil, err
-		}
-		sandbox, err := o.Sandbox()
-		if err != nil {
-			return nil, err
-		}
-		toFanout[string(p)] = fanout
-		toDeed[string(p)] = map[string]any{
-			"task_status": o.Status, "machine_status": o.Machine(), "cause": o.Cause, "sandbox_status": sandbox, "fanout_record_status": fanout,
+		toFanout[string(s)] = m.Record
+		toDeed[string(s)] = map[string]any{
+			"task_status": m.Task, "machine_status": m.Task.Machine(), "cause": m.Cause, "sandbox_status": m.Sandbox, "fanout_record_status": m.Record,
 		}
 	}
 	return map[string]any{

@@ -80,3 +80,8 @@ func FactsOf(e End) Facts {
 	}
 	return f
 }
+
+// OfClass returns the ending of an attempt of which nothing but the class of its failure is known.
+func OfClass(c failure.Class) Ending {
+	return Decide(FactsOf(End{Class: c, Exit: &Exit{}}))
+}

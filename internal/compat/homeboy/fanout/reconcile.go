@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deedrun/deed/contract/bridge"
 	"github.com/deedrun/deed/contract/homeboy"
 )
 
@@ -127,7 +126,7 @@ func merged(into map[string]homeboy.Value, v homeboy.Value) map[string]homeboy.V
 	return out
 }
 
-// Record returns the record of a task whose provider gave an outcome, by the canonical bridge.
+// Record returns the record of a task whose provider gave an outcome.
 func Record(task homeboy.FanoutTask, outcome homeboy.Outcome) homeboy.FanoutRecord {
 	r := homeboy.FanoutRecord{ID: task.Name(), GroupKey: task.GroupKey, Status: homeboy.RecordFailed}
 	raw, err := json.Marshal(outcome)
@@ -136,12 +135,12 @@ func Record(task homeboy.FanoutTask, outcome homeboy.Outcome) homeboy.FanoutReco
 		return r
 	}
 	r.Outcome = raw
-	status, err := bridge.ProviderToFanout(outcome.Status)
-	if err != nil {
-		r.ErrorMessage = err.Error()
+	m, ok := outcome.Status.Meaning()
+	if !ok {
+		r.ErrorMessage = fmt.Sprintf("%q is not a status of an outcome", outcome.Status)
 		return r
 	}
-	if r.Status = status; status != homeboy.RecordCompleted {
+	if r.Status = m.Record; r.Status != homeboy.RecordCompleted {
 		r.ErrorMessage = why(outcome)
 	}
 	return r

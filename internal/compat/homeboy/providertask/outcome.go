@@ -154,10 +154,10 @@ func (r *rebuilt) unheard() homeboy.Outcome {
 	if json.Unmarshal(r.attempt.Record.Diagnostics, &d) == nil && d.Refusal != nil {
 		return (&Refusal{Code: d.Refusal.Code, Class: homeboy.FailureClass(d.Refusal.Class), Message: d.Refusal.Message, Remedy: d.Refusal.Remedy}).Outcome(r.req.TaskID)
 	}
-	e := endOf(failure.Class(r.attempt.Class))
-	o := outcome.Refused("agent_task."+r.attempt.Class, why, "", e.class, r.req.TaskID)
-	if e.status != "" {
-		o.Status = e.status
+	w := wordOf(r.attempt.Class)
+	o := outcome.Refused("agent_task."+r.attempt.Class, why, "", w.class, r.req.TaskID)
+	if w.status != "" {
+		o.Status = w.status
 	}
 	if o.Status == homeboy.Cancelled {
 		o.FailureClassification = ""
@@ -178,50 +178,54 @@ func (r *rebuilt) lastError() string {
 	return ""
 }
 
-// An ended is what the end of an attempt says by itself, whatever the provider said. Empty: nothing, the provider's word and
-// the gate's verdict count.
-type ended struct {
+// A word is what a class of failure is called in an outcome, whatever the provider said.
+type word struct {
 	status homeboy.OutcomeStatus
 	class  homeboy.FailureClass
-	deeds  bool // deed or its operator ended it: it goes before what the provider said
-	exit   int
+	own    bool // deed or its operator ended the attempt: it goes before what the provider said
 }
 
-func endOf(c failure.Class) ended {
-	switch c {
-	case failure.None:
-		return ended{}
-	case failure.Canceled:
-		return ended{homeboy.Cancelled, "", true, failure.ExitNotDone}
-	case failure.Interrupted:
-		return ended{homeboy.Cancelled, "", true, failure.ExitInterrupted}
-	case failure.Timeout:
-		return ended{homeboy.Timeout, homeboy.ClassTimeout, false, failure.ExitNotDone}
-	case failure.Config:
-		return ended{homeboy.ProviderError, homeboy.ClassInvalidInput, false, failure.ExitUsage}
-	case failure.Isolation:
-		return ended{homeboy.ProviderError, homeboy.ClassProvider, true, failure.ExitInfra}
-	case failure.Lost, failure.Infra:
-		return ended{homeboy.ProviderError, homeboy.ClassTransient, true, failure.ExitInfra}
-	case failure.Panic:
-		return ended{homeboy.ProviderError, homeboy.ClassUnknown, true, failure.ExitInfra}
-	case failure.Budget:
-		return ended{homeboy.Failed, homeboy.ClassPolicyDenied, true, failure.ExitNotDone}
-	case failure.Blocked:
-		return ended{homeboy.UnableToRemediate, homeboy.ClassExecutionFailed, false, failure.ExitNotDone}
-	case failure.RateLimited:
-		return ended{homeboy.ProviderError, homeboy.ClassRateLimited, false, failure.ExitNotDone}
-	case failure.Rejected, failure.AgentFailed, failure.AskedFail, failure.AskedRetry, failure.Limit:
-		return ended{homeboy.Failed, homeboy.ClassExecutionFailed, false, failure.ExitNotDone}
+// words has every class. One that did not fail says nothing: there the provider's word and the gate's verdict count.
+var words = map[failure.Class]word{
+	failure.None:        {},
+	failure.Canceled:    {homeboy.Cancelled, "", true},
+	failure.Interrupted: {homeboy.Cancelled, "", true},
+	failure.Timeout:     {homeboy.Timeout, homeboy.ClassTimeout, false},
+	failure.Config:      {homeboy.ProviderError, homeboy.ClassInvalidInput, false},
+	failure.Isolation:   {homeboy.ProviderError, homeboy.ClassProvider, true},
+	failure.Lost:        {homeboy.ProviderError, homeboy.ClassTransient, true},
+	failure.Infra:       {homeboy.ProviderError, homeboy.ClassTransient, true},
+	failure.Panic:       {homeboy.ProviderError, homeboy.ClassUnknown, true},
+	failure.Budget:      {homeboy.Failed, homeboy.ClassPolicyDenied, true},
+	failure.Blocked:     {homeboy.UnableToRemediate, homeboy.ClassExecutionFailed, false},
+	failure.RateLimited: {homeboy.ProviderError, homeboy.ClassRateLimited, false},
+	failure.Rejected:    {homeboy.Failed, homeboy.ClassExecutionFailed, false},
+	failure.AgentFailed: {homeboy.Failed, homeboy.ClassExecutionFailed, false},
+	failure.AskedFail:   {homeboy.Failed, homeboy.ClassExecutionFailed, false},
+	failure.AskedRetry:  {homeboy.Failed, homeboy.ClassExecutionFailed, false},
+	failure.Limit:       {homeboy.Failed, homeboy.ClassExecutionFailed, false},
+	failure.InvalidWord: providersFault,
+	failure.Provider:    providersFault,
+	failure.Turns:       providersFault,
+	failure.Loop:        providersFault,
+	failure.Stuck:       providersFault,
+	failure.Spawn:       providersFault,
+}
+
+var providersFault = word{homeboy.ProviderError, homeboy.ClassProvider, false}
+
+func wordOf(class string) word {
+	if w, ok := words[failure.Class(class)]; ok {
+		return w
 	}
-	return ended{homeboy.ProviderError, homeboy.ClassProvider, false, failure.ExitNotDone}
+	return providersFault // a class of a later version
 }
 
 // verdict gathers what deed found: how the attempt ended, what the gate said, and the change.
 func (r *rebuilt) verdict(said, success bool) (outcome.Verdict, error) {
 	v := outcome.Verdict{Request: r.req, Attempt: r.attempt.Record.AttemptID, Bundle: r.dir, Unheard: !said}
-	if e := endOf(failure.Class(r.attempt.Class)); e.deeds && said {
-		v.Ended, v.Class = e.status, e.class
+	if w := wordOf(r.attempt.Class); w.own && said {
+		v.Ended, v.Class = w.status, w.class
 		v.Reasons = []outcome.Reason{{Code: r.attempt.Class, Message: r.lastError()}}
 	}
 	if why := r.lastError(); why != "" && said && success && len(v.Reasons) == 0 && len(r.attempt.Verdict) == 0 {

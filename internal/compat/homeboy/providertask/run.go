@@ -6,6 +6,7 @@ import (
 	"github.com/deedrun/deed/contract/evidence"
 	"github.com/deedrun/deed/contract/homeboy"
 	"github.com/deedrun/deed/internal/agent/runtimepkg"
+	"github.com/deedrun/deed/internal/attempt/ending"
 	"github.com/deedrun/deed/internal/base/failure"
 	"github.com/deedrun/deed/internal/engine/oneshot"
 	"github.com/deedrun/deed/internal/evidence/runrecord"
@@ -57,8 +58,8 @@ func (r *run) exit(ctx context.Context, o homeboy.Outcome) int {
 	case o.Status == homeboy.Cancelled && ctx.Err() != nil:
 		return failure.ExitInterrupted
 	}
-	if e := endOf(r.class); e.exit != failure.ExitDone && (e.deeds || r.unheard) {
-		return e.exit
+	if r.class != failure.None && (wordOf(string(r.class)).own || r.unheard) {
+		return ending.OfClass(r.class).Exit
 	}
 	return failure.ExitNotDone
 }
