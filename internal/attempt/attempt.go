@@ -63,9 +63,9 @@ type Runner struct {
 	Drivers  driver.Set
 	Key      *bundle.Key    // signs the bundles
 	Observe  func(Progress) // may be nil; called by one goroutine at a time
-	// Noted gets every entry of every attempt as the journal has it, redacted, in their order. It may be nil, is called by
+	// OnEntry gets every entry of every attempt as the journal has it, redacted, in their order. It may be nil, is called by
 	// one goroutine at a time for each attempt, and must not wait: the attempt does while it runs.
-	Noted func(store.Ref, journal.Entry)
+	OnEntry func(store.Ref, journal.Entry)
 	// Trace is the W3C trace context for the processes of an attempt; it may be nil, and gives nothing where none is followed.
 	Trace func(taskID, attemptID string) string
 	// OneShot says that the caller makes one attempt and owns what follows: an agent's wish for more work is refused, whatever the
@@ -126,7 +126,8 @@ type Result struct {
 	Cleaned    time.Duration  // how long clearing away took, after the settlement
 }
 
-// run is the state of one attempt while it happens.
+// run is one attempt while it happens. What a stage finds out stands together, under the name of the stage: the later ones read it, and
+// only its own changes it.
 type run struct {
 	*Runner
 	sup   *proc.Supervisor
@@ -134,54 +135,77 @@ type run struct {
 	dir   string
 	owner string // the runner whose attempt this is: not the one who salvages it
 
-	mu     sync.Mutex      // guards events: a driver reports from several goroutines
-	events []journal.Entry // guarded by mu; what the journal was told, out of the agent's reach
+	started  time.Time
+	phase    string // where the attempt is
+	redactor *redact.Redactor
+	record
+	prepared
+	conversation conversation // with the agent
+	watch        watch        // what the agent does, held against its bounds
+	guard        *toolGuard   // at the tool boundary; nil before the driver starts
+	used         ledger       // what was used, against the budget
+	captured
+	judged
+	settled
 
-	showMu sync.Mutex // makes the calls of Observe one after the other
+	showMu  sync.Mutex     // makes the calls of Observe one after the other
+	stateMu sync.Mutex     // guards state
+	state   state.Attempt  // as the store has it, from running on
+	trees   sync.WaitGroup // the directories that release removes
+}
 
-	stateMu sync.Mutex    // guards state
-	state   state.Attempt // as the store has it, from running on
+// record is what happened, for the bundle and for whoever salvages the attempt.
+type record struct {
+	journal  *journal.Journal
+	mu       sync.Mutex      // guards events: a driver reports from several goroutines
+	events   []journal.Entry // guarded by mu; what the journal was told, out of the agent's reach
+	egress   egressLog       // what went through the agent's way out
+	commands []command       // every process that deed started for its checks
+}
 
-	trees sync.WaitGroup // those that release removes
-
-	started      time.Time
+// prepared is what the attempt begins with; prepare makes it.
+type prepared struct {
 	plan         plan
-	redactor     *redact.Redactor
-	journal      *journal.Journal
-	evidence     *bundle.Writer // takes what the agent left before any check runs; nil until then
 	brief        brief.Brief
 	runtime      runtimeParts   // what the sandbox holds besides the workspace
 	skills       []*skill.Skill // that the task was admitted with, in the order of its pins
 	agent        cell           // contains the agent
-	egress       egressLog      // what went through the agent's way out
 	seeded       workspace.SeededTree
 	base         *workspace.Base // what the workspace began as
 	before       *workspace.Manifest
-	after        *workspace.Manifest
-	changes      workspace.ChangeSet
-	bases        []gate.BaseRun                                                // what each check gave on the base
-	around       func(ctx context.Context, c deed.Check, room string) gate.Ran // how a command is run on a change; nil: runCheck
-	caches       string                                                        // where runs on the base leave their caches; empty: where the source's are kept
-	patch        string                                                        // path of the patch file; empty when there is none
-	secret       bool                                                          // a secret's value is in the change
-	leaks        leaks                                                         // secrets in the change that nobody named
-	artifactRoot *os.Root                                                      // of the directory of artifacts, opened before the agent ran
-	artifacts    gate.Listing                                                  // what the agent left in it
-	talk         talk                                                          // the conversation with the agent
-	watch        watch                                                         // what the agent does, held against its bounds
-	guard        *toolGuard                                                    // at the tool boundary; nil before the driver starts
-	used         ledger                                                        // what was used, against the budget
-	resumed      *resumed                                                      // goes on with an earlier attempt; nil: it begins anew
-	listener     io.Writer                                                     // gets what a check prints as well; nil: nobody
-	checkpointed bool                                                          // the store has where the conversation stands
-	kept         bool                                                          // the directory waits for the next attempt
-	fresh        string                                                        // why an earlier conversation does not go on
-	verdict      *deed.Verdict
-	checks       []deed.CheckResult // of a decision that was not reached, up to the one that it was at
-	limits       []checkLimit       // for which checks were ended
-	commands     []command
-	unseen       bool           // the agent may have changed something since the workspace was looked at
-	phase        string         // where the attempt is
+	bases        []gate.BaseRun // what each check gave on the base
+	caches       string         // where runs on the base leave their caches; empty: where the source's are kept
+	artifactRoot *os.Root       // of the directory of artifacts, opened before the agent ran
+	resumed      *resumed       // goes on with an earlier attempt; nil: it starts from scratch
+	fresh        string         // why an earlier conversation does not go on
+}
+
+// captured is what the agent left, as deed measured it after a turn.
+type captured struct {
+	after     *workspace.Manifest
+	changes   workspace.ChangeSet
+	patch     string // path of the patch file; empty when there is none
+	secret    bool   // a secret's value is in the change
+	leaks     leaks  // secrets in the change that nobody named
+	artifacts gate.Listing
+	dirty     bool           // the agent may have changed something since the workspace was looked at
+	evidence  *bundle.Writer // takes what the agent left before any check runs; nil until then
+}
+
+// judged is what the gate found out about one completion attempt. When the agent goes on after a refusal, it is cleared.
+type judged struct {
+	verdict *deed.Verdict
+	checks  []deed.CheckResult // of a decision that was not reached, up to the one that it was at
+	limits  []checkLimit       // for which checks were ended
+
+	around   func(ctx context.Context, c deed.Check, room string) gate.Ran // how a command is run on a change; nil: runCheck
+	listener io.Writer                                                     // gets what a check prints as well; nil: nobody
+}
+
+// settled is how the attempt ends.
+type settled struct {
+	checkpointed bool           // the store has where the conversation stands
+	kept         bool           // the directory waits for the next attempt
 	account      ending.Account // how it ended, as the bundle tells it
 }
 
@@ -199,10 +223,10 @@ func (r *Runner) Run(ctx context.Context, sup *proc.Supervisor, c *store.Claim) 
 	err := guard(func() error { return a.execute(ctx) })
 	if lost := lostCause(ctx, err); lost != nil {
 		a.note(history.KindFenced, map[string]string{"why": lost.Error()})
-		a.handOver(ctx)
+		a.releaseClaim(ctx)
 		return Result{Ref: c.Ref}, lost
 	}
-	if a.unseen {
+	if a.dirty {
 		a.lookOnce(ctx)
 	}
 	// From here on the work is evidence, and evidence is written even when the attempt was cancelled.
@@ -214,7 +238,7 @@ func (r *Runner) Run(ctx context.Context, sup *proc.Supervisor, c *store.Claim) 
 		return err
 	})
 	if failure.ClassOf(err) == failure.Panic {
-		a.strip()
+		a.dropUntrusted()
 		e = end{class: failure.Panic, err: err}
 		err = guard(func() (err error) {
 			res, err = a.finish(ctx, e)
@@ -258,9 +282,9 @@ func (a *run) note(kind string, detail any) {
 	defer a.mu.Unlock()
 	e := journal.Entry{Seq: int64(len(a.events) + 1), At: agentruntime.At(a.Clock()), Kind: kind, Detail: text}
 	a.events = append(a.events, e)
-	if a.Noted != nil {
+	if a.OnEntry != nil {
 		e.Detail = a.redactor.Bytes(e.Detail)
-		a.Noted(a.claim.Ref, e)
+		a.OnEntry(a.claim.Ref, e)
 	}
 }
 
@@ -298,9 +322,9 @@ func (a *run) superseded(ctx context.Context) bool {
 	return err == nil && (!at.Live || at.Fence != a.claim.Ref.Fence)
 }
 
-// handOver ends an attempt whose claim somebody else has now. That one reads the journal and the output until it has settled, and clears
+// releaseClaim ends an attempt whose claim somebody else has now. That one reads the journal and the output until it has settled, and clears
 // up itself; the next attempt may go on from the directory.
-func (a *run) handOver(ctx context.Context) {
+func (a *run) releaseClaim(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), stateWait)
 	defer stop()
 	at, err := a.Store.Attempt(ctx, a.claim.Ref.AttemptID)

@@ -179,7 +179,7 @@ func TestEveryEntryIsHeardRedacted(t *testing.T) {
 	const value = "s3cr3t-of-the-run-0123456789"
 	b.Environ = append(b.Environ, "FAKE_TOKEN="+value)
 	var heard []journal.Entry
-	b.Noted = func(ref store.Ref, e journal.Entry) { heard = append(heard, e) }
+	b.OnEntry = func(ref store.Ref, e journal.Entry) { heard = append(heard, e) }
 	c := b.claim(`echo made > new.txt; echo '{"status": "completed", "machine_status": "ok", "operator_summary": "'$FAKE_TOKEN'"}'`, func(n *store.NewTask) {
 		n.Intent.Deed.SecretEnv = []string{"FAKE_TOKEN"}
 		n.Intent.Deed.Checks = []deed.Check{{Name: "look", Shell: "echo $PWD; test -e new.txt"}}

@@ -38,7 +38,7 @@ func TestBaseRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := checker{&run{Runner: &Runner{Home: h, Key: key, Version: "v1", Clock: clock.System}, before: m}}
+	a := checker{&run{Runner: &Runner{Home: h, Key: key, Version: "v1", Clock: clock.System}, prepared: prepared{before: m}}}
 	c := deed.Check{Capability: runner.Audit, Settings: []byte(`{"x": 1}`)}
 	want := gate.BaseRun{Status: "failed", Report: &runner.Report{Schema: runner.SchemaReport, Status: "failed", TestCases: []runner.TestCase{{Name: "T", Status: "failed"}}}, Sites: []string{"0:."}, Control: true}
 	if _, ok := a.Base(t.Context(), c); ok {
@@ -63,7 +63,7 @@ func TestBaseRecords(t *testing.T) {
 		"other hidden files":      func(_ *run, c *deed.Check) { c.FilesDigest = strings.Repeat("0", 64) },
 	} {
 		runner := *a.Runner
-		other := run{Runner: &runner, before: m}
+		other := run{Runner: &runner, prepared: prepared{before: m}}
 		check := c
 		edit(&other, &check)
 		if _, ok := (checker{&other}).Base(t.Context(), check); ok {

@@ -28,7 +28,7 @@ func TestManyChanges(t *testing.T) {
 			t.Errorf("the bound on paths of %d bytes is not where it should be", size)
 		}
 	}
-	a := &run{after: &workspace.Manifest{}}
+	a := &run{captured: captured{after: &workspace.Manifest{}}}
 	for i := range maxObservedChanges + 7 {
 		a.changes.Changes = append(a.changes.Changes, workspace.Change{Path: fmt.Sprint(i)})
 	}

@@ -16,7 +16,7 @@ func TestBuildCachesAreKeptApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := func(s workspace.Source, target string) string {
-		return (&run{Runner: &Runner{Home: h}, plan: plan{parts: []workspace.Part{{Source: s, Target: target}}}}).builds()
+		return (&run{Runner: &Runner{Home: h}, prepared: prepared{plan: plan{parts: []workspace.Part{{Source: s, Target: target}}}}}).builds()
 	}
 	seen := map[string]string{}
 	for name, dir := range map[string]string{

@@ -24,7 +24,7 @@ import (
 )
 
 // A checkpoint is what the next attempt needs to go on with the conversation of this one. It is written when the
-// conversation gets its name, after each turn, and before a refusal is told. The store has it, where no agent writes: by
+// knowConversation gets its name, after each turn, and before a refusal is told. The store has it, where no agent writes: by
 // it the next attempt knows what the base was and how often the gate refused. The rest of the state is the attempt's
 // directory: the workspace as the agent left it, and the agent's own home with its session. The next attempt takes the
 // directory over by renaming it, so there is one owner at every moment.
@@ -83,7 +83,7 @@ func workHash(s deed.TaskSpec) (string, error) {
 // checkpoint makes durable where the conversation stands. Without a conversation there is nothing to go on with.
 func (a *run) checkpoint(ctx context.Context) error {
 	a.mu.Lock()
-	ref, answer, same := a.talk.ref, a.talk.answer, a.talk.same
+	ref, answer, same := a.conversation.ref, a.conversation.answer, a.conversation.same
 	a.mu.Unlock()
 	if ref == "" {
 		return nil
@@ -98,8 +98,8 @@ func (a *run) checkpoint(ctx context.Context) error {
 	return a.writeCheckpoint(ctx, &checkpoint{
 		AdapterID: a.plan.adapter.ID(), AdapterKind: a.plan.adapter.Kind(), Isolation: string(a.plan.kind), Work: work,
 		Constitution: a.plan.agent.version(), Brief: a.brief.Hash,
-		Ref: ref, Base: a.before.Digest(), Seeded: a.seeded, Turn: a.talk.turn(), Answers: a.watch.turns(),
-		Completions: a.talk.completions, Recoveries: a.talk.recoveries, Digest: a.talk.digest, Reasons: a.talk.reasons, Say: a.talk.say,
+		Ref: ref, Base: a.before.Digest(), Seeded: a.seeded, Turn: a.conversation.turn(), Answers: a.watch.turns(),
+		Completions: a.conversation.completions, Recoveries: a.conversation.recoveries, Digest: a.conversation.digest, Reasons: a.conversation.reasons, Say: a.conversation.say,
 		Answer: answer, Same: same,
 	})
 }
@@ -121,12 +121,12 @@ func (a *run) writeCheckpoint(ctx context.Context, c *checkpoint) error {
 	return nil
 }
 
-// conversation is called when the agent's session is known by name: from here on a crash does not lose it.
-func (a *run) conversation(ctx context.Context, s driver.SessionInfo) {
+// knowConversation is called when the agent's session is known by name: from here on a crash does not lose it.
+func (a *run) knowConversation(ctx context.Context, s driver.SessionInfo) {
 	ref := cmp.Or(s.Ref, s.ID)
 	a.mu.Lock()
-	known := a.talk.id == s.ID
-	a.talk.id, a.talk.ref = s.ID, ref
+	known := a.conversation.id == s.ID
+	a.conversation.id, a.conversation.ref = s.ID, ref
 	a.mu.Unlock()
 	if known || s.ID == "" {
 		return
@@ -280,7 +280,7 @@ func plain(dir string) error {
 // continueWith restores what the checkpoint says, instead of seeding.
 func (a *run) continueWith(r *resumed) {
 	a.seeded, a.base = r.Seeded, workspace.BaseAt(a.path(baseDir))
-	a.talk = talk{ref: r.Ref, first: r.Turn, completions: r.Completions, recoveries: r.Recoveries, digest: r.Digest, reasons: r.Reasons, say: r.Say, answer: r.Answer, same: r.Same}
+	a.conversation = conversation{ref: r.Ref, first: r.Turn, completions: r.Completions, recoveries: r.Recoveries, digest: r.Digest, reasons: r.Reasons, say: r.Say, answer: r.Answer, same: r.Same}
 	a.watch.turn = r.Answers
 	a.note(history.KindResumed, map[string]any{
 		"from_attempt": r.from, "ref": r.Ref, "turn": r.Turn, "model_turns": r.Answers, "why": r.why, "base_digest": r.Base,

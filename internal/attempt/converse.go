@@ -22,8 +22,8 @@ import (
 // defaultRecoveries is how often an agent is told why its work was refused, unless the task says otherwise.
 const defaultRecoveries = 3
 
-// A talk is the conversation with the agent: its turns, and the answers that the gate gave to them.
-type talk struct {
+// A conversation is the turns with the agent, and the answers that the gate gave to them.
+type conversation struct {
 	id          string                        // as the agent names it
 	ref         string                        // what resumes it
 	yields      []driver.Yield                // one of each turn of this attempt
@@ -38,7 +38,7 @@ type talk struct {
 }
 
 // turn is the number of the turn that comes next.
-func (t *talk) turn() int { return t.first + len(t.yields) }
+func (t *conversation) turn() int { return t.first + len(t.yields) }
 
 // converse starts the driver and takes turns with it until the gate accepts, the agent ends, or a bound is reached.
 //
@@ -60,7 +60,7 @@ func (a *run) converse(ctx context.Context) (err error) {
 	a.note(history.KindBegun, map[string]any{"adapter_id": a.plan.adapter.ID(), "brief_hash": a.brief.Hash, "spec_hash": a.plan.specHash})
 	crashpoint.Hit(crashpoint.BeginCommitted)
 
-	in := driver.Input{Turn: a.talk.turn()}
+	in := driver.Input{Turn: a.conversation.turn()}
 	j, err := a.guarded(ctx, a.job())
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (a *run) converse(ctx context.Context) (err error) {
 		return err
 	}
 	if a.resumed != nil {
-		in.Text = brief.Resumption(a.resumed.why, a.resumed.answers, a.talk.say)
+		in.Text = brief.Resumption(a.resumed.why, a.resumed.answers, a.conversation.say)
 	}
 	defer func() {
 		cerr := errors.Join(s.Close(context.WithoutCancel(ctx)), a.closeEgress())
@@ -101,7 +101,7 @@ func (a *run) converse(ctx context.Context) (err error) {
 		if refused == nil || stop != nil {
 			return stop
 		}
-		in = driver.Input{Turn: a.talk.turn(), Text: a.talk.say}
+		in = driver.Input{Turn: a.conversation.turn(), Text: a.conversation.say}
 	}
 }
 
@@ -113,7 +113,7 @@ func (a *run) start(ctx context.Context, j driver.Job) (driver.Session, error) {
 		return s, err
 	}
 	a.note("begins_anew", map[string]string{"why": err.Error()})
-	a.resumed.anew, a.talk.ref, j.Resume = true, "", ""
+	a.resumed.anew, a.conversation.ref, j.Resume = true, "", ""
 	a.toldWhy().say(false)
 	return a.plan.driver.Start(ctx, j)
 }
@@ -134,7 +134,7 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	}
 	stopped := a.used.time(a.watch.stop)
 	sink := a.sink(ctx)
-	a.unseen = true
+	a.dirty = true
 	why := a.toldWhy()
 	y, err := s.Turn(turn, in, driver.SinkFunc(func(kind string, detail any) {
 		if kind == driver.EventSession || kind == driver.EventRestart {
@@ -152,7 +152,7 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	if errors.Is(err, driver.ErrLastTurn) {
 		return err // what was decided about the turn before it still holds
 	}
-	if ferr := a.forget(); ferr != nil {
+	if ferr := a.discardEvidence(); ferr != nil {
 		return failure.New(failure.Infra, "drop the evidence of a refused completion", errors.Join(err, ferr), "")
 	}
 	if err != nil {
@@ -167,17 +167,17 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 	if err := a.redactor.Value(&y.Claim); err != nil { // decoded, so that no escape hides a secret
 		return failure.New(failure.Infra, "redact the claim", err, "")
 	}
-	a.talk.yields = append(a.talk.yields, y)
-	a.talk.ref = s.Ref()
+	a.conversation.yields = append(a.conversation.yields, y)
+	a.conversation.ref = s.Ref()
 	a.note(history.KindEnded, map[string]any{
 		"turn": in.Turn, "exit_status": y.ExitStatus, "class": y.Class, "exit_code": y.Proc.Code, "signal": y.Proc.Signal,
 		"duration_ms": y.Proc.Duration.Milliseconds(), "killed_after_end": y.Proc.Killed,
 	})
-	a.talk.say = ""
+	a.conversation.say = ""
 	if err := a.checkpoint(ctx); err != nil {
 		return err
 	}
-	if a.talk.ref != "" { // without a conversation to go on with, a machine that stops has ended the attempt
+	if a.conversation.ref != "" { // without a conversation to go on with, a machine that stops has ended the attempt
 		if err := a.journal.Sync(); err != nil {
 			return failure.New(failure.Infra, "sync the journal", err, "")
 		}
@@ -188,8 +188,8 @@ func (a *run) take(ctx context.Context, s driver.Session, in driver.Input) error
 
 // yield is how the last turn ended; nil before the first.
 func (a *run) yield() *driver.Yield {
-	if n := len(a.talk.yields); n > 0 {
-		return &a.talk.yields[n-1]
+	if n := len(a.conversation.yields); n > 0 {
+		return &a.conversation.yields[n-1]
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (a *run) yield() *driver.Yield {
 // recover answers a refusal: what the agent is told next, or why there is no next turn. Either is durable when it returns,
 // so that no crash gives an agent more tries than it has.
 func (a *run) recover(ctx context.Context, refused error) error {
-	t := &a.talk
+	t := &a.conversation
 	limit := defaultRecoveries
 	if n := a.plan.spec.MaxRecoveries; n != nil {
 		limit = *n
@@ -242,7 +242,7 @@ func codes(v deed.Verdict) string {
 }
 
 func (a *run) completionID() string {
-	return fmt.Sprintf("%s-c%d", a.claim.Ref.AttemptID, a.talk.completions)
+	return fmt.Sprintf("%s-c%d", a.claim.Ref.AttemptID, a.conversation.completions)
 }
 
 // decided notes what the gate answered to a completion attempt.
@@ -252,7 +252,7 @@ func (a *run) decided(v deed.Verdict) {
 		d.Reasons = append(d.Reasons, r.Message)
 	}
 	c := agentruntime.CompletionAttempt{
-		ID: a.completionID(), Number: a.talk.completions, Turn: a.watch.turns(), Decision: &d, Workspace: a.after.Digest(), At: agentruntime.At(a.Clock()),
+		ID: a.completionID(), Number: a.conversation.completions, Turn: a.watch.turns(), Decision: &d, Workspace: a.after.Digest(), At: agentruntime.At(a.Clock()),
 	}
 	if claim := a.yield().Claim; claim != nil {
 		c.Claim = truncate.Head(claim.Summary, maxClaim)

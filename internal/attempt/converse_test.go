@@ -22,7 +22,7 @@ import (
 )
 
 // A talker is a driver whose agent is a function: it is called once for each turn. It stands for an agent with a
-// conversation of its own, so that each bound can be met exactly.
+// knowConversation of its own, so that each bound can be met exactly.
 type talker struct {
 	turn   func(ctx context.Context, j driver.Job, in driver.Input, sink driver.Sink) driver.Yield
 	inputs []driver.Input

@@ -51,7 +51,7 @@ const transcriptCap = 12000
 
 func (a *run) transcript() evidence.AgentTranscript {
 	t := evidence.AgentTranscript{Schema: evidence.SchemaAgentTranscript, Executions: []evidence.Execution{}}
-	for _, y := range a.talk.yields {
+	for _, y := range a.conversation.yields {
 		x := evidence.Execution{Command: a.plan.adapter.ID(), ExitCode: y.Proc.Code, Stdout: head(y.StdoutPath), Stderr: head(y.StderrPath)}
 		if y.Claim != nil && json.Valid(y.Claim.Raw) {
 			x.Parsed = y.Claim.Raw

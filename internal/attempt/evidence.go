@@ -72,9 +72,9 @@ func (a *run) collect() error {
 	return nil
 }
 
-// forget drops what was collected and decided about a completion attempt that was refused: the agent goes on, and neither
+// discardEvidence drops what was collected and decided about a completion attempt that was refused: the agent goes on, and neither
 // holds for what it does next. The journal keeps the verdict.
-func (a *run) forget() error {
+func (a *run) discardEvidence() error {
 	a.verdict, a.checks, a.limits = nil, nil, nil
 	if a.evidence == nil {
 		return nil
@@ -188,7 +188,7 @@ func commandLog(list []command) []byte {
 // commandList is every process that deed started, the agent first.
 func (a *run) commandList() []command {
 	var out []command
-	for i, y := range a.talk.yields {
+	for i, y := range a.conversation.yields {
 		c := command{
 			Role: "agent", Name: a.plan.adapter.ID(), ExitCode: y.Proc.Code, Signal: y.Proc.Signal, TimedOut: y.Proc.TimedOut,
 			DurationMS: y.Proc.Duration.Milliseconds(), KilledLeft: y.Proc.Killed,
@@ -229,7 +229,7 @@ func (a *run) observations() []observation {
 			add("change", map[string]any{"path": c.Path, "status": c.Status, "class": c.Class, "reason": c.Reason})
 		}
 	}
-	for _, y := range a.talk.yields {
+	for _, y := range a.conversation.yields {
 		p := map[string]any{
 			"exit_code": y.Proc.Code, "signal": y.Proc.Signal, "timed_out": y.Proc.TimedOut, "duration_ms": y.Proc.Duration.Milliseconds(),
 			"user_ms": y.Proc.UserTime.Milliseconds(), "system_ms": y.Proc.SystemTime.Milliseconds(), "killed_after_end": y.Proc.Killed,
@@ -273,7 +273,7 @@ func (a *run) addAttemptFiles(w *bundle.Writer) error {
 			return err
 		}
 	}
-	for i, y := range a.talk.yields {
+	for i, y := range a.conversation.yields {
 		for _, f := range []struct{ src, dst, kind, typ string }{
 			{y.StdoutPath, bundle.PathStdout, bundle.KindStdout, evidence.TypeText},
 			{y.StderrPath, bundle.PathStderr, bundle.KindStderr, evidence.TypeText},

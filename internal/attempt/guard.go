@@ -386,7 +386,7 @@ func (a *run) stopReasons(ctx context.Context) ([]string, error) {
 	if a.guard == nil || !a.guard.Engine.Hooked() {
 		return nil, nil
 	}
-	s := policy.Stopping{Turn: a.watch.turns(), Round: a.talk.recoveries}
+	s := policy.Stopping{Turn: a.watch.turns(), Round: a.conversation.recoveries}
 	if c := a.yield().Claim; c != nil {
 		s.Claim = c.Summary
 	}

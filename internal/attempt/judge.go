@@ -34,7 +34,7 @@ func (a *run) judge(ctx context.Context) error {
 	if a.yield().Kind != driver.YieldCompletion {
 		return failure.New(failure.InvalidWord, "read the result", errors.New("the agent ended without a completion"), "")
 	}
-	a.talk.completions++
+	a.conversation.completions++
 	// From here on code that the agent wrote may run, as a check. What is evidence is taken before that.
 	if err := a.collect(); err != nil {
 		return failure.New(failure.Infra, "collect the evidence", err, "")
@@ -148,7 +148,7 @@ func (a *run) auditFacts() *gate.AuditFacts {
 
 // capture takes the second manifest, the change set and the patch.
 func (a *run) capture(ctx context.Context) error {
-	defer func() { a.unseen = a.unseen && ctx.Err() != nil }()
+	defer func() { a.dirty = a.dirty && ctx.Err() != nil }()
 	a.beginLeaks()
 	var err error
 	work := a.path("workspace")
@@ -173,7 +173,7 @@ func (a *run) capture(ctx context.Context) error {
 		}
 		return hit
 	})
-	path := a.path("run", driver.TurnFile("patch.diff", a.talk.turn()-1))      // an empty change has an empty patch
+	path := a.path("run", driver.TurnFile("patch.diff", a.conversation.turn()-1))      // an empty change has an empty patch
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an attempt that this one goes on with
 		return failure.New(failure.Infra, "write the patch", err, "")
 	}

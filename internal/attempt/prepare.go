@@ -354,7 +354,7 @@ func (r *Runner) SecretStores() []runtimepkg.SecretStore {
 // agent is given the workspace only.
 func (a *run) seed(ctx context.Context) error {
 	var err error
-	a.talk.first = 1
+	a.conversation.first = 1
 	if a.fresh != "" {
 		a.note("begins_anew", map[string]string{"why": a.fresh})
 	}
@@ -449,7 +449,7 @@ func (a *run) job() driver.Job {
 		},
 		Timeout: a.plan.timeout, Redactor: a.redactor, Secrets: a.plan.secrets,
 		BaseEnv: a.traced(a.agent.env), Runtime: a.Config.Name, Supervisor: a.sup, Sandbox: a.agent.box,
-		Resume: a.talk.ref, MaxTurns: a.plan.spec.MaxTurns,
+		Resume: a.conversation.ref, MaxTurns: a.plan.spec.MaxTurns,
 		Base:      driver.Base{Tree: baseTree{a}, Digest: a.before.Digest(), Commit: cmp.Or(a.main().Head, a.main().Commit)},
 		SecretEnv: a.plan.spec.SecretEnv, Plan: a.plan.fit.Plan, Bundles: a.bundles(),
 	}

@@ -17,7 +17,7 @@ type toldWhy struct {
 	said bool // guarded by mu
 }
 
-func (a *run) toldWhy() *toldWhy { return &toldWhy{run: a, what: a.talk.answer} }
+func (a *run) toldWhy() *toldWhy { return &toldWhy{run: a, what: a.conversation.answer} }
 
 // say notes it once. An agent that first went on and then began another conversation is noted again, under the same id.
 func (w *toldWhy) say(same bool) {
@@ -26,7 +26,7 @@ func (w *toldWhy) say(same bool) {
 	if w.what == nil || w.said && (same || !w.what.SameConversation) {
 		return
 	}
-	note, t := *w.what, &w.run.talk
+	note, t := *w.what, &w.run.conversation
 	w.run.mu.Lock()
 	switch t.answer = nil; {
 	case same:

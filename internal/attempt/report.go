@@ -46,7 +46,7 @@ func (a *run) report(w *bundle.Writer, e end) ending.Account {
 	var dropped []string
 	if y := a.yield(); y != nil {
 		dropped, _ = y.Diagnostics["dropped"].([]string)
-		r.Executions, r.ExitCode, ended.Done = len(a.talk.yields), y.Proc.Code, y.Class == failure.None
+		r.Executions, r.ExitCode, ended.Done = len(a.conversation.yields), y.Proc.Code, y.Class == failure.None
 		r.Stdout, r.Stderr = tail(y.StdoutPath), tail(y.StderrPath)
 		if y.Class != failure.None {
 			r.Phase = PhaseAgent // whatever was looked at afterwards

@@ -198,7 +198,7 @@ func (a *run) found(why error, turn int) {
 		file := a.path("run", driver.TurnFile(name, turn))
 		if fi, err := os.Lstat(file); err == nil && fi.Mode().IsRegular() {
 			*dst = file
-			a.talk.yields = []driver.Yield{*y}
+			a.conversation.yields = []driver.Yield{*y}
 		}
 	}
 }

@@ -82,7 +82,7 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 			return res, a.Store.Settle(ctx, a.claim.Ref, adopted)
 		}
 		if a.superseded(ctx) { // it is not this one's any more to say that it cannot be shown
-			a.handOver(ctx)
+			a.releaseClaim(ctx)
 			return res, fmt.Errorf("settle attempt %s: %w", a.claim.Ref.AttemptID, store.ErrFenced)
 		}
 	}
@@ -93,7 +93,7 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 		}
 		a.trees.Wait()
 		e = end{class: failure.Infra, err: fmt.Errorf("write the bundle: %w", err)}
-		a.strip()
+		a.dropUntrusted()
 		res.Verdict, res.Files = nil, nil
 		s = a.settlement(e)
 		sealed, err = a.publish(ctx, &s, e)
@@ -115,13 +115,13 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 		return res, fmt.Errorf("redact the settlement: %w", err)
 	}
 	res.Settlement, res.Account = s, a.account
-	res.Refusals, res.Same, res.Resumed = a.talk.recoveries, a.talk.same, a.resumed != nil && !a.resumed.anew
-	for _, y := range a.talk.yields {
+	res.Refusals, res.Same, res.Resumed = a.conversation.recoveries, a.conversation.same, a.resumed != nil && !a.resumed.anew
+	for _, y := range a.conversation.yields {
 		res.Exits = append(res.Exits, y.Proc)
 	}
 	if err := a.Store.Settle(ctx, a.claim.Ref, s); err != nil {
 		if errors.Is(err, store.ErrFenced) {
-			a.handOver(ctx)
+			a.releaseClaim(ctx)
 		}
 		return res, err
 	}
@@ -134,14 +134,14 @@ func (a *run) finish(ctx context.Context, e end) (Result, error) {
 	return res, nil
 }
 
-// strip leaves only what deed itself says about the attempt.
-func (a *run) strip() {
+// dropUntrusted leaves only what deed itself says about the attempt.
+func (a *run) dropUntrusted() {
 	if a.evidence != nil {
 		_ = a.evidence.Abort()
 		a.evidence = nil
 	}
 	a.checks, a.limits = nil, nil
-	a.verdict, a.patch, a.talk.yields, a.artifacts, a.changes, a.commands = nil, "", nil, gate.Listing{}, workspace.ChangeSet{}, nil
+	a.verdict, a.patch, a.conversation.yields, a.artifacts, a.changes, a.commands = nil, "", nil, gate.Listing{}, workspace.ChangeSet{}, nil
 	a.brief.Text = ""
 }
 
@@ -434,7 +434,7 @@ func (a *run) attemptPaths(t *agentruntime.TaskAttempt) {
 	if a.yield() == nil {
 		return
 	}
-	y, turn := a.yield(), len(a.talk.yields)
+	y, turn := a.yield(), len(a.conversation.yields)
 	for path, field := range map[string]struct {
 		dst  *string
 		name string

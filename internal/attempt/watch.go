@@ -204,7 +204,7 @@ func (a *run) sink(ctx context.Context) driver.Sink {
 		var f *failure.Error
 		switch d := detail.(type) {
 		case driver.SessionInfo:
-			a.conversation(ctx, d)
+			a.knowConversation(ctx, d)
 		case agentruntime.Turn:
 			if d.SubagentID == "" {
 				f = a.watch.answered(a.plan.spec.MaxTurns)

@@ -24,7 +24,7 @@ func (h *host) watch(r *attempt.Runner) {
 		stream.Progress(feed.Progress{TaskID: p.TaskID, AttemptID: p.AttemptID, Step: p.Step, Text: p.Text}, clock.System())
 	}
 	heard := r.Noted
-	r.Noted = func(ref store.Ref, e journal.Entry) { // turn, tool and tokens
+	r.OnEntry = func(ref store.Ref, e journal.Entry) { // turn, tool and tokens
 		if heard != nil {
 			heard(ref, e)
 		}
