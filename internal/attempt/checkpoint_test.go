@@ -19,9 +19,9 @@ import (
 func TestWhyAConversationCannotGoOn(t *testing.T) {
 	t.Parallel()
 	spec := deed.TaskSpec{MaxTurns: 5}
-	a := &run{plan: plan{kind: sandbox.Process, spec: spec, adapter: agentruntime.AdapterConfig{
+	a := &run{prepared: prepared{plan: plan{kind: sandbox.Process, spec: spec, adapter: agentruntime.AdapterConfig{
 		Native: &agentruntime.NativeAdapter{AdapterID: "own", Kind: agentruntime.KindNative},
-	}}}
+	}}}}
 	work, err := workHash(deed.TaskSpec{MaxTurns: 9}) // a bound may change
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestWhyAConversationCannotGoOn(t *testing.T) {
 				Seeded: workspace.SeededTree{Parts: make([]workspace.SeededPart, 1)},
 			}
 			tc.change(&c, dir)
-			b := &run{plan: a.plan}
+			b := &run{prepared: prepared{plan: a.plan}}
 			if err := b.fits(t.Context(), c, dir); (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%v, want %q", err, tc.says)
 			}

@@ -173,8 +173,8 @@ func (a *run) capture(ctx context.Context) error {
 		}
 		return hit
 	})
-	path := a.path("run", driver.TurnFile("patch.diff", a.conversation.turn()-1))      // an empty change has an empty patch
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an attempt that this one goes on with
+	path := a.path("run", driver.TurnFile("patch.diff", a.conversation.turn()-1)) // an empty change has an empty patch
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {    // of an attempt that this one goes on with
 		return failure.New(failure.Infra, "write the patch", err, "")
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)

@@ -65,7 +65,7 @@ func TestAnAttemptKeepsItsConstitution(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &run{Runner: b.Runner, plan: plan{agent: now}, resumed: &resumed{checkpoint: checkpoint{Constitution: &begun}}}
+		a := &run{Runner: b.Runner, prepared: prepared{plan: plan{agent: now}, resumed: &resumed{checkpoint: checkpoint{Constitution: &begun}}}}
 		if err := a.keepVersion(t.Context()); err != nil || a.plan.agent.Documents.Soul != want {
 			t.Errorf("begun with %d: %q, %v", begun, a.plan.agent.Documents.Soul, err)
 		}

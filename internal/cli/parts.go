@@ -23,7 +23,7 @@ func (h *host) watch(r *attempt.Runner) {
 	r.Observe = func(p attempt.Progress) {
 		stream.Progress(feed.Progress{TaskID: p.TaskID, AttemptID: p.AttemptID, Step: p.Step, Text: p.Text}, clock.System())
 	}
-	heard := r.Noted
+	heard := r.OnEntry
 	r.OnEntry = func(ref store.Ref, e journal.Entry) { // turn, tool and tokens
 		if heard != nil {
 			heard(ref, e)

@@ -12,7 +12,7 @@ import (
 func (a *app) observed(r *attempt.Runner) (*slog.Logger, error) {
 	log := a.logger(a.level())
 	if a.tele != nil { // an engine more in the same process
-		r.Noted, r.Trace = a.tele.Noted, a.tele.Parent
+		r.OnEntry, r.Trace = a.tele.Noted, a.tele.Parent
 		return a.tele.Logger(log), nil
 	}
 	s, err := telemetry.Read(a.getenv)
@@ -24,7 +24,7 @@ func (a *app) observed(r *attempt.Runner) (*slog.Logger, error) {
 	if err != nil || a.tele == nil {
 		return log, err
 	}
-	r.Noted, r.Trace = a.tele.Noted, a.tele.Parent
+	r.OnEntry, r.Trace = a.tele.Noted, a.tele.Parent
 	for _, g := range a.gauges() {
 		if err := a.tele.Watch(g); err != nil {
 			return nil, err
