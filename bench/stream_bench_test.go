@@ -132,7 +132,7 @@ func tellAll(t *testing.T, d agentcli.Dialect, a agentruntime.AdapterConfig, r i
 	state := &agentcli.State{Runs: 1}
 	c, err := d.Begin(agentcli.Plan{Agent: &process.Agent{Job: driver.Job{Adapter: a}, Config: config, Vars: process.Vars{}}, State: state})
 	must(t, err)
-	l, err := c.Launch(t.Context(), "", agentcli.NewTeller(driver.Discard, nil, state), func(*failure.Error) {})
+	l, err := c.Launch(t.Context(), "", agentcli.NewReporter(driver.Discard, nil, state), func(*failure.Error) {})
 	must(t, err)
 	lines := &agentcli.Lines{Line: c.Feed, Long: func([]byte, int64) {}}
 	_, err = io.CopyBuffer(struct{ io.Writer }{lines}, struct{ io.Reader }{r}, make([]byte, 64<<10))

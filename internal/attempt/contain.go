@@ -155,7 +155,7 @@ func (a *run) contain(ctx context.Context) error {
 	if s := a.plan.spec.Sandbox; s != nil && len(s.Tools) > 0 {
 		a.note("tool_policy", s.Tools)
 	}
-	a.note("contained", map[string]any{"kind": a.plan.kind, "walls": c.box.Walls(), "toolchains": a.toolchains(), "mounts": c.targets})
+	a.note("contained", map[string]any{"kind": a.plan.kind, "walls": c.box.Restrictions(), "toolchains": a.toolchains(), "mounts": c.targets})
 	return a.bootAgent(ctx)
 }
 

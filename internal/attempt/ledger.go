@@ -78,7 +78,7 @@ func (c *ledger) time(stop func(*failure.Error)) func() {
 		timer = time.AfterFunc(left, func() {
 			defer close(fired)
 			counted = left
-			if f := budgetFailure(c.Wall(left)); f != nil {
+			if f := budgetFailure(c.WallTime(left)); f != nil {
 				stop(f)
 			}
 		})
@@ -87,14 +87,14 @@ func (c *ledger) time(stop func(*failure.Error)) func() {
 		if timer != nil && !timer.Stop() {
 			<-fired
 		}
-		_ = c.Wall(clock.Since(start) - counted) // a bound that it reaches holds from the next turn on
+		_ = c.WallTime(clock.Since(start) - counted) // a bound that it reaches holds from the next turn on
 	}
 }
 
 // tells reports whether there is more to write down than time, which the settlement does in time.
 func (c *ledger) tells() bool {
 	t := c.Totals()
-	return t.Turns > 0 || t.Tokens() > 0 || t.ToldMicroUSD != nil
+	return t.Turns > 0 || t.Tokens() > 0 || t.ReportedMicroUSD != nil
 }
 
 // saveUsage writes the account down, now or when it is time: also of an attempt that was cancelled. With a budget of the day it takes over what others used.

@@ -29,7 +29,7 @@ func (a *run) policy() evidence.Policy {
 	if a.agent.box == nil {
 		return p
 	}
-	walls := a.agent.box.Walls()
+	walls := a.agent.box.Restrictions()
 	if a.plan.contained() {
 		p.Filesystem, p.Network = "mounts", "deny"
 		allow := a.plan.hosts
@@ -39,17 +39,17 @@ func (a *run) policy() evidence.Policy {
 		if len(allow) > 0 {
 			p.Network = "allow: " + strings.Join(allow, ", ")
 		}
-		p.Enforcement.Filesystem = block(walls, sandbox.WallFilesystem)
-		p.Enforcement.Network = block(walls, sandbox.WallNetwork)
-		p.Enforcement.Isolation = block(walls, sandbox.WallIsolation, sandbox.WallPrivileges, sandbox.WallSyscalls)
+		p.Enforcement.Filesystem = block(walls, sandbox.RestrictFilesystem)
+		p.Enforcement.Network = block(walls, sandbox.RestrictNetwork)
+		p.Enforcement.Isolation = block(walls, sandbox.RestrictProcessView, sandbox.RestrictPrivileges, sandbox.RestrictSyscalls)
 	}
-	p.Enforcement.Limits = block(walls, sandbox.WallMemory, sandbox.WallProcesses, sandbox.WallFileSize, sandbox.WallOpenFiles, sandbox.WallDisk)
+	p.Enforcement.Limits = block(walls, sandbox.RestrictMemory, sandbox.RestrictProcesses, sandbox.RestrictFileSize, sandbox.RestrictOpenFiles, sandbox.RestrictDisk)
 	p.Enforcement.Limits.Detail += "; wall time and output: enforced"
 	return p
 }
 
 // block joins walls into one mark: the weakest of them, with what each is held by.
-func block(walls []sandbox.Wall, names ...string) evidence.PolicyBlock {
+func block(walls []sandbox.Restriction, names ...string) evidence.PolicyBlock {
 	rank := map[string]int{evidence.PolicyEnforced: 2, evidence.PolicyMonitored: 1, evidence.PolicyNotConfigured: 0}
 	b := evidence.PolicyBlock{Status: evidence.PolicyEnforced}
 	var details []string

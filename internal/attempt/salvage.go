@@ -141,7 +141,7 @@ func (a *run) recount(ctx context.Context) {
 			}
 		case "driver_ended":
 			if !began.IsZero() {
-				_ = l.Wall(at.Sub(began))
+				_ = l.WallTime(at.Sub(began))
 			}
 			began = time.Time{}
 		case driver.EventUsage:
@@ -153,7 +153,7 @@ func (a *run) recount(ctx context.Context) {
 		}
 	}
 	if !began.IsZero() {
-		_ = l.Wall(at.Sub(began))
+		_ = l.WallTime(at.Sub(began))
 	}
 	if had, has := store.SumUsage(rows), l.Totals(); has.Turns >= had.Turns && has.Tokens() >= had.Tokens() && has.AgentMS >= had.AgentMS {
 		a.used.Meter = l.Meter

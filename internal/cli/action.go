@@ -194,7 +194,7 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 		return err
 	}
 	did, err := desk.Give(ctx, x.ID, a.operator(), answer.Word{Decision: d, Text: text})
-	if errors.Is(err, store.ErrMayNot) || errors.Is(err, answer.ErrWord) {
+	if errors.Is(err, store.ErrMayNotAnswer) || errors.Is(err, answer.ErrWord) {
 		return usage(err)
 	}
 	if err != nil {

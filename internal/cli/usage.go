@@ -197,8 +197,8 @@ func usageCells(u store.Usage) []string {
 	case u.UnpricedTokens > 0:
 		cost += "+"
 	}
-	if u.ToldMicroUSD != nil {
-		told = "$" + used.USD(*u.ToldMicroUSD)
+	if u.ReportedMicroUSD != nil {
+		told = "$" + used.USD(*u.ReportedMicroUSD)
 	}
 	return []string{
 		fmt.Sprint(u.Turns), fmt.Sprint(u.ToolCalls), fmt.Sprint(u.InputTokens), fmt.Sprint(u.CachedInputTokens), fmt.Sprint(u.OutputTokens),

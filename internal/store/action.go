@@ -268,7 +268,7 @@ func (s *Store) Actions(ctx context.Context, f ActionFilter) ([]Action, error) {
 
 // AnswerAction closes an open action with a JSON answer. When it was the last open one of a blocked task, the task
 // becomes pending and due now; going on uses up no attempt. It returns ErrClosed when the action is not open or its deadline
-// has passed, and ErrMayNot when it lists who may answer and by is not among them.
+// has passed, and ErrMayNotAnswer when it lists who may answer and by is not among them.
 func (s *Store) AnswerAction(ctx context.Context, id string, answer json.RawMessage, by string) error {
 	text, err := rawJSON("answer", answer)
 	if err != nil {
@@ -286,7 +286,7 @@ func (s *Store) AnswerAction(ctx context.Context, id string, answer json.RawMess
 			case !a.Deadline.IsZero() && !s.now().Before(a.Deadline):
 				return nil, "", fmt.Errorf("its deadline was %s: %w", stamp(micros(a.Deadline)), ErrClosed)
 			case len(a.MayAnswer) > 0 && !slices.Contains(a.MayAnswer, by):
-				return nil, "", fmt.Errorf("%q is not among %s: %w", by, strings.Join(a.MayAnswer, ", "), ErrMayNot)
+				return nil, "", fmt.Errorf("%q is not among %s: %w", by, strings.Join(a.MayAnswer, ", "), ErrMayNotAnswer)
 			}
 			return text, clean(by), nil
 		})

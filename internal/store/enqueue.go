@@ -44,7 +44,7 @@ func (s *Store) Enqueue(ctx context.Context, tasks ...NewTask) ([]Enqueued, erro
 	if err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
-	if !keyed && alone(ctx) {
+	if !keyed && standsAlone(ctx) {
 		err = s.commits.tell(classify(s.eng.enqueue(ctx, rows)))
 	} else {
 		err = s.write(ctx, func(ctx context.Context, t tx) error {
@@ -131,7 +131,7 @@ const inlineLimit = 2000
 
 func (r *taskRow) big() bool { return len(r.intent)+len(r.payload) > inlineLimit }
 
-func anyBody(rows []taskRow) bool {
+func anyLarge(rows []taskRow) bool {
 	for i := range rows {
 		if rows[i].big() {
 			return true

@@ -44,8 +44,8 @@ var (
 	ErrStale = errors.New("it has changed meanwhile")
 	// ErrDisabled: the sensor is switched off, and nothing is taken from it.
 	ErrDisabled = errors.New("the sensor is disabled (`deed sensor enable` switches it on)")
-	// ErrMayNot: the action lists who may answer it, and the caller is not among them.
-	ErrMayNot = errors.New("not allowed to answer")
+	// ErrMayNotAnswer: the action lists who may answer it, and the caller is not among them.
+	ErrMayNotAnswer = errors.New("not allowed to answer")
 	// ErrSchemaNewer: a newer deed has written the store. The error is a *SchemaNewerError.
 	ErrSchemaNewer = errors.New("the store was written by a newer deed")
 	// ErrForeign: the file is a database of another program.

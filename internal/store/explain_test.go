@@ -381,7 +381,7 @@ func workload(t *testing.T, s *Store, n int) {
 	ok(err)
 	_, err = s.UsageByModel(ctx, "2026-01-01", "2026-01-31")
 	ok(err)
-	ok(s.Told(ctx, time.Time{}, s.now(), 10, func(Event) {}))
+	ok(s.ReportEvents(ctx, time.Time{}, s.now(), 10, func(Event) {}))
 	ok(s.EachUsage(ctx, "2026-01-01", "2026-01-31", func(UsageShare) {}))
 	_, err = s.UsageTotal(ctx, "2026-01-01", "2026-01-31")
 	ok(err)

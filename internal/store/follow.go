@@ -9,9 +9,9 @@ import (
 
 // commits tells who wants to know that this process changed the store.
 type commits struct {
-	mu   sync.Mutex
-	next int            // guarded by mu
-	told map[int]func() // guarded by mu
+	mu        sync.Mutex
+	next      int            // guarded by mu
+	callbacks map[int]func() // guarded by mu
 }
 
 // OnCommit calls fn after every commit of this Store, from the goroutine that committed, until the returned function is called.
@@ -20,16 +20,16 @@ func (s *Store) OnCommit(fn func()) (stop func()) {
 	c := &s.commits
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.told == nil {
-		c.told = map[int]func(){}
+	if c.callbacks == nil {
+		c.callbacks = map[int]func(){}
 	}
 	id := c.next
 	c.next++
-	c.told[id] = fn
+	c.callbacks[id] = fn
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.told, id)
+		delete(c.callbacks, id)
 	}
 }
 
@@ -40,7 +40,7 @@ func (c *commits) tell(err error) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, fn := range c.told {
+	for _, fn := range c.callbacks {
 		fn()
 	}
 	return nil

@@ -55,8 +55,8 @@ func checking(ctx context.Context) tx {
 // errCheckWrites is a fault of the caller: on SQLite the write would wait for the one whose condition asks for it.
 var errCheckWrites = errors.New("the condition of a write writes")
 
-// alone reports whether a write may be a statement by itself: nothing else belongs into its transaction.
-func alone(ctx context.Context) bool {
+// standsAlone reports whether a write may be a statement by itself: nothing else belongs into its transaction.
+func standsAlone(ctx context.Context) bool {
 	key, _ := ctx.Value(requestContext{}).(string)
 	return key == "" && guardOf(ctx) == nil && checking(ctx) == nil
 }

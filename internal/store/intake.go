@@ -47,7 +47,7 @@ func (s *Store) takeAll(ctx context.Context, list []Intake, more func(context.Co
 	if len(list) == 1 && more == nil {
 		var done bool
 		var err error
-		if done, tried, err = s.takeAlone(ctx, &list[0], &out[0]); done || err != nil {
+		if done, tried, err = s.takeSingle(ctx, &list[0], &out[0]); done || err != nil {
 			return out, err
 		}
 	}
@@ -76,7 +76,7 @@ func (s *Store) takeAll(ctx context.Context, list []Intake, more func(context.Co
 }
 
 // takeInAll records what sensors saw first; then each intake has what follows from it. What can wait until the end is written
-// together there. tried says that takeAlone was asked already.
+// together there. tried says that takeSingle was asked already.
 func (s *Store) takeInAll(ctx context.Context, t tx, list []Intake, out []IntakeResult, counts *sensorCounts, tried bool) error {
 	w := &intakeWriter{now: micros(s.now())}
 	tasks := make([]intakeTasks, len(list))

@@ -91,7 +91,7 @@ func (s *Store) migrate(ctx context.Context, have int64) error {
 		defer unlock()
 	} else {
 		db.SetMaxOpenConns(1)
-		defer lockBeside(s.eng.(*sqliteDB).path)()
+		defer lockMigration(s.eng.(*sqliteDB).path)()
 	}
 	sub, err := fs.Sub(migrations, "migrations/"+s.Dialect())
 	if err != nil {
@@ -115,9 +115,9 @@ func (s *Store) migrate(ctx context.Context, have int64) error {
 	}
 }
 
-// lockBeside waits, ten seconds at most, for who else migrates the database at path, and returns what lets the next one go on. The lock is
+// lockMigration waits, ten seconds at most, for who else migrates the database at path, and returns what lets the next one go on. The lock is
 // that of a directory beside it, which is there as long as somebody migrates.
-func lockBeside(path string) (unlock func()) {
+func lockMigration(path string) (unlock func()) {
 	dir := path + "-migrating"
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return func() {}

@@ -76,7 +76,7 @@ func (d *postgresDB) once(ctx context.Context, fn func(context.Context, tx) erro
 
 // enqueue is one statement, and so a transaction of its own in one round trip.
 func (d *postgresDB) enqueue(ctx context.Context, rows []taskRow) error {
-	if anyBody(rows) {
+	if anyLarge(rows) {
 		return d.write(ctx, func(ctx context.Context, t tx) error {
 			if err := t.insertTasks(ctx, rows); err != nil {
 				return err

@@ -13,17 +13,17 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 )
 
-// toldTypes are the events that Told walks. The index of migration 11 holds them and no others.
-const toldTypes = `('task_attempt_finished', 'task_finished', 'task_operator_canceled',
+// reportedTypes are the events that Told walks. The index of migration 11 holds them and no others.
+const reportedTypes = `('task_attempt_finished', 'task_finished', 'task_operator_canceled',
     'schedule_task_created', 'schedule_skipped', 'workflow_started', 'workflow_transitioned', 'workflow_blocked', 'workflow_completed',
     'message_delivered', 'message_failed')`
 
-// Told calls fn with what a report tells about: ends of attempts and tasks, steps of workflows, slots of schedules, and messages, from
+// ReportEvents calls fn with what a report tells about: ends of attempts and tasks, steps of workflows, slots of schedules, and messages, from
 // one instant to another that is left out, newest first and at most limit. It costs what happened in between, not what happened
 // before.
-func (s *Store) Told(ctx context.Context, from, to time.Time, limit int, fn func(Event)) error {
+func (s *Store) ReportEvents(ctx context.Context, from, to time.Time, limit int, fn func(Event)) error {
 	rows, err := s.eng.read().query(ctx, `SELECT seq, type, at, task_id, attempt_id, detail FROM events
-		WHERE type IN `+toldTypes+` AND at >= $1 AND at < $2 ORDER BY at DESC, seq DESC LIMIT $3`, micros(from), micros(to), limit)
+		WHERE type IN `+reportedTypes+` AND at >= $1 AND at < $2 ORDER BY at DESC, seq DESC LIMIT $3`, micros(from), micros(to), limit)
 	if err != nil {
 		return fmt.Errorf("events from %s to %s: %w", stamp(micros(from)), stamp(micros(to)), classify(err))
 	}
@@ -81,7 +81,7 @@ func (s *Store) EachUsage(ctx context.Context, from, to string, fn func(UsageSha
 	err = eachRow(rows, func() error {
 		var r UsageShare
 		err := rows.Scan(&r.TaskID, &r.AttemptID, &r.Day, &r.Model, &r.Turns, &r.ToolCalls, &r.InputTokens, &r.CachedInputTokens,
-			&r.CacheWriteTokens, &r.OutputTokens, &r.ReasoningTokens, &r.CostMicroUSD, &r.ToldMicroUSD, &r.UnpricedTokens, &r.AgentMS,
+			&r.CacheWriteTokens, &r.OutputTokens, &r.ReasoningTokens, &r.CostMicroUSD, &r.ReportedMicroUSD, &r.UnpricedTokens, &r.AgentMS,
 			&r.ProfileID, &r.TaskType, &r.AdapterID, &r.AdapterKind, &r.AgentID)
 		if err == nil {
 			fn(r)

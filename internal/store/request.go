@@ -43,9 +43,9 @@ func ForRequest(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, requestContext{}, key)
 }
 
-// BesideRequest returns a context whose writes are not what a request asks for, such as one that only catches up.
+// OutsideRequest returns a context whose writes are not what a request asks for, such as one that only catches up.
 // What the request makes a condition is none of theirs.
-func BesideRequest(ctx context.Context) context.Context {
+func OutsideRequest(ctx context.Context) context.Context {
 	return context.WithValue(ForRequest(ctx, ""), guardContext{}, (*guard)(nil))
 }
 

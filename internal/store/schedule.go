@@ -76,14 +76,14 @@ func (s *Store) putScheduleIn(ctx context.Context, t tx, r agentruntime.Recurrin
 		fresh = true
 		_, err = t.exec(ctx, `INSERT INTO schedules (id, name, enabled, interval_seconds, overlap, due_at, next_run_at, task, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
-			NewID(), r.Name, truth(r.Enabled), r.IntervalSeconds, overlap, micros(next), when(r.Enabled, micros(next)), task, now)
+			NewID(), r.Name, boolInt(r.Enabled), r.IntervalSeconds, overlap, micros(next), when(r.Enabled, micros(next)), task, now)
 	case err == nil:
 		if err = dismissOwned(ctx, t, ScheduleOwner+"/"+old.Record.ScheduleID, clean(by), now); err != nil {
 			return out, false, err
 		}
 		_, err = t.exec(ctx, `UPDATE schedules SET enabled = $1, suspended = '', interval_seconds = $2, overlap = $3, due_at = $4, next_run_at = $5,
 			task = $6, updated_at = $7 WHERE id = $8`,
-			truth(r.Enabled), r.IntervalSeconds, overlap, micros(next), when(r.Enabled, micros(next)), task, now, old.Record.ScheduleID)
+			boolInt(r.Enabled), r.IntervalSeconds, overlap, micros(next), when(r.Enabled, micros(next)), task, now, old.Record.ScheduleID)
 	}
 	if err != nil {
 		return out, false, err
@@ -114,7 +114,7 @@ func (s *Store) EnableSchedule(ctx context.Context, id string, on bool, next tim
 			return err
 		}
 		_, err := t.exec(ctx, `UPDATE schedules SET enabled = $1, suspended = '', due_at = $2, next_run_at = $3, updated_at = $4 WHERE id = $5`,
-			truth(on), micros(next), when(on, micros(next)), now, sc.Record.ScheduleID)
+			boolInt(on), micros(next), when(on, micros(next)), now, sc.Record.ScheduleID)
 		if err != nil {
 			return err
 		}
@@ -317,8 +317,8 @@ func (s *Store) NextSchedule(ctx context.Context) (time.Time, bool, error) {
 	return fromMicros(next), true, nil
 }
 
-// truth is a bool as the tables have it.
-func truth(on bool) int64 {
+// boolInt is a bool as the tables have it.
+func boolInt(on bool) int64 {
 	if on {
 		return 1
 	}

@@ -289,12 +289,12 @@ func repeated(ctx context.Context, t tx, w *intakeWriter, same string, held any)
 	if repeats > 0 { // said once: a sensor that tells the same again and again fills no log
 		return old, true, nil
 	}
-	return old, true, sensorSays(&w.before, agentruntime.EventSensorEventDeduped, old.TaskID, map[string]any{
+	return old, true, appendSensorEvent(&w.before, agentruntime.EventSensorEventDeduped, old.TaskID, map[string]any{
 		"sensor_id": sensor, "event_id": event, "dedupe_key": key, "sensor_event": old.Seq, "workflow_id": old.WorkflowID,
 	})
 }
 
-func sensorSays(to *[]eventRow, event agentruntime.RuntimeEvent, taskID string, detail any) error {
+func appendSensorEvent(to *[]eventRow, event agentruntime.RuntimeEvent, taskID string, detail any) error {
 	text, err := encode(detail)
 	*to = append(*to, eventRow{string(event), taskID, text})
 	return err
@@ -323,7 +323,7 @@ func (e *NewSensorEvent) followed() sensorDetail {
 func recordEvent(w *intakeWriter, e *NewSensorEvent, out SensorTaken) error {
 	detail := e.recorded()
 	detail.SensorEvent = out.Seq
-	return sensorSays(&w.before, agentruntime.EventSensorEventRecorded, "", detail)
+	return appendSensorEvent(&w.before, agentruntime.EventSensorEventRecorded, "", detail)
 }
 
 // sensorFollowed records what an event led to, and puts right what only the transaction could know.
@@ -333,7 +333,7 @@ func sensorFollowed(ctx context.Context, t tx, w *intakeWriter, in Intake, out I
 	say := func(event agentruntime.RuntimeEvent, taskID string) error {
 		detail := e.followed()
 		detail.SensorEvent, detail.WorkflowID = out.Sensor.Seq, workflow
-		return sensorSays(&w.after, event, taskID, detail)
+		return appendSensorEvent(&w.after, event, taskID, detail)
 	}
 	if len(out.Tasks) > 0 {
 		task = out.Tasks[0].TaskID

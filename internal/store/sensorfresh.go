@@ -30,11 +30,11 @@ func (in *Intake) plain(tasks intakeTasks) bool {
 		len(in.Events) == 0 && len(tasks.rows) <= 1 && !tasks.keyed && in.Start == nil && in.Move == nil
 }
 
-// takeAlone takes a single plain intake as a transaction of its own. When it is not done, nothing has changed; tried says that
+// takeSingle takes a single plain intake as a transaction of its own. When it is not done, nothing has changed; tried says that
 // something was in its way.
-func (s *Store) takeAlone(ctx context.Context, in *Intake, out *IntakeResult) (done, tried bool, err error) {
+func (s *Store) takeSingle(ctx context.Context, in *Intake, out *IntakeResult) (done, tried bool, err error) {
 	f, ok := s.eng.read().(freshTaker)
-	if !ok || !alone(ctx) {
+	if !ok || !standsAlone(ctx) {
 		return false, false, nil
 	}
 	tasks, err := s.intakeTasks(in)

@@ -19,7 +19,7 @@ type Usage struct {
 	OutputTokens      int64  `json:"output_tokens"`
 	ReasoningTokens   int64  `json:"reasoning_tokens"`
 	CostMicroUSD      int64  `json:"cost_micro_usd"`                // as deed computes it from the tokens
-	ToldMicroUSD      *int64 `json:"told_cost_micro_usd,omitempty"` // as the agent tells it; nil: it says nothing
+	ReportedMicroUSD  *int64 `json:"told_cost_micro_usd,omitempty"` // as the agent tells it; nil: it says nothing
 	UnpricedTokens    int64  `json:"unpriced_tokens"`               // whose price is not known: the cost leaves them out
 	AgentMS           int64  `json:"agent_ms"`
 }
@@ -46,12 +46,12 @@ func (u Usage) Add(v Usage) Usage {
 	} {
 		*f.dst = plus(*f.dst, f.v)
 	}
-	if v.ToldMicroUSD != nil {
-		told := *v.ToldMicroUSD
-		if u.ToldMicroUSD != nil {
-			told = plus(told, *u.ToldMicroUSD)
+	if v.ReportedMicroUSD != nil {
+		told := *v.ReportedMicroUSD
+		if u.ReportedMicroUSD != nil {
+			told = plus(told, *u.ReportedMicroUSD)
 		}
-		u.ToldMicroUSD = &told
+		u.ReportedMicroUSD = &told
 	}
 	return u
 }
@@ -120,8 +120,8 @@ func (t *tally) sum() UsageSum {
 
 // Counted is what a budget of money counts of an attempt's day.
 func Counted(u Usage) int64 {
-	if u.ToldMicroUSD != nil {
-		return max(u.CostMicroUSD, *u.ToldMicroUSD)
+	if u.ReportedMicroUSD != nil {
+		return max(u.CostMicroUSD, *u.ReportedMicroUSD)
 	}
 	return u.CostMicroUSD
 }
@@ -160,8 +160,8 @@ func checkParts(parts []UsagePart) error {
 				return invalid("part %d: %d is negative", i, n)
 			}
 		}
-		if p.ToldMicroUSD != nil && *p.ToldMicroUSD < 0 {
-			return invalid("part %d: a told cost of %d is negative", i, *p.ToldMicroUSD)
+		if p.ReportedMicroUSD != nil && *p.ReportedMicroUSD < 0 {
+			return invalid("part %d: a told cost of %d is negative", i, *p.ReportedMicroUSD)
 		}
 	}
 	return nil
@@ -194,7 +194,7 @@ func readUsage(ctx context.Context, c conn, from string, fn func(UsageRow), args
 	return eachRow(rows, func() error {
 		var r UsageRow
 		err := rows.Scan(&r.TaskID, &r.AttemptID, &r.Day, &r.Model, &r.Turns, &r.ToolCalls, &r.InputTokens, &r.CachedInputTokens,
-			&r.CacheWriteTokens, &r.OutputTokens, &r.ReasoningTokens, &r.CostMicroUSD, &r.ToldMicroUSD, &r.UnpricedTokens, &r.AgentMS)
+			&r.CacheWriteTokens, &r.OutputTokens, &r.ReasoningTokens, &r.CostMicroUSD, &r.ReportedMicroUSD, &r.UnpricedTokens, &r.AgentMS)
 		if err == nil {
 			fn(r)
 		}

@@ -29,8 +29,8 @@ func useOf(rows []UsageRow) (use dayUse, apart bool) {
 		sum.Turns, sum.ToolCalls, sum.InputTokens, sum.CachedInputTokens, sum.CacheWriteTokens, sum.OutputTokens, sum.ReasoningTokens, sum.CostMicroUSD,
 		sum.UnpricedTokens, sum.AgentMS, 0, 0, sum.CountedMicroUSD,
 	}
-	if sum.ToldMicroUSD != nil {
-		use[10], use[11] = *sum.ToldMicroUSD, 1
+	if sum.ReportedMicroUSD != nil {
+		use[10], use[11] = *sum.ReportedMicroUSD, 1
 	}
 	if slices.Max(use[:]) > addable {
 		return dayUse{}, true
@@ -51,7 +51,7 @@ func (d dayUse) sum() UsageSum {
 		CostMicroUSD: d[7], UnpricedTokens: d[8], AgentMS: d[9],
 	}}
 	if d[11] > 0 {
-		s.ToldMicroUSD = &d[10]
+		s.ReportedMicroUSD = &d[10]
 	}
 	return s
 }
@@ -95,7 +95,7 @@ func putPart(ctx context.Context, t tx, ref Ref, p UsagePart) error {
 			reasoning_tokens = excluded.reasoning_tokens, cost_micro_usd = excluded.cost_micro_usd,
 			told_micro_usd = excluded.told_micro_usd, unpriced_tokens = excluded.unpriced_tokens, agent_ms = excluded.agent_ms`,
 		ref.AttemptID, p.Day, p.Model, ref.TaskID, p.Turns, p.ToolCalls, p.InputTokens, p.CachedInputTokens,
-		p.CacheWriteTokens, p.OutputTokens, p.ReasoningTokens, p.CostMicroUSD, p.ToldMicroUSD, p.UnpricedTokens, p.AgentMS)
+		p.CacheWriteTokens, p.OutputTokens, p.ReasoningTokens, p.CostMicroUSD, p.ReportedMicroUSD, p.UnpricedTokens, p.AgentMS)
 	return err
 }
 

@@ -43,12 +43,12 @@ func (t *turn) ask(ctx context.Context, c *Conversation) error {
 		return err
 	}
 	crashpoint.Hit(crashpoint.LoopAnswered)
-	t.tell(c, a, thinking, began)
+	t.emitAnswer(c, a, thinking, began)
 	return nil
 }
 
-// tell reports an answer.
-func (t *turn) tell(c *Conversation, a answered, thinking string, began agentruntime.Timestamp) {
+// emitAnswer reports an answer.
+func (t *turn) emitAnswer(c *Conversation, a answered, thinking string, began agentruntime.Timestamp) {
 	t.answers++
 	if thinking != "" {
 		t.text(c, thinking, true)

@@ -121,7 +121,7 @@ func (t *turn) carryOut(ctx context.Context, c *Conversation, p pending) (outcom
 	case tool.Ask:
 		return t.question(ctx, p)
 	case tool.Delegate:
-		return t.handOver(ctx, c, p)
+		return t.beginDelegated(ctx, c, p)
 	}
 	if spec.Effects {
 		if err := c.append(entry{kind: kindStarted, ref: &callRef{Call: p.ID}}, true); err != nil {

@@ -20,8 +20,8 @@ import (
 // errTime is the cause when a delegated conversation took too long.
 var errTime = errors.New("it took too long")
 
-// handOver begins a delegated conversation, after looking whether it is within the bounds.
-func (t *turn) handOver(ctx context.Context, c *Conversation, p pending) (outcome, error) {
+// beginDelegated begins a delegated conversation, after looking whether it is within the bounds.
+func (t *turn) beginDelegated(ctx context.Context, c *Conversation, p pending) (outcome, error) {
 	if f := t.overBounds(c, p); f != nil {
 		return failed(f), nil
 	}
@@ -119,7 +119,7 @@ func (t *turn) delegated(ctx context.Context, c *Conversation, p pending) (outco
 		o.Output = fmt.Sprintf("the helper did not come to an end: %v; the last it said: %s", f, y.Summary)
 	}
 	o.Bytes = int64(len(o.Output))
-	o.Output = truncate.Head(o.Output, maxTold)
+	o.Output = truncate.Head(o.Output, maxShownOutput)
 	return o, nil
 }
 

@@ -16,8 +16,8 @@ import (
 
 // Where whole outputs are, below the record of the run, and how much of one output is told to the model.
 const (
-	outputDir = "tools"
-	maxTold   = 30_000
+	outputDir      = "tools"
+	maxShownOutput = 30_000
 )
 
 // evidence keeps the outputs that are too long to be told.
@@ -66,7 +66,7 @@ func (e *evidence) capture() *capture { return &capture{e: e} }
 
 func (c *capture) Write(p []byte) (int, error) {
 	c.total += int64(len(p))
-	if c.rec == nil && len(c.buf)+len(p) <= maxTold {
+	if c.rec == nil && len(c.buf)+len(p) <= maxShownOutput {
 		c.buf = append(c.buf, p...)
 		return len(p), nil
 	}
@@ -92,7 +92,7 @@ func (c *capture) open() (err error) {
 	c.e.number++
 	c.ref = path.Join(outputDir, fmt.Sprintf("%03d.txt", c.e.number))
 	// When all room is used, as much is kept as is told.
-	limit := max(min(c.e.each, c.e.limit-c.e.used), maxTold)
+	limit := max(min(c.e.each, c.e.limit-c.e.used), maxShownOutput)
 	c.rec, err = driver.NewRecorder(c.root, c.ref, limit, c.e.redactor)
 	return err
 }
@@ -110,12 +110,12 @@ func (c *capture) finish() error {
 		return err
 	}
 	total := c.rec.Total()
-	head := make([]byte, min(maxTold/2, total))
+	head := make([]byte, min(maxShownOutput/2, total))
 	n, err := c.rec.File().ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	tail := c.rec.Tail(min(maxTold/2, total-int64(n)))
+	tail := c.rec.Tail(min(maxShownOutput/2, total-int64(n)))
 	c.text = fmt.Sprintf("%s\n[deed: %d of %d bytes are left out here]\n%s",
 		strings.ToValidUTF8(string(head[:n]), "\ufffd"), total-int64(n)-int64(len(tail)), total, strings.ToValidUTF8(tail, "\ufffd"))
 	if tr, ok := c.rec.Truncation(c.ref); ok {

@@ -122,12 +122,12 @@ type failedCall struct {
 
 // Bounds of what a state keeps, and of what one conversation may do.
 const (
-	maxFailed      = 20
-	maxFailedInput = 300
-	maxFailedText  = 600
-	maxCallsOfTurn = 32 // of one answer
-	maxCut         = 3  // answers in a row that ran into the bound on output
-	maxMute        = 3  // answers in a row that say nothing
+	maxFailed       = 20
+	maxFailedInput  = 300
+	maxFailedText   = 600
+	maxCallsOfTurn  = 32 // of one answer
+	maxCut          = 3  // answers in a row that ran into the bound on output
+	maxEmptyAnswers = 3  // answers in a row that say nothing
 
 	warnRepeats = 3 // the same call with the same result
 	endRepeats  = 6
@@ -288,7 +288,7 @@ func (s *state) answer(a *answered) {
 			s.say("Your answer was cut off at the bound on output. Go on, in smaller steps.")
 		}
 	case (text == "" || text == noAnswer) && !s.refused: // silence is not the word that the work is done
-		if s.mute++; s.mute < maxMute {
+		if s.mute++; s.mute < maxEmptyAnswers {
 			s.say("Your answer was empty. Go on with the work, or say that it is done.")
 		}
 	default:
@@ -411,8 +411,8 @@ func (s *state) next(b Bounds) step {
 		return step{kind: stepYield, claim: claim{Summary: *s.claim}}
 	case s.cut >= maxCut:
 		return end(failure.Provider, fmt.Errorf("%d answers in a row ran into the bound on output", maxCut), "raise max_output_tokens of the adapter")
-	case s.mute >= maxMute:
-		return end(failure.InvalidWord, fmt.Errorf("%d answers in a row said nothing", maxMute), "try again, or take another model")
+	case s.mute >= maxEmptyAnswers:
+		return end(failure.InvalidWord, fmt.Errorf("%d answers in a row said nothing", maxEmptyAnswers), "try again, or take another model")
 	case b.MaxTurns > 0 && s.turns >= b.MaxTurns:
 		return end(failure.Turns, fmt.Errorf("the model has answered %d times", s.turns), "raise max_turns, or make the work smaller")
 	}

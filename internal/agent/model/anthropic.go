@@ -96,7 +96,7 @@ type anthropicTool struct {
 
 func anthropicBody(req Request) ([]byte, error) {
 	out := anthropicRequest{
-		Model: req.Model, MaxTokens: or(req.MaxOutput, DefaultMaxOutput), Stream: true,
+		Model: req.Model, MaxTokens: orDefault(req.MaxOutput, DefaultMaxOutput), Stream: true,
 		// Up to the end of the conversation: each turn repeats all that came before.
 		CacheControl: anthropicType{"ephemeral"},
 	}

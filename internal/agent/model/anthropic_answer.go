@@ -61,7 +61,7 @@ func (u *anthropicUsage) update(later anthropicUsage) {
 
 // usage adds up: Anthropic counts what was read from the cache and written to it beside the input.
 func (u *anthropicUsage) usage(model string) agentruntime.Usage {
-	told := func(n *looseInt) int64 {
+	reported := func(n *looseInt) int64 {
 		if n == nil {
 			return 0
 		}
@@ -69,13 +69,13 @@ func (u *anthropicUsage) usage(model string) agentruntime.Usage {
 	}
 	out := agentruntime.Usage{
 		Model:             model,
-		InputTokens:       told(u.Input) + told(u.CacheRead) + told(u.CacheCreation),
-		CachedInputTokens: told(u.CacheRead),
-		CacheWriteTokens:  told(u.CacheCreation),
+		InputTokens:       reported(u.Input) + reported(u.CacheRead) + reported(u.CacheCreation),
+		CachedInputTokens: reported(u.CacheRead),
+		CacheWriteTokens:  reported(u.CacheCreation),
 		OutputTokens:      count(int64(u.Output)),
 	}
 	if u.OutputDetails != nil {
-		out.ReasoningTokens = told(&u.OutputDetails.Thinking)
+		out.ReasoningTokens = reported(&u.OutputDetails.Thinking)
 	}
 	return out
 }
@@ -136,7 +136,7 @@ type anthropicAnswer struct {
 func (a *anthropicAnswer) add(e event) error {
 	switch {
 	case e.name == "error":
-		return a.call.told(parseFault(e.data))
+		return a.call.serviceError(parseFault(e.data))
 	case e.name == "", e.name == "ping", len(e.data) == 0: // all that belongs to an answer has a name
 		return nil
 	}

@@ -85,11 +85,11 @@ func parseFault(body []byte) fault {
 		return fault{Message: oneLine(body)}
 	}
 	if len(envelope.Error) == 0 || string(envelope.Error) == "null" {
-		return fault{Code: word(envelope.Code), Type: envelope.Type, Message: or2(envelope.Message, oneLine(body))}
+		return fault{Code: codeText(envelope.Code), Type: envelope.Type, Message: orText(envelope.Message, oneLine(body))}
 	}
 	var text string
 	if json.Unmarshal(envelope.Error, &text) == nil {
-		return fault{Code: word(envelope.Code), Message: text}
+		return fault{Code: codeText(envelope.Code), Message: text}
 	}
 	var inner struct {
 		Code    json.RawMessage `json:"code"`
@@ -99,11 +99,11 @@ func parseFault(body []byte) fault {
 	if json.Unmarshal(envelope.Error, &inner) != nil {
 		return fault{Message: oneLine(body)}
 	}
-	return fault{Code: word(inner.Code), Type: inner.Type, Message: or2(inner.Message, oneLine(body))}
+	return fault{Code: codeText(inner.Code), Type: inner.Type, Message: orText(inner.Message, oneLine(body))}
 }
 
-// word reads a code, which is a string with some services and a number with others.
-func word(raw json.RawMessage) string {
+// codeText reads a code, which is a string with some services and a number with others.
+func codeText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return text
@@ -111,7 +111,7 @@ func word(raw json.RawMessage) string {
 	return ""
 }
 
-func or2(text, fallback string) string {
+func orText(text, fallback string) string {
 	if text != "" {
 		return text
 	}

@@ -201,16 +201,16 @@ func (a *ollamaAnswer) add(call *call, line []byte) error {
 		return fmt.Errorf("a line of the answer: %w", err)
 	}
 	if piece.Error != "" {
-		return call.told(fault{Message: piece.Error})
+		return call.serviceError(fault{Message: piece.Error})
 	}
-	a.model = or2(piece.Model, a.model)
-	text, thinking := or2(piece.Message.Content, piece.Response), or2(piece.Message.Thinking, piece.Thinking)
+	a.model = orText(piece.Model, a.model)
+	text, thinking := orText(piece.Message.Content, piece.Response), orText(piece.Message.Thinking, piece.Thinking)
 	a.thinking.WriteString(thinking)
 	a.text.WriteString(text)
 	deliver(a.on, Delta{Text: text})
 	deliver(a.on, Delta{Thinking: thinking})
 	for _, c := range piece.Message.ToolCalls {
-		id := or2(c.ID, fmt.Sprintf("call_%d_%d", a.turn, len(a.calls)))
+		id := orText(c.ID, fmt.Sprintf("call_%d_%d", a.turn, len(a.calls)))
 		arguments := string(c.Function.Arguments)
 		var text string
 		if json.Unmarshal(c.Function.Arguments, &text) == nil && text != "" {

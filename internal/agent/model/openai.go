@@ -133,7 +133,7 @@ func responsesItems(m Message) []any {
 // none, although OpenAI's own package takes it for one.
 func eachOpenAI(call *call, body io.Reader, add func(data []byte) (enough bool, err error)) error {
 	return eachEvent(body, func(e event) (bool, error) {
-		if !e.told {
+		if !e.hasData {
 			return false, nil
 		}
 		if bytes.HasPrefix(e.data, []byte("[DONE]")) {
@@ -144,7 +144,7 @@ func eachOpenAI(call *call, body io.Reader, add func(data []byte) (enough bool, 
 				Error json.RawMessage `json:"error"`
 			}
 			if err := decode(e.data, &failed); err == nil && len(failed.Error) > 0 && string(failed.Error) != "null" {
-				return false, call.told(parseFault(e.data))
+				return false, call.serviceError(parseFault(e.data))
 			}
 		}
 		if data := bytes.TrimSpace(e.data); len(data) > 0 && !isObject(data) && string(data) != "null" {
@@ -232,9 +232,9 @@ func (a *responsesAnswer) add(data []byte) error {
 	case "response.completed", "response.incomplete":
 		a.final, a.complete = piece.Response, true
 	case "response.failed":
-		return a.call.told(fault{Code: string(piece.Response.Error.Code), Message: string(piece.Response.Error.Message)})
+		return a.call.serviceError(fault{Code: string(piece.Response.Error.Code), Message: string(piece.Response.Error.Message)})
 	case "error":
-		return a.call.told(fault{Code: string(piece.Code), Message: string(piece.Message)})
+		return a.call.serviceError(fault{Code: string(piece.Code), Message: string(piece.Message)})
 	}
 	return nil
 }

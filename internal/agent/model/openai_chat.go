@@ -218,7 +218,7 @@ func (a *chatAnswer) add(data []byte) error {
 	if err := decode(data, &chunk); err != nil {
 		return fmt.Errorf("an event of the answer: %w", err)
 	}
-	a.id, a.model = or2(string(chunk.ID), a.id), or2(string(chunk.Model), a.model)
+	a.id, a.model = orText(string(chunk.ID), a.id), orText(string(chunk.Model), a.model)
 	if chunk.Usage != nil {
 		a.usage = chunk.Usage.usage()
 	}
@@ -236,7 +236,7 @@ func (a *chatAnswer) add(data []byte) error {
 		for j := range choice.Delta.ToolCalls {
 			a.addCall(&choice.Delta.ToolCalls[j])
 		}
-		a.stop = or2(string(choice.FinishReason), a.stop)
+		a.stop = orText(string(choice.FinishReason), a.stop)
 	}
 	return nil
 }
@@ -257,7 +257,7 @@ func (a *chatAnswer) addCall(part *chatPart) {
 		a.calls = append(a.calls, chatCall{})
 	}
 	c := &a.calls[i]
-	c.id = or2(id, c.id)
+	c.id = orText(id, c.id)
 	if c.name == "" && name != "" {
 		c.name = name
 		deliver(a.on, Delta{Call: &Call{ID: c.id, Name: c.name}})

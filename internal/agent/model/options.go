@@ -89,13 +89,13 @@ func (o Options) resolve(service, defaultURL string) (Options, error) {
 	if o.Clock == nil {
 		o.Clock = clock.System
 	}
-	o.HeaderTimeout = or(o.HeaderTimeout, DefaultHeaderTimeout)
-	o.IdleTimeout = or(o.IdleTimeout, DefaultIdleTimeout)
-	o.MaxResponse = or(o.MaxResponse, DefaultMaxResponse)
+	o.HeaderTimeout = orDefault(o.HeaderTimeout, DefaultHeaderTimeout)
+	o.IdleTimeout = orDefault(o.IdleTimeout, DefaultIdleTimeout)
+	o.MaxResponse = orDefault(o.MaxResponse, DefaultMaxResponse)
 	return o, nil
 }
 
-func or[T ~int | ~int64](value, fallback T) T {
+func orDefault[T ~int | ~int64](value, fallback T) T {
 	if value > 0 {
 		return value
 	}

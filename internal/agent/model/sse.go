@@ -9,9 +9,9 @@ import (
 
 // An event is one of a text/event-stream. Its data is valid until the next one is read.
 type event struct {
-	name string
-	data []byte // the lines of the data, with line ends between them
-	told bool   // there was a line of data, if only an empty one
+	name    string
+	data    []byte // the lines of the data, with line ends between them
+	hasData bool   // there was a line of data, if only an empty one
 }
 
 // An eventReader reads events. It sets no bound of its own: a line and an event may be as long as the answer, which the
@@ -37,7 +37,7 @@ func (r *eventReader) next() (event, error) {
 			return event{}, r.failed
 		}
 		if len(line) == 0 {
-			if e.name == "" && !e.told {
+			if e.name == "" && !e.hasData {
 				continue
 			}
 			e.data = r.data
@@ -49,10 +49,10 @@ func (r *eventReader) next() (event, error) {
 		case "event":
 			e.name = string(value)
 		case "data":
-			if e.told {
+			if e.hasData {
 				r.data = append(r.data, '\n')
 			}
-			r.data, e.told = append(r.data, value...), true
+			r.data, e.hasData = append(r.data, value...), true
 		}
 	}
 }

@@ -26,7 +26,7 @@ func readEvents(in io.Reader) (all, withData []kept, err error) {
 		}
 		k := kept{e.name, string(e.data)}
 		all = append(all, k)
-		if e.told {
+		if e.hasData {
 			withData = append(withData, k)
 		}
 	}

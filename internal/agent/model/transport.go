@@ -165,8 +165,8 @@ func (c *call) outcome(err error, complete bool) error {
 	return &Error{Kind: KindCut, Message: "the answer ended in the middle"}
 }
 
-// told makes an error of a failure that a service tells within an answer that had begun.
-func (c *call) told(f fault) error {
+// serviceError makes an error of a failure that a service tells within an answer that had begun.
+func (c *call) serviceError(f fault) error {
 	e := describe(0, f)
 	e.Message = c.clean(e.Message)
 	return e

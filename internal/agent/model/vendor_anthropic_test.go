@@ -57,7 +57,7 @@ func (c *vendorAnthropic) Stream(ctx context.Context, req Request, on func(Delta
 	}
 	var api *anthropic.Error
 	if errors.As(err, &api) { // an event of type error; statuses do not get this far
-		return Response{}, call.told(parseFault([]byte(api.RawJSON())))
+		return Response{}, call.serviceError(parseFault([]byte(api.RawJSON())))
 	}
 	if err := call.outcome(err, a.complete); err != nil {
 		return Response{}, err
@@ -68,7 +68,7 @@ func (c *vendorAnthropic) Stream(ctx context.Context, req Request, on func(Delta
 func vendorMessages(req Request) (anthropic.MessageNewParams, error) {
 	params := anthropic.MessageNewParams{
 		Model:     anthropic.Model(req.Model),
-		MaxTokens: int64(or(req.MaxOutput, DefaultMaxOutput)),
+		MaxTokens: int64(orDefault(req.MaxOutput, DefaultMaxOutput)),
 		// Up to the end of the conversation: each turn repeats all that came before.
 		CacheControl: anthropic.NewCacheControlEphemeralParam(),
 	}

@@ -120,7 +120,7 @@ func vendorChatMessages(m Message) []openai.ChatCompletionMessageParamUnion {
 type vendorChatAnswer struct{ chatAnswer }
 
 func (a *vendorChatAnswer) add(chunk openai.ChatCompletionChunk) {
-	a.id, a.model = or2(chunk.ID, a.id), or2(chunk.Model, a.model)
+	a.id, a.model = orText(chunk.ID, a.id), orText(chunk.Model, a.model)
 	if chunk.JSON.Usage.Valid() {
 		a.usage = vendorChatUsage(chunk.Usage)
 	}
@@ -138,7 +138,7 @@ func (a *vendorChatAnswer) add(chunk openai.ChatCompletionChunk) {
 			own.Function.Name, own.Function.Arguments = looseText(part.Function.Name), looseText(part.Function.Arguments)
 			a.addCall(&own)
 		}
-		a.stop = or2(choice.FinishReason, a.stop)
+		a.stop = orText(choice.FinishReason, a.stop)
 	}
 }
 

@@ -64,7 +64,7 @@ func (c *vendorResponses) Stream(ctx context.Context, req Request, on func(Delta
 func streamError(call *call, err error) error {
 	var told *ssestream.StreamError
 	if errors.As(err, &told) {
-		return call.told(parseFault(told.Event.Data))
+		return call.serviceError(parseFault(told.Event.Data))
 	}
 	return err
 }
@@ -147,9 +147,9 @@ func (a *vendorResponsesAnswer) add(event responses.ResponseStreamEventUnion) er
 	case "response.completed", "response.incomplete":
 		a.final, a.complete = event.Response, true
 	case "response.failed":
-		return a.call.told(fault{Code: string(event.Response.Error.Code), Message: event.Response.Error.Message})
+		return a.call.serviceError(fault{Code: string(event.Response.Error.Code), Message: event.Response.Error.Message})
 	case "error":
-		return a.call.told(fault{Code: event.Code, Message: event.Message})
+		return a.call.serviceError(fault{Code: event.Code, Message: event.Message})
 	}
 	return nil
 }

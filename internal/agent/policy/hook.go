@@ -124,7 +124,7 @@ func (e *Engine) hook(ctx context.Context, event string, h settings.Hook, c Call
 		return Verdict{}, context.Cause(ctx)
 	}
 	run := HookRun{Event: event, Command: e.text(h.Command), Tool: c.Name, ExitCode: res.ExitCode, DurationMS: clock.Since(start).Milliseconds()}
-	v := e.hear(event, res, err, &run)
+	v := e.readAnswer(event, res, err, &run)
 	if v.Effect != "" || v.Reason != "" {
 		v.Rule = "hook:" + event
 	}
@@ -133,9 +133,9 @@ func (e *Engine) hook(ctx context.Context, event string, h settings.Hook, c Call
 	return v, nil
 }
 
-// hear reads what a hook said. One that gave no answer at all, because it hung, wrote without end or could not be started,
+// readAnswer reads what a hook said. One that gave no answer at all, because it hung, wrote without end or could not be started,
 // denies a call: the operator put it there to be asked. It does not keep an agent from stopping, which it would do for ever.
-func (e *Engine) hear(event string, res proc.ToolResult, err error, run *HookRun) Verdict {
+func (e *Engine) readAnswer(event string, res proc.ToolResult, err error, run *HookRun) Verdict {
 	if err != nil {
 		run.Fault = e.text(err.Error())
 		if event == EventPreToolUse {

@@ -68,30 +68,30 @@ func knownAs(r codebox.ToolRule) []string {
 	return out
 }
 
-// wall returns what can hold the decision on a known tool, or "" where nothing can: a workspace that is there can be
+// enforcer returns what can hold the decision on a known tool, or "" where nothing can: a workspace that is there can be
 // read, one that may be edited can be written, and whoever runs commands runs tests. What is allowed is bounded by the
 // sandbox itself.
-func (e Effective) wall(t Tool) Wall {
+func (e Effective) enforcer(t Tool) Enforcer {
 	switch t.ID {
 	case toolRead:
 		if !t.Exposed {
 			return ""
 		}
-		return WallMounts
+		return EnforcerMounts
 	case toolWrite, toolEdit, toolDelete:
 		if !t.Exposed && e.WriteWorkspace {
 			return ""
 		}
-		return WallMounts
+		return EnforcerMounts
 	case toolFetch:
-		return WallNetwork
+		return EnforcerNetwork
 	case toolTests:
 		if !t.Exposed && e.RunCommands {
 			return ""
 		}
 	}
 	if t.Exposed {
-		return WallMounts
+		return EnforcerMounts
 	}
-	return WallDriver
+	return EnforcerDriver
 }

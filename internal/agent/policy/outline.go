@@ -9,14 +9,14 @@ import (
 
 // An Outlook is what would be decided about a tool before any call of it is known.
 type Outlook struct {
-	Tool      string   `json:"tool"`
-	Rules     []Saying `json:"rules,omitempty"` // those that may match, in their order
-	Otherwise string   `json:"otherwise"`       // what decides where none of the operator's does
-	By        string   `json:"by"`
+	Tool      string         `json:"tool"`
+	Rules     []PossibleRule `json:"rules,omitempty"` // those that may match, in their order
+	Otherwise string         `json:"otherwise"`       // what decides where none of the operator's does
+	By        string         `json:"by"`
 }
 
-// A Saying is one rule that may match.
-type Saying struct {
+// A PossibleRule is one rule that may match.
+type PossibleRule struct {
 	Rule   string   `json:"rule"`
 	Effect string   `json:"effect"`
 	Only   []string `json:"only,omitempty"` // the globs that narrow it; absent: every call of the tool
@@ -30,11 +30,11 @@ func (s Ruleset) Outlook(tool string) Outlook {
 	c := Call{Tool: tool, Name: tool, Known: true}
 	for _, l := range s.Lists() {
 		for i, r := range l.Rules {
-			if !speaksOf(r, c) {
+			if !mayMatch(r, c) {
 				continue
 			}
 			only := slices.Concat(r.Path, r.Host, r.Command)
-			out.Rules = append(out.Rules, Saying{Rule: RuleName(l.Origin, i, r), Effect: r.Effect, Only: only, Reason: r.Reason})
+			out.Rules = append(out.Rules, PossibleRule{Rule: RuleName(l.Origin, i, r), Effect: r.Effect, Only: only, Reason: r.Reason})
 			if len(only) == 0 {
 				whole = whole || l.Origin == OriginHome
 				break
@@ -47,7 +47,7 @@ func (s Ruleset) Outlook(tool string) Outlook {
 	return out
 }
 
-func speaksOf(r deed.Rule, c Call) bool {
+func mayMatch(r deed.Rule, c Call) bool {
 	if len(r.Tool) > 0 && !slices.ContainsFunc(r.Tool, func(g string) bool {
 		return c.named(g) || slices.ContainsFunc(agentNames[c.Name], func(n string) bool { return wild(lower(g), n) })
 	}) {

@@ -28,15 +28,15 @@ const (
 	SourceDefaultDeny  = codebox.SourceDefaultDeny // nothing was said
 )
 
-// A Wall is what keeps an agent from using a tool, or within bounds when it may.
-type Wall string
+// A Enforcer is what keeps an agent from using a tool, or within bounds when it may.
+type Enforcer string
 
 // The walls. Only a sandbox has the first two; a driver has the third when its agent can be told which tools it has.
 const (
-	WallMounts  Wall = "mounts"  // what is mounted, and how
-	WallNetwork Wall = "network" // no way out but the egress proxy
-	WallDriver  Wall = "driver"  // flags of the agent's own program
-	WallBridge  Wall = "bridge"  // there is no way to call the tool; this wall always stands
+	EnforcerMounts  Enforcer = "mounts"  // what is mounted, and how
+	EnforcerNetwork Enforcer = "network" // no way out but the egress proxy
+	EnforcerDriver  Enforcer = "driver"  // flags of the agent's own program
+	EnforcerBridge  Enforcer = "bridge"  // there is no way to call the tool; this wall always stands
 )
 
 // How a decision is held.
@@ -68,13 +68,13 @@ const (
 
 // A Tool is one tool and what was decided about it.
 type Tool struct {
-	ID      string `json:"id"`
-	Allowed bool   `json:"allowed"`
-	Exposed bool   `json:"exposed"` // the agent in the sandbox is given it
-	Wall    Wall   `json:"wall,omitempty"`
-	Held    string `json:"held"`
-	Rule    string `json:"rule"`
-	Remedy  string `json:"remedy,omitempty"`
+	ID       string   `json:"id"`
+	Allowed  bool     `json:"allowed"`
+	Exposed  bool     `json:"exposed"` // the agent in the sandbox is given it
+	Enforcer Enforcer `json:"wall,omitempty"`
+	Held     string   `json:"held"`
+	Rule     string   `json:"rule"`
+	Remedy   string   `json:"remedy,omitempty"`
 }
 
 // A Decision is the record of one decision, for the journal. Allowed means that the agent has the tool: whoever holds the
@@ -129,14 +129,14 @@ func (e Effective) Offline() Effective {
 	return e
 }
 
-// HeldBy returns the same decisions with those marked as enforced behind which one of the walls stands. Without it all are
+// EnforcedBy returns the same decisions with those marked as enforced behind which one of the walls stands. Without it all are
 // declared, except that tools outside the sandbox cannot be called at all.
-func (e Effective) HeldBy(walls ...Wall) Effective {
+func (e Effective) EnforcedBy(enforcers ...Enforcer) Effective {
 	e.Tools = slices.Clone(e.Tools)
 	for i := range e.Tools {
 		t := &e.Tools[i]
 		t.Held = HeldDeclared
-		if t.Wall == WallBridge || slices.Contains(walls, t.Wall) {
+		if t.Enforcer == EnforcerBridge || slices.Contains(enforcers, t.Enforcer) {
 			t.Held = HeldEnforced
 		}
 	}
@@ -161,7 +161,7 @@ func Resolve(p *codebox.SandboxToolPolicy, allowedTools []string, mentioned bool
 	if err := l.Err(); err != nil {
 		return Effective{}, err
 	}
-	return r.effective().HeldBy(), nil
+	return r.effective().EnforcedBy(), nil
 }
 
 type resolution struct {
@@ -189,7 +189,7 @@ func (r *resolution) effective() Effective {
 	e.TestsRun = exposed[toolTests] || e.RunCommands
 	e.Network = exposed[toolFetch]
 	for i := range e.Tools {
-		e.Tools[i].Wall = e.wall(e.Tools[i])
+		e.Tools[i].Enforcer = e.enforcer(e.Tools[i])
 	}
 	e.Tools = append(e.Tools, r.others()...)
 	return e
@@ -224,7 +224,7 @@ func (r *resolution) others() []Tool {
 		})
 		t := r.decide(rule.ID, []codebox.ToolRule{rule}, named)
 		if rule.ExecutionLocation == codebox.LocationParent {
-			t.ID, t.Wall = parentPrefix+strings.TrimPrefix(rule.ID, parentPrefix), WallBridge
+			t.ID, t.Enforcer = parentPrefix+strings.TrimPrefix(rule.ID, parentPrefix), EnforcerBridge
 			if t.Allowed {
 				t.Remedy = "it runs outside the sandbox, and there is no bridge to it"
 			}
@@ -238,7 +238,7 @@ func (r *resolution) others() []Tool {
 		}
 	}
 	return append(out, Tool{
-		ID: ParentTools, Wall: WallBridge, Rule: RuleDefaultDeny, Remedy: "give the agent what it needs in its workspace",
+		ID: ParentTools, Enforcer: EnforcerBridge, Rule: RuleDefaultDeny, Remedy: "give the agent what it needs in its workspace",
 	})
 }
 

@@ -134,15 +134,15 @@ func TestResolve(t *testing.T) {
 // TestHeld: nothing is called enforced that no wall holds.
 func TestHeld(t *testing.T) {
 	t.Parallel()
-	every := []policy.Wall{policy.WallMounts, policy.WallNetwork, policy.WallDriver}
+	every := []policy.Enforcer{policy.EnforcerMounts, policy.EnforcerNetwork, policy.EnforcerDriver}
 	for _, c := range []struct {
 		name    string
 		allowed string
-		walls   []policy.Wall
+		walls   []policy.Enforcer
 		want    map[string]string
 	}{
 		{"no walls", "workspace.read", nil, map[string]string{"workspace.write": "declared", "network.fetch": "declared", "command.run": "declared", "parent.*": "enforced"}},
-		{"mounts", "workspace.read", []policy.Wall{policy.WallMounts}, map[string]string{"workspace.read": "enforced", "workspace.write": "enforced", "workspace.delete": "enforced", "network.fetch": "declared", "command.run": "declared"}},
+		{"mounts", "workspace.read", []policy.Enforcer{policy.EnforcerMounts}, map[string]string{"workspace.read": "enforced", "workspace.write": "enforced", "workspace.delete": "enforced", "network.fetch": "declared", "command.run": "declared"}},
 		{"all walls", "workspace.read", every, map[string]string{"workspace.write": "enforced", "network.fetch": "enforced", "command.run": "enforced", "tests.run": "enforced"}},
 		{"edit and not delete", "workspace.read workspace.edit", every, map[string]string{"workspace.edit": "enforced", "workspace.write": "declared", "workspace.delete": "declared"}},
 		{"commands and not tests", "command.run", every, map[string]string{"command.run": "enforced", "tests.run": "declared", "workspace.read": "declared", "workspace.write": "enforced"}},
@@ -155,7 +155,7 @@ func TestHeld(t *testing.T) {
 				t.Fatal(err)
 			}
 			held := map[string]string{}
-			for _, d := range e.HeldBy(c.walls...).Decisions() {
+			for _, d := range e.EnforcedBy(c.walls...).Decisions() {
 				held[d.Tool] = d.Held
 			}
 			for id, want := range c.want {
@@ -163,8 +163,8 @@ func TestHeld(t *testing.T) {
 					t.Errorf("%s is %s, want %s", id, held[id], want)
 				}
 			}
-			for _, tool := range e.Tools { // HeldBy changed a copy
-				if tool.Held == policy.HeldEnforced && tool.Wall != policy.WallBridge {
+			for _, tool := range e.Tools { // EnforcedBy changed a copy
+				if tool.Held == policy.HeldEnforced && tool.Enforcer != policy.EnforcerBridge {
 					t.Errorf("%+v before any wall", tool)
 				}
 			}
@@ -194,7 +194,7 @@ func TestDecisionsAreRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := json.Marshal(e.HeldBy(policy.WallMounts).Decisions()[1])
+	b, err := json.Marshal(e.EnforcedBy(policy.EnforcerMounts).Decisions()[1])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 // Uncomparable is the code of a finding: what a manifest requires of its host cannot be compared.
 const Uncomparable = "uncomparable_requirement"
 
-// spoken are versions at the ends of what deed speaks: the first major version of the contract, and what came before it.
+// supportedVersions are versions at the ends of what deed speaks: the first major version of the contract, and what came before it.
 // Hosts number their releases and not the contract, so that a minor number says nothing of what deed can do.
-var spoken = []string{"0.0.1", "0.999999.999999", "1.0.0", "1.999999.999999"}
+var supportedVersions = []string{"0.0.1", "0.999999.999999", "1.0.0", "1.999999.999999"}
 
 // hosts are the names by which a manifest calls its host.
 var hosts = []string{"homeboy", "deed", "host", "core"}
@@ -25,7 +25,7 @@ var hosts = []string{"homeboy", "deed", "host", "core"}
 func compatible(m homeboy.RuntimeManifest) (unmet []string, unknown []Finding) {
 	hold := func(path, constraint string) {
 		met := false
-		for _, v := range slices.Concat(spoken, named(constraint)) {
+		for _, v := range slices.Concat(supportedVersions, named(constraint)) {
 			ok, err := extension.Matches(constraint, v)
 			if err != nil {
 				unknown = append(unknown, Finding{Warning, path, Uncomparable, fmt.Sprintf("%q is no constraint that can be compared: %v", constraint, err), "write one as in >=1.0.0"})

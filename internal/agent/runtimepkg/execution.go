@@ -33,11 +33,11 @@ const kindAbility = "ability"
 // provider's contract for the kind says which field of the runtime profile names it. It fails closed.
 func ResolveExecution(x homeboy.ExecutorProvider, e Execution, profile Document) (string, error) {
 	if e.Kind == "" {
-		return "", fmt.Errorf("runtime_execution.kind is missing (name one of: %s)", orNothing(kinds(x)))
+		return "", fmt.Errorf("runtime_execution.kind is missing (name one of: %s)", joinOrNone(kinds(x)))
 	}
 	c, known := x.RuntimeExecutionContracts[e.Kind]
 	if !known {
-		return "", fmt.Errorf("provider %q does not carry out runtime_execution.kind %q (it carries out: %s)", x.ID, e.Kind, orNothing(kinds(x)))
+		return "", fmt.Errorf("provider %q does not carry out runtime_execution.kind %q (it carries out: %s)", x.ID, e.Kind, joinOrNone(kinds(x)))
 	}
 	if lacks := lacking(x.Capabilities, c.RequiredCapabilities); len(lacks) > 0 {
 		return "", fmt.Errorf("runtime_execution.kind %q needs %s, which provider %q does not declare", e.Kind, strings.Join(lacks, ", "), x.ID)

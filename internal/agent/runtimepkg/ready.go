@@ -433,7 +433,7 @@ func (c *Checker) envPath(ctx context.Context, r *Readiness, check Check, e home
 	fail := func(format string, args ...any) Check {
 		check.Status, check.Detail = CheckFailed, fmt.Sprintf(format, args...)
 		if check.Remedy == "" {
-			check.Remedy = "set " + orNothing(e.Env) + " to a path that is there"
+			check.Remedy = "set " + joinOrNone(e.Env) + " to a path that is there"
 		}
 		return check
 	}

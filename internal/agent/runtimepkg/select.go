@@ -180,7 +180,7 @@ func (ch *chooser) choose() (*option, *SelectError) {
 	if left, err = ch.enabled(left); err != nil {
 		return nil, err
 	}
-	left = ch.givesWay(left)
+	left = ch.dropShipped(left)
 	if len(left) > 1 {
 		for _, o := range left {
 			o.seen.Why = "another provider serves the backend too, and the request has no selector"
@@ -320,8 +320,8 @@ func (ch *chooser) enabled(left []*option) ([]*option, *SelectError) {
 	return on, nil
 }
 
-// givesWay takes out what deed ships where somebody else serves the backend too.
-func (ch *chooser) givesWay(left []*option) []*option {
+// dropShipped takes out what deed ships where somebody else serves the backend too.
+func (ch *chooser) dropShipped(left []*option) []*option {
 	if !slices.ContainsFunc(left, func(o *option) bool { return o.pkg.From != FromDeed }) {
 		return left
 	}
@@ -340,7 +340,7 @@ func (ch *chooser) able(o *option) *SelectError {
 		return &SelectError{
 			Code: CapabilityUnavailable, Missing: lacks,
 			Message: fmt.Sprintf("provider %q does not declare what the request requires: %s", o.x.ID, strings.Join(lacks, ", ")),
-			Remedy:  "choose a provider that does, or require less; it declares: " + orNothing(o.x.Capabilities),
+			Remedy:  "choose a provider that does, or require less; it declares: " + joinOrNone(o.x.Capabilities),
 		}
 	}
 	if models := modelsOf(o.x); ch.ask.Model != "" && len(models) > 0 && !slices.Contains(models, ch.ask.Model) {
@@ -408,7 +408,7 @@ func (ch *chooser) backends() string {
 		}
 	}
 	slices.Sort(list)
-	return orNothing(list)
+	return joinOrNone(list)
 }
 
 func providerIDs(list []*option) string {
@@ -416,10 +416,10 @@ func providerIDs(list []*option) string {
 	for _, o := range list {
 		ids = append(ids, o.x.ID)
 	}
-	return orNothing(ids)
+	return joinOrNone(ids)
 }
 
-func orNothing(list []string) string {
+func joinOrNone(list []string) string {
 	if len(list) == 0 {
 		return "nothing"
 	}

@@ -40,7 +40,7 @@ type Catalog struct {
 // For returns the catalog of a home as seen from a directory: the nearest one upwards that has skills, then the home's own.
 func For(h *home.Home, dir string) *Catalog {
 	c := &Catalog{Blobs: filetree.Blobs(h.Blobs())}
-	for ; dir != ""; dir = up(dir) {
+	for ; dir != ""; dir = parentDir(dir) {
 		for _, rel := range projectDirs {
 			full := filepath.Join(dir, filepath.FromSlash(rel))
 			if fi, err := os.Stat(full); err == nil && fi.IsDir() && full != h.Skills() {
@@ -55,8 +55,8 @@ func For(h *home.Home, dir string) *Catalog {
 	return c
 }
 
-// up is the directory above, or "" at the top.
-func up(dir string) string {
+// parentDir is the directory above, or "" at the top.
+func parentDir(dir string) string {
 	if above := filepath.Dir(dir); above != dir {
 		return above
 	}

@@ -96,7 +96,7 @@ func nearest(data []byte, old string) string {
 		if have == "" || len(have) > 2*maxNearLine {
 			continue
 		}
-		if s := likeness(want, have); s > best {
+		if s := similarity(want, have); s > best {
 			best, at, text = s, n, strings.TrimRight(string(line), "\r\n")
 		}
 	}
@@ -106,8 +106,8 @@ func nearest(data []byte, old string) string {
 	return fmt.Sprintf("; the nearest line is %d: %s", at, strings.ToValidUTF8(text, "\ufffd"))
 }
 
-// likeness compares two lines by the pairs of bytes that they share, from 0 to 1.
-func likeness(a, b string) float64 {
+// similarity compares two lines by the pairs of bytes that they share, from 0 to 1.
+func similarity(a, b string) float64 {
 	if a == b {
 		return 1
 	}

@@ -268,9 +268,9 @@ func (p *patchParser) unifiedFile(first string, c *change) error {
 	p.i++
 	switch {
 	case from == "/dev/null":
-		c.op, c.path = opAdd, strip(to, "b/")
+		c.op, c.path = opAdd, trimPrefix(to, "b/")
 	case to == "/dev/null":
-		c.op, c.path = opDelete, strip(from, "a/")
+		c.op, c.path = opDelete, trimPrefix(from, "a/")
 	case strings.HasPrefix(from, "a/") && strings.HasPrefix(to, "b/"):
 		c.path, c.to = from[2:], to[2:]
 	default:
@@ -320,4 +320,4 @@ func unquote(s string) string {
 	return s
 }
 
-func strip(s, prefix string) string { return strings.TrimPrefix(s, prefix) }
+func trimPrefix(s, prefix string) string { return strings.TrimPrefix(s, prefix) }

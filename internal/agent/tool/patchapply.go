@@ -39,7 +39,7 @@ func (t *tree) applyPatch(in patchInput, w io.Writer) error {
 	}
 	for i, p := range todo {
 		if err := t.make(p); err != nil {
-			return t.takeBack(todo[:i+1], err)
+			return t.rollBack(todo[:i+1], err)
 		}
 	}
 	for _, p := range todo {
@@ -136,8 +136,8 @@ func (t *tree) make(p patched) error {
 	}
 }
 
-// takeBack restores what was changed before a change could not be made; the last one may be half made.
-func (t *tree) takeBack(done []patched, cause error) error {
+// rollBack restores what was changed before a change could not be made; the last one may be half made.
+func (t *tree) rollBack(done []patched, cause error) error {
 	var left []string
 	for i := len(done) - 1; i >= 0; i-- {
 		p := done[i]

@@ -45,10 +45,10 @@ type Before struct {
 
 // Bounds on what one event may add: the numbers are an agent's own words.
 const (
-	maxTokens   = int64(1e12)
-	maxToldUSD  = int64(1e12) // a million dollars
-	maxModels   = 200         // that an attempt may name; what it names beyond them has no name
-	maxNameSize = 256
+	maxTokens      = int64(1e12)
+	maxReportedUSD = int64(1e12) // a million dollars
+	maxModels      = 200         // that an attempt may name; what it names beyond them has no name
+	maxNameSize    = 256
 )
 
 // A Meter is the running account of one attempt. It is safe for concurrent use. Once a bound is reached, every method that
@@ -109,8 +109,8 @@ func (m *Meter) Add(u agentruntime.Usage) error {
 		}
 	}
 	if u.CostMicroUSD != nil {
-		told := min(max(*u.CostMicroUSD, 0), maxToldUSD)
-		add.ToldMicroUSD = &told
+		told := min(max(*u.CostMicroUSD, 0), maxReportedUSD)
+		add.ReportedMicroUSD = &told
 	}
 	p.Usage = p.Usage.Add(add)
 	p.pico = plus(p.pico, price.pico(u))
@@ -134,8 +134,8 @@ func (m *Meter) Turn() error { return m.count(store.Usage{Turns: 1}) }
 // ToolCall counts a tool call that is about to be made.
 func (m *Meter) ToolCall() error { return m.count(store.Usage{ToolCalls: 1}) }
 
-// Wall counts time that the agent ran.
-func (m *Meter) Wall(d time.Duration) error {
+// WallTime counts time that the agent ran.
+func (m *Meter) WallTime(d time.Duration) error {
 	return m.count(store.Usage{AgentMS: max(d.Milliseconds(), 0)})
 }
 

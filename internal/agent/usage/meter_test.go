@@ -20,7 +20,7 @@ var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
 func at(t *time.Time) func() time.Time { return func() time.Time { return *t } }
 
-func told(micro int64) *int64 { return &micro }
+func reported(micro int64) *int64 { return &micro }
 
 // Every bound, of the task and of the day: reached, not reached, and the words for it.
 func TestBounds(t *testing.T) {
@@ -44,8 +44,8 @@ func TestBounds(t *testing.T) {
 			"time",
 			deed.Budget{WallSeconds: 2},
 			store.UsageSum{Usage: store.Usage{AgentMS: 1000}},
-			[]func(*Meter) error{func(m *Meter) error { return m.Wall(999 * time.Millisecond) }},
-			func(m *Meter) error { return m.Wall(time.Millisecond) },
+			[]func(*Meter) error{func(m *Meter) error { return m.WallTime(999 * time.Millisecond) }},
+			func(m *Meter) error { return m.WallTime(time.Millisecond) },
 			[]string{"wall_seconds 2.000 of 2.000", "--wall"},
 		},
 	} {
@@ -100,13 +100,13 @@ func TestCheck(t *testing.T) {
 	if err := m.Check(); failure.ClassOf(err) != failure.Budget {
 		t.Errorf("with no turn left: %v", err)
 	}
-	if err := m.Wall(4 * time.Second); err != nil {
+	if err := m.WallTime(4 * time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if d, ok := m.Left(); !ok || d != 6*time.Second {
 		t.Errorf("left: %s %v", d, ok)
 	}
-	if err := m.Wall(time.Hour); failure.ClassOf(err) != failure.Budget {
+	if err := m.WallTime(time.Hour); failure.ClassOf(err) != failure.Budget {
 		t.Errorf("late: %v", err)
 	}
 	if d, ok := m.Left(); !ok || d != 0 {
@@ -121,19 +121,19 @@ func TestCheck(t *testing.T) {
 func TestToldAndComputed(t *testing.T) {
 	t.Parallel()
 	m := NewMeter("gpt-5", Limits{Task: deed.Budget{CostUSD: 1}}, Before{}, Prices{}, at(&noon))
-	if err := m.Add(agentruntime.Usage{InputTokens: 1000, CostMicroUSD: told(900_000)}); err != nil {
+	if err := m.Add(agentruntime.Usage{InputTokens: 1000, CostMicroUSD: reported(900_000)}); err != nil {
 		t.Fatal(err)
 	}
 	got := m.Totals()
-	if got.CostMicroUSD != 1250 || *got.ToldMicroUSD != 900_000 || got.CountedMicroUSD != 900_000 {
+	if got.CostMicroUSD != 1250 || *got.ReportedMicroUSD != 900_000 || got.CountedMicroUSD != 900_000 {
 		t.Errorf("%+v", got)
 	}
-	if err := m.Add(agentruntime.Usage{CostMicroUSD: told(100_000)}); failure.ClassOf(err) != failure.Budget {
+	if err := m.Add(agentruntime.Usage{CostMicroUSD: reported(100_000)}); failure.ClassOf(err) != failure.Budget {
 		t.Errorf("a dollar was told: %v", err)
 	}
 	// An agent that tells too little does not get around deed's own sum.
 	m = NewMeter("gpt-5", Limits{Task: deed.Budget{CostUSD: 1}}, Before{}, Prices{}, at(&noon))
-	if err := m.Add(agentruntime.Usage{InputTokens: 800_000, CostMicroUSD: told(1)}); failure.ClassOf(err) != failure.Budget {
+	if err := m.Add(agentruntime.Usage{InputTokens: 800_000, CostMicroUSD: reported(1)}); failure.ClassOf(err) != failure.Budget {
 		t.Errorf("%v", err)
 	}
 }
@@ -147,20 +147,20 @@ func TestHostileUsage(t *testing.T) {
 	}
 	for range 3 {
 		for _, u := range []agentruntime.Usage{
-			{InputTokens: -1e9, OutputTokens: -5, CostMicroUSD: told(-7)},
-			{InputTokens: math.MaxInt64, CachedInputTokens: math.MaxInt64, OutputTokens: math.MaxInt64, CostMicroUSD: told(math.MaxInt64)},
+			{InputTokens: -1e9, OutputTokens: -5, CostMicroUSD: reported(-7)},
+			{InputTokens: math.MaxInt64, CachedInputTokens: math.MaxInt64, OutputTokens: math.MaxInt64, CostMicroUSD: reported(math.MaxInt64)},
 			{InputTokens: math.MinInt64, CachedInputTokens: math.MinInt64, CacheWriteTokens: math.MinInt64},
 		} {
 			if err := m.Add(u); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := m.Wall(-time.Hour); err != nil {
+		if err := m.WallTime(-time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got := m.Totals()
-	if got.InputTokens != 5+3*maxTokens || *got.ToldMicroUSD != 3*maxToldUSD || got.CostMicroUSD <= 0 || got.AgentMS != 0 {
+	if got.InputTokens != 5+3*maxTokens || *got.ReportedMicroUSD != 3*maxReportedUSD || got.CostMicroUSD <= 0 || got.AgentMS != 0 {
 		t.Errorf("%+v", got)
 	}
 	for i := range 1000 {
@@ -196,7 +196,7 @@ func TestUnknownPriceAtRunTime(t *testing.T) {
 	for _, l := range []Limits{{Task: deed.Budget{CostUSD: 5}}, {Day: deed.Budget{CostUSD: 5}}} {
 		m := NewMeter("gpt-5", l, Before{}, Prices{}, at(&noon))
 		with := use
-		with.CostMicroUSD = told(3)
+		with.CostMicroUSD = reported(3)
 		if err := m.Add(with); err != nil {
 			t.Errorf("its cost was told: %v", err)
 		}
@@ -245,7 +245,7 @@ func TestMeterFromManyGoroutines(t *testing.T) {
 				_ = m.Turn()
 				_ = m.ToolCall()
 				_ = m.Add(agentruntime.Usage{InputTokens: 2, OutputTokens: 1})
-				_ = m.Wall(time.Millisecond)
+				_ = m.WallTime(time.Millisecond)
 				m.Parts()
 			}
 		})

@@ -274,15 +274,15 @@ func (w *walker) zipped(e *zip.File) error {
 
 // bounded fails, rather than ends, when more is read than is left.
 type bounded struct {
-	r    io.Reader
-	left *int64
-	over func() error
+	r        io.Reader
+	left     *int64
+	exceeded func() error
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p[:min(int64(len(p)), *b.left+1)])
 	if *b.left -= int64(n); *b.left < 0 {
-		return n, b.over()
+		return n, b.exceeded()
 	}
 	return n, err
 }

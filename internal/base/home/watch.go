@@ -28,7 +28,7 @@ func (h *Home) Changed() {
 	_ = dir.Close()
 	for _, name := range names {
 		path := filepath.Join(h.watchers(), name)
-		if err := poke(path); errors.Is(err, unix.ENXIO) {
+		if err := writeWakeByte(path); errors.Is(err, unix.ENXIO) {
 			_ = os.Remove(path)
 		}
 	}
@@ -37,8 +37,8 @@ func (h *Home) Changed() {
 // maxWatchers bounds what a change costs.
 const maxWatchers = 256
 
-// poke writes one byte to a FIFO that somebody reads.
-func poke(path string) error {
+// writeWakeByte writes one byte to a FIFO that somebody reads.
+func writeWakeByte(path string) error {
 	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return err

@@ -16,10 +16,10 @@ import (
 type enclosure struct {
 	*run
 	supervisedRun
-	guard   *guard
-	watched bool // the guard knows of it
-	orders  chan delivery
-	what    string // could not be done, when the main process could not be started
+	guard      *guard
+	watched    bool // the guard knows of it
+	deliveries chan delivery
+	what       string // could not be done, when the main process could not be started
 }
 
 // runEnclosed runs a command whose walls hold all that it starts: when its main process is gone, and the first process of
@@ -29,12 +29,12 @@ func (s *Supervisor) runEnclosed(ctx context.Context, path string, spec Spec) (E
 	if err != nil {
 		return Exit{}, err
 	}
-	g, err := s.guarded()
+	g, err := s.ensureGuard()
 	if err != nil {
 		r.discard()
 		return Exit{Code: -1}, err
 	}
-	e := &enclosure{run: r, guard: g, orders: make(chan delivery)}
+	e := &enclosure{run: r, guard: g, deliveries: make(chan delivery)}
 	started := make(chan error, 1)
 	go e.hold(started)
 	err = <-started
@@ -42,7 +42,7 @@ func (s *Supervisor) runEnclosed(ctx context.Context, path string, spec Spec) (E
 	if err != nil {
 		r.discard()
 		if e.watched {
-			g.relieve()
+			g.unwatch()
 		}
 		return Exit{Code: -1}, r.refused(e.what, err)
 	}
@@ -51,16 +51,16 @@ func (s *Supervisor) runEnclosed(ctx context.Context, path string, spec Spec) (E
 	}
 	exit, err := r.follow(func() (Exit, error) { return e.wait(ctx, s.quit) })
 	if errors.Is(err, ErrSurvivors) {
-		s.unguarded(g)
-		g.strike()
+		s.dropGuard(g)
+		g.hangUp()
 	} else {
-		g.relieve()
+		g.unwatch()
 	}
 	return exit, err
 }
 
-// guarded returns a guard, and starts one if there is none.
-func (s *Supervisor) guarded() (*guard, error) {
+// ensureGuard returns a guard, and starts one if there is none.
+func (s *Supervisor) ensureGuard() (*guard, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -74,8 +74,8 @@ func (s *Supervisor) guarded() (*guard, error) {
 	return s.guard, err
 }
 
-// unguarded gives a guard up: the next run starts another.
-func (s *Supervisor) unguarded(g *guard) {
+// dropGuard gives a guard up: the next run starts another.
+func (s *Supervisor) dropGuard(g *guard) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.guard == g {
@@ -91,7 +91,7 @@ func (e *enclosure) hold(started chan<- error) {
 	started <- err
 	if err == nil {
 		e.reaper.loop()
-		kin.forget(e.main)
+		ownProcs.remove(e.main)
 	}
 }
 
@@ -111,7 +111,7 @@ func (e *enclosure) begin() (err error) {
 	req.Limits = &e.spec.Limits
 	from := clock.Start()
 	var pid int
-	pid, e.what, err = kin.startMain(req, e.files, func(pid int) error {
+	pid, e.what, err = ownProcs.startMain(req, e.files, func(pid int) error {
 		e.watched = true
 		return e.guard.watch(pid)
 	})
@@ -119,7 +119,7 @@ func (e *enclosure) begin() (err error) {
 		return err
 	}
 	e.supervisedRun = supervisedRun{
-		s: &supervise{inbox: e.orders}, main: pid, wrapper: true, enclosed: true, start: from, grace: e.run.grace,
+		s: &supervise{inbox: e.deliveries}, main: pid, wrapper: true, enclosed: true, start: from, grace: e.run.grace,
 		reaper: newReaper(pid, from), tree: &tree{root: pid}, timer: time.NewTimer(time.Hour),
 	}
 	e.reaper.group = pid
@@ -168,7 +168,7 @@ func (e *enclosure) interrupt(ctx context.Context, quit, over <-chan struct{}) {
 			quit = nil
 		}
 		select {
-		case e.orders <- delivery{m: message{Op: opEnd, GraceMS: grace.Milliseconds()}}:
+		case e.deliveries <- delivery{m: message{Op: opEnd, GraceMS: grace.Milliseconds()}}:
 		case <-over:
 		}
 	}

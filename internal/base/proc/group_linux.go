@@ -7,14 +7,14 @@ func groupAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// guardGroup starts a guard for a process group that is still to be started. watch tells it which one, and relieve that it has ended.
-func guardGroup() (watch func(group int) error, relieve func(), err error) {
+// guardGroup starts a guard for a process group that is still to be started. watch tells it which one, and unwatch that it has ended.
+func guardGroup() (watch func(group int) error, unwatch func(), err error) {
 	g, err := startGuard()
 	if err != nil {
 		return nil, nil, err
 	}
 	return g.watch, func() {
-		g.relieve()
+		g.unwatch()
 		g.close()
 	}, nil
 }

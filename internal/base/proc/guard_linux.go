@@ -49,7 +49,7 @@ func startGuard() (_ *guard, err error) {
 	g := &guard{pipe: fds[1]}
 	// A guard that somebody stopped reads nothing: that is found out, not waited for.
 	if err = unix.SetNonblock(g.pipe, true); err == nil {
-		g.pid, err = kin.fork(guardShell, []string{"sh", "-c", guardScript}, &syscall.ProcAttr{
+		g.pid, err = ownProcs.fork(guardShell, []string{"sh", "-c", guardScript}, &syscall.ProcAttr{
 			Dir: "/", Files: []uintptr{uintptr(fds[0]), uintptr(null), uintptr(null)},
 			Sys: &syscall.SysProcAttr{Setsid: true}, // no signal of a terminal reaches it
 		})
@@ -66,8 +66,8 @@ func (g *guard) alive() bool {
 	if pid, err := unix.Wait4(g.pid, nil, unix.WNOHANG, nil); pid == 0 && err == nil {
 		return true
 	}
-	g.strike()
-	kin.forget(g.pid)
+	g.hangUp()
+	ownProcs.remove(g.pid)
 	return false
 }
 
@@ -79,8 +79,8 @@ func (g *guard) watch(group int) error {
 	return nil
 }
 
-// relieve ends the watch over a group of which nothing is left.
-func (g *guard) relieve() { _ = g.say("over") }
+// unwatch ends the watch over a group of which nothing is left.
+func (g *guard) unwatch() { _ = g.say("over") }
 
 func (g *guard) say(word string) error {
 	g.mu.Lock()
@@ -92,8 +92,8 @@ func (g *guard) say(word string) error {
 	return err
 }
 
-// strike ends the conversation: the guard kills what it watches over, and ends itself.
-func (g *guard) strike() {
+// hangUp ends the conversation: the guard kills what it watches over, and ends itself.
+func (g *guard) hangUp() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.pipe >= 0 {
@@ -104,8 +104,8 @@ func (g *guard) strike() {
 
 // close ends the guard, which has nothing to guard any more.
 func (g *guard) close() {
-	g.strike()
+	g.hangUp()
 	_ = unix.Kill(g.pid, unix.SIGKILL)
 	_, _ = unix.Wait4(g.pid, nil, 0, nil)
-	kin.forget(g.pid)
+	ownProcs.remove(g.pid)
 }

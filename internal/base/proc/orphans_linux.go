@@ -18,25 +18,25 @@ import (
 // orphanDeadline bounds the hunt for orphans.
 const orphanDeadline = killDeadline
 
-// kin knows which children of this process are its own: everything else that is a child of deed, in another session
+// ownProcs knows which children of this process are its own: everything else that is a child of deed, in another session
 // and younger than the first supervisor, was orphaned by a supervisor that died. Tools that deed starts are in its
 // own session; an agent's process never is, because a session cannot be joined.
-var kin = &kindred{own: map[int]bool{}}
+var ownProcs = &ownChildren{own: map[int]bool{}}
 
-type kindred struct {
+type ownChildren struct {
 	mu    sync.Mutex   // held while one of them starts, so that it is never taken for an orphan
 	own   map[int]bool // guarded by mu; supervisors, guards, and what these guard
 	since uint64       // guarded by mu; when deed became a subreaper, in clock ticks since boot; 0: it is none
 
-	hunt sync.Mutex // held by the one hunt at a time
+	sweepMu sync.Mutex // held by the one hunt at a time
 }
 
 // BecomeSubreaper makes this process the parent of everything that its descendants orphan, for the rest of its
 // life. NewSupervisor does it, too; calling it again does nothing.
 func BecomeSubreaper() error {
-	kin.mu.Lock()
-	defer kin.mu.Unlock()
-	if kin.since > 0 {
+	ownProcs.mu.Lock()
+	defer ownProcs.mu.Unlock()
+	if ownProcs.since > 0 {
 		return nil
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -47,11 +47,11 @@ func BecomeSubreaper() error {
 		return fmt.Errorf("become child subreaper: %w", err)
 	}
 	// The kernel gives start times to user space in hundredths of a second on every architecture that Go knows.
-	kin.since = max(uint64(now.Nano())/uint64(10*time.Millisecond), 1)
+	ownProcs.since = max(uint64(now.Nano())/uint64(10*time.Millisecond), 1)
 	return nil
 }
 
-func (k *kindred) start(cmd *exec.Cmd) error {
+func (k *ownChildren) start(cmd *exec.Cmd) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err := cmd.Start(); err != nil {
@@ -62,7 +62,7 @@ func (k *kindred) start(cmd *exec.Cmd) error {
 }
 
 // fork starts a process for which nothing but its owner waits.
-func (k *kindred) fork(path string, argv []string, attr *syscall.ProcAttr) (int, error) {
+func (k *ownChildren) fork(path string, argv []string, attr *syscall.ProcAttr) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	pid, err := syscall.ForkExec(path, argv, attr)
@@ -73,7 +73,7 @@ func (k *kindred) fork(path string, argv []string, attr *syscall.ProcAttr) (int,
 }
 
 // startMain starts the main process of a run that has no supervisor.
-func (k *kindred) startMain(req *runRequest, files []int, before func(pid int) error) (pid int, what string, err error) {
+func (k *ownChildren) startMain(req *runRequest, files []int, before func(pid int) error) (pid int, what string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if pid, what, err = startMain(req, files, before); err == nil {
@@ -82,16 +82,16 @@ func (k *kindred) startMain(req *runRequest, files []int, before func(pid int) e
 	return pid, what, err
 }
 
-func (k *kindred) forget(pid int) {
+func (k *ownChildren) remove(pid int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.own, pid)
 }
 
 // killOrphans kills and reaps every orphan and its descendants. It returns ErrSurvivors when some do not die.
-func (k *kindred) killOrphans() error {
-	k.hunt.Lock()
-	defer k.hunt.Unlock()
+func (k *ownChildren) killOrphans() error {
+	k.sweepMu.Lock()
+	defer k.sweepMu.Unlock()
 	session, err := unix.Getsid(0)
 	if err != nil {
 		return fmt.Errorf("kill orphans: %w", err)

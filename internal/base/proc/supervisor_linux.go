@@ -83,7 +83,7 @@ func IdleSupervisor(opt Options) (*Supervisor, error) {
 // ready: Run returns why it is not.
 func (s *Supervisor) Begin(enclosed bool) error {
 	if enclosed {
-		go func() { _, _ = s.guarded() }() // the caller would wait until the shell is loaded; the run tries again
+		go func() { _, _ = s.ensureGuard() }() // the caller would wait until the shell is loaded; the run tries again
 		return nil
 	}
 	s.mu.Lock()
@@ -139,7 +139,7 @@ func (s *Supervisor) Close() error {
 		g.close()
 		return err
 	case <-time.After(closeDeadline):
-		g.strike()
+		g.hangUp()
 		return errors.Join(err, fmt.Errorf("close supervisor: %w", ErrSurvivors))
 	}
 }
@@ -426,7 +426,7 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 
 // lost makes the error for a supervisor process that is gone.
 func (r *run) lost() error {
-	err := fmt.Errorf("run %s: %w: %s", r.path, ErrSupervisorLost, r.p.epitaph())
+	err := fmt.Errorf("run %s: %w: %s", r.path, ErrSupervisorLost, r.p.exitDescription())
 	if r.p.orphanErr != nil {
 		err = errors.Join(err, r.p.orphanErr)
 	}

@@ -67,11 +67,11 @@ func startSupervisor(opt Options) (*supervisorProcess, error) {
 	p.cmd.WaitDelay = time.Second
 	// A session of its own: no signal of a terminal reaches it, and what it leaves behind is told by its session.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := kin.start(p.cmd); err != nil {
+	if err := ownProcs.start(p.cmd); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
-	go p.bury()
+	go p.reapAndKillOrphans()
 	go p.listen()
 	go p.begin(opt.Exe)
 	return p, nil
@@ -89,7 +89,7 @@ func (p *supervisorProcess) begin(exe string) {
 		}
 		p.kill()
 		<-p.gone
-		p.startErr = fmt.Errorf("start supervisor: %s", p.epitaph())
+		p.startErr = fmt.Errorf("start supervisor: %s", p.exitDescription())
 	case <-late.C:
 		p.kill()
 		<-p.gone
@@ -129,11 +129,11 @@ func (p *supervisorProcess) listen() {
 	}
 }
 
-// bury waits for the end of the process and then kills what it left: its orphans are deed's children by then.
-func (p *supervisorProcess) bury() {
+// reapAndKillOrphans waits for the end of the process and then kills what it left: its orphans are deed's children by then.
+func (p *supervisorProcess) reapAndKillOrphans() {
 	_ = p.cmd.Wait()
-	kin.forget(p.cmd.Process.Pid)
-	p.orphanErr = kin.killOrphans()
+	ownProcs.remove(p.cmd.Process.Pid)
+	p.orphanErr = ownProcs.killOrphans()
 	p.ch.conn.Close()
 	close(p.gone)
 }
@@ -157,8 +157,8 @@ func (p *supervisorProcess) close() error {
 	return nil
 }
 
-// epitaph says how the process ended. It is called after gone is closed.
-func (p *supervisorProcess) epitaph() string {
+// exitDescription says how the process ended. It is called after gone is closed.
+func (p *supervisorProcess) exitDescription() string {
 	how := "it ended"
 	if p.cmd.ProcessState != nil {
 		how = p.cmd.ProcessState.String()

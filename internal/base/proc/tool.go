@@ -118,12 +118,12 @@ func Tool(ctx context.Context, spec ToolSpec) (ToolResult, error) {
 
 	guarded := func(int) error { return nil }
 	if spec.Guarded {
-		var relieve func()
+		var unwatch func()
 		var err error
-		if guarded, relieve, err = guardGroup(); err != nil {
+		if guarded, unwatch, err = guardGroup(); err != nil {
 			return res, fmt.Errorf("run %s: %w", res.name, err)
 		}
-		defer relieve()
+		defer unwatch()
 	}
 	var cmd *exec.Cmd
 	err := whileBusy(ctx, func() error {

@@ -16,7 +16,7 @@ import (
 )
 
 // The shapes of trees that a group kill does not hold. Each prints "ready" when it stands, and then stays.
-var stubborn = map[string]string{
+var escapingTrees = map[string]string{
 	"ignores SIGTERM":            `trap '' TERM; echo ready; while :; do sleep 1000; done`,
 	"child that ignores SIGTERM": `sh -c 'trap "" TERM; echo ready; while :; do sleep 1000; done'; :`,
 	"grandchild holds the pipe":  `(sleep 1000 & sleep 1000 & echo ready; wait)`,
@@ -28,7 +28,7 @@ var stubborn = map[string]string{
 
 func TestTimeoutLeavesNothing(t *testing.T) {
 	t.Parallel()
-	for name, script := range stubborn {
+	for name, script := range escapingTrees {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
@@ -55,7 +55,7 @@ func TestTimeoutLeavesNothing(t *testing.T) {
 
 func TestCancelLeavesNothing(t *testing.T) {
 	t.Parallel()
-	for name, script := range stubborn {
+	for name, script := range escapingTrees {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)

@@ -63,14 +63,14 @@ func (n *Notifier) Every() time.Duration {
 }
 
 // Ready says that the service does its work.
-func (n *Notifier) Ready(status string) error { return n.say("READY=1", "STATUS="+line(status)) }
+func (n *Notifier) Ready(status string) error { return n.send("READY=1", "STATUS="+line(status)) }
 
 // Status says in one line what the service does.
-func (n *Notifier) Status(status string) error { return n.say("STATUS=" + line(status)) }
+func (n *Notifier) Status(status string) error { return n.send("STATUS=" + line(status)) }
 
 // Reloading says that the service takes over its settings anew; Ready says that it has.
 func (n *Notifier) Reloading(status string) error {
-	return n.say("RELOADING=1", "STATUS="+line(status))
+	return n.send("RELOADING=1", "STATUS="+line(status))
 }
 
 // Alive says that the loop that does the work goes round. Only that loop may say it.
@@ -78,11 +78,11 @@ func (n *Notifier) Alive() error {
 	if n == nil || n.every == 0 {
 		return nil
 	}
-	return n.say("WATCHDOG=1")
+	return n.send("WATCHDOG=1")
 }
 
 // Stopping says that the service ends.
-func (n *Notifier) Stopping(status string) error { return n.say("STOPPING=1", "STATUS="+line(status)) }
+func (n *Notifier) Stopping(status string) error { return n.send("STOPPING=1", "STATUS="+line(status)) }
 
 // Close lets the manager go.
 func (n *Notifier) Close() error {
@@ -92,7 +92,7 @@ func (n *Notifier) Close() error {
 	return n.conn.Close()
 }
 
-func (n *Notifier) say(lines ...string) error {
+func (n *Notifier) send(lines ...string) error {
 	if n == nil {
 		return nil
 	}

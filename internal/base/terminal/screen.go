@@ -22,11 +22,11 @@ type Screen struct {
 // What a screen switches on, and off again: the second page of the terminal, so that the first is as it was afterwards; no cursor; no
 // line wrap, so that a line that is too long hides its end.
 const (
-	enter  = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
-	leave  = "\x1b[?7h\x1b[?25h\x1b[?1049l"
-	hold   = "\x1b[?2026h" // the terminal shows what follows at once; one that does not know it ignores it
-	letGo  = "\x1b[?2026l"
-	clearL = "\x1b[K"
+	enter     = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
+	leave     = "\x1b[?7h\x1b[?25h\x1b[?1049l"
+	beginSync = "\x1b[?2026h" // the terminal shows what follows at once; one that does not know it ignores it
+	endSync   = "\x1b[?2026l"
+	clearL    = "\x1b[K"
 )
 
 // Open takes a terminal over.
@@ -69,7 +69,7 @@ func (s *Screen) Size() (width, height int) {
 func (s *Screen) Draw(lines []string) error {
 	w, h := s.Size()
 	var out strings.Builder
-	out.WriteString(hold)
+	out.WriteString(beginSync)
 	if w != s.width || h != s.height {
 		s.width, s.height, s.shown = w, h, make([]string, h)
 		out.WriteString("\x1b[2J")
@@ -85,10 +85,10 @@ func (s *Screen) Draw(lines []string) error {
 		s.shown[i] = line
 		fmt.Fprintf(&out, "\x1b[%d;1H%s\x1b[0m%s", i+1, line, clearL)
 	}
-	if out.Len() == len(hold) {
+	if out.Len() == len(beginSync) {
 		return nil
 	}
-	out.WriteString(letGo)
+	out.WriteString(endSync)
 	_, err := s.out.WriteString(out.String())
 	return err
 }

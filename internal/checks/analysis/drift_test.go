@@ -55,8 +55,8 @@ func history(t *testing.T, states ...map[string]string) string {
 	return dir
 }
 
-// told writes a drift in lines.
-func told(d runner.Drift) []string {
+// driftLines writes a drift in lines.
+func driftLines(d runner.Drift) []string {
 	var out []string
 	for _, c := range d.ProductionChanges {
 		out = append(out, fmt.Sprintf("%s %s:%d %s -> %s", c.ChangeType, c.File, c.Line, c.OldSymbol, c.NewSymbol))
@@ -196,7 +196,7 @@ func TestDrift(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, told(got), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(c.want, driftLines(got), cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
 			if got.Since != "HEAD~1" || got.AutoFixable != c.fixable || got.TotalDriftReferences != len(got.DriftedTests) || got.TotalDriftedFiles != len(DriftedFiles(got)) {

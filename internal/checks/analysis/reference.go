@@ -123,7 +123,7 @@ func (s scanner) scan(all []string) []runner.DriftedTest {
 		hits := map[int]bool{}
 		for _, name := range identifiers(line) {
 			for _, i := range s.byName[name] {
-				if !hits[i] && s.speaksOf(i, n, line, all) {
+				if !hits[i] && s.refersTo(i, n, line, all) {
 					hits[i] = true
 				}
 			}
@@ -140,8 +140,8 @@ func (s scanner) scan(all []string) []runner.DriftedTest {
 	return out
 }
 
-// speaksOf reports whether a line that has the name of a changed symbol means that symbol.
-func (s scanner) speaksOf(i, n int, line string, all []string) bool {
+// refersTo reports whether a line that has the name of a changed symbol means that symbol.
+func (s scanner) refersTo(i, n int, line string, all []string) bool {
 	c := s.changes[i]
 	if languageOf(c.File) != languageOf(s.file) {
 		return false

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// talker writes a script for --lines. It notes each start in the file that it returns, and answers each line with what body
+// lineScript writes a script for --lines. It notes each start in the file that it returns, and answers each line with what body
 // prints; the line is in $line.
-func talker(t *testing.T, body string) (Script, string) {
+func lineScript(t *testing.T, body string) (Script, string) {
 	t.Helper()
 	dir := t.TempDir()
 	starts := filepath.Join(dir, "starts")
@@ -68,7 +68,7 @@ func manyFiles(t *testing.T, n int, odd map[int]string) string {
 // A script that takes lines is started once for many files, beside itself and not in the tree.
 func TestSessionServesManyFiles(t *testing.T) {
 	t.Parallel()
-	s, starts := talker(t, `echo '{"id":'$id',"methods":["run"]}'`)
+	s, starts := lineScript(t, `echo '{"id":'$id',"methods":["run"]}'`)
 	r := run(t, Config{Root: manyFiles(t, 40, nil), Scripts: []Script{s}})
 	if r.Summary.FilesParsed != 40 || len(r.Unparsed) != 0 || len(r.Warnings) != 0 {
 		t.Errorf("%+v %v %v", r.Summary, r.Unparsed, r.Warnings)
@@ -100,7 +100,7 @@ func TestSessionFaults(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			s, starts := talker(t, "case $line in *odd*) "+tc.body+" ;; *) echo '{\"id\":'$id',\"methods\":[\"run\"]}' ;; esac")
+			s, starts := lineScript(t, "case $line in *odd*) "+tc.body+" ;; *) echo '{\"id\":'$id',\"methods\":[\"run\"]}' ;; esac")
 			r := run(t, Config{Root: manyFiles(t, 6, map[int]string{2: "odd"}), Scripts: []Script{s}, Cache: t.TempDir()})
 			if diff := cmp.Diff(tc.why, reasons(r)); diff != "" || r.Summary.FilesParsed != 5 || len(r.Warnings) != 0 {
 				t.Errorf("%+v %v\n%s", r.Summary, r.Warnings, diff)
@@ -118,7 +118,7 @@ func TestSessionIsEnded(t *testing.T) {
 	for name, body := range map[string]string{"it reads": ":", "it does not read": "while :; do read -r line; done", "it closed its output": "exec >&-"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _ := talker(t, body)
+			s, _ := lineScript(t, body)
 			x, err := openSession(t.Context(), s, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
@@ -133,7 +133,7 @@ func TestSessionIsEnded(t *testing.T) {
 			}
 		})
 	}
-	s, _ := talker(t, ":")
+	s, _ := lineScript(t, ":")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	x, err := openSession(ctx, s, t.TempDir())
 	if err != nil {
@@ -150,12 +150,12 @@ func TestSessionIsEnded(t *testing.T) {
 // A script that fails three times in a row is not started again, and the report says why. Refused files do not count.
 func TestSessionIsGivenUp(t *testing.T) {
 	t.Parallel()
-	s, starts := talker(t, `echo broken >&2; exit 4`)
+	s, starts := lineScript(t, `echo broken >&2; exit 4`)
 	r := run(t, Config{Root: manyFiles(t, 10, nil), Scripts: []Script{s}})
 	if len(startsOf(t, starts)) != scriptFaults || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "broken") || r.Summary.FilesParsed != 0 {
 		t.Errorf("started %d times, %v %+v", len(startsOf(t, starts)), r.Warnings, r.Summary)
 	}
-	s, starts = talker(t, `echo '{"id":'$id',"error":"not valid"}'`)
+	s, starts = lineScript(t, `echo '{"id":'$id',"error":"not valid"}'`)
 	r = run(t, Config{Root: manyFiles(t, 10, nil), Scripts: []Script{s}})
 	if len(startsOf(t, starts)) != 1 || len(r.Warnings) != 0 || !cmp.Equal(reasons(r), map[string]int{"not valid": 10}) {
 		t.Errorf("started %d times, %v %v", len(startsOf(t, starts)), r.Warnings, r.Unparsed)
@@ -165,7 +165,7 @@ func TestSessionIsGivenUp(t *testing.T) {
 // Without its interpreter a script is not run, the report says which one is missing, and the cache does not outlive that.
 func TestMissingInterpreter(t *testing.T) {
 	t.Parallel()
-	s, _ := talker(t, `echo '{"id":'$id',"methods":["run"]}'`)
+	s, _ := lineScript(t, `echo '{"id":'$id',"methods":["run"]}'`)
 	bin, cache := t.TempDir(), t.TempDir()
 	s.Interpreter, s.Env = []string{"deed-test-interpreter"}, []string{"PATH=" + bin}
 	cfg := Config{Root: manyFiles(t, 3, nil), Scripts: []Script{s}, Cache: cache}

@@ -184,7 +184,7 @@ func readSteps(dir string) (did stepsDone, err error) {
 			continue
 		case runner.MissingTool, runner.MissingDependency:
 			what, remedy, _ := strings.Cut(name, ": ")
-			did.missing = add(did.missing, runner.Missing{Kind: word, Name: truncate.Head(what, longestWhy), Remedy: remedy})
+			did.missing = add(did.missing, runner.Missing{Kind: word, Name: truncate.Head(what, maxReason), Remedy: remedy})
 			continue
 		case "ran":
 			once(&did.ran, name)

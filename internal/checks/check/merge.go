@@ -31,7 +31,7 @@ func Merge(reports []runner.Report) runner.Report {
 	if len(reports) == 1 {
 		return reports[0]
 	}
-	idle(reports)
+	skipFiltered(reports)
 	out := reports[0]
 	out.Phases = nil
 	ids := []string{out.Extension}
@@ -54,8 +54,8 @@ func Merge(reports []runner.Report) runner.Report {
 	return out
 }
 
-// idle takes for skipped what a filter left nothing of, when it met a step of another run.
-func idle(reports []runner.Report) {
+// skipFiltered takes for skipped what a filter left nothing of, when it met a step of another run.
+func skipFiltered(reports []runner.Report) {
 	none := func(r runner.Report) bool { return r.Failure != nil && r.Failure.Mode == ModeNoStep }
 	if !slices.ContainsFunc(reports, func(r runner.Report) bool { return !none(r) && len(r.Steps) > 0 }) {
 		return

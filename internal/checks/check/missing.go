@@ -22,7 +22,7 @@ func (r *Request) lacking(did stepsDone, cases []runner.TestCase, texts ...strin
 	out := slices.Clone(did.missing)
 	for _, c := range cases {
 		if line, ok := helper.Undelivered(c.Message); ok && c.Type == testreport.TypeBuild {
-			out = add(out, runner.Missing{Kind: runner.MissingDependency, Name: truncate.Head(line, longestWhy), Remedy: "download the modules with a network, for example with go mod download"})
+			out = add(out, runner.Missing{Kind: runner.MissingDependency, Name: truncate.Head(line, maxReason), Remedy: "download the modules with a network, for example with go mod download"})
 		}
 	}
 	if len(out) > 0 || testreport.Count(cases).Failed > 0 {
@@ -33,7 +33,7 @@ func (r *Request) lacking(did stepsDone, cases []runner.TestCase, texts ...strin
 		if kind == runner.MissingDependency {
 			remedy = "install the dependencies of the project"
 		}
-		out = append(out, runner.Missing{Kind: kind, Name: truncate.Head(line, longestWhy), Remedy: remedy})
+		out = append(out, runner.Missing{Kind: kind, Name: truncate.Head(line, maxReason), Remedy: remedy})
 	}
 	return out
 }
@@ -54,7 +54,7 @@ func forWant(cases []runner.TestCase, missing []runner.Missing) bool {
 			continue
 		}
 		failed = true
-		if !unloaded(c) || !blames(c, missing) {
+		if !unloaded(c) || !isAboutMissing(c, missing) {
 			return false
 		}
 	}
@@ -66,9 +66,9 @@ func unloaded(c runner.TestCase) bool {
 	return c.Type == testreport.TypeBuild || c.Type == testreport.TypeLoad
 }
 
-// blames reports whether the message of a case is about what is missing. A runner that only says that a file failed says
+// isAboutMissing reports whether the message of a case is about what is missing. A runner that only says that a file failed says
 // nothing else either.
-func blames(c runner.TestCase, missing []runner.Missing) bool {
+func isAboutMissing(c runner.TestCase, missing []runner.Missing) bool {
 	if c.Type == testreport.TypeBuild {
 		_, ok := helper.Undelivered(c.Message)
 		return ok

@@ -98,7 +98,7 @@ func (f facts) decide() verdict {
 	case e.Code > 128 && e.Code <= 128+64: // a child of the script's shell
 		return broken("killed", "the %s runner was killed (exit %d, which is signal %d)", what, e.Code, e.Code-128)
 	case (e.Code == 126 || e.Code == 127) && len(f.missing) > 0:
-		return broken(ModeMissing, "the %s runner could not run a command (exit %d): %s", what, e.Code, f.lacks())
+		return broken(ModeMissing, "the %s runner could not run a command (exit %d): %s", what, e.Code, f.missingText())
 	case e.Code == 126 || e.Code == 127:
 		return broken("command_missing", "the %s runner could not run a command (exit %d)", what, e.Code)
 	}
@@ -148,7 +148,7 @@ func (f facts) failed() bool { return f.counts != nil && f.counts.Failed > 0 }
 func (f facts) lint(code int) verdict {
 	switch {
 	case code >= 2 && f.findings > 0 && len(f.missing) > 0:
-		return broken(ModeMissing, "the lint runner failed (exit %d) after %d finding(s): %s", code, f.findings, f.lacks())
+		return broken(ModeMissing, "the lint runner failed (exit %d) after %d finding(s): %s", code, f.findings, f.missingText())
 	case code >= 2 && f.findings > 0:
 		return broken("", "the lint runner failed (exit %d) after %d finding(s): the list may be incomplete", code, f.findings)
 	case code >= 2 && len(f.missing) == 0:
@@ -160,7 +160,7 @@ func (f facts) lint(code int) verdict {
 		}
 		return v
 	case len(f.missing) > 0:
-		return broken(ModeMissing, "the code was not linted by all that the project asks for: %s", f.lacks())
+		return broken(ModeMissing, "the code was not linted by all that the project asks for: %s", f.missingText())
 	case code != 0 && f.brokenBefore():
 		return broken("", "lint runner infrastructure failure (exit %d)", code)
 	case code != 0:
@@ -176,11 +176,11 @@ func (f facts) test(code int) verdict {
 	}
 	switch {
 	case c != nil && c.Failed > 0 && len(f.missing) > 0 && forWant(f.cases, f.missing):
-		return broken(ModeMissing, "%d of %d test(s) stand for files that could not be loaded: %s", c.Failed, c.Total, f.lacks())
+		return broken(ModeMissing, "%d of %d test(s) stand for files that could not be loaded: %s", c.Failed, c.Total, f.missingText())
 	case c != nil && c.Failed > 0:
 		return found("assertions", "test phase reported %d failure(s) out of %d test(s)", c.Failed, c.Total)
 	case code != 0 && len(f.missing) > 0:
-		return broken(ModeMissing, "the tests could not be run (exit %d): %s", code, f.lacks())
+		return broken(ModeMissing, "the tests could not be run (exit %d): %s", code, f.missingText())
 	case len(f.unreported) > 0:
 		return broken(ModeNoReport, "%s left no report of its tests, so something ended it before it was done", strings.Join(f.unreported, ", "))
 	case code != 0 && c != nil:
@@ -206,7 +206,7 @@ func (f facts) build(code int) verdict {
 	case code == 0:
 		return passed("build passed")
 	case len(f.missing) > 0:
-		return broken(ModeMissing, "the build could not be run (exit %d): %s", code, f.lacks())
+		return broken(ModeMissing, "the build could not be run (exit %d): %s", code, f.missingText())
 	case code == 1 || code == 101 && !f.brokenBefore():
 		return found("", "the build failed (exit %d)", code)
 	}
@@ -227,8 +227,8 @@ func (f facts) brokenBefore() bool {
 	return absent != "" || f.class().Mode == helper.ModeBootstrap || helper.Crashed(f.stdout, f.stderr)
 }
 
-// lacks says what is missing and what to do about it.
-func (f facts) lacks() string {
+// missingText says what is missing and what to do about it.
+func (f facts) missingText() string {
 	text := "missing: " + wants(f.missing)
 	if r := remedies(f.missing); r != "" {
 		text += " (" + r + ")"
@@ -242,8 +242,8 @@ const bannerPrefix = "BUILD FAILED: "
 // detailsLine stands before what the script says about the failure.
 const detailsLine = "\nError details:\n"
 
-// longestWhy bounds, in bytes, what a summary repeats of it.
-const longestWhy = 200
+// maxReason bounds, in bytes, what a summary repeats of it.
+const maxReason = 200
 
 // failedStep is the last step that the script's failure banner names, and the first line of what it says about it.
 func failedStep(stdout string) (step, why string) {
@@ -255,5 +255,5 @@ func failedStep(stdout string) (step, why string) {
 	if _, details, ok := strings.Cut(rest, detailsLine); ok {
 		why, _, _ = strings.Cut(strings.TrimLeft(details, "\n"), "\n")
 	}
-	return strings.TrimSpace(step), truncate.Head(strings.Join(strings.Fields(why), " "), longestWhy)
+	return strings.TrimSpace(step), truncate.Head(strings.Join(strings.Fields(why), " "), maxReason)
 }

@@ -35,7 +35,7 @@ func (s *Set) detected(c project.Component, capability string, p *Plan) ([]Exten
 		}
 		ids = append(ids, found...)
 		if capability == runner.Test && s.places.BuiltIn != "" {
-			beside, err := besides(dir)
+			beside, err := fallbacksWithTests(dir)
 			if err != nil {
 				return nil, err
 			}
@@ -70,8 +70,8 @@ func (s *Set) Detect(dir string) ([]string, error) {
 	return ids, err
 }
 
-// besides lists the fallback extensions with tests in a directory that are run whatever else it calls for.
-func besides(dir string) (ids []string, err error) {
+// fallbacksWithTests lists the fallback extensions with tests in a directory that are run whatever else it calls for.
+func fallbacksWithTests(dir string) (ids []string, err error) {
 	for _, id := range builtInIDs() {
 		d, err := builtInDetect(id)
 		if err != nil {
@@ -90,7 +90,7 @@ func (b *Beside) called(dir string) bool {
 		if err != nil {
 			continue
 		}
-		if slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(behind(data, strings.Split(key, ".")), b.Word) }) {
+		if slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(valueAt(data, strings.Split(key, ".")), b.Word) }) {
 			return false
 		}
 	}
@@ -173,21 +173,21 @@ func (d *Detect) declared(dir string) bool {
 		if err != nil {
 			continue
 		}
-		if slices.ContainsFunc(keys, func(key string) bool { return says(data, strings.Split(key, ".")) }) {
+		if slices.ContainsFunc(keys, func(key string) bool { return hasText(data, strings.Split(key, ".")) }) {
 			return true
 		}
 	}
 	return false
 }
 
-// says reports whether there is something behind a key. What npm writes into a new package is nothing.
-func says(data json.RawMessage, key []string) bool {
-	text := behind(data, key)
+// hasText reports whether there is something behind a key. What npm writes into a new package is nothing.
+func hasText(data json.RawMessage, key []string) bool {
+	text := valueAt(data, key)
 	return text != "" && text != "null" && text != `""` && !strings.Contains(text, "no test specified")
 }
 
-// behind is the JSON behind a key; empty: there is none.
-func behind(data json.RawMessage, key []string) string {
+// valueAt is the JSON behind a key; empty: there is none.
+func valueAt(data json.RawMessage, key []string) string {
 	if len(key) == 0 {
 		return string(data)
 	}
@@ -195,7 +195,7 @@ func behind(data json.RawMessage, key []string) string {
 	if json.Unmarshal(data, &object) != nil {
 		return ""
 	}
-	return behind(object[key[0]], key[1:])
+	return valueAt(object[key[0]], key[1:])
 }
 
 // skipped are directories with the code of others.

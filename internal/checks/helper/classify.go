@@ -73,9 +73,9 @@ var markers = sync.OnceValue(func() map[string]*regexp.Regexp {
 })
 
 const (
-	mostEvidence = 1 << 20 // bytes of each stream: a table of expressions is held against every line
-	replayFatal  = 5       // lines
-	replayTail   = 20      // lines
+	maxEvidence = 1 << 20 // bytes of each stream: a table of expressions is held against every line
+	replayFatal = 5       // lines
+	replayTail  = 20      // lines
 )
 
 // Classify says how a run ended. It never fails: what fits nothing is unclassified.
@@ -309,8 +309,8 @@ func some(line string) []string {
 // textLines splits streams into the lines that have text, without colours and carriage returns.
 func textLines(streams ...string) (out []string) {
 	for _, s := range streams {
-		if len(s) > mostEvidence {
-			s = s[len(s)-mostEvidence:]
+		if len(s) > maxEvidence {
+			s = s[len(s)-maxEvidence:]
 		}
 		for l := range strings.SplitSeq(s, "\n") {
 			if l = strings.TrimRight(plain(l), " \t\r"); l != "" {

@@ -86,7 +86,7 @@ func Materialise(dir string) (map[string]string, error) {
 	out := make(map[string]string, len(files()))
 	for name, text := range files() {
 		path := filepath.Join(dir, name)
-		if !whole(path, text) {
+		if !isIntact(path, text) {
 			if err := atomicfile.Replace(path, text, 0o644); err != nil {
 				return nil, fmt.Errorf("materialise helpers: %w", err)
 			}
@@ -96,8 +96,8 @@ func Materialise(dir string) (map[string]string, error) {
 	return out, nil
 }
 
-// whole says whether path is a plain file with this text that others cannot change.
-func whole(path string, text []byte) bool {
+// isIntact says whether path is a plain file with this text that others cannot change.
+func isIntact(path string, text []byte) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode() != 0o644 || info.Size() != int64(len(text)) {
 		return false

@@ -52,7 +52,7 @@ func TestMaterialiseByMany(t *testing.T) {
 				return
 			}
 			for name, path := range got { // whole as soon as a caller has its name
-				if !whole(path, files()[filepath.Base(path)]) {
+				if !isIntact(path, files()[filepath.Base(path)]) {
 					t.Errorf("%s is not whole", name)
 				}
 			}
@@ -92,7 +92,7 @@ func TestMaterialiseRepairs(t *testing.T) {
 		if _, err := Materialise(dir); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if !whole(path, files()["runner-steps.sh"]) {
+		if !isIntact(path, files()["runner-steps.sh"]) {
 			t.Errorf("%s: not repaired", name)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/deedrun/deed/contract/runner"
 )
 
-// mostReport bounds what a linter may write.
-const mostReport = 256 << 20
+// maxReport bounds what a linter may write.
+const maxReport = 256 << 20
 
 // A LintReport says how to read what a linter wrote, and what its findings are where the format does not say it.
 type LintReport struct {
@@ -53,12 +53,12 @@ func ReadLintReport(from LintReport, r io.Reader) ([]runner.LintFinding, error) 
 	if !ok {
 		return nil, fmt.Errorf("format %q is unknown (use one of %s)", from.Format, strings.Join(LintFormats(), ", "))
 	}
-	data, err := io.ReadAll(io.LimitReader(r, mostReport+1))
+	data, err := io.ReadAll(io.LimitReader(r, maxReport+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the report of %s: %w", from.Tool, err)
 	}
-	if len(data) > mostReport {
-		return nil, fmt.Errorf("read the report of %s: it has more than %d bytes", from.Tool, mostReport)
+	if len(data) > maxReport {
+		return nil, fmt.Errorf("read the report of %s: it has more than %d bytes", from.Tool, maxReport)
 	}
 	fs, err := read(from, data)
 	if err != nil {

@@ -97,12 +97,12 @@ func (c *Component) readDeed(file string) error {
 		}
 		links[id] = link
 	}
-	lay(&c.Extensions, links, "extensions", over)
-	lay(&c.CapabilityExtensions, k.CapabilityExtensions, "capability_extensions", over)
-	lay(&c.Scripts, k.Scripts, "scripts", over)
-	lay(&c.Hooks, k.Hooks, "hooks", over)
-	lay(&c.Env, k.Env, "env", over)
-	lay(&c.Scopes, k.Scopes, "scopes", over)
+	overlay(&c.Extensions, links, "extensions", over)
+	overlay(&c.CapabilityExtensions, k.CapabilityExtensions, "capability_extensions", over)
+	overlay(&c.Scripts, k.Scripts, "scripts", over)
+	overlay(&c.Hooks, k.Hooks, "hooks", over)
+	overlay(&c.Env, k.Env, "env", over)
+	overlay(&c.Scopes, k.Scopes, "scopes", over)
 	replace(&c.BuildArtifact, k.BuildArtifact, c.BuildArtifact != "", k.BuildArtifact != "", "build_artifact", over)
 	replace(&c.VersionTargets, k.VersionTargets, c.VersionTargets != nil, k.VersionTargets != nil, "version_targets", over)
 	replace(&c.TestDrift, k.TestDrift, c.TestDrift != nil, k.TestDrift != nil, "test_drift", over)
@@ -111,8 +111,8 @@ func (c *Component) readDeed(file string) error {
 	return nil
 }
 
-// lay puts the entries of one map over those of another.
-func lay[V any](under *map[string]V, top map[string]V, key string, over func(string)) {
+// overlay puts the entries of one map over those of another.
+func overlay[V any](under *map[string]V, top map[string]V, key string, over func(string)) {
 	if len(top) == 0 {
 		return
 	}

@@ -80,7 +80,7 @@ type reader struct {
 	set       Set
 
 	tested testreport.Report   // of the reports of tools
-	told   *runner.TestResults // counts that the failures have beside them
+	counts *runner.TestResults // counts that the failures have beside them
 	muted  bool
 }
 
@@ -256,8 +256,8 @@ func (r *reader) settle() {
 		counts := r.tested.Results // a report that does not name every test counts more
 		r.set.Results = &counts
 		return
-	case r.told != nil:
-		r.set.Results = r.told
+	case r.counts != nil:
+		r.set.Results = r.counts
 		return
 	default:
 		return

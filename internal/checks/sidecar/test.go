@@ -97,13 +97,13 @@ func (r *reader) failures() {
 			}
 			return dec.SkipValue()
 		})
-		r.tellCounts(counts)
+		r.setCounts(counts)
 		return err
 	})
 }
 
-// tellCounts keeps the counts that stand beside failures, for a run that has no others.
-func (r *reader) tellCounts(c runner.TestResults) {
+// setCounts keeps the counts that stand beside failures, for a run that has no others.
+func (r *reader) setCounts(c runner.TestResults) {
 	c.Failed = len(r.set.Failures)
 	c.Total = max(c.Total, c.Failed)
 	if c.Total == 0 {
@@ -112,7 +112,7 @@ func (r *reader) tellCounts(c runner.TestResults) {
 	c.Passed = min(c.Passed, c.Total-c.Failed)
 	c.Skipped = c.Total - c.Passed - c.Failed
 	c.Partial = "test-failures"
-	r.told = &c
+	r.counts = &c
 }
 
 func (r *reader) failureItems(dec *jsontext.Decoder) error {

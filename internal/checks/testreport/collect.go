@@ -14,11 +14,11 @@ import (
 
 // collector gathers the tests of a report within its bounds.
 type collector struct {
-	format   string
-	cases    []runner.TestCase
-	texts    int // bytes of messages so far
-	warnings []string
-	muted    int // warnings that were not kept
+	format          string
+	cases           []runner.TestCase
+	texts           int // bytes of messages so far
+	warnings        []string
+	droppedWarnings int // warnings that were not kept
 	// stated are the sums that the tool wrote, for formats that do not name every test.
 	stated *runner.TestResults
 }
@@ -27,7 +27,7 @@ const maxWarnings = 50
 
 func (c *collector) warn(format string, args ...any) {
 	if len(c.warnings) >= maxWarnings {
-		c.muted++
+		c.droppedWarnings++
 		return
 	}
 	c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
@@ -73,19 +73,19 @@ func (c *collector) report() Report {
 	if c.texts > maxTexts {
 		c.warn("the messages have more than %d bytes: the later ones are left out", maxTexts)
 	}
-	if c.muted > 0 {
-		c.warnings = append(c.warnings, fmt.Sprintf("and %d more warnings", c.muted))
+	if c.droppedWarnings > 0 {
+		c.warnings = append(c.warnings, fmt.Sprintf("and %d more warnings", c.droppedWarnings))
 	}
 	number(c.cases)
 	r := Report{Format: c.format, Results: Count(c.cases), Cases: c.cases, Failures: Failures(c.cases), Warnings: c.warnings}
 	if c.stated != nil {
-		r.Results = worse(*c.stated, r.Results)
+		r.Results = mergeCounts(*c.stated, r.Results)
 	}
 	return r
 }
 
-// worse is what a tool's own sums and the tests that it named say together: nothing that either of them counts is lost.
-func worse(stated, named runner.TestResults) runner.TestResults {
+// mergeCounts is what a tool's own sums and the tests that it named say together: nothing that either of them counts is lost.
+func mergeCounts(stated, named runner.TestResults) runner.TestResults {
 	stated.Failed = max(stated.Failed, named.Failed)
 	stated.Passed = max(stated.Passed, named.Passed)
 	stated.Skipped = max(stated.Skipped, named.Skipped)

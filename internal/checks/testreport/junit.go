@@ -26,12 +26,12 @@ type junit struct {
 }
 
 type junitSuite struct {
-	name   string
-	file   string
-	told   int // failures and errors, by its attributes
-	seen   int // failures and errors inside it
-	tests  int // told, -1 when not
-	listed int
+	name     string
+	file     string
+	declared int // failures and errors, by its attributes
+	seen     int // failures and errors inside it
+	tests    int // told, -1 when not
+	listed   int
 }
 
 type junitTest struct {
@@ -109,10 +109,10 @@ func suiteOf(e xml.StartElement) junitSuite {
 		return n
 	}
 	s := junitSuite{
-		name:  toolreport.Attr(e, "name"),
-		file:  toolreport.Attr(e, "file"),
-		told:  count("failures") + count("errors"),
-		tests: -1,
+		name:     toolreport.Attr(e, "name"),
+		file:     toolreport.Attr(e, "file"),
+		declared: count("failures") + count("errors"),
+		tests:    -1,
 	}
 	if toolreport.Attr(e, "tests") != "" {
 		s.tests = count("tests")
@@ -253,14 +253,14 @@ func (j *junit) endSuite() error {
 	if s.tests > s.listed+s.seen { // one test can be counted for its failure and for an error after it
 		j.warn("suite %q tells of %d tests and lists %d", shortName(s.name), s.tests, s.listed)
 	}
-	missing := s.told - s.seen
+	missing := s.declared - s.seen
 	if missing <= 0 {
 		return nil
 	}
 	j.sawFailures(missing) // the suites around it tell of them too
 	return j.add(runner.TestCase{
 		Suite: suite, Name: "[" + TypeSuite + "]", Status: runner.CaseFailed, Type: TypeSuite,
-		Message: fmt.Sprintf("the suite tells of %d failures and lists %d", s.told, s.seen),
+		Message: fmt.Sprintf("the suite tells of %d failures and lists %d", s.declared, s.seen),
 	})
 }
 

@@ -56,11 +56,11 @@ func (c *Copy) put(ctx context.Context, changes []Change) error {
 		}
 	}
 	crashpoint.Hit(crashpoint.FixRestored)
-	return c.proven(ctx, changes)
+	return c.verify(ctx, changes)
 }
 
-// proven looks at everything once more.
-func (c *Copy) proven(ctx context.Context, put []Change) error {
+// verify looks at everything once more.
+func (c *Copy) verify(ctx context.Context, put []Change) error {
 	left, err := c.Changes(ctx)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func place(store, dir string) string {
 	return filepath.Join(store, hex.EncodeToString(sum[:12]))
 }
 
-func real(dir string) (string, error) {
+func realPath(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err == nil {
 		abs, err = filepath.EvalSymlinks(abs)
@@ -61,7 +61,7 @@ func real(dir string) (string, error) {
 
 // open takes the lock of a component, and reads the record of a killed run if there is one.
 func open(store, dir string) (c *Copy, pending bool, err error) {
-	if dir, err = real(dir); err != nil {
+	if dir, err = realPath(dir); err != nil {
 		return nil, false, err
 	}
 	c = &Copy{dir: dir, home: place(store, dir)}
@@ -106,7 +106,7 @@ func (c *Copy) load() (bool, error) {
 
 // Pending reports whether a run of fixers in a component was killed, and when it began.
 func Pending(store, dir string) (since time.Time, ok bool) {
-	dir, err := real(dir)
+	dir, err := realPath(dir)
 	if err != nil {
 		return since, false
 	}

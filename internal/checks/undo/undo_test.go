@@ -84,8 +84,8 @@ func seeded(t *testing.T) (store, dir string) {
 	return store, dir
 }
 
-// spoil does to a tree what a fixer should not.
-func spoil(t *testing.T, dir string) {
+// damageTree does to a tree what a fixer should not.
+func damageTree(t *testing.T, dir string) {
 	t.Helper()
 	at := func(p string) string { return filepath.Join(dir, p) }
 	write(t, dir, "a.go", "spoilt\n")
@@ -104,7 +104,7 @@ func TestRestorePutsEverythingBack(t *testing.T) {
 	c, err := Take(t.Context(), store, dir)
 	must(t, err)
 	defer c.Close()
-	spoil(t, dir)
+	damageTree(t, dir)
 	changes, err := c.Changes(t.Context())
 	must(t, err)
 	var got []string
@@ -157,7 +157,7 @@ func TestRecoverAfterAKill(t *testing.T) {
 	before := state(t, dir)
 	c, err := Take(t.Context(), store, dir)
 	must(t, err)
-	spoil(t, dir)
+	damageTree(t, dir)
 	if _, _, err := Recover(t.Context(), store, dir); !errors.Is(err, ErrBusy) {
 		t.Errorf("a run that is at work was undone: %v", err)
 	}

@@ -57,7 +57,7 @@ type Effect struct {
 	Proposal *store.Proposal         // of a revision of a constitution
 }
 
-// Give answers an action, by its id or the beginning of one. It returns store.ErrNotFound, ErrWord, store.ErrMayNot, store.ErrClosed,
+// Give answers an action, by its id or the beginning of one. It returns store.ErrNotFound, ErrWord, store.ErrMayNotAnswer, store.ErrClosed,
 // or for a staged apply handoff.ErrResolved and *handoff.Refusal. A dispatcher is woken.
 func (d *Desk) Give(ctx context.Context, id, by string, w Word) (Effect, error) {
 	if w.Decision != nil || staged(w.Text) != "" {

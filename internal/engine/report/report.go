@@ -48,7 +48,7 @@ func Make(ctx context.Context, st *store.Store, o Options) (deed.Report, error) 
 		st: st, ended: map[string]bool{}, attempts: map[string]bool{}, failures: map[string]*failed{}, flows: map[string]*deed.ReportWorkflow{}, slots: map[string]*deed.ReportSchedule{},
 	}
 	n := 0
-	err := st.Told(ctx, o.From, o.To, maxEvents, func(e store.Event) { n++; b.see(e) })
+	err := st.ReportEvents(ctx, o.From, o.To, maxEvents, func(e store.Event) { n++; b.see(e) })
 	if err != nil {
 		return deed.Report{}, err
 	}

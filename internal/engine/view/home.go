@@ -189,7 +189,7 @@ func (r *Reader) readWaiting(ctx context.Context, h *Home, _ time.Time) error {
 func (r *Reader) readEnded(ctx context.Context, h *Home, now time.Time) error {
 	var done, refused []store.Event
 	seen := map[string]bool{}
-	err := r.src.Store.Told(ctx, time.Unix(0, 0), now.Add(time.Microsecond), maxTold, func(e store.Event) {
+	err := r.src.Store.ReportEvents(ctx, time.Unix(0, 0), now.Add(time.Microsecond), maxTold, func(e store.Event) {
 		var d struct{ Status, Class string }
 		if json.Unmarshal(e.Detail, &d) != nil {
 			return

@@ -335,7 +335,7 @@ type SignalRequest struct {
 // Signal moves a workflow on as if its task had given the signal. It returns ErrRunning while the task of the state lives:
 // two words on one visit would be one too many.
 func (e *Engine) Signal(ctx context.Context, r SignalRequest) (store.Workflow, error) {
-	if _, err := e.Advance(store.BesideRequest(ctx), r.WorkflowID); err != nil {
+	if _, err := e.Advance(store.OutsideRequest(ctx), r.WorkflowID); err != nil {
 		return store.Workflow{}, err
 	}
 	for range tries {

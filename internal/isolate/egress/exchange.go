@@ -20,7 +20,7 @@ const maxInformational = 8
 // client's bytes reaches the server as it came: head and chunks are written anew, so that the server sees one request,
 // the one that was judged, whatever was sent. The connection is not used again.
 func (s *session) exchange(conn net.Conn, r *request) error {
-	up := &patient{Conn: conn, pulse: s.pulse}
+	up := &pulsedConn{Conn: conn, pulse: s.pulse}
 	defer func() { s.rec.BytesOut, s.rec.BytesIn = up.out.Load(), up.in.Load() }()
 	s.pulse.beat()
 	s.pulse.drained.Store(false)
@@ -148,7 +148,7 @@ func (s *session) answer(up io.Reader, r *request) (started bool, err error) {
 		return false, fmt.Errorf("the host answered %d, which nobody asked for", resp.StatusCode)
 	}
 	head.N = math.MaxInt64
-	strip(resp.Header)
+	removeProxyHeaders(resp.Header)
 	resp.ProtoMajor, resp.ProtoMinor = 1, r.minor
 	resp.Close = r.close
 	if resp.ContentLength < 0 && !r.close {
@@ -176,8 +176,8 @@ func (p prompt) Read(b []byte) (int, error) {
 	return p.ReadCloser.Read(b)
 }
 
-// strip removes from an answer what was meant for the proxy.
-func strip(h http.Header) {
+// removeProxyHeaders removes from an answer what was meant for the proxy.
+func removeProxyHeaders(h http.Header) {
 	for _, v := range h.Values("Connection") {
 		for word := range strings.SplitSeq(v, ",") {
 			h.Del(strings.TrimSpace(word))

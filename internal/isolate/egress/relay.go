@@ -32,7 +32,7 @@ func relay(a, b halfConn, p *pulse) (ab, ba int64, err error) {
 	}
 	one := func(dst, src halfConn, moved *int64) {
 		var e error
-		if *moved, e = pour(dst, src, p); e != nil {
+		if *moved, e = copyDirection(dst, src, p); e != nil {
 			fail(e)
 		}
 	}
@@ -44,8 +44,8 @@ func relay(a, b halfConn, p *pulse) (ab, ba int64, err error) {
 	return ab, ba, err
 }
 
-// pour copies one direction to its end and passes the end on.
-func pour(dst, src halfConn, p *pulse) (total int64, err error) {
+// copyDirection copies one direction to its end and passes the end on.
+func copyDirection(dst, src halfConn, p *pulse) (total int64, err error) {
 	for {
 		now := clock.Start()
 		if err := errors.Join(src.SetReadDeadline(now.Add(p.tick())), dst.SetWriteDeadline(now.Add(p.tick()+p.idle))); err != nil {

@@ -31,7 +31,7 @@ type session struct {
 	p     *Proxy
 	conn  *net.UnixConn
 	pulse *pulse
-	in    *patient
+	in    *pulsedConn
 	br    *bufio.Reader
 	start time.Time // of the request
 	rec   Connection
@@ -40,7 +40,7 @@ type session struct {
 // serve answers the requests of one client, each judged on its own, until it ends or one is refused.
 func (p *Proxy) serve(ctx context.Context, conn *net.UnixConn) {
 	pulse := newPulse(conn, p.o.IdleTimeout)
-	s := &session{p: p, conn: conn, pulse: pulse, in: &patient{Conn: conn, pulse: pulse}}
+	s := &session{p: p, conn: conn, pulse: pulse, in: &pulsedConn{Conn: conn, pulse: pulse}}
 	s.br = bufio.NewReaderSize(s.in, 4<<10)
 	for first := true; s.one(ctx, first); first = false {
 	}
@@ -211,7 +211,7 @@ func (s *session) tunnel(up *net.TCPConn) error {
 	if _, err := io.ReadFull(s.br, early); err != nil {
 		return err
 	}
-	to := &patient{Conn: up, pulse: s.pulse}
+	to := &pulsedConn{Conn: up, pulse: s.pulse}
 	if len(early) > 0 {
 		if _, err := to.Write(early); err != nil {
 			return err

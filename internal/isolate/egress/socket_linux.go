@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hungUp reports whether the peer closed both directions, which the end of the input alone does not say: a client may
+// peerClosed reports whether the peer closed both directions, which the end of the input alone does not say: a client may
 // send all it has and still wait for the answer.
-func hungUp(c net.Conn) bool {
+func peerClosed(c net.Conn) bool {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
 		return false

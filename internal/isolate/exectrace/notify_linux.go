@@ -63,7 +63,7 @@ func execFilter() []unix.SockFilter {
 // observeThread puts the filter on this thread, and so on what it starts from now on, and returns where the kernel reports.
 // confined says that the thread, and what it starts, had to give up gaining privileges.
 func observeThread() (listener int, confined bool, err error) {
-	if err := speaksOurForm(); err != nil {
+	if err := checkKernelABI(); err != nil {
 		return -1, false, err
 	}
 	listener, err = install()
@@ -107,8 +107,8 @@ func installWith(flags uintptr) (int, error) {
 	return int(fd), nil
 }
 
-// speaksOurForm asks the kernel whether its structures are those above, and whether it lets calls go on.
-func speaksOurForm() error {
+// checkKernelABI asks the kernel whether its structures are those above, and whether it lets calls go on.
+func checkKernelABI() error {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
 		return fmt.Errorf("ask for the version of the kernel: %w", err)

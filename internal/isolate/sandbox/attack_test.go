@@ -243,12 +243,12 @@ func TestLimitsEndARun(t *testing.T) {
 		attack, want string
 		limits       sandbox.Limits
 	}{
-		"processes":      {"forkbomb", sandbox.WallProcesses, sandbox.Limits{Processes: 100}},
-		"threads":        {"threads", sandbox.WallProcesses, sandbox.Limits{Processes: 20}},
-		"memory":         {"memory", sandbox.WallMemory, sandbox.Limits{MemoryBytes: 200 << 20}},
-		"memory of many": {"shared", sandbox.WallMemory, sandbox.Limits{MemoryBytes: 200 << 20}},
-		"disk, no name":  {"unlinked", sandbox.WallDisk, sandbox.Limits{DiskBytes: 20 << 20}},
-		"disk":           {"disk", sandbox.WallDisk, sandbox.Limits{DiskBytes: 20 << 20}},
+		"processes":      {"forkbomb", sandbox.RestrictProcesses, sandbox.Limits{Processes: 100}},
+		"threads":        {"threads", sandbox.RestrictProcesses, sandbox.Limits{Processes: 20}},
+		"memory":         {"memory", sandbox.RestrictMemory, sandbox.Limits{MemoryBytes: 200 << 20}},
+		"memory of many": {"shared", sandbox.RestrictMemory, sandbox.Limits{MemoryBytes: 200 << 20}},
+		"disk, no name":  {"unlinked", sandbox.RestrictDisk, sandbox.Limits{DiskBytes: 20 << 20}},
+		"disk":           {"disk", sandbox.RestrictDisk, sandbox.Limits{DiskBytes: 20 << 20}},
 	} {
 		for _, kind := range kinds {
 			t.Run(name+"/"+string(kind), func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 )
 
 func (s *Sandbox) outOfMemory() *LimitError {
-	return &LimitError{Limit: WallMemory, Used: s.limits.MemoryBytes, Max: s.limits.MemoryBytes}
+	return &LimitError{Limit: RestrictMemory, Used: s.limits.MemoryBytes, Max: s.limits.MemoryBytes}
 }
 
 // killedForMemory reports whether the kernel ended a process of the container because its control group was full.

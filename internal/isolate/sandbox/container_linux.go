@@ -103,15 +103,15 @@ func (s *Sandbox) pack(ctx context.Context, p proc.Spec) (_ *container, err erro
 	args = append(args, s.containerMounts()...)
 	args = append(args, s.containerLimits(p.Limits)...)
 	args = slices.Concat([]string{"create", "--name", c.name, "--label", labelRoot + "=" + c.root, "--label", labelAttempt + "=" + proc.Getenv(p.Env, markAttempt)},
-		containerWalls(), args, []string{"--workdir", p.Dir, "--rootfs", filepath.Join(c.root, "rootfs"), innerPath, enterCommand, path}, p.Argv[1:])
+		containerOptions(), args, []string{"--workdir", p.Dir, "--rootfs", filepath.Join(c.root, "rootfs"), innerPath, enterCommand, path}, p.Argv[1:])
 	if c.id, err = c.do(ctx, args...); err != nil {
 		return nil, failure.New(failure.Isolation, "make a container", err, containerRemedy)
 	}
 	return c, nil
 }
 
-// containerWalls are what every container has.
-func containerWalls() []string {
+// containerOptions are what every container has.
+func containerOptions() []string {
 	hidden := []string{"/sys"}
 	if entries, err := os.ReadDir("/proc"); err == nil {
 		for _, e := range entries {
@@ -294,7 +294,7 @@ func (s *Sandbox) runContainer(ctx context.Context, sup *proc.Supervisor, p proc
 	}
 	exit, err = c.outcome(context.WithoutCancel(ctx), exit, stderr)
 	if err == nil && exit.Code == 128+int(unix.SIGKILL) && s.limits.MemoryBytes > 0 && memoryKills() > before {
-		exit.Limit, exit.Cause = WallMemory, s.outOfMemory() // its control group went with it, before anybody could look
+		exit.Limit, exit.Cause = RestrictMemory, s.outOfMemory() // its control group went with it, before anybody could look
 	}
 	return exit, err
 }

@@ -69,12 +69,12 @@ func TestContainer(t *testing.T) {
 		t.Error(err)
 	}
 	noContainers(t, attempt)
-	walls := map[string]sandbox.Wall{}
-	for _, w := range s.Walls() {
-		walls[w.Name] = w
+	restrictions := map[string]sandbox.Restriction{}
+	for _, w := range s.Restrictions() {
+		restrictions[w.Name] = w
 	}
-	if w := walls[sandbox.WallMemory]; w.State != sandbox.Enforced || w.By != "cgroup" || walls[sandbox.WallNetwork].By != "podman" {
-		t.Errorf("%+v", walls)
+	if w := restrictions[sandbox.RestrictMemory]; w.State != sandbox.Enforced || w.By != "cgroup" || restrictions[sandbox.RestrictNetwork].By != "podman" {
+		t.Errorf("%+v", restrictions)
 	}
 	if _, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Container, Egress: "/run/x"}); err == nil || !strings.Contains(err.Error(), "no way out") {
 		t.Errorf("a way out: %v", err)

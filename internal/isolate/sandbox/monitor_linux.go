@@ -123,7 +123,7 @@ func (m *monitor) processes(root int) error {
 	}
 	pids := proc.Descendants(root, int(limit)+m.own+1)
 	if n := int64(len(pids) - m.own); m.limits.Processes > 0 && n > limit {
-		return &LimitError{Limit: WallProcesses, Used: n, Max: limit}
+		return &LimitError{Limit: RestrictProcesses, Used: n, Max: limit}
 	}
 	var threads, memory int64
 	for _, pid := range pids {
@@ -132,7 +132,7 @@ func (m *monitor) processes(root int) error {
 		memory += 1024 * (st["RssAnon"] + st["RssShmem"] + st["VmSwap"])
 	}
 	if max := m.limits.Processes * threadsPerProcess; m.limits.Processes > 0 && threads > max {
-		return &LimitError{Limit: WallProcesses, Used: threads, Max: max}
+		return &LimitError{Limit: RestrictProcesses, Used: threads, Max: max}
 	}
 	if m.refused != nil {
 		if err := m.refused(pids); err != nil {
@@ -145,12 +145,12 @@ func (m *monitor) processes(root int) error {
 	if memory > m.limits.MemoryBytes {
 		// The sum counts what processes share once for each. The exact figure is dear, and only needed now.
 		if memory = proportional(pids); memory > m.limits.MemoryBytes {
-			return &LimitError{Limit: WallMemory, Used: memory, Max: m.limits.MemoryBytes}
+			return &LimitError{Limit: RestrictMemory, Used: memory, Max: m.limits.MemoryBytes}
 		}
 	}
 	info := readFields("/proc/meminfo")
 	if total, left := 1024*info["MemTotal"], 1024*info["MemAvailable"]; total > 0 && left < min(floorBytes, total/floorShare) {
-		return &LimitError{Limit: WallMemory, Used: total - left, Max: total - min(floorBytes, total/floorShare)}
+		return &LimitError{Limit: RestrictMemory, Used: total - left, Max: total - min(floorBytes, total/floorShare)}
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func totalMemory() int64 { return 1024 * readFields("/proc/meminfo")["MemTotal"]
 // this run has taken.
 func (m *monitor) space(ctx context.Context, root int) error {
 	if !m.short && m.spaceShort() {
-		return &LimitError{Limit: WallDisk, Used: m.disk, Max: m.limits.DiskBytes}
+		return &LimitError{Limit: RestrictDisk, Used: m.disk, Max: m.limits.DiskBytes}
 	}
 	free := m.freeSpace()
 	grown := int64(0)
@@ -221,13 +221,13 @@ func (m *monitor) space(ctx context.Context, root int) error {
 		}
 	}
 	if w.left < 0 {
-		return &LimitError{Limit: WallDisk, Used: int64(m.entries - w.left), Max: int64(m.entries)}
+		return &LimitError{Limit: RestrictDisk, Used: int64(m.entries - w.left), Max: int64(m.entries)}
 	}
 	used := w.used + unlinkedUse(root, devices)
 	m.disk, m.free = used, free
 	m.nextWalk = clock.Start().Add(min(diskPause, diskShare*clock.Since(now)))
 	if used > m.limits.DiskBytes {
-		return &LimitError{Limit: WallDisk, Used: used, Max: m.limits.DiskBytes}
+		return &LimitError{Limit: RestrictDisk, Used: used, Max: m.limits.DiskBytes}
 	}
 	return nil
 }

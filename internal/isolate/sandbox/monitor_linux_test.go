@@ -30,7 +30,7 @@ func TestEntriesAreCounted(t *testing.T) {
 	}{{22, false}, {21, true}, {5, true}} {
 		m := monitor{limits: Limits{DiskBytes: 1 << 30}, watch: []string{one, two}, entries: c.entries, short: true}
 		var limit *LimitError
-		if err := m.space(t.Context(), 0); errors.As(err, &limit) != c.over || c.over && limit.Limit != WallDisk {
+		if err := m.space(t.Context(), 0); errors.As(err, &limit) != c.over || c.over && limit.Limit != RestrictDisk {
 			t.Errorf("22 entries of %d: %v", c.entries, err)
 		}
 	}

@@ -53,8 +53,8 @@ func keep(file string, b bubblewrap) {
 	}
 }
 
-// forget gives up what is known after a sandbox could not be built: the next one is tried first.
-func forget() {
+// dropRemembered gives up what is known after a sandbox could not be built: the next one is tried first.
+func dropRemembered() {
 	known.Lock()
 	defer known.Unlock()
 	known.bubblewrap = bubblewrap{}

@@ -631,7 +631,7 @@ func TestWallsSayWhatHolds(t *testing.T) {
 		sandbox.Namespace: {"filesystem": "enforced", "network": "enforced", "syscalls": "enforced", "privileges": "enforced", "memory": "monitored", "processes": "monitored", "open_files": "enforced"},
 	} {
 		got := map[string]string{}
-		for _, w := range f.open(f.spec(kind)).Walls() {
+		for _, w := range f.open(f.spec(kind)).Restrictions() {
 			if got[w.Name] != "" {
 				t.Errorf("%s: %s twice", kind, w.Name)
 			}
@@ -648,7 +648,7 @@ func TestWallsSayWhatHolds(t *testing.T) {
 	}
 	spec := f.spec(sandbox.Namespace)
 	spec.Limits = sandbox.Limits{MemoryBytes: -1, Processes: -1, FileBytes: -1, OpenFiles: -1, DiskBytes: -1}
-	for _, w := range f.open(spec).Walls()[5:] {
+	for _, w := range f.open(spec).Restrictions()[5:] {
 		if w.State != "not_configured" {
 			t.Errorf("got %+v", w)
 		}

@@ -121,9 +121,9 @@ func homeOf(env []string) string {
 	return home
 }
 
-// stood reports whether the sandbox was complete when the run ended: bwrap tells an exit code only for a command that
+// wasComplete reports whether the sandbox was complete when the run ended: bwrap tells an exit code only for a command that
 // it came to execute. It is called when the run is over.
-func (w *wrapped) stood() bool {
+func (w *wrapped) wasComplete() bool {
 	w.call.close() // the last end of the pipe that writes
 	dec := json.NewDecoder(io.LimitReader(w.status, 64<<10))
 	for {
@@ -154,12 +154,12 @@ func (s *Sandbox) runNamespace(ctx context.Context, sup *proc.Supervisor, p proc
 	var start *proc.StartError
 	switch {
 	case errors.As(err, &start):
-		forget()
+		dropRemembered()
 		return exit, failure.New(failure.Isolation, "start bubblewrap", err, bubblewrapRemedy)
-	case err != nil || exit.Cause != nil || exit.Signal != "" || w.stood():
+	case err != nil || exit.Cause != nil || exit.Signal != "" || w.wasComplete():
 		return exit, err
 	default:
-		forget()
+		dropRemembered()
 		return exit, failure.New(failure.Isolation, "set up the sandbox",
 			fmt.Errorf("bubblewrap: exit %d: %s", exit.Code, strings.TrimSpace(string(w.stderr.head))), bubblewrapRemedy)
 	}

@@ -41,7 +41,7 @@ func actionsLive(t *testing.T, target Target) {
 	b.ok(b.s.Settle(b.ctx, c.Ref, in))
 	b.wantStatus(id, agentruntime.TaskBlocked)
 	b.audit()
-	b.is(b.s.AnswerAction(b.ctx, asked.ID, json.RawMessage(`true`), "eve"), store.ErrMayNot)
+	b.is(b.s.AnswerAction(b.ctx, asked.ID, json.RawMessage(`true`), "eve"), store.ErrMayNotAnswer)
 	b.wantStatus(id, agentruntime.TaskBlocked)
 	b.ok(b.s.AnswerAction(b.ctx, asked.ID, json.RawMessage(`true`), "bob"))
 	b.wantStatus(id, agentruntime.TaskPending)

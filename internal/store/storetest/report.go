@@ -12,7 +12,7 @@ import (
 )
 
 // A window of the log has its beginning and not its end, comes newest first, and is bounded.
-func toldWindow(t *testing.T, target Target) {
+func reportWindow(t *testing.T, target Target) {
 	b := setup(t, target)
 	var ended []time.Time
 	for i := range 3 {
@@ -24,7 +24,7 @@ func toldWindow(t *testing.T, target Target) {
 		b.clock.Advance(time.Minute)
 	}
 	told := func(from, to time.Time, limit int) (out []string) {
-		b.ok(b.s.Told(b.ctx, from, to, limit, func(e store.Event) { out = append(out, fmt.Sprint(e.Type, " ", e.At.Sub(ended[0]))) }))
+		b.ok(b.s.ReportEvents(b.ctx, from, to, limit, func(e store.Event) { out = append(out, fmt.Sprint(e.Type, " ", e.At.Sub(ended[0]))) }))
 		return out
 	}
 	ends := func(d string) []string { return []string{"task_finished " + d, "task_attempt_finished " + d} }
@@ -51,7 +51,7 @@ func usageShares(t *testing.T, target Target) {
 		c := b.begun()
 		end := done()
 		end.Attempt.AdapterID, end.Attempt.AdapterKind = "a", "script"
-		end.Usage = []store.UsagePart{part("2026-01-31", "m", store.Usage{Turns: 1, CostMicroUSD: 10}), part("2026-02-01", "n", store.Usage{Turns: 2, CostMicroUSD: 5, ToldMicroUSD: usd(7)})}
+		end.Usage = []store.UsagePart{part("2026-01-31", "m", store.Usage{Turns: 1, CostMicroUSD: 10}), part("2026-02-01", "n", store.Usage{Turns: 2, CostMicroUSD: 5, ReportedMicroUSD: usd(7)})}
 		b.ok(b.s.Settle(b.ctx, c.Ref, end))
 	}
 	for by, want := range map[string][]string{"profile": {"p 2 2 6 34", "q 1 1 3 17"}, "model": {"m 3 3 3 30", "n 3 3 6 21"}, "adapter": {"a script 3 3 9 51"}} {

@@ -39,7 +39,7 @@ func requestsActOnce(t *testing.T, target Target) {
 	if _, err := b.s.Cancel(ctx, store.NewID(), "", "me"); !errors.Is(err, store.ErrNotFound) {
 		t.Fatal(err)
 	}
-	_, err := b.s.Cancel(store.BesideRequest(ctx), ids[0], "", "me")
+	_, err := b.s.Cancel(store.OutsideRequest(ctx), ids[0], "", "me")
 	b.ok(err)
 	if seen := begin("k", "d", false); seen.Acted {
 		t.Errorf("marked by a write that was not its own: %+v", seen)

@@ -86,7 +86,7 @@ func Run(t *testing.T, target Target) {
 		{"UsageByDayAndModel", usageReport},
 		{"UsageOfDays", usageOfDays},
 		{"BudgetIsRaised", budgetRaised},
-		{"ToldWindow", toldWindow},
+		{"ToldWindow", reportWindow},
 		{"UsageShares", usageShares},
 		{"Backlog", backlog},
 		{"Runners", runners},

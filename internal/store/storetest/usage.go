@@ -31,14 +31,14 @@ func usageRecorded(t *testing.T, target Target) {
 	b.ok(b.s.UpdateUsage(b.ctx, c.Ref, []store.UsagePart{part("2026-01-31", "m", first)}))
 	for range 2 { // the same again changes nothing
 		more := first.Add(first)
-		more.ToldMicroUSD = usd(200)
+		more.ReportedMicroUSD = usd(200)
 		b.ok(b.s.UpdateUsage(b.ctx, c.Ref, []store.UsagePart{part("2026-01-31", "m", more), part("2026-02-01", "n", store.Usage{UnpricedTokens: 5, InputTokens: 5})}))
 	}
 	rows, err := b.s.UsageOfTask(b.ctx, id)
 	b.ok(err)
 	want := []store.UsageRow{
 		{TaskID: id, AttemptID: c.Ref.AttemptID, UsagePart: part("2026-01-31", "m", store.Usage{
-			Turns: 2, ToolCalls: 4, InputTokens: 200, CachedInputTokens: 80, CacheWriteTokens: 20, OutputTokens: 14, ReasoningTokens: 6, CostMicroUSD: 110, ToldMicroUSD: usd(200), AgentMS: 1800,
+			Turns: 2, ToolCalls: 4, InputTokens: 200, CachedInputTokens: 80, CacheWriteTokens: 20, OutputTokens: 14, ReasoningTokens: 6, CostMicroUSD: 110, ReportedMicroUSD: usd(200), AgentMS: 1800,
 		})},
 		{TaskID: id, AttemptID: c.Ref.AttemptID, UsagePart: part("2026-02-01", "n", store.Usage{UnpricedTokens: 5, InputTokens: 5})},
 	}
@@ -76,7 +76,7 @@ func usageFenced(t *testing.T, target Target) {
 		{part("2026-02-30", "m", store.Usage{})},
 		{part("", "m", store.Usage{})},
 		{part("2026-01-31", "m", store.Usage{Turns: 1}), part("2026-01-31", "n", store.Usage{OutputTokens: -1})},
-		{part("2026-01-31", "m", store.Usage{ToldMicroUSD: usd(-1)})},
+		{part("2026-01-31", "m", store.Usage{ReportedMicroUSD: usd(-1)})},
 		make([]store.UsagePart, 1001),
 	} {
 		b.is(b.s.UpdateUsage(b.ctx, c.Ref, bad), store.ErrInvalid)
@@ -99,8 +99,8 @@ func usageReport(t *testing.T, target Target) {
 	var ids []string
 	for i, parts := range [][]store.UsagePart{
 		{part("2026-01-30", "a", store.Usage{Turns: 1, CostMicroUSD: 10}), part("2026-01-31", "a", store.Usage{Turns: 2, CostMicroUSD: 20})},
-		{part("2026-01-31", "a", store.Usage{Turns: 4, CostMicroUSD: 30}), part("2026-01-31", "b", store.Usage{CostMicroUSD: 5}), part("2026-01-31", "", store.Usage{ToldMicroUSD: usd(100)})},
-		{part("2026-01-31", "b", store.Usage{CostMicroUSD: 7, ToldMicroUSD: usd(1)})},
+		{part("2026-01-31", "a", store.Usage{Turns: 4, CostMicroUSD: 30}), part("2026-01-31", "b", store.Usage{CostMicroUSD: 5}), part("2026-01-31", "", store.Usage{ReportedMicroUSD: usd(100)})},
+		{part("2026-01-31", "b", store.Usage{CostMicroUSD: 7, ReportedMicroUSD: usd(1)})},
 		{part("2026-02-01", "a", store.Usage{InputTokens: math.MaxInt64, OutputTokens: 1})},
 		{part("2026-02-01", "a", store.Usage{InputTokens: math.MaxInt64})},
 	} {
@@ -111,7 +111,7 @@ func usageReport(t *testing.T, target Target) {
 	}
 	day, err := b.s.UsageOfDay(b.ctx, "2026-01-31", "")
 	b.ok(err)
-	if day.Turns != 6 || day.CostMicroUSD != 62 || *day.ToldMicroUSD != 101 || day.CountedMicroUSD != 20+100+7 {
+	if day.Turns != 6 || day.CostMicroUSD != 62 || *day.ReportedMicroUSD != 101 || day.CountedMicroUSD != 20+100+7 {
 		t.Fatalf("day: %+v", day)
 	}
 	rows, err := b.s.UsageOfTask(b.ctx, ids[0])
@@ -170,11 +170,11 @@ func usageOfDays(t *testing.T, target Target) {
 		parts []store.UsagePart
 	}{
 		{"the first", []store.UsagePart{part(day, "a", store.Usage{Turns: 1, InputTokens: 10, CostMicroUSD: 7})}},
-		{"more of it, and another model", []store.UsagePart{part(day, "a", store.Usage{Turns: 3, InputTokens: 30, CostMicroUSD: 9}), part(day, "b", store.Usage{AgentMS: 5, ToldMicroUSD: usd(20)})}},
-		{"the same again", []store.UsagePart{part(day, "b", store.Usage{AgentMS: 5, ToldMicroUSD: usd(20)})}},
+		{"more of it, and another model", []store.UsagePart{part(day, "a", store.Usage{Turns: 3, InputTokens: 30, CostMicroUSD: 9}), part(day, "b", store.Usage{AgentMS: 5, ReportedMicroUSD: usd(20)})}},
+		{"the same again", []store.UsagePart{part(day, "b", store.Usage{AgentMS: 5, ReportedMicroUSD: usd(20)})}},
 		{"two of one model", []store.UsagePart{part(day, "c", store.Usage{Turns: 1}), part(day, "c", store.Usage{Turns: 2})}},
 		{"less of it", []store.UsagePart{part(day, "a", store.Usage{Turns: 2}), part(day, "b", store.Usage{AgentMS: 5})}},
-		{"too much", []store.UsagePart{part(day, "a", store.Usage{Turns: 2, OutputTokens: huge, ToldMicroUSD: usd(math.MaxInt64)})}},
+		{"too much", []store.UsagePart{part(day, "a", store.Usage{Turns: 2, OutputTokens: huge, ReportedMicroUSD: usd(math.MaxInt64)})}},
 		{"still too much", []store.UsagePart{part(day, "c", store.Usage{ToolCalls: 8, UnpricedTokens: 2})}},
 		{"not too much", []store.UsagePart{part(day, "a", store.Usage{Turns: 2, OutputTokens: 50})}},
 		{"another day", []store.UsagePart{part("2026-02-01", "a", store.Usage{Turns: 1}), part(day, "d", store.Usage{Turns: 1})}},
@@ -187,7 +187,7 @@ func usageOfDays(t *testing.T, target Target) {
 		wg.Go(func() {
 			for n := range 10 {
 				err := b.s.UpdateUsage(b.ctx, ref, []store.UsagePart{
-					part(day, fmt.Sprint(n%3), store.Usage{Turns: int64(n), CostMicroUSD: int64(i * n), ToldMicroUSD: usd(int64(n))}), part("2026-02-01", "a", store.Usage{Turns: int64(n)}),
+					part(day, fmt.Sprint(n%3), store.Usage{Turns: int64(n), CostMicroUSD: int64(i * n), ReportedMicroUSD: usd(int64(n))}), part("2026-02-01", "a", store.Usage{Turns: int64(n)}),
 				})
 				if err != nil {
 					t.Error(err)

@@ -37,7 +37,7 @@ var refusals = []struct {
 	{store.ErrRunEnded, http.StatusConflict, "ended"},
 	{task.ErrNotResumable, http.StatusConflict, "not_resumable"},
 	{answer.ErrWord, http.StatusUnprocessableEntity, "not_an_answer"},
-	{store.ErrMayNot, http.StatusForbidden, "may_not_answer"},
+	{store.ErrMayNotAnswer, http.StatusForbidden, "may_not_answer"},
 	{store.ErrInvalid, http.StatusUnprocessableEntity, "invalid"},
 	{workflow.ErrEnded, http.StatusConflict, "ended"},
 	{workflow.ErrRunning, http.StatusConflict, "running"},

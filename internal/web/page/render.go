@@ -218,7 +218,7 @@ func kindOfError(err error) (status int, title, remedy string) {
 		return http.StatusUnprocessableEntity, "That does not fit", "Nothing was changed."
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, "Too large", "Nothing was changed."
-	case errors.Is(err, store.ErrMayNot):
+	case errors.Is(err, store.ErrMayNotAnswer):
 		return http.StatusForbidden, "Not yours to answer", "Nothing was changed."
 	case errors.As(err, &state), errors.As(err, &taken), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrStale), errors.Is(err, apply.ErrResolved):
 		return http.StatusConflict, "Too late", "It has changed meanwhile. Nothing was done."

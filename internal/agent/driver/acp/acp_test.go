@@ -74,8 +74,8 @@ func (b *bench) Event(kind string, detail any) {
 	b.events = append(b.events, event{kind, detail})
 }
 
-// told returns the details of one kind.
-func told[T any](b *bench, kind string) []T {
+// eventsOf returns the details of one kind.
+func eventsOf[T any](b *bench, kind string) []T {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []T
@@ -157,26 +157,26 @@ func TestAWholeTurn(t *testing.T) {
 	if !strings.Contains(s.Ref(), "ses-1") || y.Diagnostics["stop_reason"] != "end_turn" || y.Diagnostics["conversation"] != nil {
 		t.Errorf("%s, %v", s.Ref(), y.Diagnostics)
 	}
-	if got := told[driver.SessionInfo](b, driver.EventSession); len(got) != 1 || got[0].ID != "ses-1" || got[0].Version != "stand-in 7" || got[0].Resumed {
+	if got := eventsOf[driver.SessionInfo](b, driver.EventSession); len(got) != 1 || got[0].ID != "ses-1" || got[0].Version != "stand-in 7" || got[0].Resumed {
 		t.Errorf("sessions: %+v", got)
 	}
 	var texts []string
-	for _, x := range told[driver.Text](b, driver.EventText) {
+	for _, x := range eventsOf[driver.Text](b, driver.EventText) {
 		texts = append(texts, fmt.Sprint(x.Text, x.Thinking))
 	}
 	if want := []string{"hmmtrue", "I look.false", "plan:\n- [pending] look\ntrue", "All done.false"}; !slices.Equal(texts, want) {
 		t.Errorf("texts: %q", texts)
 	}
-	calls := told[agentruntime.ToolCall](b, driver.EventToolCall)
+	calls := eventsOf[agentruntime.ToolCall](b, driver.EventToolCall)
 	if len(calls) != 2 || calls[0].Tool != "read" || string(calls[0].Input) != `{"path":"main.go"}` || calls[1].Tool != "execute" || !strings.Contains(string(calls[1].Input), "go test") {
 		t.Errorf("calls: %+v", calls)
 	}
-	results := told[agentruntime.ToolResult](b, driver.EventToolResult)
+	results := eventsOf[agentruntime.ToolResult](b, driver.EventToolResult)
 	if len(results) != 2 || results[0].Output != "package main" || results[0].Status != agentruntime.ToolSuccess || results[1].Status != agentruntime.ToolFailure || results[1].Output != "it failed" {
 		t.Errorf("results: %+v", results)
 	}
 	var sum agentruntime.Usage
-	for _, u := range told[agentruntime.Usage](b, driver.EventUsage) {
+	for _, u := range eventsOf[agentruntime.Usage](b, driver.EventUsage) {
 		sum.InputTokens += u.InputTokens
 		sum.OutputTokens += u.OutputTokens
 		if u.CostMicroUSD != nil {
@@ -186,7 +186,7 @@ func TestAWholeTurn(t *testing.T) {
 	if sum.InputTokens != 100 || sum.OutputTokens != 27 || sum.CacheWriteTokens != 500_000 {
 		t.Errorf("usage: %+v", sum)
 	}
-	if turns := told[agentruntime.Turn](b, driver.EventTurn); len(turns) != 3 || turns[2].StopReason != "end_turn" || turns[2].Index != 3 {
+	if turns := eventsOf[agentruntime.Turn](b, driver.EventTurn); len(turns) != 3 || turns[2].StopReason != "end_turn" || turns[2].Index != 3 {
 		t.Errorf("turns: %+v", turns)
 	}
 }
@@ -257,7 +257,7 @@ func TestPermissions(t *testing.T) {
 			if g, ok := tc.guard.(*guard); ok && (len(g.before) != 1 || g.before[0].CallID != "p1" || string(g.before[0].Input) != `{"command":"rm -rf x"}`) {
 				t.Errorf("asked was %+v", g.before)
 			}
-			if calls := told[agentruntime.ToolCall](b, driver.EventToolCall); len(calls) != 1 {
+			if calls := eventsOf[agentruntime.ToolCall](b, driver.EventToolCall); len(calls) != 1 {
 				t.Errorf("told is %+v", calls)
 			}
 		})
@@ -441,15 +441,15 @@ func TestTheConversationGoesOn(t *testing.T) {
 				if tc.restarted {
 					b.mustNote("prompt Do the work.\n\n\nAdd tests.")
 				}
-				for _, x := range told[driver.Text](b, driver.EventText) {
+				for _, x := range eventsOf[driver.Text](b, driver.EventText) {
 					if x.Text != "All done." {
 						t.Errorf("told is %q", x.Text)
 					}
 				}
-				if n := len(told[driver.Restart](b, driver.EventRestart)); n > 1 || (n == 1) != tc.restarted {
+				if n := len(eventsOf[driver.Restart](b, driver.EventRestart)); n > 1 || (n == 1) != tc.restarted {
 					t.Errorf("%d times it began anew", n)
 				}
-				if infos := told[driver.SessionInfo](b, driver.EventSession); len(infos) != 2 || infos[1].Resumed == tc.restarted {
+				if infos := eventsOf[driver.SessionInfo](b, driver.EventSession); len(infos) != 2 || infos[1].Resumed == tc.restarted {
 					t.Errorf("sessions: %+v", infos)
 				}
 				if y.StdoutPath != filepath.Join(b.Job.Dirs.Run, "stdout-2.log") {
@@ -479,7 +479,7 @@ func TestModels(t *testing.T) {
 				t.Errorf("%s, %v", y.Class, y.Err)
 			}
 			b.mustNote(tc.note)
-			if infos := told[driver.SessionInfo](b, driver.EventSession); tc.class == failure.None && (len(infos) != 1 || infos[0].Served != tc.model || infos[0].Requested != tc.model) {
+			if infos := eventsOf[driver.SessionInfo](b, driver.EventSession); tc.class == failure.None && (len(infos) != 1 || infos[0].Served != tc.model || infos[0].Requested != tc.model) {
 				t.Errorf("sessions: %+v", infos)
 			}
 		})

@@ -27,40 +27,40 @@ type conversation struct {
 // A turn is one process of the agent.
 type turn struct {
 	*conversation
-	ctx    context.Context //nolint:containedctx // the turn's own: it ends what the agent asked for
-	end    context.CancelFunc
-	talks  context.Context //nolint:containedctx // of the talk: it outlives ctx, so that an agent can be asked to stop
-	abort  context.CancelCauseFunc
-	id     atomic.Value // of the session, a string; there is none before it is open
-	prompt string
-	tell   *agentcli.Teller
-	wire   *wire
-	track  *tracker
-	rooms  *rooms // the terminals
+	ctx             context.Context //nolint:containedctx // the turn's own: it ends what the agent asked for
+	end             context.CancelFunc
+	conversationCtx context.Context //nolint:containedctx // of the talk: it outlives ctx, so that an agent can be asked to stop
+	abort           context.CancelCauseFunc
+	id              atomic.Value // of the session, a string; there is none before it is open
+	prompt          string
+	report          *agentcli.Reporter
+	wire            *wire
+	track           *tracker
+	terminals       *terminals // the terminals
 
-	over    chan struct{} // closed when the agent said that its turn is over
-	talked  chan struct{} // closed when deed has nothing more to say
-	asked   sync.WaitGroup
-	slots   chan struct{}
-	outcome agentcli.Outcome // written before talked is closed
+	over             chan struct{} // closed when the agent said that its turn is over
+	conversationDone chan struct{} // closed when deed has nothing more to say
+	asked            sync.WaitGroup
+	slots            chan struct{}
+	outcome          agentcli.Outcome // written before talked is closed
 }
 
 // Launch starts the talk, which waits for the agent to read it.
-func (c *conversation) Launch(ctx context.Context, prompt string, tell *agentcli.Teller, _ func(*failure.Error)) (agentcli.Launch, error) {
+func (c *conversation) Launch(ctx context.Context, prompt string, report *agentcli.Reporter, _ func(*failure.Error)) (agentcli.Launch, error) {
 	t := &turn{
-		conversation: c, prompt: prompt, tell: tell, over: make(chan struct{}), talked: make(chan struct{}), slots: make(chan struct{}, maxAsked),
-		track: newTracker(tell, c.plan.State), outcome: agentcli.Outcome{Notes: map[string]any{}},
+		conversation: c, prompt: prompt, report: report, over: make(chan struct{}), conversationDone: make(chan struct{}), slots: make(chan struct{}, maxAsked),
+		track: newTracker(report, c.plan.State), outcome: agentcli.Outcome{Notes: map[string]any{}},
 	}
 	t.ctx, t.end = context.WithCancel(ctx)
-	t.talks, t.abort = context.WithCancelCause(context.WithoutCancel(ctx))
-	t.rooms = newRooms(t)
+	t.conversationCtx, t.abort = context.WithCancelCause(context.WithoutCancel(ctx))
+	t.terminals = newTerminals(t)
 	w, stdin := newWire()
 	t.wire = w
 	if c.plan.Job.Guard != nil {
 		t.track.follow(t.after)
 	}
 	c.turn = t
-	go t.talk()
+	go t.runConversation()
 	return agentcli.Launch{Args: c.plan.Config.ExtraArgs, Stdin: stdin, Done: t.done, Over: t.over, Cancel: t.cancel}, nil
 }
 
@@ -70,7 +70,7 @@ func (c *conversation) Feed(line []byte) {
 	t := c.turn
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
-		t.tell.Strange("a line that is no message", line)
+		t.report.Strange("a line that is no message", line)
 		return
 	}
 	switch {
@@ -80,19 +80,19 @@ func (c *conversation) Feed(line []byte) {
 		}
 		var odd *json.UnmarshalTypeError // a member of another type: the others are read
 		if err := json.Unmarshal(m.Params, &p); err != nil && !errors.As(err, &odd) {
-			t.tell.Strange("an update that cannot be read", line)
+			t.report.Strange("an update that cannot be read", line)
 			return
 		}
 		if !t.track.take(p.Update) {
-			t.tell.Strange("an update of an unknown kind", line)
+			t.report.Strange("an update of an unknown kind", line)
 		}
 	case m.Method != "" && len(m.ID) > 0 && string(m.ID) != "null":
 		t.request(m)
 	case strings.HasPrefix(m.Method, "_"): // the agent's own addition to the protocol
 	case m.Method != "":
-		t.tell.Strange("a notification of an unknown kind", line)
+		t.report.Strange("a notification of an unknown kind", line)
 	case len(m.ID) == 0 || !t.wire.answered(m):
-		t.tell.Strange("an answer to nothing", line)
+		t.report.Strange("an answer to nothing", line)
 	}
 }
 
@@ -108,15 +108,15 @@ func (c *conversation) Outcome() agentcli.Outcome {
 func (t *turn) done() {
 	t.end()
 	t.wire.close()
-	<-t.talked
+	<-t.conversationDone
 	t.asked.Wait()
 	t.wire.senders.Wait()
-	t.rooms.close()
+	t.terminals.close()
 	t.track.finish()
 }
 
 // cancel asks the agent to stop, and waits a moment for it to say that it did.
-func (t *turn) cancel() { t.halt(t.talked) }
+func (t *turn) cancel() { t.halt(t.conversationDone) }
 
 // halt asks the agent to stop, and waits a moment for a sign that it did; nil: that it heard.
 func (t *turn) halt(sign <-chan struct{}) {
@@ -140,16 +140,16 @@ func (t *turn) halt(sign <-chan struct{}) {
 	}
 }
 
-// talk is deed's side of the turn.
-func (t *turn) talk() {
-	defer close(t.talked)
+// runConversation is deed's side of the turn.
+func (t *turn) runConversation() {
+	defer close(t.conversationDone)
 	defer t.abort(nil)
-	err := t.converse(t.talks)
+	err := t.converse(t.conversationCtx)
 	t.outcome.Failure = t.classify(err)
-	if t.talks.Err() != nil {
+	if t.conversationCtx.Err() != nil {
 		t.halt(nil)
 	}
-	t.wire.hangUp()
+	t.wire.closeInput()
 	close(t.over)
 }
 
@@ -219,7 +219,7 @@ func (t *turn) open(ctx context.Context) (string, error) {
 	}
 	info.ID = t.plan.State.ID
 	t.track.served(info.Served)
-	t.tell.Session(info)
+	t.report.Session(info)
 	return prompt, nil
 }
 
@@ -244,9 +244,9 @@ func (t *turn) session(ctx context.Context, init initialized, info *driver.Sessi
 		return "", s, &unreadable{"session/new", errors.New("there is no sessionId")}
 	}
 	if known {
-		t.track.anew()
+		t.track.resetCost()
 		t.outcome.Notes["conversation"] = "restarted"
-		t.tell.Restart(why)
+		t.report.Restart(why)
 	}
 	t.plan.State.ID = s.SessionID
 	t.id.Store(s.SessionID)
@@ -259,12 +259,12 @@ func (t *turn) goOn(ctx context.Context, init initialized, where map[string]any)
 	with := maps.Clone(where)
 	with["sessionId"] = id
 	why = "the agent offers neither session/resume nor session/load"
-	for i, method := range init.ways() {
+	for i, method := range init.resumeMethods() {
 		if method == methodLoad {
-			t.track.hush() // it tells the whole conversation again
+			t.track.mute() // it tells the whole conversation again
 		}
 		s = opened{}
-		err := t.wire.call(ctx, method, with, &s, t.track.hear)
+		err := t.wire.call(ctx, method, with, &s, t.track.unmute)
 		var refused *rpcError
 		switch {
 		case err == nil:
@@ -310,13 +310,13 @@ func (t *turn) login(err error, init initialized) error {
 	if !errors.As(err, &refused) || refused.Code != codeAuthRequired {
 		return err
 	}
-	var ways []string
+	var methods []string
 	for _, m := range init.AuthMethods {
-		ways = append(ways, strings.TrimSpace(m.Name+" "+m.Description))
+		methods = append(methods, strings.TrimSpace(m.Name+" "+m.Description))
 	}
 	remedy := "give the adapter the agent's credentials by env or env_file"
-	if len(ways) > 0 {
-		remedy += "; it offers: " + strings.Join(ways, ", ")
+	if len(methods) > 0 {
+		remedy += "; it offers: " + strings.Join(methods, ", ")
 	}
 	return failure.New(failure.Config, op, fmt.Errorf("the agent asks for a login: %w", err), remedy)
 }
@@ -357,6 +357,6 @@ func (t *turn) refused(e *rpcError) *failure.Error {
 		status = agentcli.StatusIn(e.Error())
 	}
 	wait := agentcli.WaitIn(e.Error())
-	t.tell.Fault(driver.Fault{Status: status, Message: e.Error(), RetryAfterMS: wait.Milliseconds(), Final: true})
+	t.report.Fault(driver.Fault{Status: status, Message: e.Error(), RetryAfterMS: wait.Milliseconds(), Final: true})
 	return agentcli.ServiceFailure(t.plan.Name, status, e.Error(), wait)
 }

@@ -17,11 +17,11 @@ func NewHasty(setUp time.Duration) *agentcli.Driver { return agentcli.New(dialec
 // Listen returns a function that reads lines as those of an agent that says them.
 func Listen(sink driver.Sink) (feed func(line []byte), end func() (message string)) {
 	state := &agentcli.State{}
-	tell := agentcli.NewTeller(sink, nil, state)
+	report := agentcli.NewReporter(sink, nil, state)
 	w, r := newWire()
 	c := &conversation{plan: agentcli.Plan{State: state, Agent: &process.Agent{Job: driver.Job{Guard: never{}}, Dir: "/", Vars: process.Vars{}}}}
-	t := &turn{conversation: c, ctx: context.Background(), tell: tell, wire: w, track: newTracker(tell, state), slots: make(chan struct{}, maxAsked), abort: func(error) {}}
-	t.rooms = newRooms(t)
+	t := &turn{conversation: c, ctx: context.Background(), report: report, wire: w, track: newTracker(report, state), slots: make(chan struct{}, maxAsked), abort: func(error) {}}
+	t.terminals = newTerminals(t)
 	c.turn = t
 	go func() {
 		b := make([]byte, 4096)
@@ -57,6 +57,6 @@ func Answer(sink driver.Sink, line []byte) error {
 	state := &agentcli.State{}
 	var p prompted
 	err := json.Unmarshal(line, &p)
-	newTracker(agentcli.NewTeller(sink, nil, state), state).over(p)
+	newTracker(agentcli.NewReporter(sink, nil, state), state).over(p)
 	return err
 }

@@ -76,7 +76,7 @@ func (t *turn) readFile(r readRequest) (map[string]string, error) {
 		defer f.Close()
 		data, err := io.ReadAll(io.LimitReader(f, maxRead+1))
 		if err != nil {
-			return nil, plainly(r.Path, err)
+			return nil, withoutPaths(r.Path, err)
 		}
 		if len(data) > maxRead {
 			return nil, refused("%s has more than %d bytes: use a tool of your own for it", r.Path, maxRead)
@@ -98,7 +98,7 @@ func (t *turn) writeFile(w writeRequest) (map[string]string, error) {
 		}
 		if dir := filepath.Dir(p.name); dir != "." {
 			if err := p.root.MkdirAll(dir, 0o755); err != nil {
-				return nil, plainly(w.Path, err)
+				return nil, withoutPaths(w.Path, err)
 			}
 		}
 		f, err := openRegular(p, os.O_WRONLY|os.O_CREATE)
@@ -110,7 +110,7 @@ func (t *turn) writeFile(w writeRequest) (map[string]string, error) {
 			_, err = f.WriteString(w.Content)
 		}
 		if err := errors.Join(err, f.Close()); err != nil {
-			return nil, plainly(w.Path, err)
+			return nil, withoutPaths(w.Path, err)
 		}
 		return map[string]string{}, nil
 	})
@@ -120,7 +120,7 @@ func (t *turn) writeFile(w writeRequest) (map[string]string, error) {
 func openRegular(p place, flag int) (*os.File, error) {
 	f, err := p.root.OpenFile(p.name, flag|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
-		return nil, plainly(p.name, err)
+		return nil, withoutPaths(p.name, err)
 	}
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
 		_ = f.Close()
@@ -129,8 +129,8 @@ func openRegular(p place, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// plainly says what went wrong with a file without the paths of this machine.
-func plainly(name string, err error) error {
+// withoutPaths says what went wrong with a file without the paths of this machine.
+func withoutPaths(name string, err error) error {
 	var pe *os.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err

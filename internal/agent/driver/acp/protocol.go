@@ -36,8 +36,8 @@ const (
 	methodLoad   = "session/load"
 )
 
-// ways are the methods by which the agent offers to go on with a conversation, in the order in which they are tried.
-func (i initialized) ways() []string {
+// resumeMethods are the methods by which the agent offers to go on with a conversation, in the order in which they are tried.
+func (i initialized) resumeMethods() []string {
 	var out []string
 	can := i.AgentCapabilities
 	if offered(can.SessionCapabilities.Resume) {

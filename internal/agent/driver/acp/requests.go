@@ -35,15 +35,15 @@ func (t *turn) handle(m message) (any, error) {
 	case "fs/write_text_file":
 		return handled(m, t.writeFile)
 	case "terminal/create":
-		return handled(m, t.rooms.create)
+		return handled(m, t.terminals.create)
 	case "terminal/output":
-		return handled(m, t.rooms.output)
+		return handled(m, t.terminals.output)
 	case "terminal/wait_for_exit":
-		return handled(m, t.rooms.wait)
+		return handled(m, t.terminals.wait)
 	case "terminal/kill":
-		return handled(m, t.rooms.kill)
+		return handled(m, t.terminals.kill)
 	case "terminal/release":
-		return handled(m, t.rooms.release)
+		return handled(m, t.terminals.release)
 	}
 	return nil, &rpcError{Code: codeMethodNotFound, Message: fmt.Sprintf("%.100q is not something that deed does", m.Method)}
 }
@@ -115,7 +115,7 @@ func (t *turn) permission(p permissionRequest) (permission, error) {
 			}
 		}
 	}
-	t.tell.Strange("a permission that could not be given or refused once", nil)
+	t.report.Strange("a permission that could not be given or refused once", nil)
 	return out, nil
 }
 
@@ -141,7 +141,7 @@ func guarded[R any](t *turn, tool string, input any, do func() (R, error)) (R, e
 	if err != nil {
 		return none, err
 	}
-	call := agentruntime.ToolCall{CallID: fmt.Sprintf("deed-%d", t.rooms.number()), Tool: tool, Input: raw}
+	call := agentruntime.ToolCall{CallID: fmt.Sprintf("deed-%d", t.terminals.number()), Tool: tool, Input: raw}
 	allowed, reason, err := t.judge(call)
 	if err != nil {
 		return none, err

@@ -42,7 +42,7 @@ func TestAGuardWhoseTurnIsOver(t *testing.T) {
 		talks, abort := context.WithCancelCause(t.Context())
 		turn := &turn{
 			conversation: &conversation{plan: agentcli.Plan{Agent: &process.Agent{Job: driver.Job{Guard: failing{err: tc.err}}}}},
-			ctx:          ctx, talks: talks, abort: abort,
+			ctx:          ctx, conversationCtx: talks, abort: abort,
 		}
 		if tc.ended != nil {
 			end(tc.ended)

@@ -171,8 +171,8 @@ func (w *wire) answered(m message) bool {
 	return true
 }
 
-// hangUp ends the agent's input.
-func (w *wire) hangUp() { _ = w.w.Close() }
+// closeInput ends the agent's input.
+func (w *wire) closeInput() { _ = w.w.Close() }
 
 // close ends everything that waits.
 func (w *wire) close() {

@@ -24,8 +24,8 @@ const (
 	maxRemembered = 256 // terminals that were not released
 )
 
-// rooms are the terminals of a turn.
-type rooms struct {
+// terminals are the terminals of a turn.
+type terminals struct {
 	turn  *turn
 	count atomic.Int64
 
@@ -54,10 +54,10 @@ type exitStatus struct {
 	Signal   *string `json:"signal"`
 }
 
-func newRooms(t *turn) *rooms { return &rooms{turn: t, open: map[string]*terminal{}} }
+func newTerminals(t *turn) *terminals { return &terminals{turn: t, open: map[string]*terminal{}} }
 
 // number returns a new one.
-func (r *rooms) number() int64 { return r.count.Add(1) }
+func (r *terminals) number() int64 { return r.count.Add(1) }
 
 type createRequest struct {
 	Command string   `json:"command"`
@@ -83,7 +83,7 @@ type terminalRequest struct {
 }
 
 // create is terminal/create.
-func (r *rooms) create(c createRequest) (map[string]string, error) {
+func (r *terminals) create(c createRequest) (map[string]string, error) {
 	spec, err := r.spec(c)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (r *rooms) create(c createRequest) (map[string]string, error) {
 }
 
 // spec is the command as it is run: with the agent's own environment, where the agent says.
-func (r *rooms) spec(c createRequest) (proc.Spec, error) {
+func (r *terminals) spec(c createRequest) (proc.Spec, error) {
 	plan := r.turn.plan
 	if c.Command == "" {
 		return proc.Spec{}, refused("there is no command")
@@ -131,7 +131,7 @@ func (r *rooms) spec(c createRequest) (proc.Spec, error) {
 }
 
 // start runs a command under a supervisor of its own: that of the job has the agent.
-func (r *rooms) start(spec proc.Spec, limit *int) (string, error) {
+func (r *terminals) start(spec proc.Spec, limit *int) (string, error) {
 	t := &terminal{done: make(chan struct{}), limit: defaultKept}
 	if limit != nil {
 		t.limit = min(max(*limit, 0), maxKept)
@@ -160,7 +160,7 @@ func (r *rooms) start(spec proc.Spec, limit *int) (string, error) {
 	return id, nil
 }
 
-func (r *rooms) run(ctx context.Context, t *terminal, sup *proc.Supervisor, spec proc.Spec) {
+func (r *terminals) run(ctx context.Context, t *terminal, sup *proc.Supervisor, spec proc.Spec) {
 	defer close(t.done)
 	defer t.cancel()
 	j := r.turn.plan.Job
@@ -209,7 +209,7 @@ func (t *terminal) text() (string, bool) {
 	return strings.ToValidUTF8(string(kept), "\ufffd"), dropped
 }
 
-func (r *rooms) find(id string) (*terminal, error) {
+func (r *terminals) find(id string) (*terminal, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if t := r.open[id]; t != nil {
@@ -219,7 +219,7 @@ func (r *rooms) find(id string) (*terminal, error) {
 }
 
 // output is terminal/output.
-func (r *rooms) output(q terminalRequest) (map[string]any, error) {
+func (r *terminals) output(q terminalRequest) (map[string]any, error) {
 	t, err := r.find(q.TerminalID)
 	if err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func (r *rooms) output(q terminalRequest) (map[string]any, error) {
 }
 
 // wait is terminal/wait_for_exit. A command ends with the turn at the latest.
-func (r *rooms) wait(q terminalRequest) (exitStatus, error) {
+func (r *terminals) wait(q terminalRequest) (exitStatus, error) {
 	t, err := r.find(q.TerminalID)
 	if err != nil {
 		return exitStatus{}, err
@@ -245,7 +245,7 @@ func (r *rooms) wait(q terminalRequest) (exitStatus, error) {
 }
 
 // kill is terminal/kill: what the command printed can still be asked for.
-func (r *rooms) kill(q terminalRequest) (map[string]string, error) {
+func (r *terminals) kill(q terminalRequest) (map[string]string, error) {
 	t, err := r.find(q.TerminalID)
 	if err == nil {
 		t.cancel()
@@ -254,7 +254,7 @@ func (r *rooms) kill(q terminalRequest) (map[string]string, error) {
 }
 
 // release is terminal/release.
-func (r *rooms) release(q terminalRequest) (map[string]string, error) {
+func (r *terminals) release(q terminalRequest) (map[string]string, error) {
 	out, err := r.kill(q)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -263,7 +263,7 @@ func (r *rooms) release(q terminalRequest) (map[string]string, error) {
 }
 
 // close ends every command and waits for it.
-func (r *rooms) close() {
+func (r *terminals) close() {
 	r.mu.Lock()
 	r.closed = true
 	for _, t := range r.open {

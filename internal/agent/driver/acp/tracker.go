@@ -24,12 +24,12 @@ const (
 
 // A tracker puts together what the updates of a session tell in pieces. Its methods may be called from several goroutines.
 type tracker struct {
-	tell  *agentcli.Teller
-	state *agentcli.State
+	report *agentcli.Reporter
+	state  *agentcli.State
 
-	mu     sync.Mutex // guards what follows
-	hushed bool       // the conversation so far is told again
-	model  string
+	mu    sync.Mutex // guards what follows
+	muted bool       // the conversation so far is told again
+	model string
 
 	id       string          // of the message that is being told
 	said     strings.Builder // of it
@@ -46,34 +46,34 @@ type tracker struct {
 // A toolCall is what is known of one.
 type toolCall struct {
 	update
-	title  string
-	output strings.Builder // of its terminal
-	exit   *int
-	told   bool
+	title    string
+	output   strings.Builder // of its terminal
+	exit     *int
+	reported bool
 }
 
-func newTracker(tell *agentcli.Teller, s *agentcli.State) *tracker {
-	return &tracker{tell: tell, state: s, calls: map[string]*toolCall{}}
+func newTracker(report *agentcli.Reporter, s *agentcli.State) *tracker {
+	return &tracker{report: report, state: s, calls: map[string]*toolCall{}}
 }
 
-// hush has updates pass unheard, until hear.
-func (t *tracker) hush() {
+// mute has updates pass unheard, until hear.
+func (t *tracker) mute() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.hushed = true
+	t.muted = true
 }
 
-// anew forgets what another conversation has told of itself.
-func (t *tracker) anew() {
+// resetCost forgets what another conversation has told of itself.
+func (t *tracker) resetCost() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state.Cost = 0
 }
 
-func (t *tracker) hear() {
+func (t *tracker) unmute() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.hushed = false
+	t.muted = false
 }
 
 // served notes the model that answers.
@@ -94,7 +94,7 @@ func (t *tracker) message() string {
 func (t *tracker) take(u update) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.hushed {
+	if t.muted {
 		return true
 	}
 	switch u.Kind {
@@ -140,7 +140,7 @@ func (t *tracker) flush() {
 	if !t.thinking {
 		t.last = text
 	}
-	t.tell.Text(text, t.thinking)
+	t.report.Text(text, t.thinking)
 }
 
 // answer tells that an answer of the model is over, when the next one begins. The protocol does not say it: a word that
@@ -148,7 +148,7 @@ func (t *tracker) flush() {
 func (t *tracker) answer() {
 	if t.acted {
 		t.acted = false
-		t.tell.Turn("tool_calls")
+		t.report.Turn("tool_calls")
 	}
 }
 
@@ -157,7 +157,7 @@ func (t *tracker) service(m meta) {
 	if e := m.Codex.Error; e != nil {
 		f := driver.Fault{Status: httpStatus(e.Info), Message: strings.TrimSpace(e.Message + " " + e.Details), Final: !e.WillRetry}
 		t.fault = &f
-		t.tell.Fault(f)
+		t.report.Fault(f)
 	}
 	if s := m.Codex.ThreadStatus; s != nil {
 		t.down = s.Type == "systemError"
@@ -186,7 +186,7 @@ func (t *tracker) plan(u update) {
 			break
 		}
 	}
-	t.tell.Text(b.String(), true)
+	t.report.Text(b.String(), true)
 }
 
 // call merges what is told of a tool call, and tells it once its input is known, and once what it gave is.
@@ -194,7 +194,7 @@ func (t *tracker) call(u update) {
 	c := t.calls[u.ToolCallID]
 	if c == nil {
 		if u.ToolCallID == "" || len(t.calls) >= maxCalls {
-			t.tell.Strange("a tool call without an id, or one too many", nil)
+			t.report.Strange("a tool call without an id, or one too many", nil)
 			return
 		}
 		t.answer()
@@ -211,16 +211,16 @@ func (t *tracker) call(u update) {
 	delete(t.calls, u.ToolCallID)
 	result := c.result()
 	t.acted = true
-	t.tell.Result(result)
+	t.report.Result(result)
 	if t.after != nil {
 		t.after(c.call(), result)
 	}
 }
 
 func (t *tracker) announce(c *toolCall) {
-	if !c.told {
-		c.told = true
-		t.tell.Call(c.call())
+	if !c.reported {
+		c.reported = true
+		t.report.Call(c.call())
 	}
 }
 
@@ -284,15 +284,15 @@ func (c *toolCall) merge(u update) {
 
 func (c *toolCall) final() bool { return c.Status == callCompleted || c.Status == callFailed }
 
-// aWord is a title that is the name of a tool.
-var aWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`) })
+// oneWord is a title that is the name of a tool.
+var oneWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`) })
 
 // tool is the tool's name, as far as the agent has one for it; else its kind.
 func (c *toolCall) tool() string {
 	switch {
 	case c.Name != "":
 		return c.Name
-	case aWord().MatchString(c.title):
+	case oneWord().MatchString(c.title):
 		return c.title
 	case c.ToolKind != "":
 		return c.ToolKind
@@ -351,7 +351,7 @@ func (t *tracker) spend(u update) {
 	}
 	t.state.Cost = total
 	if delta > 0 {
-		t.tell.Usage(agentruntime.Usage{Model: t.model, CostMicroUSD: &delta})
+		t.report.Usage(agentruntime.Usage{Model: t.model, CostMicroUSD: &delta})
 	}
 }
 
@@ -367,10 +367,10 @@ func (t *tracker) over(p prompted) {
 		t.model = model
 	}
 	if u, ok := p.used(); ok {
-		t.tell.Usage(u.usage(t.model))
+		t.report.Usage(u.usage(t.model))
 	}
 	t.acted = false
-	t.tell.Turn(p.StopReason)
+	t.report.Turn(p.StopReason)
 }
 
 // usage counts as deed does. Agents do not agree on whether the tokens of a thought are among those of the output; the

@@ -63,7 +63,7 @@ func (s *State) ref() string {
 // for every turn.
 type Conversation interface {
 	// Launch says how a turn is started. With an ID in the plan's State the conversation goes on. Stop ends the turn.
-	Launch(ctx context.Context, prompt string, tell *Teller, stop func(*failure.Error)) (Launch, error)
+	Launch(ctx context.Context, prompt string, report *Reporter, stop func(*failure.Error)) (Launch, error)
 	Reader
 }
 

@@ -186,7 +186,7 @@ func (d *Driver) Start(ctx context.Context, j driver.Job) (_ driver.Session, err
 	if s.conversation, err = d.dialect.Begin(s.plan); err != nil {
 		return nil, err
 	}
-	return s, s.rehearse(ctx)
+	return s, s.checkLaunch(ctx)
 }
 
 // makeHome makes a directory in the agent's home, which the agent of an earlier session could write to.

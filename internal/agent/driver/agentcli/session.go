@@ -31,9 +31,9 @@ func (s *session) Ref() string { return s.state.ref() }
 // Close closes what the session holds. No process is left after a turn.
 func (s *session) Close(context.Context) error { return s.plan.Close() }
 
-// rehearse makes a launch that is not carried out, so that what is wrong with it is known before anything runs.
-func (s *session) rehearse(ctx context.Context) error {
-	l, err := s.conversation.Launch(ctx, "", NewTeller(driver.Discard, nil, s.state), func(*failure.Error) {})
+// checkLaunch makes a launch that is not carried out, so that what is wrong with it is known before anything runs.
+func (s *session) checkLaunch(ctx context.Context) error {
+	l, err := s.conversation.Launch(ctx, "", NewReporter(driver.Discard, nil, s.state), func(*failure.Error) {})
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func (s *session) run(ctx context.Context, in driver.Input, sink driver.Sink) (d
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.state.Runs++
-	tell := NewTeller(sink, s.plan.Job.Redactor, s.state)
-	l, err := s.conversation.Launch(ctx, s.prompt(in), tell, func(f *failure.Error) { cancel(f) })
+	report := NewReporter(sink, s.plan.Job.Redactor, s.state)
+	l, err := s.conversation.Launch(ctx, s.prompt(in), report, func(f *failure.Error) { cancel(f) })
 	if err != nil {
 		return driver.Yield{}, err
 	}
@@ -118,9 +118,9 @@ func (s *session) run(ctx context.Context, in driver.Input, sink driver.Sink) (d
 	}
 	lines := &Lines{
 		Line: s.conversation.Feed,
-		Long: func(head []byte, _ int64) { tell.Strange("an event that is too long", head) },
+		Long: func(head []byte, _ int64) { report.Strange("an event that is too long", head) },
 	}
-	a := attend(ctx, l)
+	a := newAttendant(ctx, l)
 	t, err := s.plan.Run(a.ctx, process.Call{
 		Turn: in.Turn, Args: l.Args, Vars: vars, Stdin: l.Stdin, Stdout: lines, Timeout: max(s.plan.Timeout-s.spent, time.Millisecond),
 	}, sink)
@@ -129,12 +129,12 @@ func (s *session) run(ctx context.Context, in driver.Input, sink driver.Sink) (d
 	if l.Done != nil {
 		l.Done()
 	}
-	tell.finish()
+	report.finish()
 	if err != nil {
 		return driver.Yield{}, err
 	}
 	s.spent += t.Yield.Proc.Duration
-	a.tell(t)
+	a.report(t)
 	return s.conclude(t)
 }
 

@@ -152,9 +152,9 @@ type conversation struct {
 
 // Launch says how a turn is started: the prompt goes in as the first message, and the way in stays open for deed's answers
 // until the result is there.
-func (c *conversation) Launch(ctx context.Context, prompt string, tell *agentcli.Teller, stop func(*failure.Error)) (agentcli.Launch, error) {
+func (c *conversation) Launch(ctx context.Context, prompt string, report *agentcli.Reporter, stop func(*failure.Error)) (agentcli.Launch, error) {
 	answers, in := io.Pipe()
-	r := &run{plan: c.plan, tell: tell, stop: stop, model: c.model, resumed: c.plan.State.ID != "", control: newControl(ctx, c.plan.Job.Guard, in), over: make(chan struct{})}
+	r := &run{plan: c.plan, report: report, stop: stop, model: c.model, resumed: c.plan.State.ID != "", control: newControl(ctx, c.plan.Job.Guard, in), over: make(chan struct{})}
 	r.control.run = r
 	c.run = r
 	args, err := c.args()

@@ -112,20 +112,20 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 // A run reads the stream of one turn.
 type run struct {
 	plan    agentcli.Plan
-	tell    *agentcli.Teller
+	report  *agentcli.Reporter
 	stop    func(*failure.Error)
 	control *control
 	over    chan struct{} // closed when the result is there
 	model   string
 	resumed bool
 
-	answer  string // the id of the model's answer that is under way
-	told    usage  // of the use so far
-	served  string
-	last    string // message
-	retry   time.Duration
-	retried int // the status of the last failure
-	end     *Event
+	answer   string // the id of the model's answer that is under way
+	reported usage  // of the use so far
+	served   string
+	last     string // message
+	retry    time.Duration
+	retried  int // the status of the last failure
+	end      *Event
 }
 
 // A reader is for a turn of another program that speaks as Claude Code does, and asks nothing.
@@ -133,16 +133,16 @@ type reader struct{ conversation }
 
 // NewReader makes a reader of one turn of `claude -p --output-format stream-json`, or of a program that prints the same
 // events. stop ends the turn.
-func NewReader(ctx context.Context, tell *agentcli.Teller, state *agentcli.State, model string, stop func(*failure.Error)) agentcli.Reader {
+func NewReader(ctx context.Context, report *agentcli.Reporter, state *agentcli.State, model string, stop func(*failure.Error)) agentcli.Reader {
 	_, in := io.Pipe()
-	r := &run{plan: agentcli.Plan{State: state}, tell: tell, stop: stop, model: model, resumed: state.ID != "", control: newControl(ctx, nil, in), over: make(chan struct{})}
+	r := &run{plan: agentcli.Plan{State: state}, report: report, stop: stop, model: model, resumed: state.ID != "", control: newControl(ctx, nil, in), over: make(chan struct{})}
 	r.control.close() // there is no way in
 	return &reader{conversation{run: r}}
 }
 
 func (r *reader) Feed(line []byte) {
 	if agentcli.TypeOf(line) == "control_request" {
-		r.run.tell.Strange("a question that nobody answers", line)
+		r.run.report.Strange("a question that nobody answers", line)
 		return
 	}
 	r.run.feed(line)
@@ -158,15 +158,15 @@ func (r *run) feed(line []byte) {
 	case "stream_event", "control_response", "control_cancel_request", "keep_alive", "rate_limit_event", "tool_progress", "auth_status":
 		return
 	case "":
-		r.tell.Strange("a line that is no event", line)
+		r.report.Strange("a line that is no event", line)
 		return
 	default:
-		r.tell.Strange("an event of an unknown type", line)
+		r.report.Strange("an event of an unknown type", line)
 		return
 	}
 	var e Event
 	if err := agentcli.Decode(line, &e); err != nil {
-		r.tell.Strange("an event that cannot be read", line)
+		r.report.Strange("an event that cannot be read", line)
 		return
 	}
 	switch kind {
@@ -180,7 +180,7 @@ func (r *run) feed(line []byte) {
 		r.ended(&e)
 	case "control_request":
 		if e.Request == nil || e.RequestID == "" {
-			r.tell.Strange("a question that cannot be read", line)
+			r.report.Strange("a question that cannot be read", line)
 			return
 		}
 		r.ask(&e, len(line))
@@ -201,11 +201,11 @@ func (r *run) system(e *Event) {
 	case "init":
 		r.served = e.Model
 		if !agentcli.GoodID(e.SessionID) {
-			r.tell.Strange("a session whose id cannot stand on a command line", []byte(e.SessionID))
+			r.report.Strange("a session whose id cannot stand on a command line", []byte(e.SessionID))
 			return
 		}
 		r.plan.State.ID = e.SessionID
-		r.tell.Session(driver.SessionInfo{ID: e.SessionID, Requested: r.model, Served: e.Model, Version: e.Version, Resumed: r.resumed})
+		r.report.Session(driver.SessionInfo{ID: e.SessionID, Requested: r.model, Served: e.Model, Version: e.Version, Resumed: r.resumed})
 	case "api_retry":
 		r.failing(e)
 	case "compact_boundary":
@@ -213,7 +213,7 @@ func (r *run) system(e *Event) {
 		if e.Compact != nil {
 			c.TokensBefore, c.TokensAfter = max(e.Compact.Before, 0), max(e.Compact.After, 0)
 		}
-		r.tell.Compaction(c)
+		r.report.Compaction(c)
 	}
 	// Other subtypes tell of Claude Code's own business: hooks, background tasks, status.
 }
@@ -233,7 +233,7 @@ func (r *run) failing(e *Event) {
 		reason = text
 	}
 	r.retried, r.retry = e.ErrorStatus, wait
-	r.tell.Fault(driver.Fault{Status: e.ErrorStatus, Message: reason, RetryAfterMS: wait.Milliseconds(), Attempt: e.Attempt})
+	r.report.Fault(driver.Fault{Status: e.ErrorStatus, Message: reason, RetryAfterMS: wait.Milliseconds(), Attempt: e.Attempt})
 	if f := agentcli.ServiceFailure(agentruntime.KindClaudeCode, e.ErrorStatus, reason, wait); wait > patience && f.Class == failure.RateLimited {
 		r.stop(f)
 	}
@@ -241,7 +241,7 @@ func (r *run) failing(e *Event) {
 
 func (r *run) assistant(e *Event) {
 	if e.Message == nil {
-		r.tell.Strange("an answer without a message", nil)
+		r.report.Strange("an answer without a message", nil)
 		return
 	}
 	if e.Message.Model == synthetic {
@@ -249,13 +249,13 @@ func (r *run) assistant(e *Event) {
 	}
 	if m := e.Message.Model; m != "" && m != r.served && e.Parent == "" {
 		r.served = m
-		r.tell.Session(driver.SessionInfo{ID: r.plan.State.ID, Requested: r.model, Served: m})
+		r.report.Session(driver.SessionInfo{ID: r.plan.State.ID, Requested: r.model, Served: m})
 	}
 	if e.Message.ID != r.answer && e.Parent == "" {
 		r.answered("tool_use")
 		r.answer = e.Message.ID
 		if u := e.Message.Usage; u != nil { // at once, for a budget that may be reached
-			r.used(usage{Input: r.told.Input + agentcli.Tokens(u.Input), Written: r.told.Written + agentcli.Tokens(u.Written), Cached: r.told.Cached + agentcli.Tokens(u.Cached), Output: r.told.Output}, nil)
+			r.used(usage{Input: r.reported.Input + agentcli.Tokens(u.Input), Written: r.reported.Written + agentcli.Tokens(u.Written), Cached: r.reported.Cached + agentcli.Tokens(u.Cached), Output: r.reported.Output}, nil)
 		}
 	}
 	for _, b := range e.Message.Content {
@@ -264,11 +264,11 @@ func (r *run) assistant(e *Event) {
 			if e.Parent == "" {
 				r.last = b.Text
 			}
-			r.tell.Text(b.Text, false)
+			r.report.Text(b.Text, false)
 		case "thinking":
-			r.tell.Text(b.Thinking, true)
+			r.report.Text(b.Thinking, true)
 		case "tool_use", "server_tool_use", "mcp_tool_use":
-			r.tell.Call(agentruntime.ToolCall{CallID: b.ID, SubagentID: e.Parent, Tool: b.Name, Input: b.Input})
+			r.report.Call(agentruntime.ToolCall{CallID: b.ID, SubagentID: e.Parent, Tool: b.Name, Input: b.Input})
 		}
 	}
 }
@@ -277,7 +277,7 @@ func (r *run) assistant(e *Event) {
 func (r *run) answered(stop string) {
 	if r.answer != "" {
 		r.answer = ""
-		r.tell.Turn(stop)
+		r.report.Turn(stop)
 	}
 }
 
@@ -293,7 +293,7 @@ func (r *run) results(e *Event) {
 		if b.IsError {
 			res.Status, res.ErrorType = agentruntime.ToolFailure, "tool_error"
 		}
-		r.tell.Result(res)
+		r.report.Result(res)
 	}
 }
 
@@ -340,22 +340,22 @@ func (r *run) ended(e *Event) {
 func (r *run) used(now usage, cost *float64) {
 	now = usage{agentcli.Tokens(now.Input), agentcli.Tokens(now.Written), agentcli.Tokens(now.Cached), agentcli.Tokens(now.Output)}
 	since := func(now, before int64) int64 { return max(now-before, 0) }
-	d := usage{since(now.Input, r.told.Input), since(now.Written, r.told.Written), since(now.Cached, r.told.Cached), since(now.Output, r.told.Output)}
-	r.told = now
-	told := agentruntime.Usage{
+	d := usage{since(now.Input, r.reported.Input), since(now.Written, r.reported.Written), since(now.Cached, r.reported.Cached), since(now.Output, r.reported.Output)}
+	r.reported = now
+	newUsage := agentruntime.Usage{
 		Model: r.served, InputTokens: d.Input + d.Written + d.Cached, CachedInputTokens: d.Cached, CacheWriteTokens: d.Written, OutputTokens: d.Output,
 	}
 	if cost != nil && *cost > 0 && *cost < 1e9 {
 		micro := int64(math.Round(*cost * 1e6))
-		told.CostMicroUSD = &micro
+		newUsage.CostMicroUSD = &micro
 	}
-	r.tell.Usage(told)
+	r.report.Usage(newUsage)
 }
 
 // denied tells of a call that Claude Code's own guards refused. What deed's guard refused it has told itself.
 func (r *run) denied(call, tool string) {
 	if r.control.guard == nil {
-		r.tell.Policy(agentruntime.PolicyDecision{
+		r.report.Policy(agentruntime.PolicyDecision{
 			ID: fmt.Sprintf("denied-%d-%s", r.plan.State.Runs, call), Boundary: agentruntime.BoundaryTool, CallID: call, Tool: tool, Turn: r.plan.State.Turns,
 			Effect: agentruntime.PolicyDeny, Rule: "claude-code's own guards", Reason: "nobody is there to ask", Held: policy.HeldEnforced,
 		})
@@ -406,14 +406,14 @@ func (r *run) failure(e *Event) *failure.Error {
 	case e.Subtype == "error_max_turns":
 		return failure.New(failure.Turns, op, errors.New(driver.Shorten(said)), "raise max_turns, or make the work smaller")
 	case e.APIStatus != 0:
-		r.tell.Fault(driver.Fault{Status: e.APIStatus, Message: said, Final: true})
+		r.report.Fault(driver.Fault{Status: e.APIStatus, Message: said, Final: true})
 		wait := time.Duration(0)
 		if r.retried == e.APIStatus {
 			wait = r.retry
 		}
 		return agentcli.ServiceFailure(agentruntime.KindClaudeCode, e.APIStatus, said, wait)
 	case e.Subtype == "success": // an error without a status: the service could not be reached
-		r.tell.Fault(driver.Fault{Message: said, Final: true})
+		r.report.Fault(driver.Fault{Message: said, Final: true})
 		return agentcli.ServiceFailure(agentruntime.KindClaudeCode, agentcli.StatusIn(said), said, agentcli.WaitIn(said))
 	}
 	return failure.New(failure.AgentFailed, op, errors.New(driver.Shorten(said)), "")

@@ -101,9 +101,9 @@ type conversation struct {
 }
 
 // Launch says how a turn is started.
-func (c *conversation) Launch(_ context.Context, _ string, tell *agentcli.Teller, _ func(*failure.Error)) (agentcli.Launch, error) {
+func (c *conversation) Launch(_ context.Context, _ string, report *agentcli.Reporter, _ func(*failure.Error)) (agentcli.Launch, error) {
 	resumed := c.plan.State.ID != ""
-	c.run = &run{tell: tell, state: c.plan.State, model: c.model, resumed: resumed, open: map[string]bool{}}
+	c.run = &run{report: report, state: c.plan.State, model: c.model, resumed: resumed, open: map[string]bool{}}
 	args := []string{"exec"}
 	if resumed {
 		args = append(args, "resume")

@@ -54,7 +54,7 @@ type usage struct {
 
 // A run reads the stream of one turn.
 type run struct {
-	tell    *agentcli.Teller
+	report  *agentcli.Reporter
 	state   *agentcli.State
 	model   string
 	resumed bool
@@ -68,8 +68,8 @@ type run struct {
 }
 
 // NewReader makes a reader of one turn of `codex exec --json`, or of a program that prints the same events.
-func NewReader(tell *agentcli.Teller, state *agentcli.State, model string) agentcli.Reader {
-	return &run{tell: tell, state: state, model: model, resumed: state.ID != "", open: map[string]bool{}}
+func NewReader(report *agentcli.Reporter, state *agentcli.State, model string) agentcli.Reader {
+	return &run{report: report, state: state, model: model, resumed: state.ID != "", open: map[string]bool{}}
 }
 
 // Bounds of what is kept of a stream: of what Codex says about itself, and of calls whose end did not come.
@@ -86,15 +86,15 @@ func (r *run) Feed(line []byte) {
 	case "turn.started", "item.updated":
 		return
 	case "":
-		r.tell.Strange("a line that is no event", line)
+		r.report.Strange("a line that is no event", line)
 		return
 	default:
-		r.tell.Strange("an event of an unknown type", line)
+		r.report.Strange("an event of an unknown type", line)
 		return
 	}
 	var e Event
 	if err := agentcli.Decode(line, &e); err != nil {
-		r.tell.Strange("an event that cannot be read", line)
+		r.report.Strange("an event that cannot be read", line)
 		return
 	}
 	switch kind {
@@ -102,7 +102,7 @@ func (r *run) Feed(line []byte) {
 		r.started(e.ThreadID)
 	case "item.started", "item.completed":
 		if e.Item == nil || e.Item.Type == "" {
-			r.tell.Strange("an item without a type", line)
+			r.report.Strange("an item without a type", line)
 			return
 		}
 		r.item(e.Item, kind == "item.completed", line)
@@ -113,7 +113,7 @@ func (r *run) Feed(line []byte) {
 		if e.Error != nil && e.Error.Message != "" {
 			r.failed = e.Error.Message
 		}
-		r.tell.Fault(fault(r.failed, true))
+		r.report.Fault(fault(r.failed, true))
 	case "error":
 		r.fault(e.Message)
 	}
@@ -121,16 +121,16 @@ func (r *run) Feed(line []byte) {
 
 func (r *run) started(id string) {
 	if !agentcli.GoodID(id) {
-		r.tell.Strange("a thread whose id cannot stand on a command line", []byte(id))
+		r.report.Strange("a thread whose id cannot stand on a command line", []byte(id))
 		return
 	}
 	if r.state.ID != id {
 		if r.resumed {
-			r.tell.Restart("codex answers in another thread than " + r.state.ID)
+			r.report.Restart("codex answers in another thread than " + r.state.ID)
 		}
 		r.state.ID, r.state.Used, r.resumed = id, agentcli.Totals{}, false
 	}
-	r.tell.Session(driver.SessionInfo{ID: id, Requested: r.model, Resumed: r.resumed})
+	r.report.Session(driver.SessionInfo{ID: id, Requested: r.model, Resumed: r.resumed})
 }
 
 func (r *run) item(it *item, completed bool, line []byte) {
@@ -138,11 +138,11 @@ func (r *run) item(it *item, completed bool, line []byte) {
 	case "agent_message":
 		if completed {
 			r.last = it.Text
-			r.tell.Text(it.Text, false)
+			r.report.Text(it.Text, false)
 		}
 	case "reasoning":
 		if completed {
-			r.tell.Text(it.Text, true)
+			r.report.Text(it.Text, true)
 		}
 	case "error": // Codex's word about itself, such as a model that it does not know
 		if len(r.warnings) < maxWarnings {
@@ -154,7 +154,7 @@ func (r *run) item(it *item, completed bool, line []byte) {
 	case "todo_list":
 	default:
 		if completed {
-			r.tell.Strange("an item of an unknown type", line)
+			r.report.Strange("an item of an unknown type", line)
 		}
 	}
 }
@@ -172,13 +172,13 @@ func (r *run) tool(it *item, completed bool) {
 		}
 		r.open[id] = true
 		name, input := it.call()
-		r.tell.Call(agentruntime.ToolCall{CallID: id, Tool: name, Input: input})
+		r.report.Call(agentruntime.ToolCall{CallID: id, Tool: name, Input: input})
 	}
 	if !completed {
 		return
 	}
 	delete(r.open, id)
-	r.tell.Result(it.result(id))
+	r.report.Result(it.result(id))
 	if len(r.open) == 0 {
 		r.answered("tool_calls") // the model is asked again
 	}
@@ -187,7 +187,7 @@ func (r *run) tool(it *item, completed bool) {
 // answered ends an answer of the model.
 func (r *run) answered(stop string) {
 	r.calls = 0
-	r.tell.Turn(stop)
+	r.report.Turn(stop)
 }
 
 func (it *item) call() (name string, input json.RawMessage) {
@@ -230,7 +230,7 @@ func (r *run) completed(u *usage) {
 	now := agentcli.Totals{Input: agentcli.Tokens(u.Input), Cached: agentcli.Tokens(u.Cached), Written: agentcli.Tokens(u.Written), Output: agentcli.Tokens(u.Output), Reasoning: agentcli.Tokens(u.Reasoning)}
 	d := agentcli.Minus(now, r.state.Used)
 	r.state.Used = now
-	r.tell.Usage(agentruntime.Usage{
+	r.report.Usage(agentruntime.Usage{
 		Model: r.model, InputTokens: d.Input, CachedInputTokens: d.Cached, CacheWriteTokens: d.Written, OutputTokens: d.Output, ReasoningTokens: d.Reasoning,
 	})
 }
@@ -251,7 +251,7 @@ func (r *run) fault(message string) {
 		r.failed = message // what a turn.failed then repeats; without one, the process was ended
 		return
 	}
-	r.tell.Fault(fault(message, false))
+	r.report.Fault(fault(message, false))
 }
 
 func fault(message string, final bool) driver.Fault {

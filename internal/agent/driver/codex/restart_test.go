@@ -14,7 +14,7 @@ func TestAnotherThread(t *testing.T) {
 		var events []any
 		state := &agentcli.State{ID: "thread-1"}
 		sink := driver.SinkFunc(func(_ string, detail any) { events = append(events, detail) })
-		NewReader(agentcli.NewTeller(sink, nil, state), state, "m").Feed([]byte(`{"type":"thread.started","thread_id":"` + id + `"}`))
+		NewReader(agentcli.NewReporter(sink, nil, state), state, "m").Feed([]byte(`{"type":"thread.started","thread_id":"` + id + `"}`))
 		last, ok := events[len(events)-1].(driver.SessionInfo)
 		if !ok || last.Resumed != resumed || last.ID != id {
 			t.Errorf("%s: %+v", id, events)

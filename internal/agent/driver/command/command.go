@@ -76,10 +76,10 @@ type conversation struct {
 	made    string // the id that deed gave the conversation; empty: the program gives it
 	pattern *regexp.Regexp
 
-	tell   *agentcli.Teller
-	talk   *agentcli.State // what the reader knows; of it, the id counts only where the conversation can go on
-	reader agentcli.Reader
-	found  string // the id that the program told in this turn
+	report    *agentcli.Reporter
+	readState *agentcli.State // what the reader knows; of it, the id counts only where the conversation can go on
+	reader    agentcli.Reader
+	found     string // the id that the program told in this turn
 }
 
 var _ agentcli.Conversation = (*conversation)(nil)
@@ -88,17 +88,17 @@ var _ agentcli.Conversation = (*conversation)(nil)
 const promptFile = "prompt.md"
 
 // Launch starts the program.
-func (c *conversation) Launch(ctx context.Context, prompt string, tell *agentcli.Teller, stop func(*failure.Error)) (agentcli.Launch, error) {
+func (c *conversation) Launch(ctx context.Context, prompt string, report *agentcli.Reporter, stop func(*failure.Error)) (agentcli.Launch, error) {
 	a, state, j := c.adapter, c.plan.State, c.plan.Job
-	talk := *state
-	c.tell, c.found, c.talk = tell, "", &talk
+	readState := *state
+	c.report, c.found, c.readState = report, "", &readState
 	switch a.Events {
 	case agentruntime.EventsClaudeStreamJSON:
-		c.reader = claudecode.NewReader(ctx, tell, c.talk, c.model, stop)
+		c.reader = claudecode.NewReader(ctx, report, c.readState, c.model, stop)
 	case agentruntime.EventsCodexJSON:
-		c.reader = codex.NewReader(tell, c.talk, c.model)
+		c.reader = codex.NewReader(report, c.readState, c.model)
 	default:
-		c.reader = &text{tell: tell}
+		c.reader = &text{report: report}
 	}
 	args, id := a.Args, c.made
 	if state.ID != "" {
@@ -147,7 +147,7 @@ func (c *conversation) Feed(line []byte) {
 // find takes an id of the conversation that the program told.
 func (c *conversation) find(id string, line []byte) {
 	if !agentcli.GoodID(id) {
-		c.tell.Strange("an id of the conversation that cannot stand on a command line", line)
+		c.report.Strange("an id of the conversation that cannot stand on a command line", line)
 		return
 	}
 	c.found = id
@@ -182,9 +182,9 @@ func (c *conversation) remember() {
 	if len(c.adapter.ResumeArgs) == 0 {
 		return
 	}
-	state.Used, state.Cost = c.talk.Used, c.talk.Cost
-	if c.pattern == nil && c.talk.ID != state.ID {
-		c.find(c.talk.ID, nil)
+	state.Used, state.Cost = c.readState.Used, c.readState.Cost
+	if c.pattern == nil && c.readState.ID != state.ID {
+		c.find(c.readState.ID, nil)
 	}
 	switch {
 	case c.found != "":
@@ -196,6 +196,6 @@ func (c *conversation) remember() {
 		state.ID = anonymous
 	}
 	if _, plain := c.reader.(*text); plain && state.ID != "" { // other readers told it
-		c.tell.Session(driver.SessionInfo{ID: state.ID, Requested: c.model})
+		c.report.Session(driver.SessionInfo{ID: state.ID, Requested: c.model})
 	}
 }

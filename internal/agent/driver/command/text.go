@@ -8,8 +8,8 @@ import (
 
 // A text reads a program that prints no events: the end of what it prints is its last message.
 type text struct {
-	tell *agentcli.Teller
-	b    []byte
+	report *agentcli.Reporter
+	b      []byte
 }
 
 // maxSaid bounds the last message.
@@ -29,7 +29,7 @@ func (t *text) Feed(line []byte) {
 // Outcome takes what was printed for the agent's last message. Whether the run succeeded its exit says.
 func (t *text) Outcome() agentcli.Outcome {
 	said := strings.TrimSpace(strings.ToValidUTF8(string(t.b[max(0, len(t.b)-maxSaid):]), "\ufffd"))
-	t.tell.Text(said, false)
-	t.tell.Turn("exit")
+	t.report.Text(said, false)
+	t.report.Turn("exit")
 	return agentcli.Outcome{Succeeded: true, Message: said, NeedsWord: true}
 }

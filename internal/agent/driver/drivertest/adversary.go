@@ -32,7 +32,7 @@ finish '{"status": "completed", "operator_summary": "fixed", "file_changes": ["m
 // An agent that says nothing has not said that it is done.
 func testSilence(t *testing.T, h Harness) {
 	b := New(t, h, ":")
-	b.Job.Brief = Mute
+	b.Job.Brief = SilentBrief
 	y := b.Turn(t.Context())
 	if y.Kind != driver.YieldEnd || y.Claim != nil || y.Class != failure.InvalidWord && y.Class != failure.AgentFailed {
 		t.Errorf("got %s, %s, %+v, %v", y.Kind, y.Class, y.Claim, y.Err)

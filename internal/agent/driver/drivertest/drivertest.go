@@ -58,8 +58,8 @@ type Harness struct {
 // Secret is what an agent of the suite lets slip, in all ways that it has.
 const Secret = "hunter2-hunter2-hunter2"
 
-// Mute is the brief of an agent that says nothing at all.
-const Mute = "Do not say a word."
+// SilentBrief is the brief of an agent that says nothing at all.
+const SilentBrief = "Do not say a word."
 
 // Main is the TestMain of a package that runs the suite: it makes the test binary its own supervisor, and the
 // inner half of its own sandboxes.

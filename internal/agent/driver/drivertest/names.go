@@ -42,7 +42,7 @@ func Names(t *testing.T, h Harness, event func(id string) string) {
 		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		b.Job.Resume = b.told()
+		b.Job.Resume = b.savedRef()
 		if (b.Job.Resume == id) != good && id != "" {
 			t.Errorf("%.40q: told as %.40q", id, b.Job.Resume)
 		}
@@ -61,8 +61,8 @@ func Names(t *testing.T, h Harness, event func(id string) string) {
 	}
 }
 
-// told is the name of the conversation that was told last.
-func (b *Bench) told() string {
+// savedRef is the name of the conversation that was told last.
+func (b *Bench) savedRef() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id := ""

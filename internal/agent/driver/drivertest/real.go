@@ -198,8 +198,8 @@ func (b *realBench) turn(ctx context.Context, s driver.Session, n int, text stri
 	return y
 }
 
-// told dumps the run, for a test that failed.
-func (b *realBench) told(y driver.Yield) string {
+// describe dumps the run, for a test that failed.
+func (b *realBench) describe(y driver.Yield) string {
 	var out bytes.Buffer
 	for _, p := range []string{y.StdoutPath, y.StderrPath} {
 		if p != "" {
@@ -216,7 +216,7 @@ func (b *realBench) repaired() bool {
 func (b *realBench) mustComplete(y driver.Yield) {
 	b.Helper()
 	if y.Kind != driver.YieldCompletion || y.Claim == nil || y.Claim.Source != driver.SourceStream {
-		b.Fatalf("got %s, %s, %v, %+v\n%s", y.Kind, y.Class, y.Err, y.Claim, b.told(y))
+		b.Fatalf("got %s, %s, %v, %+v\n%s", y.Kind, y.Class, y.Err, y.Claim, b.describe(y))
 	}
 }
 
@@ -241,7 +241,7 @@ func realRepairs(b *realBench) {
 	y := b.turn(b.Context(), s, 1, "")
 	b.mustComplete(y)
 	if !b.repaired() || !strings.Contains(y.Claim.Summary, "Repaired calc") {
-		b.Errorf("repaired %v, claim %+v\n%s", b.repaired(), y.Claim, b.told(y))
+		b.Errorf("repaired %v, claim %+v\n%s", b.repaired(), y.Claim, b.describe(y))
 	}
 	for _, kind := range []string{driver.EventStarted, driver.EventSession, driver.EventToolCall, driver.EventToolResult, driver.EventText, driver.EventTurn, driver.EventUsage, driver.EventClaim, driver.EventEnded} {
 		if !slices.Contains(b.Kinds(), kind) {
@@ -276,7 +276,7 @@ func realLies(b *realBench) {
 	y := b.turn(b.Context(), s, 2, reasons)
 	b.mustComplete(y)
 	if !b.repaired() {
-		b.Errorf("it is not repaired\n%s", b.told(y))
+		b.Errorf("it is not repaired\n%s", b.describe(y))
 	}
 	tag := strings.NewReplacer("/", "-", " ", "-").Replace(b.Name())
 	var last []byte
@@ -311,10 +311,10 @@ func realDeadline(b *realBench) {
 	s := b.begin("stubborn", func(j *driver.Job) { j.Timeout = limit })
 	y := b.turn(b.Context(), s, 1, "")
 	if y.Kind != driver.YieldEnd || y.Class != failure.Timeout {
-		b.Errorf("got %s, %s, %v\n%s", y.Kind, y.Class, y.Err, b.told(y))
+		b.Errorf("got %s, %s, %v\n%s", y.Kind, y.Class, y.Err, b.describe(y))
 	}
 	if _, err := os.Lstat(b.up()); err != nil {
-		b.Errorf("the tool did not run before the deadline: %v\n%s", err, b.told(y))
+		b.Errorf("the tool did not run before the deadline: %v\n%s", err, b.describe(y))
 	}
 }
 
@@ -326,7 +326,7 @@ func realCancel(b *realBench) {
 	y := b.turn(ctx, s, 1, "")
 	stop()
 	if y.Kind != driver.YieldEnd || y.Class != failure.Canceled {
-		b.Errorf("got %s, %s, %v\n%s", y.Kind, y.Class, y.Err, b.told(y))
+		b.Errorf("got %s, %s, %v\n%s", y.Kind, y.Class, y.Err, b.describe(y))
 	}
 }
 
@@ -335,7 +335,7 @@ func (b *realBench) fails(scenario string, class failure.Class, change func(*dri
 	s := b.begin(scenario, change)
 	y := b.turn(b.Context(), s, 1, "")
 	if y.Kind != driver.YieldEnd || y.Class != class {
-		b.Errorf("got %s, %s, %v\n%s", y.Kind, y.Class, y.Err, b.told(y))
+		b.Errorf("got %s, %s, %v\n%s", y.Kind, y.Class, y.Err, b.describe(y))
 	}
 	return y
 }

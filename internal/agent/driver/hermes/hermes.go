@@ -93,7 +93,7 @@ var _ agentcli.Conversation = (*conversation)(nil)
 
 // Launch starts `hermes chat`, which reads the query from stdin and answers with events. A command that Hermes calls
 // dangerous is denied, unless its guards are lifted.
-func (c *conversation) Launch(_ context.Context, _ string, tell *agentcli.Teller, _ func(*failure.Error)) (agentcli.Launch, error) {
+func (c *conversation) Launch(_ context.Context, _ string, report *agentcli.Reporter, _ func(*failure.Error)) (agentcli.Launch, error) {
 	j, state := c.plan.Job, c.plan.State
 	model := c.plan.Model()
 	if err := c.configure(model); err != nil {
@@ -113,7 +113,7 @@ func (c *conversation) Launch(_ context.Context, _ string, tell *agentcli.Teller
 		args = append(args, "--resume", state.ID)
 	}
 	args = append(args, c.plan.Config.ExtraArgs...)
-	c.stream = &stream{tell: tell, state: state, model: model}
+	c.stream = &stream{report: report, state: state, model: model}
 	return agentcli.Launch{Args: args, Env: map[string]string{"HERMES_HOME": j.Inside(c.plan.Home)}}, nil
 }
 

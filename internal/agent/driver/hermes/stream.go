@@ -53,16 +53,16 @@ func (t tokens) usage(model string) agentruntime.Usage {
 
 // A stream reads the events of one turn.
 type stream struct {
-	tell  *agentcli.Teller
-	state *agentcli.State
-	model string
+	report *agentcli.Reporter
+	state  *agentcli.State
+	model  string
 
-	told   bool
-	text   strings.Builder // pieces of what the model says
-	worked bool            // a tool ended since the model last spoke
-	calls  map[string][]string
-	count  int
-	last   *event // the result
+	sessionReported bool
+	text            strings.Builder // pieces of what the model says
+	worked          bool            // a tool ended since the model last spoke
+	calls           map[string][]string
+	count           int
+	last            *event // the result
 }
 
 // maxText bounds what is kept of a text that comes in pieces.
@@ -71,7 +71,7 @@ const maxText = 1 << 20
 func (s *stream) line(line []byte) {
 	var e event
 	if err := json.Unmarshal(line, &e); err != nil || e.Type == "" {
-		s.tell.Strange("a line that is no event", line)
+		s.report.Strange("a line that is no event", line)
 		return
 	}
 	s.session(e)
@@ -85,17 +85,17 @@ func (s *stream) line(line []byte) {
 	case "tool_use":
 		s.answer()
 		s.said()
-		s.tell.Call(agentruntime.ToolCall{CallID: s.begin(e), Tool: e.Name, Input: e.Input, At: agentcli.At(e.Timestamp)})
+		s.report.Call(agentruntime.ToolCall{CallID: s.begin(e), Tool: e.Name, Input: e.Input, At: agentcli.At(e.Timestamp)})
 	case "tool_result":
 		s.worked = true
-		s.tell.Result(s.result(e))
+		s.report.Result(s.result(e))
 	case "result":
 		s.said()
-		s.tell.Usage(e.Tokens.usage(s.model))
-		s.tell.Turn("result")
+		s.report.Usage(e.Tokens.usage(s.model))
+		s.report.Turn("result")
 		s.last = &e
 	default:
-		s.tell.Strange("an event of an unknown type", line)
+		s.report.Strange("an event of an unknown type", line)
 	}
 }
 
@@ -104,25 +104,25 @@ func (s *stream) session(e event) {
 	if e.Model != "" {
 		s.model = e.Model
 	}
-	if !agentcli.GoodID(e.SessionID) || s.told && e.SessionID == s.state.ID {
+	if !agentcli.GoodID(e.SessionID) || s.sessionReported && e.SessionID == s.state.ID {
 		return
 	}
 	info := driver.SessionInfo{ID: e.SessionID, Requested: s.model, Resumed: s.state.ID != ""}
-	s.told, s.state.ID = true, e.SessionID
-	s.tell.Session(info)
+	s.sessionReported, s.state.ID = true, e.SessionID
+	s.report.Session(info)
 }
 
 // answer notes that the model speaks again, which ends the turn before.
 func (s *stream) answer() {
 	if s.worked {
 		s.worked = false
-		s.tell.Turn("tool_use")
+		s.report.Turn("tool_use")
 	}
 }
 
 // said tells the text whose pieces came.
 func (s *stream) said() {
-	s.tell.Text(s.text.String(), false)
+	s.report.Text(s.text.String(), false)
 	s.text.Reset()
 }
 
@@ -161,7 +161,7 @@ func (s *stream) outcome() agentcli.Outcome {
 	o := agentcli.Outcome{Message: e.Text, Succeeded: e.Error == "" && e.ExitCode != nil && *e.ExitCode == 0 && strings.TrimSpace(e.Text) != ""}
 	if e.Error != "" {
 		o.Failure = failed(e.Error)
-		s.tell.Fault(driver.Fault{Status: status(e.Error), Message: e.Error, Final: true})
+		s.report.Fault(driver.Fault{Status: status(e.Error), Message: e.Error, Final: true})
 	}
 	return o
 }

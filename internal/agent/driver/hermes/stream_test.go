@@ -10,7 +10,7 @@ import (
 	"github.com/deedrun/deed/internal/agent/driver/agentcli"
 )
 
-func hear(data string) (turns int, calls, results []string, o agentcli.Outcome, sizes int) {
+func readStream(data string) (turns int, calls, results []string, o agentcli.Outcome, sizes int) {
 	state := &agentcli.State{}
 	sink := driver.SinkFunc(func(_ string, detail any) {
 		switch d := detail.(type) {
@@ -22,7 +22,7 @@ func hear(data string) (turns int, calls, results []string, o agentcli.Outcome, 
 		text, _ := json.Marshal(detail)
 		sizes = max(sizes, len(text))
 	})
-	s := &stream{tell: agentcli.NewTeller(sink, nil, state), state: state}
+	s := &stream{report: agentcli.NewReporter(sink, nil, state), state: state}
 	lines := agentcli.Lines{Line: s.line, Long: func([]byte, int64) {}}
 	_, _ = lines.Write([]byte(data))
 	lines.Close()
@@ -32,7 +32,7 @@ func hear(data string) (turns int, calls, results []string, o agentcli.Outcome, 
 func TestAnswersAndCallsAreTold(t *testing.T) {
 	t.Parallel()
 	use, done := `{"type":"tool_use","name":"read"}`+"\n", `{"type":"tool_result","name":"read","output":"x"}`+"\n"
-	turns, calls, results, o, _ := hear(use + use + done + done + use + done + `{"type":"text","text":"so"}` + "\n" + `{"type":"result","exit_code":0,"text":"so"}`)
+	turns, calls, results, o, _ := readStream(use + use + done + done + use + done + `{"type":"text","text":"so"}` + "\n" + `{"type":"result","exit_code":0,"text":"so"}`)
 	if turns != 3 || !o.Succeeded {
 		t.Errorf("%d turns, %+v", turns, o)
 	}
@@ -46,7 +46,7 @@ func FuzzStream(f *testing.F) {
 	f.Add(`{"type":"text","text":"a"}` + "\n" + `{"type":"result","exit_code":0,"text":"a","tokens":{"total":-1,"output":9e18}}`)
 	f.Add(`{"type":"result","exit_code":1,"error":"HTTP 503: no"}` + "\nnull\n[]\n{}")
 	f.Fuzz(func(t *testing.T, data string) {
-		_, _, _, o, size := hear(data)
+		_, _, _, o, size := readStream(data)
 		if o.Succeeded && (o.Message == "" || o.Failure != nil) {
 			t.Errorf("%+v", o)
 		}

@@ -16,7 +16,7 @@ schema: deed/model-script/v1
 scenarios:
   default:
     on:
-      - {contains: "` + drivertest.Mute + `", steps: [{stop: end}]}
+      - {contains: "` + drivertest.SilentBrief + `", steps: [{stop: end}]}
       - {contains: Your answer was empty, steps: [{stop: end}]}
     steps:
       - {thinking: "I know ` + drivertest.Secret + `.", text: "I will use ` + drivertest.Secret + `.", tool: shell, command: 'exec "$ADVERSARY" ` + drivertest.Secret + `'}

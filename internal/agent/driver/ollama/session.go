@@ -147,7 +147,7 @@ func (t *turn) ask(parent context.Context) *failure.Error {
 		return t.failed(ctx, err)
 	}
 	t.answer = strings.TrimSpace(t.job.Redactor.String(resp.Text()))
-	t.tell(resp, began)
+	t.emit(resp, began)
 	t.said = append(t.said, word{model.RoleAssistant, t.answer})
 	switch {
 	case resp.Stop == model.StopLength:
@@ -158,8 +158,8 @@ func (t *turn) ask(parent context.Context) *failure.Error {
 	return nil
 }
 
-// tell reports an answer.
-func (t *turn) tell(resp model.Response, began time.Time) {
+// emit reports an answer.
+func (t *turn) emit(resp model.Response, began time.Time) {
 	u := resp.Usage
 	if u.Model == "" {
 		u.Model = t.model

@@ -114,7 +114,7 @@ type conversation struct {
 var _ agentcli.Conversation = (*conversation)(nil)
 
 // Launch starts `opencode run`, which reads the prompt from stdin.
-func (c *conversation) Launch(_ context.Context, _ string, tell *agentcli.Teller, stop func(*failure.Error)) (agentcli.Launch, error) {
+func (c *conversation) Launch(_ context.Context, _ string, report *agentcli.Reporter, stop func(*failure.Error)) (agentcli.Launch, error) {
 	j, state := c.plan.Job, c.plan.State
 	args := []string{
 		"run", "--format", "json", "--pure", "--title", "deed " + j.AttemptID, "-m", c.model, "--dir", j.Inside(c.plan.Dir),
@@ -132,7 +132,7 @@ func (c *conversation) Launch(_ context.Context, _ string, tell *agentcli.Teller
 	for name, dir := range xdg {
 		env[name] = filepath.Join(home, dir)
 	}
-	c.stream = newStream(tell, state, c.model, c.patience, stop)
+	c.stream = newStream(report, state, c.model, c.patience, stop)
 	return agentcli.Launch{Args: args, Env: env, Done: c.stream.end}, nil
 }
 

@@ -16,7 +16,7 @@ func TestAnotherSession(t *testing.T) {
 		var kinds []string
 		state := &agentcli.State{ID: "ses_1"}
 		sink := driver.SinkFunc(func(kind string, _ any) { kinds = append(kinds, kind) })
-		s := newStream(agentcli.NewTeller(sink, nil, state), state, "m", time.Hour, func(*failure.Error) {})
+		s := newStream(agentcli.NewReporter(sink, nil, state), state, "m", time.Hour, func(*failure.Error) {})
 		s.line([]byte(`{"type":"step_start","sessionID":"` + id + `","part":{}}`))
 		s.end()
 		if restarted := kinds[0] == driver.EventRestart; restarted == resumed {

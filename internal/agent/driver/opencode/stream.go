@@ -16,27 +16,27 @@ import (
 
 // A stream reads the events of one turn and keeps what its end is judged by.
 type stream struct {
-	tell     *agentcli.Teller
+	report   *agentcli.Reporter
 	state    *agentcli.State
 	model    string // as it was asked for
 	patience time.Duration
 	wait     *time.Timer // runs while the model owes an answer
 
-	told     bool   // the session
-	open     bool   // a step is under way: the model answers, or its tools run
-	retries  int    // times that the step began anew
-	said     string // the last message of the model
-	reason   string // why the last step ended
-	fault    *fault
-	rejected string // the tool that opencode asked a permission for, when no answer of the model followed
+	sessionReported bool   // the session
+	open            bool   // a step is under way: the model answers, or its tools run
+	retries         int    // times that the step began anew
+	said            string // the last message of the model
+	reason          string // why the last step ended
+	fault           *fault
+	rejected        string // the tool that opencode asked a permission for, when no answer of the model followed
 }
 
-func newStream(tell *agentcli.Teller, state *agentcli.State, model string, patience time.Duration, stop func(*failure.Error)) *stream {
+func newStream(report *agentcli.Reporter, state *agentcli.State, model string, patience time.Duration, stop func(*failure.Error)) *stream {
 	late := func() {
 		stop(failure.New(failure.Provider, "wait for the model", fmt.Errorf("%s did not answer for %v, and opencode would ask for ever", model, patience),
 			"check that the provider's base_url can be reached and answers"))
 	}
-	return &stream{tell: tell, state: state, model: model, patience: patience, wait: time.AfterFunc(patience, late)}
+	return &stream{report: report, state: state, model: model, patience: patience, wait: time.AfterFunc(patience, late)}
 }
 
 // end stops the clock when the process is gone.
@@ -46,7 +46,7 @@ func (s *stream) end() { s.wait.Stop() }
 func (s *stream) line(line []byte) {
 	var e event
 	if err := json.Unmarshal(line, &e); err != nil || e.Type == "" {
-		s.tell.Strange("a line that is no event", line)
+		s.report.Strange("a line that is no event", line)
 		return
 	}
 	s.session(e)
@@ -63,24 +63,24 @@ func (s *stream) line(line []byte) {
 	case typeError:
 		ok = s.fail(e)
 	default:
-		s.tell.Strange("an event of an unknown type", line)
+		s.report.Strange("an event of an unknown type", line)
 	}
 	if !ok {
-		s.tell.Strange("an event that cannot be read", line)
+		s.report.Strange("an event that cannot be read", line)
 	}
 }
 
 // session tells the conversation's id, once.
 func (s *stream) session(e event) {
-	if s.told || !agentcli.GoodID(e.SessionID) {
+	if s.sessionReported || !agentcli.GoodID(e.SessionID) {
 		return
 	}
 	info := driver.SessionInfo{ID: e.SessionID, Requested: s.model, Resumed: s.state.ID == e.SessionID}
 	if s.state.ID != "" && !info.Resumed {
-		s.tell.Restart("opencode answers in another session than " + s.state.ID)
+		s.report.Restart("opencode answers in another session than " + s.state.ID)
 	}
-	s.told, s.state.ID = true, e.SessionID
-	s.tell.Session(info)
+	s.sessionReported, s.state.ID = true, e.SessionID
+	s.report.Session(info)
 }
 
 // start begins a step. One that begins while it is under way broke off: the model still owes its answer, and the time
@@ -88,7 +88,7 @@ func (s *stream) session(e event) {
 func (s *stream) start() {
 	if s.open {
 		s.retries++
-		s.tell.Fault(driver.Fault{Message: "the answer broke off; opencode asks again", Attempt: s.retries})
+		s.report.Fault(driver.Fault{Message: "the answer broke off; opencode asks again", Attempt: s.retries})
 		if s.retries == 1 {
 			s.wait.Reset(s.patience)
 		}
@@ -110,7 +110,7 @@ func (s *stream) text(e event) bool {
 		return false
 	}
 	s.progress()
-	s.tell.Text(part.Text, e.Type == typeReasoning)
+	s.report.Text(part.Text, e.Type == typeReasoning)
 	if e.Type == typeText && strings.TrimSpace(part.Text) != "" {
 		s.said = part.Text
 	}
@@ -124,8 +124,8 @@ func (s *stream) tool(e event) bool {
 	}
 	s.progress()
 	st := part.State
-	s.tell.Call(agentruntime.ToolCall{CallID: part.CallID, Tool: part.Tool, Input: st.Input, At: agentcli.At(st.Time.Start)})
-	s.tell.Result(part.result())
+	s.report.Call(agentruntime.ToolCall{CallID: part.CallID, Tool: part.Tool, Input: st.Input, At: agentcli.At(st.Time.Start)})
+	s.report.Result(part.result())
 	if st.Error == rejectedText {
 		s.rejected = part.Tool
 	}
@@ -139,8 +139,8 @@ func (s *stream) finish(e event) bool {
 	}
 	s.retries, s.open, s.reason = 0, false, part.Reason
 	_, model, _ := strings.Cut(s.model, "/") // prices are known by the model's own name
-	s.tell.Usage(part.usage(model))
-	s.tell.Turn(part.Reason)
+	s.report.Usage(part.usage(model))
+	s.report.Turn(part.Reason)
 	s.wait.Reset(s.patience)
 	return true
 }
@@ -152,7 +152,7 @@ func (s *stream) fail(e event) bool {
 		return false
 	}
 	s.fault = &f
-	s.tell.Fault(driver.Fault{Status: f.Data.StatusCode, Message: f.message(), RetryAfterMS: f.retryAfter().Milliseconds(), Final: true})
+	s.report.Fault(driver.Fault{Status: f.Data.StatusCode, Message: f.message(), RetryAfterMS: f.retryAfter().Milliseconds(), Final: true})
 	return true
 }
 

@@ -20,9 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// A hearing is what a stream told.
-type hearing struct {
-	Events  []told        `json:"events"`
+// A streamResult is what a stream told.
+type streamResult struct {
+	Events  []streamEvent `json:"events"`
 	ID      string        `json:"id,omitempty"`
 	Turns   int           `json:"turns,omitempty"`
 	Success bool          `json:"success"`
@@ -32,16 +32,16 @@ type hearing struct {
 	Message string        `json:"message,omitempty"`
 }
 
-type told struct {
+type streamEvent struct {
 	Kind   string `json:"kind"`
 	Detail any    `json:"detail"`
 }
 
-func hear(data []byte) (hearing, *stream) {
-	var h hearing
-	sink := driver.SinkFunc(func(kind string, detail any) { h.Events = append(h.Events, told{kind, detail}) })
+func readStream(data []byte) (streamResult, *stream) {
+	var h streamResult
+	sink := driver.SinkFunc(func(kind string, detail any) { h.Events = append(h.Events, streamEvent{kind, detail}) })
 	state := &agentcli.State{}
-	s := newStream(agentcli.NewTeller(sink, nil, state), state, "fake/fake-model", time.Hour, func(*failure.Error) {})
+	s := newStream(agentcli.NewReporter(sink, nil, state), state, "fake/fake-model", time.Hour, func(*failure.Error) {})
 	defer s.end()
 	lines := agentcli.Lines{Line: s.line, Long: func([]byte, int64) {}}
 	_, _ = lines.Write(data)
@@ -65,7 +65,7 @@ func TestRecordedStreams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, _ := hear(data)
+		h, _ := readStream(data)
 		var got bytes.Buffer
 		e := json.NewEncoder(&got)
 		e.SetIndent("", "  ")
@@ -124,7 +124,7 @@ func TestHowAStreamEnds(t *testing.T) {
 		"unreadable error":       {fail(`7`), false, failure.AgentFailed, "cannot read"},
 		"an error, then success": {fail(`{"name":"APIError"}`) + start + say + stop, true, "", ""},
 	} {
-		h, _ := hear([]byte(tc.text))
+		h, _ := readStream([]byte(tc.text))
 		if h.Success != tc.success || h.Class != tc.class || !strings.Contains(h.Error, tc.says) {
 			t.Errorf("%s: got success %v, class %q, %q", name, h.Success, h.Class, h.Error)
 		}
@@ -143,8 +143,8 @@ func TestWhatCannotBeReadIsToldAndSurvived(t *testing.T) {
 		"numbers": `{"type":"step_finish","part":{"reason":7}}` + "\n", "deep": strings.Repeat("[", 20000) + "\n", "binary": "\x00\xff\xfe\n",
 		"an unknown event": `{"type":"compaction","sessionID":"x"}` + "\n",
 	} {
-		h, _ := hear(append([]byte(junk), ok...))
-		if !h.Success || h.Message == "" || !slices.ContainsFunc(h.Events, func(e told) bool { return e.Kind == driver.EventStrange }) {
+		h, _ := readStream(append([]byte(junk), ok...))
+		if !h.Success || h.Message == "" || !slices.ContainsFunc(h.Events, func(e streamEvent) bool { return e.Kind == driver.EventStrange }) {
 			t.Errorf("%s: success %v, %d events", name, h.Success, len(h.Events))
 		}
 	}
@@ -174,7 +174,7 @@ func TestASilentModelEndsTheTurn(t *testing.T) {
 	} {
 		stopped := make(chan *failure.Error, 1)
 		state := &agentcli.State{}
-		s := newStream(agentcli.NewTeller(driver.Discard, nil, state), state, "m", time.Millisecond, func(f *failure.Error) { stopped <- f })
+		s := newStream(agentcli.NewReporter(driver.Discard, nil, state), state, "m", time.Millisecond, func(f *failure.Error) { stopped <- f })
 		for _, l := range lines {
 			s.line([]byte(l))
 		}
@@ -198,7 +198,7 @@ func FuzzStream(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h, s := hear(data)
+		h, s := readStream(data)
 		if h.Success && (h.Message == "" || s.open || h.Class != "") {
 			t.Errorf("success without a last word: %+v", h)
 		}

@@ -34,7 +34,7 @@ type answer struct {
 func (s *Server) answer(sc Scenario, step Step, a *ask, prefix string) answer {
 	ans := answer{thinking: step.Thinking, text: step.Text, usage: s.usage(sc, step), stop: stopEnd}
 	for i, c := range step.calls() {
-		call, ok := a.translate(c, or(sc.Workdir, a.workdir()))
+		call, ok := a.translate(c, orDefault(sc.Workdir, a.workdir()))
 		if !ok {
 			ans.text = strings.TrimSpace(ans.text + "\n" + c.inWords())
 			continue
@@ -47,14 +47,14 @@ func (s *Server) answer(sc Scenario, step Step, a *ask, prefix string) answer {
 		ans.calls = append(ans.calls, call)
 		ans.stop = stopTools
 	}
-	ans.stop = or(step.Stop, ans.stop)
+	ans.stop = orDefault(step.Stop, ans.stop)
 	return ans
 }
 
 func (c Call) inWords() string {
 	switch c.Tool {
 	case "complete":
-		return or(c.Summary, "Done.")
+		return orDefault(c.Summary, "Done.")
 	case "ask":
 		return c.Question
 	}
@@ -178,13 +178,13 @@ func (w *writer) fail(step Step) {
 	status, _ := step.status()
 	code, message := step.Code, step.Message
 	if fmt.Sprint(step.Error) == tooLong {
-		code = or(code, tooLong)
-		message = or(message, "prompt is too long: 210000 tokens > 200000 maximum")
+		code = orDefault(code, tooLong)
+		message = orDefault(message, "prompt is too long: 210000 tokens > 200000 maximum")
 	}
 	if step.RetryAfter != nil {
 		w.rw.Header().Set("Retry-After", fmt.Sprint(step.RetryAfter))
 	}
-	respond(w.rw, status, w.api.fail(status, code, or(message, "scripted error "+fmt.Sprint(status))))
+	respond(w.rw, status, w.api.fail(status, code, orDefault(message, "scripted error "+fmt.Sprint(status))))
 }
 
 // respond sends a whole JSON document.

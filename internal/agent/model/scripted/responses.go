@@ -240,11 +240,11 @@ func failOpenAI(status int, code, message string) any {
 	kind := "invalid_request_error"
 	switch {
 	case status == 401:
-		code = or(code, "invalid_api_key")
+		code = orDefault(code, "invalid_api_key")
 	case status == 429:
-		kind, code = "rate_limit_error", or(code, "rate_limit_exceeded")
+		kind, code = "rate_limit_error", orDefault(code, "rate_limit_exceeded")
 	case status >= 500:
-		kind, code = "server_error", or(code, "server_error")
+		kind, code = "server_error", orDefault(code, "server_error")
 	}
 	if code == tooLong {
 		code = "context_length_exceeded"

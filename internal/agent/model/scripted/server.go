@@ -223,7 +223,7 @@ func (s *Server) scenarioOfModel(model string) string {
 // serve answers with the step whose turn it is.
 func (s *Server) serve(w *writer, name string, sc Scenario, a *ask) {
 	if len(a.tools) == 0 && sc.usesTools() {
-		w.api.write(w, a, answer{text: or(sc.Aside, "ok"), stop: stopEnd, usage: s.usage(sc, Step{})})
+		w.api.write(w, a, answer{text: orDefault(sc.Aside, "ok"), stop: stopEnd, usage: s.usage(sc, Step{})})
 		return
 	}
 	step, err := s.next(name, sc, a)

@@ -49,7 +49,7 @@ const codeTool = "exec"
 func (a *ask) translate(c Call, workdir string) (made, bool) {
 	if c.Arguments != "" {
 		t, _ := a.find(c.Tool)
-		return made{name: or(t.name, c.Tool), namespace: t.namespace, freeform: t.freeform, arguments: c.Arguments}, true
+		return made{name: orDefault(t.name, c.Tool), namespace: t.namespace, freeform: t.freeform, arguments: c.Arguments}, true
 	}
 	t, offered := a.find(c.Tool)
 	switch {
@@ -204,7 +204,7 @@ func encode(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func or(text, fallback string) string {
+func orDefault(text, fallback string) string {
 	if text != "" {
 		return text
 	}

@@ -121,7 +121,7 @@ func (p *placer) tools() {
 		return
 	}
 	if p.spec.Isolation == string(sandbox.Namespace) {
-		eff = eff.HeldBy(policy.WallMounts, policy.WallNetwork)
+		eff = eff.EnforcedBy(policy.EnforcerMounts, policy.EnforcerNetwork)
 	}
 	p.unknown(eff)
 	p.out.Tools = eff

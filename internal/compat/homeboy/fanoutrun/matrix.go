@@ -114,11 +114,11 @@ func (s *Service) cost(ctx context.Context, taskID string) (*int64, error) {
 	}
 	var sum int64
 	for _, r := range rows {
-		if r.UnpricedTokens > 0 && r.ToldMicroUSD == nil {
+		if r.UnpricedTokens > 0 && r.ReportedMicroUSD == nil {
 			return nil, nil
 		}
-		if r.ToldMicroUSD != nil {
-			sum += *r.ToldMicroUSD
+		if r.ReportedMicroUSD != nil {
+			sum += *r.ReportedMicroUSD
 		} else {
 			sum += r.CostMicroUSD
 		}

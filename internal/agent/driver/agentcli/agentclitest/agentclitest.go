@@ -51,12 +51,12 @@ func Read(t testing.TB, d agentcli.Dialect, a agentruntime.AdapterConfig, state 
 	if err != nil {
 		t.Fatal(err)
 	}
-	tell := agentcli.NewTeller(driver.SinkFunc(func(kind string, detail any) { r.Events = append(r.Events, Event{kind, detail}) }), nil, &r.State)
-	launch, err := conversation.Launch(t.Context(), "prompt", tell, func(*failure.Error) {})
+	report := agentcli.NewReporter(driver.SinkFunc(func(kind string, detail any) { r.Events = append(r.Events, Event{kind, detail}) }), nil, &r.State)
+	launch, err := conversation.Launch(t.Context(), "prompt", report, func(*failure.Error) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := &agentcli.Lines{Line: conversation.Feed, Long: func(head []byte, _ int64) { tell.Strange("long", head) }}
+	lines := &agentcli.Lines{Line: conversation.Feed, Long: func(head []byte, _ int64) { report.Strange("long", head) }}
 	_, _ = lines.Write(stream)
 	lines.Close()
 	if launch.Done != nil {

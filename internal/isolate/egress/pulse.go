@@ -36,7 +36,7 @@ func (p *pulse) fault() error {
 	if clock.Since(p.start)-time.Duration(p.last.Load()) >= p.idle {
 		return errIdle
 	}
-	if p.drained.Load() && hungUp(p.client) {
+	if p.drained.Load() && peerClosed(p.client) {
 		return errGone
 	}
 	return nil
@@ -45,8 +45,8 @@ func (p *pulse) fault() error {
 // tick is how long one wait may last before fault is asked again.
 func (p *pulse) tick() time.Duration { return max(min(p.idle/4, time.Second), time.Millisecond) }
 
-// A patient is a connection on which each wait is bounded by the pulse that it shares with its peer.
-type patient struct {
+// A pulsedConn is a connection on which each wait is bounded by the pulse that it shares with its peer.
+type pulsedConn struct {
 	net.Conn
 	pulse   *pulse
 	limit   atomic.Pointer[time.Time] // reading ends then, whatever moves; nil: never
@@ -54,7 +54,7 @@ type patient struct {
 }
 
 // Read waits for bytes until the pulse or the limit says otherwise.
-func (c *patient) Read(p []byte) (int, error) {
+func (c *pulsedConn) Read(p []byte) (int, error) {
 	for {
 		until := clock.Start().Add(c.pulse.tick())
 		limit := c.limit.Load()
@@ -85,7 +85,7 @@ func (c *patient) Read(p []byte) (int, error) {
 }
 
 // Write gives a peer that does not read as long as one that does not write.
-func (c *patient) Write(p []byte) (int, error) {
+func (c *pulsedConn) Write(p []byte) (int, error) {
 	if err := c.SetWriteDeadline(clock.Start().Add(c.pulse.idle)); err != nil {
 		return 0, err
 	}
@@ -98,7 +98,7 @@ func (c *patient) Write(p []byte) (int, error) {
 }
 
 // within bounds all reading from now on; zero takes the bound away.
-func (c *patient) within(d time.Duration) {
+func (c *pulsedConn) within(d time.Duration) {
 	if d == 0 {
 		c.limit.Store(nil)
 		return

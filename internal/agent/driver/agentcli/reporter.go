@@ -12,9 +12,9 @@ import (
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
-// A Teller passes on what a dialect reads in its agent's stream: redacted, cut to a bound, and counted. Its methods may be
+// A Reporter passes on what a dialect reads in its agent's stream: redacted, cut to a bound, and counted. Its methods may be
 // called from several goroutines.
-type Teller struct {
+type Reporter struct {
 	sink     driver.Sink
 	redactor *redact.Redactor
 	state    *State
@@ -25,13 +25,13 @@ type Teller struct {
 	model   string
 }
 
-// NewTeller makes a Teller for a session.
-func NewTeller(sink driver.Sink, r *redact.Redactor, s *State) *Teller {
-	return &Teller{sink: sink, redactor: r, state: s}
+// NewReporter makes a Teller for a session.
+func NewReporter(sink driver.Sink, r *redact.Redactor, s *State) *Reporter {
+	return &Reporter{sink: sink, redactor: r, state: s}
 }
 
-// tell redacts a detail and passes it on. What cannot be redacted is not passed on.
-func tell[T any](t *Teller, kind string, detail T) {
+// emit redacts a detail and passes it on. What cannot be redacted is not passed on.
+func emit[T any](t *Reporter, kind string, detail T) {
 	if err := t.redactor.Value(&detail); err != nil {
 		t.sink.Event(driver.EventStrange, driver.Strange{What: "an event of kind " + kind + " could not be redacted"})
 		return
@@ -40,24 +40,24 @@ func tell[T any](t *Teller, kind string, detail T) {
 }
 
 // Session tells what the agent says about its conversation.
-func (t *Teller) Session(info driver.SessionInfo) {
+func (t *Reporter) Session(info driver.SessionInfo) {
 	t.mu.Lock()
 	if info.Served != "" {
 		t.model = info.Served
 	}
 	info.Ref = t.state.ref()
 	t.mu.Unlock()
-	tell(t, driver.EventSession, info)
+	emit(t, driver.EventSession, info)
 }
 
 // Restart tells that the agent does not know its conversation any more and begins another. It is told before that one's Session.
-func (t *Teller) Restart(why string) {
+func (t *Reporter) Restart(why string) {
 	why, _ = driver.Cut(why)
-	tell(t, driver.EventRestart, driver.Restart{Why: why})
+	emit(t, driver.EventRestart, driver.Restart{Why: why})
 }
 
 // Text tells what the agent said.
-func (t *Teller) Text(text string, thinking bool) {
+func (t *Reporter) Text(text string, thinking bool) {
 	if text == "" {
 		return
 	}
@@ -67,7 +67,7 @@ func (t *Teller) Text(text string, thinking bool) {
 
 // Call tells what the agent wants done. An input beyond the bound becomes a string of its beginning; its digest is of the
 // whole.
-func (t *Teller) Call(c agentruntime.ToolCall) {
+func (t *Reporter) Call(c agentruntime.ToolCall) {
 	t.mu.Lock()
 	t.calls++
 	c.Turn = t.state.Turns + 1
@@ -91,7 +91,7 @@ func (t *Teller) Call(c agentruntime.ToolCall) {
 }
 
 // Result tells what came of a call.
-func (t *Teller) Result(r agentruntime.ToolResult) {
+func (t *Reporter) Result(r agentruntime.ToolResult) {
 	if r.CallID == "" {
 		t.Strange("a tool result without an id", nil)
 		return
@@ -107,7 +107,7 @@ func (t *Teller) Result(r agentruntime.ToolResult) {
 }
 
 // Usage tells what was used since the last time.
-func (t *Teller) Usage(u agentruntime.Usage) {
+func (t *Reporter) Usage(u agentruntime.Usage) {
 	if u == (agentruntime.Usage{Model: u.Model}) {
 		return
 	}
@@ -118,7 +118,7 @@ func (t *Teller) Usage(u agentruntime.Usage) {
 	if u.CostMicroUSD != nil && *u.CostMicroUSD < 0 {
 		u.CostMicroUSD = nil
 	}
-	tell(t, driver.EventUsage, u)
+	emit(t, driver.EventUsage, u)
 }
 
 // Tokens bounds a count that an agent told, so that counts can be added up: none is negative, and none is more than any
@@ -126,13 +126,13 @@ func (t *Teller) Usage(u agentruntime.Usage) {
 func Tokens(n int64) int64 { return min(max(n, 0), 1e12) }
 
 // Fault tells of a failure of the service behind the agent.
-func (t *Teller) Fault(f driver.Fault) {
+func (t *Reporter) Fault(f driver.Fault) {
 	f.Message, _ = driver.Cut(f.Message)
-	tell(t, driver.EventFault, f)
+	emit(t, driver.EventFault, f)
 }
 
 // Turn tells that an answer of the model, with its tool calls, is over.
-func (t *Teller) Turn(stop string) {
+func (t *Reporter) Turn(stop string) {
 	t.mu.Lock()
 	t.state.Turns++
 	detail := agentruntime.Turn{
@@ -140,17 +140,17 @@ func (t *Teller) Turn(stop string) {
 	}
 	t.calls = 0
 	t.mu.Unlock()
-	tell(t, driver.EventTurn, detail)
+	emit(t, driver.EventTurn, detail)
 }
 
 // Policy tells of a decision.
-func (t *Teller) Policy(d agentruntime.PolicyDecision) { tell(t, driver.EventPolicy, d) }
+func (t *Reporter) Policy(d agentruntime.PolicyDecision) { emit(t, driver.EventPolicy, d) }
 
 // Compaction tells that the agent shortened its conversation.
-func (t *Teller) Compaction(c agentruntime.ContextCompaction) { tell(t, driver.EventCompaction, c) }
+func (t *Reporter) Compaction(c agentruntime.ContextCompaction) { emit(t, driver.EventCompaction, c) }
 
 // Strange tells of a line that could not be read, one by one up to a bound.
-func (t *Teller) Strange(what string, line []byte) {
+func (t *Reporter) Strange(what string, line []byte) {
 	t.mu.Lock()
 	t.strange++
 	n := t.strange
@@ -165,7 +165,7 @@ func (t *Teller) Strange(what string, line []byte) {
 }
 
 // finish tells how many strange lines were not told one by one.
-func (t *Teller) finish() {
+func (t *Reporter) finish() {
 	if more := t.strange - driver.MaxStrange; more > 0 {
 		t.sink.Event(driver.EventStrange, driver.Strange{What: "more of these", Count: more})
 	}

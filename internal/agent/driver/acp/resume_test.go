@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWaysToGoOn(t *testing.T) {
+func TestResumeMethods(t *testing.T) {
 	t.Parallel()
 	for can, want := range map[string]string{
 		`{}`:                   "[]",
@@ -22,7 +22,7 @@ func TestWaysToGoOn(t *testing.T) {
 		if err := json.Unmarshal([]byte(`{"agentCapabilities":`+can+`}`), &init); err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(init.ways()); got != want {
+		if got := fmt.Sprint(init.resumeMethods()); got != want {
 			t.Errorf("%s: %s, want %s", can, got, want)
 		}
 	}

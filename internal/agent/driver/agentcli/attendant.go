@@ -26,8 +26,8 @@ type attendant struct {
 	asked  bool // the agent was asked to stop; written before wg is done
 }
 
-// attend returns the attendant of a launch. A launch that asks for nothing gets the context of the turn itself.
-func attend(ctx context.Context, l Launch) *attendant {
+// newAttendant returns the attendant of a launch. A launch that asks for nothing gets the context of the turn itself.
+func newAttendant(ctx context.Context, l Launch) *attendant {
 	a := &attendant{ctx: ctx, outer: ctx, cancel: func(error) {}, gone: make(chan struct{})}
 	if l.Over == nil && l.Cancel == nil {
 		return a
@@ -68,9 +68,9 @@ func (a *attendant) end() {
 	a.cancel(nil)
 }
 
-// tell corrects what a run says of its end: who was asked to stop and did was cancelled, and who was ended after its turn
+// report corrects what a run says of its end: who was asked to stop and did was cancelled, and who was ended after its turn
 // was not.
-func (a *attendant) tell(t *process.Turn) {
+func (a *attendant) report(t *process.Turn) {
 	exit := &t.Yield.Proc
 	switch {
 	case errors.Is(exit.Cause, errOver):
