@@ -244,8 +244,8 @@ func (s *Store) AccessLog(ctx context.Context, f AccessFilter) ([]AccessEntry, e
 	return out, nil
 }
 
-// TrimAccessLog keeps the newest refusals and the newest entries of all, as many as it is told of each, so that strangers cannot
-// push out what was done.
+// TrimAccessLog keeps the given number of the newest refusals, and of the newest entries of all, so that refused requests of
+// strangers cannot displace the record of what was done.
 func (s *Store) TrimAccessLog(ctx context.Context, refusals, all int) error {
 	err := s.write(ctx, func(ctx context.Context, t tx) error {
 		if _, err := t.exec(ctx, `DELETE FROM access_log WHERE refused = 1 AND seq <=

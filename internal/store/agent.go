@@ -96,8 +96,8 @@ func newAgent(r agentruntime.AgentIdentity) func(*agentruntime.AgentIdentity) (a
 	}
 }
 
-// ChangeAgent writes an agent anew. The id stays: it is the internal name, and nothing overrides that. change may be called
-// more than once.
+// ChangeAgent rewrites an agent. The id stays: it is the internal name, and nothing overrides that. change may be called more than
+// once.
 func (s *Store) ChangeAgent(ctx context.Context, id, by string, change func(*agentruntime.AgentIdentity) error) (Agent, error) {
 	return s.writeAgent(ctx, id, by, func(old *agentruntime.AgentIdentity) (agentruntime.AgentIdentity, error) {
 		if old == nil {
@@ -258,7 +258,7 @@ func newWallet(w agentruntime.WalletIdentity) func(*agentruntime.WalletIdentity)
 	}
 }
 
-// ChangeWallet writes a wallet anew. Its address, its chain and its agent stay. change may be called more than once.
+// ChangeWallet rewrites a wallet. Its address, its chain and its agent stay. change may be called more than once.
 func (s *Store) ChangeWallet(ctx context.Context, of agentruntime.WalletIdentity, by string, change func(*agentruntime.WalletIdentity) error) (agentruntime.WalletIdentity, error) {
 	key := keyOf(of)
 	return s.writeWallet(ctx, key, of.AgentID, by, func(old *agentruntime.WalletIdentity) (agentruntime.WalletIdentity, error) {

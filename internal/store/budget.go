@@ -68,7 +68,7 @@ func (s *Store) SetBudget(ctx context.Context, taskID, by string, change func(de
 	return out, nil
 }
 
-// replaceIntent writes a task's intent anew. The payload is stored apart and stays as it is.
+// replaceIntent rewrites a task's intent. The payload is stored separately and does not change.
 func replaceIntent(ctx context.Context, t tx, task Task, now int64) error {
 	intent := task.Intent
 	intent.Payload = nil

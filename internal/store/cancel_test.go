@@ -12,7 +12,7 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// A context that ends at any moment of a write must not leave a transaction open: the writer would be lost for good.
+// A context that ends at any moment of a write must not leave a transaction open: the writer would be lost permanently.
 func TestCancelledWritesLeaveTheWriterUsable(t *testing.T) {
 	t.Parallel()
 	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "deed.db"), store.Options{})

@@ -183,8 +183,8 @@ func TestKilledRunnerLeavesAWholeStore(t *testing.T) {
 	})
 }
 
-// The log is on the disk before an id is told: each line of the helper comes after an fsync of the log, which comes
-// after the last write to it.
+// The log is on the disk before an id is returned: each line of the helper comes after an fsync of the log, which comes after the
+// last write to it.
 func TestSQLiteSyncsBeforeItAcknowledges(t *testing.T) {
 	t.Parallel()
 	acks, trace := syncsOf(t, "three")

@@ -42,8 +42,8 @@ type engine interface {
 	dialect() string
 	// read returns a conn for reads outside of a transaction.
 	read() conn
-	// write runs fn in one transaction, and commits when fn returns nil. fn may be run again from its start when
-	// the engine gave the transaction up; it must have no effect but on the tx and on variables that it sets anew.
+	// write runs fn in one transaction, and commits when fn returns nil. If the engine aborts the transaction, fn may run again from
+	// its start; it must have no effect except on the tx and on variables that it resets.
 	write(ctx context.Context, fn func(ctx context.Context, t tx) error) error
 	// enqueue inserts tasks that need nothing else in their transaction.
 	enqueue(ctx context.Context, rows []taskRow) error
@@ -67,8 +67,8 @@ const (
 
 var (
 	toPostgres = strings.NewReplacer(forUpdate, "FOR UPDATE", skipLocked, "FOR UPDATE SKIP LOCKED", inSet, "= ANY (ARRAY(", endSet, "))")
-	// SQLite looks at the value of a mere parameter, as a LIMIT or after an equals sign beside ORDER BY, to plan by it, and so compiles
-	// the statement anew whenever one is bound: four times the work for a short one. With a sign before it, it takes it as it comes.
+	// SQLite plans by the value of a bare parameter, as a LIMIT or after an equals sign in a query with ORDER BY, and so compiles the
+	// statement again whenever one is bound: four times the work for a short one. In an expression it does not look at the value.
 	toSQLite = strings.NewReplacer(forUpdate, "", skipLocked, "", inSet, "IN (", endSet, ")", "LIMIT $", "LIMIT 0+$", "= $", "= +$")
 )
 

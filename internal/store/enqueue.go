@@ -198,7 +198,7 @@ func (r *taskRow) fill(t *NewTask, now, step int64) error {
 	if t.Intent.TaskType == "" {
 		return invalid("task_type is empty")
 	}
-	// The payload is stored apart and byte for byte; inside the intent it would be written anew.
+	// The payload is stored separately and byte for byte; inside the intent it would be encoded again.
 	intent := t.Intent
 	payload := intent.Payload
 	intent.Payload = nil
@@ -224,7 +224,7 @@ func (r *taskRow) fill(t *NewTask, now, step int64) error {
 
 // rank is the static sort key of the queue, lowest first. Without ageing it is the priority turned round. With
 // ageing, a task gains one step of priority for each step of waiting; the difference between two tasks does not
-// change while both wait, so that created_at - priority*step orders them for good.
+// change while both wait, so that the order by created_at - priority*step never changes.
 func rank(priority, created, step int64) int64 {
 	if step == 0 {
 		return ^priority

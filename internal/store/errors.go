@@ -39,8 +39,8 @@ var (
 	ErrInvalid = errors.New("invalid argument")
 	// ErrClosed: the action or outbox item was already answered, delivered or given up.
 	ErrClosed = errors.New("already closed")
-	// ErrStale: the workflow, the constitution, or what a sensor has seen, was changed by another since it was read. Whoever moves it reads it again
-	// and decides anew.
+	// ErrStale: another writer changed the workflow, the constitution, or what a sensor has seen since it was read. The caller reads it again and
+	// decides again.
 	ErrStale = errors.New("it has changed meanwhile")
 	// ErrDisabled: the sensor is switched off, and nothing is taken from it.
 	ErrDisabled = errors.New("the sensor is disabled (`deed sensor enable` switches it on)")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The events that are deed's own, beside those of the contract.
+// The events of deed, in addition to those of the contract.
 const (
 	EventTaskOperatorCanceled = "task_operator_canceled"
 	EventTaskCancelRequested  = "task_cancel_requested" // a running task; its attempt has yet to obey

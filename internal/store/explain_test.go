@@ -35,7 +35,7 @@ func TestStatementsWalkIndexes(t *testing.T) {
 		t.Fatalf("the workload ran only %d statements", len(statements))
 	}
 	scan := regexp.MustCompile(`SCAN (\w+)( USING (COVERING )?INDEX \w+|-ROW VALUES CLAUSE)?`) // rows to be inserted are no table
-	bare := regexp.MustCompile(`(?i)(\blimit|=)\s*[$?]`)                                       // compiled anew whenever it is bound
+	bare := regexp.MustCompile(`(?i)(\blimit|=)\s*[$?]`)                                       // compiled again whenever it is bound
 	for _, q := range statements {
 		if bare.MatchString(toSQLite.Replace(q)) {
 			t.Errorf("a bare parameter as limit or after = in %s", q)
@@ -135,8 +135,8 @@ func TestStatementsWalkIndexesOnPostgres(t *testing.T) {
 			t.Fatalf("%v\nin %s", err, q)
 		}
 	}
-	// What the planner prefers depends on how much of a table a vacuum has marked as visible to all. One that runs
-	// beside another session's snapshot marks less, so it is repeated a few times.
+	// What the planner prefers depends on how much of a table a vacuum has marked as visible to all. A vacuum that runs
+	// concurrently with another session's snapshot marks less, so it is repeated a few times.
 	for tries, hidden := 0, 1; hidden > 0 && tries < 10; tries++ {
 		exec("VACUUM ANALYZE")
 		if err := c.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_class

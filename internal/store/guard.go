@@ -55,7 +55,7 @@ func checking(ctx context.Context) tx {
 // errCheckWrites is a fault of the caller: on SQLite the write would wait for the one whose condition asks for it.
 var errCheckWrites = errors.New("the condition of a write writes")
 
-// standsAlone reports whether a write may be a statement by itself: nothing else belongs into its transaction.
+// standsAlone reports whether a write may be a single statement: nothing else belongs to its transaction.
 func standsAlone(ctx context.Context) bool {
 	key, _ := ctx.Value(requestContext{}).(string)
 	return key == "" && guardOf(ctx) == nil && checking(ctx) == nil

@@ -76,7 +76,7 @@ func (s *Store) takeAll(ctx context.Context, list []Intake, more func(context.Co
 }
 
 // takeInAll records what sensors saw first; then each intake has what follows from it. What can wait until the end is written
-// together there. tried says that takeSingle was asked already.
+// together there. tried says that takeSingle was tried already.
 func (s *Store) takeInAll(ctx context.Context, t tx, list []Intake, out []IntakeResult, counts *sensorCounts, tried bool) error {
 	w := &intakeWriter{now: micros(s.now())}
 	tasks := make([]intakeTasks, len(list))

@@ -115,8 +115,8 @@ func (s *Store) migrate(ctx context.Context, have int64) error {
 	}
 }
 
-// lockMigration waits, ten seconds at most, for who else migrates the database at path, and returns what lets the next one go on. The lock is
-// that of a directory beside it, which is there as long as somebody migrates.
+// lockMigration waits, at most ten seconds, for another process that migrates the database at path, and returns a function that releases the
+// lock. The lock is on a directory next to the database, which exists as long as a migration runs.
 func lockMigration(path string) (unlock func()) {
 	dir := path + "-migrating"
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -188,12 +188,12 @@ func (s *Store) OutboxItem(ctx context.Context, id string) (OutboxItem, error) {
 	return o, nil
 }
 
-// OutboxRetry makes an item that was given up, is held or waits due now, with its deliveries counted anew.
+// OutboxRetry makes an item due now that was given up, is held or waits. Its deliveries are counted again from zero.
 func (s *Store) OutboxRetry(ctx context.Context, id, by string) error {
 	return s.outboxByHand(ctx, id, by, "", EventOutboxRetried, `UPDATE outbox SET state = 'pending', attempts = 0, next_at = $1, settled_at = NULL WHERE id = $2`)
 }
 
-// OutboxDrop gives an item up for good. What it was is kept.
+// OutboxDrop gives an item up permanently. Its record is kept.
 func (s *Store) OutboxDrop(ctx context.Context, id, reason, by string) error {
 	return s.outboxByHand(ctx, id, by, reason, EventOutboxDropped, `UPDATE outbox SET state = 'dropped', settled_at = $1 WHERE id = $2`)
 }

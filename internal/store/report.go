@@ -18,9 +18,9 @@ const reportedTypes = `('task_attempt_finished', 'task_finished', 'task_operator
     'schedule_task_created', 'schedule_skipped', 'workflow_started', 'workflow_transitioned', 'workflow_blocked', 'workflow_completed',
     'message_delivered', 'message_failed')`
 
-// ReportEvents calls fn with what a report tells about: ends of attempts and tasks, steps of workflows, slots of schedules, and messages, from
-// one instant to another that is left out, newest first and at most limit. It costs what happened in between, not what happened
-// before.
+// ReportEvents calls fn with the events that a report covers: ends of attempts and tasks, steps of workflows, slots of schedules, and
+// messages. It walks them from from to to, without to itself, newest first and at most limit. Its cost depends on what happened in
+// between, not on what happened before.
 func (s *Store) ReportEvents(ctx context.Context, from, to time.Time, limit int, fn func(Event)) error {
 	rows, err := s.eng.read().query(ctx, `SELECT seq, type, at, task_id, attempt_id, detail FROM events
 		WHERE type IN `+reportedTypes+` AND at >= $1 AND at < $2 ORDER BY at DESC, seq DESC LIMIT $3`, micros(from), micros(to), limit)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Request is one that a client may send again under the same key. It is kept until it is known what became of it, and then for
-// some time with its answer.
+// A Request is one that a client may send again under the same key. It is kept until its outcome is known, and then for some time
+// with its answer.
 type Request struct {
 	Key     string // the caller's own and the caller, digested
 	Digest  string // of what was asked
@@ -20,17 +20,17 @@ type Request struct {
 	Answer  []byte // the caller's own form
 }
 
-// requestSweep is how many requests that are past their time one that begins forgets.
+// requestSweep is how many expired requests the start of a new one deletes.
 const requestSweep = 16
 
 // RequestTerms say how long a request may take and is remembered.
 type RequestTerms struct {
-	Lease time.Duration // one that has not ended by then was cut short
-	Since time.Time     // one that began before it was cut short too; zero: nothing is known
-	Keep  time.Duration // what is known of it is forgotten after that
+	Lease time.Duration // a request that has not ended by then was cut short
+	Since time.Time     // a request that began before that was cut short, too; zero: not known
+	Keep  time.Duration // the record of a request is deleted after that
 }
 
-// CutShort reports whether nobody is at work on a request that has not ended.
+// CutShort reports whether a request has not ended and is no longer being worked on.
 func (t RequestTerms) CutShort(r Request, now time.Time) bool {
 	return !r.Done && (now.Sub(r.BegunAt) >= t.Lease || r.BegunAt.Before(t.Since))
 }
@@ -43,8 +43,8 @@ func ForRequest(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, requestContext{}, key)
 }
 
-// OutsideRequest returns a context whose writes are not what a request asks for, such as one that only catches up.
-// What the request makes a condition is none of theirs.
+// OutsideRequest returns a context whose writes are not what a request asks for, such as a write that only catches up. The
+// conditions of the request do not apply to them.
 func OutsideRequest(ctx context.Context) context.Context {
 	return context.WithValue(ForRequest(ctx, ""), guardContext{}, (*guard)(nil))
 }

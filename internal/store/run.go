@@ -284,7 +284,7 @@ func (u RunUpdate) changesWork() bool {
 	return u.Metadata != nil || u.Runtime != nil || u.Preview != nil || u.Result != nil || u.Replay != nil || u.Error != nil
 }
 
-// clean records a step of the clean-up, and derives the lifecycle anew.
+// clean records a step of the clean-up, and derives the lifecycle again.
 func (r *Run) clean(u RunUpdate, now time.Time) {
 	at, failed := string(stamp(micros(now))), cleanError(u.CleanupError)
 	c := r.Record.Lifecycle.Cleanup

@@ -47,8 +47,8 @@ type ScheduleRun struct {
 	Skipped string   // why there is no task
 }
 
-// PutSchedule writes a schedule: a new one, or one of the same name anew. A suspended one is looked at again. It returns the whole
-// schedule and whether it is new.
+// PutSchedule writes a schedule, and replaces one of the same name. A suspended one is checked again. It returns the whole schedule
+// and whether it is new.
 func (s *Store) PutSchedule(ctx context.Context, r agentruntime.RecurringScheduleRecord, overlap, by string) (out Schedule, fresh bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t tx) (err error) {
 		out, fresh, err = s.putScheduleIn(ctx, t, r, overlap, by)
@@ -245,8 +245,8 @@ func (s *Store) oneTaskIn(ctx context.Context, t tx, task NewTask) (string, erro
 const scheduleColumns = `id, name, enabled, suspended, interval_seconds, overlap, due_at, last_run_at, last_slot_at, last_task_id,
 	runs, missed, skipped, task, created_at, updated_at`
 
-// scanSchedule says in the schedule itself that its task cannot be read, also where it is alone: it can be suspended, dropped and
-// written anew, but makes no task.
+// scanSchedule notes in the schedule itself that its task cannot be read, even if only one schedule is read: it can be suspended,
+// dropped and rewritten, but makes no task.
 func scanSchedule(row scanner) (Schedule, error) {
 	var sc Schedule
 	var enabled, due, created, updated int64
@@ -317,7 +317,7 @@ func (s *Store) NextSchedule(ctx context.Context) (time.Time, bool, error) {
 	return fromMicros(next), true, nil
 }
 
-// boolInt is a bool as the tables have it.
+// boolInt is a bool as the tables store it.
 func boolInt(on bool) int64 {
 	if on {
 		return 1

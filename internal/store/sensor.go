@@ -62,7 +62,7 @@ type SensorEvent struct {
 	Damaged
 }
 
-// sensorKey is what events are told apart by: the end of their name, and a digest of all that counts. What comes together is often
+// sensorKey identifies an event: the end of its name, and a digest of all that counts. Events that come together are often
 // numbered; with the digest alone every event of a run would have a page of the index to itself.
 func sensorKey(name string, parts ...string) string {
 	var all []byte

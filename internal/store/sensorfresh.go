@@ -10,7 +10,8 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 )
 
-// A freshTaker is a conn that takes events with what follows from them in one statement, where each statement is a round trip.
+// A freshTaker is a conn that takes events and what follows from them in one statement. It is for an engine where each statement is a
+// round trip.
 type freshTaker interface {
 	// takeFresh stores those of the rows that nobody has seen, each with its task, with what is said of both, and with the counters
 	// of the sensors. Those get their Seq; the others are left as they were, and so are all rows of a sensor that is disabled.
@@ -30,8 +31,8 @@ func (in *Intake) plain(tasks intakeTasks) bool {
 		len(in.Events) == 0 && len(tasks.rows) <= 1 && !tasks.keyed && in.Start == nil && in.Move == nil
 }
 
-// takeSingle takes a single plain intake as a transaction of its own. When it is not done, nothing has changed; tried says that
-// something was in its way.
+// takeSingle takes a single plain intake in a transaction of its own. If done is false, nothing has changed; tried says that something
+// prevented it.
 func (s *Store) takeSingle(ctx context.Context, in *Intake, out *IntakeResult) (done, tried bool, err error) {
 	f, ok := s.eng.read().(freshTaker)
 	if !ok || !standsAlone(ctx) {

@@ -194,8 +194,8 @@ func (s *Store) SensorFailed(ctx context.Context, id, why string, patience time.
 	return x, nil
 }
 
-// answeredSensor follows the answer to what a person was asked about a sensor: its row of failures begins anew, so that it is
-// asked about again when it goes on failing.
+// answeredSensor applies a person's answer to a question about a sensor: its count of failures in a row is reset, so that the
+// question comes again if the sensor keeps failing.
 func answeredSensor(ctx context.Context, t tx, id, action string) error {
 	_, err := t.exec(ctx, `UPDATE sensors SET failures = 0, since = NULL, action_id = NULL WHERE id = $1 AND action_id = $2`, id, action)
 	return err

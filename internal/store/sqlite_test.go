@@ -163,7 +163,7 @@ func TestSQLiteRefusesWhatItCannotUse(t *testing.T) {
 	}
 }
 
-// A newer store is refused without a byte being changed, and nothing is left beside it.
+// A newer store is refused without changing a byte, and no other file is left behind.
 func TestSQLiteNewerIsUntouched(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -229,7 +229,7 @@ func TestSQLiteFull(t *testing.T) {
 	}
 }
 
-// Damage that is found later is told apart from other faults.
+// Damage that is found later is distinguished from other faults.
 func TestSQLiteCorruptLater(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "deed.db")

@@ -33,8 +33,8 @@ type Options struct {
 	Clock clock.Clock
 
 	// AgeingStep is the wait that is worth one step of priority. 0 means strict priority, then first in, first out.
-	// The step is folded into each task's rank at enqueue; opening a store with another step ranks the waiting
-	// tasks anew.
+	// The step is folded into each task's rank at enqueue; opening a store with another step recomputes the rank of the waiting
+	// tasks.
 	AgeingStep time.Duration
 }
 

@@ -19,7 +19,7 @@ type Usage struct {
 	OutputTokens      int64  `json:"output_tokens"`
 	ReasoningTokens   int64  `json:"reasoning_tokens"`
 	CostMicroUSD      int64  `json:"cost_micro_usd"`                // as deed computes it from the tokens
-	ReportedMicroUSD  *int64 `json:"told_cost_micro_usd,omitempty"` // as the agent tells it; nil: it says nothing
+	ReportedMicroUSD  *int64 `json:"told_cost_micro_usd,omitempty"` // as the agent reports it; nil: it reports nothing
 	UnpricedTokens    int64  `json:"unpriced_tokens"`               // whose price is not known: the cost leaves them out
 	AgentMS           int64  `json:"agent_ms"`
 }

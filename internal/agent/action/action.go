@@ -41,7 +41,7 @@ func Read(a store.Action) Decision {
 	return d
 }
 
-// Text is the answer to a question as the agent is told it.
+// Text is the answer to a question as the agent gets it.
 func Text(a store.Action) string {
 	var s string
 	if json.Unmarshal(a.Answer, &s) == nil {

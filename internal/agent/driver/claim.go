@@ -117,8 +117,8 @@ func ParseClaim(data []byte) (claim *Claim, dropped []string, err error) {
 	return p.claim, p.dropped, nil
 }
 
-// tidy writes a result anew as a document that every reader takes: UTF-8, each member once, and not so deep that writing
-// it with indents makes a mountain of it. Parts of it stand in documents that must be valid.
+// tidy rewrites a result as a document that every reader accepts: UTF-8, each member once, and not so deep that indentation
+// blows it up. Parts of it go into documents that must be valid.
 func tidy(data []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -359,8 +359,8 @@ func (p *claimParser) retryAfter() {
 	p.claim.RetryAfterSeconds = seconds
 }
 
-// failure reads why the agent failed, in deed's word or in the sandbox contract's terminal result. A reason beside a
-// completion is a contradiction.
+// failure reads why the agent failed, from deed's own field or from the sandbox contract's terminal result. A completion with a
+// reason for a failure contradicts itself.
 func (p *claimParser) failure() error {
 	var word string
 	p.text("failure_class", &word)

@@ -103,10 +103,10 @@ var ErrAsked = errors.New("a person has to decide first")
 // A Guard stands at the tool boundary, for drivers whose agent lets it be asked. Its methods may be called from several
 // goroutines, and may take as long as a person takes to answer.
 type Guard interface {
-	// Before decides on a call before it is carried out. The effect is allow or deny; with deny the reason is told to the
-	// agent and the call is not carried out. An error other than ErrAsked ends the turn.
+	// Before decides on a call before it is carried out. The effect is allow or deny; with deny the agent gets the reason and the
+	// call is not carried out. An error other than ErrAsked ends the turn.
 	Before(ctx context.Context, call agentruntime.ToolCall) (agentruntime.PolicyDecision, error)
-	// After tells what came of a call. What it returns is told to the agent besides the result.
+	// After gets the result of a call. The agent gets what After returns in addition to the result.
 	After(ctx context.Context, call agentruntime.ToolCall, result agentruntime.ToolResult) (feedback string, err error)
 	// Ask puts a question of the agent's to a person.
 	Ask(ctx context.Context, question string) (answer string, err error)
@@ -145,10 +145,10 @@ type Job struct {
 	TaskType  string
 
 	Adapter agentruntime.AdapterConfig // paths in it are already absolute; see the drivers
-	Guest   bool                       // the adapter came with the task or from a project's file: nothing of deed's own environment is for it
+	Guest   bool                       // the adapter came with the task or from a project's file: it gets nothing from deed's environment
 	Model   string                     // as resolved for this attempt; empty: the agent's own default
 	Payload json.RawMessage            // the task's payload, as it was written
-	Brief   string                     // what the agent is told
+	Brief   string                     // see package brief
 
 	AcceptEmptyOutput bool // the task type takes exit 0 without output as a result
 
@@ -178,8 +178,8 @@ type Job struct {
 	Bundles  string      // the directory of bundles of earlier work that the brief names files of, seen at the same place inside; empty: it names none
 }
 
-// Inside is a path as the agent sees it. Every path that an agent is told goes through here. One that the agent does not
-// see stays as it is: starting it says so.
+// Inside is a path as the agent sees it. Every path that the agent gets goes through here. One that the agent does not see is
+// returned unchanged: the start then reports it.
 func (j Job) Inside(path string) string {
 	if j.Sandbox == nil {
 		return path
@@ -204,7 +204,7 @@ func (j Job) Run(ctx context.Context, s proc.Spec) (sandbox.Exit, error) {
 // gate's reasons.
 type Input struct {
 	Turn int    // 1, 2, …
-	Text string // what to tell the agent, for turns after the first
+	Text string // for turns after the first
 }
 
 // A Sink takes events as they happen. Its method may be called from several goroutines and must not block for long.
@@ -263,7 +263,7 @@ const (
 // KnownFailure names, in the Diagnostics of a Yield, the failure that the agent's own package has a name for.
 const KnownFailure = "immediate_failure"
 
-// A Yield is what a turn left: facts that deed saw, and beside them the agent's word. Everything in it is redacted.
+// A Yield is the result of a turn: the facts that deed saw, and in addition the agent's statement. Everything in it is redacted.
 // All paths are absolute, below Dirs.Run, and name regular files that exist, or are empty.
 type Yield struct {
 	Kind       YieldKind

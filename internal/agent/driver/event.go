@@ -28,7 +28,7 @@ const (
 // Bounds of what a stream of events leaves in the journal.
 const (
 	MaxEventText = 32 << 10 // bytes of one text, input or output in an event; the whole is in the recorded stream
-	MaxStrange   = 20       // strange events that are told one by one in a session
+	MaxStrange   = 20       // strange events that are reported one by one in a session
 
 	maxName = 512 // bytes of an id, a model or another name
 )

@@ -7,8 +7,8 @@ import (
 	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
-// A Fitted driver looks at a job before the walls of its attempt are built: what its agent is, and what it needs, follows from
-// the task and not from the adapter alone. It is an optional ability, and stands for Mounted.
+// A Fitted driver looks at a job before the sandbox of its attempt is built: which agent runs, and what it needs, depends on
+// the task and not on the adapter alone. The interface is optional, and replaces Mounted.
 type Fitted interface {
 	// Fit says what the job needs, or why it cannot be done: an error of class failure.Config, with a Refusal in it where
 	// programs decide on the reason. Nothing of the agent has run. The job has no brief and no sandbox yet.

@@ -74,8 +74,8 @@ func (r *Recorder) Tail(n int64) string {
 	return string(b)
 }
 
-// Close closes the file. An agent that runs as the same user can have put something else in its place: then the
-// recorded content is put back under its name.
+// Close closes the file. An agent that runs as the same user can have replaced it: then the recorded content is put back under
+// its name.
 func (r *Recorder) Close() error {
 	defer r.file.Close()
 	mine, err := r.file.Stat()

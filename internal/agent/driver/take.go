@@ -40,7 +40,7 @@ func TakeFile(root *os.Root, name string) ([]byte, error) {
 	return plainfile.All(f, MaxResult)
 }
 
-// WriteFile writes a small file of deed's own record of a run, replacing what has the name.
+// WriteFile writes a small file of deed's record of a run, and replaces whatever has the name.
 func WriteFile(root *os.Root, name string, data []byte) error {
 	f, err := replaceFile(root, name)
 	if err != nil {

@@ -72,7 +72,7 @@ func (b Bounds) withDefaults(modelName string) Bounds {
 
 func (b Bounds) allows(name string) bool { return slices.Contains(b.Tools, name) }
 
-// compactTokens is the size at which a conversation is shortened. There is room for the next answer beside it.
+// compactTokens is the size at which a conversation is shortened. It leaves room for the next answer.
 func (b Bounds) compactTokens() int64 {
 	return min(int64(float64(b.Window)*b.CompactAt), max(b.Window-int64(b.MaxOutput), b.Window/4))
 }

@@ -25,7 +25,7 @@ const (
 	typeTooMany     = "too_many_subagents"
 )
 
-// An outcome is what came of a call, before it is told.
+// An outcome is the result of a call, before the model gets it.
 type outcome struct {
 	result
 	millis int64

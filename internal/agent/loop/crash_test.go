@@ -56,7 +56,7 @@ func crashMain(dir string) int {
 	return 0
 }
 
-// A stepper is a model without a memory: from what it is told it knows which step is next. After an interruption it looks.
+// A stepper is a model without a memory: it derives the next step from the request. After an interruption it looks.
 type stepper struct{}
 
 const lastStep = 6

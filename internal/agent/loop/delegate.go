@@ -20,7 +20,7 @@ import (
 // errTime is the cause when a delegated conversation took too long.
 var errTime = errors.New("it took too long")
 
-// beginDelegated begins a delegated conversation, after looking whether it is within the bounds.
+// beginDelegated begins a delegated conversation if the bounds allow it.
 func (t *turn) beginDelegated(ctx context.Context, c *Conversation, p pending) (outcome, error) {
 	if f := t.overBounds(c, p); f != nil {
 		return failed(f), nil
@@ -123,8 +123,8 @@ func (t *turn) delegated(ctx context.Context, c *Conversation, p pending) (outco
 	return o, nil
 }
 
-// ownFault reports whether the end of a delegated conversation is its own affair: its parent is told and goes on. Anything
-// else would meet the parent as well.
+// ownFault reports whether a delegated conversation failed for a reason of its own: its parent gets the failure and goes on. Any
+// other failure would affect the parent as well.
 func ownFault(f *failure.Error, err error) bool {
 	switch f.Class {
 	case failure.Turns, failure.Loop, failure.AskedFail, failure.Provider:

@@ -1,6 +1,6 @@
-// Package loop owns the conversation of deed's own agent: what the model is told, which tools are called, when the
-// conversation is shortened, what is delegated, and when it yields. It does not judge the work, does not talk to a service
-// itself and does not start processes.
+// Package loop owns the conversation of the native agent: what the model gets, which tools are called, when the conversation is
+// shortened, what is delegated, and when it yields. It does not judge the work, does not talk to a service itself and does not
+// start processes.
 //
 // # How it is built
 //
@@ -12,8 +12,8 @@
 //
 // # What a crash leaves
 //
-// An entry "started" is on the disk before a call that may change something is carried out, and its result is on the disk
-// before the model is told of it. A call that was started and has no result is answered with a failure of type
-// interrupted when the conversation goes on: it is not known whether it took effect, so it is never repeated by itself.
-// Calls that change nothing are simply made again. A delegated conversation has a log of its own and goes on by the same rules.
+// Before a call that may change something is carried out, an entry "started" is on the disk; before the model gets the result,
+// the result is on the disk. A call that was started and has no result is answered with a failure of type interrupted when the
+// conversation resumes: it is not known whether it took effect, so it is never repeated automatically. Calls that change nothing
+// are simply repeated. A delegated conversation has a log of its own and resumes by the same rules.
 package loop

@@ -14,7 +14,7 @@ import (
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
-// Where whole outputs are, below the record of the run, and how much of one output is told to the model.
+// Where whole outputs are kept, below the record of the run, and how much of one output the model gets.
 const (
 	outputDir      = "tools"
 	maxShownOutput = 30_000
@@ -50,8 +50,8 @@ func (e *evidence) look() error {
 	return nil
 }
 
-// A capture takes the output of one call. What fits is told as it is; of more, head and tail are told, and the whole is in a
-// file.
+// A capture takes the output of one call. The model gets an output that fits unchanged. Of a longer one it gets head and tail,
+// and the whole is in a file.
 type capture struct {
 	e     *evidence
 	buf   []byte
@@ -91,13 +91,13 @@ func (c *capture) open() (err error) {
 	}
 	c.e.number++
 	c.ref = path.Join(outputDir, fmt.Sprintf("%03d.txt", c.e.number))
-	// When all room is used, as much is kept as is told.
+	// When all room is used, only what the model gets is kept.
 	limit := max(min(c.e.each, c.e.limit-c.e.used), maxShownOutput)
 	c.rec, err = driver.NewRecorder(c.root, c.ref, limit, c.e.redactor)
 	return err
 }
 
-// finish makes the text that is told.
+// finish makes the text that the model gets.
 func (c *capture) finish() error {
 	if c.root != nil {
 		defer c.root.Close()

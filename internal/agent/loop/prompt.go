@@ -25,8 +25,8 @@ type systemData struct {
 	Shell     bool
 }
 
-// systemPrompt is what the model is told before everything else. It says nothing that changes from call to call, so that a
-// service can keep it.
+// systemPrompt is what the model gets before everything else. It contains nothing that changes from call to call, so that a
+// service can cache it.
 func systemPrompt(workspace string, tools []string, helper bool) string {
 	d := systemData{Workspace: workspace, Helper: helper}
 	for _, s := range tool.Specs() {

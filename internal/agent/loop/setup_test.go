@@ -18,8 +18,8 @@ import (
 	"github.com/deedrun/deed/internal/agent/tool"
 )
 
-// A script is a model that says what it is told to, one item for each request: a model.Response, an error, or a function
-// of the request that gives both. Every request is checked.
+// A script is a model with prepared answers, one item for each request: a model.Response, an error, or a function of the request
+// that returns both. Every request is checked.
 type script struct {
 	t     testing.TB
 	items []any
@@ -106,7 +106,7 @@ func completes(summary string) model.Response {
 	return calls(tool.TaskComplete, string(b))
 }
 
-// hands do nothing and say what they are told to, by tool; a function decides by the input.
+// hands do nothing and return prepared results, by tool; a function decides by the input.
 type hands struct {
 	mu   sync.Mutex
 	say  map[string]func(input string) (string, tool.Outcome, error)

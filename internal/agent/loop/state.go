@@ -20,7 +20,7 @@ import (
 // The kinds of entries of a log.
 const (
 	kindBegin   = "begin"     // begun: always the first
-	kindInput   = "input"     // said: what the agent is told after the first turn
+	kindInput   = "input"     // said: the text for the agent after the first turn
 	kindAnswer  = "answer"    // answered
 	kindAsked   = "asked"     // callRef: a person has to decide on the call first
 	kindStarted = "started"   // callRef: the call is about to be carried out
@@ -49,7 +49,7 @@ type (
 	}
 	result struct {
 		Call      string          `json:"call"`
-		Output    string          `json:"output"` // what the model is told
+		Output    string          `json:"output"` // what the model gets
 		Failed    bool            `json:"failed,omitempty"`
 		ErrorType string          `json:"error_type,omitempty"`
 		Digest    string          `json:"digest,omitempty"` // of the output without what deed added to it
@@ -127,7 +127,7 @@ const (
 	maxFailedText   = 600
 	maxCallsOfTurn  = 32 // of one answer
 	maxCut          = 3  // answers in a row that ran into the bound on output
-	maxEmptyAnswers = 3  // answers in a row that say nothing
+	maxEmptyAnswers = 3  // empty answers in a row
 
 	warnRepeats = 3 // the same call with the same result
 	endRepeats  = 6
@@ -233,7 +233,7 @@ func (s *state) add(m model.Message) {
 // notAccepted answers a task_complete that was looked into.
 const notAccepted = "not accepted; the reasons follow"
 
-// input is what the agent is told. It answers its task_complete, where it made one.
+// input takes the text for the agent. It answers the agent's task_complete, if there is one.
 func (s *state) input(text string) {
 	s.requirements, s.claim = text, nil
 	if s.completing() {

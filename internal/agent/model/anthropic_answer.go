@@ -59,7 +59,7 @@ func (u *anthropicUsage) update(later anthropicUsage) {
 	}
 }
 
-// usage adds up: Anthropic counts what was read from the cache and written to it beside the input.
+// usage adds up the input: Anthropic counts what was read from the cache and written to it separately.
 func (u *anthropicUsage) usage(model string) agentruntime.Usage {
 	reported := func(n *looseInt) int64 {
 		if n == nil {
@@ -195,7 +195,7 @@ func (a *anthropicAnswer) goOn(c *anthropicContent, piece *anthropicEvent) {
 		c.signature = append(c.signature, d.Signature...)
 	case "input_json_delta":
 		if c.input == nil {
-			c.input = []byte{} // it is told piece by piece, even where the pieces are empty
+			c.input = []byte{} // it comes in pieces, even if they are empty
 		}
 		c.input = append(c.input, d.PartialJSON...)
 		return

@@ -28,9 +28,9 @@ type ollamaClient struct {
 	body    func(Options, Request) ([]byte, error)
 }
 
-// NewOllama makes a client of Ollama's own chat interface, written here: its Go package brings some eighty modules with
-// it. The server is told neither to drop the beginning of a conversation that is too long nor to go on past the window:
-// both are errors instead.
+// NewOllama makes a client of Ollama's own chat interface. It is written here because Ollama's Go package brings some eighty
+// modules with it. Requests forbid the server to drop the beginning of a conversation that is too long or to go on past the
+// window: both are errors instead.
 func NewOllama(o Options) (Client, error) {
 	o, err := o.resolve("ollama", OllamaURL)
 	if err != nil {

@@ -129,8 +129,8 @@ func responsesItems(m Message) []any {
 	return items
 }
 
-// eachOpenAI gives the data of each event to add. An event with an error is told as one, whatever else it holds; an error of null is
-// none, although OpenAI's own package takes it for one.
+// eachOpenAI gives the data of each event to add. An event with an error counts as an error, whatever else it holds. An error of
+// null is none, although OpenAI's own package takes it for one.
 func eachOpenAI(call *call, body io.Reader, add func(data []byte) (enough bool, err error)) error {
 	return eachEvent(body, func(e event) (bool, error) {
 		if !e.hasData {

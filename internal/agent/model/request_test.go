@@ -42,7 +42,7 @@ func conversation() model.Request {
 	}
 }
 
-// TestRequestsAreAsDocumented compares what goes over the wire with files that were read beside the services' documents:
+// TestRequestsAreAsDocumented compares what goes over the wire with files that were checked against the services' documents:
 // the path, the headers that matter, and the body with one of everything in it.
 func TestRequestsAreAsDocumented(t *testing.T) {
 	t.Parallel()

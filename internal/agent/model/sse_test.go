@@ -68,7 +68,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestEventsOfAStreamThatFails: what came whole counts, and the failure is told as it is.
+// TestEventsOfAStreamThatFails: events that arrived complete count, and the failure is returned unchanged.
 func TestEventsOfAStreamThatFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("reset by peer")

@@ -269,7 +269,7 @@ func TestLinesMayBeAsLongAsAnswers(t *testing.T) {
 	}
 }
 
-// TestOpaqueBlocksKeepTheirBytes: what no delta touched goes back as it came, and a member that one did stays in its place.
+// TestOpaqueBlocksKeepTheirBytes: what no delta touched goes back unchanged, and a member that a delta changed keeps its position.
 func TestOpaqueBlocksKeepTheirBytes(t *testing.T) {
 	t.Parallel()
 	for begin, want := range map[string]string{

@@ -19,7 +19,7 @@ const (
 	toolFetch   = "network.fetch"
 )
 
-// known lists the tools that deed can put a wall around, with the other names that agents have for them, as
+// known lists the tools whose use deed can enforce, with the other names that agents have for them, as
 // evidence.ToolName writes them, in lower case.
 var known = []struct {
 	id      string
@@ -34,10 +34,10 @@ var known = []struct {
 	{toolFetch, []string{"network", "fetch", "http", "http_fetch", "web", "web_fetch", "webfetch", "web_search", "websearch", "network_request"}},
 }
 
-// Known reports whether a name stands for a tool that deed can put a wall around.
+// Known reports whether a name stands for a tool whose use deed can enforce.
 func Known(name string) bool { return canonical(name) != "" }
 
-// KnownTools lists the tools that deed can put a wall around.
+// KnownTools lists the tools whose use deed can enforce.
 func KnownTools() []string {
 	out := make([]string, len(known))
 	for i, k := range known {
@@ -68,9 +68,9 @@ func knownAs(r codebox.ToolRule) []string {
 	return out
 }
 
-// enforcer returns what can hold the decision on a known tool, or "" where nothing can: a workspace that is there can be
-// read, one that may be edited can be written, and whoever runs commands runs tests. What is allowed is bounded by the
-// sandbox itself.
+// enforcer returns what can enforce the decision on a known tool, or "" if nothing can: a workspace that is mounted can be
+// read, one that may be edited can be written, and an agent that runs commands can run tests. The sandbox itself bounds what
+// is allowed.
 func (e Effective) enforcer(t Tool) Enforcer {
 	switch t.ID {
 	case toolRead:

@@ -1,14 +1,14 @@
-// Package policy owns the answer to what an agent may do. It builds no wall, and it claims none: what holds a decision is
-// told to it by whoever built the sandbox. It asks nobody: that a person has to decide is an answer of its own.
+// Package policy owns the answer to what an agent may do. It enforces nothing itself and does not claim to: whoever builds
+// the sandbox reports what enforces a decision. It never asks a person: "a person must decide" is one of its answers.
 //
 // There are two questions. Before a run, Resolve turns a request's allowed_tools and its sandbox tool policy into
-// decisions, and into the few facts from which walls are made. During a run, an Engine decides on each call of a tool and
+// decisions, and into the few facts from which the sandbox is built. During a run, an Engine decides on each tool call and
 // on the end of the work, by rules and by the operator's hooks; see Ruleset for how rules are read.
 //
-// For Resolve, what is said counts in this order. A tool that the policy denies is denied. A policy that lists tools denies those that
-// it does not list; one that lists none says only that there are no tools outside the sandbox, which is the default.
-// Where allowed_tools is given, what it does not name is denied. What is then left is allowed. So allowed_tools without
-// workspace.write makes the workspace read-only, and a request that says nothing leaves the sandbox to the agent.
+// Resolve applies the request in this order. A tool that the policy denies is denied. A policy that lists tools denies all
+// others; one that lists none says only that there are no tools outside the sandbox, which is the default. If allowed_tools
+// is given, what it does not name is denied. Everything else is allowed. So allowed_tools without workspace.write makes the
+// workspace read-only, and a request that says nothing lets the agent do anything inside the sandbox.
 package policy
 
 import (
@@ -25,24 +25,24 @@ import (
 const (
 	SourcePolicy       = "sandbox_tool_policy"     // the caller's policy lists tools
 	SourceAllowedTools = "allowed_tools"           // derived from the names in the request
-	SourceDefaultDeny  = codebox.SourceDefaultDeny // nothing was said
+	SourceDefaultDeny  = codebox.SourceDefaultDeny // the request says nothing
 )
 
-// A Enforcer is what keeps an agent from using a tool, or within bounds when it may.
+// An Enforcer keeps an agent from using a tool, or keeps its use within bounds.
 type Enforcer string
 
-// The walls. Only a sandbox has the first two; a driver has the third when its agent can be told which tools it has.
+// The enforcers. Only a sandbox has the first two. A driver has the third if its agent can be configured with a list of tools.
 const (
 	EnforcerMounts  Enforcer = "mounts"  // what is mounted, and how
 	EnforcerNetwork Enforcer = "network" // no way out but the egress proxy
 	EnforcerDriver  Enforcer = "driver"  // flags of the agent's own program
-	EnforcerBridge  Enforcer = "bridge"  // there is no way to call the tool; this wall always stands
+	EnforcerBridge  Enforcer = "bridge"  // there is no way to call the tool: always in force
 )
 
-// How a decision is held.
+// How strictly a decision holds.
 const (
-	HeldEnforced = "enforced" // a wall stands
-	HeldDeclared = "declared" // the agent was told, and nothing else
+	HeldEnforced = "enforced" // an enforcer is in force
+	HeldDeclared = "declared" // the agent was told, and nothing else stops it
 )
 
 // Rules that decide.
@@ -77,8 +77,8 @@ type Tool struct {
 	Remedy   string   `json:"remedy,omitempty"`
 }
 
-// A Decision is the record of one decision, for the journal. Allowed means that the agent has the tool: whoever holds the
-// record against the walls must not find a contradiction.
+// A Decision is the record of one decision, for the journal. Allowed means that the agent has the tool: the record must not
+// contradict what the sandbox enforces.
 type Decision struct {
 	Tool    string `json:"tool"`
 	Allowed bool   `json:"allowed"`
@@ -87,8 +87,8 @@ type Decision struct {
 	Remedy  string `json:"remedy,omitempty"`
 }
 
-// An Effective is what is allowed in the end. Its four facts say what the policy permits; where one is false, a wall is
-// to be built.
+// An Effective is the resolved policy. Its four facts say what it permits; where one is false, the sandbox has to enforce
+// that.
 type Effective struct {
 	Source string `json:"source"`
 	Tools  []Tool `json:"tools"`
@@ -99,8 +99,8 @@ type Effective struct {
 	RunCommands bool `json:"run_commands"`
 	// TestsRun: the agent may run tests; with RunCommands nothing can keep it from them.
 	TestsRun bool `json:"tests_run"`
-	// Network: the agent's tools may use the hosts that the task names. Without hosts there is no network either way, and
-	// the hosts of the model's provider are no matter of tools.
+	// Network: the agent's tools may use the hosts that the task names. Without hosts there is no network either way. The
+	// hosts of the model's provider do not depend on this.
 	Network bool `json:"network"`
 }
 
@@ -117,7 +117,7 @@ func (e Effective) Decisions() []Decision {
 	return out
 }
 
-// Offline returns the decisions for a run that has no network whoever may use one.
+// Offline returns the decisions for a run without a network, whatever the policy allows.
 func (e Effective) Offline() Effective {
 	e.Tools, e.Network = slices.Clone(e.Tools), false
 	for i := range e.Tools {
@@ -129,8 +129,8 @@ func (e Effective) Offline() Effective {
 	return e
 }
 
-// EnforcedBy returns the same decisions with those marked as enforced behind which one of the walls stands. Without it all are
-// declared, except that tools outside the sandbox cannot be called at all.
+// EnforcedBy returns the same decisions, with those marked as enforced that one of the enforcers holds. Without enforcers all
+// are declared, except that tools outside the sandbox cannot be called at all.
 func (e Effective) EnforcedBy(enforcers ...Enforcer) Effective {
 	e.Tools = slices.Clone(e.Tools)
 	for i := range e.Tools {
@@ -143,8 +143,8 @@ func (e Effective) EnforcedBy(enforcers ...Enforcer) Effective {
 	return e
 }
 
-// Resolve decides. p may be nil or empty; mentioned says whether the request has allowed_tools at all, since an empty list
-// allows nothing. Every fault of both is returned at once, at $.sandbox_tool_policy and $.allowed_tools.
+// Resolve decides. p may be nil or empty. mentioned says whether the request has allowed_tools at all, since an empty list
+// allows nothing. The error lists every fault of both, at $.sandbox_tool_policy and $.allowed_tools.
 func Resolve(p *codebox.SandboxToolPolicy, allowedTools []string, mentioned bool) (Effective, error) {
 	r := &resolution{mentioned: mentioned || len(allowedTools) > 0}
 	if p != nil {
@@ -195,8 +195,8 @@ func (r *resolution) effective() Effective {
 	return e
 }
 
-// known decides on a tool that deed knows. Rules of the policy that call it by any of its names count, those for tools
-// outside the sandbox do not: a tool there that is called workspace.write writes another workspace.
+// known decides on a tool that deed knows. Rules count that name it by any of its names. Rules for tools outside the sandbox
+// do not: a tool there that is called workspace.write writes another workspace.
 func (r *resolution) known(id string) Tool {
 	var rules []codebox.ToolRule
 	for _, rule := range r.policy.Tools {
@@ -211,7 +211,7 @@ func (r *resolution) known(id string) Tool {
 	return r.decide(id, rules, named)
 }
 
-// others decides on what only the request names: further tools of the policy, and names that nobody knows.
+// others decides on what only the request names: further tools of the policy, and unknown names.
 func (r *resolution) others() []Tool {
 	var out []Tool
 	for _, rule := range r.policy.Tools {

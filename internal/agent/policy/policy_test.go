@@ -131,7 +131,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestHeld: nothing is called enforced that no wall holds.
+// TestHeld: a decision without an enforcer is never reported as enforced.
 func TestHeld(t *testing.T) {
 	t.Parallel()
 	every := []policy.Enforcer{policy.EnforcerMounts, policy.EnforcerNetwork, policy.EnforcerDriver}

@@ -18,7 +18,7 @@ const (
 	OriginTask    = "task"
 
 	RuleDefault  = "default"   // there are rules, and none names the call
-	RuleNoPolicy = "no-policy" // nobody made rules: the walls of the sandbox hold the agent
+	RuleNoPolicy = "no-policy" // there are no rules: only the sandbox restricts the agent
 )
 
 // A List is rules of one origin. The first that matches counts.

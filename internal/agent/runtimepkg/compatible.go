@@ -14,8 +14,8 @@ import (
 // Uncomparable is the code of a finding: what a manifest requires of its host cannot be compared.
 const Uncomparable = "uncomparable_requirement"
 
-// supportedVersions are versions at the ends of what deed speaks: the first major version of the contract, and what came before it.
-// Hosts number their releases and not the contract, so that a minor number says nothing of what deed can do.
+// supportedVersions are versions at the ends of the range that deed supports: the first major version of the contract, and what came
+// before it. Hosts number their releases and not the contract, so a minor number says nothing about what deed can do.
 var supportedVersions = []string{"0.0.1", "0.999999.999999", "1.0.0", "1.999999.999999"}
 
 // hosts are the names by which a manifest calls its host.

@@ -32,7 +32,7 @@ func TestCompatible(t *testing.T) {
 	}
 }
 
-// A package that asks for more is told, and harms no other.
+// A package that requires more is reported, and does not affect others.
 func TestIncompatiblePackageIsAProblem(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

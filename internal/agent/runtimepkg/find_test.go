@@ -55,7 +55,7 @@ func TestPlacesOf(t *testing.T) {
 	}
 }
 
-// Case 6: the directory's name counts, and that it does is told. Case 4: members that nobody knows survive.
+// Case 6: the directory's name counts, and a problem says so. Case 4: unknown members survive.
 func TestDirectoryNameWins(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -73,7 +73,7 @@ func TestDirectoryNameWins(t *testing.T) {
 	}
 }
 
-// Case 11: what is broken is told and harms nobody else.
+// Case 11: a broken package is reported and does not affect others.
 func TestBrokenPackages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -331,7 +331,7 @@ func TestOfficialFixtureWithABranch(t *testing.T) {
 	}
 }
 
-// Case 12: a declaration that is not one is told, and the others are used.
+// Case 12: an invalid declaration is reported, and the others are used.
 func TestOddDeclarationIsTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -345,7 +345,7 @@ func TestOddDeclarationIsTold(t *testing.T) {
 	if _, err := c.Select(Ask{Backend: "x"}); err != nil {
 		t.Error(err)
 	}
-	// Where it was the only one, whoever asks for the package is told (case 27).
+	// If it was the only one, a request for the package reports it (case 27).
 	dir = t.TempDir()
 	packWith(t, dir, "x", object{"id": "x", "agent_task_executors": []any{"text"}})
 	if _, err := catalog(t, dir).Select(Ask{Backend: "x"}); err == nil || !strings.Contains(err.Error(), "$.agent_task_executors[0]") {

@@ -20,7 +20,7 @@ const (
 	Warning = "warning" // the contract asks for something else, and it runs all the same
 )
 
-// A Finding is something about a package that its author should mend.
+// A Finding is something about a package that its author should fix.
 type Finding struct {
 	Severity string `json:"severity"`
 	Path     string `json:"path"` // a JSON path into the manifest, or a file of the package
@@ -193,7 +193,7 @@ func (p *Package) lintFile(at, rel string, run bool) []Finding {
 	return nil
 }
 
-// replacementOf is what a deprecated provider says to use in its place.
+// replacementOf is what a deprecated provider says to use instead.
 func replacementOf(x homeboy.ExecutorProvider) string {
 	for _, key := range []string{"replacement", "replacement_id", "replaced_by"} {
 		if s, ok := x.Extra[key].Text(); ok && s != "" {

@@ -110,7 +110,7 @@ const (
 	probeLimit  = 20 * time.Second
 	probeOutput = 1 << 20
 	readyFor    = 30 * time.Second
-	unreadyFor  = 5 * time.Second // somebody mends it, and tries again
+	unreadyFor  = 5 * time.Second // somebody fixes it, and tries again
 	maxVerdicts = 1000
 	sharedTries = 10
 )
@@ -220,10 +220,10 @@ func (c *Checker) stores() []SecretStore {
 	return []SecretStore{Environment(c.Environ)}
 }
 
-// look does all checks: a user mends everything at once.
+// look does all checks, so that a user can fix everything at once.
 func (c *Checker) look(ctx context.Context, s *Selection, doc Document) *Readiness {
 	r := &Readiness{Package: s.Package.ID, Provider: s.Provider.ID, Backend: s.Provider.Backend, Exports: map[string]string{}, CheckedAt: c.now(), found: map[string]string{}, called: map[string]string{}}
-	values, secrets, _ := ResolveSecrets(ctx, SecretNeeds(s.Provider, doc), c.home(), c.stores()...) // each is told below
+	values, secrets, _ := ResolveSecrets(ctx, SecretNeeds(s.Provider, doc), c.home(), c.stores()...) // each is reported below
 	r.Secrets, r.hide = secrets, c.hides(values)
 	r.find(c, s)
 	r.add(c.command(s, r))
@@ -427,7 +427,7 @@ func (c *Checker) find(s *Selection, x homeboy.ExecutableRequirement) (string, e
 }
 
 // envPath looks for a variable that holds a path that is there, at a revision where one is asked for.
-// The provider gets the variable, and sees the path behind its walls, because it could not run without.
+// The provider gets the variable, and sees the path in its sandbox, because it could not run without it.
 func (c *Checker) envPath(ctx context.Context, r *Readiness, check Check, e homeboy.EnvPath) Check {
 	check.Kind = KindEnvPath
 	fail := func(format string, args ...any) Check {
@@ -465,8 +465,8 @@ func (c *Checker) envPath(ctx context.Context, r *Readiness, check Check, e home
 	return fail("%s is not set", strings.Join(e.Env, " nor "))
 }
 
-// shows reports whether a path may be shown behind walls by its variable. Every run has some variables of its own, and one that
-// holds the whole machine, or a person's home, is too much.
+// shows reports whether the path in a variable may be mounted into a sandbox. Every run has some variables of its own, and a
+// path that contains the whole machine, or a person's home, is too much.
 func (c *Checker) shows(name, path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	home := proc.Getenv(c.Environ, "HOME")

@@ -214,8 +214,7 @@ func TestVerdictDependsOnConditions(t *testing.T) {
 	}
 }
 
-// Case 37: whoever looks at the catalog, without a request, is told that a provider can be dispatched to unless it lacks a secret
-// that every request needs.
+// Case 37: the catalog, without a request, lists a provider as dispatchable unless it lacks a secret that every request needs.
 func TestSecretsAndDispatch(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -392,8 +391,8 @@ func TestRevision(t *testing.T) {
 	}
 }
 
-// Case 16: a git that hangs, with a child that holds its output open, is given up, and that it was is told apart from there
-// being no revision. Finding packages does not ask it.
+// Case 16: a git that hangs, with a child that holds its output open, is given up. The error differs from that for a missing
+// revision. Finding packages does not run git.
 func TestRevisionThatHangs(t *testing.T) {
 	t.Parallel()
 	bin, dir := t.TempDir(), t.TempDir()

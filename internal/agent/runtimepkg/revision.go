@@ -22,7 +22,7 @@ var ErrUnknownRevision = errors.New("the revision is not known")
 // ErrRevisionTimeout is an ErrUnknownRevision of git that did not answer in time: there may be one.
 var ErrRevisionTimeout = fmt.Errorf("%w: git did not answer within %v", ErrUnknownRevision, revisionLimit)
 
-// RevisionTimeout is the code of that, where it is told with a package.
+// RevisionTimeout is the code of that error in a report on a package.
 const RevisionTimeout = "agent_runtime_manifest.revision_probe_timeout"
 
 // Revision says which commit a directory is at: the file .source-revision, else git.

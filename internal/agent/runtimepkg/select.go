@@ -148,7 +148,7 @@ func (p *Package) usable(x homeboy.ExecutorProvider) error {
 	return err
 }
 
-// keep returns the options that pass, and tells the others why they do not. Those that have fallen out stay out.
+// keep returns the options that pass, and notes for the others why they do not. An option that was dropped stays dropped.
 func (ch *chooser) keep(test func(*option) string) []*option {
 	var left []*option
 	for _, o := range ch.all {
@@ -295,7 +295,7 @@ func (ch *chooser) missing(broken []string) *SelectError {
 	}
 	for _, p := range ch.c.Packages {
 		for _, f := range p.Findings {
-			// What is wrong with a declaration that could be read is told with it, above.
+			// Faults of a declaration that could be read are reported with it, above.
 			if wanted(p.ID) && (f.Code == homeboy.WarnDropped || f.Severity == Error && len(p.Manifest.AgentTaskExecutors) == 0) {
 				broken = append(broken, fmt.Sprintf("%s.json: %s", p.ID, f))
 			}
@@ -320,7 +320,7 @@ func (ch *chooser) enabled(left []*option) ([]*option, *SelectError) {
 	return on, nil
 }
 
-// dropShipped takes out what deed ships where somebody else serves the backend too.
+// dropShipped removes the packages that deed ships if another one serves the backend too.
 func (ch *chooser) dropShipped(left []*option) []*option {
 	if !slices.ContainsFunc(left, func(o *option) bool { return o.pkg.From != FromDeed }) {
 		return left

@@ -56,8 +56,8 @@ func (p *Package) Shown(c Command, files, environ []string, trusted bool) (mount
 	return mounts, toolchains
 }
 
-// program returns what an executable consists of: the packages beside a script that npm installed, which may be only the
-// launcher of one of them, else the file itself.
+// program returns what an executable consists of: the packages next to a script that npm installed, which may be only the
+// launcher of one of them, or else the file itself.
 func program(file string) string {
 	if before, _, ok := strings.Cut(Launched(file), "/"+npmPackages+"/"); ok {
 		return filepath.Join(before, npmPackages)
@@ -67,8 +67,8 @@ func program(file string) string {
 
 const npmPackages = "node_modules"
 
-// Launched is the name by which a program is called behind walls. npm puts a link to it on the PATH, and what a script asks
-// for lies beside the script.
+// Launched is the name by which a program is called in a sandbox. npm puts a link to it on the PATH, and what a script loads
+// lies next to the script.
 func Launched(file string) string {
 	if real, err := filepath.EvalSymlinks(file); err == nil && strings.Contains(real, "/"+npmPackages+"/") {
 		return real

@@ -1,6 +1,6 @@
-// Package skill owns capabilities that are folders: it reads a folder by the conventions of Agent Skills (SKILL.md with front matter),
-// with deed's own manifest beside it for commands, sensors and schemas, finds the folder that an id means, and keeps the version that a
-// task was admitted with. It does not decide who may use a skill, and it runs nothing.
+// Package skill owns capabilities that are folders. It reads a folder by the conventions of Agent Skills (SKILL.md with front
+// matter), and an additional manifest of deed for commands, sensors and schemas. It finds the folder that an id means, and keeps the
+// version that a task was admitted with. It does not decide who may use a skill, and it runs nothing.
 package skill
 
 import (
@@ -23,7 +23,7 @@ const (
 	SchemaDir       = "schemas" // JSON Schemas, found by their $id or their path
 )
 
-// manifestFiles are the names of deed's own manifest; a skill has at most one of them, and most have none.
+// manifestFiles are the names of deed's manifest; a skill has at most one of them, and most have none.
 var manifestFiles = []string{"skill.yaml", "skill.yml", "skill.json"}
 
 // Bounds of a skill.

@@ -31,7 +31,7 @@ const (
 	TypeLimit     = "limit_exceeded"
 )
 
-// A Failure is why a call did not do what was asked. It is told to the model.
+// A Failure is why a call did not do what was asked. The model gets it as the result.
 type Failure struct {
 	Type    string
 	Message string
@@ -156,7 +156,7 @@ type schema struct {
 	MaxItems   int                `json:"maxItems"`
 }
 
-// maxFaults bounds what is told of one input.
+// maxFaults bounds how many faults of one input are reported.
 const maxFaults = 8
 
 func (s *schema) check(at string, v any) (faults []string) {

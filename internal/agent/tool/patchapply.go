@@ -136,7 +136,7 @@ func (t *tree) make(p patched) error {
 	}
 }
 
-// rollBack restores what was changed before a change could not be made; the last one may be half made.
+// rollBack undoes the changes that were made before one failed; the last one may be half made.
 func (t *tree) rollBack(done []patched, cause error) error {
 	var left []string
 	for i := len(done) - 1; i >= 0; i-- {
@@ -240,7 +240,7 @@ func (h hunk) find(lines []string, from int) (int, error) {
 		}
 		from = i + 1
 		if len(old) > 0 && sameLine(old[0], h.anchor, trimSpace) {
-			from = i // the anchor is told again as context
+			from = i // the anchor is repeated as context
 		}
 	}
 	if len(old) == 0 {

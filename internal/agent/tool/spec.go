@@ -21,7 +21,7 @@ const (
 	Delegate     = "delegate"
 )
 
-// A Spec is a tool as a model is told of it.
+// A Spec describes a tool to a model.
 type Spec struct {
 	Name        string
 	Description string
@@ -31,7 +31,7 @@ type Spec struct {
 	Writes      bool            // changes files of the workspace and does nothing else
 }
 
-// Specs are all tools, in the order in which a model is told of them.
+// Specs are all tools, in the order in which a model gets them.
 var Specs = sync.OnceValue(func() []Spec {
 	return []Spec{
 		{

@@ -36,7 +36,7 @@ func LimitsOf(c *config.Config, taskID string, own *deed.Budget) Limits {
 	return l
 }
 
-// Before is what was used before an attempt, or beside it.
+// Before is what was used before an attempt, or concurrently with it.
 type Before struct {
 	Task  store.UsageSum // by the earlier attempts of its task
 	Day   store.UsageSum // by all other attempts on the day Today
@@ -77,7 +77,7 @@ func NewMeter(model string, l Limits, b Before, p Prices, now clock.Clock) *Mete
 	return &Meter{limits: l, before: b, prices: p, now: now, model: name(model), parts: map[[2]string]*part{}, models: map[string]bool{}}
 }
 
-// Others replaces what other attempts used on the day: they run beside this one.
+// Others replaces what other attempts used on the day: they run concurrently with this one.
 func (m *Meter) Others(day store.UsageSum, today string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -85,7 +85,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Before more work begins, nothing left is too little; what is left of time is told.
+// Before more work begins, an exhausted limit is an error; the remaining time is returned.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	m := NewMeter("", Limits{Task: deed.Budget{Turns: 2, WallSeconds: 10}, Day: deed.Budget{WallSeconds: 100}}, Before{}, Prices{}, at(&noon))

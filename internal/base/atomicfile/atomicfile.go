@@ -21,8 +21,8 @@ var ErrReadOnly = errors.New("not writable")
 var ErrFull = errors.New("no space left")
 
 // WriteFile replaces path with data in one step: a temporary file in the same directory, fsync, rename, fsync of the
-// directory. A reader sees the old content or the new one. After a crash at any point path holds one of the two; a
-// temporary file whose name starts with a dot and ends in ".tmp" may be left beside it.
+// directory. A reader sees the old content or the new one. After a crash at any point path holds one of the two; a temporary
+// file whose name starts with a dot and ends in ".tmp" may be left in the directory.
 func WriteFile(path string, data []byte, perm os.FileMode) error {
 	return Write(path, perm, func(w io.Writer) error { _, err := w.Write(data); return err })
 }

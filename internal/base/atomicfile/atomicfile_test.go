@@ -207,7 +207,7 @@ func BenchmarkSyncTree(b *testing.B) {
 	}
 }
 
-// Replace puts a whole file in place of whatever had the name, a link too, and leaves nothing beside it.
+// Replace puts a complete file at a path, whatever was there, even a link, and leaves no other file behind.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

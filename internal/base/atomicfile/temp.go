@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Temp creates a file beside path, for content that will have that name or that nobody reads by this one. Until release, or the death
-// of this process, Abandoned says that it has an owner; the caller closes it, renames or removes it, and releases it then. Where the
-// file system has no locks it is known by its age alone.
+// Temp creates a temporary file in the directory of path. The file will be renamed to path, or is never read by its own name. Until
+// release, or the death of this process, Abandoned reports that it has an owner. The caller closes the file, renames or removes it,
+// and then releases it. On a file system without locks, only its age counts.
 func Temp(path string) (f *os.File, release func(), err error) {
 	return held(path, func() (*os.File, error) { return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp") })
 }

@@ -26,8 +26,8 @@ func (a Addition) Path() string {
 	return fault.Field(fault.Field(fault.Root, a.Within), a.Name)
 }
 
-// Amend gives a YAML file members that it does not have. The rest stays as it was written, with its comments; where the file is
-// written in a way that has no room for them, it is written anew, without comments.
+// Amend adds missing members to a YAML file. The rest stays unchanged, with its comments. If the members cannot be inserted into the
+// file as it is written, it is rewritten without comments.
 func Amend(name string, text []byte, add []Addition) ([]byte, error) {
 	want, err := amended(name, text, add)
 	if err != nil {

@@ -40,7 +40,7 @@ type Config struct {
 	WordPress      *settings.WordPress        // the runtime component, paths absolute; nil: none is configured
 	Targets        map[string]settings.Target // where messages of agents may go, by name; paths absolute
 	OutboxAttempts int                        // deliveries of one message before it is given up
-	Notify         []settings.NotifyRule      // what a person is told of
+	Notify         []settings.NotifyRule      // which events a person is notified of
 	Sensors        map[string]settings.Sensor // what pushes work into the queue, by name; paths absolute
 	PullRequest    []string                   // the hook that opens pull requests; empty: none
 	Runtimes       Runtimes
@@ -48,7 +48,7 @@ type Config struct {
 	Policy         *settings.Policy           // the operator's; nil: none is configured
 	Project        []deed.Rule                // rules of the project's file: they narrow, and travel with its tasks
 	sources        []source                   // of Files, to find the line of a fault
-	own            map[string]bool            // what the operator's files define, by its path: a project may not define it anew
+	own            map[string]bool            // what the operator's files define, by its path: a project may not redefine it
 	adapters       map[string]Adapter
 	profiles       map[string]agentruntime.SubagentProfile
 	types          map[string]agentruntime.TaskTypeSpec

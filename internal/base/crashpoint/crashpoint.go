@@ -53,7 +53,7 @@ const (
 	UndoRestored   Point = "undo.restored"
 )
 
-// The points in a conversation of deed's own agent. A test of its own walks them.
+// The points in a conversation of the native agent. A separate test walks them.
 const (
 	LoopAnswered   Point = "loop.answered"    // the model's answer is written
 	LoopStarted    Point = "loop.started"     // a call is durable, and not carried out
@@ -88,7 +88,7 @@ const (
 // OfRuntime lists the points of installing and removing a runtime package.
 var OfRuntime = []Point{RuntimeUnpacked, RuntimeStored, RuntimeLinked, RuntimeRemoved}
 
-// The points of a fanout. A test of its own walks them, beside those of the tasks that stand for its items.
+// The points of a fanout. A separate test walks them, and also those of the tasks that stand for its items.
 const (
 	FanoutCreated  Point = "fanout.created"  // it is recorded, and nothing of it is released
 	FanoutReleased Point = "fanout.released" // an item and its task are there, and nobody runs it

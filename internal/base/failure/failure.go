@@ -37,7 +37,7 @@ const (
 	Config      Class = "config"                // adapter, environment file, workspace source or task is not usable
 	Isolation   Class = "isolation_unavailable" // the containment asked for is not there
 	Spawn       Class = "spawn_failed"          // the command cannot be started
-	Infra       Class = "infrastructure"        // disk, database or another part of deed's own failed
+	Infra       Class = "infrastructure"        // disk, database or another part of deed failed
 	Panic       Class = "panic"                 // a fault in deed itself, caught
 )
 

@@ -28,7 +28,7 @@ func (b Blobs) Put(data []byte) (string, error) {
 		now := clock.System()
 		if err := os.Chtimes(b.path(digest), now, now); err == nil {
 			return digest, atomicfile.SyncDir(string(b)) // whoever wrote it may have been killed before its name was durable
-		} // else it was given up in this moment, and is written anew
+		} // else it was removed in this moment, and is written again
 	}
 	if err := atomicfile.WriteFile(b.path(digest), data, 0o600); err != nil {
 		return "", fmt.Errorf("keep a document: %w", err)

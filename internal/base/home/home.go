@@ -15,7 +15,7 @@ import (
 // A Home is the root directory of one installation.
 type Home struct {
 	root  string
-	found os.FileInfo // the directory as it was opened; nil for a home that was only named
+	found os.FileInfo // the directory that was opened; nil for a home that was not opened
 }
 
 // ErrGone says that the home was removed or replaced while it was in use.

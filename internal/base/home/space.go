@@ -1,10 +1,10 @@
 package home
 
-// leastRoom is what a file system has left at least when something can still be written to it: a page of the store, a journal's line.
+// leastRoom is the free space below which a file system counts as full: there must be room for a page of the store, a line of a journal.
 const leastRoom = 1 << 20
 
-// Full reports whether the home's file system has no room left, so that nothing that is begun could be recorded. Where the system does
-// not tell, it has.
+// Full reports whether the home's file system is out of space, so that no new work could be recorded. On a system that does not report
+// free space the answer is false.
 func (h *Home) Full() bool { return full(h.Room()) }
 
 func full(bytes, files uint64) bool {

@@ -20,7 +20,7 @@ func (h *Home) wakePath() string { return filepath.Join(h.root, "wake") }
 // Wake tells a dispatcher in this home, if there is one, that there may be work, and those who watch the home that something
 // changed. It never blocks.
 func (h *Home) Wake() {
-	_ = writeWakeByte(h.wakePath()) // no FIFO or no reader: nobody to wake
+	_ = writeWakeByte(h.wakePath()) // no FIFO or no reader: nothing to wake
 	h.Changed()
 }
 

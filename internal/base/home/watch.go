@@ -37,7 +37,7 @@ func (h *Home) Changed() {
 // maxWatchers bounds what a change costs.
 const maxWatchers = 256
 
-// writeWakeByte writes one byte to a FIFO that somebody reads.
+// writeWakeByte writes one byte to a FIFO that has a reader.
 func writeWakeByte(path string) error {
 	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {

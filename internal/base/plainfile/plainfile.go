@@ -1,6 +1,5 @@
-// Package plainfile owns the reading of files that somebody else may have put in their place: what is opened is a regular
-// file, nobody at the other end of a pipe is waited for, and no more is read than was asked for. Writing is package
-// atomicfile's.
+// Package plainfile owns the reading of files that another party may have replaced: only a regular file is opened, a pipe without
+// a writer never blocks, and no more is read than was asked for. Writing is package atomicfile's.
 package plainfile
 
 import (

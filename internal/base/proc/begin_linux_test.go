@@ -41,7 +41,7 @@ func TestBeginSupervisorThatIsClosedAtOnce(t *testing.T) {
 	}
 }
 
-// What cannot become a supervisor is told by the run that needs it, each time.
+// If no supervisor can be started, every run that needs one reports it.
 func TestBeginSupervisorThatNeverIsOne(t *testing.T) {
 	t.Parallel()
 	sup, err := proc.BeginSupervisor(proc.Options{Exe: "/bin/false"})
@@ -58,7 +58,7 @@ func TestBeginSupervisorThatNeverIsOne(t *testing.T) {
 	}
 }
 
-// A run that is told to stop while its supervisor is still starting was stopped: nothing failed.
+// A run that is cancelled while its supervisor is still starting counts as cancelled: nothing failed.
 func TestBeginSupervisorWithAnEndedContext(t *testing.T) {
 	t.Parallel()
 	sup, err := proc.BeginSupervisor(proc.Options{Exe: "/bin/sleep", Args: []string{"600"}})

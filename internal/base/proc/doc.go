@@ -31,9 +31,9 @@
 //	the main process            the kernel, by a parent-death signal to the first process; deed, if that is late
 //	deed                        the guard, when its pipe to deed ends; and by a parent-death signal
 //	the guard                   nothing has to end: the next run starts another
-//	deed and the guard at once  the parent-death signals, once all walls stand; before, the next deed, by the mark
+//	deed and the guard at once  the parent-death signals, once the sandbox is complete; before, the next deed, by the mark
 //
-// A supervisor holds a run to its time limit while deed is stopped, too; an enclosed run is ended when deed goes on.
+// A supervisor enforces the time limit of a run even while deed is stopped; an enclosed run is ended when deed continues.
 //
 // A trusted tool (Tool) has a process group, and the kernel kills it with deed, but not what it started: so are git and other short commands
 // run. A hook or a target of messages that an operator wrote is run as an agent is (Held); the command of a keychain, which may leave a daemon

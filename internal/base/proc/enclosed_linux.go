@@ -12,7 +12,7 @@ import (
 	"github.com/deedrun/deed/internal/base/clock"
 )
 
-// An enclosure is a run of a Spec that is Enclosed, as deed holds it.
+// An enclosure is deed's view of a run whose Spec is Enclosed.
 type enclosure struct {
 	*run
 	supervisedRun
@@ -22,8 +22,8 @@ type enclosure struct {
 	what       string // could not be done, when the main process could not be started
 }
 
-// runEnclosed runs a command whose walls hold all that it starts: when its main process is gone, and the first process of
-// its namespace, which becomes deed's child then, no process of the run is left.
+// runEnclosed runs a command in a pid namespace that contains all that it starts. When its main process is gone, and also the
+// first process of its namespace, which then becomes deed's child, no process of the run is left.
 func (s *Supervisor) runEnclosed(ctx context.Context, path string, spec Spec) (Exit, error) {
 	r, err := newRun(nil, 0, path, spec, s.slack)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Supervisor) ensureGuard() (*guard, error) {
 	return s.guard, err
 }
 
-// dropGuard gives a guard up: the next run starts another.
+// dropGuard stops using a guard: the next run starts another.
 func (s *Supervisor) dropGuard(g *guard) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +83,8 @@ func (s *Supervisor) dropGuard(g *guard) {
 	}
 }
 
-// hold starts the main process and reaps what there is of the run in this process. The kernel ends the main process when
-// the thread that started it ends, so that the thread is this goroutine's alone, and ends with it.
+// hold starts the main process and reaps the children of the run. The kernel kills the main process when the thread that started
+// it ends, so this goroutine owns its thread, and the thread ends with it.
 func (e *enclosure) hold(started chan<- error) {
 	runtime.LockOSThread()
 	err := e.begin()
@@ -95,8 +95,8 @@ func (e *enclosure) hold(started chan<- error) {
 	}
 }
 
-// begin gives the main process what it would have of a supervisor: no descriptor but its own, a mask of this thread
-// alone, and no core dumps.
+// begin gives the main process what a supervisor would give it: no descriptors but its own, a file mode mask that belongs to this
+// thread alone, and no core dumps.
 func (e *enclosure) begin() (err error) {
 	e.what = "keep descriptors"
 	if err := keepDescriptors(); err != nil {
@@ -126,8 +126,8 @@ func (e *enclosure) begin() (err error) {
 	return nil
 }
 
-// wait brings the run to its end. It watches in the goroutine of the caller, which has to hear of the end as soon as it
-// comes; whatever else may end the run is waited for beside it.
+// wait brings the run to its end. It waits for the end in the goroutine of the caller, who must learn of it at once; whatever else
+// may end the run is waited for concurrently.
 func (e *enclosure) wait(ctx context.Context, quit <-chan struct{}) (Exit, error) {
 	over := make(chan struct{})
 	go e.interrupt(ctx, quit, over)

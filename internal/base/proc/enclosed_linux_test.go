@@ -71,7 +71,7 @@ func TestEnclosedRunReportsItsEnd(t *testing.T) {
 	}
 }
 
-// The kernel takes the peak of the process that starts another for that other's, too. It is not told as such: behind walls the first
+// The kernel counts the peak of a parent process for the child that it starts, too. That peak is not reported: in a namespace the first
 // process counts, which deed did not start; elsewhere small runs have no number.
 func TestPeakIsTheRunsOwn(t *testing.T) {
 	t.Parallel()
@@ -138,8 +138,8 @@ func TestEnclosedRunIsAskedFirst(t *testing.T) {
 	}
 }
 
-// A run that is told to end while its walls are being built ends then: nobody behind them could be asked, and what they were built for
-// is not started to be given its grace.
+// A run that is cancelled while its sandbox is being built ends at once: no process inside could be asked to end, and the command is not
+// started just to get its grace.
 func TestEnclosedRunIsToldToEndEarly(t *testing.T) {
 	t.Parallel()
 	b := setupEnclosed(t)
@@ -274,8 +274,8 @@ func TestEnclosedRunsGoOnWithoutTheirGuard(t *testing.T) {
 	}
 }
 
-// However far a run has come when deed is killed, nothing of it is left. The times are spread over the milliseconds in
-// which the walls are built.
+// However far a run has come when deed is killed, nothing of it is left. The times are spread over the milliseconds in which the
+// sandbox is built.
 func TestSIGKILLOfTheParentLeavesNothingEnclosed(t *testing.T) {
 	setupEnclosed(t)
 	t.Setenv(helperEnclosed, "1")

@@ -7,7 +7,8 @@ func groupAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// guardGroup starts a guard for a process group that is still to be started. watch tells it which one, and unwatch that it has ended.
+// guardGroup starts a guard for a process group that does not exist yet. watch tells the guard which group it is, and unwatch that it
+// has ended.
 func guardGroup() (watch func(group int) error, unwatch func(), err error) {
 	g, err := startGuard()
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guardShell is the program of a guard, and guardScript what it does: it reads the number of a process group when a run
-// starts, and a word when the run is over. When the word does not come, deed is dead, and the group is killed. The signals
-// of a terminal or of a service manager are not for it.
+// guardShell is the program of a guard, and guardScript what it does: it reads the number of a process group when a run starts,
+// and a word when the run is over. If its input ends before that word, deed is dead, and the guard kills the group. It ignores
+// the signals of a terminal or of a service manager.
 const (
 	guardShell  = "/bin/sh"
 	guardScript = `trap '' TERM INT HUP QUIT; while read -r group; do read -r over || { kill -s KILL -- "-$group"; exit; }; done`
 )
 
-// A guard is a process that outlives deed by a moment, for runs that have no supervisor to do so. It is a shell, because
-// one is there in a fifth of the time that another deed takes, and in a tenth of the memory.
+// A guard is a process that outlives deed by a moment, for runs that have no supervisor to do so. It is a shell, because a shell
+// starts in a fifth of the time that another deed takes, and with a tenth of the memory.
 //
-// That the kernel kills the main process with deed is not enough. bubblewrap has it kill the first process of the
-// namespace in turn, but only once all walls stand: deed can die in the milliseconds before, and leave an agent behind.
+// It is not enough that the kernel kills the main process with deed. bubblewrap makes the kernel kill the first process of the
+// namespace in turn, but only once the sandbox is complete: deed can die in the milliseconds before, and leave an agent behind.
 type guard struct {
 	pid int // it is reaped by alive and close alone
 
@@ -47,7 +47,7 @@ func startGuard() (_ *guard, err error) {
 	}
 	defer unix.Close(fds[0])
 	g := &guard{pipe: fds[1]}
-	// A guard that somebody stopped reads nothing: that is found out, not waited for.
+	// A guard that was stopped by a signal reads nothing: the write must fail, not block.
 	if err = unix.SetNonblock(g.pipe, true); err == nil {
 		g.pid, err = ownProcs.fork(guardShell, []string{"sh", "-c", guardScript}, &syscall.ProcAttr{
 			Dir: "/", Files: []uintptr{uintptr(fds[0]), uintptr(null), uintptr(null)},
@@ -61,7 +61,7 @@ func startGuard() (_ *guard, err error) {
 	return g, nil
 }
 
-// alive reports whether the guard is there. One that is not is closed.
+// alive reports whether the guard still runs. It closes one that does not.
 func (g *guard) alive() bool {
 	if pid, err := unix.Wait4(g.pid, nil, unix.WNOHANG, nil); pid == 0 && err == nil {
 		return true
@@ -79,7 +79,7 @@ func (g *guard) watch(group int) error {
 	return nil
 }
 
-// unwatch ends the watch over a group of which nothing is left.
+// unwatch stops watching a group of which nothing is left.
 func (g *guard) unwatch() { _ = g.say("over") }
 
 func (g *guard) say(word string) error {
@@ -92,7 +92,7 @@ func (g *guard) say(word string) error {
 	return err
 }
 
-// hangUp ends the conversation: the guard kills what it watches over, and ends itself.
+// hangUp closes the pipe: the guard then kills the group that it watches, and ends itself.
 func (g *guard) hangUp() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,7 +102,7 @@ func (g *guard) hangUp() {
 	}
 }
 
-// close ends the guard, which has nothing to guard any more.
+// close ends the guard when it has nothing left to guard.
 func (g *guard) close() {
 	g.hangUp()
 	_ = unix.Kill(g.pid, unix.SIGKILL)

@@ -15,12 +15,12 @@ import (
 	"github.com/deedrun/deed/internal/base/clock"
 )
 
-// orphanDeadline bounds the hunt for orphans.
+// orphanDeadline bounds the search for orphans.
 const orphanDeadline = killDeadline
 
-// ownProcs knows which children of this process are its own: everything else that is a child of deed, in another session
-// and younger than the first supervisor, was orphaned by a supervisor that died. Tools that deed starts are in its
-// own session; an agent's process never is, because a session cannot be joined.
+// ownProcs records which children this process started itself. Every other child of deed that is in another session and younger
+// than the first supervisor was orphaned by a supervisor that died. Tools that deed starts are in deed's session; an agent's
+// process never is, because a process cannot join a session.
 var ownProcs = &ownChildren{own: map[int]bool{}}
 
 type ownChildren struct {
@@ -28,7 +28,7 @@ type ownChildren struct {
 	own   map[int]bool // guarded by mu; supervisors, guards, and what these guard
 	since uint64       // guarded by mu; when deed became a subreaper, in clock ticks since boot; 0: it is none
 
-	sweepMu sync.Mutex // held by the one hunt at a time
+	sweepMu sync.Mutex // serializes killOrphans
 }
 
 // BecomeSubreaper makes this process the parent of everything that its descendants orphan, for the rest of its
@@ -61,7 +61,7 @@ func (k *ownChildren) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// fork starts a process for which nothing but its owner waits.
+// fork starts a process that only its owner waits for.
 func (k *ownChildren) fork(path string, argv []string, attr *syscall.ProcAttr) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

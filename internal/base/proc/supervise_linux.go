@@ -232,7 +232,7 @@ type supervisedRun struct {
 	main    int
 	wrapper bool // main hears no SIGTERM
 
-	enclosed bool // main builds the walls of a namespace, and is the root of the tree
+	enclosed bool // main builds the sandbox of a namespace, and is the root of the tree
 	start    time.Time
 	grace    time.Duration
 
@@ -345,8 +345,8 @@ func (r *supervisedRun) end(grace time.Duration) {
 			heard = heard || st.ppid != r.main
 		})
 		if r.enclosed && !heard {
-			// The walls are still being built, and the first process behind them hears no SIGTERM: what it starts next would have all of the
-			// grace without having been asked.
+			// The sandbox is still being built, and the first process inside gets no SIGTERM: what it starts next would have the whole grace
+			// without having been asked to end.
 			grace, r.until = 0, clock.Start()
 		}
 	}

@@ -65,7 +65,7 @@ func startSupervisor(opt Options) (*supervisorProcess, error) {
 	p.cmd.ExtraFiles = []*os.File{theirs}
 	p.cmd.Stderr = p.stderr
 	p.cmd.WaitDelay = time.Second
-	// A session of its own: no signal of a terminal reaches it, and what it leaves behind is told by its session.
+	// A session of its own: no signal of a terminal reaches it, and its session identifies what it leaves behind.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := ownProcs.start(p.cmd); err != nil {
 		conn.Close()
@@ -129,7 +129,7 @@ func (p *supervisorProcess) listen() {
 	}
 }
 
-// reapAndKillOrphans waits for the end of the process and then kills what it left: its orphans are deed's children by then.
+// reapAndKillOrphans waits for the end of the process and then kills what it left behind: its orphans are deed's children by then.
 func (p *supervisorProcess) reapAndKillOrphans() {
 	_ = p.cmd.Wait()
 	ownProcs.remove(p.cmd.Process.Pid)
@@ -138,7 +138,7 @@ func (p *supervisorProcess) reapAndKillOrphans() {
 	close(p.gone)
 }
 
-// kill ends the process at once; bury does the rest.
+// kill ends the process at once; reapAndKillOrphans does the rest.
 func (p *supervisorProcess) kill() { _ = p.cmd.Process.Kill() }
 
 // close ends the conversation, upon which the process ends its tree and itself, and waits for that.
@@ -157,7 +157,7 @@ func (p *supervisorProcess) close() error {
 	return nil
 }
 
-// exitDescription says how the process ended. It is called after gone is closed.
+// exitDescription describes how the process ended. It is called after gone is closed.
 func (p *supervisorProcess) exitDescription() string {
 	how := "it ended"
 	if p.cmd.ProcessState != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/base/proc"
 )
 
-// The shapes of trees that a group kill does not hold. Each prints "ready" when it stands, and then stays.
+// The shapes of process trees that a group kill does not end. Each prints "ready" when it is complete, and then stays.
 var escapingTrees = map[string]string{
 	"ignores SIGTERM":            `trap '' TERM; echo ready; while :; do sleep 1000; done`,
 	"child that ignores SIGTERM": `sh -c 'trap "" TERM; echo ready; while :; do sleep 1000; done'; :`,
@@ -219,7 +219,7 @@ func TestAgentThatStopsItsSupervisor(t *testing.T) {
 	}
 }
 
-// Tools run beside supervisors that die: the hunt for orphans must not take them for one.
+// Tools run while supervisors die: the search for orphans must not take them for orphans.
 func TestToolsSurviveTheHuntForOrphans(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

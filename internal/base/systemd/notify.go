@@ -62,18 +62,18 @@ func (n *Notifier) Every() time.Duration {
 	return n.every / 3
 }
 
-// Ready says that the service does its work.
+// Ready tells systemd that the service does its work.
 func (n *Notifier) Ready(status string) error { return n.send("READY=1", "STATUS="+line(status)) }
 
-// Status says in one line what the service does.
+// Status tells systemd in one line what the service does.
 func (n *Notifier) Status(status string) error { return n.send("STATUS=" + line(status)) }
 
-// Reloading says that the service takes over its settings anew; Ready says that it has.
+// Reloading tells systemd that the service reloads its settings; Ready tells it that this is done.
 func (n *Notifier) Reloading(status string) error {
 	return n.send("RELOADING=1", "STATUS="+line(status))
 }
 
-// Alive says that the loop that does the work goes round. Only that loop may say it.
+// Alive tells the watchdog that the main loop is running. Only that loop may call it.
 func (n *Notifier) Alive() error {
 	if n == nil || n.every == 0 {
 		return nil

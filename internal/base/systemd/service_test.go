@@ -74,7 +74,7 @@ func TestTheManagerIsTold(t *testing.T) {
 	}
 }
 
-// Without a manager nothing is told, and what is no socket is refused.
+// Without a manager nothing is sent, and what is not a socket is refused.
 func TestNoManager(t *testing.T) {
 	t.Parallel()
 	n, err := Listener(env(nil))

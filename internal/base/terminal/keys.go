@@ -36,7 +36,7 @@ var sequences = map[string]Key{
 	"[5~": KeyPageUp, "[6~": KeyPageDown, "[H": KeyHome, "[F": KeyEnd, "OH": KeyHome, "OF": KeyEnd, "[1~": KeyHome, "[4~": KeyEnd, "[3~": KeyDelete,
 }
 
-// Keys reads what came from a terminal in one piece. An escape at the end is the key itself: a terminal sends a sequence whole.
+// Keys reads what one read from a terminal returned. An escape at the end is the key itself: a terminal sends a sequence as a whole.
 func Keys(in []byte) []Key {
 	var out []Key
 	for len(in) > 0 {

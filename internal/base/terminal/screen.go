@@ -65,7 +65,7 @@ func (s *Screen) Size() (width, height int) {
 	return w, h
 }
 
-// Draw shows lines, and writes those alone that are not there yet, in one piece. What does not fit is left out.
+// Draw shows lines. It writes only those that changed, in a single write. What does not fit is left out.
 func (s *Screen) Draw(lines []string) error {
 	w, h := s.Size()
 	var out strings.Builder

@@ -259,7 +259,7 @@ func renamed(old symbol, at int, added []symbol, taken []bool) int {
 	return best
 }
 
-// codeChanges pairs the error codes that a file no longer has with those that it has now in their place.
+// codeChanges pairs the error codes that a file no longer has with those that replaced them.
 func (s source) codeChanges() []change {
 	if len(s.before) == 0 || len(s.now) == 0 {
 		return nil

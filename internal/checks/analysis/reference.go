@@ -51,7 +51,7 @@ func (t *tree) read(p string) []byte {
 	return text
 }
 
-// maxContent is how much of a line is told.
+// maxContent is how much of a line is reported.
 const maxContent = 200
 
 // references finds the lines of tests that speak of what changed.
@@ -140,7 +140,7 @@ func (s scanner) scan(all []string) []runner.DriftedTest {
 	return out
 }
 
-// refersTo reports whether a line that has the name of a changed symbol means that symbol.
+// refersTo reports whether a line that contains the name of a changed symbol means that symbol.
 func (s scanner) refersTo(i, n int, line string, all []string) bool {
 	c := s.changes[i]
 	if languageOf(c.File) != languageOf(s.file) {

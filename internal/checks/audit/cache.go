@@ -12,7 +12,7 @@ import (
 	"github.com/deedrun/deed/internal/base/atomicfile"
 )
 
-// factsVersion names what readers find in files. A cache of another version is of no use, and is written anew.
+// factsVersion names what readers find in files. A cache of another version is useless, and is rewritten.
 const factsVersion = "deed-audit-facts/2\n"
 
 // maxCache bounds a cache that is read. A larger one is not ours.

@@ -24,7 +24,7 @@ const (
 // A member is what keeps a convention or does not: a file among the files of its directory, or a Go package among the
 // packages of its parent.
 type member struct {
-	file       string // that findings are told about
+	file       string // that findings name
 	line       int
 	methods    map[string]string // name and signature
 	interfaces []string

@@ -101,7 +101,7 @@ func Exported() {}
 func main() {}
 `
 
-// Names of packages come from their clauses, and what nobody can refer to is told apart from what only tests do.
+// Names of packages come from their clauses. What is never referenced is distinguished from what only tests reference.
 func TestGoReferences(t *testing.T) {
 	t.Parallel()
 	r := run(t, Config{Root: plant(t, goTree), Component: raw(`{"known_symbols": ["Symbol"]}`)})

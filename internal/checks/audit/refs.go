@@ -1,8 +1,8 @@
 package audit
 
 // A reference is kept as a number of 64 bits: the detectors only ask whether something is referenced, and a collision
-// costs at most a finding that is not made. Three spaces are told apart: a name after the name of a
-// package, a name of the file's own package, and a name after a dot whose owner is not known without types.
+// costs at most a missed finding. There are three name spaces: a name after the name of a package, a name of the file's own
+// package, and a name after a dot whose owner is not known without types.
 
 const (
 	fnvOffset = 14695981039346656037

@@ -53,8 +53,8 @@ func identify(fs []runner.AuditFinding) {
 	}
 }
 
-// scope keeps what a change has to do with: findings in its files. One is introduced when it stands on a changed line, or
-// is about a whole file that is new; any other stands beside the change.
+// scope keeps the findings in the files of a change. A finding is introduced if it is on a changed line, or is about a whole file
+// that is new; any other is adjacent to the change.
 func (a *audit) scope(r *Report) {
 	if a.cfg.ChangedSince == "" {
 		return

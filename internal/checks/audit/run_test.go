@@ -321,7 +321,7 @@ func TestTwoAuditsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// All faults of the project's own settings are told at once, and nothing is read; a fault of a manifest is told, and the
+// All faults of the project's own settings are reported at once, and nothing is read. A fault of a manifest is reported, and the
 // rest of the manifest is used.
 func TestSettingsFaults(t *testing.T) {
 	t.Parallel()
@@ -357,7 +357,7 @@ func TestSettingsFaults(t *testing.T) {
 	}
 }
 
-// A script of an extension gives a language its structure; one that fails is told and given up.
+// A script of an extension gives a language its structure; one that fails is reported and not used again.
 func TestFingerprintScript(t *testing.T) {
 	t.Parallel()
 	tree := ""

@@ -77,8 +77,8 @@ func newScripts(ctx context.Context, list []Script, dir string) *scripts {
 	return s
 }
 
-// dir is where a script runs: in the component, or with an interpreter beside itself, since there are interpreters that are
-// chosen by a file in the working directory.
+// dir is where a script runs: in the component, or, with an interpreter, in its own directory. A file in the working directory
+// can choose some interpreters.
 func (s Script) dir(component string) string {
 	if len(s.Interpreter) > 0 {
 		return filepath.Dir(s.Path)

@@ -65,7 +65,7 @@ func manyFiles(t *testing.T, n int, odd map[int]string) string {
 	return plant(t, tree)
 }
 
-// A script that takes lines is started once for many files, beside itself and not in the tree.
+// A script that takes lines is started once for many files, in its own directory and not in the tree.
 func TestSessionServesManyFiles(t *testing.T) {
 	t.Parallel()
 	s, starts := lineScript(t, `echo '{"id":'$id',"methods":["run"]}'`)
@@ -255,7 +255,7 @@ func TestPythonTree(t *testing.T) {
 	tree += "-- lib/b.py --\nclass Same:\n\n    async def copy(self):\n" + thirty("        x = f('a',\n          1)\n")
 	tree += "-- lib/c.py --\ndef near():\n" + thirty("  y = g('b', 2)\n")
 	tree += "-- lib/broken.py --\ndef f(:\n"
-	// What Python would take from the directory that it runs in, or from a file beside the code.
+	// What Python would load from its working directory, or from a file next to the code.
 	tree += "-- json.py --\nopen('ran', 'w')\n-- sitecustomize.py --\nopen('ran', 'w')\n"
 	dir := plant(t, tree)
 	s.Env = append(s.Env, "PYTHONPATH="+dir, "PYTHONSTARTUP="+filepath.Join(dir, "json.py"))

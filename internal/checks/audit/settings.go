@@ -118,7 +118,7 @@ var otherKeys = []string{
 type layered struct {
 	where  string
 	s      Settings
-	strict bool // a fault is the project's to mend; else it is told, and the entry is left out
+	strict bool // a fault is an error that the project has to fix; otherwise it is reported, and the entry is left out
 }
 
 // A loader reads the configuration of all places.

@@ -19,7 +19,7 @@ var (
 	skippedAtRoot   = []string{"build", "dist", "target", "cache", "tmp"}
 )
 
-// indexFiles gather or wire the files beside them, so that they keep no convention of theirs.
+// indexFiles gather or wire the files next to them, so they do not follow the conventions of those.
 var indexFiles = []string{
 	"mod.rs", "lib.rs", "main.rs", "index.js", "index.jsx", "index.ts", "index.tsx", "index.mjs", "__init__.py", "doc.go", "main.go",
 }

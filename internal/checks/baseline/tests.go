@@ -6,9 +6,8 @@ import (
 	"github.com/deedrun/deed/contract/runner"
 )
 
-// Tests holds the counts of a test run against those of a baseline. It is a regression when fewer tests pass or more
-// fail. Fewer tests of which as many pass are none, but are told: a failing test that was deleted looks like one that was
-// mended.
+// Tests compares the counts of a test run with those of a baseline. It is a regression if fewer tests pass or more fail. Fewer
+// tests of which as many pass are no regression, but are reported: a failing test that was deleted looks like one that was fixed.
 func Tests(base, now runner.TestResults) runner.BaselineComparison {
 	c := runner.BaselineComparison{
 		Introduced:     []runner.BaselineItem{},

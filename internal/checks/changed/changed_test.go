@@ -294,7 +294,7 @@ func TestSinceNamesABadRef(t *testing.T) {
 	}
 }
 
-// A shallow clone is told what to do; nothing is fetched.
+// In a shallow clone the error says what to do; nothing is fetched.
 func TestSinceOfAShallowClone(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)

@@ -54,7 +54,7 @@ func Merge(reports []runner.Report) runner.Report {
 	return out
 }
 
-// skipFiltered takes for skipped what a filter left nothing of, when it met a step of another run.
+// skipFiltered marks a run as skipped if the filter left no step of it and matched a step of another run.
 func skipFiltered(reports []runner.Report) {
 	none := func(r runner.Report) bool { return r.Failure != nil && r.Failure.Mode == ModeNoStep }
 	if !slices.ContainsFunc(reports, func(r runner.Report) bool { return !none(r) && len(r.Steps) > 0 }) {

@@ -45,8 +45,8 @@ func add(list []runner.Missing, m runner.Missing) []runner.Missing {
 	return append(list, m)
 }
 
-// forWant reports whether every test that failed stands for tests that could not be built or loaded for want of what is
-// missing. A failure that says something else is a failure.
+// forWant reports whether every failed test stands for tests that could not be built or loaded because something is missing. A
+// failure for another reason is a failure.
 func forWant(cases []runner.TestCase, missing []runner.Missing) bool {
 	failed := false
 	for _, c := range cases {
@@ -66,8 +66,8 @@ func unloaded(c runner.TestCase) bool {
 	return c.Type == testreport.TypeBuild || c.Type == testreport.TypeLoad
 }
 
-// isAboutMissing reports whether the message of a case is about what is missing. A runner that only says that a file failed says
-// nothing else either.
+// isAboutMissing reports whether the message of a case is about what is missing. A message that only says that a file failed counts
+// too.
 func isAboutMissing(c runner.TestCase, missing []runner.Missing) bool {
 	if c.Type == testreport.TypeBuild {
 		_, ok := helper.Undelivered(c.Message)

@@ -12,8 +12,7 @@ import (
 	"github.com/deedrun/deed/internal/checks/testreport"
 )
 
-// An Exec runs one command to its end: on the host, or behind the walls of a sandbox. When it returns no process of the
-// command is left.
+// An Exec runs one command to its end: on the host, or in a sandbox. When it returns no process of the command is left.
 type Exec func(ctx context.Context, s proc.Spec) (proc.Exit, error)
 
 // A Dir is one directory as deed sees it and as the script does. On the host they are the same.
@@ -55,7 +54,7 @@ type Request struct {
 // DefaultTimeout bounds a run that names no limit of its own.
 const DefaultTimeout = time.Hour
 
-// Hooks are lines for sh -c around the capability. One of Pre that fails ends the run; one of Post is told.
+// Hooks are lines for sh -c around the capability. A failure in Pre ends the run; one in Post is only reported.
 type Hooks struct{ Pre, Post []string }
 
 // Options are what the caller asks of the script beyond its plain run.

@@ -115,7 +115,7 @@ func (r *Request) commands(ctx context.Context, env []string, rc *record) error 
 	return nil
 }
 
-// writeChanged writes the list of changed files that the script is told of.
+// writeChanged writes the list of changed files for the script.
 func (r *Request) writeChanged() error {
 	if len(r.Options.ChangedFiles) == 0 {
 		return nil
@@ -167,7 +167,7 @@ func (r *Request) hooks(ctx context.Context, event string, lines, env []string, 
 	return true, nil
 }
 
-// bounded keeps the first bytes and swallows the rest.
+// bounded keeps the first bytes and discards the rest.
 type bounded struct {
 	bytes.Buffer
 	left int

@@ -209,7 +209,7 @@ func TestTimeLimitEndsTheTree(t *testing.T) {
 	}
 }
 
-// TestHooks: edge case 43. What comes before is fatal and ends at the first failure, what comes after is told.
+// TestHooks: edge case 43. A failing hook before the capability ends the run; one after it is only reported.
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	s := script(t, runner.Lint, `touch ran`)
@@ -251,7 +251,7 @@ func TestBuildTellsWhatItLeft(t *testing.T) {
 }
 
 // TestOwnScripts: edge case 45. A component's own commands run one after another, the first failure ends them, and its exit
-// code is told.
+// code is reported.
 func TestOwnScripts(t *testing.T) {
 	t.Parallel()
 	s := script(t, runner.Test, "")

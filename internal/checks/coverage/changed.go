@@ -9,9 +9,8 @@ import (
 	"github.com/deedrun/deed/contract/runner"
 )
 
-// Changed counts the changed lines that a report knows: lines are inclusive ranges by file, below the component. The places
-// that were not run are told as file:line or file:first-last, in order. Where nothing that can be run was changed, all of
-// it was run.
+// Changed counts the changed lines that a report knows: lines are inclusive ranges by file, below the component. The places that
+// were not run are listed as file:line or file:first-last, in order. If no executable line was changed, the coverage is complete.
 func Changed(c runner.Coverage, lines map[string][][2]int) (runner.CoverageCount, []string) {
 	var all sum
 	var missed []string

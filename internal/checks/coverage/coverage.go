@@ -43,8 +43,8 @@ var (
 	ErrTooLarge = errors.New("the coverage report is too large")
 )
 
-// Parse reads a report in the format that its content shows, and names the format. The files are told below the component
-// in root, each once, in the order of their names.
+// Parse detects the format of a report, reads it, and names the format. The files are relative to the component in root, each
+// once, in the order of their names.
 func Parse(r io.Reader, root string) (runner.Coverage, string, error) {
 	limited := &io.LimitedReader{R: r, N: MaxInput + 1}
 	in := bufio.NewReaderSize(limited, 64<<10)
@@ -128,8 +128,8 @@ func (b *builder) file(told string) (*file, error) {
 	return f, nil
 }
 
-// hit counts how often a line was run. A line that is told several times was run as often as the most of them say: a
-// format that tells a line for each of its parts, or for each run, means the same line.
+// hit counts how often a line was run. For a line that is listed several times, the highest count holds: a format that lists a
+// line for each of its parts, or for each run, means the same line.
 func (b *builder) hit(f *file, line, times int) error {
 	if line < 1 {
 		return nil // there is no such line; some tools write 0 for what they cannot place
@@ -184,7 +184,7 @@ func count(s sum) runner.CoverageCount {
 	return runner.CoverageCount{Pct: percent(s, 0), Total: s.total, Covered: s.covered}
 }
 
-// percent is rounded to a hundredth, downwards, so that a threshold that is told as met is met.
+// percent is rounded down to a hundredth, so that a threshold that is reported as met is met.
 func percent(s sum, ofNothing float64) float64 {
 	if s.total == 0 {
 		return ofNothing

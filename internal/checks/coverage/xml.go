@@ -115,7 +115,7 @@ func (v *coverageXML) clover(name string, e xml.StartElement) (err error) {
 	return nil
 }
 
-// metrics are the sums of a file. They count where no line is told.
+// metrics are the sums of a file. They count if the report lists no lines.
 func (v *coverageXML) metrics(e xml.StartElement) {
 	number := func(name string) int { return times(toolreport.Attr(e, name)) }
 	if v.lines > 0 || len(v.file.hits) > 0 {

@@ -74,9 +74,9 @@ func embeddedFiles(id string) (files []embeddedFile, digest string, err error) {
 	return files, finish(sum), err
 }
 
-// materialise puts a built-in extension below dir, in a directory with the name of its digest, and returns its path. What
-// is there already is compared byte by byte with what is embedded, every time: an agent that ran as deed's user could
-// have written there. What differs is put aside and made anew.
+// materialise writes a built-in extension below dir, in a directory with the name of its digest, and returns its path. What is
+// there already is compared byte by byte with what is embedded, every time: an agent that ran as deed's user could have written
+// there. What differs is moved aside and written again.
 func materialise(dir, id string) (string, string, error) {
 	files, digest, err := embeddedFiles(id)
 	if err != nil {

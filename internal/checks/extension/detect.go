@@ -70,7 +70,7 @@ func (s *Set) Detect(dir string) ([]string, error) {
 	return ids, err
 }
 
-// fallbacksWithTests lists the fallback extensions with tests in a directory that are run whatever else it calls for.
+// fallbacksWithTests lists the fallback extensions that have tests in a directory. They run in addition to other extensions.
 func fallbacksWithTests(dir string) (ids []string, err error) {
 	for _, id := range builtInIDs() {
 		d, err := builtInDetect(id)
@@ -180,13 +180,13 @@ func (d *Detect) declared(dir string) bool {
 	return false
 }
 
-// hasText reports whether there is something behind a key. What npm writes into a new package is nothing.
+// hasText reports whether a key has a value that is not empty. What npm writes into a new package does not count.
 func hasText(data json.RawMessage, key []string) bool {
 	text := valueAt(data, key)
 	return text != "" && text != "null" && text != `""` && !strings.Contains(text, "no test specified")
 }
 
-// valueAt is the JSON behind a key; empty: there is none.
+// valueAt is the JSON value of a key; empty: there is none.
 func valueAt(data json.RawMessage, key []string) string {
 	if len(key) == 0 {
 		return string(data)

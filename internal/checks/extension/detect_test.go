@@ -113,7 +113,7 @@ func TestDetectKeepsWhatTheBaseCallsFor(t *testing.T) {
 	}
 }
 
-// Tests of commands are run beside the language of the component, but not those of bats itself, nor twice.
+// Tests of commands are run in addition to those of the component's language, but not those of bats itself, and not twice.
 func TestDetectBeside(t *testing.T) {
 	t.Parallel()
 	s := find(t, Places{BuiltIn: t.TempDir()})

@@ -131,8 +131,8 @@ func (s *Set) having(ids []string, capability string) ([]Extension, error) {
 	return out, errors.Join(faults...)
 }
 
-// ofProject lists the extensions that the project keeps in its own tree and that have a capability. One that cannot be
-// read counts: whoever asks for it is told what is wrong.
+// ofProject lists the extensions that the project keeps in its own tree and that have a capability. One that cannot be read is
+// listed too: a request for it reports what is wrong.
 func (s *Set) ofProject(capability string) []string {
 	var ids []string
 	for _, id := range s.IDs() {

@@ -134,7 +134,7 @@ func TestResolveOfTheProject(t *testing.T) {
 	}
 }
 
-// Edge case 39: what stands in the way of a script is told before it is run; a path with blanks and quotes is one word.
+// Edge case 39: what prevents a script from running is reported before it is run; a path with blanks and quotes is one word.
 func TestCommandOfAScript(t *testing.T) {
 	t.Parallel()
 	place := filepath.Join(t.TempDir(), "a 'place' $(x)")

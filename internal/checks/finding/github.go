@@ -13,9 +13,9 @@ import (
 	"github.com/deedrun/deed/contract/runner"
 )
 
-// WriteGitHub writes a report as workflow commands, which GitHub shows beside the code. prefix is the component's place in
-// the repository, empty at its root. Errors come first, since GitHub shows only the first few of a step; what the baseline
-// knows is left out. A failure that no place stands for is an error of its own.
+// WriteGitHub writes a report as workflow commands, which GitHub shows next to the code. prefix is the component's path in the
+// repository, empty at its root. Errors come first, since GitHub shows only the first few of a step. What the baseline knows is
+// left out. A failure without a location is an error of its own.
 func WriteGitHub(w io.Writer, rep runner.Report, prefix string) error {
 	all := notes(&rep)
 	slices.SortStableFunc(all, func(a, b note) int { return cmp.Compare(a.level, b.level) })

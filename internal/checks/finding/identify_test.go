@@ -72,7 +72,7 @@ func TestIdentityStays(t *testing.T) {
 	}
 }
 
-// Findings that are alike differ in their number, whatever the order in which they are told.
+// Findings that are alike differ in their number, in whatever order they are reported.
 func TestIdentityOfEquals(t *testing.T) {
 	t.Parallel()
 	tree := files{"a.go": "x\nx\nx\ny\n"}

@@ -9,7 +9,7 @@ import (
 	"github.com/deedrun/deed/contract/runner"
 )
 
-// A level is how grave a note is, in the order in which notes are told.
+// A level is how severe a note is, in the order in which notes are listed.
 type level int
 
 const (
@@ -29,7 +29,7 @@ type note struct {
 	finding      *runner.LintFinding // what else there is to say
 }
 
-// notes returns what a report has to say, by file and line. An annotation that says what a finding says is told once.
+// notes returns the notes of a report, by file and line. An annotation that repeats a finding is listed once.
 func notes(rep *runner.Report) []note {
 	var all []note
 	for i := range rep.LintFindings {

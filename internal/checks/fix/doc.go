@@ -2,6 +2,6 @@
 // its files, has what they changed verified, and keeps it or puts every file back. Who diagnoses, fixes and verifies is
 // the caller's to say.
 //
-// Confidence decides what is kept. What a fixer calls safe or guarded is kept when the verification passes; what it calls
-// advisory is told, and put back should it have been done.
+// Confidence decides what is kept. A fix that the fixer calls safe or guarded is kept if the verification passes. One that it
+// calls advisory is only reported, and is undone if it was applied.
 package fix

@@ -31,7 +31,7 @@ type Step struct {
 	Run   func(ctx context.Context, files []string) (runner.Phase, error)
 }
 
-// restoreTime bounds the putting back of files, which goes on when the caller is told to stop.
+// restoreTime bounds the restoring of files, which goes on when the caller's context ends.
 const restoreTime = 10 * time.Minute
 
 // Run has a component fixed. The report is that of the diagnosis, with what the fixers did in Autofix; the caller knows
@@ -83,7 +83,7 @@ func Recover(ctx context.Context, store, dir string) ([]string, error) {
 	return []string{text}, nil
 }
 
-// shown names the first of some files.
+// shown lists the first few of some files.
 func shown(files []string) string {
 	const most = 5
 	var names []string

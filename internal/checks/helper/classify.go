@@ -11,8 +11,8 @@ import (
 	"github.com/deedrun/deed/contract/runner"
 )
 
-// The modes of a run that ended, in the order in which they are looked for: the first that fits is told. ModeClean is
-// the ninth, for what is no failure.
+// The modes of a run that ended, in the order in which they are tested: the first that fits is reported. ModeClean is the ninth,
+// for a run without a failure.
 const (
 	ModeBootstrap    = "bootstrap"           // a stage before the runner failed, and said which
 	ModeAssertions   = "assertions"          // counts, findings or the log say that something failed
@@ -278,8 +278,8 @@ func Absent(texts ...string) (kind, line string) {
 	return "", ""
 }
 
-// Undelivered is the first line of what go says about a build that could not begin because modules cannot be downloaded. It
-// is false when there is another error: that one is the code's.
+// Undelivered returns the first line of go's message about a build that could not begin because modules cannot be downloaded. ok
+// is false if there is another error: that one is the fault of the code.
 func Undelivered(text string) (line string, ok bool) {
 	for _, l := range textLines(text) {
 		switch {

@@ -19,7 +19,7 @@ const (
 	infra    = runner.CategoryInfrastructure
 )
 
-// classified are runs as they happen, and how each is told.
+// classified are runs as they happen, and how each is classified.
 var classified = []struct {
 	name string
 	in   Evidence

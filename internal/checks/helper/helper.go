@@ -96,7 +96,7 @@ func Materialise(dir string) (map[string]string, error) {
 	return out, nil
 }
 
-// isIntact says whether path is a plain file with this text that others cannot change.
+// isIntact reports whether path is a regular file with this text that others cannot change.
 func isIntact(path string, text []byte) bool {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode() != 0o644 || info.Size() != int64(len(text)) {

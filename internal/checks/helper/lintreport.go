@@ -22,7 +22,7 @@ const maxReport = 256 << 20
 type LintReport struct {
 	Format   string // one of LintFormats
 	Tool     string
-	Root     string // of the component: paths are told below it
+	Root     string // of the component: paths are relative to it
 	Rule     string
 	Category string
 	Message  string

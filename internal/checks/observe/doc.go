@@ -8,10 +8,10 @@
 //	go, cargo,  shims first on PATH: the real tool runs, people see what it says, and what it reports is kept
 //	bats
 //
-// What a check runs can write to the directory, so a report is a claim: of a test that is not there, too. Callers put
-// tests of their own beside the project's to see whether reports can be believed.
+// What a check runs can write to the directory, so a report is only a claim: it can even name tests that do not exist. Callers
+// add tests of their own to the project's to see whether reports can be believed.
 //
-// A run of a runner is a directory in reports/, named after the runner: cwd (where it ran), report.FORMAT (what it told,
-// as it went) and end. One without end began and did not finish its report, which is no pass. A runner below another one,
-// such as a worker or what a test starts by itself, is not observed: DEED_OBSERVE_INSIDE says so.
+// A run of a runner is a directory in reports/, named after the runner: cwd (where it ran), report.FORMAT (what it reported while
+// it ran) and end. One without end began and did not finish its report, which is no pass. A runner below another one, such as a
+// worker or what a test starts by itself, is not observed: DEED_OBSERVE_INSIDE marks it.
 package observe

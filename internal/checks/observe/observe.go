@@ -86,7 +86,7 @@ func (w *Watch) Env(env map[string]string) map[string]string {
 	out["PYTHONPATH"] = join(":", path.Join(w.inside, "python"), env["PYTHONPATH"])
 	// An empty entry is the directory that PHP was built with.
 	out["PHP_INI_SCAN_DIR"] = env["PHP_INI_SCAN_DIR"] + ":" + path.Join(w.inside, "php", "conf")
-	// tox hands on what it is told to: here those before version 4, which deed_observe_tox.py knows.
+	// tox passes on only the variables that it is configured to. This is for versions before 4, which deed_observe_tox.py knows.
 	out["TOX_TESTENV_PASSENV"] = join(" ", env["TOX_TESTENV_PASSENV"], "PYTHONPATH", "NODE_OPTIONS", "PHP_INI_SCAN_DIR")
 	var shims []string
 	for _, tool := range tools {

@@ -124,7 +124,7 @@ func (r *reading) run(dir, runner string) aRun {
 	one := aRun{name: dir, runner: runner}
 	entries, err := fs.ReadDir(r.root.FS(), dir)
 	if err != nil {
-		return one // it has no end then, which is told
+		return one // it has no end then, which is reported
 	}
 	for _, e := range entries {
 		switch name := e.Name(); {
@@ -168,7 +168,7 @@ func (r *reading) report(one aRun) (testreport.Report, bool) {
 	}
 	r.left -= info.Size()
 	report, err := testreport.ParseAs(strings.TrimPrefix(one.file, "report."), f)
-	if err != nil && one.ended { // one that did not end is told already
+	if err != nil && one.ended { // one that did not end is reported already
 		r.fault("the report of %s in %s cannot be read: %v", one.runner, r.where(one), err)
 	}
 	for i := range report.Cases {

@@ -15,7 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/base/plainfile"
 )
 
-// SchemaBaselines is the id of deed's own file of baselines.
+// SchemaBaselines is the schema id of deed's file of baselines.
 const SchemaBaselines = "deed/baselines/v1"
 
 // ownBaselines is where baselines are when the component has a deed.yaml and no homeboy.json.
@@ -32,9 +32,9 @@ func BaselineFile(dir string) string {
 	return filepath.Join(dir, FileName)
 }
 
-// SaveBaseline writes baselines.<key> into the component's file and leaves every other byte of it as it is. Nothing is
-// written when the value says the same as the one that is there: the same fingerprints, or nothing new but the time. The
-// file is replaced in one step, under a lock that writers of one directory share; a link in its place is refused.
+// SaveBaseline writes baselines.<key> into the component's file and leaves every other byte of it unchanged. Nothing is written if
+// the value is equivalent to the present one: the same fingerprints, or nothing new but the time. The file is replaced in one
+// step, under a lock that writers of one directory share. If the path is a link, SaveBaseline refuses it.
 func SaveBaseline(dir, key string, value any) error {
 	unlock, err := atomicfile.LockDir(dir)
 	if err != nil {

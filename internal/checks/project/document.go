@@ -26,7 +26,7 @@ type document struct {
 	faults  []placed
 }
 
-// A placed fault knows where it stands, so that all of them are told in the order of the file.
+// A placed fault knows its position, so that all of them are reported in the order of the file.
 type placed struct {
 	offset int
 	text   string

@@ -176,7 +176,7 @@ func checkID(id string) string {
 	return ""
 }
 
-// readBaselines takes the baselines out of deed's own file.
+// readBaselines takes the baselines out of deed's file.
 func (c *Component) readBaselines(file string, data []byte) error {
 	doc, err := parse(file, data)
 	if err != nil {

@@ -153,7 +153,7 @@ func TestDeedYamlWins(t *testing.T) {
 	}
 }
 
-// Edge case 29: a malformed homeboy.json is told with its line and column; every fault is, at once.
+// Edge case 29: a malformed homeboy.json is reported with line and column, and all faults at once.
 func TestLoadNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

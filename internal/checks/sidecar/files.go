@@ -61,8 +61,8 @@ func (f Files) Make() error {
 	return nil
 }
 
-// Env is what a script finds its files by. All of them are told in every run, whatever the capability, and so are those
-// that deed does not read: scripts that set -u ask for them.
+// Env is how a script finds its files. All variables are set in every run, whatever the capability, even those of files that deed
+// does not read: scripts with set -u need them.
 func (f Files) Env() map[string]string {
 	return map[string]string{
 		"HOMEBOY_RUN_DIR":            f.Dir,

@@ -45,8 +45,8 @@ func (r *reader) annotations() {
 	}
 }
 
-// fixes reads what a fixer did, or would do. Without a confidence it is guarded; one that is not known is told with a
-// fault and is advisory, so that nothing is applied on the strength of a word that deed does not know.
+// fixes reads what a fixer did, or would do. Without a confidence a fix is guarded. An unknown confidence is reported as a fault and
+// makes the fix advisory, so that nothing is applied because of a word that deed does not know.
 func (r *reader) fixes(sidecar, path string) []runner.FixResult {
 	var out []runner.FixResult
 	r.with(sidecar, path, func(in io.Reader) error {

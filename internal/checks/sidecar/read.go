@@ -18,8 +18,8 @@ import (
 	"github.com/deedrun/deed/internal/checks/toolreport"
 )
 
-// A Set is what a script left in its run directory. What is malformed is told in Faults, and what could be read of it is
-// told with the rest.
+// A Set is what a script left in its run directory. Faults lists what is malformed; what could be read of it is kept with the
+// rest.
 type Set struct {
 	Results         *runner.TestResults // nil: nothing tells the counts
 	Cases           []runner.TestCase
@@ -44,8 +44,8 @@ type Fault struct {
 
 func (f Fault) Error() string { return fmt.Sprintf("%s (%s): %s", f.Sidecar, f.Path, f.Message) }
 
-// Read reads a run directory. Paths in it are told below the component. The error is that the directory cannot be opened;
-// everything else is a fault.
+// Read reads a run directory. Paths in the result are relative to the component. The error means that the directory cannot be
+// opened; everything else is a fault.
 func Read(dir, componentRoot string) (Set, error) {
 	return Paths(dir).Read(componentRoot)
 }
@@ -80,7 +80,7 @@ type reader struct {
 	set       Set
 
 	tested testreport.Report   // of the reports of tools
-	counts *runner.TestResults // counts that the failures have beside them
+	counts *runner.TestResults // counts that came with the failures
 	muted  bool
 }
 
@@ -127,7 +127,7 @@ func (r *reader) broken(sidecar, path string, err error) {
 	}
 }
 
-// notJSON says in plain words where a text is no JSON. Other errors are told as they are.
+// notJSON says in plain words where a text is not JSON. Other errors are returned unchanged.
 func notJSON(err error) string {
 	var syntax *jsontext.SyntacticError
 	switch {

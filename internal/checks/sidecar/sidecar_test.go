@@ -178,7 +178,7 @@ func TestFindings(t *testing.T) {
 	if set := read(t, map[string]string{"lint-findings.json": `[]`}); !set.FindingsWritten || len(set.Findings) != 0 {
 		t.Errorf("an empty array is written: %+v", set)
 	}
-	// edge case 10: malformed is told, and what could be read is there
+	// edge case 10: malformed input is a fault, and what could be read is there
 	set = read(t, map[string]string{"lint-findings.json": `[{"message":"m"},{"line":`})
 	wantFaults(t, set, sidecar.LintFindings)
 	if len(set.Findings) != 1 {

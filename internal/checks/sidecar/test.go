@@ -66,7 +66,7 @@ func countOf(raw jsontext.Value) (int, error) {
 	return int(n), nil
 }
 
-// failures reads an array of failures, or an object that has it beside counts.
+// failures reads an array of failures, or an object that has the array and counts.
 func (r *reader) failures() {
 	path := r.files.TestFailures
 	r.with(TestFailures, path, func(in io.Reader) error {
@@ -102,7 +102,7 @@ func (r *reader) failures() {
 	})
 }
 
-// setCounts keeps the counts that stand beside failures, for a run that has no others.
+// setCounts keeps the counts that come with failures, for a run that has no others.
 func (r *reader) setCounts(c runner.TestResults) {
 	c.Failed = len(r.set.Failures)
 	c.Total = max(c.Total, c.Failed)
@@ -141,8 +141,8 @@ func (r *reader) failureItems(dec *jsontext.Decoder) error {
 
 var errNoName = errors.New("name is needed: the test's")
 
-// cases reads the tests by name. One whose status is none of the contract is told as failed, with a fault: it is not
-// known to have passed.
+// cases reads the tests by name. A test whose status is not in the contract is reported as failed, with a fault: it is not known
+// to have passed.
 func (r *reader) cases(in io.Reader) error {
 	path := r.files.TestCases
 	var report testreport.Report

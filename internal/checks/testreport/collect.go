@@ -84,7 +84,7 @@ func (c *collector) report() Report {
 	return r
 }
 
-// mergeCounts is what a tool's own sums and the tests that it named say together: nothing that either of them counts is lost.
+// mergeCounts combines a tool's own sums with the tests that it named: nothing that either of them counts is lost.
 func mergeCounts(stated, named runner.TestResults) runner.TestResults {
 	stated.Failed = max(stated.Failed, named.Failed)
 	stated.Passed = max(stated.Passed, named.Passed)
@@ -93,8 +93,8 @@ func mergeCounts(stated, named runner.TestResults) runner.TestResults {
 	return stated
 }
 
-// number makes the names of the tests of a report unique: the second test of a name is told as `name#2`. A test that runs
-// twice, and two tests that a tool cannot tell apart, are then two tests, and one of them cannot stand for the other.
+// number makes the names of the tests of a report unique: the second test of a name becomes `name#2`. A test that runs twice, and
+// two tests that a tool cannot tell apart, are then two tests, and neither can replace the other.
 func number(cases []runner.TestCase) {
 	seen := make(map[string]int, len(cases))
 	for i := range cases {

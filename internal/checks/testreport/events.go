@@ -20,7 +20,7 @@ type anEvent struct {
 	runner.TestCase
 }
 
-// readEvents reads what deed's own reporters write. A test that began and has no end is told as failed.
+// readEvents reads what deed's reporters write. A test that began and has no end is reported as failed.
 func readEvents(r io.Reader, c *collector) error {
 	lenient := toolreport.Lenient()
 	open := map[string]runner.TestCase{}

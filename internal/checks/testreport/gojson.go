@@ -22,7 +22,7 @@ type goEvent struct {
 	FailedBuild string // the build that kept the package from being tested
 }
 
-// goStream follows the events of all packages. A test is told when it ends, so only those that run are held.
+// goStream follows the events of all packages. A test is reported when it ends, so only running tests are kept in memory.
 type goStream struct {
 	*collector
 	packages map[string]*goPackage

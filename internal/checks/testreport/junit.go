@@ -72,7 +72,7 @@ func (j *junit) Begin(e xml.StartElement) error {
 	case !j.root:
 		return fmt.Errorf("<%s> is no report of tests: <testsuites> or <testsuite> is expected", name)
 	case name == "failure" || name == "error":
-		// Some writers put what broke a suite beside its tests.
+		// Some writers put what broke a suite next to its tests.
 		j.fault(e)
 	}
 	j.root = true
@@ -168,7 +168,7 @@ func (j *junit) outcome(name string, e xml.StartElement) {
 	switch name {
 	case "failure", "error":
 		j.sawFailures(1)
-		if t.failed && t.Type != "" { // the first one is told
+		if t.failed && t.Type != "" { // the first one is reported
 			return
 		}
 		t.failed = true

@@ -61,7 +61,7 @@ func failureSummary(r *runner.Report) string {
 	return "the run did not pass"
 }
 
-// writtenCases are the tests of a report, or else what it has in their place.
+// writtenCases are the tests of a report, or else what it has instead.
 func writtenCases(r *runner.Report) []runner.TestCase {
 	if len(r.TestCases) > 0 {
 		return r.TestCases

@@ -10,7 +10,7 @@ import (
 	"github.com/deedrun/deed/contract/runner"
 )
 
-// The file that could not be loaded is told alike in two copies of a project, and by every tool.
+// A file that could not be loaded is reported in the same way in two copies of a project, and by every tool.
 func TestFilesThatCouldNotBeLoaded(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

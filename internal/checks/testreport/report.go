@@ -31,15 +31,15 @@ const (
 const (
 	TypeBuild      = "build"      // the tests could not be built
 	TypeLoad       = "load"       // a file with tests could not be loaded
-	TypeSuite      = "suite"      // a suite failed beside its tests
+	TypeSuite      = "suite"      // a suite failed outside its tests
 	TypePlan       = "plan"       // not as many tests as were announced
 	TypeBailOut    = "bail-out"   // the run gave up
 	TypeUnfinished = "unfinished" // a test began and did not end
 	TypeWaiting    = "waiting"    // a test began and waited for others when the run ended
 )
 
-// Broken is the partial label of a report that could not be read to its end: what it says before that is told, and how it
-// would have gone on nobody knows.
+// Broken is the partial label of a report that could not be read to its end: the part before is reported, and the rest is
+// unknown.
 const Broken = "broken-report"
 
 // A Report is what a tool told of its tests. Results are counted from Cases where the format names every test, and are the

@@ -14,7 +14,7 @@ import (
 type tap struct {
 	*collector
 	levels []tapLevel // the document, then the subtests that are open
-	point  *tapPoint  // not yet told: its diagnostics may follow
+	point  *tapPoint  // not yet reported: its diagnostics may follow
 	yaml   string     // the indent of the block that is read; empty: none
 	bailed bool
 }
@@ -346,7 +346,7 @@ func placeOf(text string) (file string, line int) {
 	return strings.Join(parts, ":"), line
 }
 
-// flush tells the test point whose diagnostics have ended. A suite is no test: it is told when it failed by itself.
+// flush reports the test point whose diagnostics have ended. A suite is no test: it is reported only if it failed by itself.
 func (t *tap) flush() error {
 	p := t.point
 	t.point, t.yaml = nil, ""

@@ -23,8 +23,8 @@ func Text(stdout string, spec *Spec) (runner.TestResults, bool) {
 	return r.Results, ok
 }
 
-// Output is Text with the tests by name, where what was printed names them. Rules of the spec that cannot be used are told
-// in Warnings, also when it is false.
+// Output is Text with the tests by name, if the output names them. Rules of the spec that cannot be used are listed in Warnings,
+// even if the result is false.
 func Output(stdout string, spec *Spec) (Report, bool) {
 	if strings.Contains(stdout, "\x1b") {
 		stdout = ansi.Strip(stdout)
@@ -298,7 +298,7 @@ func testdox(text string) runner.TestResults {
 	r := runner.TestResults{Partial: "testdox-fallback"}
 	for line := range strings.Lines(text) {
 		switch {
-		case strings.HasPrefix(line, "Summary of non-successful tests"): // they are told once more
+		case strings.HasPrefix(line, "Summary of non-successful tests"): // they are repeated
 			r.Total = r.Passed + r.Failed + r.Skipped
 			return r
 		case strings.HasPrefix(line, " ✔ "):

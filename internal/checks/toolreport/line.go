@@ -7,11 +7,11 @@ import (
 	"iter"
 )
 
-// MaxLine is how much of a line is told; what is longer is cut.
+// MaxLine is the longest part of a line that Lines returns; the rest is cut.
 const MaxLine = 64 << 10
 
-// Lines tells the lines of a text without their ends, the last one too when it has none. A line is cut at MaxLine bytes,
-// and is only valid until the next one. The error is of the reader; it is told with an empty line, as the last.
+// Lines yields the lines of a text without their ends, including a last one that has none. A line is cut at MaxLine bytes, and is
+// only valid until the next one. An error of the reader comes last, with an empty line.
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReaderSize(r, MaxLine)

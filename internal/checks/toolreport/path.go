@@ -42,8 +42,8 @@ func (p *Paths) Close() {
 	}
 }
 
-// Below returns a path relative to the component and with slashes. A path that leads out of the component comes back
-// clean and otherwise as it was told: what it names is for people to see, and no file that deed reads.
+// Below returns a path relative to the component and with slashes. A path that leads out of the component is cleaned and
+// otherwise returned unchanged: it is shown to people, and deed does not read such a file.
 func (p *Paths) Below(told string) string {
 	if told == "" {
 		return ""

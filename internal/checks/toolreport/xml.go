@@ -18,8 +18,8 @@ const (
 	MaxText  = 128 << 10 // bytes of one run of text; what is longer is cut
 )
 
-// An XMLVisitor is told of the elements of a document. An error of its own ends the reading. Text is told in pieces, and
-// only valid during the call.
+// An XMLVisitor gets the elements of a document. If it returns an error, reading ends. Text comes in pieces, and is only valid
+// during the call.
 type XMLVisitor interface {
 	Begin(e xml.StartElement) error
 	Text(text []byte)

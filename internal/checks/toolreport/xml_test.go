@@ -13,7 +13,7 @@ import (
 	"github.com/deedrun/deed/internal/checks/toolreport"
 )
 
-// seen writes down what a visitor is told.
+// seen records what a visitor gets.
 type seen struct {
 	text strings.Builder
 	stop error

@@ -7,7 +7,7 @@
 //
 //	Take     content, fsync ─ record ┄┄ fixers write ┄┄ verification ─┬─ Keep: record away, then content
 //	                                                                  └─ Restore: files, then as Keep
-//	killed   nothing to undo         │  Recover puts the files back, and lays aside what it found in their place
+//	killed   nothing to undo         │  Recover puts the files back, and moves aside what it found at their paths
 //
 // What is not copied and not looked at: .git, and what is ignored in the directories that tools fill (dependencies,
 // build output, caches). Extended attributes and hard links are not kept.

@@ -59,7 +59,7 @@ func (c *Copy) put(ctx context.Context, changes []Change) error {
 	return c.verify(ctx, changes)
 }
 
-// verify looks at everything once more.
+// verify checks that every change was undone.
 func (c *Copy) verify(ctx context.Context, put []Change) error {
 	left, err := c.Changes(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *Copy) write(t *tree, content *os.File, e entry, tmp string) error {
 	return t.root.Chtimes(tmp, when, when)
 }
 
-// parents makes the directories above a file as they were. A link or file in their place is removed: it is new.
+// parents restores the directories above a file. A link or file at the path of one is removed: it is new.
 func (c *Copy) parents(t *tree, p string) error {
 	dir := path.Dir(p)
 	if dir == "." {

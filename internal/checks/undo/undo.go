@@ -193,11 +193,11 @@ func (c *Copy) Close() {
 type Recovered struct {
 	Since    time.Time // when the run that was killed began
 	Restored []string  // the files that were put back
-	Aside    string    // the directory with what was found in their place; "" when nothing was
+	Aside    string    // the directory with what was found at their paths; "" if nothing was
 }
 
-// Recover puts back the files that a killed run of fixers may have changed. Nobody knows who wrote what since then, so
-// what is found in their place is laid aside. ok is false when there is nothing to recover.
+// Recover restores the files that a killed run of fixers may have changed. It is not known who wrote what since then, so what is
+// found at their paths is moved aside. ok is false if there is nothing to recover.
 func Recover(ctx context.Context, store, dir string) (r Recovered, ok bool, err error) {
 	c, pending, err := open(store, dir)
 	if err != nil {

@@ -2,8 +2,8 @@ package egress
 
 import "net/netip"
 
-// special lists what an allowed name must not lead to, beside what netip itself knows as private, loopback, link-local,
-// multicast or unspecified. An allowed name is a promise about somebody else's server; an address inside is not one.
+// special lists addresses that an allowed name must not resolve to, in addition to those that netip itself knows as private,
+// loopback, link-local, multicast or unspecified. To allow a name is to allow a public server, never an internal address.
 var special = []struct {
 	prefix netip.Prefix
 	what   string

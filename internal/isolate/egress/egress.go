@@ -249,8 +249,8 @@ func waitFor(wg *sync.WaitGroup, limit time.Duration) bool {
 	}
 }
 
-// accept hands connections to fn until the listener is closed. It waits a little when the process has no file descriptors
-// left, which closing connections mends.
+// accept passes connections to fn until the listener is closed. It waits a little when the process has no file descriptors left:
+// connections that close free some.
 func accept(ctx context.Context, l net.Listener, fn func(net.Conn)) error {
 	for ctx.Err() == nil {
 		c, err := l.Accept()

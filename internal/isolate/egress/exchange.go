@@ -16,9 +16,9 @@ import (
 // maxInformational is how many 1xx answers may come before the real one.
 const maxInformational = 8
 
-// exchange sends one request over its own connection to the server and gives the client the answer. Nothing of a
-// client's bytes reaches the server as it came: head and chunks are written anew, so that the server sees one request,
-// the one that was judged, whatever was sent. The connection is not used again.
+// exchange sends one request over its own connection to the server and gives the client the answer. None of the client's bytes
+// reach the server directly: head and chunks are written again, so that the server sees exactly the one request that was
+// checked, whatever was sent. The connection is not used again.
 func (s *session) exchange(conn net.Conn, r *request) error {
 	up := &pulsedConn{Conn: conn, pulse: s.pulse}
 	defer func() { s.rec.BytesOut, s.rec.BytesIn = up.out.Load(), up.in.Load() }()
@@ -75,8 +75,7 @@ func (s *session) broken(err error, started bool) error {
 	return err
 }
 
-// sendBody copies the body of a request. Its chunks are read and written anew. What goes wrong on the client's side is a
-// cutOff.
+// sendBody copies the body of a request. It decodes the chunks and writes them again. A failure on the client's side is a cutOff.
 func (s *session) sendBody(up io.Writer, r *request) error {
 	if r.length >= 0 {
 		n, err := io.Copy(up, &body{r: io.LimitReader(s.br, r.length)})
@@ -176,7 +175,7 @@ func (p prompt) Read(b []byte) (int, error) {
 	return p.ReadCloser.Read(b)
 }
 
-// removeProxyHeaders removes from an answer what was meant for the proxy.
+// removeProxyHeaders removes the headers of an answer that were meant for the proxy.
 func removeProxyHeaders(h http.Header) {
 	for _, v := range h.Values("Connection") {
 		for word := range strings.SplitSeq(v, ",") {

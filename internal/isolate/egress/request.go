@@ -18,7 +18,7 @@ const maxHead = 64 << 10
 // maxMethod is how long the name of a method may be.
 const maxMethod = 32
 
-// A refusal is why a request goes no further: what the client is told, and what the log says.
+// A refusal is why a request is refused: what the client gets, and what the log says.
 type refusal struct {
 	status int
 	rule   string // the rule of this package that refuses

@@ -88,7 +88,7 @@ func (s *session) one(ctx context.Context, first bool) bool {
 	return err == nil && !r.close
 }
 
-// read returns the head of the next request. A request beside an error says what was asked for.
+// read returns the head of the next request. A request returned with an error says what was asked for.
 func (s *session) read() (*request, error) {
 	head, err := readHead(s.br)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// told says in a few characters what an interpreter is told to execute.
+// told describes in a few characters what an interpreter is asked to execute.
 func told(line string) string {
 	argv := strings.Fields(line)
 	var list []string
@@ -70,7 +70,7 @@ func names() []string {
 	return list
 }
 
-// TestScriptsHold gives interpreters any arguments. What they are told to execute is one of these, or ends one.
+// TestScriptsHold gives interpreters any arguments. What they are asked to execute is one of these, or the end of one.
 func TestScriptsHold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -78,7 +78,7 @@ func findInterpreter(name string) *interpreter {
 	return nil
 }
 
-// A script is what an interpreter is told to execute.
+// A script is what an interpreter is asked to execute.
 type script struct {
 	path    string
 	dir     string // relative to the working directory; what path is relative to
@@ -90,8 +90,8 @@ type script struct {
 	extensions []string
 }
 
-// scripts reads the arguments of a program, the name in front, and returns what it is told to interpret. A program that is
-// no interpreter interprets nothing.
+// scripts reads the arguments of a program, with its name in front, and returns what it is asked to interpret. A program that is
+// not an interpreter interprets nothing.
 func scripts(name string, argv []string) []script {
 	if name == "busybox" || name == "toybox" {
 		if len(argv) < 2 {

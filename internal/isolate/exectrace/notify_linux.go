@@ -107,7 +107,7 @@ func installWith(flags uintptr) (int, error) {
 	return int(fd), nil
 }
 
-// checkKernelABI asks the kernel whether its structures are those above, and whether it lets calls go on.
+// checkKernelABI asks the kernel whether its structures match those above, and whether it can let a call continue.
 func checkKernelABI() error {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {

@@ -80,8 +80,8 @@ func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENAMETOOLONG)
 }
 
-// source finds what an interpreter is told to execute. roots are where modules are looked for, the working directory first;
-// stdin is what standard input was opened from.
+// source finds what an interpreter is asked to execute. roots are the directories of modules, the working directory first; stdin
+// is what standard input was opened from.
 func (v view) source(s script, roots []string, stdin string) source {
 	var out source
 	switch {

@@ -134,7 +134,7 @@ func (t *tracer) follow(pid int) (int, error) {
 		case err != nil:
 			return notExecutable, fmt.Errorf("wait for the command: %w", err)
 		}
-		t.mu.Lock() // for good: what is executed from here on is not the command's
+		t.mu.Lock() // never unlocked: what is executed from here on is not the command's
 		t.file.write(record{End: true})
 		if status.Signaled() {
 			endBy(status.Signal())

@@ -23,7 +23,7 @@ import (
 
 func ptr(b *byte) unsafe.Pointer { return unsafe.Pointer(b) }
 
-// What an attack does under kind process, where there is no wall against it but the limits.
+// What an attack does under kind process, where nothing but the limits stops it.
 const (
 	through  = "through"
 	stops    = "stopped"
@@ -33,7 +33,7 @@ const (
 const secret = "the-secret-of-the-host"
 
 // TestAttacks runs every attack against namespace and container, where it must fail, and against process, where the table says
-// what to expect: that kind is no wall, and nobody shall think that it is one.
+// what to expect: that kind is no isolation, and must not be mistaken for it.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -103,7 +103,7 @@ func (c *call) system(tmpfs int64, home string) error {
 	return nil
 }
 
-// etc adds what there is of /etc.
+// etc adds the files that /etc has inside.
 func (c *call) etc(home string) error {
 	for _, path := range etcShown {
 		if _, err := os.Stat(path); err == nil {
@@ -220,8 +220,8 @@ func kindName(kind fs.FileMode) string {
 	}
 }
 
-// makeTarget sees to it that a target that lies in another mount is there, and is what it should be. bwrap would
-// follow a link that an agent left in its place, and make directories at its end, on the host.
+// makeTarget makes sure that a target that lies in another mount exists and is what it should be. bwrap would follow a link
+// that an agent left there, and make directories at its end, on the host.
 func (c *call) makeTarget(list []mount, open []*os.File, i int) error {
 	m, parent := list[i], list[list[i].parent]
 	if parent.source == "" {

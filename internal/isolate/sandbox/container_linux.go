@@ -73,7 +73,7 @@ func (c *container) remove() {
 // pack makes the container for a command, and does not start it.
 func (s *Sandbox) pack(ctx context.Context, p proc.Spec) (_ *container, err error) {
 	if len(p.Files) > 0 {
-		return nil, errors.New("run in sandbox: files cannot be handed in: a descriptor passes all walls")
+		return nil, errors.New("run in sandbox: files cannot be handed in: a descriptor bypasses the isolation")
 	}
 	path, err := s.look(p)
 	if err != nil {

@@ -51,7 +51,7 @@ func resolveDoors(spec Spec) (doors []door, faults []error) {
 			switch {
 			case d.At == egressAddress:
 				faults = append(faults, fmt.Errorf("%s: %s is where deed's proxy listens inside (use another port)", field, target))
-			case !slices.ContainsFunc(doors, func(o door) bool { return o.At == d.At }): // 127.0.0.1 beside localhost
+			case !slices.ContainsFunc(doors, func(o door) bool { return o.At == d.At }): // 127.0.0.1 in addition to localhost
 				doors = append(doors, d)
 			}
 		}

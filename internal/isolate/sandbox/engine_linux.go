@@ -71,8 +71,8 @@ func tryEngine(ctx context.Context, path string, installed func(runtime string) 
 		err := e.try(ctx)
 		hangs := errors.Is(err, context.DeadlineExceeded)
 		if err != nil && !hangs && installed(runtime) {
-			// Processes that make the first containers of a machine at once can be in each other's way. A runtime that is not there has
-			// failed for good; it is tried at all since podman's configuration can name another place for it.
+			// Processes that make the first containers of a machine at the same time can disturb each other, so try again. A missing
+			// runtime is not tried again; it is tried once because podman's configuration can name another path for it.
 			err = e.try(ctx)
 		}
 		if err == nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// An engine that was disturbed once is one all the same, unless its runtime is not there, and one that makes no containers is told with all of its faults.
+// One failed question does not rule out an engine, unless its runtime is missing. An engine that makes no containers is reported with all of its faults.
 func TestTryEngine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -23,7 +23,7 @@ import (
 //	pid 1 ─┬─ inner half ── exec ──► command
 //	       └─ forwarder: 127.0.0.1:3128, doors ──► egressPath ═══► deed's proxy, outside
 //
-// All of this stands behind the same walls as the command, which can end the forwarder: it then has no network.
+// All of this runs in the same isolation as the command, which can kill the forwarder: it then has no network.
 const (
 	innerCommand   = "__inside"
 	forwardCommand = "__forward"

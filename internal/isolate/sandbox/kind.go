@@ -11,10 +11,10 @@ import (
 	"github.com/deedrun/deed/internal/base/proc"
 )
 
-// A Kind is how much stands between a command and the machine.
+// A Kind says how strongly a command is isolated from the machine.
 type Kind string
 
-// The kinds, from the least to the most.
+// The kinds, from the weakest to the strongest.
 const (
 	None      Kind = "none"      // a process tree that ends with the run
 	Process   Kind = "process"   // the same with limits
@@ -28,11 +28,11 @@ const ScratchKind = "container"
 // Kinds lists all kinds.
 var Kinds = []Kind{None, Process, Namespace, Container}
 
-// byFlag is how most commands do without walls.
+// byFlag tells the user of most commands how to run without isolation.
 const byFlag = "or say --isolation process where the agent may run as you"
 
-// Otherwise is an error of New where there is no flag for the kind: its remedy is what the machine needs, and how the caller does without, if
-// there is a way. Other errors stay as they are.
+// Otherwise adapts an error of New for a caller that has no flag for the kind: the remedy is what the machine needs, and how
+// the caller can do without, if there is a way. Other errors are returned unchanged.
 func Otherwise(err error, how string) error {
 	var f *failure.Error
 	if !errors.As(err, &f) || f.Class != failure.Isolation {
@@ -50,7 +50,7 @@ type Mount struct {
 	Source   string // on the host; a directory or a regular file, no link
 	Target   string // inside
 	Writable bool
-	// Own is set for a directory of deed's own that is only read inside: a place for another mount may be made in it.
+	// Own is set for a directory that belongs to deed and is read-only inside: a mount point for another mount may be made in it.
 	Own bool
 }
 
@@ -78,7 +78,7 @@ type Spec struct {
 	Watch    []string // directories on the host whose disk use counts for Limits.DiskBytes
 }
 
-// A Sandbox runs commands behind the walls of its Spec. It holds nothing open; several runs may follow each other.
+// A Sandbox runs commands in the isolation that its Spec describes. It holds nothing open; several runs may follow each other.
 type Sandbox struct {
 	kind   Kind
 	mounts []mount // ordered: a parent before what lies below it
@@ -94,14 +94,14 @@ type Sandbox struct {
 // An Exit says how a run ended.
 type Exit struct {
 	proc.Exit
-	// Limit is the name of the limit for which the run was killed, a Wall's name; empty when there was none. Cause
+	// Limit is the name of the Restriction for which the run was killed; empty if there was none. Cause
 	// is then a *LimitError. Limits of the kernel (file size, open files) end no run: the system call is refused.
 	Limit string
 }
 
 // A LimitError is the Cause of an Exit of a run that used more than it may.
 type LimitError struct {
-	Limit     string // a Wall's name
+	Limit     string // the name of a Restriction
 	Used, Max int64
 }
 
@@ -128,7 +128,7 @@ func New(ctx context.Context, spec Spec) (*Sandbox, error) {
 	switch spec.Kind {
 	case None, Process:
 		if spec.Egress != "" {
-			faults = append(faults, fmt.Errorf("egress: kind %s has no network wall for a way out (use namespace)", spec.Kind))
+			faults = append(faults, fmt.Errorf("egress: kind %s does not isolate the network (use namespace)", spec.Kind))
 		}
 		if len(spec.Loopback) > 0 {
 			faults = append(faults, fmt.Errorf("loopback: kind %s has the host's own loopback interface (use namespace)", spec.Kind))
@@ -170,7 +170,7 @@ func New(ctx context.Context, spec Spec) (*Sandbox, error) {
 	return s, nil
 }
 
-// WayOut reports why a kind that has a network wall cannot lead to allowed hosts.
+// WayOut reports why a kind that isolates the network cannot lead to allowed hosts.
 func WayOut(k Kind) error {
 	if k == Container {
 		return failure.New(failure.Isolation, op, errors.New("kind container has no way out to allowed hosts"), "use kind namespace, or allow no hosts")
@@ -178,7 +178,7 @@ func WayOut(k Kind) error {
 	return nil
 }
 
-// Contained reports whether a command sees a file system of its own, with walls that the kernel holds.
+// Contained reports whether a command sees a file system of its own, in isolation that the kernel enforces.
 func (s *Sandbox) Contained() bool { return s != nil && (s.kind == Namespace || s.kind == Container) }
 
 // Inside returns where a path of the host is inside, and whether it is there at all.

@@ -16,8 +16,8 @@ import (
 // maxLinks is how many links the kernel follows on one path.
 const maxLinks = 40
 
-// look finds the command and the directory of a run as the inside will see them, so that one that is not there is
-// told as such. bwrap would say it on the stderr of the command, where anybody can say anything.
+// look finds the command and the directory of a run as the inside will see them, so that a missing one is reported as such.
+// bwrap would report it on the stderr of the command, where anything can be forged.
 func (s *Sandbox) look(p proc.Spec) (string, error) {
 	if len(p.Argv) == 0 || p.Argv[0] == "" {
 		return "", errors.New("run in sandbox: argv is empty (give the command as its first item)")
@@ -77,8 +77,8 @@ func (s *Sandbox) executable(file string) error {
 	return nil
 }
 
-// stat describes a path as seen inside, following links as the inside would. A directory that only the sandbox has is
-// told with a nil description.
+// stat describes a path as seen inside, following links as the inside would. For a directory that only the sandbox has, the
+// description is nil.
 func (s *Sandbox) stat(path string) (fs.FileInfo, error) {
 	missing := fmt.Errorf("%s does not exist inside: %w", path, fs.ErrNotExist)
 	done, rest := "/", strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// made keeps the places for mounts that were not there: empty files and directories in somebody's tree. They are taken away when
-// the last run of a sandbox is over, else they would be taken for the work of its command.
+// made keeps the mount points that did not exist: empty files and directories in a tree that is not deed's. They are removed
+// when the last run of a sandbox is over; otherwise they would be taken for the work of its command.
 type made struct {
 	mu    sync.Mutex
 	runs  int
@@ -24,14 +24,14 @@ type spot struct {
 	kind fs.FileMode
 }
 
-// enter is called before a run. While there is one nothing is taken away: a mount of another run may be on it.
+// enter is called before a run. Nothing is removed while a run is active: it may be mounted on one of them.
 func (m *made) enter() {
 	m.mu.Lock()
 	m.runs++
 	m.mu.Unlock()
 }
 
-// leave is called when a run is over, and its mounts are gone. What the command put into a directory stays, with it.
+// leave is called when a run is over and its mounts are gone. A directory into which the command put something stays.
 func (m *made) leave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

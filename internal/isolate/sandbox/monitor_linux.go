@@ -48,9 +48,9 @@ type monitor struct {
 	short    bool      // free space was below the floor when the run began
 }
 
-// start has everything below root looked at from the next tick on, until ctx ends or a limit is passed, which is given to
-// report. Whoever ends ctx waits with the returned function until nobody looks any more. A run that is over before the
-// tick is not looked at, and nothing is started for it.
+// start watches everything below root from the next tick on, until ctx ends or a limit is passed, which is given to report.
+// After ending ctx, the caller waits with the returned function until the watch has stopped. A run that is over before the
+// first tick is not watched, and nothing is started for it.
 func (m *monitor) start(ctx context.Context, root func() int, report context.CancelCauseFunc) (wait func()) {
 	if m.disks() {
 		m.short = m.spaceShort()
@@ -72,8 +72,8 @@ func (m *monitor) start(ctx context.Context, root func() int, report context.Can
 // disks reports whether there is a disk to look at.
 func (m *monitor) disks() bool { return m.limits.DiskBytes > 0 && len(m.watch) > 0 }
 
-// run looks at everything below root until ctx ends or a limit is passed, which it returns. The disk is looked
-// at beside the processes: a walk through what a run has made of its directories takes as long as the run wants.
+// run watches everything below root until ctx ends or a limit is passed, which it returns. The disk is checked concurrently
+// with the processes: the run decides how long a walk through its directories takes.
 func (m *monitor) run(ctx context.Context, root func() int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -125,7 +125,7 @@ func CheckSource(source string) error {
 		return err
 	}
 	if HoldsSockets(source) {
-		return errors.New("is where services have their sockets, which lead past the network wall (name a directory apart from it)")
+		return errors.New("is where services have their sockets, which bypass the network isolation (name a directory apart from it)")
 	}
 	return nil
 }
@@ -208,8 +208,8 @@ const hostname = "deed"
 // socketDirs are where services put their sockets. A socket in a mount, a read-only one too, leads to whoever listens.
 var socketDirs = []string{"/run", "/var/run"}
 
-// HoldsSockets reports whether a path of the host lies where services have their sockets, so that showing it would open
-// a way past the network wall. A socket that somebody keeps elsewhere is not found by this.
+// HoldsSockets reports whether a path of the host lies where services keep their sockets, so that mounting it would bypass
+// the network isolation. It does not find sockets elsewhere.
 func HoldsSockets(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 
 type bubblewrap struct{ path, version string }
 
-// needs is what a machine lacks that has no walls.
+// needs says what a machine that cannot isolate a command lacks.
 const needs = "use Linux on amd64 or arm64"
 
 func unavailable() error {
-	return failure.New(failure.Isolation, op, errors.New("there are no walls on "+runtime.GOOS+"/"+runtime.GOARCH), needs+"; "+byFlag)
+	return failure.New(failure.Isolation, op, errors.New("there is no isolation on "+runtime.GOOS+"/"+runtime.GOARCH), needs+"; "+byFlag)
 }
 
 func findBubblewrap(context.Context) (bubblewrap, error) { return bubblewrap{}, unavailable() }

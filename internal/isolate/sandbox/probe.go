@@ -21,8 +21,8 @@ type Availability struct {
 	Remedy    string `json:"remedy,omitempty"`  // what to do about it
 }
 
-// Probe says of each kind whether it is available, by using it: it builds a sandbox with all walls, and
-// runs a container.
+// Probe reports for each kind whether it is available, by using it: it builds a sandbox with full isolation, and runs a
+// container.
 func Probe(ctx context.Context) []Availability {
 	list := []Availability{{Kind: None, Available: true}, {Kind: Process, Available: true}}
 	b, err := findBubblewrap(ctx)

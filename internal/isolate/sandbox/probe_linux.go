@@ -15,16 +15,16 @@ import (
 	"github.com/deedrun/deed/internal/base/proc"
 )
 
-// needs is what a machine lacks that has no walls.
+// needs says what a machine that cannot isolate a command lacks.
 const needs = "install bubblewrap 0.10 or newer, or a distribution's older one with --bind-fd, and allow " +
 	"unprivileged user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
 
 const bubblewrapRemedy = needs + "; " + byFlag
 
-// A bubblewrap is one that built a sandbox with all walls.
+// A bubblewrap is one that built a sandbox with full isolation.
 type bubblewrap struct{ path, version string }
 
-// known remembers the bubblewrap that worked. One that did not is tried again: someone may have mended it.
+// known remembers the bubblewrap that worked. One that did not is tried again: it may have been fixed since.
 var known struct {
 	sync.Mutex
 	bubblewrap

@@ -13,9 +13,9 @@ import (
 	"github.com/deedrun/deed/internal/base/proc"
 )
 
-// A memory is the file in which processes tell each other that a bubblewrap works here. It saves the trial, never a
-// wall: what it says is believed only of the same bubblewrap and the same deed since the same boot, where bubblewrap is
-// comes from PATH, and a run whose walls cannot be built does not start, whatever was remembered.
+// A memory is the file in which a process records for the next ones that a bubblewrap works here. It saves the trial and never
+// weakens the isolation. It counts only for the same bubblewrap and the same deed since the same boot, the path of bubblewrap
+// still comes from PATH, and a run whose sandbox cannot be built does not start, whatever was remembered.
 type memory struct {
 	Of      string `json:"of"`      // what was tried, as subject tells it
 	Version string `json:"version"` // of bubblewrap

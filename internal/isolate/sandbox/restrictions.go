@@ -4,12 +4,12 @@ import "fmt"
 
 // The states of a Wall.
 const (
-	Enforced      = "enforced"       // the kernel refuses what is against it
-	Monitored     = "monitored"      // it is watched, and the run is killed within a second or two
+	Enforced      = "enforced"       // the kernel refuses what violates it
+	Monitored     = "monitored"      // it is watched, and a run that violates it is killed within a second or two
 	NotConfigured = "not_configured" // there is none
 )
 
-// The names of walls.
+// The names of restrictions.
 const (
 	RestrictFilesystem  = "filesystem"
 	RestrictNetwork     = "network"
@@ -23,7 +23,7 @@ const (
 	RestrictDisk        = "disk"
 )
 
-// A Restriction is one thing that a sandbox holds a command to, as it is here and now.
+// A Restriction is one bound on what a command in a sandbox can do, and how strictly it holds here and now.
 type Restriction struct {
 	Name   string `json:"name"`
 	State  string `json:"state"`
@@ -31,7 +31,7 @@ type Restriction struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Restrictions returns what holds, every name once.
+// Restrictions lists what holds, every name once.
 func (s *Sandbox) Restrictions() []Restriction {
 	var list []Restriction
 	memory := Restriction{RestrictMemory, Monitored, "monitor", "bytes of all processes; buffers of the kernel are not counted, file systems in memory have a size of their own"}

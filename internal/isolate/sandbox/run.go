@@ -7,9 +7,9 @@ import (
 	"github.com/deedrun/deed/internal/base/proc"
 )
 
-// Run runs a command to its end behind the walls. Argv, Dir and Env of the Spec are as seen inside. Errors are those
-// of proc.Supervisor.Run, a *proc.StartError for a command that is not inside among them; a *failure.Error of class
-// Isolation when the walls could not be built, and the command was not run.
+// Run runs a command to its end in the sandbox. Argv, Dir and Env of the Spec are as seen inside. Errors are those of
+// proc.Supervisor.Run, among them a *proc.StartError for a command that is not inside, and a *failure.Error of class
+// Isolation if the sandbox could not be built and the command was not run.
 //
 // A sandbox of kind Namespace or Container reports no Killed, because the kernel ends what the command left behind, and a signal
 // that ended the command as a Code of 128+n alone.
@@ -24,7 +24,7 @@ func (s *Sandbox) Run(ctx context.Context, sup *proc.Supervisor, p proc.Spec) (E
 	return s.watched(ctx, sup, p, monitor{limits: s.limits})
 }
 
-// watched runs a command of the host with a monitor beside it.
+// watched runs a command of the host and monitors it at the same time.
 func (s *Sandbox) watched(ctx context.Context, sup *proc.Supervisor, p proc.Spec, m monitor) (Exit, error) {
 	m.watch, m.entries, m.own = s.watch, maxEntries, s.own()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -57,8 +57,8 @@ func (s *Sandbox) watched(ctx context.Context, sup *proc.Supervisor, p proc.Spec
 	return out, err
 }
 
-// own returns how many processes below the root of a run are the sandbox's own: bwrap inside the wall, and the forwarder;
-// podman and what it leaves beside a container.
+// own returns how many processes below the root of a run are the sandbox's own: bwrap inside the namespace and the forwarder,
+// or podman and what it keeps running for a container.
 func (s *Sandbox) own() int {
 	switch {
 	case s.kind == Container:

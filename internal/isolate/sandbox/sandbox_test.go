@@ -194,8 +194,8 @@ func TestMountsBelowMounts(t *testing.T) {
 	}
 }
 
-// What was made to mount on stays as long as a run is on it, and what a command put beside it for good. In a directory of deed's own it
-// is made although nothing else can be.
+// A mount point that was made stays as long as a run uses it. What a command put next to it stays forever. In a directory that belongs
+// to deed the mount point is made although nothing else can be.
 func TestPlacesForMountsAreTakenAway(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -544,7 +544,7 @@ func killDeed(t *testing.T, kind sandbox.Kind) (mark string) {
 		t.Fatalf("got %q, %v", line, err)
 	}
 	if pids, err := proc.FindByEnv(marker, mark); err != nil || len(pids) < 4 {
-		t.Errorf("found %v, %v: the walls and the command carry the mark", pids, err)
+		t.Errorf("found %v, %v: bwrap and the command carry the mark", pids, err)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()

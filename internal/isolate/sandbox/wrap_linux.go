@@ -33,7 +33,7 @@ func (s *Sandbox) wrap(p proc.Spec) (w *wrapped, err error) {
 		}
 	}()
 	if len(p.Files) > 0 {
-		return w, errors.New("run in sandbox: files cannot be handed in: a descriptor passes all walls")
+		return w, errors.New("run in sandbox: files cannot be handed in: a descriptor bypasses the isolation")
 	}
 	path, err := s.look(p)
 	if err != nil {
@@ -121,8 +121,8 @@ func homeOf(env []string) string {
 	return home
 }
 
-// wasComplete reports whether the sandbox was complete when the run ended: bwrap tells an exit code only for a command that
-// it came to execute. It is called when the run is over.
+// wasComplete reports whether the sandbox was complete when the run ended: bwrap reports an exit code only for a command that
+// it executed. It is called when the run is over.
 func (w *wrapped) wasComplete() bool {
 	w.call.close() // the last end of the pipe that writes
 	dec := json.NewDecoder(io.LimitReader(w.status, 64<<10))
@@ -139,7 +139,7 @@ func (w *wrapped) wasComplete() bool {
 	}
 }
 
-// runNamespace runs a command behind all walls.
+// runNamespace runs a command with full isolation.
 func (s *Sandbox) runNamespace(ctx context.Context, sup *proc.Supervisor, p proc.Spec) (Exit, error) {
 	s.made.enter()
 	defer s.made.leave()

@@ -2,10 +2,10 @@
 // interpreter lives in, which caches it may read, and the variables that keep it off the network. It mounts nothing
 // itself and starts nothing.
 //
-// A profile shows programs and downloaded sources read-only. What a build writes goes below a cache directory of the
-// run. Files that hold credentials are in no profile, in the operator's home (.npmrc, .netrc, a cargo credentials file)
-// and beside a toolchain (etc/npmrc of a node, pip.conf of a python): of a directory that has such neighbours only the
-// parts that builds read are shown.
+// A profile shows programs and downloaded sources read-only. What a build writes goes below a cache directory of the run. No
+// profile contains files with credentials, neither from the operator's home (.npmrc, .netrc, a cargo credentials file) nor from
+// a toolchain (etc/npmrc of a node, pip.conf of a python): of a directory with such files only the parts that builds read are
+// shown.
 package toolchain
 
 import (

@@ -146,8 +146,8 @@ func rowsOf[T, R any](list func() ([]T, error), row func(T) R) func() ([]R, erro
 	}
 }
 
-// A task that cannot be read is given to a claimer, who says so; the others come after it. A schedule that cannot be read can still be
-// suspended, written anew and dropped.
+// A claimer gets a task that cannot be read, and reports that; the others come after it. A schedule that cannot be read can still be
+// suspended, rewritten and dropped.
 func damagedTasks(t *testing.T, target Target) {
 	b := setup(t, target)
 	big := json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)

@@ -44,8 +44,8 @@ func fanoutsShareKeys(t *testing.T, target Target) {
 	b.audit()
 }
 
-// edge cases 88 and 98: what a process held that died is free when its task is known to be lost, though nobody goes on with
-// its fanout; and when somebody does, the key is not taken from its next holder.
+// edge cases 88 and 98: what a dead process held is free once its task is known to be lost, even if its fanout is not resumed; and
+// if it is resumed, the key is not taken from its next holder.
 func fanoutKeysOfTheDead(t *testing.T, target Target) {
 	b := setup(t, target)
 	dead := b.fanout(item("a", "key:db"))

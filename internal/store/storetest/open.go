@@ -75,7 +75,7 @@ func schemaNewer(t *testing.T, target Target) {
 	b.wantStatus(id, agentruntime.TaskPending)
 }
 
-// raw opens the database beside the store.
+// raw opens the database a second time, without the store.
 func (b *bench) raw() *sql.DB {
 	b.Helper()
 	driver := "sqlite"

@@ -11,7 +11,7 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// A window of the log has its beginning and not its end, comes newest first, and is bounded.
+// A window of the log includes its beginning and excludes its end, comes newest first, and is bounded.
 func reportWindow(t *testing.T, target Target) {
 	b := setup(t, target)
 	var ended []time.Time
@@ -43,7 +43,7 @@ func reportWindow(t *testing.T, target Target) {
 	}
 }
 
-// What was used is told with what it was used for, and adds up to the same however it is grouped.
+// Usage is reported with what it was used for, and adds up to the same sum however it is grouped.
 func usageShares(t *testing.T, target Target) {
 	b := setup(t, target)
 	for i, p := range []string{"p", "p", "q"} {

@@ -34,7 +34,7 @@ func requestsActOnce(t *testing.T, target Target) {
 	begin("k", "other", false)
 	begin("k", "d", true) // cut short: nothing had happened
 
-	// A write that fails marks nothing, and one beside the request neither.
+	// A write that fails marks nothing, and neither does one outside the request.
 	ctx := store.ForRequest(b.ctx, "k")
 	if _, err := b.s.Cancel(ctx, store.NewID(), "", "me"); !errors.Is(err, store.ErrNotFound) {
 		t.Fatal(err)

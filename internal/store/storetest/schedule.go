@@ -113,7 +113,7 @@ func scheduleStates(t *testing.T, target Target) {
 	live(true, "answered")
 	_, err = b.s.SuspendSchedule(b.ctx, id, "once more", store.NewAction{Kind: "schedule", Prompt: "mend it"})
 	b.ok(err)
-	_, fresh, err := b.s.PutSchedule(b.ctx, s.Record, store.OverlapAllow, "me") // written anew
+	_, fresh, err := b.s.PutSchedule(b.ctx, s.Record, store.OverlapAllow, "me") // rewritten
 	b.ok(err)
 	if open, err = b.s.Actions(b.ctx, store.ActionFilter{State: store.ActionOpen}); err != nil || len(open) != 0 || fresh {
 		t.Fatalf("after it was written anew: %d actions, fresh %v, %v", len(open), fresh, err)

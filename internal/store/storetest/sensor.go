@@ -94,7 +94,7 @@ func sensorOnce(t *testing.T, target Target) {
 		got.TaskID != first.Tasks[0].TaskID || got.WorkflowID != first.Started.WorkflowID {
 		t.Errorf("%+v", got)
 	}
-	// A task that another one stands for is linked, and an instance that lives is not made anew.
+	// A task that another one stands for is linked, and a live instance is not created again.
 	b.take(b.seen("5", "e", func(in *store.Intake) { in.Tasks[0].DedupeKey = "held" }))
 	linked := b.take(b.seen("6", "f", func(in *store.Intake) {
 		in.Tasks[0].DedupeKey, in.Start, in.Sensor.Wakes = "held", &flowing, true

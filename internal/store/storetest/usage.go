@@ -210,7 +210,7 @@ func budgetRaised(t *testing.T, target Target) {
 	b := setup(t, target)
 	exhausted := blocked("the budget is used up")
 	exhausted.Action.Kind, exhausted.Class = store.ActionBudget, "budget_exhausted"
-	for _, size := range []int{10, 5000} { // in the row of the task, and beside it
+	for _, size := range []int{10, 5000} { // in the row of the task, and in a row of its own
 		payload := json.RawMessage(`{ "n": 1.10, "x": "` + strings.Repeat("<", size) + `" }`)
 		id := b.add(task("x", attempts(1), func(n *store.NewTask) {
 			n.Intent.Payload = payload

@@ -12,11 +12,11 @@
 //
 // # What the agent may ask of deed
 //
-// Everything is put to the guard. A permission is granted or refused once, never for ever. Files are read and written in
-// the workspace alone, and written only where the agent itself could. Commands run in terminals behind the agent's own
-// walls, each under a supervisor of its own that is closed before the turn is. Without a guard, all of this is allowed where
-// the agent's own guards are lifted (see agentcli.Posture), and refused elsewhere. An agent need not ask: what it does by
-// itself is seen in its updates only.
+// The guard decides on everything. A permission is granted or refused for one call, never permanently. Files are read and
+// written in the workspace alone, and written only where the agent itself could. Commands run in terminals in the agent's own
+// sandbox, each under a supervisor of its own that is closed before the turn ends. Without a guard, all of this is allowed if
+// the agent's own guards are lifted (see agentcli.Posture), and refused otherwise. An agent need not ask: what it does by
+// itself shows only in its updates.
 //
 // # How a turn ends
 //
@@ -64,7 +64,7 @@ func (dialect) Install() string {
 	return "install an agent that speaks the Agent Client Protocol, and give its absolute path as command"
 }
 
-// Locate returns the agent's program. One that was installed by npm needs the packages beside it.
+// Locate returns the agent's program. One that was installed by npm needs the packages next to it.
 func (dialect) Locate(file string) agentcli.Program {
 	p := agentcli.Program{File: file}
 	const packages = "node_modules"

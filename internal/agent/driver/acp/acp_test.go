@@ -191,7 +191,7 @@ func TestAWholeTurn(t *testing.T) {
 	}
 }
 
-// A guard answers as it is told to.
+// A guard gives the answers that it was set up with.
 type guard struct {
 	effect agentruntime.PolicyEffect
 	err    error

@@ -83,7 +83,7 @@ func (o opened) modelOption() (c configOption, ok bool) {
 	return configOption{}, false
 }
 
-// model is the session's model, as far as it is told.
+// model is the session's model, if the agent reports it.
 func (o opened) model() string {
 	if c, ok := o.modelOption(); ok {
 		return text(c.CurrentValue)
@@ -162,7 +162,7 @@ type update struct {
 	Meta json.RawMessage `json:"_meta"`
 }
 
-// A meta is what some agents tell beside the protocol.
+// A meta is what some agents report in addition to the protocol.
 type meta struct {
 	ClaudeCode struct {
 		ToolName string `json:"toolName"`

@@ -23,7 +23,7 @@ func (g failing) Before(context.Context, agentruntime.ToolCall) (agentruntime.Po
 	return agentruntime.PolicyDecision{}, g.err
 }
 
-// A guard that could not answer because the turn was ended is no fault of deed's own: why the turn was ended is said elsewhere.
+// A guard that could not answer because the turn was ended is no internal error: the reason for the end is reported elsewhere.
 func TestAGuardWhoseTurnIsOver(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no such table")

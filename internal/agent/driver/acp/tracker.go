@@ -22,19 +22,19 @@ const (
 	maxCalls   = 1000    // tool calls that are under way
 )
 
-// A tracker puts together what the updates of a session tell in pieces. Its methods may be called from several goroutines.
+// A tracker assembles what the updates of a session report in pieces. Its methods may be called from several goroutines.
 type tracker struct {
 	report *agentcli.Reporter
 	state  *agentcli.State
 
 	mu    sync.Mutex // guards what follows
-	muted bool       // the conversation so far is told again
+	muted bool       // the agent replays the conversation so far
 	model string
 
-	id       string          // of the message that is being told
+	id       string          // of the message that is being streamed
 	said     strings.Builder // of it
 	thinking bool
-	last     string // the last message that was told whole
+	last     string // the last message that was complete
 
 	calls map[string]*toolCall // those that are under way
 	fault *driver.Fault        // what the service behind the agent last failed with
@@ -56,14 +56,14 @@ func newTracker(report *agentcli.Reporter, s *agentcli.State) *tracker {
 	return &tracker{report: report, state: s, calls: map[string]*toolCall{}}
 }
 
-// mute has updates pass unheard, until hear.
+// mute ignores updates until unmute.
 func (t *tracker) mute() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.muted = true
 }
 
-// resetCost forgets what another conversation has told of itself.
+// resetCost forgets the cost of another conversation.
 func (t *tracker) resetCost() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,7 +119,7 @@ func (t *tracker) take(u update) bool {
 	return true
 }
 
-// say adds to the message that is being told.
+// say adds to the message that is being streamed.
 func (t *tracker) say(u update, thinking bool) {
 	if t.said.Len() > 0 && (thinking != t.thinking || u.MessageID != t.id) {
 		t.flush()
@@ -189,7 +189,7 @@ func (t *tracker) plan(u update) {
 	t.report.Text(b.String(), true)
 }
 
-// call merges what is told of a tool call, and tells it once its input is known, and once what it gave is.
+// call merges the updates of a tool call. It reports the call once its input is known, and the result once that is known.
 func (t *tracker) call(u update) {
 	c := t.calls[u.ToolCallID]
 	if c == nil {
@@ -338,8 +338,8 @@ func substantial(raw json.RawMessage) bool {
 	return true
 }
 
-// spend tells what the session cost since the last time. What an agent tells is the cost of the whole session; one that
-// begins to count anew with each process tells less than before.
+// spend reports what the session cost since the last time. An agent reports the cost of the whole session; one that starts
+// counting again in each process reports less than before.
 func (t *tracker) spend(u update) {
 	if u.Cost == nil || u.Cost.Currency != "USD" || u.Cost.Amount < 0 || u.Cost.Amount > maxCost {
 		return

@@ -31,7 +31,7 @@ type Dialect interface {
 // A Program is what a CLI consists of, on this machine.
 type Program struct {
 	File string // what is executed
-	Dir  string // the directory that it needs beside it; empty: none
+	Dir  string // the directory that it needs in addition; empty: none
 }
 
 // A Plan is what a conversation begins with.
@@ -93,7 +93,7 @@ type Launch struct {
 // An Outcome is what a stream told about a turn.
 type Outcome struct {
 	Succeeded bool           // the event that ends a turn came, and says success
-	Failure   *failure.Error // what went wrong, by the stream; nil: nothing is told
+	Failure   *failure.Error // what went wrong, according to the stream; nil: it reports nothing
 	Message   string         // the agent's last message
 	NeedsWord bool           // success without a message counts only with a result: there is no event that says it
 	Notes     map[string]any // for the diagnostics

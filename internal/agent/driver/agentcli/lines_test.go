@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// split feeds a stream in chunks and returns its lines; a long one is told as "LONG length".
+// split feeds a stream in chunks and returns its lines; a long one becomes "LONG length".
 func split(stream string, chunk int) []string {
 	var got []string
 	l := &Lines{

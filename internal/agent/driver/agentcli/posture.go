@@ -24,13 +24,13 @@ const (
 // A Posture is what an agent's own guards have to do.
 type Posture struct {
 	Sandbox string // what the CLI's own flags are to hold: one of the modes
-	Lifted  bool   // the CLI's own guards are off, because deed's walls hold or because the adapter declares a trusted VM
+	Lifted  bool   // the CLI's own guards are off, because deed's sandbox holds or because the adapter declares a trusted VM
 	Why     string // for the evidence
 }
 
-// postureOf decides on an agent's own guards. Behind deed's walls they are lifted: they would need walls of their own,
-// which cannot be built there, and what they hold is held. Anywhere else only a declared trusted VM lifts them: an adapter
-// that asks for full access without declaring one is not valid.
+// postureOf decides on an agent's own guards. In deed's sandbox they are lifted: they would need a sandbox of their own, which
+// cannot be built there, and deed's restricts the same things. Outside, only a declared trusted VM lifts them: an adapter that
+// asks for full access without declaring one is not valid.
 func postureOf(j driver.Job, c process.Config) (Posture, error) {
 	switch {
 	case j.Sandbox.Contained() && c.Sandbox == ReadOnly:

@@ -12,7 +12,7 @@ import (
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
-// A Reporter passes on what a dialect reads in its agent's stream: redacted, cut to a bound, and counted. Its methods may be
+// A Reporter passes on what a dialect reads from its agent's stream: redacted, cut to a bound, and counted. Its methods may be
 // called from several goroutines.
 type Reporter struct {
 	sink     driver.Sink
@@ -39,7 +39,7 @@ func emit[T any](t *Reporter, kind string, detail T) {
 	t.sink.Event(kind, detail)
 }
 
-// Session tells what the agent says about its conversation.
+// Session reports what the agent says about its conversation.
 func (t *Reporter) Session(info driver.SessionInfo) {
 	t.mu.Lock()
 	if info.Served != "" {
@@ -50,13 +50,13 @@ func (t *Reporter) Session(info driver.SessionInfo) {
 	emit(t, driver.EventSession, info)
 }
 
-// Restart tells that the agent does not know its conversation any more and begins another. It is told before that one's Session.
+// Restart reports that the agent has lost its conversation and begins another. It comes before the Session of that one.
 func (t *Reporter) Restart(why string) {
 	why, _ = driver.Cut(why)
 	emit(t, driver.EventRestart, driver.Restart{Why: why})
 }
 
-// Text tells what the agent said.
+// Text reports what the agent said.
 func (t *Reporter) Text(text string, thinking bool) {
 	if text == "" {
 		return
@@ -65,7 +65,7 @@ func (t *Reporter) Text(text string, thinking bool) {
 	t.sink.Event(driver.EventText, driver.Text{Text: text, Thinking: thinking, Cut: cut})
 }
 
-// Call tells what the agent wants done. An input beyond the bound becomes a string of its beginning; its digest is of the
+// Call reports a tool call of the agent. An input beyond the bound becomes a string with its beginning; its digest is of the
 // whole.
 func (t *Reporter) Call(c agentruntime.ToolCall) {
 	t.mu.Lock()
@@ -90,7 +90,7 @@ func (t *Reporter) Call(c agentruntime.ToolCall) {
 	t.sink.Event(driver.EventToolCall, c)
 }
 
-// Result tells what came of a call.
+// Result reports the result of a call.
 func (t *Reporter) Result(r agentruntime.ToolResult) {
 	if r.CallID == "" {
 		t.Strange("a tool result without an id", nil)
@@ -106,7 +106,7 @@ func (t *Reporter) Result(r agentruntime.ToolResult) {
 	t.sink.Event(driver.EventToolResult, r)
 }
 
-// Usage tells what was used since the last time.
+// Usage reports what was used since the last time.
 func (t *Reporter) Usage(u agentruntime.Usage) {
 	if u == (agentruntime.Usage{Model: u.Model}) {
 		return
@@ -121,11 +121,11 @@ func (t *Reporter) Usage(u agentruntime.Usage) {
 	emit(t, driver.EventUsage, u)
 }
 
-// Tokens bounds a count that an agent told, so that counts can be added up: none is negative, and none is more than any
-// model is fed.
+// Tokens bounds a count that an agent reported, so that counts can be added up: none is negative, and none is larger than any
+// model can take.
 func Tokens(n int64) int64 { return min(max(n, 0), 1e12) }
 
-// Fault tells of a failure of the service behind the agent.
+// Fault reports a failure of the service behind the agent.
 func (t *Reporter) Fault(f driver.Fault) {
 	f.Message, _ = driver.Cut(f.Message)
 	emit(t, driver.EventFault, f)

@@ -139,7 +139,7 @@ func HostPort(address string) (string, error) {
 	return net.JoinHostPort(u.Hostname(), port), nil
 }
 
-// Minus returns what was used between two running totals. A total that went down began anew.
+// Minus returns what was used between two running totals. A total that went down was reset.
 func Minus(now, before Totals) Totals {
 	if now.Input < before.Input || now.Output < before.Output || now.Cached < before.Cached || now.Written < before.Written || now.Reasoning < before.Reasoning {
 		return now

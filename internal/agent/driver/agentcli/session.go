@@ -31,7 +31,7 @@ func (s *session) Ref() string { return s.state.ref() }
 // Close closes what the session holds. No process is left after a turn.
 func (s *session) Close(context.Context) error { return s.plan.Close() }
 
-// checkLaunch makes a launch that is not carried out, so that what is wrong with it is known before anything runs.
+// checkLaunch prepares a launch without starting it, so that its faults are known before anything runs.
 func (s *session) checkLaunch(ctx context.Context) error {
 	l, err := s.conversation.Launch(ctx, "", NewReporter(driver.Discard, nil, s.state), func(*failure.Error) {})
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *session) checkLaunch(ctx context.Context) error {
 	return checkRequired(l.Args, s.plan.Config.RequiredArgs)
 }
 
-// prompt is what the agent is told in a turn.
+// prompt is the text that the agent gets in a turn.
 func (s *session) prompt(in driver.Input) string {
 	switch {
 	case s.state.ID != "" && in.Text != "":
@@ -77,8 +77,8 @@ func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (
 	if err != nil || !s.unknown(y) || ctx.Err() != nil {
 		return y, err
 	}
-	// A CLI that was killed may not have written its conversation down yet, or not all of it. It begins anew, in the
-	// workspace as it is, and is told both what it was told at the start and what it would be told now.
+	// A CLI that was killed may not have saved its conversation, or not all of it. It starts over in the workspace as it is, and
+	// gets both the text of the start and that of this turn.
 	sink.Event(driver.EventRestart, driver.Restart{Why: y.Err.Error()})
 	*s.state = State{Runs: s.state.Runs, Turns: s.state.Turns}
 	if y, err = s.run(ctx, in, sink); err == nil {

@@ -3,9 +3,9 @@
 //
 // # Whom it asks
 //
-// When the job has a Guard, Claude Code is told to ask deed before and after each tool call (the hooks PreToolUse and
-// PostToolUse of its control protocol), in every permission mode: what the Guard denies is not done, and the agent is told why.
-// Where a person has to decide first, the agent is interrupted and the turn ends as blocked.
+// If the job has a Guard, Claude Code has to ask deed before and after each tool call (the hooks PreToolUse and PostToolUse of
+// its control protocol), in every permission mode: what the Guard denies is not done, and the agent gets the reason. If a person
+// has to decide first, the agent is interrupted and the turn ends as blocked.
 //
 // # What an adapter decides
 //
@@ -14,11 +14,11 @@
 //	autonomy   required_settings_files must be there, and are given to Claude Code with --settings
 //	env        ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, and ANTHROPIC_BASE_URL for another service than Anthropic's
 //
-// Behind deed's walls everything is allowed (see agentcli.Posture), except what the Guard denies. Settings and instructions in
-// the workspace (.claude, CLAUDE.md) are not obeyed: its settings can name commands that would run as deed's user.
+// In deed's sandbox everything is allowed (see agentcli.Posture), except what the Guard denies. Settings and instructions in
+// the workspace (.claude, CLAUDE.md) have no effect: its settings can name commands that would run as deed's user.
 //
-// Success is a result event without is_error; its subtype says "success" for a refused key too. Usage is what that event
-// says; the messages before it carry only what was known when they began.
+// Success is a result event without is_error; its subtype is "success" even for a refused key. Usage comes from that event; the
+// messages before it carry only what was known when they began.
 package claudecode
 
 import (
@@ -165,7 +165,7 @@ func (c *conversation) Launch(ctx context.Context, prompt string, report *agentc
 		Args: args,
 		Env:  c.env(),
 		Defaults: map[string]string{
-			"CLAUDE_CODE_MAX_RETRIES": "2", // deed's own retries wait longer, and are told
+			"CLAUDE_CODE_MAX_RETRIES": "2", // deed's own retries wait longer, and are reported
 			"API_TIMEOUT_MS":          "300000",
 		},
 		Stdin:  io.MultiReader(strings.NewReader(r.control.opening(prompt)), answers),

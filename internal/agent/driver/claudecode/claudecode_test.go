@@ -108,8 +108,8 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// A conversation that Claude Code does not know any more, because it was killed before it wrote it down, begins anew with
-// all that it has to be told.
+// Claude Code does not know a conversation if it was killed before it wrote it down. The conversation then starts over, with the
+// whole brief.
 func TestAnUnknownConversationBeginsAnew(t *testing.T) {
 	t.Parallel()
 	b := drivertest.New(t, harness(), `case " $* " in *" --resume "*)

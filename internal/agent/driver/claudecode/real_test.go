@@ -33,7 +33,7 @@ func real(t *testing.T) drivertest.Real {
 
 func TestRealClaude(t *testing.T) { drivertest.RunReal(t, real(t)) }
 
-// A guard answers as it is told, and remembers what it was asked.
+// A guard gives the answers that it was set up with, and remembers what it was asked.
 type guard struct {
 	mu     sync.Mutex
 	effect agentruntime.PolicyEffect

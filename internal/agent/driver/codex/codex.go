@@ -5,12 +5,13 @@
 //
 //	provider   with base_url: a provider of its own, asked with the Responses API and the key in CODEX_API_KEY or
 //	           OPENAI_API_KEY, with few retries; without: one of Codex's own by its id. Absent: OpenAI.
-//	sandbox    Codex's own sandbox, which holds for the commands that it runs; workspace-write when nothing is said
+//	sandbox    Codex's own sandbox, for the commands that it runs; the default is workspace-write
 //	model      as it is
 //
-// Behind deed's walls Codex's sandbox is off, because its walls cannot be built there; see agentcli.Posture. The workspace is
-// not trusted in Codex's sense: a configuration that lies in it is not obeyed, and AGENTS.md is not read by itself. Codex asks nobody before it acts, so rules on
-// tools are declared only. Its usage is a running total of the conversation, of which the difference is told.
+// In deed's sandbox Codex's own sandbox is off, because it cannot be built there; see agentcli.Posture. The workspace is not
+// trusted in Codex's sense: a configuration in it has no effect, and Codex does not read AGENTS.md by itself. Codex does not ask
+// before it acts, so rules on tools are only declared. It reports usage as a running total of the conversation; the driver
+// reports the difference.
 package codex
 
 import (
@@ -146,7 +147,7 @@ func (c *conversation) settings() []string {
 	case p == nil:
 	case p.BaseURL == "":
 		out = append(out, "model_provider="+quote(p.ID))
-	case p.ID == "openai": // Codex's own, which cannot be defined anew
+	case p.ID == "openai": // Codex's own, which cannot be redefined
 		out = append(out, "openai_base_url="+quote(p.BaseURL))
 	default:
 		out = append(out, "model_provider="+quote(p.ID), "model_providers="+c.provider(p))
@@ -157,8 +158,8 @@ func (c *conversation) settings() []string {
 // keys are the variables that may carry the key, the first that is set counts.
 var keys = []string{"CODEX_API_KEY", "OPENAI_API_KEY"}
 
-// provider defines a provider. Codex retries a failed request many times by itself; deed's own retries wait longer and
-// are told, so it is given few.
+// provider defines a provider. Codex would retry a failed request many times by itself. It gets few retries, because deed's own
+// wait longer and are reported.
 func (c *conversation) provider(p *agentruntime.CodexProvider) string {
 	name := p.Name
 	if name == "" {

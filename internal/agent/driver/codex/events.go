@@ -165,7 +165,7 @@ func (r *run) tool(it *item, completed bool) {
 	if id == "" {
 		id = fmt.Sprintf("unnamed_%d", r.calls)
 	}
-	id = fmt.Sprintf("%d/%s", r.state.Runs, id) // Codex counts anew in every process
+	id = fmt.Sprintf("%d/%s", r.state.Runs, id) // Codex starts counting again in every process
 	if !r.open[id] {
 		if r.calls++; len(r.open) >= maxOpen {
 			clear(r.open)

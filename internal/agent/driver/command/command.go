@@ -176,7 +176,7 @@ func (c *conversation) Outcome() agentcli.Outcome {
 // anonymous stands for a conversation that the program finds by itself, as the last one in its home.
 const anonymous = "last"
 
-// remember keeps the id with which the next turn goes on. Without resume_args each turn begins anew.
+// remember keeps the id with which the next turn resumes. Without resume_args each turn starts over.
 func (c *conversation) remember() {
 	state := c.plan.State
 	if len(c.adapter.ResumeArgs) == 0 {

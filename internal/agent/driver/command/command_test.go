@@ -67,7 +67,7 @@ func TestThePromptIsOnStdinOrInAFile(t *testing.T) {
 	if got, want := lines(b, "args"), "-C|"+b.Job.Dirs.Workspace+"|--model=m1|{kept}|"; len(got) != 2 || got[0] != want || got[1] != want {
 		t.Errorf("arguments %q, want %q", got, want)
 	}
-	// Without a way to go on, the second turn is told everything again.
+	// If the conversation cannot be resumed, the second turn gets everything again.
 	if got := b.ReadFile(filepath.Join(b.Job.Dirs.Workspace, "stdin")); got != "Do the work.\nDo the work.\n\n\nit fails" {
 		t.Errorf("stdin %q", got)
 	}

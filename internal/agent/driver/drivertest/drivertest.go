@@ -132,7 +132,7 @@ func (b *Bench) script(text string) {
 	}
 }
 
-// contain puts the job behind walls, as an attempt does, with what the spec has besides.
+// contain puts the job into a sandbox, as an attempt does, with what the spec adds.
 func (b *Bench) contain(spec sandbox.Spec) {
 	b.T.Helper()
 	if testing.Short() {

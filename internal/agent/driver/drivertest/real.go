@@ -71,8 +71,8 @@ func serve(t *testing.T, text string) *scripted.Server {
 	return server
 }
 
-// One runs the first turn of the agent in a workspace with the broken program, without deed's walls. change may change
-// the job.
+// One runs the first turn of the agent in a workspace with the broken program, without deed's sandbox. change may change the
+// job.
 func (r Real) One(t *testing.T, scenario string, change func(*driver.Job)) (*Bench, driver.Yield) {
 	t.Helper()
 	b := &realBench{T: t, r: r, kind: sandbox.None, server: serve(t, realScript)}
@@ -80,7 +80,7 @@ func (r Real) One(t *testing.T, scenario string, change func(*driver.Job)) (*Ben
 	return b.Bench, y
 }
 
-// RunReal drives the agent through what every one must do, with and without deed's walls.
+// RunReal runs the agent through what every agent must do, with and without deed's sandbox.
 func RunReal(t *testing.T, r Real) {
 	server := serve(t, realScript)
 	kinds := []sandbox.Kind{sandbox.None, sandbox.Namespace}
@@ -155,7 +155,7 @@ func (b *realBench) begin(scenario string, change func(*driver.Job)) driver.Sess
 	return s
 }
 
-// contain puts the job behind walls, with the model as its only way out.
+// contain puts the job into a sandbox whose only way out is the model.
 func (b *realBench) contain(j *driver.Job) {
 	if b.kind == sandbox.None {
 		j.BaseEnv = map[string]string{"PATH": os.Getenv("PATH")}
@@ -264,7 +264,7 @@ func realRepairs(b *realBench) {
 	}
 }
 
-// realLies is what deed is for: the agent says that it is done, and is told in the same conversation that it is not.
+// realLies tests what deed is for: the agent says that it is done, and learns in the same conversation that it is not.
 func realLies(b *realBench) {
 	s := b.begin("liar", nil)
 	b.mustComplete(b.turn(b.Context(), s, 1, ""))

@@ -120,7 +120,7 @@ func (c *conversation) Launch(_ context.Context, _ string, report *agentcli.Repo
 // configFile is Hermes's configuration in its home. What is written there is JSON, which is YAML too.
 const configFile = "config.yaml"
 
-// configure writes the configuration, for every turn anew: the agent can write it too.
+// configure writes the configuration again for every turn, because the agent can change it.
 func (c *conversation) configure(model string) error {
 	approve := "deny"
 	if c.plan.Posture.Lifted {

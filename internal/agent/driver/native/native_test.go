@@ -451,7 +451,7 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
-// TestAnEarlierConversationIsKept begins anew where another conversation was.
+// TestAnEarlierConversationIsKept starts a new conversation where another one was.
 func TestAnEarlierConversationIsKept(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "fix", sandbox.Process)

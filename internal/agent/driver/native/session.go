@@ -296,7 +296,7 @@ func (l *life) ended(exit sandbox.Exit, _ error) {
 	l.sink.Event(driver.EventEnded, driver.EndedOf(exit))
 }
 
-// exit is told when no process is left.
+// exit returns only when no process is left.
 func (l *life) exit() proc.Exit {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -195,7 +195,7 @@ func (t *turn) failed(ctx context.Context, err error) *failure.Error {
 	case model.KindContextTooLong:
 		class, remedy = failure.Config, "use a model with a larger window, or make the task's text shorter"
 		if t.in.Turn > 1 {
-			class = failure.AgentFailed // another attempt begins anew
+			class = failure.AgentFailed // another attempt starts over
 		}
 	case model.KindBadRequest:
 		class, remedy = failure.Config, "correct the adapter's endpoint and model"

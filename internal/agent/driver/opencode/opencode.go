@@ -1,9 +1,9 @@
 // Package opencode owns the dialect of the opencode CLI: its command line, its configuration and its stream of events. How
 // a turn becomes a process is package agentcli's.
 //
-// opencode is told everything by its environment and its command line; its own directories lie in the attempt's home, and
-// the configuration that lies in the workspace is not read. It has no sandbox: what its permissions hold, a shell
-// that it starts can get around, so only deed's walls are walls.
+// opencode is configured only by its environment and its command line. Its own directories lie in the attempt's home, and a
+// configuration in the workspace is not read. It has no sandbox: a shell that it starts can get around its permissions, so only
+// deed's sandbox isolates it.
 package opencode
 
 import (

@@ -24,7 +24,7 @@ type stream struct {
 
 	sessionReported bool   // the session
 	open            bool   // a step is under way: the model answers, or its tools run
-	retries         int    // times that the step began anew
+	retries         int    // times that the step started over
 	said            string // the last message of the model
 	reason          string // why the last step ended
 	fault           *fault

@@ -83,7 +83,7 @@ func (t *Turn) FailExit(said string) {
 	t.Fail(failure.New(failure.AgentFailed, "run "+t.agent.Name, errors.New(why), ""))
 }
 
-// Err is why the run itself failed: a *proc.StartError, walls that could not be built, a record that could not be written.
+// Err is why the run itself failed: a *proc.StartError, a sandbox that could not be built, a record that could not be written.
 func (t *Turn) Err() error { return errors.Join(t.runErr, t.gatherErr) }
 
 // Tails are the ends of what was recorded of both streams, for people.

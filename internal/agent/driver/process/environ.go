@@ -70,8 +70,8 @@ func (v Vars) With(more map[string]string) Vars {
 	return out
 }
 
-// Environ returns the complete environment of an agent, as the package documentation lists it. Nothing of deed's own
-// environment is in it.
+// Environ returns the complete environment of an agent, as the package documentation lists it. It takes nothing from the
+// environment of deed itself.
 func Environ(j driver.Job, c Config) (Vars, error) {
 	vars := Vars{}
 	set := func(name, value, hidden string) { vars[name] = Variable{value, hidden} }

@@ -15,7 +15,7 @@
 //	DEED_ARTIFACTS       where declared artifacts go
 //	DEED_PAYLOAD_FILE    the payload, JSON
 //	DEED_BUNDLES         the bundles of earlier steps, in a workflow
-//	DEED_BRIEF_FILE      what the agent is told, text
+//	DEED_BRIEF_FILE      the brief, text
 //	DEED_RESULT_FILE     where the result goes, JSON; there is no such file yet
 //	DEED_SKILLS          a folder for each skill of the task, when it has any; their commands are at the end of PATH
 //	AGENT_RUNTIME_NAME, _TASK_ID, _ATTEMPT_ID, _ARTIFACT_DIR, _STATE_DIR

@@ -145,7 +145,7 @@ func startMessages(w *writer, a *ask, ans answer) {
 	w.messageEvent("content_block_delta", object{"index": 0, "delta": object{"type": "text_delta", "text": ans.text}})
 }
 
-// failAnthropic is the body of an error of Anthropic's. It has no code: a conversation that is too long is told in words.
+// failAnthropic is the body of an Anthropic error. It has no code: only the message says that a conversation is too long.
 func failAnthropic(status int, code, message string) any {
 	kind := map[int]string{
 		401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",

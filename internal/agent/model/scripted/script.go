@@ -59,8 +59,8 @@ type Scenario struct {
 	Steps []Step   `yaml:"steps"` // of the first turn, and of all others
 	// On is looked at first: the first entry whose text is in the words of the turn's user serves instead.
 	On []Branch `yaml:"on"`
-	// Aside is what a request is told that advertises no tools although the scenario calls some: agents ask for titles
-	// and summaries on the side. Absent: "ok".
+	// Aside answers a request that advertises no tools although the scenario calls some: agents ask for titles and summaries
+	// on the side. Absent: "ok".
 	Aside   string `yaml:"aside"`
 	Workdir string `yaml:"workdir"` // for agents that want absolute paths; absent: found in the conversation
 	Usage   *Usage `yaml:"usage"`

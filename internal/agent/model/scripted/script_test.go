@@ -57,7 +57,7 @@ func TestScriptsAreStrict(t *testing.T) {
 	}
 }
 
-// TestAllFaultsAtOnce: a person mends a script once.
+// TestAllFaultsAtOnce: a person can fix a script in one go.
 func TestAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := Parse([]byte("schema: x\nscenarios: {a: {steps: [{tool: read}, {error: 1}]}, b: {}}"))

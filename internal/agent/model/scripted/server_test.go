@@ -233,7 +233,7 @@ func TestRequestsOnTheSide(t *testing.T) {
 	}
 }
 
-// TestWholeAnswers: every interface answers in one piece too, and by the name of the model.
+// TestWholeAnswers: every interface can also answer without a stream, and select the scenario by the name of the model.
 func TestWholeAnswers(t *testing.T) {
 	t.Parallel()
 	s := start(t)
