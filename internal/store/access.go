@@ -14,7 +14,7 @@ const (
 	CredentialSession = "session"
 )
 
-// A Credential lets somebody in. The secret itself is not stored: Hash is what it is compared with.
+// A Credential grants access. The secret itself is not stored: it is compared with Hash.
 type Credential struct {
 	ID        string
 	Kind      string

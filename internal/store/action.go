@@ -57,7 +57,7 @@ type Action struct {
 	Damaged
 }
 
-// ByDeadline is who answered when nobody did in time.
+// ByDeadline is the answerer on record if no answer came in time.
 const ByDeadline = "deadline"
 
 // An ActionFilter selects actions. The zero value selects all.
@@ -318,7 +318,7 @@ func (s *Store) ExpireActions(ctx context.Context, limit int) (int, error) {
 		err := s.write(ctx, func(ctx context.Context, t tx) error {
 			return s.decideAction(ctx, t, id, EventActionExpired, func(a Action) (any, string, error) {
 				if a.State != ActionOpen {
-					return nil, "", ErrClosed // somebody was faster
+					return nil, "", ErrClosed // another answer came first
 				}
 				return string(a.Default), ByDeadline, nil
 			})
@@ -406,10 +406,10 @@ func wakeAnswered(ctx context.Context, t tx, task Task, now int64) error {
 	return t.notify(ctx)
 }
 
-// dismissedByEnd is who dismisses what nobody answered before the task ended.
+// dismissedByEnd is on record as the dismisser of actions that had no answer when the task ended.
 const dismissedByEnd = "deed"
 
-// dismissActions closes what nobody needs to answer any more.
+// dismissActions closes actions that need no answer any more.
 func dismissActions(ctx context.Context, t tx, taskID, by string, now int64) error {
 	res, err := t.exec(ctx, `UPDATE actions SET state = 'dismissed', answered_by = $1, closed_at = $2, due_at = NULL
 		WHERE task_id = $3 AND state = 'open'`, by, now, taskID)
@@ -476,7 +476,7 @@ func answer(ctx context.Context, t tx, id, event string, decide func(Action) (an
 	return closeAction(ctx, t, a, event, said, by, now)
 }
 
-// dismissOwned closes what nobody needs to answer any more of something that is no task.
+// dismissOwned closes actions that need no answer any more and whose owner is not a task.
 func dismissOwned(ctx context.Context, t tx, owner, by string, now int64) error {
 	res, err := t.exec(ctx, `UPDATE actions SET state = 'dismissed', answered_by = $1, closed_at = $2, due_at = NULL
 		WHERE owner = $3 AND owner <> '' AND state = 'open'`, by, now, owner)

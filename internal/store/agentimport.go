@@ -18,7 +18,7 @@ type AgentImport struct {
 	By        string
 }
 
-// A NewRevision is a version of a constitution that nobody has to decide on any more.
+// A NewRevision is a version of a constitution that needs no decision any more.
 type NewRevision struct{ SoulHash, PurposeHash, Note, Reason string }
 
 // A NewSchedule is a schedule that is not there yet.
@@ -32,7 +32,7 @@ func (n AgentImport) Empty() bool {
 	return n.Identity == nil && len(n.Wallets)+len(n.Versions)+len(n.Schedules) == 0
 }
 
-// ImportAgent writes an agent with all that belongs to it, in one transaction, so that nobody ever sees a part of it. It returns
+// ImportAgent writes an agent with all that belongs to it, in one transaction, so that no reader ever sees a part of it. It returns
 // ErrExists when any of it is there, and ErrStale when another version of its constitution holds.
 func (s *Store) ImportAgent(ctx context.Context, n AgentImport) error {
 	if n.Empty() {
@@ -72,7 +72,8 @@ func (s *Store) ImportAgent(ctx context.Context, n AgentImport) error {
 	return nil
 }
 
-// importVersions makes the versions hold one after the other. Each has a proposal like every other version, which waited for nobody.
+// importVersions puts the versions into force one after the other. Each has a proposal like every other version, which did not wait for a
+// decision.
 func importVersions(ctx context.Context, t tx, n AgentImport, now int64) error {
 	if err := lockAt(ctx, t, n.AgentID, n.Base, now); err != nil {
 		return err

@@ -26,7 +26,7 @@ type Constitution struct {
 	RevisedAt   time.Time
 }
 
-// A NewProposal is a revision that somebody drafted: both documents whole, by their hashes.
+// A NewProposal is a drafted revision: both complete documents, by their hashes.
 type NewProposal struct {
 	ID          string // made by NewID
 	AgentID     string
@@ -115,7 +115,7 @@ func (s *Store) DecideProposal(ctx context.Context, id string, accept bool, reas
 		if err != nil {
 			return err
 		}
-		p, err := scanProposal(t.row(ctx, oneProposal, id)) // the agent's row is locked, so that nobody else decides
+		p, err := scanProposal(t.row(ctx, oneProposal, id)) // the agent's row is locked, so that no other decision can come in between
 		switch {
 		case err != nil:
 			return err

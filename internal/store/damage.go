@@ -99,7 +99,7 @@ func (s *Store) ListedWorkflow(ctx context.Context, id string) (Workflow, error)
 	return asListed(s.Workflow(ctx, id))
 }
 
-// rawParts are the parts of a row that nobody has decoded, by their names.
+// rawParts are the parts of a row that are not decoded, by their names.
 type rawParts map[string]*json.RawMessage
 
 // check takes out what is no JSON.

@@ -67,7 +67,7 @@ func (s *Store) Enqueue(ctx context.Context, tasks ...NewTask) ([]Enqueued, erro
 	return out, nil
 }
 
-// EnqueueClaimed stores a task and claims it in the same transaction, so that nobody else can take it, due or not. It
+// EnqueueClaimed stores a task and claims it in the same transaction, so that no other runner can take it, due or not. It
 // returns a *DuplicateError when the dedupe key is taken.
 func (s *Store) EnqueueClaimed(ctx context.Context, task NewTask, o ClaimOptions) (*Claim, error) {
 	rows, out, keyed, err := s.taskRows([]NewTask{task})

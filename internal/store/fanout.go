@@ -57,7 +57,7 @@ type Fanout struct {
 	ID              string
 	PlanHash        string
 	Status          string
-	Owner           string // the runner that runs it; "": dispatchers advance it, or nobody does
+	Owner           string // the runner that runs it; "": dispatchers advance it, or it stands still
 	Tasks           int64
 	Pending         int64
 	Released        int64

@@ -11,7 +11,7 @@ import (
 
 // SharedResource is how the names of resources begin that are one for all fanouts: whatever two fanouts there are, at most
 // one item of both holds it. An item holds it while the task that stands for it has not ended, so that what a dead process
-// held is free as soon as its task is known to be lost, even when nobody ever goes on with its fanout. All other
+// held is free as soon as its task is known to be lost, even if its fanout is never resumed. All other
 // resources are a fanout's own.
 const SharedResource = "key:"
 
@@ -21,7 +21,7 @@ const behindShared = "key;"
 // liveTask is the condition that a task has not ended.
 const liveTask = `status NOT IN ('completed', 'permanent_failure', 'operator_canceled')`
 
-// heldShared returns the first of the used shared resources that somebody holds, or "".
+// heldShared returns the first of the used shared resources that is held, or "".
 func heldShared(ctx context.Context, c conn, uses []string) (string, error) {
 	for _, u := range uses {
 		if !strings.HasPrefix(u, SharedResource) {
@@ -38,7 +38,7 @@ func heldShared(ctx context.Context, c conn, uses []string) (string, error) {
 	return "", nil
 }
 
-// holder returns who holds a shared resource; the zero value: nobody.
+// holder returns the holder of a shared resource; the zero value: it is free.
 func holder(ctx context.Context, c conn, resource string) (SharedWait, error) {
 	w := SharedWait{Resource: resource}
 	err := c.row(ctx, `SELECT k.fanout_id, k.task_id FROM fanout_keys k JOIN tasks t ON t.id = k.task_id AND t.`+liveTask+` WHERE k.resource = $1`, resource).
@@ -80,7 +80,7 @@ func freeResources(ctx context.Context, t tx, it FanoutItem) error {
 // A SharedWait is a shared resource that items of a fanout wait for, and who holds it.
 type SharedWait struct {
 	Resource string
-	FanoutID string // "": nobody does any more
+	FanoutID string // "": it is free now
 	TaskID   string
 }
 
@@ -116,7 +116,7 @@ func untilTime(at time.Time) any {
 }
 
 // WakeItems lets items be tried again whose time has come, and those that wait for a shared resource that is free by now.
-// It reports whether others are left that wait for a time or for another fanout: whoever runs the fanout asks again.
+// It reports whether others are left that wait for a time or for another fanout: the runner of the fanout asks again.
 func (s *Store) WakeItems(ctx context.Context, id string) (woken, waiting bool, err error) {
 	waits, err := s.SharedWaits(ctx, id)
 	if err != nil {

@@ -22,7 +22,7 @@ type Lease struct {
 }
 
 // Renew makes the claim last for another lease from now. It returns ErrFenced when the claim is no longer held. A
-// claim whose lease has run out can be renewed for as long as nobody has swept it.
+// claim whose lease has run out can be renewed until a sweep takes it.
 func (s *Store) Renew(ctx context.Context, ref Ref, lease time.Duration) (Lease, error) {
 	if lease <= 0 {
 		return Lease{}, invalid("renew: lease %s is not positive", lease)
@@ -102,7 +102,7 @@ type Begin struct {
 	AdapterID, AdapterKind, Model string
 	BriefHash                     string
 	SpecHash                      string
-	Agent                         string          // whose work it is, see RecentTasks; empty: nobody's
+	Agent                         string          // whose work it is, see RecentTasks; empty: no agent's
 	Detail                        json.RawMessage // of the bundle_compiled event; a JSON object
 }
 

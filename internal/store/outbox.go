@@ -20,7 +20,7 @@ const (
 const (
 	OutboxPending   = "pending"
 	OutboxDelivered = "delivered"
-	OutboxFailed    = "failed"  // given up: a dead letter, until somebody retries or drops it
+	OutboxFailed    = "failed"  // given up: a dead letter, until an operator retries or drops it
 	OutboxHeld      = "held"    // a person has to agree first
 	OutboxDropped   = "dropped" // by a person
 )
@@ -96,8 +96,8 @@ func (s *Store) OutboxDue(ctx context.Context, kind string, limit int) ([]Outbox
 	return s.outbox(ctx, scanOutbox, outboxDue, kind, micros(s.now()), limit)
 }
 
-// OutboxTake is OutboxDue for effects outside the store: nobody else is given the items until the lease has passed, and
-// whoever takes them says within it what became of each. After a crash they are due again.
+// OutboxTake is OutboxDue for effects outside the store: no other caller gets the items until the lease has passed. The caller
+// reports the result of each within the lease. After a crash the items are due again.
 func (s *Store) OutboxTake(ctx context.Context, kind string, limit int, lease time.Duration) ([]OutboxItem, error) {
 	due, err := s.OutboxDue(ctx, kind, 1) // a look without a lock: an idle dispatcher must not write
 	if err != nil || len(due) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// wakeChannel carries the wake-ups between processes. The notification has no content: who hears it looks.
+// wakeChannel carries the wake-ups between processes. The notification has no content: a receiver looks for work.
 const wakeChannel = "deed_wake"
 
 // postgresDB is the shared engine. pgx prepares each statement once for each connection.

@@ -46,7 +46,7 @@ type Attempt struct {
 	BundleID   string
 	BriefHash  string
 	SpecHash   string
-	Agent      string          // whose work it is; empty: nobody's
+	Agent      string          // whose work it is; empty: no agent's
 	Checkpoint json.RawMessage // see Store.Checkpoint; nil: there is none
 	Damaged
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 )
 
-// reportedTypes are the events that Told walks. The index of migration 11 holds them and no others.
+// reportedTypes are the events that ReportEvents walks. The index of migration 11 contains exactly these.
 const reportedTypes = `('task_attempt_finished', 'task_finished', 'task_operator_canceled',
     'schedule_task_created', 'schedule_skipped', 'workflow_started', 'workflow_transitioned', 'workflow_blocked', 'workflow_completed',
     'message_delivered', 'message_failed')`

@@ -151,7 +151,7 @@ type RunUpdate struct {
 	BundleDir     string
 	ArtifactBytes *int64
 	Progress      json.RawMessage
-	Close         bool // nobody has anything left to do for the run; only for one without a file, see CloseRun
+	Close         bool // nothing is left to do for the run; only for one without a file, see CloseRun
 }
 
 // UpdateRun changes the record of a run under the transition table and returns what it is now.
@@ -191,7 +191,7 @@ const (
 	closeRun = `UPDATE runs SET live = 0 WHERE id = $1 AND ended_at IS NOT NULL`
 )
 
-// CloseRun says that nobody has anything left to do for a run that has ended, without a change of its record: its file
+// CloseRun marks that nothing is left to do for a run that has ended, without a change of its record: its file
 // says already what its row says. It returns ErrRunLive for one that has not ended, and ErrNotFound for one that was given up meanwhile.
 func (s *Store) CloseRun(ctx context.Context, id string) error {
 	err := s.write(ctx, func(ctx context.Context, t tx) error {

@@ -201,7 +201,7 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]Run, error) {
 	return out[:min(len(out), f.Limit)], nil
 }
 
-// LiveRuns returns the runs for which somebody still has something to do, oldest first. They are few: what runs now,
+// LiveRuns returns the runs for which something is left to do, oldest first. They are few: what runs now,
 // and what a dead runner left.
 func (s *Store) LiveRuns(ctx context.Context) ([]Run, error) {
 	out, err := manyRuns(ctx, s.eng.read(), `SELECT `+runColumns+` FROM runs WHERE live = 1 ORDER BY seq`)
@@ -211,7 +211,7 @@ func (s *Store) LiveRuns(ctx context.Context) ([]Run, error) {
 	return out, nil
 }
 
-// EndedRuns returns runs for which nobody has anything left to do, newest end first, below the given one: the walk of
+// EndedRuns returns runs for which nothing is left to do, newest end first, below the given one: the walk of
 // a retention rule. A zero after begins with the newest.
 func (s *Store) EndedRuns(ctx context.Context, after Run, limit int) ([]Run, error) {
 	at, seq := int64(1<<63-1), int64(1<<63-1)
@@ -236,7 +236,7 @@ func (s *Store) EligibleRuns(ctx context.Context, since time.Time, limit int) ([
 	return out, nil
 }
 
-// DeleteRun forgets a run for which nobody has anything left to do. It returns ErrRunLive for another one.
+// DeleteRun deletes a run for which nothing is left to do. It returns ErrRunLive for another one.
 func (s *Store) DeleteRun(ctx context.Context, id string) error {
 	err := s.write(ctx, func(ctx context.Context, t tx) error {
 		var live int

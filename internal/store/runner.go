@@ -70,7 +70,7 @@ func (s *Store) Runners(ctx context.Context) ([]Runner, error) {
 const dropRunner = `DELETE FROM runners WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM attempts WHERE live = 1 AND runner_id = $1)
 	AND NOT EXISTS (SELECT 1 FROM runs WHERE live = 1 AND runner_id = $1)`
 
-// DropRunner forgets a runner. It is no error when there is none. One that could not settle an attempt or end a run stays on record: whoever
+// DropRunner deletes a runner. It is no error if there is none. One that could not settle an attempt or end a run stays on record: whoever
 // sees that its process is gone need not wait until the lease has run out, or the run has been silent for long.
 func (s *Store) DropRunner(ctx context.Context, id string) error {
 	err := s.write(ctx, func(ctx context.Context, t tx) error {

@@ -23,11 +23,11 @@ const ScheduleOwner = "schedule"
 type Schedule struct {
 	Record     agentruntime.RecurringScheduleRecord
 	Overlap    string
-	Suspended  string    // why it makes no tasks until somebody looks at it; "": it does
+	Suspended  string    // why it makes no tasks until a person looks at it; "": it makes tasks
 	LastSlot   time.Time // the run that the newest task is for; zero: there was none
 	LastTaskID string
 	Runs       int64 // tasks that it made
-	Missed     int64 // slots that passed while nobody looked
+	Missed     int64 // slots that passed while no dispatcher ran
 	Skipped    int64 // slots that were left out because the task before had not ended
 	Damaged
 }
@@ -94,7 +94,7 @@ func (s *Store) putScheduleIn(ctx context.Context, t tx, r agentruntime.Recurrin
 	return out, fresh, s.scheduleEvent(ctx, t, string(agentruntime.EventScheduleUpserted), out, map[string]any{"by": by, "new": fresh, "interval_seconds": r.IntervalSeconds, "enabled": r.Enabled})
 }
 
-// scheduleEvent records an event about a schedule, and wakes whoever dispatches.
+// scheduleEvent records an event about a schedule, and wakes the dispatchers.
 func (s *Store) scheduleEvent(ctx context.Context, t tx, event string, sc Schedule, detail map[string]any) error {
 	detail["schedule_id"], detail["name"] = sc.Record.ScheduleID, sc.Record.Name
 	text, err := encode(detail)
@@ -155,7 +155,7 @@ func (s *Store) changeSchedule(ctx context.Context, id string, change func(ctx c
 	return out, nil
 }
 
-// wakeSchedule lets a suspended schedule be looked at again: somebody answered the action that it had opened.
+// wakeSchedule makes a suspended schedule be checked again: the action that it had opened was answered.
 func wakeSchedule(ctx context.Context, t tx, id string, now int64) error {
 	_, err := t.exec(ctx, `UPDATE schedules SET suspended = '', next_run_at = CASE WHEN enabled = 1 THEN due_at END, updated_at = $1
 		WHERE id = $2 AND suspended <> ''`, now, id)
@@ -184,7 +184,7 @@ func (s *Store) DropSchedule(ctx context.Context, id, by string) error {
 }
 
 // RunSchedule takes one slot: the task, the event about it and the next run, in one transaction. It reports false, and changes
-// nothing, when the slot was taken already or the schedule does not run any more; whoever looks at the same moment makes one task.
+// nothing, when the slot was taken already or the schedule does not run any more; concurrent callers make one task together.
 func (s *Store) RunSchedule(ctx context.Context, r ScheduleRun) (taskID string, taken bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t tx) error {
 		taskID, taken = "", false

@@ -13,7 +13,7 @@ import (
 // A freshTaker is a conn that takes events and what follows from them in one statement. It is for an engine where each statement is a
 // round trip.
 type freshTaker interface {
-	// takeFresh stores those of the rows that nobody has seen, each with its task, with what is said of both, and with the counters
+	// takeFresh stores the rows that are not in the store yet, each with its task, the events about both, and the counters
 	// of the sensors. Those get their Seq; the others are left as they were, and so are all rows of a sensor that is disabled.
 	takeFresh(ctx context.Context, rows []sensorRow) error
 }
@@ -59,7 +59,7 @@ func (s *Store) takeSingle(ctx context.Context, in *Intake, out *IntakeResult) (
 	return true, true, s.commits.tell(nil)
 }
 
-// takeFresh takes the rows of plain intakes that nobody has seen, and reports whether the engine has a statement for it. A mixed
+// takeFresh takes the rows of plain intakes that are not in the store yet, and reports whether the engine has a statement for it. A mixed
 // list is taken in its order instead.
 func takeFresh(ctx context.Context, t tx, list []Intake, tasks []intakeTasks, rows []sensorRow) (bool, error) {
 	f, ok := t.(freshTaker)

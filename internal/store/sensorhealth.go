@@ -83,13 +83,13 @@ type SensorRun struct {
 	Intakes   []Intake
 	Cursor    json.RawMessage // nil: unchanged
 	Version   int64           // of the cursor that the run began with
-	OK        bool            // it went well: a row of failures ends, and nobody has to look at it any more
+	OK        bool            // it succeeded: a series of failures ends, and no person has to look at it any more
 	Malformed int             // events that were refused
 	Deduped   int             // repetitions that were not worth an intake
 	LastError string          // about those that were refused
 }
 
-// TakeRun stores a run of a sensor. It returns ErrStale, and changes nothing, when somebody else moved the sensor's cursor.
+// TakeRun stores a run of a sensor. It returns ErrStale, and changes nothing, if another writer moved the sensor's cursor.
 func (s *Store) TakeRun(ctx context.Context, r SensorRun) ([]IntakeResult, error) {
 	cursor, err := rawJSON("cursor", r.Cursor)
 	if err != nil {

@@ -64,7 +64,7 @@ type Step struct {
 	To, Signal, Cause, By, CauseTask, Note string
 }
 
-// check refuses what would leave an instance that nobody wakes.
+// check refuses a move that would leave an instance that nothing wakes.
 func (m *WorkflowMove) check() error {
 	switch m.Status {
 	case agentruntime.WorkflowActive:

@@ -1,5 +1,5 @@
 // Package action owns what a person is asked while an agent works: the question with its context, the wait for an answer,
-// and what an answer means. It decides nothing itself and asks nobody twice: the same question of the same task finds the
+// and what an answer means. It decides nothing itself and never asks twice: the same question of the same task finds the
 // answer that it got, also after a restart.
 package action
 
@@ -121,7 +121,7 @@ func Await(ctx context.Context, st *store.Store, id string, live time.Duration) 
 	}
 }
 
-// Answer is the answer to an action in the words of whoever gives it, or why there is none of that kind.
+// Answer is the answer to an action in the words of the person who gives it, or why there is no answer of that kind.
 func Answer(a store.Action, d *Decision, text json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case a.Kind == store.ActionBudget:

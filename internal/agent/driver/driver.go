@@ -92,7 +92,7 @@ type Session interface {
 var (
 	// ErrCanceled is the cause when an operator cancelled the task.
 	ErrCanceled = errors.New("cancelled by the operator")
-	// ErrInterrupted is the cause when deed was told to stop.
+	// ErrInterrupted is the cause when deed was asked to stop.
 	ErrInterrupted = errors.New("deed was told to stop")
 )
 

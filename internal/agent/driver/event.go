@@ -21,7 +21,7 @@ const (
 	EventCompaction = "context_compaction" // agentruntime.ContextCompaction
 	EventSubagent   = "subagent_run"       // agentruntime.SubagentRun, at its start and at its end
 	EventFault      = "provider_fault"     // Fault: the model's service failed; the agent may try again by itself
-	EventRestart    = "begins_anew"        // Restart: the agent does not know its conversation any more; told before the session of the one that it begins
+	EventRestart    = "begins_anew"        // Restart: the agent has lost its conversation; comes before the session of the new one
 	EventStrange    = "strange_event"      // Strange: a line of the agent's stream that could not be read, or is of no known kind
 )
 

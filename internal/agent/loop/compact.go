@@ -18,8 +18,8 @@ const (
 	keepMessages  = 8
 	maxSummary    = 24_000 // bytes
 	summaryTokens = 4000
-	shortOutput   = 1500 // bytes of a result that are shown to whoever summarises
-	shortestText  = 200  // bytes of one, where nobody summarises
+	shortOutput   = 1500 // bytes of a result that the summarising model gets
+	shortestText  = 200  // bytes of one, if there is no summary
 )
 
 const summarySystem = `You shorten the record of a coding agent's work, so that the agent can go on from your summary without the record. The task, its requirements, its plan, failed calls and budgets are kept beside it word for word: leave them out. Say what was found out (files, functions, how things are checked), what was changed and where, what was tried and did not work, and what was about to come next. Give exact names and paths. Do not address anybody and do not add anything that is not in the record.`

@@ -260,7 +260,7 @@ func (t *turn) run(ctx context.Context, c *Conversation) (Yield, error) {
 // A turn is what one turn of a conversation, and of those that it delegates, shares.
 type turn struct {
 	env      Env
-	answers  int // told so far, in the whole attempt
+	answers  int // reported so far, in the whole attempt
 	delegate int // conversations delegated so far
 	evidence evidence
 }

@@ -6,7 +6,7 @@
 //
 // A conversation is a log of entries that is only appended to. Its state is the fold of the log (state.apply), and the next
 // step is a function of the state (state.next). Only carrying out a step touches the world; what came of it is the next
-// entry. So whoever reads the log again stands where the writer stood.
+// entry. So a reader of the log gets the same state as its writer had.
 //
 //	log ──apply──► state ──next──► step ──carry out──► entry ──► log
 //

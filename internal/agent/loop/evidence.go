@@ -20,7 +20,7 @@ const (
 	maxShownOutput = 30_000
 )
 
-// evidence keeps the outputs that are too long to be told.
+// evidence keeps the outputs that are too long for the model.
 type evidence struct {
 	dir      string
 	each     int64 // bytes of a file

@@ -12,7 +12,7 @@ import (
 	"github.com/deedrun/deed/internal/base/failure"
 )
 
-// FuzzResume reads logs that nobody wrote. An agent that runs as deed's user can change the log of its conversation: what
+// FuzzResume reads logs that no loop wrote. An agent that runs as deed's user can change the log of its conversation: what
 // comes of it is a failure with a class, or a conversation.
 func FuzzResume(f *testing.F) {
 	const at = `"at":"2026-01-01T00:00:00Z"`

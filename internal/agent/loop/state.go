@@ -150,7 +150,7 @@ type state struct {
 	usage     agentruntime.Usage // its own
 
 	todo         []tool.TodoItem
-	requirements string // what the agent was told last
+	requirements string // the last text that the agent got
 	failed       []failedCall
 
 	repeats map[string]int  // calls with their results since the last change of a file

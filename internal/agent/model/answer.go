@@ -15,7 +15,7 @@ func deliver(on func(Delta), d Delta) {
 // count is a number of tokens as a service tells it, which may be nonsense.
 func count(n int64) int64 { return min(max(n, 0), 1<<40) }
 
-// schema reads the schema of a tool. One that cannot be read is deed's own mistake, told before anything is sent.
+// schema reads the schema of a tool. One that cannot be read is an error of deed itself, reported before anything is sent.
 func (t Tool) schema() (map[string]any, error) {
 	var s map[string]any
 	if err := json.Unmarshal(t.Schema, &s); err != nil || s == nil {

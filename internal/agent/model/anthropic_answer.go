@@ -31,7 +31,7 @@ type anthropicEvent struct {
 	Usage anthropicUsage `json:"usage"`
 }
 
-// anthropicUsage counts tokens of the whole message. What is not told is nil.
+// anthropicUsage counts tokens of the whole message. A count that is not reported is nil.
 type anthropicUsage struct {
 	Input         *looseInt `json:"input_tokens"`
 	CacheRead     *looseInt `json:"cache_read_input_tokens"`

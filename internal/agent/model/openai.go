@@ -14,7 +14,7 @@ import (
 const (
 	// opaqueOpenAI marks output items of OpenAI's own, such as encrypted reasoning.
 	opaqueOpenAI = "openai"
-	// opaquePhase marks the phase of the text that follows it, which its models want to be told again.
+	// opaquePhase marks the phase of the text that follows it, which the models want to get back.
 	opaquePhase = "openai_phase"
 )
 

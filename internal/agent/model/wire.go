@@ -125,7 +125,7 @@ func (t *looseText) UnmarshalJSON(data []byte) error {
 // A looseInt is a whole number as services write it, which may be a string or have a fraction.
 type looseInt int64
 
-// UnmarshalJSON never fails: what is no number is 0, and what is too large is a number that nobody means.
+// UnmarshalJSON never fails: what is not a number is 0, and what is too large becomes a number outside any real range.
 func (n *looseInt) UnmarshalJSON(data []byte) error {
 	text := string(data)
 	if unquoted := ""; json.Unmarshal(data, &unquoted) == nil {

@@ -107,7 +107,7 @@ type Stopping struct {
 }
 
 // Stop runs the Stop hooks, or the SubagentStop hooks for a subagent. The effect is allow or deny; with deny the reason is
-// what the agent is to be told.
+// what the agent gets to read.
 func (e *Engine) Stop(ctx context.Context, s Stopping) (agentruntime.PolicyDecision, error) {
 	v := Verdict{Effect: agentruntime.PolicyAllow, Rule: RuleNoPolicy, Reason: "no hook objects"}
 	event, list := EventStop, []settings.HookMatcher(nil)

@@ -54,7 +54,7 @@ const (
 	RulePolicyAllows   = "policy-allows"
 	RuleInList         = "in-allowed-tools"
 	RuleNothingSaid    = "nothing-said"
-	RuleDefaultDeny    = "default-deny" // a tool outside the sandbox that nobody listed
+	RuleDefaultDeny    = "default-deny" // a tool outside the sandbox that is not listed
 	RuleNotVisible     = "not-visible"  // the policy allows it, and the agent in the sandbox is not given it
 	RuleNoHosts        = "no-hosts"     // it may use a network, and there is none
 )

@@ -69,7 +69,7 @@ func Assemble(home *settings.Policy, task *deed.TaskPolicy, rules func(name stri
 	return set, nil
 }
 
-// Empty reports whether nobody said anything.
+// Empty reports whether there are no rules at all.
 func (s Ruleset) Empty() bool { return len(s.Home.Rules) == 0 && len(s.Narrow) == 0 && s.Default == "" }
 
 // Lists returns the lists in the order in which they are asked.
@@ -141,7 +141,7 @@ func (s Ruleset) otherwise(p part, named, homeSays bool) (Verdict, bool) {
 	case s.Empty():
 		return Verdict{Effect: agentruntime.PolicyAllow, Rule: RuleNoPolicy, Reason: "no policy is configured"}, true
 	case s.Default == "" && len(s.Home.Rules) == 0 && named:
-		return Verdict{}, false // the operator says nothing, and whoever narrows has spoken
+		return Verdict{}, false // the operator has no rule, and the narrower rules have decided
 	}
 	effect := agentruntime.PolicyEffect(s.Default)
 	if effect == "" {

@@ -73,7 +73,7 @@ var byAgentName = func() map[string]string {
 	return out
 }()
 
-// Where things stand in the input of a tool, whoever's tool it is.
+// Where things stand in the input of a tool, whichever agent it belongs to.
 var (
 	pathKeys = []string{
 		"file_path", "filePath", "path", "paths", "notebook_path", "absolute_path", "abs_path", "target_file", "filename", "file", "files",

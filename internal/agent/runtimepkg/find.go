@@ -64,7 +64,7 @@ type Package struct {
 	Path     string // absolute, as it was found
 	Real     string // with links followed: what {{runtime_path}} stands for, so that an install does not change a run
 	From     string // FromDir, FromProject, FromHome or FromDeed
-	Linked   bool   // in the store, and its files are somebody else's
+	Linked   bool   // in the store, but its files are outside it
 	Also     []string
 	Manifest homeboy.RuntimeManifest
 	Raw      []byte // the manifest as it stands
@@ -117,7 +117,7 @@ type Catalog struct {
 // An entry is a package that was found and not read.
 type entry struct{ id, path, from string }
 
-// NotInstalled says that a package that somebody named is in no place.
+// NotInstalled says that a requested package was not found in any place.
 type NotInstalled struct {
 	ID       string
 	Looked   []string

@@ -22,8 +22,8 @@ import (
 //	<anywhere>/                       a linked package, which its author goes on changing
 //	<dir>/.staging/                   what is being installed; the next install clears it away
 //
-// Only the rename of the link makes a package seen, or another version of it: whoever dies before has changed nothing, and
-// whoever dies behind it has left files that the next one clears away. The files of a version that was replaced stay until
+// Only the rename of the link makes a package, or another version of it, visible: a crash before it has changed nothing, and a
+// crash after it leaves files that the next command removes. The files of a version that was replaced stay until
 // the next install, for the runs that still use them.
 type Store struct{ Dir string }
 
@@ -134,7 +134,7 @@ func (s Store) publish(ctx context.Context, dir string, p *Package, opt InstallO
 	return in, err
 }
 
-// settle puts a directory where its digest says. What is there already is the same, unless somebody wrote to it.
+// settle moves a directory to the path of its digest. What is there already is the same, unless it was changed.
 func (s Store) settle(ctx context.Context, dir, final, digest string) error {
 	if there, err := extension.Digest(final); err == nil && there == digest {
 		return nil
@@ -223,7 +223,7 @@ func (s Store) Remove(id string) (was string, err error) {
 	return was, s.sweep()
 }
 
-// point makes the id a link to a target, in one step for whoever looks.
+// point makes the id a link to a target, in one atomic step.
 func (s Store) point(id, target string) error {
 	stage, err := os.MkdirTemp(filepath.Join(s.Dir, stagingDir), "link-*")
 	if err != nil {
@@ -273,7 +273,7 @@ func (s Store) occupied(id string) (string, error) {
 }
 
 // replaceable is occupied for a link that is about to be written: what is there must be the same, or the caller's to replace.
-// No rename puts a link in the place of a directory, so that a crash could lose what somebody put there by hand.
+// A rename cannot replace a directory by a link, so a crash could lose what somebody put there by hand.
 func (s Store) replaceable(id, target string, opt InstallOptions) (string, error) {
 	was, err := s.occupied(id)
 	switch at := filepath.Join(s.Dir, id); {
@@ -304,7 +304,7 @@ func (s Store) lock() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// sweep removes what is staged and the packages that no link leads to. Its caller has the lock, so that nobody is at work.
+// sweep removes what is staged and the packages that no link leads to. Its caller has the lock, so no other command is at work.
 func (s Store) sweep() error {
 	used := map[string]bool{}
 	list, err := os.ReadDir(s.Dir)

@@ -169,7 +169,7 @@ func (p *Package) lintFiles() []Finding {
 	for i, x := range p.Manifest.AgentTaskExecutors {
 		c, err := p.Command(x)
 		if err != nil {
-			continue // told already
+			continue // reported already
 		}
 		at := fault.Index("$.agent_task_executors", i) + ".command"
 		for _, rel := range p.ownFiles(c) {

@@ -28,7 +28,7 @@ import (
 const (
 	CheckOK      = "ok"
 	CheckFailed  = "failed"
-	CheckSkipped = "skipped" // deed cannot check it, and it keeps nobody from running
+	CheckSkipped = "skipped" // deed cannot check it, and it does not prevent a run
 )
 
 // The kinds of checks.

@@ -113,7 +113,7 @@ func readCredentialFile(name, userHome string) (Document, error) {
 	return doc, nil
 }
 
-// expiry returns the exp claim of a token. Its signature is nobody's concern here: the operator's own login wrote it.
+// expiry returns the exp claim of a token. Its signature is not checked: the operator's own login wrote it.
 func expiry(token string) (string, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

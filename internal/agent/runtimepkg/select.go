@@ -279,7 +279,7 @@ func (ch *chooser) selectorHint() string {
 	return "name one of them, or leave it out where there is only one"
 }
 
-// missing tells that nobody serves the backend, with all that is known of packages that could have.
+// missing is the error for a backend that no package serves, with all that is known of packages that could have.
 func (ch *chooser) missing(broken []string) *SelectError {
 	e := &SelectError{
 		Code: ProviderMissing, Message: fmt.Sprintf("no provider serves the backend %q", ch.ask.Backend),

@@ -57,7 +57,7 @@ func TestShipped(t *testing.T) {
 	if s, err := c.Select(Ask{Backend: "opencode", Selector: "opencode.deed"}); err != nil || s.Package.From != FromDeed {
 		t.Errorf("%+v %v", s, err)
 	}
-	// A home that cannot be written harms whoever needs a shipped package, and nobody else.
+	// A home that cannot be written affects only users of a shipped package.
 	c, err := Find(Places{Project: []string{dir}, Shipped: filepath.Join(dir, "mine", "mine.json")})
 	if err != nil || len(c.Problems) > 0 || len(c.Packages) != 6 {
 		t.Fatalf("%v %+v", err, c)

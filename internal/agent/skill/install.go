@@ -16,7 +16,7 @@ import (
 // ErrTaken says that the home has another skill of the name.
 var ErrTaken = errors.New("the name is taken")
 
-// ErrSensors says that a skill brings sensors, and nobody agreed to run them.
+// ErrSensors says that a skill brings sensors, and the caller did not agree to run them.
 var ErrSensors = errors.New("it brings sensors")
 
 // AddOptions say how a skill is installed.

@@ -182,7 +182,7 @@ func (r *hostRun) kill() {
 	<-r.done
 }
 
-// An outputError is a fault of whoever takes the output.
+// An outputError is a fault of the writer that takes the output.
 type outputError struct{ err error }
 
 func (e *outputError) Error() string { return e.err.Error() }
@@ -261,7 +261,7 @@ func (h *Host) Close() error {
 	}
 	h.run = nil
 	_ = r.in.Close()
-	_ = r.outEnd.CloseWithError(errOver) // nobody reads any more
+	_ = r.outEnd.CloseWithError(errOver) // there is no reader any more
 	t := time.NewTimer(closeWait)
 	defer t.Stop()
 	select {

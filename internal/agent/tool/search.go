@@ -26,7 +26,7 @@ const (
 	maxIgnoreRules = 2000
 )
 
-// skippedDirs are never searched: nobody edits what is in them.
+// skippedDirs are never searched: their files are not edited.
 var skippedDirs = map[string]bool{".git": true, ".hg": true, ".svn": true, "node_modules": true}
 
 // search writes the lines of files that match.
@@ -78,7 +78,7 @@ type searcher struct {
 	whole   *regexp.Regexp // matches every file that has a matching line; nil: it must be looked at line by line
 	glob    string
 	out     *bufio.Writer
-	left    int // matches that may still be told
+	left    int // matches that may still be reported
 	matches int
 	files   int
 }

@@ -1,6 +1,6 @@
 // Package usage owns the account of what agents use: tokens, money, turns, tool calls and time, held against the budgets
 // of a task and of a day, and the prices that turn tokens into money. It ends nothing by itself: it returns the failure
-// that whoever runs the agent ends it with. Where the account is kept is the store's.
+// with which the caller ends the agent. Where the account is kept is the store's.
 package usage
 
 import (
@@ -118,7 +118,7 @@ func (m *Meter) Add(u agentruntime.Usage) error {
 	return m.over(false)
 }
 
-// dollars rounds up to whole millionths of a dollar: what was used is never told as less.
+// dollars rounds up to whole millionths of a dollar, so that use is never reported too low.
 func dollars(pico int64) int64 {
 	whole := pico / 1e6
 	if pico%1e6 > 0 {

@@ -84,7 +84,7 @@ type glob struct {
 }
 
 // NewPrices joins the operator's prices with deed's own list, for the models of one adapter. A name goes before a glob, a
-// longer glob before a shorter one. A model that nobody knows costs nothing when the adapter is local.
+// longer glob before a shorter one. An unknown model costs nothing if the adapter is local.
 func NewPrices(over map[string]settings.Price, a agentruntime.AdapterConfig) Prices {
 	p := Prices{names: map[string]Price{}, local: Local(a)}
 	for name, s := range over {
@@ -113,7 +113,7 @@ func NewPrices(over map[string]settings.Price, a agentruntime.AdapterConfig) Pri
 
 func micro(usd float64) int64 { return int64(math.Round(usd * 1e6)) }
 
-// Of returns the price of a model, and false when nobody knows it.
+// Of returns the price of a model, and false if it is not known.
 func (p Prices) Of(model string) (Price, bool) {
 	name := strings.ToLower(strings.TrimSpace(model))
 	if v, ok := p.names[name]; ok {

@@ -59,7 +59,7 @@ func held(what string, create func() (*os.File, error)) (*os.File, func(), error
 		}
 		_ = f.Close()
 		_ = os.Remove(f.Name())
-		// A sweep came between the two steps; it takes only what nobody has locked yet.
+		// A sweep came between the two steps; it takes only files that are not locked yet.
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, os.ErrNotExist) {
 			return nil, nil, err
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/deedrun/deed/internal/base/proc"
 )
 
-// builtinTimeout is the time limit of an agent that nobody configured.
+// builtinTimeout is the time limit of an agent that is not configured.
 const builtinTimeout = 30 * time.Minute
 
 // builtin returns the adapters of agents that need no configuration, by their names. Keys are no part of them: a task

@@ -107,7 +107,7 @@ func (c *Config) add(path string, project, must bool) error {
 		return err
 	}
 	c.sources = append(c.sources, source{abs, tree})
-	if s.Checks != nil && !project && !must { // the home's own: it would be read by nobody
+	if s.Checks != nil && !project && !must { // the home's own: nothing would read it
 		var l fault.List
 		l.Add("$.checks", fault.NotAllowed, "checks are a component's own", "put them into the deed.yaml of the component's directory")
 		return locateIn(abs, tree, l.Err())
@@ -399,7 +399,7 @@ func alias(file *ast.File) (LineFault, bool) {
 	return f, true
 }
 
-// nameAdapters copies the key of each entry into the id that its record requires, so that nobody writes it twice.
+// nameAdapters copies the key of each entry into the id that its record requires, so that users need not write it twice.
 func nameAdapters(raw []byte) ([]byte, error) {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &top); err != nil {

@@ -91,7 +91,7 @@ var OfRuntime = []Point{RuntimeUnpacked, RuntimeStored, RuntimeLinked, RuntimeRe
 // The points of a fanout. A separate test walks them, and also those of the tasks that stand for its items.
 const (
 	FanoutCreated  Point = "fanout.created"  // it is recorded, and nothing of it is released
-	FanoutReleased Point = "fanout.released" // an item and its task are there, and nobody runs it
+	FanoutReleased Point = "fanout.released" // an item and its task exist, and the task is not running
 	FanoutSettled  Point = "fanout.settled"  // a task has ended, and its item has no record
 	FanoutRecorded Point = "fanout.recorded" // a record is there, and the run file does not have it
 	FanoutAgain    Point = "fanout.again"    // an item waits for its next try
@@ -114,7 +114,7 @@ const (
 	RevisionKept     Point = "revision.kept"     // its documents are in the home, and nothing is proposed
 	RevisionProposed Point = "revision.proposed" // it waits for an operator
 	RevisionChecked  Point = "revision.checked"  // an operator decided, and nothing of it is stored
-	RevisionDecided  Point = "revision.decided"  // it is stored, and nobody was told
+	RevisionDecided  Point = "revision.decided"  // it is stored, and not yet announced
 )
 
 // OfRevision lists the points of a revision.
@@ -122,7 +122,7 @@ var OfRevision = []Point{RevisionKept, RevisionProposed, RevisionChecked, Revisi
 
 // The points of installing a skill. A test of its own walks them.
 const (
-	SkillStaged    Point = "skill.staged"    // its files are written, where nobody looks
+	SkillStaged    Point = "skill.staged"    // its files are written, and not yet visible
 	SkillPublished Point = "skill.published" // it has its place, and what it replaced is not removed
 	SkillRemoved   Point = "skill.removed"   // its name is gone, and its files are not
 )
@@ -130,7 +130,7 @@ const (
 // OfSkill lists the points of installing a skill, one version and then the next.
 var OfSkill = []Point{SkillStaged, SkillPublished}
 
-// The points of giving up a version of a skill that nobody needs. A test of its own walks them.
+// The points of removing a version of a skill that is no longer needed. A separate test walks them.
 const (
 	DocumentHidden  Point = "document.hidden"  // it has lost its name, and is still there
 	DocumentRemoved Point = "document.removed" // it is gone, and what only it listed is not
@@ -164,7 +164,7 @@ var OfSend = []Point{SendBefore, SendDone}
 const (
 	RequestBegun Point = "request.begun" // its key is marked, and nothing is done
 	RequestActed Point = "request.acted" // it is done, and its answer is kept nowhere
-	RequestKept  Point = "request.kept"  // its answer is kept, and the client has heard nothing
+	RequestKept  Point = "request.kept"  // its answer is kept, and the client has not got it
 )
 
 // OfRequest lists the points of such a write.
@@ -197,7 +197,7 @@ const StoreWritten Point = "store.written"
 const (
 	PromotePrepared  Point = "promote.prepared"  // everything is checked, and no gate ran
 	PromoteGated     Point = "promote.gated"     // every gate passed, and there is no commit
-	PromoteCommitted Point = "promote.committed" // the branch has the commit, and nobody was told
+	PromoteCommitted Point = "promote.committed" // the branch has the commit, and nothing was reported
 	PromoteAudited   Point = "promote.audited"   // it is in the audit log, and not pushed
 )
 
@@ -210,8 +210,8 @@ const (
 	CommitObjects    Point = "commit.objects"    // every object has its place, and no branch leads to them
 	PublishChecked   Point = "publish.checked"   // the remote was asked, and nothing is written
 	PublishCommitted Point = "publish.committed" // the branch has the commit, and the remote does not
-	PublishPushed    Point = "publish.pushed"    // the remote has it, and nobody was asked for a pull request
-	PublishOpened    Point = "publish.opened"    // the hook has answered, and the caller has heard nothing
+	PublishPushed    Point = "publish.pushed"    // the remote has it, and no pull request was requested
+	PublishOpened    Point = "publish.opened"    // the hook has answered, and the caller has not got the answer
 )
 
 // OfPublication lists the points of a publication in order.

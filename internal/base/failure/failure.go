@@ -32,7 +32,7 @@ const (
 	Budget      Class = "budget_exhausted"      // what the task or the day may use is used up; a required action is open
 	Limit       Class = "limit_exceeded"        // the run reached a limit of its sandbox and was ended
 	Lost        Class = "lost"                  // the runner died or its lease ran out
-	Interrupted Class = "interrupted"           // deed was told to stop; costs no attempt
+	Interrupted Class = "interrupted"           // deed was asked to stop; costs no attempt
 	Canceled    Class = "canceled"              // an operator cancelled the task
 	Config      Class = "config"                // adapter, environment file, workspace source or task is not usable
 	Isolation   Class = "isolation_unavailable" // the containment asked for is not there

@@ -12,7 +12,7 @@ import (
 
 // The wake-up is a FIFO in the home: whoever adds work writes one byte, and the dispatcher that holds it open
 // wakes at once. A FIFO, not a socket, because a socket's path is limited to about a hundred bytes and a home's
-// is not. A byte that nobody reads is lost, and so is one written in the instant before the reader opens: the
+// is not. A byte without a reader is lost, and so is one written in the instant before the reader opens: the
 // dispatcher's timer is the safety net.
 
 func (h *Home) wakePath() string { return filepath.Join(h.root, "wake") }
@@ -24,7 +24,7 @@ func (h *Home) Wake() {
 	h.Changed()
 }
 
-// Wakes returns a channel that receives when somebody called Wake. It ends with the context. It is for the dispatcher alone,
+// Wakes returns a channel that receives when Wake was called in any process. It ends with the context. It is for the dispatcher alone,
 // who is one by its lock; everybody else uses Watch.
 func (h *Home) Wakes(ctx context.Context) (<-chan struct{}, error) {
 	f, err := openFIFO(h.wakePath())

@@ -13,7 +13,7 @@ import (
 
 // The dispatcher's wake-up has one reader: two would take each other's bytes. Whoever else wants to know that something changed
 // has a FIFO of its own in a directory of the home, and a change is written to all of them. One that nobody reads is the
-// leftover of a process that died, and whoever finds it removes it.
+// leftover of a process that died, and the process that finds it removes it.
 
 func (h *Home) watchers() string { return filepath.Join(h.root, "watch") }
 
@@ -22,7 +22,7 @@ func (h *Home) watchers() string { return filepath.Join(h.root, "watch") }
 func (h *Home) Changed() {
 	dir, err := os.Open(h.watchers())
 	if err != nil {
-		return // nobody has watched yet
+		return // there was no watcher yet
 	}
 	names, _ := dir.Readdirnames(maxWatchers)
 	_ = dir.Close()
@@ -47,7 +47,7 @@ func writeWakeByte(path string) error {
 	return unix.Close(fd)
 }
 
-// Watch returns a channel that receives when somebody called Changed or Wake, at most one value pending. It ends with the
+// Watch returns a channel that receives when Changed or Wake was called in any process, at most one value pending. It ends with the
 // context. Any number of processes may watch.
 func (h *Home) Watch(ctx context.Context) (<-chan struct{}, error) {
 	if err := os.Mkdir(h.watchers(), 0o700); err != nil && !errors.Is(err, os.ErrExist) {

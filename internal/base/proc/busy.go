@@ -9,7 +9,7 @@ import (
 	"github.com/deedrun/deed/internal/base/clock"
 )
 
-// busyPatience is how long a program that somebody has open for writing is tried again.
+// busyPatience is how long the start of a program is retried while the program is open for writing.
 const busyPatience = 2 * time.Second
 
 // whileBusy starts a program, again as long as its file is open for writing. Who wrote it a moment ago may have closed it

@@ -143,7 +143,7 @@ func (e *enclosure) wait(ctx context.Context, quit <-chan struct{}) (Exit, error
 	case len(e.report.Survivors) > 0:
 		return exit, fmt.Errorf("run %s: %w: %v", e.path, ErrSurvivors, e.report.Survivors)
 	case !e.mainEnded:
-		exit.Code = -1 // somebody else in this process took its end, and with it what it ended with
+		exit.Code = -1 // other code in this process reaped it, and with that took its exit status
 		return exit, fmt.Errorf("run %s: %w: nobody saw how it ended", e.path, ErrSupervisorLost)
 	}
 	return exit, nil

@@ -230,7 +230,7 @@ type supervisedRun struct {
 	s       *supervise
 	seq     uint64
 	main    int
-	wrapper bool // main hears no SIGTERM
+	wrapper bool // main gets no SIGTERM
 
 	enclosed bool // main builds the sandbox of a namespace, and is the root of the tree
 	start    time.Time

@@ -21,7 +21,7 @@ const DefaultToolOutput = 64 << 20
 // toolStderr is how much of a tool's stderr is kept: enough for every message of a tool that deed runs itself.
 const toolStderr = 64 << 10
 
-// toolWaitDelay bounds how long a tool that was told to die, or a child of it that holds a pipe, can delay the end.
+// toolWaitDelay bounds how long a tool that was killed, or a child of it that holds a pipe, can delay the end.
 const toolWaitDelay = 2 * time.Second
 
 // ErrOutputLimit reports that a tool wrote more to stdout than ToolSpec.MaxOutput. The tool was killed, and what it

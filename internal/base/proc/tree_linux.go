@@ -51,7 +51,7 @@ func parseStat(pid int, data []byte) (procStat, error) {
 // maxDepth bounds a walk up a tree of processes that changes meanwhile.
 const maxDepth = 1024
 
-// Below reports whether a process descends from another. A process that is gone is an error: nobody knows any more.
+// Below reports whether a process descends from another. A process that is gone is an error: its parent is no longer known.
 func Below(pid, ancestor int) (bool, error) {
 	for range maxDepth {
 		st, err := readStat(pid)

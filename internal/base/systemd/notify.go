@@ -20,7 +20,7 @@ const patience = time.Second
 // is started, so that no agent can speak for the service.
 var Variables = []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}
 
-// A Notifier tells the service manager how the service is. The nil Notifier tells nobody, and is what there is without a manager.
+// A Notifier tells the service manager how the service is. The nil Notifier does nothing; it is used without a manager.
 type Notifier struct {
 	conn  *net.UnixConn
 	every time.Duration
@@ -30,7 +30,7 @@ type Notifier struct {
 func Listener(getenv func(string) string) (*Notifier, error) {
 	name := getenv("NOTIFY_SOCKET")
 	if name == "" {
-		return nil, nil //nolint:nilnil // nobody listens, which is no error
+		return nil, nil //nolint:nilnil // no manager listens, which is no error
 	}
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "@") {
 		return nil, fmt.Errorf("NOTIFY_SOCKET %q is neither a path nor an abstract name (let systemd set it)", name)

@@ -34,7 +34,7 @@ type DriftConfig struct {
 	InlineTests bool            // sources have tests inside
 }
 
-// DefaultSince is the commit that a drift is measured from when nobody says.
+// DefaultSince is the commit from which drift is measured by default.
 const DefaultSince = "HEAD~10"
 
 // minSymbol is how long a name must be to be looked for: shorter ones are everywhere.
@@ -174,7 +174,7 @@ func (p *production) read(ctx context.Context, files []changed.File) error {
 			s.lang = &phpLike
 		}
 		if s.now = p.tree.read(f.Path); s.now == nil && f.There() {
-			continue // not a plain file, or one that nobody wrote
+			continue // not a regular file, or one that was not written by hand
 		}
 		s.old, s.new = s.lang.both(s.before, s.now)
 		p.sources = append(p.sources, s)

@@ -79,7 +79,7 @@ func typeName(e ast.Expr) string {
 	}
 }
 
-// shape prints parts of a declaration. A body of a line or two is too common to be told by.
+// shape prints parts of a declaration. A body of a line or two is too common to identify a declaration.
 func shape(parts ...ast.Node) string {
 	var b bytes.Buffer
 	for _, p := range parts {

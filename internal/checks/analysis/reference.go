@@ -30,7 +30,7 @@ func (t *tree) close() {
 	}
 }
 
-// maxSource is the size beyond which a file is not read: nobody wrote it.
+// maxSource is the size beyond which a file is not read: it is not written by hand.
 const maxSource = 4 << 20
 
 // read returns the content of a regular file, or nothing.

@@ -114,7 +114,7 @@ func (s *source) take(e *entry) bool {
 	return true
 }
 
-// save replaces the cache, unless it would say the same. That it cannot be written is nobody's fault: the next run takes
+// save replaces the cache, unless it would not change. A cache that cannot be written is not an error: the next run takes
 // longer.
 func (c *cache) save(files []*source, now time.Time) {
 	if c.file == "" || c.current(files) {

@@ -46,7 +46,7 @@ func (a *audit) detectDuplicates(context.Context) error {
 	a.copies(kindDuplicate, exact, "the same body")
 	for h, list := range shape {
 		if !slices.ContainsFunc(list, func(c copyOf) bool { return c.fn.exact != list[0].fn.exact }) {
-			delete(shape, h) // told already
+			delete(shape, h) // reported already
 		}
 	}
 	a.copies(kindNearDuplicate, shape, "the same body but for names and literals")

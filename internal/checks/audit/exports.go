@@ -25,7 +25,7 @@ type export struct {
 	used, usedByTests bool
 }
 
-// detectExports reports exported names that nobody refers to. Go only: its imports say which package a name is of. There
+// detectExports reports exported names that are not referenced. Go only: its imports say which package a name is of. There
 // are no types here, so a name counts as used when anything refers to it, and a method when any method of its name is
 // called or asked for by an interface; what is reported is then really not referred to by source. What reflection and
 // templates do is not seen.

@@ -49,7 +49,7 @@ func openSession(ctx context.Context, s Script, dir string) (*session, error) {
 			err = res.Check()
 		}
 		x.err = err
-		_ = childIn.Close() // only now the other ends can know that nobody is there
+		_ = childIn.Close() // only now the other ends can see that the process is gone
 		_ = childOut.Close()
 	}()
 	return x, nil
@@ -117,7 +117,7 @@ func (x *session) why(err error) error {
 func (x *session) close() {
 	x.stop(context.Canceled)
 	<-x.done
-	_ = x.in.Close() // pipes with nobody at the other end
+	_ = x.in.Close() // pipes without a process at the other end
 	_ = x.out.Close()
 }
 

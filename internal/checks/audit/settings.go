@@ -173,7 +173,7 @@ func (l *loader) read(where string, raw json.RawMessage, strict bool, into any) 
 	return false
 }
 
-// unknownKeys tells of keys that nothing reads: a key with a spelling mistake has no effect, and nobody would know.
+// unknownKeys reports keys that nothing reads: a misspelt key has no effect, and nobody would notice.
 func (l *loader) unknownKeys(raw json.RawMessage) {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(raw, &keys) != nil {

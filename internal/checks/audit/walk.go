@@ -27,7 +27,7 @@ var indexFiles = []string{
 // maxFiles bounds a tree. It is a guard against a home directory, not a limit of the method.
 const maxFiles = 500_000
 
-// errTooMany ends the walk of a tree that nobody wants audited.
+// errTooMany ends the walk of a tree that is too large to audit.
 var errTooMany = fmt.Errorf("the tree has more than %d files (choose a directory with --path)", maxFiles)
 
 func skipped(name string) bool {

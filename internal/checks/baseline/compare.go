@@ -130,7 +130,7 @@ func byIdentity(known Baseline, items []Item) (old []bool, resolved []string) {
 
 // rows returns what a baseline knows as pairs; an id without a second identity has an empty one.
 func rows(b Baseline) (ids, fingerprints []string) {
-	if !b.sorted() { // somebody's hand was at it
+	if !b.sorted() { // it was edited by hand
 		b.Known, b.Identities = slices.Clone(b.Known), slices.Clone(b.Identities)
 		b.sort()
 	}

@@ -28,7 +28,7 @@ type coverageXML struct {
 	sources []string
 	source  bool
 	file    *file
-	lines   int // told for the file so far
+	lines   int // listed for the file so far
 	method  *cobMethod
 }
 

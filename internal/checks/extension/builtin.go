@@ -174,7 +174,7 @@ func install(dir, home, id string, files []embeddedFile) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = os.RemoveAll(old) }() // nobody looks at it
+		defer func() { _ = os.RemoveAll(old) }() // no longer used
 		if err := os.Rename(home, filepath.Join(old, id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

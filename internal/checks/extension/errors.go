@@ -23,7 +23,7 @@ func (e *NotApplicable) Error() string {
 	return fmt.Sprintf("%s is not applicable to %s: no extension of its own has it, and its files call for none that deed brings", e.Capability, e.Component)
 }
 
-// Ambiguous says that several of a component's extensions have a capability, and nobody chose.
+// Ambiguous says that several of a component's extensions have a capability, and none was chosen.
 type Ambiguous struct {
 	Component  string
 	Capability string
@@ -35,7 +35,7 @@ func (e *Ambiguous) Error() string {
 		e.Capability, e.Component, strings.Join(e.Rivals, " and "), e.Rivals[0], e.Capability, e.Rivals[0])
 }
 
-// NotInstalled says that an extension that somebody named is in no place.
+// NotInstalled says that a requested extension was not found in any place.
 type NotInstalled struct {
 	ID     string
 	Looked []string

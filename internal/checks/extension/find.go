@@ -99,7 +99,7 @@ type Extension struct {
 	Hides    []string // directories of the same id in later places
 }
 
-// A Set is the extensions of all places. Manifests are read when they are asked for, so that a broken one harms nobody
+// A Set is the extensions of all places. Manifests are read when they are asked for, so that a broken one affects no one
 // who does not use it.
 type Set struct {
 	places Places

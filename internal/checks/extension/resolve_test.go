@@ -33,7 +33,7 @@ func ids(p Plan) []string {
 	return out
 }
 
-// Edge cases 38 and 45: who serves a capability, and how it is said when nobody does.
+// Edge cases 38 and 45: which extension serves a capability, and the error if none does.
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -31,7 +31,7 @@ func Identify(fs []runner.LintFinding, root string, read func(path string) ([]by
 	digests := make([]digest, len(fs))
 	for file, members := range byFile(fs) {
 		var src source
-		if filepath.IsLocal(file) { // not below root: nobody's to read
+		if filepath.IsLocal(file) { // not below root: must not be read
 			src.text, _ = read(file)
 		}
 		for _, i := range members {

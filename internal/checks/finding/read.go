@@ -313,7 +313,7 @@ func (d *reader) other(w *draft, key string, v jsontext.Value) {
 	case (key == "col" || key == "start_column") && w.Column == 0:
 		w.Column = d.number(w, key, v)
 	}
-	if tooDeep(v) { // nobody could write it again
+	if tooDeep(v) { // it could not be written again
 		d.faults.Add(d.path(key), fault.OutOfRange, fmt.Sprintf("is nested deeper than %d levels", maxDepth), "")
 		w.faults = true
 		return

@@ -335,7 +335,7 @@ func (r *sarifResult) severity(rule *sarifRule) string {
 		level = rule.Default.Level
 	}
 	switch {
-	case r.Kind != "" && r.Kind != "fail": // open, review: somebody has to look
+	case r.Kind != "" && r.Kind != "fail": // open, review: a person has to look
 		return "note"
 	case level == "":
 		return "warning"

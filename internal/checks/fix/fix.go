@@ -49,7 +49,7 @@ func Run(ctx context.Context, job Job) (rep runner.Report, err error) {
 	}
 	rep.Autofix = &runner.Autofix{ChangedFiles: []string{}, Planned: job.Plan, Summary: runner.FixSummary{Rules: []runner.RuleCount{}}}
 	if rep.Status != runner.StatusFailed {
-		return rep, nil // nothing to fix, or nothing that can be told
+		return rep, nil // nothing to fix, or nothing that can be reported
 	}
 	c, err := undo.Take(ctx, job.Store, job.Dir)
 	if err != nil {
@@ -159,8 +159,8 @@ func (r *run) planned(ctx context.Context, changes []undo.Change) error {
 	return r.copy.Restore(ctx)
 }
 
-// withoutAdvice puts back the files that a fixer changed on mere advice. An advisory fix without an action was only told;
-// one with an action was done, and cannot be told apart from what else was done to the same file.
+// withoutAdvice restores the files with advisory fixes. An advisory fix without an action was only reported; one with an action was
+// applied, and cannot be separated from other changes to the same file.
 func (r *run) withoutAdvice(ctx context.Context, changes []undo.Change) ([]undo.Change, error) {
 	var files []string
 	kept := slices.DeleteFunc(slices.Clone(changes), func(c undo.Change) bool {
@@ -221,7 +221,7 @@ func (r *run) revert(ctx context.Context, why string) error {
 	return nil
 }
 
-// back puts every file back, also when the caller was told to stop meanwhile: that is when it matters most.
+// back restores every file, even if the caller was cancelled meanwhile: that is when it matters most.
 func (r *run) back(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTime)
 	defer cancel()

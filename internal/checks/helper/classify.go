@@ -38,7 +38,7 @@ type Evidence struct {
 	Stdout     string
 	Stderr     string
 	Log        string              // lines like STAGE_FAIL:install:no network, NO_TEST_FILES, SOME TESTS FAILED
-	Counts     *runner.TestResults // absent: nobody counted
+	Counts     *runner.TestResults // nil: there are no counts
 	Findings   int                 // of a linter
 }
 
@@ -206,7 +206,7 @@ func (c classification) nothingRan() (Outcome, bool) {
 	return Outcome{}, false
 }
 
-// nothing is the mode of tests that did not run, empty when some did or when nobody knows.
+// nothing is the mode of tests that did not run, empty if some ran or if it is not known.
 func (c classification) nothing() string {
 	if c.Capability != runner.Test || c.Counts != nil && c.Counts.Total > 0 {
 		return ""

@@ -22,7 +22,7 @@ const SchemaBaselines = "deed/baselines/v1"
 var ownBaselines = filepath.Join(stateDir, "baselines.json")
 
 // BaselineFile is the file that SaveBaseline writes for a directory: homeboy.json, but deed's own when there is a deed.yaml
-// and no homeboy.json, so that nobody gets a second configuration file that they did not ask for.
+// and no homeboy.json, so that no project gets a second configuration file that it did not ask for.
 func BaselineFile(dir string) string {
 	for _, there := range []struct{ mark, file string }{{FileName, FileName}, {ownBaselines, ownBaselines}, {deedFile, ownBaselines}} {
 		if _, err := os.Lstat(filepath.Join(dir, there.mark)); err == nil {

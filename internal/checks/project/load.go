@@ -195,7 +195,7 @@ var legacyHooks = map[string]string{
 	"post_release_commands":      "post:release",
 }
 
-// readHomeboy reads homeboy.json. Keys that nobody here knows stay in Raw.
+// readHomeboy reads homeboy.json. Keys that deed does not know stay in Raw.
 func (c *Component) readHomeboy(file string, data []byte) error {
 	doc, err := parse(file, data)
 	if err != nil {

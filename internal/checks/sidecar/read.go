@@ -245,7 +245,7 @@ func (r *reader) walk(dir string, depth int, file func(path string)) {
 	}
 }
 
-// settle brings what was told twice together. Of two that disagree the worse is believed, and the disagreement told.
+// settle merges what was reported twice. If two reports disagree, the worse one counts, and the disagreement is a fault.
 func (r *reader) settle() {
 	named := testreport.Count(r.set.Cases)
 	switch {

@@ -30,7 +30,7 @@ type junitSuite struct {
 	file     string
 	declared int // failures and errors, by its attributes
 	seen     int // failures and errors inside it
-	tests    int // told, -1 when not
+	tests    int // as declared, -1 if not
 	listed   int
 }
 

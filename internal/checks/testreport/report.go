@@ -42,7 +42,7 @@ const (
 // unknown.
 const Broken = "broken-report"
 
-// A Report is what a tool told of its tests. Results are counted from Cases where the format names every test, and are the
+// A Report is what a tool reported about its tests. Results are counted from Cases where the format names every test, and are the
 // tool's own sums otherwise. Warnings say what was odd about the report.
 type Report struct {
 	Format   string
@@ -85,7 +85,7 @@ var readers = map[string]func(io.Reader, *collector) error{
 }
 
 // Parse reads a report in the format that its content shows. With an error comes what was read before it, marked as
-// partial: what a broken report told of failures is not lost.
+// partial: the failures in a broken report are not lost.
 func Parse(r io.Reader) (Report, error) {
 	in := bufio.NewReaderSize(r, detectWindow)
 	head, err := in.Peek(detectWindow)

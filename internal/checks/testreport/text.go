@@ -293,7 +293,7 @@ func unittestSummary(text string) runner.TestResults {
 	return r
 }
 
-// testdox reads the marks of PHPUnit's list of sentences. It names what ran, and nobody says that it is all.
+// testdox reads the marks of PHPUnit's list of sentences. It names tests that ran; the list may be incomplete.
 func testdox(text string) runner.TestResults {
 	r := runner.TestResults{Partial: "testdox-fallback"}
 	for line := range strings.Lines(text) {

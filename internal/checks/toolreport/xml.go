@@ -143,7 +143,7 @@ func (f *xmlFilter) step() error {
 		if err != nil {
 			return err
 		}
-		r = rune(b) // Latin-1, or what nobody can tell
+		r = rune(b) // Latin-1, or an unknown character set
 	}
 	f.run++
 	switch f.place {

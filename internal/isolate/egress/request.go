@@ -39,7 +39,7 @@ const (
 	ruleSyntax     = "syntax"             // not HTTP/1.0 or HTTP/1.1 by the letter
 	ruleFraming    = "framing"            // where the body ends can be read in two ways
 	ruleLimits     = "limits"             // too large, too slow, too many
-	ruleUnreached  = "host-not-reachable" // allowed, and nobody answers
+	ruleUnreached  = "host-not-reachable" // allowed, but it does not answer
 )
 
 func malformed(rule, format string, args ...any) *refusal {

@@ -179,7 +179,7 @@ func (s *session) badAddress(t target, a netip.Addr, rule, why string) error {
 	return &refusal{http.StatusForbidden, rule, fmt.Sprintf("%s leads to %s, which is %s", t, a, why), remedy}
 }
 
-// unreached is for an allowed host that nobody answers for.
+// unreached is for an allowed host that does not answer.
 func unreached(reason string, err error) *refusal {
 	r := &refusal{http.StatusBadGateway, ruleUnreached, reason, "try again later, or ask the operator whether the host is right"}
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {

@@ -55,7 +55,7 @@ func bind(socket string) (*net.UnixListener, error) {
 	return l.(*net.UnixListener), nil
 }
 
-// restrict gives a socket its mode before it has a name, so that nobody gets in between.
+// restrict gives a socket its mode before it has a name, so that no one can connect in between.
 func restrict(_, _ string, c syscall.RawConn) error {
 	var failed error
 	if err := c.Control(func(fd uintptr) { failed = unix.Fchmod(int(fd), 0o600) }); err != nil {

@@ -70,7 +70,7 @@ func trace(out string, argv []string) (code int, err error) {
 		return notExecutable, err
 	}
 	file, err := createTrace(out)
-	if err != nil { // without a trace, nobody takes the run for observed
+	if err != nil { // without a trace, the run does not count as observed
 		return notExecutable, proc.Become(append([]string{path}, argv[1:]...), os.Environ())
 	}
 	t := &tracer{file: file, last: map[int]program{}}

@@ -47,7 +47,7 @@ func (r *Redactor) behind(v reflect.Value, set func(reflect.Value)) (bool, error
 	return changed, err
 }
 
-// walk redacts v, which is settable and shared with nobody, and reports whether it changed.
+// walk redacts v, which is settable and not shared, and reports whether it changed.
 func (r *Redactor) walk(v reflect.Value) (bool, error) {
 	switch v.Kind() {
 	case reflect.Pointer:

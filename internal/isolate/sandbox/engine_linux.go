@@ -85,7 +85,7 @@ func tryEngine(ctx context.Context, path string, installed func(runtime string) 
 			break
 		}
 	}
-	// On one line, since the first fault alone is often that of a runtime that nobody installed.
+	// On one line, since the first fault alone is often that of a runtime that is not installed.
 	return engine{}, errors.New(strings.Join(faults, "; "))
 }
 

@@ -227,7 +227,7 @@ func (s *Sandbox) Env() map[string]string {
 		env[strings.ToLower(name)] = env[name]
 	}
 	env["NO_PROXY"], env["no_proxy"] = "localhost,127.0.0.1,::1", "localhost,127.0.0.1,::1"
-	env["NODE_USE_ENV_PROXY"] = "1" // node asks nobody else
+	env["NODE_USE_ENV_PROXY"] = "1" // node uses the proxy only with this
 	return env
 }
 

@@ -120,7 +120,7 @@ func damagedRows(t *testing.T, target Target) {
 	_, err = b.s.Task(b.ctx, whole)
 	b.ok(err)
 
-	// A state that nobody knows is shown as it is.
+	// An unknown state is shown unchanged.
 	_, err = db.ExecContext(b.ctx, `UPDATE tasks SET status = 'odd' WHERE id = '`+whole+`'`)
 	b.ok(err)
 	if list, err = b.s.Tasks(b.ctx, store.TaskFilter{}); err != nil || !strings.Contains(fmt.Sprint(statuses(list)), "odd") {

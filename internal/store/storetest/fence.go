@@ -178,7 +178,7 @@ func lostByLease(t *testing.T, target Target) {
 		t.Fatalf("lost too early: %+v", none)
 	}
 	b.clock.Advance(time.Minute)
-	_, err = b.s.Renew(b.ctx, lives.Ref, time.Minute) // late, and nobody has swept it yet
+	_, err = b.s.Renew(b.ctx, lives.Ref, time.Minute) // late, and not swept yet
 	b.ok(err)
 	lost, err := b.s.Lost(b.ctx, nil)
 	b.ok(err)

@@ -23,7 +23,7 @@
 //	end_turn                        a completion with the agent's last message, or what its result file says
 //	max_tokens, max_turn_requests   failure.Turns
 //	refusal                         failure.AskedFail
-//	cancelled                       by the cause of the context; failure.AgentFailed when nobody cancelled
+//	cancelled                       by the cause of the context; failure.AgentFailed if deed did not cancel
 //	an error instead                failure.Provider, failure.RateLimited, or failure.Config for a login that is missing
 package acp
 

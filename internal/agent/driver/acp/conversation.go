@@ -96,7 +96,7 @@ func (c *conversation) Feed(line []byte) {
 	}
 }
 
-// Outcome says what the agent told.
+// Outcome is the result that the agent reported.
 func (c *conversation) Outcome() agentcli.Outcome {
 	t := c.turn
 	o := t.outcome
@@ -118,7 +118,7 @@ func (t *turn) done() {
 // cancel asks the agent to stop, and waits a moment for it to say that it did.
 func (t *turn) cancel() { t.halt(t.conversationDone) }
 
-// halt asks the agent to stop, and waits a moment for a sign that it did; nil: that it heard.
+// halt asks the agent to stop, and waits a moment for a sign that it did; nil: for a sign that it got the request.
 func (t *turn) halt(sign <-chan struct{}) {
 	id, ok := t.id.Load().(string)
 	if !ok {

@@ -155,7 +155,7 @@ func (w *wire) reply(id json.RawMessage, result any, err error) error {
 	return w.send(m)
 }
 
-// answered hands an answer to whoever waits for it, and reports whether somebody does.
+// answered passes an answer to the call that waits for it, and reports whether there is one.
 func (w *wire) answered(m message) bool {
 	w.mu.Lock()
 	p, ok := w.pending[string(m.ID)]

@@ -71,7 +71,7 @@ type Conversation interface {
 type Reader interface {
 	// Feed reads one line of the stream. The bytes are valid during the call.
 	Feed(line []byte)
-	// Outcome says what the stream told, when the process is gone.
+	// Outcome returns the result according to the stream. It is called when the process is gone.
 	Outcome() Outcome
 }
 
@@ -90,7 +90,7 @@ type Launch struct {
 	Cancel func()
 }
 
-// An Outcome is what a stream told about a turn.
+// An Outcome is the result of a turn according to a stream.
 type Outcome struct {
 	Succeeded bool           // the event that ends a turn came, and says success
 	Failure   *failure.Error // what went wrong, according to the stream; nil: it reports nothing

@@ -155,7 +155,7 @@ func (d *Driver) Start(ctx context.Context, j driver.Job) (_ driver.Session, err
 	}
 	s := &session{kind: d.Kind(), state: &State{}}
 	if j.Resume != "" {
-		// Whoever died in the middle of the first turn knew no more than the name that the agent told.
+		// A deed that died in the middle of the first turn knew only the name that the agent had reported.
 		if GoodID(j.Resume) {
 			s.state.ID = j.Resume
 		} else if err := json.Unmarshal([]byte(j.Resume), s.state); err != nil || s.state.ID == "" {

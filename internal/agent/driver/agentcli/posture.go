@@ -91,5 +91,5 @@ func checkRequired(args, required []string) error {
 // taken for an option.
 var conversationID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/@+=-]{0,255}$`) })
 
-// GoodID reports whether an id that an agent's program told can be given back to it on a command line.
+// GoodID reports whether an id that an agent's program reported can be passed back to it on a command line.
 func GoodID(id string) bool { return conversationID().MatchString(id) }

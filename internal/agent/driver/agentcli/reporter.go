@@ -164,7 +164,7 @@ func (t *Reporter) Strange(what string, line []byte) {
 	t.sink.Event(driver.EventStrange, driver.Strange{What: what, Sample: sample})
 }
 
-// finish tells how many strange lines were not told one by one.
+// finish reports how many strange lines were not reported one by one.
 func (t *Reporter) finish() {
 	if more := t.strange - driver.MaxStrange; more > 0 {
 		t.sink.Event(driver.EventStrange, driver.Strange{What: "more of these", Count: more})

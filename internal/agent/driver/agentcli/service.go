@@ -49,7 +49,7 @@ func ServiceFailure(kind string, status int, message string, retryAfter time.Dur
 // quotaWords are how services say that there was too much, without a status.
 var quotaWords = []string{"quota exceeded", "usage limit", "insufficient_quota", "rate limit"}
 
-// loginWords are how CLIs say that they have no key, and want a person to log in, whom nobody can be here.
+// loginWords are how CLIs say that they have no key and want a person to log in. Here there is no person.
 var loginWords = []string{"please run /login", "not logged in", "invalid api key", "missing environment variable"}
 
 // StatusIn finds the status of HTTP in a message, for CLIs that tell it in words only: "status 429", "error code: 500".

@@ -205,7 +205,7 @@ func TestWhatTheStreamSaysCounts(t *testing.T) {
 	}
 }
 
-// A guard that answers nobody.
+// A guard that never answers.
 type silent struct{}
 
 func (silent) Before(ctx context.Context, _ agentruntime.ToolCall) (agentruntime.PolicyDecision, error) {

@@ -186,7 +186,7 @@ func (c *control) decide(q question) (any, error) {
 		return c.before(q.Input), nil
 	case q.Subtype == "hook_callback" && q.Callback == after:
 		return c.after(q.Input), nil
-	case q.Subtype == "can_use_tool": // nobody told it to ask this way: nobody allows
+	case q.Subtype == "can_use_tool": // it was not configured to ask this way: not allowed
 		return map[string]any{"behavior": "deny", "message": "deed allows nothing by this way"}, nil
 	}
 	return nil, errors.New("deed does not know " + q.Subtype)
@@ -220,7 +220,7 @@ func (c *control) before(in hookInput) any {
 	case c.run.plan.Posture.Lifted || d.Rule != policy.RuleDefault:
 		return verdict("allow", d.Reason)
 	}
-	return verdict("", "") // allowed by nobody in particular: the agent's own guards hold
+	return verdict("", "") // not allowed explicitly: the agent's own guards decide
 }
 
 // ask ends the turn, because a person was asked.

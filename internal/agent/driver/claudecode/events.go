@@ -187,7 +187,7 @@ func (r *run) feed(line []byte) {
 	}
 }
 
-// ask answers a question of Claude Code's. Without a guard it was not told to ask.
+// ask answers a question of Claude Code. Without a guard it was not configured to ask.
 func (r *run) ask(e *Event, size int) {
 	q := *e.Request
 	if r.control.guard == nil && q.Subtype == "hook_callback" {
@@ -352,7 +352,7 @@ func (r *run) used(now usage, cost *float64) {
 	r.report.Usage(newUsage)
 }
 
-// denied tells of a call that Claude Code's own guards refused. What deed's guard refused it has told itself.
+// denied reports a call that Claude Code's own guards refused. What deed's guard refused is reported by the guard.
 func (r *run) denied(call, tool string) {
 	if r.control.guard == nil {
 		r.report.Policy(agentruntime.PolicyDecision{
@@ -365,7 +365,7 @@ func (r *run) denied(call, tool string) {
 // maxDenials bounds how many refused calls are named in the diagnostics.
 const maxDenials = 50
 
-// Outcome says what the stream told.
+// Outcome is the result according to the stream.
 func (c *conversation) Outcome() agentcli.Outcome {
 	r := c.run
 	o := agentcli.Outcome{Message: r.last, Notes: map[string]any{}}

@@ -259,7 +259,7 @@ func fault(message string, final bool) driver.Fault {
 	return driver.Fault{Status: agentcli.StatusIn(message), Message: message, RetryAfterMS: agentcli.WaitIn(message).Milliseconds(), Attempt: n, Final: final}
 }
 
-// Outcome says what the stream told, and how the rules are held.
+// Outcome is the result according to the stream, and says how strictly the rules hold.
 func (c *conversation) Outcome() agentcli.Outcome {
 	o := c.run.Outcome()
 	if c.plan.Job.Guard != nil || len(c.plan.Job.Rules) > 0 {
@@ -268,7 +268,7 @@ func (c *conversation) Outcome() agentcli.Outcome {
 	return o
 }
 
-// Outcome says what the stream told.
+// Outcome is the result according to the stream.
 func (r *run) Outcome() agentcli.Outcome {
 	o := agentcli.Outcome{Message: r.last, Succeeded: r.done && r.failed == "", Notes: map[string]any{}}
 	if len(r.warnings) > 0 {

@@ -79,7 +79,7 @@ type conversation struct {
 	report    *agentcli.Reporter
 	readState *agentcli.State // what the reader knows; of it, the id counts only where the conversation can go on
 	reader    agentcli.Reader
-	found     string // the id that the program told in this turn
+	found     string // the id that the program reported in this turn
 }
 
 var _ agentcli.Conversation = (*conversation)(nil)
@@ -144,7 +144,7 @@ func (c *conversation) Feed(line []byte) {
 	}
 }
 
-// find takes an id of the conversation that the program told.
+// find takes an id of the conversation that the program reported.
 func (c *conversation) find(id string, line []byte) {
 	if !agentcli.GoodID(id) {
 		c.report.Strange("an id of the conversation that cannot stand on a command line", line)
@@ -156,7 +156,7 @@ func (c *conversation) find(id string, line []byte) {
 // apiError is how agents that borrowed the form of Claude Code's events report a failed service under a result of success.
 const apiError = "[API Error:"
 
-// Outcome says what the stream told.
+// Outcome is the result according to the stream.
 func (c *conversation) Outcome() agentcli.Outcome {
 	o := c.reader.Outcome()
 	if rest, failed := strings.CutPrefix(o.Message, apiError); failed && o.Succeeded && c.adapter.Events == agentruntime.EventsClaudeStreamJSON {
@@ -195,7 +195,7 @@ func (c *conversation) remember() {
 	case !names(c.adapter.ResumeArgs, agentruntime.PlaceSession):
 		state.ID = anonymous
 	}
-	if _, plain := c.reader.(*text); plain && state.ID != "" { // other readers told it
+	if _, plain := c.reader.(*text); plain && state.ID != "" { // other readers reported it
 		c.report.Session(driver.SessionInfo{ID: state.ID, Requested: c.model})
 	}
 }

@@ -151,7 +151,7 @@ func (c *conversation) configure(model string) error {
 // Feed reads one line of the stream.
 func (c *conversation) Feed(line []byte) { c.stream.line(line) }
 
-// Outcome says what the stream told.
+// Outcome is the result according to the stream.
 func (c *conversation) Outcome() agentcli.Outcome {
 	o := c.stream.outcome()
 	if n := len(c.plan.Job.Rules); n > 0 {

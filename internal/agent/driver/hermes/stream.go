@@ -152,7 +152,7 @@ func (s *stream) result(e event) agentruntime.ToolResult {
 	return r
 }
 
-// outcome says what the stream told. Success is a result that says so and has a text.
+// outcome is the result according to the stream. Success is a result event that reports success and has a text.
 func (s *stream) outcome() agentcli.Outcome {
 	if s.last == nil {
 		return agentcli.Outcome{}

@@ -8,7 +8,7 @@
 // # What it keeps
 //
 // Below the directory of the run: conversation.jsonl, which is all that is needed to go on, subagents/ID.jsonl for what was
-// delegated, tools/NNN.txt for outputs too long to be told whole, and for each turn a transcript and the last message.
+// delegated, tools/NNN.txt for outputs too long for the model, and for each turn a transcript and the last message.
 package native
 
 import (
@@ -128,7 +128,7 @@ func options(a *agentruntime.NativeAdapter, value string) model.Options {
 	return model.Options{BaseURL: a.Provider.BaseURL, Key: value, Window: int(window(a, a.Model))}
 }
 
-// mostLoaded bounds the window that a local server is asked for where nobody says what it can bear: it takes memory for it.
+// mostLoaded bounds the window that a local server is asked for if the adapter does not set one: the window takes memory there.
 const mostLoaded = 32 << 10
 
 // window is how much the model takes; 0: what is known of its name. Ollama would otherwise load it with a few thousand
@@ -229,7 +229,7 @@ func bounds(j driver.Job, a *agentruntime.NativeAdapter) loop.Bounds {
 			b.Delegates = s.MaxCount
 		}
 	}
-	if j.Guard == nil { // nobody could answer
+	if j.Guard == nil { // there would be no answer
 		b.Tools = slices.DeleteFunc(slices.Clone(b.Tools), func(name string) bool { return name == tool.Ask })
 	}
 	return b

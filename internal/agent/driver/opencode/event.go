@@ -44,7 +44,7 @@ type toolPart struct {
 	State  toolState `json:"state"`
 }
 
-// rejectedText is what opencode tells its model when it asked for a permission and nobody was there to give it.
+// rejectedText is what opencode tells its model if it asked for a permission and there was no one to give it.
 const rejectedText = "The user rejected permission to use this specific tool call."
 
 // result is what came of the call. A tool that the model named and that is not there ends as completed, under the name

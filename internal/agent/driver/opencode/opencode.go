@@ -139,7 +139,7 @@ func (c *conversation) Launch(_ context.Context, _ string, report *agentcli.Repo
 // Feed reads one line of the stream.
 func (c *conversation) Feed(line []byte) { c.stream.line(line) }
 
-// Outcome says what the stream told.
+// Outcome is the result according to the stream.
 func (c *conversation) Outcome() agentcli.Outcome {
 	o := c.stream.outcome()
 	if len(c.rulings) > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/deedrun/deed/internal/agent/policy"
 )
 
-// opencode's own words for what a permission says. It has a third, ask, which nobody could answer: it is never used.
+// opencode's own words for what a permission says. It has a third, ask, which is never used: there would be no answer.
 const (
 	allow = "allow"
 	deny  = "deny"

@@ -156,8 +156,8 @@ func (s *stream) fail(e event) bool {
 	return true
 }
 
-// outcome says what the stream told. Success is a last step that stopped by itself, after something was said: opencode
-// ends with exit 0 as well when a permission was asked that nobody could give.
+// outcome is the result according to the stream. Success is a last step that stopped by itself, after some text: opencode
+// also exits with 0 if it asked for a permission and got no answer.
 func (s *stream) outcome() agentcli.Outcome {
 	o := agentcli.Outcome{Message: s.said}
 	switch {

@@ -72,7 +72,7 @@ func (a *ask) translate(c Call, workdir string) (made, bool) {
 	if _, general := names[c.Tool]; general {
 		return made{}, false
 	}
-	// A tool that nobody offers is called all the same: agents have to survive that.
+	// A tool that the request does not offer is called all the same: agents have to survive that.
 	return made{name: c.Tool, arguments: encode(c.Input)}, true
 }
 

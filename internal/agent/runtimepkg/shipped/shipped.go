@@ -110,7 +110,7 @@ func Place(dir string) error {
 	if err != nil {
 		return fmt.Errorf("place shipped packages: %w", err)
 	}
-	if _, err := os.Lstat(dir); err == nil { // damaged: out of the way, under a name that nobody looks for
+	if _, err := os.Lstat(dir); err == nil { // damaged: moved to a name that is never looked up
 		if err := os.Rename(dir, filepath.Join(tmp, "old")); err != nil {
 			return fmt.Errorf("place shipped packages: %w", err)
 		}

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// An Event is one that a dialect told.
+// An Event is one that a dialect reported.
 type Event struct {
 	Kind   string
 	Detail any
