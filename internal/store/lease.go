@@ -14,7 +14,7 @@ import (
 	"github.com/deedrun/deed/internal/store/state"
 )
 
-// A Lease is what a renewal tells the holder.
+// A Lease is what a renewal returns to the holder.
 type Lease struct {
 	Until           time.Time
 	CancelRequested bool // stop, and settle the task as operator_canceled

@@ -179,7 +179,7 @@ func (s *Store) UsageTotal(ctx context.Context, from, to string) (UsageSum, erro
 	return out, nil
 }
 
-// maxTypes bounds how many types of tasks TypeCounts tells apart.
+// maxTypes bounds how many types of tasks TypeCounts distinguishes.
 const maxTypes = 1000
 
 // TypeCounts returns the number of tasks of each type in each state that has any. It counts in the index that lists them.

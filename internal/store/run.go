@@ -38,8 +38,8 @@ type Run struct {
 	HeartbeatAt   time.Time
 	EndedAt       time.Time // zero until it ended
 	Retained      bool
-	RetainUntil   time.Time       // zero: not said
-	EligibleAt    time.Time       // zero: not said
+	RetainUntil   time.Time       // zero: not set
+	EligibleAt    time.Time       // zero: not set
 	Progress      json.RawMessage // the newest line of its progress; nil: none
 	Damaged
 
@@ -394,7 +394,7 @@ func (r *Run) encode() (string, error) {
 	return encode(r.Record)
 }
 
-// A RunBeat is what a heartbeat tells the owner of a run.
+// A RunBeat is what a heartbeat returns to the owner of a run.
 type RunBeat struct {
 	At              string // the heartbeat, as the record has it
 	Status          evidence.RunStatus

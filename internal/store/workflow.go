@@ -14,7 +14,7 @@ import (
 
 // How a workflow ended.
 const (
-	EndCompleted = "completed" // its definition says so
+	EndCompleted = "completed" // according to its definition
 	EndAbandoned = "abandoned" // a person answered so
 	EndCanceled  = "canceled"  // an operator cancelled it
 )

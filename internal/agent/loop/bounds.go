@@ -28,7 +28,7 @@ type Bounds struct {
 	Evidence int64         // bytes of whole outputs that are kept, in all
 }
 
-// What holds where nothing is said.
+// The defaults.
 const (
 	DefaultCompactAt     = 0.8
 	DefaultDepth         = 1
@@ -41,7 +41,7 @@ const (
 	fallbackWindow       = 100_000
 )
 
-// withDefaults fills in what is not said. Depth and Delegates of 0 are bounds.
+// withDefaults fills in what is not set. Depth and Delegates of 0 are bounds.
 func (b Bounds) withDefaults(modelName string) Bounds {
 	if b.Window <= 0 {
 		b.Window = DefaultWindow(modelName)

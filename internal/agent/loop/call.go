@@ -35,7 +35,7 @@ func failed(f *tool.Failure) outcome {
 	return outcome{result: result{Output: f.Message, Failed: true, ErrorType: f.Type, Bytes: int64(len(f.Message))}}
 }
 
-// call carries out a call and tells everybody what came of it.
+// call carries out a call and reports its result to all who need it.
 func (t *turn) call(ctx context.Context, c *Conversation, st step) error {
 	p := st.call
 	rec := agentruntime.ToolCall{
@@ -143,7 +143,7 @@ func (t *turn) carryOut(ctx context.Context, c *Conversation, p pending) (outcom
 	return outcome{result: result{Output: out.text, Failed: done.Failed, ErrorType: done.ErrorType, Ref: out.ref, Bytes: out.total}}, nil
 }
 
-// settle adds what deed and the guard have to say to an outcome, makes it durable and tells it.
+// settle adds the notes of deed and the guard to an outcome, makes it durable and reports it.
 func (t *turn) settle(ctx context.Context, c *Conversation, rec agentruntime.ToolCall, o outcome) error {
 	p := c.state.calls[c.state.find(o.Call)]
 	o.Digest = driver.Digest([]byte(o.Output))
@@ -198,7 +198,7 @@ func (t *turn) settleInterrupted(c *Conversation, id string) error {
 	return nil
 }
 
-// plan takes a new plan. What was open and is not in it any more is said aloud: work does not vanish by not being named.
+// plan takes a new plan. Open items that are missing in it are reported: work must not vanish because it is not listed.
 func (c *Conversation) plan(p pending) outcome {
 	var in tool.TodoInput
 	if err := tool.Decode(p.Name, p.Input, &in); err != nil {

@@ -57,7 +57,7 @@ type Env struct {
 // A Yield is how a turn ended. With an Err of class failure.Blocked a person has to decide first.
 type Yield struct {
 	Completed bool   // the agent says that it is done
-	Summary   string // its word, or the last that it said
+	Summary   string // its summary, or its last message
 	Files     []string
 	Err       *failure.Error      // why it ended, when it did not complete
 	Truncated []driver.Truncation // outputs of tools that are not kept whole

@@ -466,7 +466,7 @@ func (s *state) compact(c *compaction) {
 	s.tooLong, s.progress = false, false
 }
 
-// callKey tells calls apart by what they ask for.
+// callKey identifies a call by what it asks for.
 func callKey(c model.Call) string {
 	var v any
 	text := []byte(c.Input)

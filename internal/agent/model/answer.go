@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// deliver passes on a delta that says something.
+// deliver passes on a delta that is not empty.
 func deliver(on func(Delta), d Delta) {
 	if on != nil && (d.Text != "" || d.Thinking != "" || d.Call != nil) {
 		on(d)
 	}
 }
 
-// count is a number of tokens as a service tells it, which may be nonsense.
+// count bounds a number of tokens that a service reports, which may be nonsense.
 func count(n int64) int64 { return min(max(n, 0), 1<<40) }
 
 // schema reads the schema of a tool. One that cannot be read is an error of deed itself, reported before anything is sent.

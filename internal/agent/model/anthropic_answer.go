@@ -42,7 +42,7 @@ type anthropicUsage struct {
 	} `json:"output_tokens_details"`
 }
 
-// update takes over what a later count tells. The output it always does.
+// update takes over a later count. The output is always in it.
 func (u *anthropicUsage) update(later anthropicUsage) {
 	u.Output = later.Output
 	if later.Input != nil {

@@ -21,7 +21,7 @@ const maxRetryAfter = 30 * 24 * time.Hour
 // statusOverloaded is what Anthropic answers when it has no room.
 const statusOverloaded = 529
 
-// byStatus is what a status means where the body does not say more.
+// byStatus is what a status means if the body has no further information.
 func byStatus(status int) Kind {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusPaymentRequired:
@@ -172,7 +172,7 @@ func classify(status int, f fault) Kind {
 	return kind
 }
 
-// describe makes an Error of what a service says. Its message is not yet clean.
+// describe makes an Error from a service's response. Its message is not yet cleaned.
 func describe(status int, f fault) *Error {
 	message := f.Message
 	if f.Code != "" && !strings.Contains(message, f.Code) {

@@ -120,7 +120,7 @@ type Delta struct {
 
 // Why an answer ended.
 const (
-	StopEnd     = "end"     // the model has said what it wanted to say
+	StopEnd     = "end"     // the model has finished its answer
 	StopTools   = "tools"   // it waits for the results of its calls
 	StopLength  = "length"  // it ran into the bound on output, or the window is full
 	StopRefused = "refused" // the model or a filter of the service refused
@@ -138,7 +138,7 @@ type Response struct {
 // Message returns the answer as a message of the conversation.
 func (r Response) Message() Message { return Message{Role: RoleAssistant, Blocks: r.Blocks} }
 
-// Text returns all that the answer says in words.
+// Text returns all text of the answer.
 func (r Response) Text() string {
 	var parts []string
 	for _, b := range r.Blocks {
@@ -160,7 +160,7 @@ func (r Response) Calls() []Call {
 	return calls
 }
 
-// A Kind says what an Error means to whoever asked.
+// A Kind says what an Error means to the caller.
 type Kind string
 
 // The kinds.
@@ -203,7 +203,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Retryable says whether the same request may succeed later.
+// Retryable reports whether the same request may succeed later.
 func (e *Error) Retryable() bool { return retryable[e.Kind] && !e.Final }
 
 // Is makes errors.Is compare kinds: errors.Is(err, &Error{Kind: KindAuth}).

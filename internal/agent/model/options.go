@@ -12,7 +12,7 @@ import (
 	"github.com/deedrun/deed/internal/base/clock"
 )
 
-// Bounds that hold when Options says nothing.
+// Bounds that hold if Options does not set them.
 const (
 	// DefaultHeaderTimeout is long because some services answer only when the model is loaded and has read the prompt.
 	DefaultHeaderTimeout = 5 * time.Minute
@@ -28,7 +28,7 @@ const (
 	OllamaURL    = "http://127.0.0.1:11434"
 )
 
-// Options say where a service is and how long it is waited for.
+// Options say where a service is and how long to wait for it.
 type Options struct {
 	// BaseURL as the service's own SDK takes it: for Anthropic and Ollama without /v1, for OpenAI with it. Empty: the
 	// service's own address. No other address is ever talked to: redirects are refused, since they would carry the key.

@@ -18,7 +18,7 @@ type event struct {
 // transport bounds. A line ends with LF or CRLF; no service ends one with CR alone.
 type eventReader struct {
 	in     *bufio.Reader
-	begun  bool // past the mark by which some writers tell UTF-8
+	begun  bool // past the byte order mark with which some writers begin
 	line   []byte
 	data   []byte
 	failed error

@@ -80,7 +80,7 @@ func (c *call) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// unreached says why there is no answer.
+// unreached is the error for a request that got no answer.
 func (c *call) unreached(err error) error {
 	if over := c.over(); over != nil {
 		return over
@@ -88,7 +88,7 @@ func (c *call) unreached(err error) error {
 	return &Error{Kind: KindUnreachable, Message: c.clean(err.Error())}
 }
 
-// over says whether the call was ended, by the caller or by the watch.
+// over reports whether the call was ended, by the caller or by the watch.
 func (c *call) over() error {
 	if c.parent.Err() != nil {
 		return context.Cause(c.parent)
@@ -165,7 +165,7 @@ func (c *call) outcome(err error, complete bool) error {
 	return &Error{Kind: KindCut, Message: "the answer ended in the middle"}
 }
 
-// serviceError makes an error of a failure that a service tells within an answer that had begun.
+// serviceError makes an error from a failure that a service reports within an answer that had begun.
 func (c *call) serviceError(f fault) error {
 	e := describe(0, f)
 	e.Message = c.clean(e.Message)

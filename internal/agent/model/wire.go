@@ -114,7 +114,7 @@ type looseText string
 // UnmarshalJSON never fails.
 func (t *looseText) UnmarshalJSON(data []byte) error {
 	var text string
-	if json.Unmarshal(data, &text) == nil { // null, too: it says nothing
+	if json.Unmarshal(data, &text) == nil { // null, too: it has no value
 		*t = looseText(text)
 		return nil
 	}
@@ -140,7 +140,7 @@ func (n *looseInt) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// isObject says whether a value that was read is an object.
+// isObject reports whether a value that was read is an object.
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
 // setMember puts a value in the place of an object's member of that name, or behind the last one. The others stay as

@@ -11,7 +11,7 @@ import (
 // A Place is a directory as the agent sees it, and where it is on the machine.
 type Place struct{ Inside, Host string }
 
-// Places tell the agent's paths. Root is where the agent starts, as it sees it: the workspace. Without any places the
+// Places are the agent's paths. Root is where the agent starts, as it sees it: the workspace. Without any places the
 // agent sees the machine's own paths.
 type Places struct {
 	Root      string

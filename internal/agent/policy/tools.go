@@ -125,7 +125,7 @@ func readFiles(c *Call, places Places, readable bool) []part {
 		for _, text := range c.strings(patchKeys...) {
 			paths = append(paths, patchPaths(text)...)
 		}
-		for path := range objectKeys(c.input["changes"]) { // codex tells a patch as a map
+		for path := range objectKeys(c.input["changes"]) { // codex describes a patch as a map
 			paths = append(paths, path)
 		}
 	}

@@ -210,7 +210,7 @@ func (c *Catalog) scan(dir, from string) error {
 	return nil
 }
 
-// odd tells of an entry that looks as if it were meant as a package.
+// odd reports an entry that looks as if it were meant as a package.
 func (c *Catalog) odd(id, path string, e fs.DirEntry) {
 	if _, err := os.Stat(path); err != nil && e.Type()&fs.ModeSymlink != 0 {
 		c.problem(ReadFailed, id, path, fmt.Sprintf("%s is a link that leads nowhere: %v (link it again, or `deed runtime remove %s`)", path, err, id))

@@ -44,7 +44,7 @@ func importsOf(root *os.Root, name string) (written, paths []string) {
 	return written, paths
 }
 
-// lintImports tells of files that a package takes from outside itself: where they are not, it would not run.
+// lintImports reports files that a package takes from outside itself: it would not run where they are missing.
 func (p *Package) lintImports() []Finding {
 	var out []Finding
 	seen := 0

@@ -248,7 +248,7 @@ func (r *Readiness) find(c *Checker, s *Selection) {
 		}
 		file, err := c.find(s, *d.Executable)
 		if err != nil {
-			continue // its own check tells it
+			continue // its own check reports it
 		}
 		if names := d.Executable.Candidates; slices.Contains(names, filepath.Base(file)) {
 			r.called[filepath.Base(file)] = file
@@ -282,7 +282,7 @@ func (c *Checker) declared(s *Selection) []homeboy.ReadinessCheck {
 	return list
 }
 
-// given tells a probe of the executables that were found.
+// given tells a probe which executables were found.
 func (r *Readiness) given(cmd Command) Command {
 	for _, name := range slices.Sorted(maps.Keys(r.Exports)) {
 		cmd.Env = append(cmd.Env, homeboy.InvocationEnv{Name: name, Value: r.Exports[name]})

@@ -16,7 +16,7 @@ import (
 // revisionLimit bounds how long git is waited for.
 const revisionLimit = 3 * time.Second
 
-// ErrUnknownRevision says that a directory tells no revision: it is no repository, or git did not answer in time.
+// ErrUnknownRevision says that a directory has no known revision: it is not a repository, or git did not answer in time.
 var ErrUnknownRevision = errors.New("the revision is not known")
 
 // ErrRevisionTimeout is an ErrUnknownRevision of git that did not answer in time: there may be one.

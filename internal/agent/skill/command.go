@@ -45,7 +45,7 @@ func (p *parser) commands() {
 		}
 		words := strings.Fields(c.Command)
 		if len(words) == 0 {
-			continue // the contract's own rule says it
+			continue // the contract's own rule reports it
 		}
 		file := path.Clean(words[0])
 		f, ok := p.tree.Get(file)

@@ -20,7 +20,7 @@ func ModelOf(a agentruntime.AdapterConfig, requested string) string {
 
 // CheckAdmission refuses a task whose budget of money could not be held: the price of its model is not known, or its agent
 // tells nothing of what it uses. own is the task's budget as it asks for it. The operator's budgets for every task do not
-// keep out agents that tell nothing: there is nothing that could be counted.
+// exclude agents that report nothing: there is nothing to count.
 func CheckAdmission(c *config.Config, own *deed.Budget, a agentruntime.AdapterConfig, requested string) error {
 	asked := own != nil && own.CostMicroUSD() > 0
 	if blind(a) {

@@ -44,7 +44,7 @@ func loopback(base string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// blind reports whether an adapter's agent tells deed nothing of what it uses.
+// blind reports whether an adapter's agent reports no usage to deed.
 func blind(a agentruntime.AdapterConfig) bool {
 	return a.Script != nil || a.Command != nil && (a.Command.Events == "" || a.Command.Events == agentruntime.EventsText)
 }

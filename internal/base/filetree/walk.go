@@ -120,7 +120,7 @@ func plain(s string) bool {
 }
 
 // distinct refuses what could be read in two ways: the same file twice, a file where another has a directory, and names that differ
-// by case alone, which some file systems do not tell apart.
+// by case alone, which some file systems do not distinguish.
 func (w *walker) distinct(name string, file bool) error {
 	for at := name; at != "."; at, file = path.Dir(at), false {
 		folded := strings.ToLower(at)
@@ -185,7 +185,7 @@ func (w *walker) dir(dir string) error {
 
 func executable(m fs.FileMode) bool { return m&0o111 != 0 }
 
-// archive tells the format by the first bytes, since names lie.
+// archive detects the format by the first bytes, since names lie.
 func (w *walker) archive(file string) error {
 	f, err := plainfile.Open(file)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package home
 
-// Room cannot tell what is left here.
+// Room returns zeros: the free space is not known here.
 func (h *Home) Room() (bytes, files uint64) { return 0, 0 }

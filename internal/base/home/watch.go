@@ -17,7 +17,7 @@ import (
 
 func (h *Home) watchers() string { return filepath.Join(h.root, "watch") }
 
-// Changed tells those who watch this home that the store has changed. It never blocks, and costs next to nothing when nobody
+// Changed tells those who watch this home that the store has changed. It never blocks, and costs next to nothing if nobody
 // watches. It does not wake the dispatcher; see Wake.
 func (h *Home) Changed() {
 	dir, err := os.Open(h.watchers())

@@ -149,7 +149,7 @@ func (e *enclosure) wait(ctx context.Context, quit <-chan struct{}) (Exit, error
 	return exit, nil
 }
 
-// interrupt tells the run when it has to end before its time, until it is over.
+// interrupt makes the run end early when it has to. It returns when the run is over.
 func (e *enclosure) interrupt(ctx context.Context, quit, over <-chan struct{}) {
 	canceled, broken := ctx.Done(), e.broken
 	for {

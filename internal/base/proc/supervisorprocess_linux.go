@@ -36,7 +36,7 @@ type supervisorProcess struct {
 	orphanErr error // set before gone is closed
 }
 
-// startSupervisor starts a supervisor process. It is not ready yet: await tells when it is.
+// startSupervisor starts a supervisor process. It is not ready yet: await waits until it is.
 func startSupervisor(opt Options) (*supervisorProcess, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // patience is how long one word to the manager may take.
 const patience = time.Second
 
-// Variables are those by which a manager says where and how often it wants to hear. They are taken out of the environment before anything
+// Variables are those by which a manager says where and how often it wants notifications. They are removed from the environment before anything
 // is started, so that no agent can speak for the service.
 var Variables = []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}
 
@@ -54,7 +54,7 @@ func watchdog(getenv func(string) string) time.Duration {
 	return time.Duration(us) * time.Microsecond
 }
 
-// Every is how often Alive must be said at least, with room to spare; 0: never.
+// Every is how often Alive must be called at least, with room to spare; 0: never.
 func (n *Notifier) Every() time.Duration {
 	if n == nil {
 		return 0
@@ -81,7 +81,7 @@ func (n *Notifier) Alive() error {
 	return n.send("WATCHDOG=1")
 }
 
-// Stopping says that the service ends.
+// Stopping tells systemd that the service ends.
 func (n *Notifier) Stopping(status string) error { return n.send("STOPPING=1", "STATUS="+line(status)) }
 
 // Close lets the manager go.

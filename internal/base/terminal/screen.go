@@ -56,7 +56,7 @@ func (s *Screen) Close() error {
 	return werr
 }
 
-// Size returns the width and the height. A terminal that does not say is one of 80 by 24.
+// Size returns the width and the height. A terminal that does not report them counts as 80 by 24.
 func (s *Screen) Size() (width, height int) {
 	w, h, err := term.GetSize(int(s.out.Fd()))
 	if err != nil || w < 1 || h < 1 {

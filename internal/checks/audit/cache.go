@@ -143,7 +143,7 @@ func (c *cache) save(files []*source, now time.Time) {
 	}
 }
 
-// current reports whether the cache says what a new one would say.
+// current reports whether a new cache would have the same content.
 func (c *cache) current(files []*source) bool {
 	if len(files) != len(c.entries) {
 		return false

@@ -210,7 +210,7 @@ func (g *goReader) mix(b byte) {
 	g.shape = hashByte(g.shape, b)
 }
 
-// nodeCode tells the nodes apart whose sort says everything about them.
+// nodeCode numbers the kinds of nodes that are fully described by their kind.
 func nodeCode(n ast.Node) byte {
 	switch n.(type) {
 	case *ast.BlockStmt:

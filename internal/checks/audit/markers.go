@@ -109,7 +109,7 @@ type ageRecord struct {
 	Times  []int64 `json:"times"` // unix seconds of each marker; 0: not committed, or not known
 }
 
-// ages tells when the line of each marker was committed, by file. What git cannot tell in time is left out, and said.
+// ages returns when the line of each marker was committed, by file. What git does not report in time is left out, with a warning.
 func (a *audit) ages(ctx context.Context, marked []*source) map[string][]int64 {
 	out := map[string][]int64{}
 	if len(marked) == 0 || a.top == "" {

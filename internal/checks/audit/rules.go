@@ -159,7 +159,7 @@ func (r *textRule) findText(f *facts, rule int, src []byte, syn *syntax) {
 	}
 }
 
-// A lineCounter tells lines of ascending offsets.
+// A lineCounter returns the line numbers of ascending offsets.
 type lineCounter struct {
 	src  []byte
 	done int

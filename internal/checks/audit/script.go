@@ -106,7 +106,7 @@ type fingerprint struct {
 	Shapes     map[string]string `json:"structural_hashes"`
 	Visibility map[string]string `json:"visibility"`
 
-	// What deed's own scripts say besides.
+	// What deed's own scripts report in addition.
 	ID          int             `json:"id"`
 	Error       string          `json:"error"` // why the file has no structure: then there is nothing else
 	ImportLines []int           `json:"import_lines"`

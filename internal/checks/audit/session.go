@@ -101,7 +101,7 @@ func (x *session) exchange(document []byte) ([]byte, error) {
 	}
 }
 
-// why tells the end of the script rather than that of a pipe.
+// why names the end of the script as the cause rather than that of a pipe.
 func (x *session) why(err error) error {
 	<-x.done // both pipes stay open until the script has ended
 	switch {

@@ -115,7 +115,7 @@ func (b Baseline) Counts() (runner.TestResults, error) {
 	return counts, nil
 }
 
-// Same reports whether two baselines say the same. One that is saved over its like would only change its date.
+// Same reports whether two baselines have the same content. Saving one over the other would only change its date.
 func (b Baseline) Same(other Baseline) bool {
 	return b.ItemCount == other.ItemCount && slices.Equal(b.Known, other.Known) && slices.Equal(b.Identities, other.Identities) &&
 		sameJSON(b.Metadata, other.Metadata)

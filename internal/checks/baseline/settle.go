@@ -45,7 +45,7 @@ func Accept(rep *runner.Report, saved Baseline) {
 	}
 }
 
-// Hard reports whether a run could not tell what there is to tell.
+// Hard reports whether a run could not deliver its result.
 func Hard(rep *runner.Report) bool {
 	return rep.Status != runner.StatusPassed && rep.Status != runner.StatusFailed ||
 		rep.Failure != nil && rep.Failure.Category == runner.CategoryInfrastructure

@@ -89,7 +89,7 @@ func nothingLoaded(cases []runner.TestCase) bool {
 	return len(cases) > 0 && !slices.ContainsFunc(cases, func(c runner.TestCase) bool { return c.Status != runner.CaseFailed || !unloaded(c) })
 }
 
-// wants says in a few words what is missing.
+// wants lists in a few words what is missing.
 func wants(missing []runner.Missing) string {
 	const most = 3
 	var names []string

@@ -12,7 +12,7 @@ import (
 // halfCovered is the share of lines, in percent, below which a file is named in the report.
 const halfCovered = 50
 
-// thresholds tells the coverage and holds it against what was asked. deed does so itself, whatever the script did.
+// thresholds reports the coverage and compares it with what was asked for. deed does so itself, whatever the script did.
 func (r *Request) thresholds(rep *runner.Report, set sidecar.Set) {
 	o := r.Options
 	wanted := o.CoverageMin != nil || o.ChangedMin != nil

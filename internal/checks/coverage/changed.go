@@ -56,7 +56,7 @@ func within(ranges [][2]int, line int) bool {
 	return slices.ContainsFunc(ranges, func(r [2]int) bool { return r[0] <= line && line <= r[1] })
 }
 
-// places tells lines as ranges.
+// places formats lines as ranges.
 func places(file string, lines []int) []string {
 	var out []string
 	for i := 0; i < len(lines); {

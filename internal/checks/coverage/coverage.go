@@ -64,7 +64,7 @@ func Parse(r io.Reader, root string) (runner.Coverage, string, error) {
 	return b.coverage(), format, nil
 }
 
-// read tells the format and reads it.
+// read detects the format and reads the report.
 func (b *builder) read(in *bufio.Reader) (string, error) {
 	head, err := in.Peek(4 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -89,16 +89,16 @@ type builder struct {
 	paths *toolreport.Paths
 	files map[string]*file
 	lines int
-	// stated are the sums that a format without lines tells.
+	// stated are the sums of a format without lines.
 	stated *runner.CoverageTotals
 }
 
-// file is what is known of one file. A format tells lines, or sums, or both.
+// file is what is known of one file. A format has lines, or sums, or both.
 type file struct {
 	hits    map[int]int
 	lines   sum
 	methods sum
-	pct     float64 // of a format that tells only this
+	pct     float64 // of a format that has only this
 	stated  bool
 }
 
@@ -179,7 +179,7 @@ func (b *builder) coverage() runner.Coverage {
 	return c
 }
 
-// count tells a sum. Nothing of nothing is nothing: a report without a line meets no threshold.
+// count converts a sum. Zero of zero lines counts as zero percent: a report without a line meets no threshold.
 func count(s sum) runner.CoverageCount {
 	return runner.CoverageCount{Pct: percent(s, 0), Total: s.total, Covered: s.covered}
 }

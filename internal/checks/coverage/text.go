@@ -81,7 +81,7 @@ func functionName(text string) string {
 // block covers those of its lines that have code.
 func (b *builder) readGo(r io.Reader) error {
 	modules := GoModules(b.paths)
-	blocks := map[string]map[string]goBlock{} // by file and place: packages that are tested together tell a block each
+	blocks := map[string]map[string]goBlock{} // by file and position: packages that are tested together each list a block
 	number := 0
 	for line, err := range toolreport.Lines(r) {
 		if err != nil {

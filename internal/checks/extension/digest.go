@@ -122,7 +122,7 @@ func listFiles(top string) (files []treeFile, stat string, newest time.Time, err
 	return files, hex.EncodeToString(stats.Sum(nil)), time.Unix(0, last), err
 }
 
-// stamp adds what tells that a file was changed, and returns when: that time cannot be set back, unlike the time of
+// stamp adds what shows that a file was changed, and returns when: that time cannot be set back, unlike the time of
 // modification.
 func stamp(w io.Writer, rel string, fi fs.FileInfo) int64 {
 	changed := fi.ModTime().UnixNano()

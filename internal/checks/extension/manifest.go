@@ -14,7 +14,7 @@ import (
 	"github.com/deedrun/deed/contract/settings"
 )
 
-// A Manifest is what an extension says of itself, in <id>/<id>.json. Keys that are not here are kept in Raw.
+// A Manifest describes an extension, in <id>/<id>.json. Keys that are not here are kept in Raw.
 type Manifest struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`

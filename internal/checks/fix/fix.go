@@ -63,7 +63,7 @@ func Run(ctx context.Context, job Job) (rep runner.Report, err error) {
 	return rep, nil
 }
 
-// Recover puts back what a killed run of fixers left in a component, and says so.
+// Recover restores what a killed run of fixers left in a component, and reports it.
 func Recover(ctx context.Context, store, dir string) ([]string, error) {
 	if _, ok := undo.Pending(store, dir); !ok {
 		return nil, nil
@@ -141,7 +141,7 @@ func (r *run) fix(ctx context.Context) error {
 	return r.verify(ctx, changes)
 }
 
-// planned puts back what a fixer that knows no plan did, and tells it as its plan.
+// planned undoes what a fixer without a plan mode did, and reports it as the plan.
 func (r *run) planned(ctx context.Context, changes []undo.Change) error {
 	r.count(changes)
 	a := r.rep.Autofix

@@ -19,7 +19,7 @@ const (
 	ModeSummary      = "fatal_on_stdout"     // only the text of the runner says so
 	ModeFatal        = "fatal_before_runner" // it crashed, or did not compile, before the runner took control
 	ModeUnclassified = "unclassified"        // not zero, and nothing says why
-	ModeNoOutput     = "no_output"           // it said nothing at all
+	ModeNoOutput     = "no_output"           // there was no output at all
 	ModeNoTestFiles  = "no_test_files"       // there was nothing to run
 	ModeZeroTests    = "zero_tests_executed" // there was, and it did not run
 	ModeClean        = "clean"               // no failure
@@ -49,7 +49,7 @@ type Outcome struct {
 	Stage    string // of ModeBootstrap
 	Category string // of contract/runner; empty when clean
 	Summary  string
-	Replay   []string // the lines that say most
+	Replay   []string // the most informative lines
 	Exit     int
 }
 
@@ -187,7 +187,7 @@ func (c classification) fatal() (Outcome, bool) {
 	return c.infrastructure(o), true
 }
 
-// nothingRan tells of tests that did not run, whether the runner takes that for a failure or not.
+// nothingRan recognizes that no tests ran, whether the runner takes that for a failure or not.
 func (c classification) nothingRan() (Outcome, bool) {
 	if c.Capability != runner.Test {
 		return Outcome{}, false

@@ -97,7 +97,7 @@ func complete(from LintReport, fs []runner.LintFinding) []runner.LintFinding {
 	return fs
 }
 
-// below tells a path as the component sees it: slashes, no ./, nothing of where the component is.
+// below makes a path relative to the component: slashes, no ./, nothing of where the component is.
 func below(root, path string) string {
 	path = strings.ToValidUTF8(filepath.ToSlash(path), "\uFFFD")
 	if rest, ok := strings.CutPrefix(path, strings.TrimSuffix(filepath.ToSlash(root), "/")+"/"); ok && root != "" {
@@ -182,7 +182,7 @@ func ruleIn(message string) (rule, rest string) {
 	return "", message
 }
 
-// isCode says whether a word is like E501: capitals, then digits.
+// isCode reports whether a word is like E501: capitals, then digits.
 func isCode(word string) bool {
 	letters := strings.TrimLeft(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	return letters != word && letters != "" && len(word) <= 10 && strings.Trim(letters, "0123456789") == ""

@@ -111,7 +111,7 @@ func readForEdit(file string) ([]byte, fs.FileMode, error) {
 	return data, fi.Mode().Perm(), nil
 }
 
-// same reports whether a new baseline says what the old one says. The time alone is no reason to touch a file that
+// same reports whether a new baseline is equivalent to the old one. The time alone is no reason to touch a file that
 // people keep under version control.
 func same(old, new []byte) bool {
 	var a, b map[string]any

@@ -19,7 +19,7 @@ type style struct {
 // plain is the style of a file that deed makes.
 var plain = style{newline: "\n", unit: "  ", colon: true, comma: true}
 
-// setBaseline returns the document with baselines.<key> set, or nothing when it says the same already.
+// setBaseline returns the document with baselines.<key> set, or nothing if the present value is equivalent.
 func (d *document) setBaseline(key string, value []byte) ([]byte, error) {
 	var edited []byte
 	switch m, ok := d.member("baselines"); {

@@ -251,7 +251,7 @@ func (c *Component) readHomeboy(file string, data []byte) error {
 	return doc.err()
 }
 
-// fold adds the older form of a map where the newer one says nothing.
+// fold adds the older form of a map for keys that the newer one does not have.
 func fold(newer *map[string][]string, older map[string][]string) {
 	for key, list := range older {
 		if _, there := (*newer)[key]; !there && len(list) > 0 {

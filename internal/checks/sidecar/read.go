@@ -21,7 +21,7 @@ import (
 // A Set is what a script left in its run directory. Faults lists what is malformed; what could be read of it is kept with the
 // rest.
 type Set struct {
-	Results         *runner.TestResults // nil: nothing tells the counts
+	Results         *runner.TestResults // nil: there are no counts
 	Cases           []runner.TestCase
 	Failures        []runner.TestFailure
 	Findings        []runner.LintFinding

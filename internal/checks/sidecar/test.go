@@ -16,7 +16,7 @@ import (
 )
 
 // results reads the counts. A count that is no whole number of at least 0 is a fault, and counts as 0; the errors of a
-// tool are failures. An object that has no count at all tells nothing.
+// tool are failures. An object that has no count at all has no meaning.
 func (r *reader) results() {
 	path := r.files.TestResults
 	r.with(TestResults, path, func(in io.Reader) error {

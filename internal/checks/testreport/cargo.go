@@ -169,7 +169,7 @@ func (g *cargo) sum(line string) {
 	}
 }
 
-// endBlock tells the tests of a program. One that never summed up its tests was killed, or ended by a test.
+// endBlock reports the tests of a program. A program that never summed up its tests was killed, or ended by a test.
 func (g *cargo) endBlock(summed bool) error {
 	for i := range g.tests {
 		t := &g.tests[i]

@@ -128,7 +128,7 @@ func Count(cases []runner.TestCase) runner.TestResults {
 	return r
 }
 
-// Failures tells the tests that failed as the failures of the runner contract.
+// Failures returns the tests that failed as failures of the runner contract.
 func Failures(cases []runner.TestCase) []runner.TestFailure {
 	var out []runner.TestFailure
 	for i := range cases {

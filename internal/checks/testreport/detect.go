@@ -9,10 +9,10 @@ import (
 	"github.com/deedrun/deed/internal/checks/toolreport"
 )
 
-// detectWindow is how much of a text is looked at to tell its format.
+// detectWindow is how much of a text is read to detect its format.
 const detectWindow = 256 << 10
 
-// detect tells the format of a text by its beginning; empty: none that is known.
+// detect returns the format of a text by its beginning; empty: no known format.
 func detect(head []byte) string {
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
 	head = bytes.TrimLeft(head, " \t\r\n")
@@ -30,7 +30,7 @@ func detect(head []byte) string {
 	return detectLines(string(head), nil)
 }
 
-// detectObject tells a format by the names of the first members of an object.
+// detectObject detects a format by the names of the first members of an object.
 func detectObject(head []byte) string {
 	dec := jsontext.NewDecoder(bytes.NewReader(head), toolreport.Lenient())
 	if _, err := dec.ReadToken(); err != nil {
@@ -55,7 +55,7 @@ func detectObject(head []byte) string {
 	}
 }
 
-// detectLines tells a format by the first line that only one of them has, but for the formats that are ruled out.
+// detectLines detects a format by the first line that only one format can have, except the formats that are ruled out.
 func detectLines(text string, out map[string]bool) string {
 	for line := range strings.Lines(text) {
 		if format := lineFormat(strings.TrimRight(line, "\r\n")); format != "" && !out[format] {
@@ -85,7 +85,7 @@ func lineFormat(line string) string {
 	return ""
 }
 
-// isTAP tells a version, a plan or a numbered test point.
+// isTAP recognizes a version, a plan or a numbered test point.
 func isTAP(line string) bool {
 	if rest, ok := strings.CutPrefix(line, "TAP version "); ok {
 		return rest != "" && rest[0] >= '0' && rest[0] <= '9'

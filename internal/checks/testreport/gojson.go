@@ -121,7 +121,7 @@ func (s *goStream) testEvent(p *goPackage, e *goEvent) error {
 	return nil
 }
 
-// goFraming tells a line that the testing package prints about a test, and not the test.
+// goFraming recognizes a line that the testing package prints about a test, and not the test itself.
 func goFraming(line string) bool {
 	line = strings.TrimLeft(line, " ")
 	return strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- ")
@@ -214,7 +214,7 @@ func (s *goStream) packageEvent(p *goPackage, e *goEvent) error {
 	return nil
 }
 
-// unfinished tells the tests of a package that began and did not end. A benchmark has no end of its own.
+// unfinished reports the tests of a package that began and did not end. A benchmark has no end of its own.
 func (s *goStream) unfinished(p *goPackage, name string) error {
 	names := make([]string, 0, len(p.tests))
 	for t := range p.tests {
@@ -254,7 +254,7 @@ func brokenBuild(suite, out string) runner.TestCase {
 	return c
 }
 
-// packageFailure tells of a package that failed though no test of it did: its TestMain, an exit, a crash, a race.
+// packageFailure reports a package that failed though no test of it did: its TestMain, an exit, a crash, a race.
 func (s *goStream) packageFailure(p *goPackage, name, kind string) error {
 	out := p.output.String()
 	if kind == "" {
@@ -265,7 +265,7 @@ func (s *goStream) packageFailure(p *goPackage, name, kind string) error {
 	return s.add(runner.TestCase{Suite: name, Name: "[" + TypeSuite + "]", Status: runner.CaseFailed, Type: kind, Message: out})
 }
 
-// end tells of what has no end: the stream was cut, or the command killed.
+// end reports what has no end: the stream was cut, or the command killed.
 func (s *goStream) end() error {
 	names := make([]string, 0, len(s.packages))
 	for name, p := range s.packages {

@@ -10,7 +10,7 @@ import (
 	"github.com/deedrun/deed/internal/checks/toolreport"
 )
 
-// textLines tells the lines of what a tool printed, without colours.
+// textLines yields the lines of what a tool printed, without colours.
 func textLines(r io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for line, err := range toolreport.Lines(r) {

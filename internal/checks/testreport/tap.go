@@ -244,7 +244,7 @@ func directiveOf(text string) (description, directive, reason string) {
 	return b.String(), "", ""
 }
 
-// isTime tells `time=12.5ms` of node-tap and `in 12 ms` and `in 1sec` of bats, which are no part of a name.
+// isTime recognizes `time=12.5ms` of node-tap and `in 12 ms` and `in 1sec` of bats, which are not part of a name.
 func isTime(text string) bool {
 	text = strings.TrimSpace(text)
 	number, ok := strings.CutPrefix(text, "time=")
@@ -271,7 +271,7 @@ func (t *tap) suite(level int) string {
 	return strings.Join(names, separator)
 }
 
-// diagnostic reads a line of the YAML block behind a test point: its few keys that are worth telling, and the rest as text.
+// diagnostic reads a line of the YAML block behind a test point: its few keys that matter, and the rest as text.
 // It is false for a line that does not belong to the block, which then has no end of its own.
 func (t *tap) diagnostic(line string) bool {
 	text, ok := strings.CutPrefix(line, t.yaml)

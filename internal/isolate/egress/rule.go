@@ -39,7 +39,7 @@ func (r Rule) String() string {
 // Address returns the literal address that the rule allows; it is not valid for a name.
 func (r Rule) Address() netip.Addr { return r.addr }
 
-// Origin says who asked for the rule; empty: the task.
+// Origin is who asked for the rule; empty: the task.
 func (r Rule) Origin() string { return r.origin }
 
 // localhost is the one name of this machine that a rule may have. It is never looked up: it stands for two addresses.

@@ -130,7 +130,7 @@ func parseIPv6(text string) (host string, addr netip.Addr, _ *spelling) {
 	return addr.String(), addr, nil
 }
 
-// endsInNumber tells what browsers and C libraries read as an IPv4 address: a last part of digits, or in hexadecimal.
+// endsInNumber recognizes what browsers and C libraries read as an IPv4 address: a last part of digits, or in hexadecimal.
 func endsInNumber(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if hex, ok := strings.CutPrefix(last, "0x"); ok {

@@ -17,7 +17,7 @@ func (t *tree) supersede(n *node) {
 	}
 }
 
-// lead tells the ancestors of a program that they lead to one.
+// lead marks the ancestors of a program as leading to one.
 func (t *tree) lead(n *node) {
 	if trivial[n.Name] && len(n.of) == 0 {
 		return

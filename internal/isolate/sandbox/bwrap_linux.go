@@ -127,7 +127,7 @@ func (c *call) etc(home string) error {
 	return nil
 }
 
-// procHidden are files in /proc that anybody may read, and that tell of the host.
+// procHidden are files in /proc that anybody may read, and that reveal the host.
 var procHidden = []string{"cmdline", "key-users", "keys"}
 
 // coverProc makes /proc read-only, and hides the files in it that are for root alone. bwrap covers a few directories,

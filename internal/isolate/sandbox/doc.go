@@ -46,5 +46,5 @@
 // # Limits
 //
 // File size and open files are the kernel's limits. Memory, processes and disk are watched from outside several times
-// a second, and the run is killed at once when it exceeds one: Walls says "monitored" and what is not counted.
+// a second, and the run is killed at once when it exceeds one: Restrictions says "monitored" and what is not counted.
 package sandbox

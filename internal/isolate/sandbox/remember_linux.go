@@ -17,7 +17,7 @@ import (
 // weakens the isolation. It counts only for the same bubblewrap and the same deed since the same boot, the path of bubblewrap
 // still comes from PATH, and a run whose sandbox cannot be built does not start, whatever was remembered.
 type memory struct {
-	Of      string `json:"of"`      // what was tried, as subject tells it
+	Of      string `json:"of"`      // what was tried, as subject describes it
 	Version string `json:"version"` // of bubblewrap
 }
 

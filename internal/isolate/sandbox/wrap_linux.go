@@ -20,7 +20,7 @@ import (
 type wrapped struct {
 	call
 	spec   proc.Spec
-	status *os.File // where bwrap says how far it came
+	status *os.File // where bwrap reports its progress
 	stderr headWriter
 }
 
@@ -83,7 +83,7 @@ func (s *Sandbox) wrap(p proc.Spec) (w *wrapped, err error) {
 	return w, err
 }
 
-// report has bwrap tell when the sandbox stands.
+// report makes bwrap report when the sandbox is complete.
 func (w *wrapped) report() error {
 	r, child, err := os.Pipe()
 	if err != nil {

@@ -39,7 +39,7 @@ type turn struct {
 	terminals       *terminals // the terminals
 
 	over             chan struct{} // closed when the agent said that its turn is over
-	conversationDone chan struct{} // closed when deed has nothing more to say
+	conversationDone chan struct{} // closed when deed has nothing more to send
 	asked            sync.WaitGroup
 	slots            chan struct{}
 	outcome          agentcli.Outcome // written before talked is closed
@@ -179,7 +179,7 @@ func (t *turn) converse(ctx context.Context) error {
 	return t.conclude(p.StopReason)
 }
 
-// conclude says what a stop reason stands for.
+// conclude interprets a stop reason.
 func (t *turn) conclude(reason string) error {
 	switch reason {
 	case stopEnd:
@@ -261,7 +261,7 @@ func (t *turn) goOn(ctx context.Context, init initialized, where map[string]any)
 	why = "the agent offers neither session/resume nor session/load"
 	for i, method := range init.resumeMethods() {
 		if method == methodLoad {
-			t.track.mute() // it tells the whole conversation again
+			t.track.mute() // it replays the whole conversation
 		}
 		s = opened{}
 		err := t.wire.call(ctx, method, with, &s, t.track.unmute)

@@ -129,7 +129,7 @@ func openRegular(p place, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// withoutPaths says what went wrong with a file without the paths of this machine.
+// withoutPaths is an error about a file that does not reveal paths of this machine.
 func withoutPaths(name string, err error) error {
 	var pe *os.PathError
 	if errors.As(err, &pe) {

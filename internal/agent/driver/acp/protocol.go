@@ -100,12 +100,12 @@ type prompted struct {
 	Meta       json.RawMessage `json:"_meta"`
 }
 
-// used is the usage that the answer tells, if there is one that can be read.
+// used is the usage that the answer reports, if it can be read.
 func (p prompted) used() (u used, ok bool) {
 	return u, substantial(p.Usage) && json.Unmarshal(p.Usage, &u) == nil
 }
 
-// model is the one model that was used, where the agent tells that.
+// model is the one model that was used, if the agent reports it.
 func (p prompted) model() string {
 	var meta struct {
 		Quota struct {
@@ -138,7 +138,7 @@ const (
 	stopCancelled = "cancelled"
 )
 
-// An update is what a session/update tells, of any kind. Of a tool call it has only what changed.
+// An update is the content of a session/update, of any kind. For a tool call it has only what changed.
 type update struct {
 	Kind       string          `json:"sessionUpdate"`
 	Content    json.RawMessage `json:"content"`
@@ -194,7 +194,7 @@ func (u update) meta() (m meta) {
 	return m
 }
 
-// httpStatus finds the status that Codex tells, which stands within the kind of the error.
+// httpStatus finds the status that Codex reports, which is part of the kind of the error.
 func httpStatus(info json.RawMessage) int {
 	var kinds map[string]struct {
 		Status *int `json:"httpStatusCode"`

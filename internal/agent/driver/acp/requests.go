@@ -81,7 +81,7 @@ func (t *turn) judge(call agentruntime.ToolCall) (allowed bool, reason string, e
 	return decision.Effect == agentruntime.PolicyAllow, decision.Reason, nil
 }
 
-// giveUp ends the turn for what a guard said.
+// giveUp ends the turn because of a guard's answer.
 func (t *turn) giveUp(err error) {
 	var f *failure.Error
 	switch {

@@ -130,7 +130,7 @@ func (t *tracker) say(u update, thinking bool) {
 	t.said.WriteString(chunk[:min(len(chunk), maxMessage-t.said.Len())])
 }
 
-// flush tells a message that is whole.
+// flush reports a message that is complete.
 func (t *tracker) flush() {
 	text := strings.ToValidUTF8(t.said.String(), "")
 	t.said.Reset()
@@ -329,7 +329,7 @@ func (c *toolCall) result() agentruntime.ToolResult {
 	return r
 }
 
-// substantial reports whether a value says something.
+// substantial reports whether a value has content.
 func substantial(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", "{}", "[]", `""`:
@@ -358,7 +358,7 @@ func (t *tracker) spend(u update) {
 // maxCost bounds what is believed of a cost, in USD.
 const maxCost = 1e6
 
-// over tells the end of the prompt.
+// over reports the end of the prompt.
 func (t *tracker) over(p prompted) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -390,7 +390,7 @@ func (u used) usage(model string) agentruntime.Usage {
 	return out
 }
 
-// finish tells what was under way when the agent ended.
+// finish reports what was under way when the agent ended.
 func (t *tracker) finish() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

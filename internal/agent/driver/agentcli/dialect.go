@@ -47,8 +47,8 @@ type State struct {
 	ID    string `json:"id"`
 	Runs  int    `json:"runs,omitempty"`           // processes so far
 	Turns int    `json:"turns,omitempty"`          // answers of the model so far
-	Used  Totals `json:"used"`                     // for a CLI that tells running totals
-	Cost  int64  `json:"cost_micro_usd,omitempty"` // a running total, for a CLI that tells this
+	Used  Totals `json:"used"`                     // for a CLI that reports running totals
+	Cost  int64  `json:"cost_micro_usd,omitempty"` // a running total, for a CLI that reports one
 }
 
 func (s *State) ref() string {

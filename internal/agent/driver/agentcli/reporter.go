@@ -131,7 +131,7 @@ func (t *Reporter) Fault(f driver.Fault) {
 	emit(t, driver.EventFault, f)
 }
 
-// Turn tells that an answer of the model, with its tool calls, is over.
+// Turn reports that an answer of the model, with its tool calls, is over.
 func (t *Reporter) Turn(stop string) {
 	t.mu.Lock()
 	t.state.Turns++
@@ -143,13 +143,13 @@ func (t *Reporter) Turn(stop string) {
 	emit(t, driver.EventTurn, detail)
 }
 
-// Policy tells of a decision.
+// Policy reports a decision.
 func (t *Reporter) Policy(d agentruntime.PolicyDecision) { emit(t, driver.EventPolicy, d) }
 
-// Compaction tells that the agent shortened its conversation.
+// Compaction reports that the agent shortened its conversation.
 func (t *Reporter) Compaction(c agentruntime.ContextCompaction) { emit(t, driver.EventCompaction, c) }
 
-// Strange tells of a line that could not be read, one by one up to a bound.
+// Strange reports a line that could not be read, one by one up to a bound.
 func (t *Reporter) Strange(what string, line []byte) {
 	t.mu.Lock()
 	t.strange++

@@ -52,7 +52,7 @@ var quotaWords = []string{"quota exceeded", "usage limit", "insufficient_quota",
 // loginWords are how CLIs say that they have no key and want a person to log in. Here there is no person.
 var loginWords = []string{"please run /login", "not logged in", "invalid api key", "missing environment variable"}
 
-// StatusIn finds the status of HTTP in a message, for CLIs that tell it in words only: "status 429", "error code: 500".
+// StatusIn finds an HTTP status in a message, for CLIs that report it only as text: "status 429", "error code: 500".
 // Words of a quota count as 429, and those of a missing key as 401.
 func StatusIn(message string) int {
 	message = strings.ToLower(message)
@@ -147,7 +147,7 @@ func Minus(now, before Totals) Totals {
 	return Totals{now.Input - before.Input, now.Cached - before.Cached, now.Written - before.Written, now.Output - before.Output, now.Reasoning - before.Reasoning}
 }
 
-// Totals are running counts of tokens, for CLIs that tell these.
+// Totals are running counts of tokens, for CLIs that report them.
 type Totals struct {
 	Input     int64 `json:"input,omitempty"`
 	Cached    int64 `json:"cached,omitempty"`

@@ -336,7 +336,7 @@ func (r *run) ended(e *Event) {
 	r.control.shut()
 }
 
-// used tells what was used since the last time, of what was used in the turn so far.
+// used reports what was used since the last time, given what was used in the turn so far.
 func (r *run) used(now usage, cost *float64) {
 	now = usage{agentcli.Tokens(now.Input), agentcli.Tokens(now.Written), agentcli.Tokens(now.Cached), agentcli.Tokens(now.Output)}
 	since := func(now, before int64) int64 { return max(now-before, 0) }

@@ -159,7 +159,7 @@ func (r *run) item(it *item, completed bool, line []byte) {
 	}
 }
 
-// tool tells of a call when it begins, or when it ended without a beginning, and of its result.
+// tool reports a call when it begins, or when it ended without a beginning, and its result.
 func (r *run) tool(it *item, completed bool) {
 	id := it.ID
 	if id == "" {

@@ -99,7 +99,7 @@ func (s *stream) line(line []byte) {
 	}
 }
 
-// session tells the conversation's id, once; Hermes may change it when it shortens a conversation.
+// session reports the conversation's id, once; Hermes may change it when it shortens a conversation.
 func (s *stream) session(e event) {
 	if e.Model != "" {
 		s.model = e.Model
@@ -120,7 +120,7 @@ func (s *stream) answer() {
 	}
 }
 
-// said tells the text whose pieces came.
+// said reports the text that came in pieces.
 func (s *stream) said() {
 	s.report.Text(s.text.String(), false)
 	s.text.Reset()

@@ -46,7 +46,7 @@ type session struct {
 
 var _ driver.Session = (*session)(nil)
 
-// Ref names the conversation once something was said in it.
+// Ref names the conversation once it has content.
 func (s *session) Ref() string { return s.ref }
 
 // Close closes what the session holds. There is no process.
@@ -258,7 +258,7 @@ func (t *turn) keep() error {
 	return driver.WriteFile(t.artifacts, ResponseFile, append([]byte(t.answer), '\n'))
 }
 
-// save makes what was said durable, so that another process can go on with it.
+// save makes the conversation durable, so that another process can resume it.
 func (s *session) save() error {
 	s.bound()
 	clean := make([]word, len(s.said))

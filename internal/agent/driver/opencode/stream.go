@@ -70,7 +70,7 @@ func (s *stream) line(line []byte) {
 	}
 }
 
-// session tells the conversation's id, once.
+// session reports the conversation's id, once.
 func (s *stream) session(e event) {
 	if s.sessionReported || !agentcli.GoodID(e.SessionID) {
 		return

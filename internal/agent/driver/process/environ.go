@@ -172,7 +172,7 @@ func Settable(name string) error {
 	return nil
 }
 
-// reserved reports names that only deed sets: they tell whose a process is.
+// reserved reports names that only deed sets: they identify the owner of a process.
 func reserved(name string) bool {
 	return strings.HasPrefix(name, "DEED_") || strings.HasPrefix(name, "AGENT_RUNTIME_")
 }

@@ -37,7 +37,7 @@ type Turn struct {
 	NoResult  bool
 	ResultErr error
 	Limit     string // the limit that ended the run, if one did
-	Ended     bool   // deed ended the process although it had done all it was asked to: its exit says nothing
+	Ended     bool   // deed ended the process although it had done all it was asked to: its exit status means nothing
 
 	agent          *Agent
 	call           Call

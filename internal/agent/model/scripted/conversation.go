@@ -133,7 +133,7 @@ var workdirs = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i:WORKDIR=|working directory:\s*|working directory is:?\s*|<cwd>)(/[^\s<>"'` + "`" + `]*)`)
 })
 
-// workdir is the directory in which the agent works, as the conversation tells it; "" when it does not.
+// workdir is the directory in which the agent works, according to the conversation; "" if it does not name one.
 func (a *ask) workdir() string {
 	if m := workdirs().FindStringSubmatch(a.all.String()); m != nil {
 		return strings.TrimRight(m[1], "/.,")

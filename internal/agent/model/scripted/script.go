@@ -341,7 +341,7 @@ func (s Step) calls() []Call {
 	return append([]Call{s.Call}, s.Calls...)
 }
 
-// usesTools says whether any step of the scenario calls a tool.
+// usesTools reports whether any step of the scenario calls a tool.
 func (sc Scenario) usesTools() bool {
 	lists := append([][]Step{sc.Steps}, sc.Turns...)
 	for _, b := range sc.On {
