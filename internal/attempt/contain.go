@@ -93,7 +93,7 @@ func (a *run) checkPlaces(p plan) error {
 		for i, m := range p.spec.Sandbox.Mounts {
 			at := fault.Index("$.deed.sandbox.mounts", i)
 			claim(at+".target", m.Inside())
-			if a.Home.Touches(m.Source) && !a.Home.Published(m.Source) {
+			if a.Home.Overlaps(m.Source) && !a.Home.Published(m.Source) {
 				l.Add(at+".source", fault.NotAllowed, fmt.Sprintf("%q shows deed's home, with its queue and its signing key", m.Source), "mount a directory apart from it")
 			}
 			if sandbox.HoldsSockets(m.Source) {

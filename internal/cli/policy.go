@@ -31,7 +31,7 @@ type policyDoc struct {
 	Lists     []policy.List      `json:"lists"`
 	Default   string             `json:"unattended_default,omitempty"`
 	Hooks     map[string]int     `json:"hooks,omitempty"`
-	Tools     []policy.Outlook   `json:"tools,omitempty"`
+	Tools     []policy.Outline   `json:"tools,omitempty"`
 	Call      *policyCallVerdict `json:"call,omitempty"`
 }
 
@@ -71,7 +71,7 @@ listed and not run. Not every agent asks before it acts: with a task or --agent 
 				doc.Call = &policyCallVerdict{Tool: tool, Name: call.Name, Subject: call.Subject(), Effect: v.Effect, Rule: v.Rule, Reason: v.Reason}
 			} else {
 				for _, name := range policy.Tools {
-					doc.Tools = append(doc.Tools, set.Outlook(name))
+					doc.Tools = append(doc.Tools, set.Outline(name))
 				}
 			}
 			if a.json {

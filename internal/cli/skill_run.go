@@ -160,7 +160,7 @@ func (a *app) inCell(ctx context.Context, f skillRunFlags, s *skill.Skill, cmd s
 	spec := sandbox.Spec{Kind: sandbox.Kind(f.isolation)}
 	env := []string{"LANG=C.UTF-8", "PATH=" + a.getenv("PATH")}
 	if spec.Kind == sandbox.Namespace || spec.Kind == sandbox.Container {
-		if a.h.Touches(dirs["work"]) {
+		if a.h.Overlaps(dirs["work"]) {
 			return nil, usage(fmt.Errorf("--workspace %s shows deed's home (name a directory apart from it)", f.workspace))
 		}
 		spec.Mounts = []sandbox.Mount{

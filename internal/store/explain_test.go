@@ -478,7 +478,7 @@ func fanouts(t *testing.T, s *Store, task NewTask) {
 		return it
 	}
 	a, d := release(), release()
-	ok(s.AgainItem(ctx, Again{Item: a, NotBefore: s.now().Add(-time.Second), Uses: []string{"key:k"}}))
+	ok(s.RetryItem(ctx, ItemRetry{Item: a, NotBefore: s.now().Add(-time.Second), Uses: []string{"key:k"}}))
 	_, _, err = s.WakeItems(ctx, f.ID)
 	ok(err)
 	_, err = s.FinishItem(ctx, d, json.RawMessage("{}"), false)

@@ -419,8 +419,8 @@ func (s *Store) finishItem(ctx context.Context, t tx, f *Fanout, it FanoutItem, 
 	return err
 }
 
-// An Again is another try of an item.
-type Again struct {
+// An ItemRetry is another try of an item.
+type ItemRetry struct {
 	Item    FanoutItem      // as it was seen: released, or pending when its task could not be made
 	Tries   json.RawMessage // all tries up to now
 	Uses    []string        // what the next one holds
@@ -430,9 +430,9 @@ type Again struct {
 	NotBefore time.Time // it is set aside until then; zero: it is not. See WakeItems
 }
 
-// AgainItem makes an item pending for its next try. It returns ErrNoRetries when the fanout has none left,
+// RetryItem makes an item pending for its next try. It returns ErrNoRetries when the fanout has none left,
 // and ErrItemMoved when another step came first.
-func (s *Store) AgainItem(ctx context.Context, a Again) error {
+func (s *Store) RetryItem(ctx context.Context, a ItemRetry) error {
 	tries, err := rawJSON("tries", a.Tries)
 	var uses any
 	if err == nil {

@@ -77,9 +77,9 @@ func (b Bounds) compactTokens() int64 {
 	return min(int64(float64(b.Window)*b.CompactAt), max(b.Window-int64(b.MaxOutput), b.Window/4))
 }
 
-// windows are what families of models take, by the beginning of their names; the longest that fits counts. What an
+// contextWindows are what families of models take, by the beginning of their names; the longest that fits counts. What an
 // adapter says counts more: a service may give less than the model can.
-var windows = map[string]int64{
+var contextWindows = map[string]int64{
 	"claude": 200_000, "gpt-5": 272_000, "gpt-4.1": 1_000_000, "gpt-4o": 128_000, "gpt-4": 128_000, "o1": 200_000, "o3": 200_000, "o4": 200_000,
 	"gemini": 1_000_000, "deepseek": 128_000, "qwen": 32_000, "llama": 32_000, "mistral": 32_000, "gpt-oss": 128_000, "kimi": 128_000, "glm": 128_000,
 }
@@ -88,7 +88,7 @@ var windows = map[string]int64{
 func DefaultWindow(name string) int64 {
 	name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
 	best, window := "", int64(fallbackWindow)
-	for prefix, n := range windows {
+	for prefix, n := range contextWindows {
 		if strings.HasPrefix(name, prefix) && len(prefix) > len(best) {
 			best, window = prefix, n
 		}

@@ -176,7 +176,7 @@ func (s *state) apply(e entry) error {
 	switch e.kind {
 	case kindBegin:
 		s.id, s.goal = e.begun.ID, e.begun.Goal
-		s.say(e.begun.Goal)
+		s.appendUserText(e.begun.Goal)
 	case kindInput:
 		s.input(e.said.Text)
 	case kindAnswer:
@@ -214,8 +214,8 @@ func (s *state) find(id string) int {
 	return slices.IndexFunc(s.calls, func(p pending) bool { return p.ID == id })
 }
 
-// say appends a text of the user's. Roles take turns, so it joins a message that is the user's already.
-func (s *state) say(text string) {
+// appendUserText appends a text of the user's. Roles take turns, so it joins a message that is the user's already.
+func (s *state) appendUserText(text string) {
 	if n := len(s.messages); n > 0 && s.messages[n-1].Role == model.RoleUser {
 		m := &s.messages[n-1]
 		m.Blocks = append(m.Blocks, model.Block{Text: text})
@@ -248,7 +248,7 @@ func (s *state) input(text string) {
 		s.waiting = append(s.waiting, text)
 		return
 	}
-	s.say(text)
+	s.appendUserText(text)
 }
 
 // completing reports whether nothing is open but the answer to task_complete.
@@ -285,11 +285,11 @@ func (s *state) answer(a *answered) {
 		s.cut, s.mute = 0, 0
 	case a.Stop == model.StopLength:
 		if s.cut++; s.cut < maxCut {
-			s.say("Your answer was cut off at the bound on output. Go on, in smaller steps.")
+			s.appendUserText("Your answer was cut off at the bound on output. Go on, in smaller steps.")
 		}
 	case (text == "" || text == noAnswer) && !s.refused: // silence is not the word that the work is done
 		if s.mute++; s.mute < maxEmptyAnswers {
-			s.say("Your answer was empty. Go on with the work, or say that it is done.")
+			s.appendUserText("Your answer was empty. Go on with the work, or say that it is done.")
 		}
 	default:
 		s.cut, s.mute, s.claim = 0, 0, &text
@@ -458,7 +458,7 @@ func (s *state) interrupted() []string {
 func (s *state) compact(c *compaction) {
 	kept := s.messages[len(s.messages)-min(max(c.Keep, 0), len(s.messages)):]
 	s.messages, s.tokens = nil, 0
-	s.say(c.Head)
+	s.appendUserText(c.Head)
 	for _, m := range kept {
 		s.add(m)
 	}

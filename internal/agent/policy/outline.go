@@ -7,15 +7,15 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 )
 
-// An Outlook is what would be decided about a tool before any call of it is known.
-type Outlook struct {
+// An Outline is what the rules decide about a tool before any call of it is known.
+type Outline struct {
 	Tool      string         `json:"tool"`
 	Rules     []PossibleRule `json:"rules,omitempty"` // those that may match, in their order
 	Otherwise string         `json:"otherwise"`       // what decides where none of the operator's does
 	By        string         `json:"by"`
 }
 
-// A PossibleRule is one rule that may match.
+// A PossibleRule is a rule that may match.
 type PossibleRule struct {
 	Rule   string   `json:"rule"`
 	Effect string   `json:"effect"`
@@ -23,9 +23,9 @@ type PossibleRule struct {
 	Reason string   `json:"reason,omitempty"`
 }
 
-// Outlook lists the rules that may match a tool of deed's. Rules behind one that matches every call are left out.
-func (s Ruleset) Outlook(tool string) Outlook {
-	out := Outlook{Tool: tool}
+// Outline lists the rules that may match a tool. Rules after one that matches every call are left out.
+func (s Ruleset) Outline(tool string) Outline {
+	out := Outline{Tool: tool}
 	whole := false // the operator's rules decide on every call
 	c := Call{Tool: tool, Name: tool, Known: true}
 	for _, l := range s.Lists() {

@@ -38,7 +38,7 @@ func (w Places) part(p string) part {
 	switch {
 	case !ok:
 		return part{kind: partPath, text: p, opaque: true, why: "its links lead in circles"}
-	case ofProcess(real):
+	case isPerProcess(real):
 		return part{kind: partPath, text: p, opaque: true, why: "it leads through a process, and nobody knows which before it runs"}
 	}
 	out := part{kind: partPath, text: w.relative(real), also: []string{path.Clean(abs), w.spelled(path.Clean(abs))}}
@@ -48,8 +48,8 @@ func (w Places) part(p string) part {
 	return out
 }
 
-// ofProcess reports whether a path means something else for each process that uses it.
-func ofProcess(abs string) bool {
+// isPerProcess reports whether a path means something else for each process that uses it.
+func isPerProcess(abs string) bool {
 	if abs == "/dev/fd" || strings.HasPrefix(abs, "/dev/fd/") {
 		return true
 	}
@@ -114,7 +114,7 @@ func (w Places) resolve(abs string) (string, bool) {
 			continue
 		}
 		next := path.Join(done, name)
-		if ofProcess(next) { // deed's own would be another
+		if isPerProcess(next) { // deed's own would be another
 			return next, true
 		}
 		target := ""

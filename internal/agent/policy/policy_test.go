@@ -136,14 +136,14 @@ func TestHeld(t *testing.T) {
 	t.Parallel()
 	every := []policy.Enforcer{policy.EnforcerMounts, policy.EnforcerNetwork, policy.EnforcerDriver}
 	for _, c := range []struct {
-		name    string
-		allowed string
-		walls   []policy.Enforcer
-		want    map[string]string
+		name      string
+		allowed   string
+		enforcers []policy.Enforcer
+		want      map[string]string
 	}{
-		{"no walls", "workspace.read", nil, map[string]string{"workspace.write": "declared", "network.fetch": "declared", "command.run": "declared", "parent.*": "enforced"}},
+		{"no enforcers", "workspace.read", nil, map[string]string{"workspace.write": "declared", "network.fetch": "declared", "command.run": "declared", "parent.*": "enforced"}},
 		{"mounts", "workspace.read", []policy.Enforcer{policy.EnforcerMounts}, map[string]string{"workspace.read": "enforced", "workspace.write": "enforced", "workspace.delete": "enforced", "network.fetch": "declared", "command.run": "declared"}},
-		{"all walls", "workspace.read", every, map[string]string{"workspace.write": "enforced", "network.fetch": "enforced", "command.run": "enforced", "tests.run": "enforced"}},
+		{"all enforcers", "workspace.read", every, map[string]string{"workspace.write": "enforced", "network.fetch": "enforced", "command.run": "enforced", "tests.run": "enforced"}},
 		{"edit and not delete", "workspace.read workspace.edit", every, map[string]string{"workspace.edit": "enforced", "workspace.write": "declared", "workspace.delete": "declared"}},
 		{"commands and not tests", "command.run", every, map[string]string{"command.run": "enforced", "tests.run": "declared", "workspace.read": "declared", "workspace.write": "enforced"}},
 		{"unknown", "issues.open", every, map[string]string{"issues.open": "declared"}},
@@ -155,7 +155,7 @@ func TestHeld(t *testing.T) {
 				t.Fatal(err)
 			}
 			held := map[string]string{}
-			for _, d := range e.EnforcedBy(c.walls...).Decisions() {
+			for _, d := range e.EnforcedBy(c.enforcers...).Decisions() {
 				held[d.Tool] = d.Held
 			}
 			for id, want := range c.want {
@@ -165,7 +165,7 @@ func TestHeld(t *testing.T) {
 			}
 			for _, tool := range e.Tools { // EnforcedBy changed a copy
 				if tool.Held == policy.HeldEnforced && tool.Enforcer != policy.EnforcerBridge {
-					t.Errorf("%+v before any wall", tool)
+					t.Errorf("%+v without any enforcer", tool)
 				}
 			}
 		})

@@ -61,7 +61,7 @@ func (c *Checker) run(ctx context.Context, s *Selection, cmd Command, stdin []by
 	if dir == "" {
 		dir = s.Package.Real
 	}
-	out, errs := &capped{left: probeOutput}, &capped{left: probeOutput, swallow: true}
+	out, errs := &capped{left: probeOutput}, &capped{left: probeOutput, discard: true}
 	spec := proc.Spec{Argv: cmd.Argv, Dir: dir, Env: c.environment(cmd), Stdout: out, Stderr: errs, Timeout: limit, Grace: time.Second}
 	if stdin != nil {
 		spec.Stdin = bytes.NewReader(stdin)
@@ -86,7 +86,7 @@ func (c *Checker) run(ctx context.Context, s *Selection, cmd Command, stdin []by
 type capped struct {
 	buf     bytes.Buffer
 	left    int
-	swallow bool
+	discard bool
 	over    bool
 }
 
@@ -94,15 +94,15 @@ func (w *capped) Write(p []byte) (int, error) {
 	n := min(len(p), w.left)
 	w.buf.Write(p[:n])
 	w.left -= n
-	if n < len(p) && !w.swallow {
+	if n < len(p) && !w.discard {
 		w.over = true
 		return n, errors.New("output limit reached")
 	}
 	return len(p), nil
 }
 
-// say makes what a probe wrote fit to be shown: the end of it alone.
-func say(text []byte) string {
+// shownTail returns the end of a probe's output, fit to be shown.
+func shownTail(text []byte) string {
 	s := strings.TrimSpace(string(bytes.ToValidUTF8(text, []byte("\uFFFD"))))
 	const most = 1000
 	if len(s) > most {
@@ -117,11 +117,11 @@ func (c *Checker) version(ctx context.Context, s *Selection, cmd Command) (strin
 		return "", err
 	}
 	if r.exit.Code != 0 {
-		return "", fmt.Errorf("exit %d: %s", r.exit.Code, say(r.stderr))
+		return "", fmt.Errorf("exit %d: %s", r.exit.Code, shownTail(r.stderr))
 	}
-	text := say(r.stdout)
+	text := shownTail(r.stdout)
 	if text == "" {
-		text = say(r.stderr)
+		text = shownTail(r.stderr)
 	}
 	line, _, _ := strings.Cut(text, "\n")
 	return truncate.Head(line, 200), nil
@@ -141,7 +141,7 @@ func (c *Checker) probe(ctx context.Context, s *Selection, check Check, cmd Comm
 	} else {
 		check.Detail = fmt.Sprintf("%s ends with %d", cmd.Display, r.exit.Code)
 	}
-	if said := say(append(r.stderr, r.stdout...)); said != "" {
+	if said := shownTail(append(r.stderr, r.stdout...)); said != "" {
 		check.Detail += ": " + said
 	}
 	if check.Remedy == "" {
@@ -168,7 +168,7 @@ func (c *Checker) readinessProbe(ctx context.Context, s *Selection, cmd Command,
 	}
 	r, err := c.run(ctx, s, cmd, stdin)
 	if err == nil && r.exit.Code != 0 {
-		err = fmt.Errorf("it ends with %d: %s", r.exit.Code, say(r.stderr))
+		err = fmt.Errorf("it ends with %d: %s", r.exit.Code, shownTail(r.stderr))
 	}
 	var p *Probe
 	if err == nil {
@@ -181,7 +181,7 @@ func (c *Checker) readinessProbe(ctx context.Context, s *Selection, cmd Command,
 		return check
 	}
 	for _, text := range []*string{&p.Remediation, &p.Reason, &p.Message} {
-		*text = say([]byte(*text))
+		*text = shownTail([]byte(*text))
 	}
 	check.Probe, check.Remedy, check.Detail = p, p.Remediation, p.Classification
 	if p.Reason != "" {

@@ -456,7 +456,7 @@ func (c *Checker) envPath(ctx context.Context, r *Readiness, check Check, e home
 				return fail("%s is at the revision %q and not at %q", name, at, e.Revision)
 			}
 		}
-		if c.shows(name, value) {
+		if c.mountable(name, value) {
 			r.Exports[name] = value
 		}
 		check.Detail, check.Remedy = name+": "+value, ""
@@ -465,9 +465,9 @@ func (c *Checker) envPath(ctx context.Context, r *Readiness, check Check, e home
 	return fail("%s is not set", strings.Join(e.Env, " nor "))
 }
 
-// shows reports whether the path in a variable may be mounted into a sandbox. Every run has some variables of its own, and a
+// mountable reports whether the path in a variable may be mounted into a sandbox. Every run has some variables of its own, and a
 // path that contains the whole machine, or a person's home, is too much.
-func (c *Checker) shows(name, path string) bool {
+func (c *Checker) mountable(name, path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	home := proc.Getenv(c.Environ, "HOME")
 	return err == nil && real != "/" && !slices.Contains([]string{"HOME", "PATH", "PWD", "TMPDIR"}, name) && (home == "" || !workspace.Within(home, real))

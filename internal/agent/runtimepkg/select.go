@@ -148,8 +148,8 @@ func (p *Package) usable(x homeboy.ExecutorProvider) error {
 	return err
 }
 
-// keep returns the options that pass, and notes for the others why they do not. An option that was dropped stays dropped.
-func (ch *chooser) keep(test func(*option) string) []*option {
+// filter returns the options that pass, and notes for the others why they do not. An option that was dropped stays dropped.
+func (ch *chooser) filter(test func(*option) string) []*option {
 	var left []*option
 	for _, o := range ch.all {
 		if o.seen.Why != "" {
@@ -164,7 +164,7 @@ func (ch *chooser) keep(test func(*option) string) []*option {
 
 func (ch *chooser) choose() (*option, *SelectError) {
 	if strings.TrimSpace(ch.ask.Backend) == "" {
-		ch.keep(func(*option) string { return "the request names no backend" })
+		ch.filter(func(*option) string { return "the request names no backend" })
 		return nil, &SelectError{
 			Code: SelectionRequired, Message: "executor.backend is missing, and there is no default",
 			Remedy: "name one of: " + ch.backends(),
@@ -204,11 +204,11 @@ func (ch *chooser) ofRuntime() *SelectError {
 	}
 	p, alias, err := ch.c.Get(ch.ask.Runtime)
 	if err != nil {
-		ch.keep(func(*option) string { return fmt.Sprintf("the request wants the package %q", ch.ask.Runtime) })
+		ch.filter(func(*option) string { return fmt.Sprintf("the request wants the package %q", ch.ask.Runtime) })
 		return &SelectError{Code: ProviderMissing, Message: err.Error()}
 	}
 	ch.alias = alias
-	ch.keep(func(o *option) string {
+	ch.filter(func(o *option) string {
 		if o.pkg != p {
 			return fmt.Sprintf("the request wants the package %q", p.ID)
 		}
@@ -234,7 +234,7 @@ func (ch *chooser) ofBackend() ([]*option, *SelectError) {
 			broken = append(broken, fmt.Sprintf("%s: %s", o.x.ID, o.seen.Why))
 		}
 	}
-	left := ch.keep(func(o *option) string {
+	left := ch.filter(func(o *option) string {
 		if !serves(o) {
 			return fmt.Sprintf("it serves the backend %q", o.x.Backend)
 		}
@@ -247,7 +247,7 @@ func (ch *chooser) ofBackend() ([]*option, *SelectError) {
 		return left, nil
 	}
 	there := providerIDs(left)
-	if left = ch.keep(func(o *option) string {
+	if left = ch.filter(func(o *option) string {
 		if o.x.ID != ch.ask.Selector {
 			return fmt.Sprintf("the request selects %q", ch.ask.Selector)
 		}
@@ -308,7 +308,7 @@ func (ch *chooser) missing(broken []string) *SelectError {
 }
 
 func (ch *chooser) enabled(left []*option) ([]*option, *SelectError) {
-	on := ch.keep(func(o *option) string {
+	on := ch.filter(func(o *option) string {
 		if slices.Contains(left, o) && o.x.Status == homeboy.StatusDisabled {
 			return "it is disabled"
 		}
@@ -325,7 +325,7 @@ func (ch *chooser) dropShipped(left []*option) []*option {
 	if !slices.ContainsFunc(left, func(o *option) bool { return o.pkg.From != FromDeed }) {
 		return left
 	}
-	return ch.keep(func(o *option) string {
+	return ch.filter(func(o *option) string {
 		if o.pkg.From == FromDeed {
 			return "deed ships it, and another package serves the backend"
 		}

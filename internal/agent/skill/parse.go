@@ -45,8 +45,8 @@ type parser struct {
 	l    fault.List
 }
 
-// say adds a fault of a file. Its path names the file and then the member.
-func (p *parser) say(file, at, code, message, remedy string) {
+// addFault adds a fault of a file. Its path names the file and then the member.
+func (p *parser) addFault(file, at, code, message, remedy string) {
 	p.l.Add(place(file, at), code, message, remedy)
 }
 
@@ -78,7 +78,7 @@ func (p *parser) within(file string, err error) {
 		faults = []fault.Fault{{Path: fault.Root, Code: fault.BadFormat, Message: err.Error()}}
 	}
 	for _, f := range faults {
-		p.say(file, f.Path, f.Code, f.Message, f.Remedy)
+		p.addFault(file, f.Path, f.Code, f.Message, f.Remedy)
 	}
 }
 
@@ -90,10 +90,10 @@ func (p *parser) text(name string) (string, bool) {
 	}
 	switch {
 	case len(f.Data) > maxText:
-		p.say(name, fault.Root, fault.OutOfRange, fmt.Sprintf("has %d bytes, more than %d", len(f.Data), maxText), "put what is seldom needed into files of its own")
+		p.addFault(name, fault.Root, fault.OutOfRange, fmt.Sprintf("has %d bytes, more than %d", len(f.Data), maxText), "put what is seldom needed into files of its own")
 		return "", false
 	case !utf8.Valid(f.Data) || bytes.IndexByte(f.Data, 0) >= 0:
-		p.say(name, fault.Root, fault.BadFormat, "is no text in UTF-8", "")
+		p.addFault(name, fault.Root, fault.BadFormat, "is no text in UTF-8", "")
 		return "", false
 	}
 	return strings.ReplaceAll(strings.TrimPrefix(string(f.Data), "\ufeff"), "\r\n", "\n"), true
@@ -117,13 +117,13 @@ func (p *parser) instructions() {
 	text, ok := p.text(InstructionFile)
 	if !ok {
 		if _, there := p.tree.Get(InstructionFile); !there {
-			p.say(InstructionFile, fault.Root, fault.MissingField, "is missing", "a skill is a folder with a "+InstructionFile)
+			p.addFault(InstructionFile, fault.Root, fault.MissingField, "is missing", "a skill is a folder with a "+InstructionFile)
 		}
 		return
 	}
 	head, body, err := split(text)
 	if err != nil {
-		p.say(InstructionFile, fault.Root, fault.BadFormat, err.Error(), "begin it with ---, name: and description:, and ---")
+		p.addFault(InstructionFile, fault.Root, fault.BadFormat, err.Error(), "begin it with ---, name: and description:, and ---")
 		return
 	}
 	p.s.Body = strings.TrimSpace(body)
@@ -137,7 +137,7 @@ func (p *parser) instructions() {
 	var all map[string]json.RawMessage
 	var m frontMatter
 	if json.Unmarshal(raw, &all) != nil {
-		p.say(InstructionFile, fault.Root, fault.WrongType, "its front matter is no list of name: value", "")
+		p.addFault(InstructionFile, fault.Root, fault.WrongType, "its front matter is no list of name: value", "")
 		return
 	}
 	var l fault.List
@@ -288,7 +288,7 @@ func (p *parser) manifest() {
 			continue
 		}
 		if file != "" {
-			p.say(name, fault.Root, fault.Duplicate, "is there beside "+file, "keep one of them")
+			p.addFault(name, fault.Root, fault.Duplicate, "is there beside "+file, "keep one of them")
 			return
 		}
 		file = name
@@ -307,7 +307,7 @@ func (p *parser) manifest() {
 	}
 	var all map[string]json.RawMessage
 	if json.Unmarshal(raw, &all) != nil {
-		p.say(file, fault.Root, fault.WrongType, "is no list of name: value", "")
+		p.addFault(file, fault.Root, fault.WrongType, "is no list of name: value", "")
 		return
 	}
 	base := p.s.Manifest
@@ -377,7 +377,7 @@ func (p *parser) schema(member, id string) json.RawMessage {
 	if text, ok := schema.Get(id); ok {
 		return p.compiled(filetree.File{Path: id, Data: text})
 	}
-	p.say("the manifest", "$."+member, fault.Dangling, fmt.Sprintf("%q is neither a file of the skill, nor the $id of one in %s/, nor published by deed", id, SchemaDir), "")
+	p.addFault("the manifest", "$."+member, fault.Dangling, fmt.Sprintf("%q is neither a file of the skill, nor the $id of one in %s/, nor published by deed", id, SchemaDir), "")
 	return nil
 }
 

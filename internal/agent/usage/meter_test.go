@@ -29,12 +29,12 @@ func TestBounds(t *testing.T) {
 		return func(m *Meter) error { return m.Add(agentruntime.Usage{Model: "gpt-5", InputTokens: n}) }
 	}
 	for _, c := range []struct {
-		name   string
-		budget deed.Budget
-		before store.UsageSum
-		fine   []func(*Meter) error
-		over   func(*Meter) error
-		says   []string
+		name    string
+		budget  deed.Budget
+		before  store.UsageSum
+		fine    []func(*Meter) error
+		over    func(*Meter) error
+		wantErr []string
 	}{
 		{"turns", deed.Budget{Turns: 3}, store.UsageSum{Usage: store.Usage{Turns: 1}}, []func(*Meter) error{(*Meter).Turn, (*Meter).Turn}, (*Meter).Turn, []string{"turns 4 of 3", "--turns"}},
 		{"tool calls", deed.Budget{ToolCalls: 1}, store.UsageSum{}, []func(*Meter) error{(*Meter).ToolCall}, (*Meter).ToolCall, []string{"tool_calls 2 of 1", "--tool-calls"}},
@@ -53,10 +53,10 @@ func TestBounds(t *testing.T) {
 			t.Run(c.name+" of the "+scope, func(t *testing.T) {
 				t.Parallel()
 				l, b := Limits{TaskID: "t1", Task: c.budget}, Before{Task: c.before, Today: "2026-11-15"}
-				says := append([]string{"the " + scope, "deed task budget t1"}, c.says...)
+				says := append([]string{"the " + scope, "deed task budget t1"}, c.wantErr...)
 				if scope == "day" {
 					l, b = Limits{TaskID: "t1", Day: c.budget}, Before{Day: c.before, Today: "2026-11-15"}
-					says = []string{"the day", c.says[0], "budgets.day.", "deed task retry t1"}
+					says = []string{"the day", c.wantErr[0], "budgets.day.", "deed task retry t1"}
 				}
 				m := NewMeter("gpt-5", l, b, Prices{}, at(&noon))
 				for i, f := range c.fine {
@@ -271,7 +271,7 @@ func TestCheckAdmission(t *testing.T) {
 		own       *deed.Budget
 		adapter   agentruntime.AdapterConfig
 		requested string
-		says      []string // nothing: it is admitted
+		wantErr   []string // nothing: it is admitted
 	}{
 		{"no budget", nil, nil, claude("mystery"), "", nil},
 		{"tokens only", nil, &deed.Budget{Tokens: 5}, claude("mystery"), "", nil},
@@ -294,14 +294,14 @@ func TestCheckAdmission(t *testing.T) {
 			c.config(cfg)
 		}
 		err := CheckAdmission(cfg, c.own, c.adapter, c.requested)
-		if (err == nil) != (c.says == nil) {
+		if (err == nil) != (c.wantErr == nil) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
 		if err != nil && failure.ClassOf(err) != failure.Config {
 			t.Errorf("%s: class %s", c.name, failure.ClassOf(err))
 		}
-		for _, w := range c.says {
+		for _, w := range c.wantErr {
 			if !strings.Contains(err.Error(), w) {
 				t.Errorf("%s: %q lacks %q", c.name, err, w)
 			}

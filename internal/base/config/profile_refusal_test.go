@@ -35,7 +35,7 @@ profiles:
 	}
 	for _, tt := range []struct {
 		old, bad string
-		says     []string
+		wantErr  []string
 	}{
 		{"style: codex-like", "style: gentle", []string{"$.profiles.p.style", `"gentle"`, "claude-like"}},
 		{"style: codex-like", "style: 3", []string{"$.profiles.p.style", "string"}},
@@ -71,7 +71,7 @@ profiles:
 			t.Errorf("%q is taken", tt.bad)
 			continue
 		}
-		for _, want := range tt.says {
+		for _, want := range tt.wantErr {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: the error lacks %q:\n%v", tt.bad, want, err)
 			}

@@ -133,9 +133,9 @@ func (h *Home) Published(path string) bool {
 	return len(parts) >= 3 && parts[1] == "files" && parts[2] == "artifacts"
 }
 
-// Touches reports whether a path, with its links followed, is the home, lies in it or holds it: whoever sees that path
+// Overlaps reports whether a path, with its links followed, is the home, lies in it or holds it: whoever sees that path
 // sees the queue and the signing key.
-func (h *Home) Touches(path string) bool {
+func (h *Home) Overlaps(path string) bool {
 	follow := func(p string) string {
 		if real, err := filepath.EvalSymlinks(p); err == nil {
 			return real

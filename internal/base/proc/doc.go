@@ -36,7 +36,7 @@
 // A supervisor enforces the time limit of a run even while deed is stopped; an enclosed run is ended when deed continues.
 //
 // A trusted tool (Tool) has a process group, and the kernel kills it with deed, but not what it started: so are git and other short commands
-// run. A hook or a target of messages that an operator wrote is run as an agent is (Held); the command of a keychain, which may leave a daemon
+// run. A hook or a target of messages that an operator wrote is run as an agent is (SupervisedTool); the command of a keychain, which may leave a daemon
 // behind for the next one, has a guard for its group (ToolSpec.Guarded).
 //
 // What neither can hold: processes that a service outside the tree starts on an agent's behalf (cron, a container

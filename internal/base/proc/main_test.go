@@ -36,7 +36,7 @@ func helperParent(script string) int {
 	if how := os.Getenv(helperTool); how != "" {
 		run := proc.Tool
 		if how == "held" {
-			run = proc.Held
+			run = proc.SupervisedTool
 		}
 		_, err := run(context.Background(), proc.ToolSpec{
 			Argv: []string{"/bin/sh", "-c", script}, Dir: "/", Guarded: how == "guarded", Stdout: os.Stdout,

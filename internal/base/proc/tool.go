@@ -28,7 +28,7 @@ const toolWaitDelay = 2 * time.Second
 // wrote up to then is not a result.
 var ErrOutputLimit = errors.New("output limit reached")
 
-// A ToolSpec describes a trusted command: a short one such as git for Tool, somebody's own for Held. Agents never run through it.
+// A ToolSpec describes a trusted command: a short one such as git for Tool, or an operator's own for SupervisedTool. Agents never run through it.
 type ToolSpec struct {
 	Argv      []string   // Argv[0] without a slash is looked up on deed's own PATH
 	Dir       string     // empty: deed's working directory

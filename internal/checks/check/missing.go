@@ -21,7 +21,7 @@ const ModeNoReport = "no_report"
 func (r *Request) lacking(did stepsDone, cases []runner.TestCase, texts ...string) []runner.Missing {
 	out := slices.Clone(did.missing)
 	for _, c := range cases {
-		if line, ok := helper.Undelivered(c.Message); ok && c.Type == testreport.TypeBuild {
+		if line, ok := helper.DownloadFailure(c.Message); ok && c.Type == testreport.TypeBuild {
 			out = add(out, runner.Missing{Kind: runner.MissingDependency, Name: truncate.Head(line, maxReason), Remedy: "download the modules with a network, for example with go mod download"})
 		}
 	}
@@ -70,7 +70,7 @@ func unloaded(c runner.TestCase) bool {
 // too.
 func isAboutMissing(c runner.TestCase, missing []runner.Missing) bool {
 	if c.Type == testreport.TypeBuild {
-		_, ok := helper.Undelivered(c.Message)
+		_, ok := helper.DownloadFailure(c.Message)
 		return ok
 	}
 	if !strings.Contains(c.Message, "\n") && strings.Contains(c.Message, "test failed") {

@@ -173,15 +173,15 @@ func (d *Detect) declared(dir string) bool {
 		if err != nil {
 			continue
 		}
-		if slices.ContainsFunc(keys, func(key string) bool { return hasText(data, strings.Split(key, ".")) }) {
+		if slices.ContainsFunc(keys, func(key string) bool { return hasValue(data, strings.Split(key, ".")) }) {
 			return true
 		}
 	}
 	return false
 }
 
-// hasText reports whether a key has a value that is not empty. What npm writes into a new package does not count.
-func hasText(data json.RawMessage, key []string) bool {
+// hasValue reports whether a key has a value that is not empty. What npm writes into a new package does not count.
+func hasValue(data json.RawMessage, key []string) bool {
 	text := valueAt(data, key)
 	return text != "" && text != "null" && text != `""` && !strings.Contains(text, "no test specified")
 }

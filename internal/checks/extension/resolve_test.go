@@ -51,36 +51,36 @@ func TestResolve(t *testing.T) {
 		want       []string
 		scripts    []string
 		err        any      // a pointer to the error's type
-		says       []string // of the error
+		wantErr    []string // of the error
 	}{
 		"one":                          {homeboy: `{"extensions": {"php8": {}, "bare": {}}}`, capability: "lint", want: []string{"php8"}},
-		"two":                          {homeboy: `{"id": "c", "extensions": {"php8": {}, "js": {}}}`, capability: "lint", err: new(*Ambiguous), says: []string{"lint of c: js and php8", "--extension js", "capability_extensions", "composition.includes"}},
+		"two":                          {homeboy: `{"id": "c", "extensions": {"php8": {}, "js": {}}}`, capability: "lint", err: new(*Ambiguous), wantErr: []string{"lint of c: js and php8", "--extension js", "capability_extensions", "composition.includes"}},
 		"two, one of them can":         {homeboy: `{"extensions": {"php8": {}, "js": {}}}`, capability: "test", want: []string{"php8"}},
 		"two, and the component says":  {homeboy: `{"extensions": {"php8": {}, "js": {}}, "capability_extensions": {"lint": "php8"}}`, capability: "lint", want: []string{"php8"}},
-		"two, and it names a third":    {homeboy: `{"extensions": {"php8": {}, "js": {}}, "capability_extensions": {"lint": "both"}}`, capability: "lint", says: []string{`"both"`, "js, php8"}},
+		"two, and it names a third":    {homeboy: `{"extensions": {"php8": {}, "js": {}}, "capability_extensions": {"lint": "both"}}`, capability: "lint", wantErr: []string{`"both"`, "js, php8"}},
 		"one includes the others":      {homeboy: `{"extensions": {"php8": {}, "js": {}, "both": {}}}`, capability: "lint", want: []string{"both"}},
 		"--extension":                  {homeboy: `{"extensions": {"php8": {}, "js": {}}}`, capability: "lint", opts: Options{Use: []string{"js"}}, want: []string{"js"}},
 		"--extension twice":            {homeboy: `{}`, capability: "lint", opts: Options{Use: []string{"php8", "js", "js"}}, want: []string{"js", "php8"}},
-		"--extension of nobody":        {homeboy: `{}`, capability: "lint", opts: Options{Use: []string{"nobody"}}, err: new(*NotInstalled), says: []string{`"nobody"`, home, "--extension PATH"}},
+		"--extension of nobody":        {homeboy: `{}`, capability: "lint", opts: Options{Use: []string{"nobody"}}, err: new(*NotInstalled), wantErr: []string{`"nobody"`, home, "--extension PATH"}},
 		"--extension without it":       {homeboy: `{}`, capability: "test", opts: Options{Use: []string{"js"}}, err: new(*NotApplicable)},
-		"none has it":                  {homeboy: `{"id": "c", "extensions": {"js": {}, "bare": {}}}`, capability: "test", err: new(*NotApplicable), says: []string{"test is not applicable to c", "bare, js"}},
-		"none is linked":               {homeboy: `{"id": "c"}`, capability: "test", err: new(*NotApplicable), says: []string{"no extension of its own has it"}},
-		"linked and not installed":     {homeboy: `{"extensions": {"nodejs": {}}}`, capability: "lint", err: new(*NotInstalled), says: []string{`"nodejs" is not installed`, home, "--extension node"}},
-		"linked and broken":            {homeboy: `{"extensions": {"js": {}, "broken": {}}}`, capability: "lint", says: []string{"broken.json:1:"}},
+		"none has it":                  {homeboy: `{"id": "c", "extensions": {"js": {}, "bare": {}}}`, capability: "test", err: new(*NotApplicable), wantErr: []string{"test is not applicable to c", "bare, js"}},
+		"none is linked":               {homeboy: `{"id": "c"}`, capability: "test", err: new(*NotApplicable), wantErr: []string{"no extension of its own has it"}},
+		"linked and not installed":     {homeboy: `{"extensions": {"nodejs": {}}}`, capability: "lint", err: new(*NotInstalled), wantErr: []string{`"nodejs" is not installed`, home, "--extension node"}},
+		"linked and broken":            {homeboy: `{"extensions": {"js": {}, "broken": {}}}`, capability: "lint", wantErr: []string{"broken.json:1:"}},
 		"the version":                  {homeboy: `{"extensions": {"js": {"version": "^1.2"}}}`, capability: "lint", want: []string{"js"}},
-		"another version":              {homeboy: `{"extensions": {"js": {"version": "^2"}}}`, capability: "lint", err: new(*Unfit), says: []string{"1.2.3", "^2"}},
-		"no version":                   {homeboy: `{"extensions": {"old": {"version": "^2"}}}`, capability: "lint", err: new(*Unfit), says: []string{`"old" is not a version`}},
-		"a bad constraint":             {homeboy: `{"extensions": {"js": {"version": "newest"}}}`, capability: "lint", err: new(*Unfit), says: []string{"newest"}},
-		"a newer host":                 {homeboy: `{"extensions": {"demanding": {}}}`, capability: "lint", err: new(*Unfit), says: []string{"homeboy >=99", ContractVersion}},
-		"another deed":                 {homeboy: `{"extensions": {"modern": {}}}`, capability: "lint", opts: Options{Version: "v1.9.0"}, err: new(*Unfit), says: []string{"deed ^2"}},
+		"another version":              {homeboy: `{"extensions": {"js": {"version": "^2"}}}`, capability: "lint", err: new(*Unfit), wantErr: []string{"1.2.3", "^2"}},
+		"no version":                   {homeboy: `{"extensions": {"old": {"version": "^2"}}}`, capability: "lint", err: new(*Unfit), wantErr: []string{`"old" is not a version`}},
+		"a bad constraint":             {homeboy: `{"extensions": {"js": {"version": "newest"}}}`, capability: "lint", err: new(*Unfit), wantErr: []string{"newest"}},
+		"a newer host":                 {homeboy: `{"extensions": {"demanding": {}}}`, capability: "lint", err: new(*Unfit), wantErr: []string{"homeboy >=99", ContractVersion}},
+		"another deed":                 {homeboy: `{"extensions": {"modern": {}}}`, capability: "lint", opts: Options{Version: "v1.9.0"}, err: new(*Unfit), wantErr: []string{"deed ^2"}},
 		"this deed":                    {homeboy: `{"extensions": {"modern": {}}}`, capability: "lint", opts: Options{Version: "v2.1.0"}, want: []string{"modern"}},
 		"a build without version":      {homeboy: `{"extensions": {"modern": {}}}`, capability: "lint", opts: Options{Version: "devel"}, want: []string{"modern"}},
 		"scripts win":                  {homeboy: `{"extensions": {"js": {}}, "self_checks": {"lint": ["a", "b"]}}`, capability: "lint", scripts: []string{"a", "b"}},
 		"scripts of another":           {homeboy: `{"extensions": {"js": {}}, "self_checks": {"test": ["a"]}}`, capability: "lint", want: []string{"js"}},
 		"scripts against --extension":  {homeboy: `{"scripts": {"lint": ["a"]}}`, capability: "lint", opts: Options{Use: []string{"js"}}, want: []string{"js"}},
 		"scripts cannot fix":           {homeboy: `{"extensions": {"js": {}}, "scripts": {"lint": ["a"]}}`, capability: "lint", opts: Options{NoScripts: true}, want: []string{"js"}},
-		"an audit has no script":       {homeboy: `{}`, capability: "audit", says: []string{"audit", "lint, test or build"}},
-		"a word that is no capability": {homeboy: `{}`, capability: "tset", says: []string{"tset"}},
+		"an audit has no script":       {homeboy: `{}`, capability: "audit", wantErr: []string{"audit", "lint, test or build"}},
+		"a word that is no capability": {homeboy: `{}`, capability: "tset", wantErr: []string{"tset"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,12 +89,12 @@ func TestResolve(t *testing.T) {
 			if tc.err != nil && !errors.As(err, tc.err) {
 				t.Fatalf("err = %T %v", err, err)
 			}
-			for _, w := range tc.says {
+			for _, w := range tc.wantErr {
 				if err == nil || !strings.Contains(err.Error(), w) {
 					t.Errorf("error lacks %q: %v", w, err)
 				}
 			}
-			if tc.err == nil && tc.says == nil && err != nil {
+			if tc.err == nil && tc.wantErr == nil && err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, ids(p)); diff != "" {
@@ -158,7 +158,7 @@ func TestCommandOfAScript(t *testing.T) {
 	if err != nil || string(out) != "good lint a b $HOME it's \n" {
 		t.Errorf("%q, %v", out, err)
 	}
-	for _, tc := range []struct{ id, capability, says string }{
+	for _, tc := range []struct{ id, capability, wantErr string }{
 		{"bad", "lint", "chmod +x"},
 		{"gone", "lint", "scripts/no.sh"},
 		{"gone", "test", "is not a file"},
@@ -170,7 +170,7 @@ func TestCommandOfAScript(t *testing.T) {
 			t.Fatal(err)
 		}
 		var none *NoScript
-		if _, err := e.Command(c, tc.capability, nil); !errors.As(err, &none) || !strings.Contains(err.Error(), tc.says) {
+		if _, err := e.Command(c, tc.capability, nil); !errors.As(err, &none) || !strings.Contains(err.Error(), tc.wantErr) {
 			t.Errorf("%s %s: %v", tc.id, tc.capability, err)
 		}
 		if tc.id == "bad" {

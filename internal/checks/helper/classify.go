@@ -278,9 +278,9 @@ func Absent(texts ...string) (kind, line string) {
 	return "", ""
 }
 
-// Undelivered returns the first line of go's message about a build that could not begin because modules cannot be downloaded. ok
+// DownloadFailure returns the first line of go's message about a build that could not begin because modules cannot be downloaded. ok
 // is false if there is another error: that one is the fault of the code.
-func Undelivered(text string) (line string, ok bool) {
+func DownloadFailure(text string) (line string, ok bool) {
 	for _, l := range textLines(text) {
 		switch {
 		case markers()["dependency"].MatchString(l):

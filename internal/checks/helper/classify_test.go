@@ -249,14 +249,14 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-func TestUndelivered(t *testing.T) {
+func TestDownloadFailure(t *testing.T) {
 	t.Parallel()
 	gone := "# example.com/x\na.go:3:8: module lookup disabled by GOPROXY=off\n"
-	if line, ok := Undelivered(gone); !ok || line != "a.go:3:8: module lookup disabled by GOPROXY=off" {
+	if line, ok := DownloadFailure(gone); !ok || line != "a.go:3:8: module lookup disabled by GOPROXY=off" {
 		t.Errorf("%q, %v", line, ok)
 	}
 	for _, text := range []string{"", "# example.com/x\n./a.go:3:23: undefined: y\n", gone + "b.go:4:1: expected declaration\n", "a.go:3:8: package nope is not in std\n"} {
-		if line, ok := Undelivered(text); ok {
+		if line, ok := DownloadFailure(text); ok {
 			t.Errorf("%q: %q", text, line)
 		}
 	}

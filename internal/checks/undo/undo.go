@@ -210,7 +210,7 @@ func Recover(ctx context.Context, store, dir string) (r Recovered, ok bool, err 
 	r.Since = c.rec.CreatedAt
 	changes, err := c.Changes(ctx)
 	if err == nil && len(changes) > 0 {
-		if r.Aside, err = c.layAside(changes); err == nil {
+		if r.Aside, err = c.moveAside(changes); err == nil {
 			err = c.put(ctx, changes)
 		}
 	}
@@ -226,8 +226,8 @@ func Recover(ctx context.Context, store, dir string) (r Recovered, ok bool, err 
 	return r, true, nil
 }
 
-// layAside copies the files that are to be replaced or removed.
-func (c *Copy) layAside(changes []Change) (string, error) {
+// moveAside copies the files that are to be replaced or removed.
+func (c *Copy) moveAside(changes []Change) (string, error) {
 	aside := filepath.Join(c.home, "aside-"+clock.System().Format("20060102T150405.000000"))
 	t, err := openTree(c.dir)
 	if err != nil {

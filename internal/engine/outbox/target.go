@@ -49,7 +49,7 @@ func (d *Deliverer) toCommand(ctx context.Context, t settings.Target, m letter) 
 		}
 		env = append(env, t.SecretEnv+"="+value)
 	}
-	res, err := proc.Held(ctx, proc.ToolSpec{Argv: t.Command, Env: env, Stdin: bytes.NewReader(m.data)})
+	res, err := proc.SupervisedTool(ctx, proc.ToolSpec{Argv: t.Command, Env: env, Stdin: bytes.NewReader(m.data)})
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)

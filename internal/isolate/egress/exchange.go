@@ -47,8 +47,8 @@ func (s *session) exchange(conn net.Conn, r *request) error {
 		_ = up.Close()
 	}
 	// A server may answer before it has the whole body. Both sides get a moment to end it properly.
-	defer time.AfterFunc(lingering, func() { _ = up.Close() }).Stop()
-	s.in.within(lingering)
+	defer time.AfterFunc(lingerTime, func() { _ = up.Close() }).Stop()
+	s.in.within(lingerTime)
 	bad := <-sent
 	s.in.within(0)
 	if isRefusal(bad) {
@@ -154,7 +154,7 @@ func (s *session) answer(up io.Reader, r *request) (started bool, err error) {
 		resp.TransferEncoding = []string{"chunked"}
 	}
 	w := bufio.NewWriterSize(s.in, 32<<10)
-	resp.Body = prompt{resp.Body, w}
+	resp.Body = flushingBody{resp.Body, w}
 	if err := resp.Write(struct{ io.Writer }{w}); err != nil { // its ReadFrom would read into what prompt flushes
 		_ = w.Flush()
 		return true, err
@@ -162,13 +162,13 @@ func (s *session) answer(up io.Reader, r *request) (started bool, err error) {
 	return true, w.Flush()
 }
 
-// A prompt body sends what was written so far before it waits for more: events of a stream are late otherwise.
-type prompt struct {
+// A flushingBody sends what was written so far before it waits for more: otherwise events of a stream would be late.
+type flushingBody struct {
 	io.ReadCloser
 	w *bufio.Writer
 }
 
-func (p prompt) Read(b []byte) (int, error) {
+func (p flushingBody) Read(b []byte) (int, error) {
 	if err := p.w.Flush(); err != nil {
 		return 0, err
 	}

@@ -51,7 +51,7 @@ func Forward(ctx context.Context, socket string, doors ...Door) error {
 				}
 				carried.Go(func() {
 					defer func() { <-slots }()
-					carry(ctx, c, socket, d.Target)
+					relayConn(ctx, c, socket, d.Target)
 				})
 			})
 		})
@@ -62,8 +62,8 @@ func Forward(ctx context.Context, socket string, doors ...Door) error {
 	return errors.Join(errs...)
 }
 
-// carry moves one connection until it ends.
-func carry(ctx context.Context, c net.Conn, socket, target string) {
+// relayConn relays one connection until it ends.
+func relayConn(ctx context.Context, c net.Conn, socket, target string) {
 	defer c.Close()
 	inside, ok := c.(halfConn)
 	if !ok {

@@ -211,7 +211,7 @@ func (r *request) checkHost() error {
 		otherwise = r.target.port // several clients leave it out there
 	}
 	if t, bad := parseTarget(hosts[0], otherwise); bad != nil || t != r.target {
-		return &refusal{http.StatusBadRequest, ruleHost, fmt.Sprintf("Host is %s and the target is %s", show(hosts[0]), r.target), "let both name the same host and port"}
+		return &refusal{http.StatusBadRequest, ruleHost, fmt.Sprintf("Host is %s and the target is %s", quoteShort(hosts[0]), r.target), "let both name the same host and port"}
 	}
 	return nil
 }

@@ -107,13 +107,13 @@ func parseRule(text string) (Rule, *spelling) {
 	case strings.TrimSpace(text) == "":
 		return Rule{}, misspelt(form, "is blank")
 	case strings.Contains(text, "://"):
-		return Rule{}, misspelt("leave the scheme out: "+form, "%s is a URL", show(text))
+		return Rule{}, misspelt("leave the scheme out: "+form, "%s is a URL", quoteShort(text))
 	case strings.ContainsAny(text, "/?#"):
-		return Rule{}, misspelt("leave the path out: a rule is about hosts", "%s has a path", show(text))
+		return Rule{}, misspelt("leave the path out: a rule is about hosts", "%s has a path", quoteShort(text))
 	case strings.Contains(text, "@"):
-		return Rule{}, misspelt("leave the user out", "%s has a user", show(text))
+		return Rule{}, misspelt("leave the user out", "%s has a user", quoteShort(text))
 	case strings.ContainsAny(text, " \t\r\n"):
-		return Rule{}, misspelt("write one host in each rule, without spaces", "%s has a space", show(text))
+		return Rule{}, misspelt("write one host in each rule, without spaces", "%s has a space", quoteShort(text))
 	}
 	var r Rule
 	host, port, bad := splitPort(text)
@@ -122,7 +122,7 @@ func parseRule(text string) (Rule, *spelling) {
 	}
 	host, r.below = strings.CutPrefix(host, "*.")
 	if strings.Contains(host, "*") {
-		return Rule{}, misspelt("use * only as the whole first part, as in *.example.com", "%s has a * elsewhere", show(text))
+		return Rule{}, misspelt("use * only as the whole first part, as in *.example.com", "%s has a * elsewhere", quoteShort(text))
 	}
 	if r.host, r.addr, bad = parseHost(host); bad != nil {
 		return Rule{}, bad
@@ -138,21 +138,21 @@ func parseRule(text string) (Rule, *spelling) {
 func (r Rule) fault(text string) *spelling {
 	switch {
 	case r.addr.IsValid() && r.below:
-		return misspelt("name the address itself", "%s has a wildcard before an address", show(text))
+		return misspelt("name the address itself", "%s has a wildcard before an address", quoteShort(text))
 	case r.addr.IsValid() && !r.stated:
-		return misspelt("add the port, as in "+joinHostPort(r.host, r.addr, 8080), "%s is an address without a port", show(text))
+		return misspelt("add the port, as in "+joinHostPort(r.host, r.addr, 8080), "%s is an address without a port", quoteShort(text))
 	case r.addr.IsValid():
 		if why := neverAllowed(r.addr); why != "" {
-			return misspelt("remove it: no rule can allow it", "%s is %s", show(text), why)
+			return misspelt("remove it: no rule can allow it", "%s is %s", quoteShort(text), why)
 		}
 	case r.below && !strings.Contains(r.host, "."):
-		return misspelt("name a domain, as in *.example.com", "%s allows a whole top-level domain", show(text))
+		return misspelt("name a domain, as in *.example.com", "%s allows a whole top-level domain", quoteShort(text))
 	case r.host == localhost && !r.below && r.stated:
 		return nil
 	case r.host == localhost && !r.below:
-		return misspelt("add the port, as in localhost:8080", "%s names this machine without a port", show(text))
+		return misspelt("add the port, as in localhost:8080", "%s names this machine without a port", quoteShort(text))
 	case r.host == localhost || strings.HasSuffix(r.host, "."+localhost):
-		return misspelt("allow the address itself, as in 127.0.0.1:8080", "%s is a name of this machine, and names that lead to private addresses are refused", show(text))
+		return misspelt("allow the address itself, as in 127.0.0.1:8080", "%s is a name of this machine, and names that lead to private addresses are refused", quoteShort(text))
 	}
 	return nil
 }

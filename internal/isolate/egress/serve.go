@@ -237,7 +237,7 @@ func (s *session) end(err error) {
 // lingering is for how long, and lingerBytes how much, of what a refused client still sends is read and dropped. Closing
 // at once would reset the connection, and the client would lose the answer that says why.
 const (
-	lingering   = time.Second
+	lingerTime  = time.Second
 	lingerBytes = 256 << 10
 )
 
@@ -268,7 +268,7 @@ func (s *session) linger() {
 	if s.conn.CloseWrite() != nil {
 		return
 	}
-	s.in.within(lingering)
+	s.in.within(lingerTime)
 	_, _ = io.CopyN(io.Discard, s.br, lingerBytes)
 }
 

@@ -43,7 +43,7 @@ func parseTarget(text string, otherwise uint16) (target, *spelling) {
 		port = otherwise
 	}
 	if port == 0 {
-		return target{}, misspelt("write host:port", "%s names no port", show(text))
+		return target{}, misspelt("write host:port", "%s names no port", quoteShort(text))
 	}
 	t := target{port: port}
 	t.host, t.addr, err = parseHost(host)
@@ -56,16 +56,16 @@ func splitPort(text string) (host string, port uint16, _ *spelling) {
 	if strings.HasPrefix(text, "[") {
 		end := strings.IndexByte(text, ']')
 		if end < 0 {
-			return "", 0, misspelt("write it as in [::1]:9000", "%s has a bracket that is not closed", show(text))
+			return "", 0, misspelt("write it as in [::1]:9000", "%s has a bracket that is not closed", quoteShort(text))
 		}
 		host = text[:end+1]
 		if rest := text[end+1:]; rest != "" {
 			if digits, found = strings.CutPrefix(rest, ":"); !found {
-				return "", 0, misspelt("write it as in [::1]:9000", "%s has text after the bracket", show(text))
+				return "", 0, misspelt("write it as in [::1]:9000", "%s has text after the bracket", quoteShort(text))
 			}
 		}
 	} else if strings.Count(text, ":") > 1 {
-		return "", 0, misspelt("write an IPv6 address in brackets, as in [::1]:9000", "%s has more than one colon", show(text))
+		return "", 0, misspelt("write an IPv6 address in brackets, as in [::1]:9000", "%s has more than one colon", quoteShort(text))
 	} else {
 		host, digits, found = strings.Cut(text, ":")
 	}
@@ -74,7 +74,7 @@ func splitPort(text string) (host string, port uint16, _ *spelling) {
 	}
 	n, err := strconv.ParseUint(digits, 10, 16)
 	if err != nil || n == 0 || strconv.FormatUint(n, 10) != digits {
-		return "", 0, misspelt("use 1 to 65535, in plain digits", "%s has the port %s", show(text), show(digits))
+		return "", 0, misspelt("use 1 to 65535, in plain digits", "%s has the port %s", quoteShort(text), quoteShort(digits))
 	}
 	return host, uint16(n), nil
 }
@@ -92,17 +92,17 @@ func parseHost(text string) (host string, addr netip.Addr, _ *spelling) {
 	}
 	name := strings.ToLower(strings.TrimSuffix(text, "."))
 	if name == "" {
-		return "", netip.Addr{}, misspelt("name a host, as in api.example.com", "%s has no host", show(text))
+		return "", netip.Addr{}, misspelt("name a host, as in api.example.com", "%s has no host", quoteShort(text))
 	}
 	for i := range len(name) {
 		if name[i] >= 0x80 {
-			return "", netip.Addr{}, misspelt("write the name in its ASCII form, as in xn--bcher-kva.example", "%s is not ASCII", show(text))
+			return "", netip.Addr{}, misspelt("write the name in its ASCII form, as in xn--bcher-kva.example", "%s is not ASCII", quoteShort(text))
 		}
 	}
 	if endsInNumber(name) {
 		addr, err := netip.ParseAddr(name)
 		if err != nil || !addr.Is4() {
-			return "", netip.Addr{}, misspelt("write four decimal numbers, as in 192.0.2.7", "%s is an odd spelling of an IPv4 address", show(text))
+			return "", netip.Addr{}, misspelt("write four decimal numbers, as in 192.0.2.7", "%s is an odd spelling of an IPv4 address", quoteShort(text))
 		}
 		return addr.String(), addr, nil
 	}
@@ -111,7 +111,7 @@ func parseHost(text string) (host string, addr netip.Addr, _ *spelling) {
 	}
 	for label := range strings.SplitSeq(name, ".") {
 		if !isLabel(label) {
-			return "", netip.Addr{}, misspelt("use letters, digits and hyphens between the dots", "%s is not a host name", show(text))
+			return "", netip.Addr{}, misspelt("use letters, digits and hyphens between the dots", "%s is not a host name", quoteShort(text))
 		}
 	}
 	return name, netip.Addr{}, nil
@@ -121,11 +121,11 @@ func parseIPv6(text string) (host string, addr netip.Addr, _ *spelling) {
 	addr, err := netip.ParseAddr(text)
 	switch {
 	case err != nil || !addr.Is6():
-		return "", netip.Addr{}, misspelt("write it as in [::1]:9000", "%s in brackets is not an IPv6 address", show(text))
+		return "", netip.Addr{}, misspelt("write it as in [::1]:9000", "%s in brackets is not an IPv6 address", quoteShort(text))
 	case addr.Zone() != "":
-		return "", netip.Addr{}, misspelt("leave the zone out", "%s has a zone", show(text))
+		return "", netip.Addr{}, misspelt("leave the zone out", "%s has a zone", quoteShort(text))
 	case addr.Is4In6():
-		return "", netip.Addr{}, misspelt("write "+addr.Unmap().String(), "%s is an odd spelling of an IPv4 address", show(text))
+		return "", netip.Addr{}, misspelt("write "+addr.Unmap().String(), "%s is an odd spelling of an IPv4 address", quoteShort(text))
 	}
 	return addr.String(), addr, nil
 }
@@ -147,8 +147,8 @@ func isLabel(label string) bool {
 	return strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// show quotes what a stranger wrote, and keeps it short.
-func show(text string) string {
+// quoteShort quotes untrusted text, and keeps it short.
+func quoteShort(text string) string {
 	const most = 80
 	if len(text) > most {
 		return strconv.QuoteToASCII(text[:most]) + "…"

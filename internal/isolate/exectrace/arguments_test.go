@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// told describes in a few characters what an interpreter is asked to execute.
-func told(line string) string {
+// scriptSummary describes in a few characters what an interpreter is asked to execute.
+func scriptSummary(line string) string {
 	argv := strings.Fields(line)
 	var list []string
 	for _, s := range scripts(argv[0], argv) {
@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 
 		"busybox sh -e x.sh": "x.sh", "busybox": "", "busybox /bin/ash x": "x", "busybox ls": "",
 	} {
-		if got := told(line); got != want {
+		if got := scriptSummary(line); got != want {
 			t.Errorf("%s: got %q, want %q", line, got, want)
 		}
 	}
@@ -112,7 +112,7 @@ func TestOptionsBeforeAScript(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				list := rapid.SliceOf(rapid.SampledFrom(options)).Draw(t, "options")
 				line := strings.Join(append([]string{name}, append(list, "dir/script", "-c", "x")...), " ")
-				if got := told(line); got != "dir/script" {
+				if got := scriptSummary(line); got != "dir/script" {
 					t.Fatalf("%s: got %q", line, got)
 				}
 			})

@@ -41,7 +41,7 @@ var script1 = map[string]string{"!x.sh": "#!/bin/sh\necho done\n"}
 // TestBackground leaves a process behind whose parents are gone.
 func TestBackground(t *testing.T) {
 	t.Parallel()
-	dir := plant(t, map[string]string{"!x.sh": "#!/bin/sh\n./y.sh\n", "!y.sh": "#!/bin/sh\necho y >&3\n"})
+	dir := makeTree(t, map[string]string{"!x.sh": "#!/bin/sh\n./y.sh\n", "!y.sh": "#!/bin/sh\necho y >&3\n"})
 	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestBackground(t *testing.T) {
 // TestJobControl stops processes of a run, and all of it, and lets them go on.
 func TestJobControl(t *testing.T) {
 	t.Parallel()
-	dir := plant(t, script1)
+	dir := makeTree(t, script1)
 	mustBe(t, observe(t, dir, "sh", "-c", `sleep 100 & p=$!; kill -STOP $p; kill -CONT $p; kill -TERM $p; wait $p; ./x.sh`), "x.sh")
 	cmd, file := command(t, dir, "sh", "-c", `kill -STOP $$; ./x.sh`)
 	cmd.Stdout = new(bytes.Buffer)
@@ -100,7 +100,7 @@ func must[T any](v T, _ error) T { return v }
 // TestThread has a thread execute a program that is not the first of its process.
 func TestThread(t *testing.T) {
 	t.Parallel()
-	dir := plant(t, script1)
+	dir := makeTree(t, script1)
 	cmd, file := command(t, dir, must(os.Executable()), "./x.sh")
 	cmd.Env = append(cmd.Env, testMode+"=thread")
 	r := finish(t, cmd, file)
@@ -113,7 +113,7 @@ func TestThread(t *testing.T) {
 // TestDebugger has a program of the run trace another by ptrace, as debuggers and leak checkers do.
 func TestDebugger(t *testing.T) {
 	t.Parallel()
-	dir := plant(t, script1)
+	dir := makeTree(t, script1)
 	cmd, file := command(t, dir, must(os.Executable()), "./x.sh")
 	cmd.Env = append(cmd.Env, testMode+"=debugger")
 	mustBe(t, finish(t, cmd, file), "x.sh")
@@ -122,7 +122,7 @@ func TestDebugger(t *testing.T) {
 // TestObservedTwice observes a run in an observed one, of which the kernel has no notion: it runs, and says so.
 func TestObservedTwice(t *testing.T) {
 	t.Parallel()
-	dir := plant(t, script1)
+	dir := makeTree(t, script1)
 	inner := filepath.Join(t.TempDir(), "inner")
 	mustBe(t, observe(t, dir, Argv(must(os.Executable()), inner, []string{"./x.sh"})...), "x.sh")
 	trace, err := Read(inner, dir)
@@ -134,7 +134,7 @@ func TestObservedTwice(t *testing.T) {
 // TestTraceThatCannotBeWritten runs the command all the same.
 func TestTraceThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	dir := plant(t, script1)
+	dir := makeTree(t, script1)
 	file := filepath.Join(dir, "none", "trace")
 	argv := Argv(must(os.Executable()), file, []string{"sh", "-c", "./x.sh; exit 3"})
 	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
@@ -150,7 +150,7 @@ func TestTraceThatCannotBeWritten(t *testing.T) {
 // TestTracerThatIsKilled ends the command with it, and leaves no trace that could be taken for all.
 func TestTracerThatIsKilled(t *testing.T) {
 	t.Parallel()
-	dir := plant(t, map[string]string{"!x.sh": "#!/bin/sh\nkill -STOP $$\n"})
+	dir := makeTree(t, map[string]string{"!x.sh": "#!/bin/sh\nkill -STOP $$\n"})
 	cmd, file := command(t, dir, "./x.sh")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestTracerThatIsKilled(t *testing.T) {
 func TestManyExecs(t *testing.T) {
 	t.Parallel()
 	const each = 2500
-	dir := plant(t, script1)
+	dir := makeTree(t, script1)
 	loop := fmt.Sprintf("i=0; while [ $i -lt %d ]; do /bin/true; i=$((i+1)); done", each)
 	r := observe(t, dir, "sh", "-c", fmt.Sprintf("for n in 1 2 3 4; do (%s) & done; wait; ./x.sh", loop))
 	mustBe(t, r, "x.sh")
@@ -191,7 +191,7 @@ func TestManyExecs(t *testing.T) {
 // TestLongArguments passes more than a record holds.
 func TestLongArguments(t *testing.T) {
 	t.Parallel()
-	dir := plant(t, script1)
+	dir := makeTree(t, script1)
 	r := observe(t, dir, "sh", "-c", `./x.sh $(seq 20000); sh -c 'exit 0' "$(seq 20000)"; ./x.sh`)
 	mustBe(t, r, "x.sh", "x.sh")
 	if argv := r.trace.Programs[0].Argv; len(argv) < 100 || argv[len(argv)-1] != "…" || argv[99] != "99" {
@@ -205,7 +205,7 @@ func TestKinds(t *testing.T) {
 	for _, kind := range sandbox.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			dir := plant(t, map[string]string{"Makefile": "test:\n\t./x.sh | cat\n", "!x.sh": "#!/bin/sh\necho done $PPID\n"})
+			dir := makeTree(t, map[string]string{"Makefile": "test:\n\t./x.sh | cat\n", "!x.sh": "#!/bin/sh\necho done $PPID\n"})
 			r := observeIn(t, kind, dir, "make -s test; ./x.sh; kill -9 $$")
 			if r.code != 128+9 || r.killed != 0 {
 				t.Errorf("exit %d, %d killed: %s", r.code, r.killed, r.out)

@@ -27,9 +27,9 @@ type run struct {
 	trace Trace
 }
 
-// plant makes a tree. A file whose name begins with an exclamation mark can be executed, and one whose content begins with
+// makeTree makes a tree. A file whose name begins with an exclamation mark can be executed, and one whose content begins with
 // an arrow is a link.
-func plant(t testing.TB, files map[string]string) string {
+func makeTree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
@@ -228,7 +228,7 @@ func TestPrograms(t *testing.T) {
 			if tool, how, ok := strings.Cut(tc.tool, ": "); ok {
 				need(t, tool, how)
 			}
-			dir := plant(t, tc.files)
+			dir := makeTree(t, tc.files)
 			r := observe(t, dir, "/bin/sh", "-c", tc.line+"\n:") // a shell executes its last command in its own place
 			if !r.trace.Complete || r.trace.Why != "" || r.trace.Disturbed != "" {
 				t.Errorf("complete %v, %q, %q", r.trace.Complete, r.trace.Why, r.trace.Disturbed)
@@ -244,7 +244,7 @@ func TestPrograms(t *testing.T) {
 func TestGoTest(t *testing.T) {
 	t.Parallel()
 	need(t, "go", "see go.dev/dl")
-	dir := plant(t, map[string]string{
+	dir := makeTree(t, map[string]string{
 		"go.mod": "module x\n", "!tool/x.sh": "#!/bin/sh\necho ok\n",
 		"x_test.go": "package x\n\nimport (\n\t\"os/exec\"\n\t\"testing\"\n)\n\nfunc TestX(t *testing.T) {\n\tt.Parallel()\n\tif out, err := exec.Command(\"./tool/x.sh\").Output(); err != nil || string(out) != \"ok\\n\" {\n\t\tt.Fatal(string(out), err)\n\t}\n}\n",
 	})

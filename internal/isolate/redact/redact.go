@@ -165,15 +165,15 @@ func label(name string, all []form) []byte {
 		"[REDACTED]", "<REDACTED>", "(***)", "~~~", "\u2588\u2588\u2588", "\u25a0\u25a0\u25a0",
 	}
 	for _, c := range candidates {
-		if !slices.ContainsFunc(all, func(f form) bool { return touches([]byte(c), f.text) }) {
+		if !slices.ContainsFunc(all, func(f form) bool { return overlaps([]byte(c), f.text) }) {
 			return []byte(c)
 		}
 	}
 	return []byte(candidates[0])
 }
 
-// touches reports whether label and f can overlap: one inside the other, or an end of one equal to a start of the other.
-func touches(label, f []byte) bool {
+// overlaps reports whether label and f can overlap: one inside the other, or an end of one equal to a start of the other.
+func overlaps(label, f []byte) bool {
 	if bytes.Contains(label, f) || bytes.Contains(f, label) {
 		return true
 	}

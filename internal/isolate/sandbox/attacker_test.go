@@ -53,7 +53,7 @@ var attacks = map[string]func() (string, error){
 	"symlink":  func() (string, error) { return "", throughLink(os.Symlink) },
 	"hardlink": func() (string, error) { return "", throughLink(os.Link) },
 	"dotdot": func() (string, error) {
-		return "", scribble(os.Getenv("WS") + "/../" + filepath.Base(filepath.Dir(os.Getenv("VICTIM"))) + "/" + filepath.Base(os.Getenv("VICTIM")))
+		return "", overwrite(os.Getenv("WS") + "/../" + filepath.Base(filepath.Dir(os.Getenv("VICTIM"))) + "/" + filepath.Base(os.Getenv("VICTIM")))
 	},
 	"descriptor":    inheritedDescriptor,
 	"parentdir":     byProc,
@@ -127,7 +127,7 @@ func writeStdin() (string, error) {
 	if st, err := os.Stdin.Stat(); err != nil || !st.Mode().IsRegular() {
 		return "", errors.Join(err, errNothing)
 	}
-	return "", scribble("/proc/self/fd/0")
+	return "", overwrite("/proc/self/fd/0")
 }
 
 func fillUnlinked() (string, error) {
@@ -147,7 +147,7 @@ func fillUnlinked() (string, error) {
 	return "100 MB", nil
 }
 
-func scribble(path string) error { return os.WriteFile(path, []byte("scribbled"), 0o600) }
+func overwrite(path string) error { return os.WriteFile(path, []byte("scribbled"), 0o600) }
 
 func touch(name string) string {
 	path := filepath.Join(os.Getenv("WS"), name)
@@ -163,7 +163,7 @@ func throughLink(link func(string, string) error) error {
 	if _, err := os.Stat(path); err != nil {
 		return err
 	}
-	return scribble(path)
+	return overwrite(path)
 }
 
 // hostEnviron looks for a variable in the environment of every process.

@@ -24,9 +24,9 @@ const insideID = "1000"
 
 // A call is one start of bwrap: its options, and the descriptors that they name.
 type call struct {
-	args  []string
-	files []*os.File // in the order in which the child has them, from descriptor 3 on
-	made  *made
+	args        []string
+	files       []*os.File // in the order in which the child has them, from descriptor 3 on
+	mountPoints *mountPoints
 }
 
 func (c *call) add(args ...string) { c.args = append(c.args, args...) }
@@ -237,7 +237,7 @@ func (c *call) makeTarget(list []mount, open []*os.File, i int) error {
 		}
 		next, err := openSource(int(at.Fd()), name, kind)
 		if errors.Is(err, fs.ErrNotExist) && parent.yields {
-			if err = c.made.place(int(at.Fd()), name, kind); err == nil {
+			if err = c.mountPoints.place(int(at.Fd()), name, kind); err == nil {
 				next, err = openSource(int(at.Fd()), name, kind)
 			}
 		}

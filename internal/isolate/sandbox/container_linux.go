@@ -206,7 +206,7 @@ func bind(source, target string, writable bool) []string {
 // mounts. Unlike bwrap the engine takes paths, so a link that is put in a source's place right now would be followed:
 // the directory that a source is in must not be writable from inside.
 func (s *Sandbox) checkMounts() error {
-	c := call{made: &s.made}
+	c := call{mountPoints: &s.mountPoints}
 	defer c.close()
 	return c.mounts(s.mounts, 0)
 }
@@ -261,8 +261,8 @@ func (s *Sandbox) containerLimits(p proc.Limits) []string {
 
 // runContainer runs a command in a container that is there for it alone.
 func (s *Sandbox) runContainer(ctx context.Context, sup *proc.Supervisor, p proc.Spec) (Exit, error) {
-	s.made.enter()
-	defer s.made.leave()
+	s.mountPoints.enter()
+	defer s.mountPoints.leave()
 	c, err := s.pack(ctx, p)
 	if err != nil {
 		return Exit{Exit: proc.Exit{Code: -1}}, err

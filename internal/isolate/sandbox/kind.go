@@ -80,15 +80,15 @@ type Spec struct {
 
 // A Sandbox runs commands in the isolation that its Spec describes. It holds nothing open; several runs may follow each other.
 type Sandbox struct {
-	kind   Kind
-	mounts []mount // ordered: a parent before what lies below it
-	limits Limits  // no zero left; negative is none
-	egress string
-	doors  []door
-	watch  []string
-	bwrap  string
-	engine engine
-	made   made
+	kind        Kind
+	mounts      []mount // ordered: a parent before what lies below it
+	limits      Limits  // no zero left; negative is none
+	egress      string
+	doors       []door
+	watch       []string
+	bwrap       string
+	engine      engine
+	mountPoints mountPoints
 }
 
 // An Exit says how a run ended.

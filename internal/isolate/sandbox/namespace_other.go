@@ -31,7 +31,7 @@ func (s *Sandbox) runNamespace(context.Context, *proc.Supervisor, proc.Spec) (Ex
 
 type engine struct{ path, runtime, version string }
 
-type made struct{}
+type mountPoints struct{}
 
 func findEngine(context.Context) (engine, error) { return engine{}, unavailable() }
 

@@ -67,8 +67,8 @@ const (
 const (
 	allow = uint32(unix.SECCOMP_RET_ALLOW)
 	kill  = uint32(unix.SECCOMP_RET_KILL_PROCESS)
-	// pretend returns success without making the call.
-	pretend = uint32(unix.SECCOMP_RET_ERRNO)
+	// fakeSuccess returns success without making the call.
+	fakeSuccess = uint32(unix.SECCOMP_RET_ERRNO)
 )
 
 func errno(e unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(e) }
@@ -153,12 +153,12 @@ func rules() []rule {
 			ret(errno(unix.EINVAL)), ret(allow),
 		}},
 		// The limit on core dumps stays at the value at which the host's core handler is not started.
-		rule{unix.SYS_SETRLIMIT, when(0, []uint32{unix.RLIMIT_CORE}, pretend, allow)},
+		rule{unix.SYS_SETRLIMIT, when(0, []uint32{unix.RLIMIT_CORE}, fakeSuccess, allow)},
 		rule{unix.SYS_PRLIMIT64, program{
 			low(1), jump(unix.BPF_JEQ, unix.RLIMIT_CORE, 0, 5),
 			low(2), jump(unix.BPF_JEQ, 0, 0, 2),
 			high(2), jump(unix.BPF_JEQ, 0, 1, 0),
-			ret(pretend), ret(allow),
+			ret(fakeSuccess), ret(allow),
 		}},
 	)
 }

@@ -26,7 +26,7 @@ type wrapped struct {
 
 // wrap turns a command as seen inside into a start of bwrap as seen outside.
 func (s *Sandbox) wrap(p proc.Spec) (w *wrapped, err error) {
-	w = &wrapped{call: call{made: &s.made}}
+	w = &wrapped{call: call{mountPoints: &s.mountPoints}}
 	defer func() {
 		if err != nil {
 			w.close()
@@ -141,8 +141,8 @@ func (w *wrapped) wasComplete() bool {
 
 // runNamespace runs a command with full isolation.
 func (s *Sandbox) runNamespace(ctx context.Context, sup *proc.Supervisor, p proc.Spec) (Exit, error) {
-	s.made.enter()
-	defer s.made.leave()
+	s.mountPoints.enter()
+	defer s.mountPoints.leave()
 	w, err := s.wrap(p)
 	if err != nil {
 		return Exit{Exit: proc.Exit{Code: -1}}, err

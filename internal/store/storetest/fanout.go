@@ -289,9 +289,9 @@ func fanoutAgain(t *testing.T, target Target) {
 	b := setup(t, target)
 	f := b.fanout(item("a", "key:1"), item("b", "key:1"))
 	a, _ := b.release(f.ID, three)
-	again := store.Again{Item: a, Tries: json.RawMessage(`[{"try": 1}]`), Uses: []string{"key:2"}, Counted: true, Most: 1}
-	b.ok(b.s.AgainItem(b.ctx, again))
-	b.is(b.s.AgainItem(b.ctx, again), store.ErrItemMoved)
+	again := store.ItemRetry{Item: a, Tries: json.RawMessage(`[{"try": 1}]`), Uses: []string{"key:2"}, Counted: true, Most: 1}
+	b.ok(b.s.RetryItem(b.ctx, again))
+	b.is(b.s.RetryItem(b.ctx, again), store.ErrItemMoved)
 	_, err := b.s.FinishItem(b.ctx, a, json.RawMessage(`{}`), true)
 	b.is(err, store.ErrItemMoved) // the first try's end comes too late
 	second, c := b.release(f.ID, three)
@@ -301,9 +301,9 @@ func fanoutAgain(t *testing.T, target Target) {
 	b.same(b.task(c.Ref.TaskID).DedupeKey, "fanout/"+f.ID+"/0/2")
 	b.release(f.ID, three) // b: the key is free
 	again.Item = second
-	b.is(b.s.AgainItem(b.ctx, again), store.ErrNoRetries)
+	b.is(b.s.RetryItem(b.ctx, again), store.ErrNoRetries)
 	again.Counted = false // what was lost is tried again whatever the policy says
-	b.ok(b.s.AgainItem(b.ctx, again))
+	b.ok(b.s.RetryItem(b.ctx, again))
 	got, err := b.s.Fanout(b.ctx, f.ID)
 	b.ok(err)
 	if got.Retries != 1 || got.Pending != 1 || got.Released != 1 {
@@ -365,7 +365,7 @@ func fanoutCancel(t *testing.T, target Target) {
 	b.ok(err)
 	_, err = b.s.ReleaseItem(b.ctx, store.Release{Item: it, Task: task("d"), Window: three})
 	b.is(err, store.ErrItemMoved)
-	b.is(b.s.AgainItem(b.ctx, store.Again{Item: a}), store.ErrItemMoved)
+	b.is(b.s.RetryItem(b.ctx, store.ItemRetry{Item: a}), store.ErrItemMoved)
 	total := 0
 	for {
 		n, _, err := b.s.FinishPending(b.ctx, f.ID, 1, func(it store.FanoutItem) (json.RawMessage, error) {

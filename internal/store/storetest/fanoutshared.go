@@ -37,7 +37,7 @@ func fanoutsShareKeys(t *testing.T, target Target) {
 	next := b.item(store.FanoutItem{FanoutID: one.ID, Ordinal: 1})
 	_, err = b.s.ReleaseItem(b.ctx, store.Release{Item: next, Task: task("b"), Window: three})
 	b.is(err, store.ErrNoRoom)
-	b.ok(b.s.AgainItem(b.ctx, store.Again{Item: c, Uses: c.Uses})) // another try gives the key back, too
+	b.ok(b.s.RetryItem(b.ctx, store.ItemRetry{Item: c, Uses: c.Uses})) // another try gives the key back, too
 	b.wakes(one.ID, true, false)
 	last, _ := b.release(one.ID, three)
 	b.same(last.Name, "b")
@@ -58,7 +58,7 @@ func fanoutKeysOfTheDead(t *testing.T, target Target) {
 	b.wakes(alive.ID, true, false)
 	held, _ := b.release(alive.ID, three)
 	b.same(held.Name, "b")
-	b.ok(b.s.AgainItem(b.ctx, store.Again{Item: a, Uses: a.Uses}))
+	b.ok(b.s.RetryItem(b.ctx, store.ItemRetry{Item: a, Uses: a.Uses}))
 	_, err = b.s.NextItem(b.ctx, dead.ID, three)
 	b.is(err, store.ErrNothingPending)
 	b.wakes(dead.ID, false, true)
@@ -161,7 +161,7 @@ func fanoutTimes(t *testing.T, target Target) {
 	b := setup(t, target)
 	f := b.fanout(item("a"), item("b"))
 	a, _ := b.release(f.ID, three)
-	b.ok(b.s.AgainItem(b.ctx, store.Again{Item: a, NotBefore: b.clock.Now().Add(time.Minute)}))
+	b.ok(b.s.RetryItem(b.ctx, store.ItemRetry{Item: a, NotBefore: b.clock.Now().Add(time.Minute)}))
 	other, _ := b.release(f.ID, three)
 	b.same(other.Name, "b")
 	b.wakes(f.ID, false, true)

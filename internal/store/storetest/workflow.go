@@ -72,8 +72,8 @@ func (b *bench) due() []string {
 	return out
 }
 
-// onward moves a workflow to a state with a task.
-func onward(w store.Workflow, to string) store.WorkflowMove {
+// moveTo moves a workflow to a state with a task.
+func moveTo(w store.Workflow, to string) store.WorkflowMove {
 	t := visitOf(w.Record.InstanceKey, w.Visit+1)
 	return store.WorkflowMove{
 		WorkflowID: w.ID(), Version: w.Version, Status: agentruntime.WorkflowActive, Task: &t, Iteration: 2,
@@ -122,7 +122,7 @@ func workflowSteps(t *testing.T, target Target) {
 	b.audit()
 	first := w.TaskID
 	w = b.workflow(w.ID())
-	next, err := b.s.MoveWorkflow(b.ctx, onward(w, "look"))
+	next, err := b.s.MoveWorkflow(b.ctx, moveTo(w, "look"))
 	b.ok(err)
 	w = b.workflow(w.ID())
 	if w.TaskID != next || next == first || w.Record.CurrentState != "look" || w.Visit != 2 || w.Iteration != 2 || !w.DueAt.IsZero() {
@@ -167,14 +167,14 @@ func workflowOnce(t *testing.T, target Target) {
 	c := b.begun()
 	b.ok(b.s.Settle(b.ctx, c.Ref, done()))
 	old := w
-	_, err := b.s.MoveWorkflow(b.ctx, onward(old, "early")) // decided before the settlement
+	_, err := b.s.MoveWorkflow(b.ctx, moveTo(old, "early")) // decided before the settlement
 	b.is(err, store.ErrStale)
 	w = b.workflow(w.ID())
 	var wins atomic.Int32
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			switch _, err := b.s.MoveWorkflow(b.ctx, onward(w, "look")); {
+			switch _, err := b.s.MoveWorkflow(b.ctx, moveTo(w, "look")); {
 			case err == nil:
 				wins.Add(1)
 			case !errors.Is(err, store.ErrStale):
@@ -246,7 +246,7 @@ func workflowAnswers(t *testing.T, target Target) {
 	b.ok(b.s.AnswerAction(b.ctx, w.ActionID, json.RawMessage(`"go"`), "ada"))
 	b.is(b.s.AnswerAction(b.ctx, w.ActionID, json.RawMessage(`"go"`), "bob"), store.ErrClosed)
 	b.same(b.due(), []string{w.ID()})
-	_, err := b.s.MoveWorkflow(b.ctx, onward(b.workflow(w.ID()), "work"))
+	_, err := b.s.MoveWorkflow(b.ctx, moveTo(b.workflow(w.ID()), "work"))
 	b.ok(err)
 
 	c := b.begun()
@@ -265,7 +265,7 @@ func workflowAnswers(t *testing.T, target Target) {
 	}
 	b.ok(b.s.AnswerAction(b.ctx, w.ActionID, json.RawMessage(`"retry"`), "ada"))
 	w = b.workflow(w.ID())
-	_, err = b.s.MoveWorkflow(b.ctx, onward(w, "work"))
+	_, err = b.s.MoveWorkflow(b.ctx, moveTo(w, "work"))
 	b.ok(err)
 	b.audit()
 
@@ -368,15 +368,15 @@ func workflowAtomic(t *testing.T, target Target) {
 	w := b.start(flow("k"))
 	b.ok(b.s.Settle(b.ctx, b.begun().Ref, done()))
 	w = b.workflow(w.ID())
-	bad := onward(w, "look")
+	bad := moveTo(w, "look")
 	bad.Task.MaxAttempts = 0
-	none := onward(w, "look")
+	none := moveTo(w, "look")
 	none.Task = nil
 	open := stuck(w)
 	open.Action = nil
-	both := onward(w, "look")
+	both := moveTo(w, "look")
 	both.Action = &store.NewAction{Kind: "workflow"}
-	taken := onward(w, "look")
+	taken := moveTo(w, "look")
 	b.add(task("holder", key(taken.Task.DedupeKey)))
 	garbled := stuck(w)
 	garbled.Context = json.RawMessage(`{`)
@@ -422,7 +422,7 @@ func intake(t *testing.T, target Target) {
 	before, err := b.s.Events(b.ctx, store.EventFilter{})
 	b.ok(err)
 	w := b.workflow(out.Started.WorkflowID)
-	m := onward(w, "look")
+	m := moveTo(w, "look")
 	m.Version--
 	_, err = b.s.TakeIn(b.ctx, store.Intake{Events: []store.Event{{Type: "sensor_event_recorded"}}, Tasks: []store.NewTask{task("u")}, Move: &m})
 	b.is(err, store.ErrStale)

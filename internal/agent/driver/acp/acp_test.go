@@ -515,9 +515,9 @@ func TestAnAgentIsAskedToStop(t *testing.T) {
 func TestBrokenAgents(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		script string
-		class  failure.Class
-		says   string
+		script  string
+		class   failure.Class
+		wantErr string
 	}{
 		"never answers":       {`cat >/dev/null; sleep 1000`, failure.Provider, "not ready"},
 		"never reads":         {`sleep 1000`, failure.Provider, "not ready"},
@@ -538,12 +538,12 @@ func TestBrokenAgents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := harness()
-			if tc.says == "not ready" {
+			if tc.wantErr == "not ready" {
 				h.Driver = acp.NewHasty(2 * time.Second)
 			}
 			b := drivertest.New(t, h, tc.script)
 			y := b.Turn(t.Context())
-			if y.Class != tc.class || tc.says != "" && !strings.Contains(fmt.Sprint(y.Err), tc.says) {
+			if y.Class != tc.class || tc.wantErr != "" && !strings.Contains(fmt.Sprint(y.Err), tc.wantErr) {
 				t.Errorf("%s, %s, %v", y.Kind, y.Class, y.Err)
 			}
 		})

@@ -46,10 +46,10 @@ func codexAdapter(t *testing.T, base string) agentruntime.AdapterConfig {
 func TestRealCodex(t *testing.T) {
 	drivertest.Agent(t, "codex-acp")
 	drivertest.RunReal(t, drivertest.Real{
-		Driver:  acp.New(),
-		Adapter: func(base string) agentruntime.AdapterConfig { return codexAdapter(t, base) },
-		Usage:   agentruntime.Usage{InputTokens: 2200, CachedInputTokens: 200, OutputTokens: 42, ReasoningTokens: 14},
-		Curious: true, // Codex looks for plugins and news
+		Driver:              acp.New(),
+		Adapter:             func(base string) agentruntime.AdapterConfig { return codexAdapter(t, base) },
+		Usage:               agentruntime.Usage{InputTokens: 2200, CachedInputTokens: 200, OutputTokens: 42, ReasoningTokens: 14},
+		AsksForRefusedHosts: true, // Codex looks for plugins and news
 	})
 }
 
@@ -68,6 +68,6 @@ func TestRealOpencode(t *testing.T) {
 			})
 		},
 		Usage: agentruntime.Usage{InputTokens: 1100, CachedInputTokens: 100, OutputTokens: 21, ReasoningTokens: 7}, // of its last step
-		Heavy: true, Curious: true, Only: []string{"repairs", "lies and is answered", "cancel"},
+		Heavy: true, AsksForRefusedHosts: true, Only: []string{"repairs", "lies and is answered", "cancel"},
 	})
 }

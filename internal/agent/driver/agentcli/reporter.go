@@ -25,7 +25,7 @@ type Reporter struct {
 	model   string
 }
 
-// NewReporter makes a Teller for a session.
+// NewReporter makes a Reporter for a session.
 func NewReporter(sink driver.Sink, r *redact.Redactor, s *State) *Reporter {
 	return &Reporter{sink: sink, redactor: r, state: s}
 }

@@ -33,8 +33,8 @@ type Real struct {
 	// Heavy says that the agent takes long to start and much memory: it is run contained only, one run at a time, and without
 	// what takes it a minute of its own retries.
 	Heavy bool
-	// Curious says that the agent asks for hosts that it can do without, and is refused.
-	Curious bool
+	// AsksForRefusedHosts says that the agent asks for hosts that it can do without, and is refused.
+	AsksForRefusedHosts bool
 	// Only names what is run; nil: all.
 	Only []string
 }
@@ -171,7 +171,7 @@ func (b *realBench) contain(j *driver.Job) {
 	}
 	socket := filepath.Join(filepath.Dir(j.Dirs.Run), "e.sock")
 	proxy, err := egress.Listen(socket, egress.Options{Rules: rules, Clock: clock.System, Log: func(c egress.Connection) {
-		if !c.Allowed && !b.r.Curious {
+		if !c.Allowed && !b.r.AsksForRefusedHosts {
 			b.Errorf("the agent wanted to reach %s:%d", c.Host, c.Port)
 		}
 	}})

@@ -139,8 +139,8 @@ func TestItLiesIsToldAndRepairsInTheSameConversation(t *testing.T) {
 func TestHowItEnds(t *testing.T) {
 	t.Parallel()
 	for brief, want := range map[string]struct {
-		class failure.Class
-		says  string
+		class   failure.Class
+		wantErr string
 	}{
 		"please fail 401": {failure.Config, "key"},
 		"please fail 429": {failure.RateLimited, "429"},
@@ -151,7 +151,7 @@ func TestHowItEnds(t *testing.T) {
 	} {
 		b, r := standIn(t, brief)
 		y := turn(t, start(t, b), driver.Input{Turn: 1}, r)
-		if y.Kind != driver.YieldEnd || y.Class != want.class || !strings.Contains(y.Err.Error(), want.says) {
+		if y.Kind != driver.YieldEnd || y.Class != want.class || !strings.Contains(y.Err.Error(), want.wantErr) {
 			t.Errorf("%s: got %s, %s, %v", brief, y.Kind, y.Class, y.Err)
 		}
 	}
@@ -178,11 +178,11 @@ func TestItsGuardsAreLiftedOnlyWhereThatIsDeclared(t *testing.T) {
 func TestAdaptersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*agentruntime.HermesAgentAdapter){
-		"yolo":                   func(a *agentruntime.HermesAgentAdapter) { a.ExtraArgs = []string{"--yolo"} },
-		"a prompt on argv":       func(a *agentruntime.HermesAgentAdapter) { a.ExtraArgs = []string{"-q", "do it"} },
-		"full access":            func(a *agentruntime.HermesAgentAdapter) { a.Sandbox = "danger-full-access" },
-		"a wall that it has not": func(a *agentruntime.HermesAgentAdapter) { a.Sandbox = "workspace-write" },
-		"another home":           func(a *agentruntime.HermesAgentAdapter) { a.Env["HERMES_HOME"] = "/h" },
+		"yolo":                    func(a *agentruntime.HermesAgentAdapter) { a.ExtraArgs = []string{"--yolo"} },
+		"a prompt on argv":        func(a *agentruntime.HermesAgentAdapter) { a.ExtraArgs = []string{"-q", "do it"} },
+		"full access":             func(a *agentruntime.HermesAgentAdapter) { a.Sandbox = "danger-full-access" },
+		"isolation that it lacks": func(a *agentruntime.HermesAgentAdapter) { a.Sandbox = "workspace-write" },
+		"another home":            func(a *agentruntime.HermesAgentAdapter) { a.Env["HERMES_HOME"] = "/h" },
 	} {
 		b, _ := standIn(t, "x")
 		change(b.Job.Adapter.HermesAgent)

@@ -128,8 +128,8 @@ func options(a *agentruntime.NativeAdapter, value string) model.Options {
 	return model.Options{BaseURL: a.Provider.BaseURL, Key: value, Window: int(window(a, a.Model))}
 }
 
-// mostLoaded bounds the window that a local server is asked for if the adapter does not set one: the window takes memory there.
-const mostLoaded = 32 << 10
+// maxLocalWindow bounds the window that a local server is asked for if the adapter does not set one: the window takes memory there.
+const maxLocalWindow = 32 << 10
 
 // window is how much the model takes; 0: what is known of its name. Ollama would otherwise load it with a few thousand
 // tokens, and drop the beginning of a longer conversation without a word.
@@ -137,7 +137,7 @@ func window(a *agentruntime.NativeAdapter, name string) int64 {
 	if a.ContextTokens > 0 || a.Provider.API != agentruntime.APIOllama {
 		return a.ContextTokens
 	}
-	return min(loop.DefaultWindow(name), mostLoaded)
+	return min(loop.DefaultWindow(name), maxLocalWindow)
 }
 
 // Credentials returns the key, and what else of the adapter's own environment looks like a credential.

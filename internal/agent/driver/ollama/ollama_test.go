@@ -216,10 +216,10 @@ func TestWords(t *testing.T) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		step  string
-		class failure.Class
-		says  string
-		wait  time.Duration
+		step    string
+		class   failure.Class
+		wantErr string
+		wait    time.Duration
 	}{
 		"busy":        {`{error: 429, retry_after: 11}`, failure.RateLimited, "429", 11 * time.Second},
 		"no room":     {`{error: 503, retry_after: 3}`, failure.Provider, "503", 3 * time.Second},
@@ -242,8 +242,8 @@ func TestFailures(t *testing.T) {
 			if y.Kind != driver.YieldEnd || y.Class != c.class || y.Claim != nil {
 				t.Fatalf("%s %s %v %+v", y.Kind, y.Class, y.Err, y.Claim)
 			}
-			if !strings.Contains(y.Err.Error(), c.says) {
-				t.Errorf("%q lacks %q", y.Err, c.says)
+			if !strings.Contains(y.Err.Error(), c.wantErr) {
+				t.Errorf("%q lacks %q", y.Err, c.wantErr)
 			}
 			if y.RetryAfter != c.wait {
 				t.Errorf("wait %s", y.RetryAfter)
@@ -410,7 +410,7 @@ func TestReady(t *testing.T) {
 	gone.Close()
 	for name, c := range map[string]struct {
 		endpoint, model string
-		says            []string // nothing: it is ready
+		wantErr         []string // nothing: it is ready
 	}{
 		"ready":        {srv.URL("s"), "scn-s", nil},
 		"with its tag": {srv.URL("s") + "/", "scn-s:latest", nil},
@@ -421,11 +421,11 @@ func TestReady(t *testing.T) {
 		"moved":        {moved.URL, "m", []string{"302"}},
 	} {
 		r := New().Ready(t.Context(), newBench(t, c.endpoint, c.model).job.Adapter)
-		if r.Ready != (c.says == nil) || r.Ready == (len(r.Missing) > 0) {
+		if r.Ready != (c.wantErr == nil) || r.Ready == (len(r.Missing) > 0) {
 			t.Errorf("%s: %+v", name, r)
 			continue
 		}
-		for _, w := range c.says {
+		for _, w := range c.wantErr {
 			if m := r.Missing[0]; !strings.Contains(m.Name+" "+m.Reason+" "+m.Remedy, w) {
 				t.Errorf("%s: %+v lacks %q", name, m, w)
 			}

@@ -116,7 +116,7 @@ func TestAdaptersThatAreRefused(t *testing.T) {
 		"a prompt":                {func(a *agentruntime.OpencodeAdapter) { a.ExtraArgs = []string{"--thinking", "rm -rf"} }, "part of the prompt"},
 		"the end of options":      {func(a *agentruntime.OpencodeAdapter) { a.ExtraArgs = []string{"--", "x"} }, "deed's to set"},
 		"full access":             {func(a *agentruntime.OpencodeAdapter) { a.Sandbox = "danger-full-access" }, "trusted-vm"},
-		"a wall it lacks":         {func(a *agentruntime.OpencodeAdapter) { a.Sandbox = "workspace-write" }, "isolation namespace"},
+		"isolation that it lacks": {func(a *agentruntime.OpencodeAdapter) { a.Sandbox = "workspace-write" }, "isolation namespace"},
 		"its configuration":       {func(a *agentruntime.OpencodeAdapter) { a.Env = map[string]string{"OPENCODE_CONFIG_CONTENT": "{}"} }, "deed's to set"},
 		"required": {func(a *agentruntime.OpencodeAdapter) {
 			a.Autonomy = &agentruntime.HarnessAutonomy{Profile: "restricted", RequiredArgs: []string{"--thinking"}}

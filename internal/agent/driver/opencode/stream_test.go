@@ -103,7 +103,7 @@ func TestHowAStreamEnds(t *testing.T) {
 		text    string
 		success bool
 		class   failure.Class
-		says    string
+		wantErr string
 	}{
 		"success":                {start + say + stop, true, "", ""},
 		"nothing":                {"", false, "", ""},
@@ -125,7 +125,7 @@ func TestHowAStreamEnds(t *testing.T) {
 		"an error, then success": {fail(`{"name":"APIError"}`) + start + say + stop, true, "", ""},
 	} {
 		h, _ := readStream([]byte(tc.text))
-		if h.Success != tc.success || h.Class != tc.class || !strings.Contains(h.Error, tc.says) {
+		if h.Success != tc.success || h.Class != tc.class || !strings.Contains(h.Error, tc.wantErr) {
 			t.Errorf("%s: got success %v, class %q, %q", name, h.Success, h.Class, h.Error)
 		}
 	}

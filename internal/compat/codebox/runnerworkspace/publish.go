@@ -329,7 +329,7 @@ func (r *Runner) pullRequest(ctx context.Context, p codebox.Publication, res *co
 	ctx, cancel := context.WithTimeoutCause(ctx, hookTimeout, fmt.Errorf("the hook took longer than %s", hookTimeout))
 	defer cancel()
 	env := append(append([]string{}, r.Environ...), "DEED_BRANCH="+p.Head, "DEED_COMMIT="+res.Commit.SHA, "DEED_BASE_SHA="+res.Branch.BaseSHA, "DEED_REMOTE="+res.Branch.Remote)
-	out, err := proc.Held(ctx, proc.ToolSpec{Argv: r.PullRequest, Dir: "/", Env: env, Stdin: bytes.NewReader(in), MaxOutput: maxAnswer})
+	out, err := proc.SupervisedTool(ctx, proc.ToolSpec{Argv: r.PullRequest, Dir: "/", Env: env, Stdin: bytes.NewReader(in), MaxOutput: maxAnswer})
 	if errors.Is(err, context.Canceled) {
 		return none, codebox.FailureCancelled, fmt.Errorf("pull request hook: %w", err)
 	}

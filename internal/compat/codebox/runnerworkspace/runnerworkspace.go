@@ -114,7 +114,7 @@ func (r *Runner) directory(w codebox.RunnerWorkspace) (string, error) {
 		return "", errNoPath
 	}
 	const at = "$.workspace_path"
-	if r.Home != nil && r.Home.Touches(w.Path) {
+	if r.Home != nil && r.Home.Overlaps(w.Path) {
 		return "", wrong(at, fault.NotAllowed, fmt.Sprintf("%q shows deed's home, with its database and its signing key", w.Path), "use a directory apart from it")
 	}
 	st, err := os.Stat(w.Path)

@@ -326,14 +326,14 @@ func (s *step) again(ctx context.Context, it store.FanoutItem, w work, tries []T
 		return fmt.Errorf("tries of task %s: %w", it.Name, err)
 	}
 	next, _ := s.set.request(it, w, tries)
-	a := store.Again{Item: it, Tries: raw, Uses: s.set.Policy.uses(next), Counted: then == ThenRetry, Most: -1}
+	a := store.ItemRetry{Item: it, Tries: raw, Uses: s.set.Policy.uses(next), Counted: then == ThenRetry, Most: -1}
 	if r := s.set.Policy.Retry; r != nil && r.MaxRetriesTotal != nil {
 		a.Most = *r.MaxRetriesTotal
 	}
 	if pause > 0 {
 		a.NotBefore = s.Clock().Add(pause)
 	}
-	err = s.Store.AgainItem(ctx, a)
+	err = s.Store.RetryItem(ctx, a)
 	if errors.Is(err, store.ErrItemMoved) {
 		return s.reread(ctx)
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/deedrun/deed/internal/base/proc"
 )
 
-// A command of somebody else's is over when Held returns, and so is what it put into the background.
+// A command of an operator is over when SupervisedTool returns, and so is what it put into the background.
 func TestHeldIsToolThatLeavesNothing(t *testing.T) {
 	t.Parallel()
 	mark := uuid.NewString()
-	res, err := proc.Held(t.Context(), proc.ToolSpec{
+	res, err := proc.SupervisedTool(t.Context(), proc.ToolSpec{
 		Argv: []string{"sh", "-c", `setsid sleep 1000 >/dev/null 2>&1 & cat; pwd; echo problem >&2; exit 3`}, Dir: "/",
 		Env: []string{"PATH=/usr/bin:/bin", marker + "=" + mark}, Stdin: strings.NewReader("in "),
 	})
@@ -35,21 +35,21 @@ func TestHeldIsToolThatLeavesNothing(t *testing.T) {
 func TestHeldFails(t *testing.T) {
 	t.Parallel()
 	env := []string{"PATH=/usr/bin:/bin"}
-	_, err := proc.Held(t.Context(), proc.ToolSpec{Argv: []string{"sh", "-c", "while :; do echo xxxxxxxxxxxxxxxx; done"}, Env: env, MaxOutput: 1 << 16})
+	_, err := proc.SupervisedTool(t.Context(), proc.ToolSpec{Argv: []string{"sh", "-c", "while :; do echo xxxxxxxxxxxxxxxx; done"}, Env: env, MaxOutput: 1 << 16})
 	if !errors.Is(err, proc.ErrOutputLimit) {
 		t.Errorf("too much: %v", err)
 	}
 	why := errors.New("operator said so")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w := writerFunc(func(p []byte) (int, error) { cancel(why); return len(p), nil })
-	if _, err := proc.Held(ctx, proc.ToolSpec{Argv: []string{"sh", "-c", "trap '' TERM; echo ready; sleep 1000 & wait"}, Env: env, Stdout: w}); !errors.Is(err, why) {
+	if _, err := proc.SupervisedTool(ctx, proc.ToolSpec{Argv: []string{"sh", "-c", "trap '' TERM; echo ready; sleep 1000 & wait"}, Env: env, Stdout: w}); !errors.Is(err, why) {
 		t.Errorf("cancelled: %v", err)
 	}
 	var start *proc.StartError
-	if _, err := proc.Held(t.Context(), proc.ToolSpec{Argv: []string{"no-such-tool"}, Env: env}); !errors.As(err, &start) {
+	if _, err := proc.SupervisedTool(t.Context(), proc.ToolSpec{Argv: []string{"no-such-tool"}, Env: env}); !errors.As(err, &start) {
 		t.Errorf("no tool: %v", err)
 	}
-	if _, err := proc.Held(t.Context(), proc.ToolSpec{}); err == nil {
+	if _, err := proc.SupervisedTool(t.Context(), proc.ToolSpec{}); err == nil {
 		t.Error("no error for an empty argv")
 	}
 }
@@ -103,7 +103,7 @@ func TestGuardedToolLeavesItsDaemon(t *testing.T) {
 
 func TestToolErrorNamesTheSignal(t *testing.T) {
 	t.Parallel()
-	for name, run := range map[string]func(context.Context, proc.ToolSpec) (proc.ToolResult, error){"tool": proc.Tool, "held": proc.Held} {
+	for name, run := range map[string]func(context.Context, proc.ToolSpec) (proc.ToolResult, error){"tool": proc.Tool, "held": proc.SupervisedTool} {
 		res, err := run(t.Context(), proc.ToolSpec{Argv: []string{"/bin/sh", "-c", "kill -SEGV $$"}, Dir: "/"})
 		if err != nil || res.ExitCode != 139 || res.Signal != "SIGSEGV" || res.Check().Error() != "/bin/sh: ended by SIGSEGV (139)" {
 			t.Errorf("%s: %+v, %v, %v", name, res, res.Check(), err)

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// heldGrace is what a held command has between SIGTERM and SIGKILL when ctx ends.
-const heldGrace = time.Second
+// supervisedToolGrace is the time between SIGTERM and SIGKILL when ctx ends.
+const supervisedToolGrace = time.Second
 
-// Held is Tool for a command that somebody else wrote and that may take its time: a hook, a target of messages. It runs below
-// a supervisor of its own, so that nothing of it outlives deed, whatever ends deed, and nothing of it is left when Held returns, also what
-// left its process group. Its result is Tool's. Argv[0] without a slash is looked up on the PATH of Env.
+// SupervisedTool is Tool for a command that deed does not know and that may take its time: a hook, a target of messages. It runs below a
+// supervisor of its own. So none of its processes outlives deed, whatever ends deed, and none is left when SupervisedTool returns, not even
+// one that left its process group. Its result is Tool's. Argv[0] without a slash is looked up on the PATH of Env.
 //
-// Where no supervisor can be had it is Tool: an operating system without a means to hold a tree is no reason to run nothing.
-func Held(ctx context.Context, spec ToolSpec) (res ToolResult, err error) {
+// On a system without supervisors it is Tool: the command still has to run there.
+func SupervisedTool(ctx context.Context, spec ToolSpec) (res ToolResult, err error) {
 	if len(spec.Argv) == 0 || spec.Argv[0] == "" {
 		return ToolResult{}, errors.New("run tool: argv is empty (give the command as its first item)")
 	}
@@ -50,7 +50,7 @@ func Held(ctx context.Context, spec ToolSpec) (res ToolResult, err error) {
 	}
 	stderr := &headBuffer{max: toolStderr}
 	exit, err := sup.Run(ctx, Spec{
-		Argv: spec.Argv, Dir: dir, Env: spec.Env, Stdin: spec.Stdin, Stdout: out, Stderr: stderr, Files: spec.Files, Grace: heldGrace,
+		Argv: spec.Argv, Dir: dir, Env: spec.Env, Stdin: spec.Stdin, Stdout: out, Stderr: stderr, Files: spec.Files, Grace: supervisedToolGrace,
 	})
 	res.ExitCode, res.Signal, res.Stdout, res.Stderr = exit.Code, exit.Signal, captured.Bytes(), stderr.buf
 	switch {

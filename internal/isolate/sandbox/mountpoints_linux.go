@@ -10,35 +10,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// made keeps the mount points that did not exist: empty files and directories in a tree that is not deed's. They are removed
+// mountPoints keeps the mount points that did not exist: empty files and directories in a tree that is not deed's. They are removed
 // when the last run of a sandbox is over; otherwise they would be taken for the work of its command.
-type made struct {
-	mu    sync.Mutex
-	runs  int
-	spots []spot // in the order of making
+type mountPoints struct {
+	mu     sync.Mutex
+	runs   int
+	points []mountPoint // in the order of making
 }
 
-type spot struct {
+type mountPoint struct {
 	dir  int // a descriptor of what it is in
 	name string
 	kind fs.FileMode
 }
 
 // enter is called before a run. Nothing is removed while a run is active: it may be mounted on one of them.
-func (m *made) enter() {
+func (m *mountPoints) enter() {
 	m.mu.Lock()
 	m.runs++
 	m.mu.Unlock()
 }
 
 // leave is called when a run is over and its mounts are gone. A directory into which the command put something stays.
-func (m *made) leave() {
+func (m *mountPoints) leave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.runs--; m.runs > 0 {
 		return
 	}
-	for _, s := range slices.Backward(m.spots) {
+	for _, s := range slices.Backward(m.points) {
 		var st unix.Stat_t
 		switch err := unix.Fstatat(s.dir, s.name, &st, unix.AT_SYMLINK_NOFOLLOW); {
 		case err != nil:
@@ -49,12 +49,12 @@ func (m *made) leave() {
 		}
 		_ = unix.Close(s.dir)
 	}
-	m.spots = nil
+	m.points = nil
 }
 
 // place makes what a mount will cover: a directory, or an empty file. A program that lies below /tmp on this machine has its place in
 // the run's own /tmp. The mount keeps the command from removing or renaming it.
-func (m *made) place(dir int, name string, kind fs.FileMode) error {
+func (m *mountPoints) place(dir int, name string, kind fs.FileMode) error {
 	in, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (m *made) place(dir int, name string, kind fs.FileMode) error {
 		return err
 	}
 	m.mu.Lock()
-	m.spots = append(m.spots, spot{in, name, kind})
+	m.points = append(m.points, mountPoint{in, name, kind})
 	m.mu.Unlock()
 	return nil
 }
