@@ -37,7 +37,7 @@ func postureOf(j driver.Job, c process.Config) (Posture, error) {
 		return Posture{}, failure.New(failure.Config, "set the agent's guards",
 			errors.New("sandbox read-only of an agent that deed contains is deed's to hold"), "set deed.sandbox.read_only_workspace instead")
 	case j.Sandbox.Contained():
-		return Posture{Sandbox: FullAccess, Lifted: true, Why: "agent's own guards lifted: deed's walls hold"}, nil
+		return Posture{Sandbox: FullAccess, Lifted: true, Why: "agent's own guards lifted: deed's isolation holds"}, nil
 	case c.Sandbox == FullAccess:
 		return Posture{Sandbox: FullAccess, Lifted: true, Why: "agent's own guards lifted: the adapter declares a trusted VM"}, nil
 	case c.Sandbox == "":

@@ -168,7 +168,7 @@ func (c *conversation) Outcome() agentcli.Outcome {
 		if o.Notes == nil {
 			o.Notes = map[string]any{}
 		}
-		o.Notes["rules"] = fmt.Sprintf("%d rules are declared: the program is not told of them, so only deed's walls and the gate hold", n)
+		o.Notes["rules"] = fmt.Sprintf("%d rules are declared: the program does not get them, so only deed's isolation and the gate hold", n)
 	}
 	return o
 }

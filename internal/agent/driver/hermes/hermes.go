@@ -155,7 +155,7 @@ func (c *conversation) Feed(line []byte) { c.stream.line(line) }
 func (c *conversation) Outcome() agentcli.Outcome {
 	o := c.stream.outcome()
 	if n := len(c.plan.Job.Rules); n > 0 {
-		o.Notes = map[string]any{"rules": fmt.Sprintf("%d rules are declared: Hermes takes none, so only deed's walls and the gate hold", n)}
+		o.Notes = map[string]any{"rules": fmt.Sprintf("%d rules are declared: Hermes takes none, so only deed's isolation and the gate hold", n)}
 	}
 	return o
 }
