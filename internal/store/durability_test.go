@@ -199,13 +199,13 @@ func TestSQLiteSyncsBeforeItAcknowledges(t *testing.T) {
 	}
 }
 
-// An ack is an id that the helper told.
+// An ack is an id that the helper printed.
 type ack struct {
 	syncs int  // of the log since the one before
 	dirty bool // the log was written to after the last of them
 }
 
-// syncsOf traces the helper and returns what it told.
+// syncsOf traces the helper and returns what it printed.
 func syncsOf(t *testing.T, mode string) (acks []ack, trace string) {
 	t.Helper()
 	if testing.Short() {

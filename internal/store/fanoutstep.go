@@ -316,7 +316,7 @@ func (s *Store) ReleaseItem(ctx context.Context, r Release) (*Claim, error) {
 		if err := f.put(ctx, t, micros(s.now())); err != nil {
 			return err
 		}
-		if r.Claim == nil || out[0].Deduped { // whoever holds the key has it run
+		if r.Claim == nil || out[0].Deduped { // the holder of the key has it run
 			return t.notify(ctx)
 		}
 		c, err = s.claimOne(ctx, t, *r.Claim, rows[0].id)

@@ -116,7 +116,7 @@ func (m *machine) settlement(t *rapid.T) store.Settlement {
 	return in
 }
 
-// forget is a runner that dies: its claims are never heard of again.
+// forget is a runner that dies: it never renews or settles its claims.
 func (m *machine) forget(*rapid.T) { m.held = nil }
 
 func (m *machine) sweep(t *rapid.T) {

@@ -34,7 +34,7 @@ func both(t *testing.T, run func(t *testing.T, dsn string)) {
 	t.Run("postgres", func(t *testing.T) { t.Parallel(); run(t, pgtest.DSN(t)) })
 }
 
-// A question survives the process that asked it; its answer is found by whoever asks again.
+// A question survives the process that asked it; a process that asks again finds the answer.
 func TestAnAnswerOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, dsn string) {

@@ -28,7 +28,7 @@ func LastJSON(r io.ReadSeeker) (json.RawMessage, error) {
 	return lastObject(tail), nil
 }
 
-// lastObject scans forward, because only from the outside can an object be told from one inside it.
+// lastObject scans forward, because an outer object can be distinguished from an inner one only from the outside.
 func lastObject(b []byte) json.RawMessage {
 	// An unclosed brace costs a scan to the end. The budget keeps an output full of them from costing the square
 	// of its length; past it, the rest of the output is not looked at.

@@ -140,7 +140,7 @@ func state(t *rapid.T, b *Book, name string) string {
 	return text
 }
 
-// A revision holds when an operator accepted it; whoever pinned an older version keeps it.
+// A revision takes effect when an operator accepts it; a task that pinned an older version keeps that.
 func TestRevisions(t *testing.T) {
 	both(t, func(t *testing.T, b *Book) {
 		b.add(t, "loom")

@@ -1,5 +1,5 @@
-// Package policy owns the answer to what an agent may do. It enforces nothing itself and does not claim to: whoever builds
-// the sandbox reports what enforces a decision. It never asks a person: "a person must decide" is one of its answers.
+// Package policy owns the answer to what an agent may do. It enforces nothing itself and does not claim to: the builder of the
+// sandbox reports what enforces a decision. It never asks a person: "a person must decide" is one of its answers.
 //
 // There are two questions. Before a run, Resolve turns a request's allowed_tools and its sandbox tool policy into
 // decisions, and into the few facts from which the sandbox is built. During a run, an Engine decides on each tool call and

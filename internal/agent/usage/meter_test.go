@@ -117,7 +117,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// The larger one of told and computed counts; both are kept.
+// The larger one of reported and computed counts; both are kept.
 func TestToldAndComputed(t *testing.T) {
 	t.Parallel()
 	m := NewMeter("gpt-5", Limits{Task: deed.Budget{CostUSD: 1}}, Before{}, Prices{}, at(&noon))

@@ -27,7 +27,7 @@ func (b Blobs) Put(data []byte) (string, error) {
 	if old, err := plainfile.Read(b.path(digest), int64(len(data))); err == nil && bytes.Equal(old, data) {
 		now := clock.System()
 		if err := os.Chtimes(b.path(digest), now, now); err == nil {
-			return digest, atomicfile.SyncDir(string(b)) // whoever wrote it may have been killed before its name was durable
+			return digest, atomicfile.SyncDir(string(b)) // its writer may have been killed before its name was durable
 		} // else it was removed in this moment, and is written again
 	}
 	if err := atomicfile.WriteFile(b.path(digest), data, 0o600); err != nil {

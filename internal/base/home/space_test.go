@@ -8,7 +8,7 @@ func TestFull(t *testing.T) {
 		bytes, files uint64
 		want         bool
 	}{
-		{0, 0, false}, // not told
+		{0, 0, false}, // not known
 		{0, 1000, true},
 		{4096, 1000, true},
 		{4096, 0, true},

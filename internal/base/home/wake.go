@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The wake-up is a FIFO in the home: whoever adds work writes one byte, and the dispatcher that holds it open
+// The wake-up is a FIFO in the home: a process that adds work writes one byte, and the dispatcher that holds it open
 // wakes at once. A FIFO, not a socket, because a socket's path is limited to about a hundred bytes and a home's
 // is not. A byte without a reader is lost, and so is one written in the instant before the reader opens: the
 // dispatcher's timer is the safety net.

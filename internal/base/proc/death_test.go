@@ -108,7 +108,7 @@ func TestSweepFindsWhatADoubleKillLeft(t *testing.T) {
 	waitGone(t, mark)
 }
 
-// What comes back as fast as it is killed does not hold up whoever kills it for ever.
+// Processes that come back as fast as they are killed do not block the killer forever.
 func TestKillByEnvEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	mark := uuid.NewString()

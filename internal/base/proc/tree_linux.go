@@ -214,7 +214,7 @@ func sendAll(sigs []unix.Signal, send func(unix.Signal) error) error {
 	return first
 }
 
-// terminate asks every process of the tree but one to end. A stopped one is let go on, so that it can hear.
+// terminate asks every process of the tree but one to end. A stopped one is continued, so that it can handle the signal.
 func (t *tree) terminate(spare int, each func(procStat)) {
 	t.seen = map[int]bool{}
 	t.walk(func(st procStat) {

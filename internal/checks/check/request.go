@@ -75,7 +75,7 @@ type Options struct {
 	ChangedMin    *float64
 	ChangedLines  map[string][][2]int
 	ChangedSince  string
-	ChangedFiles  []string // lint: below the component; told in a file, and as a glob where names allow it
+	ChangedFiles  []string // lint: below the component; passed in a file, and as a glob if names allow it
 	ChangedTests  []string // test: below the component
 	RequireCounts bool     // a test run that counts nothing is no pass
 	Args          []string // appended to the last command

@@ -137,7 +137,7 @@ type Hook struct {
 }
 
 // Hooks lists what runs at an event, as in pre:test or post:lint: those of the plan's extensions, then the component's. What
-// comes before a capability is fatal, what comes behind it is only told; so is post:version:bump fatal, since a release
+// comes before a capability is fatal, what comes after it is only reported; post:version:bump is fatal, too, since a release
 // without it would be wrong.
 func (p Plan) Hooks(c project.Component, event string) []Hook {
 	fatal := strings.HasPrefix(event, "pre:") || event == "post:version:bump"

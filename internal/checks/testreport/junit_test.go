@@ -156,7 +156,7 @@ passed "s" "a#4"
 	}
 }
 
-// TestBrokenReports: what was told before a report breaks is not lost, and the counts say that they are partial.
+// TestBrokenReports: what came before a report breaks off is not lost, and the counts say that they are partial.
 func TestBrokenReports(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, in, want string }{
@@ -283,7 +283,7 @@ failed "b" "two <&\">" type T says "line 1"
 	}
 }
 
-// TestWriteJUnitNeverLooksClean: a run that told nothing is an error in the file too.
+// TestWriteJUnitNeverLooksClean: a run that reported nothing is an error in the file, too.
 func TestWriteJUnitNeverLooksClean(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]runner.Report{

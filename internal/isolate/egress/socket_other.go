@@ -4,7 +4,7 @@ package egress
 
 import "net"
 
-// peerClosed cannot be told from a half-closed connection here; the idle time ends what it misses.
+// peerClosed cannot distinguish a closed connection from a half-closed one here; the idle timeout ends what it misses.
 func peerClosed(net.Conn) bool { return false }
 
 // bind has no way to set the mode of a socket that has no name yet; Listen sets it afterwards.

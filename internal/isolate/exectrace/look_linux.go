@@ -186,7 +186,7 @@ func modulePath(env []string, cwd string) []string {
 	return roots
 }
 
-// gives reports whether a file gives whoever executes it rights that it would not have.
+// gives reports whether executing a file grants rights that the caller would not have.
 func gives(f foundFile, v view) bool {
 	if os.Geteuid() == 0 {
 		return false

@@ -28,7 +28,7 @@ type Trace struct {
 // more than once is there more than once.
 type Program struct {
 	Path   string   // relative to the tree, separated by slashes, without links
-	Links  []string // links of the tree on the way to it: whoever changes one changes what is executed
+	Links  []string // links of the tree on the way to it: changing one changes what is executed
 	Argv   []string // shortened to a few kilobytes
 	Parent int      // index in Programs of the nearest ancestor that is a program of the tree; -1: none
 	Under  []string // names of all ancestors that are not of the tree, nearest first: make, npm, pytest, go, bats

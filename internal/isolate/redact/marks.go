@@ -18,7 +18,7 @@ func (r *Redactor) named() map[string]string {
 
 // Settle makes the counts of a file of what was replaced on the way into it and of the labels that stand in it now. Labels
 // tell all of it, also what was replaced before: they count once, whoever put them there. A label that does not name its
-// secret is not told from ordinary text; there the replacements count.
+// secret cannot be distinguished from ordinary text; there the replacements count.
 func (r *Redactor) Settle(replaced, marks Counts) Counts {
 	if !r.Active() {
 		return nil

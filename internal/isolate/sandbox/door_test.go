@@ -225,7 +225,7 @@ func TestDoorsLeadNowhereElse(t *testing.T) {
 	}
 }
 
-// tunnelBy asks whoever listens at an address for a tunnel to the victim.
+// tunnelBy asks the listener at an address for a tunnel to the victim.
 func tunnelBy(network, address string) (string, error) {
 	c, err := net.DialTimeout(network, address, 10*time.Second)
 	if err != nil {

@@ -111,7 +111,7 @@ func outboxTake(t *testing.T, target Target) {
 	var mu sync.Mutex
 	taken := map[string]int{}
 	var wg sync.WaitGroup
-	for range 4 { // whoever is first gets it
+	for range 4 { // the first one gets it
 		wg.Go(func() {
 			for {
 				got, err := b.s.OutboxTake(b.ctx, store.OutboxExternalMessage, 3, time.Minute)
@@ -138,7 +138,7 @@ func outboxTake(t *testing.T, target Target) {
 	if len(taken) != 20 {
 		t.Fatalf("%d of 20 were taken", len(taken))
 	}
-	b.clock.Advance(time.Minute) // whoever took them died
+	b.clock.Advance(time.Minute) // the one that took them died
 	got, err := b.s.OutboxTake(b.ctx, store.OutboxExternalMessage, 100, time.Minute)
 	b.ok(err)
 	if len(got) != 20 || got[0].Attempts != 0 || got[0].CreatedAt.IsZero() {

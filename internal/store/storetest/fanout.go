@@ -143,7 +143,7 @@ func fanoutRelease(t *testing.T, target Target) {
 	b.is(err, store.ErrItemMoved)
 	it, err := b.s.NextItem(b.ctx, f.ID, two)
 	b.ok(err)
-	// Without a claim it waits for whoever claims next.
+	// Without a claim it waits for the next claim.
 	c, err := b.s.ReleaseItem(b.ctx, store.Release{Item: it, Task: task("b"), Window: two})
 	b.ok(err)
 	if c != nil {

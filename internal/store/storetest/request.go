@@ -132,7 +132,7 @@ func guardedWrites(t *testing.T, target Target) {
 		t.Error("a condition wrote")
 	}
 	b.same(events(), before)
-	// Of many that saw the same, one writes, and the others hear that it is not so any more.
+	// Of many that saw the same state, one writes, and the others learn that it has changed.
 	var done, refused atomic.Int64
 	var wg sync.WaitGroup
 	for range 8 {

@@ -93,7 +93,7 @@ func usageFenced(t *testing.T, target Target) {
 	}
 }
 
-// Days and models are added up over attempts; of told and computed cost the larger counts, by attempt and day.
+// Days and models are added up over attempts; of reported and computed cost the larger counts, by attempt and day.
 func usageReport(t *testing.T, target Target) {
 	b := setup(t, target)
 	var ids []string

@@ -56,7 +56,7 @@ func harness() drivertest.Harness {
 
 func TestConformance(t *testing.T) { drivertest.Run(t, harness()) }
 
-// A bench is a job for the stand-in, and what it told.
+// A bench is a job for the stand-in, and the events of that job.
 type bench struct {
 	*drivertest.Bench
 	mu     sync.Mutex

@@ -45,7 +45,7 @@ func harness() drivertest.Harness {
 
 func TestConformance(t *testing.T) { drivertest.Run(t, harness()) }
 
-// A conversation whose process died in the middle of a turn is known by the name that the agent told, and goes on by it. A
+// A conversation whose process died in the middle of a turn is known by the name that the agent reported, and resumes by it. A
 // name that Claude Code would take for an option is none.
 func TestNamesOfConversations(t *testing.T) {
 	t.Parallel()

@@ -95,7 +95,7 @@ event '{"type":"item.completed","item":{"type":"agent_message","text":"I did it"
 	}
 }
 
-// A conversation whose process died in the middle of a turn is known by the name that the agent told, and goes on by it. A
+// A conversation whose process died in the middle of a turn is known by the name that the agent reported, and resumes by it. A
 // name that Codex would take for an option is none.
 func TestNamesOfConversations(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ func read(t *testing.T, state agentcli.State, lines ...string) agentclitest.Read
 	return r
 }
 
-// usages are what was told to be used.
+// usages are the usage events of a stream.
 func usages(r agentclitest.Reading) []agentruntime.Usage {
 	var out []agentruntime.Usage
 	for _, e := range r.Events {

@@ -61,7 +61,7 @@ func Names(t *testing.T, h Harness, event func(id string) string) {
 	}
 }
 
-// savedRef is the name of the conversation that was told last.
+// savedRef is the name of the conversation that was reported last.
 func (b *Bench) savedRef() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -220,7 +220,7 @@ func (b *realBench) mustComplete(y driver.Yield) {
 	}
 }
 
-// total adds up the usage that was told.
+// total adds up the usage that was reported.
 func (b *realBench) total() (sum agentruntime.Usage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

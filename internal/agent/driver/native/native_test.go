@@ -264,7 +264,8 @@ func TestFixesATest(t *testing.T) {
 	}
 }
 
-// TestStopsTooEarly is refused, told why in the same conversation, and repairs; by the same session, and by another one.
+// TestStopsTooEarly: an agent that stops too early is refused, gets the reason in the same conversation, and fixes its work; in the same
+// session, and in another one.
 func TestStopsTooEarly(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} {

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// A streamResult is what a stream told.
+// A streamResult is what was read from a stream.
 type streamResult struct {
 	Events  []streamEvent `json:"events"`
 	ID      string        `json:"id,omitempty"`
