@@ -110,7 +110,7 @@ func (k *checking) run(ctx context.Context) error {
 			}
 		}
 	}
-	if k.result.ChangedInputs, err = changedInputs(k.check, k.inputs(), k.open(), k.Patch, k.asItWas); err != nil {
+	if k.result.ChangedInputs, err = changedInputs(k.check, k.inputs(), k.open(), k.Patch, baseFiles{k.asItWas, func(path string) bool { return k.Manifest.Find(path) != nil }}); err != nil {
 		return err
 	}
 	k.result.ChangedInputs = append(k.result.ChangedInputs, k.changedInner()...)

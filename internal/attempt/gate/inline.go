@@ -198,11 +198,33 @@ func withBlocks(is, was []byte) []byte {
 		at = b.end
 	}
 	out.Write(is[at:])
-	for _, n := range slices.Compact(names) { // those that the change took out
-		if text := old[n]; text != "" {
-			out.WriteString("\n" + text)
-			delete(old, n)
+	text := out.String()
+	for _, n := range slices.Compact(names) { // those that the change took out, or moved into a file of their own
+		block := old[n]
+		if block == "" {
+			continue
+		}
+		if d := declaration([]byte(text), n); d != nil {
+			text = text[:d[0]] + strings.TrimSuffix(block, "\n") + text[d[1]:]
+		} else {
+			text += "\n" + block
+		}
+		delete(old, n)
+	}
+	return []byte(text)
+}
+
+// testDeclaration is a module of tests whose source is a file of its own.
+var testDeclaration = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[ \t]*#\[cfg\((?:test|all\(test[^\n]*)\)\]\s*(?:(?:#\[[^\n]*\]|//[^\n]*)\s*)*(?:pub(?:\([a-z]+\))? )?mod\s+(\w+)\s*;`)
+})
+
+// declaration finds where a source declares a module of tests by name without its text; nil: nowhere.
+func declaration(text []byte, name string) []int {
+	for _, m := range testDeclaration().FindAllSubmatchIndex(text, -1) {
+		if string(text[m[2]:m[3]]) == name {
+			return m[:2]
 		}
 	}
-	return []byte(out.String())
+	return nil
 }

@@ -51,6 +51,11 @@ func TestBlocksOfTests(t *testing.T) {
 	if got := string(withBlocks([]byte("pub fn add() {}\n"), []byte(rustSource))); !strings.Contains(got, "fn adds()") {
 		t.Errorf("tests that were taken out are not back: %s", got)
 	}
+	block := rustSource[testBlocks([]byte(rustSource))[0].start:testBlocks([]byte(rustSource))[0].end]
+	moved := strings.Replace(rustSource, block, "#[cfg(test)]\nmod tests;", 1)
+	if got := string(withBlocks([]byte(moved), []byte(rustSource))); got != rustSource {
+		t.Errorf("tests that moved into a file of their own are not back in their place: %s", cmp.Diff(rustSource, got))
+	}
 }
 
 func FuzzTestBlocks(f *testing.F) {

@@ -93,6 +93,9 @@ func below(dir string, names ...string) []string {
 // lockFiles choose the program that runs the scripts of a package. That of another one is new with it.
 var lockFiles = []string{"**/pnpm-lock.yaml", "**/yarn.lock", "**/bun.lock", "**/bun.lockb"}
 
+// formatFiles say how sources are to look. They are data: no program of the tree is in them.
+var formatFiles = []string{"**/rustfmt.toml", "**/.rustfmt.toml", "**/.prettierrc", "**/.prettierrc.json", "**/.prettierrc.y*ml", "**/.prettierignore", "**/.editorconfig", "**/.clang-format"}
+
 var lintConfig = []string{
 	"**/.golangci.*", "**/staticcheck.conf", "**/revive.toml",
 	"**/.eslintrc*", "**/eslint.config.*", "**/.eslintignore", "**/.prettierrc*", "**/prettier.config.*", "**/.prettierignore", "**/biome.json*", "**/.stylelintrc*", "**/tsconfig*.json", "**/package.json",
@@ -128,11 +131,11 @@ var steers = slices.Concat(testConfig, lintConfig, tools, testTools, lintTools, 
 
 // changedInputs lists the inputs of the check that the patch does not leave as they were. A test that is only added is none: an
 // agent that was asked for a feature adds its tests. What stands beside tests and is none, such as a helper or an __init__.py, can
-// change what the tests do. A hidden check judges by none of it. was reads a file of the base.
-func changedInputs(c deed.Check, globs []string, changes workspace.ChangeSet, patch string, was func(string) ([]byte, error)) ([]deed.ChangedInput, error) {
+// change what the tests do. A hidden check judges by none of it.
+func changedInputs(c deed.Check, globs []string, changes workspace.ChangeSet, patch string, base baseFiles) ([]deed.ChangedInput, error) {
 	var out []deed.ChangedInput
 	for _, ch := range changes.Of(workspace.ClassTracked) {
-		counts, err := isInput(c, globs, ch, patch, was)
+		counts, err := isInput(c, globs, ch, patch, base)
 		if err != nil {
 			return nil, err
 		}
@@ -143,11 +146,17 @@ func changedInputs(c deed.Check, globs []string, changes workspace.ChangeSet, pa
 	return out, nil
 }
 
-func isInput(c deed.Check, globs []string, ch workspace.Change, patch string, was func(string) ([]byte, error)) (bool, error) {
+// baseFiles is what is asked about the base.
+type baseFiles struct {
+	read func(path string) ([]byte, error)
+	has  func(path string) bool // a file or a directory is there
+}
+
+func isInput(c deed.Check, globs []string, ch workspace.Change, patch string, base baseFiles) (bool, error) {
 	usual := len(c.Inputs) == 0
 	added := ch.Status == workspace.Added
 	if usual && c.Capability != runner.Build && c.Capability != runner.Audit && path.Base(ch.Path) == moduleFile {
-		old, err := was(ch.Path)
+		old, err := base.read(ch.Path)
 		if err != nil {
 			return false, err
 		}
@@ -163,12 +172,18 @@ func isInput(c deed.Check, globs []string, ch workspace.Change, patch string, wa
 		return false, nil
 	case added && path.Base(ch.Path) == "Cargo.toml":
 		return false, nil // of a new crate
+	case added && path.Base(ch.Path) == nodeManifest && !matchAny([]string{"**/node_modules"}, ch.Path) && !base.has(path.Dir(ch.Path)):
+		return false, nil // of a new package: it says nothing of a file that was there
 	case !added && matchAny(lockFiles, ch.Path):
 		return false, nil
 	case added && matchAny(ciFiles, ch.Path) && !matchAny(slices.Concat(steers, testFiles), ch.Path):
 		return false, nil // nothing that was there before runs it
 	case !added && namesDependencies()[path.Base(ch.Path)] != nil:
-		only, err := onlyLines(patch, ch.Path, namesDependencies()[path.Base(ch.Path)])
+		lines, err := manifestLines(ch.Path, base)
+		if err != nil {
+			return false, err
+		}
+		only, err := onlyLines(patch, ch.Path, lines)
 		return !only, err
 	}
 	return true, nil
@@ -182,6 +197,29 @@ var namesDependencies = sync.OnceValue(func() map[string]*regexp.Regexp {
 		"pyproject.toml": regexp.MustCompile(`^\s*(|[\[\]],?|dependencies = \[\]?|(version|description) = "[^"]*"|"[A-Za-z0-9._\[\]-]+ ?([~<>=!]=?=? ?[0-9][0-9A-Za-z.*]*,? ?)+",?)\s*$`),
 	}
 })
+
+// nodeManifest is what describes a package of node, and its scripts.
+const nodeManifest = "package.json"
+
+// withImports are the lines of a package.json that give a local file a name of the package's own (#name), besides those that name
+// dependencies.
+var withImports = sync.OnceValue(func() *regexp.Regexp {
+	lines := strings.TrimSuffix(namesDependencies()[nodeManifest].String(), `)\s*$`)
+	return regexp.MustCompile(lines + `|"imports": \{\}?,?|"#[A-Za-z0-9._/-]+": "\./[^"]*",?)\s*$`)
+})
+
+// manifestLines are the lines of a file of dependencies that steer nothing. A new name of a package's own is used by nothing that was
+// there. Where the base has such names, a new one may take the place of another.
+func manifestLines(file string, base baseFiles) (*regexp.Regexp, error) {
+	if path.Base(file) != nodeManifest {
+		return namesDependencies()[path.Base(file)], nil
+	}
+	was, err := base.read(file)
+	if err != nil || strings.Contains(string(was), `"imports"`) {
+		return namesDependencies()[nodeManifest], err
+	}
+	return withImports(), nil
+}
 
 // moduleFile is where Go keeps dependencies, and where modules can be given another place.
 const moduleFile = "go.mod"

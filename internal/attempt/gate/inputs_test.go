@@ -1,6 +1,9 @@
 package gate
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/deedrun/deed/contract/deed"
@@ -84,7 +87,7 @@ func TestChangesThatATestJudgesBy(t *testing.T) {
 	} {
 		set := workspace.ChangeSet{Changes: []workspace.Change{{Path: c.path, Status: c.status, Class: workspace.ClassTracked}}}
 		check := deed.Check{Capability: runner.Test}
-		got, err := changedInputs(check, Inputs(check), set, "", nil)
+		got, err := changedInputs(check, Inputs(check), set, "", emptyBase)
 		if err != nil || (len(got) == 1) != c.want {
 			t.Errorf("%s %s: an input is %v, want %v", c.path, c.status, len(got) == 1, c.want)
 		}
@@ -102,6 +105,41 @@ func TestGlobsOfInputsAreValid(t *testing.T) {
 	}
 }
 
+// emptyBase has the directory tests and nothing in it.
+var emptyBase = baseFiles{func(string) ([]byte, error) { return nil, nil }, func(path string) bool { return path == "tests" || path == "." }}
+
+// A package that is new judges nothing that was there, and neither does a name that nothing could use.
+func TestManifestsOfNode(t *testing.T) {
+	t.Parallel()
+	const plain, named = "{\n  \"scripts\": {\"test\": \"jest\"}\n}\n", "{\n  \"imports\": {\"#*\": \"./lib/*.js\"}\n}\n"
+	for _, c := range []struct {
+		name, path, status, base, patch string
+		want                            bool
+	}{
+		{"a new package", "packages/hash/package.json", "added", plain, "", false},
+		{"in a directory that was there", "tests/package.json", "added", plain, "", true},
+		{"at the top", "package.json", "added", plain, "", true},
+		{"among the packages that tests load", "node_modules/chai/package.json", "added", plain, "", true},
+		{"a name for a new file", "package.json", "modified", plain, "+  \"imports\": {\n+    \"#hash\": \"./packages/hash/index.js\"\n+  },\n", false},
+		{"a name and a dependency", "package.json", "modified", plain, "+  \"imports\": {\n+    \"#hash\": \"./hash.js\"\n+  },\n+    \"left-pad\": \"^1.3.0\"\n", false},
+		{"a name that one of the base may cover", "package.json", "modified", named, "+    \"#assert\": \"./fake.js\",\n", true},
+		{"a name that leads out", "package.json", "modified", plain, "+  \"imports\": {\n+    \"#hash\": \"chai\"\n+  },\n", true},
+		{"a name for a package", "package.json", "modified", plain, "+  \"imports\": {\n+    \"chai\": \"./fake.js\"\n+  },\n", true},
+		{"a script", "package.json", "modified", plain, "-  \"test\": \"jest\"\n+  \"test\": \"true\"\n", true},
+		{"how its files are loaded", "package.json", "modified", plain, "+  \"type\": \"module\",\n", true},
+	} {
+		patch := filepath.Join(t.TempDir(), "patch.diff")
+		text := fmt.Sprintf("diff --git a/%[1]s b/%[1]s\n--- a/%[1]s\n+++ b/%[1]s\n@@ -1 +1,9 @@\n%[2]s", c.path, c.patch)
+		must(t, os.WriteFile(patch, []byte(text), 0o600))
+		set := workspace.ChangeSet{Changes: []workspace.Change{{Path: c.path, Status: workspace.Status(c.status), Class: workspace.ClassTracked}}}
+		base := baseFiles{func(string) ([]byte, error) { return []byte(c.base), nil }, emptyBase.has}
+		got, err := changedInputs(deed.Check{Capability: runner.Test}, Inputs(deed.Check{Capability: runner.Test}), set, patch, base)
+		if err != nil || (len(got) == 1) != c.want {
+			t.Errorf("%s: an input is %v, want %v (%v)", c.name, len(got) == 1, c.want, err)
+		}
+	}
+}
+
 // Globs that a task names are taken as they are.
 func TestInputsOfATaskAreItsOwn(t *testing.T) {
 	t.Parallel()
@@ -110,7 +148,7 @@ func TestInputsOfATaskAreItsOwn(t *testing.T) {
 		{Path: "calc_test.go", Status: workspace.Modified, Class: workspace.ClassTracked},
 	}}
 	check := deed.Check{Capability: runner.Test, Inputs: []string{"*.lock"}}
-	got, err := changedInputs(check, Inputs(check), set, "", nil)
+	got, err := changedInputs(check, Inputs(check), set, "", emptyBase)
 	if err != nil || len(got) != 1 || got[0].Path != "yarn.lock" {
 		t.Errorf("got %v", got)
 	}

@@ -245,11 +245,14 @@ func (k *checking) onlyInputs() bool {
 }
 
 // steered reports whether what steers the check was changed, and not its tests and what they share alone: a configuration, a script, a
-// limit. A new workflow of a build machine steers nothing here.
+// limit. A new workflow of a build machine steers nothing here, and how sources are formatted steers no tests.
 func (k *checking) steered() bool {
 	return slices.ContainsFunc(k.result.ChangedInputs, func(c deed.ChangedInput) bool {
 		name := workspace.FromTextPath(c.Path)
 		if matchAny(testFiles, name) && !matchAny(steers, name) && !slices.Contains(k.base.Programs, name) {
+			return false
+		}
+		if k.check.Capability != runner.Lint && matchAny(formatFiles, name) {
 			return false
 		}
 		return !slices.Contains(k.inner, name) && !(c.Status == string(workspace.Added) && matchAny(ciFiles, name))
