@@ -71,7 +71,7 @@ type agentTask struct {
 func newAgentTask(t *testing.T, bin string) *agentTask {
 	t.Helper()
 	b := &agentTask{t: t, bin: bin, dir: t.TempDir()}
-	workspace.Spread(b.dir)
+	workspace.SetTopdirFlag(b.dir)
 	for i := range 100 {
 		p := filepath.Join(b.dir, "src", fmt.Sprintf("d%d/file-%d.txt", i%10, i))
 		must(t, os.MkdirAll(filepath.Dir(p), 0o755))

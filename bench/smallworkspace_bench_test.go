@@ -17,7 +17,7 @@ func TestBenchSmallWorkspace(t *testing.T) {
 		t.Skip("set DEED_BENCH=1 to measure")
 	}
 	root := t.TempDir()
-	workspace.Spread(root)
+	workspace.SetTopdirFlag(root)
 	src := filepath.Join(root, "src")
 	for i := range 100 {
 		p := filepath.Join(src, fmt.Sprintf("d%d/file-%d.txt", i%10, i))

@@ -29,7 +29,7 @@ func TestBenchWorkspace(t *testing.T) {
 		t.Skip("set DEED_BENCH=1 to measure")
 	}
 	root := t.TempDir()
-	workspace.Spread(root) // as the home is, so that one copy does not pay for the removal of the one before
+	workspace.SetTopdirFlag(root) // as the home is, so that one copy does not pay for the removal of the one before
 	tree := filepath.Join(root, "tree")
 	files := makeTree(t, tree)
 

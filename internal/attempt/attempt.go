@@ -337,7 +337,7 @@ func (a *run) path(elem ...string) string {
 }
 
 func (a *run) mkdirs(names ...string) error {
-	workspace.Spread(a.Home.Attempts())
+	workspace.SetTopdirFlag(a.Home.Attempts())
 	for _, n := range names {
 		if err := os.MkdirAll(a.path(n), 0o700); err != nil {
 			return failure.New(failure.Infra, "make the attempt's directory", err, "free space in the home, or make it writable")

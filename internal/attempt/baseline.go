@@ -59,7 +59,7 @@ func (a *run) baseline(ctx context.Context) error {
 
 // makeRooms makes a directory for the rooms of checks, below one with a name that no agent can know. clear removes it.
 func (a *run) makeRooms() (rooms string, clear func(), err error) {
-	workspace.Spread(a.Home.Tmp())
+	workspace.SetTopdirFlag(a.Home.Tmp())
 	top, err := os.MkdirTemp(a.Home.Tmp(), roomPrefix+a.claim.Ref.AttemptID+"-")
 	if err == nil {
 		rooms = filepath.Join(top, a.projectName())

@@ -54,7 +54,7 @@ func (a *run) publish(ctx context.Context, s *store.Settlement, e end) (bundle.S
 // code that the agent wrote runs again as a check; the writer remembers what it hashed, so that a file that is changed
 // afterwards makes a bundle that does not verify, never one that lies.
 func (a *run) collect() error {
-	workspace.Spread(a.Home.Bundles())
+	workspace.SetTopdirFlag(a.Home.Bundles())
 	w, err := bundle.Create(a.Home.Bundle(a.claim.Ref.AttemptID), bundle.Options{Redactor: a.redactor, Key: a.Key})
 	if err != nil {
 		return err

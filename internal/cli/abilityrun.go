@@ -76,7 +76,7 @@ func (a *app) showResult(result json.RawMessage) {
 	}
 }
 
-// invoke makes the result of a request. A fault in deed itself is told like every other failure.
+// invoke makes the result of a request. A fault in deed itself is reported like every other failure.
 func (a *app) invoke(ctx context.Context, input string, file *string) (res codebox.AbilityRunResult, code int) {
 	var data []byte
 	refused := func(err error, code int) (codebox.AbilityRunResult, int) {

@@ -193,8 +193,8 @@ func (a *app) reply(ctx context.Context, id string, d *action.Decision, text jso
 	if err != nil {
 		return err
 	}
-	did, err := desk.Give(ctx, x.ID, a.operator(), answer.Word{Decision: d, Text: text})
-	if errors.Is(err, store.ErrMayNotAnswer) || errors.Is(err, answer.ErrWord) {
+	did, err := desk.Give(ctx, x.ID, a.operator(), answer.Answer{Decision: d, Text: text})
+	if errors.Is(err, store.ErrMayNotAnswer) || errors.Is(err, answer.ErrAnswer) {
 		return usage(err)
 	}
 	if err != nil {
@@ -304,7 +304,7 @@ func (a *app) actions(ctx context.Context, all bool) ([]store.Action, error) {
 	return acts, nil
 }
 
-// resolve answers a staged apply with a word, and with what else was said; done says that the action is one.
+// resolve answers a staged apply with a decision and a note; done says that the action is one.
 func (a *app) resolve(ctx context.Context, id, word string, d action.Decision) (done bool, err error) {
 	ap, err := a.applier(false)
 	if err != nil {
@@ -321,7 +321,7 @@ func (a *app) resolve(ctx context.Context, id, word string, d action.Decision) (
 		}
 		return false, nil
 	}
-	if err := answer.Once(ap, id, d.Always); errors.Is(err, answer.ErrWord) {
+	if err := answer.Once(ap, id, d.Always); errors.Is(err, answer.ErrAnswer) {
 		return true, usage(err)
 	} else if err != nil && !errors.Is(err, apply.ErrNotStaged) {
 		return true, err

@@ -151,8 +151,8 @@ func (a *app) agentAddCmd() *cobra.Command {
 	var f identityFlags
 	c := &cobra.Command{
 		Use: "add NAME [flags]", Short: "Write an agent: its internal name, and what else is known of it", Args: cobra.MaximumNArgs(1),
-		Long: `Write an agent. Its internal name is its key for life: a registered name and an on-chain identity may be there beside it and
-never take its place. "agent: NAME" in the home's deed.yaml says that this runtime is that agent: every brief then begins with
+		Long: `Write an agent. Its internal name is its key for life: a registered name and an on-chain identity can be added, and
+never replace it. "agent: NAME" in the home's deed.yaml says that this runtime is that agent: every brief then begins with
 who it is and with its constitution.`,
 		Example: `  deed agent add loom --display-name Loom
   deed agent add --file identity.json`,
@@ -250,7 +250,7 @@ func (a *app) wrote(g store.Agent, word string) error {
 	return nil
 }
 
-// identityFault marks what the caller can mend.
+// identityFault marks what the caller can fix.
 func identityFault(err error) error {
 	if errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrStale) || errors.Is(err, store.ErrNotFound) {
 		return usage(err)

@@ -118,7 +118,7 @@ func journaled(t *testing.T, bundle string) agentruntime.RuntimeTask {
 	return history.Of(history.Options{}, entries)
 }
 
-// Each real agent mends a failing test behind deed's walls, with its model as the only host that it can reach, and leaves
+// Each real agent fixes a failing test in deed's sandbox, with its model as the only host that it can reach, and leaves
 // what it did as evidence.
 func TestRealAgentsDoTheWork(t *testing.T) {
 	needBwrap(t)
@@ -146,7 +146,8 @@ func TestRealAgentsDoTheWork(t *testing.T) {
 	}
 }
 
-// Each real agent says that it is done when it is not. It is told why in the same conversation, and mends it.
+// Each real agent says that it is done when it is not. It gets the reasons in the same conversation, and repairs its
+// work.
 func TestRealAgentsAreToldAndRepair(t *testing.T) {
 	needBwrap(t)
 	for kind := range realAgents {
@@ -168,7 +169,7 @@ func TestRealAgentsAreToldAndRepair(t *testing.T) {
 	}
 }
 
-// No real agent gets past the gate by changing the test, however often it is told.
+// No real agent gets past the gate by changing the test, however often it gets the reasons.
 func TestRealAgentsCannotCheat(t *testing.T) {
 	needBwrap(t)
 	for kind := range realAgents {
@@ -203,7 +204,7 @@ func TestRealAgentsEndWithTheirTrees(t *testing.T) {
 			if o.code != ExitNotDone || doc.Class != string(failure.Timeout) {
 				t.Fatalf("exit %d: %s %s: %s", o.code, doc.Status, doc.Class, doc.Error)
 			}
-			if task := journaled(t, doc.Bundle); len(task.ToolCalls) == 0 && kind != "opencode" { // which tells a call when it has ended
+			if task := journaled(t, doc.Bundle); len(task.ToolCalls) == 0 && kind != "opencode" { // which reports a call when it has ended
 				t.Error("the agent was ended before it called its tool: the test shows nothing")
 			}
 			if left := running(t, "41.7351", s.mark); len(left) > 0 {
@@ -231,7 +232,7 @@ func running(t *testing.T, arg, mark string) []string {
 	return out
 }
 
-// What fails behind an agent is told by its class, and a service's wish to wait is kept.
+// A failure of a service that an agent needs is reported by its class, and the service's Retry-After is kept.
 func TestRealAgentsAndFailingServices(t *testing.T) {
 	needBwrap(t)
 	for kind := range realAgents {
@@ -267,8 +268,8 @@ func TestRealAgentsInCircles(t *testing.T) {
 	}
 }
 
-// A rule that asks sets the task aside until a person answers; the conversation then goes on, with the answer in the
-// evidence. What a rule denies is not done.
+// A rule that asks sets the task aside until a person answers; the conversation then continues, with the answer in
+// the evidence. What a rule denies is not done.
 func TestPeopleAreAskedOnce(t *testing.T) {
 	needBwrap(t)
 	for _, kind := range []string{"claude-code", "native"} {

@@ -76,13 +76,13 @@ Exit code 0 means that the normalised result is a success: succeeded or no_op.`,
 const maxRequest = 16 << 20
 
 // agentTaskRun answers a request. From here on standard output carries one envelope and nothing else. The file is written
-// first: it is there also when nobody reads standard output any more.
+// first: it is there also when standard output has no reader any more.
 func (a *app) agentTaskRun(ctx context.Context, f agentTaskFlags) error {
 	env, code := a.answer(ctx, &f)
 	return a.oneDocument(env, f.result, code, func() { a.showEnvelope(env) })
 }
 
-// oneDocument ends a command whose standard output is one document, whatever happened; show tells a person of it.
+// oneDocument ends a command whose standard output is one document, whatever happened; show presents it to a person.
 func (a *app) oneDocument(doc any, file string, code int, show func()) error {
 	text, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
@@ -118,7 +118,7 @@ func (a *app) keepResult(file string, text []byte, code int) int {
 	return code
 }
 
-// showEnvelope tells a person how the run ended.
+// showEnvelope shows a person how the run ended.
 func (a *app) showEnvelope(env codebox.AgentTaskRun) {
 	goal := ""
 	if env.TaskInput != nil {
@@ -146,7 +146,8 @@ func (a *app) showEnvelope(env codebox.AgentTaskRun) {
 	}
 }
 
-// maxDiagnoses is how many findings a person is told: what an agent can make thousands of is not scrolled through.
+// maxDiagnoses is how many findings are shown to a person: an agent can make thousands, and no one scrolls through
+// those.
 const maxDiagnoses = 20
 
 // applicable reports whether the caller lets the change be applied.
@@ -157,7 +158,7 @@ func applicable(in *codebox.TaskInput) bool {
 	return in == nil || json.Unmarshal(in.Policy, &policy) != nil || policy.ApplyBack != "disabled"
 }
 
-// diagnoses tells each finding once: a failure can stand under several classes, and as the sum of its reasons.
+// diagnoses lists each finding once: a failure can stand under several classes, and as the sum of its reasons.
 func diagnoses(ds []evidence.Diagnostic) []string {
 	var lines []string
 	for _, d := range ds {
@@ -171,7 +172,7 @@ func diagnoses(ds []evidence.Diagnostic) []string {
 	})
 }
 
-// diagnosis tells one finding with its place, if it has one, and what to do about it.
+// diagnosis is one finding with its place, if it has one, and what to do about it.
 func diagnosis(d evidence.Diagnostic) string {
 	text := clean(d.Message)
 	if d.Path != "" && !strings.HasPrefix(d.Message, d.Path) { // a message about a file begins with its name
@@ -236,7 +237,8 @@ func sameFile(a, b string) bool {
 	return xerr != nil && yerr != nil && workspace.TruePath(a) == workspace.TruePath(b)
 }
 
-// keepApart keeps a result out of the bundle, which would not be what was signed any more. A file that lies there is not written at all.
+// keepApart keeps a result out of the bundle, which would no longer be what was signed. A file that already exists there is not written
+// at all.
 func keepApart(file *string, artifacts string) error {
 	if *file == "" || artifacts == "" || !workspace.Within(workspace.TruePath(*file), workspace.TruePath(artifacts)) {
 		return nil
@@ -246,7 +248,7 @@ func keepApart(file *string, artifacts string) error {
 	return err
 }
 
-// answer makes the envelope of a request. A fault in deed itself is told like every other failure.
+// answer makes the envelope of a request. A fault in deed itself is reported like every other failure.
 func (a *app) answer(ctx context.Context, f *agentTaskFlags) (env codebox.AgentTaskRun, code int) {
 	var data []byte
 	defer func() {
@@ -292,11 +294,11 @@ func (a *app) answer(ctx context.Context, f *agentTaskFlags) (env codebox.AgentT
 	return s.Run(ctx, req)
 }
 
-// refusal answers a request that cannot be read. It makes no home: one that is not there has no secrets and nothing to hide.
+// refusal answers a request that cannot be read. It makes no home: without one there are no secrets to hide.
 func (a *app) refusal(ctx context.Context, data []byte, err error) codebox.AgentTaskRun {
 	cfg, cerr := a.config()
 	root, herr := home.Resolve(a.homeFlag, a.getenv)
-	if cerr != nil || herr != nil { // the next request, whose form is right, is told
+	if cerr != nil || herr != nil { // the next request whose form is right will report it
 		return boundary.Refusal(data, err, a.hide(ctx, data))
 	}
 	return agenttask.Refused(ctx, data, err, agenttask.Machine{Home: home.At(root), Config: cfg, Secrets: runtimepkg.OwnStores(a.environ, cfg.Secrets)})
@@ -350,7 +352,7 @@ func (a *app) progressStreams(f agentTaskFlags) ([]*runrecord.Stream, func(), er
 	}
 	w, closeFile := a.Err, func() error { return nil }
 	if f.progressFile != "" {
-		// A pipe that nobody reads is refused, and never waited for.
+		// A pipe without a reader is refused, and never waited for.
 		file, err := os.OpenFile(f.progressFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0o600)
 		if err != nil {
 			return nil, func() {}, fmt.Errorf("--progress-file: %w", err)

@@ -23,7 +23,7 @@ const (
 	completed = `echo '{"status": "completed", "machine_status": "ok", "operator_summary": "done"}' > "$DEED_RESULT_FILE"` + "\n"
 )
 
-// An attackRow is an agent that attacks, and what the orchestrator is told. In the scripts $OUT is the site's directory on
+// An attackRow is an agent that attacks, and what the orchestrator gets. In the scripts $OUT is the site's directory on
 // the host, which holds the home, the caller's files and the canary.
 type attackRow struct {
 	name   string
@@ -192,7 +192,7 @@ func unharmed(t *testing.T, s *site, before map[string]string) {
 	}
 }
 
-// files reads the site's directory but for deed's own.
+// files reads the site's directory without deed's own files.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -249,7 +249,7 @@ func anyCase(texts ...string) func([]byte) []int {
 	}
 }
 
-// terminal asserts that no command writes what an agent chose raw to an operator's terminal.
+// onTerminal asserts that no command writes what an agent chose raw to an operator's terminal.
 func onTerminal(t *testing.T, s *site, q *asking, env codebox.AgentTaskRun) {
 	t.Helper()
 	tasks, err := s.open().Tasks(t.Context(), store.TaskFilter{Limit: 1})

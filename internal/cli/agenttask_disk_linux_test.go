@@ -13,7 +13,7 @@ import (
 )
 
 // When the disk of artifacts_path is full the run fails and its task is completed: the gate has accepted the work, and only its bundle could not be
-// handed over. Each says so of the other.
+// handed over. Each record says so of the other.
 func TestAgentTaskRunOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"agent": `echo x >new; echo '{"status": "completed"}' >"$DEED_RESULT_FILE"`})

@@ -29,7 +29,7 @@ func TestAgentTaskRunEscapesWhatDrivesATerminal(t *testing.T) {
 	}
 }
 
-// The caller hears what the agent left among its artifacts that is none, and so does whoever reads the bundle.
+// The answer and the bundle say which of the files that the agent left among its artifacts are none.
 func TestAgentTaskRunTellsWhatIsNoArtifact(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"agent": `cd "$DEED_ARTIFACTS" && mkfifo pipe && ln -s /etc/passwd link && echo x >file && echo '{"status": "completed"}' >"$DEED_RESULT_FILE"`})

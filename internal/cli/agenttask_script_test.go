@@ -23,7 +23,7 @@ import (
 
 // askCommand is `ask CODE JSON [flag...]`: it merges the members of JSON into base.json, runs agent-task-run on that, and
 // wants the exit code and one valid envelope on standard output that agrees with it. A member that is null is left out,
-// and $WORK stands for the directory of the script. Standard output is the envelope, for the lines that follow.
+// and $WORK is replaced by the directory of the script. Standard output is the envelope, for the lines that follow.
 func askCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: ask code json [flag...]")
@@ -84,7 +84,7 @@ func ask(ts *testscript.TestScript, code int, members string, flags ...string) c
 	return env
 }
 
-// listing names every file of the script's directory. What opening a database makes beside it does not count.
+// listing names every file of the script's directory, without the files that opening a database makes next to it.
 func listing(ts *testscript.TestScript) []string {
 	var out []string
 	root := ts.Getenv("WORK")

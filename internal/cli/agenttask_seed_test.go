@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a git seed leaves out is told, and what it excludes is not in the history that the agent has.
+// What a git seed leaves out is reported, and what it excludes is not in the history that the agent has.
 func TestAgentTaskRunTellsWhatASeedLacks(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"agent": `
@@ -48,7 +48,7 @@ func TestAgentTaskRunTellsWhatASeedLacks(t *testing.T) {
 	git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", filepath.Join(s.dir, "lib"), "lib")
 	git(repo, "commit", "-q", "-m", "second")
 
-	told := []string{
+	notes := []string{
 		"deed.seed.history $.workspaces[0].seed .git in /workspace/repo: the history has paths that are excluded, and is left behind: the repository begins with one commit of its own",
 		"deed.seed.submodule $.workspaces[0].seed lib in /workspace/repo: a submodule is left empty: a commit has its name, and none of its files",
 	}
@@ -56,12 +56,12 @@ func TestAgentTaskRunTellsWhatASeedLacks(t *testing.T) {
 	for _, tc := range []struct {
 		exclude []string
 		history string
-		told    []string
+		notes   []string
 		says    string // the first line of the agent
 	}{
-		{[]string{"secrets"}, "full", told, "1 commits"},
-		{[]string{"not-there"}, "full", told[1:], "2 commits"},
-		{[]string{"secrets"}, "none", []string{none, told[1]}, "1 commits"},
+		{[]string{"secrets"}, "full", notes, "1 commits"},
+		{[]string{"not-there"}, "full", notes[1:], "2 commits"},
+		{[]string{"secrets"}, "none", []string{none, notes[1]}, "1 commits"},
 	} {
 		o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{
 			"workspaces": []any{map[string]any{"seed": map[string]any{"type": "git", "source": repo, "ref": "main", "history": tc.history, "excludePaths": tc.exclude}}},
@@ -72,7 +72,7 @@ func TestAgentTaskRunTellsWhatASeedLacks(t *testing.T) {
 			said = append(said, d.Class+" "+d.Path+" "+d.Message)
 		}
 		slices.Sort(said)
-		if diff := cmp.Diff(tc.told, said); diff != "" || o.code != ExitDone {
+		if diff := cmp.Diff(tc.notes, said); diff != "" || o.code != ExitDone {
 			t.Errorf("exclude %q: exit %d, diagnostics (-want +got):\n%s%s", tc.exclude, o.code, diff, o.stderr)
 		}
 		patch, err := os.ReadFile(filepath.Join(env.Artifacts, "files", "patch.diff"))

@@ -31,7 +31,7 @@ type asking struct {
 	bundle   string // artifacts_path
 }
 
-// workRequest writes a request whose workspace has main.txt to mend, and whose bundle has a place of its own.
+// workRequest writes a request whose workspace has main.txt to fix, and whose bundle has a place of its own.
 func (s *site) workRequest(members map[string]any) string {
 	s.t.Helper()
 	req := map[string]any{
@@ -137,7 +137,8 @@ const (
 	quickAgent  = `echo fixed > main.txt`
 )
 
-// A place for the bundle that is taken while the run is under way makes the run a failure: what lies there is another's.
+// If the place for the bundle is taken while the run is under way, the run fails: what is there belongs to somebody
+// else.
 func TestArtifactsPathIsTaken(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"work": "sleep 8; " + quickAgent})
@@ -172,7 +173,7 @@ func TestAgentTaskSignals(t *testing.T) {
 				t.Fatal(err)
 			}
 			q.start()
-			// More than a pipe holds: when it is written, deed reads, and hears signals.
+			// More than a pipe holds: when it is written, deed reads, and reacts to signals.
 			if _, err := io.WriteString(in, strings.Repeat(" ", 1<<20)); err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +228,7 @@ func cancelled(t *testing.T, env codebox.AgentTaskRun) {
 	}
 }
 
-// onlyTask asserts that there is one task, in a state in which nobody runs it again.
+// onlyTask asserts that there is one task, in a state in which it is not run again.
 func onlyTask(t *testing.T, s *site, want ...agentruntime.TaskStatus) {
 	t.Helper()
 	tasks, err := s.open().Tasks(t.Context(), store.TaskFilter{Limit: 10})
@@ -268,7 +269,7 @@ func TestAgentTaskCancelledFromOutside(t *testing.T) {
 	}
 }
 
-// After kill -9 at any step, `deed cleanup` leaves nothing, closes the record, and nobody runs the task again.
+// After kill -9 at any step, `deed cleanup` leaves nothing, closes the record, and the task is not run again.
 func TestAgentTaskKilled(t *testing.T) {
 	t.Parallel()
 	var points []crashpoint.Point

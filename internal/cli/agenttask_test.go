@@ -60,7 +60,7 @@ func envelope(t *testing.T, stdout string) codebox.AgentTaskRun {
 	return env
 }
 
-// What the caller is told, what the bundle says, what the record says and how the command ends are one account.
+// The answer to the caller, the bundle, the record and the exit code of the command agree.
 func TestAgentTaskRunTellsOneStory(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -160,7 +160,7 @@ func (s *site) sameAccount(env codebox.AgentTaskRun, dir string) {
 	}
 }
 
-// A signal ends the run, and everything that tells of it says so.
+// A signal ends the run, and all its records say so.
 func TestAgentTaskRunIsToldToStop(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"agent": "exec sleep 60"})
@@ -190,7 +190,7 @@ func TestAgentTaskRunIsToldToStop(t *testing.T) {
 	s.tidy()
 }
 
-// A signal is heard also while nobody writes what is read.
+// A signal takes effect also while a command waits for input.
 func TestCommandsAreStoppedWhileTheyRead(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"agent-task-run", "--input-file=-", "--json"}, {"ability-run", "--input-file=-", "--json"}, {"schema", "validate", codebox.SchemaTaskInput, "-"}} {
@@ -228,7 +228,7 @@ func TestCommandsAreStoppedWhileTheyRead(t *testing.T) {
 func TestAgentTaskRunHasNoPlaceForItsBundle(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"agent": "exit 0"})
-	for _, place := range []string{"/proc/none/out", "/proc/none"} { // which says of itself that root may write to it
+	for _, place := range []string{"/proc/none/out", "/proc/none"} { // which claims that root may write to it
 		o := s.deed(nil, "agent-task-run", "--json", "--input-file="+s.request("agent", map[string]any{"artifacts_path": place}))
 		env := envelope(t, o.stdout)
 		if got := env.AgentTaskRunResult.FailureClassification; o.code != ExitUsage || got != "invalid_request" || len(env.Diagnostics) != 1 || env.Diagnostics[0].Path != "$.artifacts_path" {
@@ -240,7 +240,8 @@ func TestAgentTaskRunHasNoPlaceForItsBundle(t *testing.T) {
 	}
 }
 
-// What a request names and the machine does not have is told by its path in the request, all of it at once, before there is a task.
+// What a request names and the machine does not have is reported by its path in the request, all of it at once, before there is a
+// task.
 func TestAgentTaskRunRefusesSources(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"agent": "exit 0"})
@@ -274,7 +275,7 @@ func TestAgentTaskRunRefusesSources(t *testing.T) {
 	}
 }
 
-// A directory cannot be mounted on a file of the workspace. Whoever asks for that is at fault, not the machine.
+// A directory cannot be mounted on a file of the workspace. That is the request's fault, not the machine's.
 func TestAgentTaskRunCannotMountThere(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"agent": "exit 0"})
@@ -310,11 +311,12 @@ func TestAgentTaskRunRefusedLeavesItsPlace(t *testing.T) {
 	}
 }
 
-// What an agent did before it was ended is evidence, whoever ended it: the time limit of the request, that of its adapter, or a signal.
+// What an agent did before it was ended is evidence, whatever ended it: the time limit of the request, that of its adapter, or a
+// signal.
 func TestAgentTaskRunKeepsWhatWasDone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		adapter string // what its settings say besides
+		adapter string // further settings
 		request map[string]any
 		signal  bool
 		status  string
@@ -385,7 +387,7 @@ func TestRunsOfASession(t *testing.T) {
 	}
 }
 
-// The caller hears what of the agent's result could not be taken over.
+// The answer says what of the agent's result could not be taken over.
 func TestAgentTaskRunTellsWhatItDropped(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"agent": `echo '{"status": "completed", "odd": 1, "structured_artifacts": [5, {"name": "a", "type": "t"}, {"name": "b", "type": "t", "provenance": "me"}]}' >"$DEED_RESULT_FILE"`})
@@ -402,7 +404,7 @@ func TestAgentTaskRunTellsWhatItDropped(t *testing.T) {
 	}
 }
 
-// An envelope that nobody reads from standard output is in its file all the same.
+// An envelope is in its file even when no one reads standard output.
 func TestAgentTaskRunKeepsItsResult(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"agent": "exit 0"})

@@ -36,9 +36,9 @@ func diagnosed(env codebox.AgentTaskRun, class, path string) *evidence.Diagnosti
 	return nil
 }
 
-// Where there is no sandbox, a request that only prefers one is run, and hears where its workspaces are. What nobody could show to the agent is
-// not left out in silence: such a request is refused for want of a sandbox, by the path of the mount. A request that wants a sandbox is told how
-// it does without, in its own words.
+// Where there is no sandbox, a request that only prefers one is run, and its answer says where its workspaces are. A path that could not be
+// shown to the agent is not left out in silence: such a request is refused for want of a sandbox, with the path of the mount. A request that
+// wants a sandbox is answered with how to do without, in its own words.
 func TestAgentTaskRunWithoutASandbox(t *testing.T) {
 	t.Parallel()
 	env := withoutBubblewrap(t)
@@ -94,7 +94,7 @@ func TestAgentTaskRunWithoutASandbox(t *testing.T) {
 	}
 }
 
-// Without WordPress a component is there as files. Nothing says of one that it is about to be activated, and who asks for that is refused.
+// Without WordPress a component is there as files. No answer says that it will be activated, and a request that asks for that is refused.
 func TestAgentTaskRunWithoutWordPress(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"agent": "exit 0"})

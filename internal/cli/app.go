@@ -46,7 +46,7 @@ import (
 type app struct {
 	Stdio
 	environ  []string
-	unhook   func() // gives signals back to the system
+	unhook   func() // restores the default handling of signals
 	color    palette
 	errColor palette
 
@@ -62,13 +62,13 @@ type app struct {
 	cfg *config.Config
 	st  *store.Store
 
-	seen *view.Reader // what models made; nil: none yet
+	seen *view.Reader // made by models; nil: not yet
 
-	fanouts *fanoutrun.Service   // of a dispatcher; nil: this command is none
-	tele    *telemetry.Telemetry // nil: nobody is told
+	fanouts *fanoutrun.Service   // of a dispatcher; nil: this command is not one
+	tele    *telemetry.Telemetry // nil: nothing is exported
 	serves  bool                 // this is deed serve: its measures can be scraped
 
-	// askInputs asks the person at the terminal about changed inputs; nil: nobody sits there.
+	// askInputs asks the person at the terminal about changed inputs; nil: there is no one to ask.
 	askInputs func(context.Context, attempt.InputsQuestion) (bool, string, error)
 }
 
@@ -130,7 +130,7 @@ func (a *app) config() (*config.Config, error) {
 
 // recoverImport ends an import that was cut short before anything of the home is read: no command sees half an agent.
 func (a *app) recoverImport(h *home.Home, load func() (*config.Config, error)) error {
-	ctx := context.Background() // no more than a look, but after a crash
+	ctx := context.Background() // only a look, unless there was a crash
 	return clone.Recover(ctx, h, func() (*store.Store, error) {
 		cfg, err := load()
 		if err != nil {
@@ -218,7 +218,7 @@ func (a *app) openStore(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	if st.Dialect() == store.SQLite {
-		st.OnCommit(a.h.Changed) // until it is closed: who watches the home in another process hears of it
+		st.OnCommit(a.h.Changed) // until it is closed: this wakes those who watch the home in another process
 	}
 	a.st = st
 	return nil
@@ -227,7 +227,7 @@ func (a *app) openStore(ctx context.Context, cfg *config.Config) error {
 // notEmptied refuses to begin a new queue in a home that has evidence of an old one.
 func (a *app) notEmptied() error {
 	if fi, err := os.Stat(a.h.DB()); err == nil && fi.Size() > 0 {
-		return nil // the store itself tells whether it is sound
+		return nil // the store itself reports whether it is sound
 	}
 	if list, err := os.ReadDir(a.h.Bundles()); err != nil || len(list) == 0 {
 		return nil //nolint:nilerr // a home without bundles has nothing to lose
@@ -267,15 +267,15 @@ func (a *app) admission() *task.Admission {
 	return &task.Admission{Store: a.st, Config: a.cfg, Clock: clock.System, Drivers: a.drivers(), Skills: a.skills()}
 }
 
-// A station is what this process is when it runs tasks.
-type station struct {
+// A runnerIdentity is what identifies this process when it runs tasks.
+type runnerIdentity struct {
 	self proc.Identity
 	exe  string
 	key  *bundle.Key
 }
 
 // runner finds out who runs here. It needs the home, and no store.
-func (a *app) runner() (r station, err error) {
+func (a *app) runner() (r runnerIdentity, err error) {
 	if _, err := proc.LookPath("git", a.getenv("PATH"), "/"); err != nil {
 		return r, errors.New("git is not on PATH (install it: patches are made and applied by it)")
 	}
@@ -304,7 +304,7 @@ func (a *app) engine(slots int) (*dispatch.Engine, error) {
 	return a.engineOf(r, slots, nil)
 }
 
-func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (*dispatch.Engine, error) {
+func (a *app) engineOf(who runnerIdentity, slots int, observe func(attempt.Progress)) (*dispatch.Engine, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, fmt.Errorf("make a runner id: %w", err)
@@ -334,7 +334,7 @@ func (a *app) engineOf(who station, slots int, observe func(attempt.Progress)) (
 	}, nil
 }
 
-// logger writes talk to standard error: text for people, JSON lines for programs.
+// logger writes messages to standard error: text for people, JSON lines for programs.
 func (a *app) logger(level slog.Level) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
 	if a.json {

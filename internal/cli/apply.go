@@ -127,7 +127,7 @@ func (a *app) showApply(res evidence.ApplyResult, err error) error {
 	}
 	for _, id := range res.Recovered {
 		switch {
-		case id == res.ApplyID && res.Status != evidence.ApplyUndone: // it is what the rest tells of
+		case id == res.ApplyID && res.Status != evidence.ApplyUndone: // it is what the rest is about
 		case res.RecoveredAs[id] == evidence.ApplyApplied:
 			a.hint("apply %s had been cut short when it was whole; it was finished first", id)
 		case res.RecoveredAs[id] == evidence.ApplyUndone:

@@ -105,7 +105,7 @@ func TestCrashOfApply(t *testing.T) {
 }
 
 // TestCleanupNamesAnApplyThatWasCutShort kills `deed apply` and looks for it: a cleanup changes nothing in the directory and names the apply, and
-// the command that it gives takes the apply back. What a person is told says whether it was taken back or finished.
+// the command that it gives takes the apply back. The output says whether the apply was taken back or finished.
 func TestCleanupNamesAnApplyThatWasCutShort(t *testing.T) {
 	t.Parallel()
 	for _, p := range crashpoint.OfApply {

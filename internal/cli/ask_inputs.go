@@ -53,7 +53,7 @@ func (p *progress) askInputs(ctx context.Context, q attempt.InputsQuestion) (boo
 	return yes, a.operator(), nil
 }
 
-// askWords introduce what a person is asked about: the files, and what is said of them.
+// askWords introduce what a person is asked about: the files, and what is reported about them.
 func askWords(k gate.AskKind) (files, failing string) {
 	switch k {
 	case gate.AskSuspicious:

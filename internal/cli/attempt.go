@@ -63,7 +63,7 @@ func (a *app) eachEntry(at store.Attempt, use func(journal.Entry) error) error {
 	return view.Drain(t, use)
 }
 
-// maxKept bounds what the first reading keeps of inputs and outputs, of which it shows none.
+// maxKept bounds what the first reading keeps of inputs and outputs, none of which it shows.
 const maxKept = 64
 
 // emitAttempt writes the attempt with its whole history.
@@ -84,7 +84,7 @@ func (a *app) emitAttempt(ctx context.Context, at store.Attempt) error {
 	}{a.models().AttemptOf(at), runtime})
 }
 
-// attemptStory prints the attempt. It reads the journal twice, so that a call is shown with what came of it and nothing
+// attemptStory prints the attempt. It reads the journal twice, so that a call is shown with its result and nothing
 // large is held.
 func (a *app) attemptStory(at store.Attempt) error {
 	f := history.New(history.Options{AttemptID: at.Record.AttemptID, MaxText: maxKept})

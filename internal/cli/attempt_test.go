@@ -21,7 +21,7 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// A stage is a home with one task whose attempts a test plays by hand.
+// A stage is a home with one task whose attempts a test writes itself.
 type stage struct {
 	*testing.T
 	h     *home.Home
@@ -134,7 +134,7 @@ func (s *stage) play(args ...string) (lines *bufio.Scanner, exit chan int) {
 	return bufio.NewScanner(r), exit
 }
 
-// until reads lines up to one that holds a text.
+// until reads lines up to one that contains a text.
 func (s *stage) until(lines *bufio.Scanner, text string) []string {
 	s.Helper()
 	var seen []string
@@ -250,7 +250,7 @@ func TestAttemptShow(t *testing.T) {
 	}
 }
 
-// What an agent wrote does not drive the terminal of whoever looks.
+// What an agent wrote does not control the viewer's terminal.
 func TestAttemptShowIsSafe(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

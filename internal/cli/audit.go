@@ -169,7 +169,7 @@ func (a *app) auditReport(ctx context.Context, f *auditFlags) (runner.AuditRepor
 }
 
 // auditExtensions takes the audit settings and fingerprint scripts of the component's extensions, and a place for the
-// cache. An audit needs none of them, so what is wrong with them is told and does not end it.
+// cache. An audit needs none of them, so a fault in them is reported and does not end it.
 func (a *app) auditExtensions(cfg *audit.Config, c project.Component, noCache bool) (notes []string) {
 	h, err := a.makeHome()
 	if err != nil {
@@ -244,7 +244,7 @@ func extensionsOf(h *home.Home, c project.Component) (*extension.Set, []string, 
 	return set, ids, nil
 }
 
-// auditBaseline holds a report against the baseline, or saves it as the new one.
+// auditBaseline compares a report with the baseline, or saves it as the new one.
 func (a *app) auditBaseline(f *auditFlags, c project.Component, r *runner.AuditReport) error {
 	items := make([]baseline.Item, len(r.Findings))
 	for i, x := range r.Findings {
@@ -431,11 +431,11 @@ func (a *app) showAuditFinding(x runner.AuditFinding) {
 	if x.Severity == runner.SeverityInfo {
 		severity = a.color.Dim(x.Severity)
 	}
-	beside := ""
+	suffix := ""
 	if x.Introduced != nil && !*x.Introduced {
-		beside = a.color.Dim(" (beside the change)")
+		suffix = a.color.Dim(" (beside the change)")
 	}
-	a.printf("%s: %s %s: %s%s\n", a.color.Bold(at), severity, x.Kind, clean(x.Description), beside)
+	a.printf("%s: %s %s: %s%s\n", a.color.Bold(at), severity, x.Kind, clean(x.Description), suffix)
 }
 
 func (a *app) showConventions(r runner.AuditReport) {

@@ -200,7 +200,7 @@ func status(t *testing.T, st *store.Store, id string) agentruntime.TaskStatus {
 	return task.Record.Status
 }
 
-// Flags that exclude each other are the caller's fault, in words of deed's own.
+// Flags that exclude each other are the caller's fault, in deed's own words.
 func TestFlagsThatExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)

@@ -21,7 +21,7 @@ func (a *app) briefCmd() *cobra.Command {
 	var prompt bool
 	show := &cobra.Command{
 		Use: "show TASK|ATTEMPT", Short: "Show what an agent was told, section by section, and what was left out", Args: names("TASK|ATTEMPT"),
-		Long: `Show what an agent was told before its first turn: the sections and their lengths, what was dropped or cut and why, the hash, the
+		Long: `Show what an agent got to read before its first turn: the sections and their lengths, what was dropped or cut and why, the hash, the
 replay grade and the variant. Of a task it is the brief of its newest attempt that has one; also while it runs.`,
 		Example: "  deed brief show 019ad2c4\n  deed brief show 019ad2c4 --prompt\n  deed brief show 019ad2c4 --json",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -231,7 +231,7 @@ func (a *app) diffBriefs(x, y foundBrief) error {
 			return err
 		}
 	} else {
-		a.tellDifference(d)
+		a.reportDifference(d)
 	}
 	if d.Same() {
 		return nil
@@ -239,8 +239,8 @@ func (a *app) diffBriefs(x, y foundBrief) error {
 	return errNotDone
 }
 
-// tellDifference prints what the agent reads first, then what else was put in.
-func (a *app) tellDifference(d brief.Difference) {
+// reportDifference prints what the agent reads first, then what else was put in.
+func (a *app) reportDifference(d brief.Difference) {
 	if d.Same() {
 		a.printf("the same\n")
 		return
@@ -303,7 +303,7 @@ func (a *app) replayBrief(f foundBrief) error {
 			a.printf("%s\n", a.color.Red("not the same brief"))
 		}
 		if doc.Differs != nil {
-			a.tellDifference(*doc.Differs)
+			a.reportDifference(*doc.Differs)
 		}
 	}
 	if doc.Same {

@@ -52,7 +52,7 @@ func TestABriefOutlivesAKill(t *testing.T) {
 	s.tidy()
 }
 
-// A task whose text holds a secret: the agent is told it, nobody else is, and the brief repeats to the hash on record.
+// A task whose text holds a secret: the agent gets it, no one else does, and the brief repeats to the hash on record.
 func TestABriefWithASecret(t *testing.T) {
 	t.Parallel()
 	const value = "tok_9182736455647382910aa"
@@ -83,7 +83,7 @@ echo '{"status": "completed", "machine_status": "ok", "operator_summary": "done"
 	s.tidy()
 }
 
-// What cannot be shown is refused with a reason; what was changed is told.
+// A brief that cannot be shown is refused with a reason; one that was changed is reported.
 func TestBriefsThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"work": briefAgent})

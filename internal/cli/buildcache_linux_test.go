@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// cacheProject has a runner that leaves the content of the tree in its cache, and tells as tests what it finds there.
+// cacheProject has a runner that leaves the content of the tree in its cache, and reports as tests what it finds
+// there.
 const cacheProject = `
 -- code.txt --
 of the base
@@ -24,7 +25,7 @@ echo '[{"name": "runs", "status": "passed"}]' >"$DEED_TEST_CASES_FILE"
 `
 
 // TestCachesComeFromTheBaseAlone: what runs on the base left in caches is there for a check of an agent's work, and what a
-// check of an agent's work left is there for nobody.
+// check of an agent's work left is never used.
 func TestCachesComeFromTheBaseAlone(t *testing.T) {
 	t.Parallel()
 	for _, isolation := range []string{"process", "namespace"} {

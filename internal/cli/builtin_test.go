@@ -143,7 +143,7 @@ func (c *component) read(out string, code int) scriptRun {
 	return r
 }
 
-// want holds a run against its exit code and patterns of its output.
+// want compares a run with its exit code and patterns of its output.
 func (r scriptRun) want(t *testing.T, code int, patterns ...string) {
 	t.Helper()
 	if r.code != code {
@@ -163,7 +163,7 @@ func (r scriptRun) found(t *testing.T, want ...string) {
 	}
 }
 
-// reported holds the one report against a pattern.
+// reported matches the one report against a pattern.
 func (r scriptRun) reported(t *testing.T, name string, patterns ...string) {
 	t.Helper()
 	if names := slices.Collect(maps.Keys(r.reports)); len(names) != 1 || names[0] != name {
@@ -424,7 +424,7 @@ class T(unittest.TestCase):
 	})
 	for _, python := range []struct{ name, path string }{{"unittest", withoutPytest(t)}, {"pytest", withPytest(t)}} {
 		if python.path == "" {
-			continue // told by the last line of this test
+			continue // reported by the last line of this test
 		}
 		c.path = python.path
 		r := c.script("python", "test", nil)
@@ -675,10 +675,10 @@ func TestHelperCommandFaults(t *testing.T) {
 		{[]string{"findings", "text", "--only", dir + "/none"}, "a:1: b\n", ExitUsage, "read the paths that are asked for"},
 		{[]string{"findings", "text", "--errors-only"}, "a:1: warning: b\n", ExitInfra, ""},
 	} {
-		var out, talk bytes.Buffer
-		code := Main(append([]string{"helper"}, c.args...), nil, Stdio{In: strings.NewReader(c.in), Out: &out, Err: &talk})
-		if code != c.code || !strings.Contains(talk.String(), c.want) {
-			t.Errorf("%v: exit %d, %s", c.args, code, talk.String())
+		var out, stderr bytes.Buffer
+		code := Main(append([]string{"helper"}, c.args...), nil, Stdio{In: strings.NewReader(c.in), Out: &out, Err: &stderr})
+		if code != c.code || !strings.Contains(stderr.String(), c.want) {
+			t.Errorf("%v: exit %d, %s", c.args, code, stderr.String())
 		}
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

@@ -130,7 +130,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }`
 
-// forgery writes the report itself, wherever the runner's own directory is to be found, and goes on doing so.
+// forgery writes the report itself, wherever the runner's own directory is to be found, and keeps doing so.
 const forgery = `package calc
 
 import (
@@ -297,7 +297,7 @@ func cheats(t *testing.T, project string, list map[string]cheat) {
 	}
 }
 
-// The same behind walls: extension, helpers and run directory are there, and nothing else of the machine.
+// The same in a sandbox: extension, helpers and run directory are there, and nothing else of the machine.
 func TestCapabilityInANamespace(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("bwrap"); err != nil {

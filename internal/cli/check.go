@@ -69,8 +69,8 @@ func (a *app) checkCmd(capability string) *cobra.Command {
 		Use: capability + " [DIR] [-- ARGS]", Short: w.short, Example: w.example,
 		Long: w.long + `
 
-What the script prints goes to standard error and to a log. Exit code 0 means clean, 1 findings, 3 that nothing can be
-told because something around it is broken. A component that has no such capability is skipped, with exit code 0.`,
+What the script prints goes to standard error and to a log. Exit code 0 means clean, 1 findings, 3 that there is
+no result because something around it is broken. A component that has no such capability is skipped, with exit code 0.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if own, _ := ownArgs(c, args); len(own) > 1 {
 				return fmt.Errorf("one directory at most, and there are %d (arguments of the script go behind --)", len(own))
@@ -80,7 +80,7 @@ told because something around it is broken. A component that has no such capabil
 		RunE: func(c *cobra.Command, args []string) error {
 			own, rest := ownArgs(c, args)
 			f.options.Args = rest
-			return a.tellCheck(f, func() (runner.Report, error) {
+			return a.reportCheck(f, func() (runner.Report, error) {
 				return a.check(c.Context(), f, componentDir(own), c.Flags().Changed)
 			})
 		},
@@ -134,8 +134,8 @@ func (f *checkFlags) register(c *cobra.Command) {
 	}
 }
 
-// tellCheck runs a check and shows its report, or the error that kept it from being one.
-func (a *app) tellCheck(f *checkFlags, run func() (runner.Report, error)) error {
+// reportCheck runs a check and shows its report, or the error that kept it from being one.
+func (a *app) reportCheck(f *checkFlags, run func() (runner.Report, error)) error {
 	if err := errors.Join(a.asked(f.format), f.baseline.contradiction(), f.unwritable()); err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (a *app) tellCheck(f *checkFlags, run func() (runner.Report, error)) error 
 		}
 		env.Data = &rep
 	}
-	var unwritten error // what was found is told all the same
+	var unwritten error // the findings are reported all the same
 	if f.output != "" {
 		unwritten = writeEnvelope(f.output, env)
 	}

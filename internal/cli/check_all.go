@@ -19,8 +19,8 @@ import (
 	"github.com/deedrun/deed/internal/checks/fix"
 )
 
-// verifyPhases are the phases of `deed check`, in the order in which they are worth running: what is quick and what others
-// stand on comes first.
+// verifyPhases are the phases of `deed check`, in the order in which they are worth running: quick ones, and those that
+// others depend on, come first.
 var verifyPhases = []string{runner.PhaseSyntax, runner.PhaseLint, runner.PhaseTypecheck, runner.PhaseAudit, runner.PhaseTest}
 
 // The steps of lint scripts that belong to a phase of their own, by the names that they have in practice.
@@ -71,8 +71,8 @@ func inPhase(phase string, requests []check.Request, plan extension.Plan) ([]che
 	return kept, plan
 }
 
-// havingSteps leaves the extensions that have a step which the user asked for, where several serve and all name theirs.
-// When none has, all run, and say so.
+// havingSteps keeps the extensions that have a step which the user asked for, where several serve and all name their
+// steps. When none has, all run, and report that.
 func havingSteps(requests []check.Request, plan extension.Plan) ([]check.Request, extension.Plan) {
 	if len(requests) < 2 || len(requests[0].Options.Filter.Only) == 0 {
 		return requests, plan
@@ -97,7 +97,7 @@ func havingSteps(requests []check.Request, plan extension.Plan) ([]check.Request
 	return kept, plan
 }
 
-// checkAllFlags are what a user says to deed check.
+// checkAllFlags are the flags of deed check.
 type checkAllFlags struct {
 	only, skip []string
 	failFast   bool
@@ -110,18 +110,18 @@ func (a *app) checkAllCmd() *cobra.Command {
 	f := &checkAllFlags{}
 	c := &cobra.Command{
 		Use: "check [DIR]", Short: "Verify this component: syntax, lint, types, audit, tests",
-		Long: `Run every phase of a verification and tell each one's status: ` + strings.Join(verifyPhases, ", ") + `.
+		Long: `Run every phase of a verification and report the status of each: ` + strings.Join(verifyPhases, ", ") + `.
 A phase that nothing here has is skipped. Syntax and types are the steps of that kind of the lint script; where it has
 none, deed parses what it can itself, and the extension's own verification command serves for types.
 
-Exit code 0 means that every phase passed or was skipped, 1 findings in one, 3 that one could not be told.`,
+Exit code 0 means that every phase passed or was skipped, 1 findings in one, 3 that one has no result.`,
 		Example: `  deed check
   deed check --fail-fast --changed-since main
   deed check --only syntax,lint`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			v, err := a.verifyAll(c.Context(), f, slices.Concat(args, []string{"."})[0])
-			return a.tellPhases(v, err)
+			return a.reportPhases(v, err)
 		},
 	}
 	fl := c.Flags()
@@ -258,8 +258,8 @@ func (a *app) typed(ctx context.Context, f *checkFlags, dir string) (runner.Phas
 	return last, err
 }
 
-// tellPhases shows the phases, or the error that kept them from being told.
-func (a *app) tellPhases(v runner.Verification, err error) error {
+// reportPhases shows the phases, or the error that kept them from being reported.
+func (a *app) reportPhases(v runner.Verification, err error) error {
 	if errors.Is(err, context.Canceled) || err != nil && !a.json {
 		return err
 	}
@@ -301,7 +301,8 @@ func (a *app) showPhases(v runner.Verification) {
 	}
 }
 
-// showFailedAudit tells the first warnings of an audit that did not pass; its command tells all, and what is info.
+// showFailedAudit shows the first warnings of an audit that did not pass; its own command shows all, and the
+// informational ones.
 func (a *app) showFailedAudit(r *runner.AuditReport) {
 	if r == nil || r.Passed {
 		return

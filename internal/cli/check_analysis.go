@@ -95,7 +95,7 @@ func joinDrift(all *runner.Drift, d runner.Drift) *runner.Drift {
 	return all
 }
 
-// showAnalysis tells people the clusters.
+// showAnalysis shows people the clusters.
 func (a *app) showAnalysis(found *runner.Analysis) {
 	if found == nil {
 		return
@@ -118,7 +118,7 @@ func (a *app) showAnalysis(found *runner.Analysis) {
 	}
 }
 
-// showDrift tells people which lines of tests have to follow.
+// showDrift shows people which lines of tests have to follow.
 func (a *app) showDrift(d *runner.Drift) {
 	if d == nil {
 		return

@@ -43,7 +43,7 @@ func (a *app) heldAgainst(b baselineFlags, j check.Job, rep *runner.Report) erro
 	if err != nil {
 		return err
 	}
-	if why := untold(rep); why != "" {
+	if why := incomparable(rep); why != "" {
 		a.notCompared(b, j, key, rep, why)
 		return nil
 	}
@@ -106,9 +106,9 @@ func saveBaseline(c project.Component, key string, rep *runner.Report) (b baseli
 	return b, project.SaveBaseline(c.Path, key, b)
 }
 
-// untold says why a report tells nothing that could be compared or saved; empty: it does. To take the silence of a runner
-// that broke for findings that are resolved would empty the baseline.
-func untold(rep *runner.Report) string {
+// incomparable says why a report has nothing that could be compared or saved; empty: it has. Taking the silence of a
+// runner that broke for resolved findings would empty the baseline.
+func incomparable(rep *runner.Report) string {
 	switch {
 	case baseline.Hard(rep):
 		return "the run could not tell what there is"
@@ -171,7 +171,7 @@ func newFirst(x, y runner.LintFinding) int {
 	return 1
 }
 
-// showBaseline tells people how a run stands to its baseline. What is new is told beside it.
+// showBaseline shows people how a run compares to its baseline, and in addition what is new.
 func (a *app) showBaseline(capability string, c *runner.BaselineComparison) {
 	if c == nil {
 		return

@@ -72,8 +72,8 @@ func (f *checkFlags) consistent() error {
 	return nil
 }
 
-// heldAgainstChanged holds a report against the baseline. A run of what changed tells which findings are new; it knows
-// nothing of those elsewhere, and counts of some tests cannot be held against counts of all.
+// heldAgainstChanged compares a report with the baseline. A run of what changed shows which findings are new; it knows
+// nothing of findings elsewhere, and counts of some tests cannot be compared with counts of all.
 func (a *app) heldAgainstChanged(f *checkFlags, j check.Job, rep *runner.Report) error {
 	if !f.changed.asked() {
 		return a.heldAgainst(f.baseline, j, rep)
@@ -98,7 +98,7 @@ type narrowed struct {
 	hints    []string
 }
 
-// finish adds what is to be said about the narrowing.
+// finish adds the notes about the narrowing.
 func (n narrowed) finish(rep runner.Report) runner.Report {
 	rep.Scope = n.scope
 	rep.Warnings = append(rep.Warnings, n.warnings...)

@@ -33,8 +33,8 @@ func (a *app) refactorCmd() *cobra.Command {
 		Long: `Run the check, then its fixers, and keep what they did only when it can be verified: it must parse, pass the extension's
 own verification command, and lint no worse than before. Otherwise every file is put back byte for byte.
 
-Without --write it is a plan: what would be done is told, and nothing is changed. Exit code 1 means that findings are left. Fixes that a fixer calls advisory are told
-and never applied. A run that is killed is put back by the next one.`,
+Without --write it is a plan: it reports what would be done, and changes nothing. Exit code 1 means that findings are left. Fixes
+that a fixer calls advisory are reported and never applied. A run that is killed is put back by the next one.`,
 		Example: `  deed refactor --from lint
   deed refactor --from lint --write`,
 		Args: cobra.MaximumNArgs(1),
@@ -43,7 +43,7 @@ and never applied. A run that is killed is put back by the next one.`,
 				return usage(fmt.Errorf("--from is %q (use %s or %s)", from, runner.Lint, runner.Test))
 			}
 			f.capability = from
-			return a.tellCheck(f, func() (runner.Report, error) {
+			return a.reportCheck(f, func() (runner.Report, error) {
 				comp, err := a.component(slices.Concat(args, []string{"."})[0])
 				if err != nil {
 					return runner.Report{}, err
@@ -68,7 +68,7 @@ and never applied. A run that is killed is put back by the next one.`,
 // fixed runs the fixers of a capability.
 func (a *app) fixed(ctx context.Context, f *checkFlags, j check.Job, plan bool) (runner.Report, error) {
 	c := j.Component
-	j.Choice.NoScripts = true // a plain command cannot be told to fix
+	j.Choice.NoScripts = true // a plain command has no way to be asked for fixes
 	plain := *f
 	plain.baseline = baselineFlags{ignore: true} // what the baseline knows is worth fixing too
 	fixing := j
@@ -121,15 +121,15 @@ func noWorse(before *runner.Report, after runner.Report) runner.Phase {
 	return p
 }
 
-// lackedBefore reports whether all that keeps a check from its end is missing tools that were missing before the fix too: what is here
-// came to its end both times.
+// lackedBefore reports whether the only thing that keeps a check from completing is missing tools that were missing before the fix
+// too: what is installed completed both times.
 func lackedBefore(before *runner.Report, after runner.Report) bool {
 	return before != nil && after.Failure != nil && after.Failure.Cause == runner.CauseTool && !slices.ContainsFunc(after.Missing, func(m runner.Missing) bool {
 		return !slices.Contains(before.Missing, m)
 	})
 }
 
-// trouble counts what a check found. One that failed without saying what has found something.
+// trouble counts what a check found. A check that failed without a finding counts as one.
 func trouble(rep runner.Report) int {
 	n := len(rep.LintFindings)
 	if rep.TestCounts != nil {
@@ -217,7 +217,7 @@ func (l *lastBytes) line() string {
 	return clean(string(bytes.ToValidUTF8(lines[len(lines)-1], []byte("\uFFFD"))))
 }
 
-// pendingFix tells of a run of fixers that was killed: the files may be half fixed.
+// pendingFix reports a run of fixers that was killed: the files may be half fixed.
 func (a *app) pendingFix(dir string) []string {
 	since, ok := undo.Pending(a.h.Fixes(), dir)
 	if !ok {
@@ -226,7 +226,7 @@ func (a *app) pendingFix(dir string) []string {
 	return []string{fmt.Sprintf("a run of fixers, begun at %s, was killed and may have left files half fixed (deed refactor, with --write or without, puts them back)", since.Format(time.RFC3339))}
 }
 
-// showAutofix tells people what fixers did.
+// showAutofix shows people what fixers did.
 func (a *app) showAutofix(f *runner.Autofix) {
 	if f == nil {
 		return

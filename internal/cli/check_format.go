@@ -53,8 +53,8 @@ func (a *app) writeReport(format string, rep runner.Report) error {
 	return nil
 }
 
-// inRepository returns where a component is in its repository, which is what a forge knows files by; empty at its root,
-// and where there is no repository.
+// inRepository returns the path of a component in its repository, which is how a forge identifies files; empty at its
+// root, and where there is no repository.
 func inRepository(dir string) string {
 	_, rel, err := workspace.TopOf(dir)
 	if err != nil || rel == "." {
@@ -63,7 +63,7 @@ func inRepository(dir string) string {
 	return filepath.ToSlash(rel)
 }
 
-// A safeWriter keeps from a terminal what would drive it, as safeJSON does, without holding the whole document.
+// A safeWriter removes what would control a terminal, as safeJSON does, without holding the whole document.
 type safeWriter struct {
 	w    io.Writer
 	json bool   // escape it; else it is left out
@@ -93,5 +93,5 @@ func (s *safeWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// suspicious reports whether a byte may belong to a character that drives a terminal.
+// suspicious reports whether a byte may belong to a character that controls a terminal.
 func (s *safeWriter) suspicious(b byte) bool { return b >= 0x7f || b < ' ' && b != '\n' && b != '\t' }

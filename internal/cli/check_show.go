@@ -29,7 +29,7 @@ const (
 	summaryItems  = 20
 )
 
-// shortReport puts the numbers and the first items in the place of the lists.
+// shortReport replaces the lists by their numbers and their first items.
 func shortReport(rep *runner.Report) {
 	s := &runner.Summary{ExitCode: rep.ExitCode}
 	switch rep.Capability {
@@ -52,7 +52,7 @@ func shortReport(rep *runner.Report) {
 	rep.Summary = s
 }
 
-// showReport tells people how a check ended.
+// showReport shows people how a check ended.
 func (a *app) showReport(rep runner.Report) {
 	took := (time.Duration(rep.DurationMS) * time.Millisecond).Round(10 * time.Millisecond)
 	by := ""
@@ -82,7 +82,7 @@ func (a *app) showReport(rep runner.Report) {
 		}
 	}
 	if rep.Failure != nil && rep.Failure.Step != "" && rep.Failure.Category == runner.CategoryFindings {
-		a.printf("  failed step: %s\n", clean(rep.Failure.Step)) // of the others the summary says it
+		a.printf("  failed step: %s\n", clean(rep.Failure.Step)) // the summary says it of the others
 	}
 	for _, w := range rep.Warnings {
 		a.printf("  %s %s\n", a.color.Yellow("warning:"), clean(w))
@@ -151,13 +151,13 @@ func (a *app) showFailed(list []runner.FailedTest) {
 	}
 }
 
-// Bounds of what people are shown of what a failed test said: some begin with the reason, others end with it.
+// Bounds of what is shown of a failed test's output: some tests begin with the reason, others end with it.
 const (
 	saidFirst, saidLast = 5, 2
 	saidWidth           = 160
 )
 
-// said are the first and the last lines of what a test said.
+// said returns the first and the last lines of a test's output.
 func said(text string) []string {
 	var lines []string
 	for line := range strings.Lines(cleanLines(text)) {

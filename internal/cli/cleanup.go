@@ -51,7 +51,7 @@ func (a *app) cleanup(ctx context.Context, dry bool) (rep gc.Report, err error) 
 		if err != nil {
 			return rep, fmt.Errorf("identify this process: %w", err)
 		}
-		r := &gc.Reclaimer{Home: a.h, Store: a.st, Self: self, Clock: clock.System, Log: a.logger(a.level()), Retention: a.cfg.Retention, Temp: os.TempDir()}
+		r := &gc.Collector{Home: a.h, Store: a.st, Self: self, Clock: clock.System, Log: a.logger(a.level()), Retention: a.cfg.Retention, Temp: os.TempDir()}
 		return r.Sweep(ctx, gc.Options{DryRun: true, Deep: true, Whole: true})
 	}
 	eng, release, err := a.locked(ctx, 1)

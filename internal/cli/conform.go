@@ -24,8 +24,8 @@ func (a *app) conformProviderCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "provider DIR|ID", Short: "Run a runtime package against the provider command contract", Args: names("DIR or ID"),
 		Long: `Runs the commands of a package as deed does, with good and with bad requests, and says of each rule of the contract whether
-it is kept. The commands run behind the walls of a namespace where this machine has them, without a network; the report says
-what they ran behind. Nothing of the package is changed; workspaces, homes and secrets are made up. It ends with 1 when a rule of level
+it is kept. The commands run in a sandbox of namespaces where this machine has them, without a network; the report says
+which isolation they had. Nothing of the package is changed; workspaces, homes and secrets are made up. It ends with 1 when a rule of level
 must is broken, and with 2 when there is no package. A provider that needs a model may answer that it is not set up: that is
 conformant. The report names every rule; docs/PROVIDERS.md has the contract.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ conformant. The report names every rule; docs/PROVIDERS.md has the contract.`,
 			if err != nil {
 				return err
 			}
-			return a.tellConform(r)
+			return a.reportConform(r)
 		},
 	}
 	c.Flags().StringVar(&opt.Provider, "provider", "", "the `ID` of the provider to look at (default: all)")
@@ -65,7 +65,7 @@ conformant. The report names every rule; docs/PROVIDERS.md has the contract.`,
 	return c
 }
 
-func (a *app) tellConform(r deed.ConformReport) error {
+func (a *app) reportConform(r deed.ConformReport) error {
 	if a.json {
 		if err := a.emit(r); err != nil {
 			return err
@@ -115,9 +115,9 @@ func (a *app) showConform(r deed.ConformReport) {
 	}
 	a.printf("%s %s: %d passed, %d failed, %d warnings, %d skipped\n", clean(r.Package), verdict, r.Totals.Pass, r.Totals.Fail, r.Totals.Warn, r.Totals.Skip)
 	if r.Walls == string(sandbox.Process) {
-		a.hint("its commands ran as your user, without walls")
+		a.hint("its commands ran as your user, without isolation")
 	} else {
-		a.hint("its commands ran behind the walls of a %s", r.Walls)
+		a.hint("its commands ran in a %s sandbox", r.Walls)
 	}
 }
 

@@ -76,8 +76,8 @@ profiles:
 	}
 }
 
-// TestDamagedTasksHideNothing spoils a task that is done and the attempt of another. What tells of the whole home still does, and whoever asks
-// for one of them alone over HTTP is told what is wrong with it.
+// TestDamagedTasksHideNothing damages a task that is done and the attempt of another. Every view of the whole home still works, and a request
+// over HTTP for one of the two alone is answered with what is wrong with it.
 func TestDamagedTasksHideNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"good": "exit 0", "bad": "exit 1"})
@@ -184,8 +184,8 @@ func TestKilledServeIsSeen(t *testing.T) {
 	s.noProcess()
 }
 
-// TestTheMachineFailed has an agent, which runs as its user, take the place of its evidence away. That is no fault of the work, and the
-// exit code says so, also to somebody who watches.
+// TestTheMachineFailed has an agent, which runs as its user, put something else in the place of its evidence. That is no fault of the
+// work, and the exit code says so, also to a process that watches.
 func TestTheMachineFailed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"breaker": `rm -rf "$OUT/home/bundles"; echo x > "$OUT/home/bundles"`, "failing": "exit 1"})

@@ -73,11 +73,11 @@ type demoAgent struct {
 	bundle   string
 }
 
-// A demoRefusal is what an agent said, and why that was not enough.
+// A demoRefusal is what an agent claimed, and why that was not enough.
 type demoRefusal struct {
 	Claim   string   `json:"claim"`
 	Reasons []string `json:"reasons"`
-	Same    bool     `json:"same_conversation"` // in which it was told so
+	Same    bool     `json:"same_conversation"` // the agent got them in the same conversation
 }
 
 type demoReport struct {
@@ -93,7 +93,7 @@ func (a *app) demoCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "demo", Short: "See agents lie and work, and deed believe only what it sees", Args: cobra.NoArgs,
 		Long: `In a temporary home, give the same task (make a failing test pass) to four scripts, three of which lie, and to deed's
-own agent with a scripted model, which stops too early, is told why that is not accepted, and goes on. Then show that a
+own agent with a scripted model, which stops too early, gets the reasons why that is not accepted, and continues. Then show that a
 changed bundle is caught. Needs go and git, and no network.`,
 		Example: `  deed demo
   deed demo --keep ./shown && deed --home ./shown/home serve`,
@@ -276,7 +276,7 @@ func (a *app) demoRun(ctx context.Context, name, project string, with agentrunti
 	return ag, err
 }
 
-// refusals reads from a bundle what the agent said in vain, and what it was told.
+// refusals reads from a bundle what the agent claimed in vain, and the reasons that it got.
 func refusals(dir string) ([]demoRefusal, error) {
 	entries, err := journal.Read(filepath.Join(dir, evidence.PathEvents))
 	if err != nil {

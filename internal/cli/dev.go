@@ -11,7 +11,7 @@ import (
 	"github.com/deedrun/deed/internal/base/terminal"
 )
 
-// devCmd holds what is for trying deed without a model. It is not in the short help: nobody needs it to use deed.
+// devCmd holds what is for trying deed without a model. It is not in the short help: it is not needed to use deed.
 func (a *app) devCmd() *cobra.Command {
 	c := group("dev", "For trying deed without a model", a.modelServerCmd())
 	c.Hidden = true
@@ -40,7 +40,7 @@ URLs of its own, which are printed. docs/MODEL-SCRIPTS.md says how scripts are w
 			if err != nil {
 				return usage(err)
 			}
-			if err := a.sayServer(server, base); err != nil {
+			if err := a.showServer(server, base); err != nil {
 				return errors.Join(err, server.Close())
 			}
 			<-c.Context().Done()
@@ -66,7 +66,7 @@ type modelBaseURLs struct {
 	Ollama    string `json:"ollama"`
 }
 
-func (a *app) sayServer(server *scripted.Server, base string) error {
+func (a *app) showServer(server *scripted.Server, base string) error {
 	if !a.json {
 		rows := [][]string{}
 		for _, name := range server.Scenarios() {

@@ -15,7 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/isolate/toolchain"
 )
 
-// examineSandboxes says of each kind of containment whether it can be had here.
+// examineSandboxes says of each kind of isolation whether it is available here.
 func (a *app) examineSandboxes(ctx context.Context, add func(name, status, detail, remedy string)) {
 	for _, s := range sandbox.Probe(ctx) {
 		detail := string(s.Kind)

@@ -39,7 +39,7 @@ func TestDoctorLooksAtTheRuntime(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings string
 		env      []string
-		want     map[string]string // contained in what is said
+		want     map[string]string // contained in the output
 		exit     int
 	}{
 		"nothing configured": {want: map[string]string{"wordpress": "ok not configured", "sandbox": "ok namespace (version "}},

@@ -75,7 +75,7 @@ func instantOrAge(text string) (time.Time, error) {
 // The places that an event can come from.
 const (
 	fromStore   = "store"   // what the runtime did with the task
-	fromJournal = "journal" // what the attempt noted about its agent
+	fromJournal = "journal" // what the attempt recorded about its agent
 )
 
 type eventDoc struct {
@@ -294,7 +294,7 @@ func (f *follower) entries(use func(eventDoc) error) error {
 			at = v
 		}
 		if e.Kind == store.EventAgentState {
-			return nil // the store tells it
+			return nil // the store reports it
 		}
 		return use(eventDoc{
 			Seq: e.Seq, Event: e.Kind, Source: fromJournal, TaskID: f.task, AttemptID: f.attempt.Record.AttemptID, At: e.At, Detail: e.Detail, at: at,

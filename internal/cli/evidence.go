@@ -92,8 +92,8 @@ func (a *app) verify(dirs []string, o bundle.VerifyOptions) error {
 	return nil
 }
 
-// trusted lists the keys that this installation trusts: its own and those it was told about. A machine without a
-// home trusts none.
+// trusted lists the keys that this installation trusts: its own and those that were added. A machine without a home
+// trusts none.
 func (a *app) trusted() ([]bundle.PublicKey, error) {
 	root, err := home.Resolve(a.homeFlag, a.getenv)
 	if err != nil {

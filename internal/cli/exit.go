@@ -23,7 +23,7 @@ const (
 
 func exitName(code int) string { return failure.ExitNames[code] }
 
-// errSilent ends a command whose output has already said everything.
+// errSilent ends a command whose output is already complete.
 var errSilent = errors.New("said already")
 
 // errNotDone ends a command with code 1 and no further message.
@@ -47,7 +47,7 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks an error as the caller's: nothing was changed, and code 2 says so.
+// usage marks an error as the caller's: nothing was changed, and the exit code is 2.
 func usage(err error) error { return &exitError{code: ExitUsage, err: err} }
 
 // refused marks an error as the caller's when the state of the task or action is the reason; a store that does not

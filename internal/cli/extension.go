@@ -21,7 +21,7 @@ type extensionList struct {
 	Schema       string                   `json:"schema"`
 	Component    string                   `json:"component"`
 	Path         string                   `json:"component_path"`
-	Files        []string                 `json:"files,omitempty"` // what the component says of itself
+	Files        []string                 `json:"files,omitempty"` // how the component describes itself
 	Notes        []string                 `json:"notes,omitempty"`
 	Capabilities map[string]capabilityDoc `json:"capabilities"`
 	Extensions   []extensionDoc           `json:"extensions"`
@@ -82,8 +82,8 @@ that deed brings. docs/CHECKS.md has the rules.`
 	return c
 }
 
-// componentDir is the component that a command is about: the directory that was named, else the one that the current
-// directory belongs to.
+// componentDir is the component that a command is about: the named directory, else the component of the current
+// directory.
 func componentDir(args []string) string {
 	if len(args) > 0 {
 		return args[0]

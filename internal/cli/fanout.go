@@ -103,10 +103,11 @@ func (a *app) fanoutPlan(f fanoutPlanFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.tellPlan(p, f.output)
+	return a.reportPlan(p, f.output)
 }
 
-// planOf makes the plan of a configuration, which is that of findings when it says so or when a report is given.
+// planOf makes the plan of a configuration. It is a plan of findings when the configuration says so or a report is
+// given.
 func (a *app) planOf(f fanoutPlanFlags, config []byte) (homeboy.FanoutPlan, error) {
 	var head struct {
 		Schema homeboy.Value `json:"schema"`
@@ -114,7 +115,7 @@ func (a *app) planOf(f fanoutPlanFlags, config []byte) (homeboy.FanoutPlan, erro
 		Two    homeboy.Value `json:"finding_packets"`
 		Three  homeboy.Value `json:"findingPackets"`
 	}
-	_ = json.Unmarshal(config, &head) // the readers tell what is wrong with it
+	_ = json.Unmarshal(config, &head) // the readers report what is wrong with it
 	schema, _ := head.Schema.Text()
 	if f.findings != "" || schema == homeboy.SchemaFindingFanoutConfig || head.One != nil || head.Two != nil || head.Three != nil {
 		return a.planFindings(f, config)
@@ -123,7 +124,7 @@ func (a *app) planOf(f fanoutPlanFlags, config []byte) (homeboy.FanoutPlan, erro
 	if err != nil {
 		return homeboy.FanoutPlan{}, inFile(f.config, err)
 	}
-	a.tellReading(f.config, warnings)
+	a.reportWarnings(f.config, warnings)
 	var items []homeboy.Value
 	if f.items != "" {
 		if items, err = a.fanoutList(f.items, "items"); err != nil {
@@ -147,7 +148,7 @@ func (a *app) planFindings(f fanoutPlanFlags, config []byte) (homeboy.FanoutPlan
 		}
 	}
 	if f.config != "" {
-		a.tellReading(f.config, warnings)
+		a.reportWarnings(f.config, warnings)
 	}
 	if f.findings != "" {
 		report, err := a.fanoutFile(f.findings, "")
@@ -279,7 +280,7 @@ func (a *app) fanoutReconcile(config, plan, records, output string) error {
 		return err
 	}
 	if !done {
-		a.tellResult(res, output)
+		a.reportResult(res, output)
 	}
 	if res.Status != homeboy.FanoutCompleted {
 		return errNotDone
@@ -297,7 +298,7 @@ func (a *app) fanoutWrite(output string, doc any) (done bool, err error) {
 		if err := atomicfile.WriteFile(output, append(text, '\n'), 0o644); err != nil {
 			err = fmt.Errorf("--output: %w", err)
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-				err = usage(err) // the caller's to mend; a full disk is not
+				err = usage(err) // the caller can fix this; a full disk it cannot
 			}
 			return false, err
 		}
@@ -326,7 +327,7 @@ func counted(n int, thing string) string {
 // shownTasks bounds what people are shown of a plan; programs get all of it.
 const shownTasks = 50
 
-func (a *app) tellPlan(p homeboy.FanoutPlan, output string) error {
+func (a *app) reportPlan(p homeboy.FanoutPlan, output string) error {
 	if done, err := a.fanoutWrite(output, p); done || err != nil {
 		return err
 	}
@@ -347,7 +348,7 @@ func (a *app) tellPlan(p homeboy.FanoutPlan, output string) error {
 	return nil
 }
 
-func (a *app) tellResult(r homeboy.FanoutResult, output string) {
+func (a *app) reportResult(r homeboy.FanoutResult, output string) {
 	rows := [][]string{}
 	for _, rec := range r.Records {
 		if len(rows) == shownTasks {

@@ -114,7 +114,8 @@ func (s *site) fanoutID() string {
 
 var fanoutArgs = []string{"fanout", "run", "plan.json", "--isolation", "process", "--output", "run.json"}
 
-// goOn is the command that goes on after a kill: with the fanout if it was recorded, else anew.
+// goOn is the command that continues after a kill: it resumes the fanout if it was recorded, else it starts a new
+// one.
 func (s *site) goOn() []string {
 	if id := s.fanoutID(); id != "" {
 		return []string{"fanout", "resume", id}
@@ -122,7 +123,7 @@ func (s *site) goOn() []string {
 	return fanoutArgs
 }
 
-// checkRun holds the run file against what each task must come to.
+// checkRun compares the run file with the expected result of each task.
 func (s *site) checkRun(tasks []string) homeboy.FanoutRun {
 	s.t.Helper()
 	data, err := os.ReadFile(filepath.Join(s.dir, "run.json"))
@@ -152,8 +153,9 @@ func (s *site) checkRun(tasks []string) homeboy.FanoutRun {
 	return run
 }
 
-// TestFanoutCrash kills the real binary at every step of a fanout and of the tasks in it, resumes it, and asserts that each
-// task has its one record and nothing is left, not even what left its session and hears no signal. Edge cases 59, 98, 99 and 103.
+// TestFanoutCrash kills the real binary at every step of a fanout and of the tasks in it, resumes it, and asserts that each task
+// has its one record and nothing is left, not even a process that left its session and ignores signals. Edge cases 59, 98, 99 and
+// 103.
 func TestFanoutCrash(t *testing.T) {
 	t.Parallel()
 	tasks := []string{"ok-1", "fail-1", "ok-2", "crash-1"}
@@ -181,7 +183,7 @@ func fanoutCrashOnce(t *testing.T, engine string, tasks []string, p crashpoint.P
 	}
 	s.noProcess()
 	run := s.checkRun(tasks)
-	told := map[string]int{}
+	recorded := map[string]int{}
 	for _, r := range run.Records {
 		tries := triesIn(t, r)
 		counted := 0
@@ -197,12 +199,12 @@ func fanoutCrashOnce(t *testing.T, engine string, tasks []string, p crashpoint.P
 		if counted != want || len(tries) > want+1 {
 			t.Errorf("%s has %d tries, %d of them counted; want %d", r.ID, len(tries), counted, want)
 		}
-		told[r.ID] = len(tries)
+		recorded[r.ID] = len(tries)
 	}
-	// What ran is told, and a try that was lost before the provider began did not run.
+	// What ran is reported, and a try that was lost before the provider began did not run.
 	for id, n := range s.executions() {
-		if n > told[id] {
-			t.Errorf("%s ran %d times, and its record tells %d", id, n, told[id])
+		if n > recorded[id] {
+			t.Errorf("%s ran %d times, and its record tells %d", id, n, recorded[id])
 		}
 	}
 	s.tidy()
@@ -222,15 +224,15 @@ func (s *site) executions() map[string]int {
 	return out
 }
 
-type toldTry struct {
+type outcomeTry struct {
 	Status string `json:"status"`
 	Then   string `json:"then"`
 }
 
-func triesIn(t *testing.T, r homeboy.FanoutRecord) []toldTry {
+func triesIn(t *testing.T, r homeboy.FanoutRecord) []outcomeTry {
 	t.Helper()
 	var meta struct {
-		Tries []toldTry `json:"tries"`
+		Tries []outcomeTry `json:"tries"`
 	}
 	if err := json.Unmarshal(r.Extra["metadata"], &meta); err != nil {
 		t.Fatal(err)
@@ -288,7 +290,7 @@ func fanoutChaos(t *testing.T, engine string, n int, seed uint64) {
 	t.Logf("killed %d times", kills)
 	s.noProcess()
 	run := s.checkRun(tasks)
-	told := map[string]int{}
+	recorded := map[string]int{}
 	for _, rec := range run.Records {
 		tries := triesIn(t, rec)
 		for i, x := range tries {
@@ -296,13 +298,13 @@ func fanoutChaos(t *testing.T, engine string, n int, seed uint64) {
 				t.Errorf("%s: try %d of %d was followed by %q", rec.ID, i+1, len(tries), x.Then)
 			}
 		}
-		told[rec.ID] = len(tries)
+		recorded[rec.ID] = len(tries)
 	}
 	ran := s.executions()
 	for _, id := range tasks {
 		// A try that was lost before the provider began did not run; what ended did, once.
-		if ran[id] < 1 || ran[id] > told[id] {
-			t.Errorf("%s ran %d times, and its record tells %d", id, ran[id], told[id])
+		if ran[id] < 1 || ran[id] > recorded[id] {
+			t.Errorf("%s ran %d times, and its record tells %d", id, ran[id], recorded[id])
 		}
 	}
 	if len(ran) != len(tasks) {
@@ -312,7 +314,8 @@ func fanoutChaos(t *testing.T, engine string, n int, seed uint64) {
 	s.tidy()
 }
 
-// reconciled holds the counts of a run against its tasks, and has deed reconcile its records once more: it comes to the same.
+// reconciled compares the counts of a run with its tasks, and has deed reconcile its records once more: the result is the
+// same.
 func (s *site) reconciled(run homeboy.FanoutRun, tasks []string) {
 	s.t.Helper()
 	want := homeboy.FanoutReconciliation{

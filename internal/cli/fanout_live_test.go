@@ -61,7 +61,8 @@ func (l *liveFanout) status() (d fanoutDoc) {
 	return d
 }
 
-// Edge case 98: a live owner refuses a second start. A signal stops it, says how to go on, and what ran goes on then.
+// Edge case 98: a live owner refuses a second start. A signal stops it, it says how to resume, and what was running
+// is resumed then.
 func TestFanoutIsStoppedAndResumed(t *testing.T) {
 	t.Parallel()
 	s := newFanoutSite(t, store.SQLite, []string{"wait-1", "ok-1"}, `{}`)
@@ -130,8 +131,8 @@ func TestFanoutIsCancelled(t *testing.T) {
 	s.tidy()
 }
 
-// What a killed process ran is told as interrupted, by the process that is not there; and its exclusive keys are free for
-// another fanout, though nobody goes on with it. Edge cases 88 and 98.
+// What a killed process ran is reported as interrupted, because the process is not there; and its exclusive keys are free
+// for another fanout, even if the fanout is never resumed. Edge cases 88 and 98.
 func TestFanoutThatWasKilled(t *testing.T) {
 	t.Parallel()
 	s := newFanoutSite(t, store.SQLite, []string{"wait-1", "ok-1"}, `{}`)
@@ -187,8 +188,8 @@ func TestFanoutThatWasKilled(t *testing.T) {
 	s.tidy()
 }
 
-// Edge case 98: the number of the process that ran a fanout belongs to another one now. That one was not told to stop, and does
-// not keep anybody from going on.
+// Edge case 98: the pid of the process that ran a fanout belongs to another process now. That one gets no signal, and does not
+// keep the fanout from being resumed.
 func TestFanoutOwnerIsAnotherProcess(t *testing.T) {
 	t.Parallel()
 	s := newFanoutSite(t, store.SQLite, []string{"wait-1", "ok-1"}, `{}`)
@@ -242,8 +243,8 @@ func TestFanoutOwnerIsAnotherProcess(t *testing.T) {
 	s.tidy()
 }
 
-// Edge case 93: a task that ran out of time spoils its own workspace and no other: neither that of a task beside it, nor that of
-// its own next try, nor the directory that all of them are copies of.
+// Edge case 93: a task that ran out of time spoils its own workspace and no other: neither that of a task that runs at the same
+// time, nor that of its own next try, nor the directory that all of them are copies of.
 func TestFanoutTimeoutSpoilsItsOwnWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newFanoutSite(t, store.SQLite, nil, `{}`)

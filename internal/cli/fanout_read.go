@@ -15,7 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/compat/homeboy/fanout"
 )
 
-// readPlan reads a plan and refuses one whose tasks cannot be told apart.
+// readPlan reads a plan and refuses one whose tasks cannot be distinguished.
 func (a *app) readPlan(name string) (homeboy.FanoutPlan, error) {
 	data, err := a.fanoutFile(name, "")
 	if err != nil {
@@ -29,13 +29,13 @@ func (a *app) planIn(name string, data []byte) (homeboy.FanoutPlan, error) {
 		Schema homeboy.Value `json:"schema"`
 		Tasks  homeboy.Value `json:"task_requests"`
 	}
-	_ = json.Unmarshal(data, &head) // the readers tell what is wrong with it
+	_ = json.Unmarshal(data, &head) // the readers report what is wrong with it
 	if schema, _ := head.Schema.Text(); schema == homeboy.SchemaMatrixPlan {
 		m, warnings, err := homeboy.ReadMatrixPlan(data)
 		if err != nil {
 			return homeboy.FanoutPlan{}, inFile(name, err)
 		}
-		a.tellReading(name, warnings)
+		a.reportWarnings(name, warnings)
 		p, err := fanout.MatrixTasks(m)
 		return p, inFile(name, err)
 	}
@@ -46,7 +46,7 @@ func (a *app) planIn(name string, data []byte) (homeboy.FanoutPlan, error) {
 	if head.Tasks == nil {
 		return homeboy.FanoutPlan{}, inFile(name, fault.Faults{{Path: "$.task_requests", Code: fault.MissingField, Message: "is missing: this is no plan", Remedy: "make one with deed fanout plan --output"}})
 	}
-	a.tellReading(name, warnings)
+	a.reportWarnings(name, warnings)
 	return p, inFile(name, fanout.Check(p))
 }
 
@@ -66,7 +66,7 @@ func (a *app) fanoutOptions(name string) (fanout.Options, error) {
 	if err := fanout.CheckConfig(c); err != nil {
 		return fanout.Options{}, inFile(name, err)
 	}
-	a.tellReading(name, warnings)
+	a.reportWarnings(name, warnings)
 	return fanout.OptionsOf(c), nil
 }
 
@@ -76,7 +76,7 @@ func (a *app) readRecords(name string) ([]homeboy.FanoutRecord, error) {
 		return nil, err
 	}
 	var l fault.List
-	var told []homeboy.Warning
+	var all []homeboy.Warning
 	out := make([]homeboy.FanoutRecord, 0, len(raw))
 	for i, v := range raw {
 		r, warnings, err := homeboy.ReadFanoutRecord(v)
@@ -86,18 +86,18 @@ func (a *app) readRecords(name string) ([]homeboy.FanoutRecord, error) {
 		}
 		for _, w := range warnings {
 			w.Path = fault.Join(fault.Index("$.records", i), w.Path)
-			told = append(told, w)
+			all = append(all, w)
 		}
 		out = append(out, r)
 	}
-	a.tellReading(name, told)
+	a.reportWarnings(name, all)
 	return out, inFile(name, l.Err())
 }
 
 // maxFanoutInput bounds one input, which is held in memory as a whole.
 const maxFanoutInput = 256 << 20
 
-// fanoutFile reads an input whole; no name gives what is taken in its place.
+// fanoutFile reads an input whole; without a name it returns otherwise.
 func (a *app) fanoutFile(name, otherwise string) ([]byte, error) {
 	if name == "" {
 		return []byte(otherwise), nil
@@ -188,10 +188,10 @@ func inputName(name string) string {
 	return showPath(name)
 }
 
-// shownWarnings bounds what is told of one input.
+// shownWarnings bounds the warnings that are shown for one input.
 const shownWarnings = 10
 
-func (a *app) tellReading(name string, warnings []homeboy.Warning) {
+func (a *app) reportWarnings(name string, warnings []homeboy.Warning) {
 	for i, w := range warnings {
 		if i == shownWarnings {
 			a.hint("%s %s: %d more", a.errColor.Yellow("warning:"), inputName(name), len(warnings)-i)

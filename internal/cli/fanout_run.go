@@ -112,7 +112,7 @@ func (a *app) fanoutWork(f fanoutRunFlags, name string) (p fanoutrun.Plan, err e
 	}
 	dirs := f.runtime.dirs
 	f.runtime.dirs = nil
-	for _, d := range dirs { // whoever releases the tasks may stand elsewhere
+	for _, d := range dirs { // the process that releases the tasks may have another working directory
 		abs, err := filepath.Abs(d)
 		if err != nil {
 			return p, usage(err)
@@ -190,7 +190,7 @@ func (a *app) readRunPlan(name string) (homeboy.FanoutPlan, error) {
 	var head struct {
 		Schema homeboy.Value `json:"schema"`
 	}
-	_ = json.Unmarshal(data, &head) // the readers tell what is wrong with it
+	_ = json.Unmarshal(data, &head) // the readers report what is wrong with it
 	if schema, _ := head.Schema.Text(); schema == fanoutrun.SchemaTaskPlan {
 		p, ignored, err := fanoutrun.ReadTaskPlan(data)
 		if len(ignored) > 0 {
@@ -216,7 +216,7 @@ func (a *app) fanoutPolicy(p *fanoutrun.Plan, f fanoutRunFlags, name string) err
 		if err != nil {
 			return inFile(f.config, err)
 		}
-		a.tellReading(f.config, warnings)
+		a.reportWarnings(f.config, warnings)
 		p.Options = fanout.OptionsOf(c)
 		policy, err := a.readPolicy(f.config, c.Extra["options"])
 		if err != nil {
@@ -231,7 +231,7 @@ func (a *app) fanoutPolicy(p *fanoutrun.Plan, f fanoutRunFlags, name string) err
 	}
 	own := map[string]homeboy.Value{}
 	if raw := p.Plan.Extra["options"]; !raw.Null() {
-		_ = json.Unmarshal(raw, &own) // readPolicy tells what is wrong with it
+		_ = json.Unmarshal(raw, &own) // readPolicy reports what is wrong with it
 		if _, err := a.readPolicy(name, raw); err != nil {
 			return err
 		}
@@ -259,7 +259,7 @@ func (a *app) readPolicy(name string, options homeboy.Value) (fanoutrun.Policy, 
 	return p, inFile(name, err)
 }
 
-// byOption adds to what a plan lacks the option that gives it: a plan of findings alone says neither who mends them nor how.
+// byOption adds the option that supplies what a plan lacks: a plan of findings alone says neither who fixes them nor how.
 func byOption(err error) error {
 	faults := fault.Of(err)
 	if len(faults) == 0 {
@@ -282,7 +282,7 @@ func (a *app) fanoutService(eng *dispatch.Engine) *fanoutrun.Service {
 	return &fanoutrun.Service{Store: a.st, Tasks: &fanoutTasks{a: a, eng: eng}, Clock: clock.System, Log: eng.Log}
 }
 
-// advanceFanout goes on with the fanout that a settled task belongs to.
+// advanceFanout continues the fanout that a settled task belongs to.
 func (a *app) advanceFanout(ctx context.Context, eng *dispatch.Engine, taskID string) {
 	if err := a.fanouts.Settled(ctx, taskID); err != nil {
 		eng.Log.Error("fanout", "task", taskID, "error", err)
@@ -332,8 +332,8 @@ func (x fanoutSlots) Sweep(ctx context.Context) error {
 	return err
 }
 
-// fanoutHere runs a fanout in this process to its end. begin records it, or takes it over; it is told which runners
-// are dead.
+// fanoutHere runs a fanout in this process to its end. begin records it, or takes it over; it gets the ids of dead
+// runners.
 func (a *app) fanoutHere(ctx context.Context, progress string, begin func(s *fanoutrun.Service, dead []string) (store.Fanout, error)) error {
 	if progress != "" {
 		a.quiet = true // standard error is for a program then: lines of JSON, and no talk between them
@@ -363,7 +363,7 @@ func (a *app) fanoutHere(ctx context.Context, progress string, begin func(s *fan
 		return ownedHint(err)
 	}
 	if f.Live() {
-		show.tell("fanout %s: %s", f.ID, counted(int(f.Tasks), "task"))
+		show.println("fanout %s: %s", f.ID, counted(int(f.Tasks), "task"))
 		f, err = s.Run(ctx, f.ID, fanoutSlots{eng})
 	}
 	show.clear()
@@ -381,7 +381,7 @@ func ownedHint(err error) error {
 	return err
 }
 
-// fanoutStopped tells how to go on.
+// fanoutStopped says how to resume.
 func (a *app) fanoutStopped(ctx context.Context, f store.Fanout, err error) error {
 	if f.ID != "" && f.Live() {
 		a.hint("\n%d of %d tasks have their record; go on:  deed fanout resume %s", f.Done, f.Tasks, f.ID)
@@ -392,7 +392,7 @@ func (a *app) fanoutStopped(ctx context.Context, f store.Fanout, err error) erro
 	return err
 }
 
-// fanoutObserver tells of tasks that start and end.
+// fanoutObserver reports tasks that start and end.
 func (a *app) fanoutObserver(show *progress, format string) func(homeboy.FanoutProgress) {
 	done, failed := 0, 0
 	enc := json.NewEncoder(&safeWriter{w: a.Err, json: true})
@@ -404,7 +404,7 @@ func (a *app) fanoutObserver(show *progress, format string) func(homeboy.FanoutP
 			}
 		}
 		if format != "" {
-			_ = enc.Encode(p) // talk: nobody may listen any more
+			_ = enc.Encode(p) // progress only: there may be no reader any more
 			return
 		}
 		show.say(fmt.Sprintf("%d of %d done, %d failed: %s %s", done, p.GroupCount, failed, p.ID, p.Status))
@@ -420,10 +420,10 @@ func (a *app) fanoutDetach(ctx context.Context, p fanoutrun.Plan) error {
 	}
 	crashpoint.Hit(crashpoint.FanoutCreated)
 	a.h.Wake()
-	return a.tellDetached(f)
+	return a.reportDetached(f)
 }
 
-func (a *app) tellDetached(f store.Fanout) error {
+func (a *app) reportDetached(f store.Fanout) error {
 	if a.json {
 		return a.emit(fanoutDocOf(f, nil, nil))
 	}

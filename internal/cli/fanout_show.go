@@ -48,7 +48,7 @@ type fanoutDoc struct {
 	Stopped   []fanoutItemDoc `json:"interrupted,omitempty"`
 	Waits     []fanoutWaitDoc `json:"waits_for,omitempty"`
 	Failed    []fanoutItemDoc `json:"failed,omitempty"` // the first ones
-	Result    string          `json:"result,omitempty"` // what a cancel came to
+	Result    string          `json:"result,omitempty"` // the result of a cancel
 }
 
 type fanoutItemDoc struct {
@@ -97,7 +97,7 @@ func fanoutDocOf(f store.Fanout, alive *bool, running []store.FanoutItem) fanout
 	return d
 }
 
-// shownFailed bounds the failures that are told; the run document has all.
+// shownFailed bounds the failures that are shown; the run document has all.
 const shownFailed = 20
 
 // fanoutDetail adds what runs and what failed.
@@ -143,7 +143,8 @@ func (a *app) ownerLives(ctx context.Context, f store.Fanout) (bool, error) {
 	return err == nil && lives(list, f.Owner), err
 }
 
-// lives reports whether a runner is there: on this machine the process itself tells, by its pid and when it started.
+// lives reports whether a runner is alive: on this machine the process itself shows that, by its pid and when it
+// started.
 func lives(list []store.Runner, id string) bool {
 	i := slices.IndexFunc(list, func(r store.Runner) bool { return r.ID == id })
 	if i < 0 {
@@ -286,7 +287,7 @@ func (a *app) hintChosen(m homeboy.MatrixAggregate) {
 	}
 }
 
-// fanoutEnd tells what a fanout came to, and ends the command with it.
+// fanoutEnd reports how a fanout ended, and ends the command with it.
 func (a *app) fanoutEnd(ctx context.Context, s *fanoutrun.Service, f store.Fanout) error {
 	matrix, err := a.matrixOf(ctx, s, f)
 	if err != nil {
@@ -424,7 +425,7 @@ func (a *app) resumeDetached(ctx context.Context, id string) error {
 		return ownedHint(err)
 	}
 	a.h.Wake()
-	return a.tellDetached(f)
+	return a.reportDetached(f)
 }
 
 func (a *app) fanoutCancelCmd() *cobra.Command {
@@ -432,7 +433,7 @@ func (a *app) fanoutCancelCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "cancel ID", Short: "End a fanout: start nothing more of it, and stop what runs", Args: names("ID"),
 		Long: `End a fanout. Tasks that are pending are never started, those that run are asked to end, once, and one that comes to its result
-first keeps it. What the cancel came to is told: cancelled, cancellation_requested while something still runs, or
+first keeps it. The result of the cancel is reported: cancelled, cancellation_requested while something still runs, or
 terminal_without_cancellation for a fanout that was over. Exit code 1 means that something still runs.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.view(c.Context()); err != nil {
@@ -460,7 +461,7 @@ func (a *app) fanoutCancel(ctx context.Context, id, reason string) error {
 	if err != nil {
 		return err
 	}
-	if !lives { // what its dead process ran is lost, and nobody else may ever say so
+	if !lives { // what its dead process ran is lost, and no one else may ever report it
 		if _, err := eng.Reclaim(ctx, gc.Options{Wary: true}); err != nil {
 			eng.Log.Warn("sweep", "error", err)
 		}

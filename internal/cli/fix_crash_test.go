@@ -11,7 +11,7 @@ import (
 	"github.com/deedrun/deed/internal/base/crashpoint"
 )
 
-const mendScript = `#!/bin/sh
+const fixerScript = `#!/bin/sh
 if [ "${HOMEBOY_FIX_ONLY:-}" = 1 ]; then
   for f in a.txt b.txt; do
     sed 's/^bad$/good/' "$f" >"$f.tmp" && mv "$f.tmp" "$f"
@@ -23,8 +23,8 @@ grep -n '^bad$' a.txt b.txt && exit 1
 exit 0
 `
 
-// mendSite makes a component whose fixer changes two files and adds one.
-func mendSite(t *testing.T) (s *site, dir string) {
+// fixerSite makes a component whose fixer changes two files and adds one.
+func fixerSite(t *testing.T) (s *site, dir string) {
 	t.Helper()
 	s = newSite(t, nil)
 	dir = filepath.Join(s.dir, "app")
@@ -34,7 +34,7 @@ func mendSite(t *testing.T) (s *site, dir string) {
 	}
 	writeFile(t, filepath.Join(dir, "homeboy.json"), `{"id": "app", "extensions": {"mend": {}}}`)
 	writeFile(t, filepath.Join(ext, "mend.json"), `{"name": "mend", "version": "1.0.0", "lint": {"extension_script": "lint.sh"}, "autofix_verify": {"command": "sh", "args": ["verify.sh"]}}`)
-	writeFile(t, filepath.Join(ext, "lint.sh"), mendScript)
+	writeFile(t, filepath.Join(ext, "lint.sh"), fixerScript)
 	if err := os.Chmod(filepath.Join(ext, "lint.sh"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -44,8 +44,8 @@ func mendSite(t *testing.T) (s *site, dir string) {
 	return s, dir
 }
 
-// mendState is what the fixer can change, in one line.
-func mendState(t *testing.T, dir string) string {
+// fixerState is what the fixer can change, in one line.
+func fixerState(t *testing.T, dir string) string {
 	t.Helper()
 	var out []string
 	for _, name := range []string{"a.txt", "b.txt", "new.txt"} {
@@ -62,8 +62,8 @@ func mendState(t *testing.T, dir string) string {
 }
 
 const (
-	mendBefore = "bad fine|bad -"
-	mendAfter  = "good fine|good new"
+	fixerBefore = "bad fine|bad -"
+	fixerAfter  = "good fine|good new"
 )
 
 // TestCrashOfFix kills `deed lint --fix` at each of its steps: no file of the user's is lost, the next run puts back what
@@ -73,7 +73,7 @@ func TestCrashOfFix(t *testing.T) {
 	for _, p := range crashpoint.OfFix {
 		t.Run(string(p), func(t *testing.T) {
 			t.Parallel()
-			s, dir := mendSite(t)
+			s, dir := fixerSite(t)
 			env := []string{"DEED_CRASHPOINT=" + string(p)}
 			if slices.Contains([]crashpoint.Point{crashpoint.FixHalfRestored, crashpoint.FixRestored}, p) {
 				env = append(env, "VERIFY=1")
@@ -83,7 +83,7 @@ func TestCrashOfFix(t *testing.T) {
 				t.Fatalf("the crash point was never reached: exit %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
 			if p == crashpoint.FixKept { // it was verified: it stays
-				if got := mendState(t, dir); got != mendAfter {
+				if got := fixerState(t, dir); got != fixerAfter {
 					t.Errorf("the files are %q", got)
 				}
 				if o = s.deed(nil, "lint", dir); strings.Contains(o.stdout, "was killed") {
@@ -98,13 +98,13 @@ func TestCrashOfFix(t *testing.T) {
 			if o = s.deed([]string{"VERIFY=1"}, "lint", "--fix", dir); !strings.Contains(o.stdout, "was killed: ") {
 				t.Errorf("the recovery is not told:\n%s%s", o.stdout, o.stderr)
 			}
-			if got := mendState(t, dir); got != mendBefore {
+			if got := fixerState(t, dir); got != fixerBefore {
 				t.Errorf("the files are %q", got)
 			}
 			if o = s.deed(nil, "lint", "--fix", dir); o.code != ExitDone || strings.Contains(o.stdout, "was killed") {
 				t.Errorf("exit %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
-			if got := mendState(t, dir); got != mendAfter {
+			if got := fixerState(t, dir); got != fixerAfter {
 				t.Errorf("the files are %q", got)
 			}
 		})

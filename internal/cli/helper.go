@@ -16,8 +16,8 @@ import (
 	"github.com/deedrun/deed/internal/checks/helper"
 )
 
-// helperCmd is for the shell helpers of extension scripts, which find this binary in DEED_BIN: what they would need a
-// JSON parser for. Nobody types it.
+// helperCmd is for the shell helpers of extension scripts, which find this binary in DEED_BIN: it does what they
+// would need a JSON parser for. It is not meant to be typed.
 func (a *app) helperCmd() *cobra.Command {
 	c := group("helper", "For the shell helpers of extension scripts", a.helperSidecarCmd(), a.helperFindingsCmd())
 	c.Hidden = true
@@ -92,7 +92,7 @@ func (a *app) helperFindingsCmd() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			if err := a.tellFindings(kept, into); err != nil {
+			if err := a.reportFindings(kept, into); err != nil {
 				return usage(err)
 			}
 			switch {
@@ -135,7 +135,7 @@ func wanted(all []wire.LintFinding, only string, errorsOnly bool) ([]wire.LintFi
 	}), nil
 }
 
-func (a *app) tellFindings(fs []wire.LintFinding, into string) error {
+func (a *app) reportFindings(fs []wire.LintFinding, into string) error {
 	items := make([]json.RawMessage, len(fs))
 	for i, f := range fs {
 		fmt.Fprintf(a.Out, "%s: %s (%s)\n", place(f), f.Message, f.Rule)

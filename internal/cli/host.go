@@ -23,8 +23,8 @@ import (
 	"github.com/deedrun/deed/internal/web/server"
 )
 
-// A host is a running deed serve: what stays when the settings are read anew, and the app that has those in force. One goroutine, listen,
-// takes orders: to reload, to drain and to stop.
+// A host is a running deed serve: what stays when the settings are read again, and the app that has the current settings. One goroutine,
+// listen, takes orders: to reload, to drain and to stop.
 type host struct {
 	eng     *dispatch.Engine
 	manager *systemd.Notifier
@@ -34,11 +34,11 @@ type host struct {
 	now    atomic.Pointer[app]
 	before []*app // of earlier settings: requests that are under way may read with them
 
-	win    *server.Server
-	stream *feed.Feed
-	notes  *notify.Notifier // tells people of events
-	untell func()           // ends that
-	unfeed func()
+	win        *server.Server
+	stream     *feed.Feed
+	notes      *notify.Notifier // notifies people of events
+	stopNotify func()           // ends that
+	stopFeed   func()
 
 	asks   chan order
 	change chan dispatch.Parts
@@ -49,14 +49,14 @@ type host struct {
 
 func newHost(a *app, eng *dispatch.Engine, manager *systemd.Notifier) *host {
 	h := &host{
-		eng: eng, manager: manager, runner: eng.Runner.RunnerID, since: a.alone(),
+		eng: eng, manager: manager, runner: eng.Runner.RunnerID, since: a.soleOwnerSince(),
 		asks: make(chan order), change: make(chan dispatch.Parts), drain: make(chan struct{}), ended: make(chan struct{}),
 	}
 	h.now.Store(a)
 	return h
 }
 
-// open starts the HTTP server beside a dispatcher that holds the home's lock.
+// open starts the HTTP server for a dispatcher that holds the home's lock.
 func (h *host) open(ctx context.Context, f windowFlags) (err error) {
 	a := h.now.Load()
 	if h.win, err = a.window(h.eng, f); err != nil {
@@ -67,12 +67,12 @@ func (h *host) open(ctx context.Context, f windowFlags) (err error) {
 	if err := h.routes(h.win, a); err != nil {
 		return err
 	}
-	h.unfeed = h.beside(ctx, "events", h.stream.Run)
-	h.notes = h.teller(a, h.eng.Parts)
-	h.untell = h.beside(ctx, "notify", h.notes.Run)
+	h.stopFeed = h.background(ctx, "events", h.stream.Run)
+	h.notes = h.notifier(a, h.eng.Parts)
+	h.stopNotify = h.background(ctx, "notify", h.notes.Run)
 	err = h.win.Start(ctx)
 	if err != nil {
-		h.unfollow()
+		h.stopFollowing()
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w (another program, or the deed of another home, has it: choose another with --listen or DEED_LISTEN, or --listen off)", err)
@@ -86,13 +86,13 @@ func (h *host) open(ctx context.Context, f windowFlags) (err error) {
 	return nil
 }
 
-func (h *host) unfollow() {
-	h.untell()
-	h.unfeed()
+func (h *host) stopFollowing() {
+	h.stopNotify()
+	h.stopFeed()
 }
 
-// beside runs something until the returned function is called, which waits for its end.
-func (h *host) beside(ctx context.Context, name string, run func(context.Context) error) (stop func()) {
+// background runs something until the returned function is called, which waits for its end.
+func (h *host) background(ctx context.Context, name string, run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() {
@@ -106,12 +106,12 @@ func (h *host) beside(ctx context.Context, name string, run func(context.Context
 	}
 }
 
-// close ends the HTTP server when the last attempt has ended: whoever watches a drain sees its end.
+// close ends the HTTP server when the last attempt has ended: clients that watch a drain see its end.
 func (h *host) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
 	defer cancel()
 	err := h.win.Shutdown(ctx)
-	h.unfollow()
+	h.stopFollowing()
 	for i, a := range append(h.before, h.now.Load()) {
 		if i > 0 && a.seen != nil { // the first app is the command's own
 			err = errors.Join(err, a.seen.Close())
@@ -134,11 +134,11 @@ func (h *host) listen(signals <-chan os.Signal, stop context.CancelCauseFunc) {
 			answer <- answered{out, err}
 		case s := <-signals:
 			if s == syscall.SIGHUP && !(onTerminal && !isTerminal(a.Err)) {
-				_, _ = h.reload(ends > 0) // it has said what came of it
+				_, _ = h.reload(ends > 0) // reload has logged the result
 				continue
 			}
 			if ends++; ends == 1 {
-				h.tell(h.manager.Stopping("draining: running attempts end by themselves"))
+				h.logManager(h.manager.Stopping("draining: running attempts end by themselves"))
 				close(h.drain)
 				continue
 			}
@@ -148,8 +148,8 @@ func (h *host) listen(signals <-chan os.Signal, stop context.CancelCauseFunc) {
 	}
 }
 
-// tell logs what could not be told: a service that works goes on without its manager.
-func (h *host) tell(err error) {
+// logManager logs an error of the service manager's socket: a service that works does not stop for it.
+func (h *host) logManager(err error) {
 	if err != nil {
 		h.eng.Log.Warn("service manager", "error", err)
 	}
@@ -158,20 +158,20 @@ func (h *host) tell(err error) {
 // errEnds says that a reload came too late.
 var errEnds = errors.New("deed serve ends, and takes over no settings any more")
 
-// reload reads the settings anew and works with them from here on, or says why not and changes nothing.
+// reload reads the settings again and uses them from here on, or says why not and changes nothing.
 func (h *host) reload(ends bool) (out reloaded, err error) {
 	if ends {
 		h.eng.Log.Warn("no reload", "reason", errEnds)
 		return out, errEnds
 	}
-	h.tell(h.manager.Reloading("reading the settings"))
+	h.logManager(h.manager.Reloading("reading the settings"))
 	if out, err = h.takeOver(); err != nil {
 		h.eng.Log.Error("the settings cannot be used: the old ones stay in force", "error", err)
-		h.tell(h.manager.Ready("dispatching with the old settings: the new ones cannot be used"))
+		h.logManager(h.manager.Ready("dispatching with the old settings: the new ones cannot be used"))
 		return out, err
 	}
 	h.eng.Log.Info("settings reloaded", "files", out.Files, "at_next_start", out.Restart)
-	h.tell(h.manager.Ready("dispatching"))
+	h.logManager(h.manager.Ready("dispatching"))
 	return out, nil
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/store/pgtest"
 )
 
-// example is the agent in examples/, with a workflow and a wallet beside what it has.
+// example is the agent in examples/, with a workflow and a wallet added.
 func example(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "caretaker")
@@ -93,7 +93,7 @@ func (s *site) rows(name string) (agents, wallets, version, schedules int) {
 	return agents, len(list), version, len(plans)
 }
 
-// leftovers ages what lies in the temporary directory, sweeps, and asserts that nothing is left of an import or a skill.
+// leftovers ages the files in the temporary directory, sweeps, and asserts that nothing is left of an import or a skill.
 func (s *site) leftovers() {
 	s.t.Helper()
 	tmp := filepath.Join(s.home, "tmp")
@@ -174,7 +174,7 @@ func crashImport(t *testing.T, engine string, p crashpoint.Point) {
 	s.leftovers()
 }
 
-// TestImportTakenBackCrash kills whoever takes a broken import back, in the middle: the next one goes on.
+// TestImportTakenBackCrash kills the process that takes a broken import back, in the middle: the next one continues.
 func TestImportTakenBackCrash(t *testing.T) {
 	t.Parallel()
 	source := example(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 )
 
-// What a dead run left, a mount included, is cleared away at the start and stops nobody.
+// What a dead run left, a mount included, is cleared away at the start and blocks nothing.
 func TestALeftoverStopsNobody(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"quiet": "exit 0"})

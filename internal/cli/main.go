@@ -1,5 +1,5 @@
-// Package cli owns the command line: commands, flags, output, progress and exit codes. Standard output carries
-// data, standard error carries talk. It composes the packages below and decides nothing about a task.
+// Package cli owns the command line: commands, flags, output, progress and exit codes. Standard output carries data,
+// standard error carries messages for people. It composes the packages below and decides nothing about a task.
 package cli
 
 import (
@@ -29,15 +29,16 @@ type Stdio struct {
 	Err io.Writer
 }
 
-// Main runs one command line and returns its exit code. It reads nothing of the process but what it is given, so
-// that a test can run it as a user would.
+// Main runs one command line and returns its exit code. It reads nothing of the process except its arguments, so that
+// a test can run it as a user would.
 func Main(args, environ []string, stdio Stdio) int {
 	out := &sink{w: stdio.Out}
 	a := &app{Stdio: Stdio{In: stdio.In, Out: out, Err: stdio.Err}, environ: environ}
 	a.color = colorFor(stdio.Out, a.getenv)
 	a.errColor = colorFor(stdio.Err, a.getenv)
 	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	// SIGQUIT would end the process with a dump, the code of invalid input and a run that nobody settled.
+	// SIGQUIT would end the process with a dump, with the exit code of invalid input, and with a run that is never
+	// settled.
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(sig) { // nohup
 			stops = append(stops, sig)
@@ -69,7 +70,7 @@ func Main(args, environ []string, stdio Stdio) int {
 	return code
 }
 
-// together makes a usage error of flags that exclude each other. cobra has only a text for it.
+// together turns cobra's text about flags that exclude each other into a usage error.
 func together(err error) error {
 	if err == nil || !strings.HasPrefix(err.Error(), "if any flags in the group [") {
 		return err
@@ -104,7 +105,7 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		a.json = asksJSON(c, args) // the flags after the wrong one were not read
 		if _, rest, ferr := root.Find(args); ferr == nil && c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
-			err = fmt.Errorf("unknown command %q for %q%s", rest[0], c.CommandPath(), meant(c, rest[0])) // whose flags nobody knows
+			err = fmt.Errorf("unknown command %q for %q%s", rest[0], c.CommandPath(), meant(c, rest[0])) // whose flags are unknown
 		}
 		if strings.Contains(err.Error(), "time: missing unit in duration") {
 			return usage(fmt.Errorf("%w (say of what: 90s, 10m or 24h)", err))
@@ -140,7 +141,8 @@ Exit codes:   0 done   1 not done, or findings   2 usage or invalid input, nothi
 	return root
 }
 
-// asksJSON reports whether --json is among arguments that could not be read to their end. What is the value of another flag is none.
+// asksJSON reports whether --json is among arguments that could not be parsed to their end. The value of another flag does not
+// count.
 func asksJSON(c *cobra.Command, args []string) bool {
 	asked := false
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
@@ -159,7 +161,7 @@ func asksJSON(c *cobra.Command, args []string) bool {
 	return asked
 }
 
-// helpCmd is cobra's, but for a command that is not there: that is an error.
+// helpCmd is cobra's, except that help for an unknown command is an error.
 func helpCmd(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [command]", Short: "Show the help of a command",
@@ -191,8 +193,8 @@ func wrapArgs(c *cobra.Command) {
 	}
 }
 
-// meant asks after the commands that somebody may have had in mind: those that are written alike, and those of that name one step below,
-// of which there may be many: first that of tasks, which are most of the work.
+// meant suggests the commands that somebody may have meant: those with a similar spelling, and those of that name one level below. There
+// may be many of those, so the one of tasks comes first: it is used most.
 func meant(c *cobra.Command, word string) string {
 	c.SuggestionsMinimumDistance = 2
 	near := c.SuggestionsFor(word)
@@ -229,15 +231,15 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// group makes a command that only holds others: alone it shows its help, or with --json fails, and a word that it does not know is an
-// error, not help with exit code 0.
+// group makes a command that only holds others: alone it shows its help, or with --json fails, and an unknown word is an error, not
+// help with exit code 0.
 func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: alone}
 	c.AddCommand(subs...)
 	return c
 }
 
-// alone is a command that holds others and was given none of them. A program that asked for a document gets one, not help.
+// alone is a group command that was called without a subcommand. A program that asked for a document gets one, not help.
 func alone(c *cobra.Command, _ []string) error {
 	if asked, err := c.Flags().GetBool("json"); err != nil || !asked {
 		return c.Help()
@@ -251,7 +253,7 @@ func alone(c *cobra.Command, _ []string) error {
 	return usage(fmt.Errorf("`%s` needs a command after it: %s (see `%[1]s --help`)", c.CommandPath(), strings.Join(subs, ", ")))
 }
 
-// report tells the user what went wrong: as JSON on standard output when that was asked for, as text otherwise.
+// report prints what went wrong: as JSON on standard output when that was asked for, as text otherwise.
 func (a *app) report(err error, code int) {
 	if a.json {
 		doc := deed.Error{Schema: deed.SchemaError, Error: deed.ErrorReason{Message: err.Error(), ExitCode: code, Kind: exitName(code)}}
@@ -279,7 +281,7 @@ func (a *app) report(err error, code int) {
 	}
 }
 
-// names asks for exactly these arguments and names the one that is missing.
+// names requires exactly these arguments and names the one that is missing.
 func names(want ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < len(want) {

@@ -64,7 +64,7 @@ func (a *app) mcp(ctx context.Context, who access.Principal) error {
 	return err
 }
 
-// mcpOptions is what the tools of MCP stand on.
+// mcpOptions is what the tools of MCP need.
 func (a *app) mcpOptions(f *feed.Feed) (mcpserver.Options, error) {
 	d, err := a.desk()
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *app) mcpOptions(f *feed.Feed) (mcpserver.Options, error) {
 	}, nil
 }
 
-// An openWriter stays open for whoever writes after the protocol.
+// An openWriter stays open for what is written after the protocol.
 type openWriter struct{ io.Writer }
 
 // Close does nothing.

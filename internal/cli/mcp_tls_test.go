@@ -40,8 +40,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// TestMCPOverTLS lets the official SDK's client speak to the real binary over TCP and TLS, with a token of each role and with tokens
-// that let nobody in. Every write has a line of its own in the log.
+// TestMCPOverTLS connects the official SDK's client to the real binary over TCP and TLS, with a token of each role and with tokens
+// that are not accepted. Every write has a line of its own in the log.
 func TestMCPOverTLS(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"asks": `echo '{"status": "blocked", "machine_status": "blocked", "operator_summary": "red or blue?"}'`})
@@ -110,7 +110,7 @@ func TestMCPOverTLS(t *testing.T) {
 	}
 	wantLog(t, st, []string{"operate mcp task_add 422", "operate mcp task_add 200 " + action.TaskID, "admin mcp action_answer 200 " + action.ID})
 
-	// Who is not let in hears nothing, and changes nothing.
+	// A client that is not let in learns nothing and changes nothing.
 	past := access.Keeper{Store: st, Clock: func() time.Time { return time.Now().Add(-2 * time.Hour) }}
 	expired, _, err := past.IssueToken(t.Context(), "expired", access.Admin, time.Hour, "me")
 	if err != nil {
@@ -157,7 +157,7 @@ func wantLog(t *testing.T, st *store.Store, want []string) {
 	}
 }
 
-// certificate writes a certificate for this machine beside the settings.
+// certificate writes a certificate for this machine next to the settings.
 func (s *site) certificate() *x509.CertPool {
 	s.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -22,8 +22,8 @@ func (a *app) reportCmd() *cobra.Command {
 	var since, until string
 	c := &cobra.Command{
 		Use: "report", Short: "Tell what happened since yesterday, and what waits for you", Args: cobra.NoArgs,
-		Long: `Tell what happened in a span of time: what was done and what proves it, what failed and why, what the gate refused, which
-workflows moved, which schedules ran, and what it cost. What waits for you is told as it stands now, with the command that
+		Long: `Report what happened in a span of time: what was done and what proves it, what failed and why, what the gate refused, which
+workflows moved, which schedules ran, and what it cost. What waits for you is listed as of now, with the command that
 answers it. A span is given as a duration back from now, or as an instant.`,
 		Example: `  deed report
   deed report --since 2026-11-14T18:00:00Z --until 2026-11-15T08:00:00Z --json`,
@@ -87,7 +87,7 @@ func (a *app) morning(ctx context.Context, o report.Options) error {
 	if a.json {
 		return a.emit(r)
 	}
-	a.tell(r)
+	a.showMorning(r)
 	return nil
 }
 
@@ -108,7 +108,7 @@ func (a *app) section(title string, lines []string, all int, command string) {
 	}
 }
 
-func (a *app) tell(r deed.Report) {
+func (a *app) showMorning(r deed.Report) {
 	a.printf("%s\n%s\n", a.color.Bold(r.Headline), a.color.Dim(toSecond(r.From)+" to "+toSecond(r.To)))
 	if r.Truncated {
 		a.printf("%s\n", a.color.Yellow("More happened than is read at once: the numbers are those of the newest part (give a shorter --since)."))
@@ -264,7 +264,7 @@ func (a *app) costLines(c deed.ReportCost) (out []string) {
 		list []deed.UsageTotals
 	}{{"model", c.ByModel}, {"profile", c.ByProfile}, {"adapter", c.ByAdapter}} {
 		if len(by.list) == 1 && by.list[0].Key == "" {
-			continue // no model at all: the line above has said it
+			continue // no model at all: the line above covers it
 		}
 		for _, u := range by.list[:min(len(by.list), 3)] {
 			out = append(out, line(by.name+" "+modelName(u.Key), u))

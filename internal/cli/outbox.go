@@ -170,7 +170,7 @@ func (a *app) oneOutbox(ctx context.Context, id string) (store.OutboxItem, error
 	return o, err
 }
 
-// outboxChange does something with an item and wakes whoever delivers.
+// outboxChange changes an item and wakes the process that delivers.
 func (a *app) outboxChange(ctx context.Context, id, done string, change func(context.Context, string) error) error {
 	o, err := a.oneOutbox(ctx, id)
 	if err != nil {

@@ -85,7 +85,7 @@ func (a *app) hint(format string, args ...any) {
 		return
 	}
 	if isTerminal(a.Err) {
-		fmt.Fprint(a.Err, "\r\x1b[K") // a line of progress may stand there
+		fmt.Fprint(a.Err, "\r\x1b[K") // a line of progress may be there
 	}
 	fmt.Fprintf(a.Err, format+"\n", args...)
 }

@@ -17,18 +17,18 @@ import (
 	"github.com/deedrun/deed/internal/web/page"
 )
 
-// watch lets the stream of events hear what the attempts of a runner do.
+// watch feeds what the attempts of a runner do into the stream of events.
 func (h *host) watch(r *attempt.Runner) {
 	stream := h.stream
 	r.Observe = func(p attempt.Progress) {
 		stream.Progress(feed.Progress{TaskID: p.TaskID, AttemptID: p.AttemptID, Step: p.Step, Text: p.Text}, clock.System())
 	}
-	heard := r.OnEntry
+	previous := r.OnEntry
 	r.OnEntry = func(ref store.Ref, e journal.Entry) { // turn, tool and tokens
-		if heard != nil {
-			heard(ref, e)
+		if previous != nil {
+			previous(ref, e)
 		}
-		stream.Noted(ref, e)
+		stream.OnEntry(ref, e)
 	}
 }
 
@@ -57,8 +57,8 @@ func (h *host) routes(mux access.Mux, a *app) error {
 	return nil
 }
 
-// teller tells people of events, by the rules of an app.
-func (h *host) teller(a *app, p dispatch.Parts) *notify.Notifier {
+// notifier notifies people of events, by the settings of an app.
+func (h *host) notifier(a *app, p dispatch.Parts) *notify.Notifier {
 	n := &notify.Notifier{Feed: h.stream, Store: a.st, Clock: clock.System, Log: h.eng.Log}
 	if isTerminal(a.Err) {
 		n.Ring = func() { _, _ = a.Err.Write([]byte("\a")) }
@@ -67,9 +67,9 @@ func (h *host) teller(a *app, p dispatch.Parts) *notify.Notifier {
 	return n
 }
 
-// alone is since when no other process answers for this store: the one that holds the lock of its home is the only one, unless the
-// store is a server that others use too.
-func (a *app) alone() time.Time {
+// soleOwnerSince is since when this process alone answers for the store. The process that holds the lock of the home is the only one,
+// unless the store is a server that others use too: then the time is zero.
+func (a *app) soleOwnerSince() time.Time {
 	if a.st.Dialect() != store.SQLite {
 		return time.Time{}
 	}

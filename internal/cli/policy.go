@@ -164,7 +164,8 @@ func (a *app) explain(ctx context.Context, agent string, args []string) (policyD
 	return doc, set, nil
 }
 
-// held says whether the agent of an adapter asks before it acts, so that rules are more than words; "" when nobody knows.
+// held says whether the agent of an adapter asks before it acts, so that rules are more than words; "" when that is
+// unknown.
 func held(cfg *config.Config, adapter string) string {
 	ad, err := cfg.Adapter(adapter)
 	if err != nil {

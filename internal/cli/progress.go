@@ -73,7 +73,7 @@ func (p *progress) step(s attempt.Progress) {
 		p.say("agent runs: " + s.Text)
 	case attempt.StepWaiting:
 		id, asks, _ := strings.Cut(s.Text, " ")
-		p.tell("%s\n  deed action approve %s, or deny, or answer", clean(asks), id)
+		p.println("%s\n  deed action approve %s, or deny, or answer", clean(asks), id)
 		p.say("waits for you: " + asks)
 	case attempt.StepEnded:
 		p.say("agent ended")
@@ -88,8 +88,8 @@ func (p *progress) step(s attempt.Progress) {
 	}
 }
 
-// tell writes lines that stay, above the line that moves.
-func (p *progress) tell(format string, args ...any) {
+// println writes lines that stay, above the line that moves.
+func (p *progress) println(format string, args ...any) {
 	if p.stop != nil {
 		fmt.Fprint(p.a.Err, "\r\x1b[K")
 	}

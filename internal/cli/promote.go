@@ -180,7 +180,7 @@ func (a *app) candidates(ctx context.Context, what string) ([]string, []homeboy.
 	return dirs, nil, nil
 }
 
-// fanoutCandidate finds the bundle that a fanout came to.
+// fanoutCandidate finds the bundle that a fanout produced.
 func (a *app) fanoutCandidate(ctx context.Context, what string) ([]string, []homeboy.Artifact, error) {
 	f, err := a.st.Fanout(ctx, what)
 	if errors.Is(err, store.ErrNotFound) {

@@ -184,7 +184,7 @@ func (a *app) reviewed(ctx context.Context, args []string) ([]store.Proposal, er
 	return []store.Proposal{p}, err
 }
 
-// waiting are the proposals of one agent that nobody has decided.
+// waiting are the undecided proposals of one agent.
 func (a *app) waiting(ctx context.Context, agentID string) ([]store.Proposal, error) {
 	list, err := a.st.Proposals(ctx, "", 1000)
 	return slices.DeleteFunc(list, func(p store.Proposal) bool { return p.AgentID != agentID }), err

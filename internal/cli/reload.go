@@ -26,7 +26,7 @@ type reloaded struct {
 func (a *app) reloadCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "reload", Short: "Have the running deed serve take over deed.yaml", Args: cobra.NoArgs,
-		Long: `Ask the running "deed serve" of this home to read its settings anew, and wait until it has. SIGHUP asks for the same, as
+		Long: `Ask the running "deed serve" of this home to read its settings again, and wait until it has. SIGHUP asks for the same, as
 "systemctl reload deed" does. Settings that cannot be used change nothing: they are named, and the old ones stay in force.
 Attempts that run keep the settings that they were started with. What needs a restart is named in docs/OPERATING.md.`,
 		RunE: func(c *cobra.Command, _ []string) error {

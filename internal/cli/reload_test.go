@@ -40,8 +40,8 @@ func (v *served) post(key, adapter string) (id string, code int, body string) {
 	return id, resp.StatusCode, b.String()
 }
 
-// TestServeReloads changes deed.yaml under a running server: what it adds acts in the queue, in sensors and over HTTP, an attempt that runs
-// goes on, and settings that cannot be used change nothing and are named.
+// TestServeReloads changes deed.yaml under a running server: what it adds takes effect in the queue, in sensors and over HTTP, a running
+// attempt continues, and settings that cannot be used change nothing and are named.
 func TestServeReloads(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{

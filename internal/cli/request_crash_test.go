@@ -26,7 +26,7 @@ func TestCrashInAWrite(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(s *site) string // returns the path
 		body    string
-		event   string // that tells of what was asked for
+		event   string // that reports what was asked for
 	}{
 		"add":    {func(*site) string { return "/tasks" }, string(body), "task_enqueued"},
 		"cancel": {func(s *site) string { return "/tasks/" + s.add(script) + "/cancel" }, `{"reason":"no"}`, store.EventTaskOperatorCanceled},
@@ -73,7 +73,7 @@ func TestCrashInAWrite(t *testing.T) {
 	}
 }
 
-// write posts to the server of a site with one and the same key. The status is 0 when the server is gone before it has answered.
+// write posts to the server of a site with the same key each time. The status is 0 when the server dies before it has answered.
 func (s *site) write(path, body string) (status int, text string) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://deed/api/v1"+path, strings.NewReader(body))

@@ -156,7 +156,7 @@ func (a *app) rerunInput(ctx context.Context, dir string, rep bundle.Verificatio
 	}
 	if rep.Signature.Status != bundle.SignatureValid && in.Kind != sandbox.Namespace && in.Kind != sandbox.Container {
 		if f.isolation != "" {
-			return in, nil, usage(errors.New("no trusted key signed this bundle, and its commands are run behind walls only (leave --isolation out, or trust the key with deed key trust)"))
+			return in, nil, usage(errors.New("no trusted key signed this bundle, and its commands are run in a sandbox only (leave --isolation out, or trust the key with deed key trust)"))
 		}
 		in.Kind = sandbox.Namespace
 	}
@@ -217,8 +217,8 @@ func (a *app) rerunSource(ctx context.Context, m metadata, in *attempt.Rerun, so
 	return nil
 }
 
-// foreign refuses a spec that only the bundle vouches for, where it is none that deed would have taken or names places on
-// this machine: a mount could show the socket of a service, which leads out of the sandbox. deed writes no such places into a bundle.
+// foreign refuses a spec that only the bundle vouches for, if deed would not have admitted it or if it names places on this machine:
+// a mount could show the socket of a service, which leads out of the sandbox. deed writes no such places into a bundle.
 func foreign(s deed.TaskSpec) error {
 	for i, c := range s.Checks {
 		if err := c.Validate(); err != nil {
@@ -242,7 +242,7 @@ func foreign(s deed.TaskSpec) error {
 	return nil
 }
 
-// pinnedSpec is the task's own spec, where this home has the task and it is still the one that was pinned.
+// pinnedSpec is the task's own spec, if this home has the task and its spec is still the pinned one.
 func (a *app) pinnedSpec(ctx context.Context, m metadata) (*deed.TaskSpec, error) {
 	id := m.Provenance.Task.AttemptID
 	if id == "" {

@@ -43,7 +43,7 @@ func TestChecksAreRepeatedFromTheBundle(t *testing.T) {
 		}
 	}
 
-	// A stranger with the source and the key.
+	// Another person with the source and the key.
 	key := filepath.Join(s.dir, "key.pem")
 	if err := os.WriteFile(key, []byte(s.ok("key", "show")), 0o600); err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestChecksAreRepeatedFromTheBundle(t *testing.T) {
 		t.Errorf("from a copy: exit code %d, %+v\n%s", o.code, r, o.stderr)
 	}
 
-	// Another outcome is told by the names of tests.
+	// A different outcome is reported by the names of tests.
 	if err := os.Remove(flag); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestRerunFromACommit(t *testing.T) {
 	}
 }
 
-// A bundle that somebody made for whoever runs it again must not reach what is outside the sandbox.
+// A bundle that was made to harm whoever reruns it must not reach anything outside of the sandbox.
 func TestRerunRefusesPlacesOfABundle(t *testing.T) {
 	t.Parallel()
 	check := deed.Check{Capability: "test"}

@@ -21,8 +21,9 @@ func (s *site) attacked(args ...string) []string {
 	return append(append(list, args...), "write the words one, two and three, each once")
 }
 
-// TestAKeptDirectoryIsNotBelieved lets an agent that is not contained do what it likes to its attempt's directory before deed
-// is killed. What goes on after that is judged by what the store knows; what does not fit begins anew, and says why.
+// TestAKeptDirectoryIsNotBelieved lets an agent that is not contained change its attempt's directory at will before deed is
+// killed. What is resumed after that is judged by what the store knows; an attempt that does not fit starts from scratch, and
+// says why.
 func TestAKeptDirectoryIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	must := func(errs ...error) {
@@ -95,8 +96,8 @@ func TestAKeptDirectoryIsNotBelieved(t *testing.T) {
 			if strings.Join(doc.Files, " ") != "effects" {
 				t.Errorf("changed: %v", doc.Files)
 			}
-			told := s.journals(st, id)
-			if last := told[len(told)-1]; (last["begins_anew"] > 0) == tc.resumed {
+			journals := s.journals(st, id)
+			if last := journals[len(journals)-1]; (last["begins_anew"] > 0) == tc.resumed {
 				t.Errorf("it does not say whether it began anew: %v", last)
 			}
 			if data, err := os.ReadFile(filepath.Join(outside, "secret")); err != nil || string(data) != secret {
@@ -131,7 +132,8 @@ func forge(dir string) {
 	}
 }
 
-// What changed around a task since it was interrupted is told, or the task begins anew. It is never gone on with silently.
+// A change around a task since it was interrupted is reported, or the task starts from scratch. It is never resumed
+// silently.
 func TestResumeAfterChanges(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -169,7 +171,7 @@ func TestResumeAfterChanges(t *testing.T) {
 	}
 }
 
-// An agent behind the walls does not even see deed's record of it.
+// An isolated agent does not even see deed's record of it.
 func TestAContainedAgentDoesNotSeeItsRecord(t *testing.T) {
 	needBwrap(t)
 	t.Parallel()

@@ -67,8 +67,8 @@ func (s *site) wrote() bool {
 	return len(found) > 0
 }
 
-// remembered reports whether an agent has written its conversation down. Claude Code does so a moment after it has told its
-// name; killed before, it begins anew, which a test of its driver shows.
+// remembered reports whether an agent has saved its conversation. Claude Code does so a moment after it has reported its
+// session; killed before, it starts from scratch, which a test of its driver shows.
 func (s *site) remembered(kind string) bool {
 	if kind != "claude-code" {
 		return true
@@ -170,8 +170,8 @@ func crashCases() []crashCase {
 	return append(out, crashCase{string(crashpoint.LoopCompacted), "long", true, false})
 }
 
-// TestConversationsSurviveSIGKILL kills deed at every durable step of a conversation with its own agent. The next deed goes
-// on with it: each effect happens once, no attempt is used up, and nothing is left.
+// TestConversationsSurviveSIGKILL kills deed at every durable step of a conversation with its own agent. The next deed
+// continues it: each effect happens once, no attempt is used up, and nothing is left.
 func TestConversationsSurviveSIGKILL(t *testing.T) {
 	t.Parallel()
 	for i, c := range crashCases() {
@@ -202,15 +202,15 @@ func TestConversationsSurviveSIGKILL(t *testing.T) {
 				used = 2
 			}
 			s.completed(st, id, used)
-			told := s.journals(st, id)
-			if last := told[len(told)-1]; c.begun && !c.settled && (last["resumed"] != 1 || last["seeded"] != 0) {
+			records := s.journals(st, id)
+			if last := records[len(records)-1]; c.begun && !c.settled && (last["resumed"] != 1 || last["seeded"] != 0) {
 				t.Errorf("the last attempt did not go on: %v", last)
 			}
 		})
 	}
 }
 
-// TestResumesSurviveSIGKILL kills the deed that goes on, at every step, and the one after it.
+// TestResumesSurviveSIGKILL kills the deed that resumes, at every step, and the one after it.
 func TestResumesSurviveSIGKILL(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{store.SQLite, store.Postgres} {
@@ -257,8 +257,8 @@ func TestTheGateIsNotOutlastedByCrashes(t *testing.T) {
 				t.Fatalf("exit %d: %+v", o.code, doc)
 			}
 			n := 0
-			for _, told := range s.journals(st, id) {
-				n += told["completion_attempt"]
+			for _, records := range s.journals(st, id) {
+				n += records["completion_attempt"]
 			}
 			if n != 3 {
 				t.Errorf("it came to the gate %d times, want 3", n)
@@ -356,7 +356,7 @@ func TestAQuestionSurvivesSIGKILL(t *testing.T) {
 			} else {
 				s.ok("action", "approve", first.ID, "--always")
 			}
-			// Whatever it asks next nobody answers while it waits.
+			// Its later questions get no answer while it waits.
 			s.replace("live_seconds: 600", "live_seconds: 0")
 			doc, o := s.resume(id)
 			for range 5 {
@@ -430,7 +430,7 @@ func (s *site) kept() []string {
 	return out
 }
 
-// When nobody answers in time the default does, and the task goes on by itself.
+// When no answer comes in time the default applies, and the task continues by itself.
 func TestADeadlineWithNobodyThere(t *testing.T) {
 	t.Parallel()
 	s := crashSite(t, "native", "steps")
@@ -474,7 +474,7 @@ func TestABlockedTaskCanBeCancelledOrRetried(t *testing.T) {
 	})
 }
 
-// Of two that go on with a task at once, one does and the other says so.
+// Of two processes that resume a task at once, one does and the other says so.
 func TestTwoResumesAtOnce(t *testing.T) {
 	t.Parallel()
 	s := crashSite(t, "native", "steps")
@@ -509,7 +509,7 @@ func TestTwoResumesAtOnce(t *testing.T) {
 	s.completed(st, id, 1)
 }
 
-// A dispatcher that is told to stop gives its conversations back, and the next one goes on with them.
+// A dispatcher that is asked to stop gives its conversations back, and the next one continues them.
 func TestServeGoesOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	s := crashSite(t, "native", "slow")
@@ -539,7 +539,7 @@ func TestServeGoesOnAfterARestart(t *testing.T) {
 	s.completed(st, id, 1)
 }
 
-// sessions are the conversations that the agents of a task's attempts told, oldest first.
+// sessions are the conversations that the agents of a task's attempts reported, oldest first.
 func (s *site) sessions(st *store.Store, id string) []driver.SessionInfo {
 	s.t.Helper()
 	list, err := st.Attempts(s.t.Context(), id)
@@ -562,7 +562,7 @@ func (s *site) sessions(st *store.Store, id string) []driver.SessionInfo {
 	return out
 }
 
-// The conversations of real agent programs survive as well: the same session goes on.
+// The conversations of real agent programs survive as well: the same session continues.
 func TestRealConversationsSurviveSIGKILL(t *testing.T) {
 	needBwrap(t)
 	for _, kind := range []string{"codex", "claude-code"} {
@@ -586,9 +586,9 @@ func TestRealConversationsSurviveSIGKILL(t *testing.T) {
 					t.Fatalf("exit %d: %+v\n%s", o.code, doc, o.stderr)
 				}
 				s.completed(st, id, 1)
-				told := s.sessions(st, id)
-				if n := len(told); n < 2 || told[0].ID != told[n-1].ID || !told[n-1].Resumed {
-					t.Errorf("sessions: %+v", told)
+				records := s.sessions(st, id)
+				if n := len(records); n < 2 || records[0].ID != records[n-1].ID || !records[n-1].Resumed {
+					t.Errorf("sessions: %+v", records)
 				}
 			})
 		}

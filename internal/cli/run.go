@@ -36,7 +36,7 @@ func (a *app) runCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [flags] GOAL",
 		Short: "Run one task here and now, and end with a verdict",
-		Long: `Queue a task, run it in this process beside any running dispatcher, and end with the verdict, the reasons,
+		Long: `Queue a task, run it in this process, also while a dispatcher runs, and end with the verdict, the reasons,
 the patch and the bundle. The agent works on a copy of the workspace: nothing in it changes until you apply the patch.
 Exit code 0 means that deed found the work done, 1 that it did not, 3 that the machine or deed itself failed.
 
@@ -128,7 +128,7 @@ func scriptAdapter(file string) (json.RawMessage, error) {
 	}})
 }
 
-// run takes one intent to its end and shows it.
+// run runs one intent to its end and shows the result.
 func (a *app) run(ctx context.Context, in agentruntime.TaskIntent) error {
 	if err := a.open(ctx); err != nil {
 		return err
@@ -161,14 +161,14 @@ func (a *app) finish(work func(step func(attempt.Progress)) (attempt.Result, err
 	return nil
 }
 
-// execute admits an intent and runs it under a claim of its own until it is settled for good.
+// execute admits an intent and runs it under a claim of its own until it is settled.
 func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe func(attempt.Progress)) (attempt.Result, error) {
 	var none attempt.Result
 	row, err := a.admission().Prepare(in, task.Caller{Trusted: true})
 	if err != nil {
 		return none, err
 	}
-	a.hintGuest(row)
+	a.hintProjectAgent(row)
 	a.hintDeclared(row)
 	eng, err := a.engine(1)
 	if err != nil {
@@ -182,7 +182,7 @@ func (a *app) execute(ctx context.Context, in agentruntime.TaskIntent, observe f
 	return a.untilSettled(ctx, eng, observe, oneshot.New(eng, row))
 }
 
-// untilSettled runs attempts of one task until it is settled for good, or blocked.
+// untilSettled runs attempts of one task until it is settled or blocked.
 func (a *app) untilSettled(ctx context.Context, eng *dispatch.Engine, show func(attempt.Progress), claim oneshot.Claim) (attempt.Result, error) {
 	r, err := oneshot.Begin(ctx, eng, oneshot.Job{
 		Claim: claim, Show: show, UntilSettled: true, Source: a.operator(), Reason: "interrupted at the terminal",
@@ -194,8 +194,8 @@ func (a *app) untilSettled(ctx context.Context, eng *dispatch.Engine, show func(
 	return r.Execute(ctx)
 }
 
-// hintGuest says that the agent is one that the project brought: its command runs, with the secrets that the task names.
-func (a *app) hintGuest(row store.NewTask) {
+// hintProjectAgent says that the project brought the agent: the project's command runs, with the secrets that the task names.
+func (a *app) hintProjectAgent(row store.NewTask) {
 	cfg, err := a.cfg.Adapter(row.AdapterID)
 	if err != nil || !cfg.FromProject {
 		return
@@ -207,7 +207,7 @@ func (a *app) hintGuest(row store.NewTask) {
 	hosts := cfg.Common().Hosts
 	if d, err := a.admission().Drivers.For(cfg.Kind()); err == nil {
 		if n, ok := d.(driver.Networked); ok {
-			more, _ := n.Hosts(cfg.AdapterConfig) // what is wrong with them is said when it is started
+			more, _ := n.Hosts(cfg.AdapterConfig) // what is wrong with them is reported when it is started
 			hosts = append(slices.Clone(hosts), more...)
 		}
 	}
@@ -235,8 +235,9 @@ func (a *app) runDoc(r attempt.Result) map[string]any {
 	return doc
 }
 
-// toldWhy says how often an agent's work was refused, and how often it was told why in the conversation that it had.
-func toldWhy(refusals, same int) string {
+// refusalsText says how often an agent's work was refused, and how many of these refusals were answered in the same
+// conversation.
+func refusalsText(refusals, same int) string {
 	switch same {
 	case refusals:
 		return fmt.Sprintf("%d, each answered in the same conversation", refusals)
@@ -253,7 +254,7 @@ func (a *app) showRun(r attempt.Result) {
 		a.showClaim(string(r.Claim.Status), r.Claim.Summary)
 	}
 	if r.Refusals > 0 {
-		a.field("refusals", toldWhy(r.Refusals, r.Same))
+		a.field("refusals", refusalsText(r.Refusals, r.Same))
 	}
 	switch {
 	case r.Verdict != nil:
@@ -292,7 +293,8 @@ func (a *app) showRun(r attempt.Result) {
 	}
 }
 
-// stops words why deed ended a conversation before its bound of recoveries, where the verdict alone does not say it.
+// stops explains why deed ended a conversation before its bound of recoveries, where the verdict alone does not say
+// it.
 var stops = map[string]string{
 	string(failure.Stuck): "the agent changed nothing since it was told why its work was refused, so it was not told again",
 }

@@ -131,7 +131,7 @@ func (a *app) runStatus(s evidence.RunStatus) string {
 func runTook(r store.Run, gone map[string]bool) string {
 	end := r.EndedAt
 	if ev, ok := runEvidence(r); ok && !end.IsZero() && ev.Timing.Duration.Value != nil {
-		// One whose process was killed is ended by whoever clears it away, which may be days later.
+		// A run whose process was killed is ended when it is cleared away, which may be days later.
 		end = r.CreatedAt.Add(time.Duration(*ev.Timing.Duration.Value * float64(time.Millisecond)))
 	}
 	switch {

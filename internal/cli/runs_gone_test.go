@@ -76,7 +76,7 @@ func (s *firstWrite) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Nothing comes any more of a run whose process was killed: whoever waits for it is told so, a program too.
+// A run whose process was killed makes no progress any more: whoever waits for it is answered so, a program too.
 func TestRunsGone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"work": sleepyAgent})

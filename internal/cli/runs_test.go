@@ -59,7 +59,7 @@ func makeRun(root, id string, status evidence.RunStatus, artifacts string) error
 		return err
 	}
 	defer func() { _ = st.Close() }()
-	reg := &runrecord.Registry{Store: st, Clock: clock.System, RunnerID: "library", Home: h}
+	reg := &runrecord.Recorder{Store: st, Clock: clock.System, RunnerID: "library", Home: h}
 	r, err := reg.Create(ctx, runrecord.New{RunID: id, Dir: filepath.Join(root, "runs"), Metadata: map[string]any{"api_key": "hunter2"}})
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func makeRun(root, id string, status evidence.RunStatus, artifacts string) error
 	return r.Finish(ctx, o)
 }
 
-// A watcher in another process follows a run to its end, and hears of it as lines of the protocol.
+// A watcher in another process follows a run to its end, and gets it as lines of the protocol.
 func TestRunsWatchFollows(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"quiet": "exit 0"})
@@ -110,7 +110,7 @@ func TestRunsWatchFollows(t *testing.T) {
 		return p
 	}
 	var p deed.Progress
-	for p = next(); p.Status != "running"; p = next() { // what was said before is told first
+	for p = next(); p.Status != "running"; p = next() { // earlier states come first
 	}
 	if _, err := st.UpdateRun(t.Context(), "watched", store.RunUpdate{To: evidence.RunCollecting}); err != nil {
 		t.Fatal(err)

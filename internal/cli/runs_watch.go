@@ -21,7 +21,7 @@ func (a *app) runsWatchCmd() *cobra.Command {
 		Use: "watch RUN", Short: "Follow a run until it ends", Args: names("RUN"),
 		Long: `Print the progress of a run until it ends: the newest line of each look, a line for each change of state, and a
 heartbeat when there is nothing new. With --json: deed/progress/v1, one line each, and at last one line of
-deed/error/v1 when there is no end to tell of. Exit code 0 when the run succeeded, 1 when it did not, when the time
+deed/error/v1 when there is no end to report. Exit code 0 when the run succeeded, 1 when it did not, when the time
 limit passed, or when the process that ran it is gone: nothing more comes from that.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			a.lines = true

@@ -189,7 +189,7 @@ func (a *app) runtimeList(f runtimeFlags) error {
 	} else {
 		a.hint("no runtime package in %s (`deed runtime install` or `deed runtime link` adds one)", strings.Join(doc.Looked, ", "))
 	}
-	a.tellProblems(c)
+	a.reportProblems(c)
 	return nil
 }
 
@@ -201,7 +201,7 @@ func fromOf(d runtimeDoc) string {
 	return how + " " + showPath(d.Path)
 }
 
-func (a *app) tellProblems(c *runtimepkg.Catalog) {
+func (a *app) reportProblems(c *runtimepkg.Catalog) {
 	for _, p := range c.Problems {
 		a.hint("%s %s", a.errColor.Yellow("problem:"), cleanLines(p.Message))
 	}
@@ -303,7 +303,7 @@ func (a *app) runtimeLintCmd(f *runtimeFlags) *cobra.Command {
 	return c
 }
 
-// runtimeDir is the directory that an argument names: a package as it lies, or one that was found by its id.
+// runtimeDir is the directory that an argument names: the directory of a package, or that of one found by its id.
 func (a *app) runtimeDir(f runtimeFlags, arg string) (string, error) {
 	if fi, err := os.Stat(arg); err == nil && fi.IsDir() {
 		return arg, nil
@@ -384,7 +384,7 @@ func (a *app) runtimeInstallCmd() *cobra.Command {
 				return err
 			}
 			in, err := s.Install(cmd.Context(), args[0], opt)
-			return a.tellInstalled("installed", in, err)
+			return a.reportInstalled("installed", in, err)
 		},
 	}
 	installFlags(c, &opt)
@@ -401,14 +401,14 @@ func (a *app) runtimeLinkCmd() *cobra.Command {
 				return err
 			}
 			in, err := s.Link(args[0], opt)
-			return a.tellInstalled("linked", in, err)
+			return a.reportInstalled("linked", in, err)
 		},
 	}
 	installFlags(c, &opt)
 	return c
 }
 
-func (a *app) tellInstalled(change string, in runtimepkg.Installed, err error) error {
+func (a *app) reportInstalled(change string, in runtimepkg.Installed, err error) error {
 	if err != nil {
 		if errors.Is(err, runtimepkg.ErrRefused) || errors.Is(err, runtimepkg.ErrTaken) || errors.Is(err, os.ErrNotExist) {
 			return usage(err)

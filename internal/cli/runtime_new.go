@@ -51,7 +51,7 @@ checkout of it, for work offline and for a deed that is no released version.`,
 	return c
 }
 
-// releasedVersion is the version of this module that others can download; empty: there is none.
+// releasedVersion is the version of this module that others can download; empty: it was not released.
 func releasedVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Path != "github.com/deedrun/deed" || !strings.HasPrefix(info.Main.Version, "v") || strings.Contains(info.Main.Version, "+dirty") {

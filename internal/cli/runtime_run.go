@@ -94,7 +94,7 @@ func (f *providerFlags) options(rt runtimeFlags) (providertask.Options, error) {
 	return o, nil
 }
 
-// say lays the flags over a request that people wrote by hand or did not write at all.
+// say lays the flags over a request, which people wrote themselves or left out.
 func (f *providerFlags) say(q *homeboy.Request) error {
 	if f.selector != "" {
 		q.Executor.Selector = f.selector
@@ -216,7 +216,7 @@ func (a *app) provide(ctx context.Context, rt runtimeFlags, f *providerFlags, re
 	return a.oneDocument(o, f.result, code, func() { a.showOutcome(o) })
 }
 
-// outcome makes the outcome of a request. A fault in deed itself is told like every other failure.
+// outcome makes the outcome of a request. A fault in deed itself is reported like every other failure.
 func (a *app) outcome(ctx context.Context, rt runtimeFlags, f *providerFlags, read readFunc) (o homeboy.Outcome, code int) {
 	taskID := ""
 	defer func() {
@@ -271,7 +271,7 @@ func (a *app) providerTasks(ctx context.Context, opt providertask.Options) (*pro
 	return &providertask.Service{Home: a.h, Store: a.st, Admission: a.admission(), Engine: eng, Clock: clock.System, Options: opt}, nil
 }
 
-// showOutcome tells a person how the run ended.
+// showOutcome shows a person how the run ended.
 func (a *app) showOutcome(o homeboy.Outcome) {
 	word := string(o.Status)
 	if homeboy.IsSuccess(o.Status) {
@@ -280,8 +280,8 @@ func (a *app) showOutcome(o homeboy.Outcome) {
 		word = a.color.Red(word)
 	}
 	a.printf("%s\n", strings.TrimSuffix(word+": "+clean(o.Summary), ": "))
-	told := func(d homeboy.Diagnostic) bool { return o.Summary != "" && strings.Contains(o.Summary, d.Message) }
-	if len(o.Diagnostics) > 0 && told(o.Diagnostics[0]) {
+	inSummary := func(d homeboy.Diagnostic) bool { return o.Summary != "" && strings.Contains(o.Summary, d.Message) }
+	if len(o.Diagnostics) > 0 && inSummary(o.Diagnostics[0]) {
 		a.field("code", clean(o.Diagnostics[0].Class))
 		if remedy := remedyOf(o.Diagnostics[0]); remedy != "" {
 			a.field("remedy", clean(remedy))
@@ -313,7 +313,7 @@ func (a *app) showOutcome(o homeboy.Outcome) {
 		a.field("bundle", clean(md.Deed.Bundle))
 	}
 	for _, d := range o.Diagnostics {
-		if told(d) {
+		if inSummary(d) {
 			continue // the first line says it
 		}
 		text := d.Message

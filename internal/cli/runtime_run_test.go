@@ -193,7 +193,8 @@ func classes(o homeboy.Outcome) (list []string) {
 	return list
 }
 
-// A success comes with deed's own patch, the caller's directory stays as it was, and who asks later hears the same.
+// A success comes with deed's own patch, the caller's directory stays unchanged, and a later request gets the same
+// answer.
 func TestRuntimeRunSucceeds(t *testing.T) {
 	t.Parallel()
 	s := lab(t, "")
@@ -241,7 +242,7 @@ func TestRuntimeRunSucceeds(t *testing.T) {
 	s.tidy()
 }
 
-// How each end of a provider is told.
+// How each end of a provider is reported.
 func TestRuntimeRunEnds(t *testing.T) {
 	t.Parallel()
 	s := lab(t, "")
@@ -280,7 +281,7 @@ func TestRuntimeRunEnds(t *testing.T) {
 	}
 }
 
-// What a provider leaves can be too much to be judged at all, and the outcome says so.
+// A provider can leave too much to be judged at all, and the outcome says so.
 func TestRuntimeRunTellsWhyNobodyJudged(t *testing.T) {
 	t.Parallel()
 	s := lab(t, "")
@@ -395,7 +396,7 @@ func treeOf(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// What is no request is told as an outcome too.
+// What is no request is reported as an outcome too.
 func TestRuntimeRunReadsStrictlyOne(t *testing.T) {
 	t.Parallel()
 	s := lab(t, "")
@@ -511,7 +512,7 @@ printf '{"schema":"homeboy/agent-task-outcome/v1","task_id":"%s","status":"no_op
 		}
 		return s.parsed(s.deed(env, append([]string{"runtime", "run", s.taskRequest("nothing", map[string]any{"executor": executor}), "--json", "--path", project}, args...)...), code)
 	}
-	// What nobody asked for by name reaches it, and no sink.
+	// A variable that the request does not name reaches the provider, and no sink.
 	if o := run(0, nil, "--runtime-dir", filepath.Dir(ours)); strings.Contains(o.Summary, "nothing") || strings.Contains(o.Summary, "open-sesame") || !strings.HasPrefix(o.Summary, "local-shell.ours has ") {
 		t.Errorf("the operator's own package: %s", o.Summary)
 	}
@@ -598,7 +599,8 @@ func TestRuntimeExec(t *testing.T) {
 	}
 }
 
-// An interrupted run is told as one outcome, and nothing of it is left. After a kill the next run settles what is left.
+// An interrupted run is reported as one outcome, and nothing of it is left. After a kill the next run settles what is
+// left.
 func TestRuntimeRunStops(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {

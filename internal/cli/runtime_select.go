@@ -18,7 +18,7 @@ import (
 	"github.com/deedrun/deed/internal/compat/homeboy/providertask"
 )
 
-// askFlags are what a request says of the provider that it wants, for people who have no request at hand.
+// askFlags say which provider is wanted, for people who have no request document.
 type askFlags struct {
 	request, backend, selector, runtime, model string
 	require                                    []string
@@ -132,7 +132,7 @@ func (a *app) runtimeSelect(ctx context.Context, f runtimeFlags, ask askFlags, e
 		}
 	} else {
 		a.showSelection(doc, explain)
-		a.tellProblems(c)
+		a.reportProblems(c)
 	}
 	if doc.Error != nil || len(doc.Faults) > 0 {
 		return errNotDone
@@ -241,7 +241,7 @@ ships. It runs the probes that manifests declare, with a time limit and a clean 
 				doc.Providers = append(doc.Providers, r)
 				doc.Ready = doc.Ready && r.Ready
 			}
-			return a.tellReadiness(doc)
+			return a.reportReadiness(doc)
 		},
 	}
 	ask.add(c)
@@ -266,7 +266,7 @@ func (a *app) toCheck(f runtimeFlags, ask askFlags, req runtimepkg.Request, args
 	if err != nil {
 		return nil, err
 	}
-	defer a.tellProblems(c)
+	defer a.reportProblems(c)
 	if asked := ask.request != "" || ask.backend != ""; asked && req.Executor.Backend != "" {
 		s, err := c.Select(req.Doc.Ask())
 		if err != nil {
@@ -279,7 +279,7 @@ func (a *app) toCheck(f runtimeFlags, ask askFlags, req runtimepkg.Request, args
 	}
 	list := c.Providers()
 	if len(args) == 0 {
-		list = slices.DeleteFunc(list, func(s *runtimepkg.Selection) bool { return s.Package.From == runtimepkg.FromDeed }) // nobody asked for them
+		list = slices.DeleteFunc(list, func(s *runtimepkg.Selection) bool { return s.Package.From == runtimepkg.FromDeed }) // they were not asked for
 		if len(list) == 0 {
 			return nil, usage(fmt.Errorf("there is no provider to check in %s (name one that deed ships: %s)", strings.Join(c.Looked(), ", "), shippedIDs(c)))
 		}
@@ -295,7 +295,7 @@ func (a *app) toCheck(f runtimeFlags, ask askFlags, req runtimepkg.Request, args
 	return list, nil
 }
 
-func (a *app) tellReadiness(doc readinessDoc) error {
+func (a *app) reportReadiness(doc readinessDoc) error {
 	if a.json {
 		if err := a.emit(doc); err != nil {
 			return err

@@ -37,7 +37,7 @@ func newWild(t *testing.T) *wild {
 }
 
 // run runs a request for a backend of the wild.
-func (w *wild) run(code int, walls, backend string, executor, members map[string]any) homeboy.Outcome {
+func (w *wild) run(code int, isolation, backend string, executor, members map[string]any) homeboy.Outcome {
 	w.t.Helper()
 	e := map[string]any{"backend": backend, "config": map[string]any{}}
 	for name, v := range executor {
@@ -47,11 +47,11 @@ func (w *wild) run(code int, walls, backend string, executor, members map[string
 	for name, v := range members {
 		q[name] = v
 	}
-	return w.parsed(w.deed([]string{"AWS_SECRET_ACCESS_KEY=an-undeclared-key"}, "runtime", "run", w.taskRequest("say hello", q), "--json", "--runtime-dir", w.pkgs, "--isolation", walls), code)
+	return w.parsed(w.deed([]string{"AWS_SECRET_ACCESS_KEY=an-undeclared-key"}, "runtime", "run", w.taskRequest("say hello", q), "--json", "--runtime-dir", w.pkgs, "--isolation", isolation), code)
 }
 
-// isolations are the walls that this machine has.
-func isolations(t *testing.T) []string {
+// availableIsolations are the kinds of isolation that this machine has.
+func availableIsolations(t *testing.T) []string {
 	t.Helper()
 	if _, err := sandbox.New(t.Context(), sandbox.Spec{Kind: sandbox.Namespace}); err != nil {
 		return []string{"process"}
@@ -59,8 +59,8 @@ func isolations(t *testing.T) []string {
 	return []string{"process", "namespace"}
 }
 
-// Packages as others publish them are found, linted, checked and linked as they lie, with what they lack and with whatever they
-// have besides. The probe of one that asks in node runs (case 36). What stands beside them is no package.
+// Packages as others publish them are found, linted, checked and linked unchanged, whatever they lack and whatever they have in
+// addition. The probe of one that asks in node runs (case 36). Other directories next to them are no packages.
 func TestRuntimeWildIsFound(t *testing.T) {
 	t.Parallel()
 	w := newWild(t)
@@ -96,7 +96,7 @@ func TestRuntimeWildIsFound(t *testing.T) {
 	if o := w.deed(nil, "runtime", "check", "--backend", "codex", "--model", "no-such-model", "--runtime-dir", w.pkgs); o.code != ExitNotDone || !strings.Contains(o.stdout, "the model no-such-model is not offered") || !strings.Contains(o.stdout, "choose another model") {
 		t.Errorf("a model that is not offered: exit %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
-	// What needs its neighbours is used where it lies; what does not is copied.
+	// A package that needs its neighbours is used where it is; one that does not is copied.
 	if o := w.deed(nil, "runtime", "install", w.repo, "--id", "codex"); o.code != ExitUsage || !strings.Contains(o.stderr, "deed runtime link") {
 		t.Errorf("install codex: exit %d\n%s", o.code, o.stderr)
 	}
@@ -128,8 +128,8 @@ func TestRuntimeWildRuns(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "opencode"), []byte("#!/bin/sh\n[ \"$1\" = --version ] && echo 1.2.3 && exit\necho made > made.txt\necho a reply\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w.env = append(w.env, "PATH="+os.Getenv("PATH")+":"+bin, "AI_PROVIDER_OPENAI_CODEX_FEDRAMP=false") // no secret, whoever says it
-	for _, walls := range isolations(t) {
+	w.env = append(w.env, "PATH="+os.Getenv("PATH")+":"+bin, "AI_PROVIDER_OPENAI_CODEX_FEDRAMP=false") // no secret, whatever its name suggests
+	for _, isolation := range availableIsolations(t) {
 		for name, c := range map[string]struct {
 			backend           string
 			executor, members map[string]any
@@ -185,13 +185,13 @@ func TestRuntimeWildRuns(t *testing.T) {
 				}
 			}},
 		} {
-			t.Run(name+"/"+walls, func(t *testing.T) {
+			t.Run(name+"/"+isolation, func(t *testing.T) {
 				t.Parallel()
 				w := *w
 				s := *w.site
 				s.t = t
 				w.site = &s
-				o := w.run(c.code, walls, c.backend, c.executor, c.members)
+				o := w.run(c.code, isolation, c.backend, c.executor, c.members)
 				if o.Status != c.status {
 					t.Errorf("%s: %s %+v", o.Status, o.Summary, o.Diagnostics)
 				}

@@ -18,7 +18,7 @@ func (a *app) schedules() *schedule.Engine {
 	return &schedule.Engine{Store: a.st, Admission: a.admission(), Clock: clock.System}
 }
 
-// scheduleDoc is a schedule as --json shows it: the record of the contract, and what deed knows besides.
+// scheduleDoc is a schedule as --json shows it: the record of the contract, and what deed adds.
 type scheduleDoc struct {
 	agentruntime.RecurringScheduleRecord
 	Deed scheduleState `json:"deed"`

@@ -100,8 +100,8 @@ func (a *app) readFile(ctx context.Context, name string) ([]byte, error) {
 	return a.readDocument(ctx, name, maxDocument)
 }
 
-// readDocument is readFile for a document of a size of its own. It ends with ctx: a signal is heard also while nobody
-// writes to what is read. The reader is left behind then, and ends with the process.
+// readDocument is readFile for a document with a size limit of its own. It ends with ctx: a signal takes effect also
+// while it waits for input. The reader is left behind then, and ends with the process.
 func (a *app) readDocument(ctx context.Context, name string, most int64) ([]byte, error) {
 	type document struct {
 		data []byte

@@ -249,7 +249,7 @@ func (a *app) sensorEmit(ctx context.Context, file, as string) error {
 		}
 		docs[i] = takenDoc{res.Status, res.SensorID, res.EventID, res.TaskID, res.WorkflowID, res.Reason}
 		if !a.json {
-			a.sayTaken(i, docs[i])
+			a.showTaken(i, docs[i])
 		}
 	}
 	a.h.Wake()
@@ -264,7 +264,7 @@ func (a *app) sensorEmit(ctx context.Context, file, as string) error {
 	return nil
 }
 
-func (a *app) sayTaken(i int, d takenDoc) {
+func (a *app) showTaken(i int, d takenDoc) {
 	line := fmt.Sprintf("%d %s", i+1, d.Status)
 	for _, part := range [][2]string{{"", d.EventID}, {"task ", d.TaskID}, {"workflow ", d.WorkflowID}, {"", d.Reason}} {
 		if part[1] != "" {

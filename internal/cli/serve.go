@@ -138,9 +138,9 @@ func (a *app) serveCmd() *cobra.Command {
 new is claimed and running attempts end by themselves. The second stops them; their tasks wait for the next dispatcher and
 lose no attempt. Both leave nothing running.
 
-SIGHUP, and "deed reload", have it read deed.yaml anew: settings that cannot be used are named, and the old ones stay in force.
+SIGHUP, and "deed reload", make it read deed.yaml again: settings that cannot be used are named, and the old ones stay in force.
 
-Beside that it answers HTTP, on this machine only unless told otherwise, and on the socket deed.sock in the home: "deed open" lets a
+It also answers HTTP, on this machine only by default, and on the socket deed.sock in the home: "deed open" lets a
 browser in, "deed token add" a program. See docs/SERVER.md.`,
 		Example: `  deed serve --concurrency 4
   deed serve --listen off
@@ -177,16 +177,16 @@ func (a *app) serve(ctx context.Context, slots int, window windowFlags) error {
 	defer stop(nil)
 	h.idle.Go(func() { h.listen(signals, stop) })
 	eng.Log.Info("serving", "home", a.h.Root(), "store", a.st.Dialect(), "concurrency", slots, "runner", eng.Runner.RunnerID)
-	h.tell(manager.Ready("dispatching"))
+	h.logManager(manager.Ready("dispatching"))
 	said := -1
 	err = eng.Serve(run, dispatch.ServeOptions{
 		Drain: h.drain, Change: h.change, Settled: func(r dispatch.Ran) { h.now.Load().advanceFanout(run, eng, r.TaskID) },
 		BeatEvery: manager.Every(),
 		Beat: func(running int) {
-			h.tell(manager.Alive())
+			h.logManager(manager.Alive())
 			if running != said {
 				said = running
-				h.tell(manager.Status(fmt.Sprintf("%d of %d attempts run", running, slots)))
+				h.logManager(manager.Status(fmt.Sprintf("%d of %d attempts run", running, slots)))
 			}
 		},
 	})
@@ -217,7 +217,7 @@ func (a *app) pauseCmd() *cobra.Command {
 				return err
 			}
 			a.h.Wake()
-			return a.sayPause(c.Context())
+			return a.showPause(c.Context())
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for the record")
@@ -235,12 +235,12 @@ func (a *app) resumeCmd() *cobra.Command {
 				return err
 			}
 			a.h.Wake()
-			return a.sayPause(c.Context())
+			return a.showPause(c.Context())
 		},
 	}
 }
 
-func (a *app) sayPause(ctx context.Context) error {
+func (a *app) showPause(ctx context.Context) error {
 	p, paused, err := a.st.Paused(ctx)
 	if err != nil {
 		return err

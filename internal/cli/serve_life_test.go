@@ -32,9 +32,9 @@ cat > "$DEED_RESULT_FILE" <<JSON
 JSON
 `
 
-// TestServeALife lets a home live by itself: a file in a directory becomes a goal, the goal goes its way by verified signals and tells a
-// target at its end, a schedule ticks beside it. The server is killed in the middle and started again; nothing is lost, nothing is done
-// twice, and the report has it all.
+// TestServeALife lets a home run by itself: a file in a directory becomes a goal, the goal advances by verified signals and notifies a
+// target at its end, and a schedule ticks meanwhile. The server is killed in the middle and started again; nothing is lost, nothing is
+// done twice, and the report has it all.
 func TestServeALife(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"work": lifeAgent, "tick": "exit 0"})

@@ -32,7 +32,7 @@ func writeFile(t *testing.T, path, text string) {
 type served struct {
 	*site
 	cmd   *exec.Cmd
-	ended chan struct{} // closed when all that it said was read
+	ended chan struct{} // closed when all of its output was read
 
 	mu  sync.Mutex
 	log bytes.Buffer // guarded by mu
@@ -123,7 +123,7 @@ func TestServeWakesDrainsAndLocks(t *testing.T) {
 		}
 	}
 
-	// A second dispatcher is refused; `deed run` works beside the first.
+	// A second dispatcher is refused; `deed run` works at the same time as the first.
 	if o := s.deed(nil, "dispatch"); o.code != ExitLocked || !strings.Contains(o.stderr, "another process") {
 		t.Errorf("a second dispatcher: exit %d, %s", o.code, o.stderr)
 	}
@@ -210,7 +210,7 @@ func TestCancelStopsARunningAttempt(t *testing.T) {
 	s.tidy()
 }
 
-// A killed dispatcher leaves a lock file; the next one says so, reclaims at once and goes on.
+// A killed dispatcher leaves a lock file; the next one says so, reclaims at once and continues.
 func TestServeTakesOverFromAKilledOne(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"once": `if [ -e "$OUT/up" ]; then exit 0; fi; echo up > "$OUT/up"; while :; do sleep 0.05; done`})
@@ -274,7 +274,7 @@ func TestALostLastAttemptIsPermanent(t *testing.T) {
 	s.tidy()
 }
 
-// A dispatcher whose home is removed or moved must not go on in a directory that nobody sees.
+// A dispatcher whose home is removed or moved must not go on in a directory that cannot be reached.
 func TestServeEndsWhenItsHomeIsGone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"quiet": "exit 0"})
@@ -304,7 +304,7 @@ func TestServeEndsWhenItsHomeIsGone(t *testing.T) {
 	}
 }
 
-// A run that is tried again beside a dispatcher ends with its task, whoever makes the next attempt.
+// A run that is tried again while a dispatcher runs ends with its task, whoever makes the next attempt.
 func TestRunIsTriedAgainBesideServe(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"third": `echo x >> "$OUT/tries"; [ $(wc -l < "$OUT/tries") -ge 3 ] || exit 1; echo '{"status": "completed", "machine_status": "ok", "operator_summary": "at last"}'`})
@@ -365,7 +365,8 @@ func TestRunIsCancelledByAnInterrupt(t *testing.T) {
 	s.tidy()
 }
 
-// A manager hears that serve is ready, that its loop goes round, and that it stops; nothing that it starts can speak to the manager.
+// A manager is notified that serve is ready, that its loop runs, and that it stops; no process that it starts can speak to the
+// manager.
 func TestServeTellsItsManager(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"curious": `if env | grep -E 'NOTIFY_SOCKET|WATCHDOG'; then exit 1; fi`})
@@ -400,7 +401,7 @@ func TestServeTellsItsManager(t *testing.T) {
 	s.env = append(s.env, "NOTIFY_SOCKET="+name, "WATCHDOG_USEC=300000")
 	v := s.serve()
 	until("READY=1")
-	for range 5 { // an idle loop sleeps for half a minute when nobody watches it
+	for range 5 { // an idle loop sleeps for half a minute when no one watches it
 		until("WATCHDOG=1")
 	}
 	st := s.open()

@@ -31,7 +31,7 @@ func (a *app) serviceInstallCmd(user *bool) *cobra.Command {
 	var slots int
 	c := &cobra.Command{
 		Use: "install", Short: "Write a unit for this home; --dry-run prints it", Args: cobra.NoArgs,
-		Long: `Write a unit that runs "deed serve" with this home: it tells systemd when it is ready, is started anew when it ends with a
+		Long: `Write a unit that runs "deed serve" with this home: it notifies systemd when it is ready, is restarted when it ends with a
 fault or hangs, and reads secrets from a file. The unit says for each setting why it is there. Nothing is started: the
 commands that do are printed.`,
 		Example: `  deed service install --user --dry-run

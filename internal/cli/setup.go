@@ -191,7 +191,7 @@ func (a *app) examineAdapters(ctx context.Context, add func(name, status, detail
 // examineLife looks at what makes work by itself: definitions of workflows, sensors and schedules.
 func (a *app) examineLife(ctx context.Context, add func(name, status, detail, remedy string)) {
 	if a.cfg == nil || a.h == nil || a.st == nil {
-		return // said above
+		return // reported above
 	}
 	for _, err := range a.definitions().Faults() {
 		add("workflow", "fault", err.Error(), "mend or remove the file (`deed workflow lint FILE`)")

@@ -32,8 +32,8 @@ var shippedAgents = map[string]struct {
 	}},
 }
 
-// Each package that deed ships for an agent mends a failing test through deed runtime run: the real program behind walls, with
-// its model as the only host that it reaches. What came of it can be promoted.
+// Each package that deed ships for an agent fixes a failing test through deed runtime run: the real program in a sandbox, with
+// its model as the only host that it reaches. The result can be promoted.
 func TestShippedPackagesDoTheWork(t *testing.T) {
 	needBwrap(t)
 	for backend, a := range shippedAgents {
@@ -93,7 +93,7 @@ func TestShippedPackagesDoTheWork(t *testing.T) {
 	}
 }
 
-// TestPlaygroundCommandsRun runs what docs/PLAYGROUND.md shows: WordPress in WebAssembly, behind walls and without a network.
+// TestPlaygroundCommandsRun runs what docs/PLAYGROUND.md shows: WordPress in WebAssembly, in a sandbox and without a network.
 func TestPlaygroundCommandsRun(t *testing.T) {
 	t.Parallel()
 	needBwrap(t)

@@ -99,7 +99,7 @@ func deref[T ~string](s *T) string {
 	return string(*s)
 }
 
-// models reads what is shown. It is given back with the home.
+// models reads what is shown. It is closed with the home.
 func (a *app) models() *view.Reader {
 	if a.seen == nil {
 		a.seen = view.New(view.Source{Store: a.st, Home: a.h, Config: a.cfg})

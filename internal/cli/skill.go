@@ -162,7 +162,7 @@ func (a *app) skillAdded(got skill.Added) error {
 	return nil
 }
 
-// skillFault marks what the author of a skill can mend.
+// skillFault marks what the author of a skill can fix.
 func skillFault(err error) error {
 	var e *skill.Error
 	if errors.As(err, &e) || errors.Is(err, filetree.ErrRefused) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, skill.ErrUnknown) {

@@ -12,8 +12,8 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// TestDocumentsCrash kills `deed cleanup` while it gives up a version of a skill: the next one goes on, and a task that waits keeps the
-// version that it was admitted with.
+// TestDocumentsCrash kills `deed cleanup` while it gives up a version of a skill: the next one continues, and a task that waits keeps
+// the version that it was admitted with.
 func TestDocumentsCrash(t *testing.T) {
 	t.Parallel()
 	for _, p := range crashpoint.OfDocument {

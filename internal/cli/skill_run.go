@@ -80,7 +80,7 @@ func (a *app) skillRun(ctx context.Context, f skillRunFlags, args []string, dash
 	if err := passes(s.Input, input); err != nil {
 		return usage(fmt.Errorf("the input of skill %s: %w", s.ID(), err))
 	}
-	out, err := a.inCell(ctx, f, s, cmd, rest, input)
+	out, err := a.inSandbox(ctx, f, s, cmd, rest, input)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func or(text, otherwise string) string {
 	return text
 }
 
-// passes holds a document against a schema; nil asks for nothing.
+// passes checks a document against a schema; a nil schema accepts everything.
 func passes(text, doc []byte) error {
 	if text == nil {
 		return nil
@@ -129,8 +129,8 @@ func passes(text, doc []byte) error {
 	return p.Check(bytes.TrimSpace(doc))
 }
 
-// inCell runs a command on a copy of the skill and returns what it printed. Its talk goes to standard error.
-func (a *app) inCell(ctx context.Context, f skillRunFlags, s *skill.Skill, cmd skill.Command, args []string, input []byte) ([]byte, error) {
+// inSandbox runs a command on a copy of the skill and returns what it printed. Its standard error is passed through.
+func (a *app) inSandbox(ctx context.Context, f skillRunFlags, s *skill.Skill, cmd skill.Command, args []string, input []byte) ([]byte, error) {
 	tmp, done, err := atomicfile.Scratch("skill")
 	if err != nil {
 		return nil, err

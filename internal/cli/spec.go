@@ -118,7 +118,7 @@ func (a *app) spec(f *specFlags, workspace string) (*deed.TaskSpec, error) {
 	return s, nil
 }
 
-// sandbox turns the flags into what a contained agent is given, or nil.
+// sandbox turns the flags into what an isolated agent is given, or nil.
 func (f *specFlags) sandbox() (*deed.Sandbox, error) {
 	if len(f.hosts)+len(f.mounts)+len(f.toolchains) == 0 {
 		return nil, nil

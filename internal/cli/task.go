@@ -123,7 +123,7 @@ func (a *app) addTasks(ctx context.Context, intents []agentruntime.TaskIntent, m
 			return err
 		}
 	}
-	if len(intents) > chunk { // what is wrong in the last chunk must stop the first one too
+	if len(intents) > chunk { // a fault in the last chunk must stop the first one too
 		for i, in := range intents {
 			if _, err := adm.Prepare(in, by); err != nil {
 				return fmt.Errorf("intent %d of %d: %w", i+1, len(intents), err)

@@ -8,11 +8,12 @@ import (
 	"github.com/deedrun/deed/internal/engine/telemetry"
 )
 
-// observed sets up what is told of the runner's work, by the standard variables of OpenTelemetry, and returns the log to use.
+// observed sets up what is exported about the runner's work, by the standard variables of OpenTelemetry, and returns the log
+// to use.
 func (a *app) observed(r *attempt.Runner) (*slog.Logger, error) {
 	log := a.logger(a.level())
 	if a.tele != nil { // an engine more in the same process
-		r.OnEntry, r.Trace = a.tele.Noted, a.tele.Parent
+		r.OnEntry, r.Trace = a.tele.OnEntry, a.tele.Parent
 		return a.tele.Logger(log), nil
 	}
 	s, err := telemetry.Read(a.getenv)
@@ -24,7 +25,7 @@ func (a *app) observed(r *attempt.Runner) (*slog.Logger, error) {
 	if err != nil || a.tele == nil {
 		return log, err
 	}
-	r.OnEntry, r.Trace = a.tele.Noted, a.tele.Parent
+	r.OnEntry, r.Trace = a.tele.OnEntry, a.tele.Parent
 	for _, g := range a.gauges() {
 		if err := a.tele.Watch(g); err != nil {
 			return nil, err

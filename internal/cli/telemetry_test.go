@@ -10,7 +10,8 @@ import (
 	"github.com/deedrun/deed/internal/engine/telemetry/collectortest"
 )
 
-// A run tells a collector of its task, attempt, turn, gate and checks, hands the trace on to the agent, and tells no secret.
+// A run exports its task, attempt, turn, gate and checks to a collector, hands the trace on to the agent, and exports no
+// secret.
 func TestARunIsTraced(t *testing.T) {
 	t.Parallel()
 	c := collectortest.New(t)

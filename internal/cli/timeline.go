@@ -47,7 +47,7 @@ const (
 	textWidth    = 160
 )
 
-// print prints an entry, if it is one that tells something about the agent's work.
+// entry prints an entry, if it is about the agent's work.
 func (l *timeline) entry(e journal.Entry) error {
 	switch e.Kind {
 	case history.KindTurn:

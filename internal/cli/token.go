@@ -27,7 +27,7 @@ func (a *app) accessCmd() *cobra.Command {
 
 func (a *app) keeper() *access.Keeper { return &access.Keeper{Store: a.st, Clock: clock.System} }
 
-// noteAccess records a command about tokens beside what was done over HTTP.
+// noteAccess records a command about tokens in the same log as what is done over HTTP.
 func (a *app) noteAccess(ctx context.Context, action, target, note string) error {
 	_, err := a.st.LogAccess(ctx, store.AccessEntry{
 		At: clock.System(), Name: a.operator(), Role: access.Admin.String(), How: string(access.ByCommand), Remote: "local", Action: action, Target: target, Status: http.StatusOK, Note: note,

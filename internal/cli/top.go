@@ -44,7 +44,7 @@ refused and why; what was accepted. Choose a line and press enter to see the tas
 	}
 }
 
-// wholeTerminal is the terminal, when both ends are one that can be drawn on.
+// wholeTerminal is the terminal, when input and output are one that can be drawn on.
 func (a *app) wholeTerminal() (in, out *os.File, ok bool) {
 	in, ok = a.In.(*os.File)
 	if !ok || !isTerminal(in) || !isTerminal(a.Out) || a.getenv("TERM") == "dumb" {
@@ -58,7 +58,7 @@ func (a *app) wholeTerminal() (in, out *os.File, ok bool) {
 	return in, out, ok
 }
 
-// snapshotWidth is how wide a snapshot is where nobody says how wide it may be.
+// snapshotWidth is how wide a snapshot is where no width is given.
 const snapshotWidth = 120
 
 func (a *app) snapshotTop(ctx context.Context) error {
@@ -140,7 +140,7 @@ func (a *app) top(ctx context.Context, in, out *os.File) (err error) {
 	return nil
 }
 
-// changes tells a channel when something in the home changed.
+// changes sends on a channel when something in the home changed.
 func (a *app) changes(ctx context.Context, to chan<- struct{}) {
 	f := feed.New(a.st, a.h, slog.New(slog.DiscardHandler))
 	var running sync.WaitGroup
@@ -184,19 +184,19 @@ func (a *app) topDesk() (*topDesk, error) {
 	return &topDesk{Reader: a.models(), app: a, desk: d}, nil
 }
 
-func (d *topDesk) give(ctx context.Context, id string, w answer.Word) error {
+func (d *topDesk) give(ctx context.Context, id string, w answer.Answer) error {
 	_, err := d.desk.Give(ctx, id, d.app.operator(), w)
 	return err
 }
 
 // Approve allows what an action asks for.
 func (d *topDesk) Approve(ctx context.Context, id string) error {
-	return d.give(ctx, id, answer.Word{Decision: &action.Decision{Decision: deed.RuleAllow}})
+	return d.give(ctx, id, answer.Answer{Decision: &action.Decision{Decision: deed.RuleAllow}})
 }
 
 // Deny refuses it.
 func (d *topDesk) Deny(ctx context.Context, id, reason string) error {
-	return d.give(ctx, id, answer.Word{Decision: &action.Decision{Decision: deed.RuleDeny, Note: reason}})
+	return d.give(ctx, id, answer.Answer{Decision: &action.Decision{Decision: deed.RuleDeny, Note: reason}})
 }
 
 // Answer answers a question.
@@ -208,7 +208,7 @@ func (d *topDesk) Answer(ctx context.Context, id, text string) error {
 	if err != nil {
 		return err
 	}
-	return d.give(ctx, id, answer.Word{Text: word})
+	return d.give(ctx, id, answer.Answer{Text: word})
 }
 
 // Cancel cancels a task.

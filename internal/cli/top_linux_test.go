@@ -180,7 +180,7 @@ func TestTopOnATerminal(t *testing.T) {
 	}
 }
 
-// Answers are given in place: a question is answered with a text, and the task that waited goes on.
+// Answers are given in place: a question is answered with a text, and the task that waited continues.
 func TestTopAnswersWhatWaits(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"asks": `echo '{"status": "blocked", "machine_status": "blocked", "operator_summary": "tabs or spaces?"}'`})

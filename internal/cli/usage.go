@@ -46,7 +46,7 @@ func (a *app) usageCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "usage", Short: "Show tokens, money, turns and time, by day and model", Args: cobra.NoArgs,
 		Long: `Show what agents used, by day (UTC) and model, by attempt with --task, or by one thing with --by. Cost is what deed computes from the tokens
-and its prices; told is what the agents themselves say. A budget of money counts the larger one of the two.`,
+and its prices; told is what the agents themselves report. A budget of money counts the larger one of the two.`,
 		Example: `  deed usage --days 7
   deed usage --days 30 --by profile
   deed usage --task 019ad2c4`,
@@ -190,7 +190,7 @@ func (a *app) taskLimits(t store.Task) deed.Budget {
 var usageHead = []string{"TURNS", "TOOLS", "INPUT", "CACHED", "OUTPUT", "COST", "TOLD", "TIME"}
 
 func usageCells(u store.Usage) []string {
-	cost, told := "$"+used.USD(u.CostMicroUSD), ""
+	cost, claimed := "$"+used.USD(u.CostMicroUSD), ""
 	switch {
 	case u.UnpricedTokens > 0 && u.CostMicroUSD == 0:
 		cost = "unknown"
@@ -198,15 +198,15 @@ func usageCells(u store.Usage) []string {
 		cost += "+"
 	}
 	if u.ReportedMicroUSD != nil {
-		told = "$" + used.USD(*u.ReportedMicroUSD)
+		claimed = "$" + used.USD(*u.ReportedMicroUSD)
 	}
 	return []string{
 		fmt.Sprint(u.Turns), fmt.Sprint(u.ToolCalls), fmt.Sprint(u.InputTokens), fmt.Sprint(u.CachedInputTokens), fmt.Sprint(u.OutputTokens),
-		cost, told, (time.Duration(u.AgentMS) * time.Millisecond).Round(100 * time.Millisecond).String(),
+		cost, claimed, (time.Duration(u.AgentMS) * time.Millisecond).Round(100 * time.Millisecond).String(),
 	}
 }
 
-// modelName is the word of an agent, so it is cleaned.
+// modelName comes from an agent, so it is cleaned.
 func modelName(m string) string {
 	if m == "" {
 		return "-"
@@ -301,7 +301,7 @@ func (a *app) setBudget(ctx context.Context, t store.Task, merge func(deed.Budge
 		return err
 	}
 	res, err := desk.Budget(ctx, t, a.operator(), merge)
-	if errors.Is(err, answer.ErrWord) {
+	if errors.Is(err, answer.ErrAnswer) {
 		return usage(err)
 	}
 	if err != nil {

@@ -37,7 +37,7 @@ func (f *walletFlags) register(c *cobra.Command) {
 	fl.StringVar(&f.metadata, "metadata", "", "a `JSON` object of your own")
 }
 
-// apply lays the given flags over a record. What tells wallets apart is not changed.
+// apply lays the given flags over a record. What distinguishes wallets is not changed.
 func (f *walletFlags) apply(c *cobra.Command, w *agentruntime.WalletIdentity) {
 	given, r := c.Flags().Changed, &f.record
 	for flag, m := range map[string]struct{ to, from *string }{
@@ -144,7 +144,7 @@ func (a *app) walletSetCmd() *cobra.Command {
 	return c
 }
 
-// narrow registers what tells wallets of one address apart.
+// narrow registers the flags that distinguish wallets of one address.
 func narrow(c *cobra.Command, chain, network *string) {
 	c.Flags().StringVar(chain, "chain", "", "the chain, when the address is there on several")
 	c.Flags().StringVar(network, "network", "", "the network, when the address is there on several")

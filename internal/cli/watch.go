@@ -54,12 +54,12 @@ type watchLine struct {
 // A taskWatch follows one task.
 type taskWatch struct {
 	*app
-	id      string
-	status  agentruntime.TaskStatus // that was told last
-	told    int                     // attempts whose end was told
-	current store.Attempt
-	tail    *journal.Tail
-	line    *timeline
+	id       string
+	status   agentruntime.TaskStatus // that was reported last
+	reported int                     // attempts whose end was reported
+	current  store.Attempt
+	tail     *journal.Tail
+	line     *timeline
 }
 
 func (a *app) watch(ctx context.Context, id string) error {
@@ -97,7 +97,7 @@ func (a *app) watch(ctx context.Context, id string) error {
 	}
 }
 
-// look tells what is new.
+// look reports what is new.
 func (w *taskWatch) look(ctx context.Context) (store.Task, error) {
 	t, err := w.st.Task(ctx, w.id)
 	if err != nil {
@@ -109,10 +109,10 @@ func (w *taskWatch) look(ctx context.Context) (store.Task, error) {
 	}
 	if t.Record.Status != w.status {
 		w.status = t.Record.Status
-		w.tellStatus(t)
+		w.emitStatus(t)
 	}
-	for w.told < len(attempts) {
-		at := attempts[w.told]
+	for w.reported < len(attempts) {
+		at := attempts[w.reported]
 		if at.Record.AttemptID != w.current.Record.AttemptID {
 			w.begin(at, t)
 		}
@@ -121,12 +121,12 @@ func (w *taskWatch) look(ctx context.Context) (store.Task, error) {
 			return t, err
 		}
 		w.ended(at)
-		w.told++
+		w.reported++
 	}
 	return t, nil
 }
 
-func (w *taskWatch) tellStatus(t store.Task) {
+func (w *taskWatch) emitStatus(t store.Task) {
 	if w.json {
 		w.emitLine(watchLine{Event: "status", Status: t.Record.Status, Error: deref(t.Record.LastError)})
 		return
@@ -150,10 +150,10 @@ func (w *taskWatch) begin(at store.Attempt, t store.Task) {
 		w.emitLine(watchLine{Event: "attempt", AttemptID: at.Record.AttemptID})
 		return
 	}
-	w.field("attempt", fmt.Sprintf("%s  %d of %d  %s", w.color.Bold(at.Record.AttemptID), w.told+1, t.Record.MaxAttempts, clean(at.Record.AdapterID)))
+	w.field("attempt", fmt.Sprintf("%s  %d of %d  %s", w.color.Bold(at.Record.AttemptID), w.reported+1, t.Record.MaxAttempts, clean(at.Record.AdapterID)))
 }
 
-// read tells what is new in the journal of the attempt.
+// read reports what is new in the journal of the attempt.
 func (w *taskWatch) read() (err error) {
 	if w.tail == nil {
 		if w.tail, err = w.models().OpenJournal(w.current); err != nil || w.tail == nil {
@@ -183,7 +183,7 @@ func (w *taskWatch) ended(at store.Attempt) {
 	}
 }
 
-// end tells how the task stands, and what it waits for.
+// end reports how the task stands, and what it waits for.
 func (w *taskWatch) end(ctx context.Context, t store.Task) error {
 	var open []view.Action
 	if t.Record.Status == agentruntime.TaskBlocked {

@@ -10,7 +10,7 @@ import (
 	"github.com/deedrun/deed/internal/web/server"
 )
 
-// defaultListen is where deed serve answers unless it is told otherwise.
+// defaultListen is where deed serve answers without --listen.
 const defaultListen = "127.0.0.1:7433"
 
 // lastAnswers is how long requests that are under way may take when the server ends.

@@ -102,7 +102,7 @@ func (p *visitor) follows(id string) {
 }
 
 // says presses a button of the task that is shown. Its page is the same afterwards.
-func (p *visitor) says(id, button string) {
+func (p *visitor) click(id, button string) {
 	p.t.Helper()
 	p.Open("/tasks/" + id)
 	p.live()
@@ -112,7 +112,7 @@ func (p *visitor) says(id, button string) {
 
 func (p *visitor) approves(id string) {
 	p.t.Helper()
-	p.says(id, `.asked button[value=approve]`)
+	p.click(id, `.asked button[value=approve]`)
 	p.sees("Approved.")
 	p.sees("Accepted by the gate") // the dispatcher went on, and the page saw it by itself
 	p.Open("/tasks/" + id + "/diff")
@@ -167,12 +167,12 @@ func (p *visitor) cancelsAndRetries() {
 		p.until("it is "+string(want), func() bool { return status(p.t, p.st, id) == want })
 	}
 	is(agentruntime.TaskRunning)
-	p.says(id, `form[action$="/cancel"] button`)
+	p.click(id, `form[action$="/cancel"] button`)
 	is(agentruntime.TaskOperatorCanceled)
 	p.Until(`document.querySelector('form[action$="/retry"] button')`) // by the stream
-	p.says(id, `form[action$="/retry"] button`)
+	p.click(id, `form[action$="/retry"] button`)
 	is(agentruntime.TaskRunning)
-	p.says(id, `form[action$="/cancel"] button`)
+	p.click(id, `form[action$="/cancel"] button`)
 	is(agentruntime.TaskOperatorCanceled)
 }
 

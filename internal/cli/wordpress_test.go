@@ -128,8 +128,8 @@ func (s *site) run(request map[string]any) (codebox.AgentTaskRun, outcome) {
 	return env, o
 }
 
-// told is what a failed run says, for the log of a test.
-func told(env codebox.AgentTaskRun, o outcome) string {
+// failureOf is what a failed run reports, for the log of a test.
+func failureOf(env codebox.AgentTaskRun, o outcome) string {
 	var b strings.Builder
 	for _, d := range env.Diagnostics {
 		b.WriteString(d.Class + " " + d.Path + " " + d.Message + "\n")
@@ -190,7 +190,7 @@ func TestAgentTaskRunWithWordPress(t *testing.T) {
 		},
 	}))
 	if o.code != 0 || env.AgentTaskRunResult.Status != evidence.StatusSucceeded {
-		t.Fatalf("exit %d, %s\n%s", o.code, env.AgentTaskRunResult.Status, told(env, o))
+		t.Fatalf("exit %d, %s\n%s", o.code, env.AgentTaskRunResult.Status, failureOf(env, o))
 	}
 	seen, err := os.ReadFile(filepath.Join(artifacts, "files", "artifacts", "seen.txt"))
 	if err != nil {
@@ -282,7 +282,7 @@ func (s *site) readJSON(file string, v any) {
 	}
 }
 
-// Checks in PHP pass only when their code came to its end and did not say no.
+// Checks in PHP pass only when their code ran to its end and did not report a failure.
 func TestChecksInPHP(t *testing.T) {
 	t.Parallel()
 	s := newWPSite(t, map[string]string{"fixer": `sed -i "s/'old'/'new'/" example.php`})
@@ -305,10 +305,10 @@ func TestChecksInPHP(t *testing.T) {
 				status, exit = evidence.StatusFailed, 1
 			}
 			if env.AgentTaskRunResult.Status != status || o.code != exit {
-				t.Errorf("%s, exit %d; want %s, %d\n%s", env.AgentTaskRunResult.Status, o.code, status, exit, told(env, o))
+				t.Errorf("%s, exit %d; want %s, %d\n%s", env.AgentTaskRunResult.Status, o.code, status, exit, failureOf(env, o))
 			}
 			if !c.passes && !slices.ContainsFunc(env.Diagnostics, func(d evidence.Diagnostic) bool { return d.Class == evidence.ClassGateReason+".check_failed" }) {
-				t.Errorf("the gate's reason is not told: %s", told(env, o))
+				t.Errorf("the gate's reason is not told: %s", failureOf(env, o))
 			}
 		})
 	}
@@ -361,7 +361,7 @@ func TestWordPressRequestsThatCannotBeServed(t *testing.T) {
 				class = "invalid_request"
 			}
 			if o.code != ExitUsage || env.Success || env.AgentTaskRunResult.FailureClassification != class || (env.RunMetadata.RunID == "") != c.early {
-				t.Errorf("exit %d, %q, run %q\n%s", o.code, env.AgentTaskRunResult.FailureClassification, env.RunMetadata.RunID, told(env, o))
+				t.Errorf("exit %d, %q, run %q\n%s", o.code, env.AgentTaskRunResult.FailureClassification, env.RunMetadata.RunID, failureOf(env, o))
 			}
 			var paths []string
 			for _, d := range env.Diagnostics {
@@ -409,6 +409,6 @@ func TestWordPressThatIsNotConfigured(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{"$.wp", "$.verify_steps[0].command"}, paths); diff != "" || o.code != ExitUsage {
-		t.Errorf("exit %d, paths (-want +got):\n%s\n%s", o.code, diff, told(env, o))
+		t.Errorf("exit %d, paths (-want +got):\n%s\n%s", o.code, diff, failureOf(env, o))
 	}
 }

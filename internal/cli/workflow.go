@@ -152,7 +152,7 @@ func (a *app) workflowListCmd() *cobra.Command {
 	return c
 }
 
-// listTypes shows what can be started. Files that cannot be used are told on standard error.
+// listTypes shows what can be started. Files that cannot be used are reported on standard error.
 func (a *app) listTypes() error {
 	if err := a.peek(); err != nil {
 		return err
@@ -443,15 +443,15 @@ func (a *app) workflowSignalCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.sayMoved(w)
+			return a.showMoved(w)
 		},
 	}
 	c.Flags().StringVar(&note, "note", "", "`TEXT` for the record")
 	return c
 }
 
-// sayMoved tells where a workflow stands after a person moved it.
-func (a *app) sayMoved(w store.Workflow) error {
+// showMoved shows the state of a workflow after a person moved it.
+func (a *app) showMoved(w store.Workflow) error {
 	a.h.Wake()
 	if a.json {
 		return a.emit(newWorkflowDoc(w))
@@ -472,7 +472,7 @@ func (a *app) workflowCancelCmd() *cobra.Command {
 			if w, err = a.st.CancelWorkflow(c.Context(), w.ID(), reason, a.operator()); err != nil {
 				return refused(err)
 			}
-			return a.sayMoved(w)
+			return a.showMoved(w)
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for the record")

@@ -14,7 +14,7 @@ import (
 	"github.com/deedrun/deed/internal/engine/view"
 )
 
-// Lines are what stands on a screen of a size.
+// Lines are the lines of a screen of the given size.
 func (m *Model) Lines(width, height int) []string {
 	head := m.header(width)
 	body, chosen := m.body(width)
@@ -262,10 +262,10 @@ func (m *Model) footer(width, below int) string {
 		return terminal.Fit(m.Color.Bold(m.ask)+tail(string(m.typed), width-len(m.ask)-2)+"█", width)
 	case m.mode == deciding:
 		return m.Color.Bold(m.ask) + " y or n"
-	case m.says != "" && m.fault:
-		return terminal.Fit(m.Color.Red(m.says), width)
-	case m.says != "":
-		return terminal.Fit(m.Color.Yellow(m.says), width)
+	case m.message != "" && m.fault:
+		return terminal.Fit(m.Color.Red(m.message), width)
+	case m.message != "":
+		return terminal.Fit(m.Color.Yellow(m.message), width)
 	}
 	keys := "enter look  a approve  d deny  c cancel  r retry  p pause  ? help  q quit"
 	if m.mode == looking {
@@ -382,7 +382,7 @@ func (m *Model) attemptLines(at view.Attempt, width int) []string {
 	return out
 }
 
-// itemLine is an entry of a journal in one line; none for what tells nothing.
+// itemLine is an entry of a journal in one line; empty for an entry that is not worth one.
 func (m *Model) itemLine(it view.Item) string {
 	switch it.Kind {
 	case "agent_text":

@@ -1,5 +1,5 @@
-// Package top owns the live view of a home in a terminal: what it shows, where the choice stands, and what each key does. It reads
-// models and asks its Desk for what a key means; the terminal itself, the loop and the writing are its caller's.
+// Package top owns the live view of a home in a terminal: what it shows, which row is selected, and what each key does. It reads
+// models and asks its Desk to act on keys; the caller owns the terminal itself, the loop and the output.
 package top
 
 import (
@@ -64,13 +64,13 @@ type Model struct {
 	of     string      // the attempt that they are of
 	cursor string
 
-	ask    string // what is typed or decided
-	typed  []rune
-	then   func(ctx context.Context, text string) error
-	did    string // what then did, for the message
-	says   string // the message
-	fault  bool   // it is one
-	Closed bool   // the person has had enough
+	ask     string // what is typed or decided
+	typed   []rune
+	then    func(ctx context.Context, text string) error
+	did     string // what then did, for the message
+	message string // the message
+	fault   bool   // it is one
+	Closed  bool   // the person has had enough
 }
 
 // New makes a view of a home.
@@ -78,7 +78,7 @@ func New(d Desk, title string, color terminal.Palette) *Model {
 	return &Model{Title: title, Color: color, desk: d}
 }
 
-// Refresh reads what is shown anew. What cannot be read is said, and what was there before stays.
+// Refresh reads again what is shown. An error is shown, and the earlier content stays.
 func (m *Model) Refresh(ctx context.Context) {
 	h, err := m.desk.Home(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func (m *Model) place() {
 // maxItems bounds what is kept of a journal.
 const maxItems = 200
 
-// look reads a task and goes on in the journal of its newest attempt.
+// look reads a task and continues in the journal of its newest attempt.
 func (m *Model) look(ctx context.Context, id string) error {
 	t, err := m.desk.Task(ctx, id)
 	if err != nil {
@@ -143,7 +143,7 @@ func (m *Model) look(ctx context.Context, id string) error {
 
 func (m *Model) say(err error) {
 	if err != nil {
-		m.says, m.fault = terminal.Clean(err.Error()), true
+		m.message, m.fault = terminal.Clean(err.Error()), true
 	}
 }
 
@@ -161,7 +161,7 @@ func (m *Model) Press(ctx context.Context, k terminal.Key) {
 	case helping:
 		m.mode = m.before
 	default:
-		m.says, m.fault = "", false
+		m.message, m.fault = "", false
 		m.browse(ctx, k)
 	}
 }
@@ -213,7 +213,7 @@ func (m *Model) open(ctx context.Context) {
 	}
 	id := m.rows[m.chosen].taskID
 	if id == "" {
-		m.says = "nothing more is known of it here"
+		m.message = "nothing more is known of it here"
 		return
 	}
 	m.mode, m.top = looking, 0
@@ -235,19 +235,19 @@ func (m *Model) operate(ctx context.Context, k terminal.Key) {
 	switch k {
 	case 'a', 'd':
 		if act == nil {
-			m.says = "nothing is asked there: choose a line below WAITS FOR YOU"
+			m.message = "nothing is asked there: choose a line below WAITS FOR YOU"
 			return
 		}
 		m.answer(ctx, act, k == 'a')
 	case 'c':
 		if id == "" {
-			m.says = "choose a task first"
+			m.message = "choose a task first"
 			return
 		}
 		m.question(deciding, "Cancel "+short(id)+"?", "cancelled", func(ctx context.Context, _ string) error { return m.desk.Cancel(ctx, id) })
 	case 'r':
 		if id == "" {
-			m.says = "choose a task first"
+			m.message = "choose a task first"
 			return
 		}
 		m.run(ctx, "another attempt is due now", func(ctx context.Context, _ string) error { return m.desk.Retry(ctx, id) }, "")
@@ -275,7 +275,7 @@ func (m *Model) answer(ctx context.Context, act *view.Action, yes bool) {
 	switch {
 	case act.Kind != action.KindPermission && act.Kind != view.KindApply && !strings.HasPrefix(act.Owner, "agent/"):
 		if act.Kind == "budget" {
-			m.says = "give it another budget: deed task budget " + act.TaskID + " --usd DOLLARS"
+			m.message = "give it another budget: deed task budget " + act.TaskID + " --usd DOLLARS"
 			return
 		}
 		m.question(typing, "Answer: ", "answered", func(ctx context.Context, text string) error { return m.desk.Answer(ctx, id, text) })
@@ -315,16 +315,16 @@ func (m *Model) decide(ctx context.Context, k terminal.Key) {
 		m.run(ctx, m.did, m.then, "")
 		return
 	}
-	m.says = "left as it is"
+	m.message = "left as it is"
 }
 
 func (m *Model) run(ctx context.Context, did string, do func(context.Context, string) error, text string) {
-	m.says, m.fault = did, false
+	m.message, m.fault = did, false
 	m.say(do(ctx, text))
-	fault, says := m.fault, m.says
+	fault, message := m.fault, m.message
 	m.Refresh(ctx)
 	if fault || !m.fault {
-		m.says, m.fault = says, fault
+		m.message, m.fault = message, fault
 	}
 }
 

@@ -1,6 +1,7 @@
-// Package answer owns how the word of a person takes effect: on a question of an agent, on a permission, on a workflow that does not
-// know how to go on, on a revision of a constitution, on a staged apply and on a budget. The command line, the page, the HTTP API and
-// MCP answer through it, so that the same word does the same everywhere. It asks nobody, and it does not say who may answer.
+// Package answer owns how the answer of a person takes effect: on a question of an agent, on a permission, on a workflow that does
+// not know how to go on, on a revision of a constitution, on a staged apply and on a budget. The command line, the page, the HTTP API
+// and MCP answer through it, so that the same answer has the same effect everywhere. It asks no one, and it does not say who may
+// answer.
 package answer
 
 import (
@@ -24,17 +25,17 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// ErrWord is wrapped when an answer is not one that can be given to the action: its kind, or what was said. Nothing was changed.
-var ErrWord = errors.New("not an answer to this action")
+// ErrAnswer is wrapped when an answer does not fit the action: by its kind, or by what it says. Nothing was changed.
+var ErrAnswer = errors.New("not an answer to this action")
 
-// A wordError is ErrWord with a text of its own: it says what may be said.
-type wordError struct{ error }
+// An answerError is ErrAnswer with a text of its own, which lists the possible answers.
+type answerError struct{ error }
 
-func (wordError) Is(target error) bool { return target == ErrWord }
+func (answerError) Is(target error) bool { return target == ErrAnswer }
 
-func (e wordError) Unwrap() error { return e.error }
+func (e answerError) Unwrap() error { return e.error }
 
-// A Desk is where answers are given. All fields are needed.
+// A Desk takes answers. All fields are needed.
 type Desk struct {
 	Store     *store.Store
 	Home      *home.Home
@@ -44,22 +45,22 @@ type Desk struct {
 	Keys      func() ([]bundle.PublicKey, error) // whose signatures count when a staged apply is approved
 }
 
-// A Word is what a person says: a decision, or a text as JSON.
-type Word struct {
+// An Answer is what a person answers: a decision, or a text as JSON.
+type Answer struct {
 	Decision *action.Decision
 	Text     json.RawMessage
 }
 
-// An Effect is what a word did.
+// An Effect is what an answer did.
 type Effect struct {
 	Action   store.Action            // as it stands now; of a staged apply it is empty
 	Applied  *evidence.ArtifactApply // of a staged apply, also when it was refused
 	Proposal *store.Proposal         // of a revision of a constitution
 }
 
-// Give answers an action, by its id or the beginning of one. It returns store.ErrNotFound, ErrWord, store.ErrMayNotAnswer, store.ErrClosed,
-// or for a staged apply handoff.ErrResolved and *handoff.Refusal. A dispatcher is woken.
-func (d *Desk) Give(ctx context.Context, id, by string, w Word) (Effect, error) {
+// Give answers an action, by its id or the beginning of one. It returns store.ErrNotFound, ErrAnswer, store.ErrMayNotAnswer, store.ErrClosed,
+// or for a staged apply apply.ErrResolved and *apply.Refusal. A dispatcher is woken.
+func (d *Desk) Give(ctx context.Context, id, by string, w Answer) (Effect, error) {
 	if w.Decision != nil || staged(w.Text) != "" {
 		out, err := d.resolve(ctx, id, by, w)
 		if !errors.Is(err, apply.ErrNotStaged) {
@@ -73,7 +74,7 @@ func (d *Desk) Give(ctx context.Context, id, by string, w Word) (Effect, error) 
 	if strings.HasPrefix(x.Owner, store.AgentOwner+"/") {
 		return d.revise(ctx, x, by, w.Decision)
 	}
-	said, err := Say(x, w)
+	said, err := Encode(x, w)
 	if err != nil {
 		return Effect{}, err
 	}
@@ -91,8 +92,8 @@ func (d *Desk) Give(ctx context.Context, id, by string, w Word) (Effect, error) 
 	return Effect{Action: x}, err
 }
 
-// Say is the answer to an action in the words of its kind, or ErrWord with what may be said.
-func Say(x store.Action, w Word) (json.RawMessage, error) {
+// Encode is the answer in the form that the action's kind has, or ErrAnswer with the possible answers.
+func Encode(x store.Action, w Answer) (json.RawMessage, error) {
 	var out json.RawMessage
 	var err error
 	switch {
@@ -104,12 +105,12 @@ func Say(x store.Action, w Word) (json.RawMessage, error) {
 		out, err = workflow.ReadAnswer(x, w.Text)
 	}
 	if err != nil {
-		return nil, wordError{err}
+		return nil, answerError{err}
 	}
 	return out, nil
 }
 
-// staged is the word for a staged apply in a text, or nothing.
+// staged is the answer to a staged apply in a text, or nothing.
 func staged(text json.RawMessage) string {
 	var s string
 	if json.Unmarshal(text, &s) != nil {
@@ -122,8 +123,8 @@ func staged(text json.RawMessage) string {
 	return s
 }
 
-// resolve answers a staged apply; handoff.ErrNotStaged says that the action is none.
-func (d *Desk) resolve(ctx context.Context, id, by string, w Word) (Effect, error) {
+// resolve answers a staged apply; apply.ErrNotStaged means that the action is none.
+func (d *Desk) resolve(ctx context.Context, id, by string, w Answer) (Effect, error) {
 	r := apply.Resolution{Approve: staged(w.Text) == "approve", By: by}
 	if w.Decision != nil {
 		r.Approve, r.Note = w.Decision.Allowed(), w.Decision.Note
@@ -139,8 +140,8 @@ func (d *Desk) resolve(ctx context.Context, id, by string, w Word) (Effect, erro
 	return Effect{Applied: &out}, err
 }
 
-// Once refuses to answer a staged apply for all time: it is one change of one directory, and nothing comes after it that could be allowed
-// along. handoff.ErrNotStaged says that the action is none.
+// Once refuses to approve a staged apply for all time: it is one change of one directory, and no later request could be covered.
+// apply.ErrNotStaged means that the action is none.
 func Once(a *apply.Applier, id string, always bool) error {
 	if !always {
 		return nil
@@ -148,7 +149,7 @@ func Once(a *apply.Applier, id string, always bool) error {
 	if _, err := a.Staged(id); err != nil {
 		return err
 	}
-	return wordError{fmt.Errorf("always: %s is a staged apply, which is applied once (leave --always out)", id)}
+	return answerError{fmt.Errorf("always: %s is a staged apply, which is applied once (leave --always out)", id)}
 }
 
 // revise decides on a revision of a constitution.
@@ -160,7 +161,7 @@ func (d *Desk) revise(ctx context.Context, x store.Action, by string, say *actio
 		return Effect{}, fmt.Errorf("action %s: %w", x.ID, err)
 	}
 	if say == nil {
-		return Effect{}, wordError{fmt.Errorf("action %s is a revision of a constitution (approve or deny it, as `deed agent accept` and `deed agent reject` do)", x.ID)}
+		return Effect{}, answerError{fmt.Errorf("action %s is a revision of a constitution (approve or deny it, as `deed agent accept` and `deed agent reject` do)", x.ID)}
 	}
 	p, err := (&identity.Book{Store: d.Store, Home: d.Home}).Decide(ctx, of.ProposalID, say.Allowed(), say.Note, by)
 	if err != nil {
@@ -170,11 +171,11 @@ func (d *Desk) revise(ctx context.Context, x store.Action, by string, say *actio
 	return Effect{Action: x, Proposal: &p}, err
 }
 
-// Budget gives a task another budget; one that waits for that goes on. A budget of money that could not be held is refused, as
-// admission does. merge gets the present budget.
+// Budget gives a task another budget; a task that waits for that continues. A budget of money that could not be enforced is
+// refused, as admission does. merge gets the present budget.
 func (d *Desk) Budget(ctx context.Context, t store.Task, by string, merge func(deed.Budget) deed.Budget) (store.BudgetChange, error) {
 	if err := d.admissible(t, merge); err != nil {
-		return store.BudgetChange{}, wordError{err}
+		return store.BudgetChange{}, answerError{err}
 	}
 	res, err := d.Store.SetBudget(ctx, t.ID(), by, merge)
 	if err == nil {

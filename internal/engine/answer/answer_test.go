@@ -55,18 +55,18 @@ func TestGive(t *testing.T) {
 	yes, no := &action.Decision{Decision: deed.RuleAllow}, &action.Decision{Decision: deed.RuleDeny, Note: "leave it"}
 	for name, c := range map[string]struct {
 		kind string
-		word answer.Word
-		want string // the answer; empty: refused with ErrWord, and the action stays open
+		word answer.Answer
+		want string // the answer; empty: refused with ErrAnswer, and the action stays open
 	}{
-		"approve a permission":         {action.KindPermission, answer.Word{Decision: yes}, `{"decision":"allow"}`},
-		"deny it":                      {action.KindPermission, answer.Word{Decision: no}, `{"decision":"deny","note":"leave it"}`},
-		"a text for a permission":      {action.KindPermission, answer.Word{Text: json.RawMessage(`"sure"`)}, ""},
-		"approve as a text":            {action.KindPermission, answer.Word{Text: json.RawMessage(`"approve"`)}, ""},
-		"answer a question":            {action.KindQuestion, answer.Word{Text: json.RawMessage(`"tabs"`)}, `"tabs"`},
-		"decide a question":            {action.KindQuestion, answer.Word{Decision: yes}, ""},
-		"decide a budget":              {store.ActionBudget, answer.Word{Decision: yes}, ""},
-		"decide a workflow":            {workflow.ActionKind, answer.Word{Decision: no}, ""},
-		"a workflow's word is unknown": {workflow.ActionKind, answer.Word{Text: json.RawMessage(`"perhaps"`)}, ""},
+		"approve a permission":         {action.KindPermission, answer.Answer{Decision: yes}, `{"decision":"allow"}`},
+		"deny it":                      {action.KindPermission, answer.Answer{Decision: no}, `{"decision":"deny","note":"leave it"}`},
+		"a text for a permission":      {action.KindPermission, answer.Answer{Text: json.RawMessage(`"sure"`)}, ""},
+		"approve as a text":            {action.KindPermission, answer.Answer{Text: json.RawMessage(`"approve"`)}, ""},
+		"answer a question":            {action.KindQuestion, answer.Answer{Text: json.RawMessage(`"tabs"`)}, `"tabs"`},
+		"decide a question":            {action.KindQuestion, answer.Answer{Decision: yes}, ""},
+		"decide a budget":              {store.ActionBudget, answer.Answer{Decision: yes}, ""},
+		"decide a workflow":            {workflow.ActionKind, answer.Answer{Decision: no}, ""},
+		"a workflow's word is unknown": {workflow.ActionKind, answer.Answer{Text: json.RawMessage(`"perhaps"`)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +82,7 @@ func TestGive(t *testing.T) {
 				t.Fatal(aerr)
 			}
 			if c.want == "" {
-				if !errors.Is(err, answer.ErrWord) || now.State != store.ActionOpen {
+				if !errors.Is(err, answer.ErrAnswer) || now.State != store.ActionOpen {
 					t.Fatalf("error %v, state %s", err, now.State)
 				}
 				return
@@ -116,14 +116,14 @@ func TestAlwaysIsNoAnswerToAStagedApply(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, id+".json"), text, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = desk.Give(t.Context(), id, "ada", answer.Word{Decision: &action.Decision{Decision: deed.RuleAllow, Always: true}})
-	if !errors.Is(err, answer.ErrWord) || !strings.Contains(err.Error(), "leave --always out") {
+	_, err = desk.Give(t.Context(), id, "ada", answer.Answer{Decision: &action.Decision{Decision: deed.RuleAllow, Always: true}})
+	if !errors.Is(err, answer.ErrAnswer) || !strings.Contains(err.Error(), "leave --always out") {
 		t.Errorf("always: %v", err)
 	}
 	if p, err = desk.Applier.Staged(id); err != nil || p.Status != evidence.PendingOpen {
 		t.Errorf("the apply is %s, %v", p.Status, err)
 	}
-	if _, err = desk.Give(t.Context(), id, "ada", answer.Word{Decision: &action.Decision{Decision: deed.RuleDeny, Note: "not now"}}); err != nil {
+	if _, err = desk.Give(t.Context(), id, "ada", answer.Answer{Decision: &action.Decision{Decision: deed.RuleDeny, Note: "not now"}}); err != nil {
 		t.Fatal(err)
 	}
 	if p, err = desk.Applier.Staged(id); err != nil || p.Status != evidence.PendingRejected || p.Note != "not now" {
@@ -134,7 +134,7 @@ func TestAlwaysIsNoAnswerToAStagedApply(t *testing.T) {
 func TestGiveToNothing(t *testing.T) {
 	t.Parallel()
 	desk, _ := setup(t)
-	if _, err := desk.Give(context.Background(), "0123456789", "ada", answer.Word{Decision: &action.Decision{Decision: deed.RuleAllow}}); !errors.Is(err, store.ErrNotFound) {
+	if _, err := desk.Give(context.Background(), "0123456789", "ada", answer.Answer{Decision: &action.Decision{Decision: deed.RuleAllow}}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -147,7 +147,7 @@ func TestBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := desk.Budget(ctx, task, "ada", func(b deed.Budget) deed.Budget { b.Turns = -1; return b }); !errors.Is(err, answer.ErrWord) {
+	if _, err := desk.Budget(ctx, task, "ada", func(b deed.Budget) deed.Budget { b.Turns = -1; return b }); !errors.Is(err, answer.ErrAnswer) {
 		t.Errorf("a negative bound: %v", err)
 	}
 	res, err := desk.Budget(ctx, task, "ada", func(b deed.Budget) deed.Budget { b.Turns = 7; return b })

@@ -1,6 +1,6 @@
-// Package clone owns an agent as one archive: who it is, what it wrote about itself, the settings by which it works, its skills,
-// workflows and schedules, and no secret. It writes such an archive from a home and takes one into another, where everything is checked
-// before anything is written. It runs nothing.
+// Package clone owns the archive of an agent: its identity, what it wrote about itself, its settings, its skills, workflows and
+// schedules, and no secret. It writes such an archive from a home and takes one into another, where everything is checked before
+// anything is written. It runs nothing.
 //
 //	manifest.yaml            every other file by its digest; an archive needs it, a directory that somebody writes may do without
 //	agent.yaml               agent-runtime/agent.identity/v1
@@ -119,11 +119,11 @@ func parse(t filetree.Tree, packed bool) (*Archive, error) {
 	if f, ok := t.Get(readmeFile); ok {
 		r.a.Readme = f.Data
 	}
-	r.strangers()
+	r.refuseUnknown()
 	return r.a, r.l.Err()
 }
 
-// verify holds the files against the manifest: every byte, and none more.
+// verify compares the files with the manifest: every byte, and no file more.
 func verify(t filetree.Tree, packed bool) error {
 	f, ok := t.Get(manifestFile)
 	if !ok && packed {
@@ -340,8 +340,8 @@ func (r *reader) skills() {
 	}
 }
 
-// strangers refuses files that mean nothing: a mistyped name must not be a part that is left out without a word.
-func (r *reader) strangers() {
+// refuseUnknown refuses files that mean nothing: a part with a mistyped name must not be left out silently.
+func (r *reader) refuseUnknown() {
 	for _, f := range r.t {
 		dir, rest, nested := strings.Cut(f.Path, "/")
 		known := slices.Contains([]string{manifestFile, agentFile, walletsFile, settingsFile, schedulesFile, readmeFile}, f.Path)

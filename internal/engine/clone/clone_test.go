@@ -285,7 +285,7 @@ func without(t filetree.Tree, name string) filetree.Tree {
 	return out
 }
 
-// Everything that is in the way is listed at once, and nothing is changed.
+// All conflicts are listed at once, and nothing is changed.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	from, to := loom(t), loom(t)
@@ -454,7 +454,7 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// A directory that somebody writes needs no manifest, and is told all that is wrong with it.
+// A directory that a person writes needs no manifest, and all its faults are reported.
 func TestDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

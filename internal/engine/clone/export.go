@@ -35,7 +35,7 @@ type Source struct {
 type Export struct {
 	Archive *Archive
 	Tree    filetree.Tree
-	Left    []string // settings that were left out, for whoever imports the archive to give anew
+	Left    []string // settings that were left out, and have to be set again where the archive is imported
 }
 
 // maxSettings bounds deed.yaml.
@@ -136,13 +136,13 @@ func public(raw []byte) (all map[string]any, left []string, err error) {
 	}
 	adapters, _ := all["adapters"].(map[string]any)
 	for _, id := range slices.Sorted(maps.Keys(adapters)) {
-		left = append(left, strip(id, adapters[id])...)
+		left = append(left, dropCredentials(id, adapters[id])...)
 	}
 	return all, left, nil
 }
 
-// strip takes the credentials out of an adapter.
-func strip(id string, adapter any) (left []string) {
+// dropCredentials takes the credentials out of an adapter.
+func dropCredentials(id string, adapter any) (left []string) {
 	a, ok := adapter.(map[string]any)
 	if !ok {
 		return nil
@@ -168,7 +168,7 @@ func (s Source) skills(_ context.Context, x *Export) error {
 	}
 	for _, f := range list {
 		if f.Err != nil {
-			return fmt.Errorf("%w (mend it, or take it out with `deed skill remove %s`)", f.Err, f.ID)
+			return fmt.Errorf("%w (fix it, or take it out with `deed skill remove %s`)", f.Err, f.ID)
 		}
 		x.Archive.Skills = append(x.Archive.Skills, f.Skill)
 	}

@@ -142,9 +142,9 @@ func (t Target) Check(ctx context.Context, a *Archive) (Plan, error) {
 	return s.plan(), s.l.Err()
 }
 
-// Import takes an agent into the home, whole or not at all. Everything is checked first: a conflict changes nothing. What is there
-// already, and the same, is left. Files come first, under a record by which they are taken back, then all rows in one transaction,
-// which decides: whoever comes after a crash keeps everything or nothing (see Recover).
+// Import takes an agent into the home, all or nothing. Everything is checked first: a conflict changes nothing. What is already
+// there and the same is left. Files come first, under a record by which they can be taken back, then all rows in one transaction,
+// which decides: after a crash, the next process keeps everything or nothing (see Recover).
 func (t Target) Import(ctx context.Context, a *Archive) (Plan, error) {
 	unlock, err := atomicfile.LockDir(t.Home.Root())
 	if err != nil {
@@ -175,10 +175,10 @@ func (t Target) Import(ctx context.Context, a *Archive) (Plan, error) {
 		err = s.Store.ImportAgent(ctx, s.rows)
 	}
 	if err != nil {
-		return Plan{}, errors.Join(err, j.takeBack(t.Home), j.forget(t.Home))
+		return Plan{}, errors.Join(err, j.takeBack(t.Home), j.discard(t.Home))
 	}
 	crashpoint.Hit(crashpoint.ImportCommitted)
-	return s.plan(), j.forget(t.Home)
+	return s.plan(), j.discard(t.Home)
 }
 
 // nothing reports whether the home has all of it.
@@ -224,7 +224,7 @@ func (t Target) stage(ctx context.Context, a *Archive) (*staged, func(), error) 
 		return nil, nil, atomicfile.Explain("import the agent", err)
 	}
 	done := func() {
-		_ = os.RemoveAll(dir) // nothing that was published lies in it
+		_ = os.RemoveAll(dir) // nothing that was published is in it
 		release()
 	}
 	s := &staged{Target: t, a: a, dir: dir, rows: store.AgentImport{AgentID: a.Identity.AgentID, By: t.By}}

@@ -22,8 +22,8 @@ import (
 // journalSchema is the id of the record of an import.
 const journalSchema = "deed/agent-import-journal/v1"
 
-// A journal is what an import writes down before it changes anything: the files that it makes, by the content that it gives them,
-// and one row by which to tell whether its transaction was committed.
+// A journal is what an import writes down before it changes anything: the files that it makes, with their content, and one row
+// that shows whether its transaction was committed.
 type journal struct {
 	Schema    string            `json:"schema"`
 	AgentID   string            `json:"agent_id"`
@@ -76,8 +76,8 @@ func (s *staged) begin() (*journal, error) {
 	return j, atomicfile.WriteFile(s.Home.Import(), text, 0o600)
 }
 
-// Recover ends an import that was cut short: when its transaction was committed it is whole, else its files are taken back. An import
-// that is still going on is waited for. It is cheap where there is none.
+// Recover ends an import that was cut short: when its transaction was committed it is complete, else its files are taken back. It
+// waits for an import that is still running. Without any it is cheap.
 func Recover(ctx context.Context, h *home.Home, open func() (*store.Store, error)) error {
 	if _, err := os.Lstat(h.Import()); err != nil {
 		return nil // there is no import to end
@@ -117,13 +117,13 @@ func recoverLocked(ctx context.Context, h *home.Home, st *store.Store) error {
 	if err != nil {
 		return fmt.Errorf("end the import of agent %s that was cut short: %w", j.AgentID, err)
 	}
-	return j.forget(h)
+	return j.discard(h)
 }
 
 // maxJournal bounds the record of an import; deed.yaml is in it.
 const maxJournal = 16 << 20
 
-// committed looks for the row. All rows are made by one transaction, so that one tells of all.
+// committed looks for the row. One transaction makes all rows, so that this one stands for all.
 func (j *journal) committed(ctx context.Context, st *store.Store) (bool, error) {
 	var err error
 	switch r := j.Row; {
@@ -178,6 +178,6 @@ func (s *journalSettings) restore(h *home.Home) error {
 	return errors.Join(os.Remove(h.Config()), atomicfile.SyncDir(h.Root()))
 }
 
-func (j *journal) forget(h *home.Home) error {
+func (j *journal) discard(h *home.Home) error {
 	return errors.Join(os.Remove(h.Import()), atomicfile.SyncDir(h.Root()))
 }

@@ -27,8 +27,8 @@ type settingsChange struct {
 	added         []config.Addition
 }
 
-// checkSettings decides what the home's settings will be, and loads them from a file beside, so that relative paths mean what they
-// will mean.
+// checkSettings decides what the home's settings will be, and loads them from a file next to the real one, so that relative paths
+// keep their meaning.
 func (s *staged) checkSettings(context.Context) error {
 	s.cfg = s.Config
 	if s.a.Settings == nil || s.KeepSettings {
@@ -74,7 +74,7 @@ func (s *staged) changeSettings() error {
 	if err != nil {
 		return err
 	}
-	before = append([]byte{}, before...) // an empty file is one, and nil is none
+	before = append([]byte{}, before...) // an empty file exists, and nil means that there is none
 	here, _, err := config.ReadYAML(s.Home.Config(), before)
 	if err != nil {
 		return err
@@ -109,25 +109,25 @@ func (s *staged) changeSettings() error {
 
 // load reads settings as if they were the home's.
 func (s *staged) load(text []byte) (*config.Config, error) {
-	beside, release, err := atomicfile.Temp(filepath.Join(s.Home.Root(), "import"))
+	tmp, release, err := atomicfile.Temp(filepath.Join(s.Home.Root(), "import"))
 	if err != nil {
 		return nil, atomicfile.Explain("import the agent", err)
 	}
 	defer release()
-	defer func() { _ = os.Remove(beside.Name()) }() // nobody reads it by this name
-	_, err = beside.Write(text)
-	if err = errors.Join(err, beside.Close()); err != nil {
+	defer func() { _ = os.Remove(tmp.Name()) }() // nothing else reads it under this name
+	_, err = tmp.Write(text)
+	if err = errors.Join(err, tmp.Close()); err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(config.Options{Explicit: beside.Name(), Path: s.Path})
+	cfg, err := config.Load(config.Options{Explicit: tmp.Name(), Path: s.Path})
 	if err != nil {
-		return nil, errors.New(strings.ReplaceAll(err.Error(), beside.Name(), settingsFile))
+		return nil, errors.New(strings.ReplaceAll(err.Error(), tmp.Name(), settingsFile))
 	}
 	return cfg, nil
 }
 
-// compare finds what the archive's settings have and the home's have not, and in what they contradict each other. A named thing, such
-// as a profile, is added whole or not at all: a part of one in another would be a third that nobody wrote.
+// compare finds what the archive's settings have and the home's have not, and where the two contradict each other. A named thing,
+// such as a profile, is added whole or not at all: a mixture of two would be a third that no one wrote.
 func compare(here, there []byte) (added []config.Addition, differ []Difference, err error) {
 	mine, _, err := public(here)
 	if err != nil {
@@ -167,7 +167,7 @@ func compare(here, there []byte) (added []config.Addition, differ []Difference, 
 	return added, differ, nil
 }
 
-// A Difference is a member in which the home and an archive are not the same. A value is JSON, and empty where there is none.
+// A Difference is a member in which the home and an archive differ. A value is JSON, and empty where there is none.
 type Difference struct{ Path, Here, There string }
 
 // shown bounds a value in a sentence.

@@ -68,17 +68,17 @@ func (e *Engine) Once(ctx context.Context) (Report, error) {
 	return rep, e.idle(ctx)
 }
 
-// promoteBatch is how many tasks that fell due one cycle makes ready at most; a claim goes on where it ends.
+// promoteBatch is how many due tasks one cycle makes ready at most; claiming starts after that.
 const promoteBatch = 10_000
 
 // expireBatch is how many actions one cycle decides at most because their deadline passed.
 const expireBatch = 1000
 
-// before is the part of a cycle that comes before claiming: sweep, deliver what an earlier process left, decide what nobody
-// answered in time, then due schedules, sensors and workflows.
+// before is the part of a cycle that comes before claiming: sweep, deliver what an earlier process left, decide questions
+// whose deadline has passed, then due schedules, sensors and workflows.
 func (e *Engine) before(ctx context.Context, rep *Report) {
 	n, err := e.Sweep(ctx)
-	if err != nil { // what cannot be cleared away must not stop the queue
+	if err != nil { // a failed sweep must not stop the queue
 		rep.Faults = append(rep.Faults, fmt.Sprintf("sweep: %v", err))
 	}
 	rep.Reclaimed = n
@@ -114,7 +114,7 @@ func (e *Engine) before(ctx context.Context, rep *Report) {
 	e.didBefore(*rep, expired, by)
 }
 
-// holdback is what holds a hook back after it failed.
+// holdback delays a hook after it failed.
 func (e *Engine) holdback(h Hook) *backoff {
 	if e.hooks == nil {
 		e.hooks = map[string]*backoff{}

@@ -23,7 +23,7 @@ type cycleLog struct {
 	did   store.CycleWork
 }
 
-// did notes work of this process.
+// did records work of this process.
 func (e *Engine) did(note func(*store.CycleWork)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -33,7 +33,7 @@ func (e *Engine) did(note func(*store.CycleWork)) {
 	note(&e.cycle.did)
 }
 
-// didBefore notes what came before claiming.
+// didBefore records what was done before claiming.
 func (e *Engine) didBefore(rep Report, expired int, made map[string]int) {
 	if rep.Reclaimed+rep.Delivered+expired+len(made)+len(rep.Faults) == 0 {
 		return
@@ -51,7 +51,7 @@ func (e *Engine) didBefore(rep Report, expired int, made map[string]int) {
 	})
 }
 
-// didSettle notes how an attempt ended.
+// didSettle records how an attempt ended.
 func (e *Engine) didSettle(r Ran, err error) {
 	e.did(func(w *store.CycleWork) {
 		if err != nil {
@@ -87,7 +87,7 @@ func (e *Engine) writeCycle(ctx context.Context) {
 	}
 	var args []any
 	say := func(name string, n int) {
-		if n > 0 { // a line that lists what did not happen hides what did
+		if n > 0 { // listing what did not happen would hide what did
 			args = append(args, name, n)
 		}
 	}
@@ -107,7 +107,7 @@ func (e *Engine) writeCycle(ctx context.Context) {
 	}
 }
 
-// cycleDue reports whether the gathered work is old enough to be written although more is under way.
+// cycleDue reports whether the gathered work is old enough to be written although more is going on.
 func (e *Engine) cycleDue() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package dispatch owns the cycle: sweep what is dead, let schedules, sensors and workflows make their tasks,
-// claim, run, settle, deliver. It holds the home's dispatch lock and the slots in which attempts run; what happens
-// inside an attempt belongs to package attempt.
+// Package dispatch owns the cycle: sweep dead runs, let schedules, sensors and workflows make their tasks, claim,
+// run, settle, deliver. It holds the home's dispatch lock and the slots in which attempts run; package attempt owns
+// what happens inside an attempt.
 package dispatch
 
 import (
@@ -21,19 +21,19 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// A Hook makes due work appear: schedules, sensors and workflows each bring one. It returns how many tasks it
-// made. An error is recorded and the cycle goes on, so that one bad schedule cannot stop the queue.
+// A Hook makes due work appear: schedules, sensors and workflows each have one. It returns how many tasks it made. An
+// error is recorded and the cycle continues, so that one bad schedule cannot stop the queue.
 type Hook struct {
 	Name string
 	Due  func(ctx context.Context) (int, error)
 	Next func(ctx context.Context) (time.Time, bool, error) // when to look again; may be nil
-	// Start lets what is slow go on beside the cycle from here on; what it returns ends and awaits that. It may be nil. It is called
-	// by a Serve that waits for work, and by nothing else: elsewhere Due does its work to the end.
+	// Start lets slow work run concurrently with the cycle from here on; the function that it returns ends that work and waits for
+	// it. It may be nil. Only a Serve that waits for work calls it: elsewhere Due does its work to the end.
 	Start func(ctx context.Context) (stop func())
 }
 
-// Parts are what the settings shape. A Serve takes others over between two turns of its loop; an attempt keeps those that it was
-// started with.
+// Parts are what depends on the settings. A Serve replaces them between two turns of its loop; an attempt keeps those that it
+// was started with.
 type Parts struct {
 	Runner *attempt.Runner
 	Outbox *outbox.Deliverer
@@ -42,7 +42,7 @@ type Parts struct {
 
 // An Engine dispatches in one home.
 type Engine struct {
-	Parts // guarded by mu once Serve takes others over: who is not its loop asks parts
+	Parts // guarded by mu once Serve replaces them: code outside of its loop calls parts
 	Home  *home.Home
 	Store *store.Store
 	Clock clock.Clock
@@ -52,16 +52,16 @@ type Engine struct {
 	Slots int
 
 	mu     sync.Mutex
-	sender sender               // at work while Serve is
+	sender sender               // works while Serve does
 	live   map[string]store.Ref // guarded by mu; attempts that run in this process
 	supers []*proc.Supervisor   // guarded by mu; idle ones
 	deep   time.Time            // guarded by mu; when it last swept deeply
 	cycle  cycleLog             // guarded by mu
-	quiet  bool                 // guarded by mu; idle was said
-	paused bool                 // guarded by mu; pause was said
+	quiet  bool                 // guarded by mu; idle was logged
+	paused bool                 // guarded by mu; pause was logged
 
 	claims backoff             // of the loop
-	rest   backoff             // of the loop: the outbox and what nobody answered
+	rest   backoff             // of the loop: the outbox and the questions without an answer
 	hooks  map[string]*backoff // of the loop; by name
 }
 
@@ -98,7 +98,7 @@ type Ran struct {
 	Bundle    string                  `json:"bundle,omitempty"`
 }
 
-// Lock takes the home's dispatch lock and records what it finds: a holder that died, or one that lives.
+// Lock takes the home's dispatch lock and records what it finds: a dead holder or a live one.
 func (e *Engine) Lock(ctx context.Context) (*home.Lock, error) {
 	me := home.Holder{PID: e.Self.PID, RunnerID: e.Runner.RunnerID, CreatedAt: e.Clock()}
 	l, err := e.Home.Lock(me)
@@ -133,7 +133,7 @@ func (e *Engine) event(ctx context.Context, t agentruntime.RuntimeEvent, detail 
 	return e.Store.Append(ctx, store.Event{Type: string(t), At: e.Clock(), Detail: mustJSON(detail)})
 }
 
-// Register tells the store who runs here, so that others can see whether this process still lives.
+// Register records who runs here in the store, so that others can see whether this process is alive.
 func (e *Engine) Register(ctx context.Context) error {
 	return e.Store.PutRunner(ctx, e.Record())
 }
@@ -153,14 +153,14 @@ func (e *Engine) Close(ctx context.Context) error {
 	supers := e.supers
 	e.supers = nil
 	e.mu.Unlock()
-	errs := []error{e.Store.DropRunner(ctx, e.Runner.RunnerID)} // one that stays on record is seen to be gone
+	errs := []error{e.Store.DropRunner(ctx, e.Runner.RunnerID)} // an entry that stays is recognised as dead
 	for _, s := range supers {
 		errs = append(errs, s.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// parts are those in force now.
+// parts are the current ones.
 func (e *Engine) parts() Parts {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -207,7 +207,7 @@ func (e *Engine) own(ref store.Ref, runs bool) {
 	e.live[ref.AttemptID] = ref
 }
 
-// supervisor returns one for a task, whose process begins to start.
+// supervisor returns a supervisor for a task; its process is starting.
 func (e *Engine) supervisor(in agentruntime.TaskIntent) (s *proc.Supervisor, err error) {
 	e.mu.Lock()
 	if n := len(e.supers); n > 0 {

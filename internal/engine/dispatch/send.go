@@ -7,7 +7,7 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// A sender sends messages beside the cycle: a target that answers slowly holds up no task.
+// A sender sends messages concurrently with the cycle: a target that answers slowly delays no task.
 type sender struct {
 	mu   sync.Mutex
 	work chan struct{} // nil: it is not at work
@@ -35,7 +35,7 @@ func (s *sender) start(ctx context.Context, send func(context.Context)) (stop fu
 	}
 }
 
-// wake makes it look, and reports whether it is at work.
+// wake wakes the sender, and reports whether it is working.
 func (s *sender) wake() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 )
 
 // safetyNet is how long the loop sleeps at most: wake-ups and due times end the sleep, and this ends it when a
-// wake-up was lost or when another machine's runner died.
+// wake-up was lost or another machine's runner died.
 const safetyNet = 30 * time.Second
 
-// ServeOptions change how Serve ends and what it tells.
+// ServeOptions change how Serve ends and what it reports.
 type ServeOptions struct {
 	Drain     <-chan struct{}   // closed: claim nothing more, end when the running attempts have ended
 	UntilIdle bool              // end when nothing is due and nothing runs, instead of waiting for work
@@ -23,7 +23,7 @@ type ServeOptions struct {
 	Cycle     func(Report)      // called for what was done before claiming; may be nil
 	Beat      func(running int) // called in every turn of the loop, by the loop: silence means that it hangs; may be nil
 	BeatEvery time.Duration     // how long the loop sleeps at most; 0: as long as it likes
-	Change    <-chan Parts      // others to go on with, of the same runner; may be nil
+	Change    <-chan Parts      // new parts to continue with, of the same runner; may be nil
 }
 
 // Serve dispatches as work arrives. Ending ctx stops the running attempts; however it ends, nothing is left running
@@ -62,7 +62,7 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 			})
 			running += n
 			if ctx.Err() != nil {
-				draining, err = true, nil // told to stop meanwhile: nothing failed
+				draining, err = true, nil // asked to stop meanwhile: nothing failed
 			}
 			e.claims.note(e.Clock(), err)
 			if err != nil {
@@ -111,7 +111,8 @@ func (e *Engine) Serve(ctx context.Context, o ServeOptions) error {
 	}
 }
 
-// startHooks lets what is slow go on beside the loop. What it returns ends and awaits that.
+// startHooks lets slow work run concurrently with the loop. The function that it returns ends that work and waits for
+// it.
 func (e *Engine) startHooks(ctx context.Context, o ServeOptions) (stop func()) {
 	var stops []func()
 	for _, h := range e.Hooks {
@@ -126,7 +127,7 @@ func (e *Engine) startHooks(ctx context.Context, o ServeOptions) (stop func()) {
 	}
 }
 
-// atMost bounds a sleep by the time in which the loop must be heard of.
+// atMost bounds a sleep by the interval at which the loop must give a sign of life.
 func (o ServeOptions) atMost(d time.Duration) time.Duration {
 	if o.BeatEvery > 0 {
 		return min(d, o.BeatEvery)
@@ -134,13 +135,13 @@ func (o ServeOptions) atMost(d time.Duration) time.Duration {
 	return d
 }
 
-// ended is an attempt that came back.
+// ended is an attempt that has returned.
 type ended struct {
 	r   attempt.Result
 	err error
 }
 
-// report tells what became of an attempt.
+// report reports how an attempt ended.
 func (e *Engine) report(o ServeOptions, d ended) {
 	r := ran(d.r)
 	e.didSettle(r, d.err)
@@ -160,7 +161,8 @@ func (e *Engine) report(o ServeOptions, d ended) {
 	}
 }
 
-// upkeep does what comes before claiming, when it is time: twice in a lease, and when something besides a task is due.
+// upkeep does what comes before claiming, when it is time: twice in a lease, and when something other than a task is
+// due.
 func (e *Engine) upkeep(ctx context.Context, o ServeOptions, swept *time.Time) {
 	now := e.Clock()
 	if now.Sub(*swept) < e.Runner.Lease/2 && !e.otherDue(ctx, now) {
@@ -177,8 +179,8 @@ func (e *Engine) upkeep(ctx context.Context, o ServeOptions, swept *time.Time) {
 	e.heartbeat(ctx)
 }
 
-// heartbeat tells the store that this process lives. Who shares a file with it asks the kernel instead, and an idle day writes nothing
-// there: SQLite is told after work only.
+// heartbeat records in the store that this process is alive. On SQLite it does so after work only: a process that shares the file asks
+// the kernel instead, and an idle day writes nothing there.
 func (e *Engine) heartbeat(ctx context.Context) {
 	e.mu.Lock()
 	idle := e.quiet && e.cycle.began.IsZero() && e.Store.Dialect() == store.SQLite
@@ -191,7 +193,8 @@ func (e *Engine) heartbeat(ctx context.Context) {
 	}
 }
 
-// otherDue reports whether something besides a task is due: a hook, an item of the outbox, or an action's deadline.
+// otherDue reports whether something other than a task is due: a hook, an item of the outbox, or an action's
+// deadline.
 func (e *Engine) otherDue(ctx context.Context, now time.Time) bool {
 	due := false
 	look := func(t time.Time, ok bool, err error) { due = due || err == nil && ok && !t.After(now) }
@@ -213,7 +216,7 @@ func (e *Engine) fill(ctx context.Context, running int, start func(*store.Claim)
 	if err != nil {
 		return 0, fmt.Errorf("look for a pause: %w", err)
 	}
-	e.sayPaused(paused)
+	e.logPaused(paused)
 	if paused {
 		return 0, nil
 	}
@@ -266,7 +269,7 @@ func (e *Engine) sleep(ctx context.Context, full bool) time.Duration {
 		}
 	}
 	if d <= 0 {
-		d = 10 * time.Millisecond // due, and not claimed a moment ago: another runner was faster, or the store is busy
+		d = 10 * time.Millisecond // due, and could not be claimed a moment ago: another runner was faster, or the store is busy
 	}
 	return d
 }
@@ -317,7 +320,7 @@ func (e *Engine) logReport(rep Report) {
 	}
 }
 
-func (e *Engine) sayPaused(p bool) {
+func (e *Engine) logPaused(p bool) {
 	e.mu.Lock()
 	changed := e.paused != p
 	e.paused = p

@@ -13,12 +13,12 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// deepEvery is how often a dispatcher that goes on also looks for processes, temporary files and what retention gives
-// up. The first sweep always does.
+// deepEvery is how often a running dispatcher also looks for processes, temporary files and what retention gives up.
+// The first sweep always does.
 const deepEvery = 10 * time.Minute
 
-// Sweep clears away what has no owner any more: attempts whose lease ran out, those of processes on this machine that
-// are gone, and whatever they left behind. It returns how many attempts it settled.
+// Sweep clears away what has no owner any more: attempts whose lease ran out, those of dead processes on this
+// machine, and whatever they left behind. It returns how many attempts it settled.
 func (e *Engine) Sweep(ctx context.Context) (int, error) {
 	e.renewOwn(ctx)
 	now := e.Clock()
@@ -33,7 +33,8 @@ func (e *Engine) Sweep(ctx context.Context) (int, error) {
 }
 
 // SweepBriefly is Sweep for a process that lives for one task. It is deep after a crash, and when no such process swept
-// deeply for a while; what that costs grows with the machine and with the home, and most runs follow one that ended well.
+// deeply for a while. A deep sweep costs more the larger the machine and the home are, and most runs follow one that
+// ended well.
 func (e *Engine) SweepBriefly(ctx context.Context) error {
 	deep := e.Home.Due(sweptMark, e.Clock(), deepEvery)
 	_, err := e.Reclaim(ctx, gc.Options{Deep: deep, Wary: true})
@@ -48,7 +49,7 @@ const sweptMark = "swept"
 
 // Reclaim is one sweep with its findings. The caller holds the dispatch lock.
 func (e *Engine) Reclaim(ctx context.Context, o gc.Options) (gc.Report, error) {
-	r := &gc.Reclaimer{
+	r := &gc.Collector{
 		Home: e.Home, Store: e.Store, Runner: e.Runner, RunnerID: e.Runner.RunnerID, Self: e.Self, Clock: e.Clock, Log: e.Log,
 		Retention: e.Runner.Config.Retention, Temp: os.TempDir(),
 	}
@@ -61,14 +62,14 @@ func (e *Engine) Reclaim(ctx context.Context, o gc.Options) (gc.Report, error) {
 	return rep, err
 }
 
-// renewOwn renews the leases of what runs in this process. After the machine slept, or its clock jumped, they have run
-// out although their owner is here; the sweep must not take them for lost.
+// renewOwn renews the leases of the attempts in this process. After the machine slept, or its clock jumped, they have
+// expired although their owner is here; the sweep must not take them for lost.
 func (e *Engine) renewOwn(ctx context.Context) {
 	e.mu.Lock()
 	refs := slices.Collect(maps.Values(e.live))
 	e.mu.Unlock()
 	for _, ref := range refs {
-		// An attempt that was just settled clears up still, and one that lost its claim notices that itself.
+		// An attempt that was just settled is still cleaning up, and one that lost its claim notices that itself.
 		if _, err := e.Store.Renew(ctx, ref, e.Runner.Lease); err != nil && !errors.Is(err, store.ErrFenced) {
 			e.Log.Warn("renew", "attempt", ref.AttemptID, "error", err)
 		}

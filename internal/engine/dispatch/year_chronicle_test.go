@@ -52,7 +52,7 @@ func (c *chronicle) posted(e agentruntime.SensorEvent) {
 	}
 }
 
-// answered expects what a sender was told.
+// answered expects the answer that a sender got.
 func (c *chronicle) answered(l *life, e agentruntime.SensorEvent, r sensor.Result) {
 	l.Helper()
 	if r.Status == sensor.Accepted {
@@ -71,7 +71,7 @@ func (l *life) fault(format string, args ...any) {
 	l.Fatalf("seed %d, %s, process %d, last death at %s: %s", l.seed, l.clock().Format(time.DateTime), l.born, last, fmt.Sprintf(format, args...))
 }
 
-// check holds everything against what must hold. quiet: the process has just found nothing more to do.
+// check checks all invariants. quiet: the process has just found nothing more to do.
 func (l *life) check(quiet bool) {
 	l.Helper()
 	l.read()
@@ -80,18 +80,18 @@ func (l *life) check(quiet bool) {
 	l.checkMoves()
 	l.checkMail()
 	l.mu.Lock()
-	tells := slices.Clone(l.tells)
+	faults := slices.Clone(l.faults)
 	l.mu.Unlock()
-	for _, s := range tells {
+	for _, s := range faults {
 		l.fault("%s", s)
 	}
 }
 
-// read folds the events that are new. They come with what they tell of in one transaction, so that nothing may be half there.
+// read processes the new events. An event is in one transaction with what it reports, so that none of it may be half there.
 func (l *life) read() {
 	l.Helper()
 	c := &l.seen
-	open := map[int64]string{} // sensor events of which nothing that follows was read yet
+	open := map[int64]string{} // sensor events for which no consequence was read yet
 	for {
 		list, err := c.watch.Events(context.Background(), store.EventFilter{After: c.after, Limit: 1000})
 		l.must(err)
@@ -168,8 +168,8 @@ func (l *life) fold(e store.Event, open map[int64]string) {
 	}
 }
 
-// enqueued looks at a task that is new: one that an agent asked for comes after the agent's own was verified, and an event has
-// one task.
+// enqueued looks at a new task: a task that an agent asked for comes after the agent's own was verified, and an event has one
+// task.
 func (l *life) enqueued(id string) {
 	l.Helper()
 	t, err := l.seen.watch.Task(context.Background(), id)
@@ -354,16 +354,17 @@ func (l *life) undeliverable(text []byte) string {
 	return ""
 }
 
-// receiver is the other end of the webhook: it looks at once whether what it is told is verified, and it is not always well.
+// receiver is the other end of the webhook: it checks at once that what it receives is verified, and it is not always
+// available.
 func (l *life) receiver() http.Handler {
 	n := 0
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text := make([]byte, r.ContentLength)
 		if _, err := r.Body.Read(text); err != nil && err.Error() != "EOF" {
-			l.tell("webhook: %v", err)
+			l.report("webhook: %v", err)
 		}
 		if why := l.undeliverable(text); why != "" {
-			l.tell("webhook: %s", why)
+			l.report("webhook: %s", why)
 		}
 		l.mu.Lock()
 		n++

@@ -41,12 +41,12 @@ type life struct {
 	key  *bundle.Key
 	hook *httptest.Server // where messages go
 
-	mu    sync.Mutex
-	now   time.Time // guarded by mu
-	fuse  int       // guarded by mu; crash points until the process dies; 0: it does not
-	died  chan struct{}
-	last  crashpoint.Point // guarded by mu; where the process died
-	tells []string         // guarded by mu; what was found wrong by those who have no step of their own
+	mu     sync.Mutex
+	now    time.Time // guarded by mu
+	fuse   int       // guarded by mu; crash points until the process dies; 0: it does not
+	died   chan struct{}
+	last   crashpoint.Point // guarded by mu; where the process died
+	faults []string         // guarded by mu; what was found wrong by those who have no step of their own
 
 	born    int  // processes so far
 	deaths  int  // of them, by a crash
@@ -154,14 +154,14 @@ func (l *life) pass(d time.Duration) {
 	l.now = l.now.Add(d).Truncate(time.Microsecond)
 }
 
-// tell keeps a fault that somebody beside the steps saw.
-func (l *life) tell(format string, args ...any) {
+// report keeps a fault that something outside the steps saw.
+func (l *life) report(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tells = append(l.tells, fmt.Sprintf(format, args...))
+	l.faults = append(l.faults, fmt.Sprintf(format, args...))
 }
 
-// point burns the fuse. Where it ends, the goroutine stands still for ever, as in a process that was killed.
+// point burns the fuse. Where the fuse ends, the goroutine stops forever, as in a process that was killed.
 func (l *life) point(p crashpoint.Point) {
 	l.mu.Lock()
 	if l.fuse == 0 {
@@ -236,7 +236,7 @@ func (l *life) boot() {
 	l.must(e.Register(ctx))
 }
 
-// bury takes away what a process held; a kernel does that for one that died.
+// bury takes away what a process held, as a kernel does for a dead one.
 func (l *life) bury() {
 	_ = l.p.Store.Close() // before its context ends: what is left of it must not write
 	l.p.cancel()

@@ -38,7 +38,8 @@ func (s *played) Done() bool                  { return s.done }
 func (s *played) Ref() string                 { return "" }
 func (s *played) Close(context.Context) error { return nil }
 
-// Turn plays one answer. What is told in a lie must never leave the outbox: the work that it belongs to is not there.
+// Turn plays one answer. The messages of a lie must never leave the outbox: the work that they belong to is not
+// there.
 func (s *played) Turn(_ context.Context, _ driver.Input, _ driver.Sink) (driver.Yield, error) {
 	if s.done {
 		return driver.Yield{}, driver.ErrLastTurn
@@ -89,7 +90,7 @@ func (s *played) Turn(_ context.Context, _ driver.Input, _ driver.Sink) (driver.
 	return y, nil
 }
 
-// signal gives one of the signals that the workflow takes, or one that nobody knows, and leaves the artifacts that it asks for.
+// signal gives one of the signals that the workflow takes, or an unknown one, and leaves the artifacts that it asks for.
 func (s *played) signal(c *driver.Claim) error {
 	var in struct {
 		Phase    string `json:"phase"`

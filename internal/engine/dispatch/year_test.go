@@ -37,8 +37,8 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 }
 
 // TestYear lives some days of an agent's life: schedules, sensors, workflows, deliveries and people, with crashes, a clock that
-// jumps, floods and definitions that turn bad; what must hold is looked at after every step. DEED_YEAR_DAYS makes it longer,
-// DEED_YEAR_SEED repeats one. It plays the death of processes inside this one, and so no test may run beside it.
+// jumps, floods and definitions that turn bad; the invariants are checked after every step. DEED_YEAR_DAYS makes it longer,
+// DEED_YEAR_SEED repeats one. It simulates the death of processes inside this one, so no other test may run at the same time.
 func TestYear(t *testing.T) {
 	days, seed := number(t, "DEED_YEAR_DAYS", 14), number(t, "DEED_YEAR_SEED", uint64(time.Now().UnixNano())%1_000_000)
 	const day = 24 * time.Hour

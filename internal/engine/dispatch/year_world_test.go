@@ -119,7 +119,7 @@ func (l *life) event() agentruntime.SensorEvent {
 	return proposing(e)
 }
 
-// proposing gives an event the task that stands for it alone.
+// proposing gives an event a task that belongs to this event only.
 func proposing(e agentruntime.SensorEvent) agentruntime.SensorEvent {
 	e.ProposedTask = &agentruntime.TaskIntent{
 		TaskType: "script", Source: "world", Payload: json.RawMessage(fmt.Sprintf(`{"event": %q}`, e.SensorID+"/"+e.EventID)),

@@ -19,13 +19,13 @@ const (
 	FromFeed     = "feed"     // the stream itself
 )
 
-// Overflow is the event of the stream that says that the subscriber was too slow: what it missed follows, from the store, and
-// progress of that time is not told.
+// Overflow is the event of the stream that says that the subscriber was too slow. The events that it missed follow, from the
+// store; the progress of that time is lost.
 const Overflow = "overflow"
 
-// An Event is one thing that changed. Nobody may write to it: all subscribers share it.
+// An Event is one thing that changed. It must not be written to: all subscribers share it.
 type Event struct {
-	ID        int64 // where to go on; 0: it is not stored
+	ID        int64 // where to continue; 0: it is not stored
 	Event     string
 	Source    string
 	TaskID    string
@@ -43,7 +43,7 @@ func fromStore(e store.Event) *Event {
 
 // A Record is an event as it is written.
 type Record struct {
-	ID        string                 `json:"id,omitempty"` // where to go on; empty: it is not stored
+	ID        string                 `json:"id,omitempty"` // where to continue; empty: it is not stored
 	Event     string                 `json:"event"`
 	Source    string                 `json:"source"`
 	TaskID    string                 `json:"task_id,omitempty"`
@@ -64,7 +64,7 @@ func (e *Event) Record() Record {
 // JSON is the event on one line.
 func (e *Event) JSON() []byte {
 	text, err := json.Marshal(e.Record())
-	if err != nil { // the store holds no detail that is not JSON
+	if err != nil { // the store holds only JSON
 		text, _ = json.Marshal(Record{ID: strconv.FormatInt(e.ID, 10), Event: e.Event, Source: e.Source, TaskID: e.TaskID, At: agentruntime.At(e.At)})
 	}
 	return text
@@ -80,7 +80,7 @@ func (e *Event) Frame() []byte {
 		}
 		name := e.Event
 		if strings.ContainsAny(name, "\r\n") {
-			name = "event" // not more than one field
+			name = "event" // at most one field
 		}
 		b = append(append(append(b, "event: "...), name...), "\ndata: "...)
 		e.frame = append(append(b, e.JSON()...), "\n\n"...)
@@ -92,7 +92,7 @@ func (e *Event) Frame() []byte {
 type Filter struct {
 	TaskID   string
 	Events   []string // by their names; empty: all
-	Progress bool     // and how far running attempts are
+	Progress bool     // and the progress of running attempts
 }
 
 func (f Filter) takes(e *Event) bool {

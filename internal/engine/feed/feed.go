@@ -1,9 +1,9 @@
-// Package feed owns the stream of what changes: the store's events, each once, in their order and with none missing, and beside
-// them how far running attempts are. It reads the store once for a process, however many subscribers there are. It keeps nothing
-// and decides nothing; who may see an event, and in what form, belongs to its callers.
+// Package feed owns the stream of what changes: the store's events, each once, in their order and with none missing, and the
+// progress of running attempts. It reads the store once for a process, however many subscribers there are. It keeps nothing and
+// decides nothing; who may see an event, and in what form, belongs to its callers.
 //
-// Events of the store have an id, and a subscriber who comes back with the last one it has goes on behind it. Progress has none:
-// it is told while it happens and is gone.
+// Events of the store have an id, and a subscriber that comes back with its last id continues after it. Progress has no id: it
+// is sent while it happens and not kept.
 package feed
 
 import (
@@ -22,13 +22,13 @@ const Now int64 = -1
 const (
 	ringSize  = 4096                     // entries that subscribers may lag behind before they read the store by themselves
 	readBatch = 1000                     // events of one look at the store
-	looks     = ringSize / 2 / readBatch // at most so many, one after the other, before what was read is handed out
+	looks     = ringSize / 2 / readBatch // how many looks follow each other at most before their events are handed out
 	handout   = 256                      // entries that a subscriber gets at once
-	safetyNet = 2 * time.Second          // the longest time between two looks while somebody listens: a wake-up may be lost
+	safetyNet = 2 * time.Second          // the longest time between two looks while there are subscribers: a wake-up may be lost
 	pace      = 10 * time.Millisecond    // the shortest, so that a burst is read in batches
 	perClient = 200 * time.Microsecond   // what each subscriber adds to it
 	groups    = 64                       // subscribers are woken in so many groups, one after the other
-	stallWarn = 10 * time.Second         // how long an undecided event may hold the stream up before the log says so
+	stallWarn = 10 * time.Second         // how long an undecided event may hold up the stream before it is logged
 )
 
 // A Feed hands out what changes. Its zero value is not ready; see New.
@@ -46,18 +46,18 @@ type Feed struct {
 	last int64                // guarded by mu; the newest event that the ring has held
 	ring []*Event             // guarded by mu; entry n is at n % ringSize
 	head int64                // guarded by mu; the number of the next entry
-	wait [groups]group        // guarded by mu; who waits for new entries
+	wait [groups]group        // guarded by mu; waiting for new entries
 	join int                  // guarded by mu; the group of the next subscriber
 	news map[string]*Event    // guarded by mu; the newest progress of attempts
 	due  []string             // guarded by mu; attempts whose newest progress is not in the ring yet
 	far  map[string]*Progress // guarded by mu; of the attempts that run in this process
 }
 
-// A group is woken together. All subscribers at once would stand before everything else that the process has to run, so that five
-// hundred of them would hold up its dispatcher for as long as they write.
+// A group is woken together. If all subscribers were woken at once, they would be scheduled before everything else in the
+// process, so that five hundred of them would hold up its dispatcher for as long as they write.
 type group struct {
 	subs int
-	wake chan struct{} // closed when there are new entries; nil: nobody has waited since
+	wake chan struct{} // closed when there are new entries; nil: no subscriber has waited since
 	news bool          // there are entries that it was not woken for
 }
 
@@ -188,7 +188,7 @@ func (f *Feed) read(ctx context.Context) {
 	f.mu.Lock()
 	subs, live, last := f.subs, f.live, f.last
 	if subs == 0 {
-		f.live = false // whoever comes next begins with the store
+		f.live = false // the next subscriber begins with the store
 	}
 	f.mu.Unlock()
 	if subs == 0 {
@@ -226,7 +226,7 @@ func (f *Feed) fault(ctx context.Context, err error) {
 	}
 }
 
-// begin empties the ring, to go on behind a position.
+// begin empties the ring, to continue after a position.
 func (f *Feed) begin(at int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

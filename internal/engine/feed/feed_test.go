@@ -142,7 +142,7 @@ func TestSubscribersGetWhatComesAndResume(t *testing.T) {
 	}
 }
 
-// Another process on the home commits and says so; nobody waits for the safety net.
+// Another process on the home commits and signals it; the subscriber does not wait for the safety net.
 func TestAnotherProcessWakesIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
@@ -165,7 +165,7 @@ func TestAnotherProcessWakesIt(t *testing.T) {
 	}
 }
 
-// A subscriber that does not read is told so once and then gets everything that it missed.
+// A subscriber that does not read gets one notice, and then everything that it missed.
 func TestSlowSubscriberLosesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
@@ -281,10 +281,10 @@ func TestProgressIsToldAndNotKept(t *testing.T) {
 	b.add(b.st, "y")
 	b.want(with, "y")
 	b.want(without, "y")
-	// What an attempt's journal is told becomes progress.
+	// Journal entries of an attempt become progress.
 	ref := store.Ref{TaskID: "t", AttemptID: "b"}
 	note := func(kind, detail string) *feed.Event {
-		b.feed.Noted(ref, journal.Entry{At: agentruntime.At(clock.System()), Kind: kind, Detail: json.RawMessage(detail)})
+		b.feed.OnEntry(ref, journal.Entry{At: agentruntime.At(clock.System()), Kind: kind, Detail: json.RawMessage(detail)})
 		return b.want(with, feed.ProgressEvent)
 	}
 	note("turn", `{"id":"1","index":2}`)
@@ -309,7 +309,7 @@ func TestNextEndsWithItsContext(t *testing.T) {
 	b.want(s, "x")
 	s.Close()
 	s.Close()
-	// After the last subscriber has gone the next one goes on by its id.
+	// After the last subscriber has gone the next one continues by its id.
 	b.add(b.st, "y", "z")
 	b.want(b.subscribe(s.Position(), feed.Filter{}), "y", "z")
 }

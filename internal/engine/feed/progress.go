@@ -22,18 +22,18 @@ type Progress struct {
 	ToolCalls    int    `json:"tool_calls,omitempty"`
 	InputTokens  int64  `json:"input_tokens,omitempty"`
 	OutputTokens int64  `json:"output_tokens,omitempty"`
-	CostMicroUSD int64  `json:"cost_micro_usd,omitempty"` // as the agent tells it
+	CostMicroUSD int64  `json:"cost_micro_usd,omitempty"` // as the agent reports it
 }
 
-// ProgressEvent is the name of the events that tell Progress.
+// ProgressEvent is the name of the events that carry Progress.
 const ProgressEvent = "attempt_progress"
 
-// Progress tells how far an attempt is. Only the newest of each attempt is told when they come faster than the stream's pace. It
-// costs next to nothing when nobody listens.
+// Progress reports how far an attempt is. When reports come faster than the stream's pace, only the newest of each attempt is
+// sent. It costs next to nothing without subscribers.
 func (f *Feed) Progress(p Progress, at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if known := f.far[p.AttemptID]; known != nil { // what the journal told is told with every step
+	if known := f.far[p.AttemptID]; known != nil { // every step repeats what the journal said
 		known.Step, known.Text = p.Step, p.Text
 		p = *known
 	}
@@ -55,9 +55,8 @@ func (f *Feed) progressLocked(p Progress, at time.Time) {
 	f.poke()
 }
 
-// Noted hears an entry of the journal of an attempt that runs in this process, and tells how far the attempt is. It is for
-// attempt.Runner.Noted.
-func (f *Feed) Noted(ref store.Ref, e journal.Entry) {
+// OnEntry takes an entry of the journal of an attempt that runs in this process, and reports how far the attempt is.
+func (f *Feed) OnEntry(ref store.Ref, e journal.Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if e.Kind == history.KindSettling || e.Kind == history.KindFenced {
@@ -78,7 +77,7 @@ func (f *Feed) Noted(ref store.Ref, e journal.Entry) {
 	f.progressLocked(*p, at)
 }
 
-// add counts what an entry tells.
+// add counts what an entry reports.
 func (p *Progress) add(e journal.Entry) {
 	switch e.Kind {
 	case history.KindTurn:
@@ -106,7 +105,7 @@ func (p *Progress) add(e journal.Entry) {
 	}
 }
 
-// endedLocked forgets the progress of an attempt that ended: nothing of it may be told behind its end.
+// endedLocked drops the progress of an attempt that ended: none of it may be sent after the end.
 func (f *Feed) endedLocked(e store.Event) {
 	if e.Type == string(agentruntime.EventTaskAttemptFinished) {
 		delete(f.news, e.AttemptID)

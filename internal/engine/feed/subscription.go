@@ -12,8 +12,8 @@ type Subscription struct {
 	feed   *Feed
 	filter Filter
 	group  int
-	seq    int64 // the newest event that was handed out or passed over
-	pos    int64 // the next entry of the ring; -1: it reads the store until the ring goes on from seq
+	seq    int64 // the newest event that was returned or skipped
+	pos    int64 // the next entry of the ring; -1: it reads the store until the ring continues from seq
 	closed bool
 }
 
@@ -37,13 +37,13 @@ func (f *Feed) Subscribe(ctx context.Context, after int64, filter Filter) (*Subs
 }
 
 // Position returns the id of an event such that what is read from the store afterwards shows the effects of all events up to it:
-// who reads a state after it, and then subscribes behind it, misses nothing.
+// a client that reads a state after it, and then subscribes from it, misses nothing.
 func (f *Feed) Position(ctx context.Context) (int64, error) { return f.store.EventHorizon(ctx) }
 
-// Position returns the id to go on behind: all events up to it were handed out, or are not of this subscription.
+// Position returns the id to continue after: all events up to it were returned, or are not of this subscription.
 func (s *Subscription) Position() int64 { return s.seq }
 
-// Close gives the subscription back.
+// Close ends the subscription.
 func (s *Subscription) Close() {
 	if s.closed {
 		return
@@ -57,7 +57,7 @@ func (s *Subscription) Close() {
 
 // Next waits for events and returns them in their order. A subscriber that lags behind gets one Overflow event and then what it
 // missed, from the store. It returns the context's cause when that ends first, or the store's fault; after either the subscription
-// goes on where it was.
+// continues where it was.
 func (s *Subscription) Next(ctx context.Context) ([]*Event, error) {
 	for {
 		if err := context.Cause(ctx); err != nil {
@@ -117,7 +117,7 @@ func (s *Subscription) fromRing() (wait <-chan struct{}, events []*Event, until 
 	return f.wait[s.group].waitLocked(), events, 0
 }
 
-// behindLocked returns the first entry of the ring behind an event. Progress that is older than it is passed over too.
+// behindLocked returns the first entry of the ring after an event. Progress that is older than it is skipped too.
 func (f *Feed) behindLocked(oldest, seq int64) int64 {
 	pos := f.head
 	for pos > oldest {

@@ -60,17 +60,17 @@ func why(reason string) string {
 
 func (s *sweep) salvage(ctx context.Context, l store.Lost) {
 	f := Finding{Kind: KindAttempt, Owner: l.Ref.AttemptID, Reason: why(l.Reason), Action: ActionSettle}
-	// Settling removes the directory, unless the next attempt goes on from it: what is there is measured before.
+	// Settling removes the directory, unless the next attempt continues from it, so its size is measured before.
 	dir := Finding{Kind: KindDirectory, Path: s.Home.Attempt(l.Ref.AttemptID), Owner: l.Ref.AttemptID, Reason: reasonSettled, Action: ActionRemove}
 	_, err := os.Lstat(dir.Path)
 	there := err == nil
 	if there && s.Deep {
-		dir.Bytes, _ = runrecord.Size(dir.Path) // only told
+		dir.Bytes, _ = runrecord.Size(dir.Path) // for the report only
 	}
 	fenced := false
 	var killed []int
 	done := s.do(f, func() error {
-		killed, _ = proc.FindByEnv(attemptEnv, l.Ref.AttemptID) // only told
+		killed, _ = proc.FindByEnv(attemptEnv, l.Ref.AttemptID) // for the report only
 		if err := s.kill(ctx, l.Ref.AttemptID, l.Task); err != nil {
 			return err
 		}
@@ -102,8 +102,8 @@ func (s *sweep) salvage(ctx context.Context, l store.Lost) {
 // reasonSettled is why what is left of an attempt goes.
 const reasonSettled = "its attempt is settled"
 
-// kill ends what runs of an attempt of a task. An engine is asked for containers only where there may be some: one that hangs would hold
-// up everybody else.
+// kill ends the processes of an attempt of a task. A container engine is asked only where there may be containers: one that hangs would
+// hold up everything else.
 func (s *sweep) kill(ctx context.Context, attemptID string, t store.Task) error {
 	ctx, cancel := context.WithTimeout(ctx, killWait)
 	defer cancel()
@@ -125,8 +125,8 @@ var ids = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|run_[0-9a-f]{32}`)
 })
 
-// owner returns the id in a name, and whether what it stands for is alive. An id that the store does not know is nobody's
-// here: an apply that is being prepared has one of its own.
+// owner returns the id in a name, and whether its owner is alive. An id that the store does not know has no owner here:
+// an apply that is being prepared has an id of its own.
 func (s *sweep) owner(ctx context.Context, name string) (id string, alive bool, err error) {
 	id = ids().FindString(name)
 	if id == "" {
@@ -146,7 +146,7 @@ func (s *sweep) owner(ctx context.Context, name string) (id string, alive bool, 
 	return id, err == nil && at.Live && !s.lost[id], err
 }
 
-// holder says what keeps a directory: its owner lives, or nobody here can say that it does not.
+// holder says what keeps a directory: its owner lives, or it cannot be known here that it does not.
 func (s *sweep) holder(ctx context.Context, id string) string {
 	const alive = "its owner is alive"
 	if id[:4] == "run_" {
@@ -261,7 +261,7 @@ func (s *sweep) directory(ctx context.Context, dir string) error {
 			continue
 		}
 		if s.Deep {
-			found.Bytes, _ = runrecord.Size(found.Path) // only told
+			found.Bytes, _ = runrecord.Size(found.Path) // for the report only
 		}
 		s.do(found, func() error { return workspace.RemoveAt(f, e.Name()) })
 	}

@@ -43,7 +43,7 @@ func child(dir string) int {
 		if err := st.PutRunner(ctx, store.Runner{ID: "child", Host: self.Host, PID: self.PID, BootID: self.BootID + "|" + self.Namespace, ProcStart: int64(self.StartTime)}); err != nil {
 			return err
 		}
-		reg := &runrecord.Registry{Store: st, Clock: clock.System, RunnerID: "child", Home: h}
+		reg := &runrecord.Recorder{Store: st, Clock: clock.System, RunnerID: "child", Home: h}
 		r, err := reg.Create(ctx, runrecord.New{RunID: "r", Dir: filepath.Join(dir, "runs")})
 		if err != nil {
 			return err
@@ -60,7 +60,7 @@ func child(dir string) int {
 	return 0
 }
 
-// Wherever the owner of a run is killed, the sweep brings row and file to agreement, and the store has the last word.
+// Wherever the owner of a run is killed, the sweep brings row and file to agreement, and the store wins.
 func TestACrashBetweenRowAndFile(t *testing.T) {
 	t.Parallel()
 	for _, p := range crashpoint.Runs {

@@ -19,18 +19,18 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// maxWaiting is how many tasks a sweep asks for their documents while the queue stands still. With more of them nothing is given up.
+// maxWaiting is how many tasks a sweep asks for their documents while the queue waits. With more of them nothing is given up.
 const maxWaiting = 100_000
 
-// A version is a document that nobody needs, with those that only it needs.
+// A version is a document that nothing needs, with the documents that only it needs.
 type version struct {
 	digest string
 	files  []string // besides itself
 	bytes  int64
 }
 
-// documents gives up what blobs/ keeps and nobody needs: not a task that has not ended, not a constitution or a proposal, not a skill that
-// is installed, and nobody at all for as long as the rule of retention keeps what ended tasks left. Without max_age_days all is kept.
+// documents gives up documents in blobs/ that nothing needs: no task that has not ended, no constitution or proposal, no installed skill,
+// and no ended task that the rule of retention still keeps. Without max_age_days all are kept.
 func (s *sweep) documents(ctx context.Context) error {
 	if s.Retention.MaxAge <= 0 {
 		return nil
@@ -57,7 +57,7 @@ func (s *sweep) documents(ctx context.Context) error {
 	if !known {
 		why := fmt.Sprintf("more than %d tasks have not ended, and may need some of %d old documents (stop deed serve for a moment and run deed cleanup, which asks all of them)", s.maxWaiting(), len(old))
 		s.leave(Finding{Kind: KindDocument, Path: s.Home.Blobs(), Reason: why})
-		s.Log.Warn("no documents are given up", "reason", why) // nobody reads the findings of a dispatcher's own sweep
+		s.Log.Warn("no documents are given up", "reason", why) // no one reads the findings of a dispatcher's own sweep
 		return nil
 	}
 	reason := fmt.Sprintf("nothing needs it, and nobody has for longer than max_age_days (%d)", int(age/(24*time.Hour)))
@@ -131,7 +131,7 @@ func (s *sweep) pinned(ctx context.Context, visit func(digest string) bool) (boo
 		}
 		for _, t := range list {
 			before = t.ID()
-			if t.Damage != "" { // nobody knows what it needs
+			if t.Damage != "" { // what it needs is unknown
 				return false, errors.New(t.Damage)
 			}
 			if t.Intent.Deed == nil {
@@ -183,8 +183,8 @@ func (s *sweep) versions(old map[string]int64) []version {
 	return out
 }
 
-// giveUp removes a version, the list of its files first: a tree whose list is there is whole. A crash leaves files that nobody needs,
-// for the next sweep.
+// giveUp removes a version, the list of its files first: a tree whose list is there is complete. A crash leaves files that nothing
+// needs, for the next sweep.
 func (s *sweep) giveUp(v version, age time.Duration) error {
 	for i, digest := range append([]string{v.digest}, v.files...) {
 		kept, err := s.removeBlob(digest, age)
@@ -201,8 +201,8 @@ func (s *sweep) giveUp(v version, age time.Duration) error {
 	return nil
 }
 
-// removeBlob takes the name of a document away and looks again how old it is: an admission that found it has made it young, and one
-// that comes now writes it anew.
+// removeBlob takes the name of a document away and checks its age again: an admission that found it has made it young, and a later
+// one writes it again.
 func (s *sweep) removeBlob(digest string, age time.Duration) (kept bool, err error) {
 	path := s.blob(digest)
 	hidden := filepath.Join(s.Home.Blobs(), "."+filepath.Base(path)+".gone.tmp")

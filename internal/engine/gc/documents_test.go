@@ -18,8 +18,8 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// TestDocumentsThatNobodyNeeds keeps versions of a skill for a task that waits, for one that ended, for nobody, and for the home, and
-// documents of a constitution: with the rule of retention those go that nobody needs, when they are old.
+// TestDocumentsThatNobodyNeeds keeps versions of a skill for a task that waits, for one that ended, for no task, and for the home,
+// and documents of a constitution. With a rule of retention, the old ones that nothing needs are removed.
 func TestDocumentsThatNobodyNeeds(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -116,7 +116,8 @@ func TestDocumentsThatNobodyNeeds(t *testing.T) {
 		t.Fatalf("what keep_failed_days protects goes: %+v", got.Findings)
 	}
 	b.Retention.KeepFailed = 0
-	// With more tasks than are asked nothing goes, and that is said; a person's own look asks all.
+	// With more tasks than are asked nothing is removed, and the report says why; a sweep that a person started asks
+	// all.
 	b.MaxWaiting = 1
 	var ids []string
 	for range page {

@@ -25,7 +25,7 @@ const (
 	writingAge = time.Minute
 )
 
-// partials removes bundles whose writers died. The writer's lock tells.
+// partials removes bundles whose writers died, as the writer's lock shows.
 func (s *sweep) partials(context.Context) error {
 	if f, err := s.open(s.Home.Bundles()); f == nil {
 		return err
@@ -39,7 +39,7 @@ func (s *sweep) partials(context.Context) error {
 	bytes := make([]int64, len(stale))
 	for i, dir := range stale {
 		if s.Deep {
-			bytes[i], _ = runrecord.Size(dir) // only told
+			bytes[i], _ = runrecord.Size(dir) // for the report only
 		}
 	}
 	var removed error
@@ -131,7 +131,7 @@ func (s *sweep) temporary(ctx context.Context, dir string) error {
 		}
 		release, abandoned := atomicfile.Abandoned(f, e.Name()) // whose it is need not be a runner
 		found := Finding{Kind: KindTemp, Path: filepath.Join(dir, e.Name()), Reason: reason, Action: ActionRemove}
-		found.Bytes, _ = runrecord.Size(found.Path) // only told
+		found.Bytes, _ = runrecord.Size(found.Path) // for the report only
 		switch {
 		case !abandoned:
 			found.Reason = "its owner is alive"

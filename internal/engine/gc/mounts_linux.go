@@ -42,7 +42,7 @@ func (s *sweep) mounts(ctx context.Context) error {
 		s.do(f, func() error {
 			// Lazy: what still has files open in it goes when they are closed, and nothing new can be reached.
 			err := unix.Unmount(p, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
-			if err != nil && s.mountedBelow(p) != "" { // else whoever mounted it, or another sweeper, was faster
+			if err != nil && s.mountedBelow(p) != "" { // else another sweeper, or whoever mounted it, was faster
 				return fmt.Errorf("unmount %s: %w (unmount it as root)", p, err)
 			}
 			return nil

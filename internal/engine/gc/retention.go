@@ -58,7 +58,7 @@ func (s *sweep) retention(ctx context.Context) error {
 			f.Kind, f.Owner = KindRun, p.run.ID()
 		}
 		file, why := s.callers(p.item)
-		if s.do(f, func() error { return s.forget(ctx, bundles, p.item) }) {
+		if s.do(f, func() error { return s.discardEvidence(ctx, bundles, p.item) }) {
 			gone, freed = append(gone, f.Owner), freed+p.bytes
 		}
 		if file != "" && why != "" {
@@ -92,7 +92,7 @@ func (s *sweep) sensorEvents(ctx context.Context) error {
 	return s.Store.Append(ctx, store.Event{Type: EventRetention, At: s.Clock(), Detail: detail})
 }
 
-// maxForgotten bounds one sweep; ten minutes later the next one goes on.
+// maxForgotten bounds one sweep; ten minutes later the next one continues.
 const maxForgotten = 10_000
 
 const page = 500
@@ -133,14 +133,14 @@ func (s *sweep) items(ctx context.Context) ([]item, error) {
 	if !s.Retention.Limited() {
 		return out, nil
 	}
-	out = append(out, s.coming(have)...)
+	out = append(out, s.expected(have)...)
 	more, err := s.bundles(ctx, have)
 	return append(out, more...), err
 }
 
-// coming lists what there will be when a sweep that is no dry run has ended runs and settled attempts: it counts with the rest. How large the
-// bundle of a lost attempt will be nobody knows.
-func (s *sweep) coming(have map[string]bool) []item {
+// expected lists the items that a sweep that is no dry run would have made by ending runs and settling attempts: they count with the rest.
+// The size of a lost attempt's future bundle is unknown.
+func (s *sweep) expected(have map[string]bool) []item {
 	var out []item
 	add := func(attempt string, lost bool) {
 		it := item{attempt: attempt, ended: s.Clock(), keep: "it ends now"}
@@ -271,15 +271,15 @@ func (s *sweep) stillNeeded(ctx context.Context, at store.Attempt) (string, erro
 	return s.taskKeeps(ctx, at.Record.TaskID)
 }
 
-// A parting is an item that goes, and why.
-type parting struct {
+// A removal is an item that is given up, and why.
+type removal struct {
 	item
 	reason string
 }
 
 // plan decides what goes. It looks at nothing but its arguments. Records without a bundle are counted by themselves: a caller whose requests are
 // refused one after the other would push out the evidence of everybody's work. They have no bytes to give.
-func plan(r config.Retention, items []item, now time.Time) []parting {
+func plan(r config.Retention, items []item, now time.Time) []removal {
 	items = slices.Clone(items)
 	slices.SortStableFunc(items, func(a, b item) int { return a.ended.Compare(b.ended) }) // oldest first
 	count, bytes := map[bool]int{}, int64(0)
@@ -287,7 +287,7 @@ func plan(r config.Retention, items []item, now time.Time) []parting {
 		count[it.bare]++
 		bytes += it.bytes
 	}
-	var out []parting
+	var out []removal
 	for _, it := range items {
 		age := now.Sub(it.ended)
 		reason := ""
@@ -306,15 +306,15 @@ func plan(r config.Retention, items []item, now time.Time) []parting {
 		if reason == "" {
 			continue
 		}
-		out = append(out, parting{it, reason})
+		out = append(out, removal{it, reason})
 		count[it.bare]--
 		bytes -= it.bytes
 	}
 	return out
 }
 
-// callers returns the file of a run, if there is one, and why it stays: what a caller keeps outside of the home is the caller's. Beside a bundle
-// that is still there the record belongs to it; once the caller has removed the bundle, deed's own file goes unless somebody changed it.
+// callers returns the file of a run, if there is one, and why it stays. What a caller keeps outside of the home is the caller's. While the
+// bundle is there, the record next to it belongs to it; once the caller has removed the bundle, deed's own file goes unless somebody changed it.
 func (s *sweep) callers(it item) (file, why string) {
 	if it.run == nil {
 		return "", ""
@@ -340,9 +340,9 @@ func (s *sweep) callers(it item) (file, why string) {
 	return file, ""
 }
 
-// forget gives one item up: first nothing points at the bundle any more, then it loses its name in one step, then it is
+// discardEvidence gives one item up: first nothing points at the bundle any more, then it loses its name in one step, then it is
 // removed. A crash leaves an unfinished bundle, which the next sweep removes, or a run that goes with the next one.
-func (s *sweep) forget(ctx context.Context, bundles *os.File, it item) error {
+func (s *sweep) discardEvidence(ctx context.Context, bundles *os.File, it item) error {
 	if it.bundle != "" && bundles != nil {
 		if it.attempt != "" {
 			if err := s.Store.DropBundle(ctx, it.attempt); err != nil {

@@ -78,7 +78,7 @@ func each(m map[string]*item, fn func(*item)) {
 func TestRetentionIsEnforced(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	reg := &runrecord.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
+	reg := &runrecord.Recorder{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
 	files := filepath.Join(b.Home.Root(), "runs")
 	run := func(id string, ref store.Ref, k *evidence.RunRetention) {
 		t.Helper()
@@ -177,7 +177,7 @@ func TestRetentionIsEnforced(t *testing.T) {
 func TestRefusedRunsPushNoBundleOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	reg := &runrecord.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
+	reg := &runrecord.Recorder{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
 	work := b.settled(t, 100, true)
 	for _, id := range []string{"work", "refused1", "refused2", "refused3"} {
 		n, o := runrecord.New{RunID: id}, runrecord.Outcome{Status: evidence.RunFailed}
@@ -211,7 +211,7 @@ func TestRefusedRunsPushNoBundleOut(t *testing.T) {
 func TestACopyInTheHomeBelongsToItsRun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	reg := &runrecord.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
+	reg := &runrecord.Recorder{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
 	dir := t.TempDir()
 	var refs []store.Ref
 	for i := range 3 {
@@ -293,11 +293,11 @@ func TestADryRunCountsWhatEnds(t *testing.T) {
 	}
 }
 
-// Without any rule a run still goes when its own record says so, and not before.
+// Without any rule a run is still removed when its own record asks for it, and not before.
 func TestARunsOwnRetention(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	reg := &runrecord.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
+	reg := &runrecord.Recorder{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
 	at := b.now.Add(time.Hour).Format(time.RFC3339)
 	for id, k := range map[string]*evidence.RunRetention{
 		"goes": {CleanupEligibleAt: at}, "stays": {CleanupEligibleAt: at, RetainUntil: b.now.Add(2 * time.Hour).Format(time.RFC3339)}, "silent": nil,
@@ -320,11 +320,12 @@ func TestARunsOwnRetention(t *testing.T) {
 	}
 }
 
-// The record that deed wrote beside a caller's bundle goes when the bundle is gone, unless somebody changed it; what stays is named.
+// The record that deed wrote next to a caller's bundle goes when the bundle is gone, unless somebody changed it; what stays is
+// named.
 func TestRetentionOfARecordOutside(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	reg := &runrecord.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
+	reg := &runrecord.Recorder{Store: b.Store, Clock: b.Clock, RunnerID: "me", Home: b.Home}
 	dir := t.TempDir()
 	for _, id := range []string{"same", "changed", "linked", "removed"} {
 		r, err := reg.Create(t.Context(), runrecord.New{RunID: id, Dir: dir})

@@ -24,13 +24,13 @@ const (
 	silentElsewhere = 10 * time.Minute
 )
 
-// runs ends the records of runs whose owner is gone, and makes their files say the same.
+// runs ends the records of runs whose owner is dead, and updates their files.
 func (s *sweep) runs(ctx context.Context) error {
 	live, err := s.Store.LiveRuns(ctx)
 	if err != nil {
 		return err
 	}
-	reg := &runrecord.Registry{Store: s.Store, Clock: s.Clock, RunnerID: s.RunnerID, Home: s.Home}
+	reg := &runrecord.Recorder{Store: s.Store, Clock: s.Clock, RunnerID: s.RunnerID, Home: s.Home}
 	for _, r := range live {
 		f := Finding{Kind: KindRun, Path: runrecord.FilePath(r), Owner: r.ID(), Action: ActionEnd}
 		if f.Reason = s.deadRun(r); f.Reason == "" {
@@ -75,16 +75,16 @@ func (s *sweep) deadRun(r store.Run) string {
 	return ""
 }
 
-// known says what keeps a run from being ended: its owner lives, or nobody here can say that it does not.
+// known says what keeps a run from being ended: its owner lives, or it cannot be known here that it does not.
 func (s *sweep) known(r store.Run) string {
-	heard := s.Clock().Sub(r.HeartbeatAt).Round(time.Second)
+	silent := s.Clock().Sub(r.HeartbeatAt).Round(time.Second)
 	switch s.runner[r.RunnerID] {
 	case aliveHere:
 		return "its owner " + r.RunnerID + " is alive"
 	case aliveElsewhere:
-		return fmt.Sprintf("its owner %s, which cannot be seen from here, was heard of %s ago; it counts as gone after %s without a word", r.RunnerID, heard, silentElsewhere)
+		return fmt.Sprintf("its owner %s, which cannot be seen from here, was heard of %s ago; it counts as gone after %s without a word", r.RunnerID, silent, silentElsewhere)
 	default:
-		return fmt.Sprintf("its owner %s is not on record and was heard of %s ago; it counts as gone after %s without a word", r.RunnerID, heard, silentHere)
+		return fmt.Sprintf("its owner %s is not on record and was heard of %s ago; it counts as gone after %s without a word", r.RunnerID, silent, silentHere)
 	}
 }
 

@@ -15,8 +15,9 @@ import (
 	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
-// scratch removes what commands without a home left in the system's directory for temporary files when they were killed. It is everybody's,
-// so only what has a name of deed's, belongs to this user and has an owner that is known to be dead is touched, and nothing else is told of.
+// scratch removes what commands without a home left in the system's temporary directory when they were killed. Every user shares that
+// directory, so it touches only what has one of deed's names, belongs to this user and has an owner that is known to be dead. Anything else
+// is not even reported.
 func (s *sweep) scratch(ctx context.Context) error {
 	if s.Temp == "" {
 		return nil
@@ -64,6 +65,6 @@ func (s *sweep) orphan(ctx context.Context, in *os.File, name, kind string) {
 			return
 		}
 	}
-	found.Bytes, _ = runrecord.Size(found.Path) // only told
+	found.Bytes, _ = runrecord.Size(found.Path) // for the report only
 	s.do(found, func() error { return workspace.RemoveAt(in, name) })
 }

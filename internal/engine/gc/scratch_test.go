@@ -83,7 +83,7 @@ func TestScratchOfTheDeadIsRemoved(t *testing.T) {
 	}
 }
 
-// What cannot be locked is not known to be nobody's.
+// A directory that cannot be locked may have a live owner.
 func TestScratchThatCannotBeOpenedIsLeft(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() == 0 {

@@ -1,6 +1,6 @@
-// Package notify owns how a person is told of what happens while deed serves: which events are told, in which words, to whom and
-// how often. It follows the stream of events, holds up nobody and keeps nothing: what could not be told is in the log, and what
-// happened is in the store (`deed report`).
+// Package notify owns how people are notified of what happens while deed serves: of which events, in which words, at which
+// targets and how often. It follows the stream of events, delays nothing and stores nothing: a notification that could not be
+// sent is in the log, and what happened is in the store (`deed report`).
 package notify
 
 import (
@@ -21,31 +21,31 @@ import (
 )
 
 const (
-	perHour = 30 // of a rule that does not say
+	perHour = 30 // of a rule that sets no rate
 	backlog = 64 // notifications that wait for a slow target
 	tries   = 3
 )
 
-// A Notifier tells people by the rules that it was last told to Use.
+// A Notifier sends notifications by the rules that it was last given with Use.
 type Notifier struct {
 	Feed  *feed.Feed
 	Store *store.Store
-	Ring  func() // rings on the operator's terminal; nil: there is none
+	Ring  func() // rings the bell of the operator's terminal; nil: there is no bell
 	Clock clock.Clock
 	Log   *slog.Logger
 	Wait  time.Duration // before a target is tried again, doubled each time; 0: 2 seconds
 
 	mu    sync.Mutex
-	lines []*line       // guarded by mu; the rules at work
-	later []*line       // guarded by mu; those that no worker looks after yet
-	fresh chan struct{} // guarded by mu; closed when later has more; nil: nobody waits for it
+	lines []*line       // guarded by mu; the rules in force
+	later []*line       // guarded by mu; those that have no worker yet
+	fresh chan struct{} // guarded by mu; closed when later has more; nil: no one waits for it
 }
 
-// A Post gives a document to a target of the outbox, once; the id is what a receiver knows a repetition by.
+// A Post sends a document to a target of the outbox, once; the receiver recognises a repetition by the id.
 type Post func(ctx context.Context, target, id string, doc any) error
 
-// Use tells by these rules from now on. A rule that stays keeps its rate and what waits for its target; what waits by a rule that is gone
-// is still told, to the target as it was.
+// Use applies these rules from now on. A rule that stays keeps its rate and the queue of its target. The queue of a rule that is gone is
+// still sent, to the old target.
 func (n *Notifier) Use(rules []settings.NotifyRule, post Post) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -73,8 +73,8 @@ func (n *Notifier) Use(rules []settings.NotifyRule, post Post) {
 	}
 }
 
-// hire takes the lines that nobody looks after, and what is closed when there are more.
-func (n *Notifier) hire() (lines []*line, fresh <-chan struct{}) {
+// takeLines returns the lines that have no worker yet, and a channel that is closed when there are more.
+func (n *Notifier) takeLines() (lines []*line, fresh <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	lines, n.later = n.later, nil
@@ -84,21 +84,21 @@ func (n *Notifier) hire() (lines []*line, fresh <-chan struct{}) {
 	return lines, n.fresh
 }
 
-// Run tells of what happens from now on, until the context ends. Each rule has a worker of its own, so that a slow target delays no
-// other. Without rules it follows nothing.
+// Run sends notifications of what happens from now on, until the context ends. Each rule has a worker of its own, so that a slow
+// target delays no other. Without rules it follows nothing.
 func (n *Notifier) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	lines, fresh := n.hire()
+	lines, fresh := n.takeLines()
 	for len(lines) == 0 {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-fresh:
 		}
-		lines, fresh = n.hire()
+		lines, fresh = n.takeLines()
 	}
 	sub, err := n.Feed.Subscribe(ctx, feed.Now, feed.Filter{Events: events()})
 	if err != nil {
@@ -115,7 +115,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 				return
 			case <-fresh:
 			}
-			lines, fresh = n.hire()
+			lines, fresh = n.takeLines()
 		}
 	})
 	for {
@@ -146,7 +146,7 @@ func (n *Notifier) put(note deed.Notification) {
 	}
 }
 
-// work hands what a rule lets through to its target, to the end of the rule.
+// work sends what a rule lets through to its target, until the rule ends.
 func (n *Notifier) work(ctx context.Context, l *line) {
 	for {
 		select {
@@ -156,12 +156,12 @@ func (n *Notifier) work(ctx context.Context, l *line) {
 			if !more {
 				return
 			}
-			n.tell(ctx, l, note)
+			n.deliver(ctx, l, note)
 		}
 	}
 }
 
-func (n *Notifier) tell(ctx context.Context, l *line, note deed.Notification) {
+func (n *Notifier) deliver(ctx context.Context, l *line, note deed.Notification) {
 	to := l.rule.To
 	if to == settings.Bell {
 		if n.Ring != nil {
@@ -176,7 +176,7 @@ func (n *Notifier) tell(ctx context.Context, l *line, note deed.Notification) {
 			return
 		}
 		if try == tries {
-			n.Log.Warn("nobody was told", "target", to, "kind", note.Kind, "task", note.TaskID, "error", err)
+			n.Log.Warn("notification not sent", "target", to, "kind", note.Kind, "task", note.TaskID, "error", err)
 			return
 		}
 		if !pause(ctx, wait) {
@@ -193,7 +193,7 @@ func (n *Notifier) wait() time.Duration {
 	return 2 * time.Second
 }
 
-// pause waits, and reports whether it waited to the end.
+// pause waits, and reports whether it waited the full time.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -205,15 +205,15 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// A line is one rule at work: what waits for its target, and when it last told something. The notifier's lock guards it, but for
-// the queue and the way to the target.
+// A line is one rule at work: the queue of its target, and when it last sent something. The notifier's lock guards all but queue
+// and post.
 type line struct {
 	rule  settings.NotifyRule
 	post  atomic.Pointer[Post]
 	most  int
 	queue chan deed.Notification // closed when the rule is gone
 	clock clock.Clock
-	told  []time.Time // within the last hour, oldest first
+	sent  []time.Time // within the last hour, oldest first
 	more  int         // left out since
 }
 
@@ -225,22 +225,22 @@ func newLine(r settings.NotifyRule, c clock.Clock) *line {
 	return l
 }
 
-// put queues a notification that the rule is about. Beyond the rate, or when the target does not keep up, it is counted and the next
-// one tells how many were left out.
+// put queues a notification that the rule is about. Beyond the rate, or when the target does not keep up, the notification is only
+// counted, and the next one says how many were left out.
 func (l *line) put(note deed.Notification) {
 	if !slices.Contains(l.rule.On, note.Kind) {
 		return
 	}
 	now := l.clock()
-	l.told = slices.DeleteFunc(l.told, func(at time.Time) bool { return now.Sub(at) >= time.Hour || at.After(now) })
-	if len(l.told) >= l.most {
+	l.sent = slices.DeleteFunc(l.sent, func(at time.Time) bool { return now.Sub(at) >= time.Hour || at.After(now) })
+	if len(l.sent) >= l.most {
 		l.more++
 		return
 	}
 	note.More = l.more
 	select {
 	case l.queue <- note:
-		l.told = append(l.told, now)
+		l.sent = append(l.sent, now)
 		l.more = 0
 	default:
 		l.more++

@@ -29,7 +29,7 @@ type desk struct {
 	h  *home.Home
 
 	mu   sync.Mutex
-	told []deed.Notification // guarded by mu
+	sent []deed.Notification // guarded by mu
 	came chan struct{}
 	fail int // guarded by mu; so many deliveries fail
 	rung int // guarded by mu
@@ -86,7 +86,7 @@ func (d *desk) post(_ context.Context, target, id string, doc any) error {
 	if !ok || note.Validate() != nil || note.ID != id || target == "" {
 		d.t.Errorf("told %v to %q", doc, target)
 	}
-	d.told = append(d.told, note)
+	d.sent = append(d.sent, note)
 	d.came <- struct{}{}
 	return nil
 }
@@ -117,7 +117,7 @@ func (d *desk) next() {
 	select {
 	case <-d.came:
 	case <-time.After(30 * time.Second):
-		d.t.Fatal("nobody was told")
+		d.t.Fatal("no notification was sent")
 	}
 }
 
@@ -148,7 +148,7 @@ func TestAPersonIsTold(t *testing.T) {
 		t.Helper()
 		for {
 			d.mu.Lock()
-			for _, n := range d.told {
+			for _, n := range d.sent {
 				if n.Kind == kind {
 					d.mu.Unlock()
 					return n
@@ -180,12 +180,12 @@ func TestABellRings(t *testing.T) {
 	d.begin()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.rung == 0 || len(d.told) != 0 {
-		t.Errorf("rang %d times and told %v", d.rung, d.told)
+	if d.rung == 0 || len(d.sent) != 0 {
+		t.Errorf("rang %d times and told %v", d.rung, d.sent)
 	}
 }
 
-// A rule tells so much in an hour; what was left out is counted in the next one.
+// A rule sends only so many notifications in an hour; the next one says how many were left out.
 func TestARuleKeepsItsRate(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
@@ -216,8 +216,8 @@ func TestARuleKeepsItsRate(t *testing.T) {
 	}
 }
 
-// New rules take nothing from the old ones: what waits for a slow target is told, what happens meanwhile is, and a rule that stays keeps
-// count.
+// New rules lose nothing of the old ones: the queue of a slow target is sent, events that happen meanwhile are, and a rule that stays
+// keeps its count.
 func TestNewRulesLoseNothing(t *testing.T) {
 	t.Parallel()
 	stays := settings.NotifyRule{On: []string{deed.NotifyTaskDone}, To: "stays", PerHour: 3600}
@@ -225,7 +225,7 @@ func TestNewRulesLoseNothing(t *testing.T) {
 	comes := settings.NotifyRule{On: []string{deed.NotifyTaskDone}, To: "comes", PerHour: 3600}
 	d := sit(t)
 	var mu sync.Mutex
-	told := map[string]int{} // tasks that are done, by target and way
+	sent := map[string]int{} // tasks that are done, by target and way
 	slow := make(chan struct{})
 	var with atomic.Int32 // so many are with a slow target
 	way := func(name string) Post {
@@ -240,14 +240,14 @@ func TestNewRulesLoseNothing(t *testing.T) {
 					}
 				}
 				mu.Lock()
-				told[target+" "+name]++
+				sent[target+" "+name]++
 				mu.Unlock()
 			}
 			return d.post(ctx, target, id, doc)
 		}
 	}
 	d.n.Use([]settings.NotifyRule{stays, goes}, way("old"))
-	d.begin() // goes tells of that
+	d.begin() // this one goes to the old target
 	done := func() {
 		d.happens(string(agentruntime.EventTaskFinished), map[string]any{"status": agentruntime.TaskCompleted, "class": "none"})
 	}
@@ -273,11 +273,11 @@ func TestNewRulesLoseNothing(t *testing.T) {
 	all := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		if len(told) < len(want) {
+		if len(sent) < len(want) {
 			return false
 		}
 		for k, n := range want {
-			if told[k] < n {
+			if sent[k] < n {
 				return false
 			}
 		}
@@ -288,7 +288,7 @@ func TestNewRulesLoseNothing(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if !maps.Equal(told, want) {
-		t.Errorf("told %v, want %v", told, want)
+	if !maps.Equal(sent, want) {
+		t.Errorf("told %v, want %v", sent, want)
 	}
 }

@@ -19,12 +19,12 @@ import (
 // maxTitle bounds the line that a person reads.
 const maxTitle = 200
 
-// events are the names of those that anything is told of.
+// events are the names of the events that can lead to a notification.
 func events() []string {
 	return []string{store.EventActionOpened, string(agentruntime.EventTaskFinished), string(agentruntime.EventBootSweepReclaimed), store.EventMessageFailed}
 }
 
-// of says what an event means to a person. Some mean nothing.
+// of turns an event into a notification. Some events have none.
 func (n *Notifier) of(ctx context.Context, e *feed.Event) (deed.Notification, bool) {
 	note := deed.Notification{
 		Schema: deed.SchemaNotification, ID: "event-" + strconv.FormatInt(e.ID, 10), At: string(agentruntime.At(e.At)), TaskID: e.TaskID, AttemptID: e.AttemptID,
@@ -56,7 +56,7 @@ func (n *Notifier) of(ctx context.Context, e *feed.Event) (deed.Notification, bo
 		switch d.Status {
 		case agentruntime.TaskCompleted:
 			note.Kind, note.Title = deed.NotifyTaskDone, "accepted: "+about
-		case agentruntime.TaskOperatorCanceled: // somebody knows
+		case agentruntime.TaskOperatorCanceled: // the person who cancelled it knows
 			return note, false
 		default:
 			note.Kind, note.Title = deed.NotifyTaskFailed, fmt.Sprintf("failed (%s): %s", d.Class, about)
@@ -78,9 +78,10 @@ func (n *Notifier) of(ctx context.Context, e *feed.Event) (deed.Notification, bo
 }
 
 func detail[T any](e *feed.Event) (v T) {
-	_ = json.Unmarshal(e.Detail, &v) // a newer event is told with what can be read of it
+	_ = json.Unmarshal(e.Detail, &v) // of a newer kind of event, the members that can be read are used
 	return v
 }
 
-// plain is a text as one short line without controls: an agent may have written it, and a command may put it on a terminal.
+// plain is a text as one short line without control characters: an agent may have written it, and a command may print it on
+// a terminal.
 func plain(s string) string { return truncate.Head(terminal.Clean(s), maxTitle) }

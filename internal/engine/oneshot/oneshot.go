@@ -1,9 +1,9 @@
-// Package oneshot owns one run that a process makes for its caller here and now: it clears away what dead processes left, claims the task
+// Package oneshot owns a single run in the foreground, in the caller's process: it clears away what dead processes left, claims the task
 // under lease and fence, keeps the record of the run, executes the attempt, and ends it when its caller, an operator or its time limit says
-// so. Nothing of the task goes on after it. What is asked for, and how the result is told, belongs to the callers.
+// so. Nothing of the task is running when it returns. The callers own what is asked for and how the result is reported.
 //
-// A crash leaves what every attempt leaves, a live record next to it, and a runner that is seen to be dead: the next sweep settles the
-// attempt as lost and ends the record.
+// A crash leaves what every attempt leaves, a live record, and a runner that is recognised as dead: the next sweep settles the attempt as
+// lost and ends the record.
 package oneshot
 
 import (
@@ -34,8 +34,8 @@ type Job struct {
 	Limit time.Duration // how long the work may take; for an attempt it counts from when the workspace is ready; 0: no limit
 	Late  error         // the cause of the end when Limit has passed
 
-	// UntilSettled has a task that may be tried again tried again, until it is settled for good or blocked. Otherwise there is one
-	// attempt, and Source cancels what is left of the task, for the Reason.
+	// UntilSettled retries a task that may be tried again until it is settled or blocked. Otherwise there is one attempt, and
+	// Source cancels what is left of the task, for the Reason.
 	UntilSettled   bool
 	Source, Reason string
 }
@@ -99,15 +99,15 @@ func (r *Run) open(ctx context.Context) (err error) {
 	if r.Claim != nil {
 		n.TaskID, n.AttemptID = r.Claim.Ref.TaskID, r.Claim.Ref.AttemptID
 	}
-	reg := &runrecord.Registry{Store: r.eng.Store, Clock: r.eng.Clock, RunnerID: r.eng.Runner.RunnerID, Home: r.eng.Home}
+	reg := &runrecord.Recorder{Store: r.eng.Store, Clock: r.eng.Clock, RunnerID: r.eng.Runner.RunnerID, Home: r.eng.Home}
 	if r.Record, err = reg.Create(ctx, n); err == nil {
 		return nil
 	}
-	told := failure.New(failure.Infra, "record the run", err, "")
+	fault := failure.New(failure.Infra, "record the run", err, "")
 	if r.Claim == nil {
-		return told
+		return fault
 	}
-	return errors.Join(told, r.eng.Runner.Abort(ctx, r.Claim, err))
+	return errors.Join(fault, r.eng.Runner.Abort(ctx, r.Claim, err))
 }
 
 func (r *Run) options() store.ClaimOptions {

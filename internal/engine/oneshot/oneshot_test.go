@@ -95,7 +95,7 @@ func execute(ctx context.Context, t *testing.T, e *dispatch.Engine, job Job) (at
 	return res, task, run
 }
 
-// A run is settled with its evidence, recorded, and told step by step.
+// A run is settled with its evidence, recorded, and reported step by step.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	e := engineOf(t)
@@ -115,7 +115,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Without UntilSettled there is one attempt, and nobody else may try the task again.
+// Without UntilSettled there is one attempt, and no other process may try the task again.
 func TestOneAttempt(t *testing.T) {
 	t.Parallel()
 	e := engineOf(t)

@@ -30,7 +30,7 @@ func (r *Run) move(p attempt.Progress) {
 	case attempt.StepStarted:
 		switch r.phase {
 		case attempt.PhaseAgent: // another process of the same turn
-		case attempt.PhaseJudge: // it was refused, and goes on
+		case attempt.PhaseJudge: // it was refused, and continues
 			r.next("", attempt.PhaseAgent, nil)
 		default:
 			r.next(evidence.RunRunning, attempt.PhaseAgent, nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/deedrun/deed/internal/store/state"
 )
 
-// untilSettled runs attempts of the task until it is settled for good, or blocked.
+// untilSettled runs attempts of the task until it is settled or blocked.
 func (r *Run) untilSettled(bg, work context.Context) (attempt.Result, error) {
 	for {
 		res, err := r.eng.Execute(work, r.Claim)

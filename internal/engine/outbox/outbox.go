@@ -1,6 +1,7 @@
 // Package outbox owns delivery after settlement: it takes what settled attempts left in the store and turns it into effects. A
-// follow-up task is made exactly once; a message is sent to a target that the operator named, at least once and always under the
-// same id, until the target took it or it is given up. It decides nothing about the work; what is in the outbox was accepted.
+// follow-up task is made exactly once. A message is sent to a target that the operator named, at least once and always under the
+// same id, until the target takes it or the message is given up. It decides nothing about the work: everything in the outbox was
+// accepted.
 package outbox
 
 import (
@@ -19,8 +20,8 @@ import (
 // batch bounds one pass, so that a full outbox does not hold up the cycle.
 const batch = 100
 
-// A Deliverer delivers. Two of them may run at once: each task is made in one transaction with the mark that says so, and each
-// message is taken by one of them.
+// A Deliverer delivers. Two of them may run at once: each task is made in one transaction with the mark that it was made, and
+// each message is taken by one of them.
 type Deliverer struct {
 	Store     *store.Store
 	Admission *task.Admission
@@ -29,8 +30,8 @@ type Deliverer struct {
 	Clock     clock.Clock
 }
 
-// Deliver makes the follow-up tasks that are due and returns how many. One that can never be made is closed with its reason; one
-// that may be made later stays.
+// Deliver makes the follow-up tasks that are due and returns how many. A task that can never be made is closed with its reason;
+// one that may be made later stays.
 func (d *Deliverer) Deliver(ctx context.Context) (int, error) {
 	items, err := d.Store.OutboxDue(ctx, store.OutboxFollowUpTask, batch)
 	if err != nil {
@@ -73,8 +74,8 @@ func (d *Deliverer) followUp(ctx context.Context, it store.OutboxItem) (bool, er
 	return true, nil
 }
 
-// callerOf is whoever asks for more work in the result of a task: an agent is not a trusted caller, and what it asks for is contained
-// at least as well as itself.
+// callerOf is the caller of further work that the result of a task asks for: an agent is not a trusted caller, and what it asks for
+// is isolated at least as well as itself.
 func callerOf(parent store.Task) task.Caller {
 	by := task.Caller{Depth: 1}
 	if spec := parent.Intent.Deed; spec != nil {

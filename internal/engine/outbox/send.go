@@ -25,8 +25,8 @@ const (
 	defaultTimeout = 30 * time.Second
 )
 
-// lease is how long nobody else is given a message that was taken: longer than a whole batch can take. After a crash it has to pass
-// before the message is sent again.
+// lease is how long a message that was taken is reserved for its sender: longer than a whole batch can take. After a crash it has
+// to pass before the message is sent again.
 func (d *Deliverer) lease() time.Duration {
 	slowest := defaultTimeout
 	for _, t := range d.Config.Targets {
@@ -42,17 +42,17 @@ func timeout(t settings.Target) time.Duration {
 	return defaultTimeout
 }
 
-// A refusal is a failure that no repetition mends.
+// A refusal is a failure that no retry can fix.
 type refusal struct{ error }
 
-// A pause is a failure after which the target wishes to be left alone for some time.
+// A pause is a failure after which the target asks to be left alone for some time.
 type pause struct {
 	error
 	wait time.Duration
 }
 
-// Send sends the messages that are due and returns how many were taken by their targets. It may take as long as they do, and is
-// called apart from the cycle.
+// Send sends the messages that are due and returns how many were taken by their targets. It may take as long as the targets do,
+// and is called outside of the cycle.
 func (d *Deliverer) Send(ctx context.Context) (int, error) {
 	sent := 0
 	for ctx.Err() == nil {
@@ -96,7 +96,7 @@ func (d *Deliverer) sendAll(ctx context.Context, items []store.OutboxItem) (int,
 	return sent, errors.Join(errs...)
 }
 
-// send tries one message once and records what came of it. An error is the store's.
+// send tries one message once and records the result. An error is the store's.
 func (d *Deliverer) send(ctx context.Context, it store.OutboxItem) (bool, error) {
 	result, err := d.hand(ctx, it)
 	bg := context.WithoutCancel(ctx)
@@ -106,7 +106,7 @@ func (d *Deliverer) send(ctx context.Context, it store.OutboxItem) (bool, error)
 	case err == nil:
 		crashpoint.Hit(crashpoint.SendDone)
 		return true, d.Store.OutboxDone(bg, it.ID, result)
-	case ctx.Err() != nil: // deed was told to stop: it is due again at once
+	case ctx.Err() != nil: // deed was asked to stop: it is due again at once
 		return false, d.Store.OutboxFail(bg, it.ID, "interrupted", d.Clock(), false)
 	case errors.As(err, &no) || it.Attempts+1 >= d.Config.OutboxAttempts:
 		return false, d.giveUp(bg, it, err)
@@ -143,7 +143,7 @@ func (d *Deliverer) hand(ctx context.Context, it store.OutboxItem) (result strin
 	return d.post(ctx, target, name, m.ID, m)
 }
 
-// Post gives a document of the operator's own to a target that is no task, once. The id is what a receiver knows a repetition by.
+// Post sends a document of the operator's own to a target that is no task, once. The receiver recognises a repetition by the id.
 func (d *Deliverer) Post(ctx context.Context, name, id string, doc any) error {
 	target, ok := d.Config.Targets[name]
 	if !ok {
@@ -153,13 +153,13 @@ func (d *Deliverer) Post(ctx context.Context, name, id string, doc any) error {
 	return err
 }
 
-// post hands a document to a target within its time.
+// post sends a document to a target within its timeout.
 func (d *Deliverer) post(ctx context.Context, target settings.Target, name, id string, doc any) (string, error) {
 	data, err := json.Marshal(doc)
 	if err != nil {
 		return "", refusal{err}
 	}
-	m := letter{id: id, target: name, data: data}
+	m := message{id: id, target: name, data: data}
 	limit := timeout(target)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the target %s took longer than %v", name, limit))
 	defer cancel()
@@ -175,7 +175,7 @@ func (d *Deliverer) post(ctx context.Context, target settings.Target, name, id s
 	return "", refusal{fmt.Errorf("target %s is of the unknown kind %q", name, target.Kind)}
 }
 
-// target finds where a message may go. An agent names the target; who may use it is the operator's to say.
+// target finds where a message may go. An agent names the target; the operator decides who may use it.
 func (d *Deliverer) target(it store.OutboxItem, parent store.Task) (string, settings.Target, error) {
 	name := deed.TargetOf(it.Body)
 	if name == "" {

@@ -66,8 +66,8 @@ func newPlace(t *testing.T, targets map[string]settings.Target) *place {
 	return p
 }
 
-// tell settles a task that has something to say, and returns the item.
-func (p *place) tell(body string) store.OutboxItem {
+// queue settles a task that has something to deliver, and returns the item.
+func (p *place) queue(body string) store.OutboxItem {
 	p.Helper()
 	ctx := p.Context()
 	subject := "mend the test"
@@ -128,7 +128,7 @@ func TestWebhook(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	p := newPlace(t, map[string]settings.Target{"ops": {Kind: settings.TargetWebhook, URL: srv.URL, SecretEnv: "HOOK_KEY"}})
-	it := p.tell(`{"target": "ops", "text": "done"}`)
+	it := p.queue(`{"target": "ops", "text": "done"}`)
 
 	o := p.send(it.ID)
 	if o.State != store.OutboxPending || !o.NextAt.Equal(p.now.Add(time.Minute)) || !strings.Contains(o.LastError, "500") {
@@ -150,7 +150,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestDeadLetters gives messages up, at once where nothing can mend it.
+// TestDeadLetters gives messages up, at once where no retry can help.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -184,7 +184,7 @@ func TestDeadLetters(t *testing.T) {
 		{`{"target": "unset"}`, "NOT_SET", 3},
 		{`{"target": "fails"}`, "the printer is on fire", 3},
 	} {
-		it := p.tell(c.body)
+		it := p.queue(c.body)
 		o := p.send(it.ID)
 		for range 5 {
 			p.now = p.now.Add(2 * time.Hour)
@@ -204,13 +204,13 @@ func TestTargets(t *testing.T) {
 		"script":  {Kind: settings.TargetCommand, Command: []string{"sh", "-c", `cat > "$0"; env >> "$0"; setsid sleep 1000 >/dev/null 2>&1 & echo taken`, out}, SecretEnv: "HOOK_KEY"},
 		"queue":   {Kind: settings.TargetTask, TaskType: "script"},
 	})
-	box := p.tell(`{"target": "mailbox", "n": 1.0}`)
+	box := p.queue(`{"target": "mailbox", "n": 1.0}`)
 	o := p.send(box.ID)
 	data, err := os.ReadFile(filepath.Join(dir, box.ID+".json"))
 	if err != nil || o.State != store.OutboxDelivered || !strings.Contains(string(data), `"n":1.0`) {
 		t.Errorf("mailbox: %+v, %s, %v", o, data, err)
 	}
-	o = p.send(p.tell(`{"target": "script", "text": "a"}`).ID)
+	o = p.send(p.queue(`{"target": "script", "text": "a"}`).ID)
 	data, err = os.ReadFile(out)
 	if err != nil || o.State != store.OutboxDelivered || o.Result != "taken" ||
 		!strings.Contains(string(data), "HOOK_KEY="+key) || strings.Contains(string(data), "UNRELATED") || !strings.Contains(string(data), "DEED_MESSAGE_ID="+o.ID) {
@@ -219,20 +219,20 @@ func TestTargets(t *testing.T) {
 	if left, err := proc.FindByEnv("DEED_MESSAGE_ID", o.ID); err != nil || len(left) > 0 {
 		t.Errorf("what it started is left: %v, %v", left, err)
 	}
-	o = p.send(p.tell(`{"target": "queue", "do": "it"}`).ID)
+	o = p.send(p.queue(`{"target": "queue", "do": "it"}`).ID)
 	made, err := p.d.Store.Task(t.Context(), o.Result)
 	if err != nil || o.State != store.OutboxDelivered || made.Intent.Source != "outbox:queue" || made.Intent.Deed == nil || made.Intent.Deed.Depth != 1 {
 		t.Errorf("queue: %+v, %+v, %v", o, made.Intent, err)
 	}
 }
 
-// TestSlowTargets bounds a target that never answers, and stops when deed is told to.
+// TestSlowTargets bounds a target that never answers, and stops when deed is asked to stop.
 func TestSlowTargets(t *testing.T) {
 	t.Parallel()
 	begun := filepath.Join(t.TempDir(), "begun")
 	slow := settings.Target{Kind: settings.TargetCommand, Command: []string{"sh", "-c", `: >"$0"; exec sleep 600`, begun}, TimeoutSeconds: 1}
 	p := newPlace(t, map[string]settings.Target{"slow": slow})
-	it := p.tell(`{"target": "slow"}`)
+	it := p.queue(`{"target": "slow"}`)
 	if o := p.send(it.ID); o.State != store.OutboxPending || !strings.Contains(o.LastError, "longer than 1s") {
 		t.Errorf("after its time: %+v", o)
 	}
@@ -272,7 +272,7 @@ func TestManyMessages(t *testing.T) {
 	p := newPlace(t, map[string]settings.Target{"box": {Kind: settings.TargetFile, Directory: dir}})
 	var want []string
 	for range 40 {
-		want = append(want, p.tell(`{"target": "box"}`).ID+".json")
+		want = append(want, p.queue(`{"target": "box"}`).ID+".json")
 	}
 	if n, err := p.d.Send(t.Context()); n != 40 || err != nil {
 		t.Fatalf("%d, %v", n, err)

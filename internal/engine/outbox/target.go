@@ -21,14 +21,14 @@ import (
 	"github.com/deedrun/deed/internal/base/truncate"
 )
 
-// A letter is a document on its way to a target.
-type letter struct {
+// A message is a document on its way to a target.
+type message struct {
 	id, target string
 	data       []byte
 }
 
 // toFile writes the message as a file that has its id as its name. A second delivery finds it there.
-func toFile(t settings.Target, m letter) (string, error) {
+func toFile(t settings.Target, m message) (string, error) {
 	if err := atomicfile.MkdirAll(t.Directory, 0o700); err != nil {
 		return "", err
 	}
@@ -39,8 +39,9 @@ func toFile(t settings.Target, m letter) (string, error) {
 	return file, nil
 }
 
-// toCommand lets a command read the message. Exit 0 took it. Nothing that it started is left when it has ended, or deed has.
-func (d *Deliverer) toCommand(ctx context.Context, t settings.Target, m letter) (string, error) {
+// toCommand passes the message to a command. Exit code 0 means that it was taken. When the command, or deed, has ended,
+// nothing that it started is left.
+func (d *Deliverer) toCommand(ctx context.Context, t settings.Target, m message) (string, error) {
 	env := []string{"PATH=" + d.getenv("PATH"), "HOME=" + d.getenv("HOME"), "LANG=C.UTF-8", "DEED_MESSAGE_ID=" + m.id, "DEED_TARGET=" + m.target}
 	if t.SecretEnv != "" {
 		value, err := d.secret(t)
@@ -59,9 +60,9 @@ func (d *Deliverer) toCommand(ctx context.Context, t settings.Target, m letter) 
 	return first(res.Stdout), res.Check()
 }
 
-// toWebhook posts the message in the way of the Standard Webhooks specification: the receiver checks webhook-signature, and knows a
+// toWebhook posts the message as the Standard Webhooks specification says: the receiver checks webhook-signature, and recognises a
 // repetition by webhook-id.
-func (d *Deliverer) toWebhook(ctx context.Context, t settings.Target, m letter) (string, error) {
+func (d *Deliverer) toWebhook(ctx context.Context, t settings.Target, m message) (string, error) {
 	key, err := d.secret(t)
 	if err != nil {
 		return "", err
@@ -79,7 +80,7 @@ func (d *Deliverer) toWebhook(ctx context.Context, t settings.Target, m letter) 
 	req.Header.Set("Webhook-Signature", Signature(key, m.id, at, m.data))
 	client := http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
-		// What is signed is for this address alone.
+		// The signature covers the message for this address only.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	res, err := client.Do(req)
@@ -94,7 +95,7 @@ func (d *Deliverer) toWebhook(ctx context.Context, t settings.Target, m letter) 
 	return d.answered(t, res, text)
 }
 
-// answered judges the answer of a webhook.
+// answered interprets the answer of a webhook.
 func (d *Deliverer) answered(t settings.Target, res *http.Response, text []byte) (string, error) {
 	if res.StatusCode/100 == 2 {
 		return res.Status, nil
@@ -112,7 +113,7 @@ func (d *Deliverer) answered(t settings.Target, res *http.Response, text []byte)
 	return "", refusal{err} // a redirect, or a request that stays wrong
 }
 
-// retryAfter reads a wish to wait; 0: there is none.
+// retryAfter reads how long the target asks to wait; 0: it does not ask.
 func (d *Deliverer) retryAfter(header string) time.Duration {
 	if n, err := strconv.ParseInt(strings.TrimSpace(header), 10, 32); err == nil && n > 0 {
 		return time.Duration(n) * time.Second
@@ -123,7 +124,7 @@ func (d *Deliverer) retryAfter(header string) time.Duration {
 	return 0
 }
 
-// Signature signs a message. A key that begins with whsec_ is base64, as its specification has it; any other is taken as it is.
+// Signature signs a message. A key that begins with whsec_ is base64, as the specification says; any other is used as it is.
 func Signature(key, id, timestamp string, body []byte) string {
 	secret := []byte(key)
 	if rest, ok := strings.CutPrefix(key, "whsec_"); ok {

@@ -24,8 +24,8 @@ import (
 // maxDocument bounds a document of a bundle that is read whole.
 const maxDocument = 64 << 20
 
-// choose reads every candidate and takes the one that is meant. One bundle that is refused is refused for its own reasons;
-// of several, those that nobody may promote are no candidates.
+// choose reads every candidate and takes the one that is meant. A single bundle that is refused keeps its own reasons; of
+// several, those that may not be promoted are no candidates.
 func (j *job) choose() error {
 	var found []candidate
 	var refused []evidence.ApplyReason
@@ -59,7 +59,7 @@ func (j *job) choose() error {
 		return err
 	}
 	j.offer, j.files, j.patch, j.noOp = chosen.offer, chosen.files, chosen.patch, chosen.noOp
-	j.report.Candidate, j.report.Base.Recorded = chosen.told, chosen.commit
+	j.report.Candidate, j.report.Base.Recorded = chosen.report, chosen.commit
 	if len(j.files) == 0 && !j.noOp {
 		return refuse(ReasonEmpty, "", "the patch is empty, and the verdict does not say that nothing had to be changed")
 	}
@@ -71,11 +71,11 @@ func (j *job) choose() error {
 func (j *job) pick(found []candidate) (candidate, error) {
 	byPatch := map[string]candidate{}
 	for _, c := range found {
-		byPatch[c.told.SHA256] = c
+		byPatch[c.report.SHA256] = c
 	}
 	for _, c := range found {
-		if byPatch[c.told.SHA256].offer == c.offer {
-			j.rivals = append(j.rivals, c.told)
+		if byPatch[c.report.SHA256].offer == c.offer {
+			j.rivals = append(j.rivals, c.report)
 		}
 	}
 	if want := strings.ToLower(j.Patch); want != "" {
@@ -88,7 +88,7 @@ func (j *job) pick(found []candidate) (candidate, error) {
 	if len(byPatch) > 1 {
 		return candidate{}, refuse(ReasonAmbiguous, "", "%d patches could be meant; choose one with --patch: %s", len(byPatch), j.hashes())
 	}
-	return byPatch[found[0].told.SHA256], nil
+	return byPatch[found[0].report.SHA256], nil
 }
 
 func (j *job) hashes() string {
@@ -106,7 +106,7 @@ type candidate struct {
 	patch  string
 	noOp   bool
 	commit string // that the agent began with; "" when the bundle does not say
-	told   homeboy.PromotionCandidate
+	report homeboy.PromotionCandidate
 }
 
 // read verifies a bundle, demands that a trusted key signed it and a gate accepted it, and writes its patch to a file.
@@ -130,11 +130,11 @@ func (j *job) read(dir, patch string) (c candidate, err error) {
 		return c, err
 	}
 	v := c.offer.Verification
-	c.told = homeboy.PromotionCandidate{
+	c.report = homeboy.PromotionCandidate{
 		Bundle: v.Manifest.ID, TaskID: v.Statement.TaskID, AttemptID: v.Statement.AttemptID, Verdict: v.Statement.Verdict, KeyID: v.Signature.KeyID, Files: []string{},
 	}
 	for _, f := range c.files {
-		c.told.Files = append(c.told.Files, j.Redact.String(f.Name))
+		c.report.Files = append(c.report.Files, j.Redact.String(f.Name))
 	}
 	return c, c.write()
 }
@@ -177,8 +177,8 @@ func (c *candidate) write() error {
 	if err := c.offer.WritePatch(c.files, io.MultiWriter(f, sum)); err != nil {
 		return err
 	}
-	c.told.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	if c.told.SizeBytes, err = f.Seek(0, io.SeekCurrent); err != nil {
+	c.report.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	if c.report.SizeBytes, err = f.Seek(0, io.SeekCurrent); err != nil {
 		return err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {

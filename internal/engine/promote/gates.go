@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	maxTail        = 64 << 10 // of a gate's output that is told
+	maxTail        = 64 << 10 // of a gate's output that is reported
 	maxProgress    = 2 << 10  // of a line of progress
 	progressPrefix = "HOMEBOY_PROGRESS"
 )
@@ -122,7 +122,7 @@ func (r *round) run(ctx context.Context, sup *proc.Supervisor, in attempt.Rerun,
 	return passed, nil
 }
 
-// gate is how a check is told before it ran.
+// gate describes a check before it has run.
 func (r *round) gate(i int, c deed.Check) homeboy.PromotionGate {
 	g := homeboy.PromotionGate{ID: gate.CheckName(c), Visibility: homeboy.GateVisible, Recorded: r.recorded}
 	if c.Hidden {
@@ -139,7 +139,7 @@ func (r *round) gate(i int, c deed.Check) homeboy.PromotionGate {
 	return g
 }
 
-// judge fills in how a check ended. A failure that the verdict does not hold against the change is one that was there before.
+// judge fills in how a check ended. A failure that the verdict does not count against the change was there before it.
 func (r *round) judge(g *homeboy.PromotionGate, c deed.Check, v deed.Verdict, res deed.CheckResult) {
 	name := gate.CheckName(c)
 	against := slices.ContainsFunc(v.Reasons, func(reason deed.Reason) bool { return reason.Check == name })
@@ -199,7 +199,7 @@ func (r *round) around(ctx context.Context, c deed.Check, run func(context.Conte
 	if r.Idle > 0 {
 		timer := time.AfterFunc(r.Idle, func() { cancel(errNoProgress) })
 		defer timer.Stop()
-		s.alive = func() { timer.Reset(r.Idle) }
+		s.onOutput = func() { timer.Reset(r.Idle) }
 	}
 	clean := r.Redact.Writer(s)
 	res := run(ctx, clean)
@@ -215,26 +215,26 @@ func (r *round) around(ctx context.Context, c deed.Check, run func(context.Conte
 	return res
 }
 
-// A sink keeps the end of what a gate prints, counts and hashes all of it, and hears its lines of progress.
+// A sink keeps the end of what a gate prints, counts and hashes all of it, and picks out its lines of progress.
 type sink struct {
-	mu       sync.Mutex // a check prints on two streams
-	total    int64
-	sum      hash.Hash
-	tail     []byte
-	line     []byte // of which the beginning is kept
-	progress string
-	ended    string
-	hear     func(line string)
-	alive    func()
+	mu         sync.Mutex // a check prints on two streams
+	total      int64
+	sum        hash.Hash
+	tail       []byte
+	line       []byte // of which the beginning is kept
+	progress   string
+	ended      string
+	onProgress func(line string)
+	onOutput   func()
 }
 
-func newSink(hear func(string)) *sink { return &sink{sum: sha256.New(), hear: hear} }
+func newSink(hear func(string)) *sink { return &sink{sum: sha256.New(), onProgress: hear} }
 
 func (s *sink) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.alive != nil {
-		s.alive()
+	if s.onOutput != nil {
+		s.onOutput()
 	}
 	s.total += int64(len(p))
 	s.sum.Write(p)
@@ -246,22 +246,22 @@ func (s *sink) Write(p []byte) (int, error) {
 		line, after, ended := bytes.Cut(rest, []byte("\n"))
 		s.line = append(s.line, line[:min(len(line), maxProgress-len(s.line))]...)
 		if ended {
-			s.heard()
+			s.endLine()
 		}
 		rest = after
 	}
 	return len(p), nil
 }
 
-// heard looks at a whole line.
-func (s *sink) heard() {
+// endLine handles a complete line.
+func (s *sink) endLine() {
 	text, ok := strings.CutPrefix(string(s.line), progressPrefix)
 	s.line = s.line[:0]
-	if !ok || s.hear == nil {
+	if !ok || s.onProgress == nil {
 		return
 	}
 	s.progress = strings.ToValidUTF8(strings.TrimSpace(strings.TrimPrefix(text, ":")), "\uFFFD")
-	s.hear(s.progress)
+	s.onProgress(s.progress)
 }
 
 // text is the tail as JSON can carry it.

@@ -23,13 +23,13 @@ func hashOf(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// edge case 105: a failing gate skips later ones, and nothing of a private gate's output is told.
+// edge case 105: a failing gate skips later ones, and the output of a private gate is not reported.
 func TestGates(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	dir := r.bundle(r.simple())
-	var heard []string
-	r.Progress = func(gate, line string) { heard = append(heard, gate+" "+line) }
+	var lines []string
+	r.Progress = func(gate, line string) { lines = append(lines, gate+" "+line) }
 	req := r.request(dir)
 	big := strings.Repeat("0123456789abcdef", 8<<10) // 128 KiB
 	req.Gates = []Gate{
@@ -73,7 +73,7 @@ func TestGates(t *testing.T) {
 			t.Errorf("the report shows %q", secret)
 		}
 	}
-	if diff := cmp.Diff([]string{"gate-1 half way"}, heard); diff != "" {
+	if diff := cmp.Diff([]string{"gate-1 half way"}, lines); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{evidence.ApplyRefused}, r.audited()); diff != "" {
@@ -158,7 +158,7 @@ func TestVerifier(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			// A change that is larger than a pipe holds, so that a verifier that does not read stops whoever writes.
+			// A change that is larger than a pipe holds, so that a verifier that does not read blocks its writer.
 			c := r.simple()
 			many := 0
 			if strings.Contains(tc.name, "reads") || tc.name == "yes" {

@@ -17,8 +17,8 @@ import (
 // looked at; nothing vouches for them.
 const ReasonReviewOnly = "artifact_review_only"
 
-// FromFile finds the bundle behind a document that deed wrote, and the patches that it names: an outcome, or the run or the
-// result of a fanout of which one task came to a change, or of whose cells one was chosen.
+// FromFile finds the bundle behind a document that deed wrote, and the patches that it names. The document is an outcome,
+// or the run or the result of a fanout in which one task made a change or one cell was chosen.
 func FromFile(text []byte) (dir string, claims []homeboy.Artifact, err error) {
 	outcome, err := ofFanout(text)
 	if err != nil {
@@ -38,7 +38,7 @@ func ofFanout(text []byte) ([]byte, error) {
 			Chosen string `json:"chosen"`
 		} `json:"matrix"`
 	}
-	_ = json.Unmarshal(text, &run) // what is no JSON at all is told by who reads an outcome
+	_ = json.Unmarshal(text, &run) // whoever reads the outcome reports text that is not JSON
 	if len(run.Records) == 0 {
 		return nil, nil
 	}
@@ -97,7 +97,7 @@ func (j *job) claimed(c candidate) error {
 		kept = e.SHA256.Value
 	}
 	if slices.ContainsFunc(j.Claims, func(a homeboy.Artifact) bool {
-		return a.SHA256 != "" && (a.SHA256 == kept || a.SHA256 == c.told.SHA256)
+		return a.SHA256 != "" && (a.SHA256 == kept || a.SHA256 == c.report.SHA256)
 	}) {
 		return nil
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// protected are the branches that nobody promotes to by accident. The one that is checked out is another.
+// protected are the branches that no one promotes to by accident. The branch that is checked out is protected
+// separately.
 var protected = []string{"main", "master", "trunk", "develop", "production", "HEAD"}
 
 // A checklist gathers the checks before the apply. All are made, so that a refusal names every reason at once.
@@ -32,7 +33,7 @@ func (c *checklist) fail(check string, r *apply.Refusal) {
 	}
 }
 
-func (c *checklist) told() []homeboy.PromotionCheck {
+func (c *checklist) results() []homeboy.PromotionCheck {
 	out := []homeboy.PromotionCheck{}
 	for _, name := range homeboy.PreflightChecks {
 		check := homeboy.PromotionCheck{Check: name, Status: homeboy.PreflightPassed}
@@ -47,7 +48,7 @@ func (c *checklist) told() []homeboy.PromotionCheck {
 	return out
 }
 
-// checkOf is the check that a reason of package handoff belongs to.
+// checkOf is the check that a reason of package apply belongs to.
 func checkOf(code string) string {
 	switch code {
 	case apply.ReasonDrift:
@@ -82,7 +83,7 @@ func (j *job) preflight(ctx context.Context) error {
 	if err := j.branch(ctx, c, head); err != nil {
 		return err
 	}
-	j.report.Preflight = c.told()
+	j.report.Preflight = c.results()
 	for i := range j.report.Preflight {
 		j.report.Preflight[i].Detail = j.Redact.String(j.report.Preflight[i].Detail)
 	}
@@ -93,7 +94,7 @@ func (j *job) preflight(ctx context.Context) error {
 }
 
 // worktree demands that the target has no uncommitted work, and returns the branch that is checked out. deed does not touch
-// that work; but whoever promotes should know that what they see is not the base.
+// that work, but the person who promotes should know that the files they see are not the base.
 func (j *job) worktree(ctx context.Context, c *checklist) (branch string, err error) {
 	if _, err := os.Lstat(filepath.Join(j.repo, ".git")); errors.Is(err, os.ErrNotExist) {
 		c.skipped[homeboy.PreflightCleanWorktree] = "the repository has no work tree"
@@ -112,7 +113,7 @@ func (j *job) worktree(ctx context.Context, c *checklist) (branch string, err er
 	return st.Branch, nil
 }
 
-// base finds what the change is to stand on: what the agent began with, or with --base a commit that came of it.
+// base finds the base of the change: the commit that the agent began with, or with --base a descendant of it.
 func (j *job) base(ctx context.Context, c *checklist) error {
 	recorded := j.report.Base.Recorded
 	commit, err := workspace.Resolve(ctx, j.repo, j.Base)
@@ -145,8 +146,8 @@ func (j *job) base(ctx context.Context, c *checklist) error {
 	return err
 }
 
-// rehearse makes the base in a directory of deed's own, and has the change applied to it as far as that goes without
-// changing it: every file as the agent found it, no path that leads elsewhere, and the recorded content as the result.
+// rehearse makes the base in a private directory and goes through the apply there without changing anything: every
+// file as the agent found it, no path that leads elsewhere, and the recorded content as the result.
 func (j *job) rehearse(ctx context.Context, c *checklist) error {
 	dir := j.tree()
 	if _, err := workspace.Seed(ctx, workspace.Source{Dir: j.repo, Ref: j.report.Base.Commit}, dir); err != nil {
@@ -221,7 +222,7 @@ func (j *job) has(ctx context.Context, b workspace.Branch) (bool, error) {
 		return false, err
 	}
 	if err := workspace.Apply(ctx, want, j.patch); err != nil {
-		return false, nil //nolint:nilerr // then the branch cannot have come of it
+		return false, nil //nolint:nilerr // then the branch cannot be a descendant of it
 	}
 	if _, err := workspace.Seed(ctx, workspace.Source{Dir: j.repo, Ref: b.Tip}, have); err != nil {
 		return false, err
@@ -234,7 +235,7 @@ func (j *job) has(ctx context.Context, b workspace.Branch) (bool, error) {
 	return err == nil && len(workspace.Compare(first, second)) == 0, err
 }
 
-// andMore goes on after the first of several files.
+// andMore completes a message that names the first of several files.
 func andMore(n int) string {
 	if n == 0 {
 		return "is"

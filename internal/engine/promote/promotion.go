@@ -1,13 +1,13 @@
-// Package promote owns the way of a verified result to a branch of somebody's repository. It runs on the host only and
-// believes nobody: the bundle is verified again, the patch is held against the base as it is now, the recorded checks and the
-// caller's gates are run on base and patch in clean rooms, and an external verifier can be asked. It judges no work itself,
-// and it writes nothing of the repository but one branch: never the work tree, the index or HEAD.
+// Package promote owns how a verified result gets onto a branch of a repository. It runs on the host only and trusts no one:
+// the bundle is verified again, the patch is compared with the present base, the recorded checks and the caller's gates are
+// run on base and patch in clean rooms, and an external verifier can be asked. It judges no work itself. In the repository
+// it writes one branch and nothing else: never the work tree, the index or HEAD.
 //
 //	verify ─► choose ─► preflight ─► gates ─► verifier ─► commit on the branch ─► audit ─► push
 //
-// The branch comes last and at once, from nothing or from the value that was looked at, so that a kill at any moment leaves
-// it as it was or whole. What a kill leaves besides are files in the home's directory for temporary ones, which the sweep
-// removes, and objects that nothing names.
+// The branch is written last and in one step, only if it does not exist or still has the value that was checked, so that a
+// kill at any moment leaves it either unchanged or complete. A kill also leaves temporary files in the home, which the sweep
+// removes, and objects that nothing refers to.
 package promote
 
 import (
@@ -33,14 +33,14 @@ import (
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
-// Codes of the reasons for which nothing is promoted, besides those of package handoff.
+// Codes of the reasons for which nothing is promoted, in addition to those of package apply.
 const (
 	ReasonEmpty       = "empty_patch"          // there is no change, and the verdict does not say so
 	ReasonAmbiguous   = "candidates_ambiguous" // several patches could be meant
 	ReasonHash        = "patch_hash_mismatch"  // no candidate has the patch that was asked for
 	ReasonBaseMoved   = "base_moved"           // the base is not what the agent began with
 	ReasonBaseUnknown = "base_unknown"         // nothing says what the base is
-	ReasonProtected   = "branch_protected"     // the branch is one that nobody promotes to by accident
+	ReasonProtected   = "branch_protected"     // the branch is protected against accidental promotion
 	ReasonBranchName  = "branch_ambiguous"     // the branch has a name that means another
 	ReasonBranch      = "branch_exists"        // the branch has other work
 	ReasonDirty       = "worktree_dirty"       // the target has uncommitted work
@@ -56,7 +56,7 @@ const (
 // A Gate is one command of the caller's that must pass on the change: a line for /bin/sh -c.
 type Gate struct {
 	Command string
-	Private bool // nothing of its output is told
+	Private bool // its output is not reported
 }
 
 // A Request is one result for one branch.
@@ -86,7 +86,7 @@ type Request struct {
 type Promoter struct {
 	Home    *home.Home
 	Clock   clock.Clock
-	Redact  *redact.Redactor // of everything that is told; it may be nil
+	Redact  *redact.Redactor // of everything that is reported; it may be nil
 	Environ []string         // the caller's: what git and the verifier need
 	Dir     string           // where the verifier starts; absolute
 
@@ -96,7 +96,7 @@ type Promoter struct {
 	Rerun func(ctx context.Context, sup *proc.Supervisor, in attempt.Rerun) (attempt.Repeated, error)
 	// Supervisor starts what owns the processes of gates and of the verifier.
 	Supervisor func(ctx context.Context) (*proc.Supervisor, error)
-	// Progress is told what gates say of themselves; it may be nil.
+	// Progress gets the lines of progress that gates print; it may be nil.
 	Progress func(gate, line string)
 }
 
@@ -264,7 +264,7 @@ func (j *job) verify(ctx context.Context) (passed bool, err error) {
 	return j.ask(ctx, sup)
 }
 
-// status says what came of it, before the branch is written.
+// status says how the promotion ends, before the branch is written.
 func (j *job) status(passed bool) homeboy.PromotionStatus {
 	switch none := len(j.files) == 0; {
 	case none && !passed:

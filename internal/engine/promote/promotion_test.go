@@ -19,7 +19,7 @@ import (
 func TestPromote(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	// Hooks and configuration of the repository have no say.
+	// Hooks and configuration of the repository have no effect.
 	hook := filepath.Join(r.repo, ".git/hooks/reference-transaction")
 	if err := os.WriteFile(hook, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestPromote(t *testing.T) {
 }
 
 // edge case 104: empty patch, traversal path, sha mismatch, ambiguous candidates, moved base and protected branch are refused,
-// and nothing is changed; the same for what nobody vouches for.
+// and nothing is changed; the same for a bundle that no trusted key signed.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	const quiet = "diff --git a/%[1]s b/%[1]s\nnew file mode 100644\n--- /dev/null\n+++ b/%[1]s\n@@ -0,0 +1 @@\n+x\n"
@@ -197,7 +197,7 @@ func TestChoice(t *testing.T) {
 	if again := r.promote(req); again.Candidate.SHA256 != rep.Candidate.SHA256 {
 		t.Errorf("the candidate is %+v", again.Candidate)
 	}
-	// Work that nobody accepted is no candidate beside work that somebody did.
+	// Work that was not accepted is no candidate when accepted work is there.
 	c := r.change(tree{"a.txt": "four\n"})
 	c.verdict = "rejected"
 	req.Bundles, req.Patch = []string{r.bundle(c), other}, ""
@@ -206,7 +206,8 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// The base may have moved on when somebody says so and none of the files was touched; then the new base is what is judged.
+// If the request names it, the base may have moved on as long as none of the files was touched; then the new base is what
+// is judged.
 func TestMovedBaseByName(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -54,7 +54,7 @@ func (j *job) commit(ctx context.Context) error {
 	return nil
 }
 
-// audit leaves a line, whatever came of it.
+// audit writes a line, whatever the result is.
 func (j *job) audit(failed error) error {
 	line := evidence.ApplyAudit{
 		Operation: evidence.AuditApply, Status: evidence.ApplyApplied, ArtifactID: j.report.Candidate.Bundle, Approver: j.By, PatchSHA256: j.report.Candidate.SHA256,

@@ -12,7 +12,7 @@ import (
 	"github.com/deedrun/deed/internal/base/proc"
 )
 
-// maxAnswer bounds what a verifier may answer, and what is kept of its talk.
+// maxAnswer bounds what a verifier may answer, and what is kept of its stderr.
 const maxAnswer = 64 << 10
 
 // How an external verifier can end.
@@ -33,9 +33,9 @@ type answer struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// ask gives the report to the external verifier on its standard input and takes its answer. Whatever it does, it ends: one
-// that reads nothing, answers without end or leaves processes behind is a verifier that did not accept. The supervisor
-// ends what it started.
+// ask gives the report to the external verifier on its standard input and takes its answer. It always ends: a verifier
+// that reads nothing, answers without end or leaves processes behind counts as one that did not accept. The supervisor
+// ends what the verifier started.
 func (j *job) ask(ctx context.Context, sup *proc.Supervisor) (bool, error) {
 	r := j.report
 	r.Status = homeboy.PromotionVerificationPending
@@ -47,9 +47,9 @@ func (j *job) ask(ctx context.Context, sup *proc.Supervisor) (bool, error) {
 	if limit <= 0 {
 		limit = DefaultVerifierTimeout
 	}
-	out, talk := &limited{limit: maxAnswer, over: errOverflow}, &limited{limit: maxAnswer}
+	out, stderr := &limited{limit: maxAnswer, over: errOverflow}, &limited{limit: maxAnswer}
 	exit, err := sup.Run(ctx, proc.Spec{
-		Argv: []string{"/bin/sh", "-c", j.Verifier}, Dir: j.Dir, Env: j.Environ, Stdin: bytes.NewReader(in), Stdout: out, Stderr: talk,
+		Argv: []string{"/bin/sh", "-c", j.Verifier}, Dir: j.Dir, Env: j.Environ, Stdin: bytes.NewReader(in), Stdout: out, Stderr: stderr,
 		Timeout: limit, Grace: time.Second,
 	})
 	v := &homeboy.PromotionVerifier{DurationMS: exit.Duration.Milliseconds()}
@@ -70,7 +70,7 @@ func (j *job) ask(ctx context.Context, sup *proc.Supervisor) (bool, error) {
 	case exit.Canceled:
 		return reject(verifierCancelled, "%v", exit.Cause)
 	case exit.Code != 0:
-		return reject(verifierFailed, "it ended with exit code %d: %s", exit.Code, strings.TrimSpace(talk.text()))
+		return reject(verifierFailed, "it ended with exit code %d: %s", exit.Code, strings.TrimSpace(stderr.text()))
 	}
 	var a answer
 	if err := json.Unmarshal(out.buf, &a); err != nil {

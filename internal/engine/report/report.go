@@ -1,6 +1,6 @@
-// Package report owns what is told about a span of time and about an instant: the report that a person reads in the morning, the
-// snapshot of a home, and what changed between two of them. It reads the store and changes nothing; how it looks on a terminal is not its
-// business.
+// Package report owns what is reported about a span of time and about an instant: the report that a person reads in the morning, the
+// snapshot of a home, and what changed between two snapshots. It reads the store and changes nothing; how it looks on a terminal is not
+// its business.
 package report
 
 import (
@@ -33,7 +33,7 @@ type Options struct {
 	From, To time.Time // To is not included
 	Now      time.Time
 	Also     []deed.ReportWaiting // what waits for a person and is not in the store
-	Sensors  []string             // those that the settings have: one that was taken out fails no more
+	Sensors  []string             // those in the settings: one that was taken out does not count as failing
 }
 
 // Make reads what happened. It costs what happened in the span and what waits now, not what was finished before.
@@ -97,7 +97,7 @@ func (b *builder) see(e store.Event) {
 		InstanceKey                                          string `json:"instance_key"`
 	}
 	if json.Unmarshal(e.Detail, &d) != nil {
-		return // the store writes objects; one of another form tells nothing that is counted here
+		return // the store writes objects; a detail of another form has nothing to count
 	}
 	switch e.Type {
 	case string(agentruntime.EventTaskAttemptFinished):
@@ -132,7 +132,7 @@ func (b *builder) see(e store.Event) {
 		if w == nil {
 			w = &deed.ReportWorkflow{WorkflowID: d.WorkflowID, WorkflowType: d.WorkflowType, InstanceKey: d.InstanceKey, To: d.State}
 			b.flows[d.WorkflowID], b.flowOrder = w, append(b.flowOrder, d.WorkflowID)
-			if e.Type == store.EventWorkflowBlocked { // the newest word: it still is, or an answer has yet to be looked at
+			if e.Type == store.EventWorkflowBlocked { // the newest event: it is still blocked, or its answer has yet to be looked at
 				w.Blocked = cmp.Or(d.Reason, "a person is asked")
 			}
 		}
@@ -192,7 +192,7 @@ func (b *builder) done(ctx context.Context) error {
 	for _, e := range b.completed {
 		d, err := Proof(ctx, b.st, e)
 		if errors.Is(err, store.ErrNotFound) {
-			continue // an event may name what is gone
+			continue // an event may name what was removed
 		}
 		if err != nil {
 			return err
@@ -266,7 +266,7 @@ func (b *builder) failed(ctx context.Context) error {
 	return nil
 }
 
-// next is why a task failed, and what to do about it: one that goes on by now is only looked at.
+// next is why a task failed, and what to do about it: a task that is running again is only shown.
 func next(t store.Task) (why, command string) {
 	if t.Record.LastError != nil {
 		why = *t.Record.LastError
@@ -312,7 +312,8 @@ func (b *builder) refusals(ctx context.Context) error {
 	return nil
 }
 
-// retries lists what failed and goes on by itself, as it stands now: it neither failed for good nor waits for a person.
+// retries lists the tasks that failed and will be tried again, as of now. None of them has failed for good or waits for
+// a person.
 func (b *builder) retries(ctx context.Context) error {
 	counts, err := b.st.Counts(ctx)
 	if err != nil {
@@ -335,7 +336,7 @@ func (b *builder) retries(ctx context.Context) error {
 	return nil
 }
 
-// blind lists the sensors that fail, as they stand now: until one has failed so long that a person is asked, nothing else tells of it.
+// blind lists the sensors that fail, as of now. Until a sensor has failed so long that a person is asked, nothing else reports it.
 func (b *builder) blind(ctx context.Context, configured []string) error {
 	list, err := b.st.Sensors(ctx)
 	if err != nil {

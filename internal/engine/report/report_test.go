@@ -19,7 +19,7 @@ import (
 	"github.com/deedrun/deed/internal/store/storetest"
 )
 
-// A night is a real store whose clock stands until it is moved.
+// A night is a real store whose clock moves only when it is set.
 type night struct {
 	*testing.T
 	clock *storetest.Clock
@@ -149,7 +149,7 @@ func TestANight(t *testing.T) {
 	}
 }
 
-// What failed and goes on by itself is told with when and why, the next first.
+// A task that failed and will be tried again is reported with when and why, the next one first.
 func TestRetriesAreTold(t *testing.T) {
 	t.Parallel()
 	n := begin(t)
@@ -176,7 +176,7 @@ func TestRetriesAreTold(t *testing.T) {
 	}
 }
 
-// A sensor that fails is told, unless it is switched off or was taken out of the settings.
+// A failing sensor is reported, unless it is switched off or was taken out of the settings.
 func TestSensorsThatFailAreTold(t *testing.T) {
 	t.Parallel()
 	n := begin(t)
@@ -199,7 +199,7 @@ func TestSensorsThatFailAreTold(t *testing.T) {
 	}
 }
 
-// A retry by a person is told once, as it ended last.
+// A task that a person retried is reported once, with its last end.
 func TestTheNewestEndCounts(t *testing.T) {
 	t.Parallel()
 	n := begin(t)
@@ -312,7 +312,7 @@ func TestSnapshotsAreCompared(t *testing.T) {
 	}
 }
 
-// A list that is longer than a snapshot holds is cut, said to be, and not compared.
+// A list that is longer than a snapshot holds is cut, marked as cut, and not compared.
 func TestASnapshotSaysWhatItCuts(t *testing.T) {
 	t.Parallel()
 	var s deed.Snapshot

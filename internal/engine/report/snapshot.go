@@ -19,7 +19,7 @@ const maxSnapshot = 1000
 // The days that all others are between.
 const firstDay, lastDay = "0001-01-01", "9999-12-31"
 
-// Take reads how a home stands now.
+// Take reads the present state of a home.
 func Take(ctx context.Context, st *store.Store, now time.Time, version string) (deed.Snapshot, error) {
 	s := deed.Snapshot{
 		Schema: deed.SchemaSnapshot, CapturedAt: string(agentruntime.At(now)), Versions: deed.SnapshotVersions{Deed: version, Store: st.Dialect()},
@@ -74,7 +74,7 @@ const (
 	listSensors   = "sensors"
 )
 
-// part bounds a list of a snapshot, which says so.
+// part bounds a list of a snapshot; the snapshot records that it was cut.
 func part[T any](s *deed.Snapshot, name string, list []T) []T {
 	if len(list) <= maxSnapshot {
 		return list
@@ -119,7 +119,7 @@ type Comparison struct {
 	To        string           `json:"to"`
 	Changes   []Change         `json:"changes"`             // of numbers, where they differ
 	Workflows []WorkflowChange `json:"workflows,omitempty"` // new, advanced, ended
-	Schedules []ScheduleChange `json:"schedules,omitempty"` // new, gone, and in another state
+	Schedules []ScheduleChange `json:"schedules,omitempty"` // new, removed, and in another state
 	Truncated []string         `json:"truncated,omitempty"` // lists that are not compared, because a snapshot holds only a part
 	Usage     deed.UsageTotals `json:"usage"`               // what was used in between
 	EndedIdle bool             `json:"ended_idle"`          // nothing is ready or running at the end
@@ -143,7 +143,7 @@ type WorkflowChange struct {
 	Was    string `json:"was,omitempty"`
 }
 
-// A ScheduleChange is a schedule that is new, is gone, or stands otherwise.
+// A ScheduleChange is a schedule that is new, was removed, or is in another state.
 type ScheduleChange struct {
 	Name   string `json:"name"`
 	Change string `json:"change"` // new, removed, enabled, disabled, suspended
@@ -160,7 +160,7 @@ func Compare(from, to deed.Snapshot) Comparison {
 	c.counts("", map[string]int64{"open_actions": from.OpenActions}, map[string]int64{"open_actions": to.OpenActions})
 	c.counts("outbox.", from.Outbox, to.Outbox)
 	c.counts("workflows.", from.Workflows, to.Workflows)
-	// Of a list that is cut on either side nothing can be said: what is missing in it may be there.
+	// A list that is cut on either side cannot be compared: an entry that it lacks may exist.
 	whole := func(name string) bool {
 		if slices.Contains(from.Truncated, name) || slices.Contains(to.Truncated, name) {
 			c.Truncated = append(c.Truncated, name)

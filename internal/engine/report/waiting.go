@@ -30,8 +30,8 @@ func (b *builder) waiting(ctx context.Context, also []deed.ReportWaiting) (err e
 	return err
 }
 
-// Waiting lists what does not go on without a person, as it stands now, and what is not in the store; the list is bounded, and total
-// is how much there is. What an open action asks about is listed once.
+// Waiting lists what cannot continue without a person, as of now; also adds entries that are not in the store. The list is bounded,
+// and total is the full count. What an open action asks about is listed once.
 func Waiting(ctx context.Context, st *store.Store, also []deed.ReportWaiting) (list []deed.ReportWaiting, total int, err error) {
 	now, err := st.Backlog(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func Waiting(ctx context.Context, st *store.Store, also []deed.ReportWaiting) (l
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, x := range flows { // one whose action was answered goes on by itself; this is one that has none
+	for _, x := range flows { // a workflow whose action was answered continues by itself; this one has no action
 		if x.Record.Status == agentruntime.WorkflowBlocked && x.ActionID == "" && !asked["workflow/"+x.ID()] {
 			w.total++
 			w.add(WaitingWorkflow, x.ID(), fmt.Sprintf("%s %s: %s", x.Record.WorkflowType, x.Record.InstanceKey, x.Reason), "deed workflow show "+x.ID(), time.Time{})
@@ -90,7 +90,7 @@ func (w *waiting) askedActions(ctx context.Context) (map[string]bool, error) {
 				command = "deed schedule enable " + sc.Record.Name
 			}
 		case "workflow":
-			kind, command = WaitingWorkflow, "deed action answer "+x.ID+" WORD" // the words stand in what it asks
+			kind, command = WaitingWorkflow, "deed action answer "+x.ID+" WORD" // the words are in its prompt
 		}
 		asked[x.Owner] = true
 		w.add(kind, x.ID, cmp.Or(x.Prompt, x.Kind), command, x.OpenedAt)

@@ -29,7 +29,7 @@ type Engine struct {
 	Clock     clock.Clock
 }
 
-// A Plan is what an operator says of a schedule.
+// A Plan is how an operator defines a schedule.
 type Plan struct {
 	Name     string
 	Every    time.Duration
@@ -39,7 +39,7 @@ type Plan struct {
 	Task     agentruntime.TaskIntent
 }
 
-// Put writes a schedule, or writes the one of the same name anew. One whose task could not be queued now is refused.
+// Put writes a schedule, and replaces one of the same name. A schedule whose task could not be queued now is refused.
 func (e *Engine) Put(ctx context.Context, p Plan, by string) (store.Schedule, bool, error) {
 	n, err := e.Check(p)
 	if err != nil {
@@ -48,7 +48,7 @@ func (e *Engine) Put(ctx context.Context, p Plan, by string) (store.Schedule, bo
 	return e.Store.PutSchedule(ctx, n.Record, n.Overlap, by)
 }
 
-// Check says everything that is wrong with a plan, and how it is stored. It writes nothing.
+// Check returns all faults of a plan, and how it is stored. It writes nothing.
 func (e *Engine) Check(p Plan) (store.NewSchedule, error) {
 	var l fault.List
 	now := e.Clock().UTC()
@@ -100,7 +100,7 @@ func (e *Engine) prepare(sc store.Schedule, slot time.Time) (store.NewTask, erro
 	return row, nil
 }
 
-// Due makes the tasks of the schedules that are due and returns how many. What goes wrong with one harms no other.
+// Due makes the tasks of the schedules that are due and returns how many. A fault of one does not affect the others.
 func (e *Engine) Due(ctx context.Context) (int, error) {
 	list, err := e.Store.DueSchedules(ctx, batch)
 	if err != nil {
@@ -123,7 +123,7 @@ func (e *Engine) Due(ctx context.Context) (int, error) {
 // Next is when the next schedule is due.
 func (e *Engine) Next(ctx context.Context) (time.Time, bool, error) { return e.Store.NextSchedule(ctx) }
 
-// one takes the slot of a schedule that is due.
+// one handles the slot of a schedule that is due.
 func (e *Engine) one(ctx context.Context, sc store.Schedule) (bool, error) {
 	due, err := time.Parse(time.RFC3339Nano, string(sc.Record.NextRunAt))
 	if err != nil {
@@ -160,7 +160,7 @@ func slotAt(due, now time.Time, every time.Duration) store.ScheduleRun {
 	return store.ScheduleRun{Slot: due, Newest: due.Add(time.Duration(missed) * every), Next: now.Add(every), Missed: missed}
 }
 
-// busy says why a slot is left out, or nothing.
+// busy says why a slot is skipped, or nothing.
 func (e *Engine) busy(ctx context.Context, sc store.Schedule) (string, error) {
 	if sc.Overlap != store.OverlapSkip || sc.LastTaskID == "" {
 		return "", nil
@@ -186,7 +186,7 @@ func (e *Engine) suspend(ctx context.Context, sc store.Schedule, why error) erro
 	return err
 }
 
-// RunNow makes a task now, beside the rhythm, whether the schedule is enabled or not.
+// RunNow makes a task now, outside of the rhythm, whether the schedule is enabled or not.
 func (e *Engine) RunNow(ctx context.Context, sc store.Schedule, by string) (string, error) {
 	now := e.Clock().UTC()
 	row, err := e.prepare(sc, now)
@@ -197,7 +197,8 @@ func (e *Engine) RunNow(ctx context.Context, sc store.Schedule, by string) (stri
 	return id, err
 }
 
-// Switch switches a schedule on, with its first run so long from now, or off. Without a time the first run is one interval from now.
+// Switch switches a schedule on, with its first run after the given time, or off. Without a time the first run is one interval from
+// now.
 func (e *Engine) Switch(ctx context.Context, name string, on bool, after time.Duration, by string) (store.Schedule, error) {
 	sc, err := e.Store.Schedule(ctx, name)
 	if err != nil {
@@ -209,7 +210,7 @@ func (e *Engine) Switch(ctx context.Context, name string, on bool, after time.Du
 	return e.Store.EnableSchedule(ctx, sc.Record.ScheduleID, on, e.Clock().Add(after), by)
 }
 
-// Preview lists the next n runs of a schedule, as far as nothing delays their evaluation.
+// Preview lists the next n runs of a schedule, if nothing delays their evaluation.
 func Preview(sc store.Schedule, now time.Time, n int) ([]time.Time, error) {
 	at, err := time.Parse(time.RFC3339Nano, string(sc.Record.NextRunAt))
 	if err != nil {

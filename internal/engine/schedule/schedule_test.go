@@ -101,7 +101,7 @@ func TestCatchUp(t *testing.T) {
 		t.Fatalf("source %q, %v", made.Record.Source, err)
 	}
 	p.due(t, 0)
-	p.now = p.now.Add(5*time.Hour + 30*time.Minute) // nobody looked
+	p.now = p.now.Add(5*time.Hour + 30*time.Minute) // nothing ran meanwhile
 	s = p.due(t, 1)
 	if want := p.now.Add(time.Hour); string(s.Record.NextRunAt) != string(agentruntime.At(want)) || s.Missed != 4 || s.Runs != 2 || !s.LastSlot.Equal(p.now.Add(-30*time.Minute)) {
 		t.Errorf("%+v, want the next run at %v, 4 missed, the slot half an hour ago", s, want)
@@ -128,7 +128,8 @@ func TestOverlap(t *testing.T) {
 	p.due(t, 1)
 }
 
-// TestBadSchedules refuses what could never run, and suspends what cannot run any more; another schedule goes on.
+// TestBadSchedules refuses what could never run, and suspends what cannot run any more; another schedule keeps
+// running.
 func TestBadSchedules(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, t.TempDir())

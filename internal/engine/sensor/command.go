@@ -63,13 +63,13 @@ func (t *taker) command(ctx context.Context) error {
 		}
 	}
 	if t.s.Watch {
-		return err // what it told is taken; that it ended is a failure
+		return err // its lines are taken; its end is a failure
 	}
 	reads := make([]Read, len(lines.list))
 	for i, l := range lines.list {
 		reads[i] = t.line(l)
 	}
-	t.bad = err != nil // what it told before it failed is as true as ever
+	t.bad = err != nil // what it printed before it failed is still true
 	_, terr := t.take(ctx, reads, nil)
 	return errors.Join(err, terr)
 }
@@ -81,8 +81,8 @@ func (t *taker) line(l []byte) Read {
 	return ReadOne(l, t.defaults())
 }
 
-// watcher takes lines as they come. One that tells more than its share in an interval is not read any further until the next: it
-// waits, and nobody else does.
+// watcher takes lines as they come. A command that prints more than its share in an interval is not read until the next
+// interval: the command waits, and no other sensor does.
 func (t *taker) watcher(ctx context.Context) func([][]byte) error {
 	var began time.Time
 	taken := 0

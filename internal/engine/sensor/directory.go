@@ -91,8 +91,8 @@ func (t *taker) directory(ctx context.Context) error {
 				return err
 			}
 		}
-		tell := (!known || mark.Hash != old.Hash) && (!first || t.s.FromStart || t.s.MoveTo != "")
-		if tell && len(reads) >= maxEvents(t.s) {
+		report := (!known || mark.Hash != old.Hash) && (!first || t.s.FromStart || t.s.MoveTo != "")
+		if report && len(reads) >= maxEvents(t.s) {
 			t.rep.More = true
 			if known {
 				then[f.Name()] = old
@@ -103,7 +103,7 @@ func (t *taker) directory(ctx context.Context) error {
 		if t.s.MoveTo != "" {
 			moves = append(moves, f.Name())
 		}
-		if tell {
+		if report {
 			reads = append(reads, t.fileEvent(f.Name(), mark))
 		}
 	}
@@ -202,15 +202,15 @@ func (t *taker) mailbox(ctx context.Context) error {
 		return err
 	}
 	for _, n := range names {
-		if err := t.letter(ctx, n); err != nil {
+		if err := t.message(ctx, n); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// letter takes the events of one file, all of them, and puts it away.
-func (t *taker) letter(ctx context.Context, name string) error {
+// message takes the events of one file, all of them, and puts it away.
+func (t *taker) message(ctx context.Context, name string) error {
 	file := filepath.Join(t.s.Directory, boxTaken, name)
 	var reads []Read
 	data, err := plainfile.Read(file, maxOutput)

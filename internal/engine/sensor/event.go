@@ -20,7 +20,7 @@ type Event struct {
 	Type string
 }
 
-// A Read is one document of a sender: an event, or why it is none.
+// A Read is one document of a sender: an event, or the error that it is.
 type Read struct {
 	Event Event
 	Err   error

@@ -16,8 +16,8 @@ import (
 // maxRefs bounds what one repository can make a sensor remember.
 const maxRefs = 10_000
 
-// git looks at the tips of the refs. What is between two looks is one event: the newest commit. A history that was written anew
-// is a new tip like any other.
+// git looks at the tips of the refs. All changes between two looks are one event, which names the newest commit. A rewritten
+// history is a new tip like any other.
 func (t *taker) git(ctx context.Context) error {
 	was := map[string]string{}
 	first, err := t.cursor(&was)
@@ -60,7 +60,7 @@ func (t *taker) git(ctx context.Context) error {
 	return err
 }
 
-// tips asks the repository for its refs. It reads nothing of the operator's git settings but what HOME has, and asks nobody for a
+// tips asks the repository for its refs. Of the operator's git settings it reads only those in HOME, and git never prompts for a
 // password.
 func (t *taker) tips(ctx context.Context) (map[string]string, error) {
 	refs := t.s.Refs

@@ -13,7 +13,8 @@ import (
 	"github.com/deedrun/deed/internal/base/truncate"
 )
 
-// A httpMark is what an address answered last. N counts its changes, so that what comes back is told again.
+// An httpMark is what an address answered last. N counts its changes, so that an earlier answer that comes back is
+// reported again.
 type httpMark struct {
 	ETag     string `json:"etag,omitempty"`
 	Modified string `json:"last_modified,omitempty"`
@@ -58,7 +59,7 @@ func (t *taker) http(ctx context.Context) error {
 	return err
 }
 
-// page is what a task is told of an answer: JSON as it is, other text up to a bound.
+// page is the part of an answer that a task gets: JSON unchanged, other text up to a bound.
 func (t *taker) page(res answer, m httpMark) map[string]any {
 	body := res.body
 	out := map[string]any{"url": t.s.URL, "status": res.status, "content_type": res.header.Get("Content-Type"), "sha256": m.Hash, "size": len(body)}
@@ -72,7 +73,7 @@ func (t *taker) page(res answer, m httpMark) map[string]any {
 	return out
 }
 
-// An answer is what an address said, read whole.
+// An answer is the response of an address, read completely.
 type answer struct {
 	status int
 	header http.Header

@@ -1,6 +1,7 @@
-// Package sensor owns how events become work. Its intake takes what a sensor saw with the task and the workflow that follow,
-// once and whole or not at all; its runner runs the sensors that are configured, each with its own interval, timeout, backoff
-// and health. It runs no task, and trusts no sensor: what an event proposes is admitted like the wish of a stranger.
+// Package sensor owns how events become work. Its intake stores an event together with the task and the workflow that follow
+// from it, once, and all or nothing; its runner runs the sensors that are configured, each with its own interval, timeout,
+// backoff and health. It runs no task, and trusts no sensor: what an event proposes is admitted like the request of an
+// untrusted caller.
 package sensor
 
 import (
@@ -25,7 +26,7 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// tries bounds how often an event is prepared anew because its workflow moved.
+// tries bounds how often an event is prepared again because its workflow moved.
 const tries = 10
 
 // What becomes of an event.
@@ -33,10 +34,10 @@ const (
 	Accepted  = "accepted"
 	Deduped   = "deduped" // it was seen before, and nothing is made
 	Late      = "late"    // its deadline had passed; it is recorded, and nothing is made
-	Malformed = "refused" // it leaves nothing, and may be sent again when it is mended
+	Malformed = "refused" // it leaves nothing, and may be sent again once it is fixed
 )
 
-// A Result says what became of an event. Of one that was seen before it names what the first one made.
+// A Result says what became of an event. For an event that was seen before, it names what the first one made.
 type Result struct {
 	Status     string
 	SensorID   string
@@ -104,7 +105,7 @@ func (in *Intake) refuse(ctx context.Context, e agentruntime.SensorEvent, why er
 	out := Result{Status: Malformed, SensorID: e.SensorID, EventID: e.EventID, Reason: why.Error()}
 	var l fault.List
 	if l.Name("$.sensor_id", e.SensorID); l.Len() > 0 {
-		return out, refusal{why} // there is nobody to count it for
+		return out, refusal{why} // no sensor to count it for
 	}
 	if err := in.Store.SensorMalformed(ctx, e.SensorID, 1, truncate.Head(why.Error(), 500)); err != nil {
 		return out, err
@@ -231,11 +232,11 @@ func (in *Intake) propose(e *Event, conf settings.Sensor) error {
 		}
 	}
 	if w := conf.Workflow; w != nil {
-		told, err := texts(w.Context, func(s string) string { return fill(s, 4000) })
+		reported, err := texts(w.Context, func(s string) string { return fill(s, 4000) })
 		if err != nil {
 			return err
 		}
-		body, err := over(payload, told)
+		body, err := over(payload, reported)
 		if err != nil {
 			return err
 		}

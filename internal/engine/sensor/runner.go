@@ -37,7 +37,7 @@ const ActionKind = "sensor"
 // ErrUnknown is returned when the settings have no sensor of the name, or none that can be run.
 var ErrUnknown = errors.New("no such sensor is configured")
 
-// A Runner runs the sensors that are configured. One that hangs, floods or fails harms no other.
+// A Runner runs the sensors that are configured. A sensor that hangs, floods or fails does not affect the others.
 type Runner struct {
 	Intake  *Intake
 	Store   *store.Store
@@ -46,22 +46,22 @@ type Runner struct {
 	Environ []string // deed's own: PATH, HOME and the variables that sensors name are taken from it
 	Exe     string   // the binary that becomes a supervisor
 	Log     *slog.Logger
-	Wake    func() // tells a dispatcher to look: there is work, or another time at which a sensor is due; may be nil
+	Wake    func() // wakes a dispatcher: there is work, or another time at which a sensor is due; may be nil
 
-	mu     sync.Mutex
-	places map[string]*place // guarded by mu; nil until the first look
-	beside context.Context   //nolint:containedctx // guarded by mu; of the runs that go on beside the cycle; nil: a run is waited for
-	wg     sync.WaitGroup
+	mu         sync.Mutex
+	places     map[string]*place // guarded by mu; nil until the first look
+	background context.Context   //nolint:containedctx // guarded by mu; context of runs in the background; nil: Due waits for each run
+	wg         sync.WaitGroup
 }
 
-// A place is where a sensor stands in this process.
+// A place is the state of a sensor in this process.
 type place struct {
 	next    time.Time // guarded by Runner.mu
 	running bool      // guarded by Runner.mu
 
 	// Of the run that is under way.
-	flaps   int                 // failures of late, taken back one by one
-	seen    map[string]struct{} // what the newest run told: told again it is not worth a transaction
+	flaps   int                 // recent failures, taken back one by one
+	seen    map[string]struct{} // what the newest run reported: a repetition is not worth a transaction
 	repeats int                 // of those, not yet counted in the store
 }
 
@@ -78,30 +78,30 @@ type Report struct {
 func (r *Runner) Start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	r.mu.Lock()
-	r.beside = ctx
+	r.background = ctx
 	r.mu.Unlock()
 	return func() {
 		cancel()
 		r.mu.Lock()
-		r.beside = nil
+		r.background = nil
 		r.mu.Unlock()
 		r.wg.Wait()
 	}
 }
 
-// Due runs the sensors whose time has come: beside the caller after Start, otherwise to their end. It is the dispatcher's hook.
+// Due runs the sensors that are due: in the background after Start, otherwise it waits for them. It is the dispatcher's hook.
 func (r *Runner) Due(ctx context.Context) (int, error) {
 	if len(r.Config.Sensors) == 0 {
 		return 0, nil
 	}
-	names, beside, err := r.due(ctx)
+	names, background, err := r.due(ctx)
 	if err != nil || len(names) == 0 {
 		return 0, err
 	}
 	var wg sync.WaitGroup
 	group, in := &wg, ctx
-	if beside != nil {
-		group, in = &r.wg, beside
+	if background != nil {
+		group, in = &r.wg, background
 	}
 	var mu sync.Mutex
 	made := 0
@@ -111,13 +111,13 @@ func (r *Runner) Due(ctx context.Context) (int, error) {
 			mu.Lock()
 			made += rep.Accepted
 			mu.Unlock()
-			// The dispatcher asked Next while this ran, and was not told of it.
-			if beside != nil && r.Wake != nil {
+			// The dispatcher asked Next while this ran, and does not know the new time yet.
+			if background != nil && r.Wake != nil {
 				r.Wake()
 			}
 		})
 	}
-	if beside != nil {
+	if background != nil {
 		return 0, nil
 	}
 	wg.Wait()
@@ -135,16 +135,16 @@ func (r *Runner) due(ctx context.Context) ([]string, context.Context, error) {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(r.places)) {
 		p := r.places[name]
-		if p.running || p.next.After(now) || r.Config.Sensors[name].Watch && r.beside == nil {
+		if p.running || p.next.After(now) || r.Config.Sensors[name].Watch && r.background == nil {
 			continue
 		}
 		p.running = true
 		names = append(names, name)
 	}
-	return names, r.beside, nil
+	return names, r.background, nil
 }
 
-// loadLocked makes the places at the first look: a sensor goes on where the process before left it.
+// loadLocked makes the places at the first look: a sensor continues where the previous process left it.
 func (r *Runner) loadLocked(ctx context.Context) error {
 	if r.places != nil {
 		return nil
@@ -194,7 +194,7 @@ func (r *Runner) Next(ctx context.Context) (time.Time, bool, error) {
 	var at time.Time
 	found := false
 	for name, p := range r.places {
-		if p.running || r.Config.Sensors[name].Watch && r.beside == nil {
+		if p.running || r.Config.Sensors[name].Watch && r.background == nil {
 			continue
 		}
 		if !found || p.next.Before(at) {
@@ -218,7 +218,7 @@ func (r *Runner) scheduled(ctx context.Context, name string) Report {
 		p.flaps = min(p.flaps+1, 20)
 		wait = r.Config.Retry.Wait(max(failures, p.flaps), 0)
 		r.Log.Warn("sensor", "sensor", name, "failures", failures, "again", wait, "error", err)
-	case p.flaps > 0: // one that fails every other time is not well
+	case p.flaps > 0: // a sensor that fails every other time is not healthy
 		p.flaps--
 		if p.flaps > 0 {
 			wait = max(wait, r.Config.Retry.Wait(p.flaps, 0))
@@ -230,7 +230,7 @@ func (r *Runner) scheduled(ctx context.Context, name string) Report {
 	return rep
 }
 
-// Once runs one sensor now, by hand.
+// Once runs one sensor now, on request.
 func (r *Runner) Once(ctx context.Context, name string) (Report, error) {
 	s, ok := r.Config.Sensors[name]
 	if !ok || s.Kind == settings.SensorPush {

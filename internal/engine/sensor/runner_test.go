@@ -58,7 +58,7 @@ func (p *place) payloads(name string) []map[string]any {
 
 func sh(script string) []string { return []string{"sh", "-c", script} }
 
-// What a command prints is taken line by line, and told again it costs nothing.
+// The output of a command is taken line by line, and a repeated line costs nothing.
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)
@@ -95,8 +95,8 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// A sensor that hangs with a child of its own, one that floods, one that fails: each is ended, counted and put off, and the one
-// beside them works.
+// A sensor that hangs with a child of its own, one that floods, one that fails: each is ended, counted and put off, and the
+// sensors that run at the same time keep working.
 func TestBadSensorsHarmNobody(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)
@@ -172,7 +172,7 @@ func TestVeryManyEvents(t *testing.T) {
 	}
 }
 
-// A command that watches is read while it lives, waits when it tells too much, and is ended with the runner.
+// A command that watches is read while it lives, waits when it prints too much, and is ended with the runner.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)
@@ -205,8 +205,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// A sensor that ran beside the dispatcher and saw nothing is due again in its time: the dispatcher, which may have asked when that is
-// while it ran, is woken at its end.
+// A sensor that ran in the background and saw nothing is due again after its interval. The dispatcher may have asked for the next
+// time while the sensor ran, so it is woken at the end of the run.
 func TestNothingSeenIsLookedForAgain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]settings.Sensor{"c": {Kind: settings.SensorCommand, Command: sh("true"), Task: job, EverySeconds: 10}})
@@ -219,7 +219,7 @@ func TestNothingSeenIsLookedForAgain(t *testing.T) {
 		select {
 		case <-woken:
 		case <-time.After(time.Minute):
-			t.Fatal("nobody was told")
+			t.Fatal("the dispatcher was not woken")
 		}
 		at, ok, err := p.r.Next(t.Context())
 		if err != nil || !ok || !at.Equal(p.clock.Now().Add(10*time.Second)) {
@@ -435,7 +435,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// A sensor that is switched off neither looks nor sends, and goes on when it is switched on.
+// A sensor that is switched off neither looks nor sends, and continues when it is switched on.
 func TestDisabled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)

@@ -175,7 +175,8 @@ func TestIntake(t *testing.T) {
 	}
 }
 
-// What is wrong with an event is said whole, counted, and leaves nothing: mended it is taken (pain point 11).
+// A faulty event is refused with all its faults, is counted, and leaves nothing behind; once fixed it is taken (pain
+// point 11).
 func TestIntakeRefuses(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)

@@ -147,7 +147,7 @@ func (t *taker) store(ctx context.Context, run store.SensorRun, rows []store.Int
 		crashpoint.Hit(crashpoint.SensorTaken)
 		t.stored(run)
 		for n, i := range of {
-			t.tell(i, result(reads[i].Event, rows[n], res[n]), out)
+			t.record(i, result(reads[i].Event, rows[n], res[n]), out)
 		}
 		return nil
 	}
@@ -163,7 +163,7 @@ func (t *taker) store(ctx context.Context, run store.SensorRun, rows []store.Int
 		case err != nil:
 			return err
 		default:
-			t.tell(i, r, out)
+			t.record(i, r, out)
 		}
 	}
 	run.Intakes = nil
@@ -185,7 +185,7 @@ func (t *taker) stored(run store.SensorRun) {
 	}
 }
 
-func (t *taker) tell(i int, r Result, out *took) {
+func (t *taker) record(i int, r Result, out *took) {
 	out.results[i] = r
 	switch r.Status {
 	case Accepted:

@@ -1,5 +1,5 @@
-// Package task owns admission: the one way in for every task, whoever asks for it. It resolves an intent against
-// its task type, fills what the intent leaves open, and hands the result to the store in one transaction. It runs
+// Package task owns admission: the only way in which a task can enter the queue. It resolves an intent against its
+// task type, fills what the intent leaves open, and hands the result to the store in one transaction. It runs
 // nothing.
 package task
 
@@ -30,7 +30,7 @@ import (
 // DefaultPriority is what a task gets that does not ask for one.
 const DefaultPriority = 5
 
-// Limits of what a task may say of itself: every attempt's evidence repeats it.
+// Limits of what a task may say about itself: every attempt's evidence repeats it.
 const (
 	maxName    = 4 << 10
 	maxText    = 1 << 20
@@ -54,20 +54,20 @@ type Caller struct {
 	// Isolation is what contains the caller itself. What it asks for is contained at least as well: a task must be no way
 	// out of the sandbox that it was written in.
 	Isolation string
-	// Depth is how many follow-up tasks stand between this task and the person who asked for the first.
+	// Depth is how many follow-up tasks are between this task and the person who asked for the first.
 	Depth int
 }
 
-// WorkflowKeys begins the dedupe keys under which workflows make their tasks. Nobody else may take one: a task in the place of
-// the workflow's own would speak for it.
+// WorkflowKeys begins the dedupe keys under which workflows make their tasks. Nothing else may take such a key: its task would
+// be taken for the workflow's own.
 const WorkflowKeys = "workflow/"
 
 // maxFollowUps bounds a chain of tasks that ask for the next.
 const maxFollowUps = 16
 
-// DefaultIsolation contains tasks of an adapter's kind where neither they nor the configuration say how. A script does what
-// its author wrote; an agent does what a model says, so it stands behind walls unless somebody says otherwise. A model that
-// only answers has no hands.
+// DefaultIsolation isolates tasks of an adapter's kind where neither they nor the configuration say how. A script does what
+// its author wrote. An agent does what a model says, so it is isolated unless the operator says otherwise. A model that
+// only answers can do nothing.
 func DefaultIsolation(kind string) string {
 	switch kind {
 	case agentruntime.KindScript, agentruntime.KindOllamaGenerate, "":
@@ -256,8 +256,8 @@ func (a *Admission) policy(faults *fault.List, spec *deed.TaskSpec) {
 	spec.Policy = &p
 }
 
-// adapter resolves who runs the task: the task's own adapter, the one it requests, the type's, the profile's,
-// the configured default. One that comes from a project's file, or with the task, travels with it.
+// adapter resolves who runs the task: the task's own adapter, the one it requests, the type's, the profile's, the
+// configured default. An adapter from a project's file, or one that came with the task, is stored with the task.
 func (a *Admission) adapter(in *agentruntime.TaskIntent, spec *deed.TaskSpec, typ agentruntime.TaskTypeSpec, p agentruntime.SubagentProfile, by Caller) (agentruntime.AdapterConfig, error) {
 	var none agentruntime.AdapterConfig
 	if len(spec.Adapter) > 0 {

@@ -124,7 +124,7 @@ func TestContainment(t *testing.T) {
 	}
 }
 
-// An agent stands behind walls unless somebody says otherwise; a script does what its author wrote.
+// An agent is isolated unless the operator says otherwise; a script does what its author wrote.
 func TestAgentsAreContainedByDefault(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{

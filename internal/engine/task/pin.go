@@ -10,8 +10,8 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// pinFiles takes the digest of what hidden checks bring with them, so that what judges the work is what was there when the
-// task was admitted. A digest that the caller gives must be the one that is found.
+// pinFiles takes the digests of the files that hidden checks bring with them, so that the work is judged by the files that
+// were there when the task was admitted. A digest that the caller gives must match.
 func pinFiles(faults *fault.List, s *deed.TaskSpec) {
 	s.Checks = slices.Clone(s.Checks)
 	for i := range s.Checks {

@@ -14,9 +14,9 @@ import (
 	"github.com/deedrun/deed/internal/agent/skill"
 )
 
-// skills resolves what the task and its profile name, and pins each to the version that is there now. The schemas of a skill bind the
-// tasks that name it: the payload must pass the one, and an artifact that the task has to leave the other. A skill that the profile
-// offers is there to be used or not, so its schemas bind nobody.
+// skills resolves what the task and its profile name, and pins each skill to its current version. The schemas of a skill bind the
+// tasks that name it: the payload must pass its input schema, and an artifact that the task has to leave must pass its output schema.
+// A skill that the profile offers may be used or not, so its schemas bind no task.
 func (a *Admission) skills(faults *fault.List, in *agentruntime.TaskIntent, spec *deed.TaskSpec, typ agentruntime.TaskTypeSpec, p agentruntime.SubagentProfile) {
 	spec.Skills = nil // whatever the caller wrote there
 	for i, id := range in.SkillIDs {
@@ -69,7 +69,7 @@ func (a *Admission) skill(faults *fault.List, at, id string, typ agentruntime.Ta
 	return f.Skill
 }
 
-// bindInput holds the payload against a skill's input schema.
+// bindInput checks the payload against a skill's input schema.
 func bindInput(faults *fault.List, at string, s *skill.Skill, payload json.RawMessage) {
 	p, err := schema.CompilePayload(s.Input)
 	if err == nil {

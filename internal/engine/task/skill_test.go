@@ -109,7 +109,7 @@ func TestSkillsArePinned(t *testing.T) {
 	}
 }
 
-// Every way in which a skill cannot be had is said at once, with its field, and nothing is admitted.
+// All reasons why a skill cannot be used are reported at once, each with its field, and nothing is admitted.
 func TestSkillsThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	a, _ := withSkills(t)

@@ -8,8 +8,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The trace of a task and the spans of the task and of its attempts have ids that follow from theirs. So all attempts of a
-// task are in one trace, whichever process runs them, and a process that dies leaves no parent that nobody knows.
+// The ids of a task's trace, its span and the spans of its attempts are derived from the task's and the attempts' ids. So
+// all attempts of a task are in one trace, whichever process runs them, and a process that dies leaves no span with an
+// unknown parent.
 
 func traceOf(taskID string) (id trace.TraceID) {
 	sum := sha256.Sum256([]byte("deed trace\x00" + taskID))
@@ -30,7 +31,8 @@ func parent(taskID string, span trace.SpanID) context.Context {
 	}))
 }
 
-// Parent is the W3C trace context of an attempt, for what it starts; empty where nobody is told of traces.
+// Parent is the W3C trace context of an attempt, for the processes that it starts; empty where no traces are
+// exported.
 func (t *Telemetry) Parent(taskID, attemptID string) string {
 	if t == nil || t.traces == nil {
 		return ""

@@ -146,7 +146,7 @@ func (m *meters) verdict(accepted bool, why []string) {
 type Gauge struct {
 	Name  string // with dots
 	About string
-	Label string // of the parts; empty: there are none
+	Label string // of the parts; empty: there are no parts
 	Read  func(context.Context) (map[string]int64, error)
 }
 

@@ -9,19 +9,20 @@ import (
 // OTLP is the one exporter that deed has for what leaves the process by itself, over HTTP with protobuf.
 const OTLP = "otlp"
 
-// Settings say what is told. The zero value tells nothing.
+// Settings say what is exported. The zero value exports nothing.
 type Settings struct {
-	Traces, Metrics, Logs string // OTLP, or empty: not told
-	Scraped               bool   // measures are kept for whoever scrapes them
+	Traces, Metrics, Logs string // OTLP, or empty: not exported
+	Scraped               bool   // metrics are kept for a scraper
 	Off                   bool   // OTEL_SDK_DISABLED
 }
 
-// On reports whether anything is told.
+// On reports whether anything is exported.
 func (s Settings) On() bool { return s.Traces != "" || s.Metrics != "" || s.Logs != "" || s.Scraped }
 
-// Read reads the standard variables of OpenTelemetry. Nothing is told until an endpoint or an exporter is named. What
-// deed cannot do is an error: telemetry that somebody set up and that is not there would be missed when it is needed.
-// Where the endpoint is, its headers, timeouts and certificates are read by the exporters themselves.
+// Read reads the standard variables of OpenTelemetry. Nothing is exported until an endpoint or an exporter is named.
+// A setting that deed cannot honour is an error: an operator who set up telemetry must not find out that it is
+// missing when it is needed. The exporters themselves read the endpoint's address, headers, timeouts and
+// certificates.
 func Read(getenv func(string) string) (Settings, error) {
 	var s Settings
 	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") {

@@ -1,7 +1,7 @@
-// Package telemetry owns what deed tells an OpenTelemetry collector and a Prometheus scraper: spans of tasks, attempts,
-// turns, model calls, tools, the gate and its checks; measures of work and of what waits; the lines of the log. It
-// reads what the journal is told and the counts of the store, decides nothing, and never holds up the work. Texts of
-// agents, their tools' inputs and outputs, prompts and diffs are in none of it: names, states, counts and times are.
+// Package telemetry owns what deed exports to an OpenTelemetry collector and a Prometheus scraper: spans of tasks,
+// attempts, turns, model calls, tools, the gate and its checks; metrics of the work and of the queue; the lines of the
+// log. It reads journal entries and the counts of the store, decides nothing, and never delays the work. It exports
+// names, states, counts and times, never the texts of agents, the inputs and outputs of their tools, prompts or diffs.
 package telemetry
 
 import (
@@ -47,10 +47,10 @@ type Options struct {
 	Version  string
 	RunnerID string
 	Clock    clock.Clock  // nil: clock.System
-	Log      *slog.Logger // gets the faults of exporters; nil: nobody
+	Log      *slog.Logger // gets the faults of exporters; nil: no log
 }
 
-// A Telemetry tells collectors of this process. A nil one tells nobody.
+// A Telemetry exports what happens in this process. A nil one exports nothing.
 type Telemetry struct {
 	clock clock.Clock
 	log   *slog.Logger
@@ -67,7 +67,7 @@ type Telemetry struct {
 	said   map[string]bool   // guarded by mu; faults of exporters that were logged
 }
 
-// Start sets up what the settings ask for. With nothing to tell it returns nil.
+// Start sets up what the settings ask for. With nothing to export it returns nil.
 func Start(ctx context.Context, o Options) (_ *Telemetry, err error) {
 	if !o.Settings.On() {
 		return nil, nil
@@ -88,7 +88,7 @@ func Start(ctx context.Context, o Options) (_ *Telemetry, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// What the exporters say of a variable that they cannot use repeats its value, and headers are secrets. So they are not heard
+	// An error message of the exporters about a variable repeats its value, and headers are secrets. So their log is discarded
 	// while they read the variables, and the check below names what is wrong.
 	otel.SetLogger(logr.Discard())
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
@@ -114,11 +114,11 @@ func about(ctx context.Context, o Options) (*resource.Resource, error) {
 		attribute.String("service.name", "deed"), attribute.String("service.version", o.Version),
 		attribute.String("service.instance.id", o.RunnerID), attribute.String("host.name", host), attribute.Int("process.pid", os.Getpid()),
 	)
-	told, err := resource.New(ctx, resource.WithFromEnv())
+	fromEnv, err := resource.New(ctx, resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES (want key=value,key=value): %w", err)
 	}
-	return resource.Merge(own, told)
+	return resource.Merge(own, fromEnv)
 }
 
 func (t *Telemetry) startTraces(ctx context.Context, s Settings, about *resource.Resource) error {
@@ -185,7 +185,7 @@ func (t *Telemetry) fault(err error) {
 	}
 }
 
-// Handler serves the measures to a Prometheus scraper; nil where nobody may ask.
+// Handler serves the metrics to a Prometheus scraper; nil where scraping is off.
 func (t *Telemetry) Handler() http.Handler {
 	if t == nil {
 		return nil
@@ -201,7 +201,7 @@ func (t *Telemetry) Logger(l *slog.Logger) *slog.Logger {
 	return slog.New(slog.NewMultiHandler(l.Handler(), otelslog.NewHandler(scope, otelslog.WithLoggerProvider(t.logs))))
 }
 
-// Close tells what was not told yet, within a bound, and ends.
+// Close exports what is still buffered, within a bound, and ends.
 func (t *Telemetry) Close() error {
 	if t == nil {
 		return nil

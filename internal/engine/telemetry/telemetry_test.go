@@ -26,7 +26,7 @@ import (
 
 var ref = store.Ref{TaskID: "task-1", AttemptID: "attempt-1"}
 
-// a play tells entries a second apart.
+// A play writes entries a second apart.
 type play struct {
 	t   *testing.T
 	tel *Telemetry
@@ -42,7 +42,7 @@ func (p *play) say(kind string, detail any) {
 	}
 	p.n++
 	p.at = p.at.Add(time.Second)
-	p.tel.Noted(ref, journal.Entry{Seq: p.n, At: agentruntime.At(p.at), Kind: kind, Detail: text})
+	p.tel.OnEntry(ref, journal.Entry{Seq: p.n, At: agentruntime.At(p.at), Kind: kind, Detail: text})
 }
 
 func begin(t *testing.T, s Settings) *play {
@@ -162,7 +162,7 @@ func NewParent(t *testing.T, r store.Ref) string {
 	return p.tel.Parent(r.TaskID, r.AttemptID)
 }
 
-// An attempt that another runner took over, and one that was running when the process ended, are told as cut off.
+// An attempt that another runner took over, and one that was running when the process ended, are exported as cut off.
 func TestWhatIsCutOffIsTold(t *testing.T) {
 	c := collectortest.New(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
@@ -248,7 +248,7 @@ func TestACollectorThatIsAway(t *testing.T) {
 	}
 }
 
-// A variable that cannot be used is told with the remedy, and what holds without it is done.
+// A variable that cannot be used is reported with the remedy, and telemetry works as far as it can without it.
 func TestAVariableThatCannotBeUsed(t *testing.T) {
 	c := collectortest.New(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
@@ -288,7 +288,7 @@ func TestSettings(t *testing.T) {
 		{env: "OTEL_METRICS_EXPORTER=prometheus"},
 		{env: "OTEL_TRACES_EXPORTER=zipkin", bad: "OTEL_TRACES_EXPORTER=zipkin"},
 		{env: "OTEL_TRACES_EXPORTER=otlp OTEL_EXPORTER_OTLP_PROTOCOL=grpc", bad: "http/protobuf"},
-		{env: "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, // of others that the shell starts: nothing is told
+		{env: "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, // for other programs of the shell: nothing is exported
 	} {
 		vars := map[string]string{}
 		for kv := range strings.FieldsSeq(c.env) {

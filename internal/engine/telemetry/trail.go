@@ -27,8 +27,8 @@ const (
 	maxName      = 128
 )
 
-// A trail is one attempt as it is told: the spans that are open, and what the next one needs. Its calls come one after the
-// other, as those of attempt.Runner.Noted do.
+// A trail is one attempt as it is exported: its open spans, and what the next span needs. Its calls come one after the
+// other, as the entries of a journal do.
 //
 //	task ─► attempt ─► turn ─► chat MODEL, execute_tool NAME
 //	               └─► gate ─► check NAME
@@ -45,7 +45,7 @@ type trail struct {
 	over                bool
 }
 
-// A span is one that is open. The zero value is none.
+// A span is an open span. The zero value is no span.
 type span struct {
 	trace.Span
 	start time.Time
@@ -69,8 +69,8 @@ type claimed struct {
 	CreatedAt   agentruntime.Timestamp `json:"created_at"`
 }
 
-// Noted takes the next entry of an attempt; see attempt.Runner.Noted.
-func (t *Telemetry) Noted(ref store.Ref, e journal.Entry) {
+// OnEntry takes the next entry of an attempt's journal.
+func (t *Telemetry) OnEntry(ref store.Ref, e journal.Entry) {
 	at, err := e.At.Time()
 	if err != nil {
 		at = t.clock()
@@ -90,7 +90,7 @@ func (t *Telemetry) Noted(ref store.Ref, e journal.Entry) {
 	}
 }
 
-// begin opens a span. Without traces it is one that nobody hears of.
+// begin opens a span. Without traces the span is never exported.
 func (tr *trail) begin(in context.Context, name string, at time.Time, attrs ...attribute.KeyValue) span {
 	s := trace.Span(noop.Span{})
 	if tr.t.tracer != nil {
@@ -112,7 +112,7 @@ func (s *span) end(at time.Time, fault string, attrs ...attribute.KeyValue) {
 }
 
 func detail[T any](e journal.Entry) (v T) {
-	_ = json.Unmarshal(e.Detail, &v) // what cannot be read tells nothing
+	_ = json.Unmarshal(e.Detail, &v) // an entry that cannot be read adds nothing
 	return v
 }
 
@@ -160,7 +160,7 @@ func (tr *trail) note(e journal.Entry, at time.Time) {
 	}
 }
 
-// open begins the span of the attempt, below that of the task, which is told when the task is over.
+// open begins the span of the attempt below the span of the task, which is exported when the task ends.
 func (tr *trail) open(e journal.Entry, at time.Time) {
 	if e.Kind == history.KindClaimed {
 		tr.about = detail[claimed](e)
@@ -207,8 +207,8 @@ func (tr *trail) within() context.Context {
 	return tr.attempt.within()
 }
 
-// answer tells of one answer of the model. Agents that do not say when they asked are taken to have asked when the last
-// thing that they waited for was there.
+// answer records one answer of the model. Where an agent does not say when it asked, it is taken to have asked when the
+// last thing that it waited for was there.
 func (tr *trail) answer(v agentruntime.Turn, at time.Time) {
 	start, end := tr.last, at
 	if s, err := v.StartedAt.Time(); err == nil {
@@ -268,7 +268,7 @@ func (tr *trail) result(v agentruntime.ToolResult, at time.Time) {
 	s.end(at, fault)
 }
 
-// closeTools ends the calls that nobody answered.
+// closeTools ends the calls that never got a result.
 func (tr *trail) closeTools(at time.Time) {
 	for id, s := range tr.tools {
 		s.end(at, "the call had no answer")
@@ -316,7 +316,7 @@ func (tr *trail) check(e journal.Entry, at time.Time) {
 	tr.t.meters.check(d.Status, at.Sub(start))
 }
 
-// verdict tells the codes of the reasons; their sentences quote the agent's files.
+// verdict records the codes of the reasons only; their sentences quote the agent's files.
 func (tr *trail) verdict(v deed.Verdict, at time.Time) {
 	var why []string
 	for _, r := range v.Reasons {

@@ -66,7 +66,7 @@ type StagedApply struct {
 	Files      []evidence.PendingApplyFile `json:"files"`
 	Force      bool                        `json:"force,omitempty"`
 	StagedBy   string                      `json:"staged_by,omitempty"`
-	Note       string                      `json:"note,omitempty"` // what whoever decided said about it
+	Note       string                      `json:"note,omitempty"` // a note of the person who decided
 }
 
 // StagedAction is a staged apply as an action.

@@ -12,7 +12,7 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// An Attempt is one attempt: what the agent claims beside what is a fact.
+// An Attempt is one attempt: what the agent claims, and the facts.
 type Attempt struct {
 	agentruntime.TaskAttempt
 	Number    int           `json:"number"` // 1 for the first of its task
@@ -26,9 +26,9 @@ type Attempt struct {
 	Bundle    string        `json:"bundle"` // its directory
 	Verdict   *deed.Verdict `json:"verdict"`
 
-	Claim    *Claim         `json:"claim,omitempty"` // the agent's word
+	Claim    *Claim         `json:"claim,omitempty"` // what the agent claims
 	Error    string         `json:"error,omitempty"`
-	Changes  *Changes       `json:"changes,omitempty"` // what deed found; null: there is no bundle, or it is gone
+	Changes  *Changes       `json:"changes,omitempty"` // what deed found; null: there is no bundle, or not any more
 	Usage    store.UsageSum `json:"usage"`
 	Progress *Running       `json:"progress,omitempty"` // while it runs
 }
@@ -57,7 +57,7 @@ type Changed struct {
 	InPatch bool   `json:"in_patch"`
 }
 
-// diagnostics are what an attempt's record says beside its outcome.
+// diagnostics are what an attempt's record says in addition to its outcome.
 type diagnostics struct {
 	Error string `json:"error"`
 	Claim *Claim `json:"claim"`

@@ -18,7 +18,7 @@ import (
 // SchemaHome is the id of a Home.
 const SchemaHome = "deed/home.view/v1"
 
-// A Home is how a home stands at one moment.
+// A Home is the state of a home at one moment.
 type Home struct {
 	Schema   string           `json:"schema"`
 	At       string           `json:"at"`
@@ -55,7 +55,7 @@ type Accepted struct {
 	CostMicroUSD int64 `json:"cost_micro_usd"`
 }
 
-// A Refused is an attempt that did not get through, with the first reasons.
+// A Refused is an attempt that was not accepted, with the first reasons.
 type Refused struct {
 	TaskID    string        `json:"task_id"`
 	AttemptID string        `json:"attempt_id"`
@@ -105,11 +105,11 @@ type Runner struct {
 const (
 	maxRunning = 100
 	maxEnded   = 20  // of each list of what ended
-	maxTold    = 500 // events that are walked back for them
+	maxScanned = 500 // events that are walked back for them
 	maxFirst   = 3   // reasons of a refused attempt
 )
 
-// Home reads how the home stands now. It costs what runs and waits, not what was finished.
+// Home reads the present state of the home. Its cost grows with what runs and waits, not with what has ended.
 func (r *Reader) Home(ctx context.Context) (Home, error) {
 	now := r.src.Clock()
 	h := Home{Schema: SchemaHome, At: stamp(now), Accepted: []Accepted{}, Refused: []Refused{}, More: map[string]int{}}
@@ -185,11 +185,11 @@ func (r *Reader) readWaiting(ctx context.Context, h *Home, _ time.Time) error {
 	return nil
 }
 
-// readEnded walks back what ended last, and reads what proves it or speaks against it.
+// readEnded reads back what ended last, and what proves it or contradicts it.
 func (r *Reader) readEnded(ctx context.Context, h *Home, now time.Time) error {
 	var done, refused []store.Event
 	seen := map[string]bool{}
-	err := r.src.Store.ReportEvents(ctx, time.Unix(0, 0), now.Add(time.Microsecond), maxTold, func(e store.Event) {
+	err := r.src.Store.ReportEvents(ctx, time.Unix(0, 0), now.Add(time.Microsecond), maxScanned, func(e store.Event) {
 		var d struct{ Status, Class string }
 		if json.Unmarshal(e.Detail, &d) != nil {
 			return
@@ -225,7 +225,7 @@ func (r *Reader) readEnded(ctx context.Context, h *Home, now time.Time) error {
 func (r *Reader) accepted(ctx context.Context, h *Home, e store.Event) error {
 	d, err := report.Proof(ctx, r.src.Store, e)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // an event may name what is gone
+		return nil // an event may name what was removed
 	}
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ const (
 	PhaseWaiting   = "waiting"   // for a person
 	PhaseJudging   = "judging"   // the gate looks at what the agent says is done
 	PhaseSettling  = "settling"
-	PhaseGone      = "gone" // the process that ran it; whoever dispatches next settles it
+	PhaseGone      = "gone" // the process that ran it; the next dispatcher settles it
 )
 
 // A Running is an attempt that runs.
@@ -72,7 +72,7 @@ type Live struct {
 	Entries     int64    `json:"entries"`
 }
 
-// A Tool is a tool call and what came of it.
+// A Tool is a tool call and its result.
 type Tool struct {
 	CallID     string `json:"call_id"`
 	Name       string `json:"name"`
@@ -119,7 +119,7 @@ func (r *Reader) running(ctx context.Context, limit int) ([]Running, error) {
 		live[t.AttemptID] = true
 		out = append(out, one)
 	}
-	r.forget(live)
+	r.dropEnded(live)
 	return out, nil
 }
 
@@ -129,7 +129,7 @@ func alive(x store.Runner) bool {
 	return proc.Alive(proc.Identity{Host: x.Host, PID: x.PID, BootID: boot, Namespace: ns, StartTime: uint64(x.ProcStart)})
 }
 
-// Gone finds those among tasks that run on record, and whose process is not there any more.
+// Gone finds the tasks that are recorded as running and whose process is dead.
 func (r *Reader) Gone(ctx context.Context, tasks []store.Task) (map[string]bool, error) {
 	tasks = slices.DeleteFunc(slices.Clone(tasks), func(t store.Task) bool { return t.Record.Status != agentruntime.TaskRunning })
 	if len(tasks) == 0 {
@@ -152,7 +152,8 @@ func (r *Reader) Gone(ctx context.Context, tasks []store.Task) (map[string]bool,
 	return gone, nil
 }
 
-// GoneRuns is Gone for runs. A run may have ended since it was read, and its process with it: what is gone is asked for again.
+// GoneRuns is Gone for runs. A run may have ended since it was read, and its process with it, so those whose process is dead
+// are read again.
 func (r *Reader) GoneRuns(ctx context.Context, runs ...store.Run) (map[string]bool, error) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(x store.Run) bool { return !x.Live || x.Record.Status.Terminal() })
 	if len(runs) == 0 {
@@ -181,7 +182,7 @@ func (r *Reader) GoneRuns(ctx context.Context, runs ...store.Run) (map[string]bo
 	return gone, nil
 }
 
-// RunRecord is the record of a run with what is known of its process beside it. The record itself stays as its owner left it.
+// RunRecord is the record of a run, together with what is known of its process. The record itself stays as its owner left it.
 func RunRecord(x store.Run, gone map[string]bool) evidence.RunRegistryEntry {
 	rec := x.Record
 	if !gone[x.ID()] {
@@ -195,7 +196,7 @@ func RunRecord(x store.Run, gone map[string]bool) evidence.RunRegistryEntry {
 	return rec
 }
 
-// lost reports whether the process that runs an attempt is gone.
+// lost reports whether the process that runs an attempt is dead.
 func lost(at store.Attempt, runners []store.Runner) bool { return dead(at.Record.RunnerID, runners) }
 
 // dead reports whether a runner is on record, and its process is not there.
@@ -301,8 +302,8 @@ func (r *Reader) live(at store.Attempt) (Live, string) {
 	return out, f.phase
 }
 
-// forget gives the journals of attempts back that run no more.
-func (r *Reader) forget(live map[string]bool) {
+// dropEnded closes the journals of attempts that do not run any more.
+func (r *Reader) dropEnded(live map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id, f := range r.follow {
@@ -383,8 +384,8 @@ func read[T any](e journal.Entry, use func(T)) {
 	}
 }
 
-// OpenJournal opens what an attempt noted: in its directory while it runs, in its bundle afterwards. It returns nil when there is
-// nothing yet, or nothing any more.
+// OpenJournal opens the journal of an attempt: in its directory while it runs, in its bundle afterwards. It returns nil when
+// there is none yet, or none any more.
 func (r *Reader) OpenJournal(at store.Attempt) (*journal.Tail, error) {
 	paths := []string{filepath.Join(r.src.Home.Attempt(at.Record.AttemptID), "journal.jsonl")}
 	if at.BundleDir != "" {

@@ -157,14 +157,14 @@ func (r *Reader) attemptsOf(ctx context.Context, t store.Task, out *Task) error 
 // The states of a Step.
 const (
 	StepDone    = "done"
-	StepNow     = "now"     // it stands here
-	StepWaiting = "waiting" // it stands here, and somebody or a time has to come
+	StepNow     = "now"     // the task is here
+	StepWaiting = "waiting" // the task is here, and waits for a person or a time
 	StepFailed  = "failed"
 	StepAhead   = "ahead" // not reached
 	StepNone    = "none"  // there is nothing to do in it
 )
 
-// A Step is a part of the way that a task goes, and how it stands there.
+// A Step is a stage of a task's path, and its state there.
 type Step struct {
 	Name  string `json:"name"`
 	State string `json:"state"`
@@ -172,7 +172,7 @@ type Step struct {
 	Note  string `json:"note,omitempty"`
 }
 
-// pathOf says where a task stands: intake, queue, dispatch, attempt, gate, settle, delivery. It tells of the newest attempt.
+// pathOf says where a task stands: intake, queue, dispatch, attempt, gate, settle, delivery. It follows the newest attempt.
 func pathOf(t *Task) []Step {
 	r := t.Task
 	intake := Step{Name: "intake", State: StepDone, At: string(r.CreatedAt), Note: r.Source}

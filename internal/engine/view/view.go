@@ -1,9 +1,9 @@
-// Package view owns the read models of an operator: how a home stands at this moment, a task with everything that is known of it,
-// and what an attempt did, a page at a time. The page, the HTTP API, the terminal and the tools of MCP show the same models. It reads
-// the store, the attempts' directories and their bundles, and changes nothing; how a model looks, and who may see it, is not its
+// Package view owns the read models of an operator: the present state of a home, a task with everything that is known of it, and what
+// an attempt did, a page at a time. The page, the HTTP API, the terminal and the tools of MCP show the same models. It reads the
+// store, the attempts' directories and their bundles, and changes nothing; how a model looks, and who may see it, is not its
 // business.
 //
-// What an agent wrote stands in these models as it was recorded. Whoever shows it makes it harmless for where it is shown.
+// These models hold an agent's text as it was recorded. The code that shows it must make it harmless for its medium.
 package view
 
 import (
@@ -25,8 +25,8 @@ type Source struct {
 	Clock  clock.Clock    // nil: clock.System
 }
 
-// A Reader reads models. It is safe for concurrent use. It keeps its place in the journals of the attempts that run, so that a home
-// which is looked at often is not read anew each time.
+// A Reader reads models. It is safe for concurrent use. It keeps its position in the journals of the running attempts, so that a
+// home that is looked at often is not read from the start each time.
 type Reader struct {
 	src    Source
 	staged *apply.Applier

@@ -22,7 +22,7 @@ import (
 	"github.com/deedrun/deed/internal/store/storetest"
 )
 
-// A desk is a home with a real store whose clock stands until it is moved.
+// A desk is a home with a real store whose clock moves only when it is set.
 type desk struct {
 	*testing.T
 	clock *storetest.Clock
@@ -176,7 +176,7 @@ func TestAHomeTellsWhatRunsWhatWaitsAndWhatEnded(t *testing.T) {
 	if len(h.Hours) != 24 || len(h.Days) != 30 || last.Completed != 1 || last.Failed != 1 || last.Attempts != 2 || last.Refused != 1 {
 		t.Errorf("the last hour of %d: %+v", len(h.Hours), last)
 	}
-	// The result comes: the reader goes on where it was.
+	// The result comes: the reader continues where it was.
 	d.note(live.AttemptID, history.KindToolResult, agentruntime.ToolResult{CallID: "c1", Status: agentruntime.ToolFailure, ErrorType: "exit", DurationMS: 7})
 	if r := d.home().Running[0]; r.Tool.Status != string(agentruntime.ToolFailure) || r.Entries != 4 {
 		t.Errorf("after the result: %+v %+v", r.Tool, r.Entries)

@@ -16,7 +16,7 @@ const ActionKind = "workflow"
 // What a person may answer.
 const (
 	AnswerRetry   = "retry"   // visit the state again
-	AnswerSignal  = "signal"  // go on as if the task had given it
+	AnswerSignal  = "signal"  // continue as if the task had given it
 	AnswerAbandon = "abandon" // end the workflow
 )
 
@@ -69,8 +69,8 @@ func (q Question) check(a Answer) error {
 	return fmt.Errorf("%q is no answer (say one of: %s)", a.Decision, q.choices())
 }
 
-// ReadAnswer turns what a person said into the answer to an action, or says what may be said. It takes the words retry,
-// abandon and signal NAME, a signal's own name, or the JSON of an Answer.
+// ReadAnswer turns what a person entered into the answer to an action, or says what may be entered. It takes the words
+// retry, abandon and signal NAME, a signal's own name, or the JSON of an Answer.
 func ReadAnswer(x store.Action, said json.RawMessage) (json.RawMessage, error) {
 	var q Question
 	if err := json.Unmarshal(x.Subject, &q); err != nil {

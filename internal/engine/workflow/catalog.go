@@ -34,7 +34,7 @@ type Options struct {
 // A Catalog is every definition that was found. A file that cannot be used is among its faults and takes nothing else with it.
 type Catalog struct {
 	defs   map[string]Definition
-	broken map[string]error // by type, as far as a broken file tells it, else by file
+	broken map[string]error // by type, if a broken file still shows it, else by file
 }
 
 // Load reads what deed ships, then the home's definitions, which may replace what deed ships, then the project's, which may

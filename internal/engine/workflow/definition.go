@@ -1,7 +1,7 @@
 // Package workflow owns multi-step work: definitions as data, and the instances that move from state to state by the signals
 // of settled tasks and of people. It decides each step from a definition and an instance alone, and hands the step, the task
-// that follows and the events about both to the store as one transaction. It runs nothing and judges nothing: whether a task
-// is completed is the gate's word.
+// that follows and the events about both to the store as one transaction. It runs nothing and judges nothing: the gate
+// decides whether a task is completed.
 package workflow
 
 import (
@@ -95,7 +95,7 @@ func terminal(s agentruntime.WorkflowState) bool {
 	return !s.EmitsTaskIntent && len(s.Transitions) == 0 && len(s.CompletionSignals) == 0
 }
 
-// own returns deed's own fields of a state; the zero value when there are none.
+// own returns the fields that deed adds to a state; the zero value when there are none.
 func own(s agentruntime.WorkflowState) deed.StateSpec {
 	if s.Deed == nil {
 		return deed.StateSpec{}

@@ -37,7 +37,7 @@ states:
   - state_id: end
 `
 
-// Every fault of a definition is told, at its line, and all of them at once.
+// All faults of a definition are reported at once, each with its line.
 func TestLint(t *testing.T) {
 	t.Parallel()
 	state := func(text string) string {

@@ -36,14 +36,14 @@ const batch = 200
 // retryAfter is how long a workflow waits after the store could not take its step.
 const retryAfter = 10 * time.Second
 
-// tries bounds how often a step is decided anew because somebody else changed the workflow.
+// tries bounds how often a step is decided again because somebody else changed the workflow.
 const tries = 10
 
 // An Engine starts workflows and moves them on. Several may run at once.
 type Engine struct {
 	Store     *store.Store
 	Admission *task.Admission
-	Catalog   func() *Catalog // reads the definitions; a start reads them anew
+	Catalog   func() *Catalog // reads the definitions; each start reads them again
 	Clock     clock.Clock
 	Root      string // the home's directory, below which the bundles are
 
@@ -237,7 +237,7 @@ func (e *Engine) decide(ctx context.Context, w store.Workflow) (*store.WorkflowM
 	return e.follow(ctx, def, st, w, v.signal, &store.Step{Cause: store.CauseTask, CauseTask: w.TaskID, Note: v.note})
 }
 
-// answered follows what a person said. An answer that cannot be followed is asked for again.
+// answered follows a person's answer. One that cannot be followed is asked for again.
 func (e *Engine) answered(ctx context.Context, def Definition, st agentruntime.WorkflowState, w store.Workflow, x store.Action) (*store.WorkflowMove, error) {
 	q := question(def, st, w)
 	a, err := q.read(x.Answer)
@@ -271,7 +271,7 @@ func (e *Engine) follow(ctx context.Context, def Definition, st agentruntime.Wor
 	return e.enter(ctx, def, to, w, step, nil)
 }
 
-// enter begins a visit of a state: within the definition's bounds, unless a person says so.
+// enter begins a visit of a state: within the definition's bounds, unless a person overrules them.
 func (e *Engine) enter(ctx context.Context, def Definition, to string, w store.Workflow, step *store.Step, context json.RawMessage) (*store.WorkflowMove, error) {
 	st, ok := def.state(to)
 	if !ok {
@@ -313,7 +313,7 @@ func (e *Engine) enter(ctx context.Context, def Definition, to string, w store.W
 	row, err := e.task(def, visit{
 		id: w.ID(), key: w.Record.InstanceKey, seq: w.Visit + 1, state: st, place: p, context: context, options: w.Options, earlier: earlier,
 	})
-	if err != nil { // a task that cannot be admitted is a person's to mend, and no reason to try each cycle
+	if err != nil { // a person has to fix a task that cannot be admitted: trying it each cycle does not help
 		in := w
 		in.TaskID = ""
 		b := block(def, st, in, fmt.Sprintf("the task of state %s cannot be made: %v", to, err))
@@ -324,7 +324,7 @@ func (e *Engine) enter(ctx context.Context, def Definition, to string, w store.W
 	return m, nil
 }
 
-// A SignalRequest moves a workflow that waits, or is blocked, by a person's or a sensor's word.
+// A SignalRequest moves a workflow that waits, or is blocked, on behalf of a person or a sensor.
 type SignalRequest struct {
 	WorkflowID string
 	Signal     string
@@ -361,7 +361,7 @@ func (e *Engine) Signal(ctx context.Context, r SignalRequest) (store.Workflow, e
 	return store.Workflow{}, store.ErrStale
 }
 
-// ready returns where a workflow stands whose next step is a person's or a sensor's.
+// ready returns the state of a workflow whose next step is a person's or a sensor's.
 func (e *Engine) ready(ctx context.Context, w store.Workflow) (Definition, agentruntime.WorkflowState, error) {
 	def, err := e.definition(ctx, w.Definition)
 	if err != nil {
@@ -381,8 +381,8 @@ func (e *Engine) ready(ctx context.Context, w store.Workflow) (Definition, agent
 
 // PrepareWake resolves what a sensor proposes without storing it. Where no instance with the key lives it is a start. Where
 // one waits in a state without a task, and a transition leads from there to the proposed state, it is that step, with the
-// proposed context laid over the instance's. Otherwise the instance goes its own way, and both are nil. The result goes into
-// store.Intake; after ErrStale it is prepared anew.
+// proposed context laid over the instance's. Otherwise the instance is left alone, and both results are nil. The result goes
+// into store.Intake; after ErrStale it is prepared again.
 func (e *Engine) PrepareWake(ctx context.Context, p agentruntime.ProposedWorkflow, by string) (*store.NewWorkflow, *store.WorkflowMove, store.Workflow, error) {
 	w, err := e.Store.LiveWorkflow(ctx, p.Template, p.InstanceKey)
 	if errors.Is(err, store.ErrNotFound) {

@@ -219,7 +219,7 @@ func TestNoSignal(t *testing.T) {
 		if len(after) != len(before) { // pain point 28
 			t.Errorf("a blocked workflow wrote %d events in idle cycles", len(after)-len(before))
 		}
-		// The answer goes on.
+		// The answer lets it continue.
 		r.ok(r.Store.AnswerAction(r.ctx, w.ActionID, json.RawMessage(`{"decision": "signal", "signal": "continue"}`), "ada"))
 		r.cycle()
 		if w = r.get(w.ID()); w.Record.Status != agentruntime.WorkflowActive || w.Record.CurrentState != "execute" || w.ActionID != "" {
@@ -350,7 +350,7 @@ func TestPinnedDefinitionAndDefaults(t *testing.T) {
 	w := r.begin(StartRequest{Type: "d", Context: json.RawMessage(`{"a": 1, "b": 12345678901234567890, "who": "Ada"}`), AdapterID: "usual", Spec: &deed.TaskSpec{Workspace: &deed.Workspace{Source: src}, MaxAttempts: 1}})
 	changed := define(t, strings.ReplaceAll(text, "next_state: two}", "next_state: two}, {signal: skip, next_state: two}"))
 	r.Catalog().defs["d"] = changed
-	w = r.onto(w, "skip") // a word of the new definition
+	w = r.onto(w, "skip") // a signal of the new definition
 	if w.Record.Status != agentruntime.WorkflowBlocked {
 		t.Fatalf("%+v", w)
 	}
@@ -370,7 +370,8 @@ func TestPinnedDefinitionAndDefaults(t *testing.T) {
 	}
 }
 
-// A task that cannot be made blocks the workflow, and is tried again when a person says so; a start like that is refused.
+// A task that cannot be made blocks the workflow, and is tried again when a person asks for it; a start like that is
+// refused.
 func TestTasksThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	def := define(t, "workflow_type: m\ninitial_state: one\nstates:\n- {state_id: one, task_type: script, emits_task_intent: true, transitions: [{signal: done, next_state: two}]}\n- {state_id: two, task_type: later, emits_task_intent: true, completion_signals: [done]}\n")
@@ -404,14 +405,14 @@ func TestTasksThatCannotBeMade(t *testing.T) {
 	if len(list) != 1 {
 		t.Errorf("%d workflows", len(list))
 	}
-	// Nobody else takes the keys of visits.
+	// No other task may take the key of a visit.
 	in := agentruntime.TaskIntent{TaskType: "script", Source: "x", Payload: json.RawMessage(`{}`), Deed: &deed.TaskSpec{DedupeKey: "workflow/" + w.ID() + "/3"}}
 	if _, err := r.Admission.Prepare(in, task.Caller{Trusted: true}); err == nil {
 		t.Error("a stranger may take the key of a visit")
 	}
 }
 
-// A sensor creates an instance, or wakes the one that waits for it, in one transaction with its event.
+// A sensor creates an instance, or wakes the instance that waits for it, in one transaction with its event.
 func TestWake(t *testing.T) {
 	t.Parallel()
 	def := define(t, "workflow_type: s\ninitial_state: wait\nstates:\n- {state_id: wait, transitions: [{signal: go, next_state: work}]}\n- {state_id: work, task_type: script, emits_task_intent: true, completion_signals: [done]}\n")

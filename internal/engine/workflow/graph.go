@@ -169,7 +169,8 @@ func layout(d Definition, current string) (boxes []box, width, height int) {
 	return boxes, width, height
 }
 
-// layers returns the longest way from the start to each state, ways back left out. What cannot be reached stands below.
+// layers returns the longest path from the start to each state, back edges left out. States that cannot be reached are
+// placed below.
 func (g graph) layers() []int {
 	n := len(g.ids)
 	forward := make([][]int, n)
@@ -232,7 +233,7 @@ func edges(d Definition, boxes []box) []edge {
 	return out
 }
 
-// lanes counts the ways that are drawn beside the boxes.
+// lanes counts the edges that are drawn next to the boxes.
 func lanes(d Definition, boxes []box) (left, right int) {
 	for _, e := range edges(d, boxes) {
 		switch down := boxes[e.to].layer - boxes[e.from].layer; {
@@ -287,13 +288,13 @@ func drawEdges(b *strings.Builder, d Definition, boxes []box, shift, width int) 
 			right++
 			x := shift + width + right*laneWidth
 			drawSide(b, x, f.x+shift+f.w, f.y+boxHeight/2-6, t.x+shift+t.w, t.y+boxHeight/2+6)
-			// Beside all lanes, so that no line runs through it.
+			// To the right of all lanes, so that no line runs through it.
 			fmt.Fprintf(b, `<text class="label" x="%d" y="%d">%s</text>`+"\n", shift+width+lanesRight*laneWidth+6, (f.y+t.y+boxHeight)/2, esc(e.label))
 		}
 	}
 }
 
-// drawSide draws a way along a lane beside the boxes.
+// drawSide draws an edge along a lane next to the boxes.
 func drawSide(b *strings.Builder, lane, fx, fy, tx, ty int) {
 	fmt.Fprintf(b, `<path marker-end="url(#tip)" d="M%d %d C%d %d %d %d %d %d S%d %d %d %d"/>`, fx, fy, lane, fy, lane, fy, lane, (fy+ty)/2, lane, ty, tx, ty)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// payloadKey is the member of a task's payload in which the workflow tells where it stands. A context may not use it.
+// payloadKey is the member of a task's payload that describes the visit of the workflow. A context may not use it.
 const payloadKey = "workflow"
 
 // A Note is that member.
@@ -42,7 +42,7 @@ type Earlier struct {
 	Artifacts []string                `json:"artifacts,omitempty"`
 }
 
-// maxEarlier bounds how many visits a payload tells of, the newest ones.
+// maxEarlier bounds how many visits a payload lists, the newest ones.
 const maxEarlier = 24
 
 // options are what a workflow's tasks are made with. They are the starter's, and kept with the instance.
@@ -102,7 +102,7 @@ func (e *Engine) task(d Definition, v visit) (store.NewTask, error) {
 	if in.Priority == nil && d.Deed != nil {
 		in.Priority = d.Deed.Priority
 	}
-	// Whoever started the workflow was held to what it may ask for then; the rest is deed's own.
+	// What the starter may ask for was checked at the start; the rest is deed's own.
 	row, err := e.Admission.Prepare(in, task.Caller{Trusted: true})
 	if err != nil {
 		return store.NewTask{}, err
@@ -156,8 +156,8 @@ func (e *Engine) earlier(b store.Visit) Earlier {
 	return x
 }
 
-// spec is what the starter asked of every task, with the work of earlier visits in the workspace and their artifacts in
-// reach of an agent behind walls.
+// spec is what the starter asked of every task. It adds the work of earlier visits to the workspace, and puts their
+// artifacts within reach of an isolated agent.
 func (e *Engine) spec(asked *deed.TaskSpec, v visit) *deed.TaskSpec {
 	var s deed.TaskSpec
 	if asked != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/deedrun/deed/contract/agentruntime"
 )
 
-// A place is where an instance stands and how it came there. The store keeps it and reads nothing of it but the iteration.
+// A place is the position of an instance and how it got there. The store keeps it and reads only the iteration.
 type place struct {
 	iteration int
 	Visits    map[string]int `json:"visits"`          // how often each state was entered
@@ -27,8 +27,8 @@ func placeOf(iteration int, progress json.RawMessage) (place, error) {
 	return p, nil
 }
 
-// enter counts a visit. An iteration is as long as no state comes twice: entering one that it has been in begins the next. So
-// every way round a definition costs an iteration, however it winds.
+// enter counts a visit. An iteration lasts until a state comes twice: entering a state that was visited in it begins the
+// next. So every cycle through a definition costs an iteration, whichever path it takes.
 func (p place) enter(state string) place {
 	out := place{iteration: max(p.iteration, 1), Visits: maps.Clone(p.Visits), Round: slices.Clone(p.Round)}
 	if out.Visits == nil {
@@ -83,8 +83,8 @@ type verdict struct {
 	ask    string
 }
 
-// ofTask decides what the end of a state's task means. It reads the settled status and the signal of the outcome; what else
-// the agent said counts for nothing.
+// ofTask decides what the end of a state's task means. It reads the settled status and the signal of the outcome; nothing
+// else that the agent said counts.
 func ofTask(s agentruntime.WorkflowState, t agentruntime.TaskRecord) verdict {
 	o := own(s)
 	said := ""

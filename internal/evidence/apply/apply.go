@@ -31,7 +31,7 @@ type Request struct {
 	Force     bool               // also without a trusted signature and without an accepting gate
 	DryRun    bool
 
-	note     string // what whoever approved said about it
+	note     string // a note of the person who approved it
 	id       string // of the staged apply that this is; else it is made
 	manifest string // the manifest's hash, when somebody approved exactly this bundle
 }
@@ -51,7 +51,7 @@ func (a *Applier) Apply(ctx context.Context, r Request) (evidence.ApplyResult, e
 	var err error
 	if !r.DryRun {
 		recovery, err = a.Recover(ctx)
-		recovery.tell(&res)
+		recovery.describe(&res)
 	}
 	var files []File
 	if err == nil {
@@ -78,8 +78,8 @@ func (a *Applier) fail(res *evidence.ApplyResult, err error) {
 	res.Error = a.failure(err)
 }
 
-// close writes the audit line of a result, and only then moves the journal of what was applied to the finished ones: a
-// crash in between is told by the next apply.
+// close writes the audit line of a result, and only then moves the journal of what was applied to the finished ones:
+// after a crash in between, the next apply reports it.
 func (a *Applier) close(res *evidence.ApplyResult, line evidence.ApplyAudit) error {
 	line.AuditReference = uuid.Must(uuid.NewV7()).String()
 	line.Status, line.ApplyID, line.ArtifactID, line.Target = res.Status, res.ApplyID, res.ArtifactID, res.Target
@@ -333,16 +333,16 @@ func (t *site) reached(p *plan) error {
 	return nil
 }
 
-// abandon puts back what an apply that failed changed, and forgets it.
+// abandon puts back what an apply that failed changed, and discards the journal.
 func (j *journal) abandon(t *site) error {
 	if err := j.restore(t); err != nil {
 		return fmt.Errorf("put everything back (the next `deed apply` tries again): %w", err)
 	}
-	return j.forget(t)
+	return j.discard(t)
 }
 
-// forget removes the stage and the journal of an apply that left nothing behind.
-func (j *journal) forget(t *site) error {
+// discard removes the stage and the journal of an apply that left nothing behind.
+func (j *journal) discard(t *site) error {
 	if err := t.root.RemoveAll(j.stageDir()); err != nil {
 		return fmt.Errorf("remove the stage: %w", err)
 	}

@@ -183,7 +183,7 @@ func TestApprove(t *testing.T) {
 	}
 }
 
-// Every refusal: nothing is changed, every reason is told, and the attempt is in the audit log.
+// Every refusal: nothing is changed, every reason is reported, and the attempt is in the audit log.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	simple := func(r *rig) *change {

@@ -40,7 +40,7 @@ func (a *Applier) audit(line evidence.ApplyAudit) error {
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	// A secret in a name or a message must not stay; what stands for it holds nothing that JSON would have to escape.
+	// A secret in a name or a message must not stay; its placeholder holds nothing that JSON would have to escape.
 	text = append(a.Redact.Bytes(text), '\n')
 	f, err := os.OpenFile(a.Home.ApplyAudit(), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestBundleOfAnotherMakerIsApplied(t *testing.T) {
 		t.Errorf("the preflight: %v: %+v", err, p.Violations)
 	}
 	req := r.request(dir, to)
-	req.Force = true // nobody signed it
+	req.Force = true // it is not signed
 	if res, err := r.Apply(t.Context(), req); err != nil || res.Status != evidence.ApplyApplied {
 		t.Fatalf("apply: %v: %+v", err, res)
 	}
@@ -67,7 +67,7 @@ func hashed(t testing.TB) string {
 	return dir
 }
 
-// ours is that bundle as one of deed's own that nobody signed, with a verdict.
+// ours is that bundle as one of deed's, unsigned, with a verdict.
 func ours(t testing.TB) string {
 	t.Helper()
 	dir := hashed(t)

@@ -1,4 +1,4 @@
-// Package apply owns what happens to a bundle after its run: the preflight, the envelope that crosses a trust boundary,
+// Package apply owns what is done with a bundle after its run: the preflight, the envelope that crosses a trust boundary,
 // and applying a change to somebody's directory, which can wait for a person and can be undone. It does not judge the work,
 // and it never writes to a bundle.
 //
@@ -6,9 +6,9 @@
 //
 //	verify ─► compare with the directory ─► journal ─► stage ─► switch ─► re-read ─► mark ─► audit ─► close
 //
-// The journal, in the home, holds what every file was. From there on, whatever ends the process, the next apply or undo in
-// this home finds the journal open and puts every file back. The stage is a directory in the target, so that each file gets
-// its place by one rename. A kernel lock on the target's directory keeps two appliers apart, whatever home they use.
+// The journal, in the home, holds what every file was. From there on, however the process ends, the next apply or undo in
+// this home finds the open journal and puts every file back. The stage is a directory in the target, so that one rename
+// puts each file into place. A kernel lock on the target's directory excludes a second applier, also one of another home.
 package apply
 
 import (
@@ -35,7 +35,7 @@ const (
 	ReasonNotContentAddressed = "not_content_addressed" // its id does not name a change
 	ReasonSignature           = "signature_untrusted"   // it is not signed by a trusted key
 	ReasonNotAccepted         = "not_accepted"          // no gate accepted the work
-	ReasonEvidenceOnly        = "apply_back_disabled"   // whoever asked for the run wants no change applied
+	ReasonEvidenceOnly        = "apply_back_disabled"   // the run was requested as evidence only
 	ReasonRedacted            = "patch_redacted"        // a secret was taken out of the patch, so it is not the change any more
 	ReasonChangeList          = "change_list_invalid"   // the change list contradicts itself
 	ReasonPatchPaths          = "patch_paths_mismatch"  // the patch names other files than the change list
@@ -61,13 +61,13 @@ type Refusal struct {
 func (r *Refusal) Error() string {
 	lines := make([]string, len(r.Reasons))
 	for i, reason := range r.Reasons {
-		lines[i] = told(reason)
+		lines[i] = sentence(reason)
 	}
 	return "nothing was changed:\n" + strings.Join(lines, "\n")
 }
 
-// told is a reason as a sentence: its message is what is said of its path.
-func told(r evidence.ApplyReason) string {
+// sentence is a reason as a sentence: its path, followed by its message.
+func sentence(r evidence.ApplyReason) string {
 	if r.Path == "" {
 		return r.Message
 	}
@@ -89,7 +89,7 @@ func refused(reasons []evidence.ApplyReason) error {
 	return &Refusal{reasons}
 }
 
-// Shown makes a path fit for a message: one that could mislead a reader is quoted.
+// Shown makes a path safe for a message: one that could mislead a reader is quoted.
 func Shown(p string) string {
 	odd := func(r rune) bool { return !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) }
 	if p == "" || !utf8.ValidString(p) || strings.ContainsFunc(p, odd) || strings.TrimSpace(p) != p {

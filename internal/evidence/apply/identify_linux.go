@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identify tells which directory was opened.
+// identify returns which directory was opened.
 func identify(dir *os.File) (identity, error) {
 	var st unix.Statx_t
 	err := unix.Statx(int(dir.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_BTIME, &st)

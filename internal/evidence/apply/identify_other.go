@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identify tells which directory was opened.
+// identify returns which directory was opened.
 func identify(dir *os.File) (identity, error) {
 	var st unix.Stat_t
 	err := unix.Fstat(int(dir.Fd()), &st)

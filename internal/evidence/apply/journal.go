@@ -26,8 +26,8 @@ const (
 
 const recordSchema = "deed/apply-record/v1"
 
-// A record is the journal of one apply: what every file was, what it is to be, and where. Beside it are the contents that
-// were there before, one file each.
+// A record is the journal of one apply: what every file was, what it is to be, and where. Next to it are the previous
+// contents, one file each.
 type record struct {
 	identity                          // of the target
 	Schema     string                 `json:"schema"`
@@ -117,8 +117,8 @@ func (a *Applier) begin(ctx context.Context, r record, t *site, p *plan) (_ *jou
 	return j, atomicfile.PublishDir(ctx, tmp, j.dir)
 }
 
-// draft makes the place where a journal is written, before anything is changed. Its name says that it is not whole, and its lock whether
-// somebody is at it: what a killed apply left there nobody needs, and the next cleanup takes it.
+// draft makes the place where a journal is written, before anything is changed. Its name says that it is not complete, and its lock
+// whether a process is working on it. What a killed apply left there is not needed, and the next cleanup removes it.
 func (a *Applier) draft() (dir string, release func(), err error) {
 	if err := os.MkdirAll(a.Home.Tmp(), 0o700); err != nil {
 		return "", nil, err
@@ -241,7 +241,7 @@ func (j *journal) restore(t *site) error {
 		if err != nil {
 			return err
 		}
-		// A file can be there: the one that the directory was to replace. A directory that holds something else stays.
+		// There may be the file that the directory was to replace. A directory with other content stays.
 		if fi, err := t.root.Lstat(filepath.FromSlash(dir)); err == nil && fi.IsDir() {
 			_ = t.root.Remove(filepath.FromSlash(dir))
 		}

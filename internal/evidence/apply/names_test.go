@@ -10,7 +10,7 @@ import (
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
-// A file that is called by a byte, and one that is called as documents write that byte.
+// A file whose name is a byte, and a file whose name is the way in which documents write that byte.
 var twins = tree{"bad\xffutf": "byte\n", `bad\xffutf`: "text\n"}
 
 // twinsBundle seals a change that adds both; with earlier, as a deed did that had one name for them.

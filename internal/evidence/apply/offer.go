@@ -55,7 +55,7 @@ func (o *Offer) Close() {
 }
 
 // Read verifies the bundle in dir and reads its change. A *Refusal says why there is none; the offer has the verification
-// all the same, and need not be closed then.
+// also then, and need not be closed.
 func Read(dir string, v bundle.VerifyOptions) (*Offer, error) {
 	o := &Offer{Dir: dir}
 	var err error
@@ -76,7 +76,7 @@ func Read(dir string, v bundle.VerifyOptions) (*Offer, error) {
 func invalid(v bundle.Verification) error {
 	var reasons []evidence.ApplyReason
 	for _, vi := range v.Violations {
-		// A file that several places of a bundle vouch for is wrong at each of them. To whoever applies it is one fault.
+		// A file that several places of a bundle describe is wrong in each of them. For an apply that is one fault.
 		r := evidence.ApplyReason{Code: ReasonBundleInvalid, Path: vi.File, Message: vi.Code + ": " + vi.Message}
 		if slices.Contains(reasons, r) {
 			continue
@@ -123,7 +123,7 @@ func (o *Offer) read() error {
 	return o.match(doc.Files, parts)
 }
 
-// mayApply refuses a change that whoever asked for the run wanted as evidence only.
+// mayApply refuses a change whose run was requested as evidence only.
 func (o *Offer) mayApply() error {
 	if bundle.ListedFile(o.Verification.Manifest, evidence.PathMetadata) == nil {
 		return nil // not deed's
@@ -286,8 +286,8 @@ func (o *Offer) choose(target string, approve []string, exact bool) ([]File, err
 	return approved(files, approve, exact)
 }
 
-// called returns the files that a name can mean: the one that documents call so, and the one that is called so itself. There are two when a
-// file has the name that documents have for another.
+// called returns the files that a name can mean: the file that documents call so, and the file that is itself called so. There are two when
+// a file has the name that documents use for another.
 func called(files []File, name string) []File {
 	var out []File
 	for _, f := range files {

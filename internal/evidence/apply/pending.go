@@ -77,7 +77,7 @@ func (a *Applier) writePending(p evidence.PendingApplyPreview) error {
 	return atomicfile.WriteFile(a.pendingFile(p.ActionID), text, 0o600)
 }
 
-// Pending returns the staged applies, oldest first; all, or only those that nobody has decided on.
+// Pending returns the staged applies, oldest first; all, or only the undecided ones.
 func (a *Applier) Pending(all bool) ([]evidence.PendingApplyPreview, error) {
 	list, err := os.ReadDir(a.stagedDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +112,7 @@ func (a *Applier) readPending(id string) (evidence.PendingApplyPreview, error) {
 	return p, nil
 }
 
-// Staged returns the staged apply with an id, or with a unique beginning of it, whoever has decided on it.
+// Staged returns the staged apply with an id, or with a unique beginning of it, whether it is decided or not.
 func (a *Applier) Staged(id string) (evidence.PendingApplyPreview, error) {
 	list, err := a.Pending(true)
 	if err != nil {

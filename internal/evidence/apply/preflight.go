@@ -39,7 +39,7 @@ func Preflight(dir string, approve []string, approver string, v bundle.VerifyOpt
 	out.Violations = append(out.Violations, verdict...)
 	if r != nil {
 		for _, reason := range r.Reasons {
-			out.Violations = append(out.Violations, evidence.Violation{Code: evidence.CodeMalformedReference, Path: evidence.PathPatch, File: reason.Path, Message: told(reason)})
+			out.Violations = append(out.Violations, evidence.Violation{Code: evidence.CodeMalformedReference, Path: evidence.PathPatch, File: reason.Path, Message: sentence(reason)})
 		}
 		return out, nil
 	}
@@ -118,7 +118,7 @@ func reference(m *evidence.Manifest) evidence.ArtifactBundleRef {
 	}
 }
 
-// Envelope verifies a bundle and describes it for whoever receives it. A bundle that has no readable manifest has no
+// Envelope verifies a bundle and describes it for its receiver. A bundle that has no readable manifest has no
 // envelope.
 func Envelope(dir string, v bundle.VerifyOptions) (evidence.EvidenceEnvelope, error) {
 	rep, err := Verify(dir, v)

@@ -180,7 +180,7 @@ func TestPreflightAsksForAVerdict(t *testing.T) {
 	}
 }
 
-// A file that the change list and the patch disagree on is named, beside the verdict.
+// A file that the change list and the patch disagree on is named, in addition to the verdict.
 func TestPreflightNamesTheFile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -281,7 +281,7 @@ func TestStage(t *testing.T) {
 		t.Error(err)
 	}
 
-	// Another bundle in the place of the one that was shown.
+	// Another bundle instead of the one that was shown.
 	p = stage()
 	other := r.bundle(r.change(tree{"a": "1\n"}, tree{"a": "evil\n", "b": "new\n"}))
 	if err := os.Rename(dir, dir+".was"); err != nil {

@@ -28,15 +28,16 @@ type Recovered struct {
 	reference string // of its line in the audit log
 }
 
-// A Stuck is an apply that cannot be taken back: somebody changed a file meanwhile, or the directory is gone.
+// A Stuck is an apply that cannot be taken back: somebody changed a file meanwhile, or the directory does not exist
+// any more.
 type Stuck struct {
 	ID        string
 	Directory string
 	Err       error
 }
 
-// tell writes into a result what was done first.
-func (r Recovery) tell(res *evidence.ApplyResult) {
+// describe writes into a result what was recovered first.
+func (r Recovery) describe(res *evidence.ApplyResult) {
 	for _, d := range r.Done {
 		res.Recovered = append(res.Recovered, d.ID)
 		if res.RecoveredAs == nil {
@@ -93,8 +94,8 @@ func (r Recovery) finished(artifact string, to evidence.ApplyTarget, files []Fil
 	return nil
 }
 
-// Recover takes back every apply, and finishes every undo, that a crash cut short. One whose directory is locked is at
-// work in another process and left alone.
+// Recover takes back every apply, and finishes every undo, that a crash cut short. If another process has locked the
+// directory, it is working there, and the apply is left alone.
 func (a *Applier) Recover(ctx context.Context) (Recovery, error) {
 	var out Recovery
 	list, err := os.ReadDir(a.openDir())
@@ -128,7 +129,7 @@ type stuckError struct {
 func (s *stuckError) Error() string { return s.err.Error() }
 func (s *stuckError) Unwrap() error { return s.err }
 
-// refusal says what is in the way and what a person can do about it.
+// refusal says what blocks the recovery and what a person can do about it.
 func (s *stuckError) refusal() error {
 	r := refuse(ReasonInterrupted, "", "an apply to %s was cut short and cannot be taken back (what was there is in %s; move that directory away to go on without it)",
 		Shown(s.j.Target.Directory), s.j.dir)
@@ -201,21 +202,21 @@ func (a *Applier) recoverOne(dir string) (*Recovered, error) {
 	if j.State == stateUndoing {
 		return did(a.undone(j, t))
 	}
-	return did(j.forget(t))
+	return did(j.discard(t))
 }
 
-// A Cut is an apply, or the undo of one, that was cut short and that nobody has taken back or finished yet.
+// A Cut is an apply, or the undo of one, that was cut short and has not been taken back or finished yet.
 type Cut struct {
 	ID        string
 	Directory string // whose files it changed
 	Journal   string // the directory in the home that has what they were
 	Whole     bool   // every file is changed, and only the writing down is missing
 	Undoing   bool   // it was an undo
-	Gone      bool   // the directory is not there any more, or another one is in its place
+	Gone      bool   // the directory is gone, or another one has its name
 }
 
-// CutShort lists them, and changes nothing. What another process is at work on is none of them: it is asked by the lock of the directory, which
-// is held for a moment here, too. Whoever begins to apply there in that moment is refused as by any other applier.
+// CutShort lists them, and changes nothing. What another process is working on is not among them: the lock of the directory shows that, and is
+// held here for a moment, too. An apply that begins there in that moment is refused as by any other applier.
 func (a *Applier) CutShort(ctx context.Context) ([]Cut, error) {
 	list, err := os.ReadDir(a.openDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -59,7 +59,7 @@ func interrupted(t *testing.T, r *rig, dir, to string, n int) *journal {
 	return j
 }
 
-// A journal that is being written has an owner that can be asked, and one that a killed apply left has none.
+// A journal that is being written has a live owner; one that a killed apply left has none.
 func TestADraftHasAnOwner(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -97,7 +97,7 @@ func TestADraftHasAnOwner(t *testing.T) {
 	}
 }
 
-// Wherever an apply is cut, the next one finds every file as it was and goes on.
+// Wherever an apply is cut short, the next one finds every file as it was and continues.
 func TestRecoverAtEveryStep(t *testing.T) {
 	t.Parallel()
 	for n := range len(manyBefore) + len(manyAfter) {
@@ -125,8 +125,8 @@ func TestRecoverAtEveryStep(t *testing.T) {
 	}
 }
 
-// What somebody changed after the crash is never overwritten: the directory is left alone and said to be stuck, and other
-// directories are not held up by it.
+// What somebody changed after the crash is never overwritten: the directory is left alone and reported as stuck, and
+// other directories are not held up by it.
 func TestRecoverLeavesForeignChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -179,14 +179,14 @@ func TestRecoverWithoutTheDirectory(t *testing.T) {
 	}
 }
 
-// An apply that was whole when it was cut short is finished, and whoever asks for the same again is told that it is done. Anything else that is
-// asked for finds the files as they are.
+// An apply that was complete when it was cut short is finished, and a second request for the same apply is answered that it is done. Any other
+// request finds the files as they are.
 func TestAWholeApplyIsFinished(t *testing.T) {
 	t.Parallel()
 	before, after := tree{"a": "1\n", "b": "1\n"}, tree{"a": "2\n", "b": "2\n"}
 	for name, tc := range map[string]struct {
 		bend func(t *testing.T, to string, req *Request)
-		want []string // reasons; nil: it is told as applied
+		want []string // reasons; nil: it is reported as applied
 	}{
 		"the same":              {},
 		"the same, by its link": {bend: func(t *testing.T, to string, req *Request) { link(t, to, to+"-link"); req.To = to + "-link" }},
@@ -239,7 +239,7 @@ func TestAWholeApplyIsFinished(t *testing.T) {
 	}
 }
 
-// Taking back an apply that was cut short is done when its recovery has done it; one that is in the way of a person's change is told as such.
+// Taking back an apply that was cut short is done when its recovery has done it; one that a person's change blocks is reported as such.
 func TestUndoWhatWasCutShort(t *testing.T) {
 	t.Parallel()
 	before, after := tree{"a": "1\n", "b": "1\n"}, tree{"a": "2\n", "b": "2\n"}
@@ -287,7 +287,8 @@ func TestUndoWhatWasCutShort(t *testing.T) {
 	}
 }
 
-// What another process is at work on was not cut short, and what was cut short in a directory that is gone is told as that.
+// What another process is working on was not cut short, and what was cut short in a directory that is gone is reported as
+// that.
 func TestCutShortAsksTheOwner(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

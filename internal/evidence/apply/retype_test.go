@@ -15,7 +15,8 @@ import (
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
-// Files that become links and links that become files, which git writes as a deletion and an addition, beside plain changes.
+// Files that become links and links that become files, which git writes as a deletion and an addition, together with plain
+// changes.
 var (
 	typesBefore = tree{"a": "1\n", "f": "file\n", "run*": "#!/bin/sh\n", "bin": "\x00\x01", "empty": "", "l": "-> g", "d/l": "-> ../g", "g": "g\n", "x y": "-> g"}
 	typesAfter  = tree{"a": "2\n", "f": "-> g", "run": "-> f", "bin": "-> d/l", "empty": "-> g", "l": "file now\n", "d/l*": "#!/bin/sh\n", "g": "g\n", "x y": "\x00\x02"}

@@ -54,7 +54,7 @@ func (tr tree) write(t testing.TB, dir string) {
 	}
 }
 
-// readTree reads a directory back, but for .git.
+// readTree reads a directory back, without .git.
 func readTree(t *testing.T, dir string) tree {
 	t.Helper()
 	out := tree{}
@@ -130,7 +130,7 @@ type change struct {
 	verdict string
 	reasons []string
 	backend string
-	more    map[string]string // files that the bundle has besides
+	more    map[string]string // further files of the bundle
 	key     *bundle.Key
 }
 

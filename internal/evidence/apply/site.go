@@ -29,11 +29,11 @@ type site struct {
 	id   identity
 }
 
-// An identity tells a directory from another one that has its name later. The number alone does not: a file system gives it
-// again as soon as it is free.
+// An identity distinguishes a directory from another one that gets its name later. The inode number alone does not: a file
+// system reuses it as soon as it is free.
 type identity struct {
 	Inode uint64 `json:"inode"`
-	Born  int64  `json:"born,omitempty"` // nanoseconds; 0 where the system does not tell
+	Born  int64  `json:"born,omitempty"` // nanoseconds; 0 where the system does not report it
 }
 
 // is reports whether two identities are of one directory. A record of an earlier deed has no birth.

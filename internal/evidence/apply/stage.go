@@ -18,8 +18,8 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// A stage is a directory in which the patch is applied to copies of the files it changes, and nothing else. What comes out
-// is compared with the change list before the real directory sees any of it.
+// A stage is a directory in which the patch is applied to copies of the files it changes, and nothing else. The result is
+// compared with the change list before the real directory is touched.
 type stage struct {
 	dir string // absolute
 }
@@ -110,7 +110,7 @@ func (s *stage) filter(o *Offer, p *plan, to string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), errors.Join(err, f.Close())
 }
 
-// compare demands that the stage holds exactly what the change list says: nothing more, nothing less, nothing else.
+// compare demands that the stage holds exactly what the change list says, no more and no less.
 func (s *stage) compare(ctx context.Context, p *plan) error {
 	m, err := workspace.Snapshot(ctx, s.work(), nil)
 	if err != nil {
@@ -161,7 +161,7 @@ func leaves(at, target string) bool {
 	return path.IsAbs(target) || to == ".." || strings.HasPrefix(to, "../")
 }
 
-// finish gives files that existed before the permissions and the owner they had, but for what the change says.
+// finish gives existing files the permissions and the owner that they had, except where the change says otherwise.
 func finish(root *os.Root, p *plan) error {
 	for _, st := range p.steps {
 		link, wasLink := st.After.Mode == linkMode, st.was.Mode == linkMode

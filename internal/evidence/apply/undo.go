@@ -14,15 +14,15 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// Undo takes an apply back: every file is what it was before, with its content, permissions and owner. When any of them is
-// not as the apply left it, all of those are named and nothing is changed. id may be a unique beginning.
+// Undo takes an apply back: every file becomes what it was before, with its content, permissions and owner. If any file is
+// not as the apply left it, all such files are named and nothing is changed. id may be a unique beginning.
 func (a *Applier) Undo(ctx context.Context, id, by string) (evidence.ApplyResult, error) {
 	res := evidence.ApplyResult{
 		Schema: evidence.SchemaApplyResult, Adapter: Adapter, Status: evidence.ApplyUndone, AppliedFiles: []string{}, Approver: by,
 	}
 	var j *journal
 	recovery, err := a.Recover(ctx)
-	recovery.tell(&res)
+	recovery.describe(&res)
 	if err == nil {
 		if back := recovery.takenBack(id); back != nil { // which is what was asked for, and its line is written
 			res.Status, res.AppliedFiles, res.Target, res.ApplyID, res.ArtifactID = evidence.ApplyRolledBack, back.names(), back.Target, back.ID, back.ArtifactID
@@ -83,7 +83,7 @@ func (a *Applier) undo(id string) (*journal, error) {
 	return j, a.undone(j, t)
 }
 
-// undone closes a journal whose files are back. What was kept is not needed any more.
+// undone closes a journal whose files are back. The contents that it kept are not needed any more.
 func (a *Applier) undone(j *journal, t *site) error {
 	if err := t.root.RemoveAll(j.stageDir()); err != nil {
 		return fmt.Errorf("remove the stage: %w", err)
@@ -125,7 +125,7 @@ func (j *journal) unchanged(t *site) error {
 	return refused(reasons)
 }
 
-// links are the paths that are a link before or after the apply: what is not there behind one of them is as it must be.
+// links are the paths that are a link before or after the apply: a path behind one of them is rightly missing.
 func (j *journal) links() (map[string]bool, error) {
 	out := map[string]bool{}
 	for _, f := range j.Files {
@@ -141,12 +141,13 @@ func (j *journal) links() (map[string]bool, error) {
 	return out, nil
 }
 
-// linked says that somebody put a link in the place of a directory: what is behind it is not the file that was changed.
+// linked says that somebody replaced a directory by a link: the file behind it is not the one that was changed.
 func linked(f recordFile, now state) evidence.ApplyReason {
 	return evidence.ApplyReason{Code: ReasonLinkedParent, Path: f.Name, Message: "lies behind the link " + Shown(now.behind)}
 }
 
-// find returns the finished apply with an id, or with a unique beginning of it. One that was taken back comes with a *Refusal.
+// find returns the finished apply with an id, or with a unique beginning of it. For one that was taken back it also returns a
+// *Refusal.
 func (a *Applier) find(id string) (*journal, error) {
 	list, err := os.ReadDir(a.doneDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -167,8 +168,8 @@ func (a *Applier) find(id string) (*journal, error) {
 	return nil, refuse(ReasonUndo, "", "%s is the beginning of %d applies", Shown(id), len(found))
 }
 
-// rolledBack refuses an id that no finished apply has. An apply that was cut short and taken back has no journal any more, only its line in the
-// audit log; what that says of it is returned.
+// rolledBack refuses an id that no finished apply has. An apply that was cut short and taken back has no journal any more, only a line in the
+// audit log; the reason is taken from that line.
 func (a *Applier) rolledBack(id string) (*journal, error) {
 	back, err := a.takenBack(id)
 	switch {

@@ -23,7 +23,7 @@ const (
 // maxVerdict is how large a verdict may be to be read, maxTold how many of its reasons are repeated.
 const (
 	maxVerdict = 32 << 20
-	maxTold    = 10
+	maxReasons = 10
 )
 
 // A ruling is what a bundle says that a gate decided, and the codes of the reasons.
@@ -32,7 +32,7 @@ type ruling struct {
 	reasons []string
 }
 
-// ruling is that of the signed statement, whoever signed it; ok is false without one.
+// ruling is that of the signed statement, by any signer; ok is false without one.
 func (o *Offer) ruling() (r ruling, ok bool) {
 	s := o.Verification.Statement
 	if s == nil {
@@ -45,8 +45,8 @@ func (o *Offer) ruling() (r ruling, ok bool) {
 	return r, true
 }
 
-// claimed is the ruling of a bundle of deed's own that nobody signed: what its files say, for what that is worth. A bundle of
-// another maker has none, and ok is false.
+// claimed is the ruling of an unsigned bundle of deed's: what its files say, for what that is worth. A bundle of another
+// maker has none, and ok is false.
 func (o *Offer) claimed() (r ruling, ok bool, err error) {
 	m := o.Verification.Manifest
 	ours := m.Runtime.Backend == bundle.Backend
@@ -59,7 +59,7 @@ func (o *Offer) claimed() (r ruling, ok bool, err error) {
 	}
 	var v deed.Verdict
 	if broken := json.Unmarshal(text.Bytes(), &v); broken != nil || v.Schema != deed.SchemaVerdict {
-		return ruling{word: verdictNone}, ours, nil //nolint:nilerr // what cannot be read as a verdict is none
+		return ruling{word: verdictNone}, ours, nil //nolint:nilerr // what cannot be read as a verdict is no verdict
 	}
 	r.word = verdictRejected
 	if v.Accepted {
@@ -80,7 +80,7 @@ func (r ruling) refusal(remedy string) string {
 		switch i {
 		case 0:
 			out += ", for " + Shown(code)
-		case maxTold:
+		case maxReasons:
 			return out + fmt.Sprintf(" and %d more (%s)", len(r.reasons)-i, remedy)
 		default:
 			out += ", " + Shown(code)

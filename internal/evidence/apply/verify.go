@@ -13,17 +13,17 @@ import (
 	"github.com/deedrun/deed/internal/evidence/workspace"
 )
 
-// CodeChangeListMismatch is the violation of a bundle whose change list names other files than its patch, or one of them less often: whoever reviews the one
-// approves something else than the other does.
+// CodeChangeListMismatch is the violation of a bundle whose change list names other files than its patch, or one of them less often: a review of the list
+// would approve something else than the patch does.
 const CodeChangeListMismatch = "change-list-mismatch"
 
-// What is said of a file that only one of them has.
+// What is said of a file that only one of the two has.
 const (
 	notInPatch = "is in the change list and not in the patch"
 	notInList  = "is in the patch and not in the change list"
 )
 
-// repeated is said of a file that several parts of a patch change: which of them was reviewed, nobody can tell.
+// repeated is said of a file that several parts of a patch change: it is unknown which of them was reviewed.
 const repeated = "is in the patch more than once"
 
 // Bounds of a comparison for somebody who only verifies. A larger change is compared when it is applied.
@@ -33,9 +33,9 @@ const (
 	maxDisagreed = 100
 )
 
-// Verify checks a bundle as bundle.Verify does, and a valid one for one thing more, which takes a reader of patches: that its change
-// list and its patch are about the same files. It does not judge what it cannot read: a patch that git alone could make sense of, one
-// that a secret was taken out of, and the empty one of a run that ended before its patch was made. Apply refuses those.
+// Verify checks a bundle as bundle.Verify does, and adds one check that needs a parser of patches: that its change list and its patch
+// are about the same files. It does not judge what it cannot parse: a patch that only git understands, one that a secret was taken
+// out of, and the empty one of a run that ended before its patch was made. Apply refuses those.
 func Verify(dir string, o bundle.VerifyOptions) (bundle.Verification, error) {
 	v, err := bundle.Verify(dir, o)
 	if err != nil || !v.Valid {
@@ -85,23 +85,23 @@ func disagreement(dir string, m *evidence.Manifest) []evidence.Violation {
 		}
 		listed[name] = true
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for i, p := range parts {
 		name := workspace.TextPath(p.Path)
 		switch {
-		case taken[i] || told[name]:
+		case taken[i] || reported[name]:
 			continue
 		case listed[name]:
 			say(name, repeated)
 		default:
 			say(name, notInList)
 		}
-		told[name] = true
+		reported[name] = true
 	}
 	return out
 }
 
-// readCompared reads a file of a verified bundle, or nothing of one that is too large to compare.
+// readCompared reads a file of a verified bundle; a file that is too large to compare is left out.
 func readCompared(root *os.Root, p string) []byte {
 	f, err := plainfile.OpenIn(root, p)
 	if err != nil {

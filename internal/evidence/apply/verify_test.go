@@ -9,7 +9,7 @@ import (
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
-// A change list that is about other files than the patch is told to whoever only verifies.
+// A change list that is about other files than the patch is reported also to those who only verify.
 func TestVerifyComparesListAndPatch(t *testing.T) {
 	t.Parallel()
 	const extra = "diff --git a/extra b/extra\nnew file mode 100644\n--- /dev/null\n+++ b/extra\n@@ -0,0 +1 @@\n+x\n"
@@ -40,7 +40,7 @@ func TestVerifyComparesListAndPatch(t *testing.T) {
 			ghost.Class = "ignored"
 			c.files = append(c.files, ghost)
 		}},
-		// Evidence all the same: of a run that ended before its patch was made, of a patch that is no plain one, of one that is redacted.
+		// Still evidence: of a run that ended before its patch was made, of a patch that is no plain one, of one that is redacted.
 		{name: "no patch", change: func(c *change) { c.patch = nil }},
 		{name: "a patch that is none of ours", change: func(c *change) { c.patch = []byte("--- a/a\n+++ b/a\n") }},
 		{name: "redacted", change: func(c *change) { c.secrets, c.patch = map[string]string{"K": "a/extra b"}, append(c.patch, extra...) }},

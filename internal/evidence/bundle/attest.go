@@ -44,8 +44,8 @@ type Predicate struct {
 	Note      string          `json:"note"`
 }
 
-// A PredicateSigner carries the public key, so that a stranger can tell a broken signature from an unknown key. It proves
-// nothing about who holds the key.
+// A PredicateSigner carries the public key, so that any verifier can distinguish a broken signature from an unknown key.
+// It proves nothing about who holds the key.
 type PredicateSigner struct {
 	KeyID     string `json:"keyId"`
 	PublicKey string `json:"publicKey"`
@@ -91,8 +91,8 @@ type attestation struct {
 
 // openAttestation parses an envelope, checks its signature with one of keys or else with the key inside, and returns what it
 // says. The signature covers the payload and its type only, so the file must be byte for byte what sign writes for them:
-// whatever else it held would be nobody's word in a file that counts as signed. An error means that nothing in it can be
-// relied on.
+// anything else would be unsigned content in a file that counts as signed. An error means that nothing in it can be relied
+// on.
 func openAttestation(data []byte, keys []PublicKey) (attestation, error) {
 	var a attestation
 	var e dsse.Envelope

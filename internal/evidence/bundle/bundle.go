@@ -1,9 +1,10 @@
-// Package bundle owns the evidence directory of an attempt: writing it whole or not at all, hashing, signing and verifying
-// it. It does not decide what happened in an attempt, and it keeps no state outside the directory and the signing key.
+// Package bundle owns the evidence directory of an attempt: writing it completely or not at all, hashing, signing and
+// verifying it. It does not decide what happened in an attempt, and it keeps no state outside the directory and the signing
+// key.
 //
-// A bundle follows the wp-codebox artifact layout: manifest.json lists every file with its SHA-256, the bundle id is made of
-// the exact bytes of the change list and the patch, and attestation.json, where there is a key, is a DSSE envelope with an
-// in-toto statement over the manifest. The order in which hashes depend on each other is
+// A bundle follows the wp-codebox artifact layout: manifest.json lists every file with its SHA-256, the bundle id is
+// computed from the exact bytes of the change list and the patch, and attestation.json, where there is a key, is a DSSE
+// envelope with an in-toto statement over the manifest. The order in which hashes depend on each other is
 //
 //	content files ─► content digest, id ─► review, metadata ─► runtime reference manifest
 //	              ─► attested manifest digest ─► attestation ─► manifest self hash ─► manifest.json
@@ -15,7 +16,7 @@ import (
 	"github.com/deedrun/deed/contract/evidence"
 )
 
-// Paths and kinds of deed's own files in a bundle, beside those of the wp-codebox contract.
+// Paths and kinds of deed's own files in a bundle, in addition to those of the wp-codebox contract.
 const (
 	PathAttestation = "attestation.json"
 	PathVerdict     = "files/verdict.json"

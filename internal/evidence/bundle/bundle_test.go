@@ -470,7 +470,7 @@ func TestHugeChangeList(t *testing.T) {
 	}
 }
 
-// A review repeats no more than a document can have, however the paths are made up: the change list has them all, and the bundle is sealed.
+// A review lists no more than a document can have, however the paths are made up: the change list has them all, and the bundle is sealed.
 func TestLongPathsInAChangeList(t *testing.T) {
 	t.Parallel()
 	for what, char := range map[string]string{"long": "e", "longer as JSON": "\x01", "like values": ","} {

@@ -118,7 +118,7 @@ func (b *budgetReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// reviewChanges sums up the change list as it stands in the bundle, redacted.
+// reviewChanges sums up the change list as it is in the bundle, redacted.
 func (w *Writer) reviewChanges(r *evidence.Review) error {
 	const name = evidence.PathChangedFiles
 	size, values, full := 0, 0, false

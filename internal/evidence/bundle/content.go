@@ -26,7 +26,7 @@ func ListedFile(m *evidence.Manifest, path string) *evidence.ManifestFile {
 }
 
 // CopyContent writes a listed file of the bundle in dir to w and makes sure that it is the one that the manifest lists:
-// between a verification and a use somebody can have replaced it. w may have received wrong bytes when an error is
+// between the verification and the use somebody can have replaced it. w may have received wrong bytes when an error is
 // returned. More than most bytes is ErrTooLarge.
 func CopyContent(dir string, m *evidence.Manifest, path string, most int64, w io.Writer) error {
 	e := ListedFile(m, path)

@@ -74,8 +74,8 @@ func (w *Writer) derive(id, digest string, in SealInput) (derivedDocs, error) {
 	return derivedDocs{review: review, metadata: metadata, statement: in.Statement}, nil
 }
 
-// redactions sums up what was replaced in all files, those that say so among them: counted before it is said, since a name
-// in a summary is no label.
+// redactions sums up what was replaced in all files, the derived documents among them. They are counted before the summary
+// is written, since a name in a summary is no label.
 func (w *Writer) redactions(review evidence.Review, metadata evidence.Metadata, replaced redact.Counts) (evidence.RedactionSummary, error) {
 	sum := w.Redactions()
 	if !w.o.Redactor.Active() {
@@ -120,7 +120,7 @@ func orEmpty[T any](s []T) []T {
 	return s
 }
 
-// redactInput passes everything the caller said through the redactor, string by string.
+// redactInput passes all strings of the caller's input through the redactor.
 func redactInput(r *redact.Redactor, in SealInput, counts redact.Counts) (SealInput, error) {
 	if !r.Active() {
 		return in, nil

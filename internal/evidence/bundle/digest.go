@@ -42,7 +42,7 @@ func hashBytes(b []byte) string {
 var contentInputs = []string{evidence.PathChangedFiles, evidence.PathPatch}
 
 // contentDigest hashes the inputs with their paths. The paths are joined by line feeds without lengths: that is the
-// contract, and its weakness is why every file has a hash of its own besides.
+// contract, and because that is weak every file also has a hash of its own.
 func contentDigest(inputs []string, copyTo func(path string, w io.Writer) error) (string, error) {
 	h := sha256.New()
 	h.Write([]byte(evidence.DomainContent + "\n"))
@@ -81,7 +81,7 @@ func fileListDigest(manifest map[string]any) (string, error) {
 
 // hashManifest hashes a manifest with the hashes of the entries named by zeroed replaced by zeros: an entry that is itself
 // made from the result cannot be part of it. It works on the parsed text, so that fields unknown here are covered too, also
-// those beside a hash that is replaced.
+// those next to a hash that is replaced.
 func hashManifest(domain string, manifest map[string]any, zeroed ...string) (string, error) {
 	files, _ := manifest["files"].([]any)
 	copied := make([]any, len(files))

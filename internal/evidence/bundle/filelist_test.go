@@ -13,7 +13,8 @@ import (
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
-// A bundle whose id is made of the list of files is valid file by file, and is said not to name a change.
+// A bundle whose id is computed from the list of files is valid file by file, and is reported as not identifying a
+// change.
 func TestFileListDigest(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "b")

@@ -58,7 +58,7 @@ func TestEveryFormOfAManifest(t *testing.T) {
 	}
 }
 
-// Nobody reads another member than the one that was checked.
+// No reader uses another member than the one that was checked.
 func TestNamesOfMembersAreExact(t *testing.T) {
 	t.Parallel()
 	dir := copyOf(t, "testdata/codebox-cases")

@@ -45,7 +45,7 @@ func write(t testing.TB, dir, p, text string) {
 	}
 }
 
-// edit changes the manifest and, unless it is told not to, gives it a fresh self hash, as a careful forger would.
+// edit changes the manifest and, unless asked not to, gives it a fresh self hash, as a careful forger would.
 func edit(t testing.TB, dir string, change func(m map[string]any)) {
 	t.Helper()
 	var m map[string]any

@@ -49,7 +49,7 @@ func (k Key) String() string { return "ed25519 key " + k.Public().ID }
 // GoString is String: the private part stays out of every format verb.
 func (k Key) GoString() string { return k.String() }
 
-// MAC authenticates what this installation keeps for itself: whoever does not have its key can neither write nor change it
+// MAC authenticates what this installation keeps for itself: without its key it can neither be written nor changed
 // unnoticed. purpose keeps the uses apart.
 func (k *Key) MAC(purpose string, data []byte) []byte {
 	own := hmac.New(sha256.New, k.private.Seed())

@@ -79,8 +79,8 @@ func TestKeyFaults(t *testing.T) {
 	}
 }
 
-// Keys are told by their public parts as the standard library knows them: in the form that deed writes, and in the longer one of
-// tools that put the public part beside the seed. A key of another kind is none.
+// Keys are identified by their public parts as the standard library knows them: in the form that deed writes, and in the longer
+// one of tools that write the public part after the seed. A key of another kind is refused.
 func TestKeyForms(t *testing.T) {
 	t.Parallel()
 	public, private, err := ed25519.GenerateKey(rand.Reader)

@@ -40,7 +40,7 @@ func copies(t *testing.T, dir string) {
 	}
 }
 
-// A lock ends when it is given back, not when the last copy of its descriptor is closed.
+// A lock ends when it is released, not when the last copy of its descriptor is closed.
 func TestLocksAreGivenBackAtOnce(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()

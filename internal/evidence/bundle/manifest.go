@@ -9,7 +9,7 @@ import (
 )
 
 // typedManifest makes the manifest that later readers use of the tree that was verified. Every bundle that is verified has one:
-// a member that has another form than deed knows is left out, and names are matched exactly, so that nobody reads another
+// a member that has another form than deed knows is left out, and names are matched exactly, so that no reader uses another
 // member than the one that was checked.
 func typedManifest(tree map[string]any) (*evidence.Manifest, error) {
 	known, _ := fit(tree, reflect.TypeFor[evidence.Manifest]())

@@ -9,7 +9,7 @@ import (
 	"github.com/deedrun/deed/internal/evidence/bundle"
 )
 
-// What an unsigned bundle says of itself must be true of it: its hashes alone are whoever wrote it last.
+// What an unsigned bundle says of itself must be true of it: its hashes alone can be made by whoever wrote it last.
 func TestRecordsOfAnotherBundle(t *testing.T) {
 	t.Parallel()
 	const other = evidence.BundleIDPrefix + "0000000000000000000000000000000000000000000000000000000000000000"

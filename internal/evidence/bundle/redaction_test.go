@@ -16,7 +16,7 @@ import (
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
-// What stands in place of a secret is counted in every file, whoever put it there, and once.
+// A placeholder of a secret is counted in every file, whatever put it there, and once.
 func TestRedactionsCountWhatWasReplacedBefore(t *testing.T) {
 	t.Parallel()
 	const token, label = "hunter2hunter2", "[REDACTED:TOKEN]"
@@ -75,7 +75,7 @@ func TestRedactionsCountWhatWasReplacedBefore(t *testing.T) {
 				{Path: evidence.PathMetadata, Count: 1, Kinds: []string{"TOKEN"}},
 			},
 		},
-		// A change that speaks of labels is as the agent made it, and applies.
+		// A change that contains placeholders is as the agent made it, and applies.
 		{name: "a change with a label", secrets: map[string]string{"TOKEN": token}, patch: "+" + label + "\n"},
 		{
 			name: "a change with a secret", secrets: map[string]string{"TOKEN": token}, patch: "+" + label + token + "\n",

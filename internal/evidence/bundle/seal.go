@@ -19,7 +19,8 @@ import (
 // at marks the steps between which a crash test kills the process. Only tests set it, before they write anything.
 var at = func(step string) {}
 
-// A SealInput is what the caller knows of the attempt beside the files it added. Strings in it are redacted.
+// A SealInput is what the caller knows of the attempt, in addition to the files that it added. Strings in it are
+// redacted.
 type SealInput struct {
 	CreatedAt time.Time
 	Runtime   evidence.Runtime // backend, status and createdAt have defaults

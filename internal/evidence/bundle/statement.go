@@ -39,15 +39,15 @@ type received struct {
 	predicate          map[string]any // nil: there is none
 }
 
-// A descriptor is in-toto's word for what a statement is about.
+// A descriptor is in-toto's term for what a statement is about.
 type descriptor struct {
 	name, uri string
 	digest    map[string]string
 }
 
-// readStatement reads a statement as protobuf's JSON does: members that are not known are passed over, as the format asks of
-// readers, null is as good as nothing, and both spellings of a name are taken, of which only one may be there. A name that is there
-// twice is refused, since readers would disagree on which counts; protobuf's reader does not see it below a member that it passes over.
+// readStatement reads a statement as protobuf's JSON does: unknown members are skipped, as the format asks of readers, null counts as
+// absent, and both spellings of a name are accepted, but not together. A name that occurs twice is refused, since readers would
+// disagree on which counts; protobuf's reader does not notice it below a member that it skips.
 func readStatement(payload []byte) (received, error) {
 	var st received
 	var doc map[string]any
@@ -142,7 +142,7 @@ func (m *members) fault(name, want string) {
 	}
 }
 
-// get is the member of one of the names; nil: there is none.
+// get returns the member with one of the names; nil: there is none.
 func (m *members) get(names ...string) (value any) {
 	found := ""
 	for _, name := range names {

@@ -60,7 +60,7 @@ func ours(payload []byte) (st received, predicate string, stage int, err error) 
 	return st, fmt.Sprintf("%+v", p), 0, nil
 }
 
-// agreeOn holds what is read here against what in-toto's type reads.
+// agreeOn compares what is read here with what in-toto's type reads.
 func agreeOn(t *testing.T, payload string) {
 	t.Helper()
 	own, ownPredicate, ownStage, ownErr := ours([]byte(payload))

@@ -12,9 +12,9 @@ import (
 	"github.com/deedrun/deed/internal/base/atomicfile"
 )
 
-// A writer's directory stands beside the final one under a hidden name, and its writer holds a lock on it. Whoever gets
-// that lock knows that the writer is dead. It is given back by atomicfile.Unlock: closed alone, it would outlive its writer for a moment
-// by chance, and a bundle could not be written to, or removed, for no reason.
+// A writer's directory stands next to the final one under a hidden name, and its writer holds a lock on it. Whoever gets that lock knows
+// that the writer is dead. The lock is released by atomicfile.Unlock: if the file were only closed, the lock could by chance outlive its
+// writer for a moment, and a bundle could not be written or removed for no reason.
 const tempSuffix = ".tmp"
 
 // makeTemp creates and locks a directory for a bundle that will be called final.
@@ -35,7 +35,7 @@ func makeTemp(final string) (dir string, lock *os.File, err error) {
 			}
 			return dir, lock, nil
 		}
-		// RemoveStale came between the two steps; it takes only directories that nobody has locked yet.
+		// RemoveStale came between the two steps; it takes only directories that are not locked yet.
 		if !errors.Is(err, errLocked) && !errors.Is(err, os.ErrNotExist) {
 			return "", nil, atomicfile.Explain("create bundle "+final, err)
 		}
@@ -43,8 +43,8 @@ func makeTemp(final string) (dir string, lock *os.File, err error) {
 	return "", nil, fmt.Errorf("create bundle %s: the directory is removed again and again while it is made", final)
 }
 
-// Temp creates a directory beside final, for a copy of a bundle that will have that name. Until release, or the death of
-// this process, RemoveStaleOf(final) leaves it alone.
+// Temp creates a directory next to final, for a copy of a bundle that will have that name. Until release, or the death
+// of this process, RemoveStaleOf(final) leaves it alone.
 func Temp(final string) (dir string, release func() error, err error) {
 	dir, lock, err := makeTemp(final)
 	if err != nil {
@@ -114,7 +114,7 @@ func unfinished(parent string) ([]string, error) {
 }
 
 // RemoveStale deletes the unfinished bundles below parent whose writers are dead, and returns how many those were. It is
-// safe beside running writers.
+// safe while other writers run.
 func RemoveStale(parent string) (int, error) {
 	dirs, err := unfinished(parent)
 	if err != nil {
@@ -123,7 +123,7 @@ func RemoveStale(parent string) (int, error) {
 	return removeStale(dirs)
 }
 
-// RemoveStaleOf is RemoveStale for the unfinished ones of one bundle, and touches nothing else beside it.
+// RemoveStaleOf is RemoveStale for the unfinished directories of one bundle, and touches nothing else.
 func RemoveStaleOf(final string) (int, error) {
 	dirs, err := unfinished(filepath.Dir(final))
 	if err != nil {

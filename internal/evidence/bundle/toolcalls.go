@@ -33,9 +33,8 @@ type ToolCallEvidence struct {
 }
 
 // AddToolCalls adds the transcript of tool calls and their bounded inputs and outputs, all redacted. Digests are those of
-// what is stored: one of the original could be used to guess a secret in it. What was cut or left out is said in the
-// metadata of the call. A fault in the calls, such as two with one id, is returned as fault.Faults before anything is
-// written.
+// what is stored: one of the original could be used to guess a secret in it. The metadata of the call says what was cut
+// or left out. A fault in the calls, such as two with one id, is returned as fault.Faults before anything is written.
 func (w *Writer) AddToolCalls(calls []ToolCallEvidence, metadata map[string]any) (evidence.ToolCallTranscript, error) {
 	var none evidence.ToolCallTranscript
 	if len(calls) > MaxToolCalls {

@@ -92,7 +92,7 @@ func TestToolCallsAreRedactedAndBounded(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2-hunter2"
 	r := redact.New(map[string]string{"PASSWORD": secret})
-	// The secret lies over the place of the cut.
+	// The cut goes through the secret.
 	long := strings.Repeat("x", bundle.MaxToolArtifact-5) + secret + strings.Repeat("y", 1000)
 	named := toolCall("c", "in", "out")
 	named.Call.Metadata = map[string]any{"note": secret}
@@ -260,7 +260,7 @@ func TestRecordToolCalls(t *testing.T) {
 		recordedCall("2", `,"output_artifacts":[{"path":"`+toolDir+`o.txt","sha256":{"algorithm":"sha256","value":"`+hashText("token "+secret)+`"}}]`))
 	in.Redactor = redact.New(map[string]string{"TOKEN": secret})
 	dir := t.TempDir()
-	// What a recording that was killed left behind is in nobody's way.
+	// What a recording that was killed left behind does not get in the way.
 	if err := os.MkdirAll(filepath.Join(dir, toolDir), 0o755); err != nil {
 		t.Fatal(err)
 	}

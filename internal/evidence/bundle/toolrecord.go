@@ -20,10 +20,10 @@ import (
 type ToolCallRecording struct {
 	// Transcript is the JSON text of a wp-codebox/tool-call-transcript/v1.
 	Transcript []byte
-	// Source is the directory in which the artifacts lie at the paths that the transcript gives them. Empty: the
+	// Source is the directory that has the artifacts at the paths that the transcript gives them. Empty: the
 	// transcript refers to none.
 	Source string
-	// Redactor stands before every byte that is written. Nil: there are no secrets.
+	// Redactor redacts every byte that is written. Nil: there are no secrets.
 	Redactor *redact.Redactor
 }
 

@@ -13,13 +13,13 @@ import (
 	"github.com/deedrun/deed/internal/base/canonjson"
 )
 
-// Violation codes of deed's own, beside those of the contract.
+// Violation codes that deed adds to those of the contract.
 const (
 	// CodeAttestationInvalid: the attestation is listed but cannot be read, or its signature fits no key.
 	CodeAttestationInvalid = "attestation-invalid"
 	// CodeAttestationMismatch: the signature is good, but for another manifest, patch or bundle id.
 	CodeAttestationMismatch = "attestation-mismatch"
-	// CodeSignatureMissing: a signature was asked for and there is none.
+	// CodeSignatureMissing: a signature was required and there is none.
 	CodeSignatureMissing = "signature-missing"
 	// CodeSignatureUntrusted: a signature by a given or trusted key was asked for and it is by another.
 	CodeSignatureUntrusted = "signature-untrusted"
@@ -31,13 +31,13 @@ const (
 const (
 	SignatureUnsigned     = "unsigned"            // no attestation is listed
 	SignatureValid        = "valid"               // good, by a given or trusted key
-	SignatureUntrustedKey = "valid_untrusted_key" // good, by a key that nobody vouched for
+	SignatureUntrustedKey = "valid_untrusted_key" // good, by a key that is not trusted
 	SignatureInvalid      = "invalid"             // unreadable, wrong, or for something else
 )
 
 // VerifyOptions say which signatures count.
 type VerifyOptions struct {
-	// Keys are those of which one must have signed. Empty: any may.
+	// Keys are the keys of which one must have signed. Empty: any may.
 	Keys []PublicKey
 	// TrustedKeys make a signature valid rather than valid_untrusted_key.
 	TrustedKeys []PublicKey
@@ -223,8 +223,8 @@ func (v *verification) parseManifest(doc any) (fault string) {
 	return casesFault(m["cases"])
 }
 
-// isRedaction reports whether a value says, or is not there to say, whether a file was redacted. What is redacted is not applied,
-// so that nobody may have to guess it.
+// isRedaction reports whether a redaction entry is usable: absent, or an object that names its policy. A redacted file is not
+// applied, so the entry must leave no doubt.
 func isRedaction(v any) bool {
 	m, ok := v.(map[string]any)
 	return v == nil || ok && hasStrings(m, "policy")

@@ -64,7 +64,8 @@ func artifactTexts(index []byte) []map[string]json.RawMessage {
 	return texts
 }
 
-// checkPayload validates the payload of a typed artifact against the schema beside it, unless that takes too long.
+// checkPayload validates the payload of a typed artifact against the schema that came with it, unless that takes too
+// long.
 func (v *verification) checkPayload(entry map[string]json.RawMessage, where, file string) {
 	doc := entry["payload_schema"]
 	if !isObject(doc) {
@@ -93,8 +94,8 @@ func (v *verification) checkPayload(entry map[string]json.RawMessage, where, fil
 	}
 }
 
-// schemaBudget is how many steps all payload schemas of one bundle may take: they are programs that a stranger wrote.
+// schemaBudget is how many steps all payload schemas of one bundle may take: they are untrusted programs.
 const schemaBudget = 1_000_000
 
-// isObject tells an object from other JSON by its first byte; decoding has dropped the white space before it.
+// isObject distinguishes an object from other JSON by its first byte; decoding has dropped the white space before it.
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }

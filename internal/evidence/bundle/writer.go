@@ -24,14 +24,14 @@ import (
 
 // Options are what a Writer works with.
 type Options struct {
-	// Redactor stands before every byte that goes into the bundle. Nil: there are no secrets.
+	// Redactor redacts every byte that goes into the bundle. Nil: there are no secrets.
 	Redactor *redact.Redactor
-	// Key signs the bundle. Nil: it stays unsigned, and says so.
+	// Key signs the bundle. Nil: it stays unsigned, and its manifest says so.
 	Key *Key
 }
 
-// A Writer makes one bundle in a hidden directory beside the final one. Nothing is visible under the final name before Seal
-// returns. It is safe for concurrent use; what is added keeps no order but that of its paths.
+// A Writer makes one bundle in a hidden directory next to the final one. Nothing is visible under the final name before
+// Seal returns. It is safe for concurrent use; what is added keeps no order but that of its paths.
 type Writer struct {
 	final, dir string
 	o          Options
@@ -259,9 +259,9 @@ func (w *Writer) release() {
 	w.mu.Unlock()
 }
 
-// record takes over what became of a file. An agent's output is redacted before it comes here, as it is printed, and more than one
-// file repeats it: what stands in a file in place of a secret counts, not what this Writer replaced in it. Not so in the change: a
-// file that speaks of a label is as the agent made it, and what the Writer replaces there makes it another change.
+// record takes over what became of a file. An agent's output is redacted while it is printed, before it comes here, and more than
+// one file repeats it: so the placeholders in a file count, not what this Writer replaced in it. The change is different: a file
+// that contains a placeholder is as the agent made it, and what the Writer replaces there makes it another change.
 func (w *Writer) record(p, sum string, size int64, replaced, marks redact.Counts) {
 	counts := replaced
 	if !slices.Contains(contentInputs, p) {

@@ -1,6 +1,6 @@
-// Package history owns what can be known of an attempt without its transcript: it folds the entries of a journal into the
-// records of the runtime. It reads no file and decides nothing. Entries of a kind that it does not know, and details that
-// it cannot read, change nothing but what is counted of them, so that a newer journal can be shown by an older deed.
+// Package history owns the facts about an attempt that are known without its transcript: it folds the entries of a
+// journal into the records of the runtime. It reads no file and decides nothing. Entries of an unknown kind and details
+// that it cannot read are only counted, so that an older deed can show a newer journal.
 package history
 
 import (
@@ -23,7 +23,7 @@ type Options struct {
 	MaxText int  // cut outputs and texts beyond so many bytes, and leave out larger inputs; 0: keep them whole
 }
 
-// Facts are what a Fold learned besides the records of the contract.
+// Facts are what a Fold learned in addition to the records of the contract.
 type Facts struct {
 	SessionID      string // what resumes the conversation
 	RequestedModel string
@@ -65,14 +65,14 @@ func Of(o Options, entries []journal.Entry) agentruntime.RuntimeTask {
 	return f.Task()
 }
 
-// Add takes the next entry. One that does not come after the last one is left out.
+// Add takes the next entry. An entry that does not come after the last one is left out.
 func (f *Fold) Add(e journal.Entry) {
 	if e.Seq <= f.seq {
 		return
 	}
 	f.seq = e.Seq
 	f.facts.Entries++
-	if !utf8.Valid(e.Detail) { // a journal keeps raw parts as it was given them
+	if !utf8.Valid(e.Detail) { // a journal keeps raw parts as they were given
 		e.Detail = bytes.ToValidUTF8(e.Detail, []byte("\uFFFD"))
 	}
 	if f.opt.Journal {
@@ -83,7 +83,7 @@ func (f *Fold) Add(e journal.Entry) {
 	}
 }
 
-// Facts returns what was learned besides the records.
+// Facts returns what was learned in addition to the records.
 func (f *Fold) Facts() Facts { return f.facts }
 
 // Task returns the state as it is now. What it returns is not changed by later entries.

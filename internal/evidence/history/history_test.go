@@ -28,7 +28,7 @@ func written(lines ...string) []journal.Entry {
 	return out
 }
 
-// guarded is an attempt that stopped too early, was told why, and repaired its work.
+// guarded is an attempt that stopped too early, got the reasons, and repaired its work.
 var guarded = written(
 	`claimed {"task_id": "t-1", "attempt_id": "a-1", "fence": 1}`,
 	`seeded {"entries": 3}`,

@@ -12,8 +12,8 @@ import (
 	"github.com/deedrun/deed/internal/evidence/journal"
 )
 
-// subjects are the members of a tool's input that say what it is about, the most telling first. Agents name the same thing
-// in many ways.
+// subjects are the members of a tool's input that say what it is about, the most specific first. Agents use many names for
+// the same thing.
 var subjects = []string{
 	"command", "cmd", "pattern", "query", "regex", "file_path", "filePath", "filepath", "path", "notebook_path", "url", "prompt", "goal",
 	"description", "question", "summary", "name",

@@ -59,8 +59,8 @@ type Journal struct {
 	broken error    // guarded by mu; set when the file could not be kept whole
 }
 
-// Open opens the journal at path for appending, making it with mode 0600 if there is none. A torn last line, left
-// by a crash, is cut off: nothing that it would have recorded was acknowledged.
+// Open opens the journal at path for appending, making it with mode 0600 if there is none. A torn last line, left by
+// a crash, is cut off: the entry that it would have recorded was never acknowledged.
 func Open(path string, opt Options) (*Journal, error) {
 	if opt.Clock == nil {
 		opt.Clock = clock.System
@@ -94,7 +94,7 @@ func openRegular(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// recover finds the last whole line, cuts what follows it, and stands at the end.
+// recover finds the last complete line, cuts what follows it, and positions the file at the end.
 func (j *Journal) recover() error {
 	entries, size, err := scan(j.f)
 	if err != nil {

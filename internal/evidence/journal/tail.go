@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// A Tail reads a journal from its beginning while another process may still write to it, a stretch at a time. It goes on
-// reading a journal that was removed meanwhile. It is used by one goroutine.
+// A Tail reads a journal from its beginning, a stretch at a time, while another process may still write to it. It can
+// also read a journal that was removed meanwhile. It is used by one goroutine.
 type Tail struct {
 	f   *os.File
 	off int64 // up to the end of the last entry that was read
@@ -32,8 +32,8 @@ func OpenTail(path string) (*Tail, error) {
 	return &Tail{f: f}, nil
 }
 
-// Next returns the entries that come next and are whole by now, and none when there are no more so far. A last line that is
-// not whole is left for a later call: its writer may be at it, or will cut it. A damaged line before others is an error.
+// Next returns the next entries that are complete by now, and none when there are no more so far. An incomplete last line
+// is left for a later call: its writer may be working on it, or will cut it. A damaged line before others is an error.
 func (t *Tail) Next() ([]Entry, error) { return t.Take(tailEntries) }
 
 // Take is Next with a bound on the entries.
@@ -69,7 +69,7 @@ func (t *Tail) Take(most int) ([]Entry, error) {
 	return out, nil
 }
 
-// A Mark is a place in a journal, for a reader that goes on another time.
+// A Mark is a position in a journal, for a reader that continues another time.
 type Mark struct{ Seq, Offset int64 }
 
 // Mark returns the place after the last entry that was read.
@@ -78,7 +78,7 @@ func (t *Tail) Mark() Mark { return Mark{t.seq, t.off} }
 // ErrMark reports a place that is not one of the journal.
 var ErrMark = errors.New("no such place in the journal")
 
-// Seek goes to a place that Mark gave. One that is not the end of an entry, or not of that entry, is ErrMark.
+// Seek goes to a position that Mark returned. One that is not the end of that entry is ErrMark.
 func (t *Tail) Seek(m Mark) error {
 	if m == (Mark{}) {
 		t.seq, t.off = 0, 0

@@ -67,7 +67,7 @@ func TestTailFollowsAWriter(t *testing.T) {
 	}
 }
 
-// Half a line is not an entry yet; it may be finished, or cut and written anew by a process that goes on.
+// Half a line is not an entry yet; a process that resumes may finish it, or cut it and write it again.
 func TestTailLeavesWhatIsNotWhole(t *testing.T) {
 	t.Parallel()
 	const first = `{"seq":1,"at":"2026-01-01T00:00:00Z","kind":"a"}` + "\n"

@@ -1,6 +1,6 @@
-// Package leak owns the search for secrets that nobody named: private keys, and tokens whose form says who issued them.
-// The rules are those of gitleaks (see tools/leakrules); the search is deed's own. It does not know what a file held before, and
-// judges nothing. A value leaves the package by Finding.Value alone.
+// Package leak owns the search for unknown secrets: private keys, and tokens whose form shows who issued them. The rules are
+// those of gitleaks (see tools/leakrules); the search is deed's own. It does not know what a file held before, and judges
+// nothing. A value leaves the package only through Finding.Value.
 package leak
 
 import (
@@ -104,10 +104,10 @@ func Scan(ctx context.Context, files []File, limits Limits) (Report, error) {
 	return rep, nil
 }
 
-// sniffed is how much of a file tells whether it is binary.
+// sniffed is how much of a file is looked at to decide whether it is binary.
 const sniffed = 8000
 
-// read returns the text of a file, at most limit bytes of it, and whether that is all. Of a binary file it is none.
+// read returns the text of a file, at most limit bytes of it, and whether that is all. A binary file has no text.
 func read(f File, limit int64) (text []byte, whole bool, err error) {
 	r, err := f.Open()
 	if err != nil {

@@ -44,7 +44,7 @@ func rulesOf(found []Finding) (ids []string) {
 	return ids
 }
 
-// token makes a random token, of which no sample is a part.
+// token makes a random token that contains no sample.
 func token(prefix string, n int) string {
 	const alphabet = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 	b := make([]byte, n)
@@ -221,7 +221,7 @@ func TestSearchIsThatOfThePatterns(t *testing.T) {
 	}
 }
 
-// What is not searched is told.
+// What is not searched is reported.
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	pat := token("ghp_", 36)

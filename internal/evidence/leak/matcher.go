@@ -53,7 +53,8 @@ func (m *matcher) grow() int {
 	return len(m.found) - 1
 }
 
-// link makes every state know where a text goes on that leaves its keyword: at the longest other one that the text ends in.
+// link gives every state the state to continue from when the text leaves its keyword: the longest other prefix that the
+// text ends in.
 func (m *matcher) link() {
 	back := make([]int, len(m.found))
 	queue := []int{0}

@@ -11,7 +11,8 @@ import (
 // leastEntropy is how many bits a character a token has at least, where its rule does not ask for more.
 const leastEntropy = 3
 
-// samples are texts that people write in the place of a token. No random token has one of them, but for one in thousands.
+// samples are texts that people write as a placeholder for a token. Hardly any random token, one in thousands, contains
+// one.
 var samples = []string{
 	"example", "sample", "dummy", "fake", "placeholder", "changeme", "change-me", "change_me", "redacted", "notreal", "not-real", "not_real",
 	"your", "insert", "xxxx", "....", "****", "123456", "abcdef", "012345", "testtest", "deadbeef",
@@ -64,7 +65,7 @@ func entropy(b []byte) (bits float64) {
 	return bits
 }
 
-// shown is how much of a token is told: less than the prefix that tells whose it is.
+// shown is how much of a token is shown: less than the prefix that identifies its issuer.
 const shown = 4
 
 func head(rule, value string) string {

@@ -65,7 +65,7 @@ func readRules(text []byte) (*ruleSet, error) {
 		if r.ID == privateKey {
 			limit = maxKeyReach
 		}
-		r.reach = longest(tree, limit) + 1 // a pattern also looks at the character beside what it takes
+		r.reach = longest(tree, limit) + 1 // a pattern also looks at the character next to what it takes
 		r.compile = sync.OnceValue(func() compiled {
 			c := compiled{regex: regexp.MustCompile(r.Regex)}
 			for _, p := range r.Allow {
@@ -80,7 +80,7 @@ func readRules(text []byte) (*ruleSet, error) {
 	return &ruleSet{source: doc.Source, rules: doc.Rules, matcher: newMatcher(words)}, nil
 }
 
-// longest is how many bytes a pattern takes at most; limit stands for no end.
+// longest is how many bytes a pattern matches at most; limit if there is no bound.
 func longest(re *syntax.Regexp, limit int) int {
 	n := 0
 	switch re.Op {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// sample makes a text that a pattern takes. No secret has to stand in this repository for the tests.
+// sample makes a text that a pattern matches, so that the tests need no secret in this repository.
 func sample(rnd *rand.Rand, re *syntax.Regexp) string {
 	var b strings.Builder
 	switch re.Op {

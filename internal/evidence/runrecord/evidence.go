@@ -46,8 +46,8 @@ func (r *Run) evidence(o Outcome) evidence.RunResourceEvidence {
 	return ev
 }
 
-// buried is the evidence of a run whose owner died: what nobody counted says so.
-func buried(row store.Run, o Outcome) evidence.RunResourceEvidence {
+// deadRunEvidence is the evidence of a run whose owner died: what was not counted is marked so.
+func deadRunEvidence(row store.Run, o Outcome) evidence.RunResourceEvidence {
 	const died = "the process that counted it died"
 	ev := evidence.RunResourceEvidence{
 		Schema: evidence.SchemaRunResourceEvidence, Status: o.Status, Phases: []evidence.RunPhaseEvidence{}, Artifacts: artifacts(o),

@@ -24,13 +24,13 @@ type Outcome struct {
 	Status    evidence.RunStatus // one that ends a run
 	Error     *evidence.RunError
 	Class     string // a value of the failure classification; "": by the status and the phase that failed
-	Code      string // a finer word for the class, such as deed's own failure class
+	Code      string // more specific than the class, such as deed's own failure class
 	Result    json.RawMessage
 	Refs      []evidence.RunArtifactRef
 	Bundle    string // the directory of the artifacts, absolute; "": there is none
 	BundleID  string
 	Exits     []proc.Exit // of every process that the run waited for
-	Retries   *int        // how often it was tried before; nil: nobody counted
+	Retries   *int        // how often it was tried before; nil: it was not counted
 	Retention *evidence.RunRetention
 	Cleaned   *time.Duration              // how long the owner itself took to clear away; for one without Cleanup
 	Cleanup   func(context.Context) error // removes what the run does not need any more; nil: nothing is left
@@ -77,12 +77,12 @@ func (r *Run) relative(dir string) string {
 	return rel
 }
 
-// Bury ends a run whose owner is gone: its state if it has not ended, its clean-up, and its file. It returns
+// Bury ends a run whose owner is dead: its state if it has not ended, its clean-up, and its file. It returns
 // store.ErrRunEnded when the owner came back and was faster.
-func (r *Registry) Bury(ctx context.Context, row store.Run, o Outcome) (store.Run, error) {
+func (r *Recorder) Bury(ctx context.Context, row store.Run, o Outcome) (store.Run, error) {
 	e := &ending{cleanup: o.Cleanup, file: row.Dir != ""}
 	if !row.Record.Status.Terminal() {
-		e.evidence = buried(row, o)
+		e.evidence = deadRunEvidence(row, o)
 		e.update = store.RunUpdate{To: o.Status, Error: o.Error, Refs: o.Refs, Evidence: &e.evidence}
 	}
 	return r.end(ctx, row.ID(), e)
@@ -98,7 +98,7 @@ type ending struct {
 }
 
 // end takes a run through its last steps. After each of them a crash leaves a live row that says how far it came.
-func (r *Registry) end(ctx context.Context, id string, e *ending) (store.Run, error) {
+func (r *Recorder) end(ctx context.Context, id string, e *ending) (store.Run, error) {
 	write := func(u store.RunUpdate) (store.Run, error) {
 		ctx, cancel := context.WithTimeout(ctx, finishTime)
 		defer cancel()

@@ -26,7 +26,7 @@ const (
 var ErrStalled = errors.New("the reader of the progress stream does not read")
 
 // A Stream writes the progress of a run as deed/progress/v1 lines, each in one write. Whatever its reader does, the
-// run goes on: a line for which there is no room is dropped, and the gap in seq shows it. What it is told has been
+// run goes on: a line for which there is no room is dropped, and the gap in seq shows it. Its input has been
 // redacted. The caller closes it.
 type Stream struct {
 	w     io.Writer
@@ -46,7 +46,7 @@ type Stream struct {
 
 // NewStream begins to write to w. It does not close w.
 func NewStream(w io.Writer, now clock.Clock) *Stream {
-	// A reader of standard error that is gone must not end deed: without this the runtime dies of the signal.
+	// A reader of standard error that has gone must not end deed: without this the runtime dies of the signal.
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	return newStream(w, now, func() { signal.Stop(pipe) })

@@ -46,7 +46,7 @@ func TestAQuietRunBeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out lockedBuffer
 		s := newStream(&out, clock.System, func() {})
-		<-time.After(20 * time.Second) // fake time: nothing was said yet, so there is nothing to repeat
+		<-time.After(20 * time.Second) // fake time: nothing was sent yet, so there is nothing to repeat
 		s.say(line("one"))
 		<-time.After(12 * time.Second)
 		s.say(line("two"))
@@ -124,7 +124,7 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// A reader that is gone is no reason to stop.
+// A reader that has gone does not end the run.
 func TestAReaderThatIsGone(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()

@@ -32,7 +32,7 @@ func (r *Run) Beat(ctx context.Context) (store.RunBeat, error) {
 	if err != nil || b.Status.Terminal() {
 		return b, err
 	}
-	r.told = true
+	r.stored = true
 	rec := &r.row.Record
 	rec.HeartbeatAt = b.At
 	if b.CancelRequested && !rec.Lifecycle.CancelRequested {
@@ -42,9 +42,10 @@ func (r *Run) Beat(ctx context.Context) (store.RunBeat, error) {
 }
 
 // Watch beats while a step runs. The returned context ends with ErrCancelRequested when the run is asked to cancel, and
-// with ErrTakenOver when another process ended the run. stop ends the beating and waits for it; a second call does nothing.
+// with ErrTakenOver when another process ended the run. stop ends the heartbeat and waits for its goroutine; a second call
+// does nothing.
 //
-// A store that cannot be reached does not end the step: whoever watches the heartbeat decides.
+// A store that cannot be reached does not end the step: the process that watches the heartbeat decides.
 func (r *Run) Watch(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	quit, done := make(chan struct{}), make(chan struct{})

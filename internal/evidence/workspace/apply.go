@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// Apply applies a patch to the tree at dir with git apply, all of it or, as far as git can tell beforehand, nothing.
-// The repository that dir may be plays no part, nor do attributes in the tree: the bytes of the patch are what gets
-// written. Paths that lead out of dir, by ".." or through a symbolic link, are refused. A refusal is ErrApply with
-// git's own message. A patch of no bytes changes nothing.
+// Apply applies a patch to the tree at dir with git apply, all of it or, as far as git can check beforehand, nothing.
+// If dir is a repository, that has no effect, and neither have attributes in the tree: the bytes of the patch are
+// what gets written. Paths that lead out of dir, by ".." or through a symbolic link, are refused. A refusal is
+// ErrApply with git's own message. A patch of no bytes changes nothing.
 func Apply(ctx context.Context, dir, patchPath string) error {
 	st, err := os.Stat(patchPath)
 	switch {
@@ -45,7 +45,7 @@ func Apply(ctx context.Context, dir, patchPath string) error {
 		return &Error{Code: ErrGit, Op: "apply patch", Err: err}
 	}
 	if res.ExitCode != 0 {
-		return &Error{Code: ErrApply, Op: "apply patch", Err: gitSays(res)}
+		return &Error{Code: ErrApply, Op: "apply patch", Err: gitMessage(res)}
 	}
 	return nil
 }
@@ -78,11 +78,11 @@ func (m *Mismatch) Error() string {
 	return b.String()
 }
 
-// Check makes sure that a patch says the same as the change set it was made from: applied to the base it gives
-// after, but for what is ignored, git's own, or not representable. It returns ErrApply when git refuses the patch and
+// Check makes sure that a patch says the same as the change set it was made from: applied to the base it gives after,
+// except for what is ignored, git's own, or not representable. It returns ErrApply when git refuses the patch and
 // ErrPatchMismatch, with a *Mismatch that lists all differences, when the result is another tree.
 //
-// The patch is applied to those files of the base that the change set names, in a fresh directory beside the base,
+// The patch is applied to those files of the base that the change set names, in a fresh directory next to the base,
 // and the whole result is compared. That is enough: a patch that touches any other path of the base either does not
 // apply, or leaves a file that is not expected.
 func Check(ctx context.Context, base string, before *Manifest, patchPath string, after *Manifest, cs ChangeSet) error {

@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// A Base is the tree that a workspace began as: what its change is told from, and what clean rooms are made of. The agent
-// is not given it.
+// A Base is the tree that a workspace began as: what its change is computed against, and what clean rooms are made of.
+// The agent is not given it.
 //
-// A small one is held in memory, where no agent comes to it at all, until somebody asks for its directory. A run that
-// changes nothing and checks nothing never does, and to make a tree and to remove it costs more than to start a program.
+// A small one is held in memory, out of reach of any agent, until its directory is asked for. A run that changes nothing
+// and checks nothing never needs the directory, and making and removing a tree costs more than starting a program.
 type Base struct {
 	dir string
 
 	mu   sync.Mutex
-	held *held // guarded by mu; nil: the tree lies at dir
+	held *held // guarded by mu; nil: the tree is at dir
 }
 
-// BaseAt is a base that lies in a directory.
+// BaseAt is a base in an existing directory.
 func BaseAt(dir string) *Base { return &Base{dir: dir} }
 
 // Dir returns the directory of the base, and makes it when it is asked for first.

@@ -30,7 +30,8 @@ func absent(t *testing.T, dir string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// A small base lies nowhere until it is asked for, and is then what the workspace was, whatever has become of that.
+// A small base is not on the disk until it is asked for, and is then what the workspace was, whatever has become of
+// that.
 func TestBaseIsHeld(t *testing.T) {
 	t.Parallel()
 	work, dir := t.TempDir(), filepath.Join(t.TempDir(), "base")
@@ -79,7 +80,8 @@ func TestBaseIsHeld(t *testing.T) {
 	}
 }
 
-// What is too large to be held lies on the disk from the beginning, and so does what cannot be made again from its content.
+// A base that is too large for memory is on the disk from the beginning, and so is one that cannot be made again from its
+// content.
 func TestBaseIsCopied(t *testing.T) {
 	t.Parallel()
 	for name, fill := range map[string]func(t *testing.T, work string){
@@ -124,7 +126,7 @@ func fillWith(t *testing.T, work string, files, size int) {
 	}
 }
 
-// A base that cannot be laid out says so, leaves nothing, and can be asked again.
+// A base that cannot be laid out is an error, leaves nothing, and can be tried again.
 func TestBaseThatCannotBeLaidOut(t *testing.T) {
 	t.Parallel()
 	work, dir := t.TempDir(), filepath.Join(t.TempDir(), "base")

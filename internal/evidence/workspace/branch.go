@@ -15,7 +15,7 @@ type Branch struct {
 	Tip     string // the commit; "" when there is no such branch
 	Parent  string // of the commit, the first one; "" when it has none
 	Message string // of the commit
-	InUse   bool   // some work tree of the repository has it checked out: whoever moves it pulls the ground from under it
+	InUse   bool   // some work tree of the repository has it checked out: moving it would break that work tree
 }
 
 // BranchOf looks a branch up. It is as hermetic as StatusOf.
@@ -39,9 +39,9 @@ func BranchOf(ctx context.Context, dir, name string) (Branch, error) {
 	return b, err
 }
 
-// TakeBack undoes what CommitTree did to a branch: it is put back to the commit that it was at before, or removed when there
-// is none. One that is at another commit by now, or that somebody has checked out, is ErrBranchExists and stays. The objects
-// stay too, and nothing names them.
+// TakeBack undoes what CommitTree did to a branch: it is put back to its previous commit, or removed when there was none. A
+// branch that is at another commit by now, or that is checked out somewhere, is ErrBranchExists and stays. The objects stay
+// too, unreferenced.
 func TakeBack(ctx context.Context, repo string, made Commit, before string) error {
 	m, err := openWorkTree(ctx, repo, repo)
 	if err != nil {
@@ -107,7 +107,7 @@ func MergeBase(ctx context.Context, dir, name string) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// Resolve returns the commit that a name of the repository stands for. It is as hermetic as StatusOf.
+// Resolve returns the commit that a name of the repository refers to. It is as hermetic as StatusOf.
 func Resolve(ctx context.Context, dir, name string) (string, error) {
 	m, err := openWorkTree(ctx, dir, dir)
 	if err != nil {
@@ -133,7 +133,7 @@ func IsAncestor(ctx context.Context, dir, older, newer string) (bool, error) {
 	case err != nil:
 		return false, fmt.Errorf("compare commits: %w", err)
 	case res.ExitCode > 1:
-		return false, &Error{Code: ErrGit, Op: "compare commits", Err: gitSays(res)}
+		return false, &Error{Code: ErrGit, Op: "compare commits", Err: gitMessage(res)}
 	}
 	return res.ExitCode == 0, nil
 }

@@ -74,7 +74,7 @@ func TestAncestorsAndExpectedFiles(t *testing.T) {
 	}
 }
 
-// A branch is taken back as long as nobody else has to do with it.
+// A branch can be taken back until someone else has used it.
 func TestTakeBack(t *testing.T) {
 	t.Parallel()
 	d := cleanRepo(t)
@@ -147,8 +147,8 @@ func TestPushDryRun(t *testing.T) {
 	}
 }
 
-// What a killed deed left of an object is in nobody's way: a user who is not root could not write to it. A directory stands for it here, which
-// root cannot write to either.
+// A partial object that a killed deed left does not get in the way: a user who is not root could not write to it. A directory stands for it
+// here, which root cannot write to either.
 func TestBringInBesideWhatAKilledOneLeft(t *testing.T) {
 	t.Parallel()
 	from, to := t.TempDir(), t.TempDir()

@@ -105,8 +105,9 @@ func restore(base string, before, after *Manifest, pinned []string, dst string) 
 	return nil
 }
 
-// Overlay puts everything that the manifest of the tree at from has over the tree at dst. What stands in the way there goes
-// first, and no link in dst is followed. A file that is not as the manifest has it is ErrBaseTampered.
+// Overlay writes everything that the manifest of the tree at from lists over the tree at dst. Existing entries with the
+// same names are removed first, and no link in dst is followed. A file that is not as the manifest has it is
+// ErrBaseTampered.
 func Overlay(from string, m *Manifest, dst string) error {
 	root, err := os.OpenRoot(dst)
 	if err != nil {
@@ -147,8 +148,8 @@ func (r *restorer) takeOut(e *Entry) error {
 	return err
 }
 
-// putBack writes one entry of the base. Whatever the patch put in its way, or in the way of a directory that leads to
-// it, goes first; no component of the path is a link when the entry is written.
+// putBack writes one entry of the base. Whatever the patch put at its path, or at the path of a directory that leads
+// to it, is removed first; no component of the path is a link when the entry is written.
 func (r *restorer) putBack(e *Entry) error {
 	if dir := parentOf(e.Path); dir != "" {
 		at := ""

@@ -72,9 +72,9 @@ type Commit struct {
 	Files  []StatusFile `json:"files,omitempty"` // of a directory
 }
 
-// CommitTree makes a commit on a new branch, or on one that is moved on and that is not checked out. Of the repository it writes objects and that one branch: not the index, the
-// work tree, the configuration or HEAD; none of its hooks or filters runs. The commit is made apart and brought in when
-// it is whole, the branch last, so that a crash leaves at most objects that nothing names.
+// CommitTree makes a commit on a new branch, or advances one that is not checked out. In the repository it writes objects and that one branch: not the index,
+// the work tree, the configuration or HEAD; none of its hooks or filters runs. The commit is made elsewhere and brought in when it is complete, the branch
+// last, so that a crash leaves at most unreferenced objects.
 //
 // Faults of the spec are ErrSource, all at once. A file that cannot be committed as it is (a special file, one beyond
 // MaxPatchFile, a repository inside) refuses the whole, unless it is ignored, excluded or none of Paths. Submodules stay as
@@ -176,7 +176,7 @@ func (s *borrower) stageDir(ctx context.Context, spec CommitSpec, parent string)
 	if err := RefuseSubmodules(modules, spec.Paths); err != nil {
 		return nil, err
 	}
-	found.tellSubmodules(modules)
+	found.noteSubmodules(modules)
 	if err := s.refuseUnfit(ctx, found.notes); err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (s *borrower) stagePatch(ctx context.Context, patch string) error {
 	}
 	res, err := s.try(ctx, s.call([]string{"apply", "--cached", "--whitespace=nowarn", "--", absolute(patch)}))
 	if err == nil && res.ExitCode != 0 {
-		err = &Error{Code: ErrApply, Op: "apply patch", Err: gitSays(res)}
+		err = &Error{Code: ErrApply, Op: "apply patch", Err: gitMessage(res)}
 	}
 	return err
 }
@@ -257,7 +257,7 @@ func (s *borrower) commit(ctx context.Context, spec CommitSpec, c *Commit) error
 	return err
 }
 
-// expected holds the tree against the files that it must change.
+// expected compares the tree with the files that it must change.
 func (s *borrower) expected(ctx context.Context, want []string, c *Commit) error {
 	if want == nil {
 		return nil
@@ -325,8 +325,8 @@ func bringIn(from, to string) error {
 		if err := dst.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 			return err
 		}
-		// git gc removes such a file when it is old. No two have one name: what a killed deed left is there for good and may not be written to,
-		// and another process may be at the same object.
+		// git gc removes such a file when it is old. Each name is unique: what a killed deed left stays there and may be read-only, and another
+		// process may be writing the same object.
 		tmp := filepath.Join(filepath.Dir(p), "tmp_obj_deed_"+rand.Text())
 		f, err := dst.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o444)
 		if err != nil {

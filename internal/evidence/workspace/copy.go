@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Clone copies a tree of deed's own, repositories included, to a directory that must be absent or empty. Files keep
-// their content, permission bits and modification time, links stay links; set-user-id, set-group-id and sticky bits
-// are dropped. Data blocks are shared where the file system can (reflink), holes stay holes; the method is returned. A
-// special file is an error. When it fails, what it copied is removed again.
+// Clone copies a tree that only deed writes, repositories included, to a directory that must be absent or empty. Files
+// keep their content, permission bits and modification time, links stay links; set-user-id, set-group-id and sticky
+// bits are dropped. Data blocks are shared where the file system can (reflink), holes stay holes; the method is
+// returned. A special file is an error. When it fails, what it copied is removed again.
 func Clone(ctx context.Context, from, to string) (m Method, err error) {
 	if err := prepare(to); err != nil {
 		return "", err
@@ -36,9 +36,9 @@ func Clone(ctx context.Context, from, to string) (m Method, err error) {
 	return done.method, nil
 }
 
-// A Method says how files were made. All give files that nobody else has: hard links are never used, since a write
-// through one name is seen through all, and neither is an overlay file system, which an ordinary user can mount only in
-// a user namespace of its own, out of sight of the deed that has to read the result.
+// A Method says how files were made. All methods give files that share nothing with others. Hard links are never used,
+// since a write through one name is seen through all. Neither is an overlay file system: an ordinary user can mount it
+// only in a user namespace, out of sight of the deed that has to read the result.
 type Method string
 
 // The methods, cheapest first. "" means that there was nothing to copy.
@@ -103,7 +103,7 @@ type copyOptions struct {
 	skipGit bool     // leave out every .git
 	without []string // leave out every entry of one of these names
 	exclude *excluder
-	wrote   *written // gets what was written; nil: nobody asks
+	wrote   *written // gets what was written; nil: not needed
 }
 
 // copied is what copyTree did: how, and what it left out or what a reader should know.

@@ -26,10 +26,9 @@ func Capture(ctx context.Context, base *Base, work string, before *Manifest) (*M
 	return after, Diff(before, after, ig), nil
 }
 
-// Diff lists what separates two manifests. Every difference is in it, once as what the patch carries and once more
-// as what it does not. Directories are implied by what is in them: only one that holds nothing, or whose mode
-// changed, is listed. The permission bits of an added file are not compared with anything; those of a changed one
-// are.
+// Diff lists what separates two manifests. It has every difference: what the patch carries and, as separate changes,
+// what it does not. Directories are implied by their content: only one that is empty, or whose mode changed, is
+// listed. The permission bits of an added file are not compared with anything; those of a changed one are.
 func Diff(before, after *Manifest, ig Ignore) ChangeSet {
 	d := &differ{before: before, after: after, ig: ig, beforeFull: fullDirs(before), afterFull: fullDirs(after), dark: map[string]bool{}}
 	for _, m := range []*Manifest{before, after} {
@@ -165,7 +164,7 @@ func (d *differ) file(b, a *Entry) {
 	}
 	other := b.Mode ^ a.Mode
 	if exec != 0 {
-		other &^= 0o111 // git's one bit stands for all three
+		other &^= 0o111 // git's one bit covers all three
 	}
 	d.bits(b, a, other)
 	d.owner(b, a)
@@ -264,8 +263,8 @@ func (d *differ) inDark(path string) bool {
 	return false
 }
 
-// forced reports whether a change at an ignored path has to be carried all the same, because one that is carried
-// cannot be made without it: the directory it was in is a file now, or it is itself a directory with such changes.
+// forced reports whether a change at an ignored path has to be carried all the same, because a carried change cannot
+// be made without it: the directory it was in is a file now, or it is itself a directory with such changes.
 func (d *differ) forced(b, a *Entry) bool {
 	if b == nil {
 		return false

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ErrNoCommit is an ErrSource of a name that stands for no commit of its repository, HEAD before the first commit included.
+// ErrNoCommit is an ErrSource for a name that refers to no commit of its repository, HEAD before the first commit included.
 var ErrNoCommit = errors.New("the repository has no such commit")
 
 // A Code is one kind of failure of this package. It is an error itself, so that errors.Is(err, ErrBaseTampered)
@@ -60,7 +60,7 @@ func (e *Error) Error() string {
 		b.WriteString(" ")
 		b.WriteString(quotePath(e.Path))
 	}
-	if e.Err == nil || e.Code != ErrSource { // what is wrong with a source is said by the cause, in words
+	if e.Err == nil || e.Code != ErrSource { // the cause describes what is wrong with a source
 		b.WriteString(": ")
 		b.WriteString(string(e.Code))
 	}

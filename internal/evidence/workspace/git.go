@@ -44,8 +44,8 @@ var hermetic = []string{
 	"core.fsync=none", // what is made here is made again after a crash
 }
 
-// A git is a private place from which git runs: its home, its configuration and, if wanted, a repository of deed's
-// own that no one else ever wrote to.
+// A git is a private place from which git runs: its home, its configuration and, if wanted, a private repository that
+// no one else ever wrote to.
 type git struct {
 	home    string
 	release func()        // of a home that is in the system's directory
@@ -96,7 +96,7 @@ func (g *git) close() {
 
 func (g *git) config() string { return filepath.Join(g.home, "gitconfig") }
 
-// scratch writes an empty repository by hand and returns its directory: one process less than git init.
+// scratch writes an empty repository itself and returns its directory: that saves the process of git init.
 func (g *git) scratch() (string, error) {
 	dir := filepath.Join(g.home, "repo.git")
 	for _, d := range []string{"objects", "refs", "info"} {
@@ -192,12 +192,12 @@ func (g *git) run(ctx context.Context, c gitCall) (string, error) {
 		return "", &Error{Code: ErrGit, Op: "git " + c.args[0], Err: err}
 	}
 	if res.ExitCode != 0 {
-		return "", &Error{Code: ErrGit, Op: "git " + c.args[0], Err: gitSays(res)}
+		return "", &Error{Code: ErrGit, Op: "git " + c.args[0], Err: gitMessage(res)}
 	}
 	return string(res.Stdout), nil
 }
 
-func gitSays(res proc.ToolResult) error {
+func gitMessage(res proc.ToolResult) error {
 	s := strings.TrimSpace(string(res.Stderr))
 	if len(s) > 2000 {
 		s = s[:2000] + " …"

@@ -10,10 +10,10 @@ import (
 )
 
 // Match reports whether a glob covers a path of a tree. `*` and `?` stay within one component, `**` as a whole
-// component stands for any number of them, `[a-z]` is one of some characters and `[!a-z]` or `[^a-z]` one of the
-// others, a backslash takes the next character as it is. A glob that covers a directory covers all that is below it:
-// "docs", "docs/" and "docs/**" mean the same. A glob is matched from the root: `*.go` is the Go files at the top,
-// `**/*.go` all of them. A glob that ValidateGlob refuses has no meaning.
+// component matches any number of them, `[a-z]` is one of some characters and `[!a-z]` or `[^a-z]` one of the others,
+// a backslash takes the next character as it is. A glob that covers a directory covers all that is below it: "docs",
+// "docs/" and "docs/**" mean the same. A glob is matched from the root: `*.go` is the Go files at the top, `**/*.go`
+// all of them. A glob that ValidateGlob refuses has no meaning.
 func Match(glob, path string) bool {
 	return covers(strings.Split(strings.TrimSuffix(glob, "/"), "/"), strings.Split(path, "/"))
 }

@@ -163,7 +163,7 @@ func standard(segment string) string {
 	return string(b)
 }
 
-// However a directory is named, everything below it is covered and nothing beside it.
+// However a directory is named, the pattern covers everything below it and nothing else.
 func TestADirectoryCoversWhatIsBelow(t *testing.T) {
 	t.Parallel()
 	for _, g := range []string{"docs", "docs/", "docs/**", "docs/**/", "[d]ocs", "**/docs", "d*s/"} {

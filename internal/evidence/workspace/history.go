@@ -9,7 +9,7 @@ import (
 )
 
 // A History answers questions about the commits of a work tree. The repository may be hostile: its configuration, hooks
-// and filters have no say, and nothing in it is written. Close it when done.
+// and filters have no effect, and nothing in it is written. Close it when done.
 type History struct{ m *borrower }
 
 // OpenHistory opens the history of the work tree whose top is dir.
@@ -34,7 +34,7 @@ type CommittedLine struct {
 	Text string
 }
 
-// Lines tells where lines of a file at HEAD come from. A line that the file does not have is ErrGit.
+// Lines says in which commit lines of a file at HEAD were last changed. A line that the file does not have is ErrGit.
 func (h *History) Lines(ctx context.Context, path string, lines []int) ([]CommittedLine, error) {
 	args := []string{"blame", "--porcelain", "--no-textconv"}
 	for _, n := range lines {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A history tells where lines come from, and runs nothing that the repository configures.
+// A history says where lines come from, and runs nothing that the repository configures.
 func TestHistoryLines(t *testing.T) {
 	t.Parallel()
 	dir, mark := t.TempDir(), filepath.Join(t.TempDir(), "ran")

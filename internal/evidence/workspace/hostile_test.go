@@ -65,7 +65,7 @@ func TestApplyRefuses(t *testing.T) {
 	}
 }
 
-// Attributes in the tree, the configuration of a repository in it, and its hooks have no say in what Apply writes.
+// Attributes in the tree, the configuration of a repository in it, and its hooks have no effect on what Apply writes.
 func TestApplyIsHermetic(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(d dir) {
@@ -372,7 +372,7 @@ func TestIgnore(t *testing.T) {
 	}
 }
 
-// An ignored file is carried after all where a carried change needs it out of the way.
+// An ignored file is carried after all where a carried change needs its place.
 func TestIgnoredInTheWay(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(d dir) {

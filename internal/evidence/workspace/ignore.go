@@ -26,7 +26,7 @@ func (ig Ignore) Ignored(path string) bool {
 // maxIgnoreFile bounds a .gitignore that is honoured. git itself takes no more than 100 MB; no one writes 1 MB.
 const maxIgnoreFile = 1 << 20
 
-// probeName stands for the content of a directory that has none.
+// probeName is asked about in place of the content of a directory that has none.
 const probeName = ".deed-probe"
 
 // LoadIgnore finds out which paths that differ between the two manifests are ignored.
@@ -156,7 +156,7 @@ func (g *git) checkIgnore(ctx context.Context, repo, work string, ask []string) 
 		return Ignore{}, &Error{Code: ErrGit, Op: "git check-ignore", Err: err}
 	}
 	if res.ExitCode > 1 { // 1: none is ignored
-		return Ignore{}, &Error{Code: ErrGit, Op: "git check-ignore", Err: gitSays(res)}
+		return Ignore{}, &Error{Code: ErrGit, Op: "git check-ignore", Err: gitMessage(res)}
 	}
 	ig := Ignore{paths: map[string]struct{}{}}
 	for p := range strings.SplitSeq(string(res.Stdout), "\x00") {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Mount is where one part of a tree lies, in the tree and in the eyes of the agent.
+// A Mount is the place of one part of a tree, in the tree and as the agent sees it.
 type Mount struct {
 	Index  int    `json:"index"`          // among all mounts of the request
 	Target string `json:"target"`         // absolute, inside
@@ -28,8 +28,9 @@ type Place struct {
 	MountTarget  string
 }
 
-// Locate finds the mount that a path of the tree belongs to. ok is false for a path beside all mounts, which an agent
-// can only have made where nothing confines it to them; it is then named from the root, with no mount's index (-1).
+// Locate finds the mount that a path of the tree belongs to. ok is false for a path outside of all mounts, which an
+// agent can only have made where nothing confines it to them; it is then named from the root, with no mount's index
+// (-1).
 //
 // The mount of a single file is named by the directory that the file is in, so that a path is composed in one way.
 func (l Layout) Locate(treePath string) (p Place, ok bool) {
@@ -48,8 +49,8 @@ func (l Layout) Locate(treePath string) (p Place, ok bool) {
 	return place("/", treePath, -1), false
 }
 
-// Find is the way back: the path in the tree of what is seen at an absolute path, "" for the whole tree. The path is taken by its letters, so
-// that no link leads it elsewhere. ok is false beside all mounts.
+// Find is the inverse: the path in the tree of what is seen at an absolute path, "" for the whole tree. It compares the text of the path
+// only, so that no link leads it elsewhere. ok is false outside of all mounts.
 func (l Layout) Find(seen string) (treePath string, ok bool) {
 	best := -1
 	for _, m := range l.Mounts {
@@ -70,8 +71,8 @@ func place(target, rel string, index int) Place {
 	return Place{Path: strings.TrimSuffix(target, "/") + "/" + rel, RelativePath: rel, MountIndex: index, MountTarget: target}
 }
 
-// CleanTarget brings a mount's target to its one spelling: absolute, slashes only and no two in a row. A target that
-// is relative, is the root itself, has a "." or ".." component or one that git keeps for itself is refused.
+// CleanTarget normalises the spelling of a mount's target: absolute, slashes only and no two in a row. A target that
+// is relative, is the root itself, has a "." or ".." component or one that git reserves is refused.
 func CleanTarget(target string) (string, error) {
 	t := strings.ReplaceAll(target, `\`, "/")
 	if !strings.HasPrefix(t, "/") {

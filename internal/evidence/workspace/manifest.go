@@ -77,8 +77,8 @@ type identity struct {
 	Ctime, Mtime int64 // nanoseconds
 }
 
-// A GitDir is a `.git` in a tree: a repository, or the file or link that stands for one. What is in it is not part
-// of the entries; the digest covers it all.
+// A GitDir is a `.git` in a tree: a repository, or the file or link that refers to one. Its content is not part of
+// the entries; the digest covers it all.
 type GitDir struct {
 	Path   string // of the .git itself
 	Kind   Kind

@@ -15,8 +15,8 @@ import (
 	"github.com/deedrun/deed/internal/base/failure"
 )
 
-// ModeReadwrite is the one mode of a part: what is only read is mounted where it lies, or where Seed put it, and never
-// enters the tree that is compared.
+// ModeReadwrite is the one mode of a part: read-only parts are mounted where they are, or where Seed put them, and
+// never enter the tree that is compared.
 const ModeReadwrite = "readwrite"
 
 // A Part is one of the directories that an agent works in.
@@ -50,7 +50,7 @@ func (t SeededTree) Method() Method {
 	return m
 }
 
-// CheckParts reports every fault of a list of parts that can be told without looking at the disk, with paths such as
+// CheckParts reports every fault of a list of parts that can be found without looking at the disk, with paths such as
 // $[1].target: an unclean target, two parts on one target or one inside another, and sources that contradict
 // themselves.
 func CheckParts(parts []Part) error {
@@ -59,7 +59,7 @@ func CheckParts(parts []Part) error {
 }
 
 // layOut gives each part its place. A sole part is the root of the tree, with the history of its repository. Several
-// lie at their targets below the root, so that no path of one can be taken for a path of another.
+// parts are put at their targets below the root, so that no path of one can be taken for a path of another.
 func layOut(parts []Part) (Layout, error) {
 	var l fault.List
 	out := Layout{Mounts: make([]Mount, 0, len(parts))}
@@ -119,7 +119,7 @@ func seedParts(ctx context.Context, parts []Part, base string, wrote *written) (
 		t.add(0, parts, s)
 		return t, nil
 	}
-	// What lies in base belongs to the caller until it is known to be empty.
+	// The content of base belongs to the caller until it is known to be empty.
 	if err := prepare(base); err != nil {
 		return SeededTree{}, fmt.Errorf("seed workspaces: %w", err)
 	}

@@ -252,7 +252,7 @@ func TestSeedScaffold(t *testing.T) {
 	}
 }
 
-// Nothing in a source is opened that is not a file, and what cannot be copied is told.
+// Nothing in a source is opened that is not a file, and what cannot be copied is reported.
 func TestSeedSpecialFiles(t *testing.T) {
 	t.Parallel()
 	src := newDir(t, filepath.Join(tempDir(t), "s"))

@@ -20,8 +20,8 @@ const maxPatch = 1023 << 20
 // ErrBaseTampered on the side of the base. A patch beyond what git apply takes is ErrPatchTooLarge. w may have
 // received a part of the patch when an error is returned.
 //
-// The files go through a repository that deed makes for the purpose beside the base, as two trees of the changed
-// paths only. No attribute, filter or driver of either tree has a say.
+// The files go through a temporary repository next to the base, as two trees of the changed paths only. No attribute,
+// filter or driver of either tree has any effect.
 func WritePatch(ctx context.Context, base, work string, cs ChangeSet, w io.Writer) error {
 	if cs.Empty() {
 		return nil
@@ -68,7 +68,7 @@ func (g *git) importTrees(ctx context.Context, repo, base, work string, cs Chang
 	wrote := make(chan error, 1)
 	go func() {
 		err := writeStream(ctx, w, base, work, cs)
-		// The end of the stream without its "done" makes git fail; the cause is ours to tell.
+		// The end of the stream without its "done" makes git fail; the cause is reported from here.
 		err = errors.Join(err, w.Close())
 		wrote <- err
 	}()

@@ -109,7 +109,7 @@ func (s *patchScanner) end() {
 
 const linkMode = "120000"
 
-// becomes reports whether p takes away a file and next adds a link in its place, or the other way round.
+// becomes reports whether p removes a file and next adds a link with its name, or the other way round.
 func (p PatchPart) becomes(next PatchPart) bool {
 	return p.Path == next.Path && p.Deleted != "" && p.Added == "" && next.Deleted == "" && next.Added != "" && (p.Deleted == linkMode) != (next.Added == linkMode)
 }

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A random tree and random edits: the patch of any change applies and gives the changed tree, a snapshot that leans on
-// the one before equals one that does not, and both survive storage.
+// A random tree and random edits: the patch of any change applies and gives the changed tree, an incremental snapshot
+// equals a full one, and both survive storage.
 func TestAnyChange(t *testing.T) {
 	t.Parallel()
 	top, n := tempDir(t), 0

@@ -52,8 +52,8 @@ type Pushed struct {
 
 // Push sends a commit of the repository to a branch of a remote: a path, or an address with file, https or ssh. refspec
 // is "name" or "name:branch"; the left side is a commit, branch or tag, the right side a branch. Neither the repository's
-// configuration nor its hooks have a say, nor those of a remote on this machine; nobody is asked for a password, and it
-// takes no longer than the timeout.
+// configuration nor its hooks have a say, nor those of a remote on this machine; there is no prompt for a password, and
+// it takes no longer than the timeout.
 func Push(ctx context.Context, repo, remote, refspec string, opt PushOptions) (p Pushed, err error) {
 	to, isLocal, err := cleanRemote(remote)
 	if err != nil {
@@ -96,7 +96,7 @@ func Push(ctx context.Context, repo, remote, refspec string, opt PushOptions) (p
 	case err != nil:
 		return Pushed{}, fmt.Errorf("push: %w", err)
 	case res.ExitCode != 0:
-		said := strings.TrimSpace(string(res.Stdout) + "\n" + gitSays(res).Error())
+		said := strings.TrimSpace(string(res.Stdout) + "\n" + gitMessage(res).Error())
 		fault := &Error{Code: ErrPush, Op: "push to", Path: p.Remote, Err: errors.New(strings.ReplaceAll(said, remote, p.Remote))}
 		if strings.Contains(string(res.Stdout), "\t[rejected] ") { // by git on this side; what the remote refuses is [remote rejected]
 			fault.Err, fault.Remedy = fmt.Errorf("%w: %w", ErrPushRejected, fault.Err), "its branch has commits that are not in this one: choose another branch, or fetch it first"
@@ -126,7 +126,7 @@ func CheckRemote(remote string) error {
 	return err
 }
 
-// cleanRemote returns the remote as git is to be given it, and whether it is on this machine.
+// cleanRemote returns the remote in the form that git gets, and whether it is on this machine.
 func cleanRemote(remote string) (to string, isLocal bool, err error) {
 	bad := func(why error) error {
 		return &Error{Code: ErrSource, Op: "use remote", Path: withoutCredentials(shorten(remote)), Err: why, Remedy: "give a path, or an address with file, https or ssh"}

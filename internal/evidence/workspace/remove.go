@@ -18,8 +18,8 @@ import (
 const removeDepth = 64
 
 // Remove removes a tree. Directories that were made unreadable or unwritable get their permissions back first. No
-// symbolic link is followed, and a link at dir itself is removed as a link. A tree that is not there is no error, and
-// neither is one that somebody else removes at the same time.
+// symbolic link is followed, and a link at dir itself is removed as a link. A tree that does not exist is no error,
+// and neither is one that is removed concurrently.
 func Remove(dir string) error {
 	parent, name := filepath.Split(absolute(dir))
 	pfd, err := retryFD(func() (int, error) {
@@ -134,8 +134,8 @@ func (r *remover) entry(dir int, name string, depth int) error {
 	return ignoreGone(unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
 }
 
-// unlink removes a name that is not a directory; done is false when it is one. The kernel refuses those by itself, so that nobody has to
-// ask what each name is.
+// unlink removes a name that is not a directory; done is false when it is one. The kernel itself refuses directories, so there is no
+// need to look at each name first.
 func unlink(dir int, name string) (done bool, err error) {
 	err = unix.Unlinkat(dir, name, 0)
 	if !errors.Is(err, unix.EISDIR) && !errors.Is(err, unix.EPERM) {

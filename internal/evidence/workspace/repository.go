@@ -24,13 +24,13 @@ const (
 )
 
 // A repository is what deed reads of someone's repository. Nothing in it is run, and most of it is read without git:
-// a process costs more than all the files together. Its objects are used in place, as alternates of a repository of
-// deed's own, so that its configuration never counts.
+// a process costs more than all the files together. Its objects are used where they are, as alternates of a private
+// repository, so that its configuration never counts.
 type repository struct {
 	git     *git
 	dir     string // the top of the work tree, or the bare repository
 	gitDir  string // what .git is or names
-	common  string // the same, but for a linked work tree
+	common  string // the same, except in a linked work tree
 	format  string // sha1 or sha256
 	commit  string // of HEAD; "" before the first one
 	branch  string // of HEAD; "" when it is detached
@@ -116,8 +116,8 @@ func against(dir, p string) string {
 
 func (r *repository) objects() string { return filepath.Join(r.common, "objects") }
 
-// ask runs git in the repository, of which it only reads; the repository is named, so that git does not go looking for
-// another one above it. ok is false for exit 1.
+// ask runs git in the repository, which it only reads; the repository is named explicitly, so that git does not look
+// for another one above it. ok is false for exit 1.
 func (r *repository) ask(ctx context.Context, args ...string) (out string, ok bool, err error) {
 	c := gitCall{args: args, dir: r.dir, gitDir: r.gitDir, max: 1 << 30}
 	if r.gitDir != r.dir {
@@ -128,7 +128,7 @@ func (r *repository) ask(ctx context.Context, args ...string) (out string, ok bo
 		return "", false, &Error{Code: ErrGit, Op: "git " + args[0], Err: err}
 	}
 	if res.ExitCode > 1 {
-		return "", false, r.fault(gitSays(res))
+		return "", false, r.fault(gitMessage(res))
 	}
 	return strings.TrimSuffix(string(res.Stdout), "\n"), res.ExitCode == 0, nil
 }
@@ -172,7 +172,8 @@ func (r *repository) readConfig(ctx context.Context) (plain bool, err error) {
 	return false, nil
 }
 
-// plainValue reports whether a value can stand in a configuration file as it is; all that copiedConfig can have do.
+// plainValue reports whether a value can be written into a configuration file unquoted; the values of copiedConfig
+// all can.
 func plainValue(v string) bool {
 	return v != "" && strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
 }
@@ -318,8 +319,8 @@ func (r *repository) unknown(ref string) error {
 	return &Error{Code: ErrSource, Op: "find ref", Path: ref, Err: ErrNoCommit, Remedy: "give a commit, branch or tag of " + r.dir}
 }
 
-// write makes a repository of deed's own at gitDir, with HEAD at a commit or on a branch that has it: the object
-// format, the settings that the work tree depends on, and the refs. There are no objects in it: git finds them by way of
+// write makes a private repository at gitDir, with HEAD at a commit or on a branch that has it: the object format, the
+// settings that the work tree depends on, and the refs. There are no objects in it: git finds them by way of
 // gitCall.objects until they are copied.
 func (r *repository) write(gitDir, commit, branch string) error {
 	text := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
@@ -379,8 +380,8 @@ func packedRefs(refs map[string]string) string {
 	return b.String()
 }
 
-// A borrower is a repository of deed's own, with a work tree, that reads the objects of someone else's in place. What
-// it writes is its own.
+// A borrower is a private repository, with a work tree, that reads the objects of someone else's repository where
+// they are. It writes only its own objects.
 type borrower struct {
 	*git
 	from     *repository

@@ -91,11 +91,11 @@ func TestSeedGitHostile(t *testing.T) {
 	}
 }
 
-func TestSpread(t *testing.T) {
+func TestSetTopdirFlag(t *testing.T) {
 	t.Parallel()
 	d := newDir(t, tempDir(t))
-	Spread(d.root)
-	Spread(d.path("none"))
+	SetTopdirFlag(d.root)
+	SetTopdirFlag(d.path("none"))
 	d.write("a/b", "1")
 	if diff := cmp.Diff([]string{"dir a", "file a/b"}, paths(snap(t, d.root, nil))); diff != "" {
 		t.Error(diff)

@@ -39,7 +39,7 @@ func scaffold(src Source, dst string) error {
 	return nil
 }
 
-// headerText keeps a name from ending the comment or the line that it stands in.
+// headerText keeps a name from ending the comment or the line that it is in.
 func headerText(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -79,21 +79,20 @@ type Seeded struct {
 
 // Seed makes a workspace at dst, which must be absent or empty, and leaves the source untouched.
 //
-// A directory is copied with all that is in it. A directory with a .git (a repository, a linked work tree or a
-// checked-out submodule) gets a repository of its own: the commit that it begins at and what that reaches, in objects of
-// its own, with its branch and the tags of that history. Nothing newer comes along, and no other branch, remote, hook,
-// stash, reflog, object or setting of the caller: an agent must not find the solution in them. The work tree is copied as it
-// stands, with uncommitted, untracked and ignored files, and the index is that of HEAD, so that git status shows
-// the caller's uncommitted work. With Ref the work tree is that commit's. A bare repository is taken as with
-// Ref "HEAD".
+// A directory is copied with all that is in it. A directory with a .git (a repository, a linked work tree or a checked-out
+// submodule) gets a repository of its own: the commit that it begins at and what that reaches, in objects of its own, with
+// its branch and the tags of that history. Nothing newer is copied, and no other branch, remote, hook, stash, reflog, object
+// or setting of the caller: an agent must not find the solution in them. The work tree is copied as it stands, with
+// uncommitted, untracked and ignored files, and the index is that of HEAD, so that git status shows the caller's uncommitted
+// work. With Ref the work tree is that commit's. A bare repository is taken as with Ref "HEAD".
 //
 // Submodules and other repositories inside the source arrive as plain files; in a checkout by Ref a submodule is empty.
 // Filters (such as git-lfs) are not run: a work tree that has their output keeps it, a checkout by Ref has what is
 // committed.
 //
-// Of what Exclude names nothing is in the workspace. Where a commit that the branches, the tags or HEAD reach has some
-// of it, the history would show it to whoever asks git: it stays behind, and the repository begins with one commit of
-// its own, which is the same whenever it is made.
+// Nothing that Exclude names is in the workspace. Where a commit that the branches, the tags or HEAD reach has some of it,
+// the history would reveal it: then the history is not copied, and the repository begins with one commit of its own, which
+// is the same whenever it is made.
 //
 // An unusable source is ErrSource, of class failure.Config. On any error dst is removed, unless it was in use.
 func Seed(ctx context.Context, src Source, dst string) (Seeded, error) {
@@ -156,7 +155,8 @@ func seedOne(ctx context.Context, src Source, dst string, wrote *written) (s See
 	return seedTree(ctx, src, dst, wrote)
 }
 
-// unreadable makes a source's fault of what may not be read in it: what is written lies in directories that deed has just made.
+// unreadable turns a permission error into the source's fault: the files that are written lie in directories that deed has just
+// made.
 func unreadable(dir string, err error) error {
 	if !errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrSource) || dir == "" {
 		return err
@@ -208,7 +208,7 @@ func (src Source) kind() SourceKind {
 	return SourceDirectory
 }
 
-// check reports what a source lacks, or has without a use, as far as that can be told without looking at the disk.
+// check reports what a source lacks, or has without a use, as far as that can be found without looking at the disk.
 func (src Source) check() error {
 	var errs []error
 	fail := func(field, why string) {
@@ -299,7 +299,7 @@ func (src Source) resolve(dst string) (string, error) {
 	return dir, nil
 }
 
-// TruePath is an absolute path with its links followed, of which the last parts may not exist yet.
+// TruePath is an absolute path with its links followed; its last components need not exist yet.
 func TruePath(p string) string {
 	p = absolute(p)
 	if r, err := filepath.EvalSymlinks(p); err == nil {

@@ -58,7 +58,7 @@ func applyBundle(ctx context.Context, dir, dst string) (id string, notes []Note,
 	return rep.Manifest.ID, notes, nil
 }
 
-// CheckBundle says why a workspace cannot be seeded from a bundle, as far as the bundle itself tells.
+// CheckBundle says why a workspace cannot be seeded from a bundle, as far as the bundle itself shows.
 func CheckBundle(dir string) error {
 	_, err := verified(dir)
 	return err

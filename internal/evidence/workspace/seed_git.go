@@ -13,8 +13,8 @@ import (
 	"github.com/deedrun/deed/internal/base/failure"
 )
 
-// seedGit makes a repository of deed's own and its work tree. Three processes of git do it, the objects being packed
-// while the files are copied; tags and what is excluded take more.
+// seedGit makes a private repository and its work tree. It takes three processes of git, since the objects are packed
+// while the files are copied; tags and exclusions take more.
 func seedGit(ctx context.Context, src Source, dst string, exclude *excluder, wrote *written) (Seeded, error) {
 	g, err := newGit(filepath.Dir(absolute(dst)))
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *borrower) pack(ctx context.Context, commit string) error {
 		return &Error{Code: ErrGit, Op: "git pack-objects", Err: err}
 	}
 	if res.ExitCode != 0 {
-		return s.from.fault(gitSays(res))
+		return s.from.fault(gitMessage(res))
 	}
 	return nil
 }
@@ -225,7 +225,7 @@ func (s *borrower) skipWorktree(ctx context.Context, in *bytes.Buffer) error {
 	c.stdin = in
 	res, err := s.try(ctx, c)
 	if err == nil && res.ExitCode != 0 {
-		err = gitSays(res)
+		err = gitMessage(res)
 	}
 	if err != nil {
 		return fmt.Errorf("mark paths that are left out: %w", err)

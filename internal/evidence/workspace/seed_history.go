@@ -17,7 +17,7 @@ import (
 // when none is wanted, and when it has some of what is excluded. The same source gives the same commit.
 func (s *borrower) begin(ctx context.Context, history string, exclude *excluder, out *Seeded) (head string, err error) {
 	if history == HistoryNone {
-		return s.beginAlone(ctx, exclude, out, "Begin without a history\n", "the history is left behind, as was asked: the repository has one commit of its own")
+		return s.beginWithoutHistory(ctx, exclude, out, "Begin without a history\n", "the history is left behind, as was asked: the repository has one commit of its own")
 	}
 	if err := s.narrow(ctx, out); err != nil {
 		return "", fmt.Errorf("find the tags of the history: %w", err)
@@ -28,12 +28,12 @@ func (s *borrower) begin(ctx context.Context, history string, exclude *excluder,
 	if held, err := s.holds(ctx, out.Commit, exclude); err != nil || !held {
 		return out.Commit, err
 	}
-	return s.beginAlone(ctx, exclude, out, "Begin without what is excluded\n\nThis is "+out.Commit+" without its history.\n",
+	return s.beginWithoutHistory(ctx, exclude, out, "Begin without what is excluded\n\nThis is "+out.Commit+" without its history.\n",
 		"the history has paths that are excluded, and is left behind: the repository begins with one commit of its own")
 }
 
-// beginAlone makes the repository with one commit: what the source's has, without what is excluded and without a history.
-func (s *borrower) beginAlone(ctx context.Context, exclude *excluder, out *Seeded, message, why string) (head string, err error) {
+// beginWithoutHistory makes the repository with one commit: what the source's has, without what is excluded and without a history.
+func (s *borrower) beginWithoutHistory(ctx context.Context, exclude *excluder, out *Seeded, message, why string) (head string, err error) {
 	if err := s.rewrite(out.Commit, out.Branch, nil, s.from.shallow); err != nil || out.Commit == "" { // HEAD is on a branch without a commit
 		return "", err
 	}
@@ -95,7 +95,8 @@ func (s *borrower) rewrite(commit, branch string, refs map[string]string, shallo
 	return from.write(s.gitDir, commit, branch)
 }
 
-// holds reports whether some commit that comes along has changed a path that is excluded: also one that took it away has it in its past.
+// holds reports whether some commit of the copied history has changed an excluded path: a commit that removed it also has it in its
+// past.
 func (s *borrower) holds(ctx context.Context, commit string, exclude *excluder) (bool, error) {
 	if commit == "" {
 		return false, nil
@@ -106,12 +107,12 @@ func (s *borrower) holds(ctx context.Context, commit string, exclude *excluder) 
 		return false, &Error{Code: ErrGit, Op: "git rev-list", Err: err}
 	}
 	if res.ExitCode != 0 {
-		return false, s.from.fault(gitSays(res))
+		return false, s.from.fault(gitMessage(res))
 	}
 	return len(bytes.TrimSpace(res.Stdout)) > 0, nil
 }
 
-// alone makes a commit without a parent of what another one has, but for what is excluded.
+// alone makes a commit without a parent, with the content of another commit except for what is excluded.
 func (s *borrower) alone(ctx context.Context, commit string, exclude *excluder, message string) (string, error) {
 	tree, err := s.treeWithout(ctx, commit, exclude)
 	if err != nil {

@@ -88,8 +88,8 @@ func TestSeedExcludeHidesHistory(t *testing.T) {
 				if s.Commit != commit || s.Dirty || gitIn(t, d.root, "status", "--porcelain") != "" {
 					t.Errorf("ref %q: %+v\n%s", ref, s, gitIn(t, d.root, "status", "--porcelain"))
 				}
-				told := slices.ContainsFunc(s.Notes, func(n Note) bool { return n.Code == NoteHistory })
-				if told != tc.gone || (s.Head != "") != tc.gone {
+				noted := slices.ContainsFunc(s.Notes, func(n Note) bool { return n.Code == NoteHistory })
+				if noted != tc.gone || (s.Head != "") != tc.gone {
 					t.Errorf("ref %q: %+v", ref, s)
 				}
 				if got := objectsOf(t, d.root); strings.Contains(got, blobID(t, "key")) {
@@ -146,7 +146,7 @@ func TestSeedExcludeBeforeTheFirstCommit(t *testing.T) {
 	}
 }
 
-// A commit names its submodules and has none of their files: whoever seeds from it is told.
+// A commit names its submodules and has none of their files: seeding from it leaves a note.
 func TestSeedTellsEmptySubmodules(t *testing.T) {
 	t.Parallel()
 	src, _, _ := withSubmodule(t)
@@ -166,7 +166,7 @@ func TestSeedTellsEmptySubmodules(t *testing.T) {
 	}
 }
 
-// One of several parts has no repository at all, and nothing is said about its history beside that.
+// One of several parts has no repository at all, and that is the only note about its history.
 func TestSeedExcludeInSeveralParts(t *testing.T) {
 	t.Parallel()
 	src := cleanRepo(t)

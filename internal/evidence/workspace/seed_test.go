@@ -159,7 +159,7 @@ func TestSeedGit(t *testing.T) {
 	if diffs := Compare(snap(t, src.root, nil), snap(t, d.root, nil)); len(diffs) > 0 {
 		t.Errorf("work tree: %v", diffs)
 	}
-	// The same but for the staged file, which is untracked in an index that is that of HEAD.
+	// The same except for the staged file, which is untracked in an index that is that of HEAD.
 	want = strings.Replace(want, "A  staged.txt\n", "", 1)
 	want = strings.Replace(want, "?? untracked.txt\n", "?? staged.txt\n?? untracked.txt\n", 1)
 	if diff := cmp.Diff(want, gitIn(t, d.root, "status", "--porcelain")); diff != "" {

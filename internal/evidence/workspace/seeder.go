@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Seeder seeds a workspace and takes its base. What it copied need not be read again for that, where the file system
-// would tell if somebody had written to it since. The zero value is ready.
+// A Seeder seeds a workspace and takes its base. A file that it copied need not be read again for the base, where the
+// file system would show if somebody had written to it since. The zero value is ready.
 type Seeder struct{ wrote written }
 
 // SeedAll is SeedAll.
@@ -19,7 +19,7 @@ func (s *Seeder) SeedAll(ctx context.Context, parts []Part, base string) (Seeded
 }
 
 // TakeBase takes the base of the workspace that was seeded just now, and its manifest. dir, which must be absent or empty, is
-// where the base lies from the moment that it is asked for.
+// where the base is put as soon as it is asked for.
 func (s *Seeder) TakeBase(ctx context.Context, work, dir string) (*Base, *Manifest, error) {
 	h := &held{files: map[string][]byte{}}
 	m, err := snapshotOf(ctx, work, snapshotOptions{hold: h, wrote: &s.wrote})
@@ -69,7 +69,7 @@ func (w *written) put(fd int, data []byte) error {
 	return nil
 }
 
-// find returns what was written to the file of an entry, if nobody has written to it since.
+// find returns what was written to the file of an entry, if it has not been written to since.
 func (w *written) find(e *Entry) (writing, bool) {
 	if w == nil {
 		return writing{}, false

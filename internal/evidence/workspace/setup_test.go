@@ -77,8 +77,8 @@ func (b *testBundle) patch(cs ChangeSet) (string, string) {
 	return p, out.String()
 }
 
-// verify is the whole promise: the patch applies to a full copy of the base, by Apply and by a plain git apply of a
-// stranger, and gives the workspace; Check agrees.
+// verify checks the whole promise: the patch applies to a full copy of the base, by Apply and by a plain git apply,
+// and gives the workspace; Check agrees.
 func (b *testBundle) verify() (*Manifest, ChangeSet, string) {
 	b.t.Helper()
 	after, cs := b.capture()

@@ -30,11 +30,11 @@ type Hunk struct {
 	NewStart, NewLines int
 }
 
-// ErrShallow means that a commit which is asked about lies beyond the edge of a shallow clone.
+// ErrShallow means that the requested commit lies beyond the edge of a shallow clone.
 const ErrShallow Code = "shallow_clone"
 
-// TopOf returns the top of the work tree that dir lies in, with links followed, and the path of dir from there, which is
-// "" for the top itself. A directory in no work tree is ErrSource.
+// TopOf returns the top of the work tree that contains dir, with links followed, and the path of dir from there, which
+// is "" for the top itself. A directory in no work tree is ErrSource.
 func TopOf(dir string) (top, rel string, err error) {
 	real, err := filepath.EvalSymlinks(absolute(dir))
 	if err != nil {
@@ -53,7 +53,7 @@ func TopOf(dir string) (top, rel string, err error) {
 	}
 }
 
-// isTop reports whether a directory has a repository. A .git that is none is passed by, as git does.
+// isTop reports whether a directory has a repository. A .git that is no repository is skipped, as git does.
 func isTop(dir string) bool {
 	st, err := os.Lstat(filepath.Join(dir, ".git"))
 	if err != nil || !st.IsDir() {
@@ -108,12 +108,12 @@ func (s *borrower) parted(ctx context.Context, ref string) (string, error) {
 	case res.ExitCode == 1:
 		return "", s.orShallow(ref, &Error{Code: ErrSource, Op: "find base", Path: ref, Err: errors.New("it has no commit in common with HEAD"), Remedy: "give a commit, branch or tag that HEAD comes from"})
 	case res.ExitCode != 0:
-		return "", s.orShallow(ref, &Error{Code: ErrGit, Op: "git merge-base", Err: gitSays(res)})
+		return "", s.orShallow(ref, &Error{Code: ErrGit, Op: "git merge-base", Err: gitMessage(res)})
 	}
 	return strings.TrimSpace(string(res.Stdout)), nil
 }
 
-// orShallow says so where the history ends before its beginning: the commit may well exist.
+// orShallow adds to an error that the history is shallow: the commit may well exist.
 func (s *borrower) orShallow(ref string, err error) error {
 	if len(s.from.shallow) == 0 || !errors.Is(err, ErrSource) && !errors.Is(err, ErrGit) {
 		return err
@@ -398,8 +398,8 @@ func (s *borrower) fitting(ctx context.Context, ids []string, limit int64) ([]st
 	return fit, nil
 }
 
-// ListFiles lists the files of a work tree that its repository has at HEAD, is told of, or could be: all but the ignored
-// ones, sorted. Files of HEAD that were deleted are not in it.
+// ListFiles lists, sorted, the files of a work tree that its repository has at HEAD, has in its index, or could add: all
+// but the ignored ones. Files of HEAD that were deleted are not in it.
 func ListFiles(ctx context.Context, dir string, opt StatusOptions) ([]string, error) {
 	m, err := openWorkTree(ctx, dir, dir)
 	if err != nil {

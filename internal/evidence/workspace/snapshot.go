@@ -38,14 +38,14 @@ const (
 // ones too, with mode, size and SHA-256. What is in a `.git`, at any depth, has a digest of its own instead. Nothing
 // is followed and no special file is opened. What deed may not read is listed as unreadable.
 //
-// prev, when given, is an earlier snapshot of the same root: a file with the same device, inode, size, mode, ctime
-// and mtime is not read again, unless it was written too close to the start of prev to tell. A ctime cannot be set
-// by a program, so an agent cannot hide a change from this without control of the machine's clock.
+// prev, when given, is an earlier snapshot of the same root: a file with the same device, inode, size, mode, ctime and mtime is not read
+// again, unless it was written so close to the start of prev that a change could be missed. A ctime cannot be set by a program, so an
+// agent cannot hide a change from this without control of the machine's clock.
 //
-// With prev, a file beyond MaxPatchFile that prev does not know as it is now is listed with its size and not read: it
-// could not be carried anyway, and ten gigabytes of nothing are made in an instant.
+// With prev, a file beyond MaxPatchFile that prev does not know as it is now is listed with its size and not read: the patch could not
+// carry it anyway, and ten gigabytes of holes are made in an instant.
 //
-// With prev, the paths may have maxGrownPaths bytes more than those of prev: what a program made of the tree since shall not fill deed's
+// With prev, the paths may have maxGrownPaths bytes more than those of prev: what a program made of the tree since must not fill deed's
 // memory.
 //
 // A file that vanishes meanwhile is left out; one that keeps changing is ErrChangedDuringCapture. A tree beyond the
@@ -54,7 +54,7 @@ func Snapshot(ctx context.Context, root string, prev *Manifest) (*Manifest, erro
 	return snapshotOf(ctx, root, snapshotOptions{prev: prev})
 }
 
-// snapshotOptions are what a snapshot may know before, and what it shall keep. All of it may be nil.
+// snapshotOptions are what a snapshot may know in advance, and what it is to keep. All fields may be nil.
 type snapshotOptions struct {
 	prev  *Manifest // an earlier one of the same root
 	wrote *written  // what was copied there just now
@@ -298,7 +298,7 @@ func (s *snapshot) earlier(e *Entry, inGit bool) *Entry {
 	return nil
 }
 
-// known reports whether the file was read before, and is there as it was then as far as its times tell.
+// known reports whether the file was read before and, as far as its times show, has not changed since.
 func (s *snapshot) known(e *Entry, inGit bool) bool {
 	old := s.earlier(e, inGit)
 	return old != nil && !old.Unreadable
@@ -417,7 +417,7 @@ func digest(ctx context.Context, fd int, size int64, buf []byte) (sum Hash, tota
 	return sum, total, nil
 }
 
-// settle takes out what was gone by the time it was opened and marks what could not be listed.
+// settle removes what was gone by the time it was opened and marks what could not be listed.
 func (s *snapshot) settle(all []Entry) []Entry {
 	if len(s.flaws) == 0 {
 		return all

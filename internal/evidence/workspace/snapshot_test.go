@@ -174,8 +174,9 @@ func TestSnapshotRace(t *testing.T) {
 	}
 }
 
-// However soon after a snapshot a file is written again, with the same size and with its mtime put back, the next one
-// tells: by its time where the file system gives each change its own, and by reading it where it does not.
+// However soon after a snapshot a file is written again, with the same size and with its mtime put back, the next
+// snapshot notices: by the ctime where the file system gives each change its own, and by reading the file where it
+// does not.
 func TestSnapshotSeesTheNextWrite(t *testing.T) {
 	t.Parallel()
 	d := newDir(t, tempDir(t))
@@ -196,7 +197,7 @@ func TestSnapshotSeesTheNextWrite(t *testing.T) {
 				t.Fatalf("round %d: %s is %s, not that of %q", i, p, got, text)
 			}
 		}
-		// A digest that no content has shows whether the file that nobody writes is read again.
+		// A digest that no content has shows whether the unchanged file is read again.
 		kept := m.Find("kept")
 		if kept.SHA256 == (Hash{1}) {
 			reused++
@@ -304,7 +305,7 @@ func TestSnapshotEndsWithItsContext(t *testing.T) {
 	if _, err := Snapshot(ctx, d.root, nil); !errors.Is(err, cause) {
 		t.Errorf("err = %v", err)
 	}
-	// A file of holes takes for ever to read; the limit on a tree's bytes says so at once.
+	// A file of holes takes forever to read; the limit on a tree's bytes refuses it at once.
 	f, err := os.OpenFile(d.path("hole"), os.O_CREATE|os.O_WRONLY, 0o600)
 	d.do(err)
 	d.do(f.Truncate(2 << 40))

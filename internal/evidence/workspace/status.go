@@ -48,11 +48,11 @@ type TreeStatus struct {
 const NoteTooLarge = "too_large"
 
 // StatusOf compares the work tree at dir with its HEAD: changed, deleted and untracked files, but for what its ignore
-// rules leave out. The directory may be hostile: its configuration, hooks, filters and monitors have no say, nothing in
-// it is written, special files are not opened, and a .git that leads to the repository of someone else is ErrSource.
+// rules leave out. The directory may be hostile: its configuration, hooks, filters and monitors have no effect, nothing
+// in it is written, special files are not opened, and a .git that leads to the repository of someone else is ErrSource.
 //
-// A submodule that is at another commit than HEAD names, or whose directory is gone, counts as a file that differs; what
-// is in it is not looked into, and a note says so.
+// A submodule that is at another commit than HEAD names, or whose directory is gone, counts as a file that differs; its
+// content is not looked at, and a note says so.
 func StatusOf(ctx context.Context, dir string, opt StatusOptions) (TreeStatus, error) {
 	m, err := openWorkTree(ctx, dir, dir)
 	if err != nil {
@@ -68,7 +68,7 @@ func StatusOf(ctx context.Context, dir string, opt StatusOptions) (TreeStatus, e
 	if err != nil {
 		return TreeStatus{}, fmt.Errorf("status: %w", err)
 	}
-	found.tellSubmodules(modules)
+	found.noteSubmodules(modules)
 	for _, sub := range modules {
 		if sub.Status != "" {
 			found.files = append(found.files, StatusFile{Path: sub.Path, Status: sub.Status, path: sub.path})
@@ -83,8 +83,8 @@ func StatusOf(ctx context.Context, dir string, opt StatusOptions) (TreeStatus, e
 	return st, nil
 }
 
-// DiffOf returns a git patch from one commit to another, or to the work tree as it stands when to is "". An empty from
-// is HEAD. It is as hermetic as StatusOf, and has nothing of submodules.
+// DiffOf returns a git patch from one commit to another, or to the present work tree when to is "". An empty from is
+// HEAD. It is as hermetic as StatusOf, and leaves submodules out.
 func DiffOf(ctx context.Context, dir, from, to string, opt StatusOptions) ([]byte, error) {
 	m, err := openWorkTree(ctx, dir, dir)
 	if err != nil {
@@ -184,7 +184,7 @@ func (r *repository) own() error {
 	return r.fault(errors.New("its .git leads to a repository that does not know this directory"))
 }
 
-// treeChanges is what changes found, and where git was told to look.
+// treeChanges is what changes found, and the pathspecs that git was given.
 type treeChanges struct {
 	files []StatusFile
 	notes []Note
@@ -249,9 +249,9 @@ func (s *borrower) changes(ctx context.Context, commit string, opt StatusOptions
 	return treeChanges{files, sortNotes(notes), specs}, nil
 }
 
-// announce tells the index of files that it does not have, without taking them in: git then reads them where they are.
-// The content that it notes for them is an empty one, which has to be there: git would else touch the one that the
-// caller's repository may have.
+// announce adds to the index the files that it does not have, without storing them: git then reads them where they
+// are. The index records empty content for them, and that object has to be there: otherwise git would touch the one
+// that the caller's repository may have.
 func (s *borrower) announce(ctx context.Context, files []StatusFile) error {
 	var added []StatusFile
 	for _, f := range files {
@@ -303,7 +303,7 @@ func pathspecs(opt StatusOptions) ([]string, error) {
 	return append(out, x.specs(",exclude")...), nil
 }
 
-// maxUnfit is how many paths git can be told to stay away from.
+// maxUnfit is how many paths git can be given to exclude.
 const maxUnfit = 1000
 
 // unfitPaths walks a work tree without opening a file and lists what git must not be let near: special files, files

@@ -20,7 +20,8 @@ func statusLines(files []StatusFile) string {
 	return b.String()
 }
 
-// trap plants everything in a work tree that would make a plain git run something, and returns what says so.
+// trap plants everything in a work tree that would make a plain git run something, and returns the file that shows
+// whether it did.
 func trap(d dir) (ran string) {
 	ran = d.path("../ran")
 	run := "touch " + ran
@@ -44,7 +45,7 @@ func trap(d dir) (ran string) {
 	return ran
 }
 
-// clean is a repository of one commit.
+// cleanRepo is a repository of one commit.
 func cleanRepo(t *testing.T) dir {
 	t.Helper()
 	d := newDir(t, filepath.Join(tempDir(t), "src"))
@@ -94,7 +95,7 @@ func TestStatusAndDiff(t *testing.T) {
 	if _, err := os.Lstat(ran); err == nil {
 		t.Error("something of the directory ran")
 	}
-	// A stranger's git applies it to the commit.
+	// A plain git applies it to the commit.
 	root := newDir(t, tempDir(t))
 	gitIn(t, root.root, "clone", "-q", "--no-hardlinks", "-c", "core.hooksPath=/dev/null", "file://"+d.root, "copy")
 	root.write("p", string(diff))
@@ -130,7 +131,7 @@ func TestStatusAndDiff(t *testing.T) {
 	}
 }
 
-// What git would hang on or read for minutes is told instead.
+// A file that git would hang on or read for minutes is reported instead.
 func TestStatusUnfit(t *testing.T) {
 	t.Parallel()
 	d := cleanRepo(t)

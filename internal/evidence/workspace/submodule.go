@@ -29,8 +29,8 @@ type Submodule struct {
 
 func (m Submodule) note() Note { return Note{m.Path, NoteSubmodule, m.Detail} }
 
-// Submodules lists the submodules that a commit of the work tree at dir names, as they stand there: those that the
-// options leave in, and those that hold a path of theirs. It is as hermetic as StatusOf.
+// Submodules lists the submodules that a commit of the work tree at dir names, in their present state: those that the
+// options select, and those that contain a selected path. It is as hermetic as StatusOf.
 func Submodules(ctx context.Context, dir, commit string, opt StatusOptions) ([]Submodule, error) {
 	m, err := openWorkTree(ctx, dir, dir)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *borrower) gitlinks(ctx context.Context, commit string) ([]Submodule, er
 	return list, nil
 }
 
-// concerns reports whether a path is one of those that were asked for, lies in one of them, or holds one.
+// concerns reports whether a path is one of the selected ones, lies in one of them, or contains one.
 func concerns(p string, asked []string) bool {
 	return len(asked) == 0 || slices.ContainsFunc(asked, func(a string) bool {
 		a = strings.TrimSuffix(a, "/")
@@ -141,7 +141,7 @@ func orNone(commit string) string {
 	return commit
 }
 
-// beyondLink reports whether something that is no directory stands where a parent of a path was.
+// beyondLink reports whether a parent of a path is no directory any more.
 func beyondLink(t *tree, p string) bool {
 	fd, err := t.openDir(parentOf(p))
 	if err == nil {
@@ -150,8 +150,8 @@ func beyondLink(t *tree, p string) bool {
 	return err != nil
 }
 
-// headOf reads which commit a submodule is at, of plain files alone. Its repository has to lie in the work tree or in
-// the repository around it: a .git can name any other one, whose commits are nobody's business here.
+// headOf reads which commit a submodule is at, from plain files only. Its repository has to lie in the work tree or
+// in the repository around it: a .git can name any other one, whose commits must not be disclosed here.
 func (s *borrower) headOf(p string) (string, error) {
 	r := &repository{git: s.git, dir: filepath.Join(s.workTree, filepath.FromSlash(p)), format: s.from.format, refs: map[string]string{}}
 	if err := r.find(); err != nil {
@@ -173,8 +173,8 @@ func (s *borrower) headOf(p string) (string, error) {
 	return r.commit, nil
 }
 
-// tellSubmodules puts what is known of the submodules in the place of the notes about repositories inside.
-func (f *treeChanges) tellSubmodules(list []Submodule) {
+// noteSubmodules puts what is known of the submodules in the place of the notes about repositories inside.
+func (f *treeChanges) noteSubmodules(list []Submodule) {
 	for _, m := range list {
 		f.notes = slices.DeleteFunc(f.notes, func(n Note) bool { return Within(n.Path, m.Path) })
 		if m.Detail != "" {
@@ -184,8 +184,8 @@ func (f *treeChanges) tellSubmodules(list []Submodule) {
 	sortNotes(f.notes)
 }
 
-// RefuseSubmodules refuses, as ErrSubmodule, paths that no commit of the repository around can have: what lies in a submodule,
-// and a submodule that is not as the parent has it.
+// RefuseSubmodules refuses, as ErrSubmodule, paths that no commit of the outer repository can contain: a path inside a
+// submodule, and a submodule that is not in the state that the parent records.
 func RefuseSubmodules(modules []Submodule, paths []string) error {
 	var errs []error
 	for _, m := range modules {

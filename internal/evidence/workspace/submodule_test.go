@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// withSubmodule is a repository with a submodule of two commits at vendor/lib, and beside it another one that nobody asked for.
+// withSubmodule is a repository with a submodule of two commits at vendor/lib, and next to it another one that was not asked
+// for.
 func withSubmodule(t *testing.T) (d dir, first, second string) {
 	t.Helper()
 	d = cleanRepo(t)
@@ -158,7 +159,7 @@ func TestCommitRefusesPathsOfSubmodules(t *testing.T) {
 	if err := commit("around", "a.txt", "vendor"); err != nil {
 		t.Errorf("what is around it: %v", err)
 	}
-	// Another repository inside refuses what it lies in the way of, and nothing else.
+	// A repository inside refuses only the paths that it is in the way of.
 	gitIn(t, d.root, "init", "-q", "inner")
 	d.write("inner/f", "1")
 	if err := commit("beside", "a.txt"); err != nil {

@@ -24,8 +24,8 @@ func FromTextPath(name string) string {
 	return p
 }
 
-// EarlierTextPath is TextPath as bundles have it whose maker let a text stand for another path: a file that is called `\xff` and one that is
-// called by that byte have one name there.
+// EarlierTextPath is TextPath as earlier bundles have it, in which one text can mean two paths: a file that is called `\xff` and one that is
+// called by that byte have the same name there.
 func EarlierTextPath(p string) string {
 	if utf8.ValidString(p) {
 		return p
@@ -49,8 +49,8 @@ func looksEncoded(p string) bool {
 }
 
 // PairParts finds the part of a patch that each name of a change list is about: its index, or -1 for a name that has none or comes once too
-// often. whole says that every name and every part has its other. A list of an earlier maker is read by EarlierTextPath; what has one name
-// there is taken in the order of both, and whoever applies it compares the digests.
+// often. whole says that every name has its part and every part its name. A list of an earlier maker is read by EarlierTextPath; what has
+// one name there is taken in the order of both, and the apply compares the digests.
 func PairParts(names []string, parts []PatchPart) (of []int, whole bool) {
 	for _, form := range []func(string) string{TextPath, EarlierTextPath} {
 		if other, ok := pairParts(names, parts, form); ok {

@@ -208,7 +208,7 @@ func identityOf(st *unix.Stat_t) identity {
 	}
 }
 
-// gone reports whether an error says that a name is no longer there.
+// gone reports whether an error says that a name no longer exists.
 func gone(err error) bool { return errors.Is(err, unix.ENOENT) }
 
 // swapped reports whether an error says that a name is there but is no longer what it was a moment ago.

@@ -33,8 +33,8 @@ func openBeneath(dir int, rel string, flags int) (int, error) {
 	}
 }
 
-// grainTrials is how many changes in a row must all have a time of their own. Between two of them lie microseconds, and
-// the steps of a clock that has some are milliseconds.
+// grainTrials is how many changes in a row must all have different times. Two of them are microseconds apart, and the
+// steps of a coarse clock are milliseconds.
 const grainTrials = 4
 
 // fsClock returns the present time as the file system of dir stamps it: the ctime of a file without a name, which is
@@ -75,7 +75,7 @@ func chmodDirAt(dir int, name string, mode uint32) error {
 
 func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// sparseFrom is the size below which nobody asks for holes.
+// sparseFrom is the size below which no file is searched for holes.
 const sparseFrom = 1 << 20
 
 // holesIn returns how many bytes of an open file are on no disk. A file that the file system merely stores well has

@@ -49,7 +49,7 @@ func ParseRole(name string) (Role, error) {
 	return Public, fmt.Errorf("role %q is none of read, operate, admin", name)
 }
 
-// How says by which way somebody was recognised.
+// How says in which way the principal was recognised.
 type How string
 
 // The ways.
@@ -60,7 +60,7 @@ const (
 	ByCommand How = "command" // the command line, by access to the home
 )
 
-// A Principal is who is asking. The zero value is nobody.
+// A Principal is who is asking. The zero value has no name and no role.
 type Principal struct {
 	Name string `json:"name"`
 	Role Role   `json:"role"`
@@ -79,7 +79,7 @@ func With(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// From returns who is asking; the zero Principal is nobody.
+// From returns who is asking; the zero Principal if that is unknown.
 func From(ctx context.Context) Principal {
 	p, _ := ctx.Value(principalKey{}).(Principal)
 	return p
@@ -90,7 +90,7 @@ func From(ctx context.Context) Principal {
 type Route struct {
 	// Pattern is one of http.ServeMux, with its method: "GET /api/v1/tasks/{id}". A write has a method other than GET and HEAD.
 	Pattern string
-	// Need is the least role. Public lets everybody in.
+	// Need is the lowest role that may call it. Public lets everyone in.
 	Need Role
 	// Handler answers. A panic in it ends its request alone.
 	Handler http.Handler

@@ -51,7 +51,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// Every single slip in a token is told from an unknown token, before the store is asked.
+// Every single typing mistake in a token is distinguished from an unknown token, before the store is asked.
 func TestTokenSlips(t *testing.T) {
 	t.Parallel()
 	text, id, hash := mint(tokenPrefix)
@@ -176,7 +176,7 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
-// The rows of refusals are bounded whatever strangers write into them, and writes stay apart.
+// The rows of refusals are bounded whatever unauthenticated clients write into them, and writes stay separate.
 func TestLogIsBounded(t *testing.T) {
 	t.Parallel()
 	k, clock := keeper(t)

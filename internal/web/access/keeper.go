@@ -24,15 +24,15 @@ const (
 // usedEvery is how exact "last used" is: a token that is used all the time costs one write in this time.
 const usedEvery = 5 * time.Minute
 
-// Why a credential lets nobody in. Clients hear the text.
+// Why a credential is not accepted. Clients get the text.
 var (
 	ErrUnknown = errors.New("not known here")
 	ErrRevoked = errors.New("revoked")
 	ErrExpired = errors.New("expired")
 )
 
-// A Keeper knows who is let in. It keeps its state in the store, so that what one process revokes, every other refuses from its
-// next request on.
+// A Keeper knows who is let in. It keeps its state in the store, so that a credential that one process revokes is refused by
+// every other from its next request on.
 type Keeper struct {
 	Store *store.Store
 	Clock clock.Clock
@@ -91,7 +91,7 @@ func (k *Keeper) holder(ctx context.Context, prefix, text string, how How) (Prin
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return Principal{}, fmt.Errorf("look a credential up: %w", err)
 	}
-	// The comparison is made for an id that is not known too.
+	// The comparison is made for an unknown id too.
 	if !sameHash(c.Hash, hashOf(secret)) || c.Kind != string(how) {
 		return Principal{}, ErrUnknown
 	}
@@ -108,7 +108,7 @@ func (k *Keeper) holder(ctx context.Context, prefix, text string, how How) (Prin
 	return Principal{Name: c.Name, Role: role, How: how, ID: c.ID}, nil
 }
 
-// holds says why a credential does not hold any more.
+// holds says why a credential is not valid any more.
 func (k *Keeper) holds(c store.Credential) error {
 	now := k.Clock()
 	switch {
@@ -129,7 +129,7 @@ func lastUse(c store.Credential) time.Time {
 	return c.UsedAt
 }
 
-// used notes the use, unless that was done not long ago.
+// used records the use, unless that was done not long ago.
 func (k *Keeper) used(ctx context.Context, c store.Credential) error {
 	if !c.UsedAt.IsZero() && k.Clock().Before(c.UsedAt.Add(usedEvery)) {
 		return nil
@@ -140,8 +140,8 @@ func (k *Keeper) used(ctx context.Context, c store.Credential) error {
 	return nil
 }
 
-// StillHolds says whether who was let in by an id would be let in now: an answer that lasts asks it while it lasts. It counts as a
-// use. The empty id is that of the socket, which is not taken away.
+// StillHolds says whether the client that an id let in would be let in now: a long-lasting answer asks that repeatedly. It counts
+// as a use. The empty id is that of the socket, which cannot be revoked.
 func (k *Keeper) StillHolds(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
@@ -245,7 +245,7 @@ func (c *Codes) Issue(who Principal) (string, error) {
 	return text, nil
 }
 
-// Redeem uses a code up. A code is looked up by its hash, so that the time it takes tells nothing about it.
+// Redeem uses a code up. A code is looked up by its hash, so that the time it takes discloses nothing about it.
 func (c *Codes) Redeem(text string) (Principal, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,22 +13,22 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// How much is kept of what was done and refused. Strangers can fill their own part only.
+// How much is kept of what was done and refused. Unauthenticated clients can fill their own part only.
 const (
 	keepRefusals = 10_000
 	keepEntries  = 1_000_000
 )
 
-// Refusals are gathered: those alike become one row that counts them, a gathering writes a bounded number of rows, and there is
-// one at most in each span. So a flood of them costs the disk nothing that matters.
+// Refusals are gathered: equal ones become one row that counts them, one gathering writes a bounded number of rows, and there
+// is at most one in each span. So a flood of them costs the disk nothing that matters.
 const (
 	refusalSpan = 10 * time.Second
 	refusalRows = 16
 	trimEvery   = 4096 // entries
 )
 
-// A Log records who did what, and who was refused. A write is recorded before it is done: what was begun and has no end in the
-// log was cut short by a crash.
+// A Log records who did what, and who was refused. A write is recorded before it is done: an entry without an end was cut
+// short by a crash.
 type Log struct {
 	store *store.Store
 	clock clock.Clock
@@ -63,7 +63,7 @@ func OpenLog(st *store.Store, now clock.Clock, log *slog.Logger) *Log {
 	return l
 }
 
-// Begin records that somebody is about to write. When it returns an error nothing may be done: what cannot be recorded does not
+// Begin records that a write is about to happen. When it returns an error nothing may be done: what cannot be recorded does not
 // happen.
 func (l *Log) Begin(ctx context.Context, r *http.Request, who Principal, action string) (*Entry, error) {
 	e := &Entry{log: l, row: store.AccessEntry{
@@ -87,7 +87,7 @@ func (l *Log) poke() {
 	}
 }
 
-// Note records something that was done whole, such as a login or a command.
+// Note records something that is already complete, such as a login or a command.
 func (l *Log) Note(ctx context.Context, e store.AccessEntry) error {
 	e.At = l.clock()
 	_, err := l.store.LogAccess(ctx, e)
@@ -118,8 +118,7 @@ func WithEntry(ctx context.Context, e *Entry) context.Context {
 	return context.WithValue(ctx, entryKey{}, e)
 }
 
-// Did says more exactly in the log what a write was about: the id of what it made, and a word about it. Outside of a write it does
-// nothing.
+// Did makes the log entry of a write more precise: the id of what it made, and a note. Outside of a write it does nothing.
 func Did(ctx context.Context, target, note string) {
 	e, ok := ctx.Value(entryKey{}).(*Entry)
 	if !ok {
@@ -216,7 +215,7 @@ func (l *Log) Close() {
 	<-l.done
 }
 
-// short bounds a text that a stranger may have written.
+// short bounds a text that an unauthenticated client may have written.
 func short(s string) string {
 	const most = 200
 	if len(s) <= most {

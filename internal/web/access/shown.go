@@ -34,7 +34,7 @@ type Shown struct {
 	RevokedBy string                 `json:"revoked_by,omitempty"`
 }
 
-// Show shows a token or session as it stands at an instant.
+// Show describes a token or session at an instant.
 func Show(c store.Credential, now time.Time) Shown {
 	at := func(t time.Time) agentruntime.Timestamp {
 		if t.IsZero() {

@@ -13,8 +13,8 @@ import (
 )
 
 // A token is text that a person may have to copy: the prefix, by which scanners for leaked secrets find it, and in base32 an id, a
-// secret and a checksum of both. The id finds the row, the hash of the secret is compared with the row's, and the checksum tells a
-// slip of the hand from a token that is not known. A session's cookie has the same form under another prefix.
+// secret and a checksum of both. The id finds the row, the hash of the secret is compared with the row's, and the checksum
+// distinguishes a typing mistake from an unknown token. A session's cookie has the same form under another prefix.
 const (
 	tokenPrefix   = "deed_"
 	sessionPrefix = "deeds_"
@@ -54,7 +54,7 @@ func parse(prefix, text string) (id string, secret []byte, err error) {
 	return hex.EncodeToString(raw[:idBytes]), raw[idBytes : idBytes+secretBytes], nil
 }
 
-// checksum catches slips; it keeps nobody out.
+// checksum catches typing mistakes; it protects nothing.
 func checksum(prefix string, raw []byte) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE([]byte(prefix)), crc32.IEEETable, raw)
 }

@@ -52,16 +52,16 @@ func (a *API) actions() {
 		return about{id: id, tag: "actions", summary: summary, need: access.Operate, of: "getAction", optional: verb != "answer", conflicts: true}
 	}
 	post(a, "/actions/{id}/approve", give("approve", "approveAction", "Allow what an action asks for"), func(ctx context.Context, in one, b Approval) (Answered, error) {
-		return a.give(ctx, in.ID, answer.Word{Decision: &action.Decision{Decision: deed.RuleAllow, Always: b.Always, Note: b.Note}})
+		return a.give(ctx, in.ID, answer.Answer{Decision: &action.Decision{Decision: deed.RuleAllow, Always: b.Always, Note: b.Note}})
 	})
 	post(a, "/actions/{id}/deny", give("deny", "denyAction", "Refuse what an action asks for; the agent is told the reason"), func(ctx context.Context, in one, b Reason) (Answered, error) {
-		return a.give(ctx, in.ID, answer.Word{Decision: &action.Decision{Decision: deed.RuleDeny, Note: b.Reason}})
+		return a.give(ctx, in.ID, answer.Answer{Decision: &action.Decision{Decision: deed.RuleDeny, Note: b.Reason}})
 	})
 	post(a, "/actions/{id}/answer", give("answer", "answerAction", "Answer a question; its task goes on"), func(ctx context.Context, in one, b Answer) (Answered, error) {
 		if len(b.Answer) == 0 {
 			return Answered{}, invalid("$.answer", fault.MissingField, "is missing", "")
 		}
-		return a.give(ctx, in.ID, answer.Word{Text: json.RawMessage(b.Answer)})
+		return a.give(ctx, in.ID, answer.Answer{Text: json.RawMessage(b.Answer)})
 	})
 }
 
@@ -125,7 +125,7 @@ func (a *API) getAction(ctx context.Context, in one) (view.Action, error) {
 }
 
 // give answers an action through the one desk that everybody uses.
-func (a *API) give(ctx context.Context, id string, w answer.Word) (Answered, error) {
+func (a *API) give(ctx context.Context, id string, w answer.Answer) (Answered, error) {
 	out, err := a.Desk.Give(ctx, id, by(ctx), w)
 	var refusal *apply.Refusal
 	switch {

@@ -40,7 +40,7 @@ type Options struct {
 	Clock     clock.Clock
 	Log       *slog.Logger
 	Version   string
-	Getenv    func(string) string // of deed's own environment: secrets are taken from it by name
+	Getenv    func(string) string // reads deed's own environment: secrets are taken from it by name
 	Admission *task.Admission
 	Workflows *workflow.Engine
 	Schedules *schedule.Engine
@@ -48,7 +48,7 @@ type Options struct {
 	View      *view.Reader
 	Desk      *answer.Desk
 	Keys      func() ([]bundle.PublicKey, error) // that the installation trusts
-	Since     time.Time                          // whoever answered requests before it is dead; zero: nothing is known of others
+	Since     time.Time                          // a process that answered requests before this is dead; zero: nothing is known of others
 }
 
 // An API answers requests.
@@ -96,7 +96,7 @@ func (a *API) add(op *operation) {
 	a.operations = append(a.operations, op)
 }
 
-// changed tells a dispatcher, and those who watch, that something was written.
+// changed wakes the dispatcher and whoever watches: something was written.
 func (a *API) changed() { a.Home.Wake() }
 
 // by is who is asking, for the record.

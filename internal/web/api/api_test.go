@@ -103,7 +103,7 @@ func TestTasksAreAddedAllOrNone(t *testing.T) {
 	if n, err := p.st.Counts(t.Context()); err != nil || n[agentruntime.TaskPending] != 1 {
 		t.Fatalf("%v, %v: something was changed", n, err)
 	}
-	// A token that operates is a stranger to the machine: no adapter of its own.
+	// A token with the role operate is untrusted on this machine: it cannot bring an adapter of its own.
 	p.as = access.Principal{Name: "op", Role: access.Operate, How: access.ByToken}
 	p.refused(http.StatusUnprocessableEntity, "invalid", "POST", "/tasks", `{"tasks":[{"task_type":"script","source":"api","payload":{},"deed":{"adapter":{"kind":"script","id":"x","command":"id","timeout_ms":1000}}}]}`)
 }
@@ -166,7 +166,7 @@ func TestKeyOfARequestThatWasCutShort(t *testing.T) {
 	if got.Tasks[0].TaskID != id || got.Tasks[0].Deduped {
 		t.Fatalf("%+v, want %s", got.Tasks, id)
 	}
-	// What must not be done twice was done: the next try hears so at once.
+	// An operation that must not be repeated was done: the next try gets that answer at once.
 	path := "/tasks/" + id + "/cancel"
 	_, err = p.st.Cancel(cut(path, "{}", "c"), id, "", "op")
 	p.ok(err)
@@ -205,7 +205,8 @@ func TestEntityTags(t *testing.T) {
 	must[TaskState](p, http.StatusOK, "POST", "/tasks/"+id+"/cancel", `{"reason":"no"}`, "If-Match", tag)
 	p.refused(http.StatusPreconditionFailed, "changed_meanwhile", "POST", "/tasks/"+id+"/retry", "", "If-Match", tag)
 	p.refused(http.StatusBadRequest, "if_match", "POST", "/tasks", oneScript, "If-Match", tag)
-	// Under a key, what was refused for its If-Match may be tried again with another, and what was done is told again.
+	// Under one key, a request that was refused for its If-Match may be tried again with another, and an operation
+	// that was done is reported again.
 	p.refused(http.StatusPreconditionFailed, "changed_meanwhile", "POST", "/tasks/"+id+"/retry", "", "If-Match", `"old"`, "Idempotency-Key", "once")
 	tag = p.send("GET", "/tasks/"+id+"/record", "").Header().Get("ETag")
 	for range 2 {

@@ -25,7 +25,7 @@ type logQuery struct {
 	Limit  int    `query:"limit" default:"65536" min:"1" max:"1048576" doc:"at most so many bytes"`
 }
 
-// Verdict is what the gate said of an attempt.
+// Verdict is the gate's verdict on an attempt.
 type Verdict struct {
 	Schema    string        `json:"schema"`
 	TaskID    string        `json:"task_id"`
@@ -33,14 +33,14 @@ type Verdict struct {
 	Verdict   *deed.Verdict `json:"verdict"` // null: there is none yet
 }
 
-// Checks are the checks of an attempt, with what they said before and after.
+// Checks are the checks of an attempt, with their results before and after.
 type Checks struct {
 	Schema    string             `json:"schema"`
 	AttemptID string             `json:"attempt_id"`
 	Checks    []deed.CheckResult `json:"checks"`
 }
 
-// Claim is the agent's word beside what deed found. The word decides nothing.
+// Claim is the agent's statement, together with what deed found. The statement decides nothing.
 type Claim struct {
 	Schema    string        `json:"schema"`
 	AttemptID string        `json:"attempt_id"`

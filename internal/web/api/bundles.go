@@ -94,7 +94,7 @@ func (a *API) bundles() {
 	raw(a, http.MethodGet, "/tasks/{id}/artifacts/{artifact}", about{id: "getArtifact", tag: "bundles", summary: "Download an artifact", need: access.Read, media: "application/octet-stream", timeout: largeAnswer}, a.serveArtifact)
 }
 
-// An opened bundle is one whose directory nobody can lead out of.
+// An opened bundle is one from whose directory no link leads out.
 type opened struct {
 	root     *os.Root
 	dir      string
@@ -184,7 +184,7 @@ func (b *opened) serve(w http.ResponseWriter, r *http.Request, name string, inli
 	return nil
 }
 
-// A fileWriter tells the refusals of net/http, of a range or a condition that does not hold, as problems.
+// A fileWriter reports the refusals of net/http, of a range or a condition that does not hold, as problems.
 type fileWriter struct {
 	http.ResponseWriter
 	r       *http.Request
@@ -250,7 +250,7 @@ func fileName(name string) string {
 	return name
 }
 
-// serveTar streams a bundle. What goes wrong on the way cuts the answer short, so that nobody takes a part for the whole.
+// serveTar streams a bundle. An error on the way cuts the answer short, so that no client takes a part for the whole.
 func (a *API) serveTar(ctx context.Context, w http.ResponseWriter, _ *http.Request, in one) error {
 	b, err := a.openBundle(ctx, in.ID)
 	if err != nil {

@@ -43,7 +43,7 @@ func (w *world) claimed() store.Ref {
 	return c.Ref
 }
 
-// waiting is an action that asks for a word of a kind.
+// waiting is an action that asks for an answer of a kind.
 func (w *world) waiting(kind string) string {
 	w.Helper()
 	ref := w.claimed()
@@ -70,7 +70,7 @@ func (w *world) letter() string {
 	return list[0].ID
 }
 
-// flow is a workflow that waits for a person's word.
+// flow is a workflow that waits for a person's answer.
 func (w *world) flow() string {
 	w.Helper()
 	d, err := w.api.Workflows.Catalog().Get("goal-loop")

@@ -151,7 +151,7 @@ func (s *sse) pump(ctx context.Context, sub *feed.Subscription) {
 		case quiet && len(events) == 0:
 			s.buf = append(s.buf, ": still here\n\n"...)
 		case err != nil:
-			return // the store's fault, or the end; the client comes back and goes on behind its last id
+			return // the store's fault, or the end; the client comes back and continues after its last id
 		}
 		for _, e := range events {
 			s.buf = append(s.buf, e.Frame()...)

@@ -159,7 +159,7 @@ func (p parameter) set(faults *fault.List, v reflect.Value, values []string) {
 	}
 }
 
-// word checks a text.
+// word checks a text value.
 func (p parameter) word(faults *fault.List, place, text string) bool {
 	switch {
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):

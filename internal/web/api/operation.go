@@ -86,7 +86,7 @@ func get[I, O any](a *API, path string, d about, fn func(context.Context, I) (O,
 	}
 	op.act = func(ctx context.Context, w http.ResponseWriter, r *http.Request, _ []byte) error {
 		if d.position {
-			at, err := a.Feed.Position(ctx) // before the state is read, so that nothing is missed behind it
+			at, err := a.Feed.Position(ctx) // before the state is read, so that no event after it is missed
 			if err != nil {
 				return err
 			}
@@ -218,7 +218,7 @@ func (a *API) writeBytes(w http.ResponseWriter, r *http.Request, status int, med
 	}
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // a client that has gone hears nothing
+	_, _ = w.Write(data) // a client that has gone gets nothing
 	return nil
 }
 

@@ -279,8 +279,8 @@ func TestHooksTakeOnlyWhatIsSigned(t *testing.T) {
 	}
 }
 
-// An admin makes tokens, sees them without what lets somebody in, and takes them back. Nobody else does any of it, which the role of
-// each operation says: package server looks at it.
+// An admin makes tokens, sees them without their secrets, and revokes them. No other role may do any of it, as the need of each
+// operation says; package server enforces it.
 func TestTokensAreMadeShownOnceAndRevoked(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

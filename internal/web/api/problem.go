@@ -18,7 +18,7 @@ import (
 // asError is errors.As for a pointer to a pointer.
 func asError[T error](err error, to *T) bool { return errors.As(err, to) }
 
-// refusals says how the sentinels of the engine are told to a client. The first that fits counts.
+// refusals maps the sentinels of the engine to answers. The first that fits counts.
 var refusals = []struct {
 	is     error
 	status int
@@ -36,7 +36,7 @@ var refusals = []struct {
 	{store.ErrDisabled, http.StatusConflict, "disabled"},
 	{store.ErrRunEnded, http.StatusConflict, "ended"},
 	{task.ErrNotResumable, http.StatusConflict, "not_resumable"},
-	{answer.ErrWord, http.StatusUnprocessableEntity, "not_an_answer"},
+	{answer.ErrAnswer, http.StatusUnprocessableEntity, "not_an_answer"},
 	{store.ErrMayNotAnswer, http.StatusForbidden, "may_not_answer"},
 	{store.ErrInvalid, http.StatusUnprocessableEntity, "invalid"},
 	{workflow.ErrEnded, http.StatusConflict, "ended"},
@@ -50,7 +50,7 @@ var refusals = []struct {
 	{context.Canceled, http.StatusServiceUnavailable, "canceled"},
 }
 
-// problemOf turns an error of the engine into what a client is told.
+// problemOf turns an error of the engine into the client's answer.
 func problemOf(err error) *httperror.Problem {
 	var p *httperror.Problem
 	if errors.As(err, &p) || fault.Of(err) != nil {

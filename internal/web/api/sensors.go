@@ -158,7 +158,7 @@ func (a *API) intake(path string, d about, signed bool) {
 	a.add(op)
 }
 
-// errUnsigned is the one answer to a sender that is not who it should be: which part was wrong is nobody's business.
+// errUnsigned is the one answer to a sender that is not who it should be: it does not disclose which part was wrong.
 func errUnsigned() error {
 	return httperror.New(http.StatusUnauthorized, "bad_signature", "there is no such hook, or the request is not signed with its key; nothing was taken")
 }
@@ -206,7 +206,7 @@ func (a *API) take(ctx context.Context, r *http.Request, name string, body []byt
 		res, err := sensor.Result{Status: sensor.Malformed, SensorID: name}, read.Err
 		switch {
 		case err == nil && read.Event.SensorID != name:
-			// A token or a key is for one sensor's path: nobody speaks for another by it.
+			// A token or a key is for one sensor's path: no sensor can speak for another with it.
 			err = errors.New("the event says that it is of sensor " + strconv.Quote(clip(read.Event.SensorID)))
 			read.Err = err
 		case err == nil:

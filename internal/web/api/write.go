@@ -25,7 +25,7 @@ const (
 // A write with an Idempotency-Key is done once:
 //
 //	begun ──act──► acted ──► done   the same key and the same request get the same answer, and another request is refused
-//	  │              └── cut short  what was asked has happened: the next try hears that it is done
+//	  │              └── cut short  what was asked has happened: the next try is answered that it is done
 //	  └── cut short (SIGKILL)       nothing has happened: the next try does it
 //
 // The mark "begun" is on the disk before the act, and "acted" is written in the act's own transaction, so that no crash makes an
@@ -109,8 +109,8 @@ func (a *API) again(w http.ResponseWriter, op *operation, seen store.Request, di
 	return nil
 }
 
-// actIf acts when what the request is about is as the client saw it. That is looked at before the act, which may do more than write
-// to the store, and again in the transaction of its first write, where nobody else comes between.
+// actIf acts when what the request is about is still as the client saw it. It checks that before the act, which may do more than
+// write to the store, and again in the transaction of the act's first write, so that no other change can come between.
 func (a *API) actIf(ctx context.Context, w http.ResponseWriter, r *http.Request, op *operation, body []byte) error {
 	if want := r.Header.Get("If-Match"); want != "" {
 		check := func(ctx context.Context) error { return a.ifMatch(ctx, r, op, want) }
@@ -184,7 +184,7 @@ func keyOf(ctx context.Context) string {
 	return id
 }
 
-// itIsDone stands for an answer that was lost, or that is too long to be kept.
+// itIsDone replaces an answer that was lost, or that is too long to be kept.
 const itIsDone = `{"done":true}` + "\n"
 
 // keptAnswer is an answer as it is kept.
@@ -218,7 +218,7 @@ func (r *recorder) reset() {
 	r.body.Reset()
 }
 
-// kept is the answer as it is kept. What is too long for that is told in short: it was done.
+// kept is the answer as it is kept. One that is too long is replaced by a short one that says that it was done.
 func (r *recorder) kept() []byte {
 	k := keptAnswer{ContentType: r.header.Get("Content-Type"), Body: r.body.Bytes()}
 	if len(k.Body) > maxKept {

@@ -167,7 +167,7 @@ func (d *desk) list(ctx context.Context, _ *mcp.CallToolRequest, in ListInput) (
 	}
 	tasks, err := d.Store.Tasks(ctx, f)
 	if err != nil {
-		return nil, ListResult{}, told(err)
+		return nil, ListResult{}, callerError(err)
 	}
 	out := ListResult{Tasks: []Summary{}, Untrusted: notice}
 	for _, t := range tasks {
@@ -179,8 +179,8 @@ func (d *desk) list(ctx context.Context, _ *mcp.CallToolRequest, in ListInput) (
 	return nil, out, nil
 }
 
-// told says what to do about an error of a caller's.
-func told(err error) error {
+// callerError adds what to do about an error that the caller made.
+func callerError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return fmt.Errorf("%w (task_list shows the tasks, task_show their attempts, action_list the open actions)", err)
@@ -222,7 +222,7 @@ type AttemptResult struct {
 func (d *desk) show(ctx context.Context, _ *mcp.CallToolRequest, in TaskInput) (*mcp.CallToolResult, TaskResult, error) {
 	t, err := d.Views.Task(ctx, in.TaskID)
 	if err != nil {
-		return nil, TaskResult{}, told(err)
+		return nil, TaskResult{}, callerError(err)
 	}
 	return nil, taskResult(t), nil
 }
@@ -276,7 +276,7 @@ type WaitResult struct {
 func (d *desk) wait(ctx context.Context, req *mcp.CallToolRequest, in WaitInput) (*mcp.CallToolResult, WaitResult, error) {
 	t, err := d.Store.Task(ctx, in.TaskID)
 	if err != nil {
-		return nil, WaitResult{}, told(err)
+		return nil, WaitResult{}, callerError(err)
 	}
 	limit := time.Duration(in.Seconds) * time.Second
 	if limit <= 0 {
@@ -333,7 +333,7 @@ func (d *desk) evidence(ctx context.Context, _ *mcp.CallToolRequest, in Evidence
 	out := EvidenceResult{Untrusted: notice}
 	at, err := d.Store.Attempt(ctx, in.AttemptID)
 	if err != nil {
-		return nil, out, told(err)
+		return nil, out, callerError(err)
 	}
 	id := at.Record.AttemptID
 	switch in.What {
@@ -422,7 +422,7 @@ type VerifyResult struct {
 func (d *desk) verify(ctx context.Context, _ *mcp.CallToolRequest, in AttemptInput) (*mcp.CallToolResult, VerifyResult, error) {
 	at, err := d.Store.Attempt(ctx, in.AttemptID)
 	if err != nil {
-		return nil, VerifyResult{}, told(err)
+		return nil, VerifyResult{}, callerError(err)
 	}
 	dir := d.Views.BundleDir(at)
 	if dir == "" {

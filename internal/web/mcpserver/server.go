@@ -1,8 +1,8 @@
 // Package mcpserver owns the tools that a model has on a home over the Model Context Protocol: to queue work, to wait for it, to read
-// its evidence and to answer what waits, as far as the role of its caller reaches. It decides nothing that the command line does not
+// its evidence and to answer what waits, as far as the role of its caller allows. It decides nothing that the command line does not
 // decide in the same way, and it opens no listener: package cli serves it on standard input, package server over HTTP.
 //
-// What an agent wrote is data for whoever reads it. Every result that can carry such text says so.
+// What an agent wrote is data for the reader. Every result that can carry such text says so.
 package mcpserver
 
 import (
@@ -33,7 +33,7 @@ type Options struct {
 	Remote  string // where the caller is, for the log of what was done; Mount knows it by the request
 }
 
-// instructions tell a model what it has.
+// instructions explain to a model what it has.
 const instructions = `deed queues work for coding agents, runs it in a sandbox, and decides by checks of its own whether it is done.
 Add a task with task_add, wait with task_wait, and read why it was accepted or refused with task_show and evidence_read.
 "completed" means that deed's gate accepted the work; what an agent says about its own work is a claim.

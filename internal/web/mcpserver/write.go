@@ -100,7 +100,7 @@ func (d *desk) recorded(ctx context.Context, action string, act func() (target s
 	return errors.Join(err, d.Store.EndAccess(context.WithoutCancel(ctx), e))
 }
 
-// maxNote bounds what the log keeps of what a model said.
+// maxNote bounds what the log keeps of a model's text.
 const maxNote = 200
 
 // AnswerInput is an answer.
@@ -111,7 +111,7 @@ type AnswerInput struct {
 }
 
 func (d *desk) answer(ctx context.Context, _ *mcp.CallToolRequest, in AnswerInput) (*mcp.CallToolResult, ActionResult, error) {
-	var w answer.Word
+	var w answer.Answer
 	switch in.Decision {
 	case "approve":
 		w.Decision = &action.Decision{Decision: deed.RuleAllow, Note: in.Text}
@@ -131,7 +131,7 @@ func (d *desk) answer(ctx context.Context, _ *mcp.CallToolRequest, in AnswerInpu
 		return in.ActionID, err
 	})
 	if err != nil {
-		return nil, ActionResult{}, told(err)
+		return nil, ActionResult{}, callerError(err)
 	}
 	if e.Applied != nil {
 		return nil, ActionResult{ActionID: in.ActionID, Kind: view.KindApply, State: store.ActionAnswered}, nil
@@ -166,7 +166,7 @@ func (d *desk) bundleFile(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp
 	}
 	f, err := d.Views.BundleFile(ctx, id, path, 0, 0)
 	if err != nil {
-		return nil, told(err)
+		return nil, callerError(err)
 	}
 	return text(r.Params.URI, "text/plain", f.Text), nil
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/deedrun/deed/internal/web/access"
 )
 
-// An asked is a required action with what can be said to it here.
+// An asked is a required action with the possible answers to it.
 type asked struct {
 	Action  view.Action
 	About   []fact
 	Form    string // permission, decision, budget, words, text
-	No      string // the word for a no
+	No      string // the label of the negative answer
 	Words   []string
 	Answer  string
 	Back    string

@@ -106,7 +106,7 @@ func TestThePageFollows(t *testing.T) {
 	w.Do(chromedp.Focus(".find input"), chromedp.KeyEvent("abc"))
 	id := r.add("A task that was not there before")
 	r.settle(r.begin(id), accepted("done", "x.go"))
-	r.tell()
+	r.notify()
 	w.Until(`document.querySelector("#accepted").innerText.includes("A task that was not there before")`)
 	if typed := pagetest.Eval[string](w, `document.activeElement.value`); typed != "abc" {
 		t.Errorf("what was typed is %q", typed)
@@ -117,7 +117,7 @@ func TestThePageFollows(t *testing.T) {
 	at, err := r.st.Task(t.Context(), f.running)
 	r.ok(err)
 	r.note(at.AttemptID, "agent_text", map[string]string{"text": "One more word."})
-	r.tell()
+	r.notify()
 	w.Until(`document.querySelector("#journal").innerText.includes("One more word.")`)
 	if !pagetest.Eval[bool](w, `document.querySelector(".timeline details").open`) {
 		t.Error("what was unfolded is folded again")

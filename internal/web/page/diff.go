@@ -24,7 +24,7 @@ type row struct {
 	Spans    []span
 }
 
-// A pair is a row of two sides. A hunk's head stands on the left alone.
+// A pair is a row of two sides. The header of a hunk is on the left only.
 type pair struct{ Left, Right *row }
 
 // parsePatch cuts a patch of git into its files. It never fails: what it does not understand is shown as it is.
@@ -196,7 +196,7 @@ func hunkStart(s string) (a, b int) {
 	return a, b
 }
 
-// sideBySide sets deleted lines beside those that were added in their place.
+// sideBySide puts deleted lines next to those that were added in their place.
 func sideBySide(rows []row) []pair {
 	var out []pair
 	for i := 0; i < len(rows); {

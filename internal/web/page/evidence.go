@@ -235,12 +235,12 @@ type bundleBody struct {
 	taskFrame
 	Dir, Empty string
 	Verified   *verified
-	Tar        string // where the whole can be had
+	Tar        string // where the whole bundle can be downloaded
 	Listed     []file
 	More       int // that are not listed here
 }
 
-// A file is one that an agent or deed wrote, with where it can be had; "" where it cannot.
+// A file is one that an agent or deed wrote, with its address; "" where it cannot be downloaded.
 type file struct{ Path, Kind, SHA256, Href string }
 
 // fileURL is where a file is served: as text, or as a download in a sandbox. Each part of the address is one, whatever it is called.
@@ -254,7 +254,7 @@ func (s *Site) fileURL(parts ...string) string {
 	return s.Files + "/" + strings.Join(parts, "/")
 }
 
-// listed reads what the manifest of a bundle lists, without a word on whether it is true.
+// listed reads what the manifest of a bundle lists, without verifying it.
 func (s *Site) listed(b *bundleBody) error {
 	text, err := s.readEvidence(b.At, evidence.PathManifest, "", maxManifest)
 	if err != nil || text == nil {
@@ -277,7 +277,7 @@ func (s *Site) listed(b *bundleBody) error {
 	return nil
 }
 
-// artifacts are what the task gave, each with where it can be had.
+// artifacts are what the task produced, each with its address.
 func (s *Site) artifacts(t view.Task) []file {
 	out := make([]file, len(t.Artifacts))
 	for i, a := range t.Artifacts {

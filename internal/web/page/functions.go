@@ -28,8 +28,8 @@ func functions() template.FuncMap {
 // more is a count, and what a bounded list lacks on top of it.
 func more(lacks, n int) int { return n + lacks }
 
-// short is enough of an id to tell it from others and to give it to a command. Ids begin with the millisecond and go on with what
-// tells those of one millisecond apart, so the beginning is long.
+// short is enough of an id to distinguish it from others and to give it to a command. Ids begin with the millisecond, and what
+// distinguishes those of one millisecond comes after it, so the beginning is long.
 func short(id string) string {
 	if len(id) == 36 && strings.Count(id, "-") == 4 {
 		return id[:18]

@@ -48,7 +48,7 @@ func (r *room) corrupt() (taskID, actionID string) {
 	r.put(filepath.Join(dir, bundle.PathStderr), evil)
 	j, err := journal.Open(filepath.Join(r.h.Root(), dir, evidence.PathEvents), journal.Options{})
 	r.ok(err)
-	for _, e := range []noted{
+	for _, e := range []journaled{
 		{history.KindText, map[string]string{"text": evil}},
 		{history.KindToolCall, agentruntime.ToolCall{CallID: "e", Tool: evil, Input: raw(map[string]string{"command": evil, evil: evil})}},
 		{history.KindToolResult, agentruntime.ToolResult{CallID: "e", Status: agentruntime.ToolFailure, ErrorType: evil, Output: evil}},

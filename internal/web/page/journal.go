@@ -96,7 +96,8 @@ func (s *Site) journal(r *http.Request) (screen, error) {
 // maxEntries bounds the lines of a timeline that are kept of one journal.
 const maxEntries = 20_000
 
-// timeline reads a journal into lines: a result stands with its call, and what only machines ask for is left out unless all is wanted.
+// timeline reads a journal into lines: a result is put with its call, and entries that only machines need are left out unless all is
+// set.
 func (s *Site) timeline(at store.Attempt, all bool) ([]entry, error) {
 	t, err := s.View.OpenJournal(at)
 	if err != nil || t == nil {
@@ -170,7 +171,7 @@ func entryOf(e journal.Entry) entry {
 	return x
 }
 
-// completion shows what the agent said when it said that it was done, and what the gate said.
+// completion shows what the agent stated when it said that it was done, and how the gate answered.
 func (x *entry) completion(detail json.RawMessage) {
 	var v agentruntime.CompletionAttempt
 	if json.Unmarshal(detail, &v) != nil {

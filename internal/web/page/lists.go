@@ -186,7 +186,7 @@ func (s *Site) sensors(r *http.Request) (screen, error) {
 	return screen{template: "sensors", title: "Sensors", nav: "sensors", body: b}, nil
 }
 
-// health is how a sensor fares, in a word.
+// health is the state of a sensor, in one word.
 func health(x store.Sensor) (word, class string) {
 	switch {
 	case x.Disabled:

@@ -1,9 +1,9 @@
 // Package page owns the operator's page: what runs, what was accepted, what failed and why, what waits, each with its evidence, as HTML
 // that is made on the server, one style sheet and one small script, all in the binary. It keeps nothing: it reads package view and the
-// store, and its writes are the engine's, under the name of whoever asks. Who may come in is package server's business.
+// store, and its writes are the engine's, under the name of the caller. Package server decides who gets in.
 //
-// What an agent wrote is text in it and never markup: html/template escapes it, escape sequences and characters that hide or turn
-// others around are taken out or shown, and the policy that the server sends lets no script run but the page's own file.
+// What an agent wrote is text in it and never markup: html/template escapes it, escape sequences and characters that hide or reorder
+// others are removed or made visible, and the server's content security policy allows no script but the page's own file.
 package page
 
 import (
@@ -68,7 +68,7 @@ func Mount(mux access.Mux, o Options) *Site {
 		"GET /fleet":                        s.fleet,
 		"GET /usage":                        s.usage,
 		"GET /search":                       s.search,
-		"GET /":                             s.nowhere,
+		"GET /":                             s.notFound,
 	} {
 		mux.Handle(access.Route{Pattern: pattern, Need: access.Read, Handler: s.show(show), Timeout: time.Minute})
 	}

@@ -214,7 +214,7 @@ func kindOfError(err error) (status int, title, remedy string) {
 		return http.StatusNotFound, "Not found", "It may have been removed by a rule of retention, or the link belongs to another home. The search finds tasks by any beginning of their id."
 	case errors.Is(err, store.ErrAmbiguous):
 		return http.StatusNotFound, "More than one", "Several have an id that begins so. Give more of it."
-	case errors.As(err, &wrong), errors.Is(err, answer.ErrWord), errors.Is(err, view.ErrCursor):
+	case errors.As(err, &wrong), errors.Is(err, answer.ErrAnswer), errors.Is(err, view.ErrCursor):
 		return http.StatusUnprocessableEntity, "That does not fit", "Nothing was changed."
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, "Too large", "Nothing was changed."
@@ -252,7 +252,7 @@ func backTo(r *http.Request, other string) string {
 	return b
 }
 
-// What was just done, by the word in the address: no text of a stranger can stand there.
+// The message about what was just done, chosen by a keyword in the address: no foreign text can get there.
 func said(word string) string {
 	return map[string]string{
 		"cancel": "It is cancelled, or will be as soon as its agent has stopped.", "retry": "It is due now, with another attempt.",

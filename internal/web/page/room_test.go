@@ -95,7 +95,7 @@ func (r *room) open(h *home.Home) *room {
 	return r
 }
 
-// A mux stands for package server: it lets in who the room says.
+// A mux takes the place of package server: it lets in the callers that the room allows.
 type mux struct {
 	room  *room
 	serve http.ServeMux
@@ -132,7 +132,7 @@ func (r *room) as(role access.Role) {
 	r.who.Role = role
 }
 
-// stream says that something happened, whenever tell is called.
+// stream sends an event whenever notify is called.
 func (r *room) stream(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
@@ -141,7 +141,7 @@ func (r *room) stream(w http.ResponseWriter, req *http.Request) {
 		defer r.mu.Unlock()
 		return r.news
 	}
-	news := next() // before the page knows that it is heard
+	news := next() // before the page knows that it is connected
 	_, _ = fmt.Fprint(w, ": hello\n\n")
 	_ = out.Flush()
 	for {
@@ -156,7 +156,7 @@ func (r *room) stream(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-func (r *room) tell() {
+func (r *room) notify() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(r.news)
@@ -240,20 +240,20 @@ func (r *room) evidence(attemptID, patch string, changed ...evidence.ChangedFile
 	r.ok(j.Close())
 }
 
-type noted struct {
+type journaled struct {
 	kind   string
 	detail any
 }
 
 // story is what a small attempt notes.
-func story() []noted {
-	call := func(n int, tool string, input any) noted {
-		return noted{history.KindToolCall, agentruntime.ToolCall{CallID: fmt.Sprint("c", n), Turn: n, Tool: tool, Input: raw(input)}}
+func story() []journaled {
+	call := func(n int, tool string, input any) journaled {
+		return journaled{history.KindToolCall, agentruntime.ToolCall{CallID: fmt.Sprint("c", n), Turn: n, Tool: tool, Input: raw(input)}}
 	}
-	result := func(n int, status agentruntime.ToolStatus, out string) noted {
-		return noted{history.KindToolResult, agentruntime.ToolResult{CallID: fmt.Sprint("c", n), Status: status, Output: out, DurationMS: int64(40 * n)}}
+	result := func(n int, status agentruntime.ToolStatus, out string) journaled {
+		return journaled{history.KindToolResult, agentruntime.ToolResult{CallID: fmt.Sprint("c", n), Status: status, Output: out, DurationMS: int64(40 * n)}}
 	}
-	return []noted{
+	return []journaled{
 		{history.KindClaimed, map[string]any{"attempt": 1, "runner_id": "build-1:4711"}},
 		{history.KindBegun, map[string]any{"adapter_id": "fixer"}},
 		{history.KindTurn, agentruntime.Turn{ID: "t1", Index: 1, Model: "gpt-6-codex", StopReason: "tools"}},
@@ -455,7 +455,7 @@ func (r *room) zipped(path string) (text string, size int) {
 	r.Helper()
 	req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, r.url+path, http.NoBody)
 	r.ok(err)
-	req.Header.Set("Accept-Encoding", "gzip") // by hand, so that the client leaves it packed
+	req.Header.Set("Accept-Encoding", "gzip") // set here, so that the client leaves it packed
 	res, err := http.DefaultClient.Do(req)
 	r.ok(err)
 	defer func() { _ = res.Body.Close() }()

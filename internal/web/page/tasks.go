@@ -132,8 +132,8 @@ func (s *Site) filters(ctx context.Context, b *tasksBody) error {
 	return nil
 }
 
-// The bounds of one look of a search. It reads the tasks, newest first, and no index: an index of every word would cost each task that
-// is queued more than its own row does. Where a look ends, the page says so and leads on.
+// The bounds of one page of a search. It reads the tasks, newest first, and no index: an index of every word would cost more per
+// queued task than the task's own row. Where a page ends, it says so and links to the next.
 const (
 	searched = 5000
 	found    = 100
@@ -142,7 +142,7 @@ const (
 type searchBody struct {
 	Rows []taskRow
 	Note string
-	Next string // where the search goes on; empty: it has seen all
+	Next string // where the search continues; empty: it has seen all
 }
 
 // search finds tasks by a part of what they are about, and anything by the beginning of its id.
@@ -240,7 +240,7 @@ func (s *Site) attempt(r *http.Request) (screen, error) {
 	return screen{redirect: "/tasks/" + a.Record.TaskID + "?attempt=" + a.Record.AttemptID}, err
 }
 
-func (s *Site) nowhere(r *http.Request) (screen, error) {
+func (s *Site) notFound(r *http.Request) (screen, error) {
 	return screen{}, notHere(r.URL.Path)
 }
 

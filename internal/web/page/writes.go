@@ -21,8 +21,8 @@ import (
 	"github.com/deedrun/deed/internal/web/access"
 )
 
-// Every write here is one call of the engine under the name of who asks, the same that the command line makes. It answers with the
-// address of the page that shows what came of it.
+// Every write here is one call of the engine in the caller's name, the same that the command line makes. It answers with the
+// address of the page that shows the result.
 
 func by(r *http.Request) string { return access.From(r.Context()).Name }
 
@@ -42,7 +42,7 @@ func (s *Site) retry(r *http.Request) (string, error) {
 	return s.again(r, "retried on the page", "retry")
 }
 
-// resume makes a task that waits for its next attempt due now; the dispatcher goes on with its conversation.
+// resume makes a task that waits for its next attempt due now; the dispatcher continues its conversation.
 func (s *Site) resume(r *http.Request) (string, error) {
 	t, err := s.Store.Task(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -102,12 +102,12 @@ func (s *Site) apply(r *http.Request) (string, error) {
 	return did("/tasks/"+t.ID(), word), nil
 }
 
-// answer gives a person's word to what waits for it.
+// answer gives a person's answer to an action.
 func (s *Site) answer(r *http.Request) (string, error) {
 	id, say := r.PathValue("id"), r.PostFormValue("say")
 	back := backTo(r, "/actions")
 	note := r.PostFormValue("note")
-	var w answer.Word
+	var w answer.Answer
 	word := say
 	switch say {
 	case "approve", "always":

@@ -79,7 +79,7 @@ func Find(h *home.Home) (Address, error) {
 	defer func() { _ = f.Close() }()
 	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	if err == nil {
-		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // see atomicfile.Unlock: nobody else shall take it for a server's
+		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // see atomicfile.Unlock: otherwise it could be taken for a running server's
 		return at, ErrNoServer                    // its owner is dead
 	}
 	if !errors.Is(err, unix.EWOULDBLOCK) {

@@ -17,7 +17,7 @@ import (
 	"github.com/deedrun/deed/internal/web/access"
 )
 
-// Every request here is refused with a clear word; no handler that writes is reached, and the queue goes on.
+// Every request here is refused with a clear error; no handler that writes is reached, and the queue goes on.
 func TestForgedRequests(t *testing.T) {
 	t.Parallel()
 	v := newSite(t, func(o *Options) { o.Hosts = []string{"deed.example"} })
@@ -206,7 +206,7 @@ func TestSizes(t *testing.T) {
 	if a := v.ask("POST", "/api/v1/things", strings.Repeat("x", maxBody+1), h); a.status != 413 || a.code != "body_too_large" {
 		t.Errorf("a large body: %d %s", a.status, a.code)
 	}
-	// The same without its length being told.
+	// The same without a declared length.
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, v.url+"/api/v1/things", io.MultiReader(strings.NewReader(strings.Repeat("x", maxBody)), strings.NewReader("x")))
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestRawRequests(t *testing.T) {
 			t.Errorf("%s was spoken: %q", name, first)
 		}
 	}
-	// Length and chunks together: the chunks count, and what follows them is a request of nobody.
+	// Length and chunks together: the chunks count, and what follows them is a request without a session.
 	first, rest := v.raw("POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n" + auth + "Content-Length: 60\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" +
 		"DELETE /api/v1/things HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 	if strings.Contains(rest, "HTTP/1.1 200") || strings.HasPrefix(first, "HTTP/1.1 200") {
@@ -353,14 +353,14 @@ func TestSlowClients(t *testing.T) {
 	v.queueGoesOn()
 }
 
-// Thousands of connections: a bounded number is held, the others are told why, the socket and the queue go on, and when they have gone
-// there is room again.
+// Thousands of connections: a bounded number is held, the others are closed with the reason, the socket and the queue go on, and when
+// they have gone there is room again.
 func TestManyConnections(t *testing.T) {
 	t.Parallel()
 	const most, each, tries = 64, 48, 2500
 	v := newSite(t, func(o *Options) { o.MaxConns, o.MaxConnsEach = most, each })
 	var held []net.Conn
-	told := 0
+	refused := 0
 	for range tries {
 		c, err := net.Dial("tcp", v.s.Addr().String())
 		if err != nil {
@@ -377,21 +377,21 @@ func TestManyConnections(t *testing.T) {
 			}
 			continue
 		}
-		if told < 20 { // the others are not waited for: that would be the flood's own patience
+		if refused < 20 { // the others are not waited for: that would be the flood's own patience
 			if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 				t.Fatal(err)
 			}
 			text, _ := io.ReadAll(c)
 			if strings.Contains(string(text), "too_many_connections") {
-				told++
+				refused++
 			} else if len(text) > 0 {
 				t.Fatalf("told: %q", text)
 			}
 		}
 		_ = c.Close()
 	}
-	if told < 20 {
-		t.Errorf("only %d were told why", told)
+	if refused < 20 {
+		t.Errorf("only %d were told why", refused)
 	}
 	if n := v.s.tcp.count(); n > each {
 		t.Errorf("%d connections are held", n)

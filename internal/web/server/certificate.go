@@ -16,8 +16,8 @@ import (
 // lookAgain is how often the files of a certificate are looked at: renewals come every few weeks.
 const lookAgain = 30 * time.Second
 
-// A certificate is what the server shows. A renewed file is taken at the next handshake; one that cannot be read leaves the old,
-// which is said.
+// A certificate is what the server presents. A renewed file is taken at the next handshake; one that cannot be read leaves the
+// old one in use, and is logged.
 type certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
@@ -69,7 +69,7 @@ func (c *certificate) names() []string {
 	return out
 }
 
-// stampOf tells whether files have changed.
+// stampOf shows whether files have changed.
 func stampOf(files ...string) string {
 	var b strings.Builder
 	for _, f := range files {

@@ -16,7 +16,7 @@ import (
 type identity struct {
 	who     access.Principal
 	cookie  string             // of the session that let it in
-	problem *httperror.Problem // why nobody was recognised
+	problem *httperror.Problem // why the client was not recognised
 }
 
 // identify finds out who sends a request: the socket's peer, else the bearer of a token, else the browser of a session. A token
@@ -48,8 +48,8 @@ func (s *Server) identify(r *http.Request) identity {
 	return s.recognised(who, cookies[0].Value, err, "the session", "run `deed open` again")
 }
 
-// recognised makes an identity of what the keeper said. Why a credential does not hold is told to who has its secret, and to
-// nobody else.
+// recognised makes an identity of the keeper's result. Why a credential does not hold is disclosed only to a client that has
+// its secret.
 func (s *Server) recognised(who access.Principal, cookie string, err error, what, remedy string) identity {
 	if err == nil {
 		return identity{who: who, cookie: cookie}

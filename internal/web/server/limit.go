@@ -13,15 +13,15 @@ import (
 const (
 	defaultConns     = 1024
 	defaultConnsEach = 768
-	maxFarewells     = 64 // connections that are told why at a time; the others are just closed
+	maxFarewells     = 64 // connections that get the reason at a time; the others are just closed
 	farewell         = time.Second
 )
 
 const tooMany = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 122\r\n\r\n" +
 	`{"title":"Service Unavailable","status":503,"code":"too_many_connections","detail":"deed has too many connections open"}  `
 
-// A boundListener accepts a bounded number of connections and tells the others so at once. It leaves none in the queue of the
-// kernel, where a client would wait and hear nothing.
+// A boundListener accepts a bounded number of connections and refuses the others at once. It leaves none in the queue of the
+// kernel, where a client would wait without an answer.
 type boundListener struct {
 	net.Listener
 	most, each int
@@ -88,8 +88,8 @@ func (l *boundListener) leave(from string) {
 	}
 }
 
-// turnAway tells a client why and closes. It reads what the client sent, because closing over unread bytes would take the answer
-// away from it.
+// turnAway sends a client the reason and closes. It reads what the client sent, because closing over unread bytes would take the
+// answer away from it.
 func (l *boundListener) turnAway(c net.Conn) {
 	select {
 	case l.farewells <- struct{}{}:
@@ -132,7 +132,7 @@ func (c *boundConn) Close() error {
 	return err
 }
 
-// A throttle counts events of a span: it tells floods, and lets nobody in or out by itself.
+// A throttle counts events of a span: it recognises floods, and does not itself decide who gets in.
 type throttle struct {
 	now  clock.Clock
 	most int

@@ -22,7 +22,7 @@ type CodeAnswer struct {
 	ExpiresIn int    `json:"expires_in_seconds"`
 }
 
-// issueCode makes a one-time code for a browser of who asks, with the role that is asked for.
+// issueCode makes a one-time code for a browser of the caller, with the requested role.
 func (s *Server) issueCode(w http.ResponseWriter, r *http.Request) {
 	var in CodeRequest
 	d := json.NewDecoder(r.Body)
@@ -47,8 +47,8 @@ func (s *Server) issueCode(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, CodeAnswer{Code: code, ExpiresIn: int(access.CodeLife.Seconds())})
 }
 
-// login makes a session of a one-time code. The session is always a new one, and an earlier one of this browser ends: nobody can
-// hand a browser a session of their own. The redirect takes the code out of the address.
+// login makes a session of a one-time code. The session is always a new one, and an earlier session of this browser ends, so
+// that an attacker cannot give a browser a session of the attacker's. The redirect removes the code from the address.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	code := r.URL.Query().Get("code")
 	if code == "" {
@@ -94,7 +94,7 @@ func landing(next string) string {
 	return next
 }
 
-// logout ends the session and takes what it left in the browser.
+// logout ends the session and removes what it left in the browser.
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	who := access.From(r.Context())
 	if who.How != access.BySession {
@@ -134,5 +134,5 @@ func (s *Server) cookieName(r *http.Request) string {
 
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // a client that has gone hears nothing
+	_ = json.NewEncoder(w).Encode(v) // a client that has gone gets nothing
 }

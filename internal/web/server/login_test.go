@@ -109,7 +109,7 @@ func TestSessionExpiry(t *testing.T) {
 	}
 }
 
-// Nobody can hand a browser a session, guess a link, or be led away by one.
+// An attacker cannot give a browser a session, guess a login link, or redirect anyone with one.
 func TestLoginAttacks(t *testing.T) {
 	t.Parallel()
 	v := newSite(t)
@@ -158,7 +158,7 @@ func TestLoginAttacks(t *testing.T) {
 	if !slowed {
 		t.Error("guesses are not slowed down")
 	}
-	v.login(access.Read) // and whoever has a link still comes in
+	v.login(access.Read) // and a client with a login link still gets in
 	for _, next := range []string{"//evil.example", "https://evil.example", `/\evil.example`, "evil", "/a\r\nSet-Cookie: x=y", "javascript:alert(1)"} {
 		if got := landing(next); got != "/" {
 			t.Errorf("next %q leads to %q", next, got)
@@ -278,13 +278,14 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A renewed certificate is shown to whoever connects next, without a restart. Half of a renewal, and rubbish, leave the old one.
+// A renewed certificate is presented to the next client, without a restart. Half of a renewal, and rubbish, leave the old one.
 func TestRenewedCertificate(t *testing.T) {
 	t.Parallel()
 	cert, key, old := certificateFiles(t, "deed.example")
 	newCert, newKey, renewed := certificateFiles(t, "deed.example")
 	v := newSite(t, func(o *Options) { o.TLSCert, o.TLSKey = cert, key })
-	// shown tells whether a client that trusts only one certificate gets through, after the server has looked at the files.
+	// shown reports whether a client that trusts only one certificate gets through, after the server has looked at the
+	// files.
 	shown := func(pool *x509.CertPool) bool {
 		t.Helper()
 		v.s.cert.mu.Lock()
@@ -396,7 +397,7 @@ func TestSettings(t *testing.T) {
 	if err != nil || at.URL != v.url || at.PID != os.Getpid() || at.Socket != socketPath(v.home) {
 		t.Errorf("found %+v: %v", at, err)
 	}
-	// Without a route: what is wrong is said in the form that the client reads.
+	// Without a route: the error comes in the form that the client reads.
 	if a := v.ask("GET", "/api/v1/nothing", "", nil); a.status != 404 || a.code != "not_found" {
 		t.Errorf("no route: %+v", a)
 	}

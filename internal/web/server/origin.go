@@ -36,8 +36,8 @@ func (s *Server) misdirected(r *http.Request) *httperror.Problem {
 	return httperror.New(http.StatusMisdirectedRequest, "host", "this server is not called by that name in the Host header (start `deed serve` with --host NAME to allow a name)")
 }
 
-// crossSite refuses what another site's page has a browser send. Browsers say so by themselves, and no page can change it.
-// A person who follows a link to a page of deed is let in: that reads only, and only the person sees it.
+// crossSite refuses what another site's page makes a browser send. Browsers mark such requests themselves, and no page can
+// change the mark. A person who follows a link to a page of deed is let in: that only reads, and only the person sees it.
 func (s *Server) crossSite(r *http.Request) *httperror.Problem {
 	refused := httperror.New(http.StatusForbidden, "origin", "the request comes from a page of another origin")
 	for _, origin := range r.Header.Values("Origin") {

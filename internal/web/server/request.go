@@ -15,12 +15,12 @@ import (
 	"github.com/deedrun/deed/internal/web/httperror"
 )
 
-// serve is the way of every request, over every listener:
+// serve handles every request, over every listener, in this order:
 //
 //	deadlines, headers of safety → is it meant for this server (Host, Origin) → a form that deed reads → its route →
 //	a turn → who is it → a write of a page (CSRF) → the role → the log → the handler
 //
-// The first that says no answers, and nothing behind it has happened.
+// The first step that refuses answers, and no later step has happened.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	rp := &reply{ResponseWriter: w, control: http.NewResponseController(w)}
 	defer s.contain(rp, r)
@@ -40,7 +40,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	mux.ServeHTTP(rp, r)
 }
 
-// acceptable says what is wrong with a request before anybody asks who sent it.
+// acceptable says what is wrong with a request before the client is identified.
 func (s *Server) acceptable(r *http.Request) *httperror.Problem {
 	if peerOf(r.Context()) == nil { // a browser cannot reach the socket
 		if p := s.misdirected(r); p != nil {
@@ -86,7 +86,7 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request, h http.Handler)
 	httperror.Write(w, r, httperror.New(http.StatusNotFound, "not_found", "there is nothing at this path"))
 }
 
-// statusOnly hears what a handler answers and sends none of it.
+// statusOnly records a handler's answer and sends none of it.
 type statusOnly struct {
 	header http.Header
 	status int
@@ -96,7 +96,7 @@ func (w *statusOnly) Header() http.Header         { return w.header }
 func (w *statusOnly) WriteHeader(status int)      { w.status = status }
 func (w *statusOnly) Write(p []byte) (int, error) { return len(p), nil }
 
-// contain ends a panic with its request: the log has it, the client hears that there was a fault.
+// contain limits a panic to its request: it is logged, and the client gets an internal error.
 func (s *Server) contain(rp *reply, r *http.Request) {
 	v := recover()
 	if v == nil {
@@ -113,7 +113,7 @@ func (s *Server) contain(rp *reply, r *http.Request) {
 	panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 }
 
-// protect sets what every answer says to browsers. A handler may say more strictly for its own answer.
+// protect sets the security headers of every answer. A handler may set stricter ones for its own answer.
 func protect(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "+
 		"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
@@ -123,10 +123,10 @@ func protect(h http.Header) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
-	h.Set("Cache-Control", "no-store") // what an operator sees is not for the disk of a browser
+	h.Set("Cache-Control", "no-store") // what an operator sees must not get onto a browser's disk
 }
 
-// refuse answers and notes a request that was not let through.
+// refuse answers and records a request that was not let through.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, who access.Principal, action string, p *httperror.Problem) {
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="deed"`)
@@ -163,7 +163,7 @@ func (t *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := t.s.identify(r)
 	if p := t.admit(r, id); p != nil {
 		if p.Status == http.StatusRequestEntityTooLarge {
-			// A connection that is closed with a body in it takes the answer along.
+			// Closing the connection with an unread body would lose the answer.
 			rp.deadlines(unwantedTime)
 			_, _ = io.CopyN(io.Discard, r.Body, maxUnwanted)
 		}
@@ -222,7 +222,8 @@ func (t *route) limit() int64 {
 	return maxBody
 }
 
-// bounds gives the request its end: in time, or for a stream with the server and with what let it in.
+// bounds gives the request its deadline; the context of a stream ends with the server and with the credential that
+// let it in.
 func (t *route) bounds(rp *reply, r *http.Request, id identity) (context.Context, context.CancelFunc) {
 	r.Body = http.MaxBytesReader(rp, r.Body, t.limit())
 	if t.Stream {
@@ -313,7 +314,7 @@ type reply struct {
 // Unwrap lets http.ResponseController reach the connection.
 func (r *reply) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (r *reply) WriteHeader(status int) {
 	if r.status == 0 && status >= 200 {
 		r.status = status
@@ -321,7 +322,7 @@ func (r *reply) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-// Write gives each write of a stream its own time: a client that does not read is let go.
+// Write gives each write of a stream its own deadline: a client that does not read is disconnected.
 func (r *reply) Write(p []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
@@ -335,7 +336,7 @@ func (r *reply) Write(p []byte) (int, error) {
 // Flush sends what is written.
 func (r *reply) Flush() { _ = r.FlushError() }
 
-// FlushError sends what is written, and says whether that went well.
+// FlushError sends what is written, and returns an error if that failed.
 func (r *reply) FlushError() error {
 	if r.each {
 		_ = r.control.SetWriteDeadline(clock.System().Add(streamWrite))

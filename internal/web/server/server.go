@@ -1,5 +1,5 @@
 // Package server owns deed's HTTP server: its listeners, its limits, the checks that every request passes, and the mounting of the
-// parts that answer. It shows nothing itself but health and the way in, and it never touches the dispatcher.
+// parts that answer. Its own routes are health and login only, and it never touches the dispatcher.
 package server
 
 import (
@@ -28,7 +28,7 @@ import (
 const (
 	maxHeader      = 16 << 10
 	maxBody        = 1 << 20
-	maxUnwanted    = 8 << 20 // of a body that is too large: read, so that whoever sends it comes to hear of it
+	maxUnwanted    = 8 << 20 // of a body that is too large: read, so that the sender gets the answer
 	unwantedTime   = 2 * time.Second
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute
@@ -52,7 +52,7 @@ type Options struct {
 	Insecure bool
 	// TLSCert and TLSKey are PEM files. They are read again when they change.
 	TLSCert, TLSKey string
-	// Hosts are names, besides loopback's and the certificate's, by which clients may call this server.
+	// Hosts are names, in addition to loopback's and the certificate's, by which clients may call this server.
 	Hosts []string
 
 	// MaxConns bounds the connections of the TCP listener, MaxConnsEach those of one address; 0 means 1024 and 768.
@@ -112,7 +112,7 @@ func New(o Options) (*Server, error) {
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: cmp.Or(o.HeaderTimeout, headerTimeout), IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ConnContext: withPeer,
-		// What clients do wrong on the wire is theirs to know; at the level of everyday it would let them fill the log.
+		// Clients' mistakes on the wire are logged at debug level only: at the usual level clients could fill the log.
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: 128, MaxReadFrameSize: 1 << 16},
 	}
@@ -166,8 +166,8 @@ func (s *Server) handle(mux *http.ServeMux, r access.Route) {
 	mux.Handle(r.Pattern, &route{Route: r, s: s, log: !safe(methodOf(r.Pattern)), turn: true})
 }
 
-// Remount answers from here on with the routes that mount adds, in place of those that were mounted before, and with the server's own.
-// Requests that are under way, and streams, end where they began. When mount returns an error all stays as it was.
+// Remount replaces the routes that were mounted before by those that mount adds; the server's own stay. Requests and streams that are
+// under way finish on their old routes. When mount returns an error nothing changes.
 func (s *Server) Remount(mount func(access.Mux) error) error {
 	mux := s.newMux()
 	if err := mount(onto(func(r access.Route) { s.handle(mux, r) })); err != nil {
@@ -183,7 +183,7 @@ type onto func(access.Route)
 func (f onto) Handle(r access.Route) { f(r) }
 
 // Start listens and serves until Shutdown. When it has returned nil, clients can connect. The caller holds the home's dispatch
-// lock: what an earlier server left there is replaced.
+// lock, so whatever an earlier server left there is replaced.
 func (s *Server) Start(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
@@ -214,7 +214,7 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	return nil
 }
 
-// run serves one listener. When one fails the dispatcher goes on, and so do the others.
+// run serves one listener. When one fails, the dispatcher and the other listeners continue.
 func (s *Server) run(serve func() error) {
 	s.serving.Go(func() {
 		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
@@ -260,7 +260,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// closeListeners takes back a start that failed half-way.
+// closeListeners undoes a start that failed half-way.
 func (s *Server) closeListeners() {
 	if s.tcp != nil {
 		_ = s.tcp.Close()

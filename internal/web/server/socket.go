@@ -87,7 +87,7 @@ func (s *ownSocket) Close() error {
 // errAnswered says that the socket is in use.
 var errAnswered = errors.New("another process answers on it (two dispatchers in one home?)")
 
-// clearSocket removes a socket that nobody answers on.
+// clearSocket removes a socket that no server answers on.
 func clearSocket(ctx context.Context, path string) error {
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,8 +138,9 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, recognisePeer(u))
 }
 
-// recognisePeer lets in whom deed runs as. Everybody else, root too, is refused: who may become this account can do so. What deed
-// itself has started is refused too: without walls an agent is of the same account, and it does not answer its own questions here.
+// recognisePeer lets in the account that deed runs as. Every other account is refused, root too: root can become this account if
+// it wants to. A process that deed itself started is refused as well: an agent without isolation has the same account, and must
+// not answer its own questions here.
 func recognisePeer(c *net.UnixConn) *peer {
 	uid, pid, err := peerID(c)
 	if err != nil {

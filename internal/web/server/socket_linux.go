@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// throughDescriptors: /proc/self/fd/N stands for what the descriptor has open.
+// throughDescriptors: /proc/self/fd/N is the directory that the descriptor has open.
 const throughDescriptors = true
 
 // peerID asks the kernel for the account and the process of a socket's peer, as they were when it connected.

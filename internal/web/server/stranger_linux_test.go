@@ -17,7 +17,7 @@ import (
 	"github.com/deedrun/deed/internal/base/home"
 )
 
-// strangerSocket makes the test binary be a stranger who asks at a socket.
+// strangerSocket makes the test binary a process of another account that asks at a socket.
 const strangerSocket = "DEED_TEST_STRANGER_SOCKET"
 
 func beStranger() bool {

@@ -1,10 +1,10 @@
-// Package ability owns the invocation of one named ability in a disposable runtime: finding which component offers it,
-// checking who asks and what is asked, running it, and holding the result against the schemas that component and caller
-// gave. It makes no runtime: the components are resolved by internal/attempt/component, WordPress is prepared by
+// Package ability owns the invocation of one named ability in a disposable runtime: finding the component that offers
+// it, checking who asks and what is asked, running it, and checking the result against the schemas of component and
+// caller. It makes no runtime: the components are resolved by internal/attempt/component, WordPress is prepared by
 // internal/attempt/wordpress, and commands go through a component.Runner.
 //
 // The capability token is named in a request and never written into it. Its value reaches the ability as an environment
-// variable, no command line and no file, and is taken out of everything that comes back.
+// variable, on no command line and in no file, and is removed from everything that comes back.
 package ability
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
-// Failure types of a result, beside those of the vocabulary.
+// Failure types of a result, in addition to those of the vocabulary.
 const (
 	FailureNotFound         = "ability_not_found"    // no component offers it
 	FailureUnauthorized     = "unauthorized"         // the capability token is missing, or is another one
@@ -38,7 +38,7 @@ const (
 	FailureResultInvalid    = "result_schema_failed" // it ran, and its result is not what was agreed
 )
 
-// PolicyEnv is the variable that tells an ability the tool policy of its run, as JSON. Whether it keeps to it is up to
+// PolicyEnv is the variable that gives an ability the tool policy of its run, as JSON. Whether it keeps to it is up to
 // the component; what the sandbox does not give it cannot use anyway.
 const PolicyEnv = "DEED_SANDBOX_TOOL_POLICY"
 
@@ -59,13 +59,13 @@ type Runtime struct {
 	Components []component.Plugin // what is mounted, in the order of the request
 	Site       *wordpress.Site    // nil: no WordPress
 	Run        component.Runner   // with the mounts of the components, and of the site
-	Env        []string           // for commands, beside deed's own
+	Env        []string           // for commands, in addition to deed's own
 	// Lookup returns the value of a secret by name, from the caller's environment.
 	Lookup func(name string) (string, bool)
 }
 
 // Run invokes an ability. A request that is not usable is reported as fault.Faults with paths of the wire request, and
-// nothing is run. Everything that can go wrong after that is told by the result; an error then means that the runtime
+// nothing is run. Everything that can go wrong after that is in the result; an error then means that the runtime
 // itself failed. The output, for the evidence, and the result have no secret in them.
 func Run(ctx context.Context, req Request, rt Runtime) (codebox.AbilityRunResult, component.Output, error) {
 	call, err := prepare(req)
@@ -195,7 +195,7 @@ func (c *call) authorize(rt Runtime) *refusal {
 	return nil
 }
 
-// checkInput holds the input against what the component declares.
+// checkInput checks the input against what the component declares.
 func (c *call) checkInput() error {
 	if c.found == nil || c.found.input == nil {
 		return nil
@@ -266,7 +266,7 @@ func (c *call) failed(message string) *refusal {
 	return &refusal{kind: FailureAbility, status: codebox.WorkspaceFailed, message: message}
 }
 
-// ofPHP tells what an invocation in WordPress came to.
+// ofPHP takes over the result of an invocation in WordPress.
 func (c *call) ofPHP(res wordpress.Result) *refusal {
 	switch {
 	case res.Output.TimedOut:
@@ -283,8 +283,8 @@ func (c *call) ofPHP(res wordpress.Result) *refusal {
 	return c.failed(fmt.Sprintf("PHP ended with status %s and exit code %d%s", res.Status, res.Output.ExitCode, c.said(res.Output.Stderr)))
 }
 
-// said is the end of what a command said, for a message. It is redacted before it is cut: a part of a token is not
-// known as one.
+// said is the end of a command's output, for a message. It is redacted before it is cut: a part of a token would not
+// be recognised.
 func (c *call) said(stderr []byte) string {
 	s := strings.TrimSpace(strings.ToValidUTF8(string(c.redactor.Bytes(stderr)), "?"))
 	if s == "" {
@@ -316,8 +316,8 @@ func (c *call) fail(r *codebox.AbilityRunResult, f *refusal) {
 	r.Diagnostics = append(r.Diagnostics, f.diagnostics...)
 }
 
-// result is what an ability that was run came to. A result is redacted by its decoded values, so that no escape hides
-// the token, and only then held against the schemas: what the caller gets is what was checked.
+// result is the result of an ability that was run. It is redacted by its decoded values, so that no escape hides the
+// token, and only then checked against the schemas: the caller gets exactly what was checked.
 func (c *call) result(value json.RawMessage, out component.Output, failed *refusal) codebox.AbilityRunResult {
 	r := c.base()
 	r.ExitCode = &out.ExitCode

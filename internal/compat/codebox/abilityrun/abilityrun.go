@@ -1,7 +1,7 @@
 // Package abilityrun owns one invocation of an ability for an orchestrator: a request goes in and a result comes out,
 // whatever happens. It makes the disposable runtime, keeps the run's record and, where the caller names a place for it,
 // leaves a signed bundle; the runtime is gone when it returns. Finding, authorising and running the ability belongs to
-// internal/compat/codebox/ability, what an end is called to internal/compat/codebox/boundary.
+// internal/compat/codebox/ability, the names of results to internal/compat/codebox/boundary.
 //
 // A crash leaves a live record and a directory with the run's id in its name, and perhaps a bundle that was not
 // published: the sweep knows all three.
@@ -58,8 +58,8 @@ func blank(name string) codebox.AbilityRunResult {
 	}
 }
 
-// Run answers one request. There is always a result; exit is what the command ends with. When ctx ends, the run is
-// cancelled, recorded, and told as such.
+// Run answers one request. There is always a result; exit is the exit code of the command. When ctx ends, the run is
+// cancelled, recorded, and reported as such.
 func (s *Service) Run(ctx context.Context, req codebox.AbilityRunRequest) (res codebox.AbilityRunResult, exit int) {
 	r := &run{Service: s, req: req, res: blank(req.Ability), started: s.Engine.Clock()}
 	if v := proc.Getenv(s.Engine.Runner.Environ, req.CapabilityTokenEnv); req.CapabilityTokenEnv != "" && v != "" {
@@ -189,7 +189,7 @@ func (r *run) execute(ctx context.Context) {
 	r.res = res
 }
 
-// failed tells an error by what it is: an end that somebody asked for first, then the request's own faults.
+// failed reports an error by what it is: an end that somebody asked for first, then the request's own faults.
 func (r *run) failed(ctx context.Context, err error) {
 	cause := context.Cause(ctx)
 	class := failure.ClassOf(err)
@@ -222,11 +222,11 @@ func (r *run) fail(kind string, err error) {
 	}
 	var f *failure.Error
 	if errors.As(err, &f) && f.Remedy != "" {
-		told := f.Error() // what happened, and the remedy
+		message := f.Error() // what happened, and the remedy
 		if len(faults) > 0 {
-			told = f.Remedy // of what is told above
+			message = f.Remedy // of what is reported above
 		}
-		r.res.Diagnostics = append(r.res.Diagnostics, codebox.WorkspaceError{Code: string(f.Class), Message: codebox.MaskCredentials(told)})
+		r.res.Diagnostics = append(r.res.Diagnostics, codebox.WorkspaceError{Code: string(f.Class), Message: codebox.MaskCredentials(message)})
 	}
 	r.res.Error = &codebox.WorkspaceError{Code: kind, Message: codebox.MaskCredentials(err.Error())}
 }
@@ -274,7 +274,7 @@ func (r *run) close(ctx context.Context) {
 	r.job.Finish(ctx, o)
 }
 
-// environ lists what the ability is told beside its input.
+// environ lists what the ability gets in addition to its input.
 func (r *run) environ() []string {
 	var out []string
 	for k, v := range r.req.RuntimeEnv {

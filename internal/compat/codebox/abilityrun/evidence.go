@@ -20,7 +20,7 @@ import (
 	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
-// What a bundle of an ability run has beside the files of every bundle.
+// What a bundle of an ability run has in addition to the files of every bundle.
 const (
 	pathRequest = "files/ability/request.json"
 	pathResult  = "files/ability/result.json"
@@ -33,7 +33,8 @@ const (
 	kindStderr  = "ability-stderr"
 )
 
-// publish leaves the evidence where the caller wants it. The result stands without it: that there is none is told.
+// publish leaves the evidence where the caller wants it. The result stands without it: a failure here is only
+// reported.
 func (r *run) publish(ctx context.Context) {
 	if r.req.ArtifactsPath == "" {
 		return
@@ -71,8 +72,8 @@ func (r *run) seal(ctx context.Context) error {
 	return nil
 }
 
-// told is request and result as a stranger may read them: where things lie on this machine is nobody's business.
-func (r *run) told() (codebox.AbilityRunRequest, codebox.AbilityRunResult) {
+// withoutPaths is request and result as others may read them: without where things lie on this machine.
+func (r *run) withoutPaths() (codebox.AbilityRunRequest, codebox.AbilityRunResult) {
 	req, res := r.req, r.res
 	req.ComponentContracts, req.ProviderPluginPaths, req.RuntimeStackMounts, req.ArtifactsPath = nil, nil, nil, ""
 	res.ComponentContracts = slices.Clone(res.ComponentContracts)
@@ -85,7 +86,7 @@ func (r *run) told() (codebox.AbilityRunRequest, codebox.AbilityRunResult) {
 
 // add writes what the run saw. An ability changes no workspace, so the change is empty.
 func (r *run) add(w *bundle.Writer) error {
-	req, res := r.told()
+	req, res := r.withoutPaths()
 	for _, f := range []struct {
 		path, kind, contentType string
 		data                    []byte
@@ -127,7 +128,7 @@ func (r *run) add(w *bundle.Writer) error {
 	return nil
 }
 
-// account is the run as the documents of every bundle tell it.
+// account describes the run for the documents of every bundle.
 func (r *run) account() ending.Account {
 	a := ending.Account{
 		Ending: r.ending, RuntimeID: "runtime-" + r.res.RunID, RuntimeStatus: evidence.RuntimeDestroyed, Isolation: string(sandbox.Namespace),
@@ -142,7 +143,7 @@ func (r *run) account() ending.Account {
 
 func (r *run) sealInput() bundle.SealInput {
 	runner := r.Engine.Runner
-	_, res := r.told()
+	_, res := r.withoutPaths()
 	return bundle.SealInput{
 		CreatedAt: r.Engine.Clock(),
 		Runtime: evidence.Runtime{

@@ -17,7 +17,7 @@ import (
 	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
-// PrincipalEnv is the variable that tells an ability on whose behalf it runs, as JSON.
+// PrincipalEnv is the variable that says on whose behalf an ability runs, as JSON.
 const PrincipalEnv = "DEED_PRINCIPAL"
 
 // runtime makes the disposable runtime: the components, WordPress when the ability is not a plain command, and the
@@ -70,7 +70,7 @@ func (r *run) wantsWordPress(components []component.Plugin) bool {
 		return true
 	}
 	offers, err := ability.Offered(components)
-	if r.Engine.Runner.Config.WordPress == nil || err != nil { // the invocation tells the error
+	if r.Engine.Runner.Config.WordPress == nil || err != nil { // the invocation reports the error
 		return false
 	}
 	return !slices.ContainsFunc(offers, func(o ability.Offer) bool {

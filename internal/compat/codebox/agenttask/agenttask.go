@@ -1,6 +1,6 @@
 // Package agenttask owns one run for an orchestrator: a request goes in, an envelope comes out, and in between the run is
-// an ordinary task with one attempt, claimed under lease and fence beside any dispatcher. It composes placement, admission,
-// the engine and the run registry; it decides nothing about the work.
+// an ordinary task with one attempt, claimed under lease and fence like those of any dispatcher. It composes placement,
+// admission, the engine and the run record; it decides nothing about the work.
 package agenttask
 
 import (
@@ -39,11 +39,11 @@ type Service struct {
 	Admission *task.Admission
 	Engine    *dispatch.Engine // not registered yet; its runner's Observe and OneShot are taken over
 	Clock     clock.Clock
-	Streams   []*runrecord.Stream // who hears of the run's progress
+	Streams   []*runrecord.Stream // who gets the run's progress
 }
 
-// Run answers one request as boundary.Read returned it. There is always an envelope; exit is what the command ends with.
-// When ctx ends, the run is cancelled, settled with its evidence, and told as such.
+// Run answers one request as boundary.Read returned it. There is always an envelope; exit is the exit code of the
+// command. When ctx ends, the run is cancelled, settled with its evidence, and reported as such.
 func (s *Service) Run(ctx context.Context, req codebox.TaskRequest) (env codebox.AgentTaskRun, exit int) {
 	r := &run{Service: s, req: req, started: s.Clock()}
 	account, err := r.do(ctx)
@@ -54,7 +54,7 @@ func (s *Service) Run(ctx context.Context, req codebox.TaskRequest) (env codebox
 		account = r.failed(err)
 	}
 	account.Diagnostics = append(r.placed.Diagnostics, account.Diagnostics...)
-	account.Started, account.Finished = r.started, s.Clock() // with all that the record of the run tells
+	account.Started, account.Finished = r.started, s.Clock() // with all that the record of the run has
 	answer := boundary.Run{
 		Account: account, Request: req, Metadata: r.metadata(),
 		Hide: []boundary.Place{{Dir: s.Home.Attempts(), Name: "<attempt>"}, {Dir: s.Home.Tmp(), Name: "<room>"}},
@@ -81,7 +81,7 @@ type run struct {
 	placed  placement.Placed
 	hide    *redact.Redactor // the values of the request's secrets, until an attempt has its own
 	job     *oneshot.Run     // nil: it was refused, or could not begin
-	exits   []proc.Exit      // what the kernel said of the agent
+	exits   []proc.Exit      // as the kernel reported them
 	cleaned *time.Duration
 }
 
@@ -93,19 +93,19 @@ func (r *run) failed(err error) ending.Account {
 	if len(faults) > 0 && class == failure.Infra {
 		class = failure.Config
 	}
-	facts, code, message, told := ending.FactsOf(ending.End{Class: class, Stopped: errors.Is(err, attempt.Stopped)}), string(class), err.Error(), ending.DiagnosticsOf(err)
+	facts, code, message, diagnostics := ending.FactsOf(ending.End{Class: class, Stopped: errors.Is(err, attempt.Stopped)}), string(class), err.Error(), ending.DiagnosticsOf(err)
 	switch {
 	case len(faults) > 0 && class == failure.Isolation: // nothing is wrong with the request: this machine lacks what it asks for
-		told = nil
+		diagnostics = nil
 		for _, f := range faults {
-			told = append(told, evidence.Diagnostic{Class: "deed." + string(class), Message: f.Message, Path: f.Path, Remedy: f.Remedy})
+			diagnostics = append(diagnostics, evidence.Diagnostic{Class: "deed." + string(class), Message: f.Message, Path: f.Path, Remedy: f.Remedy})
 		}
 	case len(faults) > 0 && r.job == nil:
 		facts, code, message = ending.Facts{Refused: true}, ending.ClassInvalidRequest, boundary.RefusalMessage(faults)
 	}
 	return ending.Account{
 		Ending: ending.Decide(facts), Message: message, Code: code,
-		Started: r.started, Finished: r.Clock(), Command: r.req.Agent, Diagnostics: told, Redactor: r.hide,
+		Started: r.started, Finished: r.Clock(), Command: r.req.Agent, Diagnostics: diagnostics, Redactor: r.hide,
 	}
 }
 
@@ -184,7 +184,7 @@ func (r *run) execute(ctx context.Context) (account ending.Account, err error) {
 	return account, nil
 }
 
-// fault is why the phase under way failed, or nil: a run can also fail by what came of a phase that has ended.
+// fault is why the phase under way failed, or nil: a run can also fail because of a phase that has ended.
 func (r *run) fault(account ending.Account) error {
 	if account.Ending.Success() || account.Phase != r.job.Phase() {
 		return nil
@@ -220,7 +220,7 @@ func (r *run) close(ctx context.Context, account ending.Account) {
 	r.job.Finish(ctx, o)
 }
 
-// metadata is what a caller may want to know beside the contract's own fields.
+// metadata is what a caller may want to know in addition to the contract's own fields.
 func (r *run) metadata() json.RawMessage {
 	m := map[string]any{"tools": r.placed.Tools.Decisions(), "tool_policy_source": r.placed.Tools.Source}
 	if r.job != nil {

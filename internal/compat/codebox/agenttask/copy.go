@@ -21,7 +21,7 @@ func copyBundle(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	workspace.Spread(tmp)
+	workspace.SetTopdirFlag(tmp)
 	staged := filepath.Join(tmp, "bundle")
 	_, err = workspace.Clone(ctx, from, staged)
 	if err == nil {

@@ -19,7 +19,7 @@ func tree(t *testing.T, content string) string {
 	return dir
 }
 
-// holds reports what is in the place of the copy, and that nothing lies beside it.
+// holds reports what is at the place of the copy, and that nothing lies next to it.
 func holds(t *testing.T, to, want string) {
 	t.Helper()
 	got, _ := os.ReadFile(filepath.Join(to, "manifest.json"))

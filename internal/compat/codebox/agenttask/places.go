@@ -26,15 +26,15 @@ import (
 	"github.com/deedrun/deed/internal/isolate/sandbox"
 )
 
-// A Machine is what a request is held against.
+// A Machine is what a request is checked against.
 type Machine struct {
 	Home    *home.Home
 	Config  *config.Config
 	Secrets []runtimepkg.SecretStore
 }
 
-// Refused answers a request that cannot be read. Whoever corrects it wants to hear of all of it, so that the faults which this machine
-// finds in the rest of it are told, too. Nothing is made.
+// Refused answers a request that cannot be read. Whoever corrects it wants to see all faults at once, so the answer also has those
+// that this machine finds in the rest of the request. Nothing is made.
 func Refused(ctx context.Context, data []byte, err error, m Machine) codebox.AgentTaskRun {
 	hide := Hide(ctx, data, m.Secrets)
 	s, ok := boundary.Sound(data)
@@ -43,10 +43,10 @@ func Refused(ctx context.Context, data []byte, err error, m Machine) codebox.Age
 	}
 	_, _, found := look(ctx, s.Request, m, true)
 	without := s.Without
-	if s.Lacks("$.allowed_tools") || s.Lacks("$.sandbox_tool_policy") { // hosts are held against them
+	if s.Lacks("$.allowed_tools") || s.Lacks("$.sandbox_tool_policy") { // hosts are checked against them
 		without = append(without, s.Place("$.policy.network"))
 	}
-	for i := range s.Request.AgentBundles { // which are held against the secrets
+	for i := range s.Request.AgentBundles { // which are checked against the secrets
 		if s.Lacks("$.secret_env") {
 			without = append(without, s.Place(s.Request.Origins.At("agent_bundles", i)+".token_env"))
 		}
@@ -61,8 +61,8 @@ func Refused(ctx context.Context, data []byte, err error, m Machine) codebox.Age
 	return boundary.Refusal(data, faults, hide)
 }
 
-// look holds a request against the machine and makes a task of it. An error carries every fault, at the place where the caller wrote it, and
-// the class of placement's where nothing else is at fault.
+// look checks a request against the machine and makes a task of it. An error carries every fault, at the place where the caller wrote it,
+// and the class of placement's where nothing else is at fault.
 func look(ctx context.Context, req codebox.TaskRequest, m Machine, contained bool) (placement.Placed, *redact.Redactor, error) {
 	hide, places := checkPlaces(ctx, req, m.Home, m.Secrets)
 	placed, lack := placement.Place(settled(req), placement.Options{Config: m.Config, Contained: contained})
@@ -84,10 +84,10 @@ func look(ctx context.Context, req codebox.TaskRequest, m Machine, contained boo
 	return placed, hide, err
 }
 
-// checkPlaces holds the places that a request names against the machine, before anything is made: every source is there
-// and shows nothing of deed's own, the bundle has a free place apart from all of them, and every secret has a value that
-// stands nowhere else in the request. What it returns hides these values in the answer to a request that is refused.
-// Links count as what they lead to.
+// checkPlaces checks the places that a request names on this machine, before anything is made: every source exists and
+// exposes nothing of deed's own, the bundle has a free place apart from all of them, and every secret has a value that
+// stands nowhere else in the request. It returns what hides these values in the answer to a refused request. Links count
+// as what they lead to.
 func checkPlaces(ctx context.Context, req codebox.TaskRequest, h *home.Home, stores []runtimepkg.SecretStore) (*redact.Redactor, error) {
 	var l fault.List
 	root := workspace.TruePath(h.Root())
@@ -121,7 +121,7 @@ func checkPlaces(ctx context.Context, req codebox.TaskRequest, h *home.Home, sto
 		} else if !fi.IsDir() {
 			l.Add(at+".source", fault.Conflict, fmt.Sprintf("%q is not a directory", w.Seed.Source), "give a project directory of its own")
 		} else if w.Seed.Type == codebox.SeedGit {
-			if field, err := checkGit(ctx, w.Seed, h); errors.Is(err, workspace.ErrSource) { // whatever else it is, the seeding tells
+			if field, err := checkGit(ctx, w.Seed, h); errors.Is(err, workspace.ErrSource) { // the seeding reports any other error
 				l.Add(at+"."+field, fault.Dangling, err.Error(), "")
 			}
 		}
@@ -192,7 +192,7 @@ func checkComponents(req codebox.TaskRequest, h *home.Home) error {
 // checkBundle wants a bundle that verifies. That its change fits the source is seen when it is put there.
 func checkBundle(l *fault.List, at, dir string) {
 	if fi, err := os.Stat(dir); err != nil {
-		return // which is told
+		return // which is reported
 	} else if !fi.IsDir() {
 		l.Add(at, fault.Conflict, fmt.Sprintf("%q is not a directory", dir), "give the directory of a bundle")
 		return
@@ -263,7 +263,7 @@ func settled(req codebox.TaskRequest) codebox.TaskRequest {
 		if real, err := filepath.EvalSymlinks(source); err == nil {
 			return real
 		}
-		return source // which is told
+		return source // which is reported
 	}
 	req.Mounts, req.StagedFiles = slices.Clone(req.Mounts), slices.Clone(req.StagedFiles)
 	for i := range req.Mounts {
@@ -337,8 +337,8 @@ func free(dir string) error {
 	return nil
 }
 
-// MakeParent makes the directory that the bundle and the run's record go into, so that a place that cannot be had is
-// known before a run is.
+// MakeParent makes the directory that the bundle and the run's record go into, so that a place that cannot be used is
+// noticed before there is a run.
 func MakeParent(dir string) error {
 	if dir == "" {
 		return nil
@@ -354,13 +354,13 @@ func MakeParent(dir string) error {
 	return nil
 }
 
-// tryMake makes beside a bundle what its copy is made in, and takes it away again. What a file system says of permissions is no promise: nobody
-// can make anything in /proc, and root may write anywhere. What a crash leaves is cleared away with unfinished bundles.
+// tryMake makes, next to a bundle, the directory that its copy is made in, and takes it away again. Permissions prove nothing: no one can make
+// anything in /proc, and root may write anywhere. What a crash leaves is cleared away with unfinished bundles.
 func tryMake(final string) error {
 	tmp, release, err := bundle.Temp(final)
 	if err != nil {
 		var pe *os.PathError
-		if errors.As(err, &pe) { // whose name nobody has heard of
+		if errors.As(err, &pe) { // whose name means nothing to the caller
 			return &os.PathError{Op: pe.Op, Path: filepath.Dir(final), Err: pe.Err}
 		}
 		return err

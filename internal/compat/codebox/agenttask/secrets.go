@@ -17,9 +17,9 @@ import (
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
-// checkSecrets wants a value for every secret, one that can be kept out of what is written, and a request that does not
-// give it away: the task, the run's record and the store keep what a request says, as it says it. It returns what the
-// answer must not repeat.
+// checkSecrets requires a value for every secret, a value that can be kept out of what is written, and a request that
+// does not contain it: the task, the run's record and the store keep a request verbatim. It returns what the answer
+// must not repeat.
 func checkSecrets(ctx context.Context, l *fault.List, req codebox.TaskRequest, stores []runtimepkg.SecretStore) *redact.Redactor {
 	if len(req.SecretEnv) == 0 {
 		return nil
@@ -50,7 +50,8 @@ func checkSecrets(ctx context.Context, l *fault.List, req codebox.TaskRequest, s
 	return redact.New(hidden)
 }
 
-// Hide finds the values that no answer to a request may repeat: those of the secrets that it names, as far as they can be had.
+// Hide finds the values that no answer to a request may repeat: those of the secrets that it names, as far as they can be
+// read.
 func Hide(ctx context.Context, data []byte, stores []runtimepkg.SecretStore) *redact.Redactor {
 	hidden := map[string]string{}
 	for _, name := range boundary.Secrets(data) {

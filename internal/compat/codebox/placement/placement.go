@@ -142,7 +142,7 @@ func (p *placer) policy() (o open) {
 	return o
 }
 
-// isolation is namespace. A request that only prefers a sandbox is told when it gets less.
+// isolation is namespace. A request that only prefers a sandbox gets a notice when it gets less.
 func (p *placer) isolation() {
 	o := p.policy()
 	p.spec.Isolation, p.spec.ApplyBack = string(sandbox.Namespace), o.ApplyBack
@@ -202,7 +202,7 @@ func (p *placer) mounts() {
 	}
 }
 
-// floor gives a run that was given files alone a directory to start in, beside all of them.
+// floor gives a run that was given only files a directory to start in, outside of all of them.
 func (p *placer) floor() {
 	if len(p.spec.Workspaces) == 0 || slices.ContainsFunc(p.spec.Workspaces, func(w deed.Workspace) bool { return w.Type != deed.SeedFile }) {
 		return
@@ -270,7 +270,7 @@ func (p *placer) expected() {
 	}
 }
 
-// unknown looks at the names in allowed_tools that stand for nothing that deed can keep an agent from: they allow nothing, and what the caller
+// unknown handles the names in allowed_tools that match nothing that deed can restrict an agent to: they allow nothing, and what the caller
 // meant is denied.
 func (p *placer) unknown(eff policy.Effective) {
 	listed := func(name string) bool {
@@ -332,8 +332,8 @@ func (p *placer) paths() {
 	p.spec.WriteScope, p.guarded = list("scope"), list("protect")
 }
 
-// hosts are those that the agent may reach: policy.network.allow. The member is deed's own, so that all of it is known; a caller's
-// network may also be a word, which says nothing here.
+// hosts are those that the agent may reach: policy.network.allow. deed defined this member, so all its forms are known; a caller's
+// network may also be a plain word, which has no meaning here.
 func (p *placer) hosts() (allow []string) {
 	var policy, network map[string]json.RawMessage
 	_ = json.Unmarshal(p.req.Policy, &policy) // it was checked to be an object

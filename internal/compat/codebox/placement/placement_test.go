@@ -200,7 +200,7 @@ func TestWorkspacesAndMounts(t *testing.T) {
 	}
 }
 
-// TestFilesAlone: a run starts in a directory, which is beside the files that it was given.
+// TestFilesAlone: a run starts in a directory outside of the files that it was given.
 func TestFilesAlone(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]string{"/mnt/a": "/workspace", "/workspace/a": "/workspace-1", "/workspace": "/workspace-1"} {
@@ -268,7 +268,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A request that only prefers a sandbox is told when it gets none; one that does not say so is not run without.
+// A request that only prefers a sandbox gets a notice when there is none; one that does not say so is not run
+// without.
 func TestIsolationIsNeverDegradedInSilence(t *testing.T) {
 	t.Parallel()
 	o := options(t, defaults)
@@ -278,20 +279,21 @@ func TestIsolationIsNeverDegradedInSilence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := slices.ContainsFunc(p.Diagnostics, func(d evidence.Diagnostic) bool { return d.Class == "deed.isolation_degraded" })
-		if p.Intent.Deed.Isolation != want || told != (want == "process") {
-			t.Errorf("%s: %s, told: %v", request, p.Intent.Deed.Isolation, told)
+		reported := slices.ContainsFunc(p.Diagnostics, func(d evidence.Diagnostic) bool { return d.Class == "deed.isolation_degraded" })
+		if p.Intent.Deed.Isolation != want || reported != (want == "process") {
+			t.Errorf("%s: %s, told: %v", request, p.Intent.Deed.Isolation, reported)
 		}
 		if slices.ContainsFunc(p.Diagnostics, func(d evidence.Diagnostic) bool { return d.Class == "deed.target_not_honoured" }) {
 			t.Errorf("%s: targets are told of that nobody asked for", request)
 		}
 		if want == "process" && strings.Contains(string(p.Intent.Deed.Sandbox.Tools), `"workspace.write","allowed":true,"rule":"nothing-said","held":"enforced"`) {
-			t.Error("a wall is claimed that is not there")
+			t.Error("isolation is claimed that is not there")
 		}
 	}
 }
 
-// Without a sandbox nothing is seen at a target: the request hears where its parts are, and what cannot be shown refuses it for want of one.
+// Without a sandbox nothing is seen at a target: the answer says where the request's parts are, and what cannot be shown refuses it for want
+// of a sandbox.
 func TestWhatOnlyASandboxShows(t *testing.T) {
 	t.Parallel()
 	bare := options(t, defaults)
@@ -343,12 +345,13 @@ func TestWhatOnlyASandboxShows(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if _, err := place(t, bare, mounts); err != nil { // which asks for a sandbox, and is told that there is none
+	if _, err := place(t, bare, mounts); err != nil { // which asks for a sandbox, and gets the answer that there is none
 		t.Error(err)
 	}
 }
 
-// What only WordPress loads is there as files without it, which is told where it was asked for. A token that is delivered is no fault.
+// What only WordPress loads is there as files without it, which is reported where it was asked for. A token that is delivered is no
+// fault.
 func TestWithoutWordPress(t *testing.T) {
 	t.Parallel()
 	p, err := place(t, options(t, "defaults: {adapter_id: other}"), `

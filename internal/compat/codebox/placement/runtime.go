@@ -60,15 +60,15 @@ func (p *placer) runtime() {
 	p.box.Runtime = raw
 }
 
-// unloaded says of everything that only WordPress loads that it is there as files, where no WordPress is. A component that is asked to be active
-// cannot be, and is refused. A plugin is to be active unless its caller says otherwise, so that nobody need have asked for it.
+// unloaded reports, where no WordPress is, that everything that only WordPress loads is there only as files. A component that has to be active
+// cannot be, and is refused. A plugin is active by default, so its request need not ask for that.
 func (p *placer) unloaded(s codebox.RuntimeStack) {
 	const remedy = "set components.wordpress.archive in deed.yaml"
-	tell := func(at string) {
+	report := func(at string) {
 		p.diagnose("no_wordpress", at, "no WordPress is configured: this is there as files, and nothing loads or activates it", remedy)
 	}
 	for i := range s.ProviderPluginPaths {
-		tell(s.Origins.At("provider_plugin_paths", i))
+		report(s.Origins.At("provider_plugin_paths", i))
 	}
 	for i, c := range s.ComponentContracts {
 		at := s.Origins.At("component_contracts", i)
@@ -76,22 +76,22 @@ func (p *placer) unloaded(s codebox.RuntimeStack) {
 			p.faults.Add(at+".activate", fault.Dangling, "is true, and no WordPress is configured", remedy+", or leave it out")
 			continue
 		}
-		tell(at)
+		report(at)
 	}
 	for i := range s.ProviderPlugins {
-		tell(s.Origins.At("provider_plugins", i))
+		report(s.Origins.At("provider_plugins", i))
 	}
 	for i := range s.Plugins {
-		tell(s.Origins.At("extra_plugins", i))
+		report(s.Origins.At("extra_plugins", i))
 	}
 	for i, w := range p.req.Workspaces {
 		if loaded(w.EffectiveTarget()) {
-			tell(fault.Index("$.workspaces", i))
+			report(fault.Index("$.workspaces", i))
 		}
 	}
 	for i, m := range p.req.Mounts {
 		if m.Mode != codebox.ModeReadonly && loaded(m.Target) {
-			tell(fault.Index("$.mounts", i))
+			report(fault.Index("$.mounts", i))
 		}
 	}
 }

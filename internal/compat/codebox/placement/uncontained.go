@@ -21,7 +21,7 @@ func (p *placer) uncontained() {
 		return
 	}
 	start := all[attempt.Start(len(all), func(i int) (string, bool) { return all[i].Target, all[i].Type == deed.SeedFile })].Target
-	tell := func(at, target string) {
+	report := func(at, target string) {
 		place := "$DEED_WORKSPACE"
 		if rel, err := filepath.Rel(start, target); err == nil && rel != "." {
 			place += "/" + rel
@@ -30,17 +30,17 @@ func (p *placer) uncontained() {
 			"use the variable, or ask for sandbox required")
 	}
 	for i, w := range p.req.Workspaces {
-		tell(fault.Index("$.workspaces", i), w.EffectiveTarget())
+		report(fault.Index("$.workspaces", i), w.EffectiveTarget())
 	}
 	for i, m := range p.req.Mounts {
 		if m.Mode != codebox.ModeReadonly {
-			tell(fault.Index("$.mounts", i), m.Target)
+			report(fault.Index("$.mounts", i), m.Target)
 		}
 	}
 }
 
-// show has something of the caller's seen where it is asked for. Only a sandbox can: an agent that does not find it would work without it, and
-// nobody would know.
+// show makes something of the caller's visible where it is asked for. Only a sandbox can do that: an agent that does not find it would work
+// without it, and no one would notice.
 func (p *placer) show(at, source, target string) {
 	if p.degraded() {
 		p.unshown.Add(at, fault.NotAllowed, fmt.Sprintf("%q cannot be seen at %q without a sandbox, and there is none here", source, target), "leave it out, put it into a workspace, or see `deed doctor` for what the sandbox needs")

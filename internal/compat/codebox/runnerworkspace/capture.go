@@ -57,7 +57,7 @@ func (r *Runner) capture(ctx context.Context, req codebox.CaptureRequest, res *c
 	}
 	res.Status, res.Changed = status, st.Dirty > 0
 	for _, n := range st.Notes {
-		res.Diagnostics = append(res.Diagnostics, r.tell(n.Code, n.Path, n.Detail, nil))
+		res.Diagnostics = append(res.Diagnostics, r.diagnostic(n.Code, n.Path, n.Detail, nil))
 	}
 	if req.IncludeDiff != nil && !*req.IncludeDiff {
 		return nil

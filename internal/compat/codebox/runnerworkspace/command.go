@@ -33,9 +33,9 @@ const (
 
 // Command runs one command of a shell in a workspace, for a bounded time and with bounded output, in a namespace unless
 // the request asks for less: there it sees the system read-only, the workspace, and no network. Of the workspace's
-// repository it can read everything and change nothing: hooks and settings that it left there would run on the host, by
-// the hand of whoever uses git in the workspace next. Its environment is clean but for what the request names; its whole
-// tree of processes is gone when it returns.
+// repository it can read everything and change nothing: hooks and settings that it left there would run on the host,
+// with the next git command in the workspace. Its environment is clean but for what the request names; its whole tree of
+// processes is gone when it returns.
 func (r *Runner) Command(ctx context.Context, req codebox.CommandRequest) codebox.CommandResult {
 	res := codebox.CommandResult{
 		Schema: codebox.SchemaCommandResult, Backend: Backend, Workspace: named(req.Identity()), Command: req.Command, Description: req.Description,
@@ -127,7 +127,7 @@ type view struct {
 	repositories repositories // that were there before
 }
 
-// sandbox makes the walls that the request asks for. It never gives less.
+// sandbox makes the sandbox that the request asks for. It never gives less.
 func (r *Runner) sandbox(ctx context.Context, req codebox.CommandRequest, dir string) (*sandbox.Sandbox, view, func(), error) {
 	if sandbox.Kind(req.Isolation) == sandbox.Process {
 		home, done, err := atomicfile.Scratch("command")

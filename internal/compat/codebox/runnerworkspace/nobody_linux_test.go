@@ -18,7 +18,7 @@ func TestWithoutRoot(t *testing.T) {
 	}
 }
 
-// What a command hides in a directory that cannot be listed is found and told, with what it ended with.
+// What a command hides in a directory that cannot be listed is found and reported, with the command's exit status.
 func TestCommandShutsADirectory(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() == 0 {

@@ -27,8 +27,8 @@ const hookTimeout = 2 * time.Minute
 // maxAnswer is how many bytes the answer of the hook may have.
 const maxAnswer = 1 << 20
 
-// trailerWorkspace marks every commit that deed publishes: a branch whose last commit lacks it is somebody else's. Its value is what the
-// caller calls the workspace, and never where it lies: whoever reads the commit would learn where the runner keeps its files.
+// trailerWorkspace marks every commit that deed publishes: a branch whose last commit lacks it is somebody else's. Its value is the
+// caller's name of the workspace, and never its path: the commit would disclose where the runner keeps its files.
 const trailerWorkspace = "Deed-Workspace"
 
 // errForeign: a branch that deed did not write is never overwritten.
@@ -156,7 +156,7 @@ func (r *Runner) write(ctx context.Context, p codebox.Publication, res *codebox.
 	return err
 }
 
-// reachable makes sure that a remote which lies on this machine is there. What another machine has, only the push shows.
+// reachable makes sure that a remote on this machine exists. For a remote on another machine, only the push shows it.
 func reachable(remote string) error {
 	if remote == "" {
 		return nil
@@ -183,8 +183,8 @@ type written struct {
 const takeBackTimeout = 30 * time.Second
 
 // takeBack leaves the workspace's repository as it was before a push that failed. A push also fails when its answer is lost: the remote is
-// asked once more, and what arrived there is published. If it does not answer, the branch stays, and so it does when deed is killed after the
-// commit: the same publication finds its content there, and pushes that commit.
+// asked once more, and what arrived there is published. If it does not answer, the branch stays, as it does when deed is killed after the
+// commit: the same publication then finds its content there, and pushes that commit.
 func (r *Runner) takeBack(ctx context.Context, dir string, p codebox.Publication, w written, why error) (workspace.Pushed, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackTimeout)
 	defer cancel()
@@ -198,8 +198,8 @@ func (r *Runner) takeBack(ctx context.Context, dir string, p codebox.Publication
 	return workspace.Pushed{}, errors.Join(why, workspace.TakeBack(ctx, dir, w.commit, w.before))
 }
 
-// submodules tells how those of the base stand, which are published as they are there, and returns the ones that are known to differ. A path
-// of the request that names something of theirs is refused.
+// submodules reports how those of the base stand, which are published as they are there, and returns the ones that are known to differ. A
+// path of the request that names something of theirs is refused.
 func (r *Runner) submodules(ctx context.Context, dir, base string, o workspace.StatusOptions, res *codebox.PublicationResult) (changed []string, err error) {
 	list, err := workspace.Submodules(ctx, dir, base, o)
 	if err != nil {
@@ -212,14 +212,14 @@ func (r *Runner) submodules(ctx context.Context, dir, base string, o workspace.S
 		if m.Detail == "" {
 			continue
 		}
-		res.Diagnostics = append(res.Diagnostics, r.tell(workspace.NoteSubmodule, m.Path, m.Detail+"; it is published as it is in the base", map[string]string{"commit": m.Commit, "head": m.Head}))
+		res.Diagnostics = append(res.Diagnostics, r.diagnostic(workspace.NoteSubmodule, m.Path, m.Detail+"; it is published as it is in the base", map[string]string{"commit": m.Commit, "head": m.Head}))
 	}
 	return changed, workspace.RefuseSubmodules(list, o.Paths)
 }
 
 // commit makes the commit on its branch, in the workspace's own repository. A branch that has the content already is
-// reused; one that deed wrote before is moved on; any other is somebody's work and refused. A remote that will not have
-// the branch is asked before anything is written.
+// reused; one that deed wrote before is advanced; any other is somebody's work and refused. The remote is asked whether
+// it accepts the branch before anything is written.
 func (r *Runner) commit(ctx context.Context, dir, base string, p codebox.Publication, o workspace.StatusOptions) (w written, err error) {
 	b, err := workspace.BranchOf(ctx, dir, p.Head)
 	if err != nil {
@@ -265,7 +265,7 @@ func label(w codebox.RunnerWorkspace) string {
 	return name
 }
 
-// isPlace reports whether a text says where something lies on a machine.
+// isPlace reports whether a text is a path on a machine.
 func isPlace(s string) bool {
 	return filepath.IsAbs(s) || strings.HasPrefix(s, "~") || strings.HasPrefix(s, "./") || strings.HasPrefix(s, "../") || strings.HasPrefix(s, "file:")
 }

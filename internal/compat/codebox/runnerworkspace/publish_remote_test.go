@@ -13,7 +13,7 @@ import (
 	"github.com/deedrun/deed/internal/base/proc"
 )
 
-// toRemote is a changed workspace, a bare repository beside it, and a publication from one to the other.
+// toRemote is a changed workspace, a bare repository next to it, and a publication from one to the other.
 func toRemote(t *testing.T) (dir, remote string, req codebox.PublicationRequest) {
 	t.Helper()
 	dir, remote = repository(t), filepath.Join(t.TempDir(), "remote.git")
@@ -155,7 +155,7 @@ func TestPublishWhoseAnswerIsLost(t *testing.T) {
 			if tc.published && (res.Commit.SHA != here || tip(t, remote, req.Head) != here) {
 				t.Errorf("published is %+v, the remote has %s", res.Commit, tip(t, remote, req.Head))
 			}
-			// Whatever came of it, the next one is not in its own way.
+			// However it ended, the next try is not blocked by it.
 			if name == "somebody was quicker" {
 				return
 			}
@@ -167,7 +167,7 @@ func TestPublishWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-// A published commit says what things are called, and not where they lie.
+// A published commit has the names of things, and not their paths.
 func TestPublishNamesNoPlaces(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -204,7 +204,7 @@ func TestPublishNamesNoPlaces(t *testing.T) {
 	}
 }
 
-// A branch that is found with the content is told as it is: its commit, what that stands on, and what it says.
+// A branch that already has the content is reported as it is: its commit, its parent, and its message.
 func TestPublishTellsTheCommitItFound(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)

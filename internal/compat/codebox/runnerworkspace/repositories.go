@@ -20,8 +20,8 @@ const maxNamed = 20
 // repository itself.
 type repositories map[string]fs.FileInfo
 
-// repositoriesOf looks at every directory of a workspace, and into no repository. One that cannot be listed is an error: git would still find
-// a repository in it by its name.
+// repositoriesOf looks at every directory of a workspace, but not inside repositories. A directory that cannot be listed is an error: git
+// would still find a repository in it by its name.
 func repositoriesOf(dir string) (repositories, error) {
 	found, _, err := look(dir, false)
 	return found, err
@@ -42,7 +42,7 @@ func look(dir string, open bool) (found repositories, shut []string, err error) 
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // gone since
+			return nil // removed since
 		case err != nil:
 			return err
 		case e.Name() == gitDir && path != dir:
@@ -66,7 +66,7 @@ func look(dir string, open bool) (found repositories, shut []string, err error) 
 func unshut(path string, e fs.DirEntry) (bool, error) {
 	fi, err := e.Info()
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // gone since
+		return false, nil // removed since
 	}
 	if err != nil || fi.Mode().Perm()&0o500 == 0o500 {
 		return false, err
@@ -84,8 +84,9 @@ func bare(dir string) bool {
 	return true
 }
 
-// takeAway removes the repositories that were not there before. A directory that was moved with its own is as good as before. One that the
-// command shut is opened: before it ran, every one could be listed. The error names all that the command made or shut.
+// takeAway removes the repositories that were not there before. A directory that was moved together with its repository counts as before.
+// A directory that the command made unreadable is opened: before it ran, every one could be listed. The error names all that the command
+// made or made unreadable.
 func (before repositories) takeAway(dir string) (err error) {
 	after, shut, err := look(dir, true)
 	faults := []error{err}

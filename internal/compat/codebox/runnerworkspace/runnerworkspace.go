@@ -1,8 +1,8 @@
 // Package runnerworkspace owns the operations on a runner's workspace that the sandbox contract names: capture its state,
 // run one bounded command in it, publish its change as a branch. Every operation answers with a result record, also when
-// it fails; an error is never a panic of the caller's. It keeps no list of workspaces: the request names the directory.
+// it fails; no error panics in the caller. It keeps no list of workspaces: the request names the directory.
 //
-// The workspace is hostile: its git configuration, hooks and index have no say in what deed does with it, see
+// The workspace is hostile: its git configuration, hooks and index have no influence on what deed does with it, see
 // workspace.StatusOf.
 package runnerworkspace
 
@@ -40,7 +40,7 @@ type Runner struct {
 	Redact  *redact.Redactor // of everything that is answered; it may be nil
 	// PullRequest is the hook that opens pull requests; empty: there is none.
 	PullRequest []string
-	// Home is deed's own, which is no workspace and lies in none. It may be nil.
+	// Home is deed's own directory; no workspace may be in it. It may be nil.
 	Home *home.Home
 }
 
@@ -49,8 +49,8 @@ func (r *Runner) failed(op, kind string, err error) (string, *codebox.WorkspaceE
 	return kind, &codebox.WorkspaceError{Code: codePrefix + op + "_" + kind, Message: r.Redact.String(err.Error())}
 }
 
-// tell makes a diagnostic about a path of the workspace.
-func (r *Runner) tell(code, path, what string, more map[string]string) evidence.Diagnostic {
+// diagnostic makes a diagnostic about a path of the workspace.
+func (r *Runner) diagnostic(code, path, what string, more map[string]string) evidence.Diagnostic {
 	data := map[string]string{"path": r.Redact.String(path)}
 	maps.Copy(data, more)
 	text, err := json.Marshal(data)
@@ -60,7 +60,7 @@ func (r *Runner) tell(code, path, what string, more map[string]string) evidence.
 	return evidence.Diagnostic{Class: "deed.workspace." + code, Message: r.Redact.String(path + ": " + what), Data: text}
 }
 
-// kindOf tells whose failure an error of the workspace is.
+// kindOf returns whose failure an error of the workspace is.
 func kindOf(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -87,7 +87,7 @@ func wrong(at, code, message, remedy string) error {
 	return fault.Faults{{Path: at, Code: code, Message: message, Remedy: remedy}}
 }
 
-// commits makes sure that the names of a request stand for commits; what is checked out must, too.
+// commits makes sure that the names of a request refer to commits; HEAD must, too.
 func commits(ctx context.Context, dir string, names ...[2]string) error {
 	if _, err := workspace.Resolve(ctx, dir, ""); errors.Is(err, workspace.ErrNoCommit) {
 		return errNoCommit

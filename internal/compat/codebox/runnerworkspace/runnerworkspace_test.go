@@ -52,7 +52,7 @@ func namespaced(t *testing.T) {
 	}
 }
 
-// check holds a result against its schema.
+// check checks a result against its schema.
 func check(t *testing.T, id string, v any) {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -175,7 +175,7 @@ func TestCommandPlantsNoRepository(t *testing.T) {
 	}
 }
 
-// deed's own directory is nobody's workspace.
+// deed's own directory is never a workspace.
 func TestHomeIsNoWorkspace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -434,7 +434,7 @@ func TestCaptureOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// Who asks for the difference of two commits is still told of the files that differ from what is checked out.
+// A request for the difference of two commits still lists the files that differ from what is checked out.
 func TestCaptureOfCommitsTellsOfFiles(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)

@@ -72,7 +72,7 @@ func TestPublishKeepsSubmodules(t *testing.T) {
 		if res.FailureType != codebox.FailurePublicationUnavailable || res.Commit == nil {
 			t.Fatalf("%s: %+v, %+v", head, res, res.Error)
 		}
-		if told := strings.Contains(messages(res.Diagnostics), first+", and not at "+second); told != (paths == nil) {
+		if reported := strings.Contains(messages(res.Diagnostics), first+", and not at "+second); reported != (paths == nil) {
 			t.Errorf("%s: the diagnostics are %q", head, messages(res.Diagnostics))
 		}
 		if got := git(t, dir, "diff-tree", "-r", "--name-only", "main", head); got != "a.txt" {

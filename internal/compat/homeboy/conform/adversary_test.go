@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// adversary is a good provider but for its mode.
+// adversary is a good provider except for its mode.
 func adversary(mode string) int {
 	if mode == "stop.signal" {
 		signal.Ignore(syscall.SIGTERM)

@@ -27,7 +27,7 @@ import (
 // loadLimit is how long a command may take to say what it is.
 const loadLimit = 20 * time.Second
 
-// declaration asks the command for what it says of itself.
+// declaration asks the command to describe itself.
 func (p *subject) declaration(ctx context.Context) error {
 	st, err := p.stage("run")
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *subject) minimal(ctx context.Context) error {
 	if p.opt.Isolation == sandbox.Process {
 		check(ruleLeft, unless(r.exit.Killed == 0, fmt.Sprintf("%d processes outlived it", r.exit.Killed)))
 	} else {
-		p.add(p.x.ID, ruleLeft, deed.ConformSkip, "its walls end with it, and whatever is left: --isolation process would show it", "")
+		p.add(p.x.ID, ruleLeft, deed.ConformSkip, "its sandbox ends with it, and whatever is left: --isolation process would show it", "")
 	}
 	return p.scope(ctx, r, before)
 }
@@ -106,7 +106,7 @@ func (p *subject) outcome(r ran, doc []byte, check func(rule, string)) {
 		TaskID any `json:"task_id"`
 		Status any `json:"status"`
 	}
-	_ = json.Unmarshal(doc, &said) // a member of another type stays as it is, and is told below
+	_ = json.Unmarshal(doc, &said) // a member of another type stays as it is, and is reported below
 	task, _ := p.base["task_id"].(string)
 	o, warnings, err := homeboy.ReadOutcome(doc, "") // the id has a rule of its own
 	if err != nil {
@@ -261,7 +261,7 @@ func (p *subject) scope(ctx context.Context, r ran, before *workspace.Manifest) 
 	return nil
 }
 
-// around reports whether a path lies below another one, or is a directory on the way to it.
+// around reports whether a path is below another one, or is a directory on the way to it.
 func around(path, top string) bool {
 	top = filepath.Clean(top)
 	return path == top || strings.HasPrefix(path, top+"/") || strings.HasPrefix(top, path+"/")
@@ -483,7 +483,7 @@ func (p *subject) stopped(ctx context.Context) error {
 	defer cancel()
 	settle := time.AfterFunc(p.opt.settle, cancel)
 	defer settle.Stop()
-	r := p.run(stop, st, invocation{stdin: in, heard: cancel})
+	r := p.run(stop, st, invocation{stdin: in, onOutput: cancel})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -37,7 +37,7 @@ type subject struct {
 	hung    bool                  // a run reached its whole limit: the others are given less
 }
 
-// hungLimit is how long a run may take of a command that has hung before: twenty runs of the whole limit would tell nothing more.
+// hungLimit is how long a run may take of a command that has hung before: twenty runs of the whole limit would show nothing more.
 const hungLimit = 5 * time.Second
 
 // request is a valid one: the caller's, else the smallest.
@@ -189,13 +189,13 @@ type ran struct {
 // maxOutput is the most that is read of each stream.
 const maxOutput = 8 << 20
 
-// invocation is how the command is run this time. The zero value runs the package where it lies.
+// invocation is how the command is run this time. The zero value runs the package in its own directory.
 type invocation struct {
-	stdin io.Reader // nil: the null device
-	args  []string  // after the manifest's own
-	limit time.Duration
-	pkg   *runtimepkg.Package // nil: the one that is looked at
-	heard func()              // called when it says something
+	stdin    io.Reader // nil: the null device
+	args     []string  // after the manifest's own
+	limit    time.Duration
+	pkg      *runtimepkg.Package // nil: the package under test
+	onOutput func()              // called when it says something
 }
 
 // run runs the command in a stage. The supervisor ends everything that it started.
@@ -222,7 +222,7 @@ func (p *subject) run(ctx context.Context, st stage, v invocation) ran {
 	if w := p.x.WorkspaceMaterialization; w != nil && w.Cwd == homeboy.CwdRuntimePackage {
 		dir = pkg.Real
 	}
-	out, errs := &capped{heard: v.heard}, &capped{heard: v.heard}
+	out, errs := &capped{onOutput: v.onOutput}, &capped{onOutput: v.onOutput}
 	r := ran{stage: st, p: p}
 	spec := proc.Spec{
 		Argv: slices.Concat(cmd.Argv, v.args), Dir: dir, Env: p.environ(st, pkg), Stdin: v.stdin, Stdout: out, Stderr: errs,
@@ -238,7 +238,7 @@ func (p *subject) run(ctx context.Context, st stage, v invocation) ran {
 	return r
 }
 
-// wallClock is the limit of the request, and some patience: a command may tell of its own timeout.
+// wallClock is the limit of the request, and some more: a command may report its own timeout.
 func (p *subject) wallClock() time.Duration {
 	text, _ := json.Marshal(p.base) // it was JSON
 	q, _, err := homeboy.ReadRequest(text)
@@ -251,13 +251,13 @@ func (p *subject) wallClock() time.Duration {
 // capped keeps what is written up to a bound, and swallows the rest.
 type capped struct {
 	bytes.Buffer
-	over  bool
-	heard func()
+	over     bool
+	onOutput func()
 }
 
 func (w *capped) Write(b []byte) (int, error) {
-	if w.heard != nil {
-		w.heard()
+	if w.onOutput != nil {
+		w.onOutput()
 	}
 	n := min(len(b), maxOutput-w.Len())
 	w.Buffer.Write(b[:n])
@@ -265,7 +265,7 @@ func (w *capped) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// evidence is the end of what the command said, without secrets.
+// evidence is the end of the command's output, without secrets.
 func (r ran) evidence() string {
 	var parts []string
 	if r.err != nil {

@@ -74,7 +74,7 @@ func Run(ctx context.Context, dir string, opt Options) (deed.ConformReport, erro
 	if opt.settle == 0 {
 		opt.settle = time.Second
 	}
-	if opt.Isolation, err = walls(ctx, opt.Isolation); err != nil {
+	if opt.Isolation, err = isolation(ctx, opt.Isolation); err != nil {
 		return deed.ConformReport{}, fmt.Errorf("conform: %w", err)
 	}
 	tmp, done, err := atomicfile.Scratch("conform")
@@ -131,7 +131,7 @@ func (s *suite) add(provider string, c rule, result, reason, evidence string) {
 	})
 }
 
-// manifest looks at the package as it lies.
+// manifest examines the package in its directory.
 func (s *suite) manifest() {
 	var bad, weak []string
 	for _, f := range s.pkg.Findings {
@@ -168,7 +168,7 @@ func (s *suite) provider(ctx context.Context, x homeboy.ExecutorProvider) error 
 		return err
 	}
 	if p == nil {
-		return nil // there is no command to run, and that was told
+		return nil // there is no command to run, and that was reported
 	}
 	for _, check := range []func(*subject, context.Context) error{
 		(*subject).declaration, (*subject).minimal, (*subject).refused, (*subject).tolerated, (*subject).stopped, (*subject).limited,

@@ -122,8 +122,8 @@ func conform(t *testing.T, dir string, opt Options) deed.ConformReport {
 
 var plantedValue = regexp.MustCompile(`conform-[0-9a-f]{32}`)
 
-// told lists what did not pass, by id and result.
-func told(r deed.ConformReport) []string {
+// notPassed lists what did not pass, by id and result.
+func notPassed(r deed.ConformReport) []string {
 	var out []string
 	for _, c := range r.Checks {
 		if c.Result == deed.ConformFail || c.Result == deed.ConformWarn {
@@ -136,7 +136,7 @@ func told(r deed.ConformReport) []string {
 func TestConforming(t *testing.T) {
 	t.Parallel()
 	r := conform(t, make1(t, "good", nil), Options{})
-	if got := told(r); len(got) > 0 || !r.Passed {
+	if got := notPassed(r); len(got) > 0 || !r.Passed {
 		t.Errorf("%v\n%+v", got, r.Checks)
 	}
 	var skipped []string
@@ -199,7 +199,7 @@ func TestAdversaries(t *testing.T) {
 				opt.settle = time.Minute // it says when it is deaf
 			}
 			r := conform(t, make1(t, mode, nil), opt)
-			if diff := cmp.Diff(want, told(r)); diff != "" {
+			if diff := cmp.Diff(want, notPassed(r)); diff != "" {
 				t.Fatalf("(-want +got)\n%s\n%s", diff, dump(r))
 			}
 			broken := strings.HasSuffix(want[0], " fail")
@@ -244,7 +244,7 @@ func TestManifests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := conform(t, make1(t, "good", tt.change), Options{})
-			if diff := cmp.Diff(tt.want, told(r)); diff != "" {
+			if diff := cmp.Diff(tt.want, notPassed(r)); diff != "" {
 				t.Errorf("(-want +got)\n%s\n%s", diff, dump(r))
 			}
 		})
@@ -254,7 +254,7 @@ func TestManifests(t *testing.T) {
 		r := conform(t, make1(t, "good", func(_, x map[string]any) {
 			x["runner_readiness"] = []any{map[string]any{"id": "x", "executable": map[string]any{"candidates": []any{"no-such-program-here"}}}}
 		}), Options{})
-		if len(told(r)) > 0 || !r.Passed || r.Totals.Skip != 2 {
+		if len(notPassed(r)) > 0 || !r.Passed || r.Totals.Skip != 2 {
 			t.Errorf("%s", dump(r))
 		}
 	})
@@ -273,7 +273,7 @@ func TestUnquoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := conform(t, dir, Options{})
-	if diff := cmp.Diff([]string{"paths.package fail"}, told(r)); diff != "" {
+	if diff := cmp.Diff([]string{"paths.package fail"}, notPassed(r)); diff != "" {
 		t.Errorf("(-want +got)\n%s\n%s", diff, dump(r))
 	}
 }
@@ -310,7 +310,7 @@ func TestBaseRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := conform(t, make1(t, "good", nil), Options{Request: doc})
-	if got := told(r); len(got) > 0 {
+	if got := notPassed(r); len(got) > 0 {
 		t.Errorf("%v\n%s", got, dump(r))
 	}
 	if slices.ContainsFunc(r.Checks, func(c deed.ConformCheck) bool {
@@ -323,8 +323,8 @@ func TestBaseRequest(t *testing.T) {
 	}
 }
 
-// A stranger's command runs behind walls where there are any: it sees nothing of the caller's, and the report says so.
-func TestBehindWalls(t *testing.T) {
+// An untrusted command runs in a sandbox where there is one: it sees nothing of the caller's, and the report says so.
+func TestContained(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: needs a sandbox")
@@ -347,7 +347,7 @@ func TestBehindWalls(t *testing.T) {
 	}
 	r := conform(t, dir, Options{Isolation: sandbox.Namespace, Patience: 20 * time.Second, settle: time.Second})
 	if !r.Passed || r.Walls != string(sandbox.Namespace) {
-		t.Errorf("behind %q: %v\n%+v", r.Walls, told(r), r.Checks)
+		t.Errorf("behind %q: %v\n%+v", r.Walls, notPassed(r), r.Checks)
 	}
 	if _, err := os.Stat(kept); err != nil {
 		t.Errorf("a file of the caller: %v", err)

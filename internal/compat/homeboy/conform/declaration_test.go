@@ -10,8 +10,8 @@ import (
 	"github.com/deedrun/deed/contract/deed"
 )
 
-// Edge case 35: a command whose files do not fit together is found by asking it what it is, before any request; one that is
-// no program of node is asked the same way.
+// Edge case 35: a command whose files do not fit together is found by asking it for its declaration, before any request;
+// one that is no program of node is asked the same way.
 func TestCommandsThatDoNotLoad(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

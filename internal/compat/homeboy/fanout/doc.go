@@ -1,9 +1,9 @@
-// Package fanout owns the arithmetic of a fanout: from a configuration and items to the plan of its tasks, from planned
-// tasks to whole requests, from records that came back to the result, and from one task and several backends to a matrix
-// and its best cell. It is pure: it starts nothing, reads no file and keeps no state. internal/compat/homeboy/fanoutrun runs plans.
+// Package fanout owns the computations of a fanout: from a configuration and items to the plan of its tasks, from planned tasks to
+// complete requests, from records to the result, and from one task and several backends to a matrix and its best cell. It is pure:
+// it starts nothing, reads no file and keeps no state. internal/compat/homeboy/fanoutrun runs plans.
 //
-// The rules are those of the six published schemas. Where the first implementation of them loses something in silence,
-// this one does not:
+// The rules are those of the six published schemas. Where the first implementation of them silently loses something, this one does
+// not:
 //
 //   - an id or a group key that a template renders to nothing gives way to the computed one, and does not remove it
 //   - two tasks with one id are refused when the plan is made, not when it runs; ids that deed computes are made distinct

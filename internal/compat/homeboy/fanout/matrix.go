@@ -213,7 +213,7 @@ var preferences = []struct {
 	}},
 }
 
-// first orders what is so before what is not.
+// first orders true before false.
 func first(a, b bool) int {
 	switch {
 	case a == b:
@@ -258,7 +258,7 @@ func prefer(a, b Cell) int {
 	return 0
 }
 
-// reason tells what decided between two cells, the better one first.
+// reason returns what decided between two cells, the better one first.
 func reason(a, b Cell) string {
 	for _, p := range preferences {
 		if p.compare(a, b) < 0 {
@@ -268,7 +268,7 @@ func reason(a, b Cell) string {
 	return "it comes first in the plan"
 }
 
-// MatrixResult makes the aggregate of a matrix. Cells are matched by their ids; one that is not there has no record.
+// MatrixResult makes the aggregate of a matrix. Cells are matched by their ids; one that is missing has no record.
 func MatrixResult(m homeboy.MatrixPlan, cells []Cell) homeboy.MatrixAggregate {
 	known := map[string]Cell{}
 	for _, c := range cells {

@@ -12,10 +12,10 @@ import (
 	"github.com/deedrun/deed/internal/checks/finding"
 )
 
-// Packets reads findings for PlanFindings from what checks leave: a report of `deed lint`, `deed test` or `deed audit`
-// with its envelope or without, a verification of several phases, an array of findings as runners write it, or a SARIF
-// log. A report is one packet. Each finding has a type (its rule), a severity, a path and a message beside its own
-// members; fresh leaves out those that the baseline has. A report that came to no findings because it is an error or a summary is refused: no finding would be a claim.
+// Packets reads findings for PlanFindings from what checks leave: a report of `deed lint`, `deed test` or `deed audit` with its envelope or without, a
+// verification of several phases, an array of findings as runners write it, or a SARIF log. A report is one packet. Each finding has a type (its rule), a
+// severity, a path and a message in addition to its own members; fresh leaves out those that the baseline has. A report that came to no findings because it is
+// an error or a summary is refused: no finding would be a claim.
 func Packets(data []byte, fresh bool) ([]map[string]homeboy.Value, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	switch kind(data) {
@@ -91,10 +91,10 @@ func reported(r runner.Report, fresh bool) ([]map[string]homeboy.Value, error) {
 	fs := append(lintFindings(r.LintFindings, fresh), failedTests(r)...)
 	if len(fs) == 0 && len(r.LintFindings) == 0 && !r.Passed {
 		if r.Failure == nil || r.Failure.Category != runner.CategoryFindings {
-			return nil, badReport(fmt.Sprintf("did not pass and has no findings: %s", or(clip(r.Phase.Summary), r.Status)), "mend the check first")
+			return nil, badReport(fmt.Sprintf("did not pass and has no findings: %s", or(clip(r.Phase.Summary), r.Status)), "fix the check first")
 		}
 		// A build that fails has no list; that it fails is the finding.
-		fs = []object{told(nil, found{r.Capability, r.Capability + "_failure", "error", "", or(r.Failure.Summary, r.Phase.Summary)})}
+		fs = []object{packetMembers(nil, found{r.Capability, r.Capability + "_failure", "error", "", or(r.Failure.Summary, r.Phase.Summary)})}
 	}
 	return packet(strings.Trim(r.Component+":"+r.Capability, ":"), r.Component, r.Capability, fs), nil
 }
@@ -134,16 +134,16 @@ func audited(r runner.AuditReport, fresh bool) []map[string]homeboy.Value {
 			continue
 		}
 		raw, _ := json.Marshal(f) // strings, a number and flags
-		out = append(out, told(raw, found{or(f.Identity, f.Fingerprint), f.Kind, f.Severity, f.File, f.Description}))
+		out = append(out, packetMembers(raw, found{or(f.Identity, f.Fingerprint), f.Kind, f.Severity, f.File, f.Description}))
 	}
 	return packet(strings.Trim(r.ComponentID+":audit", ":"), r.ComponentID, "audit", out)
 }
 
-// found is what a plan needs of every finding, whoever made it.
+// found is what a plan needs of every finding, whatever made it.
 type found struct{ id, kind, severity, path, message string }
 
-// told adds the members that packets have to those that a finding came with.
-func told(raw homeboy.Value, f found) object {
+// packetMembers adds the members that packets have to those that a finding came with.
+func packetMembers(raw homeboy.Value, f found) object {
 	o, err := parseObject(raw)
 	if err != nil {
 		o = nil
@@ -166,7 +166,7 @@ func lintFindings(fs []runner.LintFinding, fresh bool) []object {
 		if err != nil {
 			raw = nil // a member of a tool's own that is no JSON; what deed knows of the finding stays
 		}
-		out = append(out, told(raw, found{or(f.Fingerprint, f.ID), or(or(f.Rule, f.Category), f.Tool), f.Severity, f.File, f.Message}))
+		out = append(out, packetMembers(raw, found{or(f.Fingerprint, f.ID), or(or(f.Rule, f.Category), f.Tool), f.Severity, f.File, f.Message}))
 	}
 	return out
 }
@@ -176,7 +176,7 @@ func failedTests(r runner.Report) []object {
 	var out []object
 	for _, f := range r.Failures {
 		raw, _ := json.Marshal(f) // strings and a number
-		out = append(out, told(raw, found{or(f.TestName, f.TestFile), "test_failure", "error", or(f.SourceFile, f.TestFile), or(f.Message, f.TestName)}))
+		out = append(out, packetMembers(raw, found{or(f.TestName, f.TestFile), "test_failure", "error", or(f.SourceFile, f.TestFile), or(f.Message, f.TestName)}))
 	}
 	if len(out) > 0 {
 		return out
@@ -184,7 +184,7 @@ func failedTests(r runner.Report) []object {
 	for _, f := range r.FailedTests {
 		raw, _ := json.Marshal(f)
 		path, _, _ := strings.Cut(f.Location, ":")
-		out = append(out, told(raw, found{f.Name, "test_failure", "error", path, or(f.Detail, f.Name)}))
+		out = append(out, packetMembers(raw, found{f.Name, "test_failure", "error", path, or(f.Detail, f.Name)}))
 	}
 	return out
 }

@@ -28,8 +28,8 @@ func Plan(c homeboy.FanoutConfig, items []homeboy.Value) (homeboy.FanoutPlan, er
 	return planner{config: c, groups: groupsOf(c), schema: c.Schema}.plan()
 }
 
-// Check returns every task of a plan that has no id, or the id of another, by its index: neither could be told apart in
-// the reconciliation, so nothing of the plan may start. A plan may name a schema of its own.
+// Check returns every task of a plan that has no id, or the id of another, by its index: the reconciliation could not
+// distinguish such tasks, so nothing of the plan may start. A plan may name a schema of its own.
 func Check(p homeboy.FanoutPlan) error {
 	p.Schema, p.Reconciliation = homeboy.SchemaFanoutPlan, nil
 	return p.Validate()
@@ -222,7 +222,7 @@ func (m *rendering) render(t templates) {
 	}
 }
 
-// word takes out a member that is a text or a number. One that says nothing gives way to what is computed.
+// word takes out a member that is a text or a number. An empty one gives way to what is computed.
 func (m *rendering) word(name string) string {
 	v := m.out[name]
 	delete(m.out, name)

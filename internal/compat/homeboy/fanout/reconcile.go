@@ -30,9 +30,9 @@ func OptionsOf(c homeboy.FanoutConfig) Options {
 	}
 }
 
-// Status is the aggregate rule of runs and results, and the one place where it stands: a fanout is incomplete while a
+// Status is the aggregate rule of runs and results, and the only place that has it: a fanout is incomplete while a
 // planned task has no record, completed when every planned task has one that is a success, and failed otherwise. A
-// fanout of nothing is completed. Records of no planned task count for nothing.
+// fanout without tasks is completed. Records without a planned task do not count.
 func Status(planned, recorded, successes int) homeboy.FanoutStatus {
 	switch {
 	case recorded < planned:
@@ -46,7 +46,7 @@ func Status(planned, recorded, successes int) homeboy.FanoutStatus {
 // Reconcile makes the result of a plan from the records that were collected, in whatever order they came. Each planned
 // task has one record in it, in the order of the plan: missing_record where none came. Of several records of one task a
 // failed one counts, then a completed one, then one that only says that there is none; the others are reported, and so
-// are records of no task.
+// are records without a planned task.
 func Reconcile(p homeboy.FanoutPlan, records []homeboy.FanoutRecord, o Options) homeboy.FanoutResult {
 	t := collect(p, records, o, true)
 	out := homeboy.FanoutResult{
@@ -146,7 +146,7 @@ func Record(task homeboy.FanoutTask, outcome homeboy.Outcome) homeboy.FanoutReco
 	return r
 }
 
-// why is what a failure is told with: what its provider says, else what it is.
+// why describes a failure: in its provider's words, else by what it is.
 func why(o homeboy.Outcome) string {
 	switch {
 	case o.Summary != "":
@@ -240,7 +240,7 @@ type candidate struct {
 	raw     homeboy.Value
 }
 
-// weight says which of several records of one task counts: the lower one. That none came is the least that can be said.
+// weight says which of several records of one task counts: the lower one. A missing record counts least.
 var weight = map[homeboy.RecordStatus]int{homeboy.RecordFailed: 0, homeboy.RecordCompleted: 1, homeboy.RecordMissing: 2}
 
 // compare makes one order of records, whatever order they came in.
@@ -248,7 +248,7 @@ func (c candidate) compare(d candidate) int {
 	return cmp.Or(cmp.Compare(weight[c.status], weight[d.status]), bytes.Compare(c.raw, d.raw))
 }
 
-// judge tells what a record comes to under the options.
+// judge returns what a record counts as under the options.
 func (o Options) judge(r homeboy.FanoutRecord) candidate {
 	c := candidate{record: r}
 	if raw, err := json.Marshal(r); err == nil { // of values that were read as JSON: there is no other case
@@ -274,8 +274,8 @@ func (o Options) judge(r homeboy.FanoutRecord) candidate {
 	return c
 }
 
-// succeeded holds a record that is neither failed nor missing against the words of success. The outcome's own status
-// counts beside completed, since that is the word that the bridge made of it.
+// succeeded compares a record that is neither failed nor missing with the words of success. In addition to completed
+// the outcome's own status counts, since that is what the bridge made of it.
 func (o Options) succeeded(r homeboy.FanoutRecord) bool {
 	if r.Status == "" && r.Success != nil && *r.Success || r.Succeeded(o.SuccessStatuses) {
 		return true
@@ -283,8 +283,8 @@ func (o Options) succeeded(r homeboy.FanoutRecord) bool {
 	return r.Status == homeboy.RecordCompleted && slices.Contains(o.SuccessStatuses, text(at(r.Outcome, []string{"status"})))
 }
 
-// contradicted returns the status of a failure that the record's provider told, whatever the record itself says; "" when there is
-// none. A status that deed does not know is a failure where the outcome says that it is one of the contract.
+// contradicted returns the status of a failure that the record's provider reported, whatever the record itself says; "" when
+// there is none. A status that deed does not know is a failure where the outcome says that it is one of the contract.
 func (o Options) contradicted(r homeboy.FanoutRecord) string {
 	word := text(at(r.Outcome, []string{"status"}))
 	if text(at(r.Outcome, []string{"schema"})) == homeboy.SchemaOutcome && !homeboy.IsSuccess(homeboy.OutcomeStatus(word)) && !slices.Contains(o.SuccessStatuses, word) {
@@ -325,8 +325,8 @@ func (t *tally) add(task homeboy.FanoutTask, c candidate) {
 	}
 }
 
-// written returns a record as the contract has it: named by its task, with a status of the vocabulary. What it said
-// instead is kept.
+// written returns a record as the contract has it: named by its task, with a status of the vocabulary. Its own words
+// are kept.
 func written(task homeboy.FanoutTask, c candidate) homeboy.FanoutRecord {
 	r := c.record
 	r.ID, r.TaskID = task.Name(), ""

@@ -51,16 +51,16 @@ func TestReconcile(t *testing.T) {
 		if err := res.Validate(); err != nil {
 			t.Errorf("%s: %v", tc.name, err)
 		}
-		if got := tell(res); got != tc.want {
+		if got := describe(res); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
 		}
 	}
-	if got := tell(fanout.Reconcile(plan(t, `{}`), nil, fanout.Options{})); got != ": completed" { // case 110
+	if got := describe(fanout.Reconcile(plan(t, `{}`), nil, fanout.Options{})); got != ": completed" { // case 110
 		t.Errorf("a plan of nothing: %s", got)
 	}
 }
 
-// A record is no success when the outcome in it is none, whatever word or flag stands beside it.
+// A record is no success when the outcome in it is none, whatever other status or flag it has.
 func TestAnOutcomeAgainstItsRecord(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -102,7 +102,7 @@ func TestAnOutcomeAgainstItsRecord(t *testing.T) {
 	}
 }
 
-func tell(r homeboy.FanoutResult) string {
+func describe(r homeboy.FanoutResult) string {
 	var statuses []string
 	for _, rec := range r.Records {
 		statuses = append(statuses, string(rec.Status))
@@ -178,7 +178,7 @@ func TestRecordIsTheBridge(t *testing.T) {
 			t.Errorf("%s: %s", s, written(t, res))
 		}
 	}
-	// Whoever says nothing of a failure has it told all the same (case 109).
+	// A record that says nothing of a failure gets a description of it all the same (case 109).
 	for want, o := range map[string]homeboy.Outcome{
 		"it ended as failed": {Status: homeboy.Failed}, "it ended as timeout: stalled": {Status: homeboy.Timeout, FailureClassification: homeboy.ClassStalled},
 		"no network": {Status: homeboy.ProviderError, Diagnostics: []homeboy.Diagnostic{{Class: "c", Message: "no network"}}},
@@ -255,7 +255,7 @@ func TestReconcileProperties(t *testing.T) {
 			t.Fatal(diff)
 		}
 		rec := res.Reconciliation
-		filled := 0 // records that nobody sent
+		filled := 0 // records that were not sent
 		for i, r := range res.Records {
 			if r.Name() != p.TaskRequests[i].Name() {
 				t.Fatalf("record %d is of %s", i, r.Name())
@@ -273,7 +273,7 @@ func TestReconcileProperties(t *testing.T) {
 		if (res.Status == homeboy.FanoutCompleted) != (rec.FailureCount == 0) {
 			t.Fatalf("%s with %d failures", res.Status, rec.FailureCount)
 		}
-		// The result is a fixed point: its own records give it again.
+		// The result is a fixed point: its own records lead to it again.
 		if once := fanout.Reconcile(p, res.Records, fanout.Options{}); once.Status != res.Status {
 			t.Fatalf("%s, and of its own records %s", res.Status, once.Status)
 		}

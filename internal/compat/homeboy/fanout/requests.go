@@ -49,7 +49,7 @@ func Requests(p homeboy.FanoutPlan, d Defaults) ([]TaskRequest, error) {
 func request(t homeboy.FanoutTask, d Defaults) (homeboy.Request, []homeboy.Warning, error) {
 	o := map[string]homeboy.Value{}
 	maps.Copy(o, t.Extra)
-	delete(o, "depends_on") // it is for whoever runs the plan
+	delete(o, "depends_on") // it is for the process that runs the plan
 	o["task_id"], o["group_key"] = quote(t.Name()), quote(t.GroupKey)
 	o["schema"] = quote(homeboy.SchemaRequest) // a template may carry the schema of something else
 	if plan := text(t.Orchestrator["plan_id"]); plan != "" && o["parent_plan_id"].Null() {

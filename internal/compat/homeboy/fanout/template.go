@@ -30,7 +30,7 @@ type node interface {
 	at(parts []string) homeboy.Value
 }
 
-// values is a node whose members are at hand.
+// values is a node whose members are parsed.
 type values map[string]homeboy.Value
 
 func (v values) at(parts []string) homeboy.Value {
@@ -223,7 +223,7 @@ func (r *renderer) object(all []namedTemplate) (homeboy.Value, error) {
 	return out.write(), nil
 }
 
-// text fills in a string. Strings stand as they are, null and nothing give nothing, and the rest is JSON.
+// text fills in a string. Strings stay as they are, null and absent values give nothing, and the rest is JSON.
 func (r *renderer) text(all []segment) (homeboy.Value, error) {
 	var out strings.Builder
 	for _, s := range all {
@@ -242,7 +242,8 @@ func (r *renderer) text(all []segment) (homeboy.Value, error) {
 	return quote(out.String()), nil
 }
 
-// expression finds the next {{ … }} from a place on. Between the braces stands something, and no closing brace.
+// expression finds the next {{ … }} from a position on. There must be something between the braces, and no closing
+// brace.
 func expression(s string, from int) (begin, end int, ok bool) {
 	for {
 		i := strings.Index(s[from:], "{{")

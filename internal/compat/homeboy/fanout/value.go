@@ -123,7 +123,7 @@ func list(raw homeboy.Value) ([]homeboy.Value, bool) {
 	return out, json.Unmarshal(raw, &out) == nil
 }
 
-// kind returns the first byte of a value, which tells its type; 0 for none.
+// kind returns the first byte of a value, which shows its type; 0 for none.
 func kind(raw homeboy.Value) byte {
 	if t := bytes.TrimSpace(raw); len(t) > 0 {
 		return t[0]

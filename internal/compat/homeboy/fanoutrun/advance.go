@@ -32,10 +32,10 @@ const maxMoves = 256
 // brings the machine down.
 const maxLost = 10
 
-// Advance is the one step of a fanout: what has ended becomes a record or another try, and what is pending is released
-// as far as there is room. What it costs depends on the window and not on the plan. Any process may call it at any time;
-// whatever it was doing when it died, the next call goes on. It advances only what this process owns, or nobody if it is a
-// dispatcher.
+// Advance is the one step of a fanout: what has ended becomes a record or another try, and what is pending is released as
+// far as there is room. What it costs depends on the window and not on the plan. Any process may call it at any time;
+// whatever it was doing when it died, the next call continues. It advances only fanouts that this process owns, or, in a
+// dispatcher, those without an owner.
 func (s *Service) Advance(ctx context.Context, id string) (Step, error) {
 	f, err := s.Store.Fanout(ctx, id)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Service) Advance(ctx context.Context, id string) (Step, error) {
 		}
 		err = st.advance(ctx)
 	}
-	// The file follows also when the step failed half way: it says what is so.
+	// The file is written also when the step failed half way: it states the present facts.
 	err = errors.Join(err, s.writeFile(ctx, st.Fanout, false))
 	if !st.Fanout.Live() && err == nil {
 		s.forget(f.ID)
@@ -92,14 +92,14 @@ func (s *step) advance(ctx context.Context) error {
 	return nil
 }
 
-// settleReleased looks at each item that a task stands for, and returns the tasks that have not ended.
+// settleReleased looks at each item that has a task, and returns the tasks that have not ended.
 func (s *step) settleReleased(ctx context.Context) (running []store.Task, err error) {
 	items, err := s.Store.ReleasedItems(ctx, s.Fanout.ID)
 	if err != nil {
 		return nil, err
 	}
 	for _, it := range items {
-		t, err := s.Store.ListedTask(ctx, it.TaskID) // one that is damaged ends, too, and stands in nobody's way
+		t, err := s.Store.ListedTask(ctx, it.TaskID) // one that is damaged ends, too, and blocks no other
 		if err != nil {
 			return nil, err
 		}
@@ -115,8 +115,8 @@ func (s *step) settleReleased(ctx context.Context) (running []store.Task, err er
 	return running, nil
 }
 
-// take claims the tasks that wait, when this process runs the fanout itself. One that another runner was faster with, or
-// that is not due, is looked at again.
+// take claims the tasks that wait, when this process runs the fanout itself. A task that another runner claimed first,
+// or that is not due, is looked at again.
 func (s *step) take(ctx context.Context, tasks []store.Task) error {
 	for _, t := range tasks {
 		if s.Runner.ID != "" && t.Record.Status != agentruntime.TaskRunning {
@@ -134,8 +134,8 @@ func (s *step) take(ctx context.Context, tasks []store.Task) error {
 	return nil
 }
 
-// decided reports whether a candidate has won. It is asked of the store alone, so that the next process goes on with what
-// one that died had begun.
+// decided reports whether a candidate has won. It asks only the store, so that the next process continues what one that
+// died had begun.
 func (s *step) decided() bool { return s.set.Policy.Completion == FirstGreen && s.Fanout.Succeeded > 0 }
 
 // supersededBy is who cancels the other candidates, and why.
@@ -162,7 +162,7 @@ func (s *step) supersede(ctx context.Context, running []store.Task) error {
 	return nil
 }
 
-// blockedReason is why a task that waits for a person is cancelled: nobody is asked on behalf of a fanout.
+// blockedReason is why a task that waits for a person is cancelled: no one is asked on behalf of a fanout.
 const blockedReason = "a task of a fanout waits for nobody"
 
 // settle gives an item whose task has ended its record, or its next try.
@@ -203,7 +203,7 @@ func lostTries(tries []Try) (n int) {
 	return n
 }
 
-// outcome tells what became of the task of a try, and whether deed died with it.
+// outcome returns what became of the task of a try, and whether deed died with it.
 func (s *step) outcome(ctx context.Context, it store.FanoutItem, t store.Task) (o homeboy.Outcome, lost bool, err error) {
 	canceled := t.Record.Status == agentruntime.TaskOperatorCanceled && t.CancelReason != blockedReason
 	if t.AttemptID == "" {
@@ -234,7 +234,7 @@ func (s *step) outcome(ctx context.Context, it store.FanoutItem, t store.Task) (
 	return o, lost, nil
 }
 
-// cancelled is the outcome of a task that was cancelled before it came to one.
+// cancelled is the outcome of a task that was cancelled before it had one.
 func cancelled(name, reason string) homeboy.Outcome {
 	if reason == "" {
 		reason = "cancelled by the operator"
@@ -253,7 +253,7 @@ func blocked(name, why string) homeboy.Outcome {
 	}
 }
 
-// tried is the try that came to the outcome.
+// tried is the try that led to the outcome.
 func (s *step) tried(it store.FanoutItem, w work, entry int, o homeboy.Outcome, t store.Task) Try {
 	x := s.set.Policy.apply(w.Request, entry).Executor
 	out := Try{
@@ -270,7 +270,7 @@ func (s *step) tried(it store.FanoutItem, w work, entry int, o homeboy.Outcome, 
 // atOnce is how soon a provider ends that did no work.
 const atOnce = 10 * time.Second
 
-// knownFailure is what the provider's package calls a failure that came at once; "": there is none of that kind.
+// knownFailure is what the provider's package calls a failure that came at once; "": it knows no such failure.
 func knownFailure(o homeboy.Outcome, t store.Task) string {
 	i := slices.IndexFunc(o.Diagnostics, func(d homeboy.Diagnostic) bool { return d.Class == homeboy.DiagnosticImmediateFailure })
 	if i < 0 || t.Record.StartedAt == nil {
@@ -356,7 +356,7 @@ type stop struct {
 	circuit string // the failure that came twice at once
 }
 
-// record gives an item its record. The first one stays, whoever writes it.
+// record gives an item its record. The first one stays, whichever process writes it.
 func (s *step) record(ctx context.Context, it store.FanoutItem, tries []Try, o homeboy.Outcome, e stop) error {
 	rec, ok := s.set.record(it, tries, o, e)
 	raw, err := json.Marshal(rec)
@@ -373,7 +373,7 @@ func (s *step) record(ctx context.Context, it store.FanoutItem, tries []Try, o h
 	crashpoint.Hit(crashpoint.FanoutRecorded)
 	s.Fanout = f
 	s.Moved++
-	s.tell(f, it, string(rec.Status), string(o.Status))
+	s.notify(f, it, string(rec.Status), string(o.Status))
 	return nil
 }
 
@@ -446,7 +446,7 @@ func (s *step) wake(ctx context.Context) (bool, error) {
 	return woken, err
 }
 
-// queue makes the task stand for the item.
+// queue makes the task of the item.
 func (s *step) queue(ctx context.Context, it store.FanoutItem, row store.NewTask) (bool, error) {
 	r := store.Release{Item: it, Task: row, Window: s.set.Policy.window(), Owner: s.Runner.ID}
 	if s.Runner.ID != "" {
@@ -468,7 +468,7 @@ func (s *step) queue(ctx context.Context, it store.FanoutItem, row store.NewTask
 	if c != nil {
 		s.Claims = append(s.Claims, c)
 	}
-	s.tell(s.Fanout, it, homeboy.ProgressStarted, "")
+	s.notify(s.Fanout, it, homeboy.ProgressStarted, "")
 	return true, nil
 }
 

@@ -311,7 +311,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// depends_on of a task makes it wait, and what is wrong with it is told with its place in the plan.
+// depends_on of a task makes it wait, and its faults are reported with their place in the plan.
 func TestDependsOn(t *testing.T) {
 	t.Parallel()
 	with := func(id, on string) homeboy.FanoutTask {
@@ -363,8 +363,8 @@ func TestDependsOn(t *testing.T) {
 	}
 }
 
-// Edge case 100: a fanout that a newer deed recorded is left alone, and so is one whose settings are broken; they stand in
-// nobody's way.
+// Edge case 100: a fanout that a newer deed recorded is left alone, and so is one whose settings are broken; neither
+// blocks the others.
 func TestFanoutsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
@@ -396,8 +396,8 @@ func TestFanoutsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Edge case 100: a record that cannot be read is told as a failure in its place, in the run and in a matrix, and the others are
-// there. A task that needs what it held is skipped.
+// Edge case 100: a record that cannot be read is reported as a failure in its place, in the run and in a matrix, and the others
+// are there. A task that needs what it held is skipped.
 func TestRecordsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())

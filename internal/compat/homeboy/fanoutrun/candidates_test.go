@@ -81,8 +81,8 @@ func TestFirstGreen(t *testing.T) {
 	}
 }
 
-// A crash between the record of the winner and the end of the others, or while they end: the next process goes on, and
-// starts nothing.
+// A crash between the record of the winner and the end of the others, or while they end: the next process continues,
+// and starts nothing.
 func TestFirstGreenAfterACrash(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]func(t *testing.T, w *world, id string){

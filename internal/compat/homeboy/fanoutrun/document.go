@@ -169,7 +169,7 @@ func (d *document) reconciliation() homeboy.FanoutReconciliation {
 	return r
 }
 
-// RecordOf reads the record of an item that is done. One that cannot be read is a failure that says so: it keeps nobody from
+// RecordOf reads the record of an item that is done. One that cannot be read is a failure that says so: it does not affect
 // the others.
 func RecordOf(it store.FanoutItem) homeboy.FanoutRecord {
 	var rec homeboy.FanoutRecord
@@ -179,7 +179,7 @@ func RecordOf(it store.FanoutItem) homeboy.FanoutRecord {
 	return rec
 }
 
-// text writes; the first error stays in the writer and is told by Flush.
+// text writes; the first error stays in the writer and is returned by Flush.
 func (d *document) text(s string) { _, _ = d.w.WriteString(s) }
 
 func (d *document) member(name string, v any) {

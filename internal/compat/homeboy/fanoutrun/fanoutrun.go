@@ -1,7 +1,7 @@
 // Package fanoutrun owns the run of a fanout: a plan becomes a durable fanout whose items are released into the queue a few
-// at a time, tried again as its policy says, and recorded once each; what came of it is one document. It advances a fanout
-// from the store alone, so that any process goes on where another one died. How a request becomes a task and how a task that
-// has ended becomes an outcome is told to it (Tasks); the rules of plans and records are those of package fanout.
+// at a time, tried again as its policy says, and recorded once each; the result is one document. It advances a fanout from
+// the store alone, so that any process can continue where another one died. Its caller supplies how a request becomes a task
+// and how a task that has ended becomes an outcome (Tasks); the rules of plans and records are those of package fanout.
 package fanoutrun
 
 import (
@@ -31,8 +31,8 @@ type Tasks interface {
 	// Prepare makes the task of a request; caller is that of the plan. A request that cannot be run has a refusal
 	// instead. It starts nothing and stores nothing; the error is for what keeps it from saying either.
 	Prepare(ctx context.Context, caller json.RawMessage, q homeboy.Request) (row store.NewTask, refusal *homeboy.Outcome, err error)
-	// Outcome tells what became of a task that has ended. Whoever asks, and however often, gets the same answer. An error
-	// is for what may pass: it is asked again, and until then the fanout does not go on.
+	// Outcome returns what became of a task that has ended. It returns the same answer to every caller, however often it
+	// is asked. An error is for what may pass: it is asked again, and until then the fanout waits.
 	Outcome(ctx context.Context, t store.Task) (homeboy.Outcome, error)
 }
 
@@ -43,11 +43,11 @@ type Service struct {
 	Clock clock.Clock
 	Log   *slog.Logger
 
-	// Observe hears of each task that starts and of each record; may be nil.
+	// Observe is called for each task that starts and for each record; may be nil.
 	Observe func(homeboy.FanoutProgress)
 
-	// Runner is this process, for fanouts that it runs itself. The zero value is a dispatcher's: it advances what nobody
-	// owns, and the queue runs the tasks.
+	// Runner is this process, for fanouts that it runs itself. The zero value is a dispatcher's: it advances fanouts
+	// without an owner, and the queue runs the tasks.
 	Runner store.Runner
 	Lease  time.Duration
 
@@ -67,7 +67,7 @@ type Plan struct {
 	Policy  Policy          // what is tried again, and how many run at a time
 	Default fanout.Defaults // what tasks get that do not say it themselves
 	Needs   Needs           // which tasks need what others made; may be nil
-	Caller  json.RawMessage // what whoever asked for it decides for its tasks; for Tasks, whoever releases them
+	Caller  json.RawMessage // what the fanout's caller decides for its tasks; for Tasks, in the process that releases them
 	Output  string          // the run file; "": none
 	Matrix  bool            // the cells are one task for several providers: the best one is chosen at the end
 }
@@ -218,8 +218,8 @@ func (s *Service) forget(id string) {
 	delete(s.looks, id)
 }
 
-// tell tells the observer of an item. Status is ProgressStarted or that of its record.
-func (s *Service) tell(f store.Fanout, it store.FanoutItem, status, kind string) {
+// notify reports an item to the observer. Status is ProgressStarted or that of its record.
+func (s *Service) notify(f store.Fanout, it store.FanoutItem, status, kind string) {
 	if s.Observe == nil {
 		return
 	}
@@ -286,14 +286,14 @@ func task(it store.FanoutItem) homeboy.FanoutTask {
 	return homeboy.FanoutTask{ID: it.Name, GroupKey: it.GroupKey}
 }
 
-// ended reports whether nothing more comes of a task by itself.
+// ended reports whether a task cannot change any more by itself.
 func ended(t store.Task) bool {
 	return slices.Contains([]agentruntime.TaskStatus{
 		agentruntime.TaskCompleted, agentruntime.TaskPermanentFailure, agentruntime.TaskOperatorCanceled, agentruntime.TaskBlocked,
 	}, t.Record.Status)
 }
 
-// OfTask returns the fanout that a task of the queue stands for an item of, or "".
+// OfTask returns the fanout that a task of the queue belongs to, or "".
 func OfTask(t store.Task) string {
 	parts := strings.Split(t.DedupeKey, "/")
 	if len(parts) == 4 && parts[0] == "fanout" {

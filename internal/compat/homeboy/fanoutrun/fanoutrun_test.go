@@ -26,8 +26,8 @@ func TestRecordsAreInTheOrderOfThePlan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
 	file := filepath.Join(t.TempDir(), "run.json")
-	var told []string
-	w.svc.Observe = func(p homeboy.FanoutProgress) { told = append(told, p.ID+" "+p.Status) }
+	var progress []string
+	w.svc.Observe = func(p homeboy.FanoutProgress) { progress = append(progress, p.ID+" "+p.Status) }
 	f := w.create(t, Plan{Plan: planOf(request("a"), request("b"), request("c"), request("d")), Output: file, Policy: Policy{MaxConcurrency: 2}})
 	if run := readRun(t, file); run.Status != homeboy.FanoutIncomplete || string(run.CurrentGroup) != "null" || len(run.Records) != 0 {
 		t.Errorf("before anything starts the file says %+v", run)
@@ -64,12 +64,13 @@ func TestRecordsAreInTheOrderOfThePlan(t *testing.T) {
 	if run.Status != homeboy.FanoutFailed || len(run.Outcomes) != 4 || !slices.Equal(run.Reconciliation.FailedTaskIDs, []string{"b"}) || run.Reconciliation.SuccessCount != 3 {
 		t.Errorf("the run is %s, %d outcomes, %+v", run.Status, len(run.Outcomes), run.Reconciliation)
 	}
-	if want := []string{"a started", "b started", "b failed", "c started", "c completed", "d started", "a completed", "d completed"}; !slices.Equal(told, want) {
-		t.Errorf("told %v, want %v", told, want)
+	if want := []string{"a started", "b started", "b failed", "c started", "c completed", "d started", "a completed", "d completed"}; !slices.Equal(progress, want) {
+		t.Errorf("told %v, want %v", progress, want)
 	}
 }
 
-// Edge case 115: whoever reads the run file while the fanout goes on reads a whole one, and never fewer records than before.
+// Edge case 115: a reader of the run file always sees a complete one while the fanout runs, and never fewer records than
+// before.
 func TestTheRunFileIsWholeAtAnyTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
@@ -186,7 +187,8 @@ func TestRotationIsRecorded(t *testing.T) {
 	}
 }
 
-// Edge case 56: what passes is tried again and its history is told; what does not pass is not; what never passed is told as it was.
+// Edge case 56: a transient failure is tried again and its history is reported; a permanent one is not tried again; one that never
+// passed is reported as it was.
 func TestRetriesAreTold(t *testing.T) {
 	t.Parallel()
 	broke, denied, wrong := end(homeboy.ProviderError, homeboy.ClassTransient), end(homeboy.Failed, homeboy.ClassPolicyDenied), end(homeboy.Failed, homeboy.ClassInvalidInput)
@@ -330,7 +332,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A fanout that nobody runs is cancelled at once.
+// A fanout that no process runs is cancelled at once.
 func TestCancelOfADetachedFanout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
@@ -395,7 +397,7 @@ func TestWhatTasksNeedOfOthers(t *testing.T) {
 	}
 }
 
-// An item with which deed dies again and again comes to an end.
+// An item with which deed dies again and again is ended.
 func TestLostTriesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
@@ -475,7 +477,7 @@ func (x *fleet) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// Outcome is the world's, but for the lock that workers hold.
+// Outcome is the world's, without the lock that workers hold.
 func (x *fleet) Outcome(ctx context.Context, t store.Task) (homeboy.Outcome, error) {
 	x.svc.mu.Lock()
 	defer x.svc.mu.Unlock()
@@ -542,7 +544,7 @@ func TestRunThatIsOverWasNotStopped(t *testing.T) {
 	}
 }
 
-// What another runner took over is not this one's fault, also when the fanout is over before this one hears of it.
+// What another runner took over is not this one's fault, also when the fanout is over before this one notices.
 func TestRunEndsBesideWhatWasTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
@@ -555,7 +557,8 @@ func TestRunEndsBesideWhatWasTakenOver(t *testing.T) {
 	}
 }
 
-// An overtaken executor has others settle its tasks, and hears that one of them is not its own any more when the fanout is over.
+// An overtaken executor has others settle its tasks, and learns that one of them is not its own any more when the fanout is
+// over.
 type overtaken struct {
 	*fleet
 	claims chan *store.Claim
@@ -584,7 +587,7 @@ func TestRunSweepsWhatItWaitsFor(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	w.svc.Lease = 200 * time.Millisecond
 	f := w.create(t, Plan{Plan: planOf(request("a"), request("b")), Policy: Policy{MaxConcurrency: 1}})
-	w.advance(t, f.ID) // a runs, and its process ends without a word
+	w.advance(t, f.ID) // a runs, and its process ends without reporting anything
 	old := w.svc.Runner.ID
 	w.boot()
 	w.svc.Lease = 200 * time.Millisecond
@@ -609,7 +612,7 @@ func TestRunSweepsWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// A task that a foreign hand has spoiled gets a record, and stands neither in the way of the others nor of a cancel.
+// A task that somebody damaged gets a record, and blocks neither the others nor a cancel.
 func TestDamagedTask(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -631,7 +634,7 @@ func TestDamagedTask(t *testing.T) {
 	w.advance(t, f.ID)
 	spoil()
 	w.finish(t, "a", end(homeboy.Failed, homeboy.ClassUnknown))
-	clear(w.attempts) // what it came to cannot be told without its request
+	clear(w.attempts) // its outcome cannot be made without its request
 	if st := w.advance(t, f.ID); len(st.Claims) != 1 || st.Claims[0].Task.Record.Source != "b" {
 		t.Fatalf("the next one does not run: %+v", st)
 	}
@@ -645,7 +648,7 @@ func TestDamagedTask(t *testing.T) {
 	}
 }
 
-// A dispatcher advances what nobody owns, and leaves the rest alone.
+// A dispatcher advances fanouts without an owner, and leaves the rest alone.
 func TestHook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())

@@ -10,12 +10,12 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// lookPause is how long a fanout is left alone after a look at it. What its tasks come to is told by Settled; the looks are
-// for those that other dispatchers run, and for what could not be advanced.
+// lookPause is how long a fanout is left alone after a look at it. Settled reports how its tasks end; the looks are for
+// those that other dispatchers run, and for what could not be advanced.
 const lookPause = 5 * time.Second
 
-// Hook lets a dispatcher advance every live fanout that nobody runs in the foreground. A fault of one does not stop the
-// others.
+// Hook lets a dispatcher advance every live fanout that no process runs in the foreground. A fault of one does not stop
+// the others.
 func (s *Service) Hook() dispatch.Hook {
 	return dispatch.Hook{Name: "fanouts", Due: s.advanceAll, Next: s.next}
 }

@@ -126,13 +126,13 @@ func (s *Service) cost(ctx context.Context, taskID string) (*int64, error) {
 	return &sum, nil
 }
 
-// IsMatrix reports whether a fanout is a matrix, of which at most one result is used.
+// IsMatrix reports whether a fanout is a matrix; at most one result of a matrix is used.
 func (s *Service) IsMatrix(ctx context.Context, id string) bool {
 	set, err := s.load(ctx, id)
 	return err == nil && set.Matrix
 }
 
-// Candidates reports whether the tasks of a fanout are candidates, of which one that is completed is enough.
+// Candidates reports whether the tasks of a fanout are candidates: one completed task is enough.
 func (s *Service) Candidates(ctx context.Context, id string) bool {
 	set, err := s.load(ctx, id)
 	return err == nil && set.Policy.Completion == FirstGreen

@@ -179,8 +179,8 @@ func (n Needs) cycles(l *fault.List, needs map[int]need, requests []fanout.TaskR
 	}
 }
 
-// bind fills what others made into the work of an item. An item whose tasks are not all done is set aside; one that cannot
-// get what it needs is skipped, with the outcome that says so.
+// bind fills the results of other items into the work of an item. An item whose tasks are not all done is set aside; one
+// that cannot get what it needs is skipped, with an outcome that says so.
 func (s *step) bind(ctx context.Context, it store.FanoutItem, w *work) (skipped *homeboy.Outcome, parked bool, err error) {
 	outcomes := map[int64]homeboy.Value{}
 	for _, o := range w.Needs.After {

@@ -56,7 +56,8 @@ type Retry struct {
 type Rotation struct {
 	Entries     []Entry `json:"entries,omitempty"`
 	MaxAttempts int64   `json:"max_attempts,omitempty"` // providers of one task, the request's own included; 0: all
-	// LivenessTimeoutMS is after how long without a word a provider counts as stalled, where its request does not say; 0: never.
+	// LivenessTimeoutMS is the time without output after which a provider counts as stalled, where its request sets none; 0:
+	// never.
 	LivenessTimeoutMS int64 `json:"liveness_timeout_ms,omitempty"`
 }
 
@@ -184,7 +185,7 @@ func (p Policy) check(l *fault.List, at string) {
 	}
 }
 
-// A Try is one execution of a task, or one that was refused before it began.
+// A Try is one execution of a task, or a try that was refused before it began.
 type Try struct {
 	Try       int                   `json:"try"`
 	Entry     int                   `json:"rotation_entry,omitempty"` // of the rotation, from 1; 0: the request's own provider
@@ -220,9 +221,9 @@ type decision struct {
 // Classes on which a task goes to another provider.
 var rotates = []homeboy.FailureClass{homeboy.ClassProvider, homeboy.ClassTransient, homeboy.ClassTimeout, homeboy.ClassStalled, homeboy.ClassRateLimited}
 
-// decide says what follows the last of the tries, which came to the outcome. It is the one place where the rule stands:
-// what is done, cancelled, denied or waits for somebody's review is never tried again; a timeout never with the same
-// provider; the lowest of all bounds wins.
+// decide says what follows the last of the tries, which led to the outcome. The rule is in this place only: what is
+// done, cancelled, denied or waits for a review is never tried again; a timeout never with the same provider; the
+// lowest of all bounds wins.
 func (p Policy) decide(tries []Try, o homeboy.Outcome, now time.Time) decision {
 	if final(o) {
 		return decision{}
@@ -278,7 +279,7 @@ func (p Policy) decide(tries []Try, o homeboy.Outcome, now time.Time) decision {
 	return out
 }
 
-// circuit names the failure that the last two executions of a task with one provider came to, each at once; "": they did
+// circuit names the failure with which the last two executions of a task with one provider ended at once; "": they did
 // not. It is of no use to try that provider again.
 func circuit(tries []Try) string {
 	last := tries[len(tries)-1]
@@ -294,7 +295,7 @@ func circuit(tries []Try) string {
 	return ""
 }
 
-// final reports whether an outcome stands whatever the policy says.
+// final reports whether an outcome is final, whatever the policy says.
 func final(o homeboy.Outcome) bool {
 	switch o.Status {
 	case homeboy.Succeeded, homeboy.NoOp, homeboy.Cancelled, homeboy.CandidateRecoverable:
@@ -310,7 +311,8 @@ func (p Policy) retries(o homeboy.Outcome) bool {
 	return len(p.Retry.Classes) == 0 || slices.Contains(p.Retry.Classes, o.FailureClassification)
 }
 
-// rotates reports whether a task goes to another provider. One that timed out and left a patch has something to review.
+// rotates reports whether a task goes to another provider. A task that timed out and left a patch has something to
+// review.
 func (p Policy) rotates(o homeboy.Outcome, entry int) bool {
 	if p.Rotation == nil || entry >= len(p.Rotation.Entries) {
 		return false
@@ -364,7 +366,7 @@ const (
 	useUnits    = "units:"
 )
 
-// Suggest bounds how many tasks run at a time with backends of which the plan itself says nothing.
+// Suggest bounds how many tasks run at a time with backends that the plan itself does not bound.
 func (p *Policy) Suggest(backends map[string]int64) {
 	said := map[string]bool{}
 	for name := range p.PerExecutor {
@@ -447,7 +449,7 @@ func modelNames(x homeboy.Executor) []string {
 	return []string{x.Model, x.Backend + ":" + x.Model, x.Backend + ":" + x.Selector + ":" + x.Model}
 }
 
-// units is what a task takes: what its model is said to take, else its executor, else what every task does.
+// units is what a task takes: what is declared for its model, else for its executor, else for every task.
 func (r Resources) units(x homeboy.Executor) int64 {
 	for _, of := range []struct {
 		names []string
@@ -501,8 +503,8 @@ const (
 	longestHint  = 10 * time.Minute // of a provider that says itself how long
 )
 
-// Pause is how long an item waits before its try after so many with the same provider, the last of which came to the
-// outcome.
+// Pause is how long an item waits before its next try after so many with the same provider, the last of which led to
+// the outcome.
 func Pause(same int, o homeboy.Outcome) time.Duration {
 	wait := min(firstPause<<min(max(same-1, 0), 16), longestPause)
 	return max(wait, min(outcome.RetryAfter(o), longestHint))

@@ -13,15 +13,15 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// What tries come to in the property: each kind that the rules tell apart.
+// The results of tries in the property: one of each kind that the rules distinguish.
 var ends = []homeboy.Outcome{
 	end(homeboy.Succeeded, ""), end(homeboy.NoOp, ""), end(homeboy.ProviderError, homeboy.ClassProvider), end(homeboy.ProviderError, homeboy.ClassTransient),
 	end(homeboy.Failed, homeboy.ClassExecutionFailed), end(homeboy.Failed, homeboy.ClassPolicyDenied), end(homeboy.Timeout, homeboy.ClassTimeout),
 	end(homeboy.CandidateRecoverable, ""), end(homeboy.UnableToRemediate, ""), end(homeboy.FollowUpIssue, ""),
 }
 
-// In whatever order tasks end and wherever deed dies, every task gets one record, every execution is told once in it, and
-// never do more run than the window and the exclusive keys allow. Edge cases 87, 88, 95, 98, 99, 109.
+// In whatever order tasks end and wherever deed dies, every task gets one record, every execution is in it exactly once,
+// and never do more run than the window and the exclusive keys allow. Edge cases 87, 88, 95, 98, 99, 109.
 func TestProperty(t *testing.T) {
 	t.Parallel()
 	st := newWorld(t, t.TempDir()).st // fanouts know nothing of each other but their keys, and those are new each time
@@ -72,8 +72,8 @@ func drawTasks(rt *rapid.T, n *rapid.Generator[int], world string) (tasks []home
 	return tasks
 }
 
-// Fanouts of several processes, some of which die: a key is never held by two tasks that run, and every fanout comes to
-// its end. Edge cases 88 and 98.
+// Fanouts of several processes, some of which die: a key is never held by two running tasks, and every fanout ends.
+// Edge cases 88 and 98.
 func TestPropertyOfKeys(t *testing.T) {
 	t.Parallel()
 	st := newWorld(t, t.TempDir()).st
@@ -213,7 +213,7 @@ func (p *property) check(rt *rapid.T) {
 	}
 }
 
-// over holds the document against what really ran.
+// over compares the document with what really ran.
 func (p *property) over(rt *rapid.T, f store.Fanout) {
 	run := p.document(p.t, p.id)
 	if len(run.Records) != len(p.plan.Plan.TaskRequests) {
@@ -225,17 +225,17 @@ func (p *property) over(rt *rapid.T, f store.Fanout) {
 			rt.Fatalf("record %d is of %s", i, r.ID)
 		}
 		list, _ := tries(p.t, r)
-		var told []homeboy.OutcomeStatus
+		var statuses []homeboy.OutcomeStatus
 		for _, t := range list {
 			if t.Then != ThenLost {
-				told = append(told, t.Status)
+				statuses = append(statuses, t.Status)
 			}
 		}
-		if n := len(list) - len(told); n != p.lost[r.ID] {
+		if n := len(list) - len(statuses); n != p.lost[r.ID] {
 			rt.Fatalf("%s was lost %d times, and its record tells %d", r.ID, p.lost[r.ID], n)
 		}
-		if !slices.Equal(told, p.ran[r.ID]) {
-			rt.Fatalf("%s was executed %v, and its record tells %v", r.ID, p.ran[r.ID], told)
+		if !slices.Equal(statuses, p.ran[r.ID]) {
+			rt.Fatalf("%s was executed %v, and its record tells %v", r.ID, p.ran[r.ID], statuses)
 		}
 		all = all && r.Status == homeboy.RecordCompleted
 	}

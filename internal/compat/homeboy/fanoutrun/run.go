@@ -17,7 +17,7 @@ type Executor interface {
 	Execute(ctx context.Context, c *store.Claim) error
 	// Beat says that this process is alive.
 	Beat(ctx context.Context) error
-	// Sweep settles what dead processes left, so that nobody waits for what they held.
+	// Sweep settles what dead processes left, so that nothing waits for what they held.
 	Sweep(ctx context.Context) error
 }
 
@@ -34,7 +34,7 @@ func (s *Service) Run(ctx context.Context, id string, x Executor) (store.Fanout,
 	r := &running{Service: s, x: x, ended: make(chan error)}
 	f, err := r.loop(ctx, work, id)
 	if err != nil {
-		stop(driver.ErrInterrupted) // nobody would record what the others come to; they wait for their next owner
+		stop(driver.ErrInterrupted) // no one would record how the others end; they wait for their next owner
 	}
 	for r.workers > 0 {
 		err = errors.Join(err, own(<-r.ended))
@@ -56,7 +56,7 @@ type running struct {
 	ended   chan error
 	workers int
 	waits   bool // for another fanout, or for what another process ran and perhaps died with
-	told    bool // for which one
+	logged  bool // for which one
 }
 
 func (r *running) loop(ctx, work context.Context, id string) (store.Fanout, error) {
@@ -83,7 +83,7 @@ func (r *running) loop(ctx, work context.Context, id string) (store.Fanout, erro
 		case r.workers == 0:
 			return st.Fanout, fmt.Errorf("fanout %s: %d tasks are pending and none can be released; this is a fault in deed: please report it", id, st.Fanout.Pending)
 		}
-		r.tellWait(ctx, st)
+		r.logWait(ctx, st)
 		if err := r.wait(ctx, beat.C, look); err != nil {
 			return st.Fanout, err
 		}
@@ -93,14 +93,14 @@ func (r *running) loop(ctx, work context.Context, id string) (store.Fanout, erro
 	}
 }
 
-// tellWait says once what an idle run waits for, if that is another fanout.
-func (r *running) tellWait(ctx context.Context, st Step) {
-	if r.waits = st.Waits || st.Away; !st.Waits || r.workers > 0 || r.told {
+// logWait logs once what an idle run waits for, if that is another fanout.
+func (r *running) logWait(ctx context.Context, st Step) {
+	if r.waits = st.Waits || st.Away; !st.Waits || r.workers > 0 || r.logged {
 		return
 	}
 	list, err := r.Store.SharedWaits(ctx, st.Fanout.ID)
 	for _, w := range list {
-		if r.told = err == nil; w.FanoutID != st.Fanout.ID {
+		if r.logged = err == nil; w.FanoutID != st.Fanout.ID {
 			r.Log.Warn("waiting for a key", "key", strings.TrimPrefix(w.Resource, useKey), "held_by_fanout", w.FanoutID, "task", w.TaskID)
 		}
 	}
@@ -131,7 +131,7 @@ func (r *running) wait(ctx context.Context, beat, look <-chan time.Time) error {
 	}
 }
 
-// own is what went wrong with a task that ran here. One that another runner took over is that one's to settle.
+// own is what went wrong with a task that ran here. A task that another runner took over is that runner's to settle.
 func own(err error) error {
 	if errors.Is(err, store.ErrFenced) {
 		return nil
@@ -139,9 +139,9 @@ func own(err error) error {
 	return err
 }
 
-// Resume makes this process the owner of a fanout whose owner is gone; dead names runners that are known to be. A live
-// owner refuses: the error is a *store.OwnedError. Without a runner of its own the service leaves the fanout to
-// dispatchers.
+// Resume makes this process the owner of a fanout whose owner is dead; dead names the runners that are known to be
+// dead. With a live owner it is refused with a *store.OwnedError. Without a runner of its own the service leaves the
+// fanout to dispatchers.
 func (s *Service) Resume(ctx context.Context, id string, dead []string) (store.Fanout, error) {
 	f, err := s.Store.Fanout(ctx, id)
 	if err != nil {
@@ -163,7 +163,7 @@ type Cancelled struct {
 	Asked  int // running tasks that were asked to end
 }
 
-// What a cancel came to.
+// The results of a cancel.
 const (
 	CancelledDone      = "cancelled"                     // nothing of it runs any more
 	CancelledRequested = "cancellation_requested"        // what runs has yet to obey
@@ -212,7 +212,7 @@ func (s *Service) Cancel(ctx context.Context, id, reason, by string, live func(s
 	return out, err
 }
 
-// close records what it can of a cancelled fanout that nobody runs.
+// close records what it can of a cancelled fanout that no process runs.
 func (s *Service) close(ctx context.Context, f store.Fanout) (store.Fanout, error) {
 	set, err := s.load(ctx, f.ID)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 type world struct {
 	st       *store.Store
 	svc      *Service
-	attempts map[string]homeboy.Outcome // what attempts came to, by id: it survives every crash, as bundles do
+	attempts map[string]homeboy.Outcome // results of attempts, by id: they survive every crash, as bundles do
 	running  []*store.Claim             // of the process that lives now
 	ran      map[string][]homeboy.OutcomeStatus
 	refuse   func(homeboy.Request) *homeboy.Outcome

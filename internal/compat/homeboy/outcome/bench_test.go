@@ -10,7 +10,7 @@ import (
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
-// BenchmarkRead reads outcomes of 14 MiB, with a secret that stands in them once: a table of many small values, and a few
+// BenchmarkRead reads outcomes of 14 MiB, with a secret that occurs in them once: a table of many small values, and a few
 // long texts. Memory and allocations do not depend on the machine: for a table of 14 MiB there are fewer than a thousand.
 func BenchmarkRead(b *testing.B) {
 	const size = 14 << 20

@@ -15,7 +15,7 @@ import (
 	"github.com/deedrun/deed/internal/isolate/redact"
 )
 
-// What one answer may leave behind at most. A larger file stays where it is and is told.
+// What one answer may leave behind at most. A larger file stays where it is and is reported.
 const (
 	MaxArtifact  = 50 << 20  // bytes of one artifact: a file, or a declared tree
 	MaxArtifacts = 256 << 20 // bytes of all
@@ -69,7 +69,7 @@ func (v *vault) take(ctx context.Context, f *os.File, size int64) (blob, error) 
 	return b, nil
 }
 
-// copy writes at most one byte more than a file is said to have.
+// copy writes at most one byte more than the stated size of a file.
 func (v *vault) copy(ctx context.Context, from io.Reader, size int64) (b blob, err error) {
 	blobs := filepath.Join(v.dir, "blobs")
 	if err := atomicfile.MkdirAll(blobs, 0o700); err != nil {

@@ -11,13 +11,13 @@ import (
 // element of a list that is nested 500 deep has a line of a thousand blanks.
 const (
 	MaxWritten = 48 << 20 // bytes of an outcome as it is written
-	maxCopied  = 4 << 20  // bytes that have another name beside their own
+	maxCopied  = 4 << 20  // bytes that have another name in addition to their own
 	MaxListed  = 2000     // artifacts, and typed artifacts; more files than MaxFiles are not kept anyway
 )
 
 // written returns how long a JSON text is when it is written line by line, with what HTML reads as markup escaped.
 func written(text []byte) int {
-	n, level := 0, 2 // it stands inside of other documents
+	n, level := 0, 2 // it is nested in other documents
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
@@ -70,7 +70,7 @@ func escaped(text []byte) int {
 }
 
 // bounded gives up what would be too much when it is written.
-func (s speech) bounded() speech {
+func (s reply) bounded() reply {
 	n := written(plain(s.doc))
 	for _, d := range s.docs {
 		n += written(d)
@@ -78,24 +78,24 @@ func (s speech) bounded() speech {
 	if n <= MaxWritten {
 		return s
 	}
-	return speech{heard: HeardTooLarge, reason: fmt.Sprintf("it has %d bytes when it is written line by line (at most %d)", n, MaxWritten)}
+	return reply{kind: ReplyTooLarge, reason: fmt.Sprintf("it has %d bytes when it is written line by line (at most %d)", n, MaxWritten)}
 }
 
-// bound gives up an outcome that became too long after it was heard: what stands for a secret can be longer than it. text is
-// the outcome.
+// bound gives up an outcome that became too long after it was read: the replacement for a secret can be longer than the
+// secret. text is the outcome.
 func (a *Answer) bound(text []byte, most int) {
 	n := written(text)
 	if n <= most {
 		return
 	}
-	row := rowOf(Exited, HeardTooLarge)
+	row := rowOf(Exited, ReplyTooLarge)
 	o := homeboy.Outcome{Schema: homeboy.SchemaOutcome, TaskID: a.Outcome.TaskID, Status: row.Status, FailureClassification: row.Class, Summary: row.Text}
-	tell(&o, row.Code, row.Text, map[string]any{"phase": row.Phase, "row": row.ID, "provider_status": a.Outcome.Status, "bytes": n, "most": most})
+	addDiagnostic(&o, row.Code, row.Text, map[string]any{"phase": row.Phase, "row": row.ID, "provider_status": a.Outcome.Status, "bytes": n, "most": most})
 	refer(&o, row.Code)
 	a.Outcome, a.Row = o, row.ID
 }
 
-// shorten leaves out what is listed beyond reason. It is still in what the provider said.
+// shorten leaves out what is listed beyond reason. It is still in the provider's document.
 func shorten(o *homeboy.Outcome) (warnings []homeboy.Warning) {
 	cut := func(name string, n int) {
 		warnings = append(warnings, homeboy.Warning{Path: "$." + name, Code: homeboy.WarnDropped, Message: fmt.Sprintf("lists %d; those after the first %d are left out", n, MaxListed)})
@@ -126,7 +126,7 @@ func (c *copies) take(v homeboy.Value) bool {
 	return true
 }
 
-func (c *copies) told() []homeboy.Warning {
+func (c *copies) warnings() []homeboy.Warning {
 	if c.refused == 0 {
 		return nil
 	}

@@ -78,7 +78,7 @@ func TestAnswersThatGrow(t *testing.T) {
 	}
 }
 
-// TestAnswersThatGrewAreGivenUp: what stands for a secret can be longer than it.
+// TestAnswersThatGrewAreGivenUp: the replacement for a secret can be longer than the secret.
 func TestAnswersThatGrewAreGivenUp(t *testing.T) {
 	t.Parallel()
 	long := value(strings.Repeat("[REDACTED]", 1000))
@@ -93,7 +93,7 @@ func ok(members string) string {
 	return `{"schema":"homeboy/agent-task-outcome/v1","task_id":"t1","status":"succeeded",` + members + `}`
 }
 
-// TestListsWithoutEnd: what is listed is bounded, and so is what is told of it.
+// TestListsWithoutEnd: what is listed is bounded, and so is what is reported of it.
 func TestListsWithoutEnd(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

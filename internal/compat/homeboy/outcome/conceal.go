@@ -12,12 +12,12 @@ import (
 	"github.com/deedrun/deed/internal/base/truncate"
 )
 
-// hidden stands for a value that its key says is not to be shown.
+// hidden replaces a value whose key is sensitive.
 const hidden = "[REDACTED]"
 
-// sensitiveKeys are the keys whose values are not shown, beside those of the contract and of the manifest. A key is meant
-// by its last whole words, in whatever way they are joined: openaiApiKey and X-Api-Key end in api_key. So token_count,
-// author and keyboard are not meant, and a bare key, session or nonce neither: too much is called that.
+// sensitiveKeys are the keys whose values are not shown, in addition to those of the contract and of the manifest. A key
+// matches by its last whole words, however they are joined: openaiApiKey and X-Api-Key end in api_key. So token_count,
+// author and keyboard do not match. A bare key, session or nonce does not match either: too much is called that.
 var sensitiveKeys = []string{
 	"api_key", "apikey", "access_key", "private_key", "secret_key", "signing_key", "authorization", "bearer", "client_secret", "cookie", "cookies",
 	"credential", "credentials", "passwd", "password", "passphrase", "secret", "token",
@@ -56,7 +56,7 @@ func (a *Answer) scrub(keys [][]string) {
 	a.bound(clean, MaxWritten)
 }
 
-// restore puts the words of the contract back: they are none of a provider's, whatever a secret is.
+// restore puts the words of the contract back: they are not the provider's, even where a secret has the same text.
 func restore(o *homeboy.Outcome, kept homeboy.Outcome) {
 	o.Schema, o.TaskID, o.Status, o.FailureClassification = kept.Schema, kept.TaskID, kept.Status, kept.FailureClassification
 	for i := range o.Artifacts {
@@ -73,7 +73,8 @@ func restore(o *homeboy.Outcome, kept homeboy.Outcome) {
 	}
 }
 
-// fit holds names to their bounds: what stands for a secret can be longer than it, and make two names one.
+// fit keeps names within their bounds: the replacement for a secret can be longer than the secret, and can make two
+// names equal.
 func fit(o *homeboy.Outcome) {
 	for i := range o.Artifacts {
 		a := &o.Artifacts[i]
@@ -95,7 +96,7 @@ func fit(o *homeboy.Outcome) {
 // lose gives up an outcome that cannot be rid of secrets.
 func (a *Answer) lose() {
 	o := homeboy.Outcome{}
-	tell(&o, homeboy.DiagnosticRepair, "what the provider said could not be rid of secrets, and is not kept", map[string]any{"phase": PhaseRun})
+	addDiagnostic(&o, homeboy.DiagnosticRepair, "what the provider said could not be rid of secrets, and is not kept", map[string]any{"phase": PhaseRun})
 	restore(&o, a.Outcome)
 	a.Outcome = o
 }
@@ -139,7 +140,7 @@ func words(key string) []string {
 	return all
 }
 
-// isHidden reports whether the last words of a key are those of one that is not shown.
+// isHidden reports whether the last words of a key are those of a sensitive key.
 func isHidden(key string, keys [][]string) bool {
 	if len(key) > 256 {
 		return false
@@ -168,13 +169,13 @@ func hideKeys(text []byte, keys [][]string) []byte {
 type hiding struct {
 	text  []byte
 	at    int
-	out   []byte // what comes of text[:done]
+	out   []byte // the result for text[:done]
 	done  int
 	keys  [][]string
-	known map[string]bool // what isHidden said of keys; rows of a table have the same ones
+	known map[string]bool // results of isHidden by key; rows of a table have the same keys
 }
 
-// next goes on to what is no white space, and returns it; 0 at the end.
+// next skips white space, and returns the byte after it; 0 at the end.
 func (h *hiding) next() byte {
 	for ; h.at < len(h.text); h.at++ {
 		switch c := h.text[h.at]; c {
@@ -270,7 +271,7 @@ func (h *hiding) hides(name []byte) bool {
 	return hides
 }
 
-// hide replaces a value that says something. Whether a secret is there is none.
+// hide replaces a value that has content. That a secret exists, true or false, is not secret.
 func (h *hiding) hide() {
 	begin := h.at
 	h.skip()

@@ -26,14 +26,14 @@ type treeEntry struct {
 	SHA256 string `json:"sha256,omitempty"` // of the blob
 }
 
-// declared keeps the files and directories that the request declares by their paths, whatever the provider said.
-// What is not there is told by demand, if it is required. // edge cases 84, 85
+// declared keeps the files and directories that the request declares by their paths, whatever the provider said. If
+// one is required and missing, demand reports it. // edge cases 84, 85
 func (g *gathering) declared(ctx context.Context, q homeboy.Request) error {
 	for _, d := range q.Declarations() {
 		if d.Path == "" || g.at.Workspace == "" {
 			continue
 		}
-		told := slices.IndexFunc(g.o.Artifacts, func(a homeboy.Artifact) bool { return named(a, d.Name) && verified(a) && !reviewOnly(a) })
+		reported := slices.IndexFunc(g.o.Artifacts, func(a homeboy.Artifact) bool { return named(a, d.Name) && verified(a) && !reviewOnly(a) })
 		a := homeboy.Artifact{ID: g.freshID(d.Name), Kind: "artifact", Name: d.Name}
 		if fault.IsName(d.Type) {
 			a.Kind = d.Type
@@ -41,17 +41,17 @@ func (g *gathering) declared(ctx context.Context, q homeboy.Request) error {
 		err := g.harvest(ctx, &a, d.Path)
 		var r *refusal
 		switch {
-		case err == nil && told >= 0 && a.SHA256 != "" && g.o.Artifacts[told].SHA256 == a.SHA256:
-			// The provider told of the same file.
+		case err == nil && reported >= 0 && a.SHA256 != "" && g.o.Artifacts[reported].SHA256 == a.SHA256:
+			// The provider reported the same file.
 		case err == nil:
-			if told >= 0 {
-				tell(g.o, CodeDeclared, fmt.Sprintf("declared artifact %s: the provider told of another file by this name, and both are kept", clip(d.Name)), declaredData(d, faultCollision))
+			if reported >= 0 {
+				addDiagnostic(g.o, CodeDeclared, fmt.Sprintf("declared artifact %s: the provider told of another file by this name, and both are kept", clip(d.Name)), declaredData(d, faultCollision))
 			}
 			g.o.Artifacts = append(g.o.Artifacts, a)
 		case !errors.As(err, &r):
 			return err
 		case r.code != faultMissing:
-			tell(g.o, CodeDeclared, fmt.Sprintf("declared artifact %s: %s", clip(d.Name), r.detail), declaredData(d, r.code))
+			addDiagnostic(g.o, CodeDeclared, fmt.Sprintf("declared artifact %s: %s", clip(d.Name), r.detail), declaredData(d, r.code))
 		}
 	}
 	return nil
@@ -83,9 +83,9 @@ func (g *gathering) harvest(ctx context.Context, a *homeboy.Artifact, path strin
 	})
 }
 
-// tree keeps a directory: its files as blobs, and a list of them whose digest stands for the whole.
+// tree keeps a directory: its files as blobs, and a list of them whose digest identifies the whole.
 func (g *gathering) tree(ctx context.Context, a *homeboy.Artifact, dir *os.Root, name string, c custody) error {
-	var size int64 // a tree is one artifact, and has no more room than another
+	var size int64 // a tree is one artifact, and may have no more bytes than another
 	w := walking{g: g, visit: func(ctx context.Context, dir *os.Root, name, rel string) error {
 		b, err := g.keep(ctx, dir, name)
 		if size += b.size; err == nil && size > MaxArtifact {
@@ -184,7 +184,7 @@ func (g *gathering) demand(q homeboy.Request) {
 		if pointer != "" {
 			data["pointer"] = pointer
 		}
-		tell(g.o, CodeDeclared, fmt.Sprintf("declared artifact %s: %s", clip(d.Name), detail), data)
+		addDiagnostic(g.o, CodeDeclared, fmt.Sprintf("declared artifact %s: %s", clip(d.Name), detail), data)
 		lacking = lacking || d.Required
 	}
 	if lacking {

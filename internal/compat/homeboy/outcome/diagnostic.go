@@ -24,8 +24,8 @@ const (
 // evidenceKind is what every outcome that deed built points at.
 const evidenceKind = "agent-task-provider"
 
-// tell adds a diagnostic.
-func tell(o *homeboy.Outcome, class, message string, data map[string]any) {
+// addDiagnostic adds a diagnostic.
+func addDiagnostic(o *homeboy.Outcome, class, message string, data map[string]any) {
 	if strings.TrimSpace(message) == "" {
 		message = class
 	}

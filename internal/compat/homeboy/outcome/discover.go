@@ -13,7 +13,7 @@ import (
 )
 
 // discover looks, after a run that did not end by itself, for artifacts where the manifest says that they are. What is not
-// there, cannot be read or is too much is passed over: nobody promised it. // edge case 85
+// there, cannot be read or is too much is passed over: it was not promised. // edge case 85
 func (g *gathering) discover(ctx context.Context, p homeboy.ExecutorProvider, q homeboy.Request) error {
 	d := p.TimeoutArtifactDiscovery
 	if d == nil {
@@ -66,7 +66,7 @@ func (g *gathering) look(ctx context.Context, d homeboy.ArtifactDiscovery, dir *
 		}
 		p := d.ArtifactPatterns[i]
 		if slices.ContainsFunc(g.o.Artifacts, func(a homeboy.Artifact) bool { return a.SHA256 == b.sha256 && a.Kind == p.Kind }) {
-			return nil // the provider told of it itself
+			return nil // the provider reported it itself
 		}
 		a := homeboy.Artifact{ID: name, Kind: p.Kind, Name: name, Mime: p.Mime, Metadata: p.Metadata}
 		if p.ID != "" {

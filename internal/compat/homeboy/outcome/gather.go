@@ -28,10 +28,10 @@ const (
 )
 
 // Gather looks at every artifact that the answer or the request names, and keeps the bytes of those that are files
-// below a place of the provider as blobs/SHA256 in the directory into, which it makes. A fault of an artifact is told
-// in the outcome and makes that artifact one to look at only; an artifact that is required and not there makes a
-// success a failure. A patch is not asked for: deed captures the change itself, and Overlay adds it. The error is only
-// of this machine: a full disk, an end of ctx. Call it when the provider's processes are gone, once.
+// below a place of the provider as blobs/SHA256 in the directory into, which it makes. A fault of an artifact is
+// reported in the outcome and makes that artifact review-only; an artifact that is required and missing turns a
+// success into a failure. A patch is not asked for: deed captures the change itself, and Overlay adds it. The error is
+// only of this machine: a full disk, an end of ctx. Call it when the provider's processes are gone, once.
 func (a *Answer) Gather(ctx context.Context, p homeboy.ExecutorProvider, q homeboy.Request, at Places, into string) error {
 	g := gathering{o: &a.Outcome, at: at, vault: vault{dir: into, redactor: a.redactor}, roots: map[string]*os.Root{}}
 	defer g.close()
@@ -133,10 +133,11 @@ type custody struct {
 
 const owner = "deed"
 
-// artifact keeps what an artifact of the outcome points at. What it said about itself is compared and not believed.
+// artifact keeps what an artifact of the outcome points at. What the artifact states about itself is compared and not
+// believed.
 func (g *gathering) artifact(ctx context.Context, a *homeboy.Artifact, path string) error {
 	if path == "" {
-		g.unseen(a, custody{Owner: owner})
+		g.markReviewOnly(a, custody{Owner: owner})
 		return nil
 	}
 	place, rel, err := g.at.find(path)
@@ -153,12 +154,12 @@ func (g *gathering) artifact(ctx context.Context, a *homeboy.Artifact, path stri
 	case errors.As(err, &r):
 		c.DeclaredSHA256, c.DeclaredSize = a.SHA256, a.SizeBytes
 		a.SHA256, a.SizeBytes = "", nil
-		g.unseen(a, c)
+		g.markReviewOnly(a, c)
 		class := CodeArtifact
 		if r.code == faultOutside {
 			class = CodeExternal
 		}
-		g.blame(a, class, r.code, r.detail)
+		g.reportFault(a, class, r.code, r.detail)
 		return nil
 	case err != nil:
 		return err
@@ -172,30 +173,30 @@ func (g *gathering) compare(a *homeboy.Artifact, b blob, c custody) {
 	c.Verified, c.Redacted = true, b.redacted
 	if a.SHA256 != "" && a.SHA256 != b.source {
 		c.DeclaredSHA256 = a.SHA256
-		g.blame(a, CodeArtifact, faultDigest, "it has another SHA-256 than it was said to have")
+		g.reportFault(a, CodeArtifact, faultDigest, "it has another SHA-256 than it was said to have")
 	}
 	if a.SizeBytes != nil && *a.SizeBytes != b.length {
 		c.DeclaredSize = a.SizeBytes
-		g.blame(a, CodeArtifact, faultSize, fmt.Sprintf("it has %d bytes, and was said to have %d", b.length, *a.SizeBytes))
+		g.reportFault(a, CodeArtifact, faultSize, fmt.Sprintf("it has %d bytes, and was said to have %d", b.length, *a.SizeBytes))
 	}
 	if b.redacted > 0 && isPatch(*a) {
-		g.blame(a, CodeArtifact, faultRedacted, "secrets were taken out of it, and it cannot be applied as it is")
+		g.reportFault(a, CodeArtifact, faultRedacted, "secrets were taken out of it, and it cannot be applied as it is")
 	}
 	size := b.size
 	a.Path, a.SHA256, a.SizeBytes = b.name, b.sha256, &size
 	a.Metadata = with(a.Metadata, provenance, c)
 }
 
-// unseen marks an artifact whose bytes deed does not have. Nobody applies it.
-func (g *gathering) unseen(a *homeboy.Artifact, c custody) {
+// markReviewOnly marks an artifact whose bytes deed does not have. It is never applied.
+func (g *gathering) markReviewOnly(a *homeboy.Artifact, c custody) {
 	a.Metadata = with(a.Metadata, provenance, c)
 	a.Metadata = with(a.Metadata, homeboy.MetadataReviewOnly, true)
 }
 
-// blame tells a fault of an artifact and makes it one to look at only.
-func (g *gathering) blame(a *homeboy.Artifact, class, code, detail string) {
+// reportFault reports a fault of an artifact and makes it review-only.
+func (g *gathering) reportFault(a *homeboy.Artifact, class, code, detail string) {
 	a.Metadata = with(a.Metadata, homeboy.MetadataReviewOnly, true)
-	tell(g.o, class, fmt.Sprintf("artifact %s: %s", clip(a.ID), detail), map[string]any{"phase": PhaseRun, "artifact": a.ID, "code": code, "path": a.Path})
+	addDiagnostic(g.o, class, fmt.Sprintf("artifact %s: %s", clip(a.ID), detail), map[string]any{"phase": PhaseRun, "artifact": a.ID, "code": code, "path": a.Path})
 }
 
 // name returns what a place is called in the outcome.
@@ -226,8 +227,8 @@ func (g *gathering) collide() {
 		other := &g.o.Artifacts[j]
 		switch {
 		case other.SHA256 != a.SHA256:
-			g.blame(other, CodeArtifact, faultCollision, "another artifact has its id and other bytes")
-			g.blame(a, CodeArtifact, faultCollision, "another artifact has its id and other bytes")
+			g.reportFault(other, CodeArtifact, faultCollision, "another artifact has its id and other bytes")
+			g.reportFault(a, CodeArtifact, faultCollision, "another artifact has its id and other bytes")
 		case other.Kind == a.Kind && other.Role == a.Role && other.Name == a.Name:
 			drop = append(drop, i)
 		}

@@ -290,7 +290,7 @@ func TestSecretsInArtifacts(t *testing.T) {
 	}
 }
 
-// TestSecretsInNamesOfFiles: edge case 43, in what is told about artifacts.
+// TestSecretsInNamesOfFiles: edge case 43, in what is reported about artifacts.
 func TestSecretsInNamesOfFiles(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cr3t-value-of-mine"
@@ -489,8 +489,8 @@ func TestDeclaredTreesAtTheirBounds(t *testing.T) {
 	}
 }
 
-// TestDeclaredAndToldCollide: edge case 84. What is declared and what the provider tells of go by one name and are different: both
-// are there, and neither takes the other's place.
+// TestDeclaredAndToldCollide: edge case 84. A declared artifact and one that the provider reports have one name and are different:
+// both are there, and neither takes the other's place.
 func TestDeclaredAndToldCollide(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -608,7 +608,7 @@ func TestGatherStopsAndFails(t *testing.T) {
 	if err := a.Gather(ctx, provider, request, s.Places, s.into); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	// A place to keep things that is none is this machine's fault, and no fault of the provider.
+	// If the directory for the blobs is none, that is this machine's fault, and not the provider's.
 	s.put(s.into+"-file", "")
 	a = Read(provider, request, printed(`{"task_id":"t1","status":"succeeded","artifacts":[{"id":"a","kind":"k","path":"f"}]}`, 0), nil)
 	if err := a.Gather(t.Context(), provider, request, s.Places, s.into+"-file"); err == nil {

@@ -76,5 +76,5 @@ func substantial(v homeboy.Value) bool {
 	return true
 }
 
-// clip shortens what a stranger wrote for a message.
+// clip shortens an untrusted text for a message.
 func clip(s string) string { return truncate.Head(s, 80) }

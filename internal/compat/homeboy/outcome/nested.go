@@ -14,7 +14,7 @@ import (
 var failedWords = []string{"failed", "failure", "error", "errored", "provider_error", "timeout", "timed_out", "cancelled", "canceled", "aborted", "crashed"}
 
 // nested looks into a success for a run that says of itself that it failed. Only keys that end in _status or _state count,
-// in objects below outputs and metadata; a list may tell of many things that are not this run. // edge case 72
+// in objects below outputs and metadata; a list may be about many things that are not this run. // edge case 72
 func nested(o *homeboy.Outcome, p homeboy.ExecutorProvider) {
 	if !homeboy.IsSuccess(o.Status) {
 		return
@@ -34,7 +34,7 @@ func nested(o *homeboy.Outcome, p homeboy.ExecutorProvider) {
 	}
 	o.Metadata = with(o.Metadata, "provider_status", o.Status)
 	o.Status, o.FailureClassification = homeboy.Failed, homeboy.ClassExecutionFailed
-	tell(o, CodeNested, fmt.Sprintf("the outcome says %s, and inside it %s is %q", homeboy.Succeeded, where, word), map[string]any{"phase": PhaseRun, "path": where})
+	addDiagnostic(o, CodeNested, fmt.Sprintf("the outcome says %s, and inside it %s is %q", homeboy.Succeeded, where, word), map[string]any{"phase": PhaseRun, "path": where})
 }
 
 // nestedDepth bounds how far down a run's own account is looked for.

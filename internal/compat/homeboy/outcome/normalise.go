@@ -29,7 +29,7 @@ func normalise(o *homeboy.Outcome, p homeboy.ExecutorProvider) []homeboy.Warning
 	c := copies{left: maxCopied}
 	warnings = append(warnings, unwrap(o, p, &c)...)
 	rename(o, p.RoleAliases, &c)
-	warnings = append(warnings, c.told()...)
+	warnings = append(warnings, c.warnings()...)
 	warnings = append(warnings, disown(o)...) // a role can be called like what is deed's, and an envelope hold it
 	warnings = append(warnings, shorten(o)...)
 	mine(o)
@@ -41,7 +41,7 @@ func normalise(o *homeboy.Outcome, p homeboy.ExecutorProvider) []homeboy.Warning
 // disown takes away what a provider says in deed's name. // edge case 69
 func disown(o *homeboy.Outcome) []homeboy.Warning {
 	var warnings []homeboy.Warning
-	strip := func(where string, metadata *homeboy.Value) {
+	dropUntrusted := func(where string, metadata *homeboy.Value) {
 		for _, name := range []string{provenance, ownMember} {
 			var had bool
 			if *metadata, had = without(*metadata, name); had {
@@ -49,12 +49,12 @@ func disown(o *homeboy.Outcome) []homeboy.Warning {
 			}
 		}
 	}
-	strip("$.metadata", &o.Metadata)
+	dropUntrusted("$.metadata", &o.Metadata)
 	for i := range o.Artifacts {
-		strip("$.artifacts.metadata", &o.Artifacts[i].Metadata)
+		dropUntrusted("$.artifacts.metadata", &o.Artifacts[i].Metadata)
 	}
 	for i := range o.TypedArtifacts {
-		strip("$.typed_artifacts.metadata", &o.TypedArtifacts[i].Metadata)
+		dropUntrusted("$.typed_artifacts.metadata", &o.TypedArtifacts[i].Metadata)
 	}
 	return warnings
 }
@@ -134,7 +134,7 @@ func firstOf(roles map[string]homeboy.Texts, members map[string]homeboy.Value) m
 	return found
 }
 
-// matches reports whether a text is what a pattern says, in which * stands for any text.
+// matches reports whether a text matches a pattern, in which * matches any text.
 func matches(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -186,7 +186,7 @@ func mine(o *homeboy.Outcome) {
 	o.Status, o.FailureClassification = homeboy.ProviderError, homeboy.ClassProvider
 	yes := true
 	o.Retryable = &yes
-	tell(o, CodeResultEmpty, "the run did not complete, and there is no reply, message or use of a tool in it", map[string]any{"phase": PhaseRun})
+	addDiagnostic(o, CodeResultEmpty, "the run did not complete, and there is no reply, message or use of a tool in it", map[string]any{"phase": PhaseRun})
 }
 
 func identify(o *homeboy.Outcome, result map[string]homeboy.Value) {
@@ -200,14 +200,14 @@ func identify(o *homeboy.Outcome, result map[string]homeboy.Value) {
 			o.FailureCode = text
 		}
 	}
-	tell(o, CodeResult, "the provider's own account of the run has an error", map[string]any{"phase": PhaseRun, "error": fault})
+	addDiagnostic(o, CodeResult, "the provider's own account of the run has an error", map[string]any{"phase": PhaseRun, "error": fault})
 }
 
 // retryHints are the members that say when a provider can be asked again.
 var retryHints = []string{"retry_after_ms", "retry_after_seconds", "retry_after", "retry_at", "reset_at", "resets_at"}
 
-// limited tells what is refused because there was too much of it from other faults, by its class and its category and
-// never by its text, and keeps what was said about when to ask again. // edge cases 58, 70
+// limited distinguishes a refusal for too much use from other faults, by its class and its category and never by its
+// text, and keeps the provider's wish about when to ask again. // edge cases 58, 70
 func limited(o *homeboy.Outcome) {
 	if o.FailureClassification == homeboy.ClassProvider && o.FailureCategory == homeboy.CategoryRateLimit {
 		o.FailureClassification = homeboy.ClassRateLimited

@@ -119,7 +119,7 @@ func TestNestedFailures(t *testing.T) {
 		`"metadata":{"session_state":"errored"}`:                                                        homeboy.Failed,
 		`"outputs":{"run":{"deep":{"agent_status":"timeout"}}}`:                                         homeboy.Failed,
 		`"outputs":{"run":{"status":"failed","note":"failed"}}`:                                         homeboy.Succeeded, // not a key of a terminal status
-		`"outputs":{"checks":[{"check_status":"failed"}]}`:                                              homeboy.Succeeded, // a list may tell of anything
+		`"outputs":{"checks":[{"check_status":"failed"}]}`:                                              homeboy.Succeeded, // a list may be about anything
 		`"outputs":{"run":{"terminal_status":"it failed at first"}}`:                                    homeboy.Succeeded, // no text decides
 		`"outputs":{"run":{"terminal_status":"completed"}}`:                                             homeboy.Succeeded,
 		`"outputs":{"run":{"terminal_status":7}}`:                                                       homeboy.Succeeded,

@@ -1,7 +1,7 @@
-// Package outcome owns what becomes of a provider command's answer: from what it printed, how its process ended and what
-// it left, to one outcome of the contract. It checks what was declared, keeps artifacts by their content and lets no
-// secret through. It starts no process, chooses no provider and judges no change: what the gate found is laid over an
-// outcome by Overlay, and counts.
+// Package outcome owns how a provider command's answer becomes one outcome of the contract: from what it printed, how
+// its process ended and what it left. It checks what was declared, keeps artifacts by their content and lets no secret
+// through. It starts no process, chooses no provider and judges no change: what the gate found is laid over an outcome
+// by Overlay, and counts.
 package outcome
 
 import (
@@ -41,7 +41,7 @@ var Ends = []End{
 type Facts struct {
 	End       End
 	Code      int    // of an exit
-	Signal    string // SIGKILL and the like
+	Signal    string // such as SIGKILL
 	Elapsed   time.Duration
 	Limit     time.Duration // the limit that was reached
 	Err       error

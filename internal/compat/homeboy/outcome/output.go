@@ -22,8 +22,8 @@ const (
 // schemaSteps bounds what the structural schemas of one request may ask for: about a second.
 const schemaSteps = 1_000_000
 
-// verifyOutputs checks the outputs that a request declares. A success whose required output is not right is one that
-// somebody has to look at; the output stays as it is. A failure is not asked for outputs.
+// verifyOutputs checks the outputs that a request declares. A success with a faulty required output needs a review;
+// the output stays unchanged. A failure needs no outputs.
 func verifyOutputs(o *homeboy.Outcome, q homeboy.Request) {
 	if !homeboy.IsSuccess(o.Status) && o.Status != homeboy.CandidateRecoverable {
 		return
@@ -34,7 +34,7 @@ func verifyOutputs(o *homeboy.Outcome, q homeboy.Request) {
 		out, there := o.Outputs[d.Name]
 		if !there || out.Null() {
 			if d.Required {
-				tell(o, CodeOutputMissing, fmt.Sprintf("the required output %q is not there", clip(d.Name)), outputData(d, "return it under outputs"))
+				addDiagnostic(o, CodeOutputMissing, fmt.Sprintf("the required output %q is not there", clip(d.Name)), outputData(d, "return it under outputs"))
 				broken = true
 			}
 			continue
@@ -49,22 +49,22 @@ func verifyOutputs(o *homeboy.Outcome, q homeboy.Request) {
 	}
 }
 
-// outputFault tells everything that is wrong with an output that is there.
+// outputFault reports everything that is wrong with an output that is there.
 func outputFault(o *homeboy.Outcome, d homeboy.OutputDeclaration, out homeboy.Value, budget *schema.Budget) bool {
 	before := len(o.Diagnostics)
 	var text bytes.Buffer
 	if err := json.Compact(&text, out); err == nil && d.MaxBytes > 0 && int64(text.Len()) > d.MaxBytes {
-		tell(o, CodeOutputOversized, fmt.Sprintf("the output %q has %d bytes (at most %d)", clip(d.Name), text.Len(), d.MaxBytes), outputData(d, "return less, and the rest as an artifact"))
+		addDiagnostic(o, CodeOutputOversized, fmt.Sprintf("the output %q has %d bytes (at most %d)", clip(d.Name), text.Len(), d.MaxBytes), outputData(d, "return less, and the rest as an artifact"))
 	}
 	members, _ := object(out)
 	if said, ok := members["schema"].Text(); ok && said != d.Schema {
-		tell(o, CodeOutputMalformed, fmt.Sprintf("the output %q names the schema %q, and %q was asked for", clip(d.Name), clip(said), clip(d.Schema)), outputData(d, "return what was asked for"))
+		addDiagnostic(o, CodeOutputMalformed, fmt.Sprintf("the output %q names the schema %q, and %q was asked for", clip(d.Name), clip(said), clip(d.Schema)), outputData(d, "return what was asked for"))
 	}
 	if d.StructuralSchema != nil {
 		structure(o, d, out, budget)
 	}
 	if r := d.EvidenceRelationship; r != nil && !hasEvidence(o, r.Evidence) {
-		tell(o, CodeOutputEvidence, fmt.Sprintf("the output %q comes without its evidence %s %s", clip(d.Name), clip(r.Evidence.Kind), clip(r.Evidence.URI)), outputData(d, "add it to evidence_refs"))
+		addDiagnostic(o, CodeOutputEvidence, fmt.Sprintf("the output %q comes without its evidence %s %s", clip(d.Name), clip(r.Evidence.Kind), clip(r.Evidence.URI)), outputData(d, "add it to evidence_refs"))
 	}
 	return len(o.Diagnostics) > before
 }
@@ -73,13 +73,13 @@ func outputFault(o *homeboy.Outcome, d homeboy.OutputDeclaration, out homeboy.Va
 func structure(o *homeboy.Outcome, d homeboy.OutputDeclaration, out homeboy.Value, budget *schema.Budget) {
 	want, err := schema.CompilePayloadWithin(budget, value(d.StructuralSchema))
 	if err != nil {
-		tell(o, CodeOutputDeclaration, fmt.Sprintf("the structural_schema of the output %q cannot be used: %v", clip(d.Name), err), outputData(d, "write a JSON Schema of the draft 2020-12"))
+		addDiagnostic(o, CodeOutputDeclaration, fmt.Sprintf("the structural_schema of the output %q cannot be used: %v", clip(d.Name), err), outputData(d, "write a JSON Schema of the draft 2020-12"))
 		return
 	}
 	if err := want.CheckWithin(budget, out); err != nil {
 		data := outputData(d, "return what the structural_schema of the request says")
 		data["faults"] = bounded(fault.Of(err))
-		tell(o, CodeOutputMalformed, fmt.Sprintf("the output %q is not what was asked for: %s", clip(d.Name), clip(err.Error())), data)
+		addDiagnostic(o, CodeOutputMalformed, fmt.Sprintf("the output %q is not what was asked for: %s", clip(d.Name), clip(err.Error())), data)
 	}
 }
 

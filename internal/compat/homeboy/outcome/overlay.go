@@ -10,11 +10,11 @@ import (
 // The classes of diagnostics that deed's own verdict adds.
 const (
 	CodeGateRefused  = "deed.gate_refused"      // one for each reason of the gate
-	CodeGateMissing  = "deed.gate_missing"      // a success that nobody judged
+	CodeGateMissing  = "deed.gate_missing"      // a success that was not judged
 	CodeEnded        = "deed.attempt_ended"     // deed ended the attempt for a reason of its own
-	CodeNoOpChanged  = "deed.no_op_changed"     // it said that there was nothing to do, and did something
+	CodeNoOpChanged  = "deed.no_op_changed"     // it claimed that there was nothing to do, and changed something
 	CodeNothingDone  = "deed.nothing_changed"   // a success without a change
-	CodePatchEmpty   = "agent_task.patch_empty" // a change was asked for or claimed, and there is none beside other results
+	CodePatchEmpty   = "agent_task.patch_empty" // a change was asked for or claimed, and there is none next to other results
 	CodePatchReplace = "deed.patch_replaced"    // the provider's own patch is not what deed captured
 )
 
@@ -27,13 +27,13 @@ type Verdict struct {
 	Request homeboy.Request // what was asked for
 
 	// Ended is how deed ended the attempt, where that is not for the gate to say: cancelled, timeout, provider_error,
-	// failed. It goes before the gate, and before a failure that is only the provider's word; see Overlay. Empty: the
-	// attempt ended by itself.
+	// failed. It overrides the gate, and a failure that only the provider reports; see Overlay. Empty: the attempt
+	// ended by itself.
 	Ended homeboy.OutcomeStatus
 	Class homeboy.FailureClass // of Ended
 
-	// Unheard says that no provider answered: the outcome is deed's own from the beginning.
-	Unheard bool
+	// NoAnswer says that no provider answered: the outcome is deed's own from the beginning.
+	NoAnswer bool
 
 	Judged   bool // the gate gave a verdict
 	Accepted bool // and it was yes
@@ -65,39 +65,39 @@ type Patch struct {
 // Overlay returns the outcome of a task: what its provider said, and deed's own verdict, which counts. In this order:
 //
 //  1. cancelled by deed: cancelled
-//  2. a timeout, a provider_error or a cancelled: it stays, and so does any failure beside a timeout, as in Read
+//  2. a timeout, a provider_error or a cancelled: it stays, and so does any failure next to a timeout, as in Read
 //  3. another end by deed: that
 //  4. another failure, or a candidate: it stays
 //  5. no verdict, or a refusal: failed
 //  6. an accepted change: succeeded, also where the provider said no_op
 //  7. an accepted empty change: no_op; succeeded if no change was asked for or claimed and there are results;
-//     candidate_recoverable if one was, and there are results beside it
+//     candidate_recoverable if one was, and there are other results
 //
 // The patch that deed captured is added in every case, and can be applied only if the gate accepted it. A patch of the
-// provider's own is for review beside it. An outcome that Overlay returned is not laid over again.
+// provider's own is added for review. An outcome that Overlay returned is not laid over again.
 func Overlay(o homeboy.Outcome, v Verdict) homeboy.Outcome {
-	l := laying{o: &o, v: v, said: o.Status, word: string(o.Status), claimed: slices.ContainsFunc(o.Artifacts, isPatch)}
+	l := overlayer{o: &o, v: v, said: o.Status, word: string(o.Status), claimed: slices.ContainsFunc(o.Artifacts, isPatch)}
 	o.Diagnostics, o.Artifacts = slices.Clone(o.Diagnostics), slices.Clone(o.Artifacts)
 	l.attach()
 	l.decide()
-	if word := wordOf(o.Metadata); word != "" {
+	if word := providerStatus(o.Metadata); word != "" {
 		l.word = word // it was kept when another status took its place
-	} else if o.Status != l.said && !v.Unheard {
+	} else if o.Status != l.said && !v.NoAnswer {
 		o.Metadata = with(o.Metadata, "provider_status", l.said)
 	}
 	o.Metadata = with(o.Metadata, ownMember, l.account())
 	return o
 }
 
-// wordOf is the status that a provider told, where the outcome has another.
-func wordOf(metadata homeboy.Value) string {
+// providerStatus is the status that the provider reported, where the outcome has another.
+func providerStatus(metadata homeboy.Value) string {
 	members, _ := object(metadata)
 	word, _ := members["provider_status"].Text()
 	return word
 }
 
-// A laying is one call of Overlay.
-type laying struct {
+// An overlayer is one call of Overlay.
+type overlayer struct {
 	o       *homeboy.Outcome
 	v       Verdict
 	said    homeboy.OutcomeStatus
@@ -105,7 +105,7 @@ type laying struct {
 	claimed bool   // the provider has a patch of its own
 }
 
-func (l *laying) decide() {
+func (l *overlayer) decide() {
 	switch v := l.v; {
 	case v.Ended == homeboy.Cancelled:
 		l.end(homeboy.Cancelled, "", CodeEnded, PhaseCancel)
@@ -133,7 +133,7 @@ func (l *laying) decide() {
 }
 
 // settled reports whether an outcome goes before another end by deed than cancelled.
-func (l *laying) settled() bool {
+func (l *overlayer) settled() bool {
 	switch l.said {
 	case homeboy.Timeout, homeboy.ProviderError, homeboy.Cancelled:
 		return true
@@ -142,17 +142,17 @@ func (l *laying) settled() bool {
 }
 
 // end sets a status that is no success, with its reasons.
-func (l *laying) end(status homeboy.OutcomeStatus, class homeboy.FailureClass, code string, phase Phase) {
+func (l *overlayer) end(status homeboy.OutcomeStatus, class homeboy.FailureClass, code string, phase Phase) {
 	if class == "" && status != homeboy.Cancelled {
 		class = defaultClass(status)
 	}
 	l.o.Status, l.o.FailureClassification = status, class
-	if s := l.o.Summary; s != "" && homeboy.IsSuccess(l.said) && len(l.v.Reasons) > 0 { // it tells of a success
+	if s := l.o.Summary; s != "" && homeboy.IsSuccess(l.said) && len(l.v.Reasons) > 0 { // it is about a success
 		l.o.Metadata = with(l.o.Metadata, "provider_summary", s)
 		l.o.Summary = l.v.Reasons[0].Message
 	}
 	if len(l.v.Reasons) == 0 {
-		tell(l.o, code, "deed ended the attempt as "+string(status)+" and gave no reason", map[string]any{"phase": phase})
+		addDiagnostic(l.o, code, "deed ended the attempt as "+string(status)+" and gave no reason", map[string]any{"phase": phase})
 	}
 	l.reasons(code, phase)
 	refer(l.o, code)
@@ -168,27 +168,27 @@ func defaultClass(status homeboy.OutcomeStatus) homeboy.FailureClass {
 	return homeboy.ClassExecutionFailed
 }
 
-func (l *laying) reasons(code string, phase Phase) {
+func (l *overlayer) reasons(code string, phase Phase) {
 	for _, r := range l.v.Reasons {
 		data := map[string]any{"phase": phase, "code": r.Code}
 		if r.Remedy != "" {
 			data["remedy"] = r.Remedy
 		}
-		tell(l.o, code, r.Message, data)
+		addDiagnostic(l.o, code, r.Message, data)
 	}
 }
 
-// changed is an accepted change: it counts, whatever was said about it.
-func (l *laying) changed() {
+// changed is an accepted change: it counts, whatever the provider said.
+func (l *overlayer) changed() {
 	if l.said != homeboy.NoOp {
 		return
 	}
 	l.o.Status = homeboy.Succeeded
-	tell(l.o, CodeNoOpChanged, fmt.Sprintf("the provider says that there was nothing to do, and %d files are changed", l.v.Changed), map[string]any{"phase": PhaseGate, "changed_files": l.v.Changed})
+	addDiagnostic(l.o, CodeNoOpChanged, fmt.Sprintf("the provider says that there was nothing to do, and %d files are changed", l.v.Changed), map[string]any{"phase": PhaseGate, "changed_files": l.v.Changed})
 }
 
 // unchanged is an accepted change without files. // edge case 71
-func (l *laying) unchanged() {
+func (l *overlayer) unchanged() {
 	if l.said == homeboy.NoOp {
 		return
 	}
@@ -197,23 +197,23 @@ func (l *laying) unchanged() {
 		return // a report was all that was wanted
 	case asked && results && !l.intended():
 		l.o.Status = homeboy.CandidateRecoverable
-		tell(l.o, CodePatchEmpty, "no file is changed, and there are other results: somebody has to look at them", map[string]any{"phase": PhaseNoOp})
+		addDiagnostic(l.o, CodePatchEmpty, "no file is changed, and there are other results: somebody has to look at them", map[string]any{"phase": PhaseNoOp})
 	default:
 		l.o.Status = homeboy.NoOp
-		tell(l.o, CodeNothingDone, "no file is changed", map[string]any{"phase": PhaseNoOp})
+		addDiagnostic(l.o, CodeNothingDone, "no file is changed", map[string]any{"phase": PhaseNoOp})
 	}
 }
 
 // asked reports whether a change was asked for, or claimed.
-func (l *laying) asked() bool {
+func (l *overlayer) asked() bool {
 	return l.claimed || slices.ContainsFunc(l.v.Request.Declarations(), func(d homeboy.ArtifactDeclaration) bool {
 		return d.Name == homeboy.KindPatch || d.Type == homeboy.KindPatch
 	})
 }
 
 // results reports whether a declared artifact or output is there and says something, or a patch that the provider made
-// without changing a file. That one nobody judged yet: promotion does.
-func (l *laying) results() bool {
+// without changing a file. Such a patch has not been judged yet: promotion does that.
+func (l *overlayer) results() bool {
 	if slices.ContainsFunc(l.o.Artifacts, func(a homeboy.Artifact) bool {
 		return isPatch(a) && verified(a) && !reviewOnly(a) && a.SizeBytes != nil && *a.SizeBytes > 0
 	}) {
@@ -232,7 +232,7 @@ func (l *laying) results() bool {
 }
 
 // intended reports whether the provider says that this very revision needs no change.
-func (l *laying) intended() bool {
+func (l *overlayer) intended() bool {
 	speaks := func(v homeboy.Value) bool {
 		members, _ := object(v)
 		for _, name := range []string{"revision", "base_revision", "base_ref", "base"} {
@@ -259,21 +259,22 @@ func (l *laying) intended() bool {
 // patchID is the id of the change that deed captured.
 const patchID = "deed-patch"
 
-// attach adds the change that deed captured. It is the only one that was judged: a provider's own is for review.
-func (l *laying) attach() {
+// attach adds the change that deed captured. It is the only one that was judged: the provider's own change is for
+// review.
+func (l *overlayer) attach() {
 	p := l.v.Patch
 	if p == nil || p.Size == 0 {
 		return
 	}
 	for i := range l.o.Artifacts {
 		a := &l.o.Artifacts[i]
-		if a.ID == patchID { // whoever looks for deed's patch by its id finds no other
+		if a.ID == patchID { // a consumer that looks for deed's patch by its id finds no other
 			a.ID = freshID(*l.o, "provider-"+patchID)
 		}
 		if isPatch(*a) && !reviewOnly(*a) {
 			a.Metadata = with(a.Metadata, homeboy.MetadataReviewOnly, true)
 			if a.SHA256 != p.SHA256 {
-				tell(l.o, CodePatchReplace, fmt.Sprintf("artifact %s: it is not the change that deed captured, which counts", clip(a.ID)), map[string]any{"phase": PhaseGate, "artifact": a.ID})
+				addDiagnostic(l.o, CodePatchReplace, fmt.Sprintf("artifact %s: it is not the change that deed captured, which counts", clip(a.ID)), map[string]any{"phase": PhaseGate, "artifact": a.ID})
 			}
 		}
 	}
@@ -294,7 +295,7 @@ func (l *laying) attach() {
 }
 
 // account is what deed says of the attempt: the member deed of the metadata.
-func (l *laying) account() map[string]any {
+func (l *overlayer) account() map[string]any {
 	verdict := "none"
 	switch {
 	case l.v.Judged && l.v.Accepted:
@@ -302,7 +303,7 @@ func (l *laying) account() map[string]any {
 	case l.v.Judged:
 		verdict = "refused"
 	}
-	if l.v.Unheard {
+	if l.v.NoAnswer {
 		l.word = ""
 	}
 	account := map[string]any{"verdict": verdict, "changed_files": l.v.Changed}

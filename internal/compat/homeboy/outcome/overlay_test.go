@@ -8,8 +8,8 @@ import (
 	"github.com/deedrun/deed/contract/homeboy"
 )
 
-// told makes an outcome that Read and Gather are done with.
-func told(status homeboy.OutcomeStatus, change func(o *homeboy.Outcome)) homeboy.Outcome {
+// answered makes an outcome as Read and Gather leave it.
+func answered(status homeboy.OutcomeStatus, change func(o *homeboy.Outcome)) homeboy.Outcome {
 	o := homeboy.Outcome{Schema: homeboy.SchemaOutcome, TaskID: "t1", Status: status}
 	switch {
 	case status == homeboy.Cancelled, homeboy.IsSuccess(status):
@@ -28,7 +28,7 @@ func TestOverlay(t *testing.T) {
 	changed := accepted
 	changed.Changed, changed.Patch = 2, &Patch{Path: "/b/change.patch", SHA256: strings.Repeat("a", 64), Size: 9}
 	refused := changed
-	refused.Accepted, refused.Reasons = false, []Reason{{Code: "tests_failed", Message: "2 tests fail", Remedy: "mend them"}, {Code: "scope", Message: "x is protected"}}
+	refused.Accepted, refused.Reasons = false, []Reason{{Code: "tests_failed", Message: "2 tests fail", Remedy: "fix them"}, {Code: "scope", Message: "x is protected"}}
 	ended := func(status homeboy.OutcomeStatus) Verdict {
 		v := changed
 		v.Judged, v.Accepted, v.Ended = false, false, status
@@ -61,33 +61,33 @@ func TestOverlay(t *testing.T) {
 		codes  string // classes of diagnostics
 		decide homeboy.Decision
 	}{
-		"success with a change":            {told(homeboy.Succeeded, nil), changed, homeboy.Succeeded, "", "", homeboy.DecideApply},
-		"refused":                          {told(homeboy.Succeeded, nil), refused, homeboy.Failed, homeboy.ClassExecutionFailed, CodeGateRefused + " " + CodeGateRefused, homeboy.DecideReview},
-		"refused no_op":                    {told(homeboy.NoOp, nil), refused, homeboy.Failed, homeboy.ClassExecutionFailed, CodeGateRefused + " " + CodeGateRefused, homeboy.DecideReview},
-		"nobody judged":                    {told(homeboy.Succeeded, nil), Verdict{Request: request}, homeboy.Failed, homeboy.ClassExecutionFailed, CodeGateMissing, homeboy.DecideReview},
-		"no_op that changed files":         {told(homeboy.NoOp, nil), changed, homeboy.Succeeded, "", CodeNoOpChanged, homeboy.DecideApply},
-		"no_op":                            {told(homeboy.NoOp, nil), accepted, homeboy.NoOp, "", "", homeboy.DecideNoOp},
-		"71 success without a change":      {told(homeboy.Succeeded, nil), accepted, homeboy.NoOp, "", CodeNothingDone, homeboy.DecideNoOp},
-		"71 an empty patch only":           {told(homeboy.Succeeded, ownPatch(0)), asking(accepted, "patch"), homeboy.NoOp, "", CodeNothingDone, homeboy.DecideNoOp},
-		"71 an empty patch and a report":   {told(homeboy.Succeeded, report), asking(accepted, "patch", "report"), homeboy.CandidateRecoverable, "", CodePatchEmpty, homeboy.DecideReview},
-		"71 a claimed patch and a report":  {told(homeboy.Succeeded, func(o *homeboy.Outcome) { report(o); ownPatch(0)(o) }), asking(accepted, "report"), homeboy.CandidateRecoverable, "", CodePatchEmpty, homeboy.DecideReview},
-		"71 only a report was asked for":   {told(homeboy.Succeeded, report), asking(accepted, "report"), homeboy.Succeeded, "", "", homeboy.DecideReview},
-		"71 a report that nobody declared": {told(homeboy.Succeeded, report), asking(accepted, "patch"), homeboy.NoOp, "", CodeNothingDone, homeboy.DecideNoOp},
-		"71 no change is meant":            {told(homeboy.Succeeded, intentional("rev1")), asking(accepted, "patch", "report"), homeboy.NoOp, "", CodeNothingDone, homeboy.DecideNoOp},
-		"71 no change of another revision": {told(homeboy.Succeeded, intentional("rev0")), asking(accepted, "patch", "report"), homeboy.CandidateRecoverable, "", CodePatchEmpty, homeboy.DecideReview},
-		"a failure":                        {told(homeboy.Failed, nil), changed, homeboy.Failed, homeboy.ClassTransient, "", homeboy.DecideApply},
-		"a failure that is refused":        {told(homeboy.Failed, nil), refused, homeboy.Failed, homeboy.ClassTransient, CodeGateRefused + " " + CodeGateRefused, homeboy.DecideRetry},
-		"a candidate":                      {told(homeboy.CandidateRecoverable, nil), changed, homeboy.CandidateRecoverable, homeboy.ClassTransient, "", homeboy.DecideApply},
-		"cancelled by deed":                {told(homeboy.Succeeded, nil), ended(homeboy.Cancelled), homeboy.Cancelled, "", CodeEnded, homeboy.DecideReview},
-		"a failure, cancelled by deed":     {told(homeboy.Failed, nil), ended(homeboy.Cancelled), homeboy.Cancelled, "", CodeEnded, homeboy.DecideReview},
-		"timeout by deed":                  {told(homeboy.Succeeded, nil), ended(homeboy.Timeout), homeboy.Timeout, homeboy.ClassTimeout, CodeEnded, homeboy.DecideRetry},
-		"a failure beside a timeout":       {told(homeboy.Failed, nil), ended(homeboy.Timeout), homeboy.Failed, homeboy.ClassTransient, CodeEnded, homeboy.DecideRetry},
-		"a failure, then this machine's":   {told(homeboy.Failed, nil), ended(homeboy.ProviderError), homeboy.ProviderError, homeboy.ClassProvider, CodeEnded, homeboy.DecideRetry},
-		"a timeout, then this machine's":   {told(homeboy.Timeout, nil), ended(homeboy.ProviderError), homeboy.Timeout, homeboy.ClassTransient, CodeEnded, homeboy.DecideRetry},
-		"this machine's fault":             {told(homeboy.Succeeded, nil), ended(homeboy.ProviderError), homeboy.ProviderError, homeboy.ClassProvider, CodeEnded, homeboy.DecideRetry},
-		"a patch of its own":               {told(homeboy.Succeeded, ownPatch(4)), changed, homeboy.Succeeded, "", CodePatchReplace, homeboy.DecideApply},
-		"only a patch that nobody saw":     {told(homeboy.Succeeded, ownPatch(4)), accepted, homeboy.NoOp, "", CodeNothingDone, homeboy.DecideNoOp},
-		"only a patch of its own": {told(homeboy.Succeeded, func(o *homeboy.Outcome) {
+		"success with a change":            {answered(homeboy.Succeeded, nil), changed, homeboy.Succeeded, "", "", homeboy.DecideApply},
+		"refused":                          {answered(homeboy.Succeeded, nil), refused, homeboy.Failed, homeboy.ClassExecutionFailed, CodeGateRefused + " " + CodeGateRefused, homeboy.DecideReview},
+		"refused no_op":                    {answered(homeboy.NoOp, nil), refused, homeboy.Failed, homeboy.ClassExecutionFailed, CodeGateRefused + " " + CodeGateRefused, homeboy.DecideReview},
+		"nobody judged":                    {answered(homeboy.Succeeded, nil), Verdict{Request: request}, homeboy.Failed, homeboy.ClassExecutionFailed, CodeGateMissing, homeboy.DecideReview},
+		"no_op that changed files":         {answered(homeboy.NoOp, nil), changed, homeboy.Succeeded, "", CodeNoOpChanged, homeboy.DecideApply},
+		"no_op":                            {answered(homeboy.NoOp, nil), accepted, homeboy.NoOp, "", "", homeboy.DecideNoOp},
+		"71 success without a change":      {answered(homeboy.Succeeded, nil), accepted, homeboy.NoOp, "", CodeNothingDone, homeboy.DecideNoOp},
+		"71 an empty patch only":           {answered(homeboy.Succeeded, ownPatch(0)), asking(accepted, "patch"), homeboy.NoOp, "", CodeNothingDone, homeboy.DecideNoOp},
+		"71 an empty patch and a report":   {answered(homeboy.Succeeded, report), asking(accepted, "patch", "report"), homeboy.CandidateRecoverable, "", CodePatchEmpty, homeboy.DecideReview},
+		"71 a claimed patch and a report":  {answered(homeboy.Succeeded, func(o *homeboy.Outcome) { report(o); ownPatch(0)(o) }), asking(accepted, "report"), homeboy.CandidateRecoverable, "", CodePatchEmpty, homeboy.DecideReview},
+		"71 only a report was asked for":   {answered(homeboy.Succeeded, report), asking(accepted, "report"), homeboy.Succeeded, "", "", homeboy.DecideReview},
+		"71 a report that nobody declared": {answered(homeboy.Succeeded, report), asking(accepted, "patch"), homeboy.NoOp, "", CodeNothingDone, homeboy.DecideNoOp},
+		"71 no change is meant":            {answered(homeboy.Succeeded, intentional("rev1")), asking(accepted, "patch", "report"), homeboy.NoOp, "", CodeNothingDone, homeboy.DecideNoOp},
+		"71 no change of another revision": {answered(homeboy.Succeeded, intentional("rev0")), asking(accepted, "patch", "report"), homeboy.CandidateRecoverable, "", CodePatchEmpty, homeboy.DecideReview},
+		"a failure":                        {answered(homeboy.Failed, nil), changed, homeboy.Failed, homeboy.ClassTransient, "", homeboy.DecideApply},
+		"a failure that is refused":        {answered(homeboy.Failed, nil), refused, homeboy.Failed, homeboy.ClassTransient, CodeGateRefused + " " + CodeGateRefused, homeboy.DecideRetry},
+		"a candidate":                      {answered(homeboy.CandidateRecoverable, nil), changed, homeboy.CandidateRecoverable, homeboy.ClassTransient, "", homeboy.DecideApply},
+		"cancelled by deed":                {answered(homeboy.Succeeded, nil), ended(homeboy.Cancelled), homeboy.Cancelled, "", CodeEnded, homeboy.DecideReview},
+		"a failure, cancelled by deed":     {answered(homeboy.Failed, nil), ended(homeboy.Cancelled), homeboy.Cancelled, "", CodeEnded, homeboy.DecideReview},
+		"timeout by deed":                  {answered(homeboy.Succeeded, nil), ended(homeboy.Timeout), homeboy.Timeout, homeboy.ClassTimeout, CodeEnded, homeboy.DecideRetry},
+		"a failure beside a timeout":       {answered(homeboy.Failed, nil), ended(homeboy.Timeout), homeboy.Failed, homeboy.ClassTransient, CodeEnded, homeboy.DecideRetry},
+		"a failure, then this machine's":   {answered(homeboy.Failed, nil), ended(homeboy.ProviderError), homeboy.ProviderError, homeboy.ClassProvider, CodeEnded, homeboy.DecideRetry},
+		"a timeout, then this machine's":   {answered(homeboy.Timeout, nil), ended(homeboy.ProviderError), homeboy.Timeout, homeboy.ClassTransient, CodeEnded, homeboy.DecideRetry},
+		"this machine's fault":             {answered(homeboy.Succeeded, nil), ended(homeboy.ProviderError), homeboy.ProviderError, homeboy.ClassProvider, CodeEnded, homeboy.DecideRetry},
+		"a patch of its own":               {answered(homeboy.Succeeded, ownPatch(4)), changed, homeboy.Succeeded, "", CodePatchReplace, homeboy.DecideApply},
+		"only a patch that nobody saw":     {answered(homeboy.Succeeded, ownPatch(4)), accepted, homeboy.NoOp, "", CodeNothingDone, homeboy.DecideNoOp},
+		"only a patch of its own": {answered(homeboy.Succeeded, func(o *homeboy.Outcome) {
 			ownPatch(4)(o)
 			o.Artifacts[0].Metadata = homeboy.Value(`{"artifact_provenance":{"verified":true}}`)
 		}), accepted, homeboy.CandidateRecoverable, "", CodePatchEmpty, homeboy.DecideApply},
@@ -154,11 +154,11 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What the provider said stays, whoever sets another status after it, and a provider that never answered said nothing.
+// What the provider said stays, whichever status is set after it, and a provider that never answered said nothing.
 func TestOverlayKeepsTheWord(t *testing.T) {
 	t.Parallel()
 	v := Verdict{Request: request, Ended: homeboy.Cancelled, Reasons: []Reason{{Code: "canceled", Message: "somebody asked for it"}}}
-	read := told(homeboy.ProviderError, func(o *homeboy.Outcome) {
+	read := answered(homeboy.ProviderError, func(o *homeboy.Outcome) {
 		o.Summary, o.Metadata = "it answered and then ended with an error", homeboy.Value(`{"provider_status":"succeeded"}`)
 	})
 	o := Overlay(read, v)
@@ -170,12 +170,12 @@ func TestOverlayKeepsTheWord(t *testing.T) {
 	if o.Summary != read.Summary {
 		t.Errorf("%q is not what happened first", o.Summary)
 	}
-	success := told(homeboy.Succeeded, func(o *homeboy.Outcome) { o.Summary = "all done" })
+	success := answered(homeboy.Succeeded, func(o *homeboy.Outcome) { o.Summary = "all done" })
 	if o = Overlay(success, v); o.Summary != "somebody asked for it" || member(t, o.Metadata, "provider_summary") != "all done" {
 		t.Errorf("%q %s", o.Summary, o.Metadata)
 	}
-	v.Unheard = true
-	o = Overlay(told(homeboy.ProviderError, nil), v)
+	v.NoAnswer = true
+	o = Overlay(answered(homeboy.ProviderError, nil), v)
 	if strings.Contains(string(o.Metadata), "provider_status") {
 		t.Errorf("%s", o.Metadata)
 	}

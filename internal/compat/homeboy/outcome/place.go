@@ -92,7 +92,7 @@ func openPlace(dir string) (*os.Root, error) {
 	return same(root, before)
 }
 
-// same returns the directory that was opened if it is the one that was looked at.
+// same returns the directory that was opened if it is the one that was examined.
 func same(root *os.Root, before fs.FileInfo) (*os.Root, error) {
 	after, err := root.Stat(".")
 	if err == nil && !os.SameFile(before, after) {
@@ -106,7 +106,7 @@ func same(root *os.Root, before fs.FileInfo) (*os.Root, error) {
 }
 
 // descend opens the directory of rel below root, step by step, and returns it with the last name. No link is followed: not
-// even one that stays inside, because what it leads to can be changed behind the look at it.
+// even one that stays inside, because its target can be changed after it was examined.
 func descend(root *os.Root, rel string) (dir *os.Root, name string, err error) {
 	dir = root
 	for {
@@ -168,7 +168,7 @@ func openFile(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return f, after, nil
 }
 
-// missing tells a file that is not there from one that cannot be read.
+// missing distinguishes a file that is not there from one that cannot be read.
 func missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return refuse(faultMissing, "there is no such file")

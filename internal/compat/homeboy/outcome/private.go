@@ -9,8 +9,8 @@ import (
 	"github.com/deedrun/deed/contract/homeboy"
 )
 
-// A normalization is the member runtime_contract.normalization of a provider: where in its own result stands what the
-// contract wants.
+// A normalization is the member runtime_contract.normalization of a provider: where its own result has the values
+// that the contract wants.
 type normalization struct {
 	StatusPath      string          `json:"status_path"`
 	SummaryPath     string          `json:"summary_path"`
@@ -20,7 +20,7 @@ type normalization struct {
 func normalizationOf(p homeboy.ExecutorProvider) normalization {
 	var n normalization
 	if members, ok := object(p.RuntimeContract); ok && len(members["normalization"]) > 0 {
-		_ = json.Unmarshal(members["normalization"], &n) // what is malformed there, lint tells
+		_ = json.Unmarshal(members["normalization"], &n) // lint reports what is malformed there
 	}
 	return n
 }
@@ -32,7 +32,7 @@ var privateStatus = map[string]homeboy.OutcomeStatus{
 }
 
 // canonical fills in a status and a summary that a document lacks from where the manifest says that they are. mapped
-// tells that the status is such a one: then the document is a result of the provider's own.
+// says that the status was filled in: then the document is a result in the provider's own form.
 func canonical(p homeboy.ExecutorProvider, doc []byte) (out []byte, mapped bool, warnings []homeboy.Warning) {
 	n := normalizationOf(p)
 	if n.StatusPath == "" && n.SummaryPath == "" {

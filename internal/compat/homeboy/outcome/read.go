@@ -23,12 +23,12 @@ const maxTail = 16 << 10
 // whole in Said.
 func Read(p homeboy.ExecutorProvider, q homeboy.Request, f Facts, r *redact.Redactor) Answer {
 	a := Answer{redactor: r}
-	s := hear(f, q.TaskID)
+	s := readReply(f, q.TaskID)
 	o := homeboy.Outcome{Schema: homeboy.SchemaOutcome, TaskID: q.TaskID, Status: homeboy.ProviderError}
 	if s.doc != nil {
 		o, a.Warnings = s.understand(p, q.TaskID, o)
 	}
-	row := rowOf(endOf(f), s.heard)
+	row := rowOf(endOf(f), s.kind)
 	a.Row = row.ID
 	row.settle(&o, s, p, f, r)
 	if s.doc != nil {
@@ -36,7 +36,7 @@ func Read(p homeboy.ExecutorProvider, q homeboy.Request, f Facts, r *redact.Reda
 		verifyOutputs(&o, q)
 	}
 	if f.Survivors > 0 {
-		tell(&o, CodeSurvivors, fmt.Sprintf("%d processes outlived the end of the provider", f.Survivors), map[string]any{"phase": PhaseRun, "count": f.Survivors})
+		addDiagnostic(&o, CodeSurvivors, fmt.Sprintf("%d processes outlived the end of the provider", f.Survivors), map[string]any{"phase": PhaseRun, "count": f.Survivors})
 	}
 	o.Tell(a.Warnings)
 	a.Outcome = o
@@ -49,38 +49,38 @@ func Read(p homeboy.ExecutorProvider, q homeboy.Request, f Facts, r *redact.Reda
 }
 
 // understand reads the document, and says of it what the table asks for.
-func (s *speech) understand(p homeboy.ExecutorProvider, taskID string, none homeboy.Outcome) (homeboy.Outcome, []homeboy.Warning) {
+func (s *reply) understand(p homeboy.ExecutorProvider, taskID string, none homeboy.Outcome) (homeboy.Outcome, []homeboy.Warning) {
 	doc, mapped, private := canonical(p, s.doc)
 	s.taken, _ = object(plain(doc))
 	o, warnings, err := homeboy.ReadOutcome(doc, taskID)
 	if err != nil {
-		*s = speech{heard: HeardGarbage, reason: err.Error()}
+		*s = reply{kind: ReplyGarbage, reason: err.Error()}
 		return none, nil
 	}
 	warnings = append(private, warnings...)
 	if s.noise {
 		warnings = append(warnings, homeboy.Warning{Path: "$", Code: homeboy.WarnForm, Message: "stood among other text, which is not looked at"})
 	}
-	told := func(path, code string) bool {
+	warned := func(path, code string) bool {
 		return slices.ContainsFunc(warnings, func(w homeboy.Warning) bool { return w.Path == path && w.Code == code })
 	}
 	said := s.status()
 	switch {
-	case told("$.status", homeboy.WarnMissing):
-		s.heard = HeardNoStatus
-	case told("$.status", homeboy.WarnRefused):
-		s.heard = HeardTask
+	case warned("$.status", homeboy.WarnMissing):
+		s.kind = ReplyNoStatus
+	case warned("$.status", homeboy.WarnRefused):
+		s.kind = ReplyOtherTask
 	case len(p.OutcomeStatuses) > 0 && !slices.Contains(p.OutcomeStatuses, said):
-		s.heard = HeardStatus
+		s.kind = ReplyUndeclaredStatus
 		warnings = append(warnings, homeboy.Warning{Path: "$.status", Code: homeboy.WarnUnknown, Message: fmt.Sprintf("%q is not among the outcome_statuses of %s", clip(said), p.ID), Raw: value(said)})
-	case told("$.schema", homeboy.WarnSchema) && !mapped && homeboy.IsSuccess(o.Status):
-		s.heard = HeardSchema
+	case warned("$.schema", homeboy.WarnSchema) && !mapped && homeboy.IsSuccess(o.Status):
+		s.kind = ReplyOtherSchema
 	case s.noise:
-		s.heard = HeardRecovered
+		s.kind = ReplyRecovered
 	case homeboy.IsSuccess(o.Status):
-		s.heard = HeardSuccess
+		s.kind = ReplySuccess
 	default:
-		s.heard = HeardFailure
+		s.kind = ReplyFailure
 	}
 	return o, append(warnings, undeclaredClass(p, s.taken)...)
 }
@@ -98,13 +98,13 @@ func undeclaredClass(p homeboy.ExecutorProvider, said map[string]homeboy.Value) 
 }
 
 // status returns the status as it was written.
-func (s speech) status() string {
+func (s reply) status() string {
 	said, _ := s.taken["status"].Text()
 	return said
 }
 
-// said returns what was heard as JSON.
-func (s speech) said() homeboy.Value {
+// said returns the reply as JSON.
+func (s reply) said() homeboy.Value {
 	switch {
 	case s.doc != nil:
 		return plain(s.doc)
@@ -118,7 +118,7 @@ func (s speech) said() homeboy.Value {
 	return nil
 }
 
-// endOf returns the end as the table has it. An end that is not known is not one that anything can be built on.
+// endOf returns the end in the terms of the table. Nothing can be concluded from an unknown end.
 func endOf(f Facts) End {
 	switch {
 	case f.End == Exited && f.Code != 0:
@@ -142,8 +142,8 @@ func isUnavailable(err error) bool {
 }
 
 // settle makes an outcome what the row says.
-func (row Row) settle(o *homeboy.Outcome, s speech, p homeboy.ExecutorProvider, f Facts, r *redact.Redactor) {
-	kept := row.Keeps && s.doc != nil && !homeboy.IsSuccess(o.Status) && s.heard != HeardStatus
+func (row Row) settle(o *homeboy.Outcome, s reply, p homeboy.ExecutorProvider, f Facts, r *redact.Redactor) {
+	kept := row.Keeps && s.doc != nil && !homeboy.IsSuccess(o.Status) && s.kind != ReplyUndeclaredStatus
 	if row.Status != "" && !kept {
 		row.replace(o, s)
 	}
@@ -159,7 +159,7 @@ func (row Row) settle(o *homeboy.Outcome, s speech, p homeboy.ExecutorProvider, 
 		refer(o, row.Code)
 		data["stderr_tail"] = tail(f.StderrTail, r)
 		switch {
-		case s.doc != nil || s.docs != nil: // what was said is kept, and there it was taken apart before it was redacted
+		case s.doc != nil || s.docs != nil: // the document is kept, and was taken apart before it was redacted
 		case f.StdoutTail != "":
 			data["stdout_tail"] = tail(f.StdoutTail, r)
 		case f.Stdout != nil:
@@ -168,12 +168,12 @@ func (row Row) settle(o *homeboy.Outcome, s speech, p homeboy.ExecutorProvider, 
 	}
 	said := o.Diagnostics
 	o.Diagnostics = nil
-	tell(o, row.Code, message, data) // first: what people look for
+	addDiagnostic(o, row.Code, message, data) // first: what people look for
 	o.Diagnostics = append(o.Diagnostics, said...)
 }
 
-// replace sets the status and the class of the row, and keeps what was said in the metadata.
-func (row Row) replace(o *homeboy.Outcome, s speech) {
+// replace sets the status and the class of the row, and keeps the provider's in the metadata.
+func (row Row) replace(o *homeboy.Outcome, s reply) {
 	if s.doc != nil {
 		if said := s.status(); said != "" && said != string(row.Status) {
 			o.Metadata = with(o.Metadata, "provider_status", said)
@@ -192,8 +192,8 @@ func (row Row) replace(o *homeboy.Outcome, s speech) {
 	}
 }
 
-// message tells on one line what happened.
-func (row Row) message(p homeboy.ExecutorProvider, s speech, f Facts) string {
+// message says on one line what happened.
+func (row Row) message(p homeboy.ExecutorProvider, s reply, f Facts) string {
 	var more []string
 	switch f.End {
 	case Exited:
@@ -224,7 +224,7 @@ func (row Row) message(p homeboy.ExecutorProvider, s speech, f Facts) string {
 }
 
 // data is what the diagnostic says to programs.
-func (row Row) data(s speech, f Facts) map[string]any {
+func (row Row) data(s reply, f Facts) map[string]any {
 	d := map[string]any{"phase": row.Phase, "row": row.ID, "end": f.End}
 	set := func(name string, there bool, v any) {
 		if there {
@@ -246,7 +246,7 @@ func (row Row) data(s speech, f Facts) map[string]any {
 	return d
 }
 
-// tail returns the end of a text without secrets. It is cut after they are gone, or a half of one could be left.
+// tail returns the end of a text without secrets. It is cut after they are removed, or half of one could be left.
 func tail(text string, r *redact.Redactor) string {
 	text = strings.ToValidUTF8(r.String(text), "\uFFFD")
 	if len(text) > maxTail {

@@ -204,8 +204,8 @@ func TestEveryEndHasARow(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
 	for _, end := range append(slices.Clone(Ends), exitedBadly, commandUnavailable) {
-		for _, heard := range append(slices.Clone(answers), HeardNothing, HeardGarbage, HeardNotObject, HeardNoStatus, HeardSeveral, HeardTooLarge, HeardTooDeep, HeardCut) {
-			used[rowOf(end, heard).ID] = true
+		for _, kind := range append(slices.Clone(answers), ReplyNothing, ReplyGarbage, ReplyNotObject, ReplyNoStatus, ReplySeveral, ReplyTooLarge, ReplyTooDeep, ReplyCut) {
+			used[rowOf(end, kind).ID] = true
 		}
 	}
 	for _, r := range Rows {
@@ -269,11 +269,11 @@ func TestNoWordOfATextDecides(t *testing.T) {
 func TestSearchForAnOutcomeIsBounded(t *testing.T) {
 	t.Parallel()
 	text := "x\n" + strings.Repeat("{\"a\":\n", MaxDocument/8)
-	if s := listen([]byte(text), "t1"); s.heard != HeardGarbage {
-		t.Errorf("%+v", s.heard)
+	if s := parseReply([]byte(text), "t1"); s.kind != ReplyGarbage {
+		t.Errorf("%+v", s.kind)
 	}
-	if s := listen(bytes.Repeat([]byte("x\n{}\n"), 1<<16), "t1"); s.heard != HeardGarbage {
-		t.Errorf("%+v", s.heard)
+	if s := parseReply(bytes.Repeat([]byte("x\n{}\n"), 1<<16), "t1"); s.kind != ReplyGarbage {
+		t.Errorf("%+v", s.kind)
 	}
 }
 

@@ -20,7 +20,7 @@ func Refused(code, message, remedy string, class homeboy.FailureClass, taskID st
 	if remedy != "" {
 		data["remedy"] = remedy
 	}
-	tell(&o, code, message, data)
+	addDiagnostic(&o, code, message, data)
 	refer(&o, code)
 	return o
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/deedrun/deed/internal/compat/homeboy/outcome"
 )
 
-// maxTail is how much of the end of a stream is told.
+// maxTail is how much of the end of a stream is reported.
 const maxTail = 16 << 10
 
 // conclude makes an outcome of the run, takes over what the provider left, and says what follows.
@@ -86,10 +86,10 @@ func (s *session) facts(t *turn, pt *process.Turn, w *watcher) outcome.Facts {
 	switch {
 	case errors.As(f.Err, &start):
 		f.End = outcome.SpawnFailed
-	case failure.ClassOf(f.Err) == failure.Isolation, failure.ClassOf(f.Err) == failure.Config: // its walls could not be made
+	case failure.ClassOf(f.Err) == failure.Isolation, failure.ClassOf(f.Err) == failure.Config: // its sandbox could not be made
 		f.End = outcome.ContainmentFailed
 	case exit.TimedOut:
-		f.End, f.Limit = outcome.WallTimeout, t.told
+		f.End, f.Limit = outcome.WallTimeout, t.timeLimit
 	case errors.Is(exit.Cause, errStalled):
 		f.End, f.Limit = outcome.Stalled, w.silent
 	case errors.Is(exit.Cause, errOutputCap):
@@ -103,12 +103,12 @@ func (s *session) facts(t *turn, pt *process.Turn, w *watcher) outcome.Facts {
 	case exit.Signal != "":
 		f.End = outcome.Signalled
 	case s.job.Sandbox.Contained() && signalName(exit.Code) != "":
-		f.End, f.Signal = outcome.Signalled, signalName(exit.Code) // behind walls a signal is told by the code alone
+		f.End, f.Signal = outcome.Signalled, signalName(exit.Code) // in a sandbox a signal is seen only as an exit code
 	}
 	return f
 }
 
-// signalName is the signal that a code of a shell stands for; empty: none.
+// signalName is the signal that a shell's exit code encodes; empty: none.
 func signalName(code int) string { return unix.SignalName(syscall.Signal(code - 128)) }
 
 // gather takes over the artifacts, then clears the workspace of them.
@@ -163,7 +163,7 @@ type evidence struct {
 
 const schemaEvidence = "deed/provider-evidence/v1"
 
-// account writes the outcome, which is said, and beside it what it rests on.
+// account writes the provider's outcome and, next to it, the facts that it rests on.
 func (s *session) account(t *turn, pt *process.Turn, f outcome.Facts, a outcome.Answer, said []byte) error {
 	if err := s.writeOutcome(t, said); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (s *session) account(t *turn, pt *process.Turn, f outcome.Facts, a outcome.
 	e := evidence{
 		Schema: schemaEvidence, Package: sel.Package.ID, Version: sel.Package.Manifest.Version, Digest: digest, From: sel.Package.From, Trusted: s.plan.trusted,
 		Provider: sel.Provider.ID, Backend: sel.Provider.Backend, Command: s.plan.command.Display, Cwd: s.job.Inside(s.plan.place.dir),
-		Secrets: s.plan.secretPlan().Status, Warnings: sel.Warnings, WriteScope: s.writeScope(), LimitMS: t.told.Milliseconds(),
+		Secrets: s.plan.secretPlan().Status, Warnings: sel.Warnings, WriteScope: s.writeScope(), LimitMS: t.timeLimit.Milliseconds(),
 		End: f.End, ExitCode: f.Code, Signal: f.Signal, ElapsedMS: f.Elapsed.Milliseconds(), Survivors: f.Survivors, StdoutBytes: f.StdoutSize + f.Dropped, Row: a.Row, Said: a.Said,
 	}
 	if len(s.plan.applied) > 0 {
@@ -271,7 +271,8 @@ func (k known) data() homeboy.Value {
 	return raw
 }
 
-// knownFailure finds the pattern of the package that a failure fits; one that is of no use to try again goes before the others.
+// knownFailure finds the package's pattern that matches a failure; a pattern that says not to try again comes before the
+// others.
 func knownFailure(x homeboy.ExecutorProvider, o homeboy.Outcome, stderr string) (k known) {
 	if homeboy.IsSuccess(o.Status) {
 		return k
@@ -291,7 +292,7 @@ func knownFailure(x homeboy.ExecutorProvider, o homeboy.Outcome, stderr string) 
 	return k
 }
 
-// complaint is all that was said of a failure.
+// complaint is all that was printed about a failure.
 func complaint(o homeboy.Outcome, stderr string) string {
 	text := o.Summary + "\n" + stderr
 	for _, d := range o.Diagnostics {
@@ -307,7 +308,8 @@ func containsAny(text string, parts []string) bool {
 // A dependency is one whose absence a package has words for.
 type dependency homeboy.DependencyPattern
 
-// missingDependency finds the first that a failure speaks of: any of its errors, and any of its paths where it names some.
+// missingDependency finds the first dependency that a failure mentions: by any of its errors, and by any of its paths
+// where it names some.
 func missingDependency(x homeboy.ExecutorProvider, o homeboy.Outcome, stderr string) *dependency {
 	if homeboy.IsSuccess(o.Status) {
 		return nil
@@ -335,13 +337,13 @@ func (d *dependency) data() homeboy.Value {
 	return raw
 }
 
-// unread are the rows of package outcome in which a provider said nothing that counts as an answer.
+// unread are the rows of package outcome in which a provider gave nothing that counts as an answer.
 var unread = map[string]bool{
 	"signal": true, "empty": true, "malformed": true, "not_object": true, "no_status": true, "several": true, "too_large": true, "too_deep": true,
 	"output_cut": true, "other_schema": true, "other_task": true, "undeclared_status": true,
 }
 
-// classOf is the class of a failure that a provider tells.
+// classOf is the class of a failure that a provider reports.
 func classOf(o homeboy.Outcome) failure.Class {
 	switch o.FailureClassification {
 	case homeboy.ClassRateLimited:
@@ -365,7 +367,7 @@ func classOf(o homeboy.Outcome) failure.Class {
 	return failure.AskedFail
 }
 
-// claim is the provider's word, in deed's own words.
+// claim is the provider's statement, in deed's own words.
 func claim(o homeboy.Outcome, text []byte, f *failure.Error) *driver.Claim {
 	c := &driver.Claim{Source: driver.SourceStdout, Status: agentruntime.TaskCompleted, MachineStatus: agentruntime.MachineOK, Summary: o.Summary, Raw: text}
 	if c.Summary == "" {

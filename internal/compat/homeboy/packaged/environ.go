@@ -17,7 +17,7 @@ var noPush = map[string]string{
 	"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": "",
 }
 
-// A secretPlan tells a provider which secrets it has, by name.
+// A secretPlan lists for a provider which secrets it has, by name.
 type secretPlan struct {
 	Schema       string              `json:"schema"`
 	Names        []string            `json:"secret_env_names"`
@@ -102,7 +102,7 @@ func (t *turn) vars(agent process.Vars) (process.Vars, error) {
 	}
 	out := agent.With(more)
 	delete(out, "DEED_RESULT_FILE") // its answer is on standard output
-	for name := range j.Secrets {   // which nothing that is declared stands in for
+	for name := range j.Secrets {   // no declared value replaces them
 		out[name] = agent[name]
 	}
 	return out, nil

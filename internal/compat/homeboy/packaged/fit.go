@@ -94,8 +94,8 @@ func (d *Driver) plan(ctx context.Context, j driver.Job) (*plan, map[string]stri
 	if err := p.place.find(j, p.selection); err != nil {
 		return nil, nil, err
 	}
-	// A draft of what it will be told: a field that is missing is missing before anything has run.
-	draft := turn{job: j, plan: p, told: d.wall(j, p.request)}
+	// A draft of the request that it will get: a field that is missing is missing before anything has run.
+	draft := turn{job: j, plan: p, timeLimit: d.wallClock(j, p.request)}
 	if _, err := draft.request(driver.Input{Turn: 1}); err != nil {
 		return nil, nil, err
 	}
@@ -166,7 +166,7 @@ func (d *Driver) places(j driver.Job) (runtimepkg.Places, error) {
 	return p, err
 }
 
-// confined refuses a package that nobody trusts and that is a link to somewhere else on the machine.
+// confined refuses a package that is not trusted and that is a link to somewhere else on the machine.
 func confined(p *runtimepkg.Package) error {
 	parent, err := filepath.EvalSymlinks(filepath.Dir(p.Path))
 	if err == nil && p.Real != filepath.Join(parent, filepath.Base(p.Path)) {
@@ -175,8 +175,8 @@ func confined(p *runtimepkg.Package) error {
 	return err
 }
 
-// Quiet returns a selection of a package that nobody trusts without anything that would run outside of its walls, or read
-// files of the operator's.
+// Quiet returns a selection of an untrusted package without anything that would run outside of its sandbox, or read files
+// of the operator's.
 func Quiet(s *runtimepkg.Selection) *runtimepkg.Selection {
 	out, pkg := *s, *s.Package
 	x := &out.Provider
@@ -218,7 +218,7 @@ func quietChecks(list []homeboy.ReadinessCheck) []homeboy.ReadinessCheck {
 	return list
 }
 
-// check looks at the provider's readiness. Missing secrets are told by resolve, which knows more places.
+// check looks at the provider's readiness. Missing secrets are reported by resolve, which knows more places.
 func (d *Driver) check(ctx context.Context, p *plan) error {
 	checker := d.ready
 	if !p.trusted { // nothing but what finds programs
@@ -284,7 +284,7 @@ func pick(environ []string, names ...string) []string {
 	return out
 }
 
-// resolve finds every secret that the provider gets, and what its invocation declares besides.
+// resolve finds every secret that the provider gets, and what else its invocation declares.
 func (d *Driver) resolve(ctx context.Context, j driver.Job, p *plan) (map[string]string, error) {
 	c, _ := process.Of(j.Adapter)
 	own, err := process.Own(c)
@@ -315,7 +315,7 @@ func (d *Driver) resolve(ctx context.Context, j driver.Job, p *plan) (map[string
 	}
 	literal := map[string]string{}
 	for _, s := range status {
-		if s.Literal { // to hide what the manifest says would hide every word like it
+		if s.Literal { // redacting a literal of the manifest would redact every word like it
 			literal[s.Name] = values[s.Name]
 			delete(values, s.Name)
 		}
@@ -326,8 +326,9 @@ func (d *Driver) resolve(ctx context.Context, j driver.Job, p *plan) (map[string
 	return values, d.declared(j, p, values, literal)
 }
 
-// unasked adds what the provider gets of an env_file though nobody asked for it by name. People keep credentials in such a
-// file, so that all of it is treated as secret, but for values that are too short to be told apart from other text.
+// unasked adds what the provider gets from an env_file without having asked for it by name. People keep credentials in
+// such a file, so all of it is treated as secret, except for values that are too short to be distinguished from other
+// text.
 func unasked(c process.Config, values map[string]string) (map[string]string, error) {
 	file, err := process.Own(process.Config{EnvFile: c.EnvFile})
 	if err != nil {
@@ -346,7 +347,7 @@ func unasked(c process.Config, values map[string]string) (map[string]string, err
 }
 
 // needs lists the secrets that the provider gets: those that its request and its manifest ask for, and those that the task
-// names. Where a manifest says that one is kept is for a secret that may be had, not for others.
+// names. A manifest's statement of where a secret is kept applies only to a secret that the provider may have.
 func (p *plan) needs(j driver.Job, doc runtimepkg.Document) []runtimepkg.SecretNeed {
 	all := runtimepkg.SecretNeeds(p.selection.Provider, doc)
 	if j.Guest {
@@ -365,7 +366,7 @@ func (p *plan) needs(j driver.Job, doc runtimepkg.Document) []runtimepkg.SecretN
 	return all
 }
 
-// granted narrows a store of the operator's down to what the task grants, for whoever is not the operator's.
+// granted narrows one of the operator's stores down to what the task grants, for a package that is not trusted.
 func (d *Driver) granted(s runtimepkg.SecretStore, j driver.Job, trusted bool) runtimepkg.SecretStore {
 	if trusted && !j.Guest {
 		return s
@@ -379,7 +380,7 @@ func (d *Driver) granted(s runtimepkg.SecretStore, j driver.Job, trusted bool) r
 }
 
 // declared collects the variables that the manifest declares: executables that were found, the invocation's own, and names of
-// deed's environment that a trusted package may see. One that looks like a secret is treated as one.
+// deed's environment that a trusted package may see. A variable that looks like a secret is treated as one.
 func (d *Driver) declared(j driver.Job, p *plan, secrets, literal map[string]string) error {
 	p.env = maps.Clone(literal)
 	for name, file := range p.readiness.Exports {

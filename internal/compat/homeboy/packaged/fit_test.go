@@ -107,8 +107,8 @@ func TestRefusals(t *testing.T) {
 // The request has what the host adds, and only paths that the provider sees.
 func TestRequest(t *testing.T) {
 	t.Parallel()
-	for _, walls := range []string{"process", "namespace"} {
-		t.Run(walls, func(t *testing.T) {
+	for _, isolation := range []string{"process", "namespace"} {
+		t.Run(isolation, func(t *testing.T) {
 			t.Parallel()
 			s := play(t, `printf %s "$request" >"$HOMEBOY_AGENT_TASK_ARTIFACTS_DIR/seen.json"; answer succeeded done`, func(p map[string]any) {
 				p["capabilities"] = []string{"workspace_permission_root/v1"}
@@ -120,13 +120,13 @@ func TestRequest(t *testing.T) {
 				"expected_artifacts": []string{"patch", " patch "}, "output_declarations": []any{map[string]any{"name": "report", "schema": "x/v1", "required": true}},
 				"workspace": map[string]any{"mode": "existing", "root": "/home/somebody/checkout"}, "x-unknown": []int{1},
 			})
-			if walls == "namespace" {
+			if isolation == "namespace" {
 				s.contain()
 			}
 			y, o := s.run()
 			text := s.ReadFile(filepath.Join(s.Job.Dirs.Artifacts, "seen.json"))
 			if text == "" {
-				s.tell(y, o, "nothing was seen")
+				s.fatal(y, o, "nothing was seen")
 			}
 			doc, err := runtimepkg.ReadDocument([]byte(text))
 			if err != nil {
@@ -149,7 +149,7 @@ func TestRequest(t *testing.T) {
 			if _, there := doc.At("executor.runtime"); there {
 				t.Error("there is an executor.runtime")
 			}
-			if walls == "namespace" && strings.Contains(text, filepath.Dir(s.Job.Dirs.Workspace)) || strings.Contains(text, "/home/somebody") {
+			if isolation == "namespace" && strings.Contains(text, filepath.Dir(s.Job.Dirs.Workspace)) || strings.Contains(text, "/home/somebody") {
 				t.Errorf("it names a path that is not the provider's:\n%s", text)
 			}
 			if !json.Valid([]byte(s.record(packaged.RequestFile))) {
@@ -167,14 +167,14 @@ func TestARequestFromTheBrief(t *testing.T) {
 	y, o := s.run()
 	q, _, err := homeboy.ReadRequest([]byte(s.read("seen.json")))
 	if err != nil || o.Status != homeboy.Succeeded {
-		s.tell(y, o, "%v", err)
+		s.fatal(y, o, "%v", err)
 	}
 	if q.Instructions != "Do the work.\n" || !strings.Contains(string(q.Inputs), "9007199254740993") || q.TaskID != s.Job.TaskID || q.Limits.TimeoutMS != 60_000 {
 		t.Errorf("%+v", q)
 	}
 }
 
-// Edge cases 38, 43, 46 and 47: secrets go by name to whoever may have them, and nothing that is written has one.
+// Edge cases 38, 43, 46 and 47: secrets go by name to those who may have them, and nothing that is written has one.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-of-the-operator"
@@ -224,10 +224,10 @@ printf '{"schema":"homeboy/agent-task-outcome/v1","task_id":"t1","status":"succe
 			}
 			y, o := s.run()
 			if o.Status != homeboy.Succeeded || strings.Contains(fmt.Sprintf("%+v %+v %+v", y, y.Claim, o), token) {
-				s.tell(y, o, "")
+				s.fatal(y, o, "")
 			}
 			if len(o.Artifacts) != 1 || o.Artifacts[0].SHA256 == "" {
-				s.tell(y, o, "artifacts")
+				s.fatal(y, o, "artifacts")
 			}
 			err = filepath.WalkDir(s.Job.Dirs.Run, func(file string, e os.DirEntry, err error) error {
 				if err == nil && e.Type().IsRegular() && strings.Contains(s.ReadFile(file), token) {
@@ -245,7 +245,8 @@ printf '{"schema":"homeboy/agent-task-outcome/v1","task_id":"t1","status":"succe
 	}
 }
 
-// A manifest says where a secret is kept, and is believed only when the operator installed it and the secret may be had.
+// A manifest says where a secret is kept, and is believed only when the operator installed it and the secret may be
+// used.
 func TestSourcesOfSecrets(t *testing.T) {
 	t.Parallel()
 	needs := func(p map[string]any) {
@@ -271,22 +272,22 @@ func TestSourcesOfSecrets(t *testing.T) {
 	}
 }
 
-// What a manifest itself gives for a value that is nowhere is no secret: the provider gets it, and the word is not hidden wherever it
-// stands. Packages of the wild say "false" so.
+// A literal that a manifest gives for a value that is set nowhere is no secret: the provider gets it, and the text is not redacted
+// wherever it occurs. Published packages use "false" like this.
 func TestLiteralsOfManifests(t *testing.T) {
 	t.Parallel()
 	s := play(t, `answer succeeded "it is $FAKE_FLAG"`, func(p map[string]any) {
 		p["secret_env_requirements"] = []any{map[string]any{"env": []string{"FAKE_FLAG"}, "secret_env_sources": map[string]any{"FAKE_FLAG": map[string]any{"source": "json-file", "path": "~/auth.json", "field": "flag", "value": "off"}}}}
 	})
 	if y, o := s.run(); o.Status != homeboy.Succeeded || o.Summary != "it is off" {
-		s.tell(y, o, "")
+		s.fatal(y, o, "")
 	}
 	if len(s.fit.Secrets) != 0 {
 		t.Errorf("%v", s.fit.Secrets)
 	}
 }
 
-// A project's packages serve the project's adapters alone; nothing of them runs outside of their walls, and they cannot show
+// A project's packages serve the project's adapters alone; they run nothing outside of their sandbox, and cannot show
 // themselves files of the machine.
 func TestPackagesOfAProject(t *testing.T) {
 	t.Parallel()
@@ -359,7 +360,7 @@ func TestOneProbeForMany(t *testing.T) {
 	}
 }
 
-// What a provider declares of its workspace is held: by the walls where there are some.
+// What a provider declares of its workspace is enforced: by the sandbox where there is one.
 func TestMaterialisation(t *testing.T) {
 	t.Parallel()
 	script := `pwd >"$HOMEBOY_AGENT_TASK_ARTIFACTS_DIR/pwd"; echo x >outside.txt 2>/dev/null && echo outside >"$HOMEBOY_AGENT_TASK_ARTIFACTS_DIR/wrote"
@@ -383,7 +384,7 @@ echo a >"$DEED_WORKSPACE/.out/a.txt"; rm -f "$DEED_WORKSPACE/.out/base.txt"; ans
 			}
 			y, o := s.run()
 			if o.Status != homeboy.Succeeded {
-				s.tell(y, o, "")
+				s.fatal(y, o, "")
 			}
 			if wrote := s.read("outside.txt") != ""; wrote != changes {
 				t.Errorf("it wrote outside: %v", wrote)
@@ -406,7 +407,7 @@ echo a >"$DEED_WORKSPACE/.out/a.txt"; rm -f "$DEED_WORKSPACE/.out/base.txt"; ans
 		})
 		s.contain()
 		if y, o := s.run(); o.Status != homeboy.Succeeded || s.read("pwd") != s.pkg || s.read("wrote") != "" {
-			s.tell(y, o, "it is in %q", s.read("pwd"))
+			s.fatal(y, o, "it is in %q", s.read("pwd"))
 		}
 	})
 	t.Run("a link in the place of artifacts", func(t *testing.T) {
@@ -417,7 +418,7 @@ echo a >"$DEED_WORKSPACE/.out/a.txt"; rm -f "$DEED_WORKSPACE/.out/base.txt"; ans
 		})
 		s.Job.Sandbox = nil
 		if y, o := s.run(); o.Status != homeboy.Succeeded {
-			s.tell(y, o, "")
+			s.fatal(y, o, "")
 		}
 		if st, err := os.Lstat(filepath.Join(s.Job.Dirs.Workspace, ".out")); err != nil || st.Mode()&os.ModeSymlink == 0 {
 			t.Errorf("the link is not left for the gate: %v, %v", st, err)
@@ -428,7 +429,7 @@ echo a >"$DEED_WORKSPACE/.out/a.txt"; rm -f "$DEED_WORKSPACE/.out/base.txt"; ans
 	})
 }
 
-// Ready and Version speak of installed packages, and are silent about those that a project may bring.
+// Ready and Version report on installed packages, and say nothing about those that a project may bring.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	s := play(t, "", func(p map[string]any) {
@@ -454,7 +455,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// A baseDir is a base that lies in a directory.
+// A baseDir is a base in a directory.
 type baseDir string
 
 func (d baseDir) Dir() (string, error) { return string(d), nil }

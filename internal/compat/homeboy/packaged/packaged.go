@@ -32,7 +32,7 @@
 //	everything else, cancelled among it              failure.AskedFail
 //
 // A failure that immediate_failure_patterns declares not retryable is failure.AskedFail where it would be tried again.
-// A limit of deed's that was reached goes before all of these, unless the provider had told a success that counts before.
+// A limit of deed's that was reached goes before all of these, unless the provider had reported a success that counts before.
 package packaged
 
 import (
@@ -53,7 +53,7 @@ import (
 type Options struct {
 	Home    string                   // the directory of packages that the operator installed; see home.AgentRuntimes
 	Shipped string                   // where deed puts the packages that it ships; empty: they do not count
-	Dirs    []string                 // packages, or directories of them, that the operator named besides
+	Dirs    []string                 // further packages, or directories of them, that the operator named
 	Environ []string                 // deed's own environment: probes of trusted packages get parts of it
 	Secrets []runtimepkg.SecretStore // where secrets of the operator are, in this order; nil: in Environ
 	Clock   clock.Clock              // clock.System when nil
@@ -102,8 +102,8 @@ func (*Driver) Credentials(a agentruntime.AdapterConfig) (map[string]string, err
 	return process.Credentials(a)
 }
 
-// Ready looks for the provider among the operator's packages, and at what it needs. One that is not there is for Fit to tell:
-// the project may bring it.
+// Ready looks for the provider among the operator's packages, and at what it needs. Fit reports one that is not there: the
+// project may bring it.
 func (d *Driver) Ready(ctx context.Context, a agentruntime.AdapterConfig) driver.Readiness {
 	m := a.Packaged
 	if m == nil {

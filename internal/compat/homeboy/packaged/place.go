@@ -26,7 +26,7 @@ type place struct {
 	artifacts []string    // directories of the workspace for artifacts, as slash paths
 }
 
-// find works out the place, and refuses what cannot be had.
+// find works out the place, and refuses one that cannot be used.
 func (p *place) find(j driver.Job, s *runtimepkg.Selection) error {
 	w := s.Provider.WorkspaceMaterialization
 	if m := s.Package.Manifest.Materialization; w == nil && m != nil {
@@ -61,7 +61,7 @@ func (p *place) find(j driver.Job, s *runtimepkg.Selection) error {
 	}
 	slices.Sort(p.artifacts)
 	p.artifacts = slices.Compact(p.artifacts)
-	// One that lies in another is that one's already.
+	// A directory inside another one belongs to that one.
 	p.artifacts = slices.DeleteFunc(p.artifacts, func(dir string) bool {
 		return slices.ContainsFunc(p.artifacts, func(o string) bool { return strings.HasPrefix(dir, o+"/") })
 	})
@@ -109,7 +109,7 @@ func plain(root *os.Root, dir string) bool {
 	return true
 }
 
-// same reports whether the directory is still the one that was looked at (edge case 65).
+// same reports whether the directory is still the one that was examined (edge case 65).
 func (p *place) same() error {
 	now, err := os.Lstat(p.dir)
 	if err != nil || !os.SameFile(p.identity, now) {
@@ -145,7 +145,7 @@ func (p *place) collect(ctx context.Context, j driver.Job) error {
 	return nil
 }
 
-// take moves a directory; one that is empty is only removed.
+// take moves a directory; an empty one is only removed.
 func take(from, to, below string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {

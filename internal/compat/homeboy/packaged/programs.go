@@ -15,8 +15,9 @@ import (
 // linksDir is where, in the home of a contained provider, the programs that its readiness checks found go by their names.
 const linksDir = ".local/bin"
 
-// link lets a contained provider call the programs that its checks found by their names. A check without a variable tells it
-// of none, and walls show no directory of the operator's PATH. The links are made before anything of the provider runs.
+// link lets a contained provider call the programs that its checks found by their names. A check without a variable does not
+// pass the path of its program on, and a sandbox shows no directory of the operator's PATH. The links are made before
+// anything of the provider runs.
 func (p *plan) link(j driver.Job) error {
 	found := p.readiness.Programs()
 	if !j.Sandbox.Contained() || !p.trusted || len(found) == 0 {

@@ -18,8 +18,8 @@ import (
 // standIn is what a request says where the brief is not written yet.
 const standIn = "(the brief)"
 
-// ask is what the job wants of a provider: its payload where that is a request, else one that is made from the brief. What the
-// adapter says fills in what the request does not.
+// ask is what the job wants of a provider: its payload where that is a request, else a request made from the brief. The
+// adapter's settings fill in what the request leaves open.
 func ask(j driver.Job) (homeboy.Request, error) {
 	q, err := asked(j)
 	if err != nil {
@@ -48,8 +48,8 @@ func ask(j driver.Job) (homeboy.Request, error) {
 	if err := fillConfig(e, m.Config); err != nil {
 		return q, invalid(CodeRequestInvalid, err, "make the adapter's config an object")
 	}
-	told := q
-	if err := outputs(&told); err != nil {
+	withOutputs := q
+	if err := outputs(&withOutputs); err != nil {
 		return q, err
 	}
 	if err := q.Validate(); err != nil {
@@ -115,7 +115,7 @@ func fillConfig(e *homeboy.Executor, base json.RawMessage) error {
 	return nil
 }
 
-// document writes a request as manifests speak of it.
+// document writes a request in the form that manifests refer to.
 func document(q homeboy.Request) (runtimepkg.Document, error) {
 	text, err := json.Marshal(q)
 	if err != nil {
@@ -188,13 +188,13 @@ func canonical(doc any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// limits tells the provider how long it has.
+// limits writes into the provider's request how long it has.
 func (t *turn) limits(q *homeboy.Request) {
 	l := homeboy.Limits{}
 	if q.Limits != nil {
 		l = *q.Limits
 	}
-	l.TimeoutMS = max(t.told.Milliseconds(), 1)
+	l.TimeoutMS = max(t.timeLimit.Milliseconds(), 1)
 	q.Limits = &l
 }
 
@@ -215,7 +215,7 @@ func (t *turn) artifacts(q *homeboy.Request) {
 	q.ArtifactDeclarations = q.Declarations()
 }
 
-// outputs tells the provider which outputs are wanted, unless the caller did so already.
+// outputs writes into the provider's request which outputs are wanted, unless the caller did so already.
 func outputs(q *homeboy.Request) error {
 	if len(q.OutputDeclarations) == 0 {
 		return nil

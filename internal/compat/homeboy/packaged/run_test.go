@@ -103,20 +103,20 @@ func TestEnds(t *testing.T) {
 		"classes: cancelled":     {`answer cancelled 'by itself'`, nil, homeboy.Cancelled, failure.AskedFail, "", nil},
 		"classes: follow up":     {`answer follow_up_issue 'file it'`, nil, homeboy.FollowUpIssue, failure.AskedFail, "", nil},
 	} {
-		for _, walls := range []string{"process", "namespace"} {
-			if walls == "namespace" && (strings.HasPrefix(name, "59") || strings.HasPrefix(name, "60")) {
-				continue // the kernel ends what is left, and nobody counts it
+		for _, isolation := range []string{"process", "namespace"} {
+			if isolation == "namespace" && (strings.HasPrefix(name, "59") || strings.HasPrefix(name, "60")) {
+				continue // the kernel ends what is left, and it is not counted
 			}
-			t.Run(name+"/"+walls, func(t *testing.T) {
+			t.Run(name+"/"+isolation, func(t *testing.T) {
 				t.Parallel()
 				s := play(t, c.script)
 				s.ask(c.ask)
-				if walls == "namespace" {
+				if isolation == "namespace" {
 					s.contain()
 				}
 				y, o := s.run()
 				if o.Status != c.status || y.Class != c.class || c.code != "" && !has(o, c.code) || c.also != nil && !c.also(s, y, o) {
-					s.tell(y, o, "want %s, %s, %s", c.status, c.class, c.code)
+					s.fatal(y, o, "want %s, %s, %s", c.status, c.class, c.code)
 				}
 				if want := driver.YieldEnd; c.class != failure.None && y.Kind != want {
 					t.Errorf("kind %s", y.Kind)
@@ -137,12 +137,12 @@ func TestFailuresThatStay(t *testing.T) {
 			p["immediate_failure_patterns"] = []any{map[string]any{"id": "gone", "error_contains_any": []string{"gone for good"}, "retryable": false}, map[string]any{"id": "line", "error_contains_any": []string{"line broke"}, "retryable": true}}
 		})
 		if y, o := s.run(); y.Class != want {
-			s.tell(y, o, "%s: want %s", text, want)
+			s.fatal(y, o, "%s: want %s", text, want)
 		}
 	}
 }
 
-// What a provider lacked is told with what its package says to do about it, where both the error and the path are spoken of.
+// What a provider lacked is reported with the remedy of its package, by the error and by the path.
 func TestWhatAProviderLacks(t *testing.T) {
 	t.Parallel()
 	for text, lacks := range map[string]bool{"Cannot find module /opt/tool/node_modules/x": true, "Cannot find module /srv/other": false, "all is well in /opt/tool": false} {
@@ -153,12 +153,12 @@ func TestWhatAProviderLacks(t *testing.T) {
 			}
 		})
 		y, o := s.run()
-		if told := has(o, homeboy.DiagnosticDependencyFailure); told != lacks || strings.Contains(fmt.Sprint(o.Diagnostics), "the tool's modules (run npm ci in /opt/tool)") != lacks {
-			s.tell(y, o, "%s: want it told: %v", text, lacks)
+		if reported := has(o, homeboy.DiagnosticDependencyFailure); reported != lacks || strings.Contains(fmt.Sprint(o.Diagnostics), "the tool's modules (run npm ci in /opt/tool)") != lacks {
+			s.fatal(y, o, "%s: want it told: %v", text, lacks)
 		}
 		var f *failure.Error
 		if !errors.As(y.Err, &f) || (f.Remedy == "run npm ci in /opt/tool") != lacks {
-			s.tell(y, o, "%s: the failure is %v", text, y.Err)
+			s.fatal(y, o, "%s: the failure is %v", text, y.Err)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func TestAnOutcomeInTheGrace(t *testing.T) {
 			continue
 		}
 		if o.Summary != "my own word" || y.Proc.TimedOut || y.Class != failure.Timeout || s.read("told") != fmt.Sprint(limit) {
-			s.tell(y, o, "told %q", s.read("told"))
+			s.fatal(y, o, "told %q", s.read("told"))
 		}
 		return
 	}
@@ -188,30 +188,30 @@ func TestTheDefaultLimit(t *testing.T) {
 		s.Job.Adapter.Packaged.TimeoutMS, s.Job.Timeout = adapter.Milliseconds(), 0
 		s.ask(map[string]any{"limits": map[string]any{}})
 		if y, o := s.run(); o.Status != homeboy.Succeeded || s.read("told") != want {
-			s.tell(y, o, "told %q, want %s", s.read("told"), want)
+			s.fatal(y, o, "told %q, want %s", s.read("told"), want)
 		}
 	}
 }
 
-// Edge case 61: a child that never reads does not hold up the limit, and one that closes its standard input early is none the
-// worse for it.
+// Edge case 61: a child that never reads does not hold up the limit, and closing its standard input early does a child no
+// harm.
 func TestARequestThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	big := map[string]any{"inputs": map[string]any{"text": strings.Repeat("x", 5<<20)}, "limits": map[string]any{"timeout_ms": 500}}
 	s := stage(t, map[string]string{"run": "#!/bin/sh\nsleep 1000\n"})
 	s.ask(big)
 	if y, o := s.run(); o.Status != homeboy.Timeout || y.Class != failure.Timeout {
-		s.tell(y, o, "it never reads")
+		s.fatal(y, o, "it never reads")
 	}
 	big["limits"] = map[string]any{"timeout_ms": 30_000}
 	s = stage(t, map[string]string{"run": "#!/bin/sh\nexec <&-\n" + `printf '{"schema":"homeboy/agent-task-outcome/v1","task_id":"t1","status":"succeeded"}'` + "\n"})
 	s.ask(big)
 	if y, o := s.run(); o.Status != homeboy.Succeeded || y.Class != failure.None {
-		s.tell(y, o, "it closes stdin")
+		s.fatal(y, o, "it closes stdin")
 	}
 }
 
-// Edge case 53: a deadline that is over starts nothing; one that is near leaves no grace.
+// Edge case 53: a deadline that has passed starts nothing; one that is near leaves no grace.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	s := play(t, `touch ran; answer succeeded done`)
@@ -229,8 +229,8 @@ func TestDeadlines(t *testing.T) {
 // Edge cases 47, 62 and 64: the environment is what is declared.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
-	for _, walls := range []string{"process", "namespace"} {
-		t.Run(walls, func(t *testing.T) {
+	for _, isolation := range []string{"process", "namespace"} {
+		t.Run(isolation, func(t *testing.T) {
 			t.Parallel()
 			s := play(t, `env >env.txt; printf 'protocol=https\nhost=example.invalid\n\n' | git credential fill >credential.txt 2>/dev/null; git init -q . && git remote add origin https://example.invalid/x.git; git push origin HEAD >push.txt 2>&1; echo "exit $?" >>push.txt; git status >/dev/null && echo ok >status.txt; pwd >pwd.txt; answer succeeded done`,
 				func(p map[string]any) {
@@ -247,12 +247,12 @@ func TestEnvironment(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[credential]\n\thelper = \"!f() { echo username=u; echo password=hunter2; }; f\"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if walls == "namespace" {
+			if isolation == "namespace" {
 				s.contain()
 			}
 			y, o := s.run()
 			if o.Status != homeboy.Succeeded {
-				s.tell(y, o, "")
+				s.fatal(y, o, "")
 			}
 			env := s.read("env.txt")
 			if got := s.read("credential.txt"); strings.Contains(got, "password") {
@@ -289,7 +289,7 @@ func TestThePlanOfSecrets(t *testing.T) {
 	s.driver = packaged.New(packaged.Options{Environ: append([]string{"FAKE_TOKEN=" + token}, s.environ...)})
 	s.H.Driver = s.driver
 	if y, o := s.run(); o.Status != homeboy.Succeeded || s.read("token.txt") != token {
-		s.tell(y, o, "the provider has %q", s.read("token.txt"))
+		s.fatal(y, o, "the provider has %q", s.read("token.txt"))
 	}
 	text := s.read("plan.json")
 	if strings.Contains(text, token) || strings.Contains(text, "an-undeclared-key") {
@@ -315,7 +315,7 @@ func TestThePlanOfSecrets(t *testing.T) {
 	}
 }
 
-// Edge case 67: a command that cannot be run is told as such, before the start where that can be known.
+// Edge case 67: a command that cannot be run is reported as such, before the start where that can be known.
 func TestCommandsThatAreNone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -346,7 +346,7 @@ func TestCommandsThatAreNone(t *testing.T) {
 			}
 			y, o := s.run()
 			if !has(o, "agent_task.provider_command_unavailable") || y.Class != failure.Spawn {
-				s.tell(y, o, "")
+				s.fatal(y, o, "")
 			}
 		})
 	}
@@ -390,7 +390,7 @@ func TestADirectoryThatWasReplaced(t *testing.T) {
 	}
 }
 
-// A refusal of the gate is answered by another run, which is told why.
+// A refusal of the gate is answered by another run, which gets the reasons.
 func TestTheGatesReasonsAreTold(t *testing.T) {
 	t.Parallel()
 	s := play(t, `n=$(ls | grep -c seen); printf %s "$request" >seen-$n.json; answer succeeded "run $n"`)
@@ -425,7 +425,7 @@ func TestTheGatesReasonsAreTold(t *testing.T) {
 	}
 }
 
-// Lines on stderr that tell of progress become events, others do not; none of them shows a secret.
+// Progress lines on stderr become events, others do not; none of them shows a secret.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	s := play(t, `echo 'HOMEBOY_PROGRESS step 1' >&2; echo 'just a log line about progress' >&2; echo '{"type":"progress","message":"half '$FAKE_TOKEN'","n":50}' >&2
@@ -433,7 +433,7 @@ echo '{"type":"log","message":"x"}' >&2; echo '{"progress":0.5' >&2; answer succ
 	s.Job.Secrets = map[string]string{"FAKE_TOKEN": "a-token-that-is-long"}
 	y, o := s.run()
 	if n := strings.Count(strings.Join(s.Kinds(), " "), driver.EventProgress); n != 2 {
-		s.tell(y, o, "%d events in %v", n, s.Kinds())
+		s.fatal(y, o, "%d events in %v", n, s.Kinds())
 	}
 	if strings.Contains(s.ReadFile(y.StderrPath), "a-token") {
 		t.Error("the token is in the record")
@@ -476,12 +476,12 @@ json.dump({'schema': 'homeboy/agent-task-outcome/v1', 'task_id': q['task_id'], '
 		"go": {"go", goProvider, []string{"{{runtime_path}}/provider"}},
 	}
 	for name, p := range programs {
-		for _, walls := range []string{"process", "namespace"} {
-			t.Run(name+"/"+walls, func(t *testing.T) {
+		for _, isolation := range []string{"process", "namespace"} {
+			t.Run(name+"/"+isolation, func(t *testing.T) {
 				t.Parallel()
 				search, argv := os.Getenv("PATH"), slices.Clone(p.command)
-				if walls == "namespace" && name != "go" {
-					search = "/usr/local/bin:/usr/bin:/bin" // the walls of this test show no other
+				if isolation == "namespace" && name != "go" {
+					search = "/usr/local/bin:/usr/bin:/bin" // the sandbox of this test shows no other
 				}
 				file, err := proc.LookPath(p.tool, search, "/")
 				if err != nil {
@@ -495,15 +495,15 @@ json.dump({'schema': 'homeboy/agent-task-outcome/v1', 'task_id': q['task_id'], '
 					m["invocation"] = map[string]any{"argv": argv}
 					m["workspace_materialization"] = map[string]any{"cwd": "request_workspace", "write_scope": "artifacts", "artifact_paths": []string{".homeboy/fake"}}
 				})
-				if walls == "namespace" {
+				if isolation == "namespace" {
 					s.contain()
 				}
 				y, o := s.run()
 				if o.Status != homeboy.Succeeded || o.Summary != "hello t1" || y.Kind != driver.YieldCompletion {
-					s.tell(y, o, "")
+					s.fatal(y, o, "")
 				}
 				if len(o.EvidenceRefs) == 0 || o.EvidenceRefs[0].URI != "https://example.com/1" || len(o.Artifacts) != 1 || o.Artifacts[0].SHA256 == "" {
-					s.tell(y, o, "evidence and artifacts")
+					s.fatal(y, o, "evidence and artifacts")
 				}
 				// What it left for artifacts is an artifact of the attempt, and no change of the workspace.
 				if _, err := os.Lstat(filepath.Join(s.Job.Dirs.Artifacts, packaged.ArtifactTree, ".homeboy/fake/outcome.json")); err != nil {
@@ -563,7 +563,7 @@ func main() {
 	return map[string]string{"provider": string(binary)}
 }
 
-// A program that npm installed is a link on the PATH to a script, which starts what lies in the package beside its own.
+// A program that npm installed is a link on the PATH to a script, which starts files of the package next to it.
 func TestProgramsOfNpm(t *testing.T) {
 	t.Parallel()
 	s := play(t, `answer succeeded "$("$AGENT_BIN")"`, func(p map[string]any) {
@@ -592,8 +592,8 @@ func TestProgramsOfNpm(t *testing.T) {
 	}
 }
 
-// A check without a variable tells a provider nothing of the program that it found: behind walls the program goes by its name all
-// the same, with what lies beside it.
+// A check without a variable passes nothing on about the program that it found: in a sandbox the program can still be called by
+// its name, with the files next to it.
 func TestProgramsByTheirNames(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -91,11 +91,11 @@ func (s *session) Close(context.Context) error {
 
 // A turn is one run of the provider.
 type turn struct {
-	job    driver.Job
-	plan   *plan
-	number int
-	told   time.Duration   // how long the provider is told that it has
-	sent   homeboy.Request // what it was told
+	job       driver.Job
+	plan      *plan
+	number    int
+	timeLimit time.Duration   // how long the provider has, according to its request
+	sent      homeboy.Request // the request as it was sent
 
 	sink    driver.Sink
 	records []string
@@ -110,13 +110,13 @@ func (s *session) Turn(ctx context.Context, in driver.Input, sink driver.Sink) (
 		sink = driver.Discard
 	}
 	t := &turn{job: s.job, plan: s.plan, number: in.Turn, sink: sink}
-	told, limit := s.bounds()
-	t.told = told
+	announced, limit := s.bounds()
+	t.timeLimit = announced
 	request, err := t.request(in)
 	if err != nil {
 		return driver.Yield{}, err
 	}
-	if told <= 0 {
+	if announced <= 0 {
 		s.over = true
 		return s.unstarted(ctx, t, outcome.DeadlinePast, failure.Timeout, errors.New("the time of the task is over"))
 	}
@@ -154,7 +154,7 @@ func (s *session) spawn(ctx context.Context, t *turn, request []byte, vars proce
 		}
 	}
 	w.begin()
-	s.agent.Timeout = t.told // the limit that messages name
+	s.agent.Timeout = t.timeLimit // the limit that messages name
 	pt, err := s.agent.Run(watched, process.Call{
 		Turn: t.number, Args: s.plan.command.Argv[1:], Vars: vars, Stdin: bytes.NewReader(request), Answers: true,
 		Stdout: stdout{w}, Stderr: &stderr{watcher: w, redactor: s.job.Redactor, sink: t.sink}, Timeout: limit,
@@ -166,23 +166,23 @@ func (s *session) spawn(ctx context.Context, t *turn, request []byte, vars proce
 	return s.conclude(ctx, t, pt, w)
 }
 
-// bounds are how long the provider is told that it has, and how long it has: a little more, so that it can say itself that its
-// time is over. There is nothing on top of the task's own limit and of the absolute deadline.
-func (s *session) bounds() (told, limit time.Duration) {
-	told = s.driver.wall(s.job, s.plan.request)
-	limit = told + grace(told)
+// bounds returns how long the provider has according to its request, and how long it really has: a little more, so that it can
+// report its timeout itself. Neither exceeds the task's own limit or the absolute deadline.
+func (s *session) bounds() (announced, limit time.Duration) {
+	announced = s.driver.wallClock(s.job, s.plan.request)
+	limit = announced + grace(announced)
 	if s.job.Timeout > 0 {
 		left := s.job.Timeout - clock.Since(s.began)
-		told, limit = min(told, left), min(limit, left)
+		announced, limit = min(announced, left), min(limit, left)
 	}
 	if left, bound := s.driver.untilDeadline(s.plan.request); bound {
-		told, limit = min(told, left), min(limit, left)
+		announced, limit = min(announced, left), min(limit, left)
 	}
-	return told, limit
+	return announced, limit
 }
 
-// wall is the wall clock of a run. A request of the caller's has a default of its own.
-func (d *Driver) wall(j driver.Job, q homeboy.Request) time.Duration {
+// wallClock is the wall-clock limit of a run. A request of the caller's has a default of its own.
+func (d *Driver) wallClock(j driver.Job, q homeboy.Request) time.Duration {
 	own := time.Duration(j.Adapter.Packaged.TimeoutMS) * time.Millisecond
 	if built(j) {
 		return own

@@ -83,8 +83,8 @@ func play(t testing.TB, script string, edits ...edit) *scene {
 	return stage(t, map[string]string{"run": sh + script + "\n"}, edits...)
 }
 
-// stage makes a scene of a package. The driver has the environment of this process's PATH and HOME, and a key that nobody
-// declares.
+// stage makes a scene of a package. The driver has PATH and HOME of this process's environment, and a key that is not
+// declared.
 func stage(t testing.TB, files map[string]string, edits ...edit) *scene {
 	t.Helper()
 	s := &scene{t: t, environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "AWS_SECRET_ACCESS_KEY=an-undeclared-key-of-the-host"}}
@@ -115,7 +115,7 @@ func (s *scene) ask(members map[string]any) {
 	s.Job.Payload = text
 }
 
-// look asks the driver what the job needs, and gives it that, as an attempt does.
+// look asks the driver what the job needs, and provides it, as an attempt does.
 func (s *scene) look() error {
 	s.t.Helper()
 	f, err := s.driver.Fit(s.t.Context(), s.Job)
@@ -132,7 +132,7 @@ func (s *scene) look() error {
 	return nil
 }
 
-// contain puts the job behind walls, as an attempt does.
+// contain isolates the job, as an attempt does.
 func (s *scene) contain() {
 	s.t.Helper()
 	if err := s.look(); err != nil {
@@ -164,7 +164,7 @@ func (s *scene) contain() {
 	s.Job.Sandbox, s.Job.BaseEnv = box, map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin"}
 }
 
-// run runs the first turn and returns what its outcome says besides.
+// run runs the first turn and returns further parts of its outcome.
 func (s *scene) run() (driver.Yield, homeboy.Outcome) {
 	s.t.Helper()
 	if s.Job.Plan == nil {
@@ -197,8 +197,8 @@ func (s *scene) record(name string) string {
 	return s.ReadFile(filepath.Join(s.Job.Dirs.Run, name))
 }
 
-// tell fails a test with all there is to know of a turn.
-func (s *scene) tell(y driver.Yield, o homeboy.Outcome, format string, args ...any) {
+// fatal fails a test with all there is to know of a turn.
+func (s *scene) fatal(y driver.Yield, o homeboy.Outcome, format string, args ...any) {
 	s.t.Helper()
 	text, _ := json.MarshalIndent(o, "", " ")
 	stderr := ""

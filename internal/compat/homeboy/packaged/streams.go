@@ -51,8 +51,8 @@ func (w *watcher) stop() {
 	}
 }
 
-// heard puts the clock of silence back.
-func (w *watcher) heard() {
+// reset restarts the timer of the silence limit.
+func (w *watcher) reset() {
 	if w.timer != nil {
 		w.timer.Reset(w.silent)
 	}
@@ -62,7 +62,7 @@ func (w *watcher) heard() {
 type stdout struct{ *watcher }
 
 func (s stdout) Write(p []byte) (int, error) {
-	s.heard()
+	s.reset()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := min(len(p), s.most-s.answer.Len())
@@ -74,14 +74,14 @@ func (s stdout) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// stderr takes lines that tell of progress out of the stream. Everything is in the record besides.
+// stderr takes progress lines out of the stream. The record has all lines.
 type stderr struct {
 	*watcher
 	redactor *redact.Redactor
 	sink     driver.Sink
 	line     []byte
 	skip     bool // the rest of a line that is too long
-	told     int
+	events   int
 }
 
 // Bounds of progress: it goes into the journal.
@@ -94,7 +94,7 @@ const (
 const progressWord = "HOMEBOY_PROGRESS"
 
 func (s *stderr) Write(p []byte) (int, error) {
-	s.heard()
+	s.reset()
 	n := len(p)
 	for len(p) > 0 {
 		i := bytes.IndexByte(p, '\n')
@@ -120,14 +120,15 @@ func (s *stderr) Write(p []byte) (int, error) {
 // flush reads a line that is whole.
 func (s *stderr) flush() {
 	line := s.redactor.Bytes(bytes.TrimSpace(s.line))
-	if p, ok := progressOf(line); ok && !s.skip && s.told < maxProgress {
-		s.told++
+	if p, ok := progressOf(line); ok && !s.skip && s.events < maxProgress {
+		s.events++
 		s.sink.Event(driver.EventProgress, p)
 	}
 	s.line, s.skip = s.line[:0], false
 }
 
-// progressOf reads a line of progress: one that begins with the word, or an object that says of itself that it is progress.
+// progressOf reads a line of progress: one that begins with progressWord, or an object that says of itself that it is
+// progress.
 func progressOf(line []byte) (driver.Progress, bool) {
 	if rest, ok := bytes.CutPrefix(line, []byte(progressWord)); ok {
 		text := strings.ToValidUTF8(strings.TrimSpace(strings.TrimLeft(string(rest), ":= \t")), "\ufffd")

@@ -40,7 +40,7 @@ func (d *Driver) attach(p *plan) error {
 	return err
 }
 
-// tools tells the provider what was found, in place of what was asked for.
+// tools replaces, in the provider's request, what was asked for by what was found.
 func (t *turn) tools(q *homeboy.Request) {
 	q.RuntimeTools, q.ResolvedRuntimeTools = nil, nil
 	for _, found := range t.plan.tools {
@@ -51,8 +51,8 @@ func (t *turn) tools(q *homeboy.Request) {
 	}
 }
 
-// probeTools lets each tool show that it works, where it will run: behind the provider's walls, with its environment. What a
-// request names is never run outside of them. Every tool that does not is named.
+// probeTools lets each tool show that it works, where it will run: in the provider's sandbox, with its environment. What a
+// request names is never run outside of the sandbox. Every tool that does not work is named.
 func (s *session) probeTools(ctx context.Context, vars process.Vars) error {
 	var faults []string
 	for i, tool := range s.plan.tools {

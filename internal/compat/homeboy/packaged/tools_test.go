@@ -77,7 +77,8 @@ func TestToolsThatCannotBeAttached(t *testing.T) {
 	}
 }
 
-// What is found is told to the provider as it sees it, after it has shown that it works.
+// A tool that is found is passed to the provider under the path that the provider sees, after the tool has shown that
+// it works.
 func TestToolsThatAreAttached(t *testing.T) {
 	t.Parallel()
 	s := stage(t, map[string]string{
@@ -97,7 +98,7 @@ func TestToolsThatAreAttached(t *testing.T) {
 	}})
 	y, o := s.run()
 	if o.Status != homeboy.Succeeded {
-		s.tell(y, o, "it was not run")
+		s.fatal(y, o, "it was not run")
 	}
 	var q homeboy.Request
 	if err := json.Unmarshal([]byte(s.read("request.json")), &q); err != nil {
@@ -122,6 +123,6 @@ func TestAToolThatDoesNotWork(t *testing.T) {
 	s.ask(map[string]any{"runtime_tools": []any{map[string]any{"id": "shell", "command": []string{"sh"}, "readiness": map[string]any{"version_command": []string{"sh", "-c", "echo broken; exit 3"}}}}})
 	y, o := s.run()
 	if o.Status != homeboy.ProviderError || !strings.Contains(o.Summary+y.Err.Error(), "exit 3: broken") || s.read("ran") != "" {
-		s.tell(y, o, "ran %q", s.read("ran"))
+		s.fatal(y, o, "ran %q", s.read("ran"))
 	}
 }

@@ -223,7 +223,7 @@ func wordOf(class string) word {
 
 // verdict gathers what deed found: how the attempt ended, what the gate said, and the change.
 func (r *rebuilt) verdict(said, success bool) (outcome.Verdict, error) {
-	v := outcome.Verdict{Request: r.req, Attempt: r.attempt.Record.AttemptID, Bundle: r.dir, Unheard: !said}
+	v := outcome.Verdict{Request: r.req, Attempt: r.attempt.Record.AttemptID, Bundle: r.dir, NoAnswer: !said}
 	if w := wordOf(r.attempt.Class); w.own && said {
 		v.Ended, v.Class = w.status, w.class
 		v.Reasons = []outcome.Reason{{Code: r.attempt.Class, Message: r.lastError()}}

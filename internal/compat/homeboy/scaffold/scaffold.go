@@ -1,5 +1,5 @@
-// Package scaffold owns what a new runtime package begins with, in each language that deed knows: a manifest that declares
-// everything, a command that keeps the contract, tests and notes. What becomes of it is its author's.
+// Package scaffold owns the files that a new runtime package begins with, in each language that deed knows: a manifest
+// that declares everything, a command that keeps the contract, tests and notes. From there on they are the author's.
 package scaffold
 
 import (
@@ -90,7 +90,7 @@ func New(o Options) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a package: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(tmp) }() // gone when it has its name
+	defer func() { _ = os.RemoveAll(tmp) }() // does not exist any more once it has its name
 	if err := errors.Join(fill(tmp, "common", o.Name, words), fill(tmp, o.Language, o.Name, words), os.Chmod(tmp, 0o755)); err != nil {
 		return "", fmt.Errorf("make a package: %w", err)
 	}
@@ -100,7 +100,7 @@ func New(o Options) (string, error) {
 	return dir, nil
 }
 
-// words are what stands for the marks in the templates.
+// words are what replaces the marks in the templates.
 func (o Options) words(lang language) (*strings.Replacer, error) {
 	version, replace := o.Version, ""
 	if o.Language != "go" && o.Replace != "" {

@@ -64,7 +64,7 @@ func TestPackages(t *testing.T) {
 			}
 			c := exec.CommandContext(t.Context(), "sh", "-c", tools[lang].try)
 			c.Dir = dir
-			c.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=readonly -buildvcs=false", "PYTHONDONTWRITEBYTECODE=1") // nothing is downloaded, and what lies above the test's directory is nobody's repository
+			c.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=readonly -buildvcs=false", "PYTHONDONTWRITEBYTECODE=1") // nothing is downloaded, and no repository above the test's directory is used
 			if out, err := c.CombinedOutput(); err != nil {
 				t.Fatalf("%s: %v\n%s", tools[lang].try, err, out)
 			}

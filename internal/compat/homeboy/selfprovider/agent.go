@@ -127,7 +127,7 @@ func (a agent) options(ctx context.Context, q provider.Request, r *provider.Run)
 	maps.Copy(env, o.Env)
 	o.Env = env
 	if r.Env(Contained) != "" {
-		o.Sandbox = agentruntime.SandboxFullAccess // the host's walls hold
+		o.Sandbox = agentruntime.SandboxFullAccess // the host's sandbox still applies
 	}
 	if o.Sandbox == agentruntime.SandboxFullAccess {
 		o.autonomy = &agentruntime.HarnessAutonomy{Profile: agentruntime.AutonomyTrustedVM}
@@ -173,7 +173,7 @@ func (a agent) serve(ctx context.Context, q provider.Request, r *provider.Run) (
 		return provider.Outcome{}, provider.Setup(err)
 	}
 	j.Supervisor = sup
-	// The driver ends the agent a little before the context ends, so that there is time to tell of it.
+	// The driver ends the agent a little before the context ends, so that there is time to report it.
 	limit := time.Duration(o.timeout) * time.Millisecond
 	j.Timeout, j.Grace = limit-min(limit/20, time.Second), grace
 	s, err := d.Start(ctx, j)
@@ -181,7 +181,7 @@ func (a agent) serve(ctx context.Context, q provider.Request, r *provider.Run) (
 		return provider.Outcome{}, failed(ctx, err)
 	}
 	defer func() { _ = s.Close(context.WithoutCancel(ctx)) }() // no process is left after a turn
-	t := &teller{run: r}
+	t := &progressSink{run: r}
 	y, err := s.Turn(ctx, driver.Input{Turn: 1}, t)
 	if err != nil {
 		return provider.Outcome{}, failed(ctx, err)
@@ -207,7 +207,7 @@ func job(q provider.Request, r *provider.Run, adapter agentruntime.AdapterConfig
 	}, nil
 }
 
-// brief is what the agent is told.
+// brief is the text that the agent gets.
 func brief(q provider.Request) string {
 	text := strings.TrimSpace(q.Instructions) + "\n"
 	if !q.Inputs.Null() {
@@ -216,8 +216,8 @@ func brief(q provider.Request) string {
 	return text
 }
 
-// A teller takes the driver's events: what was used is added up, and what happens is told as progress.
-type teller struct {
+// A progressSink takes the driver's events: it adds up what was used, and reports what happens as progress.
+type progressSink struct {
 	run *provider.Run
 
 	mu      sync.Mutex
@@ -226,7 +226,7 @@ type teller struct {
 	tools   int
 }
 
-func (t *teller) Event(_ string, detail any) {
+func (t *progressSink) Event(_ string, detail any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch d := detail.(type) {
@@ -248,7 +248,7 @@ func (t *teller) Event(_ string, detail any) {
 }
 
 // outcome makes the outcome of how the turn ended.
-func (a agent) outcome(ctx context.Context, r *provider.Run, t *teller, y driver.Yield) (provider.Outcome, error) {
+func (a agent) outcome(ctx context.Context, r *provider.Run, t *progressSink, y driver.Yield) (provider.Outcome, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := errors.Join(

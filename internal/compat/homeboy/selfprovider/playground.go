@@ -58,7 +58,7 @@ func playground(ctx context.Context, q provider.Request, r *provider.Run) (provi
 	if err != nil {
 		return provider.Outcome{}, err
 	}
-	return played.tell(r)
+	return played.outcome(r)
 }
 
 // A playgroundScript is what playground.mjs reads.
@@ -121,7 +121,7 @@ func (o *playgroundOptions) prepare(ctx context.Context, r *provider.Run, scratc
 	}, nil
 }
 
-// play runs the script. The error is for what keeps it from saying what came of it.
+// play runs the script. The error is for what keeps the script from reporting a result.
 func play(ctx context.Context, r *provider.Run, job playgroundScript, scratch string) (p playgroundResult, err error) {
 	text, err := json.Marshal(job)
 	if err != nil {

@@ -49,7 +49,8 @@ func (o *playgroundOptions) work() (n int) {
 	return n
 }
 
-// readPlayground reads what a request asks for, in each of the forms that the contract has for it. Every fault is told.
+// readPlayground reads what a request asks for, in each of the forms that the contract has for it. All faults are
+// reported.
 func readPlayground(q provider.Request, dir string) (*playgroundOptions, error) {
 	o := &playgroundOptions{}
 	if err := q.Config(o); err != nil {
@@ -250,7 +251,7 @@ func (o *playgroundOptions) load(site string) error {
 	return os.WriteFile(filepath.Join(dir, "deed-loader.php"), []byte("<?php require __DIR__ . '/"+main+"';\n"), 0o600)
 }
 
-// steps are the requests to WordPress: one that activates, where that is asked for, and the work.
+// steps are the requests to WordPress: an activation, where that is asked for, and the work.
 func (o *playgroundOptions) steps() []playgroundStep {
 	var list []playgroundStep
 	if o.Activate && o.LoadAs != asMUPlugin {

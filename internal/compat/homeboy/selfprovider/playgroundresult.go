@@ -8,7 +8,7 @@ import (
 	"github.com/deedrun/deed/provider"
 )
 
-// A playgroundResult is what playground.mjs prints: what came of each step, up to the first that failed.
+// A playgroundResult is what playground.mjs prints: the result of each step, up to the first that failed.
 type playgroundResult struct {
 	Steps []struct {
 		Phase     string          `json:"phase"` // how far it came: start, run or done
@@ -22,8 +22,8 @@ type playgroundResult struct {
 	} `json:"steps"`
 }
 
-// tell makes the outcome of it, and keeps what was printed.
-func (p playgroundResult) tell(r *provider.Run) (provider.Outcome, error) {
+// outcome makes the outcome of it, and keeps what was printed.
+func (p playgroundResult) outcome(r *provider.Run) (provider.Outcome, error) {
 	var out, errs []byte
 	for _, s := range p.Steps {
 		out, errs = append(out, s.Stdout...), append(errs, s.Stderr...)

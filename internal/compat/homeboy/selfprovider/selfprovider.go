@@ -1,6 +1,6 @@
-// Package selfprovider owns the provider commands that deed itself is: `deed provider NAME`, which the packages that deed ships
-// name as their command. Each is a thin adapter between a request of the contract and a driver of deed's own, a command, or
-// WordPress in PHP compiled to WebAssembly; it contains nothing and gates nothing, which is the host's part.
+// Package selfprovider owns the provider commands that are part of deed: `deed provider NAME`, which the packages that deed
+// ships name as their command. Each is a thin adapter between a request of the contract and one of deed's drivers, a command,
+// or WordPress in PHP compiled to WebAssembly. It isolates nothing and gates nothing: both are the host's part.
 package selfprovider
 
 import (

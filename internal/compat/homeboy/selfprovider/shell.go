@@ -134,7 +134,7 @@ func (w *kept) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// copied adds a file of the run as an artifact; one that is not there, or empty, is none.
+// copied adds a file of the run as an artifact; a missing or empty file is left out.
 func copied(r *provider.Run, kind, name, path string) error {
 	if path == "" {
 		return nil

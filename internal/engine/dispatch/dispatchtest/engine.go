@@ -1,4 +1,4 @@
-// Package dispatchtest owns the engine that tests of its users share. Their TestMain has to serve proc.SupervisorMain.
+// Package dispatchtest owns the engine that tests share. Their TestMain has to call proc.SupervisorMain.
 package dispatchtest
 
 import (

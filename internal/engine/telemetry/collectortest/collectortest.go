@@ -1,5 +1,5 @@
 // Package collectortest is an OpenTelemetry collector for tests: it listens on loopback, takes OTLP over HTTP, and keeps
-// what it was told.
+// what it receives.
 package collectortest
 
 import (
@@ -24,7 +24,7 @@ import (
 // maxBody bounds one request.
 const maxBody = 16 << 20
 
-// A Collector keeps what it was told.
+// A Collector keeps what it receives.
 type Collector struct {
 	*httptest.Server
 	t testing.TB
@@ -130,7 +130,7 @@ func (c *Collector) Logs() []*logs.LogRecord {
 	return slices.Clone(c.logs)
 }
 
-// Raw is every byte that was told.
+// Raw is every byte that was received.
 func (c *Collector) Raw() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,7 +147,7 @@ func Attr(s *trace.Span, key string) *common.AnyValue {
 	return nil
 }
 
-// Resource is what was told of the process.
+// Resource is what was received about the process.
 func (c *Collector) Resource() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package bundletest owns a second checker of evidence bundles, for tests: written apart from package bundle, sharing no code
-// with it, so that a fault in the one is seen by the other. It covers the wp-codebox contract, not signatures.
+// Package bundletest owns a second checker of evidence bundles, for tests: it was written independently of package bundle and
+// shares no code with it, so that each finds the faults of the other. It covers the wp-codebox contract, not signatures.
 package bundletest
 
 import (

@@ -111,7 +111,7 @@ func Mutate(text []byte, at int, value any) []byte {
 	return out
 }
 
-// Values counts the values of JSON text, those inside others too; 0 when it is none.
+// Values counts the values of JSON text, nested ones too; 0 when the text is not JSON.
 func Values(text []byte) int {
 	var doc any
 	if json.Unmarshal(text, &doc) != nil {

@@ -1,4 +1,4 @@
-// Package pagetest owns a real browser for tests that look at the page: what it shows, what it complains of, and pictures of it.
+// Package pagetest owns a real browser for tests of the page: what it shows, its console errors, and screenshots.
 package pagetest
 
 import (
@@ -30,8 +30,8 @@ type Window struct {
 	url string
 	ctx context.Context
 
-	said sync.Mutex
-	bad  []string // guarded by said
+	logged sync.Mutex
+	bad    []string // guarded by said
 }
 
 // two bounds how many browsers run at a time: each is a handful of processes.
@@ -93,7 +93,7 @@ func Browse(r testing.TB, url string) *Window {
 	return w
 }
 
-// forbidden tells of what a policy forbids, also where the browser's own log is silent.
+// forbidden reports what a policy forbids, also where the browser's own log is silent.
 const forbidden = `addEventListener("securitypolicyviolation", (e) => console.error("the policy forbids " + e.violatedDirective + " " + e.blockedURI));`
 
 // watch collects what the browser says until it ends.
@@ -119,15 +119,15 @@ func (w *Window) call(f func() error) {
 }
 
 func (w *Window) complain(s string) {
-	w.said.Lock()
-	defer w.said.Unlock()
+	w.logged.Lock()
+	defer w.logged.Unlock()
 	w.bad = append(w.bad, s)
 }
 
 // Complaints returns what was complained of since the last call.
 func (w *Window) Complaints() []string {
-	w.said.Lock()
-	defer w.said.Unlock()
+	w.logged.Lock()
+	defer w.logged.Unlock()
 	out := w.bad
 	w.bad = nil
 	return out

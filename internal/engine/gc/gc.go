@@ -1,9 +1,9 @@
 // Package gc owns what dead runs leave behind: it finds attempts, processes, mounts, directories, temporary files,
-// half-written bundles and run records without an owner, clears them away, and holds bundles and records to the
-// retention rule. It touches only what the home owns and what killed commands left among the system's temporary files,
-// spares what belongs to a live process, and says for each thing what it found and did. An apply that was cut short in
-// somebody's directory it only names. It does not decide when: the dispatcher does at its start, and an operator with a
-// command.
+// half-written bundles and run records without an owner, clears them away, and applies the retention rule to bundles
+// and records. It touches only what the home owns and what killed commands left among the system's temporary files,
+// spares what belongs to a live process, and reports what it found and did. An apply that was cut short in a directory
+// outside of the home is only reported. It does not decide when to sweep: the dispatcher does at its start, and an
+// operator with a command.
 package gc
 
 import (
@@ -58,7 +58,7 @@ const (
 	ActionRemove  = "remove"
 	ActionKill    = "kill"
 	ActionUnmount = "unmount"
-	ActionEnd     = "end" // write the end of a run whose owner is gone
+	ActionEnd     = "end" // write the end of a run whose owner is dead
 	ActionLeave   = "leave"
 )
 
@@ -84,12 +84,12 @@ type Report struct {
 type Options struct {
 	DryRun bool // look, and change nothing
 	Deep   bool // also processes, temporary files and retention, which cost a walk
-	Wary   bool // deep when a runner died: one that ends by itself leaves nothing to walk for
-	Whole  bool // look at every task that has not ended, however many: a person asked, and nobody waits for the queue
+	Wary   bool // deep only when a runner died: one that ends by itself leaves nothing behind
+	Whole  bool // look at every task that has not ended, however many: a person asked, and the queue does not wait
 }
 
-// A Reclaimer sweeps one home.
-type Reclaimer struct {
+// A Collector sweeps one home.
+type Collector struct {
 	Home      *home.Home
 	Store     *store.Store
 	Runner    *attempt.Runner // settles lost attempts; may be nil for a dry run
@@ -105,7 +105,7 @@ type Reclaimer struct {
 
 // sweep is one sweep.
 type sweep struct {
-	*Reclaimer
+	*Collector
 	Options
 	rep    Report
 	faults []error
@@ -124,16 +124,16 @@ const (
 	unknownRunner liveness = iota
 	deadRunner
 	aliveHere      // a process of this machine
-	aliveElsewhere // a process that cannot be seen from here: only its heartbeat tells
+	aliveElsewhere // a process that cannot be seen from here: only its heartbeat shows that it lives
 )
 
-// Sweep finds and clears away what has no owner. It goes on after a fault, so that one thing that cannot be cleared away
-// does not protect the rest; the faults come back together, and each is in its finding.
+// Sweep finds and clears away what has no owner. It continues after a fault, so that one thing that cannot be cleared
+// away does not protect the rest; all faults are returned together, and each is in its finding.
 //
 // Two sweepers at once do no harm: a lost attempt is taken over under its fence, a run by its transition, and what is
 // removed twice is gone.
-func (r *Reclaimer) Sweep(ctx context.Context, o Options) (Report, error) {
-	s := &sweep{Reclaimer: r, Options: o, rep: Report{Findings: []Finding{}, Dead: []string{}}, lost: map[string]bool{}}
+func (r *Collector) Sweep(ctx context.Context, o Options) (Report, error) {
+	s := &sweep{Collector: r, Options: o, rep: Report{Findings: []Finding{}, Dead: []string{}}, lost: map[string]bool{}}
 	if err := s.runners(ctx); err != nil {
 		return s.rep, err
 	}
@@ -216,8 +216,8 @@ func (s *sweep) leave(f Finding) {
 	s.rep.Findings = append(s.rep.Findings, f)
 }
 
-// open opens a directory of the home that must be a directory itself: with a link in its place, the sweep would clear
-// away what the link points to.
+// open opens a directory of the home that must be a directory itself: if a link had taken its place, the sweep would
+// clear away what the link points to.
 func (s *sweep) open(dir string) (*os.File, error) {
 	name, err := s.Home.Rel(dir)
 	if err != nil {
@@ -270,7 +270,7 @@ func below(path, dir string) bool {
 	return err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// old reports whether something was last changed long enough ago that nobody is writing it.
+// old reports whether something was last changed so long ago that it is not being written.
 func (s *sweep) old(fi os.FileInfo, age time.Duration) bool {
 	return s.Clock().Sub(fi.ModTime()) > age
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/deedrun/deed/internal/isolate/toolchain"
 )
 
-// walls is the isolation that commands get. One that was asked for and is not available is an error: a stranger's command
-// never gets less.
-func walls(ctx context.Context, asked sandbox.Kind) (sandbox.Kind, error) {
+// isolation is the isolation that commands get. One that was asked for and is not available is an error: an untrusted
+// command never gets less.
+func isolation(ctx context.Context, asked sandbox.Kind) (sandbox.Kind, error) {
 	kind := asked
 	if asked == "" {
 		kind = sandbox.Namespace
@@ -29,7 +29,7 @@ func walls(ctx context.Context, asked sandbox.Kind) (sandbox.Kind, error) {
 	return kind, err
 }
 
-// contained runs a command behind walls: of this machine it sees the package, what readiness found for it and its
+// contained runs a command in a sandbox: of this machine it sees the package, what readiness found for it and its
 // toolchain, all read-only, and its own stage. There is no network.
 func (p *subject) contained(ctx context.Context, st stage, pkg *runtimepkg.Package, cmd runtimepkg.Command, spec proc.Spec) (proc.Exit, error) {
 	mounts, names := pkg.Shown(cmd, slices.Collect(maps.Values(p.exports)), p.opt.Environ, true)
@@ -55,7 +55,7 @@ func (p *subject) contained(ctx context.Context, st stage, pkg *runtimepkg.Packa
 	}
 	exit, err := box.Run(ctx, p.sup, spec)
 	if exit.Signal == "" && exit.Code > 128 {
-		exit.Signal = unix.SignalName(syscall.Signal(exit.Code - 128)) // behind walls a signal is told by the code alone
+		exit.Signal = unix.SignalName(syscall.Signal(exit.Code - 128)) // in a sandbox a signal is seen only as an exit code
 	}
 	return exit.Exit, err
 }

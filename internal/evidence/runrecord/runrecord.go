@@ -1,6 +1,6 @@
-// Package runrecord owns the life of one run as others see it: its record in the store and in the file beside its
-// artifacts, its heartbeat, its phases, its progress and what it really took. It decides nothing about the work; what
-// a dead run left behind is cleared away by others.
+// Package runrecord owns the life of one run as others see it: its record in the store and in the file next to its
+// artifacts, its heartbeat, its phases, its progress and what it really took. It decides nothing about the work, and
+// does not clear away what a dead run left behind.
 //
 // The store is the truth and the file is a copy. Each change goes to the row first and to the file second, and a run
 // stays live until both agree, so that a sweep finds a run whose owner died in between:
@@ -38,8 +38,8 @@ import (
 	"github.com/deedrun/deed/internal/store"
 )
 
-// A Registry makes runs for one process.
-type Registry struct {
+// A Recorder records the runs of one process.
+type Recorder struct {
 	Store     *store.Store
 	Clock     clock.Clock
 	RunnerID  string        // registered in the store, so that others can see whether the owner lives
@@ -55,23 +55,23 @@ type New struct {
 	AttemptID string
 	SessionID string
 	Dir       string // where its file goes, outside of the bundle; "": there is no file
-	Bundle    string // where its bundle will be; named before it is begun, so that a sweep finds one that was not finished
+	Bundle    string // where its bundle will be; recorded before the bundle is begun, so that a sweep finds an unfinished one
 	Metadata  map[string]any
 	Retention *evidence.RunRetention
 	Replay    *evidence.RunReplay
 	Redactor  *redact.Redactor // nil: there are no secrets
-	Streams   []*Stream        // who hears of its progress
+	Streams   []*Stream        // who gets its progress
 }
 
 // A Run is the owner's handle of one run. It is safe for concurrent use.
 type Run struct {
-	reg      *Registry
+	reg      *Recorder
 	redactor *redact.Redactor
 	streams  []*Stream
 	start    time.Time // monotonic
 
 	mu      sync.Mutex                  // held while row and file change, so that they change in one order
-	row     store.Run                   // guarded by mu; what the store said last
+	row     store.Run                   // guarded by mu; as the store returned it last
 	ending  bool                        // guarded by mu; Finish has begun, and only it writes
 	startup *time.Duration              // guarded by mu; from creation until the agent's process ran
 	phases  []evidence.RunPhaseEvidence // guarded by mu
@@ -79,11 +79,11 @@ type Run struct {
 	failed  string                      // guarded by mu; the first phase that failed
 	seq     int64                       // guarded by mu; lines of progress so far
 	line    json.RawMessage             // guarded by mu; the newest line
-	told    bool                        // guarded by mu; the newest line is in the store
+	stored  bool                        // guarded by mu; the newest line is in the store
 }
 
 // Create records a run that begins, in the store and, when a directory is given, in a file.
-func (r *Registry) Create(ctx context.Context, n New) (*Run, error) {
+func (r *Recorder) Create(ctx context.Context, n New) (*Run, error) {
 	if n.Dir != "" && !filepath.IsAbs(n.Dir) {
 		return nil, fmt.Errorf("create run: directory %q is not an absolute path", n.Dir)
 	}
@@ -105,7 +105,7 @@ func (r *Registry) Create(ctx context.Context, n New) (*Run, error) {
 	crashpoint.Hit(crashpoint.RunRecorded)
 	run := &Run{reg: r, redactor: n.Redactor, streams: n.Streams, start: start, row: row}
 	if err := writeFile(row, atomicfile.Replace); err != nil {
-		// Nobody will look after a run whose creation failed.
+		// No one looks after a run whose creation failed.
 		_, uerr := r.Store.UpdateRun(context.WithoutCancel(ctx), row.ID(), store.RunUpdate{
 			To: evidence.RunFailed, Error: runError("RunFileError", err.Error(), ""), Close: true,
 		})
@@ -149,13 +149,13 @@ func (r *Run) update(ctx context.Context, u store.RunUpdate) error {
 	if err != nil {
 		return err
 	}
-	r.row, r.told = row, true
+	r.row, r.stored = row, true
 	return writeFile(row, atomicfile.Replace)
 }
 
 // news returns the newest line when the store does not have it yet. The caller holds mu.
 func (r *Run) news() json.RawMessage {
-	if r.told {
+	if r.stored {
 		return nil
 	}
 	return r.line
@@ -228,7 +228,7 @@ func (r *Run) say(step, text string, last bool) {
 		p.Phase = r.open[n-1]
 	}
 	if line, err := json.Marshal(p); err == nil {
-		r.line, r.told = line, false
+		r.line, r.stored = line, false
 	}
 	for _, s := range r.streams {
 		s.say(p)
@@ -264,7 +264,7 @@ func fileText(row store.Run) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// AsWritten reports whether the file of a run is the one that deed wrote, to the byte.
+// AsWritten reports whether the file of a run is byte for byte the one that deed wrote.
 func AsWritten(row store.Run) bool {
 	want, err := fileText(row)
 	if err != nil {

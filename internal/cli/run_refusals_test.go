@@ -12,7 +12,7 @@ func TestToldWhy(t *testing.T) {
 		{3, 1, "3, 1 of them answered in the same conversation"},
 		{1, 0, "1, none answered in the same conversation: the agent could not go on with it"},
 	} {
-		if got := toldWhy(tc.refusals, tc.same); got != tc.want {
+		if got := refusalsText(tc.refusals, tc.same); got != tc.want {
 			t.Errorf("%d of %d: %s", tc.same, tc.refusals, got)
 		}
 	}

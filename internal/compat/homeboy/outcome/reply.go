@@ -17,9 +17,9 @@ const (
 	MaxDepth    = 500
 )
 
-// A speech is what standard output held: one document, several, or why there is none.
-type speech struct {
-	heard  Heard
+// A reply is what standard output held: one document, several, or why there is none.
+type reply struct {
+	kind   ReplyKind
 	doc    []byte                   // one JSON object, as it was written
 	taken  map[string]homeboy.Value // the members of doc, with what the manifest says where to find
 	noise  bool                     // other text stood around doc
@@ -29,42 +29,42 @@ type speech struct {
 
 var bom = []byte("\xef\xbb\xbf")
 
-// hear looks for the outcome of a task on standard output. A document that stands alone is one whatever it says, and is
-// read tolerantly. Among other text only an object counts that begins and ends its line, names the schema and names the
-// task: an agent's chatter can hold anything.
-func hear(f Facts, taskID string) speech {
+// readReply looks for the outcome of a task on standard output. A document that stands alone is taken for one whatever
+// it says, and is read tolerantly. Among other text only an object counts that begins and ends its line, names the
+// schema and names the task: an agent's chatter can hold anything.
+func readReply(f Facts, taskID string) reply {
 	if f.Dropped > 0 {
-		return speech{heard: HeardCut, reason: fmt.Sprintf("%d bytes were not kept", f.Dropped)}
+		return reply{kind: ReplyCut, reason: fmt.Sprintf("%d bytes were not kept", f.Dropped)}
 	}
 	if f.StdoutSize > MaxDocument {
-		return speech{heard: HeardTooLarge, reason: fmt.Sprintf("it has %d bytes (at most %d)", f.StdoutSize, MaxDocument)}
+		return reply{kind: ReplyTooLarge, reason: fmt.Sprintf("it has %d bytes (at most %d)", f.StdoutSize, MaxDocument)}
 	}
 	if f.Stdout == nil || f.StdoutSize <= 0 {
-		return speech{heard: HeardNothing}
+		return reply{kind: ReplyNothing}
 	}
 	text := make([]byte, f.StdoutSize)
 	if n, err := f.Stdout.ReadAt(text, 0); n < len(text) {
 		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return speech{heard: HeardGarbage, reason: "it cannot be read: " + err.Error()}
+		return reply{kind: ReplyGarbage, reason: "it cannot be read: " + err.Error()}
 	}
-	return listen(text, taskID).bounded()
+	return parseReply(text, taskID).bounded()
 }
 
-func listen(text []byte, taskID string) speech {
+func parseReply(text []byte, taskID string) reply {
 	bare := plain(text)
 	switch {
 	case len(bare) == 0:
-		return speech{heard: HeardNothing}
+		return reply{kind: ReplyNothing}
 	case (bare[0] == '{' || bare[0] == '[') && tooDeep(bare):
-		return speech{heard: HeardTooDeep, reason: fmt.Sprintf("it is nested deeper than %d", MaxDepth)}
+		return reply{kind: ReplyTooDeep, reason: fmt.Sprintf("it is nested deeper than %d", MaxDepth)}
 	case !json.Valid(bare):
 		return among(bare, taskID)
 	case bare[0] != '{':
-		return speech{heard: HeardNotObject}
+		return reply{kind: ReplyNotObject}
 	}
-	return speech{heard: HeardSuccess, doc: text}
+	return reply{kind: ReplySuccess, doc: text}
 }
 
 // plain returns a text without a byte order mark, white space around it and bytes that are no characters.
@@ -77,21 +77,21 @@ func plain(text []byte) []byte {
 }
 
 // among looks for one outcome among other text.
-func among(text []byte, taskID string) speech {
+func among(text []byte, taskID string) reply {
 	found, whole := outcomesIn(text)
 	switch {
 	case !whole:
-		return speech{heard: HeardGarbage, reason: "too much in it looks like JSON and is not"}
+		return reply{kind: ReplyGarbage, reason: "too much in it looks like JSON and is not"}
 	case len(found) == 0:
-		return speech{heard: HeardGarbage, reason: why(text)}
+		return reply{kind: ReplyGarbage, reason: why(text)}
 	case len(found) > 1:
-		return speech{heard: HeardSeveral, docs: found, reason: fmt.Sprintf("%d outcomes", len(found))}
+		return reply{kind: ReplySeveral, docs: found, reason: fmt.Sprintf("%d outcomes", len(found))}
 	}
 	said, _ := object(found[0])
 	if id, ok := said["task_id"].Text(); !ok || id != taskID {
-		return speech{heard: HeardGarbage, reason: "the outcome in it does not name this task"}
+		return reply{kind: ReplyGarbage, reason: "the outcome in it does not name this task"}
 	}
-	return speech{heard: HeardRecovered, doc: found[0], noise: true}
+	return reply{kind: ReplyRecovered, doc: found[0], noise: true}
 }
 
 // outcomesIn returns the objects of the outcome's schema that begin and end their line, or follow one another on it. What
@@ -157,7 +157,7 @@ func isOutcome(value []byte) bool {
 	return id == homeboy.SchemaOutcome
 }
 
-// why tells where a text stops to be JSON.
+// why says where a text stops being JSON.
 func why(text []byte) string {
 	var v json.RawMessage
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -1,5 +1,5 @@
-// Package httperror owns how an error is told to a client over HTTP: as application/problem+json (RFC 9457) to programs and as a
-// plain page to browsers. It decides nothing: who refuses says the status, the code and the remedy.
+// Package httperror owns how an error is reported to a client over HTTP: as application/problem+json (RFC 9457) to programs and
+// as a plain page to browsers. It decides nothing: whoever refuses gives the status, the code and the remedy.
 package httperror
 
 import (
@@ -33,7 +33,7 @@ type Problem struct {
 	// Faults names each fault of a document that was sent, by its path.
 	Faults fault.Faults `json:"faults,omitempty"`
 
-	// RetryAfter is the number of seconds after which to try again; 0: nothing is said about it.
+	// RetryAfter is the number of seconds after which to try again; 0: it is not sent.
 	RetryAfter int `json:"-"`
 }
 
@@ -46,7 +46,7 @@ func New(status int, code, detail string) *Problem {
 func (p *Problem) Error() string { return p.Code + ": " + p.Detail }
 
 // Of makes a problem of an error: a Problem as it is, the faults of a document with their paths, a body that is too large. Of any
-// other error it tells nothing but that there was one; the caller logs it.
+// other error it only reports that there was one; the caller logs it.
 func Of(err error) *Problem {
 	var p *Problem
 	if errors.As(err, &p) {
@@ -82,7 +82,7 @@ func Write(w http.ResponseWriter, r *http.Request, err error) {
 	if ForBrowser(r) {
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(p.Status)
-		_, _ = w.Write([]byte(page(p))) // a client that has gone hears nothing
+		_, _ = w.Write([]byte(page(p))) // a client that has gone gets nothing
 		return
 	}
 	h.Set("Content-Type", ContentType)

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 }
 
 type testBundle struct {
-	*Reclaimer
+	*Collector
 	now time.Time
 }
 
@@ -72,7 +72,7 @@ func setup(t *testing.T) *testBundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Reclaimer = &Reclaimer{
+	b.Collector = &Collector{
 		Home: h, Store: st, RunnerID: "me", Self: self, Clock: clock, Log: slog.New(slog.DiscardHandler),
 		Runner: &attempt.Runner{
 			Home: h, Store: st, Config: config.Default(), Clock: clock, RunnerID: "me", Lease: time.Minute,
@@ -262,7 +262,7 @@ func unread(t *testing.T) int64 {
 	return 0
 }
 
-// Of an attempt whose conversation goes on the directory stays, and a dry run says so.
+// The directory of an attempt whose conversation continues stays, and a dry run says so.
 func TestADirectoryThatIsGoneOnFromStays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -282,7 +282,7 @@ func TestADirectoryThatIsGoneOnFromStays(t *testing.T) {
 	}
 }
 
-// The processes of a lost attempt are killed before it is settled, and told.
+// The processes of a lost attempt are killed before it is settled, and reported.
 func TestProcessesOfALostAttemptAreTold(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -621,7 +621,7 @@ func TestARunEndsAsItsAttemptDid(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs [1]")
 	run := func(id, attemptID string, status evidence.RunStatus) {
 		t.Helper()
-		reg := &runrecord.Registry{Store: b.Store, Clock: b.Clock, RunnerID: "dead", Home: b.Home}
+		reg := &runrecord.Recorder{Store: b.Store, Clock: b.Clock, RunnerID: "dead", Home: b.Home}
 		r, err := reg.Create(t.Context(), runrecord.New{RunID: id, AttemptID: attemptID, Dir: dir})
 		if err != nil {
 			t.Fatal(err)

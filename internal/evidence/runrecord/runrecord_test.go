@@ -26,7 +26,7 @@ import (
 const secret = "correct-horse-battery"
 
 type testBundle struct {
-	*Registry
+	*Recorder
 	dir string
 	out *bytes.Buffer
 }
@@ -43,7 +43,7 @@ func setup(t *testing.T) *testBundle {
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	return &testBundle{
-		Registry: &Registry{Store: st, Clock: clock.System, RunnerID: "me", Home: h, BeatEvery: time.Millisecond},
+		Recorder: &Recorder{Store: st, Clock: clock.System, RunnerID: "me", Home: h, BeatEvery: time.Millisecond},
 		dir:      filepath.Join(t.TempDir(), "artifacts", "runs"), out: &bytes.Buffer{},
 	}
 }
